@@ -75,7 +75,7 @@ const wrongMethod = (allowed: readonly string[]): Problem =>
     headers: { Allow: allowed.join(', ') },
   })
 
-const doorRequest = (request: IncomingMessage, most: number): ApiRequest => ({
+const apiRequest = (request: IncomingMessage, most: number): ApiRequest => ({
   method: request.method ?? 'GET',
   url: request.url ?? '/',
   headers: { get: (name) => headerText(request.headers[name.toLowerCase()]) },
@@ -143,15 +143,23 @@ function closedPage(error: unknown): ApiResponse {
   }
 }
 
-/**
- * The API server: responds to operations before Next sees the request, and passes all other requests to Next. `most`: see {@link
- * patience}.
- */
-export function createApiServer(
-  { useCases, handle, admitPage, proxies, countPage }: ApiServerDeps,
-  pages: Pages,
-  most = patience,
-) {
+const isApi = (path: string): boolean =>
+  path === '/v1' || path.startsWith('/v1/') || (path.startsWith('/api/') && !path.startsWith('/api/auth/'))
+
+/** Page requests need a small body with Content-Length. Other bodies are rejected, because they could fill the memory. */
+function refusedBody({ method, headers }: IncomingMessage): ApiResponse | undefined {
+  if (method === 'GET' || method === 'HEAD') return undefined
+  const length = headers['content-length']
+  if (headers['transfer-encoding'] === undefined && Number(length ?? 0) <= largestForm) return undefined
+  const problem = new Problem(
+    'too_large',
+    `At most ${largestForm.toLocaleString('en')} bytes are accepted here, and Content-Length is required.`,
+  )
+  return refusedPage(problem, { Connection: 'close' })
+}
+
+/** The operations by method and address. */
+function operationRouter(useCases: readonly UseCase[]) {
   const router = findMyWay({ ignoreTrailingSlash: true, maxParamLength: 300 })
   for (const useCase of useCases) {
     const { method, path, audit } = useCase.operation
@@ -160,9 +168,6 @@ export function createApiServer(
     const takesHead = method === 'get' && !('action' in audit && audit.action === 'export')
     router.on(takesHead ? ['GET', 'HEAD'] : wanted, path.replaceAll(/\{(\w+)\}/g, ':$1'), () => {}, useCase)
   }
-  const isApi = (path: string): boolean =>
-    path === '/v1' || path.startsWith('/v1/') || (path.startsWith('/api/') && !path.startsWith('/api/auth/'))
-
   /** The methods at the address: for `/v1/knowledge/batch`, not those of `/v1/knowledge/{id}`. */
   function allowedAt(url: string): readonly string[] {
     const found = [...methods, 'HEAD' as const].flatMap((method) => {
@@ -172,56 +177,35 @@ export function createApiServer(
     const fewest = Math.min(...found.map(({ variables }) => variables))
     return found.filter(({ variables }) => variables === fewest).map(({ method }) => method)
   }
-
-  /** Handles unknown addresses like operations, so that they get the same headers and are counted. */
-  function nobody(url: string): UseCase {
-    const allowed = allowedAt(url)
-    const problem =
-      allowed.length === 0
-        ? new Problem('not_found', 'This address is not part of the API. See /docs/api for all operations.')
-        : wrongMethod(allowed)
-    return { operation: unknown, execute: () => Promise.reject(problem) }
+  return {
+    allowedAt,
+    find: (method: string, url: string) => router.find(method as HTTPMethod, url),
+    /** Handles unknown addresses like operations, so that they get the same headers and are counted. */
+    unknownAt(url: string): UseCase {
+      const allowed = allowedAt(url)
+      const problem =
+        allowed.length === 0
+          ? new Problem('not_found', 'This address is not part of the API. See /docs/api for all operations.')
+          : wrongMethod(allowed)
+      return { operation: unknown, execute: () => Promise.reject(problem) }
+    },
   }
+}
 
-  /** Page requests need a small body with Content-Length. Other bodies are rejected, because they could fill the memory. */
-  function refusedBody({ method, headers }: IncomingMessage): ApiResponse | undefined {
-    if (method === 'GET' || method === 'HEAD') return undefined
-    const length = headers['content-length']
-    if (headers['transfer-encoding'] === undefined && Number(length ?? 0) <= largestForm) return undefined
-    const problem = new Problem(
-      'too_large',
-      `At most ${largestForm.toLocaleString('en')} bytes are accepted here, and Content-Length is required.`,
-    )
-    return refusedPage(problem, { Connection: 'close' })
-  }
+/**
+ * The API server: responds to operations before Next sees the request, and passes all other requests to Next. `most`: see {@link
+ * patience}.
+ */
+export function createApiServer(
+  { useCases, handle, admitPage, proxies, countPage }: ApiServerDeps,
+  pages: Pages,
+  most = patience,
+) {
+  const router = operationRouter(useCases)
 
-  return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const url = request.url ?? '/'
-    const address = clientAddress(
-      request.socket.remoteAddress,
-      headerText(request.headers['x-forwarded-for']),
-      proxies(),
-    )
-    const found = router.find((request.method ?? 'GET') as HTTPMethod, url)
+  /** Counts a page request, and passes it to Next. */
+  async function servePage(request: IncomingMessage, response: ServerResponse, path: string, address: string) {
     const isHead = request.method === 'HEAD'
-    if (found) {
-      const useCase: UseCase = found.store
-      const params = Object.fromEntries(Object.entries(found.params).map(([name, value]) => [name, value ?? '']))
-      boundBody(request, response, useCase.operation.upload !== undefined, most)
-      return send(response, await handle(useCase, doorRequest(request, most), { params, address }), isHead, most)
-    }
-    boundBody(request, response, false, most)
-    const [path = '/'] = url.split('?', 1)
-    const method = request.method ?? 'GET'
-    if (!pageMethods.has(method) && allowedAt(url).length === 0 && !isApi(path))
-      return send(response, refusedPage(wrongMethod([...pageMethods])), isHead, most)
-    if (isApi(path) || allowedAt(url).length > 0)
-      return send(
-        response,
-        await handle(nobody(url), doorRequest(request, most), { params: {}, address }),
-        isHead,
-        most,
-      )
     const refused = isDecodable(path)
       ? refusedBody(request)
       : refusedPage(new Problem('bad_request', 'The percent-encoded characters in the address are not valid UTF-8.'))
@@ -236,5 +220,32 @@ export function createApiServer(
     const closed = path.startsWith('/_next/') ? undefined : await admitPage().then(() => undefined, closedPage)
     if (closed) return send(response, closed, isHead, most)
     return clientAddresses.run(address, () => pages(request, response))
+  }
+
+  return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const url = request.url ?? '/'
+    const method = request.method ?? 'GET'
+    const address = clientAddress(
+      request.socket.remoteAddress,
+      headerText(request.headers['x-forwarded-for']),
+      proxies(),
+    )
+    const found = router.find(method, url)
+    const isHead = request.method === 'HEAD'
+    if (found) {
+      const useCase: UseCase = found.store
+      const params = Object.fromEntries(Object.entries(found.params).map(([name, value]) => [name, value ?? '']))
+      boundBody(request, response, useCase.operation.upload !== undefined, most)
+      return send(response, await handle(useCase, apiRequest(request, most), { params, address }), isHead, most)
+    }
+    boundBody(request, response, false, most)
+    const [path = '/'] = url.split('?', 1)
+    const isOfApi = isApi(path) || router.allowedAt(url).length > 0
+    if (isOfApi) {
+      const via = { params: {}, address }
+      return send(response, await handle(router.unknownAt(url), apiRequest(request, most), via), isHead, most)
+    }
+    if (!pageMethods.has(method)) return send(response, refusedPage(wrongMethod([...pageMethods])), isHead, most)
+    return servePage(request, response, path, address)
   }
 }

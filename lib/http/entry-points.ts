@@ -67,24 +67,9 @@ const refusedByDatabase = (error: unknown): never => {
 }
 
 /** Everything through which requests arrive: route handlers, the API server, pages and sign-in. */
-export function createEntryPoints({
-  env,
-  clock,
-  db,
-  pipeline,
-  secret,
-  origin,
-  limiter,
-  metrics,
-  lookup,
-  accounts,
-  restored,
-  settings,
-  tokens,
-  telemetry,
-  admissionPatience = 1_500,
-  overheard,
-}: EntryPointDeps) {
+export function createEntryPoints(deps: EntryPointDeps) {
+  const { accounts, clock, db, env, limiter, lookup, metrics, origin, overheard, pipeline, restored, secret } = deps
+  const { admissionPatience = 1_500, settings, telemetry, tokens } = deps
   const offer = telemetry.isOn ? telemetry.offer : overheard
   const people = memoize(() => createSessions({ db, clock, secret: secret(), origin }))
   const access = createAccess({

@@ -1,4 +1,4 @@
-import { createHash, createHmac, type Hmac, randomUUID, timingSafeEqual } from 'node:crypto'
+import { createHash, randomUUID, timingSafeEqual } from 'node:crypto'
 import type { Access } from '#lib/access/access.ts'
 import { type Caller, permittedTo } from '#lib/access/actor.ts'
 import { customerNetworkOf } from '#lib/access/client-address.ts'
@@ -6,19 +6,21 @@ import { limitHeaders, uncountedWindow } from '#lib/access/limit-headers.ts'
 import type { RateLimitWindow } from '#lib/access/limiter.ts'
 import { challenge } from '#lib/access/token-lookup.ts'
 import type { AdmittedWrite, StorageAdmission } from '#lib/domains/quotas/admission.ts'
-import type { StorageUsage } from '#lib/domains/quotas/rules.ts'
 import type { Actor, Context, PipelinePorts } from '#lib/kernel/context.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import type { OperationShape, Pool, RawInput } from '#lib/kernel/operation.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { mostMembers } from '#lib/kernel/storable.ts'
-import type { Answer, FixedContent, UseCase } from '#lib/kernel/use-case.ts'
+import type { Answer, UseCase } from '#lib/kernel/use-case.ts'
 import { asProblem } from '#lib/stores/postgres/database.ts'
 import type { Admission } from './admission.ts'
 import type { ApiRequest, ApiResponse, Via } from './api-request.ts'
 import { type BodyBounds, readJson, uploaded } from './body.ts'
-import { acceptedEncoding } from './fixed-content.ts'
+import { declaredOf, hashOfRequest, idempotencyOf } from './idempotency-key.ts'
 import type { Metrics } from './metrics.ts'
+import { present } from './present.ts'
+import { requestLimits } from './request-limits.ts'
+import { overQuota, storedBy } from './stored-usage.ts'
 import { observedUpload } from './upload-stream.ts'
 
 export interface HandlerDeps {
@@ -52,7 +54,6 @@ export type Handle = (useCase: UseCase, request: ApiRequest, via: Via) => Promis
 
 const defaultBodyLimit = 64 * 1024
 const requestIdForm = /^[\w.:-]{1,128}$/
-const keyForm = /^[\x20-\x7e]{1,255}$/
 
 /** The maximum size of a batch in bytes: what one transaction can process within its time limit. */
 const largestBatch = 8 * 1024 * 1024
@@ -80,33 +81,7 @@ const queryOf = (url: string): Record<string, string> => {
   return query
 }
 
-const declaredOf = ({ headers }: ApiRequest): string =>
-  `${headers.get('content-type') ?? ''}\n${headers.get('content-length') ?? ''}`
-
 const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest()
-
-const tooManyFrom = ({ limit }: RateLimitWindow): Problem =>
-  new Problem('rate_limited', `${limit.toLocaleString('en')} requests a minute are allowed from one address.`)
-
-/** What a request may store: bytes and number of records. Undefined if it stores nothing. */
-function storedBy(
-  { stores, upload }: OperationShape,
-  request: ApiRequest,
-  body: Uint8Array,
-  value: unknown,
-): StorageUsage | undefined {
-  if (!stores) return undefined
-  const length = Number(request.headers.get('content-length') ?? 0)
-  const bytes = upload ? (Number.isSafeInteger(length) && length > 0 ? length : 0) : body.byteLength
-  if (typeof stores === 'string') return { bytes, rows: stores === 'one record' ? 1 : 0 }
-  const list: unknown =
-    typeof value === 'object' && value !== null ? Object.getOwnPropertyDescriptor(value, stores.each)?.value : []
-  return { bytes, rows: Array.isArray(list) ? list.length : 0 }
-}
-function overQuota(error: unknown): Problem {
-  if (Problem.is(error, 'quota_exceeded')) return error
-  throw error
-}
 
 const headersOf = (operation: OperationShape, request: ApiRequest): Record<string, string> => {
   const named: Record<string, string> = {}
@@ -123,12 +98,6 @@ const partyOf = (pool: Pool, { storage, limitKey }: Caller, address: string): st
   return storage ? `${storage.kind}:${storage.id}` : limitKey
 }
 
-/** RFC 9110 §13.1.2: weak comparison. */
-const matches = (header: string | null, etag: string): boolean =>
-  header !== null &&
-  (header.trim() === '*' ||
-    header.split(',').some((one) => one.trim().replace(/^W\//, '') === etag.replace(/^W\//, '')))
-
 /** Browsers send the session cookie automatically, so writes with it must come from our own pages. */
 function refuseCrossSite(request: ApiRequest, caller: Caller, origin: string): void {
   if (caller.actor.kind !== 'person' || request.method === 'GET' || request.method === 'HEAD') return
@@ -136,75 +105,6 @@ function refuseCrossSite(request: ApiRequest, caller: Caller, origin: string): v
   const site = request.headers.get('sec-fetch-site')
   if (from === origin || (from === null && site === 'same-origin')) return
   throw new Problem('cross_site', 'The request came from another website. Send it from a page of this installation.')
-}
-
-/** Keyed, because a plain hash of a body could reveal guessable contents. */
-const hashOfRequest = ({ id }: OperationShape, { url }: ApiRequest, hashKey: Uint8Array): Hmac =>
-  createHmac('sha256', hashKey).update(`${id}\n${url.replace(/^https?:\/\/[^/]+/, '')}\n`)
-
-function idempotencyOf(
-  operation: OperationShape,
-  request: ApiRequest,
-  caller: Caller,
-  body: Uint8Array,
-  hashKey: Uint8Array,
-): Context['idempotency'] {
-  if (operation.method !== 'post') return undefined
-  const key = request.headers.get('idempotency-key')
-  if (key === null) return undefined
-  if (!keyForm.test(key)) throw new Problem('bad_request', 'An Idempotency-Key is 1 to 255 printable ASCII characters.')
-  const requestHash = hashOfRequest(operation, request, hashKey).update(body).digest()
-  // The key is chosen by the client, so only its hash is stored.
-  const keyHash = createHmac('sha256', hashKey).update(key).digest('hex')
-  const { actor, limitKey } = caller
-  // Callers without a token are distinguished by address and body. A rotated token shares the rate limit with its successor, but not
-  // idempotency keys.
-  const own = actor.tokenId === undefined ? limitKey : `token:${actor.tokenId}`
-  const scope = actor.kind === 'anonymous' ? `${limitKey}:${requestHash.toString('hex')}` : own
-  return { scope, key: keyHash, requestHash }
-}
-
-/** Nothing of the content is computed for a request. */
-function presentFixed(
-  { mediaType, etag, encodings }: FixedContent,
-  request: ApiRequest,
-  common: Record<string, string>,
-): ApiResponse {
-  const headers = { ...common, ETag: etag, Vary: 'Accept-Encoding' }
-  if (matches(request.headers.get('if-none-match'), etag)) return { status: 304, headers, body: null }
-  const encoding = acceptedEncoding(request.headers.get('accept-encoding'))
-  return {
-    status: 200,
-    headers: {
-      ...headers,
-      'Content-Type': mediaType,
-      ...(encoding !== 'identity' && { 'Content-Encoding': encoding }),
-    },
-    body: encodings[encoding],
-  }
-}
-
-function present(
-  operation: OperationShape,
-  request: ApiRequest,
-  made: Answer,
-  common: Record<string, string>,
-): ApiResponse {
-  const headers: Record<string, string> = { ...common, ...made.headers }
-  if (made.fixed) return presentFixed(made.fixed, request, headers)
-  if (made.stream) return { status: made.status, headers, body: made.stream }
-  if (made.body === undefined) return { status: made.status, headers, body: null }
-  const isText = operation.produces && typeof made.body === 'string'
-  const text = isText ? String(made.body) : JSON.stringify(made.body)
-  headers['Content-Type'] ??= isText ? (operation.produces?.[0] ?? 'text/plain') : 'application/json'
-  if (operation.method === 'get' && made.status === 200) {
-    headers.ETag ??= `"${createHash('sha1').update(text).digest('base64url')}"`
-    if (matches(request.headers.get('if-none-match'), headers.ETag)) {
-      const { 'Content-Type': _, ...rest } = headers
-      return { status: 304, headers: rest, body: null }
-    }
-  }
-  return { status: made.status, headers, body: text }
 }
 
 /** Headers of every response. */
@@ -215,28 +115,130 @@ export const plainHeaders = (requestId: string): Record<string, string> => ({
   'X-Content-Type-Options': 'nosniff',
 })
 
-/**
- * Turns a request into a response: identifies the caller, counts the request, and runs the operation. The API server and the route
- * handlers both call it.
- */
-export function createHandle({
-  access,
-  admit,
-  pools,
-  countPage,
-  pipeline,
-  metrics,
-  origin,
-  hashKey,
-  admitStorage,
-  metricsToken,
-  observe,
-}: HandlerDeps): Handle {
+/** Identifies the caller: the token of monitoring, or a token, a session or nobody. */
+function callerOf({ access, metricsToken }: Pick<HandlerDeps, 'access' | 'metricsToken'>) {
   const monitoring = metricsToken === undefined ? undefined : sha256(`Bearer ${metricsToken}`)
   const isMonitoringToken = ({ headers }: ApiRequest): boolean =>
     monitoring !== undefined && timingSafeEqual(monitoring, sha256(headers.get('authorization') ?? ''))
 
-  const answer: Handle = async (useCase, request, via) => {
+  return (operation: OperationShape, request: ApiRequest, via: Via): Promise<Caller> =>
+    operation.isOpenToMonitoring && (via.isMonitoring || isMonitoringToken(request))
+      ? access.anonymous(via.address).then((known) => permittedTo(known, operation.permission))
+      : access.identify(request, via.address, operation)
+}
+
+/** A request whose caller is identified and counted, and whose storage is admitted. */
+interface AdmittedRequest {
+  request: ApiRequest
+  via: Via
+  requestId: string
+  caller: Caller
+  value: unknown
+  idempotency: Context['idempotency']
+  /** The bytes that the request announced. */
+  announced: number
+  admitted: AdmittedWrite | Problem | undefined
+}
+
+/** Runs the operation, in its pool if it has one. */
+async function runOperation(
+  { hashKey, observe, pipeline, pools }: HandlerDeps,
+  useCase: UseCase,
+  { request, via, requestId, caller, value, idempotency, announced, admitted }: AdmittedRequest,
+): Promise<Answer> {
+  const { operation } = useCase
+  // As with a body: if the caller lacks the permission, the pipeline rejects the request.
+  const upload =
+    operation.upload && caller.actor.can(operation.permission) ? uploaded(request, operation.upload) : undefined
+  let arrivedBytes = 0
+  const observed =
+    upload &&
+    observedUpload(upload, {
+      hash: hashOfRequest(operation, request, hashKey()).update(`whole\n${upload.mediaType}\n`),
+      async arrived(more) {
+        const before = Math.max(arrivedBytes, announced)
+        arrivedBytes += more
+        if (arrivedBytes > before && !Problem.is(admitted)) await admitted?.add(arrivedBytes - before)
+      },
+    })
+  const ctx: Context = {
+    actor: caller.actor,
+    ip: via.address,
+    requestId,
+    pipeline,
+    now: pipeline.clock.now(),
+    ...(idempotency && { idempotency: { ...idempotency, ...(observed && { wholeHash: observed.digest }) } }),
+    ...(Problem.is(admitted) && { overQuota: admitted }),
+  }
+  const query = queryOf(request.url)
+  const input: RawInput = {
+    params: via.params,
+    query,
+    headers: headersOf(operation, request),
+    body: value,
+    ...(observed && { upload: observed.upload }),
+  }
+  const work = () => useCase.execute(ctx, input)
+  const { pool } = operation
+  const made = await (pool ? pools[pool].run(partyOf(pool, caller, via.address), work) : work())
+  if (made.headers['Idempotency-Replayed'] === undefined)
+    observe?.(operation.id, caller.actor, { input: { body: value, query }, body: made.body })
+  return made
+}
+
+/**
+ * Turns a request into a response: identifies the caller, counts the request, and runs the operation. The API server and the route
+ * handlers both call it.
+ */
+export function createHandle(deps: HandlerDeps): Handle {
+  const { admit, admitStorage, hashKey, metrics, origin } = deps
+  const identify = callerOf(deps)
+  const limits = requestLimits(deps)
+
+  /** Adds headers of limits to `common`, also when it throws. */
+  async function respond(
+    useCase: UseCase,
+    request: ApiRequest,
+    via: Via,
+    { requestId, common }: { requestId: string; common: Record<string, string> },
+  ): Promise<ApiResponse> {
+    const { operation } = useCase
+    const requestClass = operation.limit === 'write' ? 'write' : 'read'
+    // A request that counts in no window still gets limit headers.
+    Object.assign(common, limitHeaders(uncountedWindow(requestClass), requestClass))
+    if (!operation.isOpenBeforeReplay) await admit()
+    if (operation.perAddress !== undefined)
+      await limits.countAddress({ ...{ operation, requestClass, common }, address: via.address }, operation.perAddress)
+    const caller = await identify(operation, request, via)
+    refuseCrossSite(request, caller, origin)
+    const isPermitted = caller.actor.can(operation.permission)
+    if (operation.limit !== 'exempt' && (isPermitted || caller.actor.kind !== 'anonymous'))
+      await limits.countRequest({ ...{ operation, requestClass, common }, address: via.address }, caller)
+    // If the caller lacks the permission, the pipeline rejects the request before the body is read.
+    const { value, bytes } =
+      operation.body && isPermitted
+        ? await readJson(request, bodyBounds(operation, caller))
+        : // A streamed body is identified by its headers, because its bytes are not known yet.
+          { value: undefined, bytes: Buffer.from(operation.upload ? declaredOf(request) : '') }
+    const idempotency = idempotencyOf(operation, request, caller, bytes, hashKey())
+    const wanted = storedBy(operation, request, bytes, value)
+    const admitted =
+      wanted && caller.storage && isPermitted ? await admitStorage(caller.storage, wanted).catch(overQuota) : undefined
+    const announced = wanted?.bytes ?? 0
+    const admittedRequest = { request, via, requestId, caller, value, idempotency, announced, admitted }
+    if (Problem.is(admitted)) {
+      if (!idempotency) throw admitted
+      return present(operation, request, await runOperation(deps, useCase, admittedRequest), common)
+    }
+    if (admitted?.warning !== undefined) common['KP-Storage-Used'] = `${admitted.warning}%`
+    try {
+      return present(operation, request, await runOperation(deps, useCase, admittedRequest), common)
+    } finally {
+      admitted?.end()
+    }
+  }
+
+  return async (useCase, request, via) => {
     const { operation } = useCase
     const sent = request.headers.get('x-request-id')
     const requestId = sent !== null && requestIdForm.test(sent) ? sent : `req_${randomUUID()}`
@@ -245,103 +247,12 @@ export function createHandle({
       ...(operation.contributed && { 'KP-Content-Trust': 'untrusted' }),
       ...(origin.startsWith('https:') && { 'Strict-Transport-Security': 'max-age=63072000; includeSubDomains' }),
     }
-    let write: AdmittedWrite | undefined
-    try {
-      const requestClass = operation.limit === 'write' ? 'write' : 'read'
-      // A request that counts in no window still gets limit headers.
-      Object.assign(common, limitHeaders(uncountedWindow(requestClass), requestClass))
-      if (!operation.isOpenBeforeReplay) await admit()
-      if (operation.perAddress !== undefined) {
-        const window = await (operation.perAddress === 'page'
-          ? countPage(via.address)
-          : access.countAddress(operation.id, via.address, operation.perAddress))
-        if (!window.allowed) {
-          Object.assign(common, limitHeaders(window, requestClass))
-          throw tooManyFrom(window)
-        }
-      }
-      const isMonitor = operation.isOpenToMonitoring && (via.isMonitoring || isMonitoringToken(request))
-      const known = await (isMonitor ? access.anonymous(via.address) : access.identify(request, via.address, operation))
-      const caller = isMonitor ? permittedTo(known, operation.permission) : known
-      refuseCrossSite(request, caller, origin)
-      const turnedAway = caller.actor.kind === 'anonymous' && !caller.actor.can(operation.permission)
-      if (operation.limit !== 'exempt' && !turnedAway) {
-        const window = await access.count(caller, requestClass)
-        Object.assign(common, limitHeaders(window, requestClass))
-        if (!window.allowed) {
-          const revoked = await access.recordRefusal(caller, requestClass, window, via.address)
-          throw new Problem('rate_limited', {
-            detail: `${window.limit.toLocaleString('en')} ${requestClass}s a minute are allowed.${revoked ? ' It was the third refusal within an hour: this token is now revoked.' : ''}`,
-          })
-        }
-      }
-      // If the caller lacks the permission, the pipeline rejects the request before the body is read.
-      const { value, bytes } =
-        operation.body && caller.actor.can(operation.permission)
-          ? await readJson(request, bodyBounds(operation, caller))
-          : // A streamed body is identified by its headers, because its bytes are not known yet.
-            { value: undefined, bytes: Buffer.from(operation.upload ? declaredOf(request) : '') }
-      const idempotency = idempotencyOf(operation, request, caller, bytes, hashKey())
-      const wanted = storedBy(operation, request, bytes, value)
-      const admitted =
-        wanted && caller.storage && caller.actor.can(operation.permission)
-          ? await admitStorage(caller.storage, wanted).catch(overQuota)
-          : undefined
-      if (Problem.is(admitted)) {
-        if (!idempotency) throw admitted
-      } else if (admitted) {
-        write = admitted
-        if (admitted.warning !== undefined) common['KP-Storage-Used'] = `${admitted.warning}%`
-      }
-      // As with a body: if the caller lacks the permission, the pipeline rejects the request.
-      const upload =
-        operation.upload && caller.actor.can(operation.permission) ? uploaded(request, operation.upload) : undefined
-      const announced = wanted?.bytes ?? 0
-      let arrivedBytes = 0
-      const observed =
-        upload &&
-        observedUpload(upload, {
-          hash: hashOfRequest(operation, request, hashKey()).update(`whole\n${upload.mediaType}\n`),
-          async arrived(more) {
-            const before = Math.max(arrivedBytes, announced)
-            arrivedBytes += more
-            if (arrivedBytes > before) await write?.add(arrivedBytes - before)
-          },
-        })
-      const ctx: Context = {
-        actor: caller.actor,
-        ip: via.address,
-        requestId,
-        pipeline,
-        now: pipeline.clock.now(),
-        ...(idempotency && { idempotency: { ...idempotency, ...(observed && { wholeHash: observed.digest }) } }),
-        ...(Problem.is(admitted) && { overQuota: admitted }),
-      }
-      const query = queryOf(request.url)
-      const input: RawInput = {
-        params: via.params,
-        query,
-        headers: headersOf(operation, request),
-        body: value,
-        ...(observed && { upload: observed.upload }),
-      }
-      const work = () => useCase.execute(ctx, input)
-      const { pool } = operation
-      const made = await (pool ? pools[pool].run(partyOf(pool, caller, via.address), work) : work())
-      if (made.headers['Idempotency-Replayed'] === undefined)
-        observe?.(operation.id, caller.actor, { input: { body: value, query }, body: made.body })
-      return present(operation, request, made, common)
-    } catch (error) {
+    const made = await respond(useCase, request, via, { requestId, common }).catch((error: unknown) => {
       const problem = asProblem(error)
       metrics.refused(Problem.is(problem) ? problem.code : 'internal')
       return refusalResponse(error, operation.id, requestId, common)
-    } finally {
-      write?.end()
-    }
-  }
-  return async (useCase, request, via) => {
-    const made = await answer(useCase, request, via)
-    metrics.answered(useCase.operation.id, made.status)
+    })
+    metrics.answered(operation.id, made.status)
     return made
   }
 }

@@ -1,17 +1,8 @@
-import type {
-  AuditRecord,
-  Context,
-  IdempotencyClaim,
-  MutationContext,
-  SqlRow,
-  Statement,
-  StoredReply,
-} from './context.ts'
-import { requireStorable } from './data-regions.ts'
+import { authorise } from './authorise.ts'
+import type { AuditRecord, Context, MutationContext, SqlRow, Statement, StoredReply } from './context.ts'
 import { parseInput } from './input.ts'
 import type { AuditAction, Input, OperationShape, Output, RawInput } from './operation.ts'
 import { Problem } from './problem.ts'
-import { requireRecentPassword } from './step-up.ts'
 
 /** One of the resources that a mutation changed. Omitted members have the operation's values. */
 export interface ChangedResource {
@@ -79,41 +70,6 @@ export interface StatementPlan<T> {
   translate?(error: unknown): unknown
 }
 
-/** Whether it is a write that a restricted or paused caller may not make. Deletion and operations on data about oneself remain allowed. */
-const isOrdinaryWriting = ({ limit, method, permission }: OperationShape): boolean =>
-  limit === 'write' && method !== 'delete' && permission !== 'public' && !permission.endsWith(':self')
-
-function authorise(operation: OperationShape, ctx: Context): void {
-  const { actor } = ctx
-  if (actor.status === 'dead' && !operation.isOpenToDead)
-    throw new Problem(
-      'dead',
-      'This agent has been retired. For 24 hours, its token can only export heartbeats (GET /v1/agents/{id}/heartbeats/export). Its owner still has its documents.',
-    )
-  if (!actor.can(operation.permission)) {
-    if (actor.kind === 'anonymous')
-      throw new Problem(operation.path.startsWith('/v1/') ? 'token_missing' : 'sign_in_needed')
-    const [, verb] = operation.permission.split(':')
-    const isScope = actor.kind === 'agent' && (verb === 'read' || verb === 'write' || verb === 'admin')
-    throw new Problem(
-      isScope ? 'scope_too_small' : 'forbidden',
-      isScope ? `This operation needs the scope "${verb}".` : {},
-    )
-  }
-  if (operation.needsRecentPassword) requireRecentPassword(ctx)
-  if (!isOrdinaryWriting(operation)) return
-  // A restriction does not prevent people from erasing their own data (GDPR art. 17, 18(2)).
-  if (actor.isRestricted)
-    throw new Problem('restricted', 'Writing is paused for this agent because its processing was restricted.')
-  if (actor.status === 'paused')
-    throw new Problem(
-      'paused',
-      'This agent is paused. It can read, but it cannot write until its status is "active" again.',
-    )
-  if (operation.stores && !operation.isOpenOutsideRegion)
-    requireStorable(ctx.pipeline.regions, actor.region, 'outside_region')
-}
-
 const auditOf = (
   operation: OperationShape,
   ctx: Context,
@@ -161,7 +117,7 @@ const redacted = (operation: OperationShape, body: unknown): unknown => {
   const data = Object.fromEntries(Object.entries(body.data ?? {}).filter(([key]) => !operation.secrets?.includes(key)))
   return { ...body, data }
 }
-const replay = (stored: StoredReply): Answer => ({
+export const replay = (stored: StoredReply): Answer => ({
   ...stored,
   headers: { ...stored.headers, 'Idempotency-Replayed': 'true' },
 })
@@ -190,7 +146,7 @@ async function recordDeletion(
  */
 type Complete = (data: Record<string, unknown>) => Promise<Record<string, unknown>>
 
-async function completed(stored: StoredReply, complete: Complete | undefined): Promise<StoredReply> {
+export async function completed(stored: StoredReply, complete: Complete | undefined): Promise<StoredReply> {
   const { body } = stored
   if (!complete || typeof body !== 'object' || body === null || !('data' in body)) return stored
   const data = { ...(body.data as Record<string, unknown>) }
@@ -308,86 +264,6 @@ export function read<const O extends OperationShape>(
       const entry = auditOf(operation, ctx, reply)
       if (entry) await ctx.pipeline.auditGrouped({ ...entry, resourceId: reply.resourceId })
       return made
-    },
-  }
-}
-
-/** Returns content that is prepared once and never validated, serialized or compressed again. For operations without an audit entry. */
-export function fixed<const O extends OperationShape>(
-  operation: O,
-  content: () => Promise<FixedContent>,
-  headers: Record<string, string> = {},
-): UseCase<O> {
-  return {
-    operation,
-    async execute(ctx, raw) {
-      authorise(operation, ctx)
-      parseInput(operation, raw)
-      return { status: operation.status, body: undefined, headers, fixed: await content() }
-    },
-  }
-}
-
-/**
- * Claims the key, or returns the reply already stored for it. For an upload, it compares the bytes with those of the first request. It
- * reads them outside any transaction, because they arrive only as fast as the client sends them.
- */
-async function claimed({ pipeline, now }: Context, claim: IdempotencyClaim): Promise<StoredReply | undefined> {
-  const { wholeHash } = claim
-  try {
-    return await pipeline.transaction((tx) => pipeline.idempotency.claim(tx, claim, now))
-  } catch (error) {
-    if (!wholeHash || !Problem.is(error, 'idempotency_mismatch')) throw error
-    const requestHash = await wholeHash()
-    return pipeline.transaction((tx) => pipeline.idempotency.claim(tx, { ...claim, requestHash }, now))
-  }
-}
-
-/**
- * An operation that is too large for one transaction. It works in batches; each batch is a transaction that stores its rows and their
- * audit entries. The operation's own entry follows the last batch. After a fault, stored batches remain, and the error reports how many.
- * An Idempotency-Key is claimed before the work begins and completed after it; a failed request releases it. `kept` returns the body to
- * store for repetitions.
- */
-export function batched<const O extends OperationShape>(
-  operation: O,
-  run: (ctx: Context, input: Input<O>) => Promise<Reply<Output<O>>>,
-  kept: (body: NonNullable<Reply<Output<O>>['body']>) => unknown = (body) => body,
-  complete?: (ctx: MutationContext, input: Input<O>, data: Record<string, unknown>) => Promise<Record<string, unknown>>,
-): UseCase<O> {
-  const work = read(operation, run)
-  return {
-    operation,
-    async execute(ctx, raw) {
-      const { idempotency: claim, pipeline } = ctx
-      if (!claim) return work.execute(ctx, raw)
-      authorise(operation, ctx)
-      const stored = await claimed(ctx, claim)
-      if (stored && complete)
-        return pipeline.transaction(async (tx) => {
-          const input = parseInput(operation, raw)
-          return replay(await completed(stored, (data) => complete({ ...ctx, tx }, input, data)))
-        })
-      if (stored) return replay(stored)
-      let resourceId: string | undefined
-      const noting = read(operation, async (...given: Parameters<typeof run>) => {
-        const reply = await run(...given)
-        resourceId = reply.resourceId
-        return reply
-      })
-      try {
-        if (ctx.overQuota) throw ctx.overQuota
-        const made = await noting.execute(ctx, raw)
-        const body = kept(made.body as NonNullable<Reply<Output<O>>['body']>)
-        const requestHash = claim.wholeHash ? await claim.wholeHash() : claim.requestHash
-        await pipeline.transaction((tx) =>
-          pipeline.idempotency.complete(tx, { ...claim, requestHash }, { ...made, body, resourceId: resourceId ?? '' }),
-        )
-        return made
-      } catch (error) {
-        await pipeline.transaction((tx) => pipeline.idempotency.release(tx, claim))
-        throw error
-      }
     },
   }
 }

@@ -2,16 +2,13 @@ import { openLimiter } from '#lib/access/limits.ts'
 import { type Env, publicUrl, telemetryTarget } from '#lib/config/env.ts'
 import { assessLocations, refuseOutside, sitesOf, storeLocationsOf } from '#lib/config/locations.ts'
 import { deriveKey, installationSecret, sealedPurposes } from '#lib/config/secret.ts'
-import { accountDirectory } from '#lib/domains/accounts/directory.ts'
 import { agentsInRegions } from '#lib/domains/agents/in-region.ts'
-import { profileOf } from '#lib/domains/agents/rows.ts'
 import { auditLog } from '#lib/domains/audit/log.ts'
 import { recordDeletion } from '#lib/domains/erasure/deletion-log.ts'
 import { createSigner } from '#lib/domains/erasure/receipts/signing.ts'
 import { createSuppressionKeys } from '#lib/domains/erasure/suppression/suppression-keys.ts'
 import { suppressions } from '#lib/domains/erasure/suppression/suppressions.ts'
 import { idempotencyRecords } from '#lib/domains/idempotency/records.ts'
-import type { ErasedAgents } from '#lib/domains/knowledge/erasure/suppression.ts'
 import { withheldWhile } from '#lib/domains/pii/withholding.ts'
 import { projectsInRegions } from '#lib/domains/projects/in-region.ts'
 import { hindering, parseDataRegions, regionsAround } from '#lib/domains/residency/rules.ts'
@@ -20,7 +17,7 @@ import { registeredStores } from '#lib/domains/stores/registered-stores.ts'
 import { telemetry as telemetryOf } from '#lib/domains/telemetry/capture.ts'
 import { telemetryPseudonyms } from '#lib/domains/telemetry/pseudonyms.ts'
 import type { Clock } from '#lib/kernel/clock.ts'
-import type { Actor, PipelinePorts, Transaction } from '#lib/kernel/context.ts'
+import type { PipelinePorts } from '#lib/kernel/context.ts'
 import type { DataRegions } from '#lib/kernel/data-regions.ts'
 import type { DatabaseQuery } from '#lib/kernel/evidence.ts'
 import { logFault, logNotice } from '#lib/kernel/fault-log.ts'
@@ -33,6 +30,7 @@ import { openPostHog } from '#lib/stores/posthog.ts'
 import { openPresidio } from '#lib/stores/presidio.ts'
 import { isEmptyStore, openStores, rememberedStores } from './open-stores.ts'
 import { storeStates } from './store-states.ts'
+import { subjectLookups } from './subject-lookups.ts'
 
 /** How many milliseconds a request waits, if different from the default. */
 export interface Patience {
@@ -44,6 +42,24 @@ export interface Patience {
   limits?: number
   /** For other erasures or registrations to end. */
   admission?: number
+}
+
+const limiterStates = {
+  onDegraded: (cause: unknown) => logFault(cause, { operationId: 'limits', state: 'degraded: limits are per process' }),
+  onRecovered: () => logNotice('limits are shared again'),
+}
+
+/** Finds names with Presidio, unless data must stay in a region that Presidio is not in. */
+function nameFinder(
+  presidio: ReturnType<typeof openPresidio>,
+  query: DatabaseQuery,
+  assessedLocations: ReturnType<typeof assessLocations>,
+) {
+  const analyzed = assessedLocations.filter(({ name }) => name === 'presidio').flatMap(regionsAround)
+  return withheldWhile(
+    async () => (await agentsInRegions(query, analyzed)) > 0 || (await projectsInRegions(query, analyzed)) > 0,
+    presidio.recognise,
+  )
 }
 
 /**
@@ -68,14 +84,7 @@ export function openPlatform({ env, clock, patience }: { env: Env; clock: Clock;
   const known = registeredStores({ db, clock, connected: rememberedStores(env, sites), isEmpty: isEmptyStore })
   const ledger = observedLedger(fileLedger(ledgerFolder(env)), (isPut) => known.used('ledger', isPut))
   const stores = openStores(env, db, known.used)
-  const limiter = openLimiter(
-    env,
-    {
-      onDegraded: (cause) => logFault(cause, { operationId: 'limits', state: 'degraded: limits are per process' }),
-      onRecovered: () => logNotice('limits are shared again'),
-    },
-    patience.limits,
-  )
+  const limiter = openLimiter(env, limiterStates, patience.limits)
   const telemetryTo = telemetryTarget(env)
   const telemetryKey = keyFor(sealedPurposes.telemetryKeys)
   const telemetry = telemetryOf({
@@ -103,11 +112,6 @@ export function openPlatform({ env, clock, patience }: { env: Env; clock: Clock;
   }
   const suppressionKeys = createSuppressionKeys(db, { ledger, clock, secret, assertPresentSecret })
   const suppressed = suppressions(suppressionKeys)
-  const erasedAgents: ErasedAgents = async ({ isAdmin, organisationId }, ids, tx = db.prisma) => {
-    if (isAdmin) return suppressed.among(tx, 'agent', ids)
-    return organisationId === undefined ? [] : suppressed.amongMembers(tx, organisationId, ids)
-  }
-  const analyzed = assessedLocations.filter(({ name }) => name === 'presidio').flatMap(regionsAround)
   return {
     env,
     clock,
@@ -133,26 +137,9 @@ export function openPlatform({ env, clock, patience }: { env: Env; clock: Clock;
     signer: createSigner(db, { secret, assertPresentSecret }),
     suppressionKeys,
     suppressed,
-    erasedAgents,
-    /** Whether the agent belongs to another organization, or was erased. False for admins. */
-    async isOfOthers({ isAdmin, organisationId }: Actor, id: string): Promise<boolean> {
-      if (isAdmin) return false
-      const agent = await profileOf(db)(id)
-      const isErased = (await suppressed.among(db.prisma, 'agent', [id])).length > 0
-      return isErased || (agent !== null && agent.organisationId !== organisationId)
-    },
-    /** Name and email address of an account's person. */
-    async namesOf(tx: Transaction | undefined, accountId: string): Promise<string[]> {
-      const found = await accountDirectory.contactOf(tx ?? db.prisma, accountId)
-      return found ? [found.name, found.email] : []
-    },
+    ...subjectLookups(db, suppressed),
     /** Finds people's names in texts, if Presidio is connected and allowed to process them. */
-    recognise:
-      presidio &&
-      withheldWhile(
-        async () => (await agentsInRegions(query, analyzed)) > 0 || (await projectsInRegions(query, analyzed)) > 0,
-        presidio.recognise,
-      ),
+    recognise: presidio && nameFinder(presidio, query, assessedLocations),
     stateOf: storeStates({ db, limiter, stores, presidio, sites, isAnother: known.isAnother }),
   }
 }

@@ -33,6 +33,15 @@ const namesIn = (folder: string): Promise<string[]> =>
 export const hasNoExport = async (folder: string): Promise<boolean> =>
   (await namesIn(folder)).every((name) => named(name) === undefined)
 
+async function* readFrom(handle: FileHandle): AsyncGenerator<Uint8Array> {
+  for (;;) {
+    // Each piece needs its own buffer, because the socket may still hold the previous one.
+    const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(piece), 0, piece, null)
+    if (bytesRead === 0) return
+    yield buffer.subarray(0, bytesRead)
+  }
+}
+
 /**
  * The folder of prepared exports, readable only by its owner (700, files 600). A file is renamed to its final name when
  * it is complete and synced to disk. The caller of {@link list} deletes files that the database does not know.
@@ -47,14 +56,6 @@ export function exportFiles(folder: string, used: (isPut: boolean) => Promise<vo
   async function entries(): Promise<string[]> {
     await used(false)
     return namesIn(folder)
-  }
-  async function* readFrom(handle: FileHandle): AsyncGenerator<Uint8Array> {
-    for (;;) {
-      // Each piece needs its own buffer, because the socket may still hold the previous one.
-      const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(piece), 0, piece, null)
-      if (bytesRead === 0) return
-      yield buffer.subarray(0, bytesRead)
-    }
   }
 
   return {

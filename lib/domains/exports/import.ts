@@ -1,29 +1,13 @@
 import { setImmediate } from 'node:timers/promises'
-import type { Actor, Context } from '#lib/kernel/context.ts'
+import { batched } from '#lib/kernel/batched.ts'
+import type { Context } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
-import type { Importer, Importing, ImportResult, Prepared } from '#lib/kernel/importer.ts'
-import { parseJson } from '#lib/kernel/json.ts'
+import type { Importing } from '#lib/kernel/importer.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { batched } from '#lib/kernel/use-case.ts'
 import { type ImportReport, importDocument } from './contract.ts'
-import { unitsPart } from './document.ts'
+import { createImportRun, type ImportPorts } from './import-run.ts'
 import { importLimits } from './rules.ts'
 import { jsonSplitter, ndjsonSplitter, type Piece } from './split.ts'
-
-export interface ImportPorts {
-  importers: readonly Importer[]
-  /** Returns those agents that were erased here while they belonged to the actor's organization. */
-  erasedAgents(actor: Actor, ids: readonly string[]): Promise<readonly string[]>
-}
-
-/** Maximum number of records and of their bytes per transaction. */
-const batchLimits = { records: 250, bytes: 4 * 2 ** 20 }
-
-/**
- * The first rejections of content are counted one by one before later records are stored; further ones are counted with
- * the next batch.
- */
-const countedAtOnce = 3
 
 /** How many milliseconds one import works before other requests get their turn. */
 const turn = 20
@@ -70,201 +54,6 @@ async function* bounded(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8A
   }
 }
 
-const failed = (id: string | null, problem: Problem): ImportResult => {
-  const [issue] = problem.issues ?? []
-  const detail = issue ? `${issue.path.join('.')}: ${issue.message}` : problem.detail
-  return { id, status: 'failed', code: problem.code, ...(detail !== undefined && { detail }) }
-}
-/** Returns the id of a record of unknown shape. */
-const idOf = (record: unknown): string | null =>
-  typeof record === 'object' && record !== null && 'id' in record && typeof record.id === 'string'
-    ? record.id.slice(0, 200)
-    : null
-
-/** The state of one import: received records, the batch to store, and the results. */
-function createRun({ importers, erasedAgents }: ImportPorts, importing: Importing) {
-  const byPart = new Map(importers.map((importer) => [importer.part, importer]))
-  const results: ImportResult[] = []
-  const ignored = new Map<string, number>()
-  const seen = new Set<string>()
-  const head: Record<string, unknown> = {}
-  let units = 0
-  let waiting: { importer: Importer; record: Prepared<unknown>; at: number }[] = []
-  let waitingBytes = 0
-  let refused: { importer: Importer; problem: Problem }[] = []
-  let refusedSoFar = 0
-  let storing: Promise<void> = Promise.resolve()
-
-  async function store(batch: typeof waiting, refusals: typeof refused): Promise<void> {
-    const { ctx } = importing
-    await ctx.pipeline.transaction(async (tx) => {
-      const entries = []
-      for (const [importer, items] of Map.groupBy(batch, (item) => item.importer)) {
-        const stored = await importer.store(
-          tx,
-          items.map(({ record }) => record),
-          importing,
-        )
-        for (const [index, { at }] of items.entries()) {
-          const result = stored.results[index]
-          if (result) results[at] = result
-        }
-        entries.push(...stored.entries)
-      }
-      for (const [importer, items] of Map.groupBy(refusals, (item) => item.importer))
-        await importer.countRefused(
-          tx,
-          items.map(({ problem }) => problem),
-          importing,
-        )
-      const { actor, ip } = ctx
-      const common = { action: 'create' as const, actorId: actor.id, at: ctx.pipeline.clock.now(), ip }
-      await ctx.pipeline.auditWithin(
-        tx,
-        ...entries.map((entry) => ({
-          ...common,
-          ...entry,
-          details: { operation: importDocument.id, ...entry.details },
-        })),
-      )
-    })
-  }
-  /** Starts to store the current batch after the previous one is stored. Meanwhile, the next batch is prepared. */
-  async function flush(): Promise<void> {
-    const [batch, refusals] = [waiting, refused]
-    waiting = []
-    waitingBytes = 0
-    refused = []
-    await storing
-    if (batch.length + refusals.length > 0) storing = store(batch, refusals)
-    // Awaited with the next batch or at the end.
-    storing.catch(() => {})
-  }
-
-  async function takeHead(name: string, value: unknown): Promise<void> {
-    if (!['agent_id', 'schema_version', 'total_units', 'total_contributions', 'exported_at', 'scope'].includes(name))
-      return
-    if (name === 'agent_id' && head.agent_id !== undefined) {
-      if (value === head.agent_id) return
-      throw new Problem('invalid', {
-        detail: 'The document names two agents.',
-        issues: [{ path: ['agent_id'], message: 'occurs twice with different values' }],
-      })
-    }
-    head[name] = value
-    if (name === 'schema_version' && value !== 'v1')
-      throw new Problem('invalid', {
-        detail: 'This registry does not support the schema of the document.',
-        issues: [{ path: ['schema_version'], message: 'must be v1' }],
-      })
-    if (name !== 'agent_id' || typeof value !== 'string') return
-    if ((await erasedAgents(importing.ctx.actor, [value])).length > 0)
-      throw new Problem('erased', 'The agent of this document was erased here, so its records cannot be imported.')
-  }
-  function takeRecord(importer: Importer, piece: Extract<Piece, { bytes: Uint8Array }>): void {
-    let record: unknown
-    try {
-      record = parseJson(piece.bytes)
-      const prepared = importer.prepare(record, importing, piece.bytes.byteLength)
-      if (seen.has(prepared.id))
-        throw new Problem('conflict', 'The document contains this id twice. The first record was imported.')
-      seen.add(prepared.id)
-      waiting.push({ importer, record: prepared, at: results.length })
-      waitingBytes += piece.bytes.byteLength
-      results.push({
-        id: prepared.id,
-        status: 'failed',
-        code: 'unavailable',
-        detail: 'This record was not stored. Import the document again.',
-      })
-    } catch (error) {
-      if (!Problem.is(error)) throw error
-      results.push(failed(idOf(record), error))
-      if (error.code !== 'content_rejected') return
-      refused.push({ importer, problem: error })
-      refusedSoFar++
-    }
-  }
-  /**
-   * Returns true when the batch should be stored. Records after the first rejections wait until these are counted,
-   * because they may be quarantined for review.
-   */
-  const isBatch = (): boolean =>
-    waiting.length >= batchLimits.records ||
-    waitingBytes >= batchLimits.bytes ||
-    refused.length >= batchLimits.records ||
-    (refused.length > 0 && refusedSoFar <= countedAtOnce)
-  return {
-    isWanted: (part: string) => byPart.has(part),
-    async take(piece: Piece): Promise<void> {
-      if ('name' in piece) return takeHead(piece.name, piece.value)
-      if (piece.part === unitsPart) units++
-      if ('isIgnored' in piece) {
-        ignored.set(piece.part, (ignored.get(piece.part) ?? 0) + 1)
-        if (ignored.size > importLimits.ignoredParts)
-          throw new Problem('invalid', `The document has more than ${importLimits.ignoredParts} unknown parts.`)
-        return
-      }
-      if (results.length >= importLimits.items)
-        throw new Problem(
-          'too_large',
-          `At most ${importLimits.items.toLocaleString('en')} items are accepted per import.`,
-        )
-      // Records are rejected before agent_id is known, so that an erased subject cannot return through the order of members.
-      if (typeof head.agent_id !== 'string')
-        throw new Problem('invalid', {
-          detail:
-            'The document must name its agent before its first record. Put agent_id at its beginning, as in an export.',
-          issues: [{ path: ['agent_id'], message: 'is missing before the records' }],
-        })
-      const importer = byPart.get(piece.part)
-      if ('fault' in piece) results.push(failed(null, piece.fault))
-      else if (importer) takeRecord(importer, piece)
-      if (isBatch()) await flush()
-    },
-    /** Stores the remaining records. */
-    async drain(): Promise<void> {
-      await flush()
-      await storing
-    },
-    /**
-     * Rejects a document whose count of units is wrong, or that is no export.
-     * @throws Problem `invalid`
-     */
-    refuseLies(): void {
-      const { total_contributions: contributions, total_units: total = contributions } = head
-      if (total !== undefined && total !== units)
-        throw new Problem('invalid', {
-          detail: 'The number of units differs from total_units, so the document is incomplete or was changed.',
-          issues: [
-            {
-              path: ['total_units'],
-              message: `does not match the ${units.toLocaleString('en')} units that were received`,
-            },
-          ],
-        })
-      if (total === undefined && head.agent_id === undefined)
-        throw new Problem('invalid', {
-          detail: 'This document is not an export.',
-          issues: [{ path: ['agent_id'], message: 'is missing' }],
-        })
-    },
-    report(): ImportReport {
-      const of = (status: ImportResult['status']) =>
-        results.reduce((n, result) => n + Number(result.status === status), 0)
-      const [stored, known] = [of('stored'), of('known')]
-      return {
-        received: results.length,
-        stored,
-        known,
-        failed: results.length - stored - known,
-        ignored: Object.fromEntries(ignored),
-        results,
-      }
-    },
-  }
-}
-
 /** Adds to the problem how many records were stored and remain. */
 function withCounts(error: unknown, { received, stored, known, failed }: ImportReport): unknown {
   if (!Problem.is(error) || received === 0) return error
@@ -285,7 +74,7 @@ export const documentImport = (ports: ImportPorts) =>
     importDocument,
     async (ctx, { upload }) => {
       const importing = importingOf(ctx)
-      const run = createRun(ports, importing)
+      const run = createImportRun(ports, importing)
       const options = { recordBytes: 2 * ctx.actor.quota.unitBytes + wrapping, isWanted: run.isWanted }
       const splitter = upload.mediaType === 'application/json' ? jsonSplitter(options) : ndjsonSplitter(options)
       const read = async (): Promise<void> => {
@@ -307,7 +96,7 @@ export const documentImport = (ports: ImportPorts) =>
         } finally {
           await run.drain()
         }
-        run.refuseLies()
+        run.requireComplete()
       } catch (error) {
         throw withCounts(error, run.report())
       }

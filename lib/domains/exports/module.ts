@@ -4,7 +4,7 @@ import { exportFilesDataSource, exportRunsDataSource, type RecordedPorts } from 
 import { exportsEvidence } from './evidence.ts'
 import type { ExportPorts } from './export.ts'
 import { exportExporters } from './exporters.ts'
-import type { ImportPorts } from './import.ts'
+import type { ImportPorts } from './import-run.ts'
 import type { InventoryPorts } from './inventory.ts'
 import { exportJobs } from './jobs.ts'
 import { exportPersonExporters } from './person-exporters.ts'

@@ -27,12 +27,62 @@ const told = 500
 /** Another attempt has replaced this one, or the export was deleted. */
 class Replaced extends Error {}
 
+/** Makes the archive, and updates the progress of the export meanwhile. @throws Replaced */
+async function* watched(
+  { db, exporters, personExporters }: PreparationPorts,
+  which: Attempt,
+  reader: ExportReader,
+  accountId: string,
+) {
+  const { head, parts } = personDocument({ person: personExporters, agent: exporters }, accountId, reader)
+  const so = { done: 0, records: 0 }
+  const note = async () => {
+    const { count } = await db.prisma.preparedExport.updateMany({
+      where: { ...which, state: 'running' },
+      data: { partsDone: so.done, partsTotal: parts.length, records: so.records },
+    })
+    if (count === 0) throw new Replaced()
+  }
+  await note()
+  let noted = performance.now()
+  const part = (records: number) => {
+    so.done++
+    so.records += records
+  }
+  for await (const piece of zipArchive(head, parts, { part })) {
+    if (performance.now() - noted > told) {
+      await note()
+      noted = performance.now()
+    }
+    yield piece
+  }
+  await note()
+}
+
+/** Sets the export to ready, unless the attempt was replaced. */
+const finish = (ports: PreparationPorts, which: Attempt, made: { bytes: number; sha256: string }) =>
+  ports.db.transaction(async (tx: Transaction) => {
+    const now = ports.clock.now()
+    const [row] = await tx.preparedExport.updateManyAndReturn({
+      where: { ...which, state: 'running' },
+      data: {
+        state: 'ready',
+        bytes: made.bytes,
+        sha256: made.sha256,
+        readyAt: now,
+        expiresAt: new Date(now.getTime() + preparedExportRetention),
+      },
+    })
+    if (!row) throw new Replaced()
+    await exportNotice(ports, tx, row, 'ready', now)
+  })
+
 /**
  * Prepares the file of an export. After a crash, the next attempt or the upkeep job deletes the partial file. The row
  * is set to `ready` once the file is complete.
  */
 export function preparation(ports: PreparationPorts) {
-  const { db, files, clock, exporters, personExporters, personOf } = ports
+  const { db, files, clock, personOf } = ports
 
   /** Claims the export for this attempt. Undefined when nothing remains to be done. */
   const take = (id: string, attempt: string, agents: string[]) =>
@@ -44,50 +94,6 @@ export function preparation(ports: PreparationPorts) {
         data: { state: 'running', attempt, agents, partsDone: 0, partsTotal: 0, records: 0, fault: null },
       })
       return { row, former: former.attempt }
-    })
-
-  async function* watched(which: Attempt, reader: ExportReader, accountId: string) {
-    const { head, parts } = personDocument({ person: personExporters, agent: exporters }, accountId, reader)
-    const so = { done: 0, records: 0 }
-    const note = async () => {
-      const { count } = await db.prisma.preparedExport.updateMany({
-        where: { ...which, state: 'running' },
-        data: { partsDone: so.done, partsTotal: parts.length, records: so.records },
-      })
-      if (count === 0) throw new Replaced()
-    }
-    await note()
-    let noted = performance.now()
-    const part = (records: number) => {
-      so.done++
-      so.records += records
-    }
-    for await (const piece of zipArchive(head, parts, { part })) {
-      if (performance.now() - noted > told) {
-        await note()
-        noted = performance.now()
-      }
-      yield piece
-    }
-    await note()
-  }
-
-  /** Sets the export to ready, unless the attempt was replaced. */
-  const finish = (which: Attempt, made: { bytes: number; sha256: string }) =>
-    db.transaction(async (tx: Transaction) => {
-      const now = clock.now()
-      const [row] = await tx.preparedExport.updateManyAndReturn({
-        where: { ...which, state: 'running' },
-        data: {
-          state: 'ready',
-          bytes: made.bytes,
-          sha256: made.sha256,
-          readyAt: now,
-          expiresAt: new Date(now.getTime() + preparedExportRetention),
-        },
-      })
-      if (!row) throw new Replaced()
-      await exportNotice(ports, tx, row, 'ready', now)
     })
 
   /** Notes why a queued export cannot begin, and rethrows the error. */
@@ -122,7 +128,7 @@ export function preparation(ports: PreparationPorts) {
         until: clock.now(),
       }
       try {
-        await finish(which, await files.write(which, watched(which, reader, asked.accountId)))
+        await finish(ports, which, await files.write(which, watched(ports, which, reader, asked.accountId)))
       } catch (error) {
         await files.remove(which)
         if (error instanceof Replaced) return

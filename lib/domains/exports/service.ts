@@ -1,5 +1,6 @@
 import { agentExport, type ExportPorts } from './export.ts'
-import { documentImport, type ImportPorts } from './import.ts'
+import { documentImport } from './import.ts'
+import type { ImportPorts } from './import-run.ts'
 import { type InventoryPorts, inventory } from './inventory.ts'
 import { preparedExports } from './own-exports.ts'
 import type { PreparedPorts } from './prepared.ts'

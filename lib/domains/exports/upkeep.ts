@@ -10,33 +10,34 @@ const batch = 100
 /** Milliseconds without a write to a file, or without a lock on a job, after which the process is considered dead. */
 const patience = 2 * 60_000
 
+/** Expires one batch of exports whose time is over. Returns their number. */
+async function expireSome(ports: PreparedPorts, ctx: Context): Promise<number> {
+  const { db, files } = ports
+  const { now } = ctx
+  const gone = await db.transaction(async (tx) => {
+    const due = await lockExpiredExports(tx, { now, limit: batch })
+    const ids = due.map(({ id }) => id)
+    const rows = await tx.preparedExport.findMany({ where: { id: { in: ids } } })
+    await tx.preparedExport.updateMany({ where: { id: { in: ids } }, data: { state: 'expired', agents: [] } })
+    for (const row of rows) if (row.downloadedAt === null) await exportNotice(ports, tx, row, 'gone', now)
+    await notePurge(ctx.pipeline.recordDeletion, ctx, tx, {
+      what: 'prepared exports that expired',
+      results: { exportsDeleted: rows.length },
+      resourceType: 'export',
+      resourceId: 'expired',
+    })
+    return rows
+  })
+  for (const { id, attempt } of gone) if (attempt !== null) await files.remove({ id, attempt })
+  return gone.length
+}
+
 /**
  * The periodic upkeep: expires files after four hours, deletes their rows later, deletes files that a crash left, and
  * restarts exports of killed workers.
  */
 export function exportUpkeep(ports: PreparedPorts) {
   const { db, files } = ports
-
-  /** Expires one batch of exports whose time is over. Returns their number. */
-  const expireSome = async (ctx: Context): Promise<number> => {
-    const { now } = ctx
-    const gone = await db.transaction(async (tx) => {
-      const due = await lockExpiredExports(tx, { now, limit: batch })
-      const ids = due.map(({ id }) => id)
-      const rows = await tx.preparedExport.findMany({ where: { id: { in: ids } } })
-      await tx.preparedExport.updateMany({ where: { id: { in: ids } }, data: { state: 'expired', agents: [] } })
-      for (const row of rows) if (row.downloadedAt === null) await exportNotice(ports, tx, row, 'gone', now)
-      await notePurge(ctx.pipeline.recordDeletion, ctx, tx, {
-        what: 'prepared exports that expired',
-        results: { exportsDeleted: rows.length },
-        resourceType: 'export',
-        resourceId: 'expired',
-      })
-      return rows
-    })
-    for (const { id, attempt } of gone) if (attempt !== null) await files.remove({ id, attempt })
-    return gone.length
-  }
 
   const forget = (now: Date): Promise<unknown> => {
     const before = new Date(now.getTime() - rememberedFor)
@@ -94,7 +95,7 @@ export function exportUpkeep(ports: PreparedPorts) {
     async run(ctx: Context): Promise<void> {
       const { now } = ctx
       await files.check()
-      while ((await expireSome(ctx)) === batch);
+      while ((await expireSome(ports, ctx)) === batch);
       await forget(now)
       await revive(now)
       await sweep()

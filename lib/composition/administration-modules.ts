@@ -1,0 +1,74 @@
+import { assessSites } from '#lib/config/locations.ts'
+import { enqueueNotice } from '#lib/domains/accounts/notices.ts'
+import { organisationDirectory } from '#lib/domains/accounts/organisations/directory.ts'
+import { agentIdsInRegions, agentsInRegions } from '#lib/domains/agents/in-region.ts'
+import { agentOf } from '#lib/domains/agents/rows.ts'
+import { holdsModule } from '#lib/domains/holds/module.ts'
+import { isStored } from '#lib/domains/knowledge/erasure/legal-holds.ts'
+import { isProject } from '#lib/domains/projects/erasing/parts.ts'
+import { idsInRegions, projectsInRegions } from '#lib/domains/projects/in-region.ts'
+import { quotasModule } from '#lib/domains/quotas/module.ts'
+import { residencyModule } from '#lib/domains/residency/module.ts'
+import { fulfilledRegions } from '#lib/domains/residency/rules.ts'
+import { storesModule } from '#lib/domains/stores/module.ts'
+import { telemetryModule } from '#lib/domains/telemetry/module.ts'
+import type { Erasures } from './erasures.ts'
+import type { Foundation } from './foundation.ts'
+import type { PeopleModules } from './people-modules.ts'
+
+export const composeQuotas = ({ db }: Foundation, { people }: PeopleModules) =>
+  quotasModule({
+    db,
+    organisations: organisationDirectory,
+    async warn(tx, organisationId, percent, now) {
+      for (const accountId of await people.decidersOf(tx, organisationId))
+        await enqueueNotice(tx, { kind: 'storage-warning', accountId, percent, at: now.toISOString() })
+    },
+  })
+
+export const composeHolds = ({ db, strict }: Foundation, { people }: PeopleModules, { engine }: Erasures) =>
+  holdsModule({
+    ...{ db, strict },
+    exists: async (tx, kind, id) => {
+      if (kind === 'account') return (await people.byId(tx, id)) !== undefined
+      if (kind === 'project') return isProject(tx, id)
+      return kind === 'agent' ? (await agentOf(tx, id)) !== null : await isStored(tx, kind, id)
+    },
+    onReleased: engine.runs.resumeHeld,
+  })
+
+export function composeStores(foundation: Foundation) {
+  const { assessedLocations, db, env, known, query, regions, sites, stateOf, storeLocations, strict } = foundation
+  const fulfilled = fulfilledRegions(assessedLocations, regions.choosable)
+  return storesModule({
+    ...{ db, known, strict, stateOf },
+    residency: env.KP_RESIDENCY ?? null,
+    sites: assessSites(sites, assessedLocations),
+    emailsInFolder: storeLocations.mail === 'folder',
+    projectsOutside: async (most) => ({
+      total: await projectsInRegions(query, fulfilled),
+      ids: await idsInRegions(query, fulfilled, most),
+    }),
+    agentsOutside: async (most) => ({
+      total: await agentsInRegions(query, fulfilled),
+      ids: await agentIdsInRegions(query, fulfilled, most),
+    }),
+  })
+}
+
+export const composeResidency = ({ assessedLocations, env, regions }: Foundation) =>
+  residencyModule({
+    residency: env.KP_RESIDENCY,
+    places: assessedLocations,
+    choosable: regions.choosable,
+    promised: { projects: projectsInRegions, agents: agentsInRegions },
+  })
+
+export const composeTelemetry = ({ assessedLocations, db, telemetry, telemetryTo }: Foundation) =>
+  telemetryModule({
+    ...{ db, telemetry },
+    to: telemetryTo && {
+      host: new URL(telemetryTo.host).host,
+      region: assessedLocations.find(({ name }) => name === 'posthog')?.region ?? null,
+    },
+  })

@@ -1,0 +1,78 @@
+import { noticeJob } from '#lib/domains/accounts/notices.ts'
+import { newestSignIns } from '#lib/domains/accounts/sessions/repository.ts'
+import { agentSummary } from '#lib/domains/agents/summary.ts'
+import { consoleModule } from '#lib/domains/console/module.ts'
+import type { erasureModule } from '#lib/domains/erasure/module.ts'
+import { activeRuns } from '#lib/domains/erasure/runs/active-runs.ts'
+import { activeExports, exportsToFetch } from '#lib/domains/exports/active-exports.ts'
+import { holdsEnding } from '#lib/domains/holds/release.ts'
+import { expiringSoon } from '#lib/domains/knowledge/inspection/expiring-soon.ts'
+import { quarantined } from '#lib/domains/knowledge/moderation/quarantine-count.ts'
+import { outboxModule } from '#lib/domains/outbox/module.ts'
+import { addressJob, notifyAdminJob, notifyJob } from '#lib/domains/privacy-requests/timeline.ts'
+import { closingSoon } from '#lib/domains/projects/closing/closing-soon.ts'
+import { closingEmailJob } from '#lib/domains/projects/closing/jobs.ts'
+import { activeSweep } from '#lib/domains/retention/active-sweep.ts'
+import { revokedByLimits, tokenSummary } from '#lib/domains/tokens/summary.ts'
+import { failedOnce } from '#lib/jobs/undelivered.ts'
+import type { Retention } from './content-modules.ts'
+import type { Erasures } from './erasures.ts'
+import type { Foundation } from './foundation.ts'
+import type { PeopleModules } from './people-modules.ts'
+import type { CollectedData } from './personal-data.ts'
+import type { Requests } from './request-modules.ts'
+
+/** Jobs whose failure the console reports as an undelivered email. */
+const emailJobs = [noticeJob, notifyJob, addressJob, notifyAdminJob]
+
+/** The modules that the console asks. */
+export interface ConsoleSources {
+  erasure: ReturnType<typeof erasureModule>
+  requests: Requests
+  retention: Retention
+}
+
+export const composeConsole = (
+  { db, env, mail }: Foundation,
+  { dataSources }: CollectedData,
+  { engine }: Erasures,
+  { erasure, requests, retention }: ConsoleSources,
+) =>
+  consoleModule({
+    dataSources,
+    accounts: {
+      newestSignIns: (account, sessionId) => newestSignIns(db, { account, current: sessionId ?? '' }),
+    },
+    agents: { summary: (ids) => agentSummary(db, ids) },
+    tokens: {
+      summary: (ids, span) => tokenSummary(db, ids, span),
+      revokedByLimits: (since) => revokedByLimits(db, since),
+    },
+    requests: requests.useCases.requests,
+    erasures: { active: (whose) => activeRuns(db, whose), open: engine.runs.open },
+    receipts: erasure.receipts,
+    exports: {
+      active: (accountId, now) => activeExports(db, accountId, now),
+      toFetch: (accountId, now) => exportsToFetch(db, accountId, now),
+    },
+    knowledge: {
+      expiringSoon: async (owner, span) => expiringSoon(db, owner, await retention.periods(), span),
+      quarantined: () => quarantined(db),
+    },
+    projects: { closingSoon: (owner, most) => closingSoon(db, owner, most) },
+    holds: { ending: (span) => holdsEnding(db, span) },
+    retention: { active: (now) => activeSweep(db, now) },
+    mail: {
+      undelivered: () => failedOnce(db, emailJobs),
+      files: async () => (env.KP_SMTP_URL === undefined ? mail.folder.count() : null),
+    },
+  })
+
+export const composeOutbox = ({ db, mail, storeLocations }: Foundation, { people }: PeopleModules) =>
+  outboxModule({
+    db,
+    folder: mail.folder,
+    delivery: storeLocations.mail,
+    emailJobs: [...emailJobs, closingEmailJob],
+    accountMarked: people.accountMarked,
+  })

@@ -1,0 +1,104 @@
+import { storeLocationNamed } from '#lib/config/location-names.ts'
+import { organisationOfAccount } from '#lib/domains/accounts/repository.ts'
+import { lawfulBases, ownedAgents, selfHostedAmong } from '#lib/domains/agents/owned.ts'
+import { profileOf } from '#lib/domains/agents/rows.ts'
+import { itemsBeginning, replaceItems } from '#lib/domains/erasure/engine/planned-items.ts'
+import { receiptFinder } from '#lib/domains/erasure/receipts/service.ts'
+import { erasedAmong } from '#lib/domains/erasure/suppression/erased-ids.ts'
+import { erasedSubjects } from '#lib/domains/erasure/suppression/erased-names.ts'
+import { zipArchive } from '#lib/domains/exports/archive.ts'
+import { exportsModule } from '#lib/domains/exports/module.ts'
+import { schemaVersion } from '#lib/domains/exports/rules.ts'
+import { withdrawNaming } from '#lib/domains/idempotency/data-source.ts'
+import { withdrawAnswers } from '#lib/domains/idempotency/records.ts'
+import { isAttributed } from '#lib/domains/knowledge/exporters.ts'
+import { knowledgeModule } from '#lib/domains/knowledge/module.ts'
+import { skillImporter } from '#lib/domains/knowledge/skills/imports.ts'
+import { unitImporter } from '#lib/domains/knowledge/units/imports.ts'
+import { requestedCopy } from '#lib/domains/privacy-requests/execution/requested-copy.ts'
+import { requestParticipantExporters } from '#lib/domains/privacy-requests/exporters.ts'
+import { foreignEpisodes } from '#lib/domains/projects/graph/foreign-episodes.ts'
+import { projectsModule } from '#lib/domains/projects/module.ts'
+import { participationsOf } from '#lib/domains/projects/participants/fence.ts'
+import { retentionModule } from '#lib/domains/retention/module.ts'
+import type { RetentionStores } from '#lib/domains/retention/retention-manager.ts'
+import { tierLimits } from '#lib/domains/tokens/rules.ts'
+import type { Erasures } from './erasures.ts'
+import type { Foundation } from './foundation.ts'
+import type { PeopleModules } from './people-modules.ts'
+import type { CollectedData } from './personal-data.ts'
+
+export const composeRetention = ({ env }: Foundation, stores: RetentionStores) =>
+  retentionModule({
+    stores,
+    environment: {
+      network: env.KP_RETENTION_NETWORK_DAYS,
+      org: env.KP_RETENTION_ORG_DAYS,
+      private: env.KP_RETENTION_PRIVATE_DAYS,
+    },
+  })
+export type Retention = ReturnType<typeof composeRetention>
+
+export const composeKnowledge = (
+  { chosenIds, db, env, keyFor, ledger, pseudonymOf, recognise, strict }: Foundation,
+  { engine }: Erasures,
+  { periods }: Retention,
+) =>
+  knowledgeModule({
+    ...{ db, chosenIds, strict, pseudonymOf, withdrawAnswers, withdrawNaming, periods },
+    erasures: { ...engine.records, receiptFor: receiptFinder(db) },
+    networkKey: keyFor('report networks'),
+    names: recognise,
+    erasedSubject: erasedSubjects({ ledger, backupDays: env.KP_BACKUP_DAYS }),
+    noteItems: (id, holder, items) => ledger.append({ kind: 'items', id, holder, items }),
+  })
+
+/** `patience` is the number of milliseconds that a request waits for the erasure that it began. */
+export const composeProjects = (
+  { db, env, installation, mail, origin, regions, stores, suppressed }: Foundation,
+  { people }: PeopleModules,
+  { engine }: Erasures,
+  patience: number | undefined,
+) =>
+  projectsModule({
+    ...{ db, stores, mail, erasedAmong, regions, installation, origin, replaceItems, itemsBeginning, patience },
+    objects: stores.objects,
+    stored: stores,
+    isSuppressed: suppressed.among,
+    verifiedAddressOf: people.verifiedAddressOf,
+    copyAskedFor: requestedCopy(db),
+    accountWithAddress: async (tx, address) => (await people.byEmail(tx, address))?.accountId,
+    contactOf: people.contactOf,
+    erasures: engine.runs,
+    complete: engine.runs.complete,
+    pointerPrefixes: env.KP_POINTER_PREFIXES,
+    limitsLifetimes: env.KP_CACHE_TTL_LIMIT,
+    withCheckpoints: (tx, threads) => stores.checkpoints.present(threads, tx),
+    foreignEpisodes: foreignEpisodes(stores.graph),
+    hasEpisodes: async (tx, group) => (await stores.graph.episodes(group, '', 1, tx)).length > 0,
+    participantExporters: requestParticipantExporters(db),
+    shapes: { schemaVersion, zip: (head, parts, files) => zipArchive(head, parts, undefined, files) },
+  })
+
+export const composeExports = (
+  { assessedLocations, chosenIds, db, erasedAgents, prepared, storeLocations, strict }: Foundation,
+  { dataSources, exporters, personExporters, retainedRecords }: CollectedData,
+) =>
+  exportsModule({
+    ...{ ...prepared, exporters, personExporters, dataSources, retainedRecords, erasedAgents },
+    registeredOn: lawfulBases(db),
+    selfHosted: selfHostedAmong(db),
+    participationsOf: (accountId) => participationsOf(db.prisma, accountId),
+    placeOf: (store) => storeLocationNamed(storeLocations, store, assessedLocations),
+    quotaOf: async (id) => {
+      const agent = await profileOf(db)(id)
+      return agent ? tierLimits[agent.tier] : undefined
+    },
+    isAttributed: isAttributed(db),
+    importers: [unitImporter({ strict, chosenIds, erasedAgents }), skillImporter({ strict, chosenIds })],
+    personOf: async (accountId) => {
+      const [found] = await organisationOfAccount(db, { id: accountId })
+      return found && { organisationId: found.organisation_id, agents: await ownedAgents(db)(accountId) }
+    },
+  })
+export type Exports = ReturnType<typeof composeExports>

@@ -1,0 +1,67 @@
+import { enqueueNotice } from '#lib/domains/accounts/notices.ts'
+import { erasureEngine } from '#lib/domains/erasure/engine/engine.ts'
+import { replayErasures } from '#lib/domains/erasure/ledger/replay.ts'
+import { restoredDatabase } from '#lib/domains/erasure/ledger/restored-database.ts'
+import { holdsInForce } from '#lib/domains/holds/in-force.ts'
+import { restoredRecord } from '#lib/domains/knowledge/erasure/restored-record.ts'
+import { projectParts } from '#lib/domains/projects/erasing/parts.ts'
+import { runWords } from '#lib/domains/projects/words/run-words.ts'
+import { ledgerLostAt } from '#lib/domains/stores/ledgers.ts'
+import { erasureSubjects } from '#lib/platform/erasure-subjects.ts'
+import { residueIn } from '#lib/stores/residue.ts'
+import type { Foundation } from './foundation.ts'
+import type { PeopleModules } from './people-modules.ts'
+import type { CollectedData } from './personal-data.ts'
+
+export interface ErasureOptions {
+  /** Called at named points of an erasure. */
+  interrupt(point: string): void
+  /** Whether the ledger is replayed before anything is served from a restored database. */
+  replaysByItself: boolean
+}
+
+/** The erasure engine over the personal data of all domains, and the replay of the ledger on a restored database. */
+export function createErasures(
+  foundation: Foundation,
+  { dataSources }: Pick<CollectedData, 'dataSources'>,
+  { agents, people }: Pick<PeopleModules, 'agents' | 'people'>,
+  { interrupt, replaysByItself }: ErasureOptions,
+) {
+  const { clock, db, env, facts, ledger, log, namesOf, origin, signer, sources, stores, suppressed } = foundation
+  /** The common dependencies of the erasure engine and its replay. */
+  const erasing = {
+    ...{ db, ledger, signer, dataSources, facts, issuer: origin, now: clock.now },
+    audit: log.auditWithin,
+    suppressions: suppressed,
+    holds: holdsInForce,
+    subjects: erasureSubjects(agents.useCases.agents.unsuspend),
+    parts: projectParts,
+    words: runWords({ sources, namesOf }),
+    residueIn: residueIn(stores, { hasOtherCheckpoints: env.KP_CHECKPOINTS_URL !== undefined }),
+  }
+  const engine = erasureEngine({
+    ...erasing,
+    interrupt,
+    async notifyAdmins(tx, waiting, now) {
+      for (const { accountId } of await people.adminContacts(tx))
+        for (const { store, runs, since, refusal } of waiting) {
+          const about = { accountId, store, runs, since: since.toISOString(), at: now.toISOString() }
+          await enqueueNotice(
+            tx,
+            refusal === null ? { kind: 'store-unavailable', ...about } : { kind: 'store-refuses', ...about, refusal },
+          )
+        }
+    },
+    onChange: foundation.erasureChanges.publish,
+  })
+  const replay = replayErasures({
+    ...erasing,
+    restored: restoredRecord,
+    ledgerLostAt,
+    records: engine.records,
+    complete: engine.runs.complete,
+    keys: foundation.suppressionKeys,
+  })
+  return { engine, replay, restored: restoredDatabase({ db, ledger, replay, replaysByItself }) }
+}
+export type Erasures = ReturnType<typeof createErasures>

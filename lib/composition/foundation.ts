@@ -1,0 +1,70 @@
+import { dataFolderMark } from '#lib/config/data-folder.ts'
+import { exportsFolder, snapshotKeysFolder } from '#lib/config/locations.ts'
+import { sealedPurposes, subjectPurpose } from '#lib/config/secret.ts'
+import { erasableAgent, ownAgent, ownAgentLocked, writableAgent } from '#lib/domains/agents/life/agent-access.ts'
+import { erasedOf } from '#lib/domains/erasure/suppression/erased-ids.ts'
+import { exportFiles } from '#lib/domains/exports/export-files.ts'
+import type { ExportChange } from '#lib/domains/exports/prepared.ts'
+import type { ChosenIdPorts } from '#lib/domains/knowledge/chosen-ids.ts'
+import { authorPseudonyms } from '#lib/domains/knowledge/erasure/pseudonym.ts'
+import { gatheredSources } from '#lib/domains/projects/provenance/gathered-sources.ts'
+import { outsideNamespace } from '#lib/domains/projects/provenance/namespaces.ts'
+import { snapshotKeys } from '#lib/domains/snapshots/key-files.ts'
+import type { RunChange } from '#lib/kernel/erasure-run.ts'
+import { transactionalEvent } from '#lib/kernel/transactional-event.ts'
+import type { openPlatform } from '#lib/platform/platform.ts'
+
+/** The platform, and the dependencies that several domains share. It knows no module. */
+export function createFoundation(platform: ReturnType<typeof openPlatform>) {
+  const { clock, db, env, keyFor, known, regions, stores } = platform
+  const chosenIds: ChosenIdPorts = { outsideNamespace, erasedOf }
+  const exportChanges = transactionalEvent<ExportChange>()
+  return {
+    ...platform,
+    strict: env.KP_SANITIZER_STRICT,
+    chosenIds,
+    keys: {
+      grimoire: keyFor(sealedPurposes.grimoire),
+      clades: keyFor(sealedPurposes.clades),
+      llmLog: keyFor(sealedPurposes.llmLog),
+      subject: keyFor(subjectPurpose),
+    },
+    pseudonymOf: authorPseudonyms(keyFor('pseudonyms')),
+    sources: gatheredSources(),
+    /** Published by the engine and by exports, which privacy requests use. Privacy requests listen to them. */
+    erasureChanges: transactionalEvent<RunChange>(),
+    exportChanges,
+    prepared: {
+      db,
+      clock,
+      files: exportFiles(exportsFolder(env), (isPut) => known.used('exports', isPut)),
+      onExport: exportChanges.publish,
+    },
+    snapshotStorage: {
+      db,
+      objects: stores.objects,
+      keys: snapshotKeys({
+        folder: snapshotKeysFolder(env),
+        used: () => known.used('snapshot_keys'),
+        whatIsMissing: known.missing('snapshot_keys'),
+      }),
+    },
+    ownAgents: {
+      own: (actor: Parameters<typeof ownAgent>[1], id: string) => ownAgent(db, actor, id),
+      locked: ownAgentLocked,
+      erasable: erasableAgent,
+      writable: writableAgent(regions),
+    },
+    facts: {
+      backupDays: env.KP_BACKUP_DAYS,
+      requestsYears: env.KP_REQUESTS_YEARS,
+      emailsInFolder: env.KP_SMTP_URL === undefined,
+    },
+    // A copy of the database has the same name for the bucket but a different data folder.
+    installation: async () =>
+      stores.objects.provider === 'files'
+        ? known.idOf('objects')
+        : `${await known.idOf('objects')} ${await dataFolderMark(env.KP_DATA_DIR)}`,
+  }
+}
+export type Foundation = ReturnType<typeof createFoundation>

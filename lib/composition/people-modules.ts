@@ -1,0 +1,105 @@
+import { createHmac } from 'node:crypto'
+import { customerNetworkOf, limitKeyOf } from '#lib/access/client-address.ts'
+import { purgeExpiredWindows } from '#lib/access/limiter-postgres.ts'
+import { openIdProvider } from '#lib/config/env.ts'
+import { accountsModule } from '#lib/domains/accounts/module.ts'
+import { enqueueNotice } from '#lib/domains/accounts/notices.ts'
+import { dropOrganisationIfEmpty } from '#lib/domains/accounts/organisations/directory.ts'
+import { createOrganisation } from '#lib/domains/accounts/service.ts'
+import { cladeMembers } from '#lib/domains/agents/clade-members.ts'
+import { agentListing } from '#lib/domains/agents/listing.ts'
+import { agentsModule } from '#lib/domains/agents/module.ts'
+import { ownedAgents } from '#lib/domains/agents/owned.ts'
+import { agentOf, profileOf } from '#lib/domains/agents/rows.ts'
+import { noticeVersion } from '#lib/domains/agents/rules.ts'
+import { agentsOfAccount } from '#lib/domains/agents/status.ts'
+import { joinClade, leaveClade, recallOfRestricted } from '#lib/domains/clades/joining.ts'
+import { recordDeletion } from '#lib/domains/erasure/deletion-log.ts'
+import { holdsInForce } from '#lib/domains/holds/in-force.ts'
+import { contributedBy } from '#lib/domains/knowledge/inspection/contributed.ts'
+import { mergeVotes } from '#lib/domains/knowledge/votes/claimed-votes.ts'
+import { isOnFile, openRequestsOf } from '#lib/domains/privacy-requests/open-count.ts'
+import { followAgent } from '#lib/domains/projects/project-transfer.ts'
+import { settingsModule } from '#lib/domains/settings/module.ts'
+import { insureRetiredAgents } from '#lib/domains/snapshots/terms.ts'
+import { tokensModule } from '#lib/domains/tokens/module.ts'
+import type { Transaction } from '#lib/kernel/context.ts'
+import type { Foundation } from './foundation.ts'
+
+const composeTokens = ({ clock, db, pipeline }: Foundation) =>
+  tokensModule({
+    ...{ db, pipeline, agentOf },
+    profileOf: profileOf(db),
+    notify: (tx, notice) => enqueueNotice(tx, { ...notice, at: clock.now().toISOString() }),
+    agents: agentListing(db),
+    purgeWindows: () => purgeExpiredWindows(db, new Date()),
+  })
+type Tokens = ReturnType<typeof composeTokens>
+
+const composeAccounts = (
+  { clock, db, env, keyFor, limiter, mail, origin, pipeline, suppressed }: Foundation,
+  tokens: Tokens,
+) =>
+  accountsModule({
+    ...{ db, mail, pipeline },
+    isOnRecord: async (tx: Transaction, accountId: string) =>
+      (await agentsOfAccount(tx, accountId)).length > 0 ||
+      (await isOnFile(tx, accountId)) ||
+      (await holdsInForce.inForce(tx, { account: accountId, agents: [] }, clock.now())).account !== null,
+    publicUrl: origin,
+    provider: openIdProvider(env)?.name,
+    tries: limiter,
+    markKey: keyFor('known sign-ins'),
+    graceSignIn: env.KP_GRACE_SIGN_IN,
+    unsuppress: suppressed.lift,
+    networkOf: limitKeyOf,
+    agentsOf: async (accountId) => (await ownedAgents(db)(accountId)).length,
+    openRequestsOf: openRequestsOf(db),
+    revokeAdminTokens: async (ctx, accountId, reason) =>
+      tokens.useCases.tokens.revokeScoped(ctx, await agentsOfAccount(ctx.tx, accountId), 'admin', reason),
+  })
+type Accounts = ReturnType<typeof composeAccounts>
+
+function composeAgents(
+  { db, env, keyFor, origin, regions, strict, suppressed }: Foundation,
+  tokens: Tokens,
+  accounts: Accounts,
+) {
+  const networkKey = keyFor('networks of registrations')
+  return agentsModule({
+    ...{ db, regions, strict, recordDeletion, createOrganisation, dropOrganisationIfEmpty },
+    joinClade: (tx, joining) => joinClade(tx, joining, cladeMembers),
+    registration: {
+      mode: env.KP_REGISTRATION,
+      explicitConsent: env.KP_EXPLICIT_CONSENT,
+      lawfulBasis: env.KP_LAWFUL_BASIS,
+      notice: { version: noticeVersion, url: `${origin}/privacy` },
+    },
+    tokens: tokens.useCases.tokens,
+    contributedBy: contributedBy(db),
+    async ownerFound(tx, agentId, ownerId, now) {
+      await mergeVotes(tx, agentId, ownerId, now)
+      await followAgent(tx, agentId)
+    },
+    accounts: accounts.useCases.accounts,
+    graceTokens: env.KP_GRACE_TOKENS,
+    isSuppressed: suppressed.among,
+    onRetirement: [
+      insureRetiredAgents,
+      (tx, retirement) => leaveClade(tx, retirement, { recordDeletion, members: cladeMembers }),
+    ],
+    onRestriction: [recallOfRestricted],
+    networkMark: (address) =>
+      Uint8Array.from(createHmac('sha256', networkKey()).update(customerNetworkOf(address)).digest()),
+  })
+}
+
+/** The modules of people, agents and tokens. They do not need the erasure engine. */
+export function createPeopleModules(foundation: Foundation) {
+  const settings = settingsModule(foundation.db)
+  const tokens = composeTokens(foundation)
+  const accounts = composeAccounts(foundation, tokens)
+  const agents = composeAgents(foundation, tokens, accounts)
+  return { settings, tokens, accounts, agents, people: accounts.useCases.accounts }
+}
+export type PeopleModules = ReturnType<typeof createPeopleModules>

@@ -1,0 +1,71 @@
+import { join } from 'node:path'
+import { limiterMeasures } from '#lib/access/limiter-measures.ts'
+import { assessSites, exportsFolder, snapshotKeysFolder } from '#lib/config/locations.ts'
+import { usesOf } from '#lib/domains/audit/evidence.ts'
+import { complianceModule } from '#lib/domains/compliance/module.ts'
+import { erasureMeasures } from '#lib/domains/erasure/measures.ts'
+import { isLate, llmLogMeasures, logLateness } from '#lib/domains/llm-log/lateness.ts'
+import { requestMeasures } from '#lib/domains/privacy-requests/measures.ts'
+import { retentionMeasures } from '#lib/domains/retention/measures.ts'
+import { telemetryMeasures } from '#lib/domains/telemetry/measures.ts'
+import { createMetrics, type Metrics } from '#lib/http/metrics.ts'
+import { serviceUseCases } from '#lib/http/service.ts'
+import type { DomainModule } from '#lib/kernel/module.ts'
+import { isUseCase, type UseCase } from '#lib/kernel/use-case.ts'
+import { storeChecks } from '#lib/platform/store-states.ts'
+import { ledgerFolder } from '#lib/stores/ledger/ledger.ts'
+import { outboxRetention } from '#lib/stores/mail/data-source.ts'
+import packageJson from '../../package.json' with { type: 'json' }
+import type { Erasures } from './erasures.ts'
+import type { Foundation } from './foundation.ts'
+import type { CollectedData } from './personal-data.ts'
+
+/** The use cases of modules that are operations of the API, in the order of the modules. */
+export const operationsOf = (modules: readonly DomainModule[]): UseCase[] =>
+  modules.flatMap(({ useCases }) => Object.values(useCases).flatMap((own) => Object.values(own).filter(isUseCase)))
+
+/** The compliance report about all modules. */
+export const composeCompliance = (
+  { db, env, mail, storeLocations, telemetryTo }: Foundation,
+  { dataSources, retainedRecords }: CollectedData,
+  modules: readonly DomainModule[],
+) =>
+  complianceModule({
+    ...{ db, holders: dataSources, kept: retainedRecords, usesOf },
+    operations: operationsOf(modules).map(({ operation }) => operation),
+    checks: modules.flatMap(({ checks = [] }) => checks),
+    installation: {
+      places: storeLocations,
+      telemetry: telemetryTo === undefined ? 'none' : 'posthog',
+      folders: [join(env.KP_DATA_DIR, 'mail'), exportsFolder(env), snapshotKeysFolder(env), ledgerFolder(env)],
+      secretFile: env.KP_SECRET === undefined ? join(env.KP_DATA_DIR, 'secret') : null,
+      oldestLetter: mail.folder.oldest,
+      outboxRetention,
+    },
+  })
+
+export const composeMetrics = ({ db, limiter, telemetry }: Foundation): Metrics =>
+  createMetrics(() => [
+    requestMeasures(db),
+    erasureMeasures(db),
+    retentionMeasures(db),
+    llmLogMeasures(db),
+    telemetryMeasures(telemetry),
+    limiterMeasures(limiter),
+  ])
+
+/** Health, readiness, metrics, and the API description with the operations of all modules. */
+export const composeService = (
+  { assessedLocations, clock, db, sites, stateOf }: Foundation,
+  { restored }: Pick<Erasures, 'restored'>,
+  metrics: Metrics,
+  modules: readonly DomainModule[],
+) =>
+  serviceUseCases({
+    metrics,
+    checks: storeChecks(assessSites(sites, assessedLocations), stateOf),
+    operations: operationsOf(modules).map(({ operation }) => operation),
+    version: packageJson.version,
+    restored: restored.state,
+    lateness: { llm_log: async () => isLate(await logLateness(db, clock.now())) },
+  })

@@ -1,0 +1,91 @@
+import { limitKeyOf } from '#lib/access/client-address.ts'
+import { sealedPurposes } from '#lib/config/secret.ts'
+import { countTry } from '#lib/domains/accounts/attempts.ts'
+import { retainedOfSubject } from '#lib/domains/erasure/rules.ts'
+import { holdsInForce } from '#lib/domains/holds/in-force.ts'
+import { privacyRequestsModule } from '#lib/domains/privacy-requests/module.ts'
+import { requestLinkTriesPerMinute } from '#lib/domains/privacy-requests/rules.ts'
+import { answersForPart } from '#lib/domains/projects/erasing/parts.ts'
+import {
+  actedFor,
+  ownsProjectOf,
+  projectOfParticipant,
+  rectifyParticipant,
+} from '#lib/domains/projects/participants/acting.ts'
+import { restrictParticipants, unrestrictParticipants } from '#lib/domains/projects/participants/restricting.ts'
+import { durationOf } from '#lib/domains/telemetry/events.ts'
+import { reportCompletedErasures } from '#lib/domains/telemetry/jobs.ts'
+import type { Exports } from './content-modules.ts'
+import type { Erasures } from './erasures.ts'
+import type { Foundation } from './foundation.ts'
+import type { PeopleModules } from './people-modules.ts'
+
+export function composeRequests(
+  foundation: Foundation,
+  { agents, people }: PeopleModules,
+  { engine }: Erasures,
+  exported: Exports,
+) {
+  const { db, env, facts, keyFor, keys, limiter, mail, origin, pipeline, strict } = foundation
+  return privacyRequestsModule({
+    ...{ db, pipeline, mail, subjectKey: keys.subject, origin, strict },
+    people: {
+      ...people,
+      mayFileFor: async (tx, filer, member) =>
+        (await people.sameOrganisation(tx, filer, member)) || (await ownsProjectOf(tx, filer, member)),
+    },
+    agents: agents.useCases.agents,
+    participants: {
+      find: actedFor(db),
+      projectOf: projectOfParticipant,
+      restrict: restrictParticipants,
+      unrestrict: unrestrictParticipants,
+      rectify: rectifyParticipant,
+    },
+    erasures: engine.runs,
+    answersForPart: (ctx, part) => db.transaction((tx) => answersForPart({ ...ctx, tx }, part)),
+    copies: exported.useCases.exports,
+    async holdsOn(tx, subject, now) {
+      const { account, agents: held } = await holdsInForce.inForce(tx, subject, now)
+      return [...new Set([...(account === null ? [] : [account]), ...held.values()])]
+    },
+    countTry: (address, now) =>
+      countTry(limiter, [{ key: `privacy-link:${limitKeyOf(address)}`, limit: requestLinkTriesPerMinute }], now),
+    contactKey: keyFor(sealedPurposes.privacyContacts),
+    retained: (now) =>
+      retainedOfSubject(now, {
+        isOfRequest: true,
+        requestsYears: facts.requestsYears,
+        held: [],
+        letters: facts.emailsInFolder ? 'last' : 'none',
+      }),
+    graceTokens: env.KP_GRACE_TOKENS,
+    graceSignIn: env.KP_GRACE_SIGN_IN,
+    privacyEmail: env.KP_PRIVACY_EMAIL ?? null,
+    requestsYears: env.KP_REQUESTS_YEARS,
+  })
+}
+export type Requests = ReturnType<typeof composeRequests>
+
+/**
+ * Connects privacy requests and telemetry to changes of erasures and copies. Privacy requests begin erasures and copies, so that the
+ * changes return as events.
+ */
+export function followChanges(
+  { erasureChanges, exportChanges, telemetry }: Foundation,
+  { engine }: Erasures,
+  { useCases: { requests } }: Requests,
+): void {
+  erasureChanges.listen(requests.erasureChanged)
+  exportChanges.listen(requests.copyChanged)
+  if (!telemetry.isOn) return
+  erasureChanges.listen(async (tx, change) => {
+    if (change.state !== 'done') return
+    const run = await engine.runs.run(change.runId, tx)
+    await reportCompletedErasures(tx, {
+      of: change.part?.kind ?? 'subject',
+      steps: Object.keys(change.erased).length,
+      duration: durationOf(change.now.getTime() - (run?.createdAt ?? change.now).getTime()),
+    })
+  })
+}

@@ -1,0 +1,55 @@
+import { cladeMembers } from '#lib/domains/agents/clade-members.ts'
+import { sharingAgent } from '#lib/domains/agents/life/agent-access.ts'
+import { lifeExporters } from '#lib/domains/agents/life/exporters.ts'
+import { documentRestorer } from '#lib/domains/agents/life/restoring.ts'
+import { grimoireDaysOf, settingsRestorer, snapshotSettings } from '#lib/domains/agents/life/snapshot-settings.ts'
+import { cladesModule } from '#lib/domains/clades/module.ts'
+import { recordDeletion } from '#lib/domains/erasure/deletion-log.ts'
+import { entriesOf, hasEntries } from '#lib/domains/grimoire/entries.ts'
+import { grimoireExporters } from '#lib/domains/grimoire/exporters.ts'
+import { keyringOf } from '#lib/domains/grimoire/keyrings.ts'
+import { grimoireModule } from '#lib/domains/grimoire/module.ts'
+import { entryRestorer } from '#lib/domains/grimoire/restoring.ts'
+import { llmLogModule } from '#lib/domains/llm-log/module.ts'
+import { isOurUpload } from '#lib/domains/projects/documents/uploads.ts'
+import { snapshotsModule } from '#lib/domains/snapshots/module.ts'
+import { snapshotParts } from '#lib/domains/snapshots/parts.ts'
+import { isSealedTo } from '#lib/domains/snapshots/terms.ts'
+import type { Foundation } from './foundation.ts'
+
+export const composeSnapshots = ({
+  db,
+  erasedAgents,
+  installation,
+  isOfOthers,
+  keys,
+  origin,
+  ownAgents,
+  snapshotStorage,
+  stores,
+  strict,
+}: Foundation) =>
+  snapshotsModule({
+    ...{ ...snapshotStorage, erasedAgents, isOfOthers, keyringOf, origin },
+    restoreSettings: settingsRestorer({ hasEntries }),
+    agents: { ...ownAgents, settingsOf: snapshotSettings },
+    parts: snapshotParts([...lifeExporters(db), ...grimoireExporters(db, keys.grimoire)]),
+    restorers: [documentRestorer({ strict }), entryRestorer({ key: keys.grimoire, grimoireDaysOf })],
+    areObjectsOurs: () => isOurUpload({ objects: stores.objects, installation }),
+  })
+
+export const composeGrimoire = ({ db, keys, ownAgents }: Foundation) =>
+  grimoireModule({ db, key: keys.grimoire, agents: ownAgents, isSealedTo, recordDeletion })
+
+export const composeClades = ({ db, keys, namesOf, origin, ownAgents, recognise, regions, signer }: Foundation) =>
+  cladesModule({
+    ...{ db, key: keys.clades, namesOf, recognise, recordDeletion, issuer: origin },
+    // Self-hosted agents may also share here.
+    agents: { ...ownAgents, writable: sharingAgent(regions) },
+    members: cladeMembers,
+    entriesOf: entriesOf({ key: keys.grimoire, grimoireDaysOf }),
+    sign: signer.attest,
+  })
+
+export const composeLlmLog = ({ db, keys, ownAgents, recognise }: Foundation) =>
+  llmLogModule({ db, key: keys.llmLog, recognise, agents: ownAgents, recordDeletion })
