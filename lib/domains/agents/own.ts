@@ -12,92 +12,93 @@ import { agentStateOf, ownAgentsCountedTo } from './rules.ts'
 
 const iso = (at: Date | null): string | null => at?.toISOString() ?? null
 
-/** A person's agents with the number of their tokens and contributions. */
-export function ownAgentUseCases(
-  db: Database,
-  {
-    tokens,
-    contributedBy,
-    accounts,
-    registration,
-    regions,
-  }: Pick<AgentPorts, 'tokens' | 'contributedBy' | 'accounts' | 'registration' | 'regions'>,
-) {
-  async function presented(rows: readonly OwnAgentRow[], now: Date): Promise<OwnAgent[]> {
-    const ids = rows.map(({ id }) => id)
-    const [contributed, inUse] = await Promise.all([contributedBy(ids, ownAgentsCountedTo), tokens.inUse(ids, now)])
-    return rows.map((row) => {
-      const { units = 0, skills = 0, reputation = 0 } = contributed.get(row.id) ?? {}
-      return {
-        agent_id: row.id,
-        name: row.name,
-        tier: row.tier,
-        created_at: row.created_at.toISOString(),
-        ...lifeOf(regions, {
-          status: row.status,
-          statusAt: row.status_at,
-          diedAt: row.died_at,
-          region: row.region,
-          selfHosted: row.self_hosted,
-          hasKeyring: row.has_keyring,
-        }),
-        state: agentStateOf({
-          restrictedAt: row.restricted_at,
-          suspendedAt: row.suspended_at,
-          isFenced: row.is_fenced,
-        }),
-        restricted_at: iso(row.restricted_at),
-        restricted_for: restrictionReasons.filter((reason) => row.restricted_for.includes(reason)),
-        holds: { units, skills, tokens: inUse.get(row.id) ?? 0, reputation },
-        token_limit: tierLimits[row.tier].tokens,
-      }
-    })
-  }
+type PresentationPorts = Pick<AgentPorts, 'tokens' | 'contributedBy' | 'regions'>
+type OwnAgentPorts = PresentationPorts & Pick<AgentPorts, 'accounts' | 'registration'>
 
-  return {
-    listOwn: read(listOwnAgents, async ({ actor, now }, { query: { cursor, limit } }) => {
-      const after = parseCursor(cursor)
-      const owner = actor.accountId ?? null
-      const [records, [count]] = await Promise.all([
-        ownAgentsPage(db, { owner, at: after?.at ?? null, id: after?.id ?? null, limit: limit + 1 }),
-        countOwnAgents(db, { owner }),
-      ])
-      const { shown, page } = pageOf(records, limit, count?.n ?? 0, ({ created_at, id }) => ({ at: created_at, id }))
-      return {
-        body: {
-          data: await presented(shown, now),
-          ...page,
-        },
-        resourceId: actor.id,
-        details: { count: shown.length },
-      }
-    }),
-
-    readOwn: read(readOwnAgent, async ({ actor, now }, { params: { id } }) => {
-      const { accountId } = actor
-      const [row] = await ownAgentDetails(db, { agent: id, owner: accountId ?? null })
-      const [shown] = row ? await presented([row], now) : []
-      if (!row || !shown || accountId === undefined)
-        throw new Problem('not_found', 'There is no such agent, or it is not yours.')
-      const owner = await accounts.statusOf(db.prisma, accountId)
-      return {
-        body: {
-          data: {
-            ...shown,
-            first_used_at: iso(row.first_used_at),
-            is_paused_with_all: owner?.restrictedFor.includes('request') ?? false,
-            consent: {
-              lawful_basis: row.lawful_basis,
-              policy_version: row.notice_version,
-              given_at: iso(row.consent_at),
-              via: row.consent_via,
-              withdrawn_at: iso(row.consent_withdrawn_at),
-            },
-            notice: registration.notice,
-          },
-        },
-        resourceId: id,
-      }
-    }),
-  }
+async function presented(
+  { tokens, contributedBy, regions }: PresentationPorts,
+  rows: readonly OwnAgentRow[],
+  now: Date,
+): Promise<OwnAgent[]> {
+  const ids = rows.map(({ id }) => id)
+  const [contributed, inUse] = await Promise.all([contributedBy(ids, ownAgentsCountedTo), tokens.inUse(ids, now)])
+  return rows.map((row) => {
+    const { units = 0, skills = 0, reputation = 0 } = contributed.get(row.id) ?? {}
+    return {
+      agent_id: row.id,
+      name: row.name,
+      tier: row.tier,
+      created_at: row.created_at.toISOString(),
+      ...lifeOf(regions, {
+        status: row.status,
+        statusAt: row.status_at,
+        diedAt: row.died_at,
+        region: row.region,
+        selfHosted: row.self_hosted,
+        hasKeyring: row.has_keyring,
+      }),
+      state: agentStateOf({
+        restrictedAt: row.restricted_at,
+        suspendedAt: row.suspended_at,
+        isFenced: row.is_fenced,
+      }),
+      restricted_at: iso(row.restricted_at),
+      restricted_for: restrictionReasons.filter((reason) => row.restricted_for.includes(reason)),
+      holds: { units, skills, tokens: inUse.get(row.id) ?? 0, reputation },
+      token_limit: tierLimits[row.tier].tokens,
+    }
+  })
 }
+
+const list = (db: Database, ports: PresentationPorts) =>
+  read(listOwnAgents, async ({ actor, now }, { query: { cursor, limit } }) => {
+    const after = parseCursor(cursor)
+    const owner = actor.accountId ?? null
+    const [records, [count]] = await Promise.all([
+      ownAgentsPage(db, { owner, at: after?.at ?? null, id: after?.id ?? null, limit: limit + 1 }),
+      countOwnAgents(db, { owner }),
+    ])
+    const { shown, page } = pageOf(records, limit, count?.n ?? 0, ({ created_at, id }) => ({ at: created_at, id }))
+    return {
+      body: {
+        data: await presented(ports, shown, now),
+        ...page,
+      },
+      resourceId: actor.id,
+      details: { count: shown.length },
+    }
+  })
+
+const readOne = (db: Database, ports: OwnAgentPorts) =>
+  read(readOwnAgent, async ({ actor, now }, { params: { id } }) => {
+    const { accountId } = actor
+    const [row] = await ownAgentDetails(db, { agent: id, owner: accountId ?? null })
+    const [shown] = row ? await presented(ports, [row], now) : []
+    if (!row || !shown || accountId === undefined)
+      throw new Problem('not_found', 'There is no such agent, or it is not yours.')
+    const owner = await ports.accounts.statusOf(db.prisma, accountId)
+    return {
+      body: {
+        data: {
+          ...shown,
+          first_used_at: iso(row.first_used_at),
+          is_paused_with_all: owner?.restrictedFor.includes('request') ?? false,
+          consent: {
+            lawful_basis: row.lawful_basis,
+            policy_version: row.notice_version,
+            given_at: iso(row.consent_at),
+            via: row.consent_via,
+            withdrawn_at: iso(row.consent_withdrawn_at),
+          },
+          notice: ports.registration.notice,
+        },
+      },
+      resourceId: id,
+    }
+  })
+
+/** A person's agents with the number of their tokens and contributions. */
+export const ownAgentUseCases = (db: Database, ports: OwnAgentPorts) => ({
+  listOwn: list(db, ports),
+  readOwn: readOne(db, ports),
+})

@@ -37,128 +37,145 @@ const audited = (change: AgentStatusChange, asked: string, details: Record<strin
   }
 }
 
-/** Restriction of processing and withdrawal of consent by the data subject, for one agent or for all. */
-export function agentRestriction(
-  db: Database,
-  { accounts, onRestriction }: Pick<AgentPorts, 'accounts' | 'onRestriction'>,
-  { restrict, unrestrict }: Pick<ReturnType<typeof agentStatusPorts>, 'restrict' | 'unrestrict'>,
+type Accounts = AgentPorts['accounts']
+type StatusPorts = ReturnType<typeof agentStatusPorts>
+interface ReadingDeps {
+  db: Database
+  accounts: Accounts
+}
+
+/** Returns the named agent, locked, if the actor is it or owns it. Agents of others look nonexistent. */
+async function ownAgent({ actor, tx }: MutationContext, id: string) {
+  const agent = await agentOf(tx, id, { lock: true })
+  const isOwn = agent && (actor.kind === 'agent' ? actor.id === agent.id : actor.accountId === agent.ownerId)
+  if (!isOwn) throw new Problem('not_found', 'There is no such agent, or it is not yours.')
+  return agent
+}
+
+/** A leaked token must not lift a person's restriction, and a request for one agent must not lift a restriction of all. */
+async function refuseLifting(accounts: Accounts, ctx: MutationContext, ownerId: string | null): Promise<void> {
+  if (ownerId === null) return
+  if (ctx.actor.kind === 'agent')
+    throw new Problem('forbidden', 'The person who owns this agent lifts its restriction, when signed in.')
+  const restriction = await accounts.statusOf(ctx.tx, ownerId)
+  if (restriction?.restrictedFor.includes('request'))
+    throw new Problem(
+      'conflict',
+      'You restricted all your agents together. Nothing was changed: lift that restriction, without agent_id.',
+    )
+}
+
+async function subjectOf(
+  accounts: Accounts,
+  ctx: MutationContext,
+  body: { restricted: boolean; agent_id?: string | undefined },
 ) {
-  /** Returns the named agent, locked, if the actor is it or owns it. Agents of others look nonexistent. */
-  async function ownAgent({ actor, tx }: MutationContext, id: string) {
-    const agent = await agentOf(tx, id, { lock: true })
-    const isOwn = agent && (actor.kind === 'agent' ? actor.id === agent.id : actor.accountId === agent.ownerId)
-    if (!isOwn) throw new Problem('not_found', 'There is no such agent, or it is not yours.')
-    return agent
-  }
+  const { actor } = ctx
+  refuseReaders(actor)
+  const id = body.agent_id ?? (actor.kind === 'agent' ? actor.id : undefined)
+  if (id === undefined) return selfOf(actor)
+  const agent = await ownAgent(ctx, id)
+  if (!body.restricted) await refuseLifting(accounts, ctx, agent.ownerId)
+  return { account: null, agents: [agent.id] }
+}
 
-  /** A leaked token must not lift a person's restriction, and a request for one agent must not lift a restriction of all. */
-  async function refuseLifting(ctx: MutationContext, ownerId: string | null): Promise<void> {
-    if (ownerId === null) return
-    if (ctx.actor.kind === 'agent')
-      throw new Problem('forbidden', 'The person who owns this agent lifts its restriction, when signed in.')
-    const restriction = await accounts.statusOf(ctx.tx, ownerId)
-    if (restriction?.restrictedFor.includes('request'))
-      throw new Problem(
-        'conflict',
-        'You restricted all your agents together. Nothing was changed: lift that restriction, without agent_id.',
-      )
-  }
+/** The restriction of an agent, or of a person if none is named. */
+async function restrictionOf(
+  { db, accounts }: ReadingDeps,
+  accountId: string | undefined,
+  agentId: string | null,
+): Promise<Restriction | undefined> {
+  if (agentId === null) return accountId === undefined ? undefined : accounts.statusOf(db.prisma, accountId)
+  return (await agentOf(db.prisma, agentId)) ?? undefined
+}
 
-  async function subjectOf(ctx: MutationContext, body: { restricted: boolean; agent_id?: string | undefined }) {
-    const { actor } = ctx
-    refuseReaders(actor)
-    const id = body.agent_id ?? (actor.kind === 'agent' ? actor.id : undefined)
-    if (id === undefined) return selfOf(actor)
-    const agent = await ownAgent(ctx, id)
-    if (!body.restricted) await refuseLifting(ctx, agent.ownerId)
-    return { account: null, agents: [agent.id] }
-  }
+const shown = ({ restrictedAt, restrictedFor }: Restriction) => ({
+  restricted: restrictedAt !== null,
+  restricted_at: restrictedAt?.toISOString() ?? null,
+  restricted_for: restrictionReasons.filter((reason) => restrictedFor.includes(reason)),
+})
 
-  /** The restriction of an agent, or of a person if none is named. */
-  async function restrictionOf(
-    accountId: string | undefined,
-    agentId: string | null,
-  ): Promise<Restriction | undefined> {
-    if (agentId === null) return accountId === undefined ? undefined : accounts.statusOf(db.prisma, accountId)
-    return (await agentOf(db.prisma, agentId)) ?? undefined
-  }
-
-  const shown = ({ restrictedAt, restrictedFor }: Restriction) => ({
-    restricted: restrictedAt !== null,
-    restricted_at: restrictedAt?.toISOString() ?? null,
-    restricted_for: restrictionReasons.filter((reason) => restrictedFor.includes(reason)),
+const readOne = ({ db, accounts }: ReadingDeps) =>
+  read(readRestriction, async ({ actor }, { query: { agent_id: named } }) => {
+    const agent = named ?? (actor.kind === 'agent' ? actor.id : null)
+    // Agents of others look nonexistent.
+    const isOwn = agent === null || actor.agents.includes(agent)
+    const [found, [counted]] = isOwn
+      ? await Promise.all([
+          restrictionOf({ db, accounts }, actor.accountId, agent),
+          countRestrictions(db, { owner: actor.accountId ?? null, agent }),
+        ])
+      : [undefined, []]
+    if (!found || !counted) throw new Problem('not_found', 'There is no such agent, or it is not yours.')
+    return {
+      resourceId: agent ?? actor.id,
+      body: {
+        data: {
+          agent_id: agent,
+          ...shown(found),
+          agents: counted.agents,
+          restricted_agents: counted.restricted,
+          withdrawn_agents: counted.withdrawn,
+        },
+      },
+    }
   })
 
-  return {
-    readRestriction: read(readRestriction, async ({ actor }, { query: { agent_id: named } }) => {
-      const agent = named ?? (actor.kind === 'agent' ? actor.id : null)
-      // Agents of others look nonexistent.
-      const isOwn = agent === null || actor.agents.includes(agent)
-      const [found, [counted]] = isOwn
-        ? await Promise.all([
-            restrictionOf(actor.accountId, agent),
-            countRestrictions(db, { owner: actor.accountId ?? null, agent }),
-          ])
-        : [undefined, []]
-      if (!found || !counted) throw new Problem('not_found', 'There is no such agent, or it is not yours.')
-      return {
-        resourceId: agent ?? actor.id,
-        body: {
-          data: {
-            agent_id: agent,
-            ...shown(found),
-            agents: counted.agents,
-            restricted_agents: counted.restricted,
-            withdrawn_agents: counted.withdrawn,
-          },
+const set = (accounts: Accounts, { restrict, unrestrict }: Pick<StatusPorts, 'restrict' | 'unrestrict'>) =>
+  mutation(setRestriction, async (ctx, { body }) => {
+    const { tx, now } = ctx
+    const subject = await subjectOf(accounts, ctx, body)
+    const change = await (body.restricted ? restrict : unrestrict)(tx, subject, 'request', now)
+    const statuses = await agentStatusesOf(tx, subject)
+    const [only] = statuses
+    const after = subject.account === null ? only : await accounts.statusOf(tx, subject.account)
+    if (!after) throw new Problem('not_found', 'There is no such agent, or it is not yours.')
+    const stays = statuses.filter(({ restrictedAt }) => restrictedAt !== null).length
+    return {
+      ...audited(change, subject.account ?? subject.agents[0] ?? '', { fields: ['restricted_at', 'restricted_for'] }),
+      body: {
+        data: {
+          agent_id: subject.account === null ? (subject.agents[0] ?? null) : null,
+          ...shown(after),
+          agents: statuses.length,
+          changed: change.agents.length,
         },
-      }
-    }),
+        message: body.restricted
+          ? 'Processing is restricted from now on: nothing more is written, and what was contributed is neither found nor shared. Nothing was erased; reading, exporting and erasing go on. To lift it, send {"restricted": false}.'
+          : after.restrictedAt !== null || stays > 0
+            ? 'This restriction is lifted. Another one stays: for a withdrawn consent, give it again with POST /v1/auth/consent; for an objection, wait for its outcome.'
+            : 'The restriction is lifted: everything goes on as before.',
+      },
+    }
+  })
 
-    setRestriction: mutation(setRestriction, async (ctx, { body }) => {
-      const { tx, now } = ctx
-      const subject = await subjectOf(ctx, body)
-      const change = await (body.restricted ? restrict : unrestrict)(tx, subject, 'request', now)
-      const statuses = await agentStatusesOf(tx, subject)
-      const [only] = statuses
-      const after = subject.account === null ? only : await accounts.statusOf(tx, subject.account)
-      if (!after) throw new Problem('not_found', 'There is no such agent, or it is not yours.')
-      const stays = statuses.filter(({ restrictedAt }) => restrictedAt !== null).length
-      return {
-        ...audited(change, subject.account ?? subject.agents[0] ?? '', { fields: ['restricted_at', 'restricted_for'] }),
-        body: {
-          data: {
-            agent_id: subject.account === null ? (subject.agents[0] ?? null) : null,
-            ...shown(after),
-            agents: statuses.length,
-            changed: change.agents.length,
-          },
-          message: body.restricted
-            ? 'Processing is restricted from now on: nothing more is written, and what was contributed is neither found nor shared. Nothing was erased; reading, exporting and erasing go on. To lift it, send {"restricted": false}.'
-            : after.restrictedAt !== null || stays > 0
-              ? 'This restriction is lifted. Another one stays: for a withdrawn consent, give it again with POST /v1/auth/consent; for an objection, wait for its outcome.'
-              : 'The restriction is lifted: everything goes on as before.',
-        },
-      }
-    }),
+const withdrawAll = ({ onRestriction }: Pick<AgentPorts, 'onRestriction'>) =>
+  mutation(withdrawAllConsent, async ({ tx, now, actor }) => {
+    refuseReaders(actor)
+    const statuses = await agentStatusesOf(tx, selfOf(actor))
+    const agents = await changeAgentStatuses(tx, statuses, (status) => withdrawn(status, now), {
+      onRestriction,
+      now,
+    })
+    return {
+      ...audited({ account: null, agents }, actor.accountId ?? actor.id, {
+        fields: ['consent_withdrawn_at', 'restricted_at', 'restricted_for'],
+      }),
+      body: {
+        data: { agents: statuses.length, changed: agents.length },
+        message:
+          'Consent is withdrawn: nothing more is written for these agents, and what they contributed is neither found nor shared. Nothing was erased. To have everything erased, send POST /api/privacy/requests with {"kinds": ["erasure"]}: you get a signed receipt. To take part again, send POST /v1/auth/consent for each agent.',
+      },
+    }
+  })
 
-    withdrawAllConsent: mutation(withdrawAllConsent, async ({ tx, now, actor }) => {
-      refuseReaders(actor)
-      const statuses = await agentStatusesOf(tx, selfOf(actor))
-      const agents = await changeAgentStatuses(tx, statuses, (status) => withdrawn(status, now), {
-        onRestriction,
-        now,
-      })
-      return {
-        ...audited({ account: null, agents }, actor.accountId ?? actor.id, {
-          fields: ['consent_withdrawn_at', 'restricted_at', 'restricted_for'],
-        }),
-        body: {
-          data: { agents: statuses.length, changed: agents.length },
-          message:
-            'Consent is withdrawn: nothing more is written for these agents, and what they contributed is neither found nor shared. Nothing was erased. To have everything erased, send POST /api/privacy/requests with {"kinds": ["erasure"]}: you get a signed receipt. To take part again, send POST /v1/auth/consent for each agent.',
-        },
-      }
-    }),
-  }
-}
+/** Restriction of processing and withdrawal of consent by the data subject, for one agent or for all. */
+export const agentRestriction = (
+  db: Database,
+  ports: Pick<AgentPorts, 'accounts' | 'onRestriction'>,
+  statuses: Pick<StatusPorts, 'restrict' | 'unrestrict'>,
+) => ({
+  readRestriction: readOne({ db, accounts: ports.accounts }),
+  setRestriction: set(ports.accounts, statuses),
+  withdrawAllConsent: withdrawAll(ports),
+})

@@ -133,104 +133,110 @@ async function storeShare(
   return { id, manifest }
 }
 
-/** Sharing with siblings: the switch, the preview and the share. */
-export function cladeSharing(ports: CladePorts) {
-  const { db, agents, members, entriesOf } = ports
-  return {
-    readClade: read(readClade, async ({ actor, now }, { params: { id } }) => {
-      const agent = await agents.own(actor, id)
-      const [siblings, unfetched, [waiting]] = await Promise.all([
-        members.siblingsOf(db.prisma, { ...agent, agentId: id }),
-        countUnfetched(db, { agent: id }),
-        countWaiting(db, { agent: id, now }),
-      ])
-      return {
-        resourceId: id,
-        body: {
-          data: {
-            agent_id: id,
-            clade_id: agent.cladeId,
-            sharing_since: agent.sharingSince?.toISOString() ?? null,
-            siblings: siblings.map((one) => ({
-              agent_id: one.id,
-              name: one.name,
-              status: one.status,
-              pending: unfetched.find(({ agent_id }) => agent_id === one.id)?.n ?? 0,
-            })),
-            pending: waiting?.n ?? 0,
-          },
+const overview = ({ db, agents, members }: Pick<CladePorts, 'db' | 'agents' | 'members'>) =>
+  read(readClade, async ({ actor, now }, { params: { id } }) => {
+    const agent = await agents.own(actor, id)
+    const [siblings, unfetched, [waiting]] = await Promise.all([
+      members.siblingsOf(db.prisma, { ...agent, agentId: id }),
+      countUnfetched(db, { agent: id }),
+      countWaiting(db, { agent: id, now }),
+    ])
+    return {
+      resourceId: id,
+      body: {
+        data: {
+          agent_id: id,
+          clade_id: agent.cladeId,
+          sharing_since: agent.sharingSince?.toISOString() ?? null,
+          siblings: siblings.map((one) => ({
+            agent_id: one.id,
+            name: one.name,
+            status: one.status,
+            pending: unfetched.find(({ agent_id }) => agent_id === one.id)?.n ?? 0,
+          })),
+          pending: waiting?.n ?? 0,
         },
-      }
-    }),
+      },
+    }
+  })
 
-    setSharing: mutation(setSharing, async ({ tx, actor, now }, { params: { id }, body: { on } }) => {
-      const agent = await (on ? agents.writable : agents.locked)(tx, actor, id)
-      if (on && agent.cladeId === null)
-        throw new Problem(
-          'conflict',
-          'This agent has no siblings. Nothing was changed. To give it a sibling, create an agent with this agent as its `ancestor`.',
-        )
-      const since = on ? (agent.sharingSince ?? now) : null
-      await members.setSharing(tx, id, since)
-      if (!on && agent.cladeId !== null) await lockClades(tx, { ids: [agent.cladeId] })
-      const withdrawn = on ? 0 : await withdrawUnfetched(tx, { agent: id })
-      return {
-        resourceId: id,
-        details: { fields: ['sharing_since'], changed: (since === null) !== (agent.sharingSince === null) },
-        body: { data: { agent_id: id, sharing_since: since?.toISOString() ?? null, withdrawn } },
-      }
-    }),
+const setSwitch = ({ agents, members }: Pick<CladePorts, 'agents' | 'members'>) =>
+  mutation(setSharing, async ({ tx, actor, now }, { params: { id }, body: { on } }) => {
+    const agent = await (on ? agents.writable : agents.locked)(tx, actor, id)
+    if (on && agent.cladeId === null)
+      throw new Problem(
+        'conflict',
+        'This agent has no siblings. Nothing was changed. To give it a sibling, create an agent with this agent as its `ancestor`.',
+      )
+    const since = on ? (agent.sharingSince ?? now) : null
+    await members.setSharing(tx, id, since)
+    if (!on && agent.cladeId !== null) await lockClades(tx, { ids: [agent.cladeId] })
+    const withdrawn = on ? 0 : await withdrawUnfetched(tx, { agent: id })
+    return {
+      resourceId: id,
+      details: { fields: ['sharing_since'], changed: (since === null) !== (agent.sharingSince === null) },
+      body: { data: { agent_id: id, sharing_since: since?.toISOString() ?? null, withdrawn } },
+    }
+  })
 
-    previewShare: read(previewShare, async ({ actor, now }, { params: { id }, body }) => {
-      const agent = await agents.own(actor, id)
-      const { entry, isDegraded, ...known } = await analyzedEntry(ports, agent, body, now)
-      const { payload, removed, kind } = strippedEntry(entry, known, body)
-      const { digest } = packed(payload)
-      const { confidence } = payload
+const preview = (ports: CladePorts) =>
+  read(previewShare, async ({ actor, now }, { params: { id }, body }) => {
+    const agent = await ports.agents.own(actor, id)
+    const { entry, isDegraded, ...known } = await analyzedEntry(ports, agent, body, now)
+    const { payload, removed, kind } = strippedEntry(entry, known, body)
+    const { digest } = packed(payload)
+    const { confidence } = payload
+    return {
+      resourceId: id,
+      resourceType: 'agent',
+      details: { kind },
+      body: {
+        data: {
+          payload: { ...payload, kind, tags: [...payload.tags], parents: [...payload.parents] },
+          removed,
+          digest: digestOf(digest),
+          gate: { ...decideGate(kind, confidence), confidence },
+          ...(isDegraded && degraded),
+        },
+      },
+    }
+  })
+
+const share = (ports: CladePorts) =>
+  preparedMutation(
+    addShare,
+    (ctx, input) => analyzedFirst(ports, ctx, input),
+    async (ctx, { params: { id: agentId }, body }, analyzed) => {
+      const agent = await sharingAgent(ports, ctx, agentId)
+      const { parents, ...payload } = await payloadToShare(ports, ctx, agent, body, analyzed)
+      const { kind, removed, digest } = payload
+      const to = await recipients(ports, ctx, agent, body.siblings)
+      const ancestry = { parents, own: body.entry_id, origins: body.origins }
+      const origins = await originsOf(ports.entriesOf, ctx.tx, agent, ancestry, ctx.now)
+      const stored = { ...payload, entryId: body.entry_id, parents: origins, to }
+      const { id: shareId, manifest } = await storeShare(ports, ctx, agent, stored)
       return {
-        resourceId: id,
-        resourceType: 'agent',
-        details: { kind },
+        resourceId: shareId,
+        details: { agent_id: agentId, kind, removed, siblings: to.length },
         body: {
           data: {
-            payload: { ...payload, kind, tags: [...payload.tags], parents: [...payload.parents] },
+            share_id: shareId,
             removed,
             digest: digestOf(digest),
-            gate: { ...decideGate(kind, confidence), confidence },
-            ...(isDegraded && degraded),
+            manifest,
+            sent_to: to,
+            shared_at: ctx.now.toISOString(),
+            ...(analyzed?.isDegraded && degraded),
           },
         },
       }
-    }),
+    },
+  )
 
-    addShare: preparedMutation(
-      addShare,
-      (ctx, input) => analyzedFirst(ports, ctx, input),
-      async (ctx, { params: { id: agentId }, body }, analyzed) => {
-        const agent = await sharingAgent(ports, ctx, agentId)
-        const { parents, ...payload } = await payloadToShare(ports, ctx, agent, body, analyzed)
-        const { kind, removed, digest } = payload
-        const to = await recipients(ports, ctx, agent, body.siblings)
-        const ancestry = { parents, own: body.entry_id, origins: body.origins }
-        const origins = await originsOf(entriesOf, ctx.tx, agent, ancestry, ctx.now)
-        const share = { ...payload, entryId: body.entry_id, parents: origins, to }
-        const { id: shareId, manifest } = await storeShare(ports, ctx, agent, share)
-        return {
-          resourceId: shareId,
-          details: { agent_id: agentId, kind, removed, siblings: to.length },
-          body: {
-            data: {
-              share_id: shareId,
-              removed,
-              digest: digestOf(digest),
-              manifest,
-              sent_to: to,
-              shared_at: ctx.now.toISOString(),
-              ...(analyzed?.isDegraded && degraded),
-            },
-          },
-        }
-      },
-    ),
-  }
-}
+/** Sharing with siblings: the switch, the preview and the share. */
+export const cladeSharing = (ports: CladePorts) => ({
+  readClade: overview(ports),
+  setSharing: setSwitch(ports),
+  previewShare: preview(ports),
+  addShare: share(ports),
+})

@@ -86,120 +86,137 @@ export const entriesOf =
     )
   }
 
-/** Entries of the grimoire. Private ones are envelopes that the installation cannot open. */
-export function grimoireEntries({ db, key, agents }: GrimoirePorts) {
-  async function refuseOtherKey(tx: Transaction, agentId: string, keyId: string): Promise<void> {
-    const ring = await tx.keyring.findUnique({ where: { agentId }, select: { keyId: true } })
-    if (!ring)
+/** @throws {Problem} `conflict` if the agent has no keyring, `invalid` if it has another key */
+async function refuseOtherKey(tx: Transaction, agentId: string, keyId: string): Promise<void> {
+  const ring = await tx.keyring.findUnique({ where: { agentId }, select: { keyId: true } })
+  if (!ring)
+    throw new Problem(
+      'conflict',
+      'This agent has no keyring yet, so nothing can be sealed for it. Nothing was stored: make one in the console, or by `kp grimoire init`.',
+    )
+  if (ring.keyId !== keyId) throw invalid(['envelope', 'key_id'], 'is not that of the agent’s keyring')
+}
+
+async function foundEntry(
+  db: GrimoirePorts['db'],
+  agentId: string,
+  days: number | null,
+  entryId: string,
+  now: Date,
+): Promise<EntryRow> {
+  const [row] = await visibleEntry(db, { agent: agentId, now, gone: goneBefore(days, now), id: entryId })
+  if (!row) throw noEntry()
+  return row
+}
+
+const list = ({ db, key, agents }: Pick<GrimoirePorts, 'db' | 'key' | 'agents'>) =>
+  read(listEntries, async ({ actor, now }, { params: { id }, query }) => {
+    const { kind, scope, cursor, limit } = query
+    const after = parseCursor(cursor)
+    const agent = await agents.own(actor, id)
+    const conditions = {
+      ...{ agent: id, now, gone: goneBefore(agent.grimoireDays, now), kind: kind ?? null, scope: scope ?? null },
+    }
+    const [rows, [count]] = await Promise.all([
+      entriesPage(db, { ...conditions, at: after?.at ?? null, id: after?.id ?? '', limit: limit + 1 }),
+      countEntries(db, conditions),
+    ])
+    const shown = rows.slice(0, limit)
+    const last = shown.at(-1)
+    const isMore = rows.length > limit || (last !== undefined && last.before > 0 && (await isAfter()))
+    async function isAfter(): Promise<boolean> {
+      if (!last) return false
+      const [next] = await nextEntry(db, { ...conditions, at: last.created_at, id: last.id })
+      return next !== undefined
+    }
+    return {
+      resourceId: id,
+      resourceType: 'agent',
+      details: { count: shown.length },
+      body: {
+        data: shown.map((row) => entryViewOf(row, key)),
+        total: count?.n ?? 0,
+        offset: 0,
+        limit,
+        next_cursor: last && isMore ? encodeCursor(last.created_at, last.id) : null,
+      },
+    }
+  })
+
+const add = ({ key, agents }: Pick<GrimoirePorts, 'key' | 'agents'>) =>
+  mutation(addEntry, async ({ tx, actor, now }, { params: { id: agentId }, body }) => {
+    refusePast(body.valid_until, now)
+    await agents.writable(tx, actor, agentId)
+    if ((await tx.grimoireEntry.count({ where: { agentId } })) >= mostEntries)
       throw new Problem(
         'conflict',
-        'This agent has no keyring yet, so nothing can be sealed for it. Nothing was stored: make one in the console, or by `kp grimoire init`.',
+        `This agent has ${mostEntries.toLocaleString('en')} entries, which is the most. Nothing was stored: delete some first.`,
       )
-    if (ring.keyId !== keyId) throw invalid(['envelope', 'key_id'], 'is not that of the agent’s keyring')
-  }
-  async function found(agentId: string, days: number | null, entryId: string, now: Date): Promise<EntryRow> {
-    const [row] = await visibleEntry(db, { agent: agentId, now, gone: goneBefore(days, now), id: entryId })
+    if (body.scope === 'private') await refuseOtherKey(tx, agentId, body.envelope.key_id)
+    const id = body.scope === 'private' ? body.id : newId('ent')
+    const stored = await insertEntry(tx, {
+      ...{ id, agent: agentId, kind: body.kind, scope: body.scope },
+      ...contentOf(id, body, key, now),
+    })
+    if (stored === 0)
+      throw new Problem('id_in_use', 'An entry with this id already exists. Nothing was stored. Use a new id.')
+    return {
+      resourceId: id,
+      details: { agent_id: agentId, kind: body.kind, scope: body.scope },
+      body: { data: { id, kind: body.kind, scope: body.scope, revision: 1, updated_at: now.toISOString() } },
+    }
+  })
+
+const readOne = ({ db, key, agents }: Pick<GrimoirePorts, 'db' | 'key' | 'agents'>) =>
+  read(readEntry, async ({ actor, now }, { params: { id, entryId } }) => {
+    const agent = await agents.own(actor, id)
+    const row = await foundEntry(db, id, agent.grimoireDays, entryId, now)
+    return { resourceId: entryId, details: { agent_id: id }, body: { data: entryViewOf(row, key) } }
+  })
+
+const edit = ({ key, agents }: Pick<GrimoirePorts, 'key' | 'agents'>) =>
+  mutation(editEntry, async ({ tx, actor, now }, { params: { id: agentId, entryId }, body }) => {
+    refusePast(body.valid_until, now)
+    const agent = await agents.writable(tx, actor, agentId)
+    const gone = goneBefore(agent.grimoireDays, now)
+    const [row] = await lockVisibleEntry(tx, { agent: agentId, now, gone, id: entryId })
     if (!row) throw noEntry()
-    return row
-  }
+    if (row.scope !== body.scope)
+      throw new Problem(
+        'conflict',
+        `The entry is for "${row.scope}", and stays so. Nothing was changed: write a new one.`,
+      )
+    const changed = (revision: number, at: Date) => ({
+      resourceId: entryId,
+      details: { agent_id: agentId, fields: [body.scope === 'private' ? 'envelope' : 'content'] },
+      body: { data: { id: entryId, kind: row.kind, scope: row.scope, revision, updated_at: at.toISOString() } },
+    })
+    // A repetition after a lost response returns the stored revision.
+    if (row.revision === body.revision + 1 && stands(row, body, key)) return changed(row.revision, row.updated_at)
+    if (row.revision !== body.revision)
+      throw new Problem(
+        'conflict',
+        `The entry has the revision ${row.revision} by now, not ${body.revision}. Nothing was changed: read it again, and send your change on top of it.`,
+      )
+    if (body.scope === 'private') await refuseOtherKey(tx, agentId, body.envelope.key_id)
+    const revision = row.revision + 1
+    await updateEntry(tx, { id: entryId, revision, ...contentOf(entryId, body, key, now) })
+    return changed(revision, now)
+  })
 
-  return {
-    listEntries: read(listEntries, async ({ actor, now }, { params: { id }, query }) => {
-      const { kind, scope, cursor, limit } = query
-      const after = parseCursor(cursor)
-      const agent = await agents.own(actor, id)
-      const conditions = {
-        ...{ agent: id, now, gone: goneBefore(agent.grimoireDays, now), kind: kind ?? null, scope: scope ?? null },
-      }
-      const [rows, [count]] = await Promise.all([
-        entriesPage(db, { ...conditions, at: after?.at ?? null, id: after?.id ?? '', limit: limit + 1 }),
-        countEntries(db, conditions),
-      ])
-      const shown = rows.slice(0, limit)
-      const last = shown.at(-1)
-      const isMore = rows.length > limit || (last !== undefined && last.before > 0 && (await isAfter()))
-      async function isAfter(): Promise<boolean> {
-        if (!last) return false
-        const [next] = await nextEntry(db, { ...conditions, at: last.created_at, id: last.id })
-        return next !== undefined
-      }
-      return {
-        resourceId: id,
-        resourceType: 'agent',
-        details: { count: shown.length },
-        body: {
-          data: shown.map((row) => entryViewOf(row, key)),
-          total: count?.n ?? 0,
-          offset: 0,
-          limit,
-          next_cursor: last && isMore ? encodeCursor(last.created_at, last.id) : null,
-        },
-      }
-    }),
+const remove = ({ agents }: Pick<GrimoirePorts, 'agents'>) =>
+  mutation(deleteEntry, async ({ tx, actor, now }, { params: { id: agentId, entryId } }) => {
+    await agents.erasable(tx, actor, agentId, now)
+    const { count } = await tx.grimoireEntry.deleteMany({ where: { id: entryId, agentId } })
+    if (count === 0) throw noEntry()
+    return { body: undefined, resourceId: entryId, details: { agent_id: agentId } }
+  })
 
-    addEntry: mutation(addEntry, async ({ tx, actor, now }, { params: { id: agentId }, body }) => {
-      refusePast(body.valid_until, now)
-      await agents.writable(tx, actor, agentId)
-      if ((await tx.grimoireEntry.count({ where: { agentId } })) >= mostEntries)
-        throw new Problem(
-          'conflict',
-          `This agent has ${mostEntries.toLocaleString('en')} entries, which is the most. Nothing was stored: delete some first.`,
-        )
-      if (body.scope === 'private') await refuseOtherKey(tx, agentId, body.envelope.key_id)
-      const id = body.scope === 'private' ? body.id : newId('ent')
-      const stored = await insertEntry(tx, {
-        ...{ id, agent: agentId, kind: body.kind, scope: body.scope },
-        ...contentOf(id, body, key, now),
-      })
-      if (stored === 0)
-        throw new Problem('id_in_use', 'An entry with this id already exists. Nothing was stored. Use a new id.')
-      return {
-        resourceId: id,
-        details: { agent_id: agentId, kind: body.kind, scope: body.scope },
-        body: { data: { id, kind: body.kind, scope: body.scope, revision: 1, updated_at: now.toISOString() } },
-      }
-    }),
-
-    readEntry: read(readEntry, async ({ actor, now }, { params: { id, entryId } }) => {
-      const agent = await agents.own(actor, id)
-      const row = await found(id, agent.grimoireDays, entryId, now)
-      return { resourceId: entryId, details: { agent_id: id }, body: { data: entryViewOf(row, key) } }
-    }),
-
-    editEntry: mutation(editEntry, async ({ tx, actor, now }, { params: { id: agentId, entryId }, body }) => {
-      refusePast(body.valid_until, now)
-      const agent = await agents.writable(tx, actor, agentId)
-      const gone = goneBefore(agent.grimoireDays, now)
-      const [row] = await lockVisibleEntry(tx, { agent: agentId, now, gone, id: entryId })
-      if (!row) throw noEntry()
-      if (row.scope !== body.scope)
-        throw new Problem(
-          'conflict',
-          `The entry is for "${row.scope}", and stays so. Nothing was changed: write a new one.`,
-        )
-      const changed = (revision: number, at: Date) => ({
-        resourceId: entryId,
-        details: { agent_id: agentId, fields: [body.scope === 'private' ? 'envelope' : 'content'] },
-        body: { data: { id: entryId, kind: row.kind, scope: row.scope, revision, updated_at: at.toISOString() } },
-      })
-      // A repetition after a lost response returns the stored revision.
-      if (row.revision === body.revision + 1 && stands(row, body, key)) return changed(row.revision, row.updated_at)
-      if (row.revision !== body.revision)
-        throw new Problem(
-          'conflict',
-          `The entry has the revision ${row.revision} by now, not ${body.revision}. Nothing was changed: read it again, and send your change on top of it.`,
-        )
-      if (body.scope === 'private') await refuseOtherKey(tx, agentId, body.envelope.key_id)
-      const revision = row.revision + 1
-      await updateEntry(tx, { id: entryId, revision, ...contentOf(entryId, body, key, now) })
-      return changed(revision, now)
-    }),
-
-    deleteEntry: mutation(deleteEntry, async ({ tx, actor, now }, { params: { id: agentId, entryId } }) => {
-      await agents.erasable(tx, actor, agentId, now)
-      const { count } = await tx.grimoireEntry.deleteMany({ where: { id: entryId, agentId } })
-      if (count === 0) throw noEntry()
-      return { body: undefined, resourceId: entryId, details: { agent_id: agentId } }
-    }),
-  }
-}
+/** Entries of the grimoire. Private ones are envelopes that the installation cannot open. */
+export const grimoireEntries = (ports: GrimoirePorts) => ({
+  listEntries: list(ports),
+  addEntry: add(ports),
+  readEntry: readOne(ports),
+  editEntry: edit(ports),
+  deleteEntry: remove(ports),
+})

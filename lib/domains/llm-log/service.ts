@@ -58,10 +58,10 @@ async function agentsSeen(agents: LlmLogPorts['agents'], actor: Actor, named: st
   return [named]
 }
 
-/** Exchanges of agents with language models: redacted before storage, sealed, and deleted after 24 hours. */
-export function llmLogService({ db, key, agents, recognise }: LlmLogPorts) {
-  /** Scans an exchange, with names when an analyzer is connected. An exchange with a secret is rejected before the analyzer is called. */
-  async function looked({ actor }: Pick<Context, 'actor'>, { body }: Input<typeof logExchange>) {
+/** Scans an exchange, with names when an analyzer is connected. An exchange with a secret is rejected before the analyzer is called. */
+const scanned =
+  ({ recognise }: Pick<LlmLogPorts, 'recognise'>) =>
+  async ({ actor }: Pick<Context, 'actor'>, { body }: Input<typeof logExchange>) => {
     if (actor.kind !== 'agent')
       throw new Problem('forbidden', 'An exchange is logged by the agent that had it, with its token.')
     const { ofModel, found: ours } = exposedIn(body)
@@ -69,8 +69,13 @@ export function llmLogService({ db, key, agents, recognise }: LlmLogPorts) {
     const { findings: found, missing } = await withNames(recognise, texts, ours)
     return { exposed: { ofModel, found }, isDegraded: missing.size > 0 }
   }
-  return {
-    add: preparedMutation(logExchange, looked, async ({ tx, actor, now }, { body }, { exposed, isDegraded }) => {
+
+const add = (ports: Pick<LlmLogPorts, 'key' | 'agents' | 'recognise'>) => {
+  const { key, agents } = ports
+  return preparedMutation(
+    logExchange,
+    scanned(ports),
+    async ({ tx, actor, now }, { body }, { exposed, isDegraded }) => {
       const { model, messages, redacted } = without(exposed, body)
       const agentId = actor.id
       await agents.writable(tx, actor, agentId)
@@ -104,41 +109,52 @@ export function llmLogService({ db, key, agents, recognise }: LlmLogPorts) {
           },
         },
       }
-    }),
-
-    list: read(listExchanges, async ({ actor, now }, { query: { agent_id, cursor, limit } }) => {
-      const after = parseCursor(cursor)
-      const seen = await agentsSeen(agents, actor, agent_id)
-      const visible = { agents: seen, now }
-      const [rows, [count]] = await Promise.all([
-        exchangesPage(db, { ...visible, at: after?.at ?? null, id: after?.id ?? '', limit: limit + 1 }),
-        countExchanges(db, visible),
-      ])
-      const { shown, page } = pageOf(rows, limit, count?.n ?? 0, ({ created_at, id }) => ({ at: created_at, id }))
-      return {
-        resourceId: agent_id ?? actor.id,
-        resourceType: agent_id !== undefined || actor.kind === 'agent' ? 'agent' : 'account',
-        details: { count: shown.length },
-        body: {
-          data: shown.map((row) => ({ ...described(row), bytes: row.bytes })),
-          ...page,
-        },
-      }
-    }),
-
-    read: read(readExchange, async ({ actor, now }, { params: { id } }) => {
-      const [row] = await exchange(db, { id, now, agents: actor.agents })
-      if (!row) throw noExchange()
-      return { resourceId: id, details: { agent_id: row.agent_id }, body: { data: exchangeOf(row, key) } }
-    }),
-
-    remove: mutation(deleteExchange, async ({ tx, actor, now }, { params: { id } }) => {
-      const where = { id, agentId: { in: [...actor.agents] }, expiresAt: { gt: now } }
-      const row = await tx.llmLogEntry.findFirst({ where, select: { agentId: true } })
-      if (!row) throw noExchange()
-      await agents.erasable(tx, actor, row.agentId, now)
-      if ((await tx.llmLogEntry.deleteMany({ where })).count === 0) throw noExchange()
-      return { body: undefined, resourceId: id, details: { agent_id: row.agentId } }
-    }),
-  }
+    },
+  )
 }
+
+const list = ({ db, agents }: Pick<LlmLogPorts, 'db' | 'agents'>) =>
+  read(listExchanges, async ({ actor, now }, { query: { agent_id, cursor, limit } }) => {
+    const after = parseCursor(cursor)
+    const seen = await agentsSeen(agents, actor, agent_id)
+    const visible = { agents: seen, now }
+    const [rows, [count]] = await Promise.all([
+      exchangesPage(db, { ...visible, at: after?.at ?? null, id: after?.id ?? '', limit: limit + 1 }),
+      countExchanges(db, visible),
+    ])
+    const { shown, page } = pageOf(rows, limit, count?.n ?? 0, ({ created_at, id }) => ({ at: created_at, id }))
+    return {
+      resourceId: agent_id ?? actor.id,
+      resourceType: agent_id !== undefined || actor.kind === 'agent' ? 'agent' : 'account',
+      details: { count: shown.length },
+      body: {
+        data: shown.map((row) => ({ ...described(row), bytes: row.bytes })),
+        ...page,
+      },
+    }
+  })
+
+const readOne = ({ db, key }: Pick<LlmLogPorts, 'db' | 'key'>) =>
+  read(readExchange, async ({ actor, now }, { params: { id } }) => {
+    const [row] = await exchange(db, { id, now, agents: actor.agents })
+    if (!row) throw noExchange()
+    return { resourceId: id, details: { agent_id: row.agent_id }, body: { data: exchangeOf(row, key) } }
+  })
+
+const remove = ({ agents }: Pick<LlmLogPorts, 'agents'>) =>
+  mutation(deleteExchange, async ({ tx, actor, now }, { params: { id } }) => {
+    const where = { id, agentId: { in: [...actor.agents] }, expiresAt: { gt: now } }
+    const row = await tx.llmLogEntry.findFirst({ where, select: { agentId: true } })
+    if (!row) throw noExchange()
+    await agents.erasable(tx, actor, row.agentId, now)
+    if ((await tx.llmLogEntry.deleteMany({ where })).count === 0) throw noExchange()
+    return { body: undefined, resourceId: id, details: { agent_id: row.agentId } }
+  })
+
+/** Exchanges of agents with language models: redacted before storage, sealed, and deleted after 24 hours. */
+export const llmLogService = (ports: LlmLogPorts) => ({
+  add: add(ports),
+  list: list(ports),
+  read: readOne(ports),
+  remove: remove(ports),
+})

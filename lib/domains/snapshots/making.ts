@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { sealTo } from '#lib/client/sealing/hpke.ts'
 import { newSnapshotKey, type SnapshotHead, sealSnapshot } from '#lib/client/sealing/snapshot.ts'
 import { enqueue } from '#lib/jobs/queue.ts'
@@ -6,8 +5,9 @@ import type { Context, Transaction } from '#lib/kernel/context.ts'
 import { isStorable } from '#lib/kernel/data-regions.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import type { Snapshot } from '../../../generated/prisma/client.ts'
-import { bundleContentOf, SecretRemaining } from './content.ts'
-import type { SnapshotPorts } from './ports.ts'
+import { bundleContentOf } from './content.ts'
+import { measuredPieces } from './measured-pieces.ts'
+import type { SnapshotPorts, SnapshotSettings } from './ports.ts'
 import { countedFor, failureFor, insuredFor, onDemandUntil, type SecretLocation } from './rules.ts'
 
 export const makeJob = 'snapshots.make'
@@ -36,6 +36,25 @@ export async function orderSnapshot(
   await enqueue(tx, makeJob, { id }, { key: `${makeJob}:${id}`, maxAttempts: mostAttempts })
   return row
 }
+
+const headOf = ({ id, agentId, kind, keyId, createdAt, expiresAt }: Snapshot): SnapshotHead => ({
+  id,
+  agent: agentId,
+  kind,
+  key_id: keyId,
+  created_at: createdAt.toISOString(),
+  expires_at: expiresAt?.toISOString() ?? null,
+})
+
+/** The settings of an agent as its snapshot contains them. */
+const settingsIn = (id: string, { name, region, selfHosted, grimoireDays, createdAt }: SnapshotSettings) => ({
+  id,
+  name,
+  region,
+  self_hosted: selfHosted,
+  grimoire_days: grimoireDays,
+  created_at: createdAt.toISOString(),
+})
 
 /** Makes the ordered snapshots. */
 export function making(ports: SnapshotPorts) {
@@ -97,54 +116,27 @@ export function making(ports: SnapshotPorts) {
       const bundle = await db.prisma.stateBundle.findUnique({ where: { agentId } })
       const key = newSnapshotKey()
       await keys.write(id, await sealTo(ring.publicKey, key, { agent: agentId, snapshot: id }))
-      const head: SnapshotHead = {
-        id,
-        agent: agentId,
-        kind: row.kind,
-        key_id: row.keyId,
-        created_at: row.createdAt.toISOString(),
-        expires_at: row.expiresAt?.toISOString() ?? null,
-      }
-      const hash = createHash('sha256')
-      let bytes = 0
-      let left: SecretRemaining | undefined
-      async function* measured() {
-        const content = bundleContentOf({
-          agentId,
-          settings: {
-            id: agentId,
-            name: agent.name,
-            region: agent.region,
-            self_hosted: agent.selfHosted,
-            grimoire_days: agent.grimoireDays,
-            created_at: agent.createdAt.toISOString(),
-          },
-          parts,
-          until: now,
-          bundle: bundle ? { mediaType: bundle.mediaType, bytes: () => objects.get(bundle.objectKey) } : undefined,
-        })
-        try {
-          for await (const piece of sealSnapshot(key, head, content)) {
-            hash.update(piece)
-            bytes += piece.byteLength
-            yield piece
-          }
-        } catch (error) {
-          if (error instanceof SecretRemaining) left = error
-          throw error
-        }
-      }
+      const content = bundleContentOf({
+        agentId,
+        settings: settingsIn(agentId, agent),
+        parts,
+        until: now,
+        bundle: bundle ? { mediaType: bundle.mediaType, bytes: () => objects.get(bundle.objectKey) } : undefined,
+      })
+      const measured = measuredPieces(sealSnapshot(key, headOf(row), content))
       try {
-        await objects.put(row.objectKey, measured(), { mediaType: 'application/octet-stream' })
+        await objects.put(row.objectKey, measured.pieces(), { mediaType: 'application/octet-stream' })
       } catch (error) {
         // The object store may wrap the error that its source threw.
-        if (!left) throw error
-        await fail(row, left.places, now)
+        const secret = measured.secret()
+        if (!secret) throw error
+        await fail(row, secret.places, now)
         return
       }
+      const { bytes, digest } = measured.result()
       const { count } = await db.prisma.snapshot.updateMany({
         where: { id, state: 'preparing' },
-        data: { state: 'ready', bytes, digest: new Uint8Array(hash.digest()), readyAt: now },
+        data: { state: 'ready', bytes, digest, readyAt: now },
       })
       if (count === 0) await discard(row)
     },

@@ -7,84 +7,100 @@ import type { Snapshot } from '../../../generated/prisma/client.ts'
 import type { Making } from './making.ts'
 import { orderSnapshot } from './making.ts'
 import type { SnapshotPorts } from './ports.ts'
-import { lockAgentsToInsure, markExpired, markReplaced, namedObjects } from './repository.ts'
+import { lockAgentsToInsure, markExpired, markReplaced } from './repository.ts'
 import { countedFor, failureFor, insuredEvery, onDemandFor } from './rules.ts'
+import { sweepRemains } from './sweeping.ts'
 
 /** Rows per transaction. */
 const batch = 100
-const day = 24 * 3_600_000
-const pageSize = 500
-/** Keys of snapshots and uploaded states. The sweep leaves all other objects alone. */
-const ownKey = /^snapshots\/[\w.:-]+\/(?:snap_[0-9A-Za-z]{22}|state\/state_[0-9A-Za-z]{22})$/
+
+const recordDeletion = (ctx: Context, tx: Transaction, subject: string, count: number): Promise<unknown> =>
+  ctx.pipeline.recordDeletion(tx, {
+    ...{ requestedBy: ctx.actor.id, reason: 'retention', scope: { subject } },
+    ...{ results: { snapshotsDeleted: count }, now: ctx.now },
+  })
+
+/**
+ * Marks expired snapshots and deletes their links. A legal hold keeps the insurance snapshots of a retired agent,
+ * because they are its last copies. On-demand snapshots still expire and newer insurance snapshots still replace
+ * older ones: they copy data that the hold keeps.
+ */
+const endSome = (ctx: Context): Promise<number> =>
+  ctx.pipeline.transaction(async (tx) => {
+    await lockHolds(tx)
+    const rows = await markExpired(tx, { now: ctx.now, limit: batch })
+    const ids = rows.map(({ id }) => id)
+    if (ids.length === 0) return 0
+    await tx.snapshotLink.deleteMany({ where: { snapshotId: { in: ids } } })
+    await ctx.pipeline.auditWithin(
+      tx,
+      ...ids.map((resourceId) => ({
+        ...{ action: 'delete' as const, actorId: ctx.actor.id, resourceType: 'snapshot', resourceId },
+        ...{ at: ctx.now, ip: '', details: { ended: true } },
+      })),
+    )
+    await recordDeletion(ctx, tx, 'snapshots that expired', ids.length)
+    return ids.length
+  })
+
+/** Marks insurance snapshots beyond the newest few of each agent. */
+const replaceOld = (ctx: Context): Promise<number> =>
+  ctx.pipeline.transaction(async (tx) => {
+    const count = await markReplaced(tx, { limit: batch })
+    return notePurge(ctx.pipeline.recordDeletion, ctx, tx, {
+      what: 'automatic snapshots that newer ones replaced',
+      results: { snapshotsDeleted: count },
+      resourceType: 'snapshot',
+      resourceId: 'replaced',
+    })
+  })
+
+async function eachMarked(
+  db: SnapshotPorts['db'],
+  now: Date,
+  work: (rows: readonly Snapshot[]) => Promise<void>,
+): Promise<void> {
+  const before = new Date(now.getTime() - countedFor)
+  for (let after = ''; ; ) {
+    const rows = await db.prisma.snapshot.findMany({
+      where: {
+        ...{ state: 'gone', id: { gt: after } },
+        // Rows of recently deleted snapshots without data remain, because they count towards the hourly limit.
+        OR: [{ kind: 'insurance' }, { bytes: { not: null } }, { createdAt: { lte: before } }],
+      },
+      orderBy: { id: 'asc' },
+      take: batch,
+    })
+    await work(rows)
+    const last = rows.at(-1)
+    if (!last || rows.length < batch) return
+    after = last.id
+  }
+}
+
+const insureSome = (ctx: Context): Promise<number> =>
+  ctx.pipeline.transaction(async (tx) => {
+    const since = new Date(ctx.now.getTime() - insuredEvery)
+    const { regions } = ctx.pipeline
+    const storable = regions.choosable.filter((region) => isStorable(regions, region))
+    const due = await lockAgentsToInsure(tx, { regions: storable, since, limit: batch })
+    for (const { agent_id, key_id } of due)
+      await orderSnapshot(tx, { agentId: agent_id, keyId: key_id, kind: 'insurance', diedAt: null, now: ctx.now })
+    return due.length
+  })
 
 /** Scheduled work: expired snapshots, insurance snapshots, and remains of crashes. */
 export function snapshotUpkeep(ports: SnapshotPorts, { discard, forget }: Pick<Making, 'discard' | 'forget'>) {
-  const { db, objects, keys, areObjectsOurs } = ports
+  const { db, keys } = ports
 
-  /**
-   * Marks expired snapshots and deletes their links. A legal hold keeps the insurance snapshots of a retired agent,
-   * because they are its last copies. On-demand snapshots still expire and newer insurance snapshots still replace
-   * older ones: they copy data that the hold keeps.
-   */
-  const endSome = (ctx: Context): Promise<number> =>
-    ctx.pipeline.transaction(async (tx) => {
-      await lockHolds(tx)
-      const rows = await markExpired(tx, { now: ctx.now, limit: batch })
-      const ids = rows.map(({ id }) => id)
-      if (ids.length === 0) return 0
-      await tx.snapshotLink.deleteMany({ where: { snapshotId: { in: ids } } })
-      await ctx.pipeline.auditWithin(
-        tx,
-        ...ids.map((resourceId) => ({
-          ...{ action: 'delete' as const, actorId: ctx.actor.id, resourceType: 'snapshot', resourceId },
-          ...{ at: ctx.now, ip: '', details: { ended: true } },
-        })),
-      )
-      await record(ctx, tx, 'snapshots that expired', ids.length)
-      return ids.length
-    })
-  const record = (ctx: Context, tx: Transaction, subject: string, count: number): Promise<unknown> =>
-    ctx.pipeline.recordDeletion(tx, {
-      ...{ requestedBy: ctx.actor.id, reason: 'retention', scope: { subject } },
-      ...{ results: { snapshotsDeleted: count }, now: ctx.now },
-    })
-  /** Marks insurance snapshots beyond the newest few of each agent. */
-  const replaceOld = (ctx: Context): Promise<number> =>
-    ctx.pipeline.transaction(async (tx) => {
-      const count = await markReplaced(tx, { limit: batch })
-      return notePurge(ctx.pipeline.recordDeletion, ctx, tx, {
-        what: 'automatic snapshots that newer ones replaced',
-        results: { snapshotsDeleted: count },
-        resourceType: 'snapshot',
-        resourceId: 'replaced',
-      })
-    })
-  async function eachMarked(now: Date, work: (rows: readonly Snapshot[]) => Promise<void>): Promise<void> {
-    const before = new Date(now.getTime() - countedFor)
-    for (let after = ''; ; ) {
-      const rows = await db.prisma.snapshot.findMany({
-        where: {
-          ...{ state: 'gone', id: { gt: after } },
-          // Rows of recently deleted snapshots without data remain, because they count towards the hourly limit.
-          OR: [{ kind: 'insurance' }, { bytes: { not: null } }, { createdAt: { lte: before } }],
-        },
-        orderBy: { id: 'asc' },
-        take: batch,
-      })
-      await work(rows)
-      const last = rows.at(-1)
-      if (!last || rows.length < batch) return
-      after = last.id
-    }
-  }
   /** Deletes all keys of marked snapshots, then objects and rows. Continues after a failure and throws the first one at the end. */
   async function finish(now: Date): Promise<void> {
     const faults: unknown[] = []
     const noted = (work: Promise<unknown>) => work.catch((fault: unknown) => faults.push(fault))
-    await eachMarked(now, async (rows) => {
+    await eachMarked(db, now, async (rows) => {
       await noted(keys.destroy(rows.map(({ id }) => id)))
     })
-    await eachMarked(now, async (rows) => {
+    await eachMarked(db, now, async (rows) => {
       for (const row of rows) {
         await noted(discard(row).then(() => forget(row, now)))
         const last = faults.at(-1)
@@ -106,48 +122,6 @@ export function snapshotUpkeep(ports: SnapshotPorts, { discard, forget }: Pick<M
       data: { state: 'failed', expiresAt: new Date(now.getTime() + failureFor) },
     })
 
-  const insureSome = (ctx: Context): Promise<number> =>
-    ctx.pipeline.transaction(async (tx) => {
-      const since = new Date(ctx.now.getTime() - insuredEvery)
-      const { regions } = ctx.pipeline
-      const storable = regions.choosable.filter((region) => isStorable(regions, region))
-      const due = await lockAgentsToInsure(tx, { regions: storable, since, limit: batch })
-      for (const { agent_id, key_id } of due)
-        await orderSnapshot(tx, { agentId: agent_id, keyId: key_id, kind: 'insurance', diedAt: null, now: ctx.now })
-      return due.length
-    })
-
-  /** Deletes keys without a row. */
-  async function sweepKeys(now: Date): Promise<number> {
-    const old = await keys.olderThan(new Date(now.getTime() - day))
-    const rows = await db.prisma.snapshot.findMany({ where: { id: { in: old } }, select: { id: true } })
-    const known = new Set(rows.map(({ id }) => id))
-    return keys.destroy(old.filter((id) => !known.has(id)))
-  }
-  /** Deletes objects without a row, which crashes during snapshots and uploads left. */
-  async function sweepObjects(now: Date): Promise<number> {
-    const before = new Date(now.getTime() - day)
-    let swept = 0
-    let areOurs: boolean | undefined
-    for (let after = ''; ; ) {
-      const listed = await objects.list('snapshots/', after, pageSize)
-      const ours = listed.filter((key) => ownKey.test(key))
-      const rows = await namedObjects(db, { keys: ours })
-      const kept = new Set(rows.map(({ key }) => key))
-      const orphans: string[] = []
-      for (const key of ours)
-        if (!kept.has(key) && (await objects.versions(key)).every(({ at }) => at < before)) orphans.push(key)
-      if (orphans.length > 0) {
-        areOurs ??= await areObjectsOurs()
-        if (!areOurs) return swept
-        swept += await objects.erase(orphans)
-      }
-      const last = listed.at(-1)
-      if (last === undefined || listed.length < pageSize) return swept
-      after = last
-    }
-  }
-
   return {
     /** Runs every minute. */
     async run(ctx: Context): Promise<void> {
@@ -160,8 +134,6 @@ export function snapshotUpkeep(ports: SnapshotPorts, { discard, forget }: Pick<M
     async insure(ctx: Context): Promise<void> {
       while ((await insureSome(ctx)) === batch);
     },
-    async sweep({ now }: Pick<Context, 'now'>): Promise<{ keys: number; objects: number }> {
-      return { keys: await sweepKeys(now), objects: await sweepObjects(now) }
-    },
+    sweep: ({ now }: Pick<Context, 'now'>) => sweepRemains(ports, now),
   }
 }

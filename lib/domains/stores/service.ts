@@ -64,107 +64,117 @@ const processorView = (site: AssessedSite): ProcessorView => ({ ...placeOf(site)
 /** Maximum number of reported project and agent ids. */
 const mostNamed = 100
 
-/** Lists stores and processors with their regions, and stores that are no longer connected. */
-export function storesService(deps: StoresServiceDeps) {
-  const { db, known, residency, sites, stateOf, emailsInFolder, strict } = deps
-  async function connected(site: AssessedSite, rows: readonly KnownRow[]): Promise<StoreView> {
-    const asked = await stateOf(site.name)
-    const own = site.port === null ? undefined : await known.addressOf(site.port)
-    const row = rows.find(({ port, address }) => port === site.port && address === own)
-    return {
-      ...placeOf(site),
-      port: site.port,
-      state: asked?.state ?? 'unchecked',
-      latency_ms: asked ? Math.round(asked.latency * 10) / 10 : null,
-      detail: asked?.detail ?? null,
-      holds: inventoryOf(site.name, emailsInFolder),
-      is_connected: true,
-      known_store_id: row?.id ?? null,
-      first_seen: row?.firstSeen.toISOString() ?? null,
-      last_seen: row?.lastSeen.toISOString() ?? null,
-    }
-  }
-  const switchedOff = (row: KnownRow, port: RememberedPort): StoreView => ({
-    name: port,
-    port,
-    provider: row.provider,
-    address: row.shown,
-    region: null,
-    region_source: null,
-    host: null,
-    country: null,
-    jurisdiction: 'unknown',
-    state: 'off',
-    latency_ms: null,
-    detail: null,
-    holds: inventoryOf(port, emailsInFolder),
-    is_connected: false,
-    known_store_id: row.id,
-    first_seen: row.firstSeen.toISOString(),
-    last_seen: row.lastSeen.toISOString(),
-  })
-
+async function connectedView(
+  { known, stateOf, emailsInFolder }: StoresServiceDeps,
+  site: AssessedSite,
+  rows: readonly KnownRow[],
+): Promise<StoreView> {
+  const asked = await stateOf(site.name)
+  const own = site.port === null ? undefined : await known.addressOf(site.port)
+  const row = rows.find(({ port, address }) => port === site.port && address === own)
   return {
-    list: read(listStores, async () => {
-      const rows = await db.prisma.knownStore.findMany({ where: { retiredAt: null }, orderBy: { firstSeen: 'asc' } })
-      const stores = await Promise.all(
-        sites.filter(({ kind }) => kind === 'store').map((site) => connected(site, rows)),
-      )
-      const off = (
-        await Promise.all(
-          rememberedPorts.map(async (port) => (await known.missing(port)()).map((row) => [row, port] as const)),
-        )
-      ).flat()
-      const byId = new Map(rows.map((row) => [row.id, row]))
-      const { total, ids } = await deps.projectsOutside(mostNamed)
-      const agents = await deps.agentsOutside(mostNamed)
-      return {
-        body: {
-          data: {
-            residency,
-            projects_outside: { total, project_ids: ids },
-            agents_outside: { total: agents.total, agent_ids: agents.ids },
-            stores: [
-              ...stores,
-              ...off.flatMap(([{ id }, port]) => {
-                const row = byId.get(id)
-                return row ? [switchedOff(row, port)] : []
-              }),
-            ],
-            processors: sites.filter(({ kind }) => kind === 'processor').map(processorView),
-          },
-        },
-        resourceId: 'list',
-        details: { count: stores.length, off: off.length, projects_outside: total, agents_outside: agents.total },
-      }
-    }),
-
-    retire: mutation(retireStore, async ({ tx, now, actor }, { params: { id }, body }) => {
-      const statement = plainTextPhrases(body.statement, 'statement', strict, 'The store is not retired.')
-      const record = await tx.knownStore.findUnique({ where: { id } })
-      if (!record || record.retiredAt !== null)
-        throw new Problem('not_found', 'There is no such store, or it was retired before.')
-      const port = rememberedPorts.find((one) => one === record.port)
-      if (port !== undefined && record.address === (await known.addressOf(port)))
-        throw new Problem(
-          'conflict',
-          'This store is connected. Remove it from the settings and restart before you retire it.',
-        )
-      await tx.knownStore.update({ where: { id }, data: { retiredAt: now, retiredBy: actor.id, statement } })
-      return {
-        body: {
-          data: {
-            id,
-            port: record.port,
-            provider: record.provider,
-            address: record.shown,
-            retired_at: now.toISOString(),
-            retired_by: actor.id,
-          },
-        },
-        resourceId: id,
-        details: { port: record.port, provider: record.provider },
-      }
-    }),
+    ...placeOf(site),
+    port: site.port,
+    state: asked?.state ?? 'unchecked',
+    latency_ms: asked ? Math.round(asked.latency * 10) / 10 : null,
+    detail: asked?.detail ?? null,
+    holds: inventoryOf(site.name, emailsInFolder),
+    is_connected: true,
+    known_store_id: row?.id ?? null,
+    first_seen: row?.firstSeen.toISOString() ?? null,
+    last_seen: row?.lastSeen.toISOString() ?? null,
   }
 }
+
+const disconnectedView = (
+  row: KnownRow,
+  port: RememberedPort,
+  emailsInFolder: StoresServiceDeps['emailsInFolder'],
+): StoreView => ({
+  name: port,
+  port,
+  provider: row.provider,
+  address: row.shown,
+  region: null,
+  region_source: null,
+  host: null,
+  country: null,
+  jurisdiction: 'unknown',
+  state: 'off',
+  latency_ms: null,
+  detail: null,
+  holds: inventoryOf(port, emailsInFolder),
+  is_connected: false,
+  known_store_id: row.id,
+  first_seen: row.firstSeen.toISOString(),
+  last_seen: row.lastSeen.toISOString(),
+})
+
+const list = (deps: StoresServiceDeps) => {
+  const { db, known, residency, sites } = deps
+  return read(listStores, async () => {
+    const rows = await db.prisma.knownStore.findMany({ where: { retiredAt: null }, orderBy: { firstSeen: 'asc' } })
+    const stores = await Promise.all(
+      sites.filter(({ kind }) => kind === 'store').map((site) => connectedView(deps, site, rows)),
+    )
+    const off = (
+      await Promise.all(
+        rememberedPorts.map(async (port) => (await known.missing(port)()).map((row) => [row, port] as const)),
+      )
+    ).flat()
+    const byId = new Map(rows.map((row) => [row.id, row]))
+    const { total, ids } = await deps.projectsOutside(mostNamed)
+    const agents = await deps.agentsOutside(mostNamed)
+    return {
+      body: {
+        data: {
+          residency,
+          projects_outside: { total, project_ids: ids },
+          agents_outside: { total: agents.total, agent_ids: agents.ids },
+          stores: [
+            ...stores,
+            ...off.flatMap(([{ id }, port]) => {
+              const row = byId.get(id)
+              return row ? [disconnectedView(row, port, deps.emailsInFolder)] : []
+            }),
+          ],
+          processors: sites.filter(({ kind }) => kind === 'processor').map(processorView),
+        },
+      },
+      resourceId: 'list',
+      details: { count: stores.length, off: off.length, projects_outside: total, agents_outside: agents.total },
+    }
+  })
+}
+
+const retire = ({ known, strict }: Pick<StoresServiceDeps, 'known' | 'strict'>) =>
+  mutation(retireStore, async ({ tx, now, actor }, { params: { id }, body }) => {
+    const statement = plainTextPhrases(body.statement, 'statement', strict, 'The store is not retired.')
+    const record = await tx.knownStore.findUnique({ where: { id } })
+    if (!record || record.retiredAt !== null)
+      throw new Problem('not_found', 'There is no such store, or it was retired before.')
+    const port = rememberedPorts.find((one) => one === record.port)
+    if (port !== undefined && record.address === (await known.addressOf(port)))
+      throw new Problem(
+        'conflict',
+        'This store is connected. Remove it from the settings and restart before you retire it.',
+      )
+    await tx.knownStore.update({ where: { id }, data: { retiredAt: now, retiredBy: actor.id, statement } })
+    return {
+      body: {
+        data: {
+          id,
+          port: record.port,
+          provider: record.provider,
+          address: record.shown,
+          retired_at: now.toISOString(),
+          retired_by: actor.id,
+        },
+      },
+      resourceId: id,
+      details: { port: record.port, provider: record.provider },
+    }
+  })
+
+/** Lists stores and processors with their regions, and stores that are no longer connected. */
+export const storesService = (deps: StoresServiceDeps) => ({ list: list(deps), retire: retire(deps) })

@@ -1,5 +1,6 @@
 import { type CacheStore, longestTtl } from './cache.ts'
-import { bytesOfName, nameFrom, type RedisScan } from './redis-scan.ts'
+import type { RedisScan } from './redis-scan.ts'
+import { bytesOfName, nameFrom } from './redis-texts.ts'
 
 /**
  * KEYS: names. ARGV: the maximum TTL, `shorten` or `count`, prefixes. Returns how many keys have no TTL, how many a longer one, how many

@@ -3,7 +3,8 @@ import { needlesOf } from './needles.ts'
 import { matcherOf } from './patterns.ts'
 import { redisLifetimes } from './redis-lifetimes.ts'
 import { errorNameOf, redisLink } from './redis-link.ts'
-import { asLatin, bytesOfName, nameFrom, redisScan } from './redis-scan.ts'
+import { redisScan } from './redis-scan.ts'
+import { asLatin, bytesOfName, nameFrom } from './redis-texts.ts'
 
 /**
  * The prefix of indexes. An entry is a hash with its `value` and the ids that it is `about` (JSON), so that it can be found even after

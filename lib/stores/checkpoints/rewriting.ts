@@ -1,3 +1,4 @@
+import { emptiedMessage } from './emptied-message.ts'
 import { isConstructed, isPlainObject, type JsonObject, type MessageFacts, messageIn } from './messages.ts'
 import { PackedBytes, PackedExtension, PackedNumber } from './msgpack-values.ts'
 import { isDistinctiveText, isGenerated, placeholder, withoutId, withoutRuns } from './needles.ts'
@@ -49,25 +50,6 @@ function isJson(text: string): boolean {
     return false
   }
 }
-const human = /^(human|user|HumanMessageChunk)$/
-/** A human message in its notation, without everything that it said. */
-function emptiedMessage(record: JsonObject, id: string): JsonObject | undefined {
-  const inner = isPlainObject(record.kwargs) ? 'kwargs' : isPlainObject(record.data) ? 'data' : undefined
-  const fields = inner === undefined ? record : record[inner]
-  if (!isPlainObject(fields)) return undefined
-  const isHuman = [record.type, record.role, fields.type, fields.role].some(
-    (said) => typeof said === 'string' && human.test(said),
-  )
-  if (!isHuman && !isConstructed(record, /^HumanMessage(Chunk)?$/)) return undefined
-  const kept = Object.entries(fields).flatMap(([key, value]): [string, unknown][] => {
-    if (key === 'type' || key === 'role') return [[key, value]]
-    if (key === 'content') return [[key, placeholder]]
-    if (key === 'id') return [[key, id]]
-    return key === 'additional_kwargs' || key === 'response_metadata' ? [[key, {}]] : []
-  })
-  const made = Object.fromEntries(kept)
-  return inner === undefined ? made : { ...record, [inner]: made }
-}
 
 export interface RewrittenValue {
   value: unknown
@@ -76,156 +58,170 @@ export interface RewrittenValue {
   originOf(made: object): object | undefined
 }
 
+/** One rewriting of a value. `progress` is shared by all its parts. */
+interface Walk {
+  how: Rewriting
+  doomed: Doomed
+  /** The object from which each new one was made. */
+  origins: WeakMap<object, object>
+  progress: { isChanged: boolean }
+}
+
+function changed<T>({ progress }: Walk, made: T): T {
+  progress.isChanged = true
+  return made
+}
+
+function madeOf<T extends object>({ origins }: Walk, before: object, made: T): T {
+  origins.set(made, before)
+  return made
+}
+
+const emptied = ({ how: { lists } }: Walk, key: string): unknown => (lists.has(key) ? [] : null)
+
+function rewrittenText(walk: Walk, text: string, isOfDerived: boolean): unknown {
+  if (isOfDerived && walk.how.isLater && text !== '') return changed(walk, '')
+  if (isDistinctiveText(text) && walk.doomed.ids.has(text)) return changed(walk, gone)
+  return isHolding(text, walk.doomed) ? changed(walk, cut(text, walk.doomed)) : text
+}
+
+function rewrittenList(walk: Walk, items: readonly unknown[], key: string, isOfDerived: boolean): unknown {
+  if (isPairThatGoes(items, walk.doomed)) return changed(walk, gone)
+  const [first, second] = items
+  // [channel, value]: an update of a Command.
+  if (items.length === 2 && typeof first === 'string' && typeof second === 'object' && second !== null) {
+    const made = rewritten(walk, second, first, isOfDerived)
+    return listOf(walk, items, [rewrittenText(walk, first, false), made === gone ? emptied(walk, first) : made])
+  }
+  return listOf(
+    walk,
+    items,
+    items.map((item) => rewritten(walk, item, key, isOfDerived)),
+  )
+}
+
+/** Returns the same list if no item changed. */
+function listOf(walk: Walk, items: readonly unknown[], made: readonly unknown[]): readonly unknown[] {
+  if (made.length === items.length && made.every((item, at) => item === items[at])) return items
+  return madeOf(
+    walk,
+    items,
+    made.filter((item) => item !== gone),
+  )
+}
+
+/** lc 2: removes whole entries of a Map, and empties bytes that contain the words. */
+function rewrittenCollection(walk: Walk, record: JsonObject): unknown {
+  const [content] = Array.isArray(record.args) ? record.args : []
+  if (isConstructed(record, /^Map$/) && Array.isArray(content)) {
+    const entries = content.flatMap((entry: unknown) => {
+      if (!Array.isArray(entry)) return [entry]
+      const [key, item] = [rewritten(walk, entry[0], '', false), rewritten(walk, entry[1], String(entry[0]), false)]
+      if (key === entry[0] && item === entry[1]) return [entry]
+      return key === gone || item === gone ? [] : [madeOf(walk, entry, [key, item])]
+    })
+    const isSame = entries.length === content.length && entries.every((entry, at) => entry === content[at])
+    return isSame ? record : madeOf(walk, record, { ...record, args: [entries] })
+  }
+  if (isConstructed(record, /^Uint8Array$/) && Array.isArray(content)) {
+    const text = Buffer.from(content.map(Number)).toString('utf8')
+    return isHolding(text, walk.doomed) ? changed(walk, madeOf(walk, record, { ...record, args: [[]] })) : record
+  }
+  return undefined
+}
+
+/** An id chosen by a client may be the name of a field. In that case the name is cut and the value remains. */
+const isAboutIt = ({ doomed }: Walk, key: string): boolean =>
+  doomed.forms.some((form) => key.includes(form)) ||
+  doomed.ids.values().some((id) => isGenerated(id) && key.includes(id))
+function freeKey({ doomed }: Walk, key: string, record: JsonObject): string {
+  const plain = cut(key, doomed)
+  let free = plain
+  for (let n = 2; free in record; n++) free = `${plain} ${n}`
+  return free
+}
+
+/** Keeps the words of a remaining author's message, even if an erased author wrote the same, and removes erased ids from it. */
+function rewrittenRemaining(walk: Walk, record: JsonObject, { id, text }: MessageFacts): unknown {
+  if (id !== undefined && walk.doomed.isQuoting(text)) walk.how.onMention?.(id)
+  const quoted: Doomed = { ...walk.doomed, forms: [], texts: new Set(), remaining: new Set(), runsIn: () => [] }
+  return rewrittenObject({ ...walk, doomed: quoted }, record, false)
+}
+
+function rewrittenObject(walk: Walk, record: JsonObject, isOfDerived: boolean): unknown {
+  const facts = messageIn(record)
+  if (facts && isRemaining(facts, walk.doomed)) return rewrittenRemaining(walk, record, facts)
+  if (facts && goes(facts, walk.doomed)) return changed(walk, gone)
+  // An erased tool call without its message, as it is sent to the tools node.
+  if (typeof record.id === 'string' && walk.doomed.calls.has(record.id) && 'args' in record) return changed(walk, gone)
+  const special = rewrittenCollection(walk, record)
+  if (special !== undefined) return special
+  const made: [string, unknown][] = []
+  let isSame = true
+  const isConstructor = record.type === 'constructor'
+  for (const [key, item] of Object.entries(record)) {
+    const isNamed = isHolding(key, walk.doomed)
+    if (isNamed && isAboutIt(walk, key)) {
+      isSame = false
+      walk.progress.isChanged = true
+      continue
+    }
+    const isOfConstructed = isConstructor && (key === 'args' || key === 'kwargs')
+    const isWords = !facts && (isDerived(key) || (isOfDerived && (fields.has(key) || isOfConstructed)))
+    const result = rewritten(walk, item, key, isWords)
+    // A Send whose argument was erased is removed.
+    if (result === gone && key === 'args' && typeof record.node === 'string') return changed(walk, gone)
+    if (isNamed || result !== item) isSame = false
+    made.push([
+      isNamed ? changed(walk, freeKey(walk, key, record)) : key,
+      result === gone ? emptied(walk, key) : result,
+    ])
+  }
+  return isSame ? record : madeOf(walk, record, Object.fromEntries(made))
+}
+
+function rewrittenBytes(walk: Walk, item: PackedBytes): unknown {
+  return item.texts.some((text) => isHolding(text, walk.doomed)) ? changed(walk, item.emptied()) : item
+}
+
+function rewritten(walk: Walk, item: unknown, key: string, isOfDerived: boolean): unknown {
+  if (typeof item === 'string') return rewrittenText(walk, item, isOfDerived)
+  if (Array.isArray(item)) return rewrittenList(walk, item, key, isOfDerived)
+  if (item instanceof PackedNumber) return item
+  if (item instanceof PackedBytes) return rewrittenBytes(walk, item)
+  if (item instanceof PackedExtension) {
+    if (isHolding(item.text, walk.doomed)) throw new Unreadable('an extension that cannot be changed')
+    return item
+  }
+  return isPlainObject(item) ? rewrittenObject(walk, item, isOfDerived) : item
+}
+
+/** Keeps an empty human message in a list of messages that lost its last one. */
+function withHuman(walk: Walk, before: unknown, after: unknown, id: string): unknown {
+  if (!Array.isArray(before) || !Array.isArray(after) || before === after) return after
+  const isHuman = (one: unknown) =>
+    isPlainObject(one) && messageIn(one) !== undefined && emptiedMessage(one, id) !== undefined
+  const last = before.findLast(isHuman)
+  if (!isPlainObject(last) || after.some(isHuman)) return after
+  const made = emptiedMessage(last, id)
+  if (made === undefined) return after
+  if (isPlainObject(made.kwargs) && isPlainObject(last.kwargs)) madeOf(walk, last.kwargs, made.kwargs)
+  const at = after.findIndex((item) => before.indexOf(originIn(walk, item) ?? item) > before.indexOf(last))
+  return madeOf(walk, before, after.toSpliced(at === -1 ? after.length : at, 0, madeOf(walk, last, made)))
+}
+
+const originIn = ({ origins }: Walk, one: unknown): object | undefined =>
+  typeof one === 'object' && one !== null ? origins.get(one) : undefined
+
 /** Rewrites the parsed value of a channel, an input or metadata. It does not modify the value itself. @throws Unreadable */
 export function rewriteValue(value: unknown, name: string, how: Rewriting): RewrittenValue {
-  const { lists } = how
-  let { doomed } = how
-  const origins = new WeakMap<object, object>()
-  let isChanged = false
-  const changed = <T>(made: T): T => {
-    isChanged = true
-    return made
-  }
-  function madeOf<T extends object>(before: object, made: T): T {
-    origins.set(made, before)
-    return made
-  }
-  const emptied = (key: string): unknown => (lists.has(key) ? [] : null)
-
-  function string(text: string, isOfDerived: boolean): unknown {
-    if (isOfDerived && how.isLater && text !== '') return changed('')
-    if (isDistinctiveText(text) && doomed.ids.has(text)) return changed(gone)
-    return isHolding(text, doomed) ? changed(cut(text, doomed)) : text
-  }
-
-  function list(items: readonly unknown[], key: string, isOfDerived: boolean): unknown {
-    if (isPairThatGoes(items, doomed)) return changed(gone)
-    const [first, second] = items
-    // [channel, value]: an update of a Command.
-    if (items.length === 2 && typeof first === 'string' && typeof second === 'object' && second !== null) {
-      const made = walk(second, first, isOfDerived)
-      return listOf(items, [string(first, false), made === gone ? emptied(first) : made])
-    }
-    return listOf(
-      items,
-      items.map((item) => walk(item, key, isOfDerived)),
-    )
-  }
-  /** Returns the same list if no item changed. */
-  function listOf(items: readonly unknown[], made: readonly unknown[]): readonly unknown[] {
-    if (made.length === items.length && made.every((item, at) => item === items[at])) return items
-    return madeOf(
-      items,
-      made.filter((item) => item !== gone),
-    )
-  }
-
-  /** lc 2: removes whole entries of a Map, and empties bytes that contain the words. */
-  function collection(record: JsonObject): unknown {
-    const [content] = Array.isArray(record.args) ? record.args : []
-    if (isConstructed(record, /^Map$/) && Array.isArray(content)) {
-      const entries = content.flatMap((entry: unknown) => {
-        if (!Array.isArray(entry)) return [entry]
-        const [key, item] = [walk(entry[0], '', false), walk(entry[1], String(entry[0]), false)]
-        if (key === entry[0] && item === entry[1]) return [entry]
-        return key === gone || item === gone ? [] : [madeOf(entry, [key, item])]
-      })
-      const isSame = entries.length === content.length && entries.every((entry, at) => entry === content[at])
-      return isSame ? record : madeOf(record, { ...record, args: [entries] })
-    }
-    if (isConstructed(record, /^Uint8Array$/) && Array.isArray(content)) {
-      const text = Buffer.from(content.map(Number)).toString('utf8')
-      return isHolding(text, doomed) ? changed(madeOf(record, { ...record, args: [[]] })) : record
-    }
-    return undefined
-  }
-
-  /** An id chosen by a client may be the name of a field. In that case the name is cut and the value remains. */
-  const isAboutIt = (key: string): boolean =>
-    doomed.forms.some((form) => key.includes(form)) ||
-    doomed.ids.values().some((id) => isGenerated(id) && key.includes(id))
-  function freeKey(key: string, record: JsonObject): string {
-    const plain = cut(key, doomed)
-    let free = plain
-    for (let n = 2; free in record; n++) free = `${plain} ${n}`
-    return free
-  }
-
-  /** Keeps the words of a remaining author's message, even if an erased author wrote the same, and removes erased ids from it. */
-  function remaining(record: JsonObject, { id, text }: MessageFacts): unknown {
-    if (id !== undefined && doomed.isQuoting(text)) how.onMention?.(id)
-    const all = doomed
-    doomed = { ...all, forms: [], texts: new Set(), remaining: new Set(), runsIn: () => [] }
-    const made = object(record, false)
-    doomed = all
-    return made
-  }
-
-  function object(record: JsonObject, isOfDerived: boolean): unknown {
-    const facts = messageIn(record)
-    if (facts && isRemaining(facts, doomed)) return remaining(record, facts)
-    if (facts && goes(facts, doomed)) return changed(gone)
-    // An erased tool call without its message, as it is sent to the tools node.
-    if (typeof record.id === 'string' && doomed.calls.has(record.id) && 'args' in record) return changed(gone)
-    const special = collection(record)
-    if (special !== undefined) return special
-    const made: [string, unknown][] = []
-    let isSame = true
-    const isConstructor = record.type === 'constructor'
-    for (const [key, item] of Object.entries(record)) {
-      const isNamed = isHolding(key, doomed)
-      if (isNamed && isAboutIt(key)) {
-        isSame = false
-        isChanged = true
-        continue
-      }
-      const isOfConstructed = isConstructor && (key === 'args' || key === 'kwargs')
-      const isWords = !facts && (isDerived(key) || (isOfDerived && (fields.has(key) || isOfConstructed)))
-      const result = walk(item, key, isWords)
-      // A Send whose argument was erased is removed.
-      if (result === gone && key === 'args' && typeof record.node === 'string') return changed(gone)
-      if (isNamed || result !== item) isSame = false
-      made.push([isNamed ? changed(freeKey(key, record)) : key, result === gone ? emptied(key) : result])
-    }
-    return isSame ? record : madeOf(record, Object.fromEntries(made))
-  }
-  function bytes(item: PackedBytes): unknown {
-    return item.texts.some((text) => isHolding(text, doomed)) ? changed(item.emptied()) : item
-  }
-
-  function walk(item: unknown, key: string, isOfDerived: boolean): unknown {
-    if (typeof item === 'string') return string(item, isOfDerived)
-    if (Array.isArray(item)) return list(item, key, isOfDerived)
-    if (item instanceof PackedNumber) return item
-    if (item instanceof PackedBytes) return bytes(item)
-    if (item instanceof PackedExtension) {
-      if (isHolding(item.text, doomed)) throw new Unreadable('an extension that cannot be changed')
-      return item
-    }
-    return isPlainObject(item) ? object(item, isOfDerived) : item
-  }
-
-  /** Keeps an empty human message in a list of messages that lost its last one. */
-  function withHuman(before: unknown, after: unknown, id: string): unknown {
-    if (!Array.isArray(before) || !Array.isArray(after) || before === after) return after
-    const isHuman = (one: unknown) =>
-      isPlainObject(one) && messageIn(one) !== undefined && emptiedMessage(one, id) !== undefined
-    const last = before.findLast(isHuman)
-    if (!isPlainObject(last) || after.some(isHuman)) return after
-    const made = emptiedMessage(last, id)
-    if (made === undefined) return after
-    if (isPlainObject(made.kwargs) && isPlainObject(last.kwargs)) madeOf(last.kwargs, made.kwargs)
-    const at = after.findIndex((item) => before.indexOf(originOf(item) ?? item) > before.indexOf(last))
-    return madeOf(before, after.toSpliced(at === -1 ? after.length : at, 0, madeOf(last, made)))
-  }
-  const originOf = (one: unknown): object | undefined =>
-    typeof one === 'object' && one !== null ? origins.get(one) : undefined
-
-  const walked = walk(value, name, isDerived(name))
-  const made = how.emptiedId === undefined ? walked : withHuman(value, walked, how.emptiedId)
+  const progress = { isChanged: false }
+  const walk: Walk = { how, doomed: how.doomed, origins: new WeakMap(), progress }
+  const walked = rewritten(walk, value, name, isDerived(name))
+  const made = how.emptiedId === undefined ? walked : withHuman(walk, value, walked, how.emptiedId)
   return {
-    value: isChanged ? (made === gone ? emptied(name) : made) : value,
-    isChanged,
-    originOf,
+    value: progress.isChanged ? (made === gone ? emptied(walk, name) : made) : value,
+    isChanged: progress.isChanged,
+    originOf: (one) => originIn(walk, one),
   }
 }

@@ -1,12 +1,12 @@
-import { type FileHandle, mkdir, open, readdir, rm, stat } from 'node:fs/promises'
+import { open, readdir, rm, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 import type { Env } from '#lib/config/env.ts'
 import type { ProjectPart, RecordScope } from '#lib/kernel/data-source.ts'
 import { errorCode } from '#lib/kernel/error-code.ts'
-import { Problem } from '#lib/kernel/problem.ts'
-import { completeLines, lineOf, rowIn, writes } from './ledger-lines.ts'
+import { completeLines, lineOf, rowIn } from './ledger-lines.ts'
+import { ledgerWriter, monthOf, unwritten } from './ledger-writer.ts'
 import { isKeyFile, monthKeys } from './month-keys.ts'
 
 /** A keyed hash by which an erased subject is recognised; `hash` in hexadecimal. */
@@ -125,14 +125,6 @@ function rowOf(line: string): KeptRow | undefined {
 const aboutOf = ({ id, holder }: Pick<ItemsRow, 'id' | 'holder'>): string => `${id} ${holder}`
 const Items = z.array(z.string())
 
-const monthOf = (time: Date): string => time.toISOString().slice(0, 7)
-
-const unwritten = (cause: unknown): Problem =>
-  new Problem('unavailable', {
-    detail: 'The erasure ledger cannot be written, so no erasure can begin or end. Try again later.',
-    headers: { 'Retry-After': '60' },
-    cause,
-  })
 const refused = (error: unknown): never => {
   throw unwritten(error)
 }
@@ -161,6 +153,76 @@ const namesIn = (folder: string): Promise<string[]> =>
 /** Whether the folder contains no ledger. */
 export const hasNoRow = async (folder: string): Promise<boolean> => !(await namesIn(folder)).some(isMonth)
 
+type MonthKeys = ReturnType<typeof monthKeys>
+
+/** The files of all months, oldest first. */
+const ledgerFiles = async (folder: string): Promise<string[]> => (await namesIn(folder)).filter(isMonth).sort()
+
+async function sealedRow(keys: MonthKeys, { items, ...row }: ItemsRow): Promise<SealedItems> {
+  const month = monthOf(new Date())
+  return { ...row, month, sealed: await keys.sealed(month, aboutOf(row), JSON.stringify(items)) }
+}
+
+async function openedRow(keys: MonthKeys, { month, sealed, ...row }: SealedItems): Promise<ItemsRow> {
+  const text = await keys.opened(month, aboutOf(row), sealed)
+  return { ...row, items: text === undefined ? [] : Items.parse(JSON.parse(text)) }
+}
+
+async function* readRows(
+  folder: string,
+  keys: MonthKeys,
+  onDamaged: ((file: string) => void) | undefined,
+): AsyncGenerator<LedgerRow> {
+  for (const name of await ledgerFiles(folder)) {
+    // Line by line: a month may be longer than the maximum string.
+    const file = await open(join(folder, name), 'r')
+    for await (const line of file.readLines()) {
+      if (line === '') continue
+      const row = rowOf(line)
+      if (!row) onDamaged?.(name)
+      else if (!('sealed' in row) || row.kind === 'key') yield row
+      else {
+        const opened = await openedRow(keys, row).catch(unopened)
+        if (opened) yield opened
+        else onDamaged?.(name)
+      }
+    }
+  }
+}
+
+async function* readSince(
+  folder: string,
+  position: LedgerPosition,
+): AsyncGenerator<RecordIntent | SubjectIntent | PartIntent | CommitRow> {
+  const names = await ledgerFiles(folder)
+  const size = (name: string) => stat(join(folder, name)).then((found) => found.size)
+  const isKnown = names.includes(position.file) && (await size(position.file)) >= position.offset
+  if (!isKnown) Object.assign(position, ledgerStart())
+  for (const name of names) {
+    if (name < position.file) continue
+    if (name > position.file) Object.assign(position, { file: name, offset: 0 })
+    const file = await open(join(folder, name), 'r')
+    try {
+      for await (const { line, end } of completeLines(file, position.offset)) {
+        position.offset = end
+        // Rows of items are most of the ledger, and may be long.
+        if (line.startsWith('{"kind":"items"', 17)) continue
+        const row = line === '' ? undefined : rowOf(line)
+        if (row?.kind === 'intent' || row?.kind === 'commit') yield row
+      }
+    } finally {
+      await file.close()
+    }
+  }
+}
+
+async function forgetItems(folder: string, keys: MonthKeys, time: Date): Promise<number> {
+  const months = (await namesIn(folder)).filter(isKeyFile).map((name) => name.slice(0, 7))
+  const old = months.filter((month) => month < monthOf(time))
+  for (const month of old) await keys.destroy(month)
+  return old.length
+}
+
 /**
  * Files `<year>-<month>.ledger` in a folder (mode 700). Several processes may append: each row is written in a single write at the end
  * of the file.
@@ -168,131 +230,22 @@ export const hasNoRow = async (folder: string): Promise<boolean> => !(await name
 export function fileLedger(location: string): Ledger {
   const folder = folderOf(location)
   const keys = monthKeys(folder)
-  let handle: { month: string; file: FileHandle } | undefined
-  let waiting: { text: string; done: () => void; failed: (error: unknown) => void }[] = []
-  let writing: Promise<void> | undefined
-
-  /** Whether the path still refers to this file: the folder may have been moved and replaced. */
-  async function isAt(path: string, file: FileHandle): Promise<boolean> {
-    const there = await stat(path).catch(() => undefined)
-    const { dev, ino } = await file.stat()
-    return there?.dev === dev && there.ino === ino
-  }
-  async function fileOf(month: string) {
-    const path = join(folder, `${month}.ledger`)
-    if (handle?.month === month && (await isAt(path, handle.file))) return handle.file
-    await handle?.file.close()
-    handle = undefined
-    await mkdir(folder, { recursive: true, mode: 0o700 })
-    const file = await open(path, 'a', 0o600)
-    const parent = await open(folder, 'r')
-    await parent.sync()
-    await parent.close()
-    handle = { month, file }
-    return file
-  }
-
-  const monthly = async (): Promise<string[]> => (await namesIn(folder)).filter(isMonth).sort()
-
-  async function sealedRow({ items, ...row }: ItemsRow): Promise<SealedItems> {
-    const month = monthOf(new Date())
-    return { ...row, month, sealed: await keys.sealed(month, aboutOf(row), JSON.stringify(items)) }
-  }
-  async function openedRow({ month, sealed, ...row }: SealedItems): Promise<ItemsRow> {
-    const text = await keys.opened(month, aboutOf(row), sealed)
-    return { ...row, items: text === undefined ? [] : Items.parse(JSON.parse(text)) }
-  }
-  const queued = (text: string): Promise<void> =>
-    new Promise((done, failed) => {
-      waiting.push({ text, done, failed })
-      writing ??= write()
-    })
-
-  async function forgetItems(time: Date): Promise<number> {
-    const months = (await namesIn(folder)).filter(isKeyFile).map((name) => name.slice(0, 7))
-    const old = months.filter((month) => month < monthOf(time))
-    for (const month of old) await keys.destroy(month)
-    return old.length
-  }
-
-  /** Rows that arrive during a write share the next write and its fsync. */
-  async function write(): Promise<void> {
-    while (waiting.length > 0) {
-      const group = waiting
-      waiting = []
-      try {
-        const file = await fileOf(monthOf(new Date()))
-        for (const bytes of writes(group.map(({ text }) => text))) {
-          const { bytesWritten } = await file.write(bytes)
-          if (bytesWritten < bytes.length) throw new Error(`${bytesWritten} of ${bytes.length} bytes were written`)
-        }
-        await file.datasync()
-        for (const { done } of group) done()
-      } catch (error) {
-        await handle?.file.close().catch(() => {})
-        handle = undefined
-        const problem = unwritten(error)
-        for (const { failed } of group) failed(problem)
-      }
-    }
-    writing = undefined
-  }
+  const writer = ledgerWriter(folder)
 
   return {
     async append(row) {
-      const kept = row.kind === 'items' ? await sealedRow(row).catch(refused) : row
-      await queued(lineOf(JSON.stringify(kept)))
+      const kept = row.kind === 'items' ? await sealedRow(keys, row).catch(refused) : row
+      await writer.append(lineOf(JSON.stringify(kept)))
     },
-    async *read(onDamaged) {
-      for (const name of await monthly()) {
-        // Line by line: a month may be longer than the maximum string.
-        const file = await open(join(folder, name), 'r')
-        for await (const line of file.readLines()) {
-          if (line === '') continue
-          const row = rowOf(line)
-          if (!row) onDamaged?.(name)
-          else if (!('sealed' in row) || row.kind === 'key') yield row
-          else {
-            const opened = await openedRow(row).catch(unopened)
-            if (opened) yield opened
-            else onDamaged?.(name)
-          }
-        }
-      }
-    },
-    async *readSince(position) {
-      const names = await monthly()
-      const size = (name: string) => stat(join(folder, name)).then((found) => found.size)
-      const isKnown = names.includes(position.file) && (await size(position.file)) >= position.offset
-      if (!isKnown) Object.assign(position, ledgerStart())
-      for (const name of names) {
-        if (name < position.file) continue
-        if (name > position.file) Object.assign(position, { file: name, offset: 0 })
-        const file = await open(join(folder, name), 'r')
-        try {
-          for await (const { line, end } of completeLines(file, position.offset)) {
-            position.offset = end
-            // Rows of items are most of the ledger, and may be long.
-            if (line.startsWith('{"kind":"items"', 17)) continue
-            const row = line === '' ? undefined : rowOf(line)
-            if (row?.kind === 'intent' || row?.kind === 'commit') yield row
-          }
-        } finally {
-          await file.close()
-        }
-      }
-    },
-    forgetItems,
+    read: (onDamaged) => readRows(folder, keys, onDamaged),
+    readSince: (position) => readSince(folder, position),
+    forgetItems: (time) => forgetItems(folder, keys, time),
     async prune(time) {
-      const old = (await monthly()).filter((name) => name < `${monthOf(time)}.ledger`)
+      const old = (await ledgerFiles(folder)).filter((name) => name < `${monthOf(time)}.ledger`)
       for (const name of old) await rm(join(folder, name))
-      await forgetItems(time)
+      await forgetItems(folder, keys, time)
       return old.length
     },
-    async close() {
-      await writing
-      await handle?.file.close()
-      handle = undefined
-    },
+    close: () => writer.close(),
   }
 }

@@ -66,129 +66,140 @@ function recipientOf(head: string): string | undefined {
   return address ? comparable(address) : undefined
 }
 
+const prepare = async (folder: string) => {
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  await chmod(folder, 0o700)
+}
+const namesIn = async (folder: string) =>
+  (await readdir(folder).catch(unlessMissing<string[]>([]))).filter((one) => one.endsWith('.eml'))
+
+async function headOf(folder: string, name: string): Promise<string> {
+  const file = await open(join(folder, name)).catch(unlessMissing(undefined))
+  if (!file) return ''
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(headBytes), 0, headBytes, 0)
+    return buffer.toString('utf8', 0, bytesRead)
+  } finally {
+    await file.close()
+  }
+}
+
+async function stored(folder: string, found: readonly string[]): Promise<StoredEmail[]> {
+  const emails: StoredEmail[] = []
+  for (const name of found) {
+    const file = await stat(join(folder, name)).catch(unlessMissing(undefined))
+    if (file) emails.push({ name, writtenAt: file.mtime })
+  }
+  return emails
+}
+
+async function remove(folder: string, gone: readonly string[]): Promise<number> {
+  let removed = 0
+  for (const name of gone) {
+    if (!nameForm.test(name)) continue
+    const was = await rm(join(folder, name)).then(() => true, unlessMissing(false))
+    if (was) removed++
+  }
+  return removed
+}
+
+/** The beginning of an email; undefined if it was deleted in the meantime or is not a file: a link, a folder, a pipe. */
+async function begun(folder: string, name: string, most: number) {
+  const file = await open(join(folder, name), asItLies).catch((error: unknown) => {
+    if (noLetter.includes(errorCode(error) ?? '')) return undefined
+    throw error
+  })
+  if (!file) return undefined
+  try {
+    const about = await file.stat()
+    if (!about.isFile()) return undefined
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(Math.min(most, about.size)), 0, undefined, 0)
+    return { text: buffer.toString('utf8', 0, bytesRead), bytes: about.size, writtenAt: about.mtime }
+  } finally {
+    await file.close()
+  }
+}
+
+interface OutboxPage {
+  after: string | undefined
+  limit: number
+}
+
+async function listNewest(
+  folder: string,
+  { after, limit }: OutboxPage,
+): Promise<{ letters: ListedEmail[]; total: number }> {
+  const ours = (await namesIn(folder))
+    .filter((name) => nameForm.test(name))
+    .sort()
+    .reverse()
+  const emails: ListedEmail[] = []
+  for (const name of after === undefined ? ours : ours.filter((one) => one < after)) {
+    if (emails.length === limit) break
+    const head = await begun(folder, name, headBytes)
+    if (head) emails.push({ name, writtenAt: head.writtenAt, bytes: head.bytes, ...headersOf(head.text) })
+  }
+  return { letters: emails, total: ours.length }
+}
+
+async function emailsTo(folder: string, { address, mark }: Recipient): Promise<StoredEmail[]> {
+  const wanted = address === undefined ? undefined : comparable(address)
+  const found: string[] = []
+  for (const name of (await namesIn(folder)).sort()) {
+    const isMarked = nameForm.exec(name)?.[1] === markOf(mark)
+    if (isMarked || (wanted !== undefined && recipientOf(await headOf(folder, name)) === wanted)) found.push(name)
+  }
+  return stored(folder, found)
+}
+
 /** Emails as readable files, in a folder that only its owner can read. */
 export function emailOutboxFolder(folder: string) {
-  const prepare = async () => {
-    await mkdir(folder, { recursive: true, mode: 0o700 })
-    await chmod(folder, 0o700)
-  }
-  const names = async () =>
-    (await readdir(folder).catch(unlessMissing<string[]>([]))).filter((one) => one.endsWith('.eml'))
-
-  async function headOf(name: string): Promise<string> {
-    const file = await open(join(folder, name)).catch(unlessMissing(undefined))
-    if (!file) return ''
-    try {
-      const { buffer, bytesRead } = await file.read(Buffer.alloc(headBytes), 0, headBytes, 0)
-      return buffer.toString('utf8', 0, bytesRead)
-    } finally {
-      await file.close()
-    }
-  }
-  async function stored(found: readonly string[]): Promise<StoredEmail[]> {
-    const emails: StoredEmail[] = []
-    for (const name of found) {
-      const file = await stat(join(folder, name)).catch(unlessMissing(undefined))
-      if (file) emails.push({ name, writtenAt: file.mtime })
-    }
-    return emails
-  }
-  async function remove(gone: readonly string[]): Promise<number> {
-    let removed = 0
-    for (const name of gone) {
-      if (!nameForm.test(name)) continue
-      const was = await rm(join(folder, name)).then(() => true, unlessMissing(false))
-      if (was) removed++
-    }
-    return removed
-  }
-
-  /** The beginning of an email; undefined if it was deleted in the meantime or is not a file: a link, a folder, a pipe. */
-  async function begun(name: string, most: number) {
-    const file = await open(join(folder, name), asItLies).catch((error: unknown) => {
-      if (noLetter.includes(errorCode(error) ?? '')) return undefined
-      throw error
-    })
-    if (!file) return undefined
-    try {
-      const about = await file.stat()
-      if (!about.isFile()) return undefined
-      const { buffer, bytesRead } = await file.read(Buffer.alloc(Math.min(most, about.size)), 0, undefined, 0)
-      return { text: buffer.toString('utf8', 0, bytesRead), bytes: about.size, writtenAt: about.mtime }
-    } finally {
-      await file.close()
-    }
-  }
-
   return {
-    prepare,
+    prepare: () => prepare(folder),
     /** Newest first: at most `limit` emails whose names follow `after` in that order, and the total number. */
-    async list({
-      after,
-      limit,
-    }: {
-      after: string | undefined
-      limit: number
-    }): Promise<{ letters: ListedEmail[]; total: number }> {
-      const ours = (await names())
-        .filter((name) => nameForm.test(name))
-        .sort()
-        .reverse()
-      const emails: ListedEmail[] = []
-      for (const name of after === undefined ? ours : ours.filter((one) => one < after)) {
-        if (emails.length === limit) break
-        const head = await begun(name, headBytes)
-        if (head) emails.push({ name, writtenAt: head.writtenAt, bytes: head.bytes, ...headersOf(head.text) })
-      }
-      return { letters: emails, total: ours.length }
-    },
+    list: (page: OutboxPage) => listNewest(folder, page),
     /** When the oldest email was written, by the file names; undefined if there are none. */
     async oldest(): Promise<Date | undefined> {
-      const first = (await names()).filter((name) => nameForm.test(name)).sort()[0]
-      return first === undefined ? undefined : (await stored([first]))[0]?.writtenAt
+      const first = (await namesIn(folder)).filter((name) => nameForm.test(name)).sort()[0]
+      return first === undefined ? undefined : (await stored(folder, [first]))[0]?.writtenAt
     },
     /** Undefined if there is no email of that name, or if the name is not valid for one. */
     async read(name: string): Promise<ReadLetter | undefined> {
       if (!nameForm.test(name)) return undefined
-      const found = await begun(name, mostBytes)
+      const found = await begun(folder, name, mostBytes)
       if (!found) return undefined
       const { writtenAt, bytes, text } = found
       return { name, writtenAt, bytes, isCut: bytes > mostBytes, ...emailParts(text) }
     },
     /** `about`: the id of the account that it is about. */
     async write(message: Parameters<typeof writeFile>[1], about: string | undefined): Promise<void> {
-      await prepare()
+      await prepare(folder)
       const time = new Date().toISOString().replaceAll(':', '-')
       const mark = about === undefined ? '' : `-${markOf(about)}`
       const name = `${time}${mark}-${randomBytes(4).toString('hex')}.eml`
       await writeFile(join(folder, name), message, { mode: 0o600, flag: 'wx' })
     },
     /** Emails to the address and emails with the mark, oldest first. */
-    async to({ address, mark }: Recipient): Promise<StoredEmail[]> {
-      const wanted = address === undefined ? undefined : comparable(address)
-      const found: string[] = []
-      for (const name of (await names()).sort()) {
-        const isMarked = nameForm.exec(name)?.[1] === markOf(mark)
-        if (isMarked || (wanted !== undefined && recipientOf(await headOf(name)) === wanted)) found.push(name)
-      }
-      return stored(found)
-    },
+    to: (recipient: Recipient) => emailsTo(folder, recipient),
     /** The mark in an email's file name, to compare with the marks of known ids; undefined if it has none. See {@link markOf}. */
     markIn: (name: string): string | undefined => nameForm.exec(name)?.[1],
-    count: async (): Promise<number> => (await names()).length,
+    count: async (): Promise<number> => (await namesIn(folder)).length,
     /** How many of these files exist, plus other files with this mark. */
     async left(expected: readonly string[], mark: string): Promise<number> {
       const gone = new Set(expected)
-      return (await names()).filter((name) => gone.has(name) || name.includes(`-${markOf(mark)}-`)).length
+      return (await namesIn(folder)).filter((name) => gone.has(name) || name.includes(`-${markOf(mark)}-`)).length
     },
     /** Removes the emails with this mark; returns how many there were. */
     removeMarked: async (mark: string): Promise<number> =>
-      remove((await names()).filter((name) => nameForm.exec(name)?.[1] === markOf(mark))),
+      remove(
+        folder,
+        (await namesIn(folder)).filter((name) => nameForm.exec(name)?.[1] === markOf(mark)),
+      ),
     /** Returns how many there were. Names that are not valid for an email are skipped. */
-    remove,
+    remove: (names: readonly string[]) => remove(folder, names),
     /** Removes emails written before `time`; returns how many. */
     async prune(time: Date): Promise<number> {
-      const old = (await stored(await names())).filter(({ writtenAt }) => writtenAt < time)
+      const old = (await stored(folder, await namesIn(folder))).filter(({ writtenAt }) => writtenAt < time)
       let removed = 0
       for (const { name } of old) if (await rm(join(folder, name)).then(() => true, unlessMissing(false))) removed++
       return removed

@@ -1,69 +1,110 @@
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { setTimeout as delay } from 'node:timers/promises'
 import { type Bucket, Storage } from '@google-cloud/storage'
-import { Problem } from '#lib/kernel/problem.ts'
-import { type StoreRefusal, unusableStore } from '#lib/kernel/store-refusal.ts'
-import { bytesUpTo, checkKey, forEach, inKeyOrder, isAskable, isObjectKey } from './keys.ts'
-import type { ObjectStore, ObjectVersion } from './objects.ts'
+import { asGcsProblem, bytesOrProblem, gcsErrorName, orProblem, patiently } from './gcs-errors.ts'
+import { eraseAllGenerations, eraseGeneration, generations, generationsOf } from './gcs-versions.ts'
+import { bytesUpTo, checkKey, inKeyOrder, isAskable, isObjectKey } from './keys.ts'
+import type { ObjectStore } from './objects.ts'
 
 export interface GcsAddress {
   bucket: string
   /** Another server than Google's, accessed without credentials. Undefined: Google, with the credentials that its library finds. */
   endpoint: string | undefined
 }
-interface Generation extends ObjectVersion {
-  generation: string | number
-}
-const atOnce = 8
-const perPage = 1000
 
-/** The HTTP status or the system's name of the error, without any part of the request. */
-function nameOf(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  return /^[A-Za-z0-9_]{1,64}$/.test(code) ? code : 'unknown fault'
-}
-/** Maps the HTTP status and Google's reason. A 404 here is about the bucket: missing objects are not an error. */
-export function gcsRefusal(error: unknown): StoreRefusal | undefined {
-  const name = nameOf(error)
-  const { errors } = error instanceof Error && 'errors' in error ? error : {}
-  const reasons = Array.isArray(errors) ? errors.map((one: unknown) => JSON.stringify(one)).join() : ''
-  if (name === '401' || /invalid_grant|authError/.test(reasons)) return 'credentials'
-  if (name === '403') return /rateLimitExceeded/i.test(reasons) ? undefined : 'access_denied'
-  return name === '404' ? 'missing' : undefined
-}
-const refused = (error: unknown): Problem =>
-  Problem.is(error)
-    ? error
-    : unusableStore(gcsRefusal(error), {
-        detail: `The object store (Google Cloud Storage) rejected the request (${nameOf(error)}). No data was lost. Try again later.`,
-      })
-const told = async <T>(work: Promise<T>): Promise<T> => {
-  try {
-    return await work
-  } catch (error) {
-    throw refused(error)
-  }
-}
-/** Temporary errors: a reused connection that was closed, a busy server. */
-const passing = /^(ECONNRESET|EPIPE|ETIMEDOUT|408|429|50[0234])$/
-/** Retries. Only for repeatable requests. */
-async function patiently<T>(ask: () => Promise<T>): Promise<T> {
-  for (const rest of [50, 500])
+async function putObject(
+  bucket: Bucket,
+  key: string,
+  bytes: AsyncIterable<Uint8Array>,
+  mediaType: string,
+): Promise<void> {
+  let own: { fault: unknown } | undefined
+  const source = async function* () {
     try {
-      return await ask()
-    } catch (error) {
-      if (!passing.test(nameOf(error))) throw error
-      await delay(rest)
+      yield* bytes
+    } catch (fault) {
+      own = { fault }
+      throw fault
     }
-  return ask()
-}
-async function* toldAlong(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  try {
-    yield* bytes
-  } catch (error) {
-    throw refused(error)
   }
+  try {
+    // A single request: an incomplete upload is not stored and leaves nothing behind.
+    const target = bucket.file(key).createWriteStream({ resumable: false, contentType: mediaType })
+    await pipeline(Readable.from(source(), { objectMode: false }), target)
+  } catch (error) {
+    throw own ? own.fault : asGcsProblem(error)
+  }
+}
+
+async function getObject(bucket: Bucket, key: string) {
+  try {
+    const [{ generation }] = await patiently(() => bucket.file(key).getMetadata())
+    const file = bucket.file(key, { ...(generation !== undefined && { generation }) })
+    return bytesOrProblem(file.createReadStream())
+  } catch (error) {
+    if (gcsErrorName(error) !== '404') throw asGcsProblem(error)
+    // A missing bucket returns the same error.
+    await orProblem(patiently(() => bucket.getFiles({ maxResults: 1, autoPaginate: false })))
+    return undefined
+  }
+}
+
+async function readObject(bucket: Bucket, key: string, most: number, version: string | undefined) {
+  try {
+    const asked = bucket.file(key, { ...(version !== undefined && { generation: version }) })
+    const [metadata] = await patiently(() => asked.getMetadata())
+    const generation = String(metadata.generation ?? '')
+    const stream = bucket.file(key, { generation }).createReadStream({ decompress: false })
+    const isLarge = Number(metadata.size ?? 0) > most
+    return {
+      version: generation,
+      state: generation,
+      mediaType: metadata.contentType,
+      bytes: isLarge ? undefined : await bytesUpTo(stream, most),
+      described: Object.entries(metadata.metadata ?? {}).flatMap(([name, value]) => [name, String(value)]),
+    }
+  } catch (error) {
+    if (gcsErrorName(error) === '404') return undefined
+    throw asGcsProblem(error)
+  }
+}
+
+/** Returns false if the newest version is not `state`. */
+async function replaceObject(bucket: Bucket, key: string, state: string, bytes: Uint8Array): Promise<boolean> {
+  try {
+    const before = await generationsOf(bucket, key)
+    const [known] = await patiently(() => bucket.file(key, { generation: state }).getMetadata())
+    const { contentType, contentEncoding, contentLanguage, contentDisposition, cacheControl, metadata } = known
+    await bucket.file(key).save(bytes, {
+      resumable: false,
+      preconditionOpts: { ifGenerationMatch: state },
+      metadata: {
+        ...(contentType !== undefined && { contentType }),
+        ...(contentEncoding !== undefined && { contentEncoding }),
+        ...(contentLanguage !== undefined && { contentLanguage }),
+        ...(contentDisposition !== undefined && { contentDisposition }),
+        ...(cacheControl !== undefined && { cacheControl }),
+        ...(metadata !== undefined && { metadata }),
+      },
+    })
+    for (const { generation } of before) await eraseGeneration(bucket, key, generation)
+    return true
+  } catch (error) {
+    if (gcsErrorName(error) === '412' || gcsErrorName(error) === '404') return false
+    throw asGcsProblem(error)
+  }
+}
+
+async function listKeys(bucket: Bucket, prefix: string, after: string, most: number): Promise<string[]> {
+  const found = new Set<string>()
+  const read = async () => {
+    for await (const page of generations(bucket, prefix, after)) {
+      for (const { key } of page) if (inKeyOrder(key, after) > 0) found.add(key)
+      if (found.size >= most) break
+    }
+  }
+  await orProblem(read())
+  return [...found].sort(inKeyOrder).slice(0, most)
 }
 
 /** Google Cloud Storage, with all generations of an object. Connects on first use. */
@@ -74,61 +115,6 @@ export function gcsObjects({ bucket: name, endpoint }: GcsAddress): ObjectStore 
     retryOptions: { autoRetry: false },
   }).bucket(name)
 
-  /** Starts at `from`, inclusive. */
-  async function* generations(prefix: string, from = ''): AsyncGenerator<Generation[]> {
-    const question = { prefix, versions: true, autoPaginate: false, maxResults: perPage }
-    for (let pageToken: string | undefined; ; ) {
-      const [files, next] = await patiently(() =>
-        bucket.getFiles({
-          ...question,
-          ...(from !== '' && { startOffset: from }),
-          ...(pageToken !== undefined && { pageToken }),
-        }),
-      )
-      yield files.map(({ name: key, metadata }) => ({
-        key,
-        generation: metadata.generation ?? '',
-        version: String(metadata.generation ?? ''),
-        bytes: Number(metadata.size ?? 0),
-        at: new Date(metadata.timeCreated ?? 0),
-      }))
-      const token = next !== null && 'pageToken' in next ? String(next.pageToken) : undefined
-      if (token === undefined || token === pageToken) return
-      pageToken = token
-    }
-  }
-  async function generationsOf(key: string): Promise<Generation[]> {
-    const found: Generation[] = []
-    for await (const page of generations(key)) {
-      found.push(...page.filter((one) => one.key === key))
-      if (page.some((one) => one.key !== key)) break
-    }
-    return found
-  }
-  async function sweep(keys: readonly string[]): Promise<number> {
-    let had = 0
-    let found = 0
-    let refusals = 0
-    await forEach(keys, atOnce, async (key) => {
-      const all = await generationsOf(key)
-      if (all.length > 0) had++
-      found += all.length
-      for (const { generation } of all)
-        try {
-          await patiently(() => bucket.file(key, { generation }).delete({ ignoreNotFound: true }))
-        } catch (error) {
-          // A hold, a retention policy or missing rights: continue with the other versions.
-          if (nameOf(error) !== '403' && nameOf(error) !== '412') throw error
-          refusals++
-        }
-    })
-    if (refusals > 0)
-      throw unusableStore('locked', {
-        detail: `The object store (Google Cloud Storage) did not delete ${refusals} of ${found} versions: a hold, a retention rule or missing permissions prevent it. Remove the cause; the deletion is retried.`,
-      })
-    return had
-  }
-
   return {
     provider: 'gcs',
     async state() {
@@ -137,113 +123,44 @@ export function gcsObjects({ bucket: name, endpoint }: GcsAddress): ObjectStore 
         await bucket.getFiles({ maxResults: 1, autoPaginate: false })
         return { state: 'ok', latency: performance.now() - began }
       } catch (error) {
-        return { state: 'down', latency: performance.now() - began, detail: nameOf(error) }
+        return { state: 'down', latency: performance.now() - began, detail: gcsErrorName(error) }
       }
     },
     async put(key, bytes, { mediaType }) {
       checkKey(key)
-      let own: { fault: unknown } | undefined
-      const source = async function* () {
-        try {
-          yield* bytes
-        } catch (fault) {
-          own = { fault }
-          throw fault
-        }
-      }
-      try {
-        // A single request: an incomplete upload is not stored and leaves nothing behind.
-        const target = bucket.file(key).createWriteStream({ resumable: false, contentType: mediaType })
-        await pipeline(Readable.from(source(), { objectMode: false }), target)
-      } catch (error) {
-        throw own ? own.fault : refused(error)
-      }
+      await putObject(bucket, key, bytes, mediaType)
     },
     async get(key) {
-      if (!isObjectKey(key)) return undefined
-      try {
-        const [{ generation }] = await patiently(() => bucket.file(key).getMetadata())
-        const file = bucket.file(key, { ...(generation !== undefined && { generation }) })
-        return toldAlong(file.createReadStream())
-      } catch (error) {
-        if (nameOf(error) !== '404') throw refused(error)
-        // A missing bucket returns the same error.
-        await told(patiently(() => bucket.getFiles({ maxResults: 1, autoPaginate: false })))
-        return undefined
-      }
+      return isObjectKey(key) ? getObject(bucket, key) : undefined
     },
     async versions(key) {
       if (!isAskable(key)) return []
-      return (await told(generationsOf(key))).map(({ version, bytes, at }) => ({ key, version, bytes, at }))
+      return (await orProblem(generationsOf(bucket, key))).map(({ version, bytes, at }) => ({
+        key,
+        version,
+        bytes,
+        at,
+      }))
     },
     async erase(given) {
-      return told(sweep([...new Set(given)].filter(isAskable)))
+      return orProblem(eraseAllGenerations(bucket, [...new Set(given)].filter(isAskable)))
     },
     async read(key, most, version) {
-      if (!isAskable(key)) return undefined
-      try {
-        const asked = bucket.file(key, { ...(version !== undefined && { generation: version }) })
-        const [metadata] = await patiently(() => asked.getMetadata())
-        const generation = String(metadata.generation ?? '')
-        const stream = bucket.file(key, { generation }).createReadStream({ decompress: false })
-        const isLarge = Number(metadata.size ?? 0) > most
-        return {
-          version: generation,
-          state: generation,
-          mediaType: metadata.contentType,
-          bytes: isLarge ? undefined : await bytesUpTo(stream, most),
-          described: Object.entries(metadata.metadata ?? {}).flatMap(([name, value]) => [name, String(value)]),
-        }
-      } catch (error) {
-        if (nameOf(error) === '404') return undefined
-        throw refused(error)
-      }
+      return isAskable(key) ? readObject(bucket, key, most, version) : undefined
     },
     async replace(key, { state }, bytes) {
       checkKey(key)
-      try {
-        const before = await generationsOf(key)
-        const [known] = await patiently(() => bucket.file(key, { generation: state }).getMetadata())
-        const { contentType, contentEncoding, contentLanguage, contentDisposition, cacheControl, metadata } = known
-        await bucket.file(key).save(bytes, {
-          resumable: false,
-          preconditionOpts: { ifGenerationMatch: state },
-          metadata: {
-            ...(contentType !== undefined && { contentType }),
-            ...(contentEncoding !== undefined && { contentEncoding }),
-            ...(contentLanguage !== undefined && { contentLanguage }),
-            ...(contentDisposition !== undefined && { contentDisposition }),
-            ...(cacheControl !== undefined && { cacheControl }),
-            ...(metadata !== undefined && { metadata }),
-          },
-        })
-        for (const { generation } of before)
-          await patiently(() => bucket.file(key, { generation }).delete({ ignoreNotFound: true }))
-        return true
-      } catch (error) {
-        if (nameOf(error) === '412' || nameOf(error) === '404') return false
-        throw refused(error)
-      }
+      return replaceObject(bucket, key, state, bytes)
     },
     async eraseVersions(key, versions) {
       if (!isAskable(key)) return
-      for (const generation of versions)
-        await told(patiently(() => bucket.file(key, { generation }).delete({ ignoreNotFound: true })))
+      for (const generation of versions) await orProblem(eraseGeneration(bucket, key, generation))
     },
     async list(prefix, after, most) {
-      if (most < 1) return []
-      const found = new Set<string>()
-      const read = async () => {
-        for await (const page of generations(prefix, after)) {
-          for (const { key } of page) if (inKeyOrder(key, after) > 0) found.add(key)
-          if (found.size >= most) break
-        }
-      }
-      await told(read())
-      return [...found].sort(inKeyOrder).slice(0, most)
+      return most < 1 ? [] : listKeys(bucket, prefix, after, most)
     },
     async residueSeconds() {
-      const [{ softDeletePolicy }] = await told(patiently(() => bucket.getMetadata()))
+      const [{ softDeletePolicy }] = await orProblem(patiently(() => bucket.getMetadata()))
       return Number(softDeletePolicy?.retentionDurationSeconds ?? 0)
     },
     close: async () => {},

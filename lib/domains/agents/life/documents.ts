@@ -51,9 +51,8 @@ export function markdown(text: string, strict: boolean): string {
   }
 }
 
-/** Strategy theses and playbooks that an agent writes for itself and its owner. */
-export const agentDocuments = ({ db, regions, strict }: LifePorts) => ({
-  listDocuments: read(listAgentDocuments, async ({ actor }, { params: { id }, query: { kind, cursor, limit } }) => {
+const list = ({ db }: Pick<LifePorts, 'db'>) =>
+  read(listAgentDocuments, async ({ actor }, { params: { id }, query: { kind, cursor, limit } }) => {
     const after = parseCursor(cursor)
     await ownAgent(db, actor, id)
     const [rows, total] = await Promise.all([
@@ -72,9 +71,10 @@ export const agentDocuments = ({ db, regions, strict }: LifePorts) => ({
         ...page,
       },
     }
-  }),
+  })
 
-  addDocument: mutation(addAgentDocument, async ({ tx, actor, now }, { params: { id: agentId }, body }) => {
+const add = ({ regions, strict }: Pick<LifePorts, 'regions' | 'strict'>) =>
+  mutation(addAgentDocument, async ({ tx, actor, now }, { params: { id: agentId }, body }) => {
     const title = plainTextPhrases(body.title, 'title', strict, 'Nothing was stored.')
     const text = markdown(body.body, strict)
     refuseKeys({ title, body: text }, 'The document')
@@ -100,9 +100,10 @@ export const agentDocuments = ({ db, regions, strict }: LifePorts) => ({
       resourceId: id,
       details: { agent_id: agentId, kind: body.kind, bytes: Buffer.byteLength(text) },
     }
-  }),
+  })
 
-  readDocument: read(readAgentDocument, async ({ actor }, { params: { id, documentId }, query: { format } }) => {
+const readOne = ({ db }: Pick<LifePorts, 'db'>) =>
+  read(readAgentDocument, async ({ actor }, { params: { id, documentId }, query: { format } }) => {
     await ownAgent(db, actor, id)
     const [row] = await documentWithBody(db, { agent: id, id: documentId })
     if (!row) throw noDocument()
@@ -116,49 +117,56 @@ export const agentDocuments = ({ db, regions, strict }: LifePorts) => ({
         'Content-Disposition': `attachment; filename="${row.kind}-${documentId}.md"`,
       },
     }
-  }),
+  })
 
-  editDocument: mutation(
-    editAgentDocument,
-    async ({ tx, actor, now }, { params: { id: agentId, documentId }, body }) => {
-      const title = plainTextPhrases(body.title, 'title', strict)
-      const text = markdown(body.body, strict)
-      refuseKeys({ title, body: text }, 'The document')
-      await writableAgent(regions)(tx, actor, agentId)
-      const { count } = await tx.agentDocument.updateMany({
-        where: { id: documentId, agentId, revision: body.revision },
-        data: { title, body: text, revision: body.revision + 1, updatedAt: now },
-      })
-      const there =
-        count === 0 ? await tx.agentDocument.findFirst({ where: { id: documentId, agentId } }) : { updatedAt: now }
-      if (!there) throw noDocument()
-      // A retry after a lost response succeeds if the stored document already matches the request.
-      const isDone =
-        !('revision' in there) || (there.revision === body.revision + 1 && there.title === title && there.body === text)
-      if (!isDone)
-        throw new Problem(
-          'conflict',
-          `The document has the revision ${there.revision} by now, not ${body.revision}. Nothing was changed: read it again, and send your change on top of it.`,
-        )
-      return {
-        body: {
-          data: {
-            id: documentId,
-            revision: body.revision + 1,
-            is_as_sent: text === body.body && title === body.title,
-            updated_at: there.updatedAt.toISOString(),
-          },
+const edit = ({ regions, strict }: Pick<LifePorts, 'regions' | 'strict'>) =>
+  mutation(editAgentDocument, async ({ tx, actor, now }, { params: { id: agentId, documentId }, body }) => {
+    const title = plainTextPhrases(body.title, 'title', strict)
+    const text = markdown(body.body, strict)
+    refuseKeys({ title, body: text }, 'The document')
+    await writableAgent(regions)(tx, actor, agentId)
+    const { count } = await tx.agentDocument.updateMany({
+      where: { id: documentId, agentId, revision: body.revision },
+      data: { title, body: text, revision: body.revision + 1, updatedAt: now },
+    })
+    const there =
+      count === 0 ? await tx.agentDocument.findFirst({ where: { id: documentId, agentId } }) : { updatedAt: now }
+    if (!there) throw noDocument()
+    // A retry after a lost response succeeds if the stored document already matches the request.
+    const isDone =
+      !('revision' in there) || (there.revision === body.revision + 1 && there.title === title && there.body === text)
+    if (!isDone)
+      throw new Problem(
+        'conflict',
+        `The document has the revision ${there.revision} by now, not ${body.revision}. Nothing was changed: read it again, and send your change on top of it.`,
+      )
+    return {
+      body: {
+        data: {
+          id: documentId,
+          revision: body.revision + 1,
+          is_as_sent: text === body.body && title === body.title,
+          updated_at: there.updatedAt.toISOString(),
         },
-        resourceId: documentId,
-        details: { agent_id: agentId, fields: ['title', 'body'], bytes: Buffer.byteLength(text) },
-      }
-    },
-  ),
+      },
+      resourceId: documentId,
+      details: { agent_id: agentId, fields: ['title', 'body'], bytes: Buffer.byteLength(text) },
+    }
+  })
 
-  deleteDocument: mutation(deleteAgentDocument, async ({ tx, actor, now }, { params: { id: agentId, documentId } }) => {
+const remove = () =>
+  mutation(deleteAgentDocument, async ({ tx, actor, now }, { params: { id: agentId, documentId } }) => {
     await erasableAgent(tx, actor, agentId, now)
     const { count } = await tx.agentDocument.deleteMany({ where: { id: documentId, agentId } })
     if (count === 0) throw noDocument()
     return { body: undefined, resourceId: documentId, details: { agent_id: agentId } }
-  }),
+  })
+
+/** Strategy theses and playbooks that an agent writes for itself and its owner. */
+export const agentDocuments = (ports: LifePorts) => ({
+  listDocuments: list(ports),
+  addDocument: add(ports),
+  readDocument: readOne(ports),
+  editDocument: edit(ports),
+  deleteDocument: remove(),
 })

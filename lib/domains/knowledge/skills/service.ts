@@ -23,118 +23,131 @@ const nameInUse = (name: string): Problem =>
     issues: [{ path: ['skill_md'], message: 'name is in use' }],
   })
 
-/** Skills: SKILL.md and its files. */
-export function skillsService({ db, erasures, strict, withdrawAnswers, names }: SkillServiceDeps) {
-  /** Returns the locked row if the actor may change it: the author, the author's owner, or an admin unless it is private. */
-  async function changeable(ctx: MutationContext, id: string): Promise<WholeSkillRow> {
-    const { agents, isAdmin } = ctx.actor
-    const [row] = await lockChangeableSkill(ctx.tx, { id, agents, isAdmin })
-    if (!row) throw await goneOrNotFound(erasures, ctx, id, ctx.tx)
-    return row
-  }
-  const placesOf = ({ sanitizedPlaces }: PreparedSkill) =>
-    sanitizedPlaces.length > 0 ? { sanitized: sanitizedPlaces } : {}
-  const bounds = ({ actor }: Context) => ({ strict, mostBytes: actor.quota.unitBytes })
-
-  return {
-    list: read(listSkills, listing(db)),
-
-    contribute: mutation(contributeSkill, async (ctx, { body: { visibility, ...sent } }) => {
-      const { author, organisationId } = contributorOf(ctx)
-      const { skill, warnings, found } = recordingRejection(db, author, ctx.now, () => prepareSkill(sent, bounds(ctx)))
-      const stored = await insertSkill(ctx.tx, skill, { author, organisationId, visibility, now: ctx.now })
-      if (!stored) throw nameInUse(skill.frontMatter.name)
-      const { row, isQuarantined } = stored
-      const told = isQuarantined ? [...warnings, quarantinedForReview] : warnings
-      return namedAfterCommit(
-        names,
-        { value: skillTextsOf(skill), found },
-        {
-          body: { data: wholeSkillOf(row), ...(told.length > 0 && { warnings: told }), ...placesOf(skill) },
-          resourceId: row.id,
-          details: { visibility, files: skill.files.length, sanitized: skill.sanitized },
-          headers: { Location: `/v1/skills/${row.id}`, ETag: skillEtag(1) },
-        },
-      )
-    }),
-
-    validate: read(validateSkill, async (_ctx, { body }) => {
-      const { skill, faults, rejections, warnings: own, found } = examineSkill(body, { strict })
-      const warnings = skill
-        ? await warningsWithNames(names, { value: skillTextsOf(skill), found, warnings: own })
-        : own
-      const all: Fault[] = [
-        ...faults.map(({ path: _, ...fault }) => fault),
-        ...rejections.map(({ line, column, stage, rule, path }) => ({
-          ...(path[0] === 'files' && { file: body.files[Number(path[1])]?.path ?? '' }),
-          line,
-          column,
-          message: `refused at the stage "${stage}" (${rule})`,
-        })),
-      ]
-      return {
-        body: {
-          data: {
-            valid: skill !== undefined,
-            faults: all,
-            warnings,
-            name: skill?.frontMatter.name ?? null,
-            description: skill?.frontMatter.description ?? null,
-            misrepresents: (skill?.undeclaredTools.length ?? 0) > 0,
-            undeclared_tools: skill?.undeclaredTools ?? [],
-            quality_score: skill?.quality ?? null,
-            ...(skill && placesOf(skill)),
-          },
-        },
-        resourceId: 'validate',
-      }
-    }),
-
-    read: read(readSkill, async (ctx, { params: { id } }) => {
-      const [row] = await visibleSkill(db, { id, ...knowledgeReaderOf(ctx) })
-      if (!row) throw await goneOrNotFound(erasures, ctx, id)
-      return { body: { data: wholeSkillOf(row) }, resourceId: id, headers: { ETag: skillEtag(row.version) } }
-    }),
-
-    correct: mutation(correctSkill, async (ctx, { params: { id }, headers, body }) => {
-      const row = await changeable(ctx, id)
-      if (!passes(headers['if-match'], row.version))
-        throw new Problem('precondition_failed', 'The skill has changed since you read it; nothing was changed.')
-      const sent = { skill_md: body.skill_md ?? row.document, files: body.files ?? row.files }
-      const { skill, warnings, found } = recordingRejection(db, ctx.actor.id, ctx.now, () =>
-        prepareSkill(sent, bounds(ctx)),
-      )
-      const visibility = body.visibility ?? row.visibility
-      const isHeld = await isUnderReview(ctx.tx, { author: row.agent_id, actorId: ctx.actor.id }, ctx.now)
-      const after = await replaceSkill(ctx.tx, row, skill, { visibility, isHeld, now: ctx.now })
-      if (!after) throw nameInUse(skill.frontMatter.name)
-      await withdrawAnswers(ctx.tx, id)
-      const told = isHeld ? [...warnings, quarantinedForReview] : warnings
-      // A token without the scope `read` gets only the texts that it sent.
-      const mayRead = ctx.actor.can('skills:read')
-      const data = {
-        ...wholeSkillOf(after),
-        ...(!mayRead && body.skill_md === undefined && { kp: null, skill_md: '' }),
-        ...(!mayRead && body.files === undefined && { files: [] }),
-      }
-      return namedAfterCommit(
-        names,
-        { value: skillTextsOf(skill), found },
-        {
-          body: { data, ...(told.length > 0 && { warnings: told }), ...placesOf(skill) },
-          resourceId: id,
-          details: { fields: Object.keys(body), sanitized: skill.sanitized },
-          headers: { ETag: skillEtag(after.version) },
-        },
-      )
-    }),
-
-    erase: mutation(eraseSkill, async (ctx, { params: { id }, headers }) => {
-      const { agents, isAdmin } = ctx.actor
-      const [row] = await lockErasableSkill(ctx.tx, { id, agents, isAdmin })
-      if (!row) throw await goneOrNotFound(erasures, ctx, id, ctx.tx)
-      const { agent_id: author, version, was_public: wasPublic } = row
-      return eraseRow(erasures, ctx, { kind: 'skill', id, author, version, wasPublic }, headers)
-    }),
-  }
+/** Returns the locked row if the actor may change it: the author, the author's owner, or an admin unless it is private. */
+async function changeable(
+  { erasures }: Pick<SkillServiceDeps, 'erasures'>,
+  ctx: MutationContext,
+  id: string,
+): Promise<WholeSkillRow> {
+  const { agents, isAdmin } = ctx.actor
+  const [row] = await lockChangeableSkill(ctx.tx, { id, agents, isAdmin })
+  if (!row) throw await goneOrNotFound(erasures, ctx, id, ctx.tx)
+  return row
 }
+
+const placesOf = ({ sanitizedPlaces }: PreparedSkill) =>
+  sanitizedPlaces.length > 0 ? { sanitized: sanitizedPlaces } : {}
+const boundsOf = (strict: boolean, { actor }: Context) => ({ strict, mostBytes: actor.quota.unitBytes })
+
+const contribute = ({ db, strict, names }: Pick<SkillServiceDeps, 'db' | 'strict' | 'names'>) =>
+  mutation(contributeSkill, async (ctx, { body: { visibility, ...sent } }) => {
+    const { author, organisationId } = contributorOf(ctx)
+    const { skill, warnings, found } = recordingRejection(db, author, ctx.now, () =>
+      prepareSkill(sent, boundsOf(strict, ctx)),
+    )
+    const stored = await insertSkill(ctx.tx, skill, { author, organisationId, visibility, now: ctx.now })
+    if (!stored) throw nameInUse(skill.frontMatter.name)
+    const { row, isQuarantined } = stored
+    const told = isQuarantined ? [...warnings, quarantinedForReview] : warnings
+    return namedAfterCommit(
+      names,
+      { value: skillTextsOf(skill), found },
+      {
+        body: { data: wholeSkillOf(row), ...(told.length > 0 && { warnings: told }), ...placesOf(skill) },
+        resourceId: row.id,
+        details: { visibility, files: skill.files.length, sanitized: skill.sanitized },
+        headers: { Location: `/v1/skills/${row.id}`, ETag: skillEtag(1) },
+      },
+    )
+  })
+
+const validate = ({ strict, names }: Pick<SkillServiceDeps, 'strict' | 'names'>) =>
+  read(validateSkill, async (_ctx, { body }) => {
+    const { skill, faults, rejections, warnings: own, found } = examineSkill(body, { strict })
+    const warnings = skill ? await warningsWithNames(names, { value: skillTextsOf(skill), found, warnings: own }) : own
+    const all: Fault[] = [
+      ...faults.map(({ path: _, ...fault }) => fault),
+      ...rejections.map(({ line, column, stage, rule, path }) => ({
+        ...(path[0] === 'files' && { file: body.files[Number(path[1])]?.path ?? '' }),
+        line,
+        column,
+        message: `refused at the stage "${stage}" (${rule})`,
+      })),
+    ]
+    return {
+      body: {
+        data: {
+          valid: skill !== undefined,
+          faults: all,
+          warnings,
+          name: skill?.frontMatter.name ?? null,
+          description: skill?.frontMatter.description ?? null,
+          misrepresents: (skill?.undeclaredTools.length ?? 0) > 0,
+          undeclared_tools: skill?.undeclaredTools ?? [],
+          quality_score: skill?.quality ?? null,
+          ...(skill && placesOf(skill)),
+        },
+      },
+      resourceId: 'validate',
+    }
+  })
+
+const readOne = ({ db, erasures }: Pick<SkillServiceDeps, 'db' | 'erasures'>) =>
+  read(readSkill, async (ctx, { params: { id } }) => {
+    const [row] = await visibleSkill(db, { id, ...knowledgeReaderOf(ctx) })
+    if (!row) throw await goneOrNotFound(erasures, ctx, id)
+    return { body: { data: wholeSkillOf(row) }, resourceId: id, headers: { ETag: skillEtag(row.version) } }
+  })
+
+const correct = ({ db, erasures, strict, withdrawAnswers, names }: SkillServiceDeps) =>
+  mutation(correctSkill, async (ctx, { params: { id }, headers, body }) => {
+    const row = await changeable({ erasures }, ctx, id)
+    if (!passes(headers['if-match'], row.version))
+      throw new Problem('precondition_failed', 'The skill has changed since you read it; nothing was changed.')
+    const sent = { skill_md: body.skill_md ?? row.document, files: body.files ?? row.files }
+    const { skill, warnings, found } = recordingRejection(db, ctx.actor.id, ctx.now, () =>
+      prepareSkill(sent, boundsOf(strict, ctx)),
+    )
+    const visibility = body.visibility ?? row.visibility
+    const isHeld = await isUnderReview(ctx.tx, { author: row.agent_id, actorId: ctx.actor.id }, ctx.now)
+    const after = await replaceSkill(ctx.tx, row, skill, { visibility, isHeld, now: ctx.now })
+    if (!after) throw nameInUse(skill.frontMatter.name)
+    await withdrawAnswers(ctx.tx, id)
+    const told = isHeld ? [...warnings, quarantinedForReview] : warnings
+    // A token without the scope `read` gets only the texts that it sent.
+    const mayRead = ctx.actor.can('skills:read')
+    const data = {
+      ...wholeSkillOf(after),
+      ...(!mayRead && body.skill_md === undefined && { kp: null, skill_md: '' }),
+      ...(!mayRead && body.files === undefined && { files: [] }),
+    }
+    return namedAfterCommit(
+      names,
+      { value: skillTextsOf(skill), found },
+      {
+        body: { data, ...(told.length > 0 && { warnings: told }), ...placesOf(skill) },
+        resourceId: id,
+        details: { fields: Object.keys(body), sanitized: skill.sanitized },
+        headers: { ETag: skillEtag(after.version) },
+      },
+    )
+  })
+
+const erase = ({ erasures }: Pick<SkillServiceDeps, 'erasures'>) =>
+  mutation(eraseSkill, async (ctx, { params: { id }, headers }) => {
+    const { agents, isAdmin } = ctx.actor
+    const [row] = await lockErasableSkill(ctx.tx, { id, agents, isAdmin })
+    if (!row) throw await goneOrNotFound(erasures, ctx, id, ctx.tx)
+    const { agent_id: author, version, was_public: wasPublic } = row
+    return eraseRow(erasures, ctx, { kind: 'skill', id, author, version, wasPublic }, headers)
+  })
+
+/** Skills: SKILL.md and its files. */
+export const skillsService = (deps: SkillServiceDeps) => ({
+  list: read(listSkills, listing(deps.db)),
+  contribute: contribute(deps),
+  validate: validate(deps),
+  read: readOne(deps),
+  correct: correct(deps),
+  erase: erase(deps),
+})
