@@ -17,7 +17,7 @@ export const preferIndexes = (tx: Transaction) =>
   queryWithin(tx, 'by-index', "SELECT set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)", [])
 
 /** The number of remaining rows: the sum of `n` over the queries, which use indexes and see the same state of the database. */
-export const countRemaining = (
+const countRemaining = (
   db: Database,
   questions: (ask: (text: string, values: readonly unknown[]) => Promise<void>) => Promise<void>,
 ) =>
@@ -46,7 +46,7 @@ export const holdingOf = ([row]: readonly { n: number; since: Date | null; until
 })
 
 /** A holding from one row of `n`, `since` and, if the data expires, `until`. */
-export async function holding(db: Database, name: string, text: string, values: readonly unknown[]): Promise<Holding> {
+async function holding(db: Database, name: string, text: string, values: readonly unknown[]): Promise<Holding> {
   const [row] = await db.query<{ n: number; since: Date | null; until?: Date | null }>(name, text, values)
   return { count: row?.n ?? 0, since: row?.since ?? null, until: row?.until ?? null }
 }
