@@ -105,11 +105,11 @@ test('unitsOf reads a file as one unit, an array or JSON Lines', async () => {
   expect(await all(lines)).toEqual([
     { source: `${lines}:1`, value: { a: 1 } },
     { source: `${lines}:3`, value: { a: 2 } },
-    { source: `${lines}:4`, fault: 'is not valid JSON: it breaks at column 1' },
+    { source: `${lines}:4`, fault: 'is not valid JSON: the error is at column 1' },
   ])
   expect(await all(bare)).toHaveLength(2)
   expect(await all(file('broken.json', '{\n "a": 1,\n}'))).toMatchObject([
-    { fault: 'is not valid JSON: it breaks at line 3, column 1' },
+    { fault: 'is not valid JSON: the error is at line 3, column 1' },
   ])
 })
 
@@ -124,7 +124,7 @@ test('unitsOf reads the files of a folder and its subfolders in order, and repor
   expect(found.flatMap((one) => ('value' in one ? [one.value] : []))).toEqual([1, 2, 3])
   expect(found.flatMap((one) => ('skipped' in one ? [one.source] : []))).toEqual([join(folder, 'tree', 'notes.md')])
   mkdirSync(join(folder, 'empty'))
-  await expect(all(join(folder, 'empty'))).rejects.toThrow(/holds no/)
+  await expect(all(join(folder, 'empty'))).rejects.toThrow(/contains no/)
   await expect(all(join(folder, 'nowhere.json'))).rejects.toThrow(/ENOENT/)
 })
 

@@ -83,7 +83,7 @@ describe('a person', () => {
   test('gets exit code 4 for a wrong password, and sends nothing without a password', async () => {
     const wrong = await line.run(['account', 'show', '--as', somebody.email, '--password-stdin'], { input: 'a guess' })
     expect(wrong).toMatchObject({ status: 4, out: '' })
-    expect(wrong.err).toContain('do not fit')
+    expect(wrong.err).toContain('is wrong')
     expect(await line.run(['account', 'show', '--as', somebody.email])).toMatchObject({ status: 2, out: '' })
     expect(await line.run(['account', 'show'])).toMatchObject({ status: 2 })
     expect(await line.run(['privacy', 'inventory', '--password-stdin'])).toMatchObject({ status: 2 })
@@ -131,7 +131,7 @@ describe.runIf(hasTerminals)('on a terminal', () => {
     let isAsked = false
     child.stdout.setEncoding('utf8').on('data', (piece: string) => {
       seen += piece
-      if (isAsked || !seen.includes('it is not shown')) return
+      if (isAsked || !seen.includes('hidden while you type')) return
       isAsked = true
       // A typing error, corrected with backspace.
       child.stdin.write(`x\u007f${somebody.password}\r`)
@@ -143,7 +143,7 @@ describe.runIf(hasTerminals)('on a terminal', () => {
     await drainWhile(app, () => status === undefined)
     expect(status, seen).toBe(0)
     expect(seen).not.toContain(somebody.password)
-    expect(seen).toMatch(/[█░]{20} +\d+ %|Waiting for its turn/)
+    expect(seen).toMatch(/[█░]{20} +\d+ %|Waiting for other exports/)
     expect(seen).toContain('records')
     expect(existsSync(output)).toBe(true)
   })
@@ -160,7 +160,7 @@ describe('stored data', () => {
     const ran = await as(somebody, ['privacy', 'inventory'])
     expect(ran, ran.err).toMatchObject({ status: 0 })
     expect(ran.out).toMatch(/knowledge units.* {2}1 {2}/)
-    expect(ran.out).toContain('What stays after an erasure:')
+    expect(ran.out).toContain('Records that remain after an erasure:')
     expect(ran.out).toContain('audit entries')
     const all = await as(somebody, ['privacy', 'inventory', '--json', '--agent', agent.id])
     expect(all.json.data.map(({ holder }: { holder: string }) => holder)).toContain('exports.files')

@@ -45,16 +45,16 @@ describe('textsOf', () => {
     'bidi\u202e.md',
     'skill.md',
     '~/x',
-  ])('rejects the path %j', (path) => expect(() => texts(path)).toThrow(/may not be written/))
+  ])('rejects the path %j', (path) => expect(() => texts(path)).toThrow(/cannot be written/))
 
   test.each([
     ['names that differ by case', ['A.md', 'a.md']],
     ['a file in place of a folder', ['a', 'a/b']],
-  ])('rejects %s', (_, paths) => expect(() => texts(...paths)).toThrow(/may not be written/))
+  ])('rejects %s', (_, paths) => expect(() => texts(...paths)).toThrow(/cannot be written/))
 
   test('rejects content with another hash', () => {
     expect(() => skillFolderTextsOf({ skill_md: 's', files: [{ ...file('a.md'), content: 'other' }] })).toThrow(
-      /did not arrive/,
+      /differs from/,
     )
   })
   test('isFolderName accepts only a plain folder name', () => {
@@ -75,7 +75,7 @@ describe('writeSkill', () => {
     writeSkill(folder, texts('old.md'))
     writeFileSync(join(folder, 'mine.txt'), 'mine')
     writeFileSync(join(folder, 'SKILL.md'), 'changed')
-    expect(() => writeSkill(folder, texts('new.md'))).toThrow(/SKILL\.md is in .* already/)
+    expect(() => writeSkill(folder, texts('new.md'))).toThrow(/SKILL\.md already exists in/)
     expect(readFileSync(join(folder, 'SKILL.md'), 'utf8')).toBe('changed')
     expect(existsSync(join(folder, 'new.md'))).toBe(false)
     writeSkill(folder, texts('new.md'), { force: true, former: ['SKILL.md', 'old.md'] })
@@ -102,7 +102,7 @@ describe('writeSkill', () => {
   ])('rejects a link in place of %s, also with force, and writes nothing', (_, link) => {
     const outside = mkdtempSync(join(base, 'outside-'))
     link(outside)
-    expect(() => writeSkill(join(at, 'one'), texts('refs/a.md'), { force: true })).toThrow(/in the way/)
+    expect(() => writeSkill(join(at, 'one'), texts('refs/a.md'), { force: true })).toThrow(/already exists and is not/)
     expect(readdirSync(outside)).toEqual([])
     expect(readdirSync(at)).toEqual(['one'])
   })

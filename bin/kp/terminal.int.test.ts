@@ -66,16 +66,16 @@ describe.runIf(hasTerminals)('on a terminal', () => {
     expect(refused.seen).toContain('Nothing was erased.')
     const done = await onTerminal(`delete ${id}`, [['last four characters', id.slice(-4)]])
     expect(done, done.seen).toMatchObject({ status: 0, unasked: 0 })
-    expect(done.seen).toContain(`${id} is erased.`)
+    expect(done.seen).toContain(`${id} was erased.`)
   })
 
   test('grimoire init rejects the passphrase and makes no keyring when the repeated passphrase differs', async () => {
     const { status, seen, unasked } = await onTerminal('grimoire init', [
       ['A new passphrase', 'a heron stands in the shallow water'],
-      ['Once more:', 'the kettle sings before it is full'],
+      ['Repeat it:', 'the kettle sings before it is full'],
     ])
     expect({ status, unasked }, seen).toEqual({ status: 1, unasked: 0 })
-    expect(seen).toContain('The two differ. Nothing was sent')
+    expect(seen).toContain('The two passphrases differ. Nothing was sent')
     expect(seen).not.toContain('heron')
     const keyring = await app.fetch('GET', `/v1/agents/${agent.id}/keyring`, { token: agent.token })
     expect(keyring.status).toBe(404)
