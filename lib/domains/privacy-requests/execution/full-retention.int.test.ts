@@ -34,7 +34,7 @@ it('an erasure under a hold on the person erases nothing, restores access with a
   })
   expect(view.timeline.at(-1)).toMatchObject({ event: 'kept_whole', details: { nothing_erased: true, holds: hold } })
   const told = kit.lettersTo(person.email).at(-1)
-  expect(told?.subject).toBe('Nothing was erased: a legal hold keeps your data')
+  expect(told?.subject).toBe('Nothing was erased: your data is under a legal hold')
   expect(told?.text).toMatch(/could not erase anything[\s\S]*as before[\s\S]*complaint/)
   expect(JSON.stringify(kit.lettersTo(person.email))).not.toMatch(/Everything is erased|\/receipts\/|Case 7/)
   expect((await kit.act(cookie, id, 'cancel')).json.code).toBe('wrong_state')

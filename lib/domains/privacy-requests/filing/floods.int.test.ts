@@ -130,7 +130,7 @@ describe('a copy that failed', () => {
       if (copy.state === 'running') await givenUp(copy.outcome.export_id)
     }
     await kit.work()
-    const told = kit.lettersTo(person.email).filter(({ text }) => text.includes('could not be made'))
+    const told = kit.lettersTo(person.email).filter(({ text }) => text.includes('We could not create the copy'))
     expect(told).toHaveLength(1)
   })
 

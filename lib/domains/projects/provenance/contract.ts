@@ -10,7 +10,7 @@ export const ProvenancePointer = z
     store: z.enum(provenanceStores),
     ref: ExternalReference.meta({
       description:
-        'The id of a message in checkpoints, the uuid of an episode in the graph, a key in the cache or in the object store, or a reference in another store',
+        'A message’s id in checkpoints, an episode’s uuid, a key of the cache or of an object, or another reference',
     }),
     place: ExternalReference.optional().meta({
       description:
