@@ -22,7 +22,9 @@ describe('a stolen write token', () => {
     expect(new Date(json.data.waiting_until).getTime() - kit.test.clock.now().getTime()).toBe(day)
     expect(json.message).toContain('at least 24 hours')
     await kit.tick()
-    const text = kit.lettersTo(owner.email).find((email) => email.text.includes('A token of the agent made this request'))
+    const text = kit
+      .lettersTo(owner.email)
+      .find((email) => email.text.includes('A token of the agent made this request'))
     expect(text?.text).toContain('/privacy/confirm#cancel.')
     kit.test.clock.advance(day - 60_000)
     await kit.tick()
