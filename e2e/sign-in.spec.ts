@@ -82,7 +82,7 @@ test('the first admin signs in, chooses a password, ends another session and cla
     const token = page.getByLabel('Token of the agent')
     await token.fill('kp_nonsense')
     await page.getByRole('button', { name: 'Claim agent' }).click()
-    await expect(page.getByText('No agent has this token.')).toBeVisible()
+    await expect(page.getByText('No agent is known by this token.')).toBeVisible()
     await expect(token).toHaveValue('kp_nonsense')
     complaints.length = 0 // the browser logs the 404
     await token.fill(agent.token)
