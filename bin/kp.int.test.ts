@@ -249,7 +249,7 @@ describe('from contribution to receipt', () => {
       let err = ''
       child.stderr?.on('data', (piece) => {
         err += String(piece)
-        if (/used up/.test(err)) told(err)
+        if (/is reached/.test(err)) told(err)
       })
       child.once('exit', () => told(err))
     })
