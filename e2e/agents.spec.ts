@@ -177,7 +177,7 @@ test('an owner reads an entry that kp sealed, shares and recalls it, makes a sna
     await dialog.getByRole('button', { name: 'End it for good' }).click()
     await expect(page.getByRole('heading', { level: 1 })).toContainText('is dead')
     const refused = await line.runProcess(['grimoire', 'list'])
-    expect([refused.status === 0, refused.err.includes('dead')]).toEqual([false, true])
+    expect([refused.status === 0, refused.err.includes('retired')]).toEqual([false, true])
     await page.goto('/agents/heron/grimoire')
     await expect(page.locator('[data-form="unlock"]')).toBeVisible()
   })
