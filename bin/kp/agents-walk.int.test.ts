@@ -47,10 +47,10 @@ test.runIf(hasShell && isWalked('agents'))(
     const { status, said } = await walked(app, folder, `${hands}\n${script}`, { KP_PASSPHRASE_FILE: secrets })
     expect(status, said).toBe(0)
     const [, preview = '', fetched = '', recalled = ''] =
-      /shares what you tell it to([\s\S]*?)waits for wren([\s\S]*?)recalled: nobody fetches([\s\S]*)/.exec(said) ?? []
+      /Sharing is on for([\s\S]*?)waits for wren([\s\S]*?)recalled and no longer available([\s\S]*)/.exec(said) ?? []
     expect(preview, said).toContain('Thin books punish haste')
     for (const sent of [preview, fetched]) expect(sent).not.toMatch(/0x5290|3,120|12\.5/)
-    for (const told of [preview, fetched]) expect(told).toMatch(/taken out: .*1 × ethereum_address/i)
+    for (const told of [preview, fetched]) expect(told).toMatch(/removed: .*1 × ethereum_address/i)
     expect(fetched).toMatch(/add +shr_\w+ +heron/)
     expect(recalled).toMatch(/remove +shr_\w+ +heron/)
     expect(recalled).toContain('The agent is dead.')
