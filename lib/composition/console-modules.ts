@@ -20,7 +20,7 @@ import type { Erasures } from './erasures.ts'
 import type { Foundation } from './foundation.ts'
 import type { PeopleModules } from './people-modules.ts'
 import type { CollectedData } from './personal-data.ts'
-import type { Requests } from './request-modules.ts'
+import type { RequestModules } from './request-modules.ts'
 
 /** Jobs whose failure the console reports as an undelivered email. */
 const emailJobs = [noticeJob, notifyJob, addressJob, notifyAdminJob]
@@ -28,7 +28,7 @@ const emailJobs = [noticeJob, notifyJob, addressJob, notifyAdminJob]
 /** The modules that the console asks. */
 export interface ConsoleSources {
   erasure: ReturnType<typeof erasureModule>
-  requests: Requests
+  requests: RequestModules
   retention: Retention
 }
 

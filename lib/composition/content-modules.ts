@@ -101,4 +101,4 @@ export const composeExports = (
       return found && { organisationId: found.organisation_id, agents: await ownedAgents(db)(accountId) }
     },
   })
-export type Exports = ReturnType<typeof composeExports>
+export type ExportsModule = ReturnType<typeof composeExports>

@@ -13,7 +13,7 @@ import type { Foundation } from './foundation.ts'
 import type { PeopleModules } from './people-modules.ts'
 import type { CollectedData } from './personal-data.ts'
 
-export interface ErasureOptions {
+export interface ErasureComposition {
   /** Called at named points of an erasure. */
   interrupt(point: string): void
   /** Whether the ledger is replayed before anything is served from a restored database. */
@@ -25,7 +25,7 @@ export function createErasures(
   foundation: Foundation,
   { dataSources }: Pick<CollectedData, 'dataSources'>,
   { agents, people }: Pick<PeopleModules, 'agents' | 'people'>,
-  { interrupt, replaysByItself }: ErasureOptions,
+  { interrupt, replaysByItself }: ErasureComposition,
 ) {
   const { clock, db, env, facts, ledger, log, namesOf, origin, signer, sources, stores, suppressed } = foundation
   /** The common dependencies of the erasure engine and its replay. */

@@ -15,7 +15,7 @@ import {
 import { restrictParticipants, unrestrictParticipants } from '#lib/domains/projects/participants/restricting.ts'
 import { durationOf } from '#lib/domains/telemetry/events.ts'
 import { reportCompletedErasures } from '#lib/domains/telemetry/jobs.ts'
-import type { Exports } from './content-modules.ts'
+import type { ExportsModule } from './content-modules.ts'
 import type { Erasures } from './erasures.ts'
 import type { Foundation } from './foundation.ts'
 import type { PeopleModules } from './people-modules.ts'
@@ -24,7 +24,7 @@ export function composeRequests(
   foundation: Foundation,
   { agents, people }: PeopleModules,
   { engine }: Erasures,
-  exported: Exports,
+  exported: ExportsModule,
 ) {
   const { db, env, facts, keyFor, keys, limiter, mail, origin, pipeline, strict } = foundation
   return privacyRequestsModule({
@@ -65,7 +65,7 @@ export function composeRequests(
     requestsYears: env.KP_REQUESTS_YEARS,
   })
 }
-export type Requests = ReturnType<typeof composeRequests>
+export type RequestModules = ReturnType<typeof composeRequests>
 
 /**
  * Connects privacy requests and telemetry to changes of erasures and copies. Privacy requests begin erasures and copies, so that the
@@ -74,7 +74,7 @@ export type Requests = ReturnType<typeof composeRequests>
 export function followChanges(
   { erasureChanges, exportChanges, telemetry }: Foundation,
   { engine }: Erasures,
-  { useCases: { requests } }: Requests,
+  { useCases: { requests } }: RequestModules,
 ): void {
   erasureChanges.listen(requests.erasureChanged)
   exportChanges.listen(requests.copyChanged)

@@ -9,7 +9,7 @@ import { withConnection } from '#lib/stores/postgres/connection.ts'
 const ledgerFolder = 'erasures'
 
 /** The database and the folder of an installation. */
-export interface Stored {
+export interface StoredOutcome {
   ownerUrl: string
   dataDir: string
 }
@@ -24,7 +24,10 @@ const tablesOf = async (client: pg.Client): Promise<string[]> => {
 }
 
 /** Visits every row of every table as JSON text, and every file as text. */
-async function everything({ ownerUrl, dataDir }: Stored, visit: (place: string, text: string) => void): Promise<void> {
+async function everything(
+  { ownerUrl, dataDir }: StoredOutcome,
+  visit: (place: string, text: string) => void,
+): Promise<void> {
   await withConnection(ownerUrl, async (client) => {
     for (const table of await tablesOf(client)) {
       const { rows } = await client.query<{ row: string }>(`SELECT to_jsonb(t)::text AS row FROM ${table} AS t`)
@@ -41,7 +44,7 @@ async function everything({ ownerUrl, dataDir }: Stored, visit: (place: string, 
 
 /** Tables and folders that contain any of the strings, with the number of occurrences. Decodes `bytea` columns as text, and emails. */
 export async function locationCountsIn(
-  installation: Stored,
+  installation: StoredOutcome,
   needles: readonly string[],
 ): Promise<Record<string, number>> {
   const wanted = needles.map((needle) => needle.toLowerCase())
@@ -92,7 +95,7 @@ function isUsedUp(text: string): boolean {
  * values and folder names, ledger rows merged as readers merge them, and each email once, because a worker that dies
  * after sending sends it again.
  */
-export async function outcomeOf(installation: Stored): Promise<Record<string, string[]>> {
+export async function outcomeOf(installation: StoredOutcome): Promise<Record<string, string[]>> {
   const outcome: Record<string, string[]> = {}
   const add = (place: string, text: string) => {
     outcome[place] ??= []

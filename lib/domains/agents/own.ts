@@ -7,7 +7,7 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 import { lifeOf } from './life/status.ts'
 import { listOwnAgents, type OwnAgent, readOwnAgent } from './own-contract.ts'
 import type { AgentPorts } from './ports.ts'
-import { countOwnAgents, type OwnAgentRow, ownAgentDetails, ownAgentsPage } from './repository.ts'
+import { countOwnAgents, ownAgentDetails, ownAgentsPage, type StoredOwnAgent } from './repository.ts'
 import { agentStateOf, ownAgentsCountedTo } from './rules.ts'
 
 const iso = (at: Date | null): string | null => at?.toISOString() ?? null
@@ -17,7 +17,7 @@ type OwnAgentPorts = PresentationPorts & Pick<AgentPorts, 'accounts' | 'registra
 
 async function presented(
   { tokens, contributedBy, regions }: PresentationPorts,
-  rows: readonly OwnAgentRow[],
+  rows: readonly StoredOwnAgent[],
   now: Date,
 ): Promise<OwnAgent[]> {
   const ids = rows.map(({ id }) => id)

@@ -115,7 +115,7 @@ const ownColumns = {
   has_keyring: 'bool',
 } as const
 /** An agent in its owner's list. */
-export type OwnAgentRow = RowOf<typeof ownColumns>
+export type StoredOwnAgent = RowOf<typeof ownColumns>
 const selectOwn = `a.id, a.name, a.tier, a.created_at, a.restricted_at, a.restricted_for, a.suspended_at, a.status, a.status_at, a.died_at,
   a.region, a.self_hosted, EXISTS (SELECT FROM agent_keyrings k WHERE k.agent_id = a.id) AS has_keyring, ${isFenced('a.id')} AS is_fenced`
 

@@ -19,8 +19,8 @@ import { isStoredAs, openStored, type StoredEntry, sealStored } from './entry-co
 import type { GrimoirePorts, StoredEntryPorts } from './ports.ts'
 import {
   countEntries,
-  type EntryRow,
   entriesPage,
+  type GrimoireEntryRow,
   insertEntry,
   lockVisibleEntry,
   nextEntry,
@@ -32,7 +32,7 @@ import { goneBefore, mostEntries } from './rules.ts'
 const noEntry = () => new Problem('not_found', 'There is no such entry of this agent, or it has ended.')
 
 /** An entry as its agent and its owner see it. @throws when the sealed content cannot be opened */
-export const entryViewOf = (row: EntryRow, key: () => Uint8Array): EntryView => ({
+export const entryViewOf = (row: GrimoireEntryRow, key: () => Uint8Array): EntryView => ({
   id: row.id,
   agent_id: row.agent_id,
   kind: row.kind,
@@ -46,7 +46,7 @@ export const entryViewOf = (row: EntryRow, key: () => Uint8Array): EntryView => 
 })
 
 /** Whether the entry already has this content. */
-function stands(row: EntryRow, body: EditBody, key: () => Uint8Array): boolean {
+function stands(row: GrimoireEntryRow, body: EditBody, key: () => Uint8Array): boolean {
   if (row.valid_until?.getTime() !== body.valid_until?.getTime()) return false
   if (body.scope === 'private') return isDeepStrictEqual(EnvelopeForm.parse(row.envelope), body.envelope)
   return row.sealed !== null && isStoredAs(body, openStored(key(), row.id, row.sealed))
@@ -103,7 +103,7 @@ async function foundEntry(
   days: number | null,
   entryId: string,
   now: Date,
-): Promise<EntryRow> {
+): Promise<GrimoireEntryRow> {
   const [row] = await visibleEntry(db, { agent: agentId, now, gone: goneBefore(days, now), id: entryId })
   if (!row) throw noEntry()
   return row

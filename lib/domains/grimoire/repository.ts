@@ -14,7 +14,7 @@ const entryColumns = {
   created_at: 'timestamptz',
   updated_at: 'timestamptz',
 } as const
-export type EntryRow = RowOf<typeof entryColumns>
+export type GrimoireEntryRow = RowOf<typeof entryColumns>
 const columns =
   'g.id, g.agent_id, g.kind, g.scope, g.envelope, g.sealed, g.valid_until, g.revision, g.created_at, g.updated_at'
 

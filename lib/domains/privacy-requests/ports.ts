@@ -100,7 +100,7 @@ export interface ParticipantPorts {
   projectOf(tx: Transaction, participantId: string): Promise<string | undefined>
 }
 /** What privacy requests need from the erasure engine. */
-export type ErasureEngine = Pick<
+export type RequestErasures = Pick<
   SubjectErasures,
   'dryRun' | 'begin' | 'run' | 'byAudit' | 'runs' | 'open' | 'lock' | 'retry'
 >
@@ -126,7 +126,7 @@ export interface PrivacyDeps {
   people: People
   agents: Agents
   participants: ParticipantPorts
-  erasures: ErasureEngine
+  erasures: RequestErasures
   /** Returns true when the caller owns the part's project, manages the organization, or wrote the part. */
   answersForPart(ctx: Context, part: ProjectPart): Promise<boolean>
   copies: ExportCopies

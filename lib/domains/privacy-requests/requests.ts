@@ -19,7 +19,7 @@ import {
 
 export const withParts = { parts: true } as const
 export type RequestRow = Prisma.PrivacyRequestGetPayload<{ include: typeof withParts }>
-export type PartRow = RequestRow['parts'][number]
+export type RequestPartRow = RequestRow['parts'][number]
 
 /**
  * The subject's statements and requested changes. This content is stored only in the request's row and deleted when the
@@ -47,7 +47,7 @@ export const PartStateName = z.enum(partStates)
 
 export const kindsOf = (row: Pick<RequestRow, 'kinds'>): RequestKind[] => row.kinds.map((kind) => KindName.parse(kind))
 export const clocksOf = (row: RequestRow): Clocks => row
-export const requestPartOf = (row: RequestRow, kind: RequestKind): PartRow | undefined =>
+export const requestPartOf = (row: RequestRow, kind: RequestKind): RequestPartRow | undefined =>
   row.parts.find((part) => part.kind === kind)
 
 /** HMAC-SHA256 of the subject, base64url. It remains when the request is pseudonymous. */

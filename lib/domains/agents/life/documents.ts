@@ -14,11 +14,11 @@ import {
   listAgentDocuments,
   readAgentDocument,
 } from './documents-contract.ts'
-import { type DocumentRow, documentsPage, documentWithBody } from './repository.ts'
+import { type AgentDocumentRow, documentsPage, documentWithBody } from './repository.ts'
 import { documentBytes, mostDocuments } from './rules.ts'
 import type { LifePorts } from './status.ts'
 
-const viewOf = (row: DocumentRow) => ({
+const viewOf = (row: AgentDocumentRow) => ({
   id: row.id,
   kind: row.kind,
   title: row.title,

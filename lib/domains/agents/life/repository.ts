@@ -17,7 +17,7 @@ const documentColumns = {
   created_at: 'timestamptz',
   updated_at: 'timestamptz',
 } as const
-export type DocumentRow = RowOf<typeof documentColumns>
+export type AgentDocumentRow = RowOf<typeof documentColumns>
 const selectDocument =
   'SELECT d.id, d.kind, d.title, octet_length(d.body) AS bytes, d.revision, d.created_at, d.updated_at'
 

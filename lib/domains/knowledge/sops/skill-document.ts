@@ -1,7 +1,7 @@
 import type { Sop } from '../unit.ts'
 
 /** Source of the document, named in its text. */
-export interface Origin {
+export interface SopOrigin {
   id: string
   version: number
   author: string
@@ -144,7 +144,7 @@ function stepOf(step: Sop['decision_tree'][number]): string {
  * cannot end the front matter, begin a heading, list or code, or become HTML. Fields that passed the sanitizer pass it unchanged in this
  * document.
  */
-export function skillDocument(sop: Sop, { id, version, author }: Origin): SkillDocument {
+export function skillDocument(sop: Sop, { id, version, author }: SopOrigin): SkillDocument {
   const name = skillName(sop, id)
   const steps = sop.decision_tree.length
   const description = shortened(

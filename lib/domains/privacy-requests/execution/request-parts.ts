@@ -1,7 +1,7 @@
 import type { Prisma } from '#generated/prisma/client.ts'
 import {
-  type PartRow,
   PartStateName,
+  type RequestPartRow,
   type RequestRow,
   requestPartOf,
   StateName,
@@ -23,7 +23,7 @@ export async function setPart(
 ): Promise<RequestRow> {
   const before = requestPartOf(row, kind)
   if (!before) return row
-  const after: PartRow = await work.tx.privacyRequestPart.update({
+  const after: RequestPartRow = await work.tx.privacyRequestPart.update({
     where: { requestId_kind: { requestId: row.id, kind } },
     data: {
       state,

@@ -15,7 +15,7 @@ import { lockPart } from './parts.ts'
 import { receiptOfErasedPart } from './repository.ts'
 
 /** The row of a part, locked by this transaction. */
-export interface PartRow extends AuthorFields {
+export interface ErasablePart extends AuthorFields {
   erasingSince: Date | null
 }
 
@@ -39,14 +39,17 @@ async function missing(tx: Transaction, { kind, id, project }: ProjectPart): Pro
 }
 
 const select = { authorKind: true, authorId: true, writtenBy: true, erasingSince: true }
-async function withClaimant(tx: Transaction, row: Omit<PartRow, 'claimedBy'> | null): Promise<PartRow | null> {
+async function withClaimant(
+  tx: Transaction,
+  row: Omit<ErasablePart, 'claimedBy'> | null,
+): Promise<ErasablePart | null> {
   if (row?.authorKind !== 'participant') return row
   const author = await tx.projectParticipant.findUnique({ where: { id: row.authorId } })
   return { ...row, claimedBy: author?.accountId ?? null }
 }
 
 /** The row of a part. Null if it is not in the given containers, or if its conversation is being erased. */
-async function rowOf(tx: Transaction, { kind, id, project, conversation }: ProjectPart): Promise<PartRow | null> {
+async function rowOf(tx: Transaction, { kind, id, project, conversation }: ProjectPart): Promise<ErasablePart | null> {
   if (kind === 'message') {
     const where = { id, projectId: project, conversation: { id: conversation ?? '', erasingSince: null } }
     return withClaimant(tx, await tx.message.findFirst({ where, select }))
@@ -68,7 +71,7 @@ export async function lockErasablePart(
   { tx, actor }: MutationContext,
   part: ProjectPart,
   { dry_run, redact }: { dry_run: boolean; redact: boolean },
-): Promise<PartRow> {
+): Promise<ErasablePart> {
   const written = part.kind === 'conversation' ? null : await rowOf(tx, part)
   // Authors may erase their own messages and documents after they leave. A conversation also contains messages of others.
   const enter = written && isMine(actor, written) ? projectOfAuthor : writableProject

@@ -9,7 +9,7 @@ import { Problem } from '#lib/kernel/problem.ts'
 import type { GraphStore } from '#lib/stores/graph/graph.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { type MissingStoreData, requireConnectedStores } from '#lib/stores/registered-store.ts'
-import { type ErasedPage, eraseInGroup, noResults, noTallies } from './erase-facts.ts'
+import { type ErasedGroupPage, eraseInGroup, noResults, noTallies } from './erase-facts.ts'
 import { plannedRecordsOf } from './explaining.ts'
 import {
   aboutItem,
@@ -108,7 +108,7 @@ async function eraseGroups(
 ): Promise<Erased> {
   const { graph, sources } = deps
   await requireConnectedStores(deps.whatIsMissing, tx)
-  const erased: ErasedPage = {
+  const erased: ErasedGroupPage = {
     ...{ count: 0, results: noResults(), tallies: noTallies(), mentions: [] },
   }
   const groups = itemsByGroup(items)

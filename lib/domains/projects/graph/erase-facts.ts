@@ -16,7 +16,7 @@ import type { NamesOf } from './subject-names.ts'
 import { type FoundByWords, searchWords } from './word-search.ts'
 
 /** Collects the {@link Erased} result of one page. */
-export interface ErasedPage extends Erased {
+export interface ErasedGroupPage extends Erased {
   results: ReturnType<typeof noResults>
   tallies: ReturnType<typeof noTallies>
 }
@@ -60,7 +60,7 @@ export async function eraseInGroup(
   scope: ErasureScope,
   of: GroupItems,
   options: ErasureOptions & { words: ErasedWords },
-  page: ErasedPage,
+  page: ErasedGroupPage,
   tx: Transaction,
 ): Promise<void> {
   const { graph } = parts
@@ -151,7 +151,7 @@ function addExposed(change: GraphChange, exposed: readonly GraphText[], erased: 
 }
 
 async function addOutcome(
-  page: ErasedPage,
+  page: ErasedGroupPage,
   group: string,
   outcome: GraphOutcome,
   { scope, redacts, now }: { scope: ErasureScope; redacts: boolean; now: Date },

@@ -13,7 +13,7 @@ import { knownStoredId, projectIdInUse, storedId } from '../stored-ids.ts'
 import { changeLineSavepoint } from './repository.ts'
 import type { ConversationLine, DocumentLine, ImportLine, MessageLine, ProjectLine } from './rules.ts'
 
-export type ImportPorts = DocumentPorts
+export type LineStoragePorts = DocumentPorts
 
 export type Stored = 'conversations' | 'participants' | 'messages' | 'documents'
 export interface Outcome {
@@ -100,7 +100,7 @@ async function storedDocument(
 
 /** Adds the pointers of a line to a record that is already stored. */
 async function addPointers(
-  ports: ImportPorts,
+  ports: LineStoragePorts,
   { tx, actor, now, project }: Work,
   reported: readonly ReportedPointer[],
 ) {
@@ -111,7 +111,7 @@ async function addPointers(
 }
 
 /** Stores a line, or skips it if it is already stored identically. @throws {Problem} those of the record that it describes */
-export async function storeLine(ports: ImportPorts, work: Work, line: StoredLine): Promise<Outcome> {
+export async function storeLine(ports: LineStoragePorts, work: Work, line: StoredLine): Promise<Outcome> {
   const { tx, now, project } = work
   if (line.type === 'participant') {
     const { type: _, ...author } = line
@@ -140,7 +140,7 @@ export async function storeLine(ports: ImportPorts, work: Work, line: StoredLine
 
 /** Whether the document is already stored identically. Then stores pointers that the line adds. @throws {Problem} `id_in_use`, `fenced` */
 export async function isStoredDocument(
-  ports: ImportPorts,
+  ports: LineStoragePorts,
   work: Work,
   line: DocumentLine,
   bytes: Uint8Array,

@@ -9,9 +9,9 @@ import { asProblem } from '#lib/stores/postgres/database.ts'
 import { projectReaderOf, storableProject, writableProject } from '../access.ts'
 import { type ImportFault, importHistory, type ProjectImport } from './contract.ts'
 import {
-  type ImportPorts,
   isOfLine,
   isStoredDocument,
+  type LineStoragePorts,
   type Outcome,
   type StoredLine,
   storedWhole,
@@ -49,7 +49,7 @@ function requireWithin(region: string | null, { region: required }: ProjectLine)
 
 /** Stores a batch in one transaction, which is retried if the database aborts it. */
 const storeBatch = (
-  ports: ImportPorts,
+  ports: LineStoragePorts,
   ctx: Context,
   projectId: string,
   lines: readonly ParsedLine[],
@@ -80,7 +80,7 @@ const storeBatch = (
  * is already stored.
  */
 async function storeDocumentLine(
-  ports: ImportPorts,
+  ports: LineStoragePorts,
   ctx: Context,
   projectId: string,
   line: DocumentLine,
@@ -109,7 +109,7 @@ async function storeDocumentLine(
 }
 
 async function documentResult(
-  ports: ImportPorts,
+  ports: LineStoragePorts,
   ctx: Context,
   projectId: string,
   line: number,
@@ -149,7 +149,7 @@ function count(report: ProjectImport, result: Result): void {
 
 /** Imports the lines of an upload in batches, and adds their results to the report. @throws {Problem} if the import cannot continue */
 async function importLines(
-  ports: ImportPorts,
+  ports: LineStoragePorts,
   ctx: Context,
   { id, region }: { id: string; region: string | null },
   bytes: AsyncIterable<Uint8Array>,
@@ -196,7 +196,7 @@ async function importLines(
 }
 
 /** The use case that imports the history of an application into a project. */
-export const historyImport = (ports: ImportPorts) => ({
+export const historyImport = (ports: LineStoragePorts) => ({
   importHistory: batched(
     importHistory,
     async (ctx, { params: { projectId }, upload }) => {

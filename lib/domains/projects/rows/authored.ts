@@ -86,7 +86,7 @@ const authoredDataSource = (
 export const messageDataSource = (db: Database, ports: RowPorts): DataSource =>
   authoredDataSource(db, ports, 'messages', {
     name: 'projects.messages',
-    what: 'messages in projects, with what they said before, their files’ names, and pointers to what came of them',
+    what: 'messages in projects, with their earlier texts, the names of their files, and pointers to derived data',
     purpose: 'the conversations of the projects that the subject takes part in',
     tables: ['messages', 'message_edits', 'attachments', 'provenance'],
   })

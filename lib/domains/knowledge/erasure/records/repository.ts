@@ -3,14 +3,14 @@ import { joinKnowledgeHolds, knowledgeHoldSql, knowledgeHoldsSql } from '#lib/do
 import { statement } from '#lib/stores/postgres/statement.ts'
 
 export const recordKinds = ['unit', 'skill'] as const
-export type RecordKind = (typeof recordKinds)[number]
+export type ErasableKind = (typeof recordKinds)[number]
 
 export const heldByAgents = statement('knowledge.records-held', {
   takes: { agents: 'text[]' },
   returns: { n: 'int4', since: 'timestamptz?' },
   isPrepared: true,
   variants: recordKinds,
-  sql: (kind: RecordKind) =>
+  sql: (kind: ErasableKind) =>
     `SELECT count(*)::int AS n, min(created_at) AS since FROM ${kind}s WHERE agent_id = ANY($agents)`,
 })
 
@@ -20,7 +20,7 @@ export const recordsWithHolds = statement('knowledge.records-with-holds', {
   returns: { id: 'text', hold: 'text?' },
   isPrepared: true,
   variants: recordKinds,
-  sql: (kind: RecordKind) => `WITH ${knowledgeHoldsSql(kind, '$now')}
+  sql: (kind: ErasableKind) => `WITH ${knowledgeHoldsSql(kind, '$now')}
     SELECT t.id, ${knowledgeHoldSql} AS hold FROM ${kind}s t ${joinKnowledgeHolds('t')} WHERE t.agent_id = ANY($agents)`,
 })
 
@@ -30,7 +30,7 @@ export const recordsById = statement('knowledge.records-by-id', {
   returns: { id: 'text', hold: 'text?' },
   isPrepared: true,
   variants: recordKinds,
-  sql: (kind: RecordKind) => `SELECT id, NULL::text AS hold FROM ${kind}s WHERE id = ANY($ids)`,
+  sql: (kind: ErasableKind) => `SELECT id, NULL::text AS hold FROM ${kind}s WHERE id = ANY($ids)`,
 })
 
 /** Locks those of the items that an erasure of these agents or single units selects. */
@@ -67,11 +67,11 @@ export const countWithoutHold = statement('knowledge.residue-of-agents', {
   takes: { agents: 'text[]', now: 'timestamptz' },
   returns: { n: 'int4' },
   variants: recordKinds,
-  sql: (kind: RecordKind) => `WITH ${knowledgeHoldsSql(kind, '$now')}
+  sql: (kind: ErasableKind) => `WITH ${knowledgeHoldsSql(kind, '$now')}
     SELECT count(*)::int AS n FROM ${kind}s t ${joinKnowledgeHolds('t')} WHERE t.agent_id = ANY($agents) AND ${knowledgeHoldSql} IS NULL`,
 })
 
-const rowsById: Record<RecordKind, readonly string[]> = {
+const rowsById: Record<ErasableKind, readonly string[]> = {
   unit: ['units WHERE id', ...dependentTables.map((table) => `${table} WHERE unit_id`)],
   skill: ['skills WHERE id', 'skill_files WHERE skill_id'],
 }
@@ -80,7 +80,7 @@ export const countById = statement('knowledge.residue-by-id', {
   takes: { ids: 'text[]' },
   returns: { n: 'int4' },
   variants: recordKinds,
-  sql: (kind: RecordKind) =>
+  sql: (kind: ErasableKind) =>
     `SELECT (${[...rowsById[kind], 'reputation_ledger WHERE subject_id']
       .map((rows) => `(SELECT count(*) FROM ${rows} = ANY($ids))`)
       .join(' + ')})::int AS n`,
@@ -99,7 +99,7 @@ export const identitiesOfRecords = statement('knowledge.record-identities', {
   returns: { id: 'text', wasPublic: 'bool' },
   isPrepared: true,
   variants: recordKinds,
-  sql: (kind: RecordKind) =>
+  sql: (kind: ErasableKind) =>
     `SELECT id, was_public OR visibility = 'network' AS "wasPublic" FROM ${kind}s WHERE id = ANY($ids)`,
 })
 
