@@ -76,7 +76,7 @@ export async function checkReceipt(receipt: Receipt, trusted: TrustedKeys): Prom
   const kid = 'kid' in verified ? verified.kid : undefined
   findings.push(
     kid === undefined
-      ? { ok: false, text: 'fault' in verified ? verified.fault : 'The signature is not good.' }
+      ? { ok: false, text: 'fault' in verified ? verified.fault : 'The signature is not valid.' }
       : {
           ok: true,
           text: `The signature is good: it was made with the trusted key ${kid}, and nothing was changed since.`,

@@ -73,8 +73,8 @@ const queryOf = (url: string): Record<string, string> => {
   if (at < 0) return {}
   const query: Record<string, string> = Object.create(null)
   for (const [name, value] of new URLSearchParams(url.slice(at + 1))) {
-    if (Object.hasOwn(query, name)) throw invalid(['query', name], 'is given twice')
-    if (value.includes('\0')) throw invalid(['query', name], 'holds a NUL character')
+    if (Object.hasOwn(query, name)) throw invalid(['query', name], 'was sent twice')
+    if (value.includes('\0')) throw invalid(['query', name], 'contains a NUL character')
     query[name] = value
   }
   return query
@@ -86,7 +86,10 @@ const declaredOf = ({ headers }: ApiRequest): string =>
 const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest()
 
 const tooManyFrom = ({ limit }: RateLimitWindow): Problem =>
-  new Problem('rate_limited', `${limit.toLocaleString('en')} requests a minute are allowed from one address.`)
+  new Problem(
+    'rate_limited',
+    `One network address may send ${limit.toLocaleString('en')} requests per minute. Wait, then try again.`,
+  )
 
 /** What a request may store: bytes and number of records. Undefined if it stores nothing. */
 function storedBy(
@@ -152,7 +155,8 @@ function idempotencyOf(
   if (operation.method !== 'post') return undefined
   const key = request.headers.get('idempotency-key')
   if (key === null) return undefined
-  if (!keyForm.test(key)) throw new Problem('bad_request', 'An Idempotency-Key is 1 to 255 printable ASCII characters.')
+  if (!keyForm.test(key))
+    throw new Problem('bad_request', 'An Idempotency-Key must have 1 to 255 printable ASCII characters.')
   const requestHash = hashOfRequest(operation, request, hashKey).update(body).digest()
   // The key is chosen by the client, so only its hash is stored.
   const keyHash = createHmac('sha256', hashKey).update(key).digest('hex')
@@ -271,7 +275,7 @@ export function createHandle({
         if (!window.allowed) {
           const revoked = await access.recordRefusal(caller, requestClass, window, via.address)
           throw new Problem('rate_limited', {
-            detail: `${window.limit.toLocaleString('en')} ${requestClass}s a minute are allowed.${revoked ? ' It was the third refusal within an hour: this token is now revoked.' : ''}`,
+            detail: `The limit is ${window.limit.toLocaleString('en')} ${requestClass}s per minute.${revoked ? ' You exceeded it three times within an hour, so this token is now revoked.' : ' Wait, then try again.'}`,
           })
         }
       }
@@ -356,7 +360,7 @@ export function refusalResponse(
   const known = asProblem(error)
   const problem = Problem.is(known)
     ? known
-    : new Problem('internal', `The details are in the log of the server, under the request id ${requestId}.`)
+    : new Problem('internal', `The server log has the details under the request id ${requestId}.`)
   if (problem !== known) logFault(error, { operationId, requestId })
   else if (problem.status >= 500 && problem.cause !== undefined) logFault(problem.cause, { operationId, requestId })
   return {

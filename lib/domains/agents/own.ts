@@ -78,7 +78,7 @@ export function ownAgentUseCases(
       const [row] = await ownAgentDetails(db, { agent: id, owner: accountId ?? null })
       const [shown] = row ? await presented([row], now) : []
       if (!row || !shown || accountId === undefined)
-        throw new Problem('not_found', 'There is no such agent, or it is not yours.')
+        throw new Problem('not_found', 'No agent with this id exists, or it is not yours.')
       const owner = await accounts.statusOf(db.prisma, accountId)
       return {
         body: {

@@ -22,7 +22,8 @@ import { countedFor, linkUntil, mostInHour, mostLinks, mostOnDemand, snapshotSta
 
 const Places = z.array(z.strictObject({ kind: z.string(), path: z.string() }))
 const SealedKey = z.strictObject({ suite: z.string(), enc: z.string(), ciphertext: z.string() })
-const noSnapshot = () => new Problem('not_found', 'There is no such snapshot of this agent, or it is gone.')
+const noSnapshot = () =>
+  new Problem('not_found', 'This agent has no snapshot with this id, or the snapshot was deleted.')
 
 const viewOf = (row: Snapshot): SnapshotView => ({
   id: row.id,
@@ -39,10 +40,12 @@ const viewOf = (row: Snapshot): SnapshotView => ({
 })
 
 function refuseUnready({ state }: Pick<Snapshot, 'state'>): void {
-  if (state === 'preparing')
-    throw new Problem('wrong_state', 'The snapshot is still being made. Nothing was lost; ask again in a moment.')
+  if (state === 'preparing') throw new Problem('wrong_state', 'The snapshot is not ready yet. Try again in a moment.')
   if (state === 'failed')
-    throw new Problem('expired', 'The snapshot could not be made: it says why. Take that out, and make another one.')
+    throw new Problem(
+      'expired',
+      'The snapshot failed. Its `error` field has the reason. Fix the cause, then create another snapshot.',
+    )
 }
 
 /** Snapshots of agents, sealed to their owners: the agent and its owner can order, watch, fetch and delete them. */
@@ -67,13 +70,13 @@ export function agentSnapshots(ports: SnapshotPorts, { discard, forget }: Pick<M
       if (agent.suspendedAt)
         throw new Problem(
           'wrong_state',
-          'The erasure of this agent was asked for and waits. Nothing was made: export the agent, or cancel the erasure first.',
+          'The erasure of this agent is scheduled, so no snapshot was created. Export the agent, or cancel the erasure first.',
         )
       const ring = await keyringOf(tx, agentId)
       if (!ring)
         throw new Problem(
           'conflict',
-          'This agent has no keyring yet, so a snapshot could be sealed to nobody. Nothing was made: make a keyring in the console, or by `kp grimoire init`.',
+          'This agent has no keyring to seal a snapshot with, so no snapshot was created. Create a keyring in the console or with `kp grimoire init`.',
         )
       const there = await tx.snapshot.count({
         where: { agentId, kind: 'on_demand', ...standing(now), state: { in: ['preparing', 'ready'] } },
@@ -81,7 +84,7 @@ export function agentSnapshots(ports: SnapshotPorts, { discard, forget }: Pick<M
       if (there >= mostOnDemand)
         throw new Problem(
           'conflict',
-          `This agent has ${mostOnDemand} snapshots, which is the most at once. Nothing was made: delete one, or wait until it goes.`,
+          `This agent has ${mostOnDemand} snapshots, which is the limit, so no snapshot was created. Delete one, or wait until one expires.`,
         )
       const recent = await tx.snapshot.findMany({
         where: { agentId, kind: 'on_demand', createdAt: { gt: new Date(now.getTime() - countedFor) } },
@@ -93,7 +96,7 @@ export function agentSnapshots(ports: SnapshotPorts, { discard, forget }: Pick<M
       if (oldest) {
         const wait = Math.max(1, Math.ceil((oldest.createdAt.getTime() + countedFor - now.getTime()) / 1_000))
         throw new Problem('rate_limited', {
-          detail: `${mostInHour} snapshots of an agent are made in an hour at most. Nothing was made; ask again later.`,
+          detail: `An agent can create at most ${mostInHour} snapshots per hour, so no snapshot was created. Try again later.`,
           headers: { 'Retry-After': String(wait) },
         })
       }
@@ -149,7 +152,7 @@ export function agentSnapshots(ports: SnapshotPorts, { discard, forget }: Pick<M
       if (key === undefined)
         throw new Problem(
           'expired',
-          'The key of this snapshot is not in the folder of keys any more, so nothing opens it. Make another snapshot.',
+          'The key of this snapshot is missing from the snapshot key folder, so the snapshot cannot be opened. Create another snapshot.',
         )
       return {
         resourceId: snapshotId,
@@ -166,10 +169,7 @@ export function agentSnapshots(ports: SnapshotPorts, { discard, forget }: Pick<M
       if (!row) throw noSnapshot()
       refuseUnready(row)
       if ((await tx.snapshotLink.count({ where: { snapshotId, expiresAt: { gt: now } } })) >= mostLinks)
-        throw new Problem(
-          'conflict',
-          `There are ${mostLinks} links to this snapshot, which is the most. Use one of them.`,
-        )
+        throw new Problem('conflict', `This snapshot has ${mostLinks} links, which is the limit. Use one of them.`)
       const token = randomBytes(32).toString('base64url')
       const expiresAt = linkUntil(now, row.expiresAt)
       await tx.snapshotLink.create({
@@ -190,7 +190,10 @@ export function agentSnapshots(ports: SnapshotPorts, { discard, forget }: Pick<M
 
     downloadSnapshot: stream(downloadSnapshot, async ({ now }, { params: { token } }) => {
       const none = () =>
-        new Problem('not_found', 'There is no such link, or it has ended. Its owner makes another one.')
+        new Problem(
+          'not_found',
+          'This link does not exist or has expired. Ask the owner of the agent for another link.',
+        )
       const link = await db.prisma.snapshotLink.findFirst({
         where: { tokenHash: hashOf(token), expiresAt: { gt: now } },
       })

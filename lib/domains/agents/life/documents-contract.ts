@@ -19,7 +19,7 @@ const Title = z
 const Body = z
   .string()
   .min(1, 'has one character at least')
-  .refine((text) => new TextEncoder().encode(text).length <= documentBytes, 'has 256 KiB at most')
+  .refine((text) => new TextEncoder().encode(text).length <= documentBytes, 'must have at most 256 KiB')
   .meta({
     description:
       'Markdown; it is sanitized before it is stored. A private key or a seed phrase in it refuses it (`content_blocked`, with kinds and places)',

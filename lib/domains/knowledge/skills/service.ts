@@ -18,8 +18,8 @@ export type SkillServiceDeps = Pick<KnowledgeDeps, 'db' | 'erasures' | 'strict' 
 
 const nameInUse = (name: string): Problem =>
   new Problem('conflict', {
-    detail: `You have a skill called "${name}" already; nothing was stored. Change that one, or choose another name.`,
-    issues: [{ path: ['skill_md'], message: 'name is in use' }],
+    detail: `You already have a skill called "${name}", so nothing was stored. Change that skill, or choose another name.`,
+    issues: [{ path: ['skill_md'], message: 'name is already in use' }],
   })
 
 /** Skills: SKILL.md and its files. */
@@ -68,7 +68,7 @@ export function skillsService({ db, erasures, strict, withdrawAnswers, names }: 
           ...(path[0] === 'files' && { file: body.files[Number(path[1])]?.path ?? '' }),
           line,
           column,
-          message: `refused at the stage "${stage}" (${rule})`,
+          message: `was rejected at the stage "${stage}" (${rule})`,
         })),
       ]
       return {
@@ -98,7 +98,10 @@ export function skillsService({ db, erasures, strict, withdrawAnswers, names }: 
     correct: mutation(correctSkill, async (ctx, { params: { id }, headers, body }) => {
       const row = await changeable(ctx, id)
       if (!passes(headers['if-match'], row.version))
-        throw new Problem('precondition_failed', 'The skill has changed since you read it; nothing was changed.')
+        throw new Problem(
+          'precondition_failed',
+          'The skill has changed since you read it, so nothing was changed. Read it again.',
+        )
       const sent = { skill_md: body.skill_md ?? row.document, files: body.files ?? row.files }
       const { skill, warnings, found } = recordingRejection(db, ctx.actor.id, ctx.now, () =>
         prepareSkill(sent, bounds(ctx)),

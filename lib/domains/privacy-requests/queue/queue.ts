@@ -115,7 +115,7 @@ export function requestQueue(deps: PrivacyDeps) {
   async function aboutOf({ tx }: MutationContext, body: Input<typeof fileForSubject>['body']): Promise<About> {
     if (body.agent_id !== undefined) {
       if ((await deps.agents.ownerOf(tx, body.agent_id)) === undefined)
-        throw new Problem('not_found', 'There is no such agent.')
+        throw new Problem('not_found', 'No agent with this id exists.')
       return { agent: body.agent_id }
     }
     const found =
