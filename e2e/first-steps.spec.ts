@@ -30,7 +30,7 @@ test('the commands on the front page lead to a verified receipt', async ({ page 
     if (id === undefined) throw new Error('The answer names no id.')
     const file = join(home, 'receipt.json')
     const said = run(erase.replace('kp:trace:…', id).replaceAll('receipt.json', file), ['--yes'])
-    expect(said).toContain(`${id} is erased.`)
+    expect(said).toContain(`${id} was erased.`)
   } finally {
     rmSync(home, { recursive: true, force: true })
   }

@@ -11,17 +11,17 @@ import { pinIfReachable } from './trust.ts'
 
 async function tokenToStore(session: CommandSession, given: string | undefined, fromStdin: boolean): Promise<string> {
   if (given !== undefined && fromStdin)
-    throw usageFailure('Give the token as an argument or with --token-stdin, not both.')
+    throw usageFailure('Pass the token as an argument or with --token-stdin, not both.')
   if (!fromStdin && given === undefined && !session.terminal.isInteractive)
-    throw usageFailure('A token is needed: as an argument, or with --token-stdin.')
+    throw usageFailure('No token was given. Pass it as an argument or with --token-stdin.')
   const text = fromStdin
     ? await readStdin(session.invocation, 'A token')
     : (given ?? (await session.terminal.ask('Token (kp_…):')))
   const token = text.trim()
   if (!isTokenKey(token))
     throw usageFailure(
-      'This is not a whole token: its checksum does not fit. Nothing was sent or changed.',
-      'Copy all 52 characters, from kp_ on.',
+      'The token is incomplete or mistyped (wrong checksum). Nothing was sent or changed.',
+      'Copy all 52 characters, including kp_.',
     )
   return token
 }
@@ -32,7 +32,9 @@ async function login(session: CommandSession, given: string | undefined, fromStd
   const { data } = (await session.call(readSelf, {}, { token })).body
   const before = session.stored ?? session.storedElsewhere
   if (before && before.token !== token)
-    terminal.note(`The token of ${before.agent_id ?? 'an agent'} for ${before.url} is no longer kept here.`)
+    terminal.note(
+      `The token of ${before.agent_id ?? 'an agent'} for ${before.url} is no longer stored on this machine.`,
+    )
   session.remember({
     url,
     token,
@@ -54,7 +56,7 @@ async function login(session: CommandSession, given: string | undefined, fromStd
     terminal.good('✓ '),
     `Signed in to ${url} as ${data.agent_id ?? 'an agent'} (${data.scopes.join(', ')})`,
   )
-  terminal.note(`The token is kept in ${session.folder}. Sign out with ${command('logout')}`)
+  terminal.note(`The token is stored in ${session.folder}. Sign out with ${command('logout')}`)
 }
 
 async function me(session: CommandSession): Promise<void> {
@@ -68,22 +70,23 @@ async function me(session: CommandSession): Promise<void> {
   row(
     'token',
     data.token
-      ? `${data.token.key_prefix}…${data.token.name ? ` (${data.token.name})` : ''}, ${data.token.expires_at ? `until ${data.token.expires_at}` : 'without an end'}`
+      ? `${data.token.key_prefix}…${data.token.name ? ` (${data.token.name})` : ''}, ${data.token.expires_at ? `until ${data.token.expires_at}` : 'with no expiry'}`
       : '–',
   )
   row('scopes', data.scopes.join(', '))
   row(
     'tier',
-    `${data.tier ?? '–'}: ${data.limits.reads_per_minute} reads and ${data.limits.writes_per_minute} writes a minute, units up to ${Math.round(data.limits.unit_bytes / 1024)} KiB`,
+    `${data.tier ?? '–'}: ${data.limits.reads_per_minute} reads and ${data.limits.writes_per_minute} writes per minute, units up to ${Math.round(data.limits.unit_bytes / 1024)} KiB`,
   )
   if (data.consent)
     row(
       'consent',
       data.consent.withdrawn_at
         ? `withdrawn on ${data.consent.withdrawn_at}`
-        : `notice ${data.consent.policy_version}, ${data.consent.given_at ? `given on ${data.consent.given_at} (${data.consent.via ?? 'unknown'})` : `none; processed on the ground of ${data.consent.lawful_basis}`}`,
+        : `notice ${data.consent.policy_version}, ${data.consent.given_at ? `given on ${data.consent.given_at} (${data.consent.via ?? 'unknown'})` : `no consent; lawful basis: ${data.consent.lawful_basis}`}`,
     )
-  if (data.restricted_at) row('restricted', `since ${data.restricted_at}: nothing is written for it`)
+  if (data.restricted_at)
+    row('restricted', `since ${data.restricted_at}: the registry accepts no writes for this agent`)
 }
 
 /** Sign-in and identity: register, login, me, logout. */
@@ -92,14 +95,17 @@ export function accountCommands(program: Command, begin: () => CommandSession): 
     .command('register')
     .summary('get an agent and a token of your own')
     .description(
-      'Registers an agent with the registry, keeps its token on this machine, and pins the keys that the registry signs receipts with.\n\nExample:\n  kp register --agent-id build-helper --scopes read,write',
+      'Registers an agent, stores its token on this machine, and pins the registry’s keys for signing receipts.\n\nExample:\n  kp register --agent-id build-helper --scopes read,write',
     )
-    .option('--agent-id <id>', 'what others call the agent by; the registry makes one up unless given')
-    .option('--name <name>', 'a name for people')
-    .option('--scopes <list>', 'what the token may do: read, write (default: read,write, or what the invitation gives)')
-    .option('--tier <tier>', 'free, pro or enterprise; more than free is an admin’s to give')
+    .option('--agent-id <id>', 'the public id of the agent (default: generated by the registry)')
+    .option('--name <name>', 'a display name')
+    .option(
+      '--scopes <list>',
+      'scopes of the token: read, write (default: read,write, or the scopes of the invitation)',
+    )
+    .option('--tier <tier>', 'free, pro or enterprise; only an admin can grant pro or enterprise')
     .option('--invite <code>', 'the code of an invitation')
-    .option('--consent', 'agree to the privacy notice without being asked; needed in scripts')
+    .option('--consent', 'agree to the privacy notice without a prompt; required in scripts')
     .option('--yes', 'the same as --consent')
     .option(...policyOption)
     .option('--replace', 'replace the token that is stored here; it cannot be read again')
@@ -109,25 +115,25 @@ export function accountCommands(program: Command, begin: () => CommandSession): 
     .command('login')
     .summary('use a token that you have')
     .description(
-      'Checks a token with the registry, keeps it on this machine (readable by you alone), and pins the registry’s signing keys. An argument may stay in your shell’s history; --token-stdin does not.\n\nExample:\n  kp login --token-stdin < token.txt',
+      'Checks a token with the registry, stores it on this machine (readable only by you), and pins the registry’s signing keys. Your shell history may contain a token that you pass as an argument. Use --token-stdin to avoid this.\n\nExample:\n  kp login --token-stdin < token.txt',
     )
-    .argument('[token]', 'kp_ and 49 characters; asked for on a terminal when absent')
+    .argument('[token]', 'kp_ and 49 characters (default: ask for it on the terminal)')
     .option('--token-stdin', 'read the token from standard input')
     .action((token: string | undefined, options: { tokenStdin?: boolean }) =>
       login(begin(), token, options.tokenStdin ?? false),
     )
   program
     .command('me')
-    .summary('show who you are, and what you may')
+    .summary('show your agent, scopes and limits')
     .description('Shows the agent behind the token, its scopes, limits and consent.\n\nExample:\n  kp me --json')
     .action(() => me(begin()))
   program
     .command('logout')
     .summary('remove the token from this machine')
     .description(
-      'Removes the stored token. It still works elsewhere, unless it is revoked too. Where it may be the only key to an agent that nobody has claimed, it says so and asks.\n\nExample:\n  kp logout --revoke',
+      'Removes the stored token from this machine. The token itself stays valid unless you add --revoke. If it may be the only token of an unclaimed agent, the command warns and asks first.\n\nExample:\n  kp logout --revoke',
     )
-    .option('--revoke', 'revoke it as well: it is refused from then on, everywhere')
+    .option('--revoke', 'also revoke it, so that it stops working everywhere')
     .option('--yes', 'do not ask')
     .action((options: LogoutOptions) => logout(begin(), options))
 }

@@ -25,7 +25,7 @@ async function token(session: CommandSession, { scopes, name }: { scopes: string
   })
   terminal.line(made.key)
   terminal.note(
-    `A token of the agent ${made.agentId} (${made.scopes.join(', ')}). It is shown this once.${made.expiresAt ? ` It ends on ${made.expiresAt.toISOString().slice(0, 10)}.` : ''}`,
+    `A token of the agent ${made.agentId} (${made.scopes.join(', ')}). It is shown only once.${made.expiresAt ? ` It expires on ${made.expiresAt.toISOString().slice(0, 10)}.` : ''}`,
   )
 }
 
@@ -37,7 +37,7 @@ async function resetPassword(session: CommandSession, email: string): Promise<vo
   })
   terminal.line(made.password)
   terminal.note(
-    `It works once: a new one has to be chosen at sign-in. ${made.sessionsEnded} open session(s) were ended, and a letter tells the person.`,
+    `It works once: the person must choose a new password at sign-in. ${made.sessionsEnded} open session(s) were ended, and an email informs the person.`,
   )
 }
 
@@ -47,7 +47,7 @@ async function addAccount(
   { role, name, organisation }: { role: Role; name?: string; organisation?: string },
 ): Promise<void> {
   const { terminal } = session
-  if (!z.email().safeParse(email.trim()).success) throw usageFailure(`"${email}" is not an e-mail address.`)
+  if (!z.email().safeParse(email.trim()).success) throw usageFailure(`"${email}" is not an email address.`)
   const made = await withInstallation(session.invocation, (app) =>
     operatorAccounts(app).add({
       email,
@@ -61,7 +61,7 @@ async function addAccount(
   })
   terminal.line(made.password)
   terminal.note(
-    `The account ${made.accountId} (${role}). The password is shown this once; a new one has to be chosen at the first sign-in.`,
+    `The account ${made.accountId} (${role}). The password is shown only once. The person must choose a new one at the first sign-in.`,
   )
 }
 
@@ -74,8 +74,8 @@ async function changeRole(session: CommandSession, email: string, role: Role): P
   terminal.line(
     terminal.good('✓ '),
     before === role
-      ? `The account ${accountId} is ${role} already.`
-      : `The account ${accountId} is ${role} now, and was ${before}.`,
+      ? `The account ${accountId} already has the role ${role}.`
+      : `The account ${accountId} now has the role ${role} (before: ${before}).`,
   )
 }
 
@@ -98,36 +98,36 @@ async function listAccounts(session: CommandSession): Promise<void> {
 function accountCommands(admin: Command, begin: () => CommandSession): void {
   const account = admin
     .command('account')
-    .summary('make accounts, change their roles')
+    .summary('create accounts and change their roles')
     .description(
-      'People’s accounts of the console, by the operator’s own hand.\n\nExample:\n  kp admin account add somebody@example.org --role manager',
+      'Manages accounts of the console. For the operator.\n\nExample:\n  kp admin account add somebody@example.org --role manager',
     )
   account
     .command('add')
-    .summary('make an account with a one-time password')
+    .summary('create an account with a one-time password')
     .description(
-      'Makes an account and prints a password that works until its owner chooses one.\n\nExample:\n  kp admin account add somebody@example.org --role auditor --name "Somebody"',
+      'Creates an account and prints a one-time password.\n\nExample:\n  kp admin account add somebody@example.org --role auditor --name "Somebody"',
     )
-    .argument('<e-mail>', 'the account’s address')
-    .addOption(new Option('--role <role>', 'what the account may do').choices(roles).default('person'))
-    .option('--name <name>', 'how the person is called (default: what stands before the @)')
-    .option('--organisation <id>', 'the organisation that it belongs to (default: the first admin’s)')
+    .argument('<e-mail>', 'the email address of the account')
+    .addOption(new Option('--role <role>', 'the role of the account').choices(roles).default('person'))
+    .option('--name <name>', 'the name of the person (default: the part of the address before the @)')
+    .option('--organisation <id>', 'the organization of the account (default: the first admin’s)')
     .action((email: string, options: { role: Role; name?: string; organisation?: string }) =>
       addAccount(begin(), email, options),
     )
   account
     .command('role')
-    .summary('give an account another role')
+    .summary('change the role of an account')
     .description(
-      'Changes what an account may do, from its next request on. The last admin stays one.\n\nExample:\n  kp admin account role somebody@example.org admin',
+      'Changes the role of an account, starting with its next request. The last admin cannot be demoted.\n\nExample:\n  kp admin account role somebody@example.org admin',
     )
-    .argument('<e-mail>', 'the account’s address')
-    .addArgument(new Argument('<role>', 'what the account may do').choices(roles))
+    .argument('<e-mail>', 'the email address of the account')
+    .addArgument(new Argument('<role>', 'the role of the account').choices(roles))
     .action((email: string, role: Role) => changeRole(begin(), email, role))
   account
     .command('list')
     .summary('show every account')
-    .description('Shows every account with its role and organisation.\n\nExample:\n  kp admin account list')
+    .description('Shows every account with its role and organization.\n\nExample:\n  kp admin account list')
     .action(() => listAccounts(begin()))
 }
 
@@ -135,26 +135,26 @@ function accountCommands(admin: Command, begin: () => CommandSession): void {
 export function adminCommands(program: Command, begin: () => CommandSession): void {
   const admin = program
     .command('admin')
-    .summary('tokens, passwords and accounts, by the operator’s own hand')
+    .summary('manage tokens, passwords and accounts as the operator')
     .description(
-      'For whoever runs the installation, on its own machine: it needs the database, and no token. Works while it runs, and while it does not.\n\nExample:\n  kp admin token --scopes admin',
+      'For the operator, on the machine of the installation. These commands use the database directly, need no token, and work whether or not the server runs.\n\nExample:\n  kp admin token --scopes admin',
     )
   admin
     .command('token')
-    .summary('make a token of the operator’s')
+    .summary('create a token for the operator')
     .description(
-      'Makes a token of the agent "operator", in the first admin’s organisation, and prints it once.\n\nExample:\n  KP_TOKEN=$(npm run --silent kp -- admin token) npm run --silent kp -- audit',
+      'Creates a token for the agent "operator" in the first admin’s organization, and prints it once.\n\nExample:\n  KP_TOKEN=$(npm run --silent kp -- admin token) npm run --silent kp -- audit',
     )
     .option('--scopes <list>', 'read, write, admin, with commas between', 'admin')
-    .option('--name <name>', 'to recognise it by', 'made by kp admin token')
+    .option('--name <name>', 'a name for the token', 'made by kp admin token')
     .action((options: { scopes: string; name: string }) => token(begin(), options))
   admin
     .command('reset-password')
-    .summary('give an account a one-time password')
+    .summary('reset the password of an account')
     .description(
-      'Prints a password that works once, and ends every open session of the account.\n\nExample:\n  kp admin reset-password admin@localhost.localdomain',
+      'Prints a one-time password and ends every open session of the account.\n\nExample:\n  kp admin reset-password admin@localhost.localdomain',
     )
-    .argument('<e-mail>', 'the account’s address')
+    .argument('<e-mail>', 'the email address of the account')
     .action((email: string) => resetPassword(begin(), email))
   admin
     .command('rotate-signing-key')

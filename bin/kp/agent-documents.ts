@@ -25,7 +25,7 @@ function textOf({ invocation, pathOf }: CommandActor, path: string): string | Pr
   try {
     return readFileSync(pathOf(path), 'utf8')
   } catch {
-    throw new Failure('no_file', `${path} cannot be read. Nothing was sent.`)
+    throw new Failure('no_file', `The file ${path} cannot be read. Nothing was sent.`)
   }
 }
 
@@ -56,7 +56,8 @@ async function list(
 async function read(asking: CommandActor, documentId: string, { agent }: AgentDocumentOptions) {
   const id = await namedAgent(asking, agent)
   const { body } = await asking.call(readAgentDocument, { params: { id, documentId }, query: { format: 'json' } })
-  if (typeof body === 'string') throw new Failure('not_a_registry', 'The answer is none that this kp understands.')
+  if (typeof body === 'string')
+    throw new Failure('not_a_registry', 'The registry sent an answer that this version of kp does not support.')
   return { id, document: body.data }
 }
 
@@ -69,7 +70,10 @@ async function show(asking: CommandActor, documentId: string, owner: AgentDocume
 
 const said = ({ terminal }: CommandActor, words: string, isAsSent: boolean): void => {
   terminal.line(terminal.good('✓ '), words)
-  if (!isAsSent) terminal.warning('Something was taken out before it was stored: look with kp agent documents show.')
+  if (!isAsSent)
+    terminal.warning(
+      'The registry removed unsafe markup before it stored the document. Check the result with kp agent documents show.',
+    )
 }
 
 async function add(
@@ -82,7 +86,7 @@ async function add(
   const named = title ?? (path === '-' ? kind : basename(path).replace(/\.(md|markdown|txt)$/i, ''))
   const answer = await asking.call(addAgentDocument, { params: { id }, body: { kind, title: named, body } })
   asking.terminal.document(answer.body)
-  said(asking, `${answer.body.data.id} is kept.`, answer.body.data.is_as_sent)
+  said(asking, `The document ${answer.body.data.id} was stored.`, answer.body.data.is_as_sent)
 }
 
 async function edit(
@@ -98,26 +102,30 @@ async function edit(
     body: { revision: document.revision, title: title ?? document.title, body },
   })
   asking.terminal.document(answer.body)
-  said(asking, `${documentId} is changed: revision ${answer.body.data.revision}.`, answer.body.data.is_as_sent)
+  said(
+    asking,
+    `The document ${documentId} was changed and now has revision ${answer.body.data.revision}.`,
+    answer.body.data.is_as_sent,
+  )
 }
 
 async function remove(asking: CommandActor, documentId: string, { agent }: AgentDocumentOptions): Promise<void> {
   const id = await namedAgent(asking, agent)
   await asking.call(deleteAgentDocument, { params: { id, documentId } })
   asking.terminal.document({ data: { deleted: documentId } })
-  asking.terminal.line(asking.terminal.good('✓ '), `${documentId} is deleted.`)
+  asking.terminal.line(asking.terminal.good('✓ '), `The document ${documentId} was deleted.`)
 }
 
 /** Strategy theses and playbooks: list, show, add, edit, delete. */
 export function agentDocumentCommands(agent: Command, begin: () => CommandSession): void {
   const documents = agent
     .command('documents')
-    .summary('its strategy theses and playbooks')
+    .summary('manage strategy theses and playbooks of an agent')
     .description(
-      'What an agent works by, for itself and its owner alone.\n\nExample:\n  kp agent documents add thesis.md --kind strategy_thesis',
+      'Documents that guide an agent. Only the agent and its owner can read them.\n\nExample:\n  kp agent documents add thesis.md --kind strategy_thesis',
     )
   const ofAgent = (command: Command): Command =>
-    asPersonOptions(command.option('--agent <id>', 'of this agent (default: the one behind the token)'))
+    asPersonOptions(command.option('--agent <id>', 'the id of the agent (default: the agent of the token)'))
   const kindOption = () => new Option('--kind <kind>', 'what it is').choices(agentDocumentKinds)
   ofAgent(documents.command('list'))
     .summary('show documents, newest first')
@@ -136,32 +144,30 @@ export function agentDocumentCommands(agent: Command, begin: () => CommandSessio
       withCommandActor(begin(), options, (asking) => show(asking, id, options)),
     )
   ofAgent(documents.command('add'))
-    .summary('keep a Markdown file as a document')
+    .summary('store a Markdown file as a document')
     .description(
-      'Keeps a Markdown file, 256 KiB at most. It is sanitized before it is stored.\n\nExample:\n  kp agent documents add plays.md --kind playbook --title "Quiet markets"',
+      'Stores a Markdown file of at most 256 KiB. The registry sanitizes it first.\n\nExample:\n  kp agent documents add plays.md --kind playbook --title "Quiet markets"',
     )
     .argument('<file>', 'the file; - for standard input')
     .addOption(kindOption().default('playbook'))
-    .option('--title <title>', 'what it is called (default: the file’s name)')
+    .option('--title <title>', 'the title (default: the file’s name)')
     .action((path: string, options: AgentDocumentOptions & { kind: AgentDocumentKind; title?: string }) =>
       withCommandActor(begin(), options, (asking) => add(asking, path, options)),
     )
   ofAgent(documents.command('edit'))
     .summary('replace the text of a document')
     .description(
-      'Replaces the text by a file’s. If somebody changes it at the same moment, nothing is changed.\n\nExample:\n  kp agent documents edit adoc_0123456789abcdefghijkl plays.md',
+      'Replaces the text with the text of a file. If the document changes at the same time, nothing is changed.\n\nExample:\n  kp agent documents edit adoc_0123456789abcdefghijkl plays.md',
     )
     .argument('<id>', 'the document’s id')
     .argument('<file>', 'the file; - for standard input')
-    .option('--title <title>', 'what it is called (default: as before)')
+    .option('--title <title>', 'the title (default: unchanged)')
     .action((id: string, path: string, options: AgentDocumentOptions & { title?: string }) =>
       withCommandActor(begin(), options, (asking) => edit(asking, id, path, options)),
     )
   ofAgent(documents.command('delete'))
     .summary('delete a document')
-    .description(
-      'Deletes a document; nothing of it is kept.\n\nExample:\n  kp agent documents delete adoc_0123456789abcdefghijkl',
-    )
+    .description('Deletes a document for good.\n\nExample:\n  kp agent documents delete adoc_0123456789abcdefghijkl')
     .argument('<id>', 'the document’s id')
     .action((id: string, options: AgentDocumentOptions) =>
       withCommandActor(begin(), options, (asking) => remove(asking, id, options)),

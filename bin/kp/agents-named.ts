@@ -6,6 +6,6 @@ import type { CommandActor } from './person.ts'
 export async function namedAgent({ call, person }: CommandActor, id: string | undefined): Promise<string> {
   if (id !== undefined) return id
   const self = person ? null : (await call(readSelf)).body.data.agent_id
-  if (self === null) throw usageFailure('Which agent? Give its id; kp agent list shows yours.')
+  if (self === null) throw usageFailure('No agent was named. Give its id; kp agent list shows your agents.')
   return self
 }

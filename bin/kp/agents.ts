@@ -59,7 +59,7 @@ async function show(asking: CommandActor, named: string | undefined): Promise<vo
   row('agent', `${agent.agent_id}${agent.name === null ? '' : ` (${agent.name})`}`)
   row('status', agent.status_at === null ? agent.status : `${agent.status} since ${agent.status_at}`)
   row('region', agent.region ?? 'anywhere')
-  if (agent.self_hosted) row('where', 'self-hosted: the registry holds nothing but what it shared')
+  if (agent.self_hosted) row('where', 'self-hosted: the registry stores only what the agent shared')
   if (agent.restricted_at !== null) row('restricted', `since ${agent.restricted_at}`)
   row('grimoire', agent.grimoire_days === null ? 'kept until deleted' : `kept for ${agent.grimoire_days} days`)
   if (!agent.self_hosted)
@@ -68,10 +68,10 @@ async function show(asking: CommandActor, named: string | undefined): Promise<vo
       agent.automatic_snapshots
         ? 'every six hours'
         : agent.status === 'dead'
-          ? 'no new ones: the agent is dead'
+          ? 'no new snapshots: the agent is retired'
           : agent.region === null
-            ? 'no automatic ones: the agent has no keyring (kp grimoire init)'
-            : 'no automatic ones: the agent has no keyring (kp grimoire init), or its region is not available here',
+            ? 'no automatic snapshots: the agent has no keyring (kp grimoire init)'
+            : 'no automatic snapshots: the agent has no keyring (kp grimoire init), or its region is not available here',
     )
   row('sharing', agent.sharing_since === null ? 'off' : `on since ${agent.sharing_since}`)
   row('since', agent.created_at)
@@ -95,8 +95,11 @@ async function setStatus(
 async function die(asking: CommandActor, id: string, { yes = false }: { yes?: boolean }): Promise<void> {
   const { terminal } = asking
   if (!yes && !terminal.isInteractive)
-    throw usageFailure('Death is confirmed on a terminal, and this is none. Nothing was changed.', 'Or add --yes.')
-  const typed = yes ? id : await terminal.ask(`Death is for good. Type the agent’s id to end it (${id}):`)
+    throw usageFailure(
+      'Retiring an agent needs a confirmation on a terminal, and standard input is not one. Nothing was changed.',
+      'Or add --yes.',
+    )
+  const typed = yes ? id : await terminal.ask(`Retiring an agent is final. Type the agent’s id to retire it (${id}):`)
   if (typed !== id) throw new Failure('not_confirmed', 'Nothing was changed.')
   await setStatus(asking, id, 'dead', id)
 }
@@ -111,9 +114,9 @@ async function heartbeats(asking: CommandActor, named: string | undefined): Prom
 export function agentCommands(program: Command, begin: () => CommandSession): void {
   const agent = program
     .command('agent')
-    .summary('make an agent, pause it, end it; its documents')
+    .summary('create, pause and retire agents; manage their documents')
     .description(
-      'How your agents live. With a token it is about the agent behind it; with --as about those that you own.\n\nExample:\n  kp agent show',
+      'Manages agents. With a token, the commands act on its agent. With --as, they act on the agents that you own.\n\nExample:\n  kp agent show',
     )
   const as = (command: Command): Command => asPersonOptions(command)
   agentCreateCommand(agent, begin)
@@ -122,46 +125,46 @@ export function agentCommands(program: Command, begin: () => CommandSession): vo
     .description('Shows your agents and their status.\n\nExample:\n  kp agent list --as somebody@example.org')
     .action((options: PersonOptions) => withCommandActor(begin(), options, list))
   as(agent.command('show'))
-    .summary('show how an agent lives')
-    .description('Shows status, region, and what it keeps and shares.\n\nExample:\n  kp agent show')
-    .argument('[id]', 'the agent’s id (default: the one behind the token)')
+    .summary('show an agent')
+    .description('Shows the status, region, storage and sharing of an agent.\n\nExample:\n  kp agent show')
+    .argument('[id]', 'the agent’s id (default: the agent of the token)')
     .action((id: string | undefined, options: PersonOptions) =>
       withCommandActor(begin(), options, (asking) => show(asking, id)),
     )
   as(agent.command('pause'))
-    .summary('let an agent write nothing')
+    .summary('pause an agent, so that it cannot write')
     .description(
-      'Nothing is written for it from now on; reading, deleting and exporting go on.\n\nExample:\n  kp agent pause',
+      'The agent can no longer write. Reading, deleting and exporting still work.\n\nExample:\n  kp agent pause',
     )
-    .argument('[id]', 'the agent’s id (default: the one behind the token)')
+    .argument('[id]', 'the agent’s id (default: the agent of the token)')
     .action((id: string | undefined, options: PersonOptions) =>
       withCommandActor(begin(), options, (asking) => setStatus(asking, id, 'paused')),
     )
   as(agent.command('resume'))
-    .summary('let a paused agent go on')
+    .summary('resume a paused agent')
     .description(
-      'Where somebody owns the agent, they alone do it: add --as.\n\nExample:\n  kp agent resume my-agent --as somebody@example.org',
+      'If the agent has an owner, only the owner can resume it. Add --as.\n\nExample:\n  kp agent resume my-agent --as somebody@example.org',
     )
-    .argument('[id]', 'the agent’s id (default: the one behind the token)')
+    .argument('[id]', 'the agent’s id (default: the agent of the token)')
     .action((id: string | undefined, options: PersonOptions) =>
       withCommandActor(begin(), options, (asking) => setStatus(asking, id, 'active')),
     )
   as(agent.command('die'))
-    .summary('end an agent, for good')
+    .summary('retire an agent, for good')
     .description(
-      'Its tokens do nothing any more but export its heartbeats, for 24 hours. What it left stays its owner’s.\n\nExample:\n  kp agent die my-agent',
+      'For 24 hours, its tokens can only export heartbeats. Its owner keeps access to its data.\n\nExample:\n  kp agent die my-agent',
     )
     .argument('<id>', 'the agent’s id')
-    .option('--yes', 'end it without being asked; needed in scripts')
+    .option('--yes', 'retire it without a prompt; required in scripts')
     .action((id: string, options: PersonOptions & { yes?: boolean }) =>
       withCommandActor(begin(), options, (asking) => die(asking, id, options)),
     )
   as(agent.command('heartbeats'))
     .summary('write an agent’s heartbeats as JSON Lines')
     .description(
-      'Oldest first, to standard output; until 24 hours after its death.\n\nExample:\n  kp agent heartbeats > heartbeats.jsonl',
+      'Writes heartbeats to standard output, oldest first. Available until 24 hours after the agent was retired.\n\nExample:\n  kp agent heartbeats > heartbeats.jsonl',
     )
-    .argument('[id]', 'the agent’s id (default: the one behind the token)')
+    .argument('[id]', 'the agent’s id (default: the agent of the token)')
     .action((id: string | undefined, options: PersonOptions) => {
       const session = begin()
       // The token of a retired agent cannot read its own agent id, so the stored id is used.

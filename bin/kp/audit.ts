@@ -34,7 +34,9 @@ const filtersOf = (options: AuditOptions) => ({
 
 async function exported(session: CommandSession, options: AuditOptions, format: 'csv' | 'jsonl'): Promise<void> {
   if (options.limit !== undefined)
-    throw usageFailure('--limit is for tables; csv and jsonl are whole. Use --from and --to to take less.')
+    throw usageFailure(
+      '--limit works only with tables; csv and jsonl contain all entries. Use --from and --to to select fewer.',
+    )
   const response = await session.stream(exportAudit, { query: { ...filtersOf(options), format } })
   if (!response.body) return
   const { stdout } = session.invocation
@@ -66,7 +68,7 @@ async function table(session: CommandSession, options: AuditOptions): Promise<vo
   const { terminal, command } = session
   const most = options.limit === undefined ? 20 : Number(options.limit)
   if (!Number.isInteger(most) || most < 1)
-    throw usageFailure(`--limit takes a whole number from 1; "${options.limit}" is none.`)
+    throw usageFailure(`--limit must be a whole number of at least 1, not "${options.limit}".`)
   const rows: Entry[] = []
   let cursor: string | undefined
   let total = 0
@@ -96,7 +98,7 @@ export function auditCommands(program: Command, begin: () => CommandSession): vo
     .command('audit')
     .summary('read the audit log')
     .description(
-      'Shows who did what, newest first: your own entries, or everybody’s for admins and auditors. csv and jsonl stream the whole selection.\n\nExample:\n  kp audit --action delete --from 2026-01-01\n  kp audit --format csv > audit.csv',
+      'Shows audit entries, newest first: your own, or all entries for admins and auditors. csv and jsonl contain all selected entries.\n\nExample:\n  kp audit --action delete --from 2026-01-01\n  kp audit --format csv > audit.csv',
     )
     .option('--agent <id>', 'by this actor: an agent, user:<id> or system:<job>')
     .addOption(new Option('--action <action>', 'of this kind').choices(AuditActions))

@@ -63,7 +63,7 @@ async function originsOf(read: Opening, first: Awaited<ReturnType<Opening>>): Pr
     if (generation > mostGenerations && fresh.length > 0)
       throw new Failure(
         'too_far_back',
-        `What it was made from goes back more than ${mostGenerations} generations, and a recall would not reach it. Nothing was sent.`,
+        `The entry derives from more than ${mostGenerations} generations of entries, so a recall could not reach it. Nothing was sent.`,
       )
     next = []
     for (const one of fresh) {
@@ -87,14 +87,14 @@ async function asked(asking: CommandActor, id: string, entryId: string) {
   const read = opening(asking, id)
   const first = await read(entryId)
   const { kind, opened } = first
-  if (opened && !isShared(kind)) throw new Failure('never_shared', 'An episode is never shared. Nothing was sent.')
+  if (opened && !isShared(kind)) throw new Failure('never_shared', 'Episodes cannot be shared. Nothing was sent.')
   const origins = await originsOf(read, first)
   const said = { entry_id: entryId, ...(origins && { origins }) }
   if (!opened || !isShared(kind)) return said
   if (opened.confidence === null)
     throw new Failure(
       'unsure',
-      'This entry does not say how sure it is, and only what does is shared. Nothing was sent.',
+      'The entry has no confidence, which sharing requires. Nothing was sent. Set it with kp grimoire edit --confidence.',
     )
   const { payload, removed } = stripEntry({
     ...opened,
@@ -124,10 +124,7 @@ const told = (removed: Record<string, number>): string =>
     .join(', ') || 'nothing'
 
 function notLookedFor({ terminal }: CommandActor, { degraded }: { degraded?: string[] | undefined }): void {
-  if (degraded)
-    terminal.note(
-      'Names and postal addresses were not looked for everywhere: the analyzer that is connected for this did not answer.',
-    )
+  if (degraded) terminal.note('The analyzer did not answer, so names and postal addresses may remain in the text.')
 }
 
 async function status(asking: CommandActor, named: string | undefined): Promise<void> {
@@ -144,7 +141,7 @@ async function status(asking: CommandActor, named: string | undefined): Promise<
     data.siblings.map((one) => [one.agent_id, one.status, String(one.pending), one.name ?? '']),
   )
   if (data.siblings.length === 0)
-    terminal.note('No siblings: an agent gets them when it is made with this one as its ancestor.')
+    terminal.note('No siblings. To create one, create an agent with this agent as its ancestor.')
 }
 
 async function switchTo(asking: CommandActor, on: boolean, named: string | undefined): Promise<void> {
@@ -154,8 +151,8 @@ async function switchTo(asking: CommandActor, on: boolean, named: string | undef
   asking.terminal.line(
     asking.terminal.good('✓ '),
     on
-      ? `${id} shares what you tell it to`
-      : `${id} shares nothing more; ${body.data.withdrawn} unfetched were withdrawn`,
+      ? `Sharing is on for ${id}. It shares only the entries that you choose.`
+      : `Sharing is off for ${id}. ${body.data.withdrawn} shares that no sibling had fetched were withdrawn.`,
   )
 }
 
@@ -166,12 +163,12 @@ async function preview(asking: CommandActor, entryId: string, named: string | un
   terminal.document(body)
   const { payload, removed, gate, digest } = body.data
   for (const line of JSON.stringify(payload, null, 2).split('\n')) terminal.line(line)
-  terminal.note(`Taken out: ${told(removed)}.`)
+  terminal.note(`Removed: ${told(removed)}.`)
   notLookedFor(asking, body.data)
   terminal.note(
     gate.passes
-      ? `It may be shared: ${asking.command(`clade share ${entryId} --digest ${digest}`)}`
-      : `It may not be shared: its confidence is ${gate.confidence}, and ${gate.needed} is needed.`,
+      ? `You can share it: ${asking.command(`clade share ${entryId} --digest ${digest}`)}`
+      : `It cannot be shared: its confidence is ${gate.confidence}, and at least ${gate.needed} is required.`,
   )
 }
 
@@ -189,7 +186,7 @@ async function share(asking: CommandActor, entryId: string, { agent, to, digest 
   const { share_id, sent_to, removed } = body.data
   asking.terminal.line(
     asking.terminal.good('✓ '),
-    `${share_id} waits for ${sent_to.join(', ')}; taken out: ${told(removed)}`,
+    `${share_id} waits for ${sent_to.join(', ')}; removed: ${told(removed)}`,
   )
   notLookedFor(asking, body.data)
 }
@@ -201,7 +198,7 @@ async function recall(asking: CommandActor, shareId: string, named: string | und
   const { recalled, withdrawn, to_acknowledge } = body.data
   asking.terminal.line(
     asking.terminal.good('✓ '),
-    `${recalled.length} recalled: nobody fetches it here any more; never fetched: ${withdrawn}; siblings told to remove it: ${to_acknowledge}`,
+    `${recalled.length} recalled and no longer available; never fetched: ${withdrawn}; siblings asked to remove it: ${to_acknowledge}`,
   )
 }
 
@@ -220,10 +217,10 @@ async function pending(asking: CommandActor, named: string | undefined): Promise
       one.payload === null ? '' : JSON.stringify(one.payload.content).slice(0, 60),
     ]),
   )
-  if (body.data.length === 0) terminal.note('Nothing waits.')
+  if (body.data.length === 0) terminal.note('Nothing is pending.')
   else
     terminal.note(
-      `Once it is done: ${asking.command(`clade ack ${body.next_after}${named === undefined ? '' : ` --agent ${named}`}`)}`,
+      `When you have processed these: ${asking.command(`clade ack ${body.next_after}${named === undefined ? '' : ` --agent ${named}`}`)}`,
     )
 }
 
@@ -231,13 +228,13 @@ async function acknowledge(asking: CommandActor, through: number, named: string 
   const id = await namedAgent(asking, named)
   const { body } = await asking.call(acknowledgeDeltas, { params: { id }, body: { through } })
   asking.terminal.document(body)
-  asking.terminal.line(asking.terminal.good('✓ '), `${body.data.delivered} taken in, ${body.data.removed} removed`)
+  asking.terminal.line(asking.terminal.good('✓ '), `${body.data.delivered} delivered, ${body.data.removed} removed`)
 }
 
 const numberOf = (text: string): number => {
   const number = Number(text)
   if (!Number.isSafeInteger(number) || number < 1)
-    throw new InvalidArgumentError('It takes a number that `kp clade pending` shows.')
+    throw new InvalidArgumentError('Give a number that `kp clade pending` shows.')
   return number
 }
 
@@ -245,23 +242,23 @@ const numberOf = (text: string): number => {
 export function cladeCommands(program: Command, begin: () => CommandSession): void {
   const clade = program
     .command('clade')
-    .summary('share what an agent learned with siblings, and take it back')
+    .summary('share entries with sibling agents, and recall them')
     .description(
-      'Siblings are agents of yours with one ancestor. Sharing is off until you switch it on; addresses of wallets, sizes and prices of trades, keys and what names people are taken out of all that is sent.\n\nExample:\n  kp clade preview ent_0123456789abcdefghijkl',
+      'Siblings are your agents with the same ancestor. Sharing is off by default. Wallet addresses, trade sizes and prices, keys and personal names are removed before anything is sent.\n\nExample:\n  kp clade preview ent_0123456789abcdefghijkl',
     )
   const ofAgent = (command: Command) =>
-    asPersonOptions(command).option('--agent <id>', 'whose (default: the agent behind the token)')
+    asPersonOptions(command).option('--agent <id>', 'whose (default: the agent of the token)')
   ofAgent(clade.command('status'))
-    .summary('show siblings, and whether it shares')
-    .description('Shows the siblings, whether the agent shares, and what waits.\n\nExample:\n  kp clade status')
+    .summary('show the siblings and sharing status of an agent')
+    .description('Shows the siblings, whether sharing is on, and what is pending.\n\nExample:\n  kp clade status')
     .action((options: CladeOptions) => withCommandActor(begin(), options, (asking) => status(asking, options.agent)))
   for (const on of [true, false])
     ofAgent(clade.command(on ? 'on' : 'off'))
-      .summary(on ? 'let it share' : 'share nothing more')
+      .summary(on ? 'turn sharing on' : 'turn sharing off')
       .description(
         on
-          ? 'Lets the agent share what you tell it to.\n\nExample:\n  kp clade on'
-          : 'Shares nothing more, and withdraws what nobody has fetched.\n\nExample:\n  kp clade off',
+          ? 'Turns sharing on. The agent shares only the entries that you choose.\n\nExample:\n  kp clade on'
+          : 'Turns sharing off and withdraws shares that no sibling has fetched.\n\nExample:\n  kp clade off',
       )
       .action((options: CladeOptions) =>
         withCommandActor(begin(), options, (asking) => switchTo(asking, on, options.agent)),
@@ -269,7 +266,7 @@ export function cladeCommands(program: Command, begin: () => CommandSession): vo
   ofAgent(clade.command('preview'))
     .summary('show exactly what a share would send')
     .description(
-      'Shows what would leave and what was taken out; nothing is sent. A private entry is opened and stripped on this machine.\n\nExample:\n  kp clade preview ent_0123456789abcdefghijkl',
+      'Shows what would be sent and what would be removed. Nothing is sent. A private entry is opened and stripped on this machine.\n\nExample:\n  kp clade preview ent_0123456789abcdefghijkl',
     )
     .argument('<entry>', 'the entry’s id')
     .action((id: string, options: CladeOptions) =>
@@ -278,18 +275,18 @@ export function cladeCommands(program: Command, begin: () => CommandSession): vo
   ofAgent(clade.command('share'))
     .summary('share an entry, stripped')
     .description(
-      'Sends an entry to siblings, stripped, with a signed manifest of what was taken out.\n\nExample:\n  kp clade share ent_0123456789abcdefghijkl',
+      'Sends a stripped entry to siblings, with a signed manifest of what was removed.\n\nExample:\n  kp clade share ent_0123456789abcdefghijkl',
     )
     .argument('<entry>', 'the entry’s id')
     .option('--to <sibling...>', 'which siblings (default: all)')
-    .option('--digest <digest>', 'of the preview: refused where something else would be sent')
+    .option('--digest <digest>', 'the digest of the preview; the command fails if the content differs')
     .action((id: string, options: ShareOptions) =>
       withCommandActor(begin(), options, (asking) => share(asking, id, options)),
     )
   ofAgent(clade.command('recall'))
-    .summary('take a share back from every sibling')
+    .summary('recall a share from every sibling')
     .description(
-      'Takes what was shared out of reach, destroys it unless a legal hold keeps the sealed copy, and tells every sibling that has it to remove it.\n\nExample:\n  kp clade recall shr_0123456789abcdefghijkl',
+      'Makes the share unavailable, destroys it unless a legal hold covers it, and asks every sibling that fetched it to remove it.\n\nExample:\n  kp clade recall shr_0123456789abcdefghijkl',
     )
     .argument('<share>', 'the share’s id')
     .action((id: string, options: CladeOptions) =>
@@ -297,12 +294,12 @@ export function cladeCommands(program: Command, begin: () => CommandSession): vo
     )
   ofAgent(clade.command('pending'))
     .summary('show what siblings sent and recalled')
-    .description('Shows what waits to be taken in or removed.\n\nExample:\n  kp clade pending')
+    .description('Shows the shares and recalls that the agent has not processed yet.\n\nExample:\n  kp clade pending')
     .action((options: CladeOptions) => withCommandActor(begin(), options, (asking) => pending(asking, options.agent)))
   ofAgent(clade.command('ack'))
-    .summary('say what was taken in and removed')
-    .description('Says that everything up to this number is done.\n\nExample:\n  kp clade ack 12')
-    .argument('<number>', 'the last that is done', numberOf)
+    .summary('acknowledge processed shares and recalls')
+    .description('Acknowledges all shares and recalls up to this number.\n\nExample:\n  kp clade ack 12')
+    .argument('<number>', 'the number of the last processed item', numberOf)
     .action((through: number, options: CladeOptions) =>
       withCommandActor(begin(), options, (asking) => acknowledge(asking, through, options.agent)),
     )

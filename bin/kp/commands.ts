@@ -19,7 +19,7 @@ const skills = 'Skills:'
 const data = 'Your data:'
 const tokens = 'Tokens and the audit log:'
 const admins = 'For admins:'
-const machine = 'On the installation’s own machine:'
+const machine = 'On the machine of the installation:'
 
 /** Every command with its file, in the order of the overview. A run loads only the files that it needs. */
 export const commandFiles: readonly CommandFile[] = [

@@ -39,7 +39,7 @@ export function completionTree(program: Command): CompletionNode[] {
     const own = command === program ? [] : command.options.map(optionOf)
     nodes.push({
       path,
-      commands: command === program ? [...commands, { name: 'help', summary: 'print help on a command' }] : commands,
+      commands: command === program ? [...commands, { name: 'help', summary: 'print help for a command' }] : commands,
       options: [...own, ...everywhere],
       choices: command.registeredArguments.flatMap((argument) => argument.argChoices ?? []),
       takesArguments: command.registeredArguments.length > 0,

@@ -14,7 +14,7 @@ export function completionCommand(program: Command, begin: () => CommandSession)
     .command('completion')
     .summary('print a completion script for your shell')
     .description(
-      'Prints a script that completes commands, options and their values; it knows exactly what this kp knows.\n\nExample:\n  source <(kp completion bash)          # in ~/.bashrc\n  source <(kp completion zsh)           # in ~/.zshrc, after compinit\n  kp completion fish | source           # in ~/.config/fish/config.fish',
+      'Prints a script that completes commands, options and their values for this version of kp.\n\nExample:\n  source <(kp completion bash)          # in ~/.bashrc\n  source <(kp completion zsh)           # in ~/.zshrc, after compinit\n  kp completion fish | source           # in ~/.config/fish/config.fish',
     )
     .addArgument(new Argument('<shell>', 'your shell').choices(shellNames))
     .action((shell: keyof typeof shells) => {

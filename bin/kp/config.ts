@@ -70,7 +70,7 @@ export function readConfig(folder: string): Config | undefined {
   if (text === undefined) return undefined
   const config = parsedJson(text, Config)
   if (config) return config
-  throw new Failure('bad_config', `${configFile(folder)} is not a configuration of kp.`, {
+  throw new Failure('bad_config', `${configFile(folder)} is not a valid kp configuration.`, {
     advice: 'Correct it or remove it, then sign in again.',
   })
 }

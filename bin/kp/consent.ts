@@ -6,7 +6,7 @@ import type { CommandSession } from './session.ts'
 
 export const policyOption = [
   '--policy-version <version>',
-  'version of the privacy notice that you read; another one in force is refused',
+  'the version of the privacy notice that you read; the command fails if another version is current',
 ] as const
 
 /** Shows the address of the privacy notice and asks for consent. In scripts, the option gives consent. */
@@ -25,11 +25,11 @@ export async function consentTo(
   }
   if (!terminal.isInteractive)
     throw usageFailure(
-      `Consent to the privacy notice (${notice}, version ${policyVersion}) is asked for on a terminal, and this is none. Nothing was sent.`,
+      `Consent to the privacy notice (${notice}, version ${policyVersion}) needs a terminal, and standard input is not one. Nothing was sent.`,
       'Read it, then add --consent to agree.',
     )
   const answer = await terminal.ask(
-    `What the registry does with your data: ${notice} (version ${policyVersion}). Do you agree? You can withdraw at any time. [y/N]`,
+    `How the registry uses your data: ${notice} (version ${policyVersion}). Do you agree? You can withdraw at any time. [y/N]`,
   )
   if (/^y(?:es)?$/i.test(answer)) return policyVersion
   throw new Failure('no_consent', 'You did not agree, so nothing was sent.')
@@ -41,7 +41,7 @@ export function explainNotice(error: unknown, command: (words: string) => string
     return error
   return new Failure(
     'notice_changed',
-    `${error.problem.detail ?? 'The privacy notice has another version now.'} Nothing was changed.`,
+    `${error.problem.detail ?? 'The privacy notice has a new version.'} Nothing was changed.`,
     {
       advice: `Read it, then: ${command('register --consent --policy-version <version>')} (or consent give, with the same options).`,
     },
@@ -67,17 +67,17 @@ async function setConsent(
       `Consent to notice ${body.data.policy_version} is recorded for ${body.data.agent_id}.`,
     )
     if (body.data.restricted_at)
-      terminal.note(`The agent stays restricted since ${body.data.restricted_at}, for another reason.`)
+      terminal.note(`The agent is still restricted for another reason (since ${body.data.restricted_at}).`)
     return
   }
   const { body } = await session.call(withdrawConsent, { query: whose })
   terminal.document(body)
   terminal.line(
     terminal.good('✓ '),
-    `Consent is withdrawn for ${body.data.agent_id}: nothing more is written for it, and nothing of it is found or shared.`,
+    `Consent is withdrawn for ${body.data.agent_id}. The registry accepts no writes for this agent and hides its data from search and sharing.`,
   )
   terminal.line(
-    `  Nothing was erased. Erase a unit: ${command('delete <id>')}. Take part again: ${command('consent give')}.`,
+    `  Nothing was erased. To erase a unit: ${command('delete <id>')}. To give consent again: ${command('consent give')}.`,
   )
 }
 
@@ -86,25 +86,23 @@ export function consentCommands(program: Command, begin: () => CommandSession): 
   const consent = program
     .command('consent')
     .summary('withdraw or give consent')
-    .description(
-      'Consent to the privacy notice: withdrawing is as easy as giving it.\n\nExample:\n  kp consent withdraw',
-    )
+    .description('Records or withdraws consent to the privacy notice.\n\nExample:\n  kp consent withdraw')
   consent
     .command('withdraw')
-    .summary('withdraw it: nothing more is written, found or shared')
+    .summary('withdraw consent, which restricts the agent')
     .description(
-      'Withdraws consent. The agent is restricted at once; nothing is erased by it.\n\nExample:\n  kp consent withdraw',
+      'Withdraws consent. The agent is restricted immediately. Nothing is erased.\n\nExample:\n  kp consent withdraw',
     )
-    .option('--agent <id>', 'which agent, where the token speaks for several')
+    .option('--agent <id>', 'the id of the agent, if the token has access to several')
     .action((options: { agent?: string }) => setConsent(begin(), { ...options, withdraw: true }))
   consent
     .command('give')
-    .summary('give it, for the first time or again')
+    .summary('give consent, for the first time or again')
     .description(
-      'Records consent to the current privacy notice, and lifts the restriction that withdrawing brought.\n\nExample:\n  kp consent give --consent',
+      'Records consent to the current privacy notice, and lifts the restriction that a withdrawal caused.\n\nExample:\n  kp consent give --consent',
     )
-    .option('--agent <id>', 'which agent, where the token speaks for several')
-    .option('--consent', 'agree without being asked; needed in scripts')
+    .option('--agent <id>', 'the id of the agent, if the token has access to several')
+    .option('--consent', 'agree without a prompt; required in scripts')
     .option('--yes', 'the same as --consent')
     .option(...policyOption)
     .action((options: { agent?: string; consent?: boolean; yes?: boolean; policyVersion?: string }) =>

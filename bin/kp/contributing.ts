@@ -12,7 +12,7 @@ function tellOutcome({ terminal }: CommandSession, outcome: ContributionOutcome)
     terminal.line(terminal.bad('✗ '), `${outcome.source}: ${outcome.message}${request}`)
     return
   }
-  const before = { stored: '', known: '  (was stored before)', updated: '  (took the place of another wording)' }
+  const before = { stored: '', known: '  (already stored)', updated: '  (replaced an earlier version)' }
   terminal.line(
     terminal.good('✓ '),
     `${outcome.id}  quality ${outcome.quality_score.toFixed(2)}  ${outcome.source}${before[outcome.state]}`,
@@ -24,15 +24,15 @@ function tellSum(
   { terminal }: CommandSession,
   { stored, updated, known, failed, outcomes, skipped }: Contribution,
 ): void {
-  for (const { source, why } of skipped.slice(0, mostNamed)) terminal.note(`Left aside: ${source} ${why}.`)
-  if (skipped.length > mostNamed) terminal.note(`Left aside: ${skipped.length - mostNamed} more; --json names them.`)
+  for (const { source, why } of skipped.slice(0, mostNamed)) terminal.note(`Skipped: ${source} ${why}.`)
+  if (skipped.length > mostNamed) terminal.note(`Skipped: ${skipped.length - mostNamed} more. Use --json to list them.`)
   if (outcomes.length < 2) return
   const units = outcomes.filter(({ kind }) => kind === 'unit').length
   const counted = (count: number, what: string) => `${count} ${what}${count === 1 ? '' : 's'}`
   const parts = [
     `${stored} stored`,
     ...(updated > 0 ? [`${updated} updated`] : []),
-    ...(known > 0 ? [`${known} stored before`] : []),
+    ...(known > 0 ? [`${known} already stored`] : []),
     ...(failed > 0 ? [`${failed} failed`] : []),
   ]
   terminal.note(`${counted(units, 'unit')}, ${counted(outcomes.length - units, 'skill')}: ${parts.join(', ')}.`)
@@ -59,10 +59,10 @@ export function contributingCommands(program: Command, begin: () => CommandSessi
     .command('contribute')
     .summary('contribute units and skills from files')
     .description(
-      'Contributes units and skills. A file holds one JSON unit, an array of them, or JSON Lines; a folder is searched for such files and for skills (a folder with a SKILL.md, and the text files in it); - is standard input. What is neither is left aside, and named.\n\nUnits are checked here first, and sent in batches at the pace that the token’s limits allow. A run that was interrupted, however it ended, is gone on with by the same command: nothing is stored twice.\n\nExample:\n  kp contribute docs/examples/trace.json\n  kp contribute notes/ --json > result.json',
+      'Contributes units and skills. A file holds one JSON unit, an array of them, or JSON Lines; a folder is searched for such files and for skills (a folder with a SKILL.md, and the text files in it); - is standard input. Other files are skipped and listed.\n\nkp checks units on this machine first, then sends them in batches within the token’s limits. To continue an interrupted run, run the same command again: nothing is stored twice.\n\nExample:\n  kp contribute docs/examples/trace.json\n  kp contribute notes/ --json > result.json',
     )
     .argument('<paths...>', 'files or folders, or - for standard input')
-    .option('--anew', 'also what was contributed before, or contributed and erased: everything gets a new id')
-    .option('--update', 'a skill takes the place of another skill of yours that has its name')
+    .option('--anew', 'contribute everything under new ids, including units that were contributed or erased before')
+    .option('--update', 'replace your existing skill of the same name')
     .action((paths: string[], options: ContributionOptions) => contributeAll(begin(), paths, options))
 }

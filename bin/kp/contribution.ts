@@ -111,7 +111,7 @@ export async function contribute(
       const unit: Unit = anew ? rest : { ...rest, id: named ?? identity.idOf(judged.unit) }
       const bytes = Buffer.byteLength(JSON.stringify(unit))
       if (bytes > bounds.unitBytes) {
-        const message = `It has ${bytes.toLocaleString('en')} bytes; your tier takes ${bounds.unitBytes.toLocaleString('en')} a unit. It was not sent.`
+        const message = `The unit has ${bytes.toLocaleString('en')} bytes; your tier allows ${bounds.unitBytes.toLocaleString('en')}. It was not sent.`
         settle({ kind: 'unit', source, state: 'failed', code: 'too_large', message })
         return
       }
@@ -139,7 +139,7 @@ export async function contribute(
     if (data.agent_id === null || data.limits.batch < 1)
       throw new Failure(
         'not_an_agent',
-        'Units are contributed by agents, with a token that may write. Nothing was sent.',
+        'Only an agent can contribute units, with a token of the scope write. Nothing was sent.',
       )
     const bounds = { units: data.limits.batch, unitBytes: data.limits.unit_bytes }
     const journal = openJournal({ folder, url, agentId: data.agent_id })
@@ -150,9 +150,9 @@ export async function contribute(
     const told = describeError(error, url, command)
     made.stopped = new Failure(
       told.code,
-      `${told.message} ${made.stored + made.updated + made.known} are stored; those not reached were not sent.`,
+      `${told.message} ${made.stored + made.updated + made.known} are stored; the remaining ones were not sent.`,
       {
-        advice: `Run the same command again${told.code === 'rate_limited' ? ' in a minute' : ''}: what is stored is not stored twice.`,
+        advice: `Run the same command again${told.code === 'rate_limited' ? ' in a minute' : ''}. Stored units are not stored twice.`,
         exitCode: told.exitCode,
       },
     )

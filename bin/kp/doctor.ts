@@ -35,8 +35,8 @@ function dependenciesCheck(): HealthCheck {
     .update(`${process.platform}-${process.arch}`)
     .digest('hex')
   return existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted
-    ? ok(name, 'installed as package-lock.json names them')
-    : warning(name, 'not those that package-lock.json names', 'Run npm start, which installs them.')
+    ? ok(name, 'installed as package-lock.json requires')
+    : warning(name, 'installed packages differ from package-lock.json', 'Run npm start, which installs them.')
 }
 
 function configChecks({ folder, stored, storedElsewhere }: CommandSession): HealthCheck[] {
@@ -72,7 +72,7 @@ async function registryChecks(session: CommandSession): Promise<HealthCheck[]> {
     ]
   } catch (error) {
     const told = describeError(error, url, session.command)
-    return [fault(name, told.message, told.advice ?? 'Start it with npm start, or name another with --url.')]
+    return [fault(name, told.message, told.advice ?? 'Start it with npm start, or choose another registry with --url.')]
   }
 }
 
@@ -106,17 +106,19 @@ async function pinCheck(session: CommandSession): Promise<HealthCheck> {
     if (!pin)
       return warning(name, `none pinned for ${url}: its receipts cannot be checked offline`, command('receipts trust'))
     const { verdict } = compareKeys(pin.keys, await publishedKeys(session))
-    if (verdict === 'same') return ok(name, `${pin.keys.length} pinned, as the registry offers them`)
-    if (verdict === 'extended') return warning(name, 'the registry has new ones', command('receipts trust'))
+    if (verdict === 'same') return ok(name, `${pin.keys.length} pinned, equal to those of the registry`)
+    if (verdict === 'extended') return warning(name, 'the registry has new signing keys', command('receipts trust'))
     return fault(
       name,
-      'the registry offers others than those pinned',
-      `Ask whoever runs it, then ${command('receipts trust')}`,
+      'the registry’s signing keys differ from the pinned keys',
+      `Ask the operator of the registry, then run ${command('receipts trust')}`,
     )
   } catch (error) {
     return fault(
       name,
-      error instanceof RequestRefused ? 'the registry did not offer any' : describeError(error, url, command).message,
+      error instanceof RequestRefused
+        ? 'the registry published no signing keys'
+        : describeError(error, url, command).message,
       command('receipts trust'),
     )
   }
@@ -151,9 +153,9 @@ async function doctor(session: CommandSession): Promise<void> {
     terminal.bold(
       faults === 0
         ? warnings === 0
-          ? 'All is well.'
-          : `It works; ${warnings} thing(s) to look at.`
-        : `${faults} fault(s) and ${warnings} thing(s) to look at.`,
+          ? 'No problems found.'
+          : `No errors; ${warnings} warning(s).`
+        : `${faults} error(s) and ${warnings} warning(s).`,
     ),
   )
   session.invocation.setExitCode(faults === 0 ? exitCodes.done : exitCodes.failed)
@@ -163,9 +165,9 @@ async function doctor(session: CommandSession): Promise<void> {
 export function doctorCommand(program: Command, begin: () => CommandSession): void {
   program
     .command('doctor')
-    .summary('check this machine, the registry and the way between')
+    .summary('check this machine, the registry and the connection')
     .description(
-      'Checks what kp and the registry need, one line each: ✓ good, ! worth a look, ✗ a fault, with what to do. On the installation’s own machine it looks at the database, the ledger, the worker and the disk too. Changes nothing. Exit code 1 if there is a fault.\n\nExample:\n  kp doctor',
+      'Checks what kp and the registry need, one line per check: ✓ passed, ! warning, ✗ error, with the remedy. On the machine of the installation, it also checks the database, the ledger, the worker and the disk. Changes nothing. Exit code 1 if there is an error.\n\nExample:\n  kp doctor',
     )
     .action(() => doctor(begin()))
 }

@@ -17,17 +17,17 @@ export interface EntryOptions {
 
 export const describingOptions = (command: Command): Command =>
   command
-    .option('--confidence <share>', 'how sure it is, 0 to 1')
+    .option('--confidence <share>', 'the confidence, from 0 to 1')
     .option('--tag <tag...>', 'tags')
-    .option('--provenance <words>', 'where it is from')
-    .option('--parent <id...>', 'ids of what it was made from')
-    .option('--from <time>', 'holds from then on: a day or an ISO 8601 time')
-    .option('--until <time>', 'goes by itself then: a day or an ISO 8601 time')
-export const clearingOption = () => new Option('--clear <what...>', 'what is no longer said of it').choices(clearable)
+    .option('--provenance <words>', 'the source of the entry')
+    .option('--parent <id...>', 'ids of the entries that it derives from')
+    .option('--from <time>', 'valid from this day or ISO 8601 time')
+    .option('--until <time>', 'expires on this day or at this ISO 8601 time')
+export const clearingOption = () => new Option('--clear <what...>', 'fields to remove').choices(clearable)
 
 function shareOf(text: string): number {
   const share = text.trim() === '' ? Number.NaN : Number(text)
-  if (!(share >= 0 && share <= 1)) throw usageFailure(`--confidence takes a number from 0 to 1; "${text}" is none.`)
+  if (!(share >= 0 && share <= 1)) throw usageFailure(`--confidence must be a number from 0 to 1, not "${text}".`)
   return share
 }
 
@@ -54,7 +54,7 @@ export function entryChangesOf(options: EntryOptions): Partial<EntryContent> {
 type Readable = Omit<EntryContent, 'content' | 'provenance'> & { content: unknown; provenance: unknown }
 /** The request body of an entry for the clade. @throws Failure from {@link usageFailure} without a confidence */
 export function cladeBody({ confidence, tags, parents, valid_from, valid_until, ...rest }: Readable) {
-  if (confidence === null) throw usageFailure('An entry for the clade says how sure it is: --confidence.')
+  if (confidence === null) throw usageFailure('An entry for the clade requires --confidence.')
   return {
     ...rest,
     scope: 'clade' as const,

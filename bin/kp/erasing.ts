@@ -17,7 +17,7 @@ import { pinOnFirstUse } from './trust.ts'
 /** Checks before the erasure that the receipt can be written. */
 function checkOutput(file: string): void {
   if (existsSync(file))
-    throw usageFailure(`${file} exists already; nothing was erased. Choose another name for the receipt.`)
+    throw usageFailure(`${file} already exists, so nothing was erased. Choose another file for the receipt.`)
   accessSync(dirname(file), constants.W_OK)
 }
 
@@ -30,8 +30,8 @@ async function confirm(session: CommandSession, id: string, yes: boolean): Promi
   const keep = `To keep a copy, export first: ${command('export me --output me.json')}`
   if (!terminal.isInteractive)
     throw usageFailure(
-      'Erasing is confirmed on a terminal, and this is none. Nothing was erased.',
-      `Add --yes to erase without being asked. ${keep}`,
+      'Erasing needs a confirmation on a terminal, and standard input is not one. Nothing was erased.',
+      `Add --yes to erase without a confirmation. ${keep}`,
     )
   terminal.warning(keep)
   const ending = id.slice(-4)
@@ -67,8 +67,8 @@ async function erase(
   const { receipt: answered, isEarlier } = await erased(session, id)
   const read = asReceipt(answered)
   if ('fault' in read)
-    throw new Failure('bad_receipt', `${id} was erased, and the registry's answer is not understood. ${read.fault}`, {
-      advice: 'Delete it again to be shown the receipt.',
+    throw new Failure('bad_receipt', `${id} was erased, but kp cannot read the registry's answer. ${read.fault}`, {
+      advice: 'Run the command again to show the receipt.',
     })
   const { receipt } = read
   if (file !== undefined) saveReceipt(file, receipt)
@@ -77,7 +77,7 @@ async function erase(
   terminal.document({ data: receipt, verified: check.ok, erased_before: isEarlier })
   terminal.line(
     check.ok ? terminal.good('✓ ') : terminal.warn('! '),
-    isEarlier ? `${id} was erased before; this is its receipt.` : `${id} is erased.`,
+    isEarlier ? `${id} had already been erased. This is its receipt.` : `${id} was erased.`,
   )
   printReceipt(terminal, receipt)
   printFindings(terminal, check.findings)
@@ -85,8 +85,8 @@ async function erase(
     terminal.note(`The receipt is in ${output}. Check it at any time, offline: ${command(`receipts verify ${output}`)}`)
   else terminal.note(`Fetch the receipt at any time: ${command(`receipts get ${receipt.receipt_id}`)}`)
   if (!check.ok)
-    throw new Failure('bad_receipt', `${id} is erased, and its receipt does not hold: see above.`, {
-      advice: 'Give the receipt’s id to whoever runs the registry.',
+    throw new Failure('bad_receipt', `${id} was erased, but its receipt is not valid. See above.`, {
+      advice: 'Send the receipt’s id to the operator of the registry.',
     })
 }
 
@@ -96,10 +96,10 @@ export function erasingCommands(program: Command, begin: () => CommandSession): 
     .command('delete')
     .summary('erase one unit or skill, with a signed receipt')
     .description(
-      'Erases one unit or skill of your own (GDPR art. 17): gone from every read path at once, searched for again, and attested by a signed receipt. Asks first. It cannot be undone; kp export me --output me.json keeps a copy of all that is yours.\n\nExample:\n  kp delete kp:trace:6d961dbbe7e99e7f7c2cc1f2 --output receipt.json',
+      'Erases one of your units or skills (GDPR art. 17). It is removed from all reads immediately, the removal is verified, and a signed receipt is issued. Asks first. Cannot be undone; kp export me --output me.json saves a copy of your data.\n\nExample:\n  kp delete kp:trace:6d961dbbe7e99e7f7c2cc1f2 --output receipt.json',
     )
     .argument('<id>', 'the unit’s or skill’s id')
-    .option('--output <file>', 'write the receipt there; the file must not exist yet')
-    .option('--yes', 'erase without being asked; needed in scripts')
+    .option('--output <file>', 'write the receipt to this file, which must not exist yet')
+    .option('--yes', 'erase without a prompt; required in scripts')
     .action((id: string, options: { output?: string; yes?: boolean }) => erase(begin(), id, options))
 }

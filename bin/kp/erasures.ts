@@ -54,10 +54,10 @@ async function list(session: CommandSession): Promise<void> {
       row.receipt_id,
       whatOf(row.scope),
       String(row.items),
-      row.committed_at ?? 'no: begun and never committed',
+      row.committed_at ?? 'no: started but not committed',
     ]),
   )
-  if (rows.length === 0) terminal.note('The ledger is empty: nothing was erased here.')
+  if (rows.length === 0) terminal.note('The ledger is empty: no erasure was carried out here.')
 }
 
 async function replay(session: CommandSession): Promise<void> {

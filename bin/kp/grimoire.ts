@@ -35,7 +35,7 @@ async function textAt({ invocation, pathOf }: CommandActor, path: string): Promi
   try {
     return readFileSync(pathOf(path), 'utf8')
   } catch {
-    throw new Failure('no_file', `${path} cannot be read. Nothing was sent.`)
+    throw new Failure('no_file', `The file ${path} cannot be read. Nothing was sent.`)
   }
 }
 
@@ -205,7 +205,7 @@ export function grimoireCommands(program: Command, begin: () => CommandSession):
       'Private entries are sealed and opened on this machine, under a passphrase that never leaves it. It is asked for on the terminal, or read from the file that KP_PASSPHRASE_FILE names: first what opens the keyring, on the next line a new passphrase.\n\nExample:\n  kp grimoire add lesson.txt --kind insight',
     )
   const ofAgent = (command: Command) =>
-    asPersonOptions(command).option('--agent <id>', 'whose grimoire (default: the agent behind the token)')
+    asPersonOptions(command).option('--agent <id>', 'whose grimoire (default: the agent of the token)')
   ofAgent(grimoire.command('init'))
     .summary('make the keyring of an agent')
     .description(
@@ -247,9 +247,7 @@ export function grimoireCommands(program: Command, begin: () => CommandSession):
     )
   ofAgent(grimoire.command('delete'))
     .summary('delete an entry')
-    .description(
-      'Deletes an entry; nothing of it is kept.\n\nExample:\n  kp grimoire delete ent_0123456789abcdefghijkl',
-    )
+    .description('Deletes an entry for good.\n\nExample:\n  kp grimoire delete ent_0123456789abcdefghijkl')
     .argument('<id>', 'the entry’s id')
     .action((id: string, options: GrimoireOptions) =>
       withCommandActor(begin(), options, (asking) => remove(asking, id, options.agent)),

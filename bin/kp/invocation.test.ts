@@ -62,7 +62,7 @@ describe('main', () => {
     writeFileSync(file, '{}')
     expect(await run({ args: ['validate', '~/unit.json'], home })).toMatchObject({
       ...{ status: 1, out: '' },
-      err: `Error: ${file} is not a configuration of kp.\nCorrect it or remove it, then sign in again.\n`,
+      err: `Error: ${file} is not a valid kp configuration.\nCorrect it or remove it, then sign in again.\n`,
     })
   })
 

@@ -35,7 +35,7 @@ export function promptedSecrets({
     }
     if (!terminal.isInteractive)
       throw usageFailure(
-        'A passphrase is asked for on a terminal, and this is none. Nothing was sent.',
+        'A passphrase needs a terminal, and standard input is not one. Nothing was sent.',
         'Put it into a file that you alone may read, and name the file in KP_PASSPHRASE_FILE.',
       )
     const typed = await terminal.askSecretly(`${question} (it is not shown):`)

@@ -29,7 +29,7 @@ async function exchangeIn({ invocation, pathOf }: CommandActor, path: string): P
     try {
       text = readFileSync(pathOf(path), 'utf8')
     } catch {
-      throw new Failure('no_file', `${path} cannot be read. Nothing was sent.`)
+      throw new Failure('no_file', `The file ${path} cannot be read. Nothing was sent.`)
     }
   try {
     return Exchange.parse(JSON.parse(text))

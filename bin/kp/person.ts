@@ -58,7 +58,7 @@ async function secretsOf(
   if (fromStdin) return (await readStdin(invocation, 'A password')).split(/\r?\n/)
   if (!terminal.isInteractive)
     throw usageFailure(
-      'A password is asked for on a terminal, and this is none. Nothing was sent.',
+      'A password needs a terminal, and standard input is not one. Nothing was sent.',
       'Pipe it in, with --password-stdin.',
     )
   return [await terminal.askSecretly(`Password of ${email} (it is not shown):`)]

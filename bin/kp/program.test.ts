@@ -25,7 +25,7 @@ test('the overview lists every command by purpose, each on one line', () => {
     'Receipts:',
     'Tokens and the audit log:',
     'For admins:',
-    'On the installation’s own machine:',
+    'On the machine of the installation:',
     'When something is wrong:',
     'Your shell:',
   ])

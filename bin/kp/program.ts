@@ -76,6 +76,6 @@ export async function buildProgram(
     const add = await load()
     add(program, begin)
   }
-  program.helpCommand('help [command]', 'print help on a command')
+  program.helpCommand('help [command]', 'print help for a command')
   return program
 }

@@ -144,7 +144,7 @@ export function snapshotCommands(program: Command, begin: () => CommandSession):
       'An agent’s documents, grimoire, settings and uploaded state, sealed to its keyring: the registry makes them and cannot read them. The passphrase is asked for on the terminal, or read from the file that KP_PASSPHRASE_FILE names; it never leaves this machine.\n\nExample:\n  kp snapshot create',
     )
   const ofAgent = (command: Command) =>
-    asPersonOptions(command).option('--agent <id>', 'whose snapshots (default: the agent behind the token)')
+    asPersonOptions(command).option('--agent <id>', 'whose snapshots (default: the agent of the token)')
   ofAgent(snapshot.command('create'))
     .summary('make a snapshot')
     .description(

@@ -66,7 +66,7 @@ describe.runIf(hasTerminals)('on a terminal', () => {
     expect(refused.seen).toContain('Nothing was erased.')
     const done = await onTerminal(`delete ${id}`, [['last four characters', id.slice(-4)]])
     expect(done, done.seen).toMatchObject({ status: 0, unasked: 0 })
-    expect(done.seen).toContain(`${id} is erased.`)
+    expect(done.seen).toContain(`${id} was erased.`)
   })
 
   test('grimoire init rejects the passphrase and makes no keyring when the repeated passphrase differs', async () => {

@@ -22,7 +22,7 @@ function printKey(session: CommandSession, { data }: Issued): void {
   const { terminal } = session
   terminal.line(
     terminal.good('✓ '),
-    `Token ${data.id} of ${data.agent_id} (${data.scopes.join(', ')}), ${data.expires_at ? `until ${data.expires_at}` : 'without an end'}`,
+    `Token ${data.id} of ${data.agent_id} (${data.scopes.join(', ')}), ${data.expires_at ? `until ${data.expires_at}` : 'with no expiry'}`,
   )
   terminal.line(terminal.bold(shownOnce(data.api_key)))
   terminal.note('Keep it: it is shown this once.')
@@ -149,7 +149,7 @@ export function tokenCommands(program: Command, begin: () => CommandSession): vo
     .description(
       'Makes a token and prints it, once. It may do no more than the one that asks.\n\nExample:\n  kp tokens create --name laptop --scopes read --expires-in-days 30',
     )
-    .option('--name <name>', 'to recognise it by')
+    .option('--name <name>', 'a name for the token')
     .option('--scopes <list>', 'read, write, admin, with commas between (default: read)')
     .option('--expires-in-days <days>', 'how long it works (default: without an end)')
     .option('--agent <id>', 'for this agent; an admin may name any')
