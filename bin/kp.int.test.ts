@@ -521,6 +521,6 @@ describe('on the installation’s own machine', () => {
     })
     expect(away.status).toBe(1)
     expect(away.out).toContain('✗ registry')
-    expect(away.out).toContain('there is none on this machine')
+    expect(away.out).toContain('no installation on this machine')
   })
 })

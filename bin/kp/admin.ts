@@ -108,7 +108,7 @@ function accountCommands(admin: Command, begin: () => CommandSession): void {
     .description(
       'Creates an account and prints a one-time password.\n\nExample:\n  kp admin account add somebody@example.org --role auditor --name "Somebody"',
     )
-    .argument('<e-mail>', 'the email address of the account')
+    .argument('<email>', 'the email address of the account')
     .addOption(new Option('--role <role>', 'the role of the account').choices(roles).default('person'))
     .option('--name <name>', 'the name of the person (default: the part of the address before the @)')
     .option('--organisation <id>', 'the organization of the account (default: the first admin’s)')
@@ -121,7 +121,7 @@ function accountCommands(admin: Command, begin: () => CommandSession): void {
     .description(
       'Changes the role of an account, starting with its next request. The last admin cannot be demoted.\n\nExample:\n  kp admin account role somebody@example.org admin',
     )
-    .argument('<e-mail>', 'the email address of the account')
+    .argument('<email>', 'the email address of the account')
     .addArgument(new Argument('<role>', 'the role of the account').choices(roles))
     .action((email: string, role: Role) => changeRole(begin(), email, role))
   account
@@ -154,7 +154,7 @@ export function adminCommands(program: Command, begin: () => CommandSession): vo
     .description(
       'Prints a one-time password and ends every open session of the account.\n\nExample:\n  kp admin reset-password admin@localhost.localdomain',
     )
-    .argument('<e-mail>', 'the email address of the account')
+    .argument('<email>', 'the email address of the account')
     .action((email: string) => resetPassword(begin(), email))
   admin
     .command('rotate-signing-key')

@@ -105,11 +105,11 @@ test('unitsOf reads a file as one unit, an array or JSON Lines', async () => {
   expect(await all(lines)).toEqual([
     { source: `${lines}:1`, value: { a: 1 } },
     { source: `${lines}:3`, value: { a: 2 } },
-    { source: `${lines}:4`, fault: 'is not valid JSON: it breaks at column 1' },
+    { source: `${lines}:4`, fault: 'is not valid JSON: the error is at column 1' },
   ])
   expect(await all(bare)).toHaveLength(2)
   expect(await all(file('broken.json', '{\n "a": 1,\n}'))).toMatchObject([
-    { fault: 'is not valid JSON: it breaks at line 3, column 1' },
+    { fault: 'is not valid JSON: the error is at line 3, column 1' },
   ])
 })
 

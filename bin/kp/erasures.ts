@@ -72,36 +72,42 @@ async function replay(session: CommandSession): Promise<void> {
   if (!isWhole) session.invocation.setExitCode(exitCodes.failed)
   terminal.line(
     isWhole ? terminal.good('✓ ') : '! ',
-    `${report.committed} erasures are in the ledger; ${again === 0 ? 'nothing of them had come back' : `${again} had come back and were erased again: ${report.erased} units and skills, ${report.subjects} people and agents, ${report.parts} parts of projects`}.`,
+    `${report.committed} erasures are in the ledger; ${again === 0 ? 'no erased data had come back' : `the data of ${again} had come back and was erased again: ${report.erased} units and skills, ${report.subjects} people and agents, ${report.parts} parts of projects`}.`,
   )
   if (report.stores > 0)
-    terminal.line(`Of ${report.stores} more only connected stores had something again: it was erased there once more.`)
+    terminal.line(
+      `For ${report.stores} more erasures, only connected stores had erased data again. It was erased there again.`,
+    )
   if (report.reinstated > 0)
     terminal.line(
-      `${report.reinstated} receipts that the restored database did not know are there again, and their ids stay taken.`,
+      `${report.reinstated} receipts that were missing from the restored database were added, and their ids stay reserved.`,
     )
   if (report.keys > 0)
-    terminal.line(`${report.keys} suppression keys that the restored database did not have are there again.`)
+    terminal.line(`${report.keys} suppression keys that were missing from the restored database were added.`)
   if (report.unknown > 0)
     terminal.note(
-      `The database knows ${report.unknown} receipts or keys that are not in the ledger: this is an older copy of it, or not the installation's own. What was erased since may have come back. Put the present ledger there (KP_LEDGER_URL), then replay again.`,
+      `The database knows ${report.unknown} receipts or keys that are not in the ledger. The ledger is an older copy or belongs to another installation, so later erasures may be undone. Set KP_LEDGER_URL to the current ledger, then replay again.`,
     )
   if (report.damaged > 0)
-    terminal.note(`${report.damaged} lines of the ledger do not check: a crash cut them short, or they were changed.`)
+    terminal.note(
+      `${report.damaged} lines of the ledger failed their check: a crash truncated them, or they were changed.`,
+    )
   if (report.uncertain > 0)
     terminal.note(
-      `${report.uncertain} erasures were begun, and neither ledger nor database knows their end; a line that does not check may have been it, and what it was about may be back. Compare with another copy of the ledger, or look for them: kp erasures list.`,
+      `${report.uncertain} erasures were started, but neither the ledger nor the database records their end, so their data may be back. Compare the ledger with another copy, or find these erasures with kp erasures list.`,
     )
   for (const receipt of report.receipts) terminal.line(`  ${receipt}`)
   for (const { receipt, holds } of report.refused)
     terminal.note(
-      `${receipt} was not repeated: ${holds.join(', ')} kept something of it then, and the restored database does not know that hold. Nothing was erased. Hold it anew, then replay again.`,
+      `${receipt} was not repeated: ${holds.join(', ')} covered some of its data, and the restored database does not have that hold. Nothing was erased. Add the hold again, then replay again.`,
     )
   for (const { run, state } of report.unfinished)
-    terminal.note(`${run} is ${state} and goes on by itself with npm start; look at it with the admin's queue.`)
+    terminal.note(
+      `${run} is ${state} and continues automatically after npm start. An admin can follow it in the queue.`,
+    )
   for (const holder of new Set(report.unsearched.map((one) => one.holder)))
     terminal.note(
-      `${holder} could not be looked through for ${report.unsearched.filter((one) => one.holder === holder).length} erasures: its store does not answer, or still has something. Nothing was lost. Bring it back, then replay again.`,
+      `${holder} could not be looked through for ${report.unsearched.filter((one) => one.holder === holder).length} erasures: its store does not answer, or still has erased data. Make the store available, then replay again.`,
     )
 }
 
@@ -111,20 +117,20 @@ export function erasureCommands(program: Command, begin: () => CommandSession): 
     .command('erasures')
     .summary('read the erasure ledger; erase again after a restore')
     .description(
-      'The ledger of erasures lies outside the database, so that a restored backup cannot forget one. On the installation’s own machine.\n\nExample:\n  kp erasures list',
+      'The erasure ledger is stored outside the database, so that restoring a backup does not lose erasures. Run these commands on the machine of the installation.\n\nExample:\n  kp erasures list',
     )
   erasures
     .command('list')
-    .summary('show every erasure that the ledger knows')
+    .summary('show every erasure in the ledger')
     .description(
       'Shows each erasure with the receipt’s id, and whether it was carried out.\n\nExample:\n  kp erasures list --json',
     )
     .action(() => list(begin()))
   erasures
     .command('replay')
-    .summary('erase again what a restored backup brought back')
+    .summary('repeat erasures after a backup was restored')
     .description(
-      'Run it after restoring a backup: what was erased after the backup was made, units, skills, parts of projects, agents and people, is erased again, with a receipt each. What was stored after its erasure stays. Safe to repeat. Exit code 1 if something is left to do.\n\nExample:\n  kp erasures replay',
+      'Run this command after you restore a backup. It repeats the erasures of units, skills, parts of projects, agents and people that were made after the backup, with a receipt for each. Data that was stored after its erasure stays. Safe to repeat. Exit code 1 if work remains.\n\nExample:\n  kp erasures replay',
     )
     .action(() => replay(begin()))
 }

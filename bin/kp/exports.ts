@@ -22,7 +22,8 @@ async function exportAgentTo(session: CommandSession, agent: string, options: Ex
   const file = outputOf(session, options)
   const format = formatOf(options.output, options.format)
   const self = agent === 'me' ? (await session.call(readSelf)).body.data.agent_id : agent
-  if (self === null) throw new Failure('not_an_agent', 'This token belongs to no agent; name the agent to export.')
+  if (self === null)
+    throw new Failure('not_an_agent', 'This token does not belong to an agent. Name the agent to export.')
   try {
     await unfinishedBeside(session.invocation, file, async (unfinished) => {
       const response = await session.stream(exportAgent, {
@@ -39,7 +40,7 @@ async function exportAgentTo(session: CommandSession, agent: string, options: Ex
         terminal.good('✓ '),
         `${self}: ${printedSize(bytes)} in ${options.output} (${format}, ${options.scope})`,
       )
-      terminal.note('It holds personal data; you alone may read the file.')
+      terminal.note('The file contains personal data. Only your user can read it.')
     })
   } finally {
     terminal.clear()
@@ -48,34 +49,32 @@ async function exportAgentTo(session: CommandSession, agent: string, options: Ex
 
 function exportAll(session: CommandSession, who: string, options: ExportOptions): Promise<void> {
   if (options.as === undefined) {
-    if (options.passwordStdin) throw usageFailure('--password-stdin goes with --as <e-mail>.')
+    if (options.passwordStdin) throw usageFailure('--password-stdin requires --as <email>.')
     return exportAgentTo(session, who, options)
   }
-  if (who !== 'me') throw usageFailure('A person exports everything of theirs: kp export me --as <e-mail>.')
-  if (options.format !== undefined && options.format !== 'zip') throw usageFailure('A person’s export is a zip.')
+  if (who !== 'me') throw usageFailure('A person can only export all of their data: kp export me --as <email>.')
+  if (options.format !== undefined && options.format !== 'zip')
+    throw usageFailure('The export of a person must be a zip. Omit --format.')
   return exportPerson(session, options)
 }
 
 /** Exports: export. */
 export function exportCommands(program: Command, begin: () => CommandSession): void {
   asPersonOptions(program.command('export'))
-    .summary('write everything held on an agent or you into a file')
+    .summary('export all data about an agent or yourself to a file')
     .description(
-      'Writes everything that the registry holds on an agent into a file that you alone may read: its units and those attributed to it, skills, votes, tokens and the rest. With --as everything on a person: account, sessions, requests, and all of their agents, as a ZIP that the registry prepares and keeps for four hours. The file is there whole or not at all.\n\nExample:\n  kp export me --output me.json\n  kp export me --as somebody@example.org --output me.zip',
+      'Exports all data about an agent to a file that only you can read: units, skills, votes, tokens and more. With --as, exports all data about a person: account, sessions, requests and agents, as a ZIP that the registry keeps for four hours. An incomplete file is never written.\n\nExample:\n  kp export me --output me.json\n  kp export me --as somebody@example.org --output me.zip',
     )
     .argument('<agent>', 'an agent’s id, or me')
     .requiredOption('--output <file>', 'where to write it')
     .addOption(
-      new Option('--format <format>', 'its form (default: as the file’s name ends, else json)').choices(formats),
+      new Option('--format <format>', 'the format (default: from the file’s extension, else json)').choices(formats),
     )
     .addOption(
-      new Option(
-        '--scope <scope>',
-        'provided: what was contributed (GDPR art. 20); all: what was derived too (art. 15)',
-      )
+      new Option('--scope <scope>', 'provided: data that was provided (GDPR art. 20); all: derived data too (art. 15)')
         .choices(bases)
         .default('all'),
     )
-    .option('--force', 'replace a file that is there already')
+    .option('--force', 'replace an existing file')
     .action((agent: string, options: ExportOptions) => exportAll(begin(), agent, options))
 }

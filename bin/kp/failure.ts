@@ -51,15 +51,15 @@ function exitCodeOf({ status, code }: ProblemDocument): ExitCode {
 /** The innermost system error, because `fetch failed` is not specific. */
 function networkReason(cause: unknown): string {
   for (let inner = cause; inner instanceof Error; inner = inner.cause) {
-    if (inner.name === 'TimeoutError') return 'it took too long'
+    if (inner.name === 'TimeoutError') return 'the connection timed out'
     const reasons: Record<string, string> = {
-      ECONNREFUSED: 'nothing listens there',
-      ENOTFOUND: 'there is no such host',
-      EAI_AGAIN: 'its name could not be looked up',
+      ECONNREFUSED: 'connection refused',
+      ENOTFOUND: 'the host does not exist',
+      EAI_AGAIN: 'the host name could not be resolved',
       ECONNRESET: 'the connection broke',
       UND_ERR_SOCKET: 'the connection broke',
-      UND_ERR_CONNECT_TIMEOUT: 'it took too long',
-      UND_ERR_HEADERS_TIMEOUT: 'it took too long',
+      UND_ERR_CONNECT_TIMEOUT: 'the connection timed out',
+      UND_ERR_HEADERS_TIMEOUT: 'the connection timed out',
     }
     const code = errorCode(inner) ?? (inner instanceof AggregateError ? errorCode(inner.errors[0]) : undefined)
     if (code !== undefined) return reasons[code] ?? code
@@ -80,7 +80,7 @@ function refusalAdvice(
   if (status === 401) return `Nothing was changed. Get another token, then ${command('login <token>')}.`
   if (status === 503) return `Run it again in ${seconds(retryAfter ?? 5)}.`
   if (status >= 500)
-    return 'What was stored before is still there. Give the request id to whoever runs the registry: their log has it.'
+    return 'Data that was stored before is still there. Send the request id to the operator of the registry, who can find it in the log.'
   return undefined
 }
 
@@ -95,13 +95,14 @@ function tellRefusal(error: RequestRefused, url: string, command: (words: string
     return {
       code: 'unreachable',
       message: `No answer from ${url}: ${networkReason(error.cause)}.`,
-      advice: 'Start the registry (npm start), or name another one with --url. What was acknowledged before is stored.',
+      advice:
+        'Start the registry (npm start), or choose another one with --url. Everything that was confirmed before is stored.',
       exitCode,
     }
   if (problem.code === 'unknown')
     return {
       code: 'not_a_registry',
-      message: `${url} answered with ${problem.title}, and not as a KnowledgePulse registry does.`,
+      message: `${url} answered with ${problem.title}, which is not an answer of a KnowledgePulse registry.`,
       advice: 'Check the address (--url or KP_URL).',
       status: problem.status,
       exitCode,
@@ -153,7 +154,7 @@ export function describeError(error: unknown, url: string, command: (words: stri
     code: 'defect',
     message: `kp itself failed: ${message.split('\n')[0] ?? ''}`,
     advice:
-      'What was acknowledged before is stored. This is a defect of kp; please report it with the command that you ran.',
+      'Everything that was confirmed before is stored. This is a bug in kp. Please report it with the command that you ran.',
     exitCode: exitCodes.failed,
   }
 }

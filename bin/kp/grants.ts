@@ -9,10 +9,10 @@ export function scopesOf(text: string): TokenScope[] {
   const named = text.split(',').map((one) => one.trim())
   const known = named.filter(isScope)
   if (known.length !== named.length || known.length === 0)
-    throw usageFailure(`--scopes takes ${tokenScopes.join(', ')}, with commas between; "${text}" names something else.`)
+    throw usageFailure(`--scopes must be a comma-separated list of ${tokenScopes.join(', ')}, not "${text}".`)
   return known
 }
 export function tierOf(text: string): TierName {
-  if (!isTier(text)) throw usageFailure(`--tier takes ${tiers.join(', ')}; "${text}" is none.`)
+  if (!isTier(text)) throw usageFailure(`--tier must be one of ${tiers.join(', ')}, not "${text}".`)
   return text
 }

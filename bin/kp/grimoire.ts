@@ -40,22 +40,22 @@ async function textAt({ invocation, pathOf }: CommandActor, path: string): Promi
 }
 
 function printCode({ terminal }: CommandActor, code: string): void {
-  terminal.line('Recovery code, shown this once:')
+  terminal.line('Recovery code (shown only once):')
   terminal.line(terminal.bold(code))
   terminal.note(
-    'Write it down and keep it apart: it opens the keyring when the passphrase is forgotten. Nobody has another copy.',
+    'Write it down and store it in a safe place. It opens the keyring if you forget the passphrase. There is no other copy.',
   )
 }
 
 async function init(asking: CommandActor, named: string | undefined): Promise<void> {
   const id = await namedAgent(asking, named)
-  const passphrase = await promptedSecrets(asking)('A new passphrase, 12 signs at least', true)
-  asking.terminal.progress('Making the keyring')
+  const passphrase = await promptedSecrets(asking)('A new passphrase (at least 12 characters)', true)
+  asking.terminal.progress('Creating the keyring')
   const { keyring, recoveryCode } = await sealing(() => newKeyring(passphrase))
   const { body } = await asking.call(storeKeyring, { params: { id }, body: { keyring } })
   asking.terminal.clear()
   asking.terminal.document({ data: { ...body.data, recovery_code: recoveryCode } })
-  asking.terminal.line(asking.terminal.good('✓ '), `The keyring of ${id} is made: ${body.data.key_id}`)
+  asking.terminal.line(asking.terminal.good('✓ '), `The keyring of ${id} was created: ${body.data.key_id}`)
   printCode(asking, recoveryCode)
 }
 
@@ -70,7 +70,7 @@ async function change(
   const ask = promptedSecrets(asking)
   const present = await ask(`The ${by} of ${id}`)
   const master = await sealing(() => (by === 'passphrase' ? openKeyring : recoverKeyring)(keyring, present))
-  const next = await ask('The new passphrase, 12 signs at least', true)
+  const next = await ask('The new passphrase (at least 12 characters)', true)
   asking.terminal.progress('Wrapping the keys')
   const wrapped = await sealing(() => rewrap(keyring, master, next))
   const { body } = await asking.call(storeKeyring, { params: { id }, body: { keyring: wrapped, revision } })
@@ -78,7 +78,7 @@ async function change(
   asking.terminal.document(body)
   asking.terminal.line(
     asking.terminal.good('✓ '),
-    `${id} has a new passphrase. No entry was touched; the recovery code stays good.`,
+    `${id} has a new passphrase. Entries did not change, and the recovery code is still valid.`,
   )
 }
 
@@ -89,7 +89,7 @@ async function add(asking: CommandActor, path: string, options: AddOptions): Pro
   const { kind } = options
   if (options.clade) {
     const said = cladeBody(entry)
-    if (kind === 'episode') throw usageFailure('An episode is private always: leave --clade out.')
+    if (kind === 'episode') throw usageFailure('Episodes are always private. Omit --clade.')
     const { body } = await asking.call(addEntry, {
       params: { id },
       body: { ...said, kind },
@@ -125,7 +125,7 @@ async function edit(
 ): Promise<void> {
   const changes = entryChangesOf(options)
   if (path === undefined && Object.keys(changes).length === 0)
-    throw usageFailure('Nothing was changed: name a file with what it says from now on, or an option.')
+    throw usageFailure('Nothing was changed. Give a file with the new content, or an option.')
   const id = await namedAgent(asking, options.agent)
   const said = { ...(path !== undefined && { content: await textAt(asking, path) }), ...changes }
   const params = { id, entryId }
@@ -140,14 +140,14 @@ async function edit(
     const envelope = await sealing(() => sealEntry(master, head, entry))
     await asking.call(editEntry, { params, body: { scope: 'private', revision, envelope, ...endOf(entry) } })
   } else {
-    if (!data.entry) throw new Failure('unknown', 'The answer has no entry. Nothing was changed.')
+    if (!data.entry) throw new Failure('unknown', 'The registry’s answer contains no entry. Nothing was changed.')
     await asking.call(editEntry, { params, body: { ...cladeBody({ ...data.entry, ...said }), revision } })
   }
   asking.terminal.clear()
   asking.terminal.document({ data: { id: entryId, kind: data.kind, scope: data.scope, changed: true } })
   asking.terminal.line(
     asking.terminal.good('✓ '),
-    `${entryId} is changed${isPrivate ? ', sealed on this machine' : ''}; what siblings have of it stays as it was shared`,
+    `${entryId} was changed${isPrivate ? ', sealed on this machine' : ''}; copies that siblings fetched do not change`,
   )
 }
 
@@ -193,33 +193,33 @@ async function remove(asking: CommandActor, entryId: string, named: string | und
   const id = await namedAgent(asking, named)
   await asking.call(deleteEntry, { params: { id, entryId } })
   asking.terminal.document({ data: { id: entryId, deleted: true } })
-  asking.terminal.line(asking.terminal.good('✓ '), `${entryId} is deleted; nothing of it is kept`)
+  asking.terminal.line(asking.terminal.good('✓ '), `${entryId} was deleted for good`)
 }
 
 /** An agent's grimoire, sealed and opened on this machine. */
 export function grimoireCommands(program: Command, begin: () => CommandSession): void {
   const grimoire = program
     .command('grimoire')
-    .summary('what an agent learned: write, list, read, change, delete')
+    .summary('manage entries that an agent learned')
     .description(
-      'Private entries are sealed and opened on this machine, under a passphrase that never leaves it. It is asked for on the terminal, or read from the file that KP_PASSPHRASE_FILE names: first what opens the keyring, on the next line a new passphrase.\n\nExample:\n  kp grimoire add lesson.txt --kind insight',
+      'Private entries are sealed and opened on this machine, with a passphrase that never leaves it. The terminal asks for the passphrase, or KP_PASSPHRASE_FILE names a file: line 1 opens the keyring, line 2 is a new passphrase.\n\nExample:\n  kp grimoire add lesson.txt --kind insight',
     )
   const ofAgent = (command: Command) =>
-    asPersonOptions(command).option('--agent <id>', 'whose grimoire (default: the agent of the token)')
+    asPersonOptions(command).option('--agent <id>', 'the agent of the grimoire (default: the agent of the token)')
   ofAgent(grimoire.command('init'))
-    .summary('make the keyring of an agent')
+    .summary('create the keyring of an agent')
     .description(
-      'Makes the keys of private entries and snapshots, and shows the recovery code once.\n\nExample:\n  kp grimoire init',
+      'Creates the keys of private entries and snapshots, and shows the recovery code once.\n\nExample:\n  kp grimoire init',
     )
     .action((options: GrimoireOptions) => withCommandActor(begin(), options, (asking) => init(asking, options.agent)))
   describingOptions(ofAgent(grimoire.command('add')))
     .summary('write an entry')
     .description(
-      'Writes a file’s text as an entry; private unless told.\n\nExample:\n  kp grimoire add lesson.txt --kind insight --confidence 0.8',
+      'Stores a file’s text as an entry; private by default.\n\nExample:\n  kp grimoire add lesson.txt --kind insight --confidence 0.8',
     )
     .argument('<file>', 'the file; - for standard input')
     .addOption(new Option('--kind <kind>', 'what it is').choices([...entryKinds]).default('insight'))
-    .option('--clade', 'readable by the installation, so that it may be shared with siblings')
+    .option('--clade', 'readable by the installation, so that it can be shared with siblings')
     .action((path: string, options: AddOptions) =>
       withCommandActor(begin(), options, (asking) => add(asking, path, options)),
     )
@@ -235,9 +235,9 @@ export function grimoireCommands(program: Command, begin: () => CommandSession):
       withCommandActor(begin(), options, (asking) => show(asking, id, options.agent)),
     )
   describingOptions(ofAgent(grimoire.command('edit')))
-    .summary('put other content into an entry')
+    .summary('change an entry')
     .description(
-      'Puts a file’s text in the place of what an entry says, or changes what is said of it; whatever is not named stays. Kind and scope stay always.\n\nExample:\n  kp grimoire edit ent_0123456789abcdefghijkl lesson.txt --confidence 0.6',
+      'Replaces the text of an entry with a file’s text, or changes its fields. Other fields stay unchanged. Kind and scope cannot be changed.\n\nExample:\n  kp grimoire edit ent_0123456789abcdefghijkl lesson.txt --confidence 0.6',
     )
     .argument('<id>', 'the entry’s id')
     .argument('[file]', 'the file; - for standard input')
@@ -254,14 +254,14 @@ export function grimoireCommands(program: Command, begin: () => CommandSession):
     )
   ofAgent(grimoire.command('passphrase'))
     .summary('change the passphrase')
-    .description('Wraps the keys anew; no entry is touched.\n\nExample:\n  kp grimoire passphrase')
+    .description('Wraps the keys with a new passphrase. Entries do not change.\n\nExample:\n  kp grimoire passphrase')
     .action((options: GrimoireOptions) =>
       withCommandActor(begin(), options, (asking) => change(asking, options.agent, 'passphrase')),
     )
   ofAgent(grimoire.command('recover'))
-    .summary('set a new passphrase by the recovery code')
+    .summary('set a new passphrase with the recovery code')
     .description(
-      'Opens the keyring by the recovery code, and wraps it under a new passphrase.\n\nExample:\n  kp grimoire recover',
+      'Opens the keyring with the recovery code, and wraps it with a new passphrase.\n\nExample:\n  kp grimoire recover',
     )
     .action((options: GrimoireOptions) =>
       withCommandActor(begin(), options, (asking) => change(asking, options.agent, 'recovery code')),

@@ -25,8 +25,8 @@ export function checkFreeSpace(name: string, free: number, folder: string): Heal
       ? `${Math.floor(free / 1024 / mebibyte)} GiB free`
       : `${Math.floor(free / mebibyte)} MiB free`
   if (free < 200 * mebibyte)
-    return fault(name, `${text} for ${folder}`, 'Free some space now: writes are refused when the disk is full.')
-  if (free < 2 * 1024 * mebibyte) return warning(name, `${text} for ${folder}`, 'Free some space before long.')
+    return fault(name, `${text} for ${folder}`, 'Free disk space now: writes fail when the disk is full.')
+  if (free < 2 * 1024 * mebibyte) return warning(name, `${text} for ${folder}`, 'Free disk space soon.')
   return ok(name, `${text} for ${folder}`)
 }
 
@@ -35,8 +35,7 @@ export function checkClockSkew(name: string, ahead: number): HealthCheck {
   const seconds = Math.round(Math.abs(ahead) / 1000)
   if (seconds <= 5) return ok(name, 'as the registry’s')
   const found = `${seconds} s ${ahead > 0 ? 'ahead of' : 'behind'} the registry’s`
-  const todo =
-    'Set the clock of this machine, or the registry’s, by NTP: times in receipts and limits are measured by it.'
+  const todo = 'Synchronize the clocks of this machine and the registry with NTP. Receipts and limits depend on them.'
   return seconds > 300 ? fault(name, found, todo) : warning(name, found, todo)
 }
 
@@ -44,6 +43,6 @@ export function checkClockSkew(name: string, ahead: number): HealthCheck {
 export function checkMode(name: string, file: string, mode: number): HealthCheck {
   const rights = mode & 0o777
   return (rights & 0o077) === 0
-    ? ok(name, `${file} is readable by its owner alone`)
+    ? ok(name, `${file} is readable only by its owner`)
     : fault(name, `${file} can be used by others (mode ${rights.toString(8)})`, `chmod go= ${file}`)
 }

@@ -37,7 +37,7 @@ async function add(session: CommandSession, target: string, { kind, reason, unti
   terminal.document(body)
   terminal.line(
     terminal.good('✓ '),
-    `${body.data.id} holds the ${kind} ${target}: neither erased nor swept until it ends.`,
+    `${body.data.id} covers the ${kind} ${target}, which cannot be erased or swept until the hold ends.`,
   )
 }
 
@@ -45,7 +45,7 @@ async function release(session: CommandSession, id: string): Promise<void> {
   const { terminal } = session
   const { body } = await session.call(releaseHold, { params: { id } })
   terminal.document(body)
-  terminal.line(terminal.good('✓ '), `${id} is released; ${body.data.target_id} can be erased again.`)
+  terminal.line(terminal.good('✓ '), `${id} was released. ${body.data.target_id} can be erased again.`)
 }
 
 /** Legal holds. */
@@ -53,28 +53,28 @@ export function holdCommands(program: Command, begin: () => CommandSession): voi
   const holds = program
     .command('holds')
     .summary('legal holds: list, add, release')
-    .description('What a legal hold covers is neither erased nor swept. For admins.\n\nExample:\n  kp holds list')
+    .description('Data under a legal hold cannot be erased or swept. For admins.\n\nExample:\n  kp holds list')
   holds
     .command('list')
     .summary('show the holds in force')
     .description('Shows the holds in force, with their reasons.\n\nExample:\n  kp holds list --all')
-    .option('--all', 'those that ended, too')
+    .option('--all', 'include holds that ended')
     .action((options: { all?: boolean }) => list(begin(), options))
   holds
     .command('add')
-    .summary('hold a unit, a skill, or all of an agent’s')
+    .summary('add a legal hold')
     .description(
-      'Keeps a unit, a skill, everything of an agent, or of a person with their agents (kind `account`) from being erased or swept. Its owner is told that it is held, not why.\n\nExample:\n  kp holds add kp:trace:6d961dbbe7e99e7f7c2cc1f2 --kind unit --reason "court order 12/26"',
+      'Protects a unit, a skill, all data of an agent, or all data of a person and their agents (kind `account`) from erasure and sweeps. The owner sees that a hold exists, but not its reason.\n\nExample:\n  kp holds add kp:trace:6d961dbbe7e99e7f7c2cc1f2 --kind unit --reason "court order 12/26"',
     )
-    .argument('<id>', 'of what is to be held')
-    .addOption(new Option('--kind <kind>', 'what the id names').choices(holdKinds).makeOptionMandatory())
-    .requiredOption('--reason <text>', 'for admins alone to read')
-    .option('--until <time>', 'a day or an ISO 8601 time at which it ends by itself')
+    .argument('<id>', 'the id of the unit, skill, agent or account')
+    .addOption(new Option('--kind <kind>', 'the type of the id').choices(holdKinds).makeOptionMandatory())
+    .requiredOption('--reason <text>', 'the reason; only admins can read it')
+    .option('--until <time>', 'the day or ISO 8601 time at which the hold ends automatically')
     .action((id: string, options: AddOptions) => add(begin(), id, options))
   holds
     .command('release')
     .summary('end a hold')
-    .description('Ends a hold; what it covered can be erased again.\n\nExample:\n  kp holds release hold_…')
+    .description('Ends a hold. The data that it covered can be erased again.\n\nExample:\n  kp holds release hold_…')
     .argument('<hold>', 'the hold’s id')
     .action((id: string) => release(begin(), id))
 }

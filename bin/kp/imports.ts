@@ -69,10 +69,10 @@ function tellReport(
     terminal.line(terminal.bad('✗ '), `${id ?? 'an item without an id'}: ${detail ?? code ?? 'it was refused'}`)
   if (bad.length > mostTold) terminal.note(`${bad.length - mostTold} more failed; --json names them.`)
   const left = Object.entries(ignored).map(([part, count]) => `${part} (${count})`)
-  if (left.length > 0) terminal.note(`Not imported, because each registry keeps its own: ${left.join(', ')}.`)
+  if (left.length > 0) terminal.note(`Not imported, because each registry has its own: ${left.join(', ')}.`)
   terminal.line(
     failed === 0 ? terminal.good('✓ ') : terminal.warn('! '),
-    `${received} items: ${stored} stored, ${known} here before, ${failed} failed.`,
+    `${received} items: ${stored} stored, ${known} already stored, ${failed} failed.`,
   )
 }
 
@@ -80,15 +80,14 @@ async function importAll(session: CommandSession, path: string, given: Format | 
   const { invocation, terminal } = session
   const file = session.pathOf(path)
   const isStdin = path === '-'
-  if (isStdin && invocation.stdin.isTTY)
-    throw usageFailure('An export is read from standard input, and nothing is piped into it.')
+  if (isStdin && invocation.stdin.isTTY) throw usageFailure('No export was piped to standard input.')
   if (/\.zip$/i.test(file))
     throw usageFailure(
-      'A ZIP cannot be imported; nothing was sent.',
+      'A ZIP cannot be imported. Nothing was sent.',
       'Export it as json or ndjson (kp export --format).',
     )
   if (isStdin && given === undefined)
-    throw usageFailure('What comes from standard input needs --format json or ndjson; nothing was sent.')
+    throw usageFailure('Standard input requires --format json or ndjson. Nothing was sent.')
   const size = isStdin ? undefined : statSync(file).size
   const format = given ?? formatOf(file, headOf(file))
   let isSent = false
@@ -115,13 +114,15 @@ async function importAll(session: CommandSession, path: string, given: Format | 
 export function importCommands(program: Command, begin: () => CommandSession): void {
   program
     .command('import')
-    .summary('bring in the export of another registry')
+    .summary('import an export of another registry')
     .description(
-      'Brings in units and skills from an export (json or ndjson), sent while it is read. They keep their ids and become yours; what is here already is known, what was erased here does not come back, and each that fails is named. Up to 250,000 items at once. Repeating it stores nothing twice.\n\nExample:\n  kp import me.json\n  gunzip -c old.ndjson.gz | kp import - --format ndjson',
+      'Imports units and skills from an export (json or ndjson). They keep their ids and become yours. Existing and erased items are skipped, and failed items are listed. Up to 250,000 items per import. Repeating an import stores nothing twice.\n\nExample:\n  kp import me.json\n  gunzip -c old.ndjson.gz | kp import - --format ndjson',
     )
     .argument('<file>', 'an export, or - for standard input')
     .addOption(
-      new Option('--format <format>', 'its form, where its name does not say').choices(Object.keys(mediaTypes)),
+      new Option('--format <format>', 'the format, if the file’s extension does not show it').choices(
+        Object.keys(mediaTypes),
+      ),
     )
     .action((file: string, options: { format?: Format }) => importAll(begin(), file, options.format))
 }

@@ -26,7 +26,7 @@ async function roleCheck(client: Client): Promise<HealthCheck> {
     : fault(
         name,
         `the application's role (${found?.role ?? 'unknown'}) can alter it`,
-        'Give an ordinary user in DATABASE_URL and the owner in DATABASE_MIGRATION_URL, then npm start.',
+        'Set DATABASE_URL to a user without owner rights and DATABASE_MIGRATION_URL to the owner, then run npm start.',
       )
 }
 
@@ -43,7 +43,7 @@ async function workerCheck(client: Client): Promise<HealthCheck> {
     return warning(
       name,
       `running, and ${overdue} job(s) are more than five minutes late`,
-      'Look for faults of jobs in the log of npm start.',
+      'Look for job errors in the log of npm start.',
     )
   return ok(name, 'running, and no job is late')
 }
@@ -56,10 +56,10 @@ async function modelLogCheck(client: Client): Promise<HealthCheck> {
   return minutes > 60
     ? fault(
         name,
-        `${n} logged exchange(s) with models stand past their 24 hours, the oldest for ${minutes} minutes`,
-        'See that a worker is running, and look for faults of llm-log.purge-ended in the log of npm start.',
+        `${n} logged model exchange(s) are past their 24 hours, the oldest by ${minutes} minutes`,
+        'Check that a worker is running, and look for errors of llm-log.purge-ended in the log of npm start.',
       )
-    : ok(name, 'nothing in it is older than it may be')
+    : ok(name, 'no exchange is past its 24 hours')
 }
 
 /** A restored backup contains erased data until the ledger is replayed. */
@@ -73,7 +73,7 @@ async function replayCheck(env: Env): Promise<HealthCheck> {
       ? ok(name, 'the database has every erasure of the ledger')
       : fault(
           name,
-          `the database was restored and does not know ${missing} erasure(s) of the ledger; nothing is served until they are carried out again`,
+          `the database was restored and lacks ${missing} erasure(s) of the ledger; the server rejects all requests until they are repeated`,
           replayCommand,
         )
   } finally {
@@ -109,7 +109,7 @@ async function databaseChecks(env: Env): Promise<HealthCheck[]> {
       fault(
         error.code === 'NOT_PREPARED' || error.code === 'SCHEMA_NEWER' ? 'migrations' : name,
         error.message,
-        'Put right what the line says, then run this again.',
+        'Fix the cause above, then run this command again.',
       ),
       ...(await checkStores(env, undefined)),
     ]
@@ -129,7 +129,7 @@ function ledgerCheck(env: Env): HealthCheck {
   if (inside === '' || !inside.startsWith('..'))
     return fault(
       name,
-      `${folder} is inside the database's own files, and would be restored with them`,
+      `${folder} is inside the database folder, so restoring a backup would also restore the ledger`,
       'Set KP_LEDGER_URL to a folder elsewhere.',
     )
   try {
@@ -138,7 +138,7 @@ function ledgerCheck(env: Env): HealthCheck {
     return fault(
       name,
       `${folder} cannot be written`,
-      'Start as the user who made it, or set KP_LEDGER_URL: nothing can be erased without it.',
+      'Start as the user who owns it, or set KP_LEDGER_URL. Erasures fail until it is writable.',
     )
   }
   const isSameDisk =
@@ -158,7 +158,7 @@ function snapshotKeysCheck(env: Env): HealthCheck {
   if (isIn(resolve(env.KP_DATA_DIR, 'pgdata')) || (objects.provider === 'files' && isIn(objects.folder)))
     return fault(
       name,
-      `${folder} is inside the files of the database or of the objects, and would be in their backups`,
+      `${folder} is inside the database or object folder, so the keys would be in their backups`,
       'Set KP_SNAPSHOT_KEYS_DIR to a folder elsewhere.',
     )
   try {
@@ -167,14 +167,18 @@ function snapshotKeysCheck(env: Env): HealthCheck {
     return fault(
       name,
       `${folder} cannot be written`,
-      'Start as the user who made it, or set KP_SNAPSHOT_KEYS_DIR: no snapshot is made, and none is erased, without it.',
+      'Start as the user who owns it, or set KP_SNAPSHOT_KEYS_DIR. Snapshots cannot be created or erased until it is writable.',
     )
   }
   if (existsSync(folder) && (statSync(folder).mode & 0o077) !== 0)
-    return fault(name, `others than its owner may enter ${folder}`, `Take that from them: chmod 700 ${folder}`)
+    return fault(
+      name,
+      `users other than its owner can access ${folder}`,
+      `Restrict it to its owner: chmod 700 ${folder}`,
+    )
   return ok(
     name,
-    `${folder} is writable, its owner's alone, and apart from database and objects; keep it out of backups`,
+    `${folder} is writable, private to its owner, and outside the database and object folders; exclude it from backups`,
   )
 }
 
@@ -182,11 +186,7 @@ function mailCheck(env: Env): Promise<HealthCheck> {
   const name = 'mail'
   if (!env.KP_SMTP_URL)
     return Promise.resolve(
-      warning(
-        name,
-        `no mail server; letters are written to ${env.KP_DATA_DIR}/mail`,
-        'Set KP_SMTP_URL so that they arrive.',
-      ),
+      warning(name, `no mail server; emails are written to ${env.KP_DATA_DIR}/mail`, 'Set KP_SMTP_URL to send them.'),
     )
   const { hostname, port, protocol } = new URL(env.KP_SMTP_URL)
   const at = Number(port) || (protocol === 'smtps:' ? 465 : 587)
@@ -201,7 +201,7 @@ function mailCheck(env: Env): Promise<HealthCheck> {
         fault(
           name,
           `${hostname}:${at} does not answer`,
-          'Start the mail server, or correct KP_SMTP_URL. Letters wait in the queue meanwhile.',
+          'Start the mail server, or correct KP_SMTP_URL. Until then, emails wait in the queue.',
         ),
       )
     socket
@@ -219,7 +219,7 @@ function secretCheck(env: Env): HealthCheck {
     : warning(
         'secret',
         `${file} does not exist`,
-        'npm start makes it. If there was one, restore it from your backup: tokens work without it, receipts cannot be signed.',
+        'npm start creates it. If it existed before, restore it from your backup. Without it, tokens work, but receipts cannot be signed.',
       )
 }
 
@@ -240,7 +240,7 @@ export async function checkInstallation(invocation: Invocation): Promise<HealthC
   const isHere = Boolean(env.DATABASE_URL ?? env.DATABASE_MIGRATION_URL) || (await findEmbedded(env.KP_DATA_DIR)).exists
   if (!isHere)
     return [
-      skipped('installation', 'there is none on this machine, so database, ledger, worker and disk were not looked at'),
+      skipped('installation', 'no installation on this machine, so database, ledger, worker and disk were not checked'),
     ]
   return [
     ...(await databaseChecks(env)),

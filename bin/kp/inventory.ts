@@ -29,11 +29,11 @@ export async function showInventory(
     ]),
   )
   terminal.line()
-  terminal.line(terminal.bold('What stays after an erasure:'))
+  terminal.line(terminal.bold('Records that remain after an erasure:'))
   const beside = options.all ? body.kept_beside : body.kept_beside.filter(({ count }) => count !== 0)
   for (const one of beside)
     terminal.line(`  ${one.count === null ? '' : `${one.count} `}${one.what}: ${one.kept} (${one.basis})`)
-  if (!options.all) terminal.note('Places that hold nothing of you are left out; --all shows them too.')
+  if (!options.all) terminal.note('Places without data about you are not listed. Use --all to show them.')
 }
 
 export async function showPlan({ call, terminal }: CommandActor, options: AgentOption): Promise<void> {

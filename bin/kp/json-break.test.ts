@@ -47,7 +47,7 @@ describe('breakOf', () => {
 })
 
 test('describeBreak returns line and column without repeating the text', () => {
-  expect(describeBreak('{\n "a": 1,\n}')).toBe('is not valid JSON: it breaks at line 3, column 1')
-  expect(describeBreak('{"secret": [1, 2\n')).toBe('is not whole JSON: it ends at line 2, column 1')
+  expect(describeBreak('{\n "a": 1,\n}')).toBe('is not valid JSON: the error is at line 3, column 1')
+  expect(describeBreak('{"secret": [1, 2\n')).toBe('is incomplete JSON: it ends at line 2, column 1')
   expect(describeBreak(' \n')).toBe('is empty')
 })

@@ -47,6 +47,6 @@ export function describeBreak(text: string, isOneLine = false): string {
   const column = `column ${(before.at(-1)?.length ?? 0) + 1}`
   const place = isOneLine ? column : `line ${before.length}, ${column}`
   return at >= text.trimEnd().length
-    ? `is not whole JSON: it ends at ${place}`
-    : `is not valid JSON: it breaks at ${place}`
+    ? `is incomplete JSON: it ends at ${place}`
+    : `is not valid JSON: the error is at ${place}`
 }

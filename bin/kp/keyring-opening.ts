@@ -29,19 +29,20 @@ export function promptedSecrets({
       if (line === '')
         throw usageFailure(
           `The file of KP_PASSPHRASE_FILE has no line ${taken}. Nothing was sent.`,
-          `It is asked: ${question}`,
+          `This line must answer: ${question}`,
         )
       return line
     }
     if (!terminal.isInteractive)
       throw usageFailure(
-        'A passphrase needs a terminal, and standard input is not one. Nothing was sent.',
-        'Put it into a file that you alone may read, and name the file in KP_PASSPHRASE_FILE.',
+        'The passphrase prompt needs a terminal, and standard input is not one. Nothing was sent.',
+        'Write the passphrase to a file that only you can read, and set KP_PASSPHRASE_FILE to its path.',
       )
-    const typed = await terminal.askSecretly(`${question} (it is not shown):`)
-    if (typed === '') throw new Failure('no_passphrase', 'Nothing was given, so nothing was sent.')
-    if (isRepeated && (await terminal.askSecretly('Once more:')) !== typed)
-      throw new Failure('passphrases_differ', 'The two differ. Nothing was sent: try again.')
+    const typed = await terminal.askSecretly(`${question} (hidden while you type):`)
+    if (typed === '')
+      throw new Failure('no_passphrase', 'The passphrase is empty. Nothing was sent. Run the command again.')
+    if (isRepeated && (await terminal.askSecretly('Repeat it:')) !== typed)
+      throw new Failure('passphrases_differ', 'The two passphrases differ. Nothing was sent. Run the command again.')
     return typed
   }
 }

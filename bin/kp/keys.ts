@@ -30,8 +30,8 @@ async function list(session: CommandSession): Promise<void> {
     ['FOR', 'KEY', 'MADE', 'STATE'],
     keys.map((key) => [key.kind, key.id, key.createdAt.toISOString(), state(key.isLost, key.retiredAt !== null)]),
   )
-  if (keys.length === 0) terminal.note('There are no keys yet: each is made at its first need.')
-  terminal.note(`They are sealed with the installation’s secret, which is in ${secret}.`)
+  if (keys.length === 0) terminal.note('No keys exist yet. Each key is created when it is first needed.')
+  terminal.note(`The keys are sealed with the installation’s secret, which is in ${secret}.`)
 }
 
 export async function rotateSigning(session: CommandSession): Promise<void> {
@@ -40,10 +40,10 @@ export async function rotateSigning(session: CommandSession): Promise<void> {
   terminal.document({ data: { kid } })
   terminal.line(
     terminal.good('✓ '),
-    `Receipts are signed with the key ${kid} from now on; running processes follow within a minute.`,
+    `New receipts are signed with the key ${kid}. Running processes use it within a minute.`,
   )
   terminal.note(
-    `The old key stays published, so old receipts still hold. Whoever pinned keys adds the new one with ${command('receipts trust')}`,
+    `The old key stays published, so old receipts stay valid. People who pinned keys can add the new key with ${command('receipts trust')}`,
   )
 }
 
@@ -53,9 +53,9 @@ async function rotateSuppression(session: CommandSession): Promise<void> {
   terminal.document({ data: { id } })
   terminal.line(
     terminal.good('✓ '),
-    `Who is erased from now on is remembered under the key ${id}; running processes follow within a minute.`,
+    `New suppression entries use the key ${id}. Running processes use it within a minute.`,
   )
-  terminal.note('The old keys go on matching: whoever was erased before stays recognised.')
+  terminal.note('Old keys still match, so subjects that were erased before are still recognized.')
 }
 
 /** With the secret in the environment, kp cannot change it and suggests a new one to the operator. */
@@ -67,7 +67,7 @@ function adviseGiven(session: CommandSession): void {
   })
   terminal.line(secret)
   terminal.note(
-    'Nothing was changed yet: the secret comes from KP_SECRET, so it is yours to replace. The line above is a new one. Stop every process, put the present KP_SECRET into KP_SECRET_PREVIOUS and the new one into KP_SECRET, and start: everything is sealed anew in one transaction. Then take KP_SECRET_PREVIOUS away.',
+    'Nothing was changed yet. The secret comes from KP_SECRET, so you must replace it. The line above is a new secret. Stop every process, set KP_SECRET_PREVIOUS to the old secret and KP_SECRET to the new one, and start again: all keys are sealed with the new secret in one transaction. Then remove KP_SECRET_PREVIOUS.',
   )
 }
 
@@ -77,7 +77,7 @@ async function rotateInstallation(session: CommandSession): Promise<void> {
   if (env.KP_SECRET !== undefined) return adviseGiven(session)
   if (!existsSync(join(env.KP_DATA_DIR, 'secret')))
     throw new Failure('not_prepared', `There is no secret in ${env.KP_DATA_DIR} yet, so there is nothing to rotate.`, {
-      advice: 'npm start makes the installation, and its secret with it.',
+      advice: 'Run npm start, which creates the installation and its secret.',
     })
   const { rotateInstallationSecret } = await import('#lib/platform/secret-rotation.ts')
   const { sealed, lost } = await rotateInstallationSecret(env)
@@ -85,15 +85,15 @@ async function rotateInstallation(session: CommandSession): Promise<void> {
   terminal.document({ data: { rotated: true, sealed, lost } })
   terminal.line(
     terminal.good('✓ '),
-    `The secret is a new one, and ${sealed} key(s) and contact(s) are sealed with it. Start the installation again.`,
+    `The secret was replaced, and ${sealed} key(s) and contact(s) are sealed with it. Start the installation again.`,
   )
   for (const [table, count] of Object.entries(lost))
     terminal.line(
       terminal.bad('! '),
-      `${count} in ${table} are sealed with a secret that was lost before; they stay so.`,
+      `${count} in ${table} are sealed with a secret that was lost before. They were not changed and cannot be opened.`,
     )
   terminal.note(
-    'Everybody signs in anew. Answers to an Idempotency-Key from before are not found again. A backup of the database from before needs the former secret: it lies beside it in your backup of the data directory.',
+    'All people must sign in again. Earlier answers for an Idempotency-Key are no longer available. A database backup from before the rotation requires the old secret, which is in your backup of the data directory.',
   )
 }
 
@@ -103,36 +103,36 @@ export function keyCommands(program: Command, begin: () => CommandSession): void
     .command('keys')
     .summary('show and rotate the installation’s keys')
     .description(
-      'Keys that sign receipts, that remember who was erased, and the secret that both are sealed with. On the installation’s own machine.\n\nExample:\n  kp keys list',
+      'Manages the keys that sign receipts, the keys of the suppression list, and the secret that seals both. Run these commands on the machine of the installation.\n\nExample:\n  kp keys list',
     )
   keys
     .command('list')
-    .summary('show every key with its state; no key itself')
-    .description('Shows which keys there are, since when, and whether one is lost.\n\nExample:\n  kp keys list --json')
+    .summary('show every key with its state, without key material')
+    .description('Shows every key with its creation time, and whether it is lost.\n\nExample:\n  kp keys list --json')
     .action(() => list(begin()))
   const rotate = keys
     .command('rotate')
-    .summary('put a new key in the place of one')
-    .description('Replaces a key. What the old one did stays good.\n\nExample:\n  kp keys rotate signing')
+    .summary('replace a key')
+    .description('Replaces a key. Results of the old key stay valid.\n\nExample:\n  kp keys rotate signing')
   rotate
     .command('signing')
     .summary('sign receipts with a new key')
     .description(
-      'Makes a new key that signs receipts from now on. The old one stays published with its history, so that old receipts still hold.\n\nExample:\n  kp keys rotate signing',
+      'Makes a new key that signs receipts from now on. The old key stays published with its history, so that old receipts stay valid.\n\nExample:\n  kp keys rotate signing',
     )
     .action(() => rotateSigning(begin()))
   rotate
     .command('suppression')
-    .summary('remember the erased under a new key')
+    .summary('replace the key of the suppression list')
     .description(
-      'Makes a new key for the list of who was erased. Old entries go on matching under their own.\n\nExample:\n  kp keys rotate suppression',
+      'Creates a new key for the suppression list of erased subjects. Old entries still match with their old keys.\n\nExample:\n  kp keys rotate suppression',
     )
     .action(() => rotateSuppression(begin()))
   rotate
     .command('installation')
-    .summary('replace the secret that seals the others')
+    .summary('replace the secret that seals the other keys')
     .description(
-      'Replaces the secret in the data directory and seals everything anew. The installation has to stand still; a crash at any moment leaves it usable. Where the secret is in KP_SECRET, it says how you replace that.\n\nExample:\n  kp keys rotate installation',
+      'Replaces the secret in the data directory and seals all keys with the new one. Stop the installation first. A crash at any moment leaves it usable. If the secret is in KP_SECRET, the command explains how to replace it.\n\nExample:\n  kp keys rotate installation',
     )
     .action(() => rotateInstallation(begin()))
 }

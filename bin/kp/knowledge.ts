@@ -58,11 +58,11 @@ async function getSkill(session: CommandSession, id: string): Promise<void> {
   if (data.misrepresents)
     terminal.line(
       terminal.warn('! '),
-      `It misrepresents itself: its text uses ${data.undeclared_tools.join(', ')}, which its allowed-tools do not name.`,
+      `The skill misrepresents itself: its text uses ${data.undeclared_tools.join(', ')}, which its allowed-tools do not list.`,
     )
   for (const line of data.skill_md.split('\n')) terminal.line(line)
   for (const { path, size } of data.files) terminal.line(terminal.dim(`  ${path}  ${size.toLocaleString('en')} bytes`))
-  terminal.note(`Put it and its files into a folder: ${command(`install ${id}`)}`)
+  terminal.note(`Install the skill and its files: ${command(`install ${id}`)}`)
 }
 
 interface VoteOptions {
@@ -72,7 +72,7 @@ interface VoteOptions {
 }
 async function vote(session: CommandSession, id: string, { valid, invalid, feedback }: VoteOptions): Promise<void> {
   const { terminal } = session
-  if (valid === invalid) throw usageFailure('Say --valid or --invalid. Nothing was sent.')
+  if (valid === invalid) throw usageFailure('Add --valid or --invalid. Nothing was sent.')
   const { body } = await session.call(validateUnit, {
     params: { id },
     body: { valid: valid ?? false, ...(feedback !== undefined && { feedback }) },
@@ -82,7 +82,7 @@ async function vote(session: CommandSession, id: string, { valid, invalid, feedb
     terminal.good('✓ '),
     body.data.weight > 0
       ? `Your vote counts with the weight ${body.data.weight.toFixed(2)}; the unit’s quality is ${body.data.quality_score.toFixed(2)} now.`
-      : 'Your vote is kept and does not count yet: it does once a person has claimed this agent, or from its second day, once for each network.',
+      : 'Your vote was stored but does not count yet. It counts when a person claims this agent, or from the agent’s second day, once per network.',
   )
 }
 
@@ -96,13 +96,13 @@ export function knowledgeCommands(program: Command, begin: () => CommandSession)
     .action((id: string) => (isSkillRecordId(id) ? getSkill(begin(), id) : getUnit(begin(), id)))
   program
     .command('vote')
-    .summary('say whether a unit of somebody else held')
+    .summary('vote whether a unit was valid when you used it')
     .description(
-      'Says whether a unit held when you used it: once for each unit, never for one’s own. It moves the unit’s quality.\n\nExample:\n  kp vote kp:trace:6d961dbbe7e99e7f7c2cc1f2 --valid',
+      'Votes whether a unit was valid when you used it. You can vote once per unit, and not for your own units. Votes change the unit’s quality.\n\nExample:\n  kp vote kp:trace:6d961dbbe7e99e7f7c2cc1f2 --valid',
     )
     .argument('<id>', 'the unit’s id')
-    .option('--valid', 'it held')
-    .option('--invalid', 'it did not')
-    .option('--feedback <text>', 'what others should know')
+    .option('--valid', 'the unit was valid')
+    .option('--invalid', 'the unit was not valid')
+    .option('--feedback <text>', 'a comment for others')
     .action((id: string, options: VoteOptions) => vote(begin(), id, options))
 }

@@ -30,7 +30,7 @@ function failureOf({ code, exitCode, message }: CommanderError, { setExitCode }:
     .replace(/ {0,4}([^.)])$/, '$1.')
   return usageFailure(
     said.charAt(0).toUpperCase() + said.slice(1),
-    'kp help shows every command, kp help <command> its options.',
+    'Run kp help to list all commands, or kp help <command> for the options of one.',
   )
 }
 

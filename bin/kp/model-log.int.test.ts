@@ -34,7 +34,7 @@ test('kp model-log adds, lists, shows and deletes an exchange, and counts the re
 test('kp model-log add rejects input that is not an exchange, and prints no content when the registry rejects it', async () => {
   for (const bad of ['a text', '{}', '[]', '[{"role":"user"}]']) {
     const told = await kp(['add', '-'], bad)
-    expect([told.status === 0, told.err.includes('holds no exchange')]).toEqual([false, true])
+    expect([told.status === 0, told.err.includes('contains no exchange')]).toEqual([false, true])
   }
   const phrase = 'legal winner thank year wave sausage worth useful legal winner thank yellow'
   const told = await kp(['add', '-'], JSON.stringify([{ role: 'user', content: phrase }]))

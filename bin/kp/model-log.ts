@@ -35,7 +35,7 @@ async function exchangeIn({ invocation, pathOf }: CommandActor, path: string): P
     return Exchange.parse(JSON.parse(text))
   } catch {
     throw usageFailure(
-      `${path} holds no exchange. It takes JSON: {"model": "…", "messages": [{"role": "user", "content": "…"}]}, or the messages alone. Nothing was sent.`,
+      `${path} contains no exchange. Use JSON: {"model": "…", "messages": [{"role": "user", "content": "…"}]}, or only the messages. Nothing was sent.`,
     )
   }
 }
@@ -49,9 +49,9 @@ async function add(asking: CommandActor, path: string, model: string | undefined
   const named = model ?? written
   const { body } = await asking.call(logExchange, { body: { messages, ...(named !== undefined && { model: named }) } })
   asking.terminal.document(body)
-  asking.terminal.line(asking.terminal.good('✓ '), `${body.data.id} is kept until ${body.data.expires_at}.`)
+  asking.terminal.line(asking.terminal.good('✓ '), `${body.data.id} was stored and expires at ${body.data.expires_at}.`)
   if (Object.keys(body.data.redacted).length > 0)
-    asking.terminal.note(`Taken out before it was stored: ${redactedWords(body.data.redacted)}.`)
+    asking.terminal.note(`Removed before it was stored: ${redactedWords(body.data.redacted)}.`)
 }
 
 async function list(asking: CommandActor, agent: string | undefined): Promise<void> {
@@ -66,7 +66,7 @@ async function list(asking: CommandActor, agent: string | undefined): Promise<vo
   } while (cursor !== undefined)
   asking.terminal.document({ data: rows, total: rows.length })
   asking.terminal.table(
-    ['ID', 'AGENT', 'MODEL', 'SINCE', 'UNTIL', 'TAKEN OUT'],
+    ['ID', 'AGENT', 'MODEL', 'SINCE', 'UNTIL', 'REMOVED'],
     rows.map((row) => [
       ...[row.id, row.agent_id, row.model ?? '–', row.created_at.slice(0, 16), row.expires_at.slice(0, 16)],
       redactedWords(row.redacted),
@@ -94,11 +94,13 @@ async function remove(asking: CommandActor, id: string): Promise<void> {
 export function modelLogCommands(program: Command, begin: () => CommandSession): void {
   const log = program
     .command('model-log')
-    .summary('what agents said to language models, for 24 hours')
+    .summary('manage logged exchanges with language models')
     .description(
-      'Exchanges are looked through before they are stored: secrets are refused, personal data is taken out. They go after 24 hours.\n\nExample:\n  kp model-log list',
+      'The registry scans exchanges before it stores them: it rejects secrets and removes personal data. Exchanges are deleted after 24 hours.\n\nExample:\n  kp model-log list',
     )
-  asPersonOptions(log.command('list').option('--agent <id>', 'of this agent (default: of all that you may see)'))
+  asPersonOptions(
+    log.command('list').option('--agent <id>', 'the id of the agent (default: all agents that you can access)'),
+  )
     .summary('list exchanges, newest first')
     .description('Lists exchanges without their messages.\n\nExample:\n  kp model-log list')
     .action((options: PersonOptions & { agent?: string }) =>
@@ -112,16 +114,16 @@ export function modelLogCommands(program: Command, begin: () => CommandSession):
   asPersonOptions(log.command('add'))
     .summary('log an exchange, as the agent')
     .description(
-      'Takes a file of JSON: the messages, or an object with model and messages.\n\nExample:\n  kp model-log add exchange.json',
+      'Logs a JSON file that contains the messages, or an object with model and messages.\n\nExample:\n  kp model-log add exchange.json',
     )
     .argument('<file>', 'the file; - for standard input')
-    .option('--model <name>', 'the model, where the file does not name it')
+    .option('--model <name>', 'the model, if the file does not name it')
     .action((path: string, options: PersonOptions & { model?: string }) =>
       withCommandActor(begin(), options, (asking) => add(asking, path, options.model)),
     )
   asPersonOptions(log.command('delete'))
-    .summary('delete an exchange before its time')
-    .description('Nothing of it is kept.\n\nExample:\n  kp model-log delete llm_0123456789abcdefghijkl')
+    .summary('delete an exchange before it expires')
+    .description('Deletes an exchange for good.\n\nExample:\n  kp model-log delete llm_0123456789abcdefghijkl')
     .argument('<id>', 'the exchange’s id')
     .action((id: string, options: PersonOptions) => withCommandActor(begin(), options, (asking) => remove(asking, id)))
 }

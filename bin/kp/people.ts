@@ -8,7 +8,7 @@ import type { CommandSession } from './session.ts'
 
 /** These commands need a person. */
 function needed(options: PersonOptions): PersonOptions {
-  if (options.as === undefined) throw usageFailure('Say whose account it is: --as <e-mail>.')
+  if (options.as === undefined) throw usageFailure('Name the account: --as <email>.')
   return options
 }
 
@@ -23,18 +23,18 @@ async function show({ terminal, person }: CommandActor): Promise<void> {
   row('role', account.role)
   row('organisation', `${account.organisation.name} (${account.organisation.organisation_id})`)
   row('since', account.created_at)
-  if (account.must_change_password) terminal.note('The password is a one-time password: choose your own.')
+  if (account.must_change_password) terminal.note('You signed in with a one-time password. Choose a new password.')
 }
 
 async function newPassword({ terminal, person }: CommandActor): Promise<string> {
   const [given] = person?.moreSecrets ?? []
   if (given !== undefined && given !== '') return given
   if (!terminal.isInteractive)
-    throw usageFailure('The new password is the second line of what is piped in. Nothing was changed.')
-  const next = await terminal.askSecretly('The new password (12 characters at least):')
-  if (next === '') throw new Failure('no_password', 'No new password was given, so nothing was changed.')
-  if ((await terminal.askSecretly('Once more:')) !== next)
-    throw new Failure('no_password', 'The two are not the same, so nothing was changed.')
+    throw usageFailure('Standard input has no second line for the new password. Nothing was changed.')
+  const next = await terminal.askSecretly('The new password (at least 12 characters):')
+  if (next === '') throw new Failure('no_password', 'The new password is empty. Nothing was changed.')
+  if ((await terminal.askSecretly('Repeat it:')) !== next)
+    throw new Failure('no_password', 'The two passwords differ. Nothing was changed.')
   return next
 }
 
@@ -43,21 +43,21 @@ async function choosePassword(asking: CommandActor): Promise<void> {
   const body = { current_password: person?.password ?? '', new_password: await newPassword(asking) }
   const { data } = (await call(changePassword, { body })).body
   terminal.document({ data })
-  terminal.line(terminal.good('✓ '), `The password is changed; ${data.sessions_ended} other session(s) were ended.`)
+  terminal.line(terminal.good('✓ '), `The password was changed. ${data.sessions_ended} other session(s) were ended.`)
 }
 
 async function claim(session: CommandSession, given: string | undefined, options: PersonOptions): Promise<void> {
   const token = given ?? session.token
   if (token === undefined)
     throw usageFailure(
-      'No agent is signed in here; give its token as an argument.',
+      'No agent is signed in on this machine. Pass its token as an argument.',
       `Or sign in with it first: ${session.command('login <token>')}`,
     )
-  if (!isTokenKey(token)) throw usageFailure('This is not a whole token: its checksum does not fit. Nothing was sent.')
+  if (!isTokenKey(token)) throw usageFailure('The token is incomplete or mistyped (wrong checksum). Nothing was sent.')
   await withCommandActor(session, needed(options), async ({ terminal, call }) => {
     const { data } = (await call(claimAgent, { body: { token } })).body
     terminal.document({ data })
-    terminal.line(terminal.good('✓ '), `${data.agent_id} is yours, with what it contributed.`)
+    terminal.line(terminal.good('✓ '), `${data.agent_id} and its contributions are now yours.`)
   })
 }
 
@@ -65,9 +65,9 @@ async function claim(session: CommandSession, given: string | undefined, options
 export function peopleCommands(program: Command, begin: () => CommandSession): void {
   const account = program
     .command('account')
-    .summary('a person’s account: show, password, claim')
+    .summary('show your account, change its password, claim an agent')
     .description(
-      'What a person does with their account. Each command signs in for itself and out again; nothing of it is kept here.\n\nExample:\n  kp account show --as somebody@example.org',
+      'Commands for the account of a person. Each command signs in and out again. It stores nothing on this machine.\n\nExample:\n  kp account show --as somebody@example.org',
     )
   asPersonOptions(account.command('show'))
     .summary('show an account')
@@ -76,16 +76,16 @@ export function peopleCommands(program: Command, begin: () => CommandSession): v
   asPersonOptions(account.command('password'))
     .summary('choose a new password')
     .description(
-      'Changes the password, a one-time password too. In scripts the present one and the new one are two lines of standard input.\n\nExample:\n  kp account password --as somebody@example.org',
+      'Changes the password, including a one-time password. In scripts, standard input has two lines: the current password and the new one.\n\nExample:\n  kp account password --as somebody@example.org',
     )
     .action((options: PersonOptions) =>
       withCommandActor(begin(), needed(options), choosePassword, { anyPassword: true }),
     )
   asPersonOptions(account.command('claim'))
-    .summary('make the agent that is signed in here yours')
+    .summary('claim the agent that is signed in on this machine')
     .description(
-      'Makes an agent yours by its token: the one that is kept on this machine, or another. The agent and what it contributed move into your organisation.\n\nExample:\n  kp account claim --as somebody@example.org',
+      'Claims an agent with its token: the token that is stored on this machine, or another one. The agent and its contributions move to your organization.\n\nExample:\n  kp account claim --as somebody@example.org',
     )
-    .argument('[token]', 'of another agent')
+    .argument('[token]', 'the token of another agent')
     .action((token: string | undefined, options: PersonOptions) => claim(begin(), token, options))
 }

@@ -46,7 +46,7 @@ const mostWaits = 2
 /** Adds the options of every command that people can also use. */
 export const asPersonOptions = (command: Command): Command =>
   command
-    .option('--as <e-mail>', 'sign in as this person, for this command alone; the password is asked for')
+    .option('--as <email>', 'sign in as this person for this command; asks for the password')
     .option('--password-stdin', 'read the password from standard input')
 
 /** Reads the password, and further secrets on the following lines. */
@@ -58,26 +58,26 @@ async function secretsOf(
   if (fromStdin) return (await readStdin(invocation, 'A password')).split(/\r?\n/)
   if (!terminal.isInteractive)
     throw usageFailure(
-      'A password needs a terminal, and standard input is not one. Nothing was sent.',
-      'Pipe it in, with --password-stdin.',
+      'The password prompt needs a terminal, and standard input is not one. Nothing was sent.',
+      'Pipe the password to standard input, and add --password-stdin.',
     )
-  return [await terminal.askSecretly(`Password of ${email} (it is not shown):`)]
+  return [await terminal.askSecretly(`Password of ${email} (hidden while you type):`)]
 }
 
 function failureOf(error: SignInRefused, url: string): Failure {
   const { reason, retryAfter } = error
   switch (reason) {
     case 'wrong':
-      return new Failure('wrong_password', 'E-mail address and password do not fit. Nothing was changed.', {
+      return new Failure('wrong_password', 'The email address or the password is wrong. Nothing was changed.', {
         exitCode: exitCodes.unauthorised,
-        advice: 'Whoever runs the installation can give the account a new one: kp admin reset-password <e-mail>',
+        advice: 'The operator of the installation can reset the password: kp admin reset-password <email>',
       })
     case 'rate_limited':
-      return new Failure('rate_limited', 'There were too many sign-ins. Nothing was changed.', {
+      return new Failure('rate_limited', 'Too many sign-in attempts. Nothing was changed.', {
         advice: `Run it again in ${retryAfter ?? 60} seconds.`,
       })
     case 'unreachable':
-      return new Failure('unreachable', `${url} does not answer, or not as a KnowledgePulse installation does.`, {
+      return new Failure('unreachable', `${url} does not answer like a KnowledgePulse installation.`, {
         exitCode: exitCodes.unreachable,
         advice: 'Check the address (--url or KP_URL).',
       })
@@ -100,7 +100,7 @@ async function opened(session: CommandSession, credentials: { email: string; pas
       if (!(error instanceof SignInRefused)) throw error
       const wait = (error.retryAfter ?? 60) * 1_000
       if (error.reason !== 'rate_limited' || waits === mostWaits || wait > patience) throw failureOf(error, url)
-      terminal.note(`The sign-ins of this minute are used up; going on in ${Math.ceil(wait / 1_000)} s.`)
+      terminal.note(`The sign-in limit of this minute is reached. Continuing in ${Math.ceil(wait / 1_000)} s.`)
       await delay(wait)
     }
 }
@@ -112,7 +112,7 @@ async function patiently<T>({ terminal }: CommandSession, ask: () => Promise<T>)
   } catch (error) {
     if (!(error instanceof RequestRefused) || error.problem.code !== 'rate_limited') throw error
     const seconds = Math.min(60, error.retryAfter ?? 60)
-    terminal.note(`The requests of this minute are used up; going on in ${seconds} s.`)
+    terminal.note(`The request limit of this minute is reached. Continuing in ${seconds} s.`)
     await delay(seconds * 1_000)
     return ask()
   }
@@ -129,12 +129,12 @@ export async function withCommandActor<T>(
   { anyPassword = false } = {},
 ): Promise<T> {
   if (as === undefined) {
-    if (passwordStdin) throw usageFailure('--password-stdin goes with --as <e-mail>.')
+    if (passwordStdin) throw usageFailure('--password-stdin requires --as <email>.')
     return work(session)
   }
   const { invocation, url, terminal, folder, command, pathOf, warnOfPlainText, checkedAnswer } = session
   const [password = '', ...moreSecrets] = await secretsOf(session, as, passwordStdin)
-  if (password === '') throw new Failure('no_password', 'No password was given, so nothing was sent.')
+  if (password === '') throw new Failure('no_password', 'The password is empty. Nothing was sent.')
   warnOfPlainText('password')
   const place = await opened(session, { email: as, password })
   try {
@@ -158,7 +158,7 @@ export async function withCommandActor<T>(
       checkedAnswer(await patiently(session, () => open(operation, parts, place)))
     const account = (await call(readAccount)).body.data
     if (account.must_change_password && !anyPassword)
-      throw new Failure('one_time_password', 'This is a one-time password: choose your own first.', {
+      throw new Failure('one_time_password', 'You used a one-time password. Choose a new password first.', {
         exitCode: exitCodes.unauthorised,
         advice: `On the page ${url}/sign-in, or with ${command(`account password --as ${as}`)}`,
       })

@@ -58,7 +58,7 @@ async function* textOf({ stdin }: Invocation, path: string): AsyncGenerator<stri
       'not_readable',
       `${path} cannot be read (${errorCode(error) ?? 'unknown fault'}). Nothing was changed.`,
       {
-        advice: 'Name a file of text, or - for standard input.',
+        advice: 'Give a text file, or - for standard input.',
       },
     )
   }
@@ -98,8 +98,8 @@ async function scanFile(
   terminal.document({ data: { findings: all } })
   terminal.note(
     told.block + told.redact === 0
-      ? 'Nothing was found.'
-      : `${told.block} to be kept out of every text, ${told.redact} to be redacted.`,
+      ? 'No secrets or personal data were found.'
+      : `${told.block} to block, ${told.redact} to redact.`,
   )
   if (told.block > 0) invocation.setExitCode(exitCodes.failed)
 }
@@ -112,12 +112,12 @@ export function piiCommands(program: Command, begin: () => CommandSession): void
     .description('Finds secrets and personal data in texts. Nothing is sent.\n\nExample:\n  kp pii scan notes.md')
   pii
     .command('scan')
-    .summary('look through a file; nothing is sent')
+    .summary('scan a file; nothing is sent')
     .description(
-      'Looks through a file of any size and prints what kind stands where, as line:column, and what is to be done: "block" (private keys, seed phrases) or "redact"; never what it found. Names and postal addresses need the registry’s analyzer: POST /v1/pii/scan. Ends with 1 where something is to be blocked.\n\nExample:\n  kp pii scan notes.md\n  kp pii scan --redact log.txt > clean.txt\n  git diff | kp pii scan -',
+      'Scans a file of any size. Prints the kind of each finding, its position as line:column, and the action: "block" (private keys, seed phrases) or "redact". It never prints the found text. To detect names and postal addresses, use the registry’s analyzer: POST /v1/pii/scan. Exit code 1 if a finding has the action "block".\n\nExample:\n  kp pii scan notes.md\n  kp pii scan --redact log.txt > clean.txt\n  git diff | kp pii scan -',
     )
     .argument('<file>', 'a file of text, or - for standard input')
-    .option('--redact', 'print the text with ‹email:1› in the place of what was found')
+    .option('--redact', 'print the text with each finding replaced, for example by ‹email:1›')
     .option('--strategy', 'also sizes of positions, entry and exit prices')
     .action((file: string, options: ScanOptions) => scanFile(begin(), file, options))
 }

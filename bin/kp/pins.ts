@@ -27,7 +27,7 @@ export function readPin(configFolder: string, url: string): Pin | undefined {
   if (text === undefined) return undefined
   const pin = parsedJson(text, Pin)
   if (!pin)
-    throw new Failure('bad_pin', `${file} holds no keys that kp can read.`, {
+    throw new Failure('bad_pin', `${file} contains no keys that kp can read.`, {
       advice: 'Restore it from a backup, or remove it and trust the registry again.',
     })
   // Different registries can share a file name.

@@ -23,7 +23,8 @@ async function prepared({ call, terminal }: CommandActor, begun: ExportView): Pr
   let view = begun
   while (view.state === 'queued' || view.state === 'running') {
     const { parts_done: done, parts_total: total, records } = view
-    const so = view.state === 'queued' ? 'Waiting for its turn' : `Preparing: ${records.toLocaleString('en')} records`
+    const so =
+      view.state === 'queued' ? 'Waiting for other exports' : `Preparing: ${records.toLocaleString('en')} records`
     terminal.progress(so, total === 0 ? undefined : done / total)
     await delay(every)
     view = (await call(readExport, { params: { id: view.id } })).body.data
@@ -31,7 +32,7 @@ async function prepared({ call, terminal }: CommandActor, begun: ExportView): Pr
   terminal.clear()
   if (view.state === 'ready') return view
   throw new Failure('not_prepared', 'The registry could not prepare the export. Nothing was lost.', {
-    advice: 'Run it again; if it fails again, tell whoever runs the registry.',
+    advice: 'Run the command again. If it fails again, contact the operator of the registry.',
   })
 }
 
@@ -58,9 +59,9 @@ export const exportPerson = (session: CommandSession, options: PreparedOptions):
         if (sha256 !== null && (await sha256Of(unfinished)) !== sha256)
           throw new Failure(
             'broken_off',
-            `What came is not what the registry prepared; ${options.output} was not written.`,
+            `The download differs from the export that the registry prepared. ${options.output} was not written.`,
             {
-              advice: 'Run it again.',
+              advice: 'Run the command again.',
             },
           )
         moveIntoPlace(unfinished, file, options.force ?? false)
@@ -70,11 +71,11 @@ export const exportPerson = (session: CommandSession, options: PreparedOptions):
           terminal.good('✓ '),
           `${records.toLocaleString('en')} records, ${printedSize(bytes)}, in ${options.output} (zip, ${options.scope})`,
         )
-        terminal.note('It holds personal data; you alone may read the file.')
+        terminal.note('The file contains personal data. Only your user can read it.')
       })
     } catch (error) {
       if (error instanceof RequestRefused && error.problem.status === 404)
-        throw new Failure('deleted', 'The export was deleted while it was prepared. Nothing was written.')
+        throw new Failure('deleted', 'The export was deleted while the registry prepared it. Nothing was written.')
       throw error
     } finally {
       terminal.clear()

@@ -46,13 +46,13 @@ async function confirmErasure(
   if (!terminal.isInteractive)
     throw usageFailure(
       'Erasing is confirmed on a terminal, and this is none. Nothing was sent.',
-      `Add --yes to ask for it without being asked. To keep a copy, export first: ${keep}`,
+      `Add --yes to request it without a confirmation. To keep a copy, export first: ${keep}`,
     )
   terminal.warning(`To keep a copy, export first: ${keep}`)
-  const what = agent ?? (person ? 'everything of yours, account and agents,' : 'this agent')
+  const what = agent ?? (person ? 'all your data, account and agents,' : 'this agent')
   const when = grace === 'now' ? 'at once' : `after ${grace ?? '24h'}`
   const answer = await terminal.ask(`Erase ${what} for good, ${when}? Type erase:`)
-  if (answer !== 'erase') throw new Failure('not_confirmed', 'Nothing was asked for.')
+  if (answer !== 'erase') throw new Failure('not_confirmed', 'No request was filed.')
 }
 
 function printRequest({ terminal }: Pick<CommandActor, 'terminal'>, request: RequestView): void {
@@ -108,7 +108,7 @@ export async function fileOwnRequest(
   const { call, terminal, command, person } = asking
   const { grace, agent, statement, wait } = options
   const isErasure = kinds.includes('erasure')
-  if (grace !== undefined && !isErasure) throw usageFailure('--grace is of an erasure.')
+  if (grace !== undefined && !isErasure) throw usageFailure('--grace works only with an erasure.')
   if (isErasure) await confirmErasure(asking, options)
   const { body } = await call(fileRequest, {
     body: {
@@ -127,22 +127,28 @@ export async function fileOwnRequest(
     terminal.document({ ...body, data: last ?? body.data, signed_out: last === undefined })
     if (last) printRequest(asking, last)
     else {
-      terminal.line(terminal.good('✓ '), `${body.data.id}: the erasure is under way, and you are signed out for good.`)
-      terminal.note(`Once it is done there is a receipt, which needs no account: ${receiptOf(body.data)}`)
+      terminal.line(
+        terminal.good('✓ '),
+        `${body.data.id}: the erasure has started, and you are signed out permanently.`,
+      )
+      terminal.note(`When it is complete, you can fetch the receipt without an account: ${receiptOf(body.data)}`)
     }
     return
   }
   terminal.document(body)
   terminal.line(terminal.good('✓ '), body.message)
   printRequest(asking, body.data)
-  for (const one of body.joined) terminal.note(`${one.kind}: ${one.request_id} was open already and stands for it.`)
+  for (const one of body.joined)
+    terminal.note(`${one.kind}: ${one.request_id} is already open, so no new request was filed.`)
   if (body.data.cancel_token !== null) {
-    terminal.line(`To take it back: ${command(`privacy cancel --cancel-token ${body.data.cancel_token}`)}`)
+    terminal.line(`To cancel it: ${command(`privacy cancel --cancel-token ${body.data.cancel_token}`)}`)
     terminal.note(
-      'The agent’s tokens stop for everything but this request. Keep that line in case you lose them: it is shown this once.',
+      'The agent’s tokens now work only for this request. Store the line above in case you lose them: it is shown only once.',
     )
-    terminal.note(`Once it is done the tokens are gone. The receipt needs none: ${receiptOf(body.data)}`)
-  } else terminal.note(`How far it is: ${asked}`)
+    terminal.note(
+      `When it is complete, the tokens are deleted. You can fetch the receipt without a token: ${receiptOf(body.data)}`,
+    )
+  } else terminal.note(`To see the progress: ${asked}`)
 }
 
 export async function list({ call, terminal }: CommandActor): Promise<void> {
@@ -198,7 +204,7 @@ function told(asking: CommandActor, body: { data: RequestView; message: string }
 }
 const passwordOf = ({ person }: CommandActor): string => {
   if (person) return person.password
-  throw usageFailure('This is shown with a person’s password: --as <e-mail>.')
+  throw usageFailure('This command requires a person’s password. Add --as <email>.')
 }
 
 export const verifyOwnRequest = async (asking: CommandActor, id: string): Promise<void> =>

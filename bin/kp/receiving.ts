@@ -11,7 +11,7 @@ export type Format = (typeof formats)[number]
 
 const brokenOff = (file: string) =>
   new Failure('broken_off', `The export broke off before it was whole; ${file} was not written.`, {
-    advice: 'Run it again.',
+    advice: 'Run the command again.',
   })
 
 /** How a complete export ends. */

@@ -64,7 +64,7 @@ export function openCommandSession(invocation: Invocation, options: GlobalOption
     const until = performance.now() + pace.pause(requestClass)
     if (performance.now() >= until) return
     const left = () => Math.ceil((until - performance.now()) / 1000)
-    terminal.note(`The ${requestClass}s of this minute are used up; going on in ${left()} s.`)
+    terminal.note(`The ${requestClass} limit of this minute is reached. Continuing in ${left()} s.`)
     while (performance.now() < until) await delay(Math.min(1000, until - performance.now()))
   }
 

@@ -60,7 +60,7 @@ async function acceptUndeclared({ terminal }: CommandSession, skill: Skill, acce
   const undeclared = [...new Set([...skill.undeclared_tools, ...prepared.undeclaredTools])]
   if (undeclared.length === 0) return
   const tools = undeclared.join(', ')
-  terminal.warning(`${skill.name} misrepresents itself: its text uses ${tools}, which its allowed-tools do not name.`)
+  terminal.warning(`${skill.name} misrepresents itself: its text uses ${tools}, which its allowed-tools do not list.`)
   if (accept) return
   const refusal = (advice?: string) =>
     new Failure(

@@ -163,7 +163,7 @@ export function snapshotCommands(program: Command, begin: () => CommandSession):
     .argument('<id>', 'the snapshot’s id')
     .requiredOption('--output <file>', 'where to write it')
     .option('--sealed', 'leave it sealed; needs no passphrase')
-    .option('--force', 'replace a file that is there already')
+    .option('--force', 'replace an existing file')
     .action((id: string, options: DownloadOptions) =>
       withCommandActor(begin(), options, (asking) => download(asking, id, options)),
     )

@@ -42,7 +42,7 @@ export function locationCheck(
     site.name,
     `${words}; does not answer${why}`,
     variable === undefined
-      ? 'Put right what the line says.'
+      ? 'Fix the cause above.'
       : `Start it, or correct ${variable}. Nothing in it was lost; erasures that concern it wait, and are not called done.`,
   )
 }

@@ -51,7 +51,7 @@ test.runIf(hasShell && isWalked('rights'))(
     const { status, said } = await walked(app, folder, `${hands}\n${script}`, { MAIL: join(app.dataDir, 'mail') })
     expect(status, said).toBe(0)
     expect(said.match(/✓ The receipt holds\./g)).toHaveLength(2)
-    expect(said).toContain('you are signed out for good')
+    expect(said).toContain('you are signed out permanently')
     for (const name of ['somebody.zip', 'somebody-again.zip']) {
       const { manifest, files } = await openArchive(readFileSync(join(folder, 'var', name)))
       expect(manifest.agents).toHaveLength(1)

@@ -72,10 +72,10 @@ describe.runIf(hasTerminals)('on a terminal', () => {
   test('grimoire init rejects the passphrase and makes no keyring when the repeated passphrase differs', async () => {
     const { status, seen, unasked } = await onTerminal('grimoire init', [
       ['A new passphrase', 'a heron stands in the shallow water'],
-      ['Once more:', 'the kettle sings before it is full'],
+      ['Repeat it:', 'the kettle sings before it is full'],
     ])
     expect({ status, unasked }, seen).toEqual({ status: 1, unasked: 0 })
-    expect(seen).toContain('The two differ. Nothing was sent')
+    expect(seen).toContain('The two passphrases differ. Nothing was sent')
     expect(seen).not.toContain('heron')
     const keyring = await app.fetch('GET', `/v1/agents/${agent.id}/keyring`, { token: agent.token })
     expect(keyring.status).toBe(404)

@@ -133,7 +133,7 @@ export const deleteAgentDocument = operation({
   method: 'delete',
   path: '/v1/agents/{id}/documents/{documentId}',
   summary: 'Delete a document of an agent',
-  description: 'Also of one that is paused; of a dead one by its owner. Nothing of it is kept.',
+  description: 'Also of one that is paused; of a dead one by its owner. Deletes an exchange for good.',
   permission: 'agents:write',
   audit: { action: 'delete', ...document },
   deletes: { counts: 'agentDocumentsDeleted' },
