@@ -129,7 +129,7 @@ describe('registering and signing in', () => {
     const ran = await kp(['me', '--url', url])
     await new Promise((closed) => other.close(closed))
     expect(seen).toEqual([undefined])
-    expect(ran.err).toContain('not as a KnowledgePulse registry')
+    expect(ran.err).toContain('not like a KnowledgePulse registry')
   })
 
   test('logout deletes the token, and --revoke revokes it', async () => {
@@ -175,7 +175,7 @@ describe('from contribution to receipt', () => {
     expect((await kp(['get', id])).status).toBe(0)
     const deleted = await kp(['delete', id, '--yes', '--output', receipt])
     expect(deleted, deleted.err).toMatchObject({ status: 0 })
-    expect(deleted.out).toContain('The signature is good')
+    expect(deleted.out).toContain('The signature is valid')
     const gone = await kp(['get', id])
     expect(gone.status).toBe(1)
     expect(gone.err).toContain('receipts get rcpt_')
@@ -189,7 +189,7 @@ describe('from contribution to receipt', () => {
     const keys = file((await app.fetch('GET', '/.well-known/jwks.json')).text)
     const verified = await kp(['receipts', 'verify', receipt, '--keys', keys], offline)
     expect(verified, verified.err).toMatchObject({ status: 0 })
-    expect(verified.out).toContain('✓ The receipt holds.')
+    expect(verified.out).toContain('✓ The receipt is valid.')
     const tampered = await kp(
       ['receipts', 'verify', file({ ...rest, issuer, deleted_id: 'kp:trace:other' }), '--keys', keys],
       offline,
@@ -397,7 +397,7 @@ describe('on the installation’s own machine', () => {
   test('start --help describes the command and starts nothing', async () => {
     const ran = await kp(['start', '--help'])
     expect(ran).toMatchObject({ status: 0, err: '' })
-    expect(ran.out).toContain('as npm start does')
+    expect(ran.out).toContain('like npm start')
     expect((await kp(['--help'])).out).toMatch(/own machine:\n {2}start /)
   })
 

@@ -18,7 +18,7 @@ async function show({ terminal, person }: CommandActor): Promise<void> {
   terminal.document({ data: account })
   const row = (name: string, value: string) => terminal.line(terminal.dim(name.padEnd(14)), value)
   row('account', account.account_id)
-  row('e-mail', account.email)
+  row('email', account.email)
   row('name', account.name)
   row('role', account.role)
   row('organisation', `${account.organisation.name} (${account.organisation.organisation_id})`)

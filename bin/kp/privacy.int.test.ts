@@ -131,7 +131,7 @@ describe.runIf(hasTerminals)('on a terminal', () => {
     let isAsked = false
     child.stdout.setEncoding('utf8').on('data', (piece: string) => {
       seen += piece
-      if (isAsked || !seen.includes('it is not shown')) return
+      if (isAsked || !seen.includes('hidden while you type')) return
       isAsked = true
       // A typing error, corrected with backspace.
       child.stdin.write(`x\u007f${somebody.password}\r`)

@@ -15,7 +15,7 @@ test('kp exits with 1 and prints paths as typed when a file is invalid', async (
   writeFileSync(join(line.workplace, 'valid.json'), JSON.stringify(trace()))
   writeFileSync(join(line.workplace, 'empty.json'), '{}')
   const ran = await line.runProcess(['validate', '-', 'valid.json', 'empty.json'], { input: JSON.stringify(trace()) })
-  expect([ran.status, ran.err]).toEqual([1, '2 would be taken, 1 would not.\n'])
+  expect([ran.status, ran.err]).toEqual([1, '2 valid, 1 invalid.\n'])
   expect(ran.out).toContain('✓ stdin\n✓ valid.json\n✗ empty.json: ')
 })
 

@@ -8,8 +8,8 @@ const epilogue = `
 Options of every command:
   --url <url>        the registry (default: the one you are signed in to, else http://localhost:3000)
   --token <token>    the token to use (default: the stored one)
-  --json             answer with one JSON document; errors as JSON on stderr
-  --quiet            no remarks beside the answer
+  --json             print one JSON document; print errors as JSON to stderr
+  --quiet            print only the answer
   --no-color         no colours
   -h, --help         print help; -V, --version the version
 
@@ -18,10 +18,10 @@ Settings:
   The configuration is in $XDG_CONFIG_HOME/knowledgepulse, or ~/.config/knowledgepulse.
 
 Exit codes:
-  0 done · 1 refused or failed · 2 wrong usage · 3 no answer · 4 not signed in or not allowed
+  0 done · 1 rejected or failed · 2 wrong usage · 3 no answer · 4 not signed in or not allowed
 
-Begin with: kp register, or kp login <token>. Then: kp contribute docs/examples/trace.json
-Help on one command: kp help <command>`
+Start with kp register or kp login <token>. Then run kp contribute docs/examples/trace.json
+Help for one command: kp help <command>`
 
 /** Whether help has colours on this stream, by the rules that Commander applies to process streams. */
 function hasColors({ args, env }: Invocation, stream: OutputStream): boolean {
@@ -39,13 +39,13 @@ export async function buildProgram(
   files: readonly CommandFile[] = commandFiles,
 ): Promise<Command> {
   const program = new Command('kp')
-    .description('KnowledgePulse on the command line: share what agents learned, and erase it with a receipt.')
+    .description('The KnowledgePulse command line: share what agents learned, and erase data with a signed receipt.')
     .version(packageJson.version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print help')
     .option('--url <url>', 'the registry (default: the one you are signed in to, else http://localhost:3000)')
     .option('--token <token>', 'the token to use (default: the stored one)')
-    .option('--json', 'answer with one JSON document; errors as JSON on stderr')
-    .option('--quiet', 'no remarks beside the answer')
+    .option('--json', 'print one JSON document; print errors as JSON to stderr')
+    .option('--quiet', 'print only the answer')
     .option('--no-color', 'no colours')
     .addHelpText('after', epilogue)
     .exitOverride()

@@ -123,9 +123,12 @@ describe('a receipt', () => {
     }
     for (const more of [{ held: 3 }, { retained: [...unsigned.retained, sentence] }]) {
       const { ok, findings } = await check(await ours.sign({ ...unsigned, ...more }))
-      expect([ok, findings.at(-1)?.text]).toEqual([true, expect.stringContaining('3 records stay for now')])
+      expect([ok, findings.at(-1)?.text]).toEqual([
+        true,
+        expect.stringContaining('3 records remain under a legal hold'),
+      ])
     }
-    expect((await check(good)).findings.at(-1)?.text).toContain('Nothing is left')
+    expect((await check(good)).findings.at(-1)?.text).toContain('No data remains')
   })
   test('is invalid when it reports residue or names no store', async () => {
     const left = await ours.sign({

@@ -25,7 +25,7 @@ export interface TrustedKeys {
   url?: string
 }
 
-const count = (holders: number): string => (holders === 1 ? 'the one holder was' : `all ${holders} holders were`)
+const count = (holders: number): string => (holders === 1 ? 'the one store was' : `all ${holders} stores were`)
 
 const judged = (findings: ReceiptFinding[], more: Pick<ReceiptCheck, 'receipt' | 'kid'>): ReceiptCheck => ({
   ok: findings.every(({ ok }) => ok),
@@ -39,14 +39,16 @@ export function asReceipt(value: unknown): { receipt: Receipt } | { fault: strin
   if (parsed.success) return { receipt: parsed.data }
   const issue = parsed.error.issues[0]
   const place = issue?.path.join('.')
-  return { fault: `It is not a deletion receipt${issue ? `: ${place ? `${place}: ` : ''}${issue.message}` : ''}.` }
+  return {
+    fault: `The file is not a deletion receipt${issue ? `: ${place ? `${place}: ` : ''}${issue.message}` : ''}.`,
+  }
 }
 
 /** The receipt in a file: JSON, or a PDF that contains exactly one. */
 export function receiptIn(file: Uint8Array): { receipt: Receipt; isPdf: boolean } | { fault: string } {
   const read = (text: string) => {
     const value = parsedJson(text, z.unknown())
-    return value === undefined ? { fault: 'It is not JSON.' } : asReceipt(value)
+    return value === undefined ? { fault: 'The file is not JSON.' } : asReceipt(value)
   }
   if (!isPdf(file)) {
     const found = read(Buffer.from(file).toString('utf8'))
@@ -61,8 +63,8 @@ export function receiptIn(file: Uint8Array): { receipt: Receipt; isPdf: boolean 
   return {
     fault:
       found.length > 1
-        ? 'It is a PDF that carries several receipts, so it does not say which one it shows.'
-        : 'It is a PDF that carries no receipt. One that was printed or saved anew lost it: take the file as the registry gave it, or the receipt as JSON.',
+        ? 'The PDF contains several receipts, so it is unclear which one to check.'
+        : 'The PDF contains no receipt. Printing or saving a PDF again removes the receipt. Use the original file of the registry, or the receipt as JSON.',
   }
 }
 
@@ -79,7 +81,7 @@ export async function checkReceipt(receipt: Receipt, trusted: TrustedKeys): Prom
       ? { ok: false, text: 'fault' in verified ? verified.fault : 'The signature is not valid.' }
       : {
           ok: true,
-          text: `The signature is good: it was made with the trusted key ${kid}, and nothing was changed since.`,
+          text: `The signature is valid: it was made with the trusted key ${kid}, and the receipt has not changed since.`,
         },
   )
   if (
@@ -88,13 +90,13 @@ export async function checkReceipt(receipt: Receipt, trusted: TrustedKeys): Prom
   )
     findings.push({
       ok: false,
-      text: `It names ${receipt.issuer} as its registry, and the keys are trusted for ${trusted.url}.`,
+      text: `The receipt names the registry ${receipt.issuer}, but the keys are trusted for ${trusted.url}.`,
     })
   const left = remainingIn(receipt)
   if (receipt.stores.length === 0)
-    findings.push({ ok: false, text: 'It names no store, so it says nothing about what was erased.' })
+    findings.push({ ok: false, text: 'The receipt names no store, so it does not prove an erasure.' })
   for (const { holder, residue } of left)
-    findings.push({ ok: false, text: `${holder} still held ${residue} when it was searched again.` })
+    findings.push({ ok: false, text: `${holder} still had ${residue} records when it was searched again.` })
   // The receipt's content only counts after its signature was verified.
   const held = legalHoldCountsIn(receipt)
   if (findings.every(({ ok }) => ok))
@@ -102,8 +104,8 @@ export async function checkReceipt(receipt: Receipt, trusted: TrustedKeys): Prom
       ok: true,
       text:
         held > 0
-          ? `Of what was to go nothing is left: ${count(receipt.stores.length)} searched again after the erasure. ${held === 1 ? '1 record stays' : `${held} records stay`} for now, kept by a legal hold; when it ends the receipt is signed anew under its id.`
-          : `Nothing is left: ${count(receipt.stores.length)} searched again after the erasure, and nothing was found.`,
+          ? `No data that was due for erasure remains: ${count(receipt.stores.length)} searched again after the erasure. ${held === 1 ? '1 record remains' : `${held} records remain`} under a legal hold. When the hold ends, the receipt is signed again under the same id.`
+          : `No data remains: ${count(receipt.stores.length)} searched again after the erasure, and nothing was found.`,
     })
   return judged(findings, { receipt, ...(kid !== undefined && { kid }) })
 }

@@ -12,7 +12,7 @@ export function printReceipt(terminal: Terminal, receipt: Receipt): void {
   terminal.line(`  Erased ${kind}${receipt.deleted_id} at ${receipt.deleted_at} (${receipt.reason})`)
   for (const { store, what, found, deleted, residue, verified_at } of receipt.stores)
     terminal.line(
-      `  ${store}: ${what}: ${found} found, ${deleted} deleted, ${residue} left when searched again at ${verified_at}`,
+      `  ${store}: ${what}: ${found} found, ${deleted} deleted, ${residue} remained when searched again at ${verified_at}`,
     )
   for (const { what, ground, until } of receipt.retained)
     terminal.line(

@@ -21,7 +21,7 @@ async function get(session: CommandSession, id: string, output: string | undefin
   const { terminal, command } = session
   const { body } = await session.call(readReceipt, { params: { id } })
   const read = asReceipt(body)
-  if ('fault' in read) throw new Failure('bad_receipt', `The registry's answer is not understood. ${read.fault}`)
+  if ('fault' in read) throw new Failure('bad_receipt', `kp cannot read the registry's answer. ${read.fault}`)
   if (output !== undefined) saveReceipt(session.pathOf(output), read.receipt)
   terminal.document(read.receipt)
   printReceipt(terminal, read.receipt)
@@ -37,14 +37,14 @@ function keysFor(session: CommandSession, receipt: Receipt, keysFile: string | u
     return set
   }
   if (!URL.canParse(receipt.issuer))
-    throw new Failure('bad_receipt', 'It names no registry as its issuer, so there are no keys to check it with.')
+    throw new Failure('bad_receipt', 'The receipt names no issuing registry, so kp has no keys to check it with.')
   const pin = readPin(session.folder, receipt.issuer)
   if (pin) return { keys: pin.keys, url: pin.url }
   throw new Failure(
     'not_pinned',
-    `No signing keys are pinned for ${receipt.issuer}, so nobody can say whether the receipt is good. A key that comes with a receipt proves nothing.`,
+    `No signing keys are pinned for ${receipt.issuer}, so kp cannot check the receipt. A key that comes with a receipt proves nothing.`,
     {
-      advice: `If you trust that address: ${command(`receipts trust ${receipt.issuer}`)}. Or name a file of keys that you already have: --keys jwks.json`,
+      advice: `If you trust that address: ${command(`receipts trust ${receipt.issuer}`)}. Or use a key file that you already have: --keys jwks.json`,
     },
   )
 }
@@ -82,10 +82,10 @@ async function verify(session: CommandSession, file: string, keysFile: string | 
   if (showsIt !== undefined)
     terminal.note(
       showsIt
-        ? 'The pages of the PDF are exactly those that this receipt makes.'
-        : 'What was checked is the receipt inside the PDF, as it stands above. The pages are not those that this version of kp makes of it: believe the receipt, not them.',
+        ? 'The pages of the PDF match the receipt.'
+        : 'kp checked the receipt inside the PDF, which is printed above. The pages of the PDF differ from it. Rely on the receipt, not on the pages.',
     )
-  terminal.line(ok ? terminal.good('✓ The receipt holds.') : terminal.bad('✗ The receipt does not hold.'))
+  terminal.line(ok ? terminal.good('✓ The receipt is valid.') : terminal.bad('✗ The receipt is not valid.'))
   invocation.setExitCode(ok ? exitCodes.done : exitCodes.failed)
 }
 
@@ -95,8 +95,8 @@ async function trustKeys(session: CommandSession, replace: boolean): Promise<voi
   terminal.document({ data: { url, verdict, kids: keys.map(({ kid }) => kid), added: added.map(({ kid }) => kid) } })
   const said = {
     pinned: `Pinned the keys that ${url} signs receipts with.`,
-    extended: `${url} has rotated its keys; the new ones are pinned beside the old.`,
-    same: `Nothing changed: the keys of ${url} are those that you pinned.`,
+    extended: `${url} has rotated its keys. The new keys are now pinned in addition to the old keys.`,
+    same: `Nothing changed: the keys of ${url} equal the pinned keys.`,
     altered: '',
     vanished: '',
   }
@@ -104,7 +104,7 @@ async function trustKeys(session: CommandSession, replace: boolean): Promise<voi
   for (const { kid } of keys)
     terminal.line(`  ${kid}${verdict === 'extended' && added.some((one) => one.kid === kid) ? '  (new)' : ''}`)
   if (verdict === 'pinned')
-    terminal.note('Compare them with what whoever runs the registry tells you, if you can reach them another way.')
+    terminal.note('If possible, compare the keys with the operator of the registry through another channel.')
 }
 
 /** Deletion receipts: get, verify, trust. */
@@ -113,22 +113,22 @@ export function receiptCommands(program: Command, begin: (url?: string) => Comma
     .command('receipts')
     .summary('fetch and check deletion receipts')
     .description(
-      'Deletion receipts are signed. They are checked offline, against keys that were pinned before.\n\nExample:\n  kp receipts verify receipt.json',
+      'Deletion receipts are signed. kp checks them offline with keys that were pinned before.\n\nExample:\n  kp receipts verify receipt.json',
     )
   receipts
     .command('get')
     .summary('fetch a receipt by its id')
     .description(
-      'Fetches a receipt. Knowing its id is the right to read it; no token is needed.\n\nExample:\n  kp receipts get rcpt_0123456789abcdefABCDEF --output receipt.json',
+      'Fetches a receipt. Anyone who knows its id can read it. No token is required.\n\nExample:\n  kp receipts get rcpt_0123456789abcdefABCDEF --output receipt.json',
     )
     .argument('<receipt-id>', 'such as rcpt_…')
-    .option('--output <file>', 'write it there; the file must not exist yet')
+    .option('--output <file>', 'write the receipt to this file, which must not exist yet')
     .action((id: string, options: { output?: string }) => get(begin(), id, options.output))
   receipts
     .command('verify')
     .summary('check a receipt, offline')
     .description(
-      'Checks that a receipt was signed by a pinned key of the registry that it names, was not changed since, and says that nothing is left. Asks nobody. Exit code 0 when it holds, 1 when not.\n\nExample:\n  kp receipts verify receipt.json\n  kp receipts verify receipt.pdf --keys jwks.json',
+      'Checks offline that a pinned key of the named registry signed the receipt, that it has not changed, and that no data remains. Exit code 0 if the receipt is valid, else 1.\n\nExample:\n  kp receipts verify receipt.json\n  kp receipts verify receipt.pdf --keys jwks.json',
     )
     .argument('<file>', 'the receipt as JSON or PDF, or - for JSON from standard input')
     .option('--keys <file>', 'check with the keys in this file (JWK Set) instead of the pinned ones')
@@ -137,10 +137,10 @@ export function receiptCommands(program: Command, begin: (url?: string) => Comma
     .command('trust')
     .summary('pin the keys that a registry signs with')
     .description(
-      'Pins a registry’s signing keys on this machine. Where some are pinned, it says what changed: new keys beside the old are taken, other keys under known ids, or none of the known ones, are refused.\n\nExample:\n  kp receipts trust https://registry.example.org',
+      'Pins a registry’s signing keys on this machine. If keys are already pinned, it reports changes. Additional keys are accepted. Different keys under known ids, or a set without any known key, are rejected.\n\nExample:\n  kp receipts trust https://registry.example.org',
     )
     .argument('[url]', 'the registry (default: the one you are signed in to)')
-    .option('--replace', 'take the keys as they are now, in place of all that were pinned')
+    .option('--replace', 'replace all pinned keys with the current keys')
     .action((url: string | undefined, options: { replace?: boolean }) =>
       trustKeys(begin(url), options.replace ?? false),
     )

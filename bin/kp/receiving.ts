@@ -10,7 +10,7 @@ import type { CommandSession } from './session.ts'
 export type Format = (typeof formats)[number]
 
 const brokenOff = (file: string) =>
-  new Failure('broken_off', `The export broke off before it was whole; ${file} was not written.`, {
+  new Failure('broken_off', `The export stopped before it was complete. ${file} was not written.`, {
     advice: 'Run the command again.',
   })
 
@@ -80,7 +80,7 @@ export function moveIntoPlace(unfinished: string, file: string, force: boolean):
     linkSync(unfinished, file)
   } catch (error) {
     if (errorCode(error) === 'EEXIST')
-      throw usageFailure(`${file} exists already. Choose another name, or add --force.`)
+      throw usageFailure(`${file} already exists. Choose another file, or add --force.`)
     throw error
   }
   rmSync(unfinished)
@@ -113,6 +113,6 @@ export function outputOf(
 ): string {
   const file = session.pathOf(output)
   if (existsSync(file) && !force)
-    throw usageFailure(`${output} exists already; nothing was exported.`, 'Choose another name, or add --force.')
+    throw usageFailure(`${output} already exists. Nothing was exported.`, 'Choose another file, or add --force.')
   return file
 }

@@ -16,7 +16,7 @@ export function saveToken(session: CommandSession, config: Config): void {
   } catch (error) {
     throw new Failure(
       'not_stored',
-      `The token works and could not be stored (${errorCode(error) ?? 'unknown fault'}). Copy it now, it is not shown again: ${config.token}`,
+      `The token is valid but could not be stored (${errorCode(error) ?? 'unknown fault'}). Copy it now. It is not shown again: ${config.token}`,
     )
   }
 }
@@ -82,9 +82,9 @@ export async function registerWithToken(session: CommandSession, options: Regist
   terminal.document({ data: { ...agent, ...(options.showKey && { api_key: key }), signing_keys: verdict } })
   terminal.line(terminal.good('✓ '), `Registered as ${agent.agent_id} on ${url}`)
   terminal.line(
-    `  token   ${options.showKey ? key : `${agent.key_prefix}…`}  (${agent.scopes.join(', ')}; tier ${agent.tier}), kept in ${session.folder}`,
+    `  token   ${options.showKey ? key : `${agent.key_prefix}…`}  (${agent.scopes.join(', ')}; tier ${agent.tier}), stored in ${session.folder}`,
   )
-  if (sent === undefined) terminal.note('Use it within 24 hours, or the agent is removed again.')
+  if (sent === undefined) terminal.note('Use it within 24 hours, or the agent is deleted.')
   const sample = 'docs/examples/trace.json'
   terminal.note(`Next: ${command(`contribute ${existsSync(session.pathOf(sample)) ? sample : '<file>'}`)}`)
 }

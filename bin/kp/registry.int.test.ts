@@ -52,7 +52,7 @@ describe('search', () => {
     const second = await kp.run(['search', 'zeppelin', '--limit', '1', '--cursor', cursor, '--json'])
     expect(second.json.data).toHaveLength(1)
     expect(first.out).not.toContain(second.json.data[0].id)
-    expect((await kp.run(['search', 'nothinghasthis'])).err).toContain('Nothing that you may see fits')
+    expect((await kp.run(['search', 'nothinghasthis'])).err).toContain('No results that you can access')
     expect((await kp.run(['search', 'x', '--min-quality', 'much'])).status).toBe(2)
     expect((await kp.run(['search', 'x', '--type', 'song'])).status).toBe(2)
   })

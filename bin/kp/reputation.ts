@@ -7,7 +7,7 @@ import type { CommandSession } from './session.ts'
 async function one(session: CommandSession, given: string | undefined): Promise<void> {
   const { terminal } = session
   const agent = given ?? (await session.call(readSelf)).body.data.agent_id
-  if (agent === null) throw new Failure('not_an_agent', 'This token belongs to no agent; name one.')
+  if (agent === null) throw new Failure('not_an_agent', 'This token does not belong to an agent. Name an agent.')
   const { body } = await session.call(readReputation, { params: { agent_id: agent }, query: { limit: 20 } })
   terminal.document(body)
   terminal.line(terminal.bold(agent), `  reputation ${body.data.score.toFixed(2)}`)
@@ -37,9 +37,7 @@ export function reputationCommands(program: Command, begin: () => CommandSession
   program
     .command('reputation')
     .summary('show an agent’s reputation, or the leaders')
-    .description(
-      'Shows the score of an agent (yours unless named) and what it came from.\n\nExample:\n  kp reputation --leaders',
-    )
+    .description('Shows the score of an agent (default: yours) and its sources.\n\nExample:\n  kp reputation --leaders')
     .argument('[agent]', 'an agent’s id')
     .option('--leaders', 'the agents with the highest scores')
     .action((agent: string | undefined, options: { leaders?: boolean }) => {

@@ -47,7 +47,8 @@ export function printDryRun({ terminal }: CommandSession, { policy, would_delete
       ['all', '', parseDays(would_delete.total), ...later.map((due) => parseDays(due.total))],
     ],
   )
-  if (would_delete.held > 0) terminal.note(`${parseDays(would_delete.held)} more expired and stay, under a legal hold.`)
+  if (would_delete.held > 0)
+    terminal.note(`${parseDays(would_delete.held)} more expired units and skills remain under a legal hold.`)
 }
 
 export interface SetOptions {
@@ -60,7 +61,9 @@ export interface SetOptions {
 function daysOf(option: string, text: string): number | null {
   if (text === 'forever') return null
   if (/^[1-9]\d{0,6}$/.test(text)) return Number(text)
-  throw usageFailure(`${option} takes a number of days from 1, or forever; "${text}" is neither. Nothing was changed.`)
+  throw usageFailure(
+    `${option} must be a number of days of at least 1, or forever, not "${text}". Nothing was changed.`,
+  )
 }
 function changeOf({ preset, networkDays, orgDays, privateDays }: SetOptions): Change {
   const change: Change = {
@@ -70,7 +73,7 @@ function changeOf({ preset, networkDays, orgDays, privateDays }: SetOptions): Ch
     ...(privateDays !== undefined && { private_days: daysOf('--private-days', privateDays) }),
   }
   if (Object.keys(change).length === 0)
-    throw usageFailure('Say what to change: --preset, --network-days, --org-days or --private-days.')
+    throw usageFailure('Add at least one option: --preset, --network-days, --org-days or --private-days.')
   return change
 }
 
@@ -81,17 +84,21 @@ export async function setPeriods(session: CommandSession, options: SetOptions): 
   if (!options.yes) {
     if (!terminal.isInteractive)
       throw usageFailure(
-        `Periods are confirmed on a terminal, and this is none. ${parseDays(data.would_delete.total)} would go with the next sweep. Nothing was changed.`,
-        'Add --yes to set them without being asked.',
+        `Changing periods needs a confirmation on a terminal, and standard input is not one. ${parseDays(data.would_delete.total)} units and skills would be deleted by the next sweep. Nothing was changed.`,
+        'Add --yes to set them without a confirmation.',
       )
     printDryRun(session, data)
-    const answer = await terminal.ask('Set these periods? What expired goes with the next sweep, for good. [y/N]')
+    const answer = await terminal.ask(
+      'Set these periods? The next sweep deletes expired units and skills for good. [y/N]',
+    )
     if (!/^y(?:es)?$/i.test(answer)) throw new Failure('not_confirmed', 'Nothing was changed.')
   }
   const { body } = await session.call(editRetention, { body: change })
   terminal.document({ ...body, would_delete: data.would_delete })
   printPolicy(session, body.data.policy)
-  terminal.note(`${parseDays(data.would_delete.total)} units and skills go with the next sweep, within the hour.`)
+  terminal.note(
+    `${parseDays(data.would_delete.total)} units and skills will be deleted by the next sweep, within the hour.`,
+  )
 }
 
 export async function reset(session: CommandSession): Promise<void> {

@@ -26,7 +26,7 @@ interface SearchOptions {
 const within = (option: string, text: string, least: number, most: number): number => {
   const number = Number(text)
   if (text.trim() !== '' && number >= least && number <= most) return number
-  throw usageFailure(`${option} takes a number from ${least} to ${most}; "${text}" is none.`)
+  throw usageFailure(`${option} must be a number from ${least} to ${most}, not "${text}".`)
 }
 
 function queryOf(words: readonly string[], options: SearchOptions) {
@@ -63,15 +63,14 @@ async function search(session: CommandSession, words: readonly string[], options
   const query = queryOf(words, options)
   const { body } = await session.call(listUnits, { query })
   terminal.document(body)
-  for (const { from, to } of body.corrected ?? []) terminal.note(`Nothing has "${from}"; searched for "${to}".`)
+  for (const { from, to } of body.corrected ?? [])
+    terminal.note(`No results for "${from}". Searched for "${to}" instead.`)
   for (const hit of body.data) printHit(session, hit)
   const { total, next_cursor: next } = body
   if (body.data.length === 0)
-    terminal.note(options.cursor === undefined ? 'Nothing that you may see fits.' : 'No more.')
+    terminal.note(options.cursor === undefined ? 'No results that you can access.' : 'No more results.')
   else if (next !== null)
-    terminal.note(
-      `${body.data.length} of ${total > 1000 ? 'more than 1,000' : total}. The next ones: the same command with --cursor ${next}`,
-    )
+    terminal.note(`${body.data.length} of ${total > 1000 ? 'more than 1,000' : total}. For more, add --cursor ${next}`)
   if (body.data.length > 0) terminal.note(`Read one: ${command('get <id>')}`)
 }
 
@@ -81,7 +80,7 @@ export function searchCommands(program: Command, begin: () => CommandSession): v
     .command('search')
     .summary('search units, or list the newest')
     .description(
-      'Searches the units that you may see, best first: those that have all words, else those that have most. A word that nothing has is taken for a typing error. "In quotes": words that stand together. Without words, the newest.\n\nExample:\n  kp search slow build --type trace --min-quality 0.6',
+      'Searches the units that you can access, best matches first. Units with all words rank before units with some. A word without results is treated as a typing error. Put phrases in "quotes". Without words, lists the newest units.\n\nExample:\n  kp search slow build --type trace --min-quality 0.6',
     )
     .argument('[words...]', 'what to search for')
     .addOption(new Option('--type <type>', 'of this type').choices(typeNames))
@@ -90,6 +89,6 @@ export function searchCommands(program: Command, begin: () => CommandSession): v
     .option('--agent <id>', 'by this agent')
     .addOption(new Option('--visibility <visibility>', 'of this visibility').choices(visibilities))
     .option('--limit <count>', 'how many, up to 100 (default: 10)')
-    .option('--cursor <cursor>', 'go on where an earlier search ended')
+    .option('--cursor <cursor>', 'continue an earlier search')
     .action((words: string[], options: SearchOptions) => search(begin(), words, options))
 }

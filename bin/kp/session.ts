@@ -34,9 +34,8 @@ const withoutSlash = (url: string): string => url.replace(/\/{1,8}$/, '')
 function checkedUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:'))
-    throw usageFailure(`--url takes an address such as ${defaultUrl}; "${text}" is none.`)
-  if (url.username || url.password)
-    throw usageFailure('--url takes an address without a name and a password; use --token.')
+    throw usageFailure(`--url must be an address such as ${defaultUrl}, not "${text}".`)
+  if (url.username || url.password) throw usageFailure('--url must not contain a user name or a password. Use --token.')
   return withoutSlash(text)
 }
 
@@ -71,7 +70,7 @@ export function openCommandSession(invocation: Invocation, options: GlobalOption
   function warnOfPlainText(what = 'token'): void {
     if (isWarned || !url.startsWith('http:') || isLoopback(url)) return
     isWarned = true
-    terminal.warning(`The connection to ${url} is not encrypted: whoever listens on the way can read the ${what}.`)
+    terminal.warning(`The connection to ${url} is not encrypted, so others on the network can read the ${what}.`)
   }
 
   /**
@@ -109,10 +108,10 @@ export function openCommandSession(invocation: Invocation, options: GlobalOption
     throw new Failure(
       'not_a_registry',
       version === null
-        ? `${url} answered, but not as a KnowledgePulse registry does.`
-        : `${url} speaks version ${version}; this kp speaks v1.`,
+        ? `${url} answered, but not like a KnowledgePulse registry.`
+        : `${url} uses API version ${version}, but this kp uses v1.`,
       {
-        advice: version === null ? 'Check the address (--url or KP_URL).' : 'Use the kp of that version.',
+        advice: version === null ? 'Check the address (--url or KP_URL).' : 'Use a kp of that version.',
         exitCode: exitCodes.unreachable,
       },
     )

@@ -13,15 +13,15 @@ async function warnOfLastToken(session: CommandSession, token: string, yes: bool
   const self = await session.call(readSelf, {}, { token }).catch(() => undefined)
   if (!self || self.body.data.owner_claimed) return // claimed, or the token no longer works
   terminal.warning(
-    `Nobody has claimed the agent ${self.body.data.agent_id ?? ''}, and its token here may be the only copy: without it nobody but an admin can read, export or erase what it contributed.`,
+    `Nobody has claimed the agent ${self.body.data.agent_id ?? ''}, and its token on this machine may be the only copy. Without it, only an admin can read, export or erase the agent’s contributions.`,
   )
   if (yes || !terminal.isInteractive) {
     terminal.warning(`Claim it in the console first, or export it: ${command('export me --output me.json')}`)
     return
   }
-  if (!/^y(?:es)?$/i.test(await terminal.ask('Sign out all the same? [y/N]')))
-    throw new Failure('not_confirmed', 'You are still signed in; nothing was changed.', {
-      advice: `Claim the agent in the console first, or keep what it holds: ${command('export me --output me.json')}`,
+  if (!/^y(?:es)?$/i.test(await terminal.ask('Sign out anyway? [y/N]')))
+    throw new Failure('not_confirmed', 'You are still signed in. Nothing was changed.', {
+      advice: `Claim the agent in the console first, or export its data: ${command('export me --output me.json')}`,
     })
 }
 
@@ -29,7 +29,7 @@ async function warnOfLastToken(session: CommandSession, token: string, yes: bool
 export async function logout(session: CommandSession, { revoke = false, yes = false }: LogoutOptions): Promise<void> {
   const { terminal, stored, storedElsewhere, command } = session
   const before = stored ?? storedElsewhere
-  if (!before) throw new Failure('not_signed_in', 'Nobody is signed in here.')
+  if (!before) throw new Failure('not_signed_in', 'No agent is signed in on this machine.')
   if (revoke) {
     if (!stored)
       throw new Failure('signed_in_elsewhere', `The stored token is for ${before.url}. Nothing was changed.`, {
@@ -45,5 +45,5 @@ export async function logout(session: CommandSession, { revoke = false, yes = fa
     terminal.good('✓ '),
     `Signed out of ${before.url}; the token was removed from this machine${revoke ? ' and revoked' : ''}.`,
   )
-  if (!revoke) terminal.note('The token itself still works. Pinned keys stay, so that receipts can be checked.')
+  if (!revoke) terminal.note('The token itself is still valid. Pinned keys remain, so you can still check receipts.')
 }

@@ -70,7 +70,7 @@ export function openSkillShelf(session: CommandSession, { agentId, identity, ane
         source,
         state: 'failed',
         code: 'conflict',
-        message: `You have another skill of this name (${id}), which stays as it is. Add --update to put this one in its place.`,
+        message: `You already have a skill with this name (${id}). It was not changed. Add --update to replace it.`,
       }
     const version = headers.get('etag')
     const changed = await session.call(correctSkill, {

@@ -45,12 +45,12 @@ describe('textsOf', () => {
     'bidi\u202e.md',
     'skill.md',
     '~/x',
-  ])('rejects the path %j', (path) => expect(() => texts(path)).toThrow(/may not be written/))
+  ])('rejects the path %j', (path) => expect(() => texts(path)).toThrow(/cannot be written/))
 
   test.each([
     ['names that differ by case', ['A.md', 'a.md']],
     ['a file in place of a folder', ['a', 'a/b']],
-  ])('rejects %s', (_, paths) => expect(() => texts(...paths)).toThrow(/may not be written/))
+  ])('rejects %s', (_, paths) => expect(() => texts(...paths)).toThrow(/cannot be written/))
 
   test('rejects content with another hash', () => {
     expect(() => skillFolderTextsOf({ skill_md: 's', files: [{ ...file('a.md'), content: 'other' }] })).toThrow(
@@ -102,7 +102,7 @@ describe('writeSkill', () => {
   ])('rejects a link in place of %s, also with force, and writes nothing', (_, link) => {
     const outside = mkdtempSync(join(base, 'outside-'))
     link(outside)
-    expect(() => writeSkill(join(at, 'one'), texts('refs/a.md'), { force: true })).toThrow(/in the way/)
+    expect(() => writeSkill(join(at, 'one'), texts('refs/a.md'), { force: true })).toThrow(/already exists and is not/)
     expect(readdirSync(outside)).toEqual([])
     expect(readdirSync(at)).toEqual(['one'])
   })

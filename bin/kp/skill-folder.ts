@@ -19,13 +19,13 @@ export const isFolderName = (name: string): boolean => /^[a-z0-9-]{1,64}$/.test(
 export function skillFolderTextsOf({ skill_md, files }: Pick<Skill, 'skill_md' | 'files'>): SkillText[] {
   for (const { path, content, sha256 } of files)
     if (createHash('sha256').update(content).digest('hex') !== sha256)
-      throw new Failure('not_whole', `"${path}" did not arrive as the registry keeps it. Nothing was written.`)
+      throw new Failure('not_whole', `The download of "${path}" differs from the registry’s file. Nothing was written.`)
   const [fault] = pathFaults(files.map(({ path }) => path))
   if (fault)
     throw new Failure(
       'unsafe_path',
-      `A file of this skill may not be written: "${files[fault.index]?.path ?? ''}" ${fault.message}. Nothing was written.`,
-      { advice: 'It is no mistake of yours: tell whoever runs the registry.' },
+      `A file of this skill cannot be written: "${files[fault.index]?.path ?? ''}" ${fault.message}. Nothing was written.`,
+      { advice: 'You did nothing wrong. Contact the operator of the registry.' },
     )
   return [{ path: skillFile, content: skill_md }, ...files.map(({ path, content }) => ({ path, content }))]
 }
@@ -55,17 +55,17 @@ function checkWay(folder: string, texts: readonly SkillText[], force: boolean): 
   for (const { path } of texts) {
     for (const step of wayTo(folder, path)) {
       const kind = kindOf(step)
-      if (kind !== undefined && kind !== 'folder') refuse('in_the_way', `${step} is in the way, and is no folder.`)
+      if (kind !== undefined && kind !== 'folder') refuse('in_the_way', `${step} already exists and is not a folder.`)
     }
     const kind = kindOf(join(folder, path))
     if (kind === 'folder' || kind === 'other')
-      refuse('in_the_way', `${join(folder, path)} is in the way, and is no file.`)
+      refuse('in_the_way', `${join(folder, path)} already exists and is not a file.`)
     if (kind === 'file') there.push(path)
   }
   if (there.length > 0 && !force)
     refuse(
       'exists',
-      `${there[0]}${there.length > 1 ? ` and ${there.length - 1} more of its files are` : ' is'} in ${folder} already.`,
+      `${there[0]}${there.length > 1 ? ` and ${there.length - 1} more of its files already exist` : ' already exists'} in ${folder}.`,
       'Add --force to replace them.',
     )
 }

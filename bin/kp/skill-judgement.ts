@@ -35,7 +35,7 @@ export function examined(skill: SkillSource): ExaminedSkill {
       ...faults.map((fault) => `${placeOf(fault)} ${fault.message}`),
       ...rejections.map(
         (rejection) =>
-          `${placeOf({ ...rejection, file: fileOf(rejection.path ?? [], skill) })} is refused by the sanitizer (${rejection.stage}: ${rejection.rule})`,
+          `${placeOf({ ...rejection, file: fileOf(rejection.path ?? [], skill) })} is rejected by the sanitizer (${rejection.stage}: ${rejection.rule})`,
       ),
     ],
     warnings,

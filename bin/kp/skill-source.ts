@@ -43,7 +43,7 @@ export function readSkillFolder(folder: string): {
         if (!existsSync(join(source, skillFile))) visit(path)
       } else {
         const content = entry.isFile() ? textOf(source) : undefined
-        if (content === undefined) skipped.push({ source, skipped: 'is no text, and a skill takes text alone' })
+        if (content === undefined) skipped.push({ source, skipped: 'is not text, and a skill can contain only text' })
         else files.push({ path, content })
       }
     }

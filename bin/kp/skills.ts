@@ -36,8 +36,8 @@ async function idOf(session: CommandSession, given: string): Promise<string> {
   const [only, ...others] = named
   if (only && others.length === 0) return only.id
   if (!only)
-    throw new Failure('not_found', `No skill that you may see is called "${given}". Nothing was written.`, {
-      advice: `Look for it: ${command(`skills ${given}`)}`,
+    throw new Failure('not_found', `No skill that you can access is called "${given}". Nothing was written.`, {
+      advice: `To search for it: ${command(`skills ${given}`)}`,
     })
   throw new Failure(
     'ambiguous',
@@ -53,10 +53,7 @@ async function idOf(session: CommandSession, given: string): Promise<string> {
 async function acceptUndeclared({ terminal }: CommandSession, skill: Skill, accept: boolean): Promise<void> {
   const { prepared, faults } = examined({ skill_md: skill.skill_md, files: skill.files })
   if (!prepared)
-    throw new Failure(
-      'content_rejected',
-      `${skill.name} is no skill that should be here: ${faults[0]}. Nothing was written.`,
-    )
+    throw new Failure('content_rejected', `${skill.name} is not a valid skill: ${faults[0]}. Nothing was written.`)
   const undeclared = [...new Set([...skill.undeclared_tools, ...prepared.undeclaredTools])]
   if (undeclared.length === 0) return
   const tools = undeclared.join(', ')
@@ -65,11 +62,11 @@ async function acceptUndeclared({ terminal }: CommandSession, skill: Skill, acce
   const refusal = (advice?: string) =>
     new Failure(
       'misrepresents',
-      `${skill.name} uses tools that it does not name (${tools}). Nothing was written.`,
+      `${skill.name} uses tools that its allowed-tools do not list (${tools}). Nothing was written.`,
       advice === undefined ? {} : { advice },
     )
   if (!terminal.isInteractive) throw refusal('Read it first (kp get), then add --accept.')
-  if (!/^y(?:es)?$/i.test(await terminal.ask('Install it all the same? [y/N]'))) throw refusal()
+  if (!/^y(?:es)?$/i.test(await terminal.ask('Install it anyway? [y/N]'))) throw refusal()
 }
 
 interface InstallOptions {
@@ -83,7 +80,7 @@ async function install(session: CommandSession, given: string, options: InstallO
   const id = await idOf(session, given)
   const { data } = (await session.call(readSkill, { params: { id } })).body
   if (!isFolderName(data.name))
-    throw new Failure('unsafe_path', 'The skill’s name is no name for a folder. Nothing was written.')
+    throw new Failure('unsafe_path', 'The skill’s name cannot be used as a folder name. Nothing was written.')
   const folder = resolve(session.pathOf(options.into), data.name)
   const texts = skillFolderTextsOf(data)
   await acceptUndeclared(session, data, options.accept ?? false)
@@ -100,7 +97,7 @@ async function install(session: CommandSession, given: string, options: InstallO
   )
   if (data.allowed_tools) terminal.line(`  tools   ${data.allowed_tools.join(', ')}`)
   if (data.license !== null) terminal.line(`  license ${data.license}`)
-  terminal.note(`Read it before an agent does. Follow its erasure: ${command('tombstones')}`)
+  terminal.note(`Read it before an agent uses it. To check whether it was erased: ${command('tombstones')}`)
 }
 
 interface ListOptions {
@@ -116,7 +113,7 @@ async function list(
   const { terminal, command } = session
   const most = Number(limit ?? 20)
   if (!Number.isInteger(most) || most < 1 || most > 100)
-    throw usageFailure(`--limit takes a whole number from 1 to 100; "${limit}" is none.`)
+    throw usageFailure(`--limit must be a whole number from 1 to 100, not "${limit}".`)
   const { body } = await session.call(listSkills, {
     query: {
       limit: most,
@@ -126,7 +123,7 @@ async function list(
     },
   })
   terminal.document(body)
-  for (const { from, to } of body.corrected ?? []) terminal.note(`Searched for "${to}" in place of "${from}".`)
+  for (const { from, to } of body.corrected ?? []) terminal.note(`Searched for "${to}" instead of "${from}".`)
   terminal.table(
     ['ID', 'NAME', 'QUALITY', 'BY', 'WHAT'],
     body.data.map((skill) => [
@@ -137,7 +134,7 @@ async function list(
       [...skill.description].slice(0, 70).join(''),
     ]),
   )
-  if (body.data.some((skill) => skill.misrepresents)) terminal.note('! uses tools that it does not name.')
+  if (body.data.some((skill) => skill.misrepresents)) terminal.note('! uses tools that its allowed-tools do not list.')
   if (body.data.length === 0) terminal.note('None.')
   else terminal.note(`Install one: ${command('install <name or id>')}`)
 }
@@ -147,21 +144,23 @@ export function skillCommands(program: Command, begin: () => CommandSession): vo
   program
     .command('skills')
     .summary('search skills, or list the newest')
-    .description('Searches skills that you may see; without words the newest.\n\nExample:\n  kp skills generative art')
+    .description(
+      'Searches the skills that you can access. Without words, lists the newest.\n\nExample:\n  kp skills generative art',
+    )
     .argument('[words...]', 'what to search for')
-    .option('--tags <list>', 'with all of these tags, with commas between')
+    .option('--tags <list>', 'with all of these tags, separated by commas')
     .option('--agent <id>', 'by this agent')
     .option('--limit <count>', 'how many, up to 100 (default: 20)')
     .action((words: string[], options: ListOptions) => list(begin(), words, options))
   program
     .command('install')
-    .summary('put a skill and its files into a folder')
+    .summary('install a skill and its files into a folder')
     .description(
-      'Puts a skill into a folder of its own, and writes nowhere else: a file that would lie outside, a link in the way, names that differ only by case are refused before anything is written. What is there is kept unless --force says otherwise. A skill that uses tools which it does not name says so, and asks.\n\nExample:\n  kp install webapp-testing --into .claude/skills',
+      'Installs a skill into its own folder and writes nowhere else. Before writing, kp rejects paths outside the folder, links in the path and names that differ only by case. Existing files are kept unless you add --force. If a skill uses tools that its allowed-tools do not list, kp warns and asks.\n\nExample:\n  kp install webapp-testing --into .claude/skills',
     )
-    .argument('<skill>', 'its name, or its id where several have the name')
-    .option('--into <folder>', 'where the skill’s folder is to lie', 'skills')
-    .option('--force', 'replace files that are there already')
-    .option('--accept', 'install it even though it uses tools that it does not name')
+    .argument('<skill>', 'the name, or the id if several skills have the name')
+    .option('--into <folder>', 'the parent folder of the skill’s folder', 'skills')
+    .option('--force', 'replace existing files')
+    .option('--accept', 'install it even if it uses tools that its allowed-tools do not list')
     .action((skill: string, options: InstallOptions) => install(begin(), skill, options))
 }

@@ -35,7 +35,10 @@ export async function* snapshotContentOf(
 ): AsyncGenerator<Uint8Array> {
   const sealed = await sealing(() => readSealedSnapshot(createReadStream(file)))
   if (sealed.head.id !== snapshotId || sealed.head.agent !== id)
-    throw new Failure('other_snapshot', 'The file that came is of another snapshot. Nothing was kept.')
+    throw new Failure(
+      'other_snapshot',
+      'The registry sent a different snapshot. Nothing was saved. Run the command again.',
+    )
   const pieces = sealed.open(key)
   try {
     for (;;) {

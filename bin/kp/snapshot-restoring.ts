@@ -70,10 +70,11 @@ export async function restore(
     const file = join(folder, randomBytes(4).toString('hex'))
     await fetchSealed(asking, from, snapshotId, file)
     const lines = () => snapshotLinesOf(snapshotContentOf(file, key, { id: from, snapshotId }))
-    terminal.progress('Seeing that it is whole')
+    terminal.progress('Checking the snapshot')
     let last: string | undefined
     for await (const line of lines()) last = Line.parse(JSON.parse(line)).part
-    if (last !== 'end') throw new Failure('damaged', 'The snapshot has no end. Nothing was brought back.')
+    if (last !== 'end')
+      throw new Failure('damaged', 'The snapshot is incomplete. Nothing was restored. Download it again.')
 
     async function* sent(): AsyncGenerator<Uint8Array> {
       let records = 0
@@ -90,16 +91,16 @@ export async function restore(
         yield Buffer.from(`${line}\n`)
       }
     }
-    terminal.progress('Bringing back')
+    terminal.progress('Restoring')
     const body = () => ({ mediaType: 'application/x-ndjson', bytes: streamOf(sent()) })
     const { data } = (await asking.upload(restoreAgent, body, { params: { id: goal.into } })).body
     terminal.clear()
     terminal.document({ data: { id: snapshotId, ...data } })
     terminal.line(
       terminal.good('✓ '),
-      `${goal.into}: ${data.documents} documents and ${data.entries} entries came back${data.state_bytes > 0 ? ', and the state' : ''}; ${data.there} were there`,
+      `${goal.into}: ${data.documents} documents and ${data.entries} entries were restored${data.state_bytes > 0 ? ', and the state' : ''}; ${data.there} already existed`,
     )
-    if (data.ended > 0) terminal.note(`${data.ended} entries had ended, and stay away.`)
+    if (data.ended > 0) terminal.note(`${data.ended} entries had expired and were not restored.`)
   } finally {
     terminal.clear()
     await rm(folder, { recursive: true, force: true })

@@ -34,9 +34,9 @@ function refuseFailed({ state, failure, id }: SnapshotView): void {
   throw new Failure(
     'snapshot_failed',
     places.length > 0
-      ? `${id} was not made, because a secret would have been in it: ${places.join('; ')}. Nothing was stored.`
-      : `${id} could not be made. Nothing was stored.`,
-    { advice: places.length > 0 ? 'Take it out there, and make another one.' : 'Make another one.' },
+      ? `The snapshot ${id} was not created, because it would contain a secret: ${places.join('; ')}. Nothing was stored.`
+      : `The snapshot ${id} could not be created. Nothing was stored.`,
+    { advice: places.length > 0 ? 'Remove the secret, then create another snapshot.' : 'Create another snapshot.' },
   )
 }
 
@@ -45,7 +45,7 @@ async function create(asking: CommandActor, named: string | undefined): Promise<
   const id = await namedAgent(asking, named)
   let { data } = (await asking.call(makeSnapshot, { params: { id } })).body
   for (const until = Date.now() + patience; data.state === 'preparing' && Date.now() < until; ) {
-    terminal.progress('Waiting until it is made')
+    terminal.progress('Waiting until the snapshot is ready')
     await delay(500)
     data = (await asking.call(readSnapshot, { params: { id, snapshotId: data.id } })).body.data
   }
@@ -53,13 +53,13 @@ async function create(asking: CommandActor, named: string | undefined): Promise<
   refuseFailed(data)
   terminal.document({ data })
   if (data.state === 'preparing') {
-    terminal.line(terminal.warn('! '), `${data.id} is asked for and not made yet.`)
-    terminal.note('See that a worker is running; kp snapshot list shows when it is ready.')
+    terminal.line(terminal.warn('! '), `The snapshot ${data.id} is not ready yet.`)
+    terminal.note('Check that a worker is running. kp snapshot list shows when the snapshot is ready.')
     return
   }
   terminal.line(
     terminal.good('✓ '),
-    `${data.id}: ${printedSize(data.bytes ?? 0)}, sealed to the keyring of ${id}; goes at ${data.expires_at?.slice(0, 16) ?? '–'}`,
+    `${data.id}: ${printedSize(data.bytes ?? 0)}, sealed with the keyring of ${id}; expires at ${data.expires_at?.slice(0, 16) ?? '–'}`,
   )
 }
 
@@ -114,8 +114,8 @@ async function download(asking: CommandActor, snapshotId: string, options: Downl
         `${snapshotId}: ${options.output}, ${opened === undefined ? 'sealed' : 'opened on this machine, as JSON Lines'}`,
       )
       if (opened === undefined)
-        terminal.note('It opens as long as its key is there: once the snapshot is gone, this file is noise.')
-      else terminal.note('You alone may read the file. What is private in it is sealed as it was.')
+        terminal.note('You can open this file only while the snapshot exists. Deleting the snapshot destroys its key.')
+      else terminal.note('Only your user can read the file. Private entries in it are still sealed.')
     })
   } finally {
     terminal.clear()
@@ -128,27 +128,27 @@ async function remove(asking: CommandActor, snapshotId: string, named: string | 
   const { data } = (await asking.call(deleteSnapshot, { params: { id, snapshotId } })).body
   terminal.document({ data })
   if (data.key_destroyed) {
-    terminal.line(terminal.good('✓ '), `${snapshotId} is deleted, its key first: no copy of it opens`)
+    terminal.line(terminal.good('✓ '), `${snapshotId} and its key were deleted. Copies of it can no longer be opened.`)
     return
   }
-  terminal.line(terminal.warn('! '), `${snapshotId} is out of reach, and its key is not destroyed yet`)
-  terminal.note('The registry tries that again every minute; until then copies that somebody has still open.')
+  terminal.line(terminal.warn('! '), `${snapshotId} is no longer available, but its key is not destroyed yet`)
+  terminal.note('The registry retries every minute. Until then, existing copies can still be opened.')
 }
 
 /** Snapshots of an agent, opened only on this machine. */
 export function snapshotCommands(program: Command, begin: () => CommandSession): void {
   const snapshot = program
     .command('snapshot')
-    .summary('snapshots of an agent: make, list, download, restore')
+    .summary('create, list, download and restore snapshots of an agent')
     .description(
-      'An agent’s documents, grimoire, settings and uploaded state, sealed to its keyring: the registry makes them and cannot read them. The passphrase is asked for on the terminal, or read from the file that KP_PASSPHRASE_FILE names; it never leaves this machine.\n\nExample:\n  kp snapshot create',
+      'An agent’s documents, grimoire, settings and uploaded state, sealed with its keyring. The registry creates snapshots and cannot read them. The terminal asks for the passphrase, or KP_PASSPHRASE_FILE names a file that contains it. The passphrase never leaves this machine.\n\nExample:\n  kp snapshot create',
     )
   const ofAgent = (command: Command) =>
-    asPersonOptions(command).option('--agent <id>', 'whose snapshots (default: the agent of the token)')
+    asPersonOptions(command).option('--agent <id>', 'the agent of the snapshots (default: the agent of the token)')
   ofAgent(snapshot.command('create'))
-    .summary('make a snapshot')
+    .summary('create a snapshot')
     .description(
-      'Makes a snapshot, and waits until it is ready; it goes after four hours. The agent needs a keyring (kp grimoire init).\n\nExample:\n  kp snapshot create',
+      'Creates a snapshot and waits until it is ready. It expires after four hours. The agent needs a keyring (kp grimoire init).\n\nExample:\n  kp snapshot create',
     )
     .action((options: SnapshotOptions) => withCommandActor(begin(), options, (asking) => create(asking, options.agent)))
   ofAgent(snapshot.command('list'))
@@ -158,22 +158,22 @@ export function snapshotCommands(program: Command, begin: () => CommandSession):
   ofAgent(snapshot.command('download'))
     .summary('fetch a snapshot and open it')
     .description(
-      'Fetches a snapshot and opens it on this machine, into a file that you alone may read. With --sealed as it is.\n\nExample:\n  kp snapshot download snap_0123456789abcdefghijkl --output agent.jsonl',
+      'Fetches a snapshot and opens it on this machine, into a file that only you can read. With --sealed, the file stays sealed.\n\nExample:\n  kp snapshot download snap_0123456789abcdefghijkl --output agent.jsonl',
     )
     .argument('<id>', 'the snapshot’s id')
     .requiredOption('--output <file>', 'where to write it')
-    .option('--sealed', 'leave it sealed; needs no passphrase')
+    .option('--sealed', 'keep it sealed; needs no passphrase')
     .option('--force', 'replace an existing file')
     .action((id: string, options: DownloadOptions) =>
       withCommandActor(begin(), options, (asking) => download(asking, id, options)),
     )
   ofAgent(snapshot.command('restore'))
-    .summary('bring back what a snapshot has')
+    .summary('restore a snapshot')
     .description(
-      'Opens a snapshot on this machine, sees that it is whole, and brings back what is not there: documents, entries of the grimoire, settings and state. Into another agent of yours with --into: its private entries are sealed anew, under that agent’s keyring. Repeating it stores nothing twice. Settings come back where the grimoire is empty; the state takes the place of the one that is there.\n\nExample:\n  kp snapshot restore snap_0123456789abcdefghijkl --as somebody@example.org --agent old-one --into new-one',
+      'Opens a snapshot on this machine, checks that it is complete, and restores missing documents, grimoire entries, settings and state. With --into, restores into another agent of yours and seals private entries with that agent’s keyring. Repeating it stores nothing twice. Settings are restored only if the grimoire is empty. The state replaces the existing state.\n\nExample:\n  kp snapshot restore snap_0123456789abcdefghijkl --as somebody@example.org --agent old-one --into new-one',
     )
     .argument('<id>', 'the snapshot’s id')
-    .option('--into <id>', 'the agent that gets it (default: the agent whose snapshot it is)')
+    .option('--into <id>', 'the target agent (default: the agent whose snapshot it is)')
     .action((id: string, options: SnapshotOptions & { into?: string }) =>
       withCommandActor(begin(), options, (asking) => restore(asking, id, options)),
     )

@@ -42,7 +42,7 @@ async function list(
 async function approve(session: CommandSession, id: string, given: string | undefined): Promise<void> {
   const { terminal } = session
   if (given !== undefined && !/^[1-9]\d{0,8}$/.test(given))
-    throw usageFailure(`--version-number takes the number of a version; "${given}" is none. Nothing was changed.`)
+    throw usageFailure(`--version-number must be the number of a version, not "${given}". Nothing was changed.`)
   const { body } = await session.call(approveSop, {
     params: { id },
     body: given === undefined ? {} : { version: Number(given) },
@@ -59,7 +59,7 @@ async function exportSkill(
   const { terminal } = session
   const { data } = (await session.call(exportSopAsSkill, { params: { id } })).body
   if (!isFolderName(data.name) || pathFaults(data.files.map(({ path }) => path)).length > 0)
-    throw new Failure('unsafe_path', 'A name in this skill is none for a file. Nothing was written.')
+    throw new Failure('unsafe_path', 'A name in this skill cannot be used as a file name. Nothing was written.')
   const folder = resolve(session.pathOf(options.into), data.name)
   const texts = [{ path: skillFile, content: data.skill_md }, ...data.files]
   writeSkill(folder, texts, { force: options.force ?? false })
@@ -71,21 +71,23 @@ async function exportSkill(
 export function sopCommands(program: Command, begin: () => CommandSession): void {
   const sop = program
     .command('sop')
-    .summary('procedures of experts: list, approve, make skills')
+    .summary('list and approve expert procedures, export them as skills')
     .description('Procedures that experts wrote down.\n\nExample:\n  kp sop list')
   sop
     .command('list')
     .summary('search procedures, or list the newest')
-    .description('Searches procedures that you may see; without words the newest.\n\nExample:\n  kp sop list backup')
+    .description(
+      'Searches the procedures that you can access. Without words, lists the newest.\n\nExample:\n  kp sop list backup',
+    )
     .argument('[words...]', 'what to search for')
     .option('--domain <domain>', 'of this domain')
-    .option('--approved', 'approved ones alone')
+    .option('--approved', 'only approved procedures')
     .action((words: string[], options: ListOptions) => list(begin(), words, options))
   sop
     .command('approve')
     .summary('approve a procedure; for admins')
     .description(
-      'Approves the present wording, or the version that is named.\n\nExample:\n  kp sop approve kp:sop:6d961dbbe7e9',
+      'Approves the current version, or the given version.\n\nExample:\n  kp sop approve kp:sop:6d961dbbe7e9',
     )
     .argument('<id>', 'the procedure’s id')
     .option('--version-number <number>', 'an earlier version')
@@ -97,7 +99,7 @@ export function sopCommands(program: Command, begin: () => CommandSession): void
       'Writes a procedure as a SKILL.md into a folder of its own.\n\nExample:\n  kp sop export-skill kp:sop:6d961dbbe7e9',
     )
     .argument('<id>', 'the procedure’s id')
-    .option('--into <folder>', 'where the skill’s folder is to lie', 'skills')
-    .option('--force', 'replace files that are there already')
+    .option('--into <folder>', 'the parent folder of the skill’s folder', 'skills')
+    .option('--force', 'replace existing files')
     .action((id: string, options: { into: string; force?: boolean }) => exportSkill(begin(), id, options))
 }

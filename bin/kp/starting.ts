@@ -8,7 +8,7 @@ function start(): void {
   process.chdir(checkout)
   const setup = spawnSync(process.execPath, ['bin/setup.mjs'], { stdio: 'inherit' })
   if (setup.status !== 0)
-    throw new Failure('not_installed', 'What the installation needs could not be installed; why stands above.')
+    throw new Failure('not_installed', 'The required packages could not be installed. See the error above.')
   if (!process.execve)
     throw new Failure('not_here', 'kp start needs Linux or macOS. Nothing was started.', { advice: 'Run npm start.' })
   process.execve(process.execPath, [process.execPath, 'bin/start.ts'], process.env)
@@ -20,7 +20,7 @@ export function startingCommands(program: Command): void {
     .command('start')
     .summary('start the registry and its console')
     .description(
-      'Starts the installation of this checkout, as npm start does: installs and builds what changed, starts the database, migrates, serves, and stays until Ctrl-C. Settings are environment variables (docs/configuration.md).\n\nExample:\n  PORT=3001 kp start',
+      'Starts the installation of this checkout, like npm start: installs packages, builds changes, starts and migrates the database, and serves until Ctrl-C. Settings are environment variables (docs/configuration.md).\n\nExample:\n  PORT=3001 kp start',
     )
     .action(start)
 }

@@ -43,7 +43,7 @@ export function locationCheck(
     `${words}; does not answer${why}`,
     variable === undefined
       ? 'Fix the cause above.'
-      : `Start it, or correct ${variable}. Nothing in it was lost; erasures that concern it wait, and are not called done.`,
+      : `Start it, or correct ${variable}. Erasures that concern it wait and are not reported as complete.`,
   )
 }
 
@@ -59,13 +59,13 @@ export function missingCheck(
   if (provider === 'files' && now.getTime() - lastSeen.getTime() < noted)
     return fault(
       port,
-      `${shown} was used within the last day and is not the folder of this machine; erasures that concern it wait`,
+      `${shown} was used within the last day, but this machine uses another folder; erasures that concern it wait`,
       `Give all machines of the installation the same folder: mount it here${port === 'objects' ? ', or connect a bucket with KP_OBJECTS_URL' : ''}.`,
     )
   return warning(
     port,
-    `${provider} at ${shown} kept data and is switched off; erasures that concern it wait`,
-    `Connect it again, or state that nothing is left there: POST /api/stores/${id}/retire`,
+    `${provider} at ${shown} stored data and is no longer connected; erasures that concern it wait`,
+    `Connect it again, or confirm that it no longer contains data: POST /api/stores/${id}/retire`,
   )
 }
 
@@ -147,8 +147,8 @@ export function residencyChecks(
 ): HealthCheck[] {
   if (residency === undefined) return []
   const found = outside(assessedLocations)
-  if (found.length === 0) return [ok('residency', 'everything lies in the European Economic Area')]
+  if (found.length === 0) return [ok('residency', 'all stores are in the European Economic Area')]
   return found.map((location) =>
-    fault('residency', explainOutside(location), 'Nothing starts under KP_RESIDENCY=eu until that is put right.'),
+    fault('residency', explainOutside(location), 'With KP_RESIDENCY=eu, nothing starts until you fix this.'),
   )
 }

@@ -50,7 +50,7 @@ test.runIf(hasShell && isWalked('rights'))(
       .join('\n')
     const { status, said } = await walked(app, folder, `${hands}\n${script}`, { MAIL: join(app.dataDir, 'mail') })
     expect(status, said).toBe(0)
-    expect(said.match(/✓ The receipt holds\./g)).toHaveLength(2)
+    expect(said.match(/✓ The receipt is valid\./g)).toHaveLength(2)
     expect(said).toContain('you are signed out permanently')
     for (const name of ['somebody.zip', 'somebody-again.zip']) {
       const { manifest, files } = await openArchive(readFileSync(join(folder, 'var', name)))

@@ -41,9 +41,9 @@ export async function runSweep(session: CommandSession, { dryRun }: { dryRun?: b
   if (done.state !== 'finished')
     throw new Failure(
       'interrupted',
-      `The sweep ended before its work did, with ${parseDays(done.deleted.total)} removed.`,
+      `The sweep stopped before it was complete, with ${parseDays(done.deleted.total)} removed.`,
       {
-        advice: 'Run it again, or leave the rest to the hourly one.',
+        advice: 'Run it again, or wait for the hourly sweep.',
       },
     )
   terminal.line(

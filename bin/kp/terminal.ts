@@ -174,7 +174,7 @@ export type Terminal = ReturnType<typeof openTerminal>
 /** Reads standard input to its end. @throws Failure for a terminal, where the user would not know that kp waits */
 export async function readStdin({ stdin }: Pick<Invocation, 'stdin'>, what: string): Promise<string> {
   if (stdin.isTTY)
-    throw new Failure('usage', `${what} is read from standard input, and nothing is piped into it.`, {
+    throw new Failure('usage', `${what} must be piped to standard input, but nothing was piped.`, {
       exitCode: exitCodes.usage,
     })
   let text = ''

@@ -25,7 +25,7 @@ function printKey(session: CommandSession, { data }: Issued): void {
     `Token ${data.id} of ${data.agent_id} (${data.scopes.join(', ')}), ${data.expires_at ? `until ${data.expires_at}` : 'with no expiry'}`,
   )
   terminal.line(terminal.bold(shownOnce(data.api_key)))
-  terminal.note('Keep it: it is shown this once.')
+  terminal.note('Store it now: it is shown only once.')
 }
 
 async function list(session: CommandSession, agent: string | undefined): Promise<void> {
@@ -65,7 +65,7 @@ interface CreateOptions {
 async function create(session: CommandSession, { name, scopes, expiresInDays, agent }: CreateOptions): Promise<void> {
   const days = expiresInDays === undefined ? undefined : Number(expiresInDays)
   if (days !== undefined && !Number.isInteger(days))
-    throw usageFailure(`--expires-in-days takes a whole number; "${expiresInDays}" is none.`)
+    throw usageFailure(`--expires-in-days must be a whole number, not "${expiresInDays}".`)
   const { body } = await session.call(createToken, {
     body: {
       ...(agent !== undefined && { agent_id: agent }),
@@ -89,11 +89,11 @@ async function rotate(
   { overlap = '0s', showKey }: { overlap?: string; showKey?: boolean },
 ): Promise<void> {
   if (!isOverlap(overlap))
-    throw usageFailure(`--overlap takes ${Object.keys(overlaps).join(', ')}; "${overlap}" is none.`)
+    throw usageFailure(`--overlap must be one of ${Object.keys(overlaps).join(', ')}, not "${overlap}".`)
   const { terminal, usesStored, url, stored } = session
   const own = await ownId(session)
   const id = named ?? own
-  if (id === undefined) throw usageFailure('Which token? Give its id.')
+  if (id === undefined) throw usageFailure('No token was named. Give its id.')
   const isStored = usesStored && id === own
   if (isStored) session.checkStorage()
   const { body } = await session.call(rotateToken, { params: { id }, body: { overlap } })
@@ -108,7 +108,7 @@ async function rotate(
   terminal.document({ ...body, data: { ...rest, ...(showKey && { api_key: key }) } })
   terminal.line(
     terminal.good('✓ '),
-    `Your token is now ${showKey ? key : `${rest.key_prefix}…`}, kept in ${session.folder}; the old one ${overlap === '0s' ? 'is revoked' : `works for ${overlap} more`}.`,
+    `Your token is now ${showKey ? key : `${rest.key_prefix}…`}, stored in ${session.folder}; the old one ${overlap === '0s' ? 'is revoked' : `works for ${overlap} more`}.`,
   )
 }
 
@@ -116,7 +116,7 @@ async function revoke(session: CommandSession, which: string): Promise<void> {
   const { terminal, usesStored, stored } = session
   const byPrefix = /^kp_[0-9A-Za-z]{8}$/.test(which)
   if (!byPrefix && which.startsWith('kp_'))
-    throw usageFailure('Give the token’s id or the first 11 characters of its key, never a whole key.')
+    throw usageFailure('Give the token’s id or the first 11 characters of its key, not the whole key.')
   const isOwn = byPrefix ? which === stored?.key_prefix : (await ownId(session)) === which
   if (byPrefix) await session.call(revokeByPrefix, { body: { key_prefix: which } })
   else await session.call(revokeToken, { params: { id: which } })
@@ -124,9 +124,9 @@ async function revoke(session: CommandSession, which: string): Promise<void> {
   terminal.document({ data: { revoked: which, signed_out: isForgotten } })
   terminal.line(
     terminal.good('✓ '),
-    `${which} is revoked: it is refused from now on, everywhere, and so are tokens that were created with it.`,
+    `${which} was revoked, together with the tokens that were created with it. They no longer work.`,
   )
-  if (isForgotten) terminal.note('It was the token stored here, so you are signed out.')
+  if (isForgotten) terminal.note('It was the token stored on this machine, so you are signed out.')
 }
 
 /** The agent's tokens: list, create, rotate, revoke. */
@@ -138,20 +138,18 @@ export function tokenCommands(program: Command, begin: () => CommandSession): vo
   tokens
     .command('list')
     .summary('show tokens, newest first')
-    .description(
-      'Shows the tokens of your agent: what they may, when they were used, and whether they still work.\n\nExample:\n  kp tokens list',
-    )
+    .description('Shows the tokens of your agent with their scopes, last use and status.\n\nExample:\n  kp tokens list')
     .option('--agent <id>', 'of this agent; an admin may name any')
     .action((options: { agent?: string }) => list(begin(), options.agent))
   tokens
     .command('create')
-    .summary('make one more token')
+    .summary('create a token')
     .description(
-      'Makes a token and prints it, once. It may do no more than the one that asks.\n\nExample:\n  kp tokens create --name laptop --scopes read --expires-in-days 30',
+      'Creates a token and prints it once. It cannot have more rights than your token.\n\nExample:\n  kp tokens create --name laptop --scopes read --expires-in-days 30',
     )
     .option('--name <name>', 'a name for the token')
     .option('--scopes <list>', 'read, write, admin, with commas between (default: read)')
-    .option('--expires-in-days <days>', 'how long it works (default: without an end)')
+    .option('--expires-in-days <days>', 'how long it works (default: no expiry)')
     .option('--agent <id>', 'for this agent; an admin may name any')
     .action((options: CreateOptions) => create(begin(), options))
   tokens
@@ -166,9 +164,9 @@ export function tokenCommands(program: Command, begin: () => CommandSession): vo
     .action((id: string | undefined, options: { overlap?: string; showKey?: boolean }) => rotate(begin(), id, options))
   tokens
     .command('revoke')
-    .summary('end a token at once')
+    .summary('revoke a token')
     .description(
-      'Revokes a token: it is refused from the very next request on, everywhere. Tokens that were created with it are revoked as well.\n\nExample:\n  kp tokens revoke kp_3fK9aZ1q',
+      'Revokes a token and all tokens that were created with it. They stop working with the next request.\n\nExample:\n  kp tokens revoke kp_3fK9aZ1q',
     )
     .argument('<id-or-prefix>', 'the token’s id, or the first 11 characters of its key')
     .action((which: string) => revoke(begin(), which))

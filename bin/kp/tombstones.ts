@@ -45,7 +45,7 @@ export async function remindOfErased(session: CommandSession): Promise<void> {
   const erased = own.filter((copy) => copy.erased_at !== undefined)
   if (erased.length > 0)
     terminal.warning(
-      `Erased at their registry, and still installed here: ${erased.map(({ name }) => name).join(', ')}. Remove the copies: ${command('tombstones --apply')}`,
+      `Erased at the registry, but still installed on this machine: ${erased.map(({ name }) => name).join(', ')}. Remove the copies: ${command('tombstones --apply')}`,
     )
 }
 
@@ -75,7 +75,7 @@ async function tombstones(session: CommandSession, { apply = false }: { apply?: 
       `${name} (${id}) was erased on ${erased_at?.slice(0, 10)}; ${apply ? 'its files were removed from' : 'a copy is in'} ${where}`,
     )
   if (erased.length === 0)
-    terminal.line(terminal.good('✓ '), `None of the copies here (${own.length}) was erased at ${session.url}.`)
+    terminal.line(terminal.good('✓ '), `None of the ${own.length} copies on this machine was erased at ${session.url}.`)
   else if (!apply) terminal.note(`Remove them: ${command('tombstones --apply')}`)
 }
 
@@ -83,9 +83,9 @@ async function tombstones(session: CommandSession, { apply = false }: { apply?: 
 export function tombstoneCommands(program: Command, begin: () => CommandSession): void {
   program
     .command('tombstones')
-    .summary('follow what was erased at the registry')
+    .summary('find copies of erased records on this machine')
     .description(
-      'When something is erased at the registry, copies of it should go too (GDPR art. 19). kp remembers which skills it installed, follows the registry’s list of erasures, and names those that are on it; kp install and kp search do so as well, once an hour. With --apply the files that kp wrote are removed, changed or not; what else lies in their folders stays.\n\nExample:\n  kp tombstones --apply',
+      'When a record is erased at the registry, its copies should be deleted too (GDPR art. 19). kp compares the skills that it installed with the registry’s list of erasures, and lists the erased ones. kp install and kp search do the same once an hour. With --apply, kp deletes the files that it wrote, even if they were changed. Other files in their folders remain.\n\nExample:\n  kp tombstones --apply',
     )
     .option('--apply', 'remove the copies')
     .action((options: { apply?: boolean }) => tombstones(begin(), options))

@@ -15,7 +15,7 @@ export interface Trust {
 
 /** Pins the offered keys, replacing earlier ones. */
 function pin(session: CommandSession, keys: PublicKey[]): void {
-  if (keys.length === 0) throw new Failure('no_keys', `${session.url} offers no signing keys; nothing was pinned.`)
+  if (keys.length === 0) throw new Failure('no_keys', `${session.url} publishes no signing keys. Nothing was pinned.`)
   writePin(session.folder, { url: session.url, pinned_at: new Date().toISOString(), keys })
 }
 
@@ -33,10 +33,10 @@ export async function pinOnFirstUse(session: CommandSession): Promise<Trust['ver
     return 'pinned'
   }
   const { verdict } = compareKeys(before.keys, keys)
-  if (verdict === 'extended') terminal.note(`${url} has new signing keys. Look at them: ${command('receipts trust')}`)
+  if (verdict === 'extended') terminal.note(`${url} has new signing keys. To review them: ${command('receipts trust')}`)
   if (verdict === 'altered' || verdict === 'vanished')
     terminal.warning(
-      `The signing keys of ${url} are not those that you pinned; your pin was left as it is. Look closer: ${command('receipts trust')}`,
+      `The signing keys of ${url} differ from your pinned keys. Your pinned keys were not changed. To review them: ${command('receipts trust')}`,
     )
   return verdict
 }
@@ -55,10 +55,10 @@ export async function trust(session: CommandSession, replace: boolean): Promise<
     throw new Failure(
       'keys_changed',
       verdict === 'altered'
-        ? `${url} offers other keys under ids that you pinned on ${before.pinned_at.slice(0, 10)}. Rotation does not do that; your pin was left as it is.`
-        : `None of the keys that you pinned for ${url} on ${before.pinned_at.slice(0, 10)} is offered any more. Rotation keeps old keys; your pin was left as it is.`,
+        ? `${url} publishes different keys under ids that you pinned on ${before.pinned_at.slice(0, 10)}. A key rotation does not do that. Your pinned keys were not changed.`
+        : `None of the keys that you pinned for ${url} on ${before.pinned_at.slice(0, 10)} is still published. A key rotation keeps old keys. Your pinned keys were not changed.`,
       {
-        advice: `Ask whoever runs it. If it is a new installation at an old address: ${command(`receipts trust ${url} --replace`)}`,
+        advice: `Ask the operator of the registry. If this is a new installation at an old address: ${command(`receipts trust ${url} --replace`)}`,
       },
     )
   if (verdict === 'extended') pin(session, extendedPins(before.keys, added))
@@ -69,7 +69,7 @@ export async function trust(session: CommandSession, replace: boolean): Promise<
 export const pinIfReachable = (session: CommandSession): Promise<string> =>
   pinOnFirstUse(session).catch(() => {
     session.terminal.warning(
-      `The registry's signing keys could not be pinned. Do it before you need them: ${session.command('receipts trust')}`,
+      `The registry's signing keys could not be pinned. To pin them now: ${session.command('receipts trust')}`,
     )
     return 'not_pinned'
   })

@@ -108,7 +108,7 @@ async function lookUp(
     if (error instanceof RequestRefused && error.problem.code === 'not_found') return undefined
     throw error
   })
-  const theirs = 'The id belongs to a unit of somebody else. Take the id out, and the registry gives it another.'
+  const theirs = 'The id belongs to a unit of another owner. Remove the id, so that the registry assigns a new one.'
   if (!found) return taken(theirs)
   const { unit: document, quality_score, created_at, updated_at } = found.body.data
   if (document.metadata.agent_id !== agentId) return taken(theirs)
@@ -117,19 +117,19 @@ async function lookUp(
   if (updated_at !== created_at)
     return {
       ...known,
-      warnings: ['It was changed at the registry since it was contributed, and stays as it is there.'],
+      warnings: ['The unit was changed at the registry after it was contributed. It was not overwritten.'],
     }
   return taken(
-    'The id belongs to a unit of yours that says something else, which stays as it is. Take the id out to contribute this one beside it.',
+    'The id belongs to another unit of yours, which was not changed. Remove the id to contribute this unit as a new one.',
   )
 }
 
 const erasedWords =
-  'What was contributed under this id was erased, and an id that was erased stays so. Contribute it anew, under a new id, with --anew.'
+  'The unit with this id was erased, and its id cannot be used again. Add --anew to contribute it under a new id.'
 
 function refused(source: string, { problem, requestId }: Answer): ContributionOutcome {
   const issues = problem?.issues
-  const text = problem?.code === 'erased' ? erasedWords : (problem?.detail ?? 'The registry refused it.')
+  const text = problem?.code === 'erased' ? erasedWords : (problem?.detail ?? 'The registry rejected the unit.')
   return {
     kind: 'unit',
     source,

@@ -68,7 +68,7 @@ async function* fromFolder(folder: string): AsyncGenerator<SourceItem> {
       }
     }
   }
-  if (found === 0) throw usageFailure(`${folder} holds no .json, .jsonl or .ndjson file and no ${skillFile}.`)
+  if (found === 0) throw usageFailure(`${folder} contains no .json, .jsonl or .ndjson file and no ${skillFile}.`)
 }
 
 /** Streams every unit and skill of the paths; `-` is standard input. A SKILL.md that is named directly has no other files. */

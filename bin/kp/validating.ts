@@ -37,9 +37,7 @@ function judgeUnit(source: string, value: unknown): ValidationResult {
     return verdict(
       [],
       [
-        ...changes.map(
-          ({ path }) => `${path.join('.')}: markup is removed or characters are normalised when it is stored`,
-        ),
+        ...changes.map(({ path }) => `${path.join('.')}: the registry will remove markup or normalize characters`),
         ...encodedWarnings(encoded),
         ...personalWarnings(found),
       ],
@@ -48,7 +46,7 @@ function judgeUnit(source: string, value: unknown): ValidationResult {
     if (!SanitizationError.is(error)) throw error
     const { path, line, column, stage, rule } = error
     return verdict([
-      `${(path ?? []).join('.')}: line ${line}, column ${column} is refused by the sanitizer (${stage}: ${rule})`,
+      `${(path ?? []).join('.')}: line ${line}, column ${column} is rejected by the sanitizer (${stage}: ${rule})`,
     ])
   }
 }
@@ -76,7 +74,7 @@ async function validate(session: CommandSession, paths: readonly string[]): Prom
   }
   const invalid = verdicts.filter(({ valid }) => !valid).length
   terminal.document({ data: { valid: verdicts.length - invalid, invalid, items: verdicts } })
-  if (verdicts.length > 1) terminal.note(`${verdicts.length - invalid} would be taken, ${invalid} would not.`)
+  if (verdicts.length > 1) terminal.note(`${verdicts.length - invalid} valid, ${invalid} invalid.`)
   if (invalid > 0) session.invocation.setExitCode(exitCodes.failed)
 }
 
@@ -86,7 +84,7 @@ export function validatingCommands(program: Command, begin: () => CommandSession
     .command('validate')
     .summary('check units and skills in files; nothing is sent')
     .description(
-      'Checks units and skills as the registry will, without asking it: their form, each fault with its line or field, and what the sanitizer would refuse or change. Files and folders as for kp contribute.\n\nExample:\n  kp validate docs/examples',
+      'Checks units and skills on this machine with the rules of the registry. Reports each error with its line or field, and what the sanitizer would reject or change. Accepts the same files and folders as kp contribute.\n\nExample:\n  kp validate docs/examples',
     )
     .argument('<paths...>', 'files or folders, or - for standard input')
     .action((paths: string[]) => validate(begin(), paths))
