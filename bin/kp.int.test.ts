@@ -249,12 +249,12 @@ describe('from contribution to receipt', () => {
       let err = ''
       child.stderr?.on('data', (piece) => {
         err += String(piece)
-        if (/used up/.test(err)) told(err)
+        if (/limit of this minute/.test(err)) told(err)
       })
       child.once('exit', () => told(err))
     })
     child.kill()
-    expect(waits).toContain('used up')
+    expect(waits).toContain('limit of this minute')
     expect(await app.db.prisma.unit.count({ where: { agentId: id } })).toBe(20)
     expect(await app.db.prisma.rateLimitRefusal.count({ where: { token: { agentId: id } } })).toBe(0)
   })

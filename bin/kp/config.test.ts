@@ -54,7 +54,7 @@ test('readConfig returns undefined without a file, and rejects an invalid one', 
   expect(removeConfig(folder)).toBe(true)
   expect(readConfig(folder)).toBeUndefined()
   writeFileSync(configFile(folder), '{"url":"ftp://x"}')
-  expect(() => readConfig(folder)).toThrow(/not a configuration/)
+  expect(() => readConfig(folder)).toThrow(/not a valid kp configuration/)
 })
 
 test('configFolder returns a folder of the home directory when XDG_CONFIG_HOME is relative', () => {

@@ -124,7 +124,7 @@ test('unitsOf reads the files of a folder and its subfolders in order, and repor
   expect(found.flatMap((one) => ('value' in one ? [one.value] : []))).toEqual([1, 2, 3])
   expect(found.flatMap((one) => ('skipped' in one ? [one.source] : []))).toEqual([join(folder, 'tree', 'notes.md')])
   mkdirSync(join(folder, 'empty'))
-  await expect(all(join(folder, 'empty'))).rejects.toThrow(/holds no/)
+  await expect(all(join(folder, 'empty'))).rejects.toThrow(/contains no/)
   await expect(all(join(folder, 'nowhere.json'))).rejects.toThrow(/ENOENT/)
 })
 

@@ -113,7 +113,7 @@ test('admin account adds and lists accounts and changes roles, and rejects the r
     kp('admin', 'account', 'add', 'a@example.org', '--organisation', 'org_none'),
     kp('admin', 'account', 'role', 'nobody@example.org', 'admin'),
   ])
-  expect([again.status, again.err.includes('exists already')]).toEqual([1, true])
+  expect([again.status, again.err.includes('already exists')]).toEqual([1, true])
   expect(refused.map(({ status }) => status)).toEqual([2, 2, 1, 1])
 
   const last = await kp('admin', 'account', 'role', 'root@example.org', 'person')

@@ -83,7 +83,7 @@ describe('a person', () => {
   test('gets exit code 4 for a wrong password, and sends nothing without a password', async () => {
     const wrong = await line.run(['account', 'show', '--as', somebody.email, '--password-stdin'], { input: 'a guess' })
     expect(wrong).toMatchObject({ status: 4, out: '' })
-    expect(wrong.err).toContain('do not fit')
+    expect(wrong.err).toContain('is wrong')
     expect(await line.run(['account', 'show', '--as', somebody.email])).toMatchObject({ status: 2, out: '' })
     expect(await line.run(['account', 'show'])).toMatchObject({ status: 2 })
     expect(await line.run(['privacy', 'inventory', '--password-stdin'])).toMatchObject({ status: 2 })

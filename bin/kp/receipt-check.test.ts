@@ -139,7 +139,7 @@ describe('a receipt', () => {
     expect(found.ok).toBe(false)
     expect(found.findings).toContainEqual({
       ok: false,
-      text: expect.stringContaining('idempotency.records still held 1'),
+      text: expect.stringContaining('idempotency.records still had 1'),
     })
     expect(await check(await ours.sign({ ...unsigned, stores: [] }))).toMatchObject({ ok: false })
   })

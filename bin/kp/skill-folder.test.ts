@@ -54,7 +54,7 @@ describe('textsOf', () => {
 
   test('rejects content with another hash', () => {
     expect(() => skillFolderTextsOf({ skill_md: 's', files: [{ ...file('a.md'), content: 'other' }] })).toThrow(
-      /did not arrive/,
+      /differs from/,
     )
   })
   test('isFolderName accepts only a plain folder name', () => {
@@ -75,7 +75,7 @@ describe('writeSkill', () => {
     writeSkill(folder, texts('old.md'))
     writeFileSync(join(folder, 'mine.txt'), 'mine')
     writeFileSync(join(folder, 'SKILL.md'), 'changed')
-    expect(() => writeSkill(folder, texts('new.md'))).toThrow(/SKILL\.md is in .* already/)
+    expect(() => writeSkill(folder, texts('new.md'))).toThrow(/SKILL\.md already exists in/)
     expect(readFileSync(join(folder, 'SKILL.md'), 'utf8')).toBe('changed')
     expect(existsSync(join(folder, 'new.md'))).toBe(false)
     writeSkill(folder, texts('new.md'), { force: true, former: ['SKILL.md', 'old.md'] })
