@@ -215,7 +215,7 @@ describe('export and import', () => {
       const again = await kp.run(['import', '-', '--format', 'json'], { env, input })
       expect(again.status).toBe(1)
       expect(again.out).toContain(`✗ ${unit}`)
-      expect(again.out).toContain('1 here before, 1 failed')
+      expect(again.out).toContain('1 already stored, 1 failed')
       expect((await kp.run(['import', 'me.zip'], { env })).status).toBe(2)
       expect((await kp.run(['import', '-'], { env, input })).status).toBe(2)
     } finally {
@@ -250,7 +250,7 @@ test('retention shows the periods, sets them after a dry run, and sweeps', async
   expect((await kp.run(['retention', 'set', '--private-days', 'soon', '--yes'], { env })).status).toBe(2)
   const unasked = await kp.run(['retention', 'set', '--private-days', '30'], { env })
   expect(unasked.status).toBe(2)
-  expect(unasked.err).toMatch(/\d+ would go/)
+  expect(unasked.err).toMatch(/\d+ units and skills would be deleted/)
   const set = await kp.run(['retention', 'set', '--private-days', '30', '--yes', '--json'], { env })
   expect(set.json.data.policy.private, set.err).toMatchObject({ days: 30, source: 'override' })
   const dry = await kp.run(['retention', 'sweep', '--dry-run', '--json'], { env })
