@@ -8,7 +8,7 @@ import { type PageEntry, type PageName, pages } from '../components/frame/pages.
 import { findBrowser } from './browser.ts'
 import { makeDemoInstallation } from './demo-installation.ts'
 
-// Screenshots of every page of a demo installation: npm run screenshots [-- --only <name> …] [--readme]
+// Screenshots of every page of a demo installation: npm run screenshots [-- --only <page> …] [--look <look> …] [--readme]
 const root = resolve(import.meta.dirname, '..')
 const folder = join(root, 'var/screenshots')
 /** The pages that docs/for-data-protection-officers.md shows. */
@@ -26,11 +26,13 @@ type Look = keyof typeof looks
 const { values } = parseArgs({
   options: {
     only: { type: 'string', multiple: true },
+    look: { type: 'string', multiple: true, default: Object.keys(looks) },
+    port: { type: 'string', default: '3315' },
     readme: { type: 'boolean', default: false },
     data: { type: 'string', default: sampleFolder },
   },
 })
-const port = 3315
+const port = Number(values.port)
 const demo = await makeDemoInstallation({ port, data: values.data })
 const { startInstallation } = await import('./installation.ts')
 const installation = await startInstallation({ env: demo.env, controlPort: port + 1 })
@@ -81,7 +83,9 @@ const at = await addresses()
 try {
   if (!values.readme && values.only === undefined) rmSync(folder, { recursive: true, force: true })
   mkdirSync(values.readme ? forReadme : folder, { recursive: true })
-  for (const look of values.readme ? (['desktop'] as const) : (Object.keys(looks) as Look[]))
+  for (const look of values.readme
+    ? (['desktop'] as const)
+    : (Object.keys(looks) as Look[]).filter((look) => values.look.includes(look)))
     console.log(`${look}: ${await shoot(look)} pages`)
   console.log(`They are in ${values.readme ? forReadme : folder}.`)
 } finally {

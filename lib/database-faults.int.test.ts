@@ -114,7 +114,7 @@ it('a full disk: writes return 503 with and without an Idempotency-Key, and /rea
     expect([response.status, response.headers.get('retry-after'), response.json.detail]).toEqual([
       503,
       '60',
-      expect.stringContaining('disk of the database is full'),
+      expect.stringContaining('database disk is full'),
     ])
   }
   const ready = await test.fetch('GET', '/ready')

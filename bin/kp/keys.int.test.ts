@@ -117,7 +117,7 @@ test('admin account adds and lists accounts and changes roles, and rejects the r
   expect(refused.map(({ status }) => status)).toEqual([2, 2, 1, 1])
 
   const last = await kp('admin', 'account', 'role', 'root@example.org', 'person')
-  expect([last.status, last.err.includes('kp admin account role <e-mail> admin')]).toEqual([1, true])
+  expect([last.status, last.err.includes('kp admin account role <email> admin')]).toEqual([1, true])
   expect((await kp('admin', 'account', 'role', 'NEW@example.org', 'admin')).status).toBe(0)
   expect((await kp('admin', 'account', 'role', 'root@example.org', 'person')).status).toBe(0)
   const listed = (await kp('admin', 'account', 'list', '--json')).json

@@ -5,6 +5,6 @@ import { refusedFor } from './password-faults.ts'
 test.each(Object.entries(passwordFaultText))('refusedFor returns %s for its own message', (fault, message) =>
   expect(refusedFor(message)).toBe(fault),
 )
-test.each(['takes 12 characters at least', 'constructor', ''])('refusedFor returns other for %j', (message) =>
+test.each(['must have at least 12 characters', 'constructor', ''])('refusedFor returns other for %j', (message) =>
   expect(refusedFor(message)).toBe('other'),
 )

@@ -7,8 +7,8 @@ interface Fault {
   count: number
 }
 const forms: [RegExp, Fault['name']][] = [
-  [/^(?:has one character at least|must not be empty|nothing is left of it once markup is removed)$/, 'empty'],
-  [/^takes an e-mail address$/, 'email'],
+  [/^(?:has one character at least|must not be empty|is empty after markup is removed)$/, 'empty'],
+  [/^(?:takes an e-mail address|must be an email address)$/, 'email'],
   [/\b(?:has|takes) ([\d,]+) characters at least$/, 'tooShort'],
   [/^Too small: expected string to have >=(\d+) characters$/, 'tooShort'],
   [/\b(?:has|takes) ([\d,]+) characters at most$/, 'tooLong'],

@@ -22,7 +22,7 @@ describe('retention settings', () => {
         expect(() => readEnv({ [name]: text })).toThrow(
           expect.objectContaining({
             variable: name,
-            message: `${name}: takes -1 (for ever) or a whole number of days from 1 to 36500`,
+            message: `${name}: must be -1 (forever) or a whole number of days from 1 to 36500`,
           }),
         )
     },
@@ -47,7 +47,7 @@ describe('the OpenID provider', () => {
     expect(() => readEnv(rest)).toThrow(expect.objectContaining({ variable: missing }))
   })
   it('rejects KP_OIDC_NAME without the other settings', () => {
-    expect(() => readEnv({ KP_OIDC_NAME: 'Example' })).toThrow('KP_OIDC_ISSUER: is needed beside KP_OIDC_NAME')
+    expect(() => readEnv({ KP_OIDC_NAME: 'Example' })).toThrow('KP_OIDC_ISSUER: is required when KP_OIDC_NAME is set')
   })
   it.each(['id.example', 'http://id.example', 'https://id.example/?a=b', 'https://id.example/#x', 'ftp://localhost'])(
     '"%s" is rejected as an issuer',
@@ -85,9 +85,9 @@ describe('connected stores', () => {
     (name, text) => expect(readEnv({ [name]: text })).toMatchObject({ [name]: text }),
   )
   it.each([
-    ['KP_GRAPH_URL', 'https://g.example', 'takes bolt://user:password@host:7687/database'],
-    ['KP_GRAPH_URL', 'bolt://g.example/a/b', 'takes bolt://user:password@host:7687/database'],
-    ['KP_GRAPH_URL', 'localhost:7687', 'takes bolt://user:password@host:7687/database'],
+    ['KP_GRAPH_URL', 'https://g.example', 'must have the form bolt://user:password@host:7687/database'],
+    ['KP_GRAPH_URL', 'bolt://g.example/a/b', 'must have the form bolt://user:password@host:7687/database'],
+    ['KP_GRAPH_URL', 'localhost:7687', 'must have the form bolt://user:password@host:7687/database'],
     ['KP_OBJECTS_URL', 'file:', 'takes a folder after file:'],
     ['KP_OBJECTS_URL', 'https://s3.example/bucket', 'takes file:<folder>, s3://'],
     ['KP_OBJECTS_URL', 's3://bucket', 'takes ?region= after'],
@@ -95,11 +95,11 @@ describe('connected stores', () => {
     ['KP_OBJECTS_URL', 's3://k:s@h.example/bucket?tls=no', 'takes tls=true or tls=false'],
     ['KP_OBJECTS_URL', 'gs://bucket/folder', 'takes gs://bucket and nothing after it'],
     ['KP_OBJECTS_URL', 'gs://bucket?endpoint=here', 'takes endpoint=http://host:port or https://host:port'],
-    ['KP_CHECKPOINTS_URL', 'mysql://p.example/x', 'takes a URL that begins with postgres:// or postgresql://'],
-    ['KP_CHECKPOINTS_URL', 'postgres://p.example/x?schema=A-B', 'takes ?schema= with lower-case letters'],
-    ['KP_POINTER_PREFIXES', 'app:,x', 'takes beginnings of keys of 3 characters'],
+    ['KP_CHECKPOINTS_URL', 'mysql://p.example/x', 'must be a URL that begins with postgres:// or postgresql://'],
+    ['KP_CHECKPOINTS_URL', 'postgres://p.example/x?schema=A-B', 'must have only lower-case letters'],
+    ['KP_POINTER_PREFIXES', 'app:,x', 'must be key prefixes of at least 3 characters'],
     ['KP_REGIONS', 'neo4j=de@own', 'has no "neo4j"; the names are postgresql, files'],
-    ['KP_RESIDENCY', 'de', 'takes eu'],
+    ['KP_RESIDENCY', 'de', 'must be eu'],
   ])('%s rejects "%s" with its name and without the value', (variable, text, message) => {
     expect(() => readEnv({ [variable]: text })).toThrow(
       expect.objectContaining({ variable, message: expect.stringContaining(`${variable}: ${message}`) }),

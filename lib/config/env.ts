@@ -14,21 +14,21 @@ export class BadVariable extends Error {
 }
 
 const flag = z
-  .enum(['true', 'false', '1', '0'], 'takes true or false')
+  .enum(['true', 'false', '1', '0'], 'must be true or false')
   .transform((text) => text === 'true' || text === '1')
 const whole = (least: number, most: number) =>
   z
     .string()
-    .regex(/^-?\d+$/, `takes a whole number from ${least} to ${most}`)
+    .regex(/^-?\d+$/, `must be a whole number from ${least} to ${most}`)
     .transform(Number)
-    .pipe(z.number().min(least, `takes ${least} at least`).max(most, `takes ${most} at most`))
+    .pipe(z.number().min(least, `must be at least ${least}`).max(most, `must be at most ${most}`))
 const url = (schemes: readonly string[]) =>
   z.string().refine(
     (text) => {
       const scheme = URL.canParse(text) ? new URL(text).protocol.slice(0, -1) : ''
       return schemes.includes(scheme)
     },
-    `takes a URL that begins with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`,
+    `must be a URL that begins with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`,
   )
 
 /** OpenID Connect Discovery 1.0 §3: https, without query or fragment; plain http only on this machine. */
@@ -37,9 +37,9 @@ const issuer = z.string().refine((text) => {
   const { protocol, hostname, search, hash } = new URL(text)
   const isOwnMachine = ['localhost', '127.0.0.1', '[::1]'].includes(hostname)
   return (protocol === 'https:' || (protocol === 'http:' && isOwnMachine)) && search === '' && hash === ''
-}, 'takes the https:// address of an OpenID provider, as it calls itself')
+}, 'must be the https:// issuer URL of an OpenID provider, exactly as the provider states it')
 
-const period = 'takes -1 (for ever) or a whole number of days from 1 to 36500'
+const period = 'must be -1 (forever) or a whole number of days from 1 to 36500'
 /** A retention period in days; null: unlimited. */
 const keptDays = z
   .string()
@@ -54,7 +54,7 @@ const graphUrl = z.string().refine((text) => {
   const { protocol, hostname, pathname, hash } = new URL(text)
   const isBolt = /^(bolt|neo4j)(\+s|\+ssc)?:$/.test(protocol)
   return isBolt && hostname !== '' && /^\/?[A-Za-z0-9.-]*$/.test(pathname) && hash === ''
-}, 'takes bolt://user:password@host:7687/database, or the same with neo4j://, bolt+s:// or neo4j+s://')
+}, 'must have the form bolt://user:password@host:7687/database, with bolt://, neo4j://, bolt+s:// or neo4j+s://')
 const objectsUrl = z.string().superRefine((text, issue) => {
   try {
     objectsAddress(text, 'var')
@@ -66,7 +66,7 @@ const objectsUrl = z.string().superRefine((text, issue) => {
 /** The URL of a PostgreSQL database; `schema` is the schema of the tables, by default `public`. */
 const checkpointsUrl = url(['postgres', 'postgresql']).refine(
   (text) => /^[a-z_][a-z0-9_]{0,62}$/.test(new URL(text).searchParams.get('schema') ?? 'public'),
-  'takes ?schema= with lower-case letters, digits and _',
+  'must have only lower-case letters, digits and _ in ?schema=',
 )
 
 const dataRegions = z.string().superRefine((text, issue) => {
@@ -106,22 +106,22 @@ const variables = z.object({
   DATABASE_MIGRATION_URL: url(['postgres', 'postgresql']).optional(),
   KP_DATA_DIR: z.string().default('var'),
   KP_URL: url(['http', 'https']).optional(),
-  KP_SECRET: z.string().min(32, 'takes 32 characters at least').optional(),
+  KP_SECRET: z.string().min(32, 'must have at least 32 characters').optional(),
   /** The previous secret: values sealed with it are resealed at the start. */
-  KP_SECRET_PREVIOUS: z.string().min(32, 'takes 32 characters at least').optional(),
-  KP_ADMIN_EMAIL: z.email('takes an e-mail address').default('admin@localhost.localdomain'),
-  KP_ADMIN_PASSWORD: z.string().min(12, 'takes 12 characters at least').optional(),
-  KP_REGISTRATION: z.enum(['open', 'invite', 'closed'], 'takes open, invite or closed').default('open'),
+  KP_SECRET_PREVIOUS: z.string().min(32, 'must have at least 32 characters').optional(),
+  KP_ADMIN_EMAIL: z.email('must be an email address').default('admin@localhost.localdomain'),
+  KP_ADMIN_PASSWORD: z.string().min(12, 'must have at least 12 characters').optional(),
+  KP_REGISTRATION: z.enum(['open', 'invite', 'closed'], 'must be open, invite or closed').default('open'),
   KP_EXPLICIT_CONSENT: flag.default(false),
   KP_LAWFUL_BASIS: z
-    .enum(['consent', 'contract', 'legitimate_interest'], 'takes consent, contract or legitimate_interest')
+    .enum(['consent', 'contract', 'legitimate_interest'], 'must be consent, contract or legitimate_interest')
     .default('consent'),
   KP_LEDGER_URL: z
     .string()
-    .refine((text) => !/^[a-z][a-z0-9+.-]+:/i.test(text) || text.startsWith('file:'), 'takes a folder or a file: URL')
+    .refine((text) => !/^[a-z][a-z0-9+.-]+:/i.test(text) || text.startsWith('file:'), 'must be a folder or a file: URL')
     .optional(),
   /** The folder of the snapshots' wrapped keys; by default `snapshot-keys` in the data folder. */
-  KP_SNAPSHOT_KEYS_DIR: z.string().min(1, 'takes a folder').optional(),
+  KP_SNAPSHOT_KEYS_DIR: z.string().min(1, 'must be a folder').optional(),
   KP_BACKUP_DAYS: whole(0, 36500).optional(),
   KP_RETENTION_NETWORK_DAYS: keptDays.default(null),
   KP_RETENTION_ORG_DAYS: keptDays.default(730),
@@ -138,7 +138,7 @@ const variables = z.object({
     .string()
     .refine(
       (text) => text === '' || text.split(',').every((one) => one.trim().length >= 3),
-      'takes beginnings of keys of 3 characters at least, separated by commas',
+      'must be key prefixes of at least 3 characters, separated by commas',
     )
     .transform((text) =>
       text
@@ -162,39 +162,39 @@ const variables = z.object({
   /** The regions that agents, projects and conversations can require: `eu`, or countries of two letters. */
   KP_DATA_REGIONS: dataRegions.default('eu'),
   /** `eu`: the start fails if a store or processor is outside the European Economic Area or its region is not stated. */
-  KP_RESIDENCY: z.enum(['eu'], 'takes eu').optional(),
+  KP_RESIDENCY: z.enum(['eu'], 'must be eu').optional(),
   KP_SMTP_URL: url(['smtp', 'smtps']).optional(),
   KP_MAIL_FROM: z.string().default('KnowledgePulse <noreply@localhost.localdomain>'),
   KP_TRUSTED_PROXIES: z
     .string()
     .refine(
       (list) => list.split(',').every(isAddressRange),
-      'takes addresses and ranges such as 10.0.0.0/8, 2001:db8::1, separated by commas',
+      'must be addresses and ranges separated by commas, such as 10.0.0.0/8, 2001:db8::1',
     )
     .default(''),
   /** The bearer token that Prometheus sends to /metrics. */
-  KP_METRICS_TOKEN: z.string().min(20, 'takes 20 characters at least').optional(),
+  KP_METRICS_TOKEN: z.string().min(20, 'must have at least 20 characters').optional(),
   /** An address and port that serve only /metrics, without a token. */
   KP_METRICS_LISTEN: z
     .string()
-    .regex(/^(?:\[[0-9a-fA-F:]+\]|[\w.-]+):\d{1,5}$/, 'takes an address and a port: 127.0.0.1:9464')
+    .regex(/^(?:\[[0-9a-fA-F:]+\]|[\w.-]+):\d{1,5}$/, 'must be an address and a port, such as 127.0.0.1:9464')
     .optional(),
   KP_SANITIZER_STRICT: flag.default(false),
   /** How many years after closing privacy requests are retained as proof. */
   KP_REQUESTS_YEARS: whole(1, 30).default(3),
-  KP_PRIVACY_EMAIL: z.email('takes an e-mail address').optional(),
+  KP_PRIVACY_EMAIL: z.email('must be an email address').optional(),
   /** During the grace period of an erasure: whether the subject's tokens work, and whether the person can sign in. */
-  KP_GRACE_TOKENS: z.enum(['stop', 'keep'], 'takes stop or keep').default('stop'),
-  KP_GRACE_SIGN_IN: z.enum(['keep', 'stop'], 'takes keep or stop').default('keep'),
+  KP_GRACE_TOKENS: z.enum(['stop', 'keep'], 'must be stop or keep').default('stop'),
+  KP_GRACE_SIGN_IN: z.enum(['keep', 'stop'], 'must be keep or stop').default('keep'),
   /** Sign-in with an OpenID provider; all three or none. */
   KP_OIDC_ISSUER: issuer.optional(),
   KP_OIDC_CLIENT_ID: z.string().optional(),
   KP_OIDC_CLIENT_SECRET: z.string().optional(),
   /** The name on the sign-in button. */
-  KP_OIDC_NAME: z.string().max(60, 'takes 60 characters at most').optional(),
-  KP_ROLE: z.enum(['web', 'worker', 'all'], 'takes web, worker or all').default('all'),
+  KP_OIDC_NAME: z.string().max(60, 'must have at most 60 characters').optional(),
+  KP_ROLE: z.enum(['web', 'worker', 'all'], 'must be web, worker or all').default('all'),
   KP_WEB_PROCESSES: whole(1, 64).default(1),
-  KP_LIMITS: z.enum(['auto', 'memory', 'postgres', 'redis'], 'takes auto, memory, postgres or redis').default('auto'),
+  KP_LIMITS: z.enum(['auto', 'memory', 'postgres', 'redis'], 'must be auto, memory, postgres or redis').default('auto'),
   /** For tests: a missing service fails the run instead of skipping the tests that need it. */
   KP_REQUIRE_SERVICES: flag.default(false),
 })
@@ -209,9 +209,9 @@ export function readEnv(source: Record<string, string | undefined> = process.env
   if (parsed.success) {
     const { KP_LIMITS, KP_REDIS_URL, KP_WEB_PROCESSES } = parsed.data
     if (KP_LIMITS === 'redis' && KP_REDIS_URL === undefined)
-      throw new BadVariable('KP_LIMITS', 'redis needs KP_REDIS_URL')
+      throw new BadVariable('KP_LIMITS', 'redis requires KP_REDIS_URL')
     if (KP_LIMITS === 'memory' && KP_WEB_PROCESSES > 1)
-      throw new BadVariable('KP_LIMITS', 'memory cannot be shared by several processes; take postgres or redis')
+      throw new BadVariable('KP_LIMITS', 'several processes cannot share memory; use postgres or redis')
     checkProvider(parsed.data)
     checkPostHog(parsed.data)
     return parsed.data
@@ -225,14 +225,14 @@ const providerVariables = ['KP_OIDC_ISSUER', 'KP_OIDC_CLIENT_ID', 'KP_OIDC_CLIEN
 function checkProvider(env: Env): void {
   const given = [...providerVariables, 'KP_OIDC_NAME' as const].find((name) => env[name] !== undefined)
   const missing = providerVariables.find((name) => env[name] === undefined)
-  if (given !== undefined && missing !== undefined) throw new BadVariable(missing, `is needed beside ${given}`)
+  if (given !== undefined && missing !== undefined) throw new BadVariable(missing, `is required when ${given} is set`)
 }
 
 function checkPostHog({ KP_POSTHOG_HOST: host, KP_POSTHOG_KEY: key }: Env): void {
   if (host === undefined && key !== undefined)
-    throw new BadVariable('KP_POSTHOG_HOST', 'is needed beside KP_POSTHOG_KEY')
+    throw new BadVariable('KP_POSTHOG_HOST', 'is required when KP_POSTHOG_KEY is set')
   if (key === undefined && host !== undefined)
-    throw new BadVariable('KP_POSTHOG_KEY', 'is needed beside KP_POSTHOG_HOST')
+    throw new BadVariable('KP_POSTHOG_KEY', 'is required when KP_POSTHOG_HOST is set')
 }
 
 type TelemetrySettings = Pick<Env, 'KP_POSTHOG_HOST' | 'KP_POSTHOG_KEY' | 'KP_TELEMETRY' | 'BARDO_TELEMETRY'>

@@ -50,7 +50,10 @@ function refusedPage(problem: Problem, more: Record<string, string> = {}): ApiRe
 }
 const tooMany = (window: RateLimitWindow): ApiResponse =>
   refusedPage(
-    new Problem('rate_limited', `${window.limit.toLocaleString('en')} pages a minute are allowed from one address.`),
+    new Problem(
+      'rate_limited',
+      `One network address may load ${window.limit.toLocaleString('en')} pages per minute. Wait, then try again.`,
+    ),
     limitHeaders(window, 'read'),
   )
 
@@ -153,7 +156,7 @@ function refusedBody({ method, headers }: IncomingMessage): ApiResponse | undefi
   if (headers['transfer-encoding'] === undefined && Number(length ?? 0) <= largestForm) return undefined
   const problem = new Problem(
     'too_large',
-    `At most ${largestForm.toLocaleString('en')} bytes are accepted here, and Content-Length is required.`,
+    `Send at most ${largestForm.toLocaleString('en')} bytes, with a Content-Length header.`,
   )
   return refusedPage(problem, { Connection: 'close' })
 }

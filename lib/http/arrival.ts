@@ -9,7 +9,7 @@ const hasBody = ({ headers }: IncomingMessage): boolean =>
 
 const slow = (seconds: number) =>
   new Problem('bad_request', {
-    detail: `No data arrived for ${seconds} seconds, so the request was ended. Send it again.`,
+    detail: `No data arrived for ${seconds} seconds, so the server closed the request. Send it again.`,
     headers: { Connection: 'close' },
   })
 

@@ -6,7 +6,7 @@ import type { ApiRequest } from './api-request.ts'
 
 const tooLarge = (limit: number) =>
   new Problem('too_large', {
-    detail: `At most ${limit.toLocaleString('en')} bytes are accepted here.`,
+    detail: `The body is larger than ${limit.toLocaleString('en')} bytes, which is the limit.`,
     extensions: { limit },
   })
 

@@ -74,8 +74,8 @@ const queryOf = (url: string): Record<string, string> => {
   if (at < 0) return {}
   const query: Record<string, string> = Object.create(null)
   for (const [name, value] of new URLSearchParams(url.slice(at + 1))) {
-    if (Object.hasOwn(query, name)) throw invalid(['query', name], 'is given twice')
-    if (value.includes('\0')) throw invalid(['query', name], 'holds a NUL character')
+    if (Object.hasOwn(query, name)) throw invalid(['query', name], 'was sent twice')
+    if (value.includes('\0')) throw invalid(['query', name], 'contains a NUL character')
     query[name] = value
   }
   return query
@@ -267,7 +267,7 @@ export function refusalResponse(
   const known = asProblem(error)
   const problem = Problem.is(known)
     ? known
-    : new Problem('internal', `The details are in the log of the server, under the request id ${requestId}.`)
+    : new Problem('internal', `The server log has the details under the request id ${requestId}.`)
   if (problem !== known) logFault(error, { operationId, requestId })
   else if (problem.status >= 500 && problem.cause !== undefined) logFault(problem.cause, { operationId, requestId })
   return {

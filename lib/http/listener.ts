@@ -21,7 +21,7 @@ function problemOf(code: string | undefined): Problem {
   if (code === 'HPE_HEADER_OVERFLOW')
     return new Problem(
       'headers_too_large',
-      `The address and the headers have more than ${maxHeaderSize.toLocaleString('en')} bytes. Shorten them, then send the request again.`,
+      `The URL and the headers are larger than ${maxHeaderSize.toLocaleString('en')} bytes. Shorten them, then send the request again.`,
     )
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
     return new Problem('too_slow', 'The headers did not arrive in time. Send the request again.')

@@ -14,7 +14,7 @@ interface CountedRequest {
 }
 
 const tooManyFrom = ({ limit }: RateLimitWindow): Problem =>
-  new Problem('rate_limited', `${limit.toLocaleString('en')} requests a minute are allowed from one address.`)
+  new Problem('rate_limited', `One network address may send ${limit.toLocaleString('en')} requests per minute. Wait, then try again.`)
 
 /** Counts requests in the rate limits of addresses and callers. */
 export const requestLimits = ({
@@ -43,7 +43,7 @@ export const requestLimits = ({
     if (window.allowed) return
     const revoked = await access.recordRefusal(caller, requestClass, window, address)
     throw new Problem('rate_limited', {
-      detail: `${window.limit.toLocaleString('en')} ${requestClass}s a minute are allowed.${revoked ? ' It was the third refusal within an hour: this token is now revoked.' : ''}`,
+      detail: `The limit is ${window.limit.toLocaleString('en')} ${requestClass}s per minute.${revoked ? ' You exceeded it three times within an hour, so this token is now revoked.' : ' Wait, then try again.'}`,
     })
   },
 })

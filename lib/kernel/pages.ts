@@ -8,7 +8,7 @@ const isUsual = (time: Date): boolean => time.getUTCFullYear() >= 2000 && time.g
 export const PageLimit = z.coerce.number().int().min(1, 'takes 1 at least').max(100, 'takes 100 at most').default(20)
 export const Cursor = z.string().max(500)
 export const Timestamp = z.iso
-  .datetime({ offset: true, message: 'takes an ISO 8601 time such as 2026-01-31T12:00:00Z' })
+  .datetime({ offset: true, message: 'must be an ISO 8601 time such as 2026-01-31T12:00:00Z' })
   .transform((text) => new Date(text))
   .refine(isUsual, 'takes a time from 2000 to 9999')
 

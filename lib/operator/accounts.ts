@@ -39,7 +39,7 @@ export function operatorAccounts({ pipeline, accounts, db }: App) {
       return pipeline.transaction(async (tx) => {
         const organisationId = person.organisationId ?? (await firstAdmin(tx)).organisationId
         if (!(await organisationDirectory.exists(tx, organisationId)))
-          throw new Problem('not_found', `The organisation ${organisationId} does not exist.`)
+          throw new Problem('not_found', `The organization ${organisationId} does not exist.`)
         const { email, name, role } = person
         const now = pipeline.clock.now()
         const accountId = await accounts.create(tx, {
@@ -55,12 +55,12 @@ export function operatorAccounts({ pipeline, accounts, db }: App) {
     changeRole: (email: string, role: Role): Promise<{ accountId: string; before: string }> =>
       pipeline.transaction(async (tx) => {
         const found = await accounts.withAddress(tx, email)
-        if (!found) throw new Problem('not_found', 'No account has this e-mail address.')
+        if (!found) throw new Problem('not_found', 'No account has this email address.')
         const { accountId, role: before } = found
         if (role !== 'admin' && (await accounts.isLastAdmin(tx, accountId)))
           throw new Problem(
             'conflict',
-            'This account is the only admin. Make another account an admin first: kp admin account role <e-mail> admin',
+            'This account is the only admin. Make another account an admin first: kp admin account role <email> admin',
           )
         await setRole(tx, accountId, role, pipeline.clock.now())
         await audit(tx, 'update', accountId, { operation: 'changeRole', changed: ['role'], from: before, to: role })

@@ -74,11 +74,11 @@ function credentialLines(env: Env, { password, agentId, key }: FirstAdmin): stri
     '',
     `  Sign in      ${env.KP_ADMIN_EMAIL}`,
     env.KP_ADMIN_PASSWORD === undefined
-      ? `  Password     ${password}   (for 24 hours; choose your own at the first sign-in)`
+      ? `  Password     ${password}   (valid for 24 hours; you choose a new one when you first sign in)`
       : '  Password     the one in KP_ADMIN_PASSWORD',
     `  First token  ${key}   (${agentId}; read, write; for 24 hours; shown this once)`,
     '',
-    '  Try it, in a second terminal:',
+    '  Try it in a second terminal:',
     `  npm run --silent kp -- login ${key}${elsewhere}`,
     '  npm run --silent kp -- contribute docs/examples/trace.json',
     '',
@@ -95,7 +95,7 @@ async function writeFirstRunFile(env: Env, lines: readonly string[]): Promise<st
     '',
     `  Sign in      ${env.KP_ADMIN_EMAIL}`,
     `  The first password and the first token are in ${file}, which only this user can read.`,
-    '  They work for 24 hours. Delete the file once you have signed in.',
+    '  They expire after 24 hours. Delete the file after you have signed in.',
     '',
   ]
 }

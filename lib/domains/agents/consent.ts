@@ -12,15 +12,15 @@ import { givenAgain, type PrivacyNotice, withdrawn } from './rules.ts'
 export function refuseOtherNotice(version: string, notice: PrivacyNotice, path: string[]): void {
   if (version !== notice.version)
     throw new Problem('invalid', {
-      detail: `The privacy notice has the version ${notice.version} now: ${notice.url}`,
-      issues: [{ path, message: `takes the current version, ${notice.version}` }],
+      detail: `The current version of the privacy notice is ${notice.version}. Read ${notice.url} and send this version.`,
+      issues: [{ path, message: `must be the current version, ${notice.version}` }],
     })
 }
 
 /** A token cannot undo the withdrawal of consent by the person who owns the agent. */
 export function refuseConsentForOwner({ kind }: Actor, { ownerId, consentWithdrawnAt }: AgentRow): void {
   if (kind === 'agent' && ownerId !== null && consentWithdrawnAt !== null)
-    throw new Problem('forbidden', 'The person who owns this agent gives consent again, when signed in.')
+    throw new Problem('forbidden', 'Only the owner of this agent can give consent again. The owner must sign in.')
 }
 
 /** Records explicit consent and returns the updated agent. */
@@ -34,10 +34,10 @@ export const recordConsent = (tx: Transaction, agent: AgentRow, notice: PrivacyN
 async function spokenFor({ actor, tx }: MutationContext, named: string | undefined): Promise<AgentRow> {
   refuseReaders(actor)
   const id = named ?? (actor.agents.length === 1 ? actor.agents[0] : undefined)
-  if (id === undefined) throw invalid(['agent_id'], 'says for which of your agents')
+  if (id === undefined) throw invalid(['agent_id'], 'is required, because you have several agents')
   const agent = await agentOf(tx, id, { lock: true })
   const isOwn = agent && (actor.kind === 'agent' ? actor.id === agent.id : actor.accountId === agent.ownerId)
-  if (!isOwn) throw new Problem('not_found', 'There is no such agent, or it is not yours.')
+  if (!isOwn) throw new Problem('not_found', 'No agent with this id exists, or it is not yours.')
   return agent
 }
 

@@ -75,7 +75,7 @@ const readOne = (db: Database, ports: OwnAgentPorts) =>
     const [row] = await ownAgentDetails(db, { agent: id, owner: accountId ?? null })
     const [shown] = row ? await presented(ports, [row], now) : []
     if (!row || !shown || accountId === undefined)
-      throw new Problem('not_found', 'There is no such agent, or it is not yours.')
+      throw new Problem('not_found', 'No agent with this id exists, or it is not yours.')
     const owner = await ports.accounts.statusOf(db.prisma, accountId)
     return {
       body: {

@@ -32,7 +32,7 @@ export function agentOwnership({
       if (lacking)
         throw new Problem(
           'forbidden',
-          `Another token of this agent has the scope "${lacking}", which this one lacks. Claim it with that one.`,
+          `This token lacks the scope "${lacking}", which another token of this agent has. Claim the agent with that token.`,
         )
       // The agent's contributions follow by their foreign key.
       await tx.agent.update({

@@ -21,7 +21,7 @@ function selfOf({ kind, id, accountId }: Actor): Subject {
 /** A read-only token cannot change an agent's restriction or consent. */
 export function refuseReaders({ kind, scopes }: Actor): void {
   if (kind === 'agent' && !scopes.some((scope) => scope === 'write' || scope === 'admin'))
-    throw new Problem('scope_too_small', 'It needs the scope "write".')
+    throw new Problem('scope_too_small', 'This operation requires a token with the scope "write".')
 }
 
 const entriesOf = ({ account, agents }: AgentStatusChange, details: Record<string, unknown>) => [
@@ -48,7 +48,7 @@ interface ReadingDeps {
 async function ownAgent({ actor, tx }: MutationContext, id: string) {
   const agent = await agentOf(tx, id, { lock: true })
   const isOwn = agent && (actor.kind === 'agent' ? actor.id === agent.id : actor.accountId === agent.ownerId)
-  if (!isOwn) throw new Problem('not_found', 'There is no such agent, or it is not yours.')
+  if (!isOwn) throw new Problem('not_found', 'No agent with this id exists, or it is not yours.')
   return agent
 }
 
@@ -56,12 +56,12 @@ async function ownAgent({ actor, tx }: MutationContext, id: string) {
 async function refuseLifting(accounts: Accounts, ctx: MutationContext, ownerId: string | null): Promise<void> {
   if (ownerId === null) return
   if (ctx.actor.kind === 'agent')
-    throw new Problem('forbidden', 'The person who owns this agent lifts its restriction, when signed in.')
+    throw new Problem('forbidden', 'Only the owner of this agent can lift its restriction. The owner must sign in.')
   const restriction = await accounts.statusOf(ctx.tx, ownerId)
   if (restriction?.restrictedFor.includes('request'))
     throw new Problem(
       'conflict',
-      'You restricted all your agents together. Nothing was changed: lift that restriction, without agent_id.',
+      'You restricted all your agents together, so nothing was changed. Lift that restriction by omitting agent_id.',
     )
 }
 
@@ -106,7 +106,7 @@ const readOne = ({ db, accounts }: ReadingDeps) =>
           countRestrictions(db, { owner: actor.accountId ?? null, agent }),
         ])
       : [undefined, []]
-    if (!found || !counted) throw new Problem('not_found', 'There is no such agent, or it is not yours.')
+    if (!found || !counted) throw new Problem('not_found', 'No agent with this id exists, or it is not yours.')
     return {
       resourceId: agent ?? actor.id,
       body: {
@@ -129,7 +129,7 @@ const set = (accounts: Accounts, { restrict, unrestrict }: Pick<StatusPorts, 're
     const statuses = await agentStatusesOf(tx, subject)
     const [only] = statuses
     const after = subject.account === null ? only : await accounts.statusOf(tx, subject.account)
-    if (!after) throw new Problem('not_found', 'There is no such agent, or it is not yours.')
+    if (!after) throw new Problem('not_found', 'No agent with this id exists, or it is not yours.')
     const stays = statuses.filter(({ restrictedAt }) => restrictedAt !== null).length
     return {
       ...audited(change, subject.account ?? subject.agents[0] ?? '', { fields: ['restricted_at', 'restricted_for'] }),

@@ -31,9 +31,9 @@ export function agentsService(db: Database, ports: AgentPorts) {
 
     edit: mutation(editAgent, async ({ tx }, { params, body }) => {
       const agent = await agentOf(tx, params.id, { lock: true })
-      if (!agent) throw new Problem('not_found', 'There is no such agent.')
+      if (!agent) throw new Problem('not_found', 'No agent with this id exists.')
       const data = edited(agent, body)
-      if (!data) throw invalid(['limits'], 'is for the tier enterprise')
+      if (!data) throw invalid(['limits'], 'is available only for the tier enterprise')
       const next = await tx.agent.update({ where: { id: agent.id }, data })
       return {
         body: {

@@ -17,7 +17,10 @@ export function canonicalText(value: object): string {
 export function packed(payload: ShareableEntry): { text: string; digest: Buffer } {
   const text = canonicalText(payload)
   if (Buffer.byteLength(text) > cladeEntryBytes)
-    throw new Problem('too_large', 'A share has 64 KiB at most as JSON. Nothing was sent: make two entries of it.')
+    throw new Problem(
+      'too_large',
+      'The share is larger than 64 KiB as JSON, which is the limit. Nothing was sent. Split the entry into two entries.',
+    )
   return { text, digest: createHash('sha256').update(text).digest() }
 }
 export const sealPayload = (key: Uint8Array, shareId: string, text: string): Buffer =>

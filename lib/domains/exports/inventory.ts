@@ -34,7 +34,8 @@ async function subjectOf(
     if (accountId === undefined) return { account: null, agents }
     return { account: accountId, agents, participants: await participationsOf(accountId) }
   }
-  if (!actor.agents.includes(agentId)) throw new Problem('not_found', 'There is no such agent, or it is not yours.')
+  if (!actor.agents.includes(agentId))
+    throw new Problem('not_found', 'No agent with this id exists, or it is not yours.')
   return { account: null, agents: [agentId] }
 }
 const times = ({ since, until }: Holding) => ({

@@ -285,7 +285,7 @@ export const deleteEntry = operation({
   method: 'delete',
   path: '/v1/agents/{id}/grimoire/{entryId}',
   summary: 'Delete an entry',
-  description: 'Also of a paused agent; of a dead one by its owner. Nothing of it is kept.',
+  description: 'Also of a paused agent; of a dead one by its owner. Deletes an exchange for good.',
   permission: 'grimoire:write',
   audit: { action: 'delete', ...entry },
   deletes: { counts: 'entriesDeleted' },

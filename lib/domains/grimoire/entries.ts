@@ -29,7 +29,7 @@ import {
 } from './repository.ts'
 import { goneBefore, mostEntries } from './rules.ts'
 
-const noEntry = () => new Problem('not_found', 'There is no such entry of this agent, or it has ended.')
+const noEntry = () => new Problem('not_found', 'This agent has no entry with this id, or the entry has expired.')
 
 /** An entry as its agent and its owner see it. @throws when the sealed content cannot be opened */
 export const entryViewOf = (row: GrimoireEntryRow, key: () => Uint8Array): EntryView => ({
@@ -61,7 +61,7 @@ const contentOf = (id: string, body: Input<typeof addEntry>['body'] | EditBody, 
 })
 
 function refusePast(until: Date | undefined, now: Date): void {
-  if (until && until <= now) throw invalid(['valid_until'], 'lies in the past')
+  if (until && until <= now) throw invalid(['valid_until'], 'must be in the future')
 }
 
 /** Whether the agent has any entry, also an expired one. */
@@ -92,9 +92,9 @@ async function refuseOtherKey(tx: Transaction, agentId: string, keyId: string): 
   if (!ring)
     throw new Problem(
       'conflict',
-      'This agent has no keyring yet, so nothing can be sealed for it. Nothing was stored: make one in the console, or by `kp grimoire init`.',
+      'This agent has no keyring yet, so private entries cannot be sealed. Nothing was stored. Create a keyring in the console or with `kp grimoire init`.',
     )
-  if (ring.keyId !== keyId) throw invalid(['envelope', 'key_id'], 'is not that of the agent’s keyring')
+  if (ring.keyId !== keyId) throw invalid(['envelope', 'key_id'], 'must be the key id of the agent’s keyring')
 }
 
 async function foundEntry(
@@ -150,7 +150,7 @@ const add = ({ key, agents }: Pick<GrimoirePorts, 'key' | 'agents'>) =>
     if ((await tx.grimoireEntry.count({ where: { agentId } })) >= mostEntries)
       throw new Problem(
         'conflict',
-        `This agent has ${mostEntries.toLocaleString('en')} entries, which is the most. Nothing was stored: delete some first.`,
+        `This agent has ${mostEntries.toLocaleString('en')} entries, which is the limit. Nothing was stored. Delete some first.`,
       )
     if (body.scope === 'private') await refuseOtherKey(tx, agentId, body.envelope.key_id)
     const id = body.scope === 'private' ? body.id : newId('ent')
@@ -184,7 +184,7 @@ const edit = ({ key, agents }: Pick<GrimoirePorts, 'key' | 'agents'>) =>
     if (row.scope !== body.scope)
       throw new Problem(
         'conflict',
-        `The entry is for "${row.scope}", and stays so. Nothing was changed: write a new one.`,
+        `The scope of this entry is "${row.scope}" and cannot be changed. Nothing was changed. Create a new entry.`,
       )
     const changed = (revision: number, at: Date) => ({
       resourceId: entryId,
@@ -196,7 +196,7 @@ const edit = ({ key, agents }: Pick<GrimoirePorts, 'key' | 'agents'>) =>
     if (row.revision !== body.revision)
       throw new Problem(
         'conflict',
-        `The entry has the revision ${row.revision} by now, not ${body.revision}. Nothing was changed: read it again, and send your change on top of it.`,
+        `The entry now has revision ${row.revision}, not ${body.revision}, so nothing was changed. Read it again, then send your change.`,
       )
     if (body.scope === 'private') await refuseOtherKey(tx, agentId, body.envelope.key_id)
     const revision = row.revision + 1

@@ -46,7 +46,10 @@ export function sealStored(key: Uint8Array, id: string, sent: Sent): Buffer {
   const stored = asStored(sent)
   const plain = Buffer.from(JSON.stringify(stored))
   if (plain.length > grimoireEntryBytes)
-    throw new Problem('too_large', 'An entry has 64 KiB at most as JSON. Nothing was stored: make two of it.')
+    throw new Problem(
+      'too_large',
+      'The entry is larger than 64 KiB as JSON, which is the limit. Nothing was stored. Split it into two entries.',
+    )
   const { content, tags, provenance, parents } = stored
   refuseKeys({ content, tags, provenance, parents }, 'The entry')
   return seal(key, plain, id)

@@ -19,7 +19,7 @@ export const keyrings = ({ db, agents, isSealedTo }: GrimoirePorts) => ({
     if (!row)
       throw new Problem(
         'not_found',
-        'This agent has no keyring yet. Its owner makes one in the console, or by `kp grimoire init`.',
+        'This agent has no keyring yet. Its owner can create one in the console or with `kp grimoire init`.',
       )
     return {
       resourceId: row.keyId,

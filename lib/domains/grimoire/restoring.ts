@@ -29,7 +29,7 @@ const Record = z.object({
 /** Validates the record like a new entry. @throws Problem `invalid` */
 function entryOf(record: unknown) {
   const refused = (issue: z.core.$ZodIssue | undefined) =>
-    invalid(['grimoire_entries', ...(issue?.path ?? [])].map(String), issue?.message ?? 'is no entry')
+    invalid(['grimoire_entries', ...(issue?.path ?? [])].map(String), issue?.message ?? 'is not an entry')
   const { data: read, error } = Record.safeParse(record)
   if (!read) throw refused(error.issues[0])
   const { id, kind, scope, envelope, entry } = read
@@ -63,8 +63,10 @@ export const entryRestorer = ({ key, grimoireDaysOf }: StoredEntryPorts) => ({
       if (form.scope === 'private' && form.envelope.key_id !== ring?.keyId)
         throw new Problem('invalid', {
           detail:
-            'A private entry is not sealed under the keyring of the agent that it would come back into. Open it where its passphrase is, and seal it under this agent’s keyring.',
-          issues: [{ path: ['grimoire_entries', 'envelope', 'key_id'], message: 'is not that of the agent’s keyring' }],
+            'A private entry is not sealed with the keyring of the target agent. Open it with its passphrase, then seal it with this agent’s keyring.',
+          issues: [
+            { path: ['grimoire_entries', 'envelope', 'key_id'], message: 'must be the key id of the agent’s keyring' },
+          ],
         })
       const id = form.scope === 'private' ? form.id : named(before)
       return {
@@ -83,11 +85,11 @@ export const entryRestorer = ({ key, grimoireDaysOf }: StoredEntryPorts) => ({
     const stored = await tx.grimoireEntry.createManyAndReturn({ data, skipDuplicates: true, select: { id: true } })
     const ids = [...new Set(data.map(({ id }) => id))]
     if ((await tx.grimoireEntry.count({ where: { agentId, id: { in: ids } } })) < ids.length)
-      throw new Problem('id_in_use', 'An entry with an id of these is another agent’s. None of these was stored.')
+      throw new Problem('id_in_use', 'One of these entry ids belongs to another agent. No entry was stored.')
     if ((await tx.grimoireEntry.count({ where: { agentId } })) > mostEntries)
       throw new Problem(
         'conflict',
-        `An agent has ${mostEntries.toLocaleString('en')} entries at most, and these would be more. Delete some first.`,
+        `With these entries, the agent would have more than ${mostEntries.toLocaleString('en')}, which is the limit. Delete some first.`,
       )
     return { stored: stored.map(({ id }) => id), ended: all.length - standing.length }
   },

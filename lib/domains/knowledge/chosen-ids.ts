@@ -32,7 +32,7 @@ export const idGuessable =
 export function idProblem(refusal: IdRefusal): Problem {
   if (refusal === 'in use') return new Problem('id_in_use', unitIdInUse)
   if (refusal === 'erased') return new Problem('erased', idErased)
-  const issue = { path: ['id'], message: 'can be guessed: takes a UUID, or 20 random letters and digits' }
+  const issue = { path: ['id'], message: 'can be guessed; use a UUID, or 20 random letters and digits' }
   return new Problem('invalid', { detail: idGuessable, issues: [issue] })
 }
 

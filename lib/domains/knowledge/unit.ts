@@ -9,7 +9,7 @@ const Words = z.string().min(1, 'must not be empty')
 const Name = Words.max(300, 'takes 300 characters at most')
 /** Maximum steps of a unit. */
 const most = 1_000
-const tooMany = `takes ${most} at most`
+const tooMany = `must have at most ${most} items`
 const Share = z.number().min(0, 'takes 0 to 1').max(1, 'takes 0 to 1')
 const Payload = z.json().meta({ id: 'Json' })
 const idOf = (kind: 'trace' | 'pattern' | 'sop') =>
@@ -18,7 +18,7 @@ const idOf = (kind: 'trace' | 'pattern' | 'sop') =>
     .regex(new RegExp(`^kp:${kind}:[A-Za-z0-9_-]{1,64}$`), `takes kp:${kind}: and up to 64 letters, digits, - or _`)
 
 const Metadata = z.strictObject({
-  created_at: z.iso.datetime({ offset: true, message: 'takes an ISO 8601 time' }),
+  created_at: z.iso.datetime({ offset: true, message: 'must be an ISO 8601 time' }),
   agent_id: Name.optional(),
   framework: Text.optional(),
   task_domain: Name,

@@ -111,7 +111,7 @@ export const deleteExchange = operation({
   method: 'delete',
   path: '/v1/llm-log/{id}',
   summary: 'Delete a logged exchange before its time',
-  description: 'Also of a paused agent; of a dead one by its owner. Nothing of it is kept.',
+  description: 'Also of a paused agent; of a dead one by its owner. Deletes an exchange for good.',
   permission: 'llm-log:write',
   audit: { action: 'delete', ...exchange },
   deletes: { counts: 'exchangesDeleted' },

@@ -74,7 +74,7 @@ const mostNamed = 50
 function refused(blocked: readonly Blocked[]): Problem {
   const places = [...new Map(blocked.map((one) => [`${one.kind} ${one.message}`, one])).values()].slice(0, mostNamed)
   return new Problem('content_blocked', {
-    detail: `The exchange holds what must not be stored: ${[...new Set(places.map(({ kind }) => kind))].join(', ')}. Nothing of it was kept; send it without. Whatever stood there has been seen by a model: if it was real, replace it.`,
+    detail: `The exchange contains data that must not be stored: ${[...new Set(places.map(({ kind }) => kind))].join(', ')}. Nothing was stored. Remove that data, then send the exchange again. A model has already received it, so replace any real secret.`,
     issues: places.map(({ kind, message }) => ({
       path: message === null ? ['model'] : ['messages', message, 'content'],
       message: `holds ${kind}`,

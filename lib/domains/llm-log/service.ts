@@ -33,7 +33,7 @@ export interface LlmLogPorts {
 const noExchange = () =>
   new Problem(
     'not_found',
-    'There is no such exchange of an agent of yours. They are gone 24 hours after they were logged.',
+    'No exchange of your agents has this id. Exchanges are deleted 24 hours after they were logged.',
   )
 
 const described = (row: ExchangeSummaryRow) => ({
@@ -63,7 +63,7 @@ const scanned =
   ({ recognise }: Pick<LlmLogPorts, 'recognise'>) =>
   async ({ actor }: Pick<Context, 'actor'>, { body }: Input<typeof logExchange>) => {
     if (actor.kind !== 'agent')
-      throw new Problem('forbidden', 'An exchange is logged by the agent that had it, with its token.')
+      throw new Problem('forbidden', 'Only the agent itself can log an exchange. Use its token.')
     const { ofModel, found: ours } = exposedIn(body)
     const texts = body.messages.map(({ content }) => content)
     const { findings: found, missing } = await withNames(recognise, texts, ours)
@@ -82,7 +82,7 @@ const add = (ports: Pick<LlmLogPorts, 'key' | 'agents' | 'recognise'>) => {
       if ((await tx.llmLogEntry.count({ where: { agentId, expiresAt: { gt: now } } })) >= mostStoredExchanges)
         throw new Problem(
           'quota_exceeded',
-          `This agent has ${mostStoredExchanges.toLocaleString('en')} exchanges of the last 24 hours, which is the most. Nothing was stored: delete some, or wait until the oldest go.`,
+          `This agent has ${mostStoredExchanges.toLocaleString('en')} exchanges of the last 24 hours, which is the limit. Nothing was stored. Delete some, or wait until the oldest expire.`,
         )
       const id = newId('llm')
       const expiresAt = new Date(now.getTime() + exchangeRetention)

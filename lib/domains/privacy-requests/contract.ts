@@ -137,7 +137,7 @@ export const fileRequest = operation({
     changes: z
       .strictObject({
         name: z.string().trim().min(1).max(200).optional(),
-        email: z.email('takes an e-mail address').max(320).optional(),
+        email: z.email('must be an email address').max(320).optional(),
         locale: z.enum(['en', 'zh']).optional(),
       })
       .refine((changes) => Object.values(changes).some((value) => value !== undefined), 'names one change at least')

@@ -9,7 +9,7 @@ import { sanitize } from './sanitizer.ts'
 export function plainTextPhrases(text: string, field: string, strict: boolean, kept = 'Nothing was changed.'): string {
   try {
     const words = sanitize(text, 'plain', { strict }).text.trim()
-    if (words === '') throw invalid([field], 'nothing is left of it once markup is removed')
+    if (words === '') throw invalid([field], 'is empty after markup is removed')
     return words
   } catch (error) {
     if (!SanitizationError.is(error)) throw error

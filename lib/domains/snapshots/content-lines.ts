@@ -35,12 +35,18 @@ async function* cut(source: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
     for (;;) {
       const { done, value } = await pieces.next().catch((error: unknown) => {
         if (Problem.is(error)) throw error
-        throw new Problem('bad_request', { detail: 'It ended before it was whole.', cause: error })
+        throw new Problem('bad_request', {
+          detail: 'The snapshot file is incomplete. Download it again.',
+          cause: error,
+        })
       })
       if (done) break
       all += value.byteLength
       if (all > restoreBytes)
-        throw new Problem('too_large', `It has more than ${restoreBytes.toLocaleString('en')} bytes.`)
+        throw new Problem(
+          'too_large',
+          `The snapshot file is larger than ${restoreBytes.toLocaleString('en')} bytes, which is the limit.`,
+        )
       let from = 0
       for (let end = value.indexOf(10); end >= 0; end = value.indexOf(10, from)) {
         if (begunBytes + end - from > restoreLineBytes) break
@@ -51,7 +57,10 @@ async function* cut(source: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
       begun.push(value.slice(from))
       begunBytes += value.byteLength - from
       if (begunBytes > restoreLineBytes)
-        throw new Problem('too_large', `A line has more than ${restoreLineBytes.toLocaleString('en')} bytes.`)
+        throw new Problem(
+          'too_large',
+          `A line of the snapshot file is larger than ${restoreLineBytes.toLocaleString('en')} bytes, which is the limit.`,
+        )
     }
     if (begunBytes > 0) yield whole(new Uint8Array())
   } finally {
@@ -67,7 +76,10 @@ export async function* contentLines(source: AsyncIterable<Uint8Array>): AsyncGen
     const { data, error } = Line.safeParse(parseJson(bytes))
     if (!data) {
       const [issue] = error.issues
-      throw invalid(['line', String(number), ...(issue?.path ?? []).map(String)], issue?.message ?? 'is none of these')
+      throw invalid(
+        ['line', String(number), ...(issue?.path ?? []).map(String)],
+        issue?.message ?? 'is not a line of a snapshot',
+      )
     }
     yield { ...data, bytes: bytes.byteLength }
   }

@@ -58,7 +58,7 @@ function objectDataSource({ db, objects, whatIsMissing }: SnapshotSourcePorts): 
     if (missing.length > 0)
       throw new Problem(
         'unavailable',
-        `${missing.length} object stores that kept data are switched off. Connect them again, or state that nothing is there any more.`,
+        `${missing.length} object stores that stored data are no longer connected. Connect them again, or confirm that they no longer contain data.`,
       )
   }
   async function under(agents: readonly string[]): Promise<string[]> {

@@ -75,6 +75,6 @@ describe('snapshotKeys', () => {
   })
 
   it('rejects a name that leads out of the folder', async () => {
-    await expect(keys.read('../snap_0123456789abcdefghijkl')).rejects.toThrow('no id of a snapshot')
+    await expect(keys.read('../snap_0123456789abcdefghijkl')).rejects.toThrow('The snapshot id is not valid.')
   })
 })

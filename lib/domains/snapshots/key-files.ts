@@ -30,7 +30,7 @@ export interface KeyFolderDeps {
  */
 export function snapshotKeys({ folder, used, whatIsMissing }: KeyFolderDeps) {
   const fileOf = (id: string): string => {
-    if (!snapshotIdForm.test(id)) throw new Error('no id of a snapshot')
+    if (!snapshotIdForm.test(id)) throw new Error('The snapshot id is not valid.')
     return join(folder, id)
   }
   /** Flushes renames and removals in the folder to disk. */
@@ -47,7 +47,7 @@ export function snapshotKeys({ folder, used, whatIsMissing }: KeyFolderDeps) {
     if (missing.length > 0)
       throw new Problem(
         'unavailable',
-        `The keys of snapshots lie in another folder than this one (${missing.length} that had keys). Share it between server and worker (KP_SNAPSHOT_KEYS_DIR), or state that nothing is left there.`,
+        `This process uses another snapshot key folder than ${missing.length} others. Give server and worker the same folder (KP_SNAPSHOT_KEYS_DIR), or confirm that the other folders no longer contain keys.`,
       )
   }
   const names = (): Promise<string[]> =>

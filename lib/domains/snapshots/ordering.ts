@@ -15,7 +15,7 @@ async function requireRoom(tx: Transaction, agentId: string, now: Date): Promise
   if (present >= mostOnDemand)
     throw new Problem(
       'conflict',
-      `This agent has ${mostOnDemand} snapshots, which is the most at once. Nothing was made: delete one, or wait until it goes.`,
+      `This agent has ${mostOnDemand} snapshots, which is the limit, so no snapshot was created. Delete one, or wait until one expires.`,
     )
 }
 
@@ -31,7 +31,7 @@ async function requireHourlyQuota(tx: Transaction, agentId: string, now: Date): 
   if (oldest) {
     const wait = Math.max(1, Math.ceil((oldest.createdAt.getTime() + countedFor - now.getTime()) / 1_000))
     throw new Problem('rate_limited', {
-      detail: `${mostInHour} snapshots of an agent are made in an hour at most. Nothing was made; ask again later.`,
+      detail: `An agent can create at most ${mostInHour} snapshots per hour, so no snapshot was created. Try again later.`,
       headers: { 'Retry-After': String(wait) },
     })
   }
@@ -43,7 +43,7 @@ async function requireKeyring(keyringOf: SnapshotPorts['keyringOf'], tx: Transac
   if (!ring)
     throw new Problem(
       'conflict',
-      'This agent has no keyring yet, so a snapshot could be sealed to nobody. Nothing was made: make a keyring in the console, or by `kp grimoire init`.',
+      'This agent has no keyring to seal a snapshot with, so no snapshot was created. Create a keyring in the console or with `kp grimoire init`.',
     )
   return ring
 }
@@ -56,7 +56,7 @@ export const order = ({ agents, keyringOf }: Pick<SnapshotPorts, 'agents' | 'key
     if (agent.suspendedAt)
       throw new Problem(
         'wrong_state',
-        'The erasure of this agent was asked for and waits. Nothing was made: export the agent, or cancel the erasure first.',
+        'The erasure of this agent is scheduled, so no snapshot was created. Export the agent, or cancel the erasure first.',
       )
     const ring = await requireKeyring(keyringOf, tx, agentId)
     await requireRoom(tx, agentId, now)

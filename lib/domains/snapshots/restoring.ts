@@ -31,7 +31,7 @@ function refuseOutside(region: string | null, settings: unknown): void {
   if (!isWithin(region, required))
     throw new Problem(
       'conflict',
-      `The snapshot is of an agent whose data must stay in the region ${required}, and this agent has ${region === null ? 'no region' : `the region ${region}`}. Nothing was restored: restore it into an agent of the region ${required}.`,
+      `The data of this snapshot must stay in the region ${required}, but the target agent has ${region === null ? 'no region' : `the region ${region}`}. Nothing was restored. Restore it into an agent of the region ${required}.`,
     )
 }
 
@@ -116,7 +116,7 @@ function withCounts(error: unknown, { documents, entries }: { documents: number;
   if (!Problem.is(error) || documents + entries === 0) return error
   const { code, detail, issues, headers, extensions, cause } = error
   return new Problem(code, {
-    detail: `${detail ?? error.title} ${documents} documents and ${entries} entries had come back and stay; sending the whole again brings back the rest.`,
+    detail: `${detail ?? error.title} ${documents} documents and ${entries} entries were restored before this error and remain. Send the whole file again to restore the rest.`,
     extensions: { ...extensions, restored: { documents, entries } },
     ...{ headers, cause },
     ...(issues && { issues }),

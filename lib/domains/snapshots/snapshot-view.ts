@@ -21,13 +21,13 @@ export const snapshotView = (row: Snapshot): SnapshotView => ({
   expires_at: row.expiresAt?.toISOString() ?? null,
 })
 
-export const noSnapshot = () => new Problem('not_found', 'There is no such snapshot of this agent, or it is gone.')
+export const noSnapshot = () => new Problem('not_found', 'This agent has no snapshot with this id, or the snapshot was deleted.')
 
 export function refuseUnready({ state }: Pick<Snapshot, 'state'>): void {
   if (state === 'preparing')
-    throw new Problem('wrong_state', 'The snapshot is still being made. Nothing was lost; ask again in a moment.')
+    throw new Problem('wrong_state', 'The snapshot is not ready yet. Try again in a moment.')
   if (state === 'failed')
-    throw new Problem('expired', 'The snapshot could not be made: it says why. Take that out, and make another one.')
+    throw new Problem('expired', 'The snapshot failed. Its `error` field has the reason. Fix the cause, then create another snapshot.')
 }
 
 /** Expired snapshots are invisible even before the job deletes them. */

@@ -58,7 +58,7 @@ const readKey = ({ db, agents, keys }: Pick<SnapshotPorts, 'db' | 'agents' | 'ke
     if (key === undefined)
       throw new Problem(
         'expired',
-        'The key of this snapshot is not in the folder of keys any more, so nothing opens it. Make another snapshot.',
+        'The key of this snapshot is missing from the snapshot key folder, so the snapshot cannot be opened. Create another snapshot.',
       )
     return {
       resourceId: snapshotId,

@@ -42,7 +42,7 @@ async function* withoutKeys(mediaType: string, source: AsyncIterable<Uint8Array>
     }
   } catch (error) {
     if (!(error instanceof TooDeep)) throw error
-    throw invalid(['state'], 'has more than 1,000 objects and lists within each other')
+    throw invalid(['state'], 'must not nest more than 1,000 objects and lists')
   }
   report(scanner.end())
   const places = found.map(({ kind, start }) => ({ kind, path: ['state', `@${start}`] }))
@@ -85,7 +85,8 @@ export function stateStore({ db, objects, agents }: SnapshotPorts) {
         let came = 0
         for await (const piece of source) {
           came += piece.byteLength
-          if (came > stateBytes) throw new Problem('too_large', 'A state has 50 MiB at most. Nothing was kept.')
+          if (came > stateBytes)
+            throw new Problem('too_large', 'The state is larger than 50 MiB, which is the limit. Nothing was stored.')
           yield piece
         }
       }

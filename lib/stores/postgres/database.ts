@@ -51,7 +51,7 @@ export const isDiskFull = (): boolean => performance.now() - fullAt < fullFor
 function full(cause: unknown): Problem {
   fullAt = performance.now()
   return new Problem('unavailable', {
-    detail: 'The disk of the database is full. Nothing of this was kept; send it again later.',
+    detail: 'The database disk is full, so nothing was stored. Send the request again later.',
     headers: { 'Retry-After': '60' },
     cause,
   })
@@ -76,16 +76,17 @@ export const asProblem = (error: unknown): unknown =>
     : hasSqlState(error, 'KP423')
       ? new Problem(
           'fenced',
-          'An erasure is under way: nothing more is written for whom it is about. Nothing of this was kept.',
+          'Data about this person or agent is being erased, so nothing was stored. Wait until the erasure is complete.',
         )
       : hasSqlState(error, 'KP410')
         ? new Problem(
             'erased',
-            'Something with this id was erased, and the id is never used again. Nothing of this was kept.',
+            'A record with this id was erased, and its id cannot be used again. Nothing was stored. Use a new id.',
           )
         : isGivenUp(error)
           ? new Problem('unavailable', {
-              detail: 'Others were changing the same; nothing of this was kept. Send it again.',
+              detail:
+                'Another request changed the same data at the same time, so nothing was stored. Send the request again.',
               headers: { 'Retry-After': '1' },
               cause: error,
             })
@@ -94,7 +95,7 @@ export const asProblem = (error: unknown): unknown =>
             : isDatabaseDown(error)
               ? new Problem('unavailable', {
                   detail:
-                    'The database does not answer. Whether this was carried out is not known: look before you repeat it, or repeat it with the same Idempotency-Key.',
+                    'The database does not answer, so the result of this request is unknown. Check whether it took effect before you repeat it, or repeat it with the same Idempotency-Key.',
                   headers: { 'Retry-After': '5' },
                   cause: error,
                 })
@@ -130,10 +131,10 @@ async function runWithin<R extends pg.QueryResultRow>(
   values: readonly unknown[],
 ): Promise<pg.QueryResult<R>> {
   const loan = loans.get(tx)
-  if (!loan) throw new Error(`"${name ?? text}" was asked for outside a transaction of ours`)
+  if (!loan) throw new Error(`"${name ?? text}" ran outside a database transaction`)
   if (loan.isOver)
     throw new Problem('unavailable', {
-      detail: 'It took too long, so nothing of it was kept. Send less at once, or send it again later.',
+      detail: 'The request took too long, so nothing was stored. Send a smaller request, or send it again later.',
       headers: { 'Retry-After': '5' },
     })
   const asked = {
@@ -252,7 +253,7 @@ export function openDatabase(
     values: readonly unknown[],
   ): Promise<pg.QueryResult<R>> {
     if (isGuarded && inTransaction.getStore())
-      throw new Error(`"${name ?? text}" asks for a second connection inside a transaction`)
+      throw new Error(`"${name ?? text}" requests a second connection inside a transaction`)
     try {
       return await pool.query<R>({ ...(name !== undefined && { name }), text, values: [...values] })
     } catch (error) {

@@ -108,7 +108,7 @@ describe('a statement on the connection of a transaction', () => {
       const waiting = hurried.transaction((tx) => tx.$queryRaw`SELECT pg_advisory_xact_lock(4711)::text`)
       await expect(waiting).rejects.toMatchObject({
         code: 'unavailable',
-        message: expect.stringContaining('Others were changing the same'),
+        message: expect.stringContaining('Another request changed the same data'),
       })
       over.resolve()
       await holder

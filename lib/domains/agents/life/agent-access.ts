@@ -6,7 +6,7 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 import { lockAgent } from '../repository.ts'
 
 /** Agents of others look nonexistent. */
-const noSuchAgent = (): Problem => new Problem('not_found', 'There is no such agent, or it is not yours.')
+const noSuchAgent = (): Problem => new Problem('not_found', 'No agent with this id exists, or it is not yours.')
 
 const isOwn = (actor: Actor, agent: { id: string; ownerId: string | null }): boolean =>
   actor.kind === 'agent' ? actor.id === agent.id : actor.accountId !== undefined && actor.accountId === agent.ownerId
@@ -49,14 +49,14 @@ function refuseUnlessWritable(
   if (agent.status === 'paused')
     throw new Problem(
       'paused',
-      'This agent is paused by its owner. Nothing was written; set its status to "active" first.',
+      'The owner paused this agent, so nothing was written. Set its status to "active" first.',
     )
   if (agent.restrictedAt)
     throw new Problem('restricted', 'Writing is paused for this agent because its processing was restricted.')
   if (agent.suspendedAt)
     throw new Problem(
       'wrong_state',
-      'The erasure of this agent was asked for and waits. Nothing was written: cancel the erasure first.',
+      'The erasure of this agent is scheduled, so nothing was written. Cancel the erasure first.',
     )
   if (regions !== 'not asked') requireStorable(regions, agent.region, 'outside_region')
 }

@@ -53,7 +53,7 @@ export const agentChainReferences = ({ db, regions }: LifePorts) => ({
       if (!known && (await tx.chainReference.count({ where: { agentId } })) >= mostChainReferences)
         throw new Problem(
           'conflict',
-          `There are ${mostChainReferences.toLocaleString('en')} notes of this agent, which is the most. Nothing was stored: delete one first.`,
+          `This agent has ${mostChainReferences.toLocaleString('en')} chain references, which is the limit. Nothing was stored. Delete one first.`,
         )
       const row =
         known ?? (await tx.chainReference.create({ data: { id: newId('chain'), agentId, ...fact, reportedAt: now } }))
@@ -67,7 +67,7 @@ export const agentChainReferences = ({ db, regions }: LifePorts) => ({
     async ({ tx, actor }, { params: { id: agentId } }, { id }) => {
       await writableAgent(regions)(tx, actor, agentId)
       const row = await tx.chainReference.findFirst({ where: { id: String(id), agentId } })
-      if (!row) throw new Problem('conflict', 'This was carried out, and the note was deleted since.')
+      if (!row) throw new Problem('conflict', 'The chain reference was created and has since been deleted.')
       const { chain, reference } = viewOf(row)
       return { chain, reference }
     },
@@ -78,7 +78,7 @@ export const agentChainReferences = ({ db, regions }: LifePorts) => ({
     async ({ tx, actor, now }, { params: { id: agentId, referenceId } }) => {
       await erasableAgent(tx, actor, agentId, now)
       const { count } = await tx.chainReference.deleteMany({ where: { id: referenceId, agentId } })
-      if (count === 0) throw new Problem('not_found', 'There is no such note of this agent.')
+      if (count === 0) throw new Problem('not_found', 'This agent has no chain reference with this id.')
       return {
         body: {
           message:

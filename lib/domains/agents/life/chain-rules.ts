@@ -61,10 +61,11 @@ export interface WrongForm {
  * checked.
  */
 export function chainFact({ chain, kind, reference }: ChainFact): ChainFact | WrongForm {
-  if (!chainForm.test(chain)) return { wrong: 'chain', message: 'is no chain of CAIP-2, such as eip155:1' }
+  if (!chainForm.test(chain)) return { wrong: 'chain', message: 'must be a CAIP-2 chain id, such as eip155:1' }
   const [namespace = '', within = ''] = chain.split(':')
   if (namespace === 'eip155') {
-    if (!/^[1-9][0-9]*$/.test(within)) return { wrong: 'chain', message: 'takes the number of the chain: eip155:1' }
+    if (!/^[1-9][0-9]*$/.test(within))
+      return { wrong: 'chain', message: 'must contain the number of the chain, such as eip155:1' }
     const kept = kind === 'address' ? ethereumAddress(reference) : reference.toLowerCase()
     if (kept === undefined || (kind !== 'address' && !evmHash.test(kept)))
       return {
@@ -77,8 +78,8 @@ export function chainFact({ chain, kind, reference }: ChainFact): ChainFact | Wr
     return { chain, kind, reference: kept }
   }
   const known = forms[namespace]
-  if (known && !known.chain.test(within)) return { wrong: 'chain', message: `is no chain of ${namespace}` }
+  if (known && !known.chain.test(within)) return { wrong: 'chain', message: `is not a known chain of ${namespace}` }
   if (!(known?.[kind] ?? anyForm).test(reference))
-    return { wrong: 'reference', message: `has not the form of such a reference on ${namespace}` }
+    return { wrong: 'reference', message: `is not a valid reference on ${namespace}` }
   return { chain, kind, reference }
 }

@@ -19,7 +19,7 @@ const Title = z
 const Body = z
   .string()
   .min(1, 'has one character at least')
-  .refine((text) => new TextEncoder().encode(text).length <= documentBytes, 'has 256 KiB at most')
+  .refine((text) => new TextEncoder().encode(text).length <= documentBytes, 'must have at most 256 KiB')
   .meta({
     description:
       'Markdown; it is sanitized before it is stored. A private key or a seed phrase in it refuses it (`content_blocked`, with kinds and places)',
@@ -133,7 +133,7 @@ export const deleteAgentDocument = operation({
   method: 'delete',
   path: '/v1/agents/{id}/documents/{documentId}',
   summary: 'Delete a document of an agent',
-  description: 'Also of one that is paused; of a dead one by its owner. Nothing of it is kept.',
+  description: 'Also of one that is paused; of a dead one by its owner. Deletes an exchange for good.',
   permission: 'agents:write',
   audit: { action: 'delete', ...document },
   deletes: { counts: 'agentDocumentsDeleted' },

@@ -27,7 +27,7 @@ const viewOf = (row: AgentDocumentRow) => ({
   created_at: row.created_at.toISOString(),
   updated_at: row.updated_at.toISOString(),
 })
-const noDocument = (): Problem => new Problem('not_found', 'There is no such document of this agent.')
+const noDocument = (): Problem => new Problem('not_found', 'This agent has no document with this id.')
 
 /**
  * Returns the text as it is stored.
@@ -36,15 +36,15 @@ const noDocument = (): Problem => new Problem('not_found', 'There is no such doc
 export function markdown(text: string, strict: boolean): string {
   try {
     const { text: kept } = sanitize(text, 'markdown', { strict })
-    if (kept.trim() === '') throw invalid(['body'], 'nothing is left of it once markup is removed')
+    if (kept.trim() === '') throw invalid(['body'], 'is empty after markup is removed')
     // Unicode composition can lengthen a text.
-    if (Buffer.byteLength(kept) > documentBytes) throw invalid(['body'], 'has 256 KiB at most')
+    if (Buffer.byteLength(kept) > documentBytes) throw invalid(['body'], 'must have at most 256 KiB')
     return kept
   } catch (error) {
     if (!SanitizationError.is(error)) throw error
     const { stage, rule, place } = error
     throw new Problem('content_rejected', {
-      detail: `The text was refused at the stage "${stage}" (${rule}). Nothing was stored.`,
+      detail: `The text was rejected at the stage "${stage}" (${rule}). Nothing was stored.`,
       issues: [{ path: ['body'], message: `${rule} at character ${place}` }],
       extensions: { stage, field: 'body', place },
     })
@@ -82,7 +82,7 @@ const add = ({ regions, strict }: Pick<LifePorts, 'regions' | 'strict'>) =>
     if ((await tx.agentDocument.count({ where: { agentId } })) >= mostDocuments)
       throw new Problem(
         'conflict',
-        `This agent has ${mostDocuments.toLocaleString('en')} documents, which is the most. Nothing was stored: delete one first.`,
+        `This agent has ${mostDocuments.toLocaleString('en')} documents, which is the limit. Nothing was stored. Delete one first.`,
       )
     const id = newId('adoc')
     await tx.agentDocument.create({
@@ -138,7 +138,7 @@ const edit = ({ regions, strict }: Pick<LifePorts, 'regions' | 'strict'>) =>
     if (!isDone)
       throw new Problem(
         'conflict',
-        `The document has the revision ${there.revision} by now, not ${body.revision}. Nothing was changed: read it again, and send your change on top of it.`,
+        `The document now has revision ${there.revision}, not ${body.revision}, so nothing was changed. Read it again, then send your change.`,
       )
     return {
       body: {

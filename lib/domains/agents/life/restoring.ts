@@ -40,7 +40,7 @@ export const documentRestorer = ({ strict }: { strict: boolean }) => ({
       if (!document)
         throw invalid(
           ['agent_documents', ...(error.issues[0]?.path ?? [])].map(String),
-          error.issues[0]?.message ?? 'is no document',
+          error.issues[0]?.message ?? 'is not a document',
         )
       const title = plainTextPhrases(document.title, 'title', strict, 'It was not stored.')
       const body = markdown(document.body, strict)
@@ -59,11 +59,11 @@ export const documentRestorer = ({ strict }: { strict: boolean }) => ({
     const stored = await tx.agentDocument.createManyAndReturn({ data, skipDuplicates: true, select: { id: true } })
     const ids = [...new Set(data.map(({ id }) => id))]
     if ((await tx.agentDocument.count({ where: { agentId, id: { in: ids } } })) < ids.length)
-      throw new Problem('id_in_use', 'A document with an id of these is another agent’s. None of these was stored.')
+      throw new Problem('id_in_use', 'One of these document ids belongs to another agent. No document was stored.')
     if ((await tx.agentDocument.count({ where: { agentId } })) > mostDocuments)
       throw new Problem(
         'conflict',
-        `An agent has ${mostDocuments.toLocaleString('en')} documents at most, and these would be more. Delete some first.`,
+        `With these documents, the agent would have more than ${mostDocuments.toLocaleString('en')}, which is the limit. Delete some first.`,
       )
     return { stored: stored.map(({ id }) => id), ended: 0 }
   },

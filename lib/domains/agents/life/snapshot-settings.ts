@@ -22,7 +22,7 @@ export const settingsRestorer =
   ({ hasEntries }: { hasEntries(tx: Transaction, agentId: string): Promise<boolean> }) =>
   async (tx: Transaction, agentId: string, settings: unknown): Promise<boolean> => {
     const { data } = z.object({ grimoire_days: z.int().min(1).max(3_650).nullable() }).safeParse(settings)
-    if (!data) throw invalid(['agent', 'grimoire_days'], 'takes days from 1 to 3,650, or null')
+    if (!data) throw invalid(['agent', 'grimoire_days'], 'must be a number of days from 1 to 3,650, or null')
     if (await hasEntries(tx, agentId)) return false
     await tx.agent.update({ where: { id: agentId }, data: { grimoireDays: data.grimoire_days } })
     return true

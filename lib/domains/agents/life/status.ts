@@ -54,7 +54,7 @@ const messages: Record<AgentStatus, string> = {
 /** A read-only token cannot change an agent's status. */
 function refuseReaders({ actor }: MutationContext): void {
   if (actor.kind === 'agent' && !actor.scopes.some((scope) => scope === 'write' || scope === 'admin'))
-    throw new Problem('scope_too_small', 'It needs the scope "write".')
+    throw new Problem('scope_too_small', 'This operation requires a token with the scope "write".')
 }
 
 /** Status and settings of agents. */
@@ -81,7 +81,7 @@ export const agentStatus = ({ db, onRetirement, regions }: LifePorts) => ({
     if (verdict === 'unconfirmed')
       throw new Problem('invalid', {
         detail: 'Retirement is final and requires confirmation. Nothing was changed.',
-        issues: [{ path: ['confirm'], message: 'takes the id of the agent' }],
+        issues: [{ path: ['confirm'], message: 'must be the id of the agent' }],
       })
     if (verdict === 'owner_alone')
       throw new Problem('forbidden', 'Only the signed-in owner can resume this agent. Nothing was changed.')

@@ -16,7 +16,7 @@ async function refuseFlood(tx: Transaction, accountId: string): Promise<void> {
   if (unused >= mostUnusedAgents)
     throw new Problem(
       'conflict',
-      `${unused} of your agents were never used. Nothing was created: use one of them, or delete those that you do not need.`,
+      `${unused} of your agents were never used, so nothing was created. Use one of them, or delete the agents that you do not need.`,
     )
 }
 
@@ -29,14 +29,14 @@ export function agentCreation(ports: IssuingPorts & Pick<AgentPorts, 'tokens' | 
       if (accountId === undefined || organisationId === undefined) throw new Problem('sign_in_needed')
       refuseOtherNotice(body.consent.policy_version, registration.notice, ['consent', 'policy_version'])
       if (registration.mode === 'closed' && !actor.isAdmin)
-        throw new Problem('registration_closed', 'New agents are created by this installation’s admins alone.')
+        throw new Problem('registration_closed', 'Only admins of this installation can create agents. Ask an admin.')
       await refuseFlood(tx, accountId)
       const owner = await accounts.statusOf(tx, accountId)
       if (!owner) throw new Problem('sign_in_needed')
       if (owner.suspendedAt)
         throw new Problem(
           'conflict',
-          'You asked for everything of yours to be erased, and that waits. Nothing was created: cancel the erasure first.',
+          'You requested the erasure of all your data, so nothing was created. To create an agent, cancel the erasure first.',
         )
       const id = body.agent_id ?? newId('agent')
       const name = body.name ?? null
@@ -75,7 +75,7 @@ export function agentCreation(ports: IssuingPorts & Pick<AgentPorts, 'tokens' | 
             created_at: now.toISOString(),
             is_paused: owner.restrictedAt !== null,
           },
-          message: 'Keep the key: it is shown this once and cannot be read again.',
+          message: 'Store the key now: it is shown only once.',
         },
         resourceId: id,
         details: { token_id: token.id, scopes: token.scopes, tier, policy_version: registration.notice.version },

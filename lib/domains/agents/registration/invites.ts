@@ -36,7 +36,7 @@ export const agentInvites = () => ({
     return {
       body: {
         data: { id, code, scopes, tier, created_at: now.toISOString(), expires_at: expiresAt.toISOString() },
-        message: 'Pass the code on: it is shown this once and works once, as "invite" of POST /v1/auth/register.',
+        message: 'Store the code now: it is shown only once. It works once, as "invite" of POST /v1/auth/register.',
       },
       resourceId: id,
       details: { scopes, tier },

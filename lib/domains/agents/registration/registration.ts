@@ -40,7 +40,7 @@ async function furtherToken({ tokens, registration }: AgentPorts, ctx: MutationC
   const { notice } = registration
   const { id } = ctx.actor
   const agent = await agentOf(ctx.tx, id, { lock: true })
-  if (!agent) throw new Problem('token_invalid', 'No such token.')
+  if (!agent) throw new Problem('token_invalid', 'The token does not exist.')
   if (body.tier !== undefined && body.tier !== agent.tier)
     throw new Problem(
       'forbidden',
@@ -49,7 +49,7 @@ async function furtherToken({ tokens, registration }: AgentPorts, ctx: MutationC
   if (body.region !== undefined || body.self_hosted !== undefined)
     throw new Problem(
       'forbidden',
-      'The region of an agent, and whether it is self-hosted, cannot change after its creation. Leave both out.',
+      'You cannot change the region of an existing agent, or whether it is self-hosted. Omit both fields.',
     )
   if (body.consent) {
     refuseConsentForOwner(ctx.actor, agent)

@@ -121,7 +121,7 @@ async function verify(driver: Driver, receiptId: string, scope: RecordScope, pla
   const remaining = await searchResidue(again, { scope, itemsOf, now })
   for (const [name, count] of remaining)
     throw new Problem('unavailable', {
-      detail: `The erasure is not complete yet: ${name} still has ${count} records. It is retried.`,
+      detail: `The erasure is not complete yet: ${name} still has ${count} records. The erasure is retried automatically.`,
       headers: { 'Retry-After': '60' },
     })
 }

@@ -92,7 +92,10 @@ async function startRun(runId: string, deps: StartDeps): Promise<boolean> {
   if (run?.fault === 'unavailable' && (await isLater(runId, deps))) return true
   interrupt('start.before')
   for (let tries = 0; tries < mostPlans; tries++) if ((await planOnce(runId, deps)) !== 'outdated') return false
-  throw new Problem('unavailable', 'Legal holds keep changing; the erasure is planned again later.')
+  throw new Problem(
+    'unavailable',
+    'Legal holds changed while the erasure was planned. The erasure is planned again later.',
+  )
 }
 
 /**

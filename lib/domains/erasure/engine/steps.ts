@@ -79,7 +79,8 @@ export function runStep(deps: StepDeps) {
     })
     if (!page) return 'all'
     // A plan under the same holds has no pages for a subject that they cover.
-    if (free === null) throw new Error(`holds keep all of ${runId}, and ${dataSource.name} is to erase some of it`)
+    if (free === null)
+      throw new Error(`legal holds cover all of ${runId}, but ${dataSource.name} has a step that erases records`)
     const { items, isWatched } = page
     const key = `${runId}:${dataSource.name}:${page.page}:${run.planId}`
     const words = dataSource.isShared ? await deps.words.of(tx, runId) : undefined
@@ -209,7 +210,7 @@ export function runStep(deps: StepDeps) {
   return async function step(runId: string, name: string): Promise<boolean> {
     const dataSource = dataSources.find((one) => one.name === name)
     try {
-      if (!dataSource) throw new Error(`there is no holder ${name}`)
+      if (!dataSource) throw new Error(`no data source is called ${name}`)
       return await erase(runId, dataSource)
     } catch (error) {
       const store = unavailableStore(error, dataSource?.store ?? name)

@@ -22,7 +22,7 @@ class StoreRefused extends Error {
   readonly store: string
 
   constructor(store: string, cause: unknown) {
-    super(`the store ${store} refuses`, { cause })
+    super(`the store ${store} rejects requests`, { cause })
     this.name = 'StoreRefused'
     this.store = store
   }

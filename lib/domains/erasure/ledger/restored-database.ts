@@ -41,7 +41,7 @@ export interface ReplayState {
 }
 
 const refusedDetail = (missing: number): string =>
-  `The database was restored from a backup and does not know ${missing} ${missing === 1 ? 'erasure' : 'erasures'} of the erasure ledger. Nothing is served until they are carried out again: run ${replayCommand}.`
+  `The database was restored from a backup and does not know ${missing} ${missing === 1 ? 'erasure' : 'erasures'} of the erasure ledger. The server rejects all requests until these erasures are repeated. Run ${replayCommand}.`
 
 /**
  * Detects a restored database, which contains erased data again. Compares the database with the ledger, which is stored
@@ -99,7 +99,7 @@ export function restoredDatabase({ db, ledger, replay, replaysByItself }: Restor
       const { rows } = await client.query('SELECT pg_try_advisory_lock($1) AS is_ours', [replayLock])
       if (rows[0]?.is_ours !== true) return
       try {
-        logNotice('the database was restored: erasures of the ledger are carried out again')
+        logNotice('the database was restored: erasures of the ledger are repeated')
         const { erased, subjects, parts, reinstated, refused, unfinished, unsearched } = await replay()
         logNotice(
           `replayed erasures: ${erased + subjects + parts} had come back, ${reinstated} receipts reinstated, ${refused.length} refused, ${unfinished.length} unfinished, ${unsearched.length} unsearched`,

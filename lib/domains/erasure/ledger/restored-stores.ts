@@ -106,7 +106,7 @@ export function restoredStores({ db, ledger, dataSources, isHeld, words, audit, 
       if ((await eraseRow(dataSource, items, one, erasedWords)) > 0) erased.add(row.id)
       else if (await db.transaction((tx) => isHeld(tx, one.intent))) return
       if ((await dataSource.residue(nobodys, items, now(), erasedWords)) > 0)
-        throw new Problem('unavailable', `${dataSource.name} still holds some of what was erased.`)
+        throw new Problem('unavailable', `${dataSource.name} still has erased records.`)
     }
     async function search(dataSource: DataSource, rows: readonly ItemsRow[]): Promise<void> {
       try {

@@ -15,7 +15,7 @@ export type SignatureFault = (typeof signatureFaults)[number]
 /** Returns the bytes that a receipt's signature covers: RFC 8785 of the receipt without `jws`. */
 export function signedBytes({ jws: _, ...unsigned }: Partial<Receipt>): Uint8Array {
   const text = canonicalize(unsigned)
-  if (text === undefined) throw new TypeError('a receipt is an object')
+  if (text === undefined) throw new TypeError('a receipt must be an object')
   return new TextEncoder().encode(text)
 }
 const areEqual = (one: Uint8Array, other: Uint8Array): boolean =>

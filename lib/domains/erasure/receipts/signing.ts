@@ -20,11 +20,11 @@ export const PublicKey = z.object({
 export type PublicKey = z.output<typeof PublicKey>
 
 const faults: Record<SignatureFault, string> = {
-  unsigned: 'It carries no signature.',
-  unknown_key: 'It is signed by a key that is not among those pinned for this registry.',
-  bad_signature: 'The signature is not good.',
-  changed: 'The receipt differs from what was signed: it was changed.',
-  unsupported: 'This machine cannot check Ed25519 signatures, so nothing is known about it.',
+  unsigned: 'The receipt has no signature.',
+  unknown_key: 'The receipt was signed with a key that is not pinned for this registry.',
+  bad_signature: 'The signature is not valid.',
+  changed: 'The receipt was changed after it was signed.',
+  unsupported: 'This machine cannot check Ed25519 signatures, so the receipt was not checked.',
 }
 /** Like {@link checkSignature}, but returns the fault as a sentence. */
 export async function verifyReceipt(
@@ -109,7 +109,7 @@ export function createSigner(db: Database, { secret, assertPresentSecret }: Secr
       await make(tx, new Date())
       if (rows.length > 0)
         logNotice(
-          'the signing key was sealed with another KP_SECRET: a new one signs from now on, the old one still verifies',
+          'the signing key was sealed with another KP_SECRET: a new key signs from now on, and the old key still verifies',
         )
       return opened(await signingKeyRows(tx, {}))
     })
@@ -118,7 +118,7 @@ export function createSigner(db: Database, { secret, assertPresentSecret }: Secr
     // Another process may rotate the key: a key is used for at most a minute before it is read again.
     if (current && current.until > Date.now()) return current
     const jwk = opened(await signingKeyRows(db, {})) ?? (await remade())
-    if (!jwk) throw new Error('no signing key could be made')
+    if (!jwk) throw new Error('could not create a signing key')
     current = { kid: jwk.kid, key: await importJWK(jwk, 'EdDSA'), until: Date.now() + 60_000 }
     return current
   }
@@ -142,7 +142,7 @@ export function createSigner(db: Database, { secret, assertPresentSecret }: Secr
           jwk = await present()
         }
       }
-      if (!jwk) throw new Error('no signing key could be made')
+      if (!jwk) throw new Error('could not create a signing key')
       return new CompactSign(new TextEncoder().encode(text))
         .setProtectedHeader({ alg: 'EdDSA', kid: jwk.kid, typ: type })
         .sign(await importJWK(jwk, 'EdDSA'))

@@ -79,7 +79,9 @@ export function createSuppressionKeys(
       const key = openedWith(row.sealed_key, row.id)
       if (key) return [{ id: row.id, key, isRetired: row.retired_at !== null }]
       if (!told.has(row.id))
-        logNotice(`the suppression key ${row.id} was sealed with another KP_SECRET: whom it hashed is not recognised`)
+        logNotice(
+          `the suppression key ${row.id} was sealed with another KP_SECRET: subjects that were hashed with it are not recognised`,
+        )
       told.add(row.id)
       return []
     })

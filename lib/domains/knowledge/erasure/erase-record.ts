@@ -37,7 +37,10 @@ export async function eraseRow(
   headers: { prefer?: string | undefined; 'if-match'?: string | undefined },
 ): Promise<Reply<Receipt>> {
   if (!passes(headers['if-match'], version))
-    throw new Problem('precondition_failed', `The ${kind} has changed since you read it; nothing was erased.`)
+    throw new Problem(
+      'precondition_failed',
+      `The ${kind} has changed since you read it, so nothing was erased. Read it again.`,
+    )
   await rejectUnderLegalHold(tx, { kind, id, agents: [author, ...attributedTo] }, now)
   const receiptId = await erasures.begin(tx, {
     scope: kind === 'unit' ? { unit: id } : { skill: id },
@@ -58,11 +61,11 @@ export async function eraseRow(
     details: { receipt: receiptId },
     headers: headersOut,
     afterCommit: async () => {
-      const late = new Problem('unavailable', 'Its verification takes longer than usual.')
+      const late = new Problem('unavailable', 'The verification takes longer than usual.')
       const receipt = await withTimeout(verificationPatience, erasures.finish(receiptId), late).catch(
         (cause: unknown) => {
           throw new Problem('unavailable', {
-            detail: `The ${kind} is erased, but that could not be verified yet; it is tried again without you. Ask for the receipt later.`,
+            detail: `The ${kind} was erased, but the erasure could not be verified yet. The verification is retried automatically. Request the receipt later.`,
             headers: { ...headersOut, 'Retry-After': '60' },
             extensions: { receipt_id: receiptId },
             cause,

@@ -53,7 +53,7 @@ export async function rejectUnderLegalHold(tx: Transaction, { kind, id, agents }
   const [hold] = await holdOfRecord(tx, { kind, id, agents: agents.filter((agent) => agent !== null), now })
   if (hold)
     throw new Problem('held', {
-      detail: `A legal hold covers this ${kind}, so nothing was erased. An admin can say more, and release it.`,
+      detail: `A legal hold covers this ${kind}, so nothing was erased. Ask an admin, who can release the hold.`,
       extensions: { hold_id: hold.id },
     })
 }

@@ -36,10 +36,7 @@ export const referenceDecisions = ({ db, pseudonymOf, withdrawAnswers, erasedSub
   const erasedBy = async (receiptId: string): Promise<Erased> => {
     const erased = await erasedSubject(receiptId, referencesSource)
     if (!erased)
-      throw new Problem(
-        'not_found',
-        'There is no erasure of a person or an agent with this receipt in the erasure ledger.',
-      )
+      throw new Problem('not_found', 'The erasure ledger has no erasure of a person or an agent with this receipt.')
     return erased
   }
   const pseudonymsOf = ({ account, agents }: Erased): Map<string, string> =>
@@ -78,7 +75,7 @@ export const referenceDecisions = ({ db, pseudonymOf, withdrawAnswers, erasedSub
         if (decision === 'restore' && isExpired(erased, now))
           throw new Problem(
             'expired',
-            'The backup period of this erasure is over, and the ledger no longer has what it renamed. Nothing was restored.',
+            'The backup period of this erasure is over, so the ledger no longer has the renamed references. Nothing was restored.',
           )
         const ids = decision === 'rename' ? asked : asked.filter((one) => erased.items.has(one))
         for (const one of ids)

@@ -72,7 +72,7 @@ async function post(path: string, { token }: { token: string }, body: unknown, k
 const contribute = async (who: Issued, unit: unknown, key?: string): Promise<string> =>
   (await post('/v1/knowledge', who, unit, key)).data.id
 const vote = (who: Issued, id: string, valid = true, key?: string) =>
-  post(`/v1/knowledge/${id}/validate`, who, { valid, feedback: 'it held' }, key)
+  post(`/v1/knowledge/${id}/validate`, who, { valid, feedback: 'the unit was valid' }, key)
 const gather = () => test.app.jobs.find(({ name }) => name === 'knowledge.gather-words')?.execute(test.app.pipeline, {})
 const day = 86_400_000
 
@@ -428,7 +428,7 @@ it('votes and reports by others between plan and erasure leave no residue in row
   expect(await residue(subject, plans)).toEqual(none())
   const again = await test.fetch('POST', `/v1/knowledge/${id}/validate`, {
     token: other.token,
-    body: { valid: true, feedback: 'it held' },
+    body: { valid: true, feedback: 'the unit was valid' },
     headers: { 'Idempotency-Key': 'meanwhile' },
   })
   expect([again.status, again.json.code]).toEqual([410, 'erased'])

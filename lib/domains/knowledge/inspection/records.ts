@@ -23,7 +23,7 @@ export const records = ({ db, periods }: Omit<InspectionDeps, 'erasures'>) => ({
   listRecords: read(listRecords, async (ctx, { query }) => {
     const { kind, domain, q } = query
     const isSkill = kind === 'skill'
-    if (isSkill && domain !== undefined) throw invalid(['query', 'domain'], 'is for units alone')
+    if (isSkill && domain !== undefined) throw invalid(['query', 'domain'], 'is supported only for units')
     const { min_quality, from, to } = query
     const type = kind === 'unit' || isSkill ? undefined : typeOf[kind]
     // Texts are only read for a word search.

@@ -15,7 +15,7 @@ export const rejectionOf = (
   afterRollback?: () => Promise<unknown>,
 ): Problem =>
   new Problem('content_rejected', {
-    detail: `The text was refused at the stage "${stage}" (${rule}). Nothing was stored.`,
+    detail: `The text was rejected at the stage "${stage}" (${rule}). Nothing was stored.`,
     issues: [{ path: [...path], message: `${rule} at character ${place}` }],
     extensions: { stage, field: path.join('.'), place },
     ...(afterRollback && { afterRollback }),

@@ -33,6 +33,6 @@ describe('withAuthor replaces only the author of a stored SKILL.md', () => {
   })
 
   it('throws if there is no author', () => {
-    expect(() => withAuthor(document('license: MIT'), name)).toThrow('names no author')
+    expect(() => withAuthor(document('license: MIT'), name)).toThrow('has no author')
   })
 })

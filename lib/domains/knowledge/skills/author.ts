@@ -12,11 +12,11 @@ export function withAuthor(document: string, name: string): string {
   const start = opening.exec(document)?.[0].length ?? 0
   const author = readYaml(document).root?.items.find(({ key }) => scalarTextOf(key) === 'author')?.value
   const range = isScalar(author) ? author.range : undefined
-  if (!range) throw new Error('a stored skill names no author')
+  if (!range) throw new Error('The stored skill has no author.')
   const [from, to] = [start + range[0], start + range[1]]
   // The range of a block scalar includes its final line break, which separates it from the next key.
   const changed = `${document.slice(0, from)}${name}${document.slice(from, to).endsWith('\n') ? '\n' : ''}${document.slice(to)}`
   if (parseSkillMd(changed).frontMatter?.author !== name)
-    throw new Error('the author of a stored skill cannot be replaced')
+    throw new Error('The author of the stored skill cannot be replaced.')
   return changed
 }

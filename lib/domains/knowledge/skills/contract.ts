@@ -37,7 +37,7 @@ interface NamedText {
 }
 const hasOneText = ({ skill_md, skill_md_content }: NamedText) =>
   (skill_md === undefined) !== (skill_md_content === undefined)
-const oneText = { path: ['skill_md'], message: 'is needed, once' }
+const oneText = { path: ['skill_md'], message: 'is required exactly once' }
 const underOneName = <T extends NamedText>({ skill_md_content, skill_md = skill_md_content ?? '', ...rest }: T) => ({
   ...rest,
   skill_md,

@@ -101,7 +101,7 @@ describe('faults with their lines', () => {
     ['an author in two lines', `${needed}\nauthor: "a\\nb"`, 4, 'one line'],
     ['a key twice', `${needed}\nname: y`, 4, '"name" stands there twice'],
     ['a key twice further down', `${needed}\nkp: {a: 1, a: 2}`, 4, '"a" stands there twice'],
-    ['a colon that is not quoted', 'name: x\ndescription: Use this: now', 3, 'goes in quotes'],
+    ['a colon that is not quoted', 'name: x\ndescription: Use this: now', 3, 'a colon in quotes'],
     ['a tab', 'name: x\n\tdescription: y', 3, 'Tabs'],
     ['an anchor', 'name: &n x\ndescription: y', 2, 'anchor'],
     ['an alias', 'name: x\ndescription: *n', 3, 'alias'],
@@ -114,9 +114,9 @@ describe('faults with their lines', () => {
     ['kp as text', `${needed}\nkp: yes please`, 4, 'kp takes keys and values'],
     ['kp too deep', `${needed}\nkp: ${'{a: '.repeat(12)}1${'}'.repeat(12)}`, 4, 'levels'],
     ['a bracket that stays open', `${needed}\nallowed-tools: Bash(git`, 4, 'bracket'],
-    ['too many tags', `${needed}\ntags: [${Array.from({ length: 51 }, (_, n) => n).join(', ')}]`, 4, '50 at most'],
+    ['too many tags', `${needed}\ntags: [${Array.from({ length: 51 }, (_, n) => n).join(', ')}]`, 4, 'at most 50'],
     ['a tag too long', `${needed}\ntags: [${'x'.repeat(65)}]`, 4, '64 characters'],
-    ['an end of the document', `${needed}\n...\nmore: x`, 4, 'Three dots'],
+    ['an end of the document', `${needed}\n...\nmore: x`, 4, 'three dots'],
     ['a directive', `%YAML 1.1\n${needed}`, 3, 'directives'],
     ['a list', '- a\n- b', 2, 'key: value'],
     ['a mere text', 'hello', 2, 'key: value'],
@@ -137,9 +137,9 @@ describe('faults with their lines', () => {
   })
 
   it.each([
-    ['no front matter', '# Title\n', 'begins with'],
-    ['nothing', ' ', 'begins with'],
-    ['front matter after a blank line', `\n${skillMd(needed)}`, 'begins with'],
+    ['no front matter', '# Title\n', 'must begin with'],
+    ['nothing', ' ', 'must begin with'],
+    ['front matter after a blank line', `\n${skillMd(needed)}`, 'must begin with'],
     ['front matter without an end', `---\n${needed}\n`, 'does not end'],
   ])('%s is reported', (_what, text, part) => {
     expect(parseSkillMd(text).faults).toEqual([

@@ -91,7 +91,7 @@ export function parseSkillMd(text: string): ParsedSkillMd {
       if (words === undefined) fault(item, `${name} has a bracket without its fellow`)
       return words ?? []
     })
-    if (taken.length > most) fault(record.value, `${name} takes ${most} at most`)
+    if (taken.length > most) fault(record.value, `${name} must have at most ${most} items`)
     return taken
   }
 

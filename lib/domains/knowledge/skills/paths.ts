@@ -35,8 +35,7 @@ export function pathFault(path: string): string | undefined {
 
 /** Faults of a skill's file paths by index: of a path itself, or in relation to an earlier one. */
 export function pathFaults(paths: readonly string[]): { index: number; message: string }[] {
-  if (paths.length > mostFiles)
-    return [{ index: mostFiles, message: `comes after ${mostFiles} files, which is the most` }]
+  if (paths.length > mostFiles) return [{ index: mostFiles, message: `exceeds the limit of ${mostFiles} files` }]
   const files = new Set<string>()
   const folders = new Set<string>()
   return paths.flatMap((path, index) => {
@@ -47,6 +46,6 @@ export function pathFaults(paths: readonly string[]): { index: number; message: 
     const isTaken = files.has(key) || folders.has(key) || above.some((folder) => files.has(folder))
     files.add(key)
     for (const folder of above) folders.add(folder)
-    return isTaken ? [{ index, message: 'is there already, as a file or folder, perhaps in other letters' }] : []
+    return isTaken ? [{ index, message: 'has the same path as another file or folder, or differs only by case' }] : []
   })
 }

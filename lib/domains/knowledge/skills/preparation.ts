@@ -109,7 +109,7 @@ export function examineSkill(sent: SentSkill, { strict }: { strict: boolean }): 
   const files = sent.files.flatMap(({ path, content }, index) => {
     const name = attempt(['files', index, 'path'], quoted(path), path, () => sanitize(path, 'plain', { strict }))
     if (name !== undefined && name !== path && !faults.some((fault) => fault.path[1] === index))
-      faults.push({ file: path, line: 1, message: `${quoted(path)} holds markup`, path: ['files', index, 'path'] })
+      faults.push({ file: path, line: 1, message: `${quoted(path)} contains markup`, path: ['files', index, 'path'] })
     const kind = isMarkdown(path) ? 'markdown' : 'code'
     const clean = attempt(['files', index, 'content'], quoted(path), content, () => sanitize(content, kind, { strict }))
     return clean === undefined ? [] : [fileOf(path, clean)]
@@ -188,7 +188,7 @@ export function prepareSkill(
   if (bytes > mostBytes)
     throw new Problem(
       'too_large',
-      `SKILL.md and its files take ${mostBytes.toLocaleString('en')} bytes at most; these have ${bytes.toLocaleString('en')}. Nothing was stored.`,
+      `SKILL.md and its files have ${bytes.toLocaleString('en')} bytes; the limit is ${mostBytes.toLocaleString('en')}. Nothing was stored.`,
     )
   return { skill, warnings, found }
 }
@@ -200,7 +200,7 @@ function faulty(faults: Examination['faults']): Problem {
       file === undefined ? `line ${line}${column === undefined ? '' : `, column ${column}`}: ${message}` : message,
   }))
   return new Problem('invalid', {
-    detail: `${faults.length === 1 ? 'The skill has one fault' : `The skill has ${faults.length} faults`}. Nothing was stored.`,
+    detail: `${faults.length === 1 ? 'The skill has one error' : `The skill has ${faults.length} errors`}. Nothing was stored.`,
     issues: issues.slice(0, 100),
     extensions: { faults: faults.slice(0, 100).map(({ path: _, ...fault }) => fault) },
   })

@@ -19,8 +19,8 @@ export type SkillServiceDeps = Pick<KnowledgeDeps, 'db' | 'erasures' | 'strict' 
 
 const nameInUse = (name: string): Problem =>
   new Problem('conflict', {
-    detail: `You have a skill called "${name}" already; nothing was stored. Change that one, or choose another name.`,
-    issues: [{ path: ['skill_md'], message: 'name is in use' }],
+    detail: `You already have a skill called "${name}", so nothing was stored. Change that skill, or choose another name.`,
+    issues: [{ path: ['skill_md'], message: 'name is already in use' }],
   })
 
 /** Returns the locked row if the actor may change it: the author, the author's owner, or an admin unless it is private. */
@@ -71,7 +71,7 @@ const validate = ({ strict, names }: Pick<SkillServiceDeps, 'strict' | 'names'>)
         ...(path[0] === 'files' && { file: body.files[Number(path[1])]?.path ?? '' }),
         line,
         column,
-        message: `refused at the stage "${stage}" (${rule})`,
+        message: `was rejected at the stage "${stage}" (${rule})`,
       })),
     ]
     return {
@@ -103,7 +103,7 @@ const correct = ({ db, erasures, strict, withdrawAnswers, names }: SkillServiceD
   mutation(correctSkill, async (ctx, { params: { id }, headers, body }) => {
     const row = await changeable({ erasures }, ctx, id)
     if (!passes(headers['if-match'], row.version))
-      throw new Problem('precondition_failed', 'The skill has changed since you read it; nothing was changed.')
+      throw new Problem('precondition_failed', 'The skill has changed since you read it, so nothing was changed. Read it again.')
     const sent = { skill_md: body.skill_md ?? row.document, files: body.files ?? row.files }
     const { skill, warnings, found } = recordingRejection(db, ctx.actor.id, ctx.now, () =>
       prepareSkill(sent, boundsOf(strict, ctx)),

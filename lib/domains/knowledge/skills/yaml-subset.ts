@@ -42,7 +42,11 @@ export const quoted = (text: string): string => JSON.stringify(text.length > 60 
 function cut(text: string): { yaml: string; start: number; body: string } | Fault {
   const opening = /^---[ \t]*\r?\n/.exec(text.slice(0, 200))
   if (!opening)
-    return { line: 1, column: 1, message: 'SKILL.md begins with a line of three dashes, then its front matter' }
+    return {
+      line: 1,
+      column: 1,
+      message: 'SKILL.md must begin with a line of three dashes, followed by its front matter',
+    }
   const start = opening[0].length
   const closing = /^---[ \t]*(?:\r?\n|$(?![\s\S]))/m.exec(text.slice(start, start + limits.frontMatter + 8))
   if (closing) {
@@ -97,11 +101,15 @@ export function readYaml(text: string): ReadYaml {
     if (faults.length < mostFaults) faults.push({ ...at(node), message })
   }
   const end = /^\.\.\.(?:\s|$)/m.exec(yaml)
-  if (end) faults.push({ ...placeOf(end.index), message: 'Three dots end a document of YAML; the front matter is one' })
+  if (end)
+    faults.push({
+      ...placeOf(end.index),
+      message: 'The front matter must not contain a line of three dots, which ends a YAML document',
+    })
   for (const { pos, message } of document.errors.slice(0, mostFaults))
     faults.push({
       ...placeOf(pos[0]),
-      message: `${message}${/compact mappings|implicit/i.test(message) ? '; a value with a colon in it goes in quotes' : ''}`,
+      message: `${message}${/compact mappings|implicit/i.test(message) ? '; put a value that contains a colon in quotes' : ''}`,
     })
   const result = (root?: YAMLMap): ReadYaml => ({ root, fault, faults, texts, body })
   if (faults.length > 0) return result()

@@ -24,11 +24,17 @@ export async function approve(
   const seen = await lockedVisibleSop(tx, id, knowledgeReaderOf(ctx))
   if (!seen) return undefined
   if (!passes(asked.ifMatch, seen.version))
-    throw new Problem('precondition_failed', 'The SOP has changed since you read it; nothing was approved.')
+    throw new Problem(
+      'precondition_failed',
+      'The SOP has changed since you read it, so nothing was approved. Read it again.',
+    )
   const version = asked.version ?? seen.wording
   const [wording] = await approvalOfVersion(tx, { unit: id, version })
   if (!wording || (wording.visibility === 'private' && !actor.agents.includes(seen.agent_id)))
-    throw new Problem('not_found', `The SOP has no version ${version} that you may see; its newest is ${seen.wording}.`)
+    throw new Problem(
+      'not_found',
+      `The SOP has no version ${version} that you can read. The newest version is ${seen.wording}.`,
+    )
   if (wording.approved_at !== null) return { row: seen, version, changed: false }
   await tx.sopVersion.update({
     where: { unitId_version: { unitId: id, version } },

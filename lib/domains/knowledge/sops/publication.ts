@@ -27,7 +27,7 @@ export async function publish(
   if (sop.visibility !== 'network' && sop.organisation_id !== organisationId)
     throw new Problem(
       'forbidden',
-      'The SOP is not public and belongs to another organization: a copy would leave it. Nothing was stored.',
+      'The SOP is not public and belongs to another organization, so you cannot publish a copy. Nothing was stored.',
     )
   const { skill } = prepared()
   const stored = await insertSkill(ctx.tx, skill, {
@@ -40,7 +40,7 @@ export async function publish(
   if (!stored)
     throw new Problem(
       'conflict',
-      `You have a skill called "${name}" already; nothing was stored. Give it the new text with PATCH /v1/skills/{id}.`,
+      `You already have a skill called "${name}", so nothing was stored. Update that skill with PATCH /v1/skills/{id}.`,
     )
   return stored.row.id
 

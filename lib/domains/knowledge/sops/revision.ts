@@ -44,13 +44,16 @@ export async function revise(
   const [locked] = await lockChangeableSop(tx, { id, agents: actor.agents, isAdmin: actor.isAdmin })
   if (!locked) return undefined
   if (locked.restricted)
-    throw new Problem('restricted', 'Its author’s processing is restricted: the SOP stays as it is.')
+    throw new Problem('restricted', 'Processing is restricted for the author of this SOP. The SOP was not changed.')
   if (!passes(headers['if-match'], locked.version))
-    throw new Problem('precondition_failed', 'The SOP has changed since you read it; nothing was changed.')
+    throw new Problem(
+      'precondition_failed',
+      'The SOP has changed since you read it, so nothing was changed. Read it again.',
+    )
   if (body.id !== undefined && body.id !== id)
     throw new Problem('invalid', {
       detail: 'One field is not valid.',
-      ...isOther(['id'], 'is another than the address says'),
+      ...isOther(['id'], 'must be the id in the URL'),
     })
   const author = locked.agent_id
   if (body.metadata.agent_id !== undefined && body.metadata.agent_id !== author)

@@ -26,7 +26,7 @@ interface Bounds {
 }
 
 const tooLarge = (limit: number) =>
-  new Problem('too_large', `A unit takes ${limit.toLocaleString('en')} bytes at most.`)
+  new Problem('too_large', `A unit can have at most ${limit.toLocaleString('en')} bytes.`)
 
 /**
  * Prepares one item with the same checks as a single contribution.
@@ -100,8 +100,8 @@ async function judge(items: readonly Item[], bounds: Bounds, places: Map<string,
       const first = id === '' ? undefined : places.get(id)
       if (first !== undefined)
         throw new Problem('id_in_use', {
-          detail: `The unit at ${first} of this batch has the same id.`,
-          issues: [{ path: ['id'], message: 'comes twice' }],
+          detail: `The unit at index ${first} of this batch has the same id.`,
+          issues: [{ path: ['id'], message: 'is used twice in this batch' }],
         })
       const unit = prepared(item, bounds)
       judgedBytes += unit.json.length
@@ -167,7 +167,7 @@ export function batch({ db, strict, names, chosenIds }: ContributionParts) {
     const { unitBytes, batch: most } = actor.quota
     if (items.length > most)
       throw new Problem('too_large', {
-        detail: `Your tier takes ${most.toLocaleString('en')} units at once; these are ${items.length.toLocaleString('en')}. Nothing was stored: send them in several batches.`,
+        detail: `You sent ${items.length.toLocaleString('en')} units; your tier allows ${most.toLocaleString('en')} per batch. Nothing was stored. Send them in several batches.`,
         extensions: { limit: most },
       })
     const bounds = { author, strict, unitBytes }
@@ -195,7 +195,7 @@ export function batch({ db, strict, names, chosenIds }: ContributionParts) {
     const results = [...accepted, ...refusals].sort((one, other) => one.index - other.index)
     if (isAtomic && refusals.length > 0)
       throw new Problem('batch_rejected', {
-        detail: `${refusals.length} of ${items.length} were refused, so none was stored.`,
+        detail: `${refusals.length} of ${items.length} units were rejected, so no unit was stored.`,
         extensions: { results },
         afterRollback: keepCount(author, now, stages),
       })

@@ -25,7 +25,7 @@ export const quarantinedForReview =
 export function contributorOf({ actor }: Pick<Context, 'actor'>): { author: string; organisationId: string } {
   const [author] = actor.agents
   if (actor.kind !== 'agent' || author === undefined || actor.organisationId === undefined)
-    throw new Problem('forbidden', 'Units and skills are contributed by agents, with a token.')
+    throw new Problem('forbidden', 'Only agents can contribute units and skills. Use the token of an agent.')
   return { author, organisationId: actor.organisationId }
 }
 /**
@@ -35,7 +35,7 @@ export function contributorOf({ actor }: Pick<Context, 'actor'>): { author: stri
 export function refuseOthers(unit: Unit, author: string): void {
   if (unit.metadata.agent_id !== undefined && unit.metadata.agent_id !== author)
     throw new Problem('forbidden', {
-      detail: 'A unit’s author is the token’s agent.',
+      detail: 'The author of a unit must be the agent of the token. Omit metadata.agent_id, or use that agent’s token.',
       issues: [{ path: ['metadata', 'agent_id'], message: 'is another agent' }],
     })
 }

@@ -61,10 +61,10 @@ export const unitImporter = ({ strict, chosenIds, erasedAgents }: ImportDeps): I
     if (!parsed.success) throw importRefusalOf(parsed.error)
     const { id, unit, visibility } = parsed.data
     if (unit.id !== undefined && unit.id !== id)
-      throw new Problem('invalid', { issues: [{ path: ['unit', 'id'], message: 'is not the id of the record' }] })
+      throw new Problem('invalid', { issues: [{ path: ['unit', 'id'], message: 'must be the id of the record' }] })
     const most = ctx.actor.quota.unitBytes
     if (bytes > most && Buffer.byteLength(JSON.stringify(unit)) > most)
-      throw new Problem('too_large', `A unit takes ${most.toLocaleString('en')} bytes at most in your tier.`)
+      throw new Problem('too_large', `Your tier allows at most ${most.toLocaleString('en')} bytes for a unit.`)
     const { agent_id: first, ...metadata } = unit.metadata
     const sent = { ...unit, id, metadata: { ...metadata, ...(visibility && { visibility }) } }
     try {

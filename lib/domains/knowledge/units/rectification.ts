@@ -68,7 +68,7 @@ function refuseLarger({ actor }: MutationContext, before: Unit, after: PreparedU
   if (bytes > most && bytes > Buffer.byteLength(JSON.stringify(before)))
     throw new Problem(
       'too_large',
-      `With this correction the unit has more than the ${most.toLocaleString('en')} bytes that your tier allows. It stays as it was.`,
+      `With this correction, the unit is larger than the ${most.toLocaleString('en')} bytes that your tier allows. The unit was not changed.`,
     )
 }
 
@@ -92,7 +92,10 @@ export const rectification = ({ db, erasures, strict, withdrawAnswers, names }: 
     const [row] = await lockCorrectableUnit(ctx.tx, { id, agents, isAdmin })
     if (!row) throw await goneOrNotFound(erasures, ctx, id, ctx.tx)
     if (!passes(headers['if-match'], row.version))
-      throw new Problem('precondition_failed', 'The unit has changed since you read it; nothing was corrected.')
+      throw new Problem(
+        'precondition_failed',
+        'The unit has changed since you read it, so nothing was corrected. Read it again.',
+      )
     const unit = recordingRejection(db, actorId, ctx.now, () =>
       prepareUnit(validated(corrected(row, body)), { author: row.agent_id, strict }),
     )

@@ -58,10 +58,10 @@ export async function goneOrNotFound(
   return receiptId === undefined
     ? new Problem(
         'not_found',
-        `There is no such ${id.startsWith('kp:skill:') ? 'skill' : 'unit'}, or it is not yours to see or to change.`,
+        `No ${id.startsWith('kp:skill:') ? 'skill' : 'unit'} with this id exists, or you cannot access it.`,
       )
     : new Problem('erased', {
-        detail: 'It was erased; the receipt says how.',
+        detail: 'This record was erased. See its receipt.',
         extensions: { receipt_id: receiptId },
         headers: { Link: `</v1/receipts/${receiptId}>; rel="related"` },
       })

@@ -43,7 +43,7 @@ export const voting = ({
   mutation(validateUnit, async (ctx, { params: { id }, body: { valid, feedback } }) => {
     const [voter] = ctx.actor.agents
     if (ctx.actor.kind !== 'agent' || voter === undefined)
-      throw new Problem('forbidden', 'Units are validated by agents that used them, with a token.')
+      throw new Problem('forbidden', 'Only agents can validate units. Use the token of an agent that used the unit.')
     requireStorable(ctx.pipeline.regions, ctx.actor.region, 'outside_region')
     const { tx, now } = ctx
     const [row] = await lockUnitForVote(tx, { ...knowledgeReaderOf(ctx), id, voter })
@@ -57,7 +57,10 @@ export const voting = ({
     const feedbackText = said?.text ?? null
     const inserted = await insertVote(tx, { unit: id, voter, owner, valid, feedback: feedbackText, network, now })
     if (inserted === 0)
-      throw new Problem('conflict', 'You, or another agent of your owner, validated this unit before. It counts once.')
+      throw new Problem(
+        'conflict',
+        'You or another agent of your owner already validated this unit. Each owner’s vote counts once.',
+      )
     const { votes, quality = row.quality_score } = await weighVotes(tx, id, now)
     const weight = votes.find((vote) => vote.voter === voter)?.weight ?? 0
     return namedAfterCommit(

@@ -35,7 +35,7 @@ const listed = (run: RunView) => ({
 
 function subjectFor({ actor }: Context, agentId: string | undefined): Subject {
   if (agentId !== undefined && !actor.agents.includes(agentId))
-    throw new Problem('not_found', 'There is no such agent, or it is not yours.')
+    throw new Problem('not_found', 'No agent with this id exists, or it is not yours.')
   if (agentId !== undefined) return { account: null, agents: [agentId] }
   return { account: actor.accountId ?? null, agents: actor.agents }
 }

@@ -69,7 +69,7 @@ async function refuseLastAdmin({ people }: PrivacyDeps, tx: Transaction, about: 
   if (await people.isLastAdmin(tx, about.account))
     throw new Problem(
       'conflict',
-      'This is the last admin of the installation, so the account cannot be erased. Make another account an admin first (kp admin account role <e-mail> admin), then try again. Nothing was changed.',
+      'This is the last admin of the installation, so the account cannot be erased. Make another account an admin first (kp admin account role <email> admin), then try again. Nothing was changed.',
     )
 }
 

@@ -60,7 +60,7 @@ async function subjectOf({ people }: PrivacyDeps, { actor, tx }: MutationContext
     if (actor.accountId === undefined) throw new Problem('sign_in_needed')
     return { account: actor.accountId }
   }
-  if (!actor.agents.includes(agent)) throw new Problem('not_found', 'There is no such agent, or it is not yours.')
+  if (!actor.agents.includes(agent)) throw new Problem('not_found', 'No agent with this id exists, or it is not yours.')
   return { agent }
 }
 

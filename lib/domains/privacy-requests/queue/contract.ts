@@ -128,7 +128,7 @@ export const fileForSubject = operation({
         .min(1, 'must name at least one kind')
         .max(requestKinds.length)
         .refine((list) => new Set(list).size === list.length, 'names a kind twice'),
-      email: z.email('takes an e-mail address').max(320).optional(),
+      email: z.email('must be an email address').max(320).optional(),
       account_id: AccountId.optional(),
       agent_id: RequestedAgentId.optional(),
       received_at: Timestamp.meta({ description: 'When the mail arrived: the legal month counts from then' }),

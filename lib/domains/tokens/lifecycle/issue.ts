@@ -53,7 +53,7 @@ export const tokenIssue =
   ({ agentOf }: Pick<TokenPorts, 'agentOf'>): IssueToken =>
   async (tx, spec) => {
     const agent = await agentOf(tx, spec.agentId, { lock: true })
-    if (!agent) throw new Problem('not_found', 'There is no such agent.')
+    if (!agent) throw new Problem('not_found', 'No agent with this id exists.')
     const most = tierLimits[agent.tier].tokens
     // Ended tokens count for a minute. Otherwise creating and revoking tokens repeatedly would open new rate limit windows without limit.
     const since = new Date(spec.now.getTime() - endedTokenCounted)

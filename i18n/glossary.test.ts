@@ -1,0 +1,91 @@
+import { expect, test } from 'vitest'
+import en from '../messages/en.ts'
+import glossary from '../messages/glossary.json' with { type: 'json' }
+import zh from '../messages/zh.ts'
+
+const flat = (tree: object, above = ''): [string, string][] =>
+  Object.entries(tree).flatMap(([key, value]) =>
+    typeof value === 'object' && value !== null ? flat(value, `${above}${key}.`) : [[`${above}${key}`, String(value)]],
+  )
+
+/** Namespaces whose texts do not follow the glossary yet. Remove a name when its texts do. */
+const notYetRewritten = new Set<string>([
+  'account',
+  'adminRequest',
+  'agentDocuments',
+  'agentGrimoire',
+  'agentRecords',
+  'agentSharing',
+  'agentSnapshots',
+  'agents',
+  'audit',
+  'claim',
+  'common',
+  'compliance',
+  'confirm',
+  'deletion',
+  'erasure',
+  'erasures',
+  'exports',
+  'failed',
+  'filing',
+  'frame',
+  'holds',
+  'home',
+  'inventory',
+  'knowledge',
+  'invitation',
+  'members',
+  'meta',
+  'myPrivacy',
+  'notFound',
+  'outbox',
+  'overview',
+  'pages',
+  'participants',
+  'password',
+  'privacy',
+  'problems',
+  'projects',
+  'queue',
+  'receipt',
+  'reference',
+  'requests',
+  'retention',
+  'safety',
+  'sessions',
+  'signIn',
+  'storeProgress',
+  'storage',
+  'stores',
+  'telemetry',
+  'tiers',
+  'timeline',
+  'tokens',
+  'users',
+  'verify',
+])
+
+const languages: [language: 'en' | 'zh', messages: Record<string, object>][] = [
+  ['en', en],
+  ['zh', zh],
+]
+const avoided = (language: 'en' | 'zh'): { term: string; words: string[] }[] =>
+  glossary.flatMap((entry) => {
+    const avoid: { en?: string[]; zh?: string[] } = entry.avoid
+    return avoid[language] ? [{ term: entry[language], words: avoid[language] }] : []
+  })
+
+test.each(languages)('messages in %s use the terms of the glossary', (language, messages) => {
+  const found = Object.entries(messages)
+    .filter(([namespace]) => !notYetRewritten.has(namespace))
+    .flatMap(([namespace, texts]) => flat(texts, `${namespace}.`))
+    .flatMap(([key, text]) =>
+      avoided(language).flatMap(({ term, words }) =>
+        words
+          .filter((word) => text.toLowerCase().includes(word))
+          .map((word) => `${key}: "${word}" instead of "${term}"`),
+      ),
+    )
+  expect(found).toEqual([])
+})
