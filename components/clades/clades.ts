@@ -3,7 +3,6 @@ import type { Endpoint } from '#lib/client/request.ts'
 import type { Role } from '#lib/domains/accounts/rules.ts'
 import type {
   addShare,
-  listReceived,
   listShares,
   previewShare,
   readClade,
@@ -12,6 +11,7 @@ import type {
   ShareView,
   setSharing,
 } from '#lib/domains/clades/contract.ts'
+import type { listReceived } from '#lib/domains/clades/delta-contract.ts'
 import type { Output } from '#lib/kernel/operation.ts'
 
 const at = '/v1/agents/{id}/clade'

@@ -41,7 +41,7 @@ const what = {
 }
 export type EntryBody = z.output<typeof EntryBody>
 
-const Payload = z
+export const CladePayload = z
   .strictObject({
     kind: z.enum(sharedKinds),
     content: Json,
@@ -54,8 +54,6 @@ const Payload = z
   })
   .meta({ id: 'CladePayload', description: 'What leaves: the entry without what was taken out' })
 
-export { Payload as CladePayload }
-
 const Removed = z.partialRecord(z.enum(strippedKinds), z.int()).meta({
   description: 'How much of which kind was taken out; never what',
 })
@@ -63,7 +61,7 @@ const Degraded = z
   .array(z.literal('presidio'))
   .optional()
   .meta({ description: 'Not asked successfully: names and postal addresses of people may stand in it' })
-const Digest = z.string().meta({ description: 'SHA-256 of the payload (RFC 8785), base64url' })
+export const CladeDigest = z.string().meta({ description: 'SHA-256 of the payload (RFC 8785), base64url' })
 
 export const ShareView = z
   .strictObject({
@@ -71,7 +69,7 @@ export const ShareView = z
     agent_id: z.string(),
     entry_id: z.string().nullable(),
     kind: z.enum(sharedKinds),
-    digest: Digest,
+    digest: CladeDigest,
     manifest: z.string().meta({
       description: 'Compact JWS by the installation’s key: kinds and counts of what was taken out, and the digest',
     }),
@@ -89,22 +87,7 @@ export const ShareView = z
   .meta({ id: 'CladeShare' })
 export type ShareView = z.output<typeof ShareView>
 
-export const DeltaView = z
-  .strictObject({
-    seq: z.int(),
-    action: z.enum(['add', 'remove']).meta({ description: '`remove`: recalled; delete it and what was made of it' }),
-    share_id: z.string(),
-    from: z.string().nullable().meta({ description: 'The sibling that sent it; null once it is gone' }),
-    payload: Payload.nullable().meta({ description: 'Null where it is to be removed' }),
-    digest: Digest.nullable(),
-    manifest: z.string().nullable(),
-    shared_at: when.nullable(),
-  })
-  .meta({ id: 'CladeDelta' })
-export type DeltaView = z.output<typeof DeltaView>
-
 const share = { resourceType: 'clade_share' }
-const delta = { resourceType: 'clade_delta' }
 const writing = [
   'not_found',
   'paused',
@@ -183,9 +166,9 @@ export const previewShare = operation({
   contributed: true,
   output: z.strictObject({
     data: z.strictObject({
-      payload: Payload,
+      payload: CladePayload,
       removed: Removed,
-      digest: Digest,
+      digest: CladeDigest,
       gate: z.strictObject({ passes: z.boolean(), confidence: z.number(), needed: z.number() }),
       degraded: Degraded,
     }),
@@ -220,7 +203,7 @@ export const addShare = operation({
     data: z.strictObject({
       share_id: z.string(),
       removed: Removed,
-      digest: Digest,
+      digest: CladeDigest,
       manifest: z.string(),
       sent_to: z.array(z.string()),
       shared_at: when,
@@ -281,62 +264,4 @@ export const recallShare = operation({
     }),
   }),
   refusals: ['not_found', 'fenced'],
-})
-
-const After = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).default(0)
-const sequence = z.strictObject({ after: After, limit: PageLimit })
-const Deltas = z.strictObject({
-  data: z.array(DeltaView),
-  next_after: z.int().meta({ description: 'Where to go on from' }),
-})
-
-export const readDeltas = operation({
-  id: 'readCladeDeltas',
-  method: 'get',
-  path: '/v1/agents/{id}/clade/deltas',
-  summary: 'What siblings sent and recalled, in order, until it is acknowledged',
-  permission: 'clades:read',
-  audit: { action: 'read', ...delta },
-  limit: 'read',
-  status: 200,
-  params: cladeAgentParams,
-  query: sequence,
-  contributed: true,
-  output: Deltas,
-  refusals: ['not_found'],
-})
-
-export const acknowledgeDeltas = operation({
-  id: 'acknowledgeCladeDeltas',
-  method: 'post',
-  path: '/v1/agents/{id}/clade/deltas/ack',
-  summary: 'Say what was taken in and what was removed',
-  description:
-    'Up to the number of the last one that was read: those to add count as delivered, those to remove as removed.',
-  permission: 'clades:self',
-  audit: { action: 'update', ...delta },
-  limit: 'write',
-  status: 200,
-  params: cladeAgentParams,
-  body: z.strictObject({ through: z.int().min(1) }),
-  output: z.strictObject({
-    data: z.strictObject({ through: z.int(), delivered: z.int(), removed: z.int() }),
-  }),
-  refusals: ['not_found', 'fenced', 'scope_too_small'],
-})
-
-export const listReceived = operation({
-  id: 'listCladeReceived',
-  method: 'get',
-  path: '/v1/agents/{id}/clade/received',
-  summary: 'What an agent has of its siblings now',
-  permission: 'clades:read',
-  audit: { action: 'read', ...delta },
-  limit: 'read',
-  status: 200,
-  params: cladeAgentParams,
-  query: sequence,
-  contributed: true,
-  output: Deltas,
-  refusals: ['not_found'],
 })

@@ -1,6 +1,6 @@
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
-import { acknowledgeDeltas, type DeltaView, listReceived, readDeltas } from './contract.ts'
+import { acknowledgeDeltas, type DeltaView, listReceived, readDeltas } from './delta-contract.ts'
 import { openPayload } from './payload.ts'
 import type { CladePorts } from './ports.ts'
 import {
