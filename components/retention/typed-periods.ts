@@ -1,5 +1,5 @@
 import { longestPeriod, presets, type RetainedVisibility, retainedVisibilities } from '#lib/domains/retention/rules.ts'
-import type { Periods } from '#lib/kernel/data-source.ts'
+import type { Periods } from '#lib/kernel/expiring.ts'
 
 /** Periods in a form: days as typed, and a checkbox for "forever". */
 export type TypedPeriods = Record<RetainedVisibility, { isForEver: boolean; days: string }>

@@ -1,5 +1,7 @@
 import type { Transaction } from './context.ts'
-import type { ErasurePhase, Mention, PlannedRecord, ProjectPart, Subject } from './data-source.ts'
+import type { ErasurePhase, PlannedRecord } from './data-source.ts'
+import type { Mention } from './erased.ts'
+import type { ProjectPart, Subject } from './erasure-scope.ts'
 
 /**
  * planning → erasing → verifying → done | held | failed. A held run returns to planning when a hold ends. An erasing or verifying run

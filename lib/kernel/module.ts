@@ -1,5 +1,7 @@
-import type { DataSource, Expiring, Exporter, PersonExporter, RetainedRecord } from './data-source.ts'
+import type { DataSource, RetainedRecord } from './data-source.ts'
 import type { EvidenceCheck } from './evidence.ts'
+import type { Expiring } from './expiring.ts'
+import type { Exporter, PersonExporter } from './exporter.ts'
 import type { RunnableJob } from './job.ts'
 
 /** How the personal data of a domain is erased, exported and retained. It needs stores, but no use case of any domain. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { partKinds } from './data-source.ts'
+import { partKinds } from './erasure-scope.ts'
 
 /** Kinds of subject, which are erased as a whole. */
 export const subjectKinds = ['account', 'agent', 'participant'] as const

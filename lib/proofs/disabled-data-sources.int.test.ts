@@ -3,7 +3,8 @@
 // source ends without a receipt.
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { dataSourcesInOrder } from '#lib/domains/erasure/runs/run-rules.ts'
-import type { DataSource, ErasureScope } from '#lib/kernel/data-source.ts'
+import type { DataSource } from '#lib/kernel/data-source.ts'
+import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { drain } from '#lib/testing/jobs.ts'

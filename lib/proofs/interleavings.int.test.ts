@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type RequestState, states, transitions } from '#lib/domains/privacy-requests/rules.ts'
-import type { Subject } from '#lib/kernel/data-source.ts'
+import type { Subject } from '#lib/kernel/erasure-scope.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'

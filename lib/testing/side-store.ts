@@ -1,4 +1,6 @@
-import type { DataSource, Erased, ErasureScope } from '#lib/kernel/data-source.ts'
+import type { DataSource } from '#lib/kernel/data-source.ts'
+import type { Erased } from '#lib/kernel/erased.ts'
+import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 
 export interface SideEntry {

@@ -1,4 +1,5 @@
-import type { DataSource, ErasureScope, Holding } from '#lib/kernel/data-source.ts'
+import type { DataSource, Holding } from '#lib/kernel/data-source.ts'
+import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import { rowsOfAccount } from '#lib/stores/postgres/account-rows.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { dropOrganisationIfEmpty } from './organisations/directory.ts'

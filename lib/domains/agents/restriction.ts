@@ -1,5 +1,5 @@
 import type { Actor, MutationContext } from '#lib/kernel/context.ts'
-import type { Subject } from '#lib/kernel/data-source.ts'
+import type { Subject } from '#lib/kernel/erasure-scope.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { type Restriction, restrictionReasons } from '#lib/kernel/restriction.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import type { Subject } from '#lib/kernel/data-source.ts'
+import type { Subject } from '#lib/kernel/erasure-scope.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { type TestApp, type TestRequest, testApp } from '#lib/testing/app.ts'
 import { type CladeTesting, cladeTesting, sharedInsight } from '#lib/testing/clades.ts'

@@ -1,5 +1,6 @@
 import type { Actor } from '#lib/kernel/context.ts'
-import type { DataSource, Subject } from '#lib/kernel/data-source.ts'
+import type { DataSource } from '#lib/kernel/data-source.ts'
+import type { Subject } from '#lib/kernel/erasure-scope.ts'
 import type { Output } from '#lib/kernel/operation.ts'
 import { read } from '#lib/kernel/use-case.ts'
 import { readOverview } from './contract.ts'

@@ -1,5 +1,6 @@
 import type { Actor } from '#lib/kernel/context.ts'
-import type { DataSource, Periods } from '#lib/kernel/data-source.ts'
+import type { DataSource } from '#lib/kernel/data-source.ts'
+import type { Periods } from '#lib/kernel/expiring.ts'
 import type { ErasedKind } from '#lib/kernel/receipt.ts'
 
 /** A period from now. */

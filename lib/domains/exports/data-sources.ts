@@ -1,6 +1,7 @@
 import type { PreparedExport } from '#generated/prisma/client.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { DataSource, ErasureScope, ProjectPart, Subject } from '#lib/kernel/data-source.ts'
+import type { DataSource } from '#lib/kernel/data-source.ts'
+import type { ErasureScope, ProjectPart, Subject } from '#lib/kernel/erasure-scope.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import type { Attempt } from './export-files.ts'
 import { exportNotice, type PreparedPorts, prepareAnew } from './prepared.ts'

@@ -1,4 +1,4 @@
-import type { Basis, Exporter, ExportPage, ExportReader, PersonExporter } from '#lib/kernel/data-source.ts'
+import type { Basis, Exporter, ExportPage, ExportReader, PersonExporter } from '#lib/kernel/exporter.ts'
 
 /** The part that the contract requires first, and whose records are counted separately. */
 export const unitsPart = 'knowledge_units'

@@ -1,5 +1,5 @@
 import type { Context } from '#lib/kernel/context.ts'
-import type { Exporter } from '#lib/kernel/data-source.ts'
+import type { Exporter } from '#lib/kernel/exporter.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { stream } from '#lib/kernel/use-case.ts'
 import { zipArchive } from './archive.ts'

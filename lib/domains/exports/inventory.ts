@@ -1,5 +1,6 @@
 import type { Context } from '#lib/kernel/context.ts'
-import type { DataSource, Holding, RetainedRecord, Subject } from '#lib/kernel/data-source.ts'
+import type { DataSource, Holding, RetainedRecord } from '#lib/kernel/data-source.ts'
+import type { Subject } from '#lib/kernel/erasure-scope.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { read } from '#lib/kernel/use-case.ts'
 import { readInventory } from './inventory-contract.ts'

@@ -1,4 +1,4 @@
-import type { Basis, Exporter, ExportReader, PersonExporter } from '#lib/kernel/data-source.ts'
+import type { Basis, Exporter, ExportReader, PersonExporter } from '#lib/kernel/exporter.ts'
 import { type ExportPart, exportPartsOf } from './document.ts'
 import { foldersOf, schemaVersion } from './rules.ts'
 

@@ -1,6 +1,6 @@
 import type { Clock } from '#lib/kernel/clock.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { Exporter, ExportReader, PersonExporter } from '#lib/kernel/data-source.ts'
+import type { Exporter, ExportReader, PersonExporter } from '#lib/kernel/exporter.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { zipArchive } from './archive.ts'

@@ -1,6 +1,6 @@
 import { enqueue } from '#lib/jobs/queue.ts'
 import type { Context, Transaction } from '#lib/kernel/context.ts'
-import type { Basis } from '#lib/kernel/data-source.ts'
+import type { Basis } from '#lib/kernel/exporter.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'

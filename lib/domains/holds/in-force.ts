@@ -1,5 +1,5 @@
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { Subject } from '#lib/kernel/data-source.ts'
+import type { Subject } from '#lib/kernel/erasure-scope.ts'
 import { holdsOfProjects, holdsOfSubject, lockHoldsShared } from './repository.ts'
 
 export interface InForce {

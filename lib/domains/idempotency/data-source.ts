@@ -1,5 +1,6 @@
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { DataSource, ErasureScope, ItemId, Subject } from '#lib/kernel/data-source.ts'
+import type { DataSource, ItemId } from '#lib/kernel/data-source.ts'
+import type { ErasureScope, Subject } from '#lib/kernel/erasure-scope.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { snapshot } from '#lib/stores/postgres/snapshot.ts'
 import {

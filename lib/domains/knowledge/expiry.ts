@@ -1,4 +1,4 @@
-import type { Counts, Expiring, Periods } from '#lib/kernel/data-source.ts'
+import type { Counts, Expiring, Periods } from '#lib/kernel/expiring.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { countExpired, countExpiredUnderHold, type ExpiringTable, expiringTables, removalSql } from './repository.ts'
 

@@ -1,4 +1,4 @@
-import type { Basis, ExportReader } from '#lib/kernel/data-source.ts'
+import type { Basis, ExportReader } from '#lib/kernel/exporter.ts'
 import { jsonObject } from '#lib/stores/postgres/record-pages.ts'
 
 export const both: readonly Basis[] = ['provided', 'all']

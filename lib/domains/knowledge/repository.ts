@@ -1,6 +1,6 @@
 import { idsUnderLegalHold } from '#lib/domains/knowledge/erasure/legal-holds.ts'
 import { unitColumns, unitRow, type Visibility } from '#lib/domains/knowledge/units/repository.ts'
-import type { Expiring } from '#lib/kernel/data-source.ts'
+import type { Expiring } from '#lib/kernel/expiring.ts'
 import { statement, typed } from '#lib/stores/postgres/statement.ts'
 import { type KnowledgeReader, visibleTo } from './visibility.ts'
 

@@ -1,5 +1,6 @@
 import { closeAsObsolete } from '#lib/domains/privacy-requests/execution/erasure-start.ts'
-import type { DataSource, ErasureScope, Subject } from '#lib/kernel/data-source.ts'
+import type { DataSource } from '#lib/kernel/data-source.ts'
+import type { ErasureScope, Subject } from '#lib/kernel/erasure-scope.ts'
 import type { PrivacyDeps } from './ports.ts'
 import {
   countResidue,

@@ -1,4 +1,4 @@
-import type { Exporter, ExportReader, PersonExporter } from '#lib/kernel/data-source.ts'
+import type { Exporter, ExportReader, PersonExporter } from '#lib/kernel/exporter.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { jsonObject, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
 

@@ -1,6 +1,7 @@
 import type { Context, PipelinePorts, Transaction } from '#lib/kernel/context.ts'
-import type { Basis, ProjectPart, Subject } from '#lib/kernel/data-source.ts'
 import type { SubjectErasures } from '#lib/kernel/erasure-run.ts'
+import type { ProjectPart, Subject } from '#lib/kernel/erasure-scope.ts'
+import type { Basis } from '#lib/kernel/exporter.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 
 export type RequestLocale = 'en' | 'zh'

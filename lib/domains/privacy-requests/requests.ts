@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { z } from 'zod'
 import type { Context, Transaction } from '#lib/kernel/context.ts'
-import type { Subject } from '#lib/kernel/data-source.ts'
+import type { Subject } from '#lib/kernel/erasure-scope.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Prisma } from '../../../generated/prisma/client.ts'
 import type { Agents, People } from './ports.ts'

@@ -1,4 +1,4 @@
-import type { ErasureScope, ProjectPart } from '#lib/kernel/data-source.ts'
+import type { ErasureScope, ProjectPart } from '#lib/kernel/erasure-scope.ts'
 import { type AuthoredTable, scopePart, scopeSubject, writersOf } from './legal-holds.ts'
 
 /** A kind of scope and a table in which it covers rows. Each combination has its own SQL. */

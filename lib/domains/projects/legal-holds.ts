@@ -1,4 +1,4 @@
-import type { ErasureScope, ProjectPart, Subject } from '#lib/kernel/data-source.ts'
+import type { ErasureScope, ProjectPart, Subject } from '#lib/kernel/erasure-scope.ts'
 
 export const scopeSubject = (scope: ErasureScope): Subject | undefined =>
   'subject' in scope ? scope.subject : undefined

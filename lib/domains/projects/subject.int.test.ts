@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test as it } from 'vitest'
 import { gatheredSources } from '#lib/domains/projects/provenance/gathered-sources.ts'
 import type { Source } from '#lib/domains/projects/provenance/sources.ts'
-import type { ErasureScope, Subject } from '#lib/kernel/data-source.ts'
+import type { ErasureScope, Subject } from '#lib/kernel/erasure-scope.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { signedIn } from '#lib/testing/people.ts'

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type pg from 'pg'
-import type { Expiring } from '#lib/kernel/data-source.ts'
 import { errorCode } from '#lib/kernel/error-code.ts'
+import type { Expiring } from '#lib/kernel/expiring.ts'
 import { uuidsInSql } from '#lib/kernel/ids.ts'
 import { batchBounds, nextPace } from './pace.ts'
 import {

@@ -1,5 +1,5 @@
-import type { Counts, Expiring, Periods } from '#lib/kernel/data-source.ts'
 import { type EvidenceCheck, failsIf } from '#lib/kernel/evidence.ts'
+import type { Counts, Expiring, Periods } from '#lib/kernel/expiring.ts'
 import { lastSweep } from './repository.ts'
 
 const hour = 3_600_000

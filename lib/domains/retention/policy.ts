@@ -1,5 +1,5 @@
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { Counts, Periods } from '#lib/kernel/data-source.ts'
+import type { Counts, Periods } from '#lib/kernel/expiring.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import { dryRunRetention, editRetention, readRetention, resetRetention } from './contract.ts'
 import type { RetentionStores } from './retention-manager.ts'

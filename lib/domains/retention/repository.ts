@@ -1,5 +1,5 @@
 import { type AuditValues, auditRows } from '#lib/domains/audit/log.ts'
-import type { Expiring } from '#lib/kernel/data-source.ts'
+import type { Expiring } from '#lib/kernel/expiring.ts'
 import { type RowOf, statement, typed } from '#lib/stores/postgres/statement.ts'
 
 const sweepColumns = {

@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import type { Clock } from '#lib/kernel/clock.ts'
 import type { PipelinePorts, Transaction } from '#lib/kernel/context.ts'
-import type { Expiring, Periods } from '#lib/kernel/data-source.ts'
+import type { Expiring, Periods } from '#lib/kernel/expiring.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'

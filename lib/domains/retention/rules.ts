@@ -1,4 +1,4 @@
-import type { Periods } from '#lib/kernel/data-source.ts'
+import type { Periods } from '#lib/kernel/expiring.ts'
 
 /** A day is 86,400 seconds, regardless of daylight saving time and leap years. */
 export const dayMs = 86_400_000

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { enqueue } from '#lib/jobs/queue.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { Periods } from '#lib/kernel/data-source.ts'
+import type { Periods } from '#lib/kernel/expiring.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import { pageOf, parseCursor } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Periods } from '#lib/kernel/data-source.ts'
+import type { Periods } from '#lib/kernel/expiring.ts'
 import type { SweepView } from './contract.ts'
 import type { SweepRow } from './repository.ts'
 import { sweepStateOf } from './rules.ts'

@@ -1,5 +1,6 @@
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { DataSource, ErasureScope } from '#lib/kernel/data-source.ts'
+import type { DataSource } from '#lib/kernel/data-source.ts'
+import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { holdingOf, preferIndexes, rowsOfAgents } from '#lib/stores/postgres/legal-hold-rows.ts'
 import type { MissingStoreData } from '#lib/stores/registered-store.ts'

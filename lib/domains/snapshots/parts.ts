@@ -1,4 +1,4 @@
-import type { Exporter } from '#lib/kernel/data-source.ts'
+import type { Exporter } from '#lib/kernel/exporter.ts'
 import type { StatePart } from './ports.ts'
 
 /** Export parts that make up an agent's state, and whether a record of them is already sealed. */

@@ -1,5 +1,5 @@
 import type { Actor, Transaction } from '#lib/kernel/context.ts'
-import type { ExportPage } from '#lib/kernel/data-source.ts'
+import type { ExportPage } from '#lib/kernel/exporter.ts'
 import type { ObjectStore } from '#lib/stores/objects/objects.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import type { SnapshotKeys } from './key-files.ts'

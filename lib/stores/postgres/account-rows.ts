@@ -1,4 +1,5 @@
-import type { DataSource, ErasureScope } from '#lib/kernel/data-source.ts'
+import type { DataSource } from '#lib/kernel/data-source.ts'
+import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import type { Database } from './database.ts'
 import { statement } from './statement.ts'
 

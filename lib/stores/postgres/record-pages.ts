@@ -1,4 +1,4 @@
-import type { ExportPage } from '#lib/kernel/data-source.ts'
+import type { ExportPage } from '#lib/kernel/exporter.ts'
 import type { Database } from './database.ts'
 
 /** Which rows become records, and how. All SQL here is ours; values are passed as parameters. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
-import type { Subject } from '#lib/kernel/data-source.ts'
+import type { Subject } from '#lib/kernel/erasure-scope.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { issuedAgent, signedIn } from '#lib/testing/people.ts'

@@ -1,5 +1,5 @@
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { Mention } from '#lib/kernel/data-source.ts'
+import type { Mention } from '#lib/kernel/erased.ts'
 import { mentionCounts, storeMentions } from './repository.ts'
 
 /**

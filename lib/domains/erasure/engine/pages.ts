@@ -1,12 +1,7 @@
 import type { Transaction } from '#lib/kernel/context.ts'
-import {
-  type DataSource,
-  type Erased,
-  type ErasureOptions,
-  type ErasureScope,
-  erasedOf,
-  type ItemId,
-} from '#lib/kernel/data-source.ts'
+import type { DataSource, ErasureOptions, ItemId } from '#lib/kernel/data-source.ts'
+import { type Erased, erasedOf } from '#lib/kernel/erased.ts'
+import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 
 /** An id that can never be used again. */
 export interface ErasedIdentity {

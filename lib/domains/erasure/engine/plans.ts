@@ -11,15 +11,9 @@ import {
   type RunScope,
 } from '#lib/domains/erasure/runs/run-rules.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import {
-  type DataSource,
-  type Decisions,
-  type ErasureScope,
-  type ItemId,
-  type Planned,
-  timeFor,
-} from '#lib/kernel/data-source.ts'
+import { type DataSource, type Decisions, type ItemId, type Planned, timeFor } from '#lib/kernel/data-source.ts'
 import type { PlannedHolding } from '#lib/kernel/erasure-run.ts'
+import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { insertPages, sourcesWithPages, upsertSteps } from './repository.ts'
 import type { SubjectErasurePorts } from './subject-erasures.ts'

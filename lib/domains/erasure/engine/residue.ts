@@ -1,5 +1,6 @@
 import { dataSourcesInOrder, nobody } from '#lib/domains/erasure/runs/run-rules.ts'
-import type { DataSource, ErasedWords, ErasureScope, ItemId } from '#lib/kernel/data-source.ts'
+import type { DataSource, ErasedWords, ItemId } from '#lib/kernel/data-source.ts'
+import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import { needing } from './waits.ts'
 
 export interface ResidueSearch {

@@ -1,7 +1,9 @@
 import type { Residue } from '#lib/domains/erasure/rules.ts'
 import type { AuditRecord, Transaction } from '#lib/kernel/context.ts'
-import type { ErasedWords, ErasureScope, Mention, ProjectPart, Subject } from '#lib/kernel/data-source.ts'
+import type { ErasedWords } from '#lib/kernel/data-source.ts'
+import type { Mention } from '#lib/kernel/erased.ts'
 import type { RunChange } from '#lib/kernel/erasure-run.ts'
+import type { ErasureScope, ProjectPart, Subject } from '#lib/kernel/erasure-scope.ts'
 import type { StoreRefusal } from '#lib/kernel/store-refusal.ts'
 
 /** The current legal holds that concern a subject. */

@@ -1,5 +1,5 @@
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { Erased } from '#lib/kernel/data-source.ts'
+import type { Erased } from '#lib/kernel/erased.ts'
 import { tally } from './repository.ts'
 
 /**

@@ -2,8 +2,8 @@ import type { RecordErasures } from '#lib/domains/erasure/engine/record-erasures
 import type { SubjectErasurePorts } from '#lib/domains/erasure/engine/subject-erasures.ts'
 import type { SuppressionKeys } from '#lib/domains/erasure/suppression/suppression-keys.ts'
 import type { AuditRecord, Transaction } from '#lib/kernel/context.ts'
-import type { RecordScope } from '#lib/kernel/data-source.ts'
 import type { RunState } from '#lib/kernel/erasure-run.ts'
+import type { RecordScope } from '#lib/kernel/erasure-scope.ts'
 import type { ReinstatementDeps } from './reinstatement.ts'
 import type { UnconfirmedErasure } from './restored-stores.ts'
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { listReceipts } from '#lib/domains/erasure/contract.ts'
 import type { Actor } from '#lib/kernel/context.ts'
-import { partKinds } from '#lib/kernel/data-source.ts'
+import { partKinds } from '#lib/kernel/erasure-scope.ts'
 import { pageOf, parseCursor, type TimeCursor } from '#lib/kernel/pages.ts'
 import { type ErasedKind, subjectKinds } from '#lib/kernel/receipt.ts'
 import { read } from '#lib/kernel/use-case.ts'

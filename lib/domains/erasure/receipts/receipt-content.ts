@@ -9,7 +9,8 @@ import {
 import { namedOnReceipt } from '#lib/domains/erasure/runs/run-names.ts'
 import { addLegalHoldCounts, legalHoldCounts } from '#lib/domains/erasure/runs/run-rules.ts'
 import type { StepRow } from '#lib/domains/erasure/runs/runs.ts'
-import type { DataSource, ErasureScope } from '#lib/kernel/data-source.ts'
+import type { DataSource } from '#lib/kernel/data-source.ts'
+import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import type { Receipt } from '#lib/kernel/receipt.ts'
 import { derivedOf, notSearchedOf } from './receipt-counts.ts'
 

@@ -1,5 +1,5 @@
-import type { ProjectPart } from '#lib/kernel/data-source.ts'
 import type { RunState, StepState } from '#lib/kernel/erasure-run.ts'
+import type { ProjectPart } from '#lib/kernel/erasure-scope.ts'
 import { statement, typed } from '#lib/stores/postgres/statement.ts'
 
 /** A run as stored, without its lock. */

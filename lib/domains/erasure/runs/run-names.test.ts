@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { ProjectPart } from '#lib/kernel/data-source.ts'
+import type { ProjectPart } from '#lib/kernel/erasure-scope.ts'
 import { countsInLog, namedInLog, namedOnReceipt, recordIdOf, recordScopeOf, scopeKindOf } from './run-names.ts'
 
 const part = (kind: ProjectPart['kind'], id: string, conversation: string | null): { part: ProjectPart } => ({

@@ -1,4 +1,4 @@
-import type { ErasureScope, RecordScope, Subject } from '#lib/kernel/data-source.ts'
+import type { ErasureScope, RecordScope, Subject } from '#lib/kernel/erasure-scope.ts'
 import type { ErasedKind, Receipt, SubjectKind } from '#lib/kernel/receipt.ts'
 import { shownId } from '#lib/kernel/scoped-ids.ts'
 

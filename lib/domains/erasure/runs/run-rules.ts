@@ -1,6 +1,7 @@
 import type { HoldsInForce } from '#lib/domains/erasure/engine/subject-erasures.ts'
-import { type DataSource, type ErasurePhase, type ProjectPart, type Subject, stages } from '#lib/kernel/data-source.ts'
+import { type DataSource, type ErasurePhase, stages } from '#lib/kernel/data-source.ts'
 import type { LegalHoldCount, StepState } from '#lib/kernel/erasure-run.ts'
+import type { ProjectPart, Subject } from '#lib/kernel/erasure-scope.ts'
 
 /**
  * Default number of items per page, which one transaction of a step erases. It takes some 30 ms, so that other commits

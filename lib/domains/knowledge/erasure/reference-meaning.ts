@@ -1,4 +1,4 @@
-import type { Subject } from '#lib/kernel/data-source.ts'
+import type { Subject } from '#lib/kernel/erasure-scope.ts'
 
 /**
  * Decides which references mean a subject. Agents choose their ids, so a name in a record may belong to a stranger. A record means the

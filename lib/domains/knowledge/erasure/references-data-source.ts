@@ -1,5 +1,6 @@
 import type { KnowledgeDeps } from '#lib/domains/knowledge/units/stored-unit.ts'
-import type { DataSource, Subject } from '#lib/kernel/data-source.ts'
+import type { DataSource } from '#lib/kernel/data-source.ts'
+import type { Subject } from '#lib/kernel/erasure-scope.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { chunked, holdingOf, plannedOf, preferIndexes, sumRemaining } from '#lib/stores/postgres/legal-hold-rows.ts'
 import { bearersOf } from './reference-meaning.ts'

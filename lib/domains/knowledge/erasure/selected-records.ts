@@ -1,6 +1,6 @@
 import { storeGains, withdraw } from '#lib/domains/knowledge/reputation/award.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { ErasureScope } from '#lib/kernel/data-source.ts'
+import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 
 /**
  * The units or skills that an erasure selects: all records of these agents, and single records by id. A legal hold on a

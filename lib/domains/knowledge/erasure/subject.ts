@@ -1,4 +1,4 @@
-import type { ErasureScope, Subject } from '#lib/kernel/data-source.ts'
+import type { ErasureScope, Subject } from '#lib/kernel/erasure-scope.ts'
 
 /** The scope's subject, if it has one. */
 export const erasedSubjectOf = (scope: ErasureScope): Subject | undefined =>

@@ -1,4 +1,4 @@
-import type { Periods } from '#lib/kernel/data-source.ts'
+import type { Periods } from '#lib/kernel/expiring.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { countStoredUntil } from './repository.ts'
 

@@ -1,7 +1,7 @@
 import { skillEtag, wholeSkillOf } from '#lib/domains/knowledge/skills/storage.ts'
 import { goneOrNotFound, type KnowledgeDeps, shown } from '#lib/domains/knowledge/units/stored-unit.ts'
 import { etagOf, knowledgeReaderOf } from '#lib/domains/knowledge/visibility.ts'
-import type { Periods } from '#lib/kernel/data-source.ts'
+import type { Periods } from '#lib/kernel/expiring.ts'
 import { read } from '#lib/kernel/use-case.ts'
 import { inspectSkill, inspectUnit } from './inspection-contract.ts'
 import { inspectedSkill, inspectedUnit, type StatusRow } from './repository.ts'

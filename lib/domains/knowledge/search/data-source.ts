@@ -1,7 +1,8 @@
 import { recordKinds, recordsById, recordsWithHolds } from '#lib/domains/knowledge/erasure/records/repository.ts'
 import { selectedRecords } from '#lib/domains/knowledge/erasure/selected-records.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { DataSource, ErasureScope, Planned } from '#lib/kernel/data-source.ts'
+import type { DataSource, Planned } from '#lib/kernel/data-source.ts'
+import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { chunked, holdingOf, plannedOf, preferIndexes, sumRemaining } from '#lib/stores/postgres/legal-hold-rows.ts'
 import {

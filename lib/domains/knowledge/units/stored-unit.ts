@@ -1,6 +1,6 @@
 import type { ChosenIdPorts } from '#lib/domains/knowledge/chosen-ids.ts'
 import type { Context, Transaction } from '#lib/kernel/context.ts'
-import type { RecordScope } from '#lib/kernel/data-source.ts'
+import type { RecordScope } from '#lib/kernel/erasure-scope.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Receipt } from '#lib/kernel/receipt.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'

@@ -1,5 +1,6 @@
 import { erasedSubjectOf, subjectActorsOf } from '#lib/domains/knowledge/erasure/subject.ts'
-import type { DataSource, Subject } from '#lib/kernel/data-source.ts'
+import type { DataSource } from '#lib/kernel/data-source.ts'
+import type { Subject } from '#lib/kernel/erasure-scope.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { holdingOf, preferIndexes, sumRemaining } from '#lib/stores/postgres/legal-hold-rows.ts'
 import { countFeedback, eraseFeedback, type FeedbackKind, feedbackHolding, unitsWithFeedback } from './repository.ts'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { partKinds } from '#lib/kernel/data-source.ts'
 import { DeletedFrom } from '#lib/kernel/deleted-from.ts'
+import { partKinds } from '#lib/kernel/erasure-scope.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit } from '#lib/kernel/pages.ts'
 

@@ -8,7 +8,7 @@ import {
 } from '#lib/domains/privacy-requests/requests.ts'
 import { isCancellable, isClosed } from '#lib/domains/privacy-requests/rules.ts'
 import { change, type RequestWork } from '#lib/domains/privacy-requests/timeline.ts'
-import type { Subject } from '#lib/kernel/data-source.ts'
+import type { Subject } from '#lib/kernel/erasure-scope.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { setPart } from './request-parts.ts'
 import { unrestrictSubject } from './restriction.ts'

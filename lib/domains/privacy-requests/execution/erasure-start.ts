@@ -12,7 +12,7 @@ import {
 } from '#lib/domains/privacy-requests/requests.ts'
 import { isCancellable } from '#lib/domains/privacy-requests/rules.ts'
 import { change, note, type RequestWork } from '#lib/domains/privacy-requests/timeline.ts'
-import type { Subject } from '#lib/kernel/data-source.ts'
+import type { Subject } from '#lib/kernel/erasure-scope.ts'
 import { lockOtherRequests } from './repository.ts'
 import { conclude, isPartOver, setPart } from './request-parts.ts'
 

@@ -1,6 +1,7 @@
 import { createClient } from '@redis/client'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import type { DataSource, ErasureScope, ProjectPart } from '#lib/kernel/data-source.ts'
+import type { DataSource } from '#lib/kernel/data-source.ts'
+import type { ErasureScope, ProjectPart } from '#lib/kernel/erasure-scope.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { madeConversation, madeMessage, madeProject, reported } from '#lib/testing/projects.ts'

@@ -4,7 +4,7 @@ import { foreignRefs } from '#lib/domains/projects/provenance/shared-pointers.ts
 import type { Sources } from '#lib/domains/projects/provenance/sources.ts'
 import { valueDeciderIn } from '#lib/domains/projects/values/value-decider.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { ErasureScope, Subject } from '#lib/kernel/data-source.ts'
+import type { ErasureScope, Subject } from '#lib/kernel/erasure-scope.ts'
 import type { CacheStore } from '#lib/stores/cache/cache.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import type { MissingStoreData } from '#lib/stores/registered-store.ts'

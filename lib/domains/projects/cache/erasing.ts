@@ -3,7 +3,9 @@ import { scopePart, scopeSubject } from '#lib/domains/projects/legal-holds.ts'
 import { foreignRefs } from '#lib/domains/projects/provenance/shared-pointers.ts'
 import { lenient, type Naming, valueDeciderIn } from '#lib/domains/projects/values/value-decider.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import { type Erased, type ErasureOptions, type ErasureScope, tallyOf } from '#lib/kernel/data-source.ts'
+import type { ErasureOptions } from '#lib/kernel/data-source.ts'
+import { type Erased, tallyOf } from '#lib/kernel/erased.ts'
+import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import { requireConnectedStores } from '#lib/stores/registered-store.ts'
 import {
   type CacheSourcePorts,

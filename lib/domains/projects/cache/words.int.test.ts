@@ -1,7 +1,9 @@
 import { gzipSync } from 'node:zlib'
 import { createClient } from '@redis/client'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { type DataSource, type ErasureScope, erasedOf, timeFor } from '#lib/kernel/data-source.ts'
+import { type DataSource, timeFor } from '#lib/kernel/data-source.ts'
+import { erasedOf } from '#lib/kernel/erased.ts'
+import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import {

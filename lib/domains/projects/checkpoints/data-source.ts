@@ -1,6 +1,7 @@
 import { writersOf } from '#lib/domains/projects/legal-holds.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { DataSource, ErasureScope, PlannedRecord } from '#lib/kernel/data-source.ts'
+import type { DataSource, PlannedRecord } from '#lib/kernel/data-source.ts'
+import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { isAbout, isNobody } from './erased-sources.ts'
 import { type CheckpointsSourceDeps, checkpointsDataSourceName, eraseCheckpoints } from './erasing.ts'

@@ -2,7 +2,7 @@ import { writersOf } from '#lib/domains/projects/legal-holds.ts'
 import { othersOf } from '#lib/domains/projects/provenance/shared-pointers.ts'
 import type { Source, Sources, WholeContainer } from '#lib/domains/projects/provenance/sources.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { ErasureScope } from '#lib/kernel/data-source.ts'
+import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import { shownId } from '#lib/kernel/scoped-ids.ts'
 import { refsOf } from './thread-search.ts'
 

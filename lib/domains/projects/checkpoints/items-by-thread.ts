@@ -1,4 +1,4 @@
-import type { ProjectPart } from '#lib/kernel/data-source.ts'
+import type { ProjectPart } from '#lib/kernel/erasure-scope.ts'
 import { shownId } from '#lib/kernel/scoped-ids.ts'
 import { parseItem } from './items.ts'
 

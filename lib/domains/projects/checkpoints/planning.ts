@@ -1,6 +1,6 @@
 import type { Sources } from '#lib/domains/projects/provenance/sources.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { ErasureScope, ProjectPart } from '#lib/kernel/data-source.ts'
+import type { ErasureScope, ProjectPart } from '#lib/kernel/erasure-scope.ts'
 import { shownId } from '#lib/kernel/scoped-ids.ts'
 import type { CheckpointStore, FoundInThread } from '#lib/stores/checkpoints/checkpoints.ts'
 import { Fingerprints } from '../words/fingerprints.ts'

@@ -1,4 +1,5 @@
-import { type ErasedWords, type ErasureScope, longestSearch } from '#lib/kernel/data-source.ts'
+import { type ErasedWords, longestSearch } from '#lib/kernel/data-source.ts'
+import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import { shownId } from '#lib/kernel/scoped-ids.ts'
 import { requireConnectedStores } from '#lib/stores/registered-store.ts'
 import type { CheckpointsSourceDeps } from './erasing.ts'

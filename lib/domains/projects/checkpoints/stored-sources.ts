@@ -1,5 +1,6 @@
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { ErasedWords, ErasureScope } from '#lib/kernel/data-source.ts'
+import type { ErasedWords } from '#lib/kernel/data-source.ts'
+import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import { shownId } from '#lib/kernel/scoped-ids.ts'
 import type { CheckpointStore, Remembered, TextSearch } from '#lib/stores/checkpoints/checkpoints.ts'
 import { existingSources } from './repository.ts'

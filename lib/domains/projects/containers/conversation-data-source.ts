@@ -1,7 +1,8 @@
 import { scopePart, scopeSubject } from '#lib/domains/projects/legal-holds.ts'
 import type { RowPorts } from '#lib/domains/projects/rows/authored.ts'
 import { untilErased } from '#lib/domains/projects/rows/retained-until.ts'
-import type { DataSource, ErasureScope, PlannedRecord } from '#lib/kernel/data-source.ts'
+import type { DataSource, PlannedRecord } from '#lib/kernel/data-source.ts'
+import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { chunked, holdingOf, plannedOf, preferIndexes, sumRemaining } from '#lib/stores/postgres/legal-hold-rows.ts'
 import {

@@ -1,6 +1,6 @@
 import { projectActorsOf, scopePart, scopeSubject, writersOf } from '#lib/domains/projects/legal-holds.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { ErasureScope, Subject } from '#lib/kernel/data-source.ts'
+import type { ErasureScope, Subject } from '#lib/kernel/erasure-scope.ts'
 import {
   wholeConversationsOfPart,
   wholeConversationsOfSubject,

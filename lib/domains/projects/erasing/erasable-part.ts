@@ -1,5 +1,5 @@
 import type { MutationContext, Transaction } from '#lib/kernel/context.ts'
-import type { ProjectPart } from '#lib/kernel/data-source.ts'
+import type { ProjectPart } from '#lib/kernel/erasure-scope.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import {
   type AuthorFields,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import type { ProjectPart, Subject } from '#lib/kernel/data-source.ts'
+import type { ProjectPart, Subject } from '#lib/kernel/erasure-scope.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'

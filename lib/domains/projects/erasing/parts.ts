@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { writersOf } from '#lib/domains/projects/legal-holds.ts'
 import type { Context, Transaction } from '#lib/kernel/context.ts'
-import { type PartKind, type ProjectPart, partKinds, type Subject } from '#lib/kernel/data-source.ts'
+import { type PartKind, type ProjectPart, partKinds, type Subject } from '#lib/kernel/erasure-scope.ts'
 import { isMine, projectReaderOf } from '../access.ts'
 import {
   accessToProject,

@@ -1,6 +1,6 @@
 import { writersOf } from '#lib/domains/projects/legal-holds.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { ProjectPart, Subject } from '#lib/kernel/data-source.ts'
+import type { ProjectPart, Subject } from '#lib/kernel/erasure-scope.ts'
 import { authorsOfDerivedDocuments, claimantsOf, recordedInPart } from './repository.ts'
 
 /** People and agents with records in the erasure scope. Their existing exports may contain these records. */

@@ -1,7 +1,7 @@
 import type { MutationContext } from '#lib/kernel/context.ts'
-import type { ProjectPart } from '#lib/kernel/data-source.ts'
 import { deletedFrom, isErased } from '#lib/kernel/deleted-from.ts'
 import type { RunView, SubjectErasures } from '#lib/kernel/erasure-run.ts'
+import type { ProjectPart } from '#lib/kernel/erasure-scope.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import { limitConcurrency } from '#lib/kernel/limit-concurrency.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'

@@ -1,7 +1,7 @@
 import { shownSql } from '#lib/domains/projects/chosen-ids.ts'
 import { existingConversation, existingMessage, lastingDocument } from '#lib/domains/projects/existing-rows.ts'
 import type { WriterKind } from '#lib/domains/projects/rules.ts'
-import type { Exporter, PersonExporter } from '#lib/kernel/data-source.ts'
+import type { Exporter, PersonExporter } from '#lib/kernel/exporter.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { jsonObject, type RecordQuery, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
 

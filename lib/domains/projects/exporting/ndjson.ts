@@ -1,4 +1,4 @@
-import type { ExportPage } from '#lib/kernel/data-source.ts'
+import type { ExportPage } from '#lib/kernel/exporter.ts'
 
 export interface NdjsonPart {
   name: string

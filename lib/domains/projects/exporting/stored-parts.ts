@@ -1,4 +1,4 @@
-import type { ExportPage } from '#lib/kernel/data-source.ts'
+import type { ExportPage } from '#lib/kernel/exporter.ts'
 import type { CheckpointStore } from '#lib/stores/checkpoints/checkpoints.ts'
 import type { ThreadCursor } from '#lib/stores/checkpoints/exporting.ts'
 import type { GraphStore } from '#lib/stores/graph/graph.ts'

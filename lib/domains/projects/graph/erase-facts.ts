@@ -1,12 +1,8 @@
 import type { Sources } from '#lib/domains/projects/provenance/sources.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import {
-  type Erased,
-  type ErasedWords,
-  type ErasureOptions,
-  type ErasureScope,
-  idOfPart,
-} from '#lib/kernel/data-source.ts'
+import type { ErasedWords, ErasureOptions } from '#lib/kernel/data-source.ts'
+import { type Erased, idOfPart } from '#lib/kernel/erased.ts'
+import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import type { Episode, GraphChange, GraphOutcome, GraphStore, GraphText, TextEdit } from '#lib/stores/graph/graph.ts'
 import { type EpisodeDecider, type ErasedTexts, erasedTexts } from './erased-texts.ts'
 import { episodesInGroup, goingOf, redactionPolicyOf } from './erasure-policy.ts'

@@ -1,6 +1,7 @@
 import { coveredRows } from '#lib/domains/projects/covered-rows.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { ErasedRunMatch, ErasedWords, ErasureScope } from '#lib/kernel/data-source.ts'
+import type { ErasedRunMatch, ErasedWords } from '#lib/kernel/data-source.ts'
+import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import type { Episode, GraphText, TextEdit } from '#lib/stores/graph/graph.ts'
 import { redacted } from '#lib/stores/graph/graph.ts'
 import { cutFrom, type DerivedTextDecision, decideDerivedText } from '../words/derived-text.ts'

@@ -1,6 +1,7 @@
 import { coveredRows } from '#lib/domains/projects/covered-rows.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { ErasureOptions, ErasureScope } from '#lib/kernel/data-source.ts'
+import type { ErasureOptions } from '#lib/kernel/data-source.ts'
+import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import type { GraphStore } from '#lib/stores/graph/graph.ts'
 import type { EntityKinds } from './entity-kinds.ts'
 import type { GroupItems } from './items.ts'

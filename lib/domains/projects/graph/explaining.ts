@@ -1,6 +1,7 @@
 import type { Sources } from '#lib/domains/projects/provenance/sources.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { ErasureScope, Explained, PlannedRecord } from '#lib/kernel/data-source.ts'
+import type { Explained, PlannedRecord } from '#lib/kernel/data-source.ts'
+import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import type { Episode, GraphStore } from '#lib/stores/graph/graph.ts'
 import { redactionPolicyOf } from './erasure-policy.ts'
 import { type GroupPlan, plannedEpisodes } from './planned-episodes.ts'

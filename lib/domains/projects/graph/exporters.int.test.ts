@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import type { ExportReader } from '#lib/kernel/data-source.ts'
+import type { ExportReader } from '#lib/kernel/exporter.ts'
 import { postgresGraph } from '#lib/stores/graph/postgres-graph.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { episode } from '#lib/testing/graphs.ts'

@@ -1,4 +1,4 @@
-import type { Exporter, ExportPage, ExportReader, PersonExporter } from '#lib/kernel/data-source.ts'
+import type { Exporter, ExportPage, ExportReader, PersonExporter } from '#lib/kernel/exporter.ts'
 import { shownId } from '#lib/kernel/scoped-ids.ts'
 import type { Entity, Episode, Fact, GraphStore } from '#lib/stores/graph/graph.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'

@@ -1,6 +1,6 @@
 import type { Source, Sources } from '#lib/domains/projects/provenance/sources.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { ErasureScope } from '#lib/kernel/data-source.ts'
+import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { GraphStore } from '#lib/stores/graph/graph.ts'
 import type { DerivedTextDecision } from '../words/derived-text.ts'

@@ -1,4 +1,5 @@
-import { type ErasedWords, type ErasureScope, longestSearch } from '#lib/kernel/data-source.ts'
+import { type ErasedWords, longestSearch } from '#lib/kernel/data-source.ts'
+import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import type { Episode, GraphStore } from '#lib/stores/graph/graph.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { erasedTexts } from './erased-texts.ts'

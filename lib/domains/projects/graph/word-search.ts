@@ -1,7 +1,7 @@
 import { scopeSubject } from '#lib/domains/projects/legal-holds.ts'
 import type { Sources } from '#lib/domains/projects/provenance/sources.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { ErasureScope } from '#lib/kernel/data-source.ts'
+import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import type { GraphStore, GraphText, TextEdit } from '#lib/stores/graph/graph.ts'
 import { TextIndex } from '../words/text-index.ts'
 import { halfRuns } from '../words/tokens.ts'

@@ -7,7 +7,7 @@ import { foreignRefs } from '#lib/domains/projects/provenance/shared-pointers.ts
 import type { Source, Sources } from '#lib/domains/projects/provenance/sources.ts'
 import { valueDeciderIn } from '#lib/domains/projects/values/value-decider.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { ErasureScope } from '#lib/kernel/data-source.ts'
+import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { ObjectStore } from '#lib/stores/objects/objects.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'

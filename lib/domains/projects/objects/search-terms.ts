@@ -5,7 +5,7 @@ import type { Source, Sources } from '#lib/domains/projects/provenance/sources.t
 import type { Naming } from '#lib/domains/projects/values/value-decider.ts'
 import { Fingerprints } from '#lib/domains/projects/words/fingerprints.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { ErasureScope } from '#lib/kernel/data-source.ts'
+import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import { mayDeleteObject } from './rules.ts'
 
 /** Search terms for objects from the rows of a scope. Read while these rows exist. */

@@ -11,7 +11,9 @@ import {
 } from '@aws-sdk/client-s3'
 import { Storage } from '@google-cloud/storage'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { type DataSource, type ErasureScope, erasedOf, timeFor } from '#lib/kernel/data-source.ts'
+import { type DataSource, timeFor } from '#lib/kernel/data-source.ts'
+import { erasedOf } from '#lib/kernel/erased.ts'
+import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import {

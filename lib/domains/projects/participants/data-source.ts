@@ -2,7 +2,8 @@ import { wholeProjects } from '#lib/domains/projects/containers/whole-containers
 import { scopePart, scopeSubject } from '#lib/domains/projects/legal-holds.ts'
 import { untilErased } from '#lib/domains/projects/rows/retained-until.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { DataSource, ErasureScope } from '#lib/kernel/data-source.ts'
+import type { DataSource } from '#lib/kernel/data-source.ts'
+import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import {
   chunked,

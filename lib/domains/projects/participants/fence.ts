@@ -1,5 +1,5 @@
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { Subject } from '#lib/kernel/data-source.ts'
+import type { Subject } from '#lib/kernel/erasure-scope.ts'
 import { lockParticipantsForErasure } from './repository.ts'
 
 /** The value on the suppression list for a participant. Unambiguous, because a project id contains no slash. */

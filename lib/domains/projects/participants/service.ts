@@ -1,6 +1,6 @@
 import { ndjson } from '#lib/domains/projects/exporting/ndjson.ts'
 import type { Context, MutationContext } from '#lib/kernel/context.ts'
-import type { ExportReader, PersonExporter } from '#lib/kernel/data-source.ts'
+import type { ExportReader, PersonExporter } from '#lib/kernel/exporter.ts'
 import { pageOf } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read, stream } from '#lib/kernel/use-case.ts'

@@ -2,7 +2,7 @@ import { wholeConversations, wholeProjects } from '#lib/domains/projects/contain
 import { coveredRows } from '#lib/domains/projects/covered-rows.ts'
 import { type AuthoredTable, scopePart, scopeSubject } from '#lib/domains/projects/legal-holds.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { ErasureScope } from '#lib/kernel/data-source.ts'
+import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import { heldSources, idsAtOnce, sourceIdsAfter, sourcesById } from './repository.ts'
 import type { Source, Sources, WholeContainer } from './sources.ts'
 

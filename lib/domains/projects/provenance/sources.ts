@@ -1,6 +1,6 @@
 import type { WriterKind } from '#lib/domains/projects/rules.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { ErasureScope } from '#lib/kernel/data-source.ts'
+import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 
 /** Where data derived from a message or document is stored, as recorded or reported. */
 export interface StoredPointer {

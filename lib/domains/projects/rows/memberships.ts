@@ -1,5 +1,6 @@
 import { scopePart, scopeSubject, writersOf } from '#lib/domains/projects/legal-holds.ts'
-import type { DataSource, ErasureScope } from '#lib/kernel/data-source.ts'
+import type { DataSource } from '#lib/kernel/data-source.ts'
+import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { holdingOf, plannedOf, preferIndexes, sumRemaining } from '#lib/stores/postgres/legal-hold-rows.ts'
 import {
