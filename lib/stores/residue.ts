@@ -1,3 +1,4 @@
+import { receiptText } from '#lib/kernel/receipt-texts.ts'
 import type { CacheStore } from '#lib/stores/cache/cache.ts'
 import type { GraphStore } from '#lib/stores/graph/graph.ts'
 import type { ObjectStore } from '#lib/stores/objects/objects.ts'
@@ -17,23 +18,23 @@ export const residueIn =
   async (stores: readonly string[]): Promise<{ what: string; days: number | null }[]> => {
     const of = async (store: string): Promise<{ what: string; days: number | null }[]> => {
       if (store === 'graph' && graph.provider === 'neo4j')
-        return [{ what: 'transaction logs of the graph database, until it prunes them', days: null }]
+        return [{ what: receiptText('physical', 'graph'), days: null }]
       if (store === 'cache' && cache.provider === 'redis')
         return [
           {
-            what: 'the append-only file and snapshots of the cache, and deleted entries of its streams, until they are rewritten',
+            what: receiptText('physical', 'cache'),
             days: null,
           },
         ]
       if (store === 'checkpoints' && hasOtherCheckpoints)
-        return [{ what: 'dead rows and the write-ahead log of the checkpoints’ database', days: null }]
+        return [{ what: receiptText('physical', 'checkpoints'), days: null }]
       if (store !== 'objects' || objects.provider === 'files') return []
       const seconds = await objects.residueSeconds()
       return seconds === 0
-        ? [{ what: 'what the object store’s provider keeps of deleted objects for itself', days: null }]
+        ? [{ what: receiptText('physical', 'objects'), days: null }]
         : [
             {
-              what: 'objects in the object store’s soft deletion, which its owner could restore',
+              what: receiptText('physical', 'softDeleted'),
               days: seconds / daySeconds,
             },
           ]

@@ -1,5 +1,6 @@
 import { auditDays } from '#lib/domains/audit/rules.ts'
 import type { Receipt } from '#lib/kernel/receipt.ts'
+import { receiptText, recognizeReceiptText } from '#lib/kernel/receipt-texts.ts'
 
 export interface RetentionFacts {
   /** Days that the operator retains backups; undefined when the operator does not state it. */
@@ -29,18 +30,18 @@ export function plusYears(from: Date, years: number): Date {
 /** Data that an erasure retains on purpose, with ground and end. */
 const retainedAfter = (deletedAt: Date): Receipt['retained'] => [
   {
-    what: 'audit entries: who acted, when and from which network address; ids and counts, no content',
-    ground: 'accountability (GDPR art. 5(2)), legal obligation (art. 17(3)(b))',
+    what: receiptText('retained', 'audit'),
+    ground: receiptText('grounds', 'accountability'),
     until: plusDays(deletedAt, auditDays),
   },
   {
-    what: 'deletion audit entry, this receipt and the erasure ledger: the id of who asked, ids and counts, no content',
-    ground: 'proof of the erasure (GDPR art. 5(2), 17(3)(e))',
+    what: receiptText('retained', 'proof'),
+    ground: receiptText('grounds', 'proof'),
     until: plusYears(deletedAt, 7).toISOString(),
   },
   {
-    what: 'the erased id, so that it cannot come back',
-    ground: 'effectiveness of the erasure (GDPR art. 17(1))',
+    what: receiptText('retained', 'id'),
+    ground: receiptText('grounds', 'effectiveness'),
     until: null,
   },
 ]
@@ -50,8 +51,8 @@ const untilSearchedAgain = (deletedAt: Date, isSearchedAgain: boolean): Receipt[
   isSearchedAgain
     ? [
         {
-          what: 'ids of what was erased from stores that others write to, until these were searched once more and nothing was found',
-          ground: 'effectiveness of the erasure (GDPR art. 17(1))',
+          what: receiptText('retained', 'sharedIds'),
+          ground: receiptText('grounds', 'effectiveness'),
           // A search that finds something is repeated a day later.
           until: plusDays(deletedAt, 1),
         },
@@ -64,8 +65,8 @@ const untilSearchedAgain = (deletedAt: Date, isSearchedAgain: boolean): Receipt[
  */
 export const fingerprintRetention = (deletedAt: Date, { backupDays }: RetentionFacts): Receipt['retained'] => [
   {
-    what: 'keyed fingerprints of the erased words, sealed in the erasure ledger, so that a restored store can be searched for them; the words cannot be read from them',
-    ground: 'effectiveness of the erasure (GDPR art. 17(1))',
+    what: receiptText('retained', 'fingerprints'),
+    ground: receiptText('grounds', 'effectiveness'),
     // One key is used for a whole month.
     until: backupDays === undefined ? plusYears(deletedAt, 7).toISOString() : plusDays(deletedAt, 31 + backupDays),
   },
@@ -97,21 +98,21 @@ export const retainedOfPart = (
   ...retainedAfter(deletedAt),
 ]
 
-const heldItems = ({ hold, count }: { hold: string; count: number }): string =>
-  `${count} items that the legal hold ${hold} covers; they are erased when it ends`
-const heldForm = /^(\d+) items that the legal hold \S+ covers; they are erased when it ends$/
-
 const heldLines = (held: readonly { hold: string; count: number }[]): Receipt['retained'] =>
   held.map((one) => ({
-    what: heldItems(one),
-    ground: 'legal obligation or legal claims (GDPR art. 17(3)(b), (e))',
+    what: receiptText('retained', 'held', one),
+    ground: receiptText('grounds', 'hold'),
     until: null,
   }))
 
 /** Returns the number of records that a receipt lists as retained by legal holds; 0 if none. */
 export const legalHoldCountsIn = ({ held, retained }: Pick<Receipt, 'held' | 'retained'>): number =>
   // Old receipts contain the number only in this sentence.
-  held ?? retained.reduce((sum, { what }) => sum + Number(heldForm.exec(what)?.[1] ?? 0), 0)
+  held ??
+  retained.reduce((sum, { what }) => {
+    const found = recognizeReceiptText('retained', what)
+    return found?.code === 'held' ? sum + found.count : sum
+  }, 0)
 
 /** Like {@link retainedAfter} for a person or agent, with the records under legal holds and the data that blocks a new import. */
 export const retainedOfSubject = (
@@ -143,11 +144,8 @@ export const retainedOfSubject = (
     ? []
     : [
         {
-          what:
-            letters === 'last'
-              ? 'the last letter about the erasure, with the e-mail address, as a file in the mail folder, for seven days from when it is written'
-              : 'letters about the erasure, with the e-mail address, as files in the mail folder, each for seven days from when it is written',
-          ground: 'telling the person what became of their request (GDPR art. 12(3), (4), 19)',
+          what: receiptText('retained', letters === 'last' ? 'lastEmail' : 'emails'),
+          ground: receiptText('grounds', 'answer'),
           // An email that cannot be sent is retried for a week.
           until: letters === 'last' ? plusDays(deletedAt, 14) : null,
         },
@@ -155,21 +153,21 @@ export const retainedOfSubject = (
   ...(isOfRequest
     ? [
         {
-          what: 'the privacy request and its timeline, without names: codes, times and counts',
-          ground: 'proof that the request was answered (GDPR art. 5(2), 17(3)(e))',
+          what: receiptText('retained', 'request'),
+          ground: receiptText('grounds', 'request'),
           until: plusYears(deletedAt, requestsYears).toISOString(),
         },
       ]
     : []),
   // Always listed, without a count: whether such texts exist is data of others.
   {
-    what: 'texts equal to an id of the erased in records of others that do not verifiably mean them; an admin decides about each',
-    ground: 'rights and freedoms of others (GDPR art. 15(4)): anybody may choose a name that somebody else has',
+    what: receiptText('retained', 'sameTexts'),
+    ground: receiptText('grounds', 'others'),
     until: null,
   },
   {
-    what: 'keyed hashes of the ids and of the e-mail address, so that no import brings them back',
-    ground: 'effectiveness of the erasure (GDPR art. 17(1))',
+    what: receiptText('retained', 'hashes'),
+    ground: receiptText('grounds', 'effectiveness'),
     until: null,
   },
   ...words,
@@ -188,16 +186,16 @@ export const residueAfter = (
   { backupDays }: RetentionFacts,
   inStores: readonly Residue[] = [],
 ): Receipt['physical'] => [
-  { what: 'dead rows in table files, unreadable through the database, until the next vacuum', until: null },
-  { what: 'write-ahead log, until it is recycled', until: null },
+  { what: receiptText('physical', 'rows'), until: null },
+  { what: receiptText('physical', 'log'), until: null },
   ...inStores.map(({ what, days }) => ({ what, until: days === null ? null : plusDays(deletedAt, days) })),
   backupDays === undefined
     ? {
-        what: 'backups, for a term that the operator does not state; after one is restored, the operator erases again from the ledger',
+        what: receiptText('physical', 'backupsUnstated'),
         until: null,
       }
     : {
-        what: 'backups; after one is restored, the operator erases again from the ledger',
+        what: receiptText('physical', 'backups'),
         until: plusDays(deletedAt, backupDays),
       },
 ]

@@ -1,6 +1,7 @@
 import { closeAsObsolete } from '#lib/domains/privacy-requests/execution/erasure-start.ts'
 import type { DataSource } from '#lib/kernel/data-source.ts'
 import type { ErasureScope, Subject } from '#lib/kernel/erasure-scope.ts'
+import { receiptText } from '#lib/kernel/receipt-texts.ts'
 import type { PrivacyDeps } from './ports.ts'
 import {
   countResidue,
@@ -106,8 +107,8 @@ export const requestDataSource = (
       ? []
       : [
           {
-            what: 'the e-mail address to which letters about this erasure go, sealed; it goes with the last letter, once the hold has ended',
-            ground: 'telling its subject how the erasure ends (GDPR art. 12(3), 12(4))',
+            what: receiptText('retained', 'address'),
+            ground: receiptText('grounds', 'end'),
           },
         ]
   },

@@ -1,4 +1,5 @@
 import type { DataSource } from '#lib/kernel/data-source.ts'
+import { receiptText } from '#lib/kernel/receipt-texts.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { preferIndexes, rowsOfAgents } from '#lib/stores/postgres/legal-hold-rows.ts'
 import { countRemainingHeartbeats, deleteHeartbeatDays, heartbeatDays, heartbeatInventory } from './repository.ts'
@@ -55,8 +56,8 @@ export const agentLifeDataSources = (db: Database): DataSource[] => [
     purpose: 'to show an agent’s owner which public facts about it nobody can erase',
     kept: 'until the agent or its owner deletes them',
     leftBehind: (count) => ({
-      what: `what ${count === 1 ? 'one note' : `${count} notes`} of ours named on public blockchains: it stands there, and was never ours to erase`,
-      ground: 'public ledger; nobody can erase it',
+      what: receiptText('retained', 'blockchain', { count }),
+      ground: receiptText('grounds', 'public'),
     }),
   }),
 ]

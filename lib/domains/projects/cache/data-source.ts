@@ -5,6 +5,7 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import type { DataSource, Explained, Planned, PlannedRecord } from '#lib/kernel/data-source.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import { Problem } from '#lib/kernel/problem.ts'
+import { receiptText } from '#lib/kernel/receipt-texts.ts'
 import { type CacheSourcePorts, cacheKeySpace, findEntries, idsOfSubject } from './entry-search.ts'
 import { eraseEntries, mostBinary } from './erasing.ts'
 import { cacheKeysLabelled, cachePointersOf } from './repository.ts'
@@ -133,7 +134,7 @@ export function cacheDataSource(ports: CacheSourcePorts): DataSource {
         ...(cacheBinary > 0
           ? [
               {
-                what: 'values of the cache that are encrypted, encoded, binary or compressed in a format other than gzip, deflate and zstd',
+                what: receiptText('notSearched', 'cacheValues'),
                 count: cacheBinary < mostBinary ? cacheBinary : null,
               },
             ]
@@ -141,7 +142,7 @@ export function cacheDataSource(ports: CacheSourcePorts): DataSource {
         ...(cacheOutside > 0
           ? [
               {
-                what: 'cache entries without an id of the project or conversation, and outside the keys that its organisation may claim under KP_POINTER_PREFIXES: searched only for ids',
+                what: receiptText('notSearched', 'cacheOutside'),
                 count: null,
               },
             ]

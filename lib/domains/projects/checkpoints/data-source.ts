@@ -3,6 +3,7 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import type { DataSource, PlannedRecord } from '#lib/kernel/data-source.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import { Problem } from '#lib/kernel/problem.ts'
+import { receiptText } from '#lib/kernel/receipt-texts.ts'
 import { isAbout, isNobody } from './erased-sources.ts'
 import { type CheckpointsSourceDeps, checkpointsDataSourceName, eraseCheckpoints } from './erasing.ts'
 import { parseItem } from './items.ts'
@@ -96,7 +97,7 @@ export function checkpointsDataSource(deps: CheckpointsSourceDeps): DataSource {
       ...(threadsNotSearched > 0
         ? [
             {
-              what: 'threads with encrypted or binary values, embeddings or unknown extensions',
+              what: receiptText('notSearched', 'threads'),
               count: threadsNotSearched,
             },
           ]
@@ -104,7 +105,7 @@ export function checkpointsDataSource(deps: CheckpointsSourceDeps): DataSource {
       ...(memoriesLeft > 0
         ? [
             {
-              what: 'unchanged items of the long-term store with the erased words that belong, or may belong, to another project of the organization',
+              what: receiptText('notSearched', 'otherProjects'),
               count: memoriesLeft,
             },
           ]
@@ -113,7 +114,7 @@ export function checkpointsDataSource(deps: CheckpointsSourceDeps): DataSource {
       ...(memoriesOutside > 0
         ? [
             {
-              what: 'items of the long-term store without an id of the project, outside the namespaces of its organization',
+              what: receiptText('notSearched', 'outsideItems'),
               count: null,
             },
           ]

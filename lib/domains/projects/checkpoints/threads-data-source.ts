@@ -1,5 +1,6 @@
 import type { DataSource } from '#lib/kernel/data-source.ts'
 import { Problem } from '#lib/kernel/problem.ts'
+import { receiptText } from '#lib/kernel/receipt-texts.ts'
 import type { CheckpointStore } from '#lib/stores/checkpoints/checkpoints.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { threadsDataSourceName } from './erasing.ts'
@@ -75,7 +76,7 @@ export const threadsDataSource = ({ db, store }: { db: Database; store: Checkpoi
     count === 0
       ? undefined
       : {
-          what: `${count === 1 ? 'one LangGraph thread' : `${count} LangGraph threads`} that cannot be rewritten (encrypted, pickled or malformed) and may contain erased words`,
-          ground: 'decided by the requester, an owner of the project or an admin',
+          what: receiptText('retained', 'threads', { count }),
+          ground: receiptText('grounds', 'decided'),
         },
 })

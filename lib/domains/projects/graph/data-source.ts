@@ -8,6 +8,7 @@ import type { Erased } from '#lib/kernel/erased.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
+import { receiptText } from '#lib/kernel/receipt-texts.ts'
 import type { GraphStore } from '#lib/stores/graph/graph.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { type MissingStoreData, requireConnectedStores } from '#lib/stores/registered-store.ts'
@@ -220,7 +221,7 @@ export function graphDataSource(deps: GraphSourceDeps): DataSource {
     residue: (scope, items, now, words) => residueOfGroups(deps, scope, items, now, words),
     notSearched: (results) =>
       (results.entitiesOrphaned ?? 0) + (results.derivedJudgedAgain ?? 0) > 0
-        ? [{ what: 'embeddings of names that remain in the knowledge graph', count: null }]
+        ? [{ what: receiptText('notSearched', 'embeddings'), count: null }]
         : [],
     late: (scope, tx, now) => lateItems(deps, scope, tx, now),
     async reused(items, tx, now) {

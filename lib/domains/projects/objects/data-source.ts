@@ -5,6 +5,7 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import type { DataSource, Explained, Planned, PlannedRecord } from '#lib/kernel/data-source.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import { Problem } from '#lib/kernel/problem.ts'
+import { receiptText } from '#lib/kernel/receipt-texts.ts'
 import { needlesOf } from '#lib/stores/cache/needles.ts'
 import { eraseObjects, mostUnsearched, notePrefix } from './erasing.ts'
 import {
@@ -149,18 +150,20 @@ export function objectsDataSource(ports: ObjectsSourcePorts): DataSource {
       const records: { what: string; count: number | null }[] = []
       if (objectsBinary > 0)
         records.push({
-          what: 'binary, encrypted or encoded objects (images, PDF files, archives)',
+          what: receiptText('notSearched', 'binaryObjects'),
           count: exact(objectsBinary),
         })
       if (objectsLarge > 0)
-        records.push({ what: `objects of more than ${mostRead / 1024 / 1024} MiB`, count: exact(objectsLarge) })
+        records.push({
+          what: receiptText('notSearched', 'largeObjects', { count: mostRead / 1024 / 1024 }),
+          count: exact(objectsLarge),
+        })
       if (objectsOutside > 0)
         records.push({
-          what: 'objects whose keys have no id of the project or conversation, outside the keys that its organisation may claim under KP_POINTER_PREFIXES: only their keys are searched',
+          what: receiptText('notSearched', 'objectsOutside'),
           count: null,
         })
-      if (objectsBeyond > 0)
-        records.push({ what: 'objects beyond the first million keys of the object store', count: null })
+      if (objectsBeyond > 0) records.push({ what: receiptText('notSearched', 'objectsBeyond'), count: null })
       return records
     },
     async forget(runId) {

@@ -3,6 +3,7 @@ import { writersOf } from '#lib/domains/projects/legal-holds.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { DataSource, PlannedRecord } from '#lib/kernel/data-source.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
+import { receiptText } from '#lib/kernel/receipt-texts.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { chunked, holdingOf, preferIndexes, sumRemaining } from '#lib/stores/postgres/legal-hold-rows.ts'
 import { countPointers, deleteOutsidePointers, outsidePointerInventory, outsidePointers } from './repository.ts'
@@ -53,7 +54,7 @@ export const outsidePointerDataSource = (db: Database): DataSource => ({
       for (const chunk of chunked(items)) yield countPointers(on, { items: chunk })
     }),
   leftBehind: (count) => ({
-    what: `what ${count === 1 ? 'one pointer' : `${count} pointers`} of applications named elsewhere: it stands where this installation reaches nothing, and whoever runs that place has to erase it`,
-    ground: 'not held by this installation',
+    what: receiptText('retained', 'outside', { count }),
+    ground: receiptText('grounds', 'outside'),
   }),
 })
