@@ -41,6 +41,7 @@ describe('the demo', () => {
     const roles = await counted('SELECT role::text AS key, count(*)::int AS n FROM accounts GROUP BY 1')
     expect(Object.keys(roles).sort()).toEqual(['admin', 'auditor', 'manager', 'person'])
     expect(await app.db.prisma.organisation.count({ where: { accounts: { some: {} } } })).toBe(2)
+    expect(response.accounts.length).toBe(await app.db.prisma.account.count())
     for (const { email } of response.accounts) expect(email).toMatch(/@example\.(org|com)$/)
     expect(await app.accounts.verifyPassword('ada@example.org', response.password)).toBeDefined()
   })

@@ -1,7 +1,9 @@
 import './runtime.ts'
 import { createApp } from '#lib/app.ts'
 import { readEnv } from '#lib/config/env.ts'
+import { sweepJob } from '#lib/domains/retention/jobs.ts'
 import { runJobsAfterReplay } from '#lib/jobs/after-restore.ts'
+import { enqueue } from '#lib/jobs/queue.ts'
 import { runJobs } from '#lib/jobs/runner.ts'
 import { supervised } from './supervised.ts'
 
@@ -9,6 +11,8 @@ const env = readEnv()
 // Jobs may wait longer for a connection than requests.
 const app = createApp({ env, replaysByItself: env.KP_ROLE === 'all' })
 const runner = await runJobsAfterReplay((jobs) => runJobs(app.db, app.pipeline, jobs), app.jobs, app.restored)
+// The hourly schedule does not make up for sweeps that an installation missed while it was stopped.
+await app.db.transaction((tx) => enqueue(tx, sweepJob, {}, { key: `${sweepJob}:start` }))
 supervised(async () => {
   await app.retention.stop() // after the current batch; a job of several minutes would exceed the supervisor's timeout
   await runner.stop()

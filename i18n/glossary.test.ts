@@ -21,7 +21,6 @@ const notYetRewritten = new Set<string>([
   'audit',
   'claim',
   'common',
-  'compliance',
   'confirm',
   'deletion',
   'erasure',

@@ -23,6 +23,7 @@ export class NotEmpty extends Error {}
 
 export interface DemoStory {
   password: string
+  /** The accounts that exist at the end of the story. */
   accounts: { email: string; name: string; role: string; organisation: string }[]
 }
 export interface StoryOptions {
@@ -77,14 +78,20 @@ export async function buildDemo({
       await run(stage)
     }
     progress(days, days)
+    const present = new Set(
+      (await app.db.prisma.account.findMany({ select: { email: true } })).map(({ email }) => email),
+    )
     return {
       password,
-      accounts: [...staff, ...members].map(({ email, name, role, organisation }) => ({
-        email,
-        name,
-        role,
-        organisation,
-      })),
+      // Some accounts are deleted within the story.
+      accounts: [...staff, ...members]
+        .filter(({ email }) => present.has(email))
+        .map(({ email, name, role, organisation }) => ({
+          email,
+          name,
+          role,
+          organisation,
+        })),
     }
   } finally {
     await app.close()

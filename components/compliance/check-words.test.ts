@@ -5,30 +5,34 @@ import { readEnv } from '#lib/config/env.ts'
 import { evidenceLines } from '#lib/kernel/evidence.ts'
 import en from '#messages/en.ts'
 import zh from '#messages/zh.ts'
-import { checkKeyOf } from './check-words.ts'
+import { checkKeyOf, remedyOf } from './check-words.ts'
 
 // The production application; no test here queries its database.
 const app = createApp({ env: readEnv({}) })
 afterAll(() => app.close())
+const distinct = (keys: readonly (string | undefined)[]) => [...new Set(keys)].sort()
 
 it('every check and line has a translation and no translation is unused', () => {
-  const keys = app.compliance.checkNames.map(checkKeyOf)
-  expect([...keys].sort()).toEqual(Object.keys(en.compliance.of).sort())
+  expect(distinct(app.compliance.checkNames.map(checkKeyOf))).toEqual(Object.keys(en.compliance.of).sort())
   expect(Object.keys(en.compliance.lines).sort()).toEqual([...evidenceLines].sort())
+})
+
+it('every check says what to do when it fails', () => {
+  const remedies = app.compliance.checkNames.map((name) => remedyOf(name)?.key)
+  expect(distinct(remedies)).toEqual(Object.keys(en.compliance.do).sort())
 })
 
 it.each([
   ['en', en],
   ['zh', zh],
-] as const)('the title in %s differs for every combination of results', (locale, messages) => {
+] as const)('the secret check in %s differs by source and result', (locale, messages) => {
   const t = createTranslator({ locale, messages, namespace: 'compliance' })
-  const titles = [
-    [0, 0, 0],
-    [0, 0, 2],
-    [0, 1, 2],
-    [1, 1, 1],
-    [3, 0, 0],
-  ].map(([fails = 0, attention = 0, unknown = 0]) => t('title', { fails, attention, unknown }))
-  expect(new Set(titles).size).toBe(titles.length)
-  for (const title of titles) expect(title).not.toMatch(/[{}]/)
+  const texts = [
+    { state: 'holds', source_code: 'environment', mode: '' },
+    { state: 'fails', source_code: 'missing', mode: '' },
+    { state: 'holds', source_code: 'file', mode: '600' },
+    { state: 'fails', source_code: 'file', mode: '644' },
+  ].map((values) => t('of.installation_secret', values))
+  expect(new Set(texts).size).toBe(texts.length)
+  for (const text of texts) expect(text).not.toMatch(/[{}]/)
 })

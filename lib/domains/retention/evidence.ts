@@ -28,7 +28,7 @@ export const retentionEvidence = ({ expiring, periods }: RetentionEvidenceDeps):
       const expired = sum.network + sum.org + sum.private
       return {
         state: failsIf(expired > 0),
-        // -1: unlimited.
+        // -1: unlimited. The console shows these periods on the retention page.
         numbers: {
           expired,
           held: sum.held,
@@ -49,7 +49,7 @@ export const retentionEvidence = ({ expiring, periods }: RetentionEvidenceDeps):
       const silence = last === null ? Number.POSITIVE_INFINITY : now.getTime() - last.getTime()
       return {
         state: silence <= slack ? 'holds' : last !== null && silence > longestSilence ? 'fails' : 'attention',
-        numbers: { interrupted: row?.interrupted ?? 0 },
+        numbers: { interrupted: row?.interrupted ?? 0, late: silence <= slack ? 0 : 1 },
         times: { last },
       }
     },
