@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { type NextRequest, NextResponse } from 'next/server'
+import { toastStyleHash } from '#components/ui/toast-policy.ts'
 import { publicUrl, readEnv } from '#lib/config/env.ts'
 
 let known: { isSecure: boolean; isDevelopment: boolean } | undefined
@@ -15,7 +16,7 @@ const policy = (nonce: string, { isSecure, isDevelopment }: { isSecure: boolean;
   [
     "default-src 'self'",
     `script-src 'self' 'nonce-${nonce}' 'strict-dynamic'${isDevelopment ? " 'unsafe-eval'" : ''}`,
-    `style-src 'self' ${isDevelopment ? "'unsafe-inline'" : `'nonce-${nonce}'`}`,
+    `style-src 'self' ${isDevelopment ? "'unsafe-inline'" : `'nonce-${nonce}' '${toastStyleHash}'`}`,
     "img-src 'self' data:",
     "font-src 'self'",
     "connect-src 'self'",

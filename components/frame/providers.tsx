@@ -5,6 +5,7 @@ import { setNonce } from 'get-nonce'
 import { ThemeProvider } from 'next-themes'
 import { NuqsAdapter } from 'nuqs/adapters/next/app'
 import { type ReactNode, useState } from 'react'
+import { Toaster } from '#components/ui/toaster.tsx'
 import { RequestRefused } from '#lib/client/request.ts'
 import { StepUpProvider } from './step-up.tsx'
 
@@ -25,6 +26,7 @@ export function Providers({ nonce, children }: { nonce: string; children: ReactN
       <QueryClientProvider client={client}>
         <NuqsAdapter>
           <StepUpProvider>{children}</StepUpProvider>
+          <Toaster />
         </NuqsAdapter>
       </QueryClientProvider>
     </ThemeProvider>

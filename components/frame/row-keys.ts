@@ -17,9 +17,12 @@ function focusRow(index: number): void {
   target.focus({ preventScroll: true })
 }
 
-/** Opens the page of the row, like a click on its link. */
-const followRow = (index: number): void =>
-  document.querySelector<HTMLElement>(`[data-row="${index}"][data-opens] th a[href]`)?.click()
+/** Opens the page or the drawer of the row, like a click on it. */
+function followRow(index: number): void {
+  const row = document.querySelector<HTMLElement>(`[data-row="${index}"][data-opens]`)
+  const target = row?.querySelector<HTMLElement>('th a[href]') ?? row
+  target?.click()
+}
 
 /**
  * Keyboard navigation for a list: j and k move the current row and the focus, Enter opens it, `/` focuses the filter. Returns the index of

@@ -2,10 +2,13 @@
 
 import { Bar, BarChart, CartesianGrid, ReferenceLine, ResponsiveContainer, Tooltip, XAxis, YAxis } from 'recharts'
 
+export type ChartTone = 'accent' | 'quiet' | 'green' | 'amber' | 'red'
 export interface BarsProps {
   /** One bar or group of bars for each item, with `label` below it. */
   data: readonly { label: string; values: Readonly<Record<string, number>> }[]
-  series: readonly { key: string; title: string; tone: 'accent' | 'quiet' | 'amber' | 'red' }[]
+  series: readonly { key: string; title: string; tone: ChartTone }[]
+  /** What the bars count: "Requests per hour". It is the title of the vertical axis. */
+  unit?: string
   /** A horizontal line that marks the limit. */
   limit?: { value: number; title: string }
   /** Describes the chart for screen readers. The numbers are also given beside it, in words or in a table. */
@@ -14,6 +17,7 @@ export interface BarsProps {
 
 const ink = 'var(--quiet)'
 const small = { fontSize: 12, fill: ink }
+const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })
 
 /** Draws the bars with Recharts; see {@link BarsProps}. */
 export function DrawnBars({ data, series, limit }: BarsProps) {
@@ -23,7 +27,14 @@ export function DrawnBars({ data, series, limit }: BarsProps) {
       <BarChart data={rows} margin={{ top: 8, right: 8, bottom: 0, left: 0 }} accessibilityLayer={false}>
         <CartesianGrid vertical={false} stroke="var(--line)" />
         <XAxis dataKey="label" tick={small} tickLine={false} axisLine={{ stroke: 'var(--edge)' }} minTickGap={24} />
-        <YAxis tick={small} tickLine={false} axisLine={false} allowDecimals={false} width={48} />
+        <YAxis
+          tick={small}
+          tickLine={false}
+          axisLine={false}
+          allowDecimals={false}
+          width={48}
+          tickFormatter={(value: number) => compact.format(value)}
+        />
         <Tooltip
           cursor={{ fill: 'var(--sunken)' }}
           contentStyle={{

@@ -1,8 +1,9 @@
 'use client'
 
+import { clsx } from 'clsx'
 import dynamic from 'next/dynamic'
 import { useEffect, useRef, useState } from 'react'
-import type { BarsProps } from './chart-bars.tsx'
+import type { BarsProps, ChartTone } from './chart-bars.tsx'
 import { Skeleton } from './skeleton.tsx'
 
 // The chart library is large and no page depends on it: it loads when a chart scrolls into view.
@@ -11,7 +12,17 @@ const DrawnBars = dynamic(() => import('./chart-bars.tsx').then(({ DrawnBars: Dr
   loading: () => <Skeleton className="h-full" />,
 })
 
+const swatches: Record<ChartTone, string> = {
+  accent: 'bg-accent',
+  quiet: 'bg-quiet',
+  green: 'bg-green',
+  amber: 'bg-amber',
+  red: 'bg-red',
+}
+
+/** A bar chart with the unit above its axis, a legend if it has several series, and its numbers as a text alternative. */
 export function Bars(props: BarsProps) {
+  const { data, series, unit, label } = props
   const place = useRef<HTMLDivElement>(null)
   const [isInView, setIsInView] = useState(false)
   useEffect(() => {
@@ -24,20 +35,43 @@ export function Bars(props: BarsProps) {
     observer.observe(place.current)
     return () => observer.disconnect()
   }, [])
+  const words = data
+    .filter(({ values }) => series.some(({ key }) => (values[key] ?? 0) > 0))
+    .map((item) => `${item.label}: ${series.map(({ key, title }) => `${title} ${item.values[key] ?? 0}`).join(', ')}`)
   return (
-    <div ref={place} role="img" aria-label={props.label} className="h-56 w-full">
-      {isInView && <DrawnBars {...props} />}
-    </div>
+    <figure className="grid min-w-0 gap-2">
+      {(unit || series.length > 1) && (
+        <figcaption className="flex flex-wrap items-center gap-x-5 gap-y-1 text-sm text-quiet">
+          {unit && <span>{unit}</span>}
+          {series.length > 1 &&
+            series.map(({ key, title, tone }) => (
+              <span key={key} className="inline-flex items-center gap-1.5">
+                <span aria-hidden className={clsx('size-2.5 rounded-[3px]', swatches[tone])} />
+                {title}
+              </span>
+            ))}
+        </figcaption>
+      )}
+      <div
+        ref={place}
+        role="img"
+        aria-label={words.length === 0 ? label : `${label}. ${words.join('; ')}`}
+        className="h-56 w-full"
+      >
+        {isInView && <DrawnBars {...props} />}
+      </div>
+    </figure>
   )
 }
 
 interface SparklineProps {
   values: readonly number[]
-  /** Drawn as a line. */
+  /** Drawn as a dashed line. Say what it is in the label and beside the chart. */
   limit?: number
+  /** What is drawn, with the newest or highest number. */
   label: string
 }
-/** A small line chart, optionally with a limit line. Too small to need a library. */
+/** A small line chart without axes, for a trend beside its number. */
 export function Sparkline({ values, limit, label }: SparklineProps) {
   const top = Math.max(1, limit ?? 0, ...values)
   const [width, height] = [96, 24]

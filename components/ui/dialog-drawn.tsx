@@ -12,6 +12,10 @@ export interface DialogProps {
   title: ReactNode
   lead?: ReactNode
   children: ReactNode
+  /** A status badge beside the title. */
+  status?: ReactNode
+  /** Buttons that stay at the bottom while the content scrolls. */
+  footer?: ReactNode
   /** Shortcuts of the page stay active while it is open: for a drawer that follows the current row. */
   letsKeysThrough?: boolean
 }
@@ -29,6 +33,8 @@ function focused(): HTMLElement | null {
 function Content({
   title,
   lead,
+  status,
+  footer,
   children,
   letsKeysThrough,
   className,
@@ -56,7 +62,10 @@ function Content({
       >
         <div className="grid gap-5">
           <header className="grid gap-2 pr-10">
-            <Radix.Title className="text-lg font-semibold [overflow-wrap:anywhere]">{title}</Radix.Title>
+            <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
+              <Radix.Title className="min-w-0 text-lg font-semibold wrap-anywhere">{title}</Radix.Title>
+              {status}
+            </div>
             {lead !== undefined && (
               <Radix.Description asChild>
                 <div className="grid gap-2 text-quiet">{lead}</div>
@@ -64,6 +73,11 @@ function Content({
             )}
           </header>
           {children}
+          {footer && (
+            <footer className="sticky -bottom-5 -mx-5 flex flex-wrap justify-end gap-2 border-t border-line bg-paper px-5 py-3 sm:-bottom-6 sm:-mx-6 sm:px-6">
+              {footer}
+            </footer>
+          )}
         </div>
         <Radix.Close className="absolute top-4 right-4 inline-flex size-9 items-center justify-center rounded-small text-quiet hover:bg-sunken hover:text-ink">
           <X aria-hidden className="size-4.5" />

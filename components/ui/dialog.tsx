@@ -11,8 +11,14 @@ export function Dialog(props: DialogProps) {
   return loaded ? <loaded.DrawnDialog shape="dialog" {...props} /> : null
 }
 
-/** A drawer on the right; on a phone it fills the screen. */
-export function Sheet(props: DialogProps) {
+/**
+ * A record beside the list that it was opened from: on the right, and on a phone over the whole screen. The address should hold the id of
+ * the open record (`useQueryState`).
+ */
+export function Drawer(props: DialogProps) {
   const loaded = useLoaded(drawn, props.open)
   return loaded ? <loaded.DrawnDialog shape="sheet" {...props} /> : null
 }
+
+/** A `Drawer` by its earlier name. Use `Drawer` in new code. */
+export const Sheet = (props: DialogProps) => <Drawer {...props} />

@@ -2,8 +2,9 @@
 
 import * as Radix from '@radix-ui/react-dropdown-menu'
 import { clsx } from 'clsx'
+import { Check } from 'lucide-react'
 import Link from 'next/link'
-import type { ComponentProps, ReactElement, ReactNode } from 'react'
+import { type ComponentProps, Fragment, type ReactElement, type ReactNode } from 'react'
 
 export interface MenuItem {
   key: string
@@ -12,6 +13,10 @@ export interface MenuItem {
   onSelect?: () => void
   tone?: 'danger'
   isDisabled?: boolean
+  /** Makes the item a checkbox; the menu stays open when it is chosen. */
+  isChecked?: boolean
+  /** A heading above this item. */
+  group?: string
 }
 export interface MenuProps {
   /** The button that opens the menu. */
@@ -22,6 +27,29 @@ export interface MenuProps {
 
 const itemLook =
   'flex min-h-9 cursor-default items-center gap-2 rounded-small px-3 py-1.5 outline-none data-highlighted:bg-sunken data-disabled:opacity-60'
+
+function Item({ item: { label, href, onSelect, tone, isDisabled, isChecked } }: { item: MenuItem }) {
+  const state = { ...(isDisabled && { disabled: true }), className: clsx(itemLook, tone === 'danger' && 'text-red') }
+  if (isChecked !== undefined)
+    return (
+      <Radix.CheckboxItem
+        {...state}
+        checked={isChecked}
+        onCheckedChange={() => onSelect?.()}
+        onSelect={(event) => event.preventDefault()}
+      >
+        <span aria-hidden className="inline-flex size-4 shrink-0 items-center justify-center">
+          {isChecked && <Check className="size-4 text-accent" />}
+        </span>
+        {label}
+      </Radix.CheckboxItem>
+    )
+  return (
+    <Radix.Item {...state} {...(onSelect && { onSelect })} asChild={href !== undefined}>
+      {href === undefined ? label : <Link href={href}>{label}</Link>}
+    </Radix.Item>
+  )
+}
 
 interface DrawnMenuProps extends MenuProps {
   open: boolean
@@ -35,19 +63,18 @@ export const DrawnMenu = ({ trigger, items, lead, open, onOpenChange }: DrawnMen
       <Radix.Content
         align="end"
         sideOffset={4}
-        className="z-50 grid max-w-80 min-w-48 rounded-box border border-line bg-raised p-1 shadow-md"
+        className="z-50 grid max-h-[70vh] max-w-80 min-w-48 overflow-y-auto rounded-box border border-line bg-raised p-1 shadow-md"
       >
         {lead && <div className="border-b border-line px-3 py-2 text-sm text-quiet">{lead}</div>}
-        {items.map(({ key, label, href, onSelect, tone, isDisabled }) => (
-          <Radix.Item
-            key={key}
-            {...(onSelect && { onSelect })}
-            {...(isDisabled && { disabled: true })}
-            asChild={href !== undefined}
-            className={clsx(itemLook, tone === 'danger' && 'text-red')}
-          >
-            {href === undefined ? label : <Link href={href}>{label}</Link>}
-          </Radix.Item>
+        {items.map((item) => (
+          <Fragment key={item.key}>
+            {item.group !== undefined && (
+              <Radix.Label className="px-3 pt-2 pb-1 text-sm text-quiet not-first:border-t not-first:border-line">
+                {item.group}
+              </Radix.Label>
+            )}
+            <Item item={item} />
+          </Fragment>
         ))}
       </Radix.Content>
     </Radix.Portal>

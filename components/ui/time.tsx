@@ -11,19 +11,32 @@ const shape = {
 
 const dayShape = { day: 'numeric', month: 'short', year: 'numeric' } as const
 
-/**
- * A moment in the reader's time zone, with UTC on hover and in print. `relative` adds the distance from now; `isDay` shows only the date.
- */
-export function Time({ at, relative = false, isDay = false }: { at: string; relative?: boolean; isDay?: boolean }) {
+interface TimeProps {
+  at: string
+  /** `relative` for what happened ("3 hours ago"), `both` for deadlines, `exact` where people compare times. */
+  show?: 'exact' | 'relative' | 'both'
+  /** The same as `show="both"`. */
+  relative?: boolean
+  /** Shows only the date. */
+  isDay?: boolean
+}
+
+/** A moment in the reader's time zone. Hover and print show it to the minute, also in UTC. */
+export function Time({ at, relative = false, show = relative ? 'both' : 'exact', isDay = false }: TimeProps) {
   const format = useFormatter()
   const now = useNow()
   const date = new Date(at)
   const utc = `${at.slice(0, 16).replace('T', ' ')} UTC`
+  const exact = format.dateTime(date, isDay ? dayShape : shape)
+  const distance = format.relativeTime(date, now)
   return (
-    <time dateTime={at} title={utc} className="tabular-nums">
-      <span className="whitespace-nowrap">{format.dateTime(date, isDay ? dayShape : shape)}</span>
+    <time dateTime={at} title={`${format.dateTime(date, shape)} (${utc})`} className="tabular-nums">
+      {show === 'relative' && <span className="whitespace-nowrap print:hidden">{distance}</span>}
+      <span className={show === 'relative' ? 'hidden whitespace-nowrap print:inline' : 'whitespace-nowrap'}>
+        {exact}
+      </span>
       <span className="hidden whitespace-nowrap text-quiet print:inline"> ({utc})</span>
-      {relative && <span className="text-quiet print:hidden"> ({format.relativeTime(date, now)})</span>}
+      {show === 'both' && <span className="text-quiet print:hidden"> ({distance})</span>}
     </time>
   )
 }

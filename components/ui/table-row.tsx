@@ -1,0 +1,98 @@
+'use client'
+
+import { clsx } from 'clsx'
+import { useTranslations } from 'next-intl'
+import type { MouseEvent } from 'react'
+import type { Selection } from './selection.ts'
+import type { ShownColumn } from './table-column.ts'
+import type { TableDensity } from './table-view.ts'
+
+interface TableRowProps<Row> {
+  row: Row
+  id: string
+  /** The text in the label of the checkbox. */
+  name: string
+  index: number
+  columns: readonly ShownColumn<Row>[]
+  isOpenable: boolean
+  onFollow: (event: MouseEvent) => void
+  selection: Selection | undefined
+  isCurrent: boolean
+  density: TableDensity
+}
+const minWidths = { short: 'sm:min-w-20', medium: 'sm:min-w-36', long: 'sm:min-w-64' }
+
+/** A row of a table; on a phone a block with a line for each fact. */
+export function TableRow<Row>({
+  row,
+  id,
+  name,
+  index,
+  columns,
+  isOpenable,
+  onFollow,
+  selection,
+  isCurrent,
+  density,
+}: TableRowProps<Row>) {
+  const t = useTranslations('common')
+  const padding = density === 'compact' ? 'sm:py-1' : 'sm:py-2'
+  return (
+    <tr
+      data-row={index}
+      data-opens={isOpenable ? '' : undefined}
+      onClick={onFollow}
+      className={clsx(
+        'border-b border-line align-top max-sm:grid max-sm:gap-1 max-sm:py-3',
+        density === 'compact' ? 'sm:h-8' : 'sm:h-9',
+        isOpenable && 'cursor-pointer hover:bg-sunken',
+        selection?.chosen.has(id) && 'bg-accent-wash',
+        isCurrent && 'outline-2 -outline-offset-2 outline-accent',
+      )}
+    >
+      {selection && (
+        <td className={clsx('pr-2', padding)}>
+          <span className="inline-flex size-6 items-center justify-center">
+            <input
+              type="checkbox"
+              aria-label={t('choose', { what: name })}
+              checked={selection.chosen.has(id)}
+              onChange={() => selection.toggle(id)}
+              className="size-4 accent-accent"
+            />
+          </span>
+        </td>
+      )}
+      {columns.map(({ key, title, cell, numeric, main, isTitleHidden, minWidth }) => {
+        const Cell = main ? 'th' : 'td'
+        return (
+          <Cell
+            key={key}
+            {...(main && { scope: 'row' as const })}
+            className={clsx(
+              'pr-5 last:pr-0 max-sm:flex max-sm:gap-3 max-sm:pr-0',
+              padding,
+              numeric ? 'tabular-nums sm:text-right' : 'text-left',
+              main ? 'font-medium max-sm:text-base' : 'font-normal',
+            )}
+          >
+            {!main && !isTitleHidden && (
+              <span aria-hidden className="w-28 shrink-0 text-quiet sm:hidden">
+                {title}
+              </span>
+            )}
+            <div
+              className={clsx(
+                'min-w-0 max-w-full max-sm:wrap-anywhere sm:max-w-md',
+                numeric && 'sm:ml-auto',
+                minWidth && minWidths[minWidth],
+              )}
+            >
+              {cell(row)}
+            </div>
+          </Cell>
+        )
+      })}
+    </tr>
+  )
+}
