@@ -7,7 +7,9 @@ import { Problem } from '#lib/kernel/problem.ts'
 import { type ImportReport, importDocument } from './contract.ts'
 import { createImportRun, type ImportPorts } from './import-run.ts'
 import { importLimits } from './rules.ts'
-import { jsonSplitter, ndjsonSplitter, type Piece } from './split.ts'
+import type { Piece } from './split.ts'
+import { jsonSplitter } from './split-json.ts'
+import { ndjsonSplitter } from './split-ndjson.ts'
 
 /** How many milliseconds one import works before other requests get their turn. */
 const turn = 20

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { Problem } from '#lib/kernel/problem.ts'
-import { jsonSplitter, ndjsonSplitter, type Piece, type Splitter } from './split.ts'
+import type { Piece, Splitter } from './split.ts'
+import { jsonSplitter } from './split-json.ts'
+import { ndjsonSplitter } from './split-ndjson.ts'
 
 const options = { recordBytes: 1_000, isWanted: (part: string) => part === 'units' }
 type ParserEvent =
