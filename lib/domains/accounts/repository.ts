@@ -135,7 +135,7 @@ export const userById = statement('accounts.user', {
 export type UserRow = Awaited<ReturnType<typeof userById>>[number]
 
 const userFilters = {
-  q: '(coalesce(a.invited_email, a.email) ILIKE $q OR a.name ILIKE $q)',
+  q: '(coalesce(a.invited_email, a.email) ILIKE $q OR a.name ILIKE $q OR a.id LIKE $q)',
   role: 'a.role = $role::account_role',
   organisation: 'a.organisation_id = $organisation',
 } as const

@@ -84,6 +84,7 @@ describe('GET /api/admin/users', () => {
     expect(await found('q=0%25_a')).toEqual([one.accountId])
     expect(await found('q=%25')).toEqual([one.accountId])
     expect(await found("q='; DROP TABLE accounts --")).toEqual([])
+    expect(await found(`q=${one.accountId.slice(0, 12)}`)).toEqual([one.accountId])
     expect(await found('state=invited')).toEqual([three.accountId])
     expect(await found('state=deactivated')).toEqual([two.accountId])
     expect(await found('state=restricted')).toEqual([four.accountId])

@@ -4,8 +4,8 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 import { countListedAgents, type ListedAgent, listedAgent, listedAgentsPage } from './repository.ts'
 
 export interface AgentListFilter {
-  /** Prefix of an id or a name, case-insensitive. */
-  beginning?: string | undefined
+  /** Part of the id, of the name or of the owner's name, case-insensitive. */
+  text?: string | undefined
   tier?: TierName | undefined
 }
 export interface AgentListing {
@@ -16,8 +16,8 @@ export interface AgentListing {
   total(): Promise<number>
 }
 
-const conditions = ({ beginning, tier }: AgentListFilter) => ({
-  pattern: beginning === undefined ? null : `${beginning.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`,
+const conditions = ({ text, tier }: AgentListFilter) => ({
+  pattern: text === undefined ? null : `%${text.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`,
   tier: tier ?? null,
 })
 

@@ -186,7 +186,8 @@ const listedColumns = {
   tier: typed<TierName>('tier'),
   readsPerMinute: 'int4?',
   writesPerMinute: 'int4?',
-  isOwned: 'bool',
+  ownerId: 'text?',
+  ownerName: 'text?',
   organisationId: 'text',
   organisationName: 'text',
   restrictedAt: 'timestamptz?',
@@ -196,11 +197,11 @@ const listedColumns = {
 /** An agent in the admin list. */
 export type ListedAgent = RowOf<typeof listedColumns>
 const selectListed = `SELECT a.id, a.name, a.tier, a.reads_per_minute AS "readsPerMinute", a.writes_per_minute AS "writesPerMinute",
-    a.owner_id IS NOT NULL AS "isOwned", a.organisation_id AS "organisationId", o.name AS "organisationName",
+    a.owner_id AS "ownerId", w.name AS "ownerName", a.organisation_id AS "organisationId", o.name AS "organisationName",
     a.restricted_at AS "restrictedAt", a.suspended_at AS "suspendedAt", a.created_at AS "createdAt"
-  FROM agents a JOIN organisation_names o ON o.id = a.organisation_id`
-const isListed =
-  '($pattern IS NULL OR lower(a.id) LIKE $pattern OR lower(a.name) LIKE $pattern) AND ($tier IS NULL OR a.tier::text = $tier)'
+  FROM agents a JOIN organisation_names o ON o.id = a.organisation_id LEFT JOIN account_names w ON w.id = a.owner_id`
+const isListed = `($pattern IS NULL OR lower(a.id) LIKE $pattern OR lower(a.name) LIKE $pattern OR lower(w.name) LIKE $pattern)
+    AND ($tier IS NULL OR a.tier::text = $tier)`
 
 /** A page of all agents, newest first, after the position (`at`, `id`). `pattern`: a LIKE pattern in lower case. */
 export const listedAgentsPage = statement('agents.listed-page', {
@@ -216,7 +217,8 @@ export const countListedAgents = statement('agents.count-listed', {
   takes: { pattern: 'text?', tier: 'text?', most: 'int4' },
   returns: { n: 'int4' },
   isPrepared: true,
-  sql: `SELECT count(*)::int4 AS n FROM (SELECT FROM agents a WHERE ${isListed} LIMIT $most) AS counted`,
+  sql: `SELECT count(*)::int4 AS n FROM (SELECT FROM agents a
+    LEFT JOIN account_names w ON w.id = a.owner_id WHERE ${isListed} LIMIT $most) AS counted`,
 })
 
 export const listedAgent = statement('agents.listed', {

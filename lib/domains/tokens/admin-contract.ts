@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
-import { TokenView } from './contract.ts'
+import { KeyPrefix, TokenView } from './contract.ts'
 import { tiers } from './rules.ts'
 import { usePeriodNames } from './usage-rules.ts'
 
@@ -22,6 +22,11 @@ const use = {
 const Use = z.strictObject(use)
 const Limits = z.strictObject({ reads_per_minute: count, writes_per_minute: count })
 
+const Owner = z
+  .strictObject({ account_id: z.string(), name: z.string() })
+  .nullable()
+  .meta({ description: 'Null while no person has claimed the agent' })
+
 const agent = {
   agent_id: z.string(),
   name: z.string().nullable(),
@@ -33,6 +38,7 @@ const agent = {
     .meta({ description: 'What an admin set in place of the tier’s; null: nothing' }),
   organisation: z.strictObject({ id: z.string(), name: z.string() }),
   owner_claimed: z.boolean(),
+  owner: Owner,
   restricted_at: when.nullable(),
   suspended_at: when.nullable(),
   created_at: when,
@@ -57,7 +63,7 @@ export const listAgents = operation({
   path: '/api/admin/agents',
   summary: 'All agents with their tiers, limits and use, newest first',
   description:
-    '`q` is the beginning of an id or a name. Use is counted by the hour and written within about ten seconds; an agent’s is that of the tokens it still has. `total` stops counting at 1,001.',
+    '`q` is part of the id, of the name or of the owner’s name. Use is counted by the hour and written within about ten seconds; an agent’s is that of the tokens it still has. `total` stops counting at 1,001.',
   permission,
   audit: { action: 'read', resourceType: 'agent' },
   limit: 'read',
@@ -95,6 +101,30 @@ export const readAgentUse = operation({
         step: z.enum(['hour', 'day']),
         total: Use,
         points: z.array(z.strictObject({ at: when, ...use })),
+      }),
+    }),
+  }),
+  refusals: ['not_found'],
+})
+
+export const findToken = operation({
+  id: 'findToken',
+  method: 'get',
+  path: '/api/admin/tokens/match',
+  summary: 'The token whose key begins with these characters',
+  description: 'Shows which token a revocation by prefix ends, and which tokens it ends as well.',
+  permission,
+  audit: { action: 'read', resourceType: 'token' },
+  limit: 'read',
+  status: 200,
+  query: z.strictObject({ key_prefix: KeyPrefix }),
+  output: z.strictObject({
+    data: TokenView.extend({
+      agent: z.strictObject({ name: z.string().nullable(), owner: Owner }),
+      active_descendants: count.meta({ description: 'Active tokens that were created with it and end with it' }),
+      active_successor: z.string().nullable().meta({
+        description:
+          'The key prefix of the newest active token that it was rotated to. A revocation does not end that one',
       }),
     }),
   }),

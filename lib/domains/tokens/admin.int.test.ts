@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type TestApp, type TestResponse, testApp } from '#lib/testing/app.ts'
 import { issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
+import { findToken } from './admin-contract.ts'
 import { hourOf } from './usage-rules.ts'
 
 const minute = 60_000
@@ -89,7 +90,7 @@ describe('access', () => {
 })
 
 describe('list of agents', () => {
-  test('search matches the prefix of an id or name case-insensitively, without wildcards', async () => {
+  test('search matches any part of an id or name case-insensitively, without wildcards', async () => {
     await named('Lookup-One')
     await named('other-one', { name: 'LOOKUP two' })
     await named('x_lookup')
@@ -98,7 +99,8 @@ describe('list of agents', () => {
       (await found(`/agents?q=${encodeURIComponent(q)}${more}`)).data
         .map((one: { agent_id: string }) => one.agent_id)
         .sort()
-    expect(await ids('lookup')).toEqual(['Lookup-One', 'other-one'])
+    expect(await ids('lookup')).toEqual(['Lookup-One', 'other-one', 'x_lookup', 'xylookup'])
+    expect(await ids('KUP tw')).toEqual(['other-one'])
     expect(await ids('x_lookup')).toEqual(['x_lookup'])
     expect(await ids('%lookup')).toEqual([])
     expect(await ids('\\')).toEqual([])
@@ -127,6 +129,7 @@ describe('list of agents', () => {
         custom_limits: { reads_per_minute: 7, writes_per_minute: null },
         organisation: { id: owner.organisationId, name: 'Test' },
         owner_claimed: true,
+        owner: { account_id: owner.accountId, name: expect.any(String) },
         restricted_at: null,
         suspended_at: null,
         created_at: app.clock.now().toISOString(),
@@ -153,6 +156,43 @@ describe('list of agents', () => {
       cursor = page.next_cursor
     }
     expect(seen).toEqual(['walked-4', 'walked-3', 'walked-2', 'walked-1', 'walked-0'])
+  })
+})
+
+describe('token lookup by prefix', () => {
+  const lookup = (prefix: string, who = admin) => get(`/tokens/match?key_prefix=${prefix}`, who)
+
+  test('returns the token, its agent with the owner, and how many tokens end with it', async () => {
+    const owner = await signedIn(app)
+    const agent = await issuedAgent(app, ['read', 'write'], { tier: 'pro', owner })
+    const made = await app.fetch('POST', '/v1/auth/tokens', { token: agent.token, body: { scopes: ['read'] } })
+    expect(made.status, made.text).toBe(201)
+    const response = await lookup(agent.token.slice(0, 11))
+    expect(response.status, response.text).toBe(200)
+    const { data } = findToken.output.parse(response.json)
+    expect(data).toMatchObject({
+      id: agent.tokenId,
+      agent_id: agent.id,
+      state: 'active',
+      agent: { owner: { account_id: owner.accountId } },
+      active_descendants: 1,
+      active_successor: null,
+    })
+    expect(response.text).not.toContain(agent.token)
+  })
+
+  test('names the active successor of a rotated token', async () => {
+    const agent = await issuedAgent(app, ['read', 'write'], { tier: 'pro', owner: await signedIn(app) })
+    const rotated = await app.fetch('POST', `/v1/auth/tokens/${agent.tokenId}/rotate`, { token: agent.token, body: {} })
+    expect(rotated.status, rotated.text).toBe(201)
+    const { data } = findToken.output.parse((await lookup(agent.token.slice(0, 11))).json)
+    expect(data.active_successor).toBe(rotated.json.data.key_prefix)
+  })
+
+  test('returns 404 for an unknown prefix, 422 for a malformed one and 403 without the admin role', async () => {
+    expect((await lookup('kp_00000000')).status).toBe(404)
+    expect((await lookup('kp_0000')).status).toBe(422)
+    expect((await lookup('kp_00000000', await signedIn(app))).status).toBe(403)
   })
 })
 

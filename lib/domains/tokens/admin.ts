@@ -2,14 +2,17 @@ import { pageOf, parseCursor, type TimeCursor } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { listAgents, listRevocations, readAgentUse, summariseTokens } from './admin-contract.ts'
+import { findToken, listAgents, listRevocations, readAgentUse, summariseTokens } from './admin-contract.ts'
 import { tokenView } from './overview.ts'
 import {
+  activeSuccessor,
+  countActiveDescendants,
   countLimiterRevocations,
   countOfAgent,
   countsOfAllTokens,
   newestOfAgent,
   pageOfLimiterRevocations,
+  tokenByPrefix,
 } from './repository.ts'
 import { refusalRetention, type TierName, tierLimits } from './rules.ts'
 import { usageByToken, usageOfAgents, usageOfAllTokens } from './usage/repository.ts'
@@ -22,7 +25,8 @@ interface ListedAgent {
   tier: TierName
   readsPerMinute: number | null
   writesPerMinute: number | null
-  isOwned: boolean
+  ownerId: string | null
+  ownerName: string | null
   organisationId: string
   organisationName: string
   restrictedAt: Date | null
@@ -30,7 +34,7 @@ interface ListedAgent {
   createdAt: Date
 }
 interface AgentFilter {
-  beginning?: string | undefined
+  text?: string | undefined
   tier?: TierName | undefined
 }
 export interface TokenAdminPorts {
@@ -49,6 +53,9 @@ const mostCounted = 1_001
 const mostTokens = 100
 const week = 7 * 86_400_000
 
+const ownerOf = ({ ownerId, ownerName }: ListedAgent) =>
+  ownerId !== null && ownerName !== null ? { account_id: ownerId, name: ownerName } : null
+
 const about = (agent: ListedAgent, activeTokens: number) => ({
   agent_id: agent.id,
   name: agent.name,
@@ -62,7 +69,8 @@ const about = (agent: ListedAgent, activeTokens: number) => ({
       ? null
       : { reads_per_minute: agent.readsPerMinute, writes_per_minute: agent.writesPerMinute },
   organisation: { id: agent.organisationId, name: agent.organisationName },
-  owner_claimed: agent.isOwned,
+  owner_claimed: agent.ownerId !== null,
+  owner: ownerOf(agent),
   restricted_at: agent.restrictedAt?.toISOString() ?? null,
   suspended_at: agent.suspendedAt?.toISOString() ?? null,
   created_at: agent.createdAt.toISOString(),
@@ -80,7 +88,7 @@ async function usageOf(db: Database, agents: readonly string[], since: Date): Pr
 
 const agentList = ({ db, agents, inUse }: TokenAdminDeps) =>
   read(listAgents, async ({ now }, { query: { q, tier, cursor, limit } }) => {
-    const filter = { beginning: q, tier }
+    const filter = { text: q, tier }
     const [found, total] = await Promise.all([
       agents.page(filter, parseCursor(cursor), limit + 1),
       agents.count(filter, mostCounted),
@@ -137,6 +145,28 @@ const agentUse = ({ db, agents, inUse }: TokenAdminDeps) =>
     }
   })
 
+const tokenLookup = ({ db, agents }: TokenAdminDeps) =>
+  read(findToken, async ({ now }, { query: { key_prefix } }) => {
+    const [token] = await tokenByPrefix(db, { prefix: key_prefix })
+    const agent = token && (await agents.one(token.agent_id))
+    if (!agent) throw new Problem('not_found', 'No token begins with these characters.')
+    const [[descendants], [successor]] = await Promise.all([
+      countActiveDescendants(db, { token: token.id, now }),
+      activeSuccessor(db, { token: token.id, now }),
+    ])
+    return {
+      body: {
+        data: {
+          ...tokenView(token, now),
+          agent: { name: agent.name, owner: ownerOf(agent) },
+          active_descendants: descendants?.n ?? 0,
+          active_successor: successor?.prefix ?? null,
+        },
+      },
+      resourceId: token.id,
+    }
+  })
+
 const totals = ({ db, agents }: TokenAdminDeps) =>
   read(summariseTokens, async ({ now }) => {
     const [total, [tokens], [use]] = await Promise.all([
@@ -186,6 +216,7 @@ export function tokenAdmin(db: Database, ports: TokenAdminPorts) {
   return {
     agents: agentList(deps),
     agent: agentUse(deps),
+    lookup: tokenLookup(deps),
     summary: totals(deps),
     revocations: limiterRevocations(deps),
   }

@@ -227,6 +227,10 @@ export const rotateToken = operation({
   refusals: ['not_found', 'conflict', 'forbidden'],
 })
 
+export const KeyPrefix = z
+  .string()
+  .regex(/^kp_[0-9A-Za-z]{8}$/, 'takes the first 11 characters of a key, such as kp_3fK9aZ1q, and no more')
+
 export const revokeByPrefix = operation({
   id: 'revokeByPrefix',
   method: 'post',
@@ -238,9 +242,7 @@ export const revokeByPrefix = operation({
   limit: 'write',
   status: 200,
   body: z.strictObject({
-    key_prefix: z
-      .string()
-      .regex(/^kp_[0-9A-Za-z]{8}$/, 'takes the first 11 characters of a key, such as kp_3fK9aZ1q, and no more'),
+    key_prefix: KeyPrefix,
   }),
   output: z.strictObject({
     data: z.strictObject({

@@ -100,6 +100,32 @@ export const tokenById = statement('tokens.by-id', {
   sql: `SELECT ${overview} FROM tokens WHERE id = $id`,
 })
 
+export const tokenByPrefix = statement('tokens.by-prefix', {
+  takes: { prefix: 'text' },
+  returns: overviewColumns,
+  isPrepared: true,
+  sql: `SELECT ${overview} FROM tokens WHERE prefix = $prefix`,
+})
+
+/** Counts the active tokens that were created with the token, directly or through others. */
+export const countActiveDescendants = statement('tokens.count-active-descendants', {
+  takes: { token: 'text', now: 'timestamptz' },
+  returns: count,
+  sql: `WITH RECURSIVE family AS (
+      SELECT id FROM tokens WHERE issued_by_token_id = $token
+      UNION SELECT t.id FROM tokens t JOIN family f ON t.issued_by_token_id = f.id)
+    SELECT count(*)::int4 AS n FROM tokens WHERE id IN (SELECT id FROM family) AND ${active}`,
+})
+
+/** The newest active token to which a rotated token was rotated. */
+export const activeSuccessor = statement('tokens.active-successor', {
+  takes: { token: 'text', now: 'timestamptz' },
+  returns: { prefix: 'text' },
+  sql: `SELECT s.prefix FROM tokens t JOIN tokens s ON s.limit_key = t.limit_key AND s.id <> t.id
+    WHERE t.id = $token AND t.revoked_reason = 'rotation' AND s.revoked_at IS NULL AND (s.expires_at IS NULL OR s.expires_at > $now)
+    ORDER BY s.created_at DESC, s.id DESC LIMIT 1`,
+})
+
 /** The newest tokens of an agent. */
 export const newestOfAgent = statement('tokens.newest-of-agent', {
   takes: { agent: 'text', limit: 'int4' },
