@@ -47,7 +47,6 @@ const notYetRewritten = new Set<string>([
   'problems',
   'projects',
   'queue',
-  'receipt',
   'reference',
   'requests',
   'retention',
@@ -62,7 +61,6 @@ const notYetRewritten = new Set<string>([
   'timeline',
   'tokens',
   'users',
-  'verify',
 ])
 
 const languages: [language: 'en' | 'zh', messages: Record<string, object>][] = [

@@ -12,7 +12,7 @@ export default async function VerifyPage() {
   const t = await getTranslations('verify')
   return (
     <Messages of={['verify']}>
-      <Page title={t('title')} lead={<p>{t('lead')}</p>}>
+      <Page title={t('name')} lead={<p>{t('lead')}</p>}>
         <Verifier origin={publicUrl(readEnv())} />
         <Section id="how" title={t('how.title')}>
           <div className="grid max-w-prose gap-2">

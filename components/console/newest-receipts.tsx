@@ -6,7 +6,7 @@ import type { Overview } from './overview.ts'
 /** The newest erasure receipts. */
 export function NewestReceipts({ receipts }: Pick<Overview, 'receipts'>) {
   const t = useTranslations('overview.receipts')
-  const kinds = useTranslations('receipt.own.kinds')
+  const kinds = useTranslations('receipt.kinds')
   if (receipts.length === 0) return <p className="text-quiet">{t('none')}</p>
   return (
     <>

@@ -33,14 +33,14 @@ describe('the sections of a receipt about derived data', () => {
     expect(textsOf({})).toEqual([])
   })
 
-  it('show by store what was cut, deleted, judged again and retained', () => {
+  it('show by store what was cut, deleted, re-evaluated and retained', () => {
     const texts = textsOf({ derived: [{ store: 'graph', cut: 3, deleted: 12, judged_again: 41, retained: 2 }] })
     const row = texts.indexOf('Graph')
     expect(texts.slice(row - 5, row + 5)).toEqual([
       'Store',
       'Cut',
       'Deleted',
-      'Judged again',
+      'Re-evaluated',
       'Retained',
       'Graph',
       '3',
@@ -52,22 +52,10 @@ describe('the sections of a receipt about derived data', () => {
   })
 
   it.each([
-    [
-      { matched: 0, unmatched: 0 },
-      'the model generated no text with erased words or names. It generated no other text.',
-    ],
-    [
-      { matched: 2, unmatched: 0 },
-      'the model generated 2 texts with erased words or names, which we blanked. It generated no',
-    ],
-    [
-      { matched: 1, unmatched: 1 },
-      'It also generated 1 text without them, which remains and may paraphrase erased text.',
-    ],
-    [
-      { matched: 0, unmatched: 7 },
-      'It also generated 7 texts without them, which remain and may paraphrase erased text.',
-    ],
+    [{ matched: 0, unmatched: 0 }, 'a model generated no text with deleted words or names.'],
+    [{ matched: 2, unmatched: 0 }, 'a model generated 2 texts with deleted words or names, which we blanked.'],
+    [{ matched: 1, unmatched: 1 }, 'and 1 other text, which remains and may paraphrase it.'],
+    [{ matched: 0, unmatched: 7 }, 'and 7 other texts, which remain and may paraphrase it.'],
   ])('say how many exposed texts were blanked and how many remain: %j', (exposed, said) => {
     expect(textsOf({ exposed }).join(' ')).toContain(said)
   })

@@ -1,24 +1,16 @@
 import { useTranslations } from 'next-intl'
 import { mentionKind } from '#components/erasures/mention-rules.ts'
-import { storeKey } from '#components/erasures/store-rows.ts'
 import { Section } from '#components/ui/page.tsx'
 import type { Receipt } from '#lib/kernel/receipt.ts'
 import { ReceiptTable } from './receipt-table.tsx'
-
-/** Display name of a store; the technical name if there is no translation. */
-export function useStoreNames(): (store: string) => string {
-  const t = useTranslations('storeProgress.storeNames')
-  return (store) => {
-    const key = storeKey(store)
-    return key ? t(key) : store
-  }
-}
+import { useReceiptWords, useStoreNames } from './receipt-words.tsx'
 
 /** Derived data, exposed texts, remaining mentions and unsearched data of a receipt; a section appears only if the receipt has its field. */
 export function DerivedSections({ receipt }: { receipt: Receipt }) {
   const t = useTranslations('receipt')
   const kinds = useTranslations('storeProgress.mentions.kinds')
   const nameOf = useStoreNames()
+  const words = useReceiptWords()
   const { derived, exposed, remaining_mentions: mentions, not_searched: notSearched } = receipt
   const kindOf = (kind: string): string => {
     const key = mentionKind(kind)
@@ -29,16 +21,13 @@ export function DerivedSections({ receipt }: { receipt: Receipt }) {
       {(derived || exposed) && (
         <Section id="derived" title={t('derived')} lead={t('derivedLead')}>
           {derived && (
-            <>
-              <ReceiptTable
-                columns={[t('store'), t('cut'), t('derivedDeleted'), t('judgedAgain'), t('derivedRetained')]}
-                rows={derived.map(({ store, cut, deleted, judged_again, retained }) => ({
-                  key: store,
-                  cells: [nameOf(store), cut, deleted, judged_again, retained],
-                }))}
-              />
-              <p className="text-sm text-quiet">{t('derivedHelp')}</p>
-            </>
+            <ReceiptTable
+              columns={[t('store'), t('cut'), t('deleted'), t('judgedAgain'), t('derivedRetained')]}
+              rows={derived.map(({ store, cut, deleted, judged_again, retained }) => ({
+                key: store,
+                cells: [nameOf(store), cut, deleted, judged_again, retained],
+              }))}
+            />
           )}
           {exposed && <p>{t('exposed', exposed)}</p>}
         </Section>
@@ -62,18 +51,12 @@ export function DerivedSections({ receipt }: { receipt: Receipt }) {
         </Section>
       )}
       {notSearched && (
-        <Section id="not-searched" title={t('notSearched')} lead={t('notSearchedLead')}>
+        <Section id="not-searched" title={t('notSearched.title')} lead={t('notSearched.lead')}>
           <ReceiptTable
-            columns={[t('store'), t('what'), t('records')]}
+            columns={[t('store'), t('what'), t('notSearched.count')]}
             rows={notSearched.map(({ store, what, count }) => ({
               key: `${store} ${what}`,
-              cells: [
-                nameOf(store),
-                <span key="what" lang="en">
-                  {what}
-                </span>,
-                count ?? t('unknownCount'),
-              ],
+              cells: [nameOf(store), words.notSearched(what), count ?? t('notSearched.unknown')],
             }))}
           />
         </Section>

@@ -21,21 +21,26 @@ function Said({
 }) {
   const t = useTranslations('verify.facts')
   const facts: [string, ReactNode][] = [
-    [t('signature'), t('signatureGood')],
-    [t('kid'), <ShortId key="kid" id={kid} what={t('kid')} />],
-    [t('keySource'), keysFrom],
-    [t('issuer'), receipt.issuer],
     [t('deleted'), <ShortId key="deleted" id={receipt.deleted_id} what={t('deleted')} />],
     [t('at'), <When key="at" at={receipt.deleted_at} />],
     [t('signed'), <When key="signed" at={receipt.signed_at} />],
     [t('stores'), t(held > 0 && left === 0 ? 'storesHeld' : 'storesText', { stores: receipt.stores.length, left })],
     [t('retained'), t('retainedText', { count: receipt.retained.length })],
+    [t('issuer'), receipt.issuer],
+    [t('kid'), <ShortId key="kid" id={kid} what={t('kid')} />],
+    [t('keySource'), keysFrom],
   ]
   return <FactList facts={facts} />
 }
 
 /** The result in words: what was verified, with which key, and what it proves. */
-export function VerificationView({ verdict, origin }: { verdict: VerificationResult; origin: string }) {
+export function VerificationView({
+  verdict,
+  origin,
+}: {
+  verdict: VerificationResult | { kind: 'notFound' }
+  origin: string
+}) {
   const t = useTranslations('verify')
   const key = (kid: string | undefined) => () => <code className="font-mono text-[0.8125rem]">{kid ?? '?'}</code>
   switch (verdict.kind) {
@@ -45,6 +50,8 @@ export function VerificationView({ verdict, origin }: { verdict: VerificationRes
           <p>{t('result.notReceiptText')}</p>
         </Alert>
       )
+    case 'notFound':
+      return <Alert tone="warning" isLive title={t('result.notFound')} />
     case 'noKeys':
       return <Alert tone="danger" isLive title={t('keys.none')} />
     case 'keysUnreachable':

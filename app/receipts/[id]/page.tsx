@@ -2,10 +2,12 @@ import type { Metadata } from 'next'
 import { notFound } from 'next/navigation'
 import { getTranslations } from 'next-intl/server'
 import { Messages } from '#components/frame/words.tsx'
-import { ReceiptView } from '#components/receipts/receipt-view.tsx'
+import { ReceiptActions, ReceiptFacts, ReceiptView } from '#components/receipts/receipt-view.tsx'
+import { receiptSummary } from '#components/receipts/store-totals.ts'
+import { Badge } from '#components/ui/badge.tsx'
 import { PlainButtonLink } from '#components/ui/button.tsx'
+import { CopyableId } from '#components/ui/copyable-id.tsx'
 import { Page } from '#components/ui/page.tsx'
-import { ShortId } from '#components/ui/short-id.tsx'
 import { publicUrl, readEnv } from '#lib/config/env.ts'
 import { legalHoldCountsIn } from '#lib/domains/erasure/rules.ts'
 import { receiptNamed } from '../named.ts'
@@ -16,34 +18,47 @@ export const generateMetadata = async (): Promise<Metadata> => ({
   robots: { index: false, follow: false },
 })
 
+const statusTones = { verified: 'success', held: 'warning', incomplete: 'warning', nothing: 'warning' } as const
+
 export default async function ReceiptPage({ params }: { params: Promise<{ id: string }> }) {
   const { id } = await params
   const receipt = (await receiptNamed(id)) ?? notFound()
   const t = await getTranslations('receipt')
   if (typeof receipt === 'string')
     return (
-      <Page title={t('pending.title')} lead={<p>{receipt === 'held' ? t('pending.held') : t('pending.lead')}</p>}>
-        <p className="flex flex-wrap items-center gap-4">
+      <Page
+        title={t('name')}
+        status={
+          <Badge tone={receipt === 'held' ? 'warning' : 'progress'} hasDot>
+            {t(receipt === 'held' ? 'pending.held' : 'pending.running')}
+          </Badge>
+        }
+        summary={<p>{t(receipt === 'held' ? 'pending.heldLead' : 'pending.lead')}</p>}
+        actions={
           <PlainButtonLink tone="plain" href={`/receipts/${id}`}>
             {t('pending.again')}
           </PlainButtonLink>
-          <ShortId id={id} what={t('id')} />
-        </p>
+        }
+      >
+        <CopyableId id={id} what={t('id')} />
       </Page>
     )
-  const left = receipt.stores.reduce((sum, { residue }) => sum + residue, 0)
-  const held = legalHoldCountsIn(receipt)
-  const stores = new Set(receipt.stores.map(({ store }) => store)).size
+  const { status, counts } = receiptSummary(receipt, legalHoldCountsIn(receipt))
   return (
-    <Page
-      title={held > 0 ? t('titleHeld', { held }) : t('title')}
-      lead={
-        <p>{left > 0 ? t('leadIncomplete', { left }) : held > 0 ? t('leadHeld', { stores }) : t('lead', { stores })}</p>
-      }
-    >
-      <Messages of={['receipt']}>
+    <Messages of={['receipt']}>
+      <Page
+        title={t('name')}
+        status={
+          <Badge tone={statusTones[status]} hasDot>
+            {t(`status.${status}`)}
+          </Badge>
+        }
+        summary={<p>{t(`lead.${status}`, counts)}</p>}
+        actions={<ReceiptActions id={receipt.receipt_id} />}
+        aside={<ReceiptFacts receipt={receipt} />}
+      >
         <ReceiptView receipt={receipt} address={`${publicUrl(readEnv())}/receipts/${receipt.receipt_id}`} />
-      </Messages>
-    </Page>
+      </Page>
+    </Messages>
   )
 }

@@ -4,8 +4,8 @@ import { callUseCase, requirePageAccess } from '#app/page-access.ts'
 import { countText } from '#components/frame/count-text.ts'
 import { Messages } from '#components/frame/words.tsx'
 import { ReceiptList } from '#components/receipts/receipt-list.tsx'
+import { ButtonLink } from '#components/ui/button.tsx'
 import { Page } from '#components/ui/page.tsx'
-import { TextLink } from '#components/ui/text-link.tsx'
 import { app } from '#lib/app-instance.ts'
 
 export const generateMetadata = async (): Promise<Metadata> => ({
@@ -14,15 +14,19 @@ export const generateMetadata = async (): Promise<Metadata> => ({
 
 export default async function OwnReceiptsPage() {
   await requirePageAccess('ownReceipts')
-  const t = await getTranslations('receipt.own')
+  const [t, common] = await Promise.all([getTranslations('receipt.own'), getTranslations('common')])
   const receipts = await callUseCase(app.receipts.own, { query: { limit: '50' } })
-  const { total } = receipts
   return (
     <Messages of={['receipt']}>
       <Page
         width="wide"
-        title={t('title', { total, shown: countText(await getTranslations('common'), total) })}
-        lead={<p>{t.rich('lead', { link: (text) => <TextLink href="/verify">{text}</TextLink> })}</p>}
+        title={t('name')}
+        count={countText(common, receipts.total)}
+        actions={
+          <ButtonLink tone="plain" href="/verify">
+            {t('verify')}
+          </ButtonLink>
+        }
       >
         <ReceiptList initial={receipts} />
       </Page>

@@ -1,0 +1,67 @@
+import { useTranslations } from 'next-intl'
+import type { ReactNode } from 'react'
+import { Section } from '#components/ui/page.tsx'
+import { Time } from '#components/ui/time.tsx'
+import type { Receipt } from '#lib/kernel/receipt.ts'
+import { Folded } from './folded.tsx'
+import { ReceiptTable } from './receipt-table.tsx'
+import { useReceiptWords, useStoreNames } from './receipt-words.tsx'
+import { isEmpty, storeTotals } from './store-totals.ts'
+
+/** Each record type with records, in the reader's language. */
+function RecordTypes({ stores }: Pick<Receipt, 'stores'>) {
+  const t = useTranslations('receipt')
+  const nameOf = useStoreNames()
+  const words = useReceiptWords()
+  const filled = stores.filter(({ found, deleted, residue }) => !isEmpty({ found, deleted, left: residue }))
+  const empty: ReactNode[] = stores
+    .filter((one) => !filled.includes(one))
+    .flatMap((one, index) => [index > 0 && ', ', <span key={one.holder}>{words.records(one)}</span>])
+  return (
+    <>
+      <ReceiptTable
+        columns={[t('store'), t('what'), t('found'), t('deleted'), t('left'), t('checkedAt')]}
+        rows={filled.map((one) => ({
+          key: one.holder,
+          cells: [
+            nameOf(one.store),
+            words.records(one),
+            one.found,
+            one.deleted,
+            one.residue,
+            <Time key="at" at={one.verified_at} />,
+          ],
+        }))}
+      />
+      {empty.length > 0 && <p className="text-sm text-quiet">{t.rich('emptyStores', { list: () => empty })}</p>}
+    </>
+  )
+}
+
+/** The totals of each store with records; the details of each record type are folded. */
+export function ReceiptStores({ stores }: Pick<Receipt, 'stores'>) {
+  const t = useTranslations('receipt')
+  const nameOf = useStoreNames()
+  const totals = storeTotals({ stores })
+  const filled = totals.filter((total) => !isEmpty(total))
+  const empty = totals.filter(isEmpty).map(({ store }) => nameOf(store))
+  return (
+    <Section id="stores" title={t('stores')}>
+      {filled.length > 0 && (
+        <ReceiptTable
+          columns={[t('store'), t('found'), t('deleted'), t('left')]}
+          rows={filled.map(({ store, found, deleted, left }) => ({
+            key: store,
+            cells: [nameOf(store), found, deleted, left],
+          }))}
+        />
+      )}
+      {empty.length > 0 && (
+        <p className="text-sm text-quiet">{t.rich('emptyStores', { list: () => empty.join(', ') })}</p>
+      )}
+      <Folded title={t('byType')}>
+        <RecordTypes stores={stores} />
+      </Folded>
+    </Section>
+  )
+}

@@ -1,0 +1,38 @@
+import type { Receipt } from '#lib/kernel/receipt.ts'
+
+export interface StoreTotal {
+  store: string
+  found: number
+  deleted: number
+  left: number
+}
+
+/** The counts of a receipt by store, in the order of the receipt. */
+export function storeTotals({ stores }: Pick<Receipt, 'stores'>): StoreTotal[] {
+  const totals = new Map<string, StoreTotal>()
+  for (const { store, found, deleted, residue } of stores) {
+    const total = totals.get(store) ?? { store, found: 0, deleted: 0, left: 0 }
+    totals.set(store, {
+      store,
+      found: total.found + found,
+      deleted: total.deleted + deleted,
+      left: total.left + residue,
+    })
+  }
+  return [...totals.values()]
+}
+
+/** True if the record type or store had no records. */
+export const isEmpty = ({ found, deleted, left }: Omit<StoreTotal, 'store'>): boolean =>
+  found === 0 && deleted === 0 && left === 0
+
+export type ReceiptStatus = 'verified' | 'held' | 'incomplete' | 'nothing'
+/** The result of a deletion according to its receipt. A receipt without a searched store proves nothing. */
+export function receiptSummary(receipt: Pick<Receipt, 'stores'>, held: number) {
+  const totals = storeTotals(receipt)
+  const sum = (count: (total: StoreTotal) => number) => totals.reduce((all, total) => all + count(total), 0)
+  const left = sum((total) => total.left)
+  const status: ReceiptStatus =
+    totals.length === 0 ? 'nothing' : left > 0 ? 'incomplete' : held > 0 ? 'held' : 'verified'
+  return { status, counts: { stores: totals.length, deleted: sum((total) => total.deleted), left, held } }
+}
