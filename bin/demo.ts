@@ -34,7 +34,7 @@ async function demo(): Promise<void> {
   })
   if (values.help) return console.log(usage)
   const { password } = values
-  if (password !== undefined && password.length < 12) throw new Refusal('--password takes 12 characters at least.')
+  if (password !== undefined && password.length < 12) throw new Refusal('--password must have at least 12 characters.')
   const env = readEnv()
   const until = new Date()
   const material = materialIn(values.data === undefined ? sampleFolder : resolve(values.data))

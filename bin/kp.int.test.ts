@@ -221,7 +221,7 @@ describe('from contribution to receipt', () => {
     expect(piped.out).toContain('already stored')
     const told = await kp(['contribute', units])
     expect(told.out).toContain(`${units}:4: is not valid JSON`)
-    expect(told.out).toContain(`${units}:5: steps: takes one step at least`)
+    expect(told.out).toContain(`${units}:5: steps: must have at least one step`)
   })
 
   test('contribute prints the item, the field and the request id of a rejection', async () => {

@@ -25,7 +25,7 @@ async function difference(): Promise<string | undefined> {
 
 async function write(name: string, isEmpty: boolean) {
   if (!/^[a-z][a-z0-9_]{0,60}$/.test(name))
-    return fail('A migration is named in small letters, digits and underscores.')
+    return fail('The name of a migration may contain only lower-case letters, digits and underscores.')
   const sql = isEmpty ? '-- What this changes, and why.\n' : await difference()
   if (sql === undefined) return console.log('prisma/schema and prisma/migrations agree: nothing to write.')
   const timestamp = new Date().toISOString().replace(/\D/g, '').slice(0, 14)

@@ -48,7 +48,7 @@ test('a key is shown once, works for the chosen overlap after rotation, and is r
   expect(await page.content()).not.toContain(first)
 
   await act(/Replace/)
-  await page.getByRole('dialog').getByLabel('How long the old key still works').selectOption('1h')
+  await page.getByRole('dialog').getByLabel('How long the old key keeps working').selectOption('1h')
   await page.getByRole('dialog').getByRole('button', { name: 'Replace it' }).dblclick()
   const second = await storedKey(page)
   expect(second).not.toBe(first)

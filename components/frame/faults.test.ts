@@ -29,7 +29,7 @@ test.each([
   [messageOf(z.string().max(8_000), 'x'.repeat(8_001)), 'tooLong', 8_000],
   [refusalOf('<b></b>'), 'empty', 0],
   [refusalOf('Hello \u202Eolleh'), 'refusedAt', 7],
-  ['takes 2,000 characters at most', 'tooLong', 2_000],
+  ['must have at most 2,000 characters', 'tooLong', 2_000],
   ['Line 3: a tab cannot indent', 'other', 0],
   ['', 'other', 0],
 ])('faultIn maps the message %j to %s (%i)', (message, name, count) =>

@@ -7,11 +7,11 @@ interface Fault {
   count: number
 }
 const forms: [RegExp, Fault['name']][] = [
-  [/^(?:has one character at least|must not be empty|is empty after markup is removed)$/, 'empty'],
-  [/^(?:takes an e-mail address|must be an email address)$/, 'email'],
-  [/\b(?:has|takes) ([\d,]+) characters at least$/, 'tooShort'],
+  [/^(?:must not be empty|is empty after markup is removed)$/, 'empty'],
+  [/^must be an email address$/, 'email'],
+  [/\bmust have at least ([\d,]+) characters$/, 'tooShort'],
   [/^Too small: expected string to have >=(\d+) characters$/, 'tooShort'],
-  [/\b(?:has|takes) ([\d,]+) characters at most$/, 'tooLong'],
+  [/\bmust have at most ([\d,]+) characters$/, 'tooLong'],
   [/^Too big: expected string to have <=(\d+) characters$/, 'tooLong'],
   [/ at character (\d+)$/, 'refusedAt'],
 ]

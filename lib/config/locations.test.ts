@@ -150,7 +150,7 @@ describe('regions', () => {
     [{ KP_REGIONS: 'files=de@own,llm=us-east-1@aws' }, 'llm is in us-east-1@aws, which lies in US'],
     [
       { KP_REGIONS: 'objects=eu-west-1@aws', KP_OBJECTS_URL: 's3://bucket?region=eu-west-2' },
-      'KP_REGIONS: says that objects is eu-west-1@aws, and its address says eu-west-2@aws',
+      'KP_REGIONS: states eu-west-1@aws for objects, but its address belongs to eu-west-2@aws',
     ],
   ] as [Record<string, string>, string][])(
     'refuseOutside rejects KP_RESIDENCY=eu with %o and names the site',

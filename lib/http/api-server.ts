@@ -61,7 +61,7 @@ const unknown = operation({
   id: 'unknown',
   method: 'get',
   path: '/',
-  summary: 'Whatever is not part of the API',
+  summary: 'Requests outside the API',
   permission: 'public',
   audit: { none: 'nothing is done' },
   limit: 'exempt',

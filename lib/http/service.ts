@@ -15,7 +15,7 @@ export const checkHealth = operation({
   isOpenBeforeReplay: true,
   method: 'get',
   path: '/health',
-  summary: 'Whether the process is alive',
+  summary: 'Check that the process is alive',
   permission: 'public',
   audit: none,
   limit: 'exempt',
@@ -27,21 +27,18 @@ const StoreState = z.object({
   state: z.enum(['ok', 'degraded', 'down']),
   latency_ms: z.number().optional().meta({ description: 'Of one round trip' }),
   detail: z.string().optional(),
-  region: z
-    .string()
-    .nullable()
-    .meta({ description: 'As `KP_REGIONS` states it, or its address proves; null: nobody says' }),
-  address: z.string().nullable().optional().meta({ description: 'Without credentials. For admins and auditors' }),
+  region: z.string().nullable().meta({ description: 'From `KP_REGIONS` or the store’s address; null if not stated' }),
+  address: z.string().nullable().optional().meta({ description: 'Without credentials. Only for admins and auditors' }),
 })
 const checkReadiness = operation({
   id: 'checkReadiness',
   isOpenBeforeReplay: true,
   method: 'get',
   path: '/ready',
-  summary: 'Whether it can serve, with each store’s state',
+  summary: 'Check that this installation can serve requests, with the state of each store',
   description: [
-    '503 when a store without which nothing can be served is down. `degraded`, with 200, when another is: what concerns it waits, and the rest is served.',
-    'A degraded store, whose work is done in another way, leaves it ready. Addresses are told to admins and auditors alone.',
+    'Returns 503 if an essential store is down. Returns 200 with `degraded` if another store is down: work that needs it waits, and other requests are served.',
+    'A store with the state `degraded` has a fallback, so the status remains `ready`. Only admins and auditors see addresses.',
   ].join(' '),
   permission: 'public',
   audit: none,
@@ -52,7 +49,7 @@ const checkReadiness = operation({
     status: z.enum(['ready', 'degraded', 'not_ready']),
     attention: z.array(z.string()).optional().meta({
       description:
-        'What an operator should look at: `llm_log`: logged exchanges with models are older than a day. `erasures_not_replayed`: the database was restored and erasures have to be replayed; nothing else is served',
+        'Problems for an operator. `llm_log`: logged exchanges with models are older than a day. `erasures_not_replayed`: the database was restored and erasures must be replayed; until then nothing else is served',
     }),
     stores: z.record(z.string(), StoreState),
   }),
@@ -63,7 +60,7 @@ export const readOpenApi = operation({
   isOpenBeforeReplay: true,
   method: 'get',
   path: '/openapi.json',
-  summary: 'This API as an OpenAPI 3.1 document',
+  summary: 'Get this API as an OpenAPI 3.1 document',
   permission: 'public',
   audit: none,
   limit: 'exempt',
@@ -77,9 +74,9 @@ const readMetrics = operation({
   isOpenBeforeReplay: true,
   method: 'get',
   path: '/metrics',
-  summary: 'Counts for Prometheus',
+  summary: 'Get metrics for Prometheus',
   description:
-    'Of the process that answers: answers by operation and status, refusals by code. Of the installation: privacy requests by state and due time, erasures, retention sweeps, limits. No ids, no addresses. For admins and auditors, a token with the scope admin, and the token that KP_METRICS_TOKEN names. The listener of KP_METRICS_LISTEN asks for none.',
+    'For the current process: responses by operation and status, rejections by code. For the installation: privacy requests by state and due time, erasures, retention sweeps and limits. Contains no ids and no addresses. For admins, auditors, tokens with the scope admin, and the token in KP_METRICS_TOKEN. The listener of KP_METRICS_LISTEN requires no token.',
   permission: 'service:audit',
   isOpenToMonitoring: true,
   audit: { none: 'counts of the service, not about anybody' },

@@ -12,8 +12,8 @@ export const dataRegionForm = /^[a-z]{2}$/
 /** A region that agents, projects and conversations can require. The installation's settings name those that can be chosen. */
 export const DataRegion = z
   .string()
-  .regex(dataRegionForm, 'takes eu or a country of two letters')
-  .meta({ id: 'DataRegion', description: '`eu`, or a country of two letters that KP_DATA_REGIONS names' })
+  .regex(dataRegionForm, 'must be eu or a two-letter country code')
+  .meta({ id: 'DataRegion', description: '`eu`, or a two-letter country code from KP_DATA_REGIONS' })
 
 /** Whether a region is the outer one or part of it. Null: not limited. A limit is never outside of none. */
 export const isWithin = (inner: string | null, outer: string | null): boolean =>
@@ -36,7 +36,7 @@ export function requireRegion(
   code: 'outside_region' | 'conflict',
 ): void {
   if (region == null) return
-  if (!regions.choosable.includes(region)) throw invalid(['region'], `takes ${regions.choosable.join(', ')}`)
+  if (!regions.choosable.includes(region)) throw invalid(['region'], `must be one of ${regions.choosable.join(', ')}`)
   requireStorable(regions, region, code)
 }
 

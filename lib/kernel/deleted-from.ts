@@ -4,18 +4,16 @@ import type { RunView, StepView } from './erasure-run.ts'
 /** The stores from which an erasure run deleted data, and how much, under the names of the API. */
 export const DeletedFrom = z
   .strictObject({
-    postgresql: z.boolean().meta({ description: 'Every row of it is gone' }),
+    postgresql: z.boolean().meta({ description: 'Whether all its rows are deleted' }),
     graphiti: z.strictObject({
       episodesDeleted: z.number().int(),
       entitiesDeleted: z.number().int(),
       entitiesOrphaned: z
         .number()
         .int()
-        .meta({ description: 'Kept, because others mention them; the link to it is gone' }),
+        .meta({ description: 'Retained because other data mentions them. The link to the erased data is deleted' }),
     }),
-    redis: z
-      .boolean()
-      .meta({ description: 'Every cached query about it is gone; speaks for the cache, whatever serves it' }),
+    redis: z.boolean().meta({ description: 'Whether all its cached answers are deleted, whichever cache is used' }),
     checkpoints: z.strictObject({ threads: z.number().int(), messages: z.number().int() }),
     objects: z.number().int(),
   })

@@ -5,14 +5,19 @@ import { invalid, type Problem } from './problem.ts'
 const isUsual = (time: Date): boolean => time.getUTCFullYear() >= 2000 && time.getUTCFullYear() <= 9999
 
 /** Rows per page: 1–100, by default 20. */
-export const PageLimit = z.coerce.number().int().min(1, 'takes 1 at least').max(100, 'takes 100 at most').default(20)
+export const PageLimit = z.coerce
+  .number()
+  .int()
+  .min(1, 'must be at least 1')
+  .max(100, 'must be at most 100')
+  .default(20)
 export const Cursor = z.string().max(500)
 export const Timestamp = z.iso
   .datetime({ offset: true, message: 'must be an ISO 8601 time such as 2026-01-31T12:00:00Z' })
   .transform((text) => new Date(text))
-  .refine(isUsual, 'takes a time from 2000 to 9999')
+  .refine(isUsual, 'must be a time from the years 2000 to 9999')
 
-const Total = z.number().int().meta({ id: 'Total', description: 'All matches, or the bound of the count' })
+const Total = z.number().int().meta({ id: 'Total', description: 'Number of all matches, or the limit of the count' })
 
 /** The envelope of a list. */
 export const page = <T extends z.ZodType>(item: T) =>

@@ -12,17 +12,17 @@ export type ErasedKind = (typeof erasedKinds)[number]
 /** A deletion receipt: ids and counts, no content. `jws` is a compact JWS over the RFC 8785 form of the other members. */
 export const Receipt = z
   .strictObject({
-    receipt_id: z.string().meta({ description: 'Unguessable; knowing it is the right to read the receipt' }),
+    receipt_id: z.string().meta({ description: 'Cannot be guessed. Anyone who knows it can read the receipt' }),
     version: z.literal(1),
-    issuer: z.string().meta({ description: 'The installation that erased' }),
+    issuer: z.string().meta({ description: 'The installation that erased the data' }),
     deleted_id: z.string(),
     subject_kind: z.enum(subjectKinds).optional().meta({
       description:
-        'Of a subject: what deleted_id is the id of, for an agent may be called what an account is called. Receipts of units, of skills and of former days lack it',
+        'Kind of the subject with the id deleted_id, because an agent and an account can have the same id. Absent from receipts of units and skills, and from older receipts',
     }),
     part_kind: z.enum(partKinds).optional().meta({
       description:
-        'Of a part of a project: what deleted_id is the id of. It went with all that came of it in every store',
+        'For part of a project: kind of the object with the id deleted_id. It was erased with all data derived from it in every store',
     }),
     deleted_at: z.iso.datetime(),
     reason: z.string(),
@@ -40,7 +40,7 @@ export const Receipt = z
     retained: z.array(z.strictObject({ what: z.string(), ground: z.string(), until: z.string().nullable() })),
     held: z.number().int().positive().optional().meta({
       description:
-        'Records that legal holds keep for now, content included. They are erased when the holds end, and the receipt is signed anew under its id. A receipt that lacks it leaves nothing to a hold, or is of former days and says it among retained',
+        'Number of records that legal holds retain for now, including their content. When the holds end, they are erased and the receipt is signed again under the same id. If absent, legal holds retain nothing, or an older receipt reports it in `retained`',
     }),
     derived: z
       .array(
@@ -55,7 +55,7 @@ export const Receipt = z
       .optional()
       .meta({
         description:
-          'Data derived from several messages or documents, by store. cut: the erased words were removed, words of other authors remain. deleted: nothing of other authors would have remained. judged_again: facts, entities and summaries that were judged as if the erased texts had never existed. retained: another author wrote the words',
+          'Data derived from several messages or documents, by store. cut: the erased words were removed, words of other authors remain. deleted: nothing of other authors would have remained. judged_again: facts, entities and summaries that were evaluated as if the erased texts had never existed. retained: another author wrote the words',
       }),
     exposed: z.strictObject({ matched: z.number().int(), unmatched: z.number().int() }).optional().meta({
       description:
@@ -68,7 +68,7 @@ export const Receipt = z
       .optional()
       .meta({
         description:
-          'Places where erased words or a name of the erased person remain: texts of authors who were not erased. Six consecutive words count, or 24 characters of a script without spaces; a name counts at any length',
+          'Places where erased words or a name of the erased person remain: texts of authors who were not erased. A match has at least six consecutive words, or 24 characters of a script without spaces. A name matches at any length',
       }),
     not_searched: z
       .array(z.strictObject({ store: z.string(), what: z.string(), count: z.number().int().nullable() }))

@@ -19,7 +19,7 @@ export function refuseUnstorable(value: unknown, most = Number.POSITIVE_INFINITY
   const isBad = (text: string) => text.includes('\0') || !text.isWellFormed()
   const refuseText = (text: string): void => {
     bytes += text.length * widest
-    if (isBad(text)) throw invalid([...path], 'holds a NUL character or half a surrogate pair')
+    if (isBad(text)) throw invalid([...path], 'must not contain NUL characters or unpaired surrogates')
   }
   const count = (more: number): void => {
     members += more

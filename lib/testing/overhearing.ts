@@ -8,7 +8,7 @@ export const loggedIdForm = /\b(usr|agent|kp|tok|ses|preq|run|rcpt|prj|conv|msg|
 
 function faultOf({ event, properties, distinctId, at }: Sent): string | undefined {
   if (!isEventName(event)) return 'is not declared'
-  if (!events[event].schema.safeParse(properties).success) return 'says something else than was declared'
+  if (!events[event].schema.safeParse(properties).success) return 'does not match the declared properties'
   if (loggedIdForm.test(JSON.stringify(properties).toLowerCase())) return 'names somebody'
   if (!/^([\w-]{43}|[0-9a-f-]{36})$/.test(distinctId)) return 'is under no pseudonym'
   return at.getTime() % 3_600_000 === 0 ? undefined : 'has a time within the hour'

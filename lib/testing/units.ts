@@ -13,7 +13,7 @@ const metadata = (overrides: Overrides) => ({
 })
 
 const ofThisProcess = randomUUID()
-/** An id that a client may choose, because nobody can guess it. The same within a process for the same name, which has 27 characters at most. */
+/** An id that a client may choose, because nobody can guess it. The same within a process for the same name, which has at most 27 characters. */
 export const chosenId = (kind: 'trace' | 'pattern' | 'sop' | 'skill', name: string): string =>
   `kp:${kind}:${name}-${ofThisProcess}`
 

@@ -6,8 +6,8 @@ import { leastPasswordLength, locales, longestPassword, roles } from './rules.ts
 /** A new password; {@link passwordFault} checks further rules. */
 export const NewPassword = z
   .string()
-  .min(leastPasswordLength, `takes ${leastPasswordLength} characters at least`)
-  .max(longestPassword, `takes ${longestPassword} characters at most`)
+  .min(leastPasswordLength, `must have at least ${leastPasswordLength} characters`)
+  .max(longestPassword, `must have at most ${longestPassword} characters`)
 
 export const AccountView = z
   .object({
@@ -17,12 +17,12 @@ export const AccountView = z
     role: z.enum(roles),
     organisation: z.object({ organisation_id: z.string(), name: z.string() }),
     locale: z.enum(locales),
-    must_change_password: z
-      .boolean()
-      .meta({ description: 'Until it is changed, this account can do nothing but look at itself and change it' }),
-    has_password: z
-      .boolean()
-      .meta({ description: 'False for who signs in with an identity provider alone; a link by mail sets one' }),
+    must_change_password: z.boolean().meta({
+      description: 'Until the password is changed, this account can only read its profile and change the password',
+    }),
+    has_password: z.boolean().meta({
+      description: 'False for an account that signs in only with an identity provider. An emailed link sets a password',
+    }),
     created_at: z.iso.datetime(),
   })
   .meta({ id: 'Account' })
@@ -33,9 +33,11 @@ const SessionId = z.string().regex(/^ses_[0-9A-Za-z]{22}$/, 'is not the id of a 
 export const SessionView = z
   .object({
     session_id: z.string(),
-    browser: z.string().meta({ description: 'Such as "Firefox on Linux"; empty when the browser did not say' }),
+    browser: z
+      .string()
+      .meta({ description: 'For example "Firefox on Linux". Empty if the browser did not identify itself' }),
     created_at: z.iso.datetime(),
-    last_seen_at: z.iso.datetime().meta({ description: 'To the minute' }),
+    last_seen_at: z.iso.datetime().meta({ description: 'Rounded to the minute' }),
     expires_at: z.iso.datetime(),
     is_current: z.boolean(),
   })
@@ -46,7 +48,7 @@ export const readAccount = operation({
   id: 'readAccount',
   method: 'get',
   path: '/api/account',
-  summary: 'Who I am',
+  summary: 'Get my account',
   permission: 'accounts:person',
   audit: { none: 'people read their own name and role, on every page that they open' },
   limit: 'read',
@@ -59,7 +61,7 @@ export const changePassword = operation({
   method: 'post',
   path: '/api/account/password',
   summary: 'Change my password',
-  description: 'Ends every other session of the account; the one that asks stays.',
+  description: 'Ends all other sessions of the account. The current session continues.',
   permission: 'accounts:person',
   audit: { action: 'update', resourceType: 'account' },
   limit: 'write',
@@ -75,7 +77,7 @@ export const confirmPassword = operation({
   path: '/api/account/confirm',
   summary: 'Confirm my password',
   description:
-    'For ten minutes, this session can do what needs a recently entered password: those operations answer `step_up_required` otherwise. A sign-in with the password counts as well.',
+    'For ten minutes, the current session can call operations that require a recently entered password. Those operations otherwise return `step_up_required`. Signing in with a password has the same effect.',
   permission: 'accounts:person',
   audit: { action: 'update', resourceType: 'session' },
   limit: 'write',
@@ -89,8 +91,8 @@ export const listSessions = operation({
   id: 'listSessions',
   method: 'get',
   path: '/api/sessions',
-  summary: 'My sessions, newest first',
-  description: 'Those that are open: neither revoked nor expired.',
+  summary: 'List my sessions, newest first',
+  description: 'Only open sessions: neither revoked nor expired.',
   permission: 'accounts:person',
   audit: { action: 'read', resourceType: 'session' },
   limit: 'read',
@@ -103,8 +105,8 @@ export const revokeOtherSessions = operation({
   id: 'revokeOtherSessions',
   method: 'delete',
   path: '/api/sessions',
-  summary: 'End all of my sessions but this one',
-  description: 'The next request that they make is refused.',
+  summary: 'End all my other sessions',
+  description: 'Their next request is rejected.',
   permission: 'accounts:person',
   audit: { action: 'delete', resourceType: 'session' },
   deletes: { none: 'a session holds no content' },
@@ -128,7 +130,7 @@ export const listIdentities = operation({
   id: 'listIdentities',
   method: 'get',
   path: '/api/account/identities',
-  summary: 'The sign-ins with an identity provider that are linked to my account',
+  summary: 'List the identity provider sign-ins linked to my account',
   permission: 'accounts:person',
   audit: { none: 'people read how they themselves sign in' },
   limit: 'read',
@@ -140,9 +142,9 @@ export const unlinkIdentity = operation({
   id: 'unlinkIdentity',
   method: 'post',
   path: '/api/account/identities/{id}/unlink',
-  summary: 'Unlink a sign-in with an identity provider',
+  summary: 'Unlink an identity provider sign-in',
   description:
-    'For who has a password, so that a way in stays, and by that password. Ends every other session of the account. The sign-in is not linked again, whatever the provider says of the address.',
+    'Requires the account’s password, so that the account can still sign in. Ends all other sessions of the account. The sign-in is not linked again, even if the provider reports the same email address.',
   permission: 'accounts:person',
   audit: { action: 'update', resourceType: 'account' },
   limit: 'write',
@@ -158,7 +160,7 @@ export const revokeSession = operation({
   method: 'delete',
   path: '/api/sessions/{id}',
   summary: 'End one of my sessions',
-  description: 'The next request that it makes is refused.',
+  description: 'Its next request is rejected.',
   permission: 'accounts:person',
   audit: { action: 'delete', resourceType: 'session' },
   deletes: { none: 'a session holds no content' },

@@ -4,17 +4,19 @@ import { operation } from '#lib/kernel/operation.ts'
 const OrganisationId = z.string().regex(/^org_[0-9A-Za-z]{22}$/, 'is not the id of an organisation')
 const Namespace = z
   .string()
-  .regex(/^(?:\*|[\w.:-]{3,200})$/, 'is *, or 3 to 200 letters, digits, _ . : and -')
-  .meta({ description: 'A prefix, or `*` for every id that is in no other organisation’s namespace' })
+  .regex(/^(?:\*|[\w.:-]{3,200})$/, 'must be *, or 3 to 200 letters, digits, _ . : and -')
+  .meta({ description: 'A prefix, or `*` for every id outside the namespaces of other organizations' })
 
 const NamespaceView = z
   .strictObject({
     organisation_id: z.string(),
-    prefix: z.string().meta({ description: 'The organisation’s own; nobody else gets ids that begin with it' }),
+    prefix: z
+      .string()
+      .meta({ description: 'The organization’s own prefix. No other organization can claim ids that begin with it' }),
     namespaces: z.array(z.string()).meta({ description: 'Assigned by an admin' }),
     is_any: z.boolean().meta({
       description:
-        'Every id that is in no other organisation’s namespace may be claimed: an admin assigned `*`, or all people here belong to this organisation',
+        'The organization may claim every id outside the namespaces of other organizations: an admin assigned `*`, or everyone on this installation belongs to this organization',
     }),
   })
   .meta({ id: 'StoreNamespace' })
@@ -25,9 +27,9 @@ export const readNamespace = operation({
   id: 'readStoreNamespace',
   method: 'get',
   path: '/api/stores/namespace',
-  summary: 'The ids that your organisation may claim',
+  summary: 'List the id prefixes that your organization may claim',
   description:
-    'A project’s `group_id` and a conversation’s `threads` begin with one of these prefixes, because their erasure deletes them; so do chosen ids of units, unless others cannot guess them.',
+    'A project’s `group_id` and a conversation’s `threads` must begin with one of these prefixes, because erasing the project or conversation deletes them. Chosen ids of units must also begin with one, unless the id cannot be guessed.',
   permission: 'projects:read',
   audit: { none: 'the id and the prefixes of the caller’s own organisation' },
   limit: 'read',
@@ -40,15 +42,15 @@ export const assignNamespaces = operation({
   id: 'assignStoreNamespaces',
   method: 'put',
   path: '/api/admin/organisations/{id}/namespaces',
-  summary: 'Assign prefixes of ids to an organisation',
+  summary: 'Assign id prefixes to an organization',
   description:
-    'Replaces the assigned prefixes. Prefixes of two organisations never overlap. Claims that exist stay valid. The organisation’s own prefix needs no assignment.',
+    'Replaces the assigned prefixes. Prefixes of two organizations never overlap. Existing claims remain valid. The organization’s own prefix needs no assignment.',
   permission: 'accounts:admin',
   audit: { action: 'update', ...organisation },
   limit: 'write',
   status: 200,
   params: z.strictObject({ id: OrganisationId }),
-  body: z.strictObject({ namespaces: z.array(Namespace).max(20, 'has 20 at most') }),
+  body: z.strictObject({ namespaces: z.array(Namespace).max(20, 'must have at most 20 items') }),
   output,
   refusals: ['not_found', 'conflict'],
 })

@@ -18,7 +18,7 @@ export const UserView = z
     locale: z.enum(locales),
     states: z.array(z.enum(accountStates)).meta({
       description:
-        'invited: no way in was chosen yet; deactivated: closed by an admin; erasing: the erasure waits or is under way; active: none of these; restricted: GDPR art. 18',
+        'invited: has not chosen a password or signed in yet; deactivated: closed by an admin; erasing: the erasure is scheduled or running; active: none of these; restricted: processing is restricted (GDPR art. 18)',
     }),
     has_password: z.boolean(),
     created_at: when,
@@ -28,16 +28,18 @@ export type UserView = z.output<typeof UserView>
 
 export const UserDetail = UserView.extend({
   deactivated_at: when.nullable(),
-  sessions: z.number().int().meta({ description: 'That are open' }),
+  sessions: z.number().int().meta({ description: 'Number of open sessions' }),
   last_seen_at: when.nullable().meta({ description: 'In a session that is open or ended within the last day' }),
   identities: z.array(z.strictObject({ issuer: z.string(), linked_at: when })),
   letter: z
     .strictObject({ purpose: z.enum(['invitation', 'reset']), sent_at: when, expires_at: when })
     .nullable()
-    .meta({ description: 'The last one whose link still works' }),
+    .meta({ description: 'The most recent invitation or reset email whose link still works' }),
   agents: z.number().int(),
-  open_requests: z.number().int().meta({ description: 'Privacy requests about the person or an agent of theirs' }),
-  is_last_admin: z.boolean().meta({ description: 'Who can be neither demoted nor deactivated' }),
+  open_requests: z.number().int().meta({ description: 'Privacy requests about the person or one of their agents' }),
+  is_last_admin: z
+    .boolean()
+    .meta({ description: 'True for the last active admin, who can be neither demoted nor deactivated' }),
 }).meta({ id: 'UserDetail' })
 export type UserDetail = z.output<typeof UserDetail>
 
@@ -50,7 +52,7 @@ export const listUsers = operation({
   id: 'listUsers',
   method: 'get',
   path: '/api/admin/users',
-  summary: 'Accounts of this installation, newest first',
+  summary: 'List the accounts of this installation, newest first',
   permission: 'accounts:admin',
   audit: { action: 'read', resourceType: 'account' },
   limit: 'read',
@@ -70,10 +72,10 @@ export const listOrganisations = operation({
   id: 'listOrganisations',
   method: 'get',
   path: '/api/admin/organisations',
-  summary: 'Organisations that people belong to, by name',
-  description: 'A hundred at most; narrow it with `q`.',
+  summary: 'List organizations with members, by name',
+  description: 'At most 100. Use `q` to filter.',
   permission: 'accounts:admin',
-  audit: { none: 'names of organisations, to choose from' },
+  audit: { none: 'names of organizations, to choose from' },
   limit: 'read',
   status: 200,
   query: z.strictObject({ q: PersonSearch.optional() }),
@@ -82,7 +84,8 @@ export const listOrganisations = operation({
       OrganisationView.extend({
         people: z.number().int(),
         namespaces: z.array(z.string()).meta({
-          description: 'Prefixes of graph groups and threads that an admin assigned, beside the organization’s own',
+          description:
+            'Prefixes of graph groups and threads that an admin assigned, in addition to the organization’s own prefix',
         }),
       }),
     ),
@@ -93,7 +96,7 @@ export const readUser = operation({
   id: 'readUser',
   method: 'get',
   path: '/api/admin/users/{id}',
-  summary: 'One account, with what an admin answers for',
+  summary: 'Get an account, with the facts that an admin is responsible for',
   permission: 'accounts:admin',
   audit: { action: 'read', resourceType: 'account' },
   limit: 'read',
@@ -107,9 +110,9 @@ export const inviteUser = operation({
   id: 'inviteUser',
   method: 'post',
   path: '/api/admin/users',
-  summary: 'Invite somebody',
+  summary: 'Invite a person',
   description:
-    'Makes an account without a password; a letter goes out, in the language given, with a link that works once, for seven days. A role above `person` takes an admin’s own session with a recently entered password: a token is refused.',
+    'Creates an account without a password and sends an email in the given language with a link. The link works once and expires after seven days. A role above `person` requires an admin’s own session with a recently entered password. A token is rejected.',
   ...admin,
   audit: { action: 'create', resourceType: 'account' },
   status: 201,
@@ -120,13 +123,13 @@ export const inviteUser = operation({
       role: z.enum(roles),
       locale: z.enum(locales).default('en'),
       organisation_id: OrganisationId.optional(),
-      new_organisation: PersonName.optional().meta({ description: 'The name of one that is made for them' }),
+      new_organisation: PersonName.optional().meta({ description: 'The name of a new organization to create' }),
     })
     .refine(({ organisation_id: id, new_organisation: made }) => id === undefined || made === undefined, {
       path: ['new_organisation'],
       message: 'cannot be combined with organisation_id',
     })
-    .meta({ description: 'Without an organisation: into the admin’s own' }),
+    .meta({ description: 'If omitted, the admin’s own organization' }),
   output,
   refusals: ['conflict', 'not_found', 'step_up_required'],
 })
@@ -135,9 +138,9 @@ export const changeRole = operation({
   id: 'changeUserRole',
   method: 'patch',
   path: '/api/admin/users/{id}',
-  summary: 'Give an account another role',
+  summary: 'Change the role of an account',
   description:
-    'In force with their next request. Nobody changes their own, and the last active admin stays one. Whoever is an admin no more loses the tokens of scope `admin` that agents of theirs have. For an admin’s own session: a token is refused.',
+    'Takes effect with the account’s next request. Nobody can change their own role, and the last active admin cannot be demoted. An account that stops being an admin loses the tokens with the scope `admin` of its agents. Requires an admin’s own session. A token is rejected.',
   needsRecentPassword: true,
   ...admin,
   ...changed,
@@ -152,9 +155,9 @@ export const deactivateUser = operation({
   id: 'deactivateUser',
   method: 'post',
   path: '/api/admin/users/{id}/deactivate',
-  summary: 'Close an account',
+  summary: 'Deactivate an account',
   description:
-    'Its sessions and links end at once, and nobody signs in to it. What is held stays, and so do the rights over it: links of privacy letters work, and requests go on. Tokens of agents stay, but those of scope `admin` are revoked. For an admin’s own session: a token is refused.',
+    'Ends the account’s sessions and invalidates its links immediately. Nobody can sign in to it. Its data is kept, and so are the person’s rights: links in privacy emails work, and requests continue. Tokens of its agents are kept, except tokens with the scope `admin`, which are revoked. Requires an admin’s own session. A token is rejected.',
   ...admin,
   ...changed,
   status: 200,
@@ -167,8 +170,8 @@ export const reactivateUser = operation({
   id: 'reactivateUser',
   method: 'post',
   path: '/api/admin/users/{id}/reactivate',
-  summary: 'Open a closed account again',
-  description: 'For an admin’s own session: a token is refused.',
+  summary: 'Reactivate an account',
+  description: 'Requires an admin’s own session. A token is rejected.',
   ...admin,
   ...changed,
   status: 200,
@@ -181,7 +184,7 @@ export const endUserSessions = operation({
   id: 'endUserSessions',
   method: 'post',
   path: '/api/admin/users/{id}/end-sessions',
-  summary: 'End every session of an account',
+  summary: 'End all sessions of an account',
   ...admin,
   audit: { action: 'update', resourceType: 'account' },
   status: 200,
@@ -194,8 +197,8 @@ export const resendInvitation = operation({
   id: 'resendInvitation',
   method: 'post',
   path: '/api/admin/users/{id}/invitation',
-  summary: 'Send the invitation again',
-  description: 'The link of the letter before does nothing any more.',
+  summary: 'Resend an invitation',
+  description: 'The link in the previous email stops working.',
   ...admin,
   ...changed,
   status: 202,
@@ -208,8 +211,8 @@ export const sendReset = operation({
   id: 'sendUserReset',
   method: 'post',
   path: '/api/admin/users/{id}/reset',
-  summary: 'Send a letter with a link to choose a new password',
-  description: 'The password and the sessions stay until the link is used.',
+  summary: 'Send an email with a link to choose a new password',
+  description: 'The password and the sessions remain until the link is used.',
   ...admin,
   ...changed,
   status: 202,
@@ -223,7 +226,7 @@ export const withdrawInvitationOf = operation({
   method: 'delete',
   path: '/api/admin/users/{id}/invitation',
   summary: 'Withdraw an invitation',
-  description: 'Deletes the account that waits for its person. The link of the email does nothing any more.',
+  description: 'Deletes the account, which nobody has used yet. The link in the email stops working.',
   ...admin,
   audit: { action: 'delete', resourceType: 'account' },
   deletes: { counts: 'accountsDeleted' },

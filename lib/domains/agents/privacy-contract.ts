@@ -6,40 +6,40 @@ import { NewAgentId } from './contract.ts'
 const when = z.iso.datetime()
 const agent = { resourceType: 'agent' }
 const counts = {
-  agents: z.int().meta({ description: 'How many agents it is about' }),
-  changed: z.int().meta({ description: 'How many of them changed by this' }),
+  agents: z.int().meta({ description: 'Number of agents concerned' }),
+  changed: z.int().meta({ description: 'Number of agents whose restriction this request changed' }),
 }
 
 const Standing = {
   agent_id: z
     .string()
     .nullable()
-    .meta({ description: 'The one agent that it is about; null for a person with all theirs' }),
-  restricted: z.boolean().meta({ description: 'Whether it is restricted now, for whatever reason' }),
+    .meta({ description: 'The agent concerned; null if it concerns a person with all their agents' }),
+  restricted: z.boolean().meta({ description: 'Whether processing is currently restricted, for any reason' }),
   restricted_at: when.nullable(),
-  restricted_for: z.array(z.enum(restrictionReasons)).meta({ description: 'Why it is restricted now' }),
+  restricted_for: z.array(z.enum(restrictionReasons)).meta({ description: 'Why processing is currently restricted' }),
 }
 
 export const readRestriction = operation({
   id: 'readRestriction',
   method: 'get',
   path: '/api/privacy/restriction',
-  summary: 'Whether what is done with my data is paused, and why',
+  summary: 'Get whether processing of my data is paused, and why',
   description:
-    'For a person: of themself, which holds for every agent that they claim later too, with counts of their agents; or of the one that `agent_id` names. For an agent’s token: of the agent.',
+    'For a person: the person’s own restriction, which also applies to agents that they claim later, with counts of their agents; or the restriction of the agent in `agent_id`. For an agent’s token: the restriction of the agent.',
   permission: 'privacy:self',
   audit: { action: 'read', ...agent },
   limit: 'read',
   status: 200,
   query: z.strictObject({
-    agent_id: NewAgentId.optional().meta({ description: 'For a person: one of the agents they own' }),
+    agent_id: NewAgentId.optional().meta({ description: 'For a person: the id of one of their agents' }),
   }),
   output: z.strictObject({
     data: z.strictObject({
       ...Standing,
       agents: counts.agents,
-      restricted_agents: z.int().meta({ description: 'How many of them are restricted now, for whatever reason' }),
-      withdrawn_agents: z.int().meta({ description: 'For how many of them consent is withdrawn' }),
+      restricted_agents: z.int().meta({ description: 'How many of them are currently restricted, for any reason' }),
+      withdrawn_agents: z.int().meta({ description: 'How many of them have withdrawn consent' }),
     }),
   }),
   refusals: ['not_found'],
@@ -49,16 +49,18 @@ export const setRestriction = operation({
   id: 'setRestriction',
   method: 'post',
   path: '/api/privacy/restriction',
-  summary: 'Pause what is done with my data, or go on',
+  summary: 'Pause or resume the processing of my data',
   description:
-    'The right to restriction (GDPR art. 18). A person pauses all their agents, those that they claim later too, or the one that `agent_id` names; an agent pauses itself, with the scope `write`. While it lasts nothing is written for them (403), and what they contributed is neither found nor shared; reading, exporting and erasing go on. `false` lifts this restriction and no other: a withdrawn consent and an objection keep theirs. Repeating it changes nothing.',
+    'The right to restriction of processing (GDPR art. 18). A person pauses all their agents, including agents that they claim later, or only the agent in `agent_id`. An agent pauses itself, with the scope `write`. While paused, nothing can be written for them (403), and their contributions are neither found nor shared. Reading, exporting and erasing still work. `false` lifts only this restriction: restrictions caused by a withdrawn consent or an objection remain. Repeating the request changes nothing.',
   permission: 'privacy:self',
   audit: { action: 'update', ...agent },
   limit: 'write',
   status: 200,
   body: z.strictObject({
     restricted: z.boolean(),
-    agent_id: NewAgentId.optional().meta({ description: 'For a person: one of the agents they own, instead of all' }),
+    agent_id: NewAgentId.optional().meta({
+      description: 'For a person: the id of one of their agents, instead of all of them',
+    }),
   }),
   output: z.strictObject({
     data: z.strictObject({ ...Standing, ...counts }),
@@ -73,7 +75,7 @@ export const withdrawAllConsent = operation({
   path: '/api/privacy/consent',
   summary: 'Withdraw consent for all my agents',
   description:
-    'As easy as giving it (GDPR art. 7(3)): one call for every agent of the person, or for the agent that asks, with the scope `write`. From then on nothing is written for them, and nothing of them is found or shared. Nothing is erased; erasure is offered in the answer. Given again it is for each agent, by POST /v1/auth/consent. Repeating it changes nothing.',
+    'As easy as giving it (GDPR art. 7(3)): one request for all agents of the person, or for the agent that sends it, with the scope `write`. From then on nothing can be written for them, and their contributions are neither found nor shared. Nothing is erased; the response explains how to request erasure. To give consent again, call POST /v1/auth/consent for each agent. Repeating the request changes nothing.',
   permission: 'privacy:self',
   audit: { action: 'update', ...agent },
   limit: 'write',

@@ -10,7 +10,7 @@ export const AuditLogEntry = z
     action: z.enum(AuditActions),
     agentId: z
       .string()
-      .meta({ description: 'Who acted: an agent, `user:<id>` for a person, `system:<job>` for a job' }),
+      .meta({ description: 'The actor: an agent, `user:<id>` for a person, `system:<job>` for a job' }),
     resourceType: z.string(),
     resourceId: z.string(),
     timestamp: z.iso.datetime(),
@@ -27,7 +27,7 @@ const filters = {
   resource_id: z.string().max(200).optional(),
   from: Timestamp.optional(),
   to: Timestamp.optional(),
-  q: z.string().min(1).max(200).optional().meta({ description: 'Text within the resource id or the details' }),
+  q: z.string().min(1).max(200).optional().meta({ description: 'Text in the resource id or the details' }),
 }
 export const AuditFilters = z.strictObject(filters)
 export type AuditFilters = z.output<typeof AuditFilters>
@@ -36,10 +36,10 @@ export const queryAudit = operation({
   id: 'queryAudit',
   method: 'get',
   path: '/v1/audit',
-  summary: 'Audit log, newest first',
+  summary: 'List the audit log, newest first',
   description: [
-    'Admins and auditors see everything; an agent sees its own entries. `total` stops counting at 1,001. What no index leads to (`q`; `action` or `resource_type` without an actor or a',
-    'resource) is looked for back in time, for two seconds a page: such a page may be short, or empty, and still have a `next_cursor`, which goes on from `searched_to`.',
+    'Admins and auditors see all entries; an agent sees its own. `total` stops counting at 1,001. Filters that no index supports (`q`; `action` or `resource_type` without an actor or a',
+    'resource) scan backwards in time for at most two seconds per page. Such a page may be short or empty and still have a `next_cursor`, which continues from `searched_to`.',
   ].join(' '),
   permission: 'audit:self',
   audit: { action: 'read', resourceType: 'audit' },
@@ -47,16 +47,18 @@ export const queryAudit = operation({
   status: 200,
   query: z.strictObject({ ...filters, cursor: Cursor.optional(), limit: PageLimit }),
   output: page(AuditLogEntry).extend({
-    counted: z.enum(['exact', 'at_least']).meta({ description: 'Whether `total` is all, or counting stopped there' }),
+    counted: z
+      .enum(['exact', 'at_least'])
+      .meta({ description: 'Whether `total` counts all matches or stopped at its limit' }),
     total_estimate: z
       .number()
       .int()
       .nullable()
-      .meta({ description: 'About how many match, by the statistics of the database, where `total` is not all' }),
+      .meta({ description: 'Estimated number of matches, from database statistics, if `total` does not count all' }),
     searched_to: z.iso
       .datetime()
       .nullable()
-      .meta({ description: 'How far back it was looked; null where the page is full, or all was looked at' }),
+      .meta({ description: 'How far back the scan went; null if the page is full or the scan is complete' }),
   }),
 })
 
@@ -64,8 +66,8 @@ export const exportAudit = operation({
   id: 'exportAudit',
   method: 'get',
   path: '/v1/audit/export',
-  summary: 'Audit log as CSV or JSON Lines',
-  description: 'The same filters as the query, streamed whole, newest first.',
+  summary: 'Export the audit log as CSV or JSON Lines',
+  description: 'Accepts the same filters as the list. Streams all matching entries, newest first.',
   permission: 'audit:self',
   audit: { action: 'export', resourceType: 'audit' },
   limit: 'read',

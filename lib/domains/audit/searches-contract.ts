@@ -9,7 +9,7 @@ export const SavedSearch = z
   .strictObject({
     id: z.string(),
     name: z.string(),
-    query: z.string().meta({ description: 'The filters as the page’s address has them, without `?`' }),
+    query: z.string().meta({ description: 'The filters as in the URL of the page, without `?`' }),
     created_at: z.iso.datetime(),
   })
   .meta({ id: 'SavedAuditSearch' })
@@ -21,8 +21,8 @@ export const listSearches = operation({
   id: 'listAuditSearches',
   method: 'get',
   path: '/api/audit/searches',
-  summary: 'My saved searches of the audit log, by name',
-  description: `All of them: an account keeps ${mostSearches} at most.`,
+  summary: 'List my saved searches of the audit log, by name',
+  description: `Returns all of them. An account can save at most ${mostSearches}.`,
   permission: 'audit:audit',
   audit: { action: 'read', ...search },
   limit: 'read',
@@ -35,8 +35,8 @@ export const saveSearch = operation({
   id: 'saveAuditSearch',
   method: 'post',
   path: '/api/audit/searches',
-  summary: 'Keep filters of the audit log under a name',
-  description: `Nobody else sees it. A name is used once; an account keeps ${mostSearches} at most.`,
+  summary: 'Save filters of the audit log under a name',
+  description: `Only you can see it. Names must be unique. An account can save at most ${mostSearches}.`,
   permission: 'audit:audit',
   audit: { action: 'create', ...search },
   limit: 'write',
@@ -45,15 +45,18 @@ export const saveSearch = operation({
     name: z
       .string()
       .trim()
-      .min(1, 'has one character at least')
-      .max(80, 'has 80 characters at most')
-      .regex(/^\P{Cc}*$/u, 'holds a control character')
-      .refine((text) => text.isWellFormed(), 'holds half a surrogate pair'),
+      .min(1, 'must not be empty')
+      .max(80, 'must have at most 80 characters')
+      .regex(/^\P{Cc}*$/u, 'must not contain control characters')
+      .refine((text) => text.isWellFormed(), 'must not contain unpaired surrogates'),
     query: z
       .string()
-      .max(2_000, 'has 2,000 characters at most')
-      .refine((text) => text.isWellFormed() && !/%00|\0/.test(text), 'holds what cannot be kept')
-      .meta({ description: `Some of ${filterNames.join(', ')}, each once, as in an address` }),
+      .max(2_000, 'must have at most 2,000 characters')
+      .refine(
+        (text) => text.isWellFormed() && !/%00|\0/.test(text),
+        'must not contain NUL characters or unpaired surrogates',
+      )
+      .meta({ description: `Some of ${filterNames.join(', ')}, each once, in the format of a URL query` }),
   }),
   output: z.strictObject({ data: SavedSearch }),
   refusals: ['forbidden', 'conflict'],
@@ -63,7 +66,7 @@ export const deleteSearch = operation({
   id: 'deleteAuditSearch',
   method: 'delete',
   path: '/api/audit/searches/{id}',
-  summary: 'Forget one of my saved searches',
+  summary: 'Delete a saved search of mine',
   permission: 'audit:audit',
   audit: { action: 'delete', ...search },
   deletes: { counts: 'savedSearchesDeleted' },

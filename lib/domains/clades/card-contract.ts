@@ -5,9 +5,9 @@ import { cladeAgentParams } from './contract.ts'
 
 const when = z.iso.datetime()
 const numbers = {
-  returns: z.number().min(-1, 'is -1 at least').max(1e6).meta({ description: 'Of one: 0.12 is twelve per cent' }),
+  returns: z.number().min(-1, 'must be at least -1').max(1e6).meta({ description: 'As a fraction: 0.12 is 12 %' }),
   sharpe: z.number().min(-100).max(100),
-  drawdown: z.number().min(0).max(1).meta({ description: 'Of one' }),
+  drawdown: z.number().min(0).max(1).meta({ description: 'As a fraction' }),
 }
 const Card = z
   .strictObject({ agent_id: z.string(), from: when, until: when, ...numbers, published_at: when })
@@ -18,7 +18,7 @@ export const publishCard = operation({
   id: 'publishPerformanceCard',
   method: 'put',
   path: '/v1/agents/{id}/card',
-  summary: 'Publish how an agent performed: the one thing of it that may be public',
+  summary: 'Publish the performance of an agent, the only part of a grimoire that can be public',
   permission: 'clades:write',
   audit: { action: 'update', ...card },
   limit: 'write',
@@ -26,7 +26,7 @@ export const publishCard = operation({
   params: cladeAgentParams,
   body: z
     .strictObject({ from: Timestamp, until: Timestamp, ...numbers })
-    .refine(({ from, until }) => from < until, { path: ['until'], error: 'comes after `from`' }),
+    .refine(({ from, until }) => from < until, { path: ['until'], error: 'must be after `from`' }),
   output: z.strictObject({ data: Card }),
   refusals: ['not_found', 'paused', 'dead', 'restricted', 'wrong_state', 'fenced', 'outside_region'],
 })
@@ -35,9 +35,9 @@ export const readCard = operation({
   id: 'readPerformanceCard',
   method: 'get',
   path: '/v1/agents/{id}/card',
-  summary: 'How an agent performed, where its owner made that public to whoever may read here',
+  summary: 'Get the performance card of an agent, if its owner published it',
   permission: 'clades:read',
-  audit: { none: 'it is public, and says nothing of who reads it' },
+  audit: { none: 'it is public, and does not identify the reader' },
   limit: 'read',
   status: 200,
   params: cladeAgentParams,
@@ -49,7 +49,7 @@ export const withdrawCard = operation({
   id: 'withdrawPerformanceCard',
   method: 'delete',
   path: '/v1/agents/{id}/card',
-  summary: 'Take an agent’s performance card back',
+  summary: 'Withdraw an agent’s performance card',
   permission: 'clades:write',
   audit: { action: 'delete', ...card },
   deletes: { counts: 'performanceCardsDeleted' },

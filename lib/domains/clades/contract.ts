@@ -9,34 +9,37 @@ const AgentParam = z
   .string()
   .min(1)
   .max(64)
-  .regex(/^\P{Cc}*$/u, 'holds a control character')
+  .regex(/^\P{Cc}*$/u, 'must not contain control characters')
 export const cladeAgentParams = z.strictObject({ id: AgentParam })
-const ShareId = z.string().regex(shareIdForm, 'is no id of a share: `shr_` and 22 letters or digits')
+const ShareId = z.string().regex(shareIdForm, 'must be the id of a share: `shr_` and 22 letters or digits')
 const ofShare = z.strictObject({ id: AgentParam, shareId: ShareId })
 const Json = z.json()
 
 const EntryBody = z
   .strictObject({
-    kind: z.enum(sharedKinds, { error: `takes ${sharedKinds.join(', ')}; an episode is never shared` }),
+    kind: z.enum(sharedKinds, { error: `must be one of ${sharedKinds.join(', ')}. Episodes are never shared` }),
     content: Json,
     confidence: z.number().min(0).max(1),
-    tags: z.array(z.string().min(1).max(64)).max(32, 'has 32 at most').default([]),
+    tags: z.array(z.string().min(1).max(64)).max(32, 'must have at most 32 items').default([]),
     provenance: Json.default(null),
-    parents: z.array(z.string().min(1).max(200)).max(100, 'has 100 at most').default([]),
+    parents: z.array(z.string().min(1).max(200)).max(100, 'must have at most 100 items').default([]),
     valid_from: Timestamp.optional(),
     valid_until: Timestamp.optional(),
   })
-  .meta({ description: 'An entry that is private here: its owner’s client opened and stripped it' })
+  .meta({ description: 'An entry that is private here. Its owner’s client opened and redacted it' })
 const what = {
-  entry_id: z.string().regex(cladeEntryIdForm, 'is no id of an entry: `ent_` and 22 letters or digits').optional(),
+  entry_id: z
+    .string()
+    .regex(cladeEntryIdForm, 'must be the id of an entry: `ent_` and 22 letters or digits')
+    .optional(),
   entry: EntryBody.optional(),
   removed: z
     .partialRecord(z.enum(strippedKinds), z.int().min(1).max(1_000_000))
     .optional()
-    .meta({ description: 'With `entry`: what the owner’s client took out of it, which the manifest counts, too' }),
-  origins: z.array(ShareId).max(mostOrigins, `has ${mostOrigins} at most`).optional().meta({
+    .meta({ description: 'With `entry`: what the owner’s client removed. The manifest includes these counts' }),
+  origins: z.array(ShareId).max(mostOrigins, `must have at most ${mostOrigins} items`).optional().meta({
     description:
-      'Shares of siblings that it was made from by way of private entries, which the owner’s client alone can read. Needed, if empty, where it was made from one',
+      'Shares of siblings from which the entry was derived by way of private entries, which only the owner’s client can read. Required for such an entry, even if the list is empty',
   }),
 }
 export type EntryBody = z.output<typeof EntryBody>
@@ -52,15 +55,15 @@ export const CladePayload = z
     valid_from: when.nullable(),
     valid_until: when.nullable(),
   })
-  .meta({ id: 'CladePayload', description: 'What leaves: the entry without what was taken out' })
+  .meta({ id: 'CladePayload', description: 'The payload to be sent: the entry without the removed parts' })
 
 const Removed = z.partialRecord(z.enum(strippedKinds), z.int()).meta({
-  description: 'How much of which kind was taken out; never what',
+  description: 'Number of removed parts by kind; never their content',
 })
 const Degraded = z
   .array(z.literal('presidio'))
   .optional()
-  .meta({ description: 'Not asked successfully: names and postal addresses of people may stand in it' })
+  .meta({ description: 'Detectors that did not answer: the text may contain names and postal addresses of people' })
 export const CladeDigest = z.string().meta({ description: 'SHA-256 of the payload (RFC 8785), base64url' })
 
 export const ShareView = z
@@ -71,7 +74,7 @@ export const ShareView = z
     kind: z.enum(sharedKinds),
     digest: CladeDigest,
     manifest: z.string().meta({
-      description: 'Compact JWS by the installation’s key: kinds and counts of what was taken out, and the digest',
+      description: 'Compact JWS by the installation’s key: kinds and counts of the removed parts, and the digest',
     }),
     shared_at: when,
     recalled_at: when.nullable(),
@@ -109,18 +112,18 @@ const CladeView = z.strictObject({
       agent_id: z.string(),
       name: z.string().nullable(),
       status: z.enum(['active', 'paused']),
-      pending: z.int().meta({ description: 'Shares of this agent’s that it has not fetched' }),
+      pending: z.int().meta({ description: 'Shares by this agent that the sibling has not fetched' }),
     }),
   ),
-  pending: z.int().meta({ description: 'Shares and recalls that wait for this agent' }),
+  pending: z.int().meta({ description: 'Shares and recalls that this agent has not fetched' }),
 })
 
 export const readClade = operation({
   id: 'readClade',
   method: 'get',
   path: '/v1/agents/{id}/clade',
-  summary: 'An agent’s siblings, and whether it shares with them',
-  description: 'Siblings have one ancestor and one owner, and live. For the agent and its owner.',
+  summary: 'List an agent’s siblings, and whether it shares with them',
+  description: 'Siblings have the same ancestor and the same owner, and are not retired. For the agent and its owner.',
   permission: 'clades:read',
   audit: { action: 'read', resourceType: 'agent' },
   limit: 'read',
@@ -134,9 +137,9 @@ export const setSharing = operation({
   id: 'setCladeSharing',
   method: 'put',
   path: '/v1/agents/{id}/clade/sharing',
-  summary: 'Switch sharing with siblings on or off; it is off until somebody switches it on',
+  summary: 'Switch sharing with siblings on or off (default: off)',
   description:
-    'Off: nothing more is sent, and what no sibling has fetched is withdrawn, also of a paused agent. What a sibling has stays until it is recalled.',
+    'When off, nothing more is sent, and shares that no sibling has fetched are withdrawn, including shares of a paused agent. Siblings keep what they fetched until it is recalled.',
   permission: 'clades:write',
   audit: { action: 'update', resourceType: 'agent' },
   limit: 'write',
@@ -153,9 +156,9 @@ export const previewShare = operation({
   id: 'previewCladeShare',
   method: 'post',
   path: '/v1/agents/{id}/clade/preview',
-  summary: 'Exactly what a share would send; nothing is stored',
+  summary: 'Preview exactly what a share would send; nothing is stored',
   description:
-    'Addresses of wallets, exact sizes and prices of trades, keys, credentials, seed phrases and what names people are taken out, by their form and by the names of fields; other names and places where a Presidio analyzer is connected (`degraded` where it did not answer). Send `digest` along with the share: where it would send something else, it is refused.',
+    'Removes wallet addresses, exact sizes and prices of trades, keys, credentials, seed phrases and identifiers of people, by their form and by field names. Other names and places are removed if a Presidio analyzer is connected (`degraded` if it did not answer). Send `digest` with the share: if the share would send something else, it is rejected.',
   permission: 'clades:read',
   audit: { action: 'read', ...share },
   limit: 'read',
@@ -180,9 +183,9 @@ export const addShare = operation({
   id: 'addCladeShare',
   method: 'post',
   path: '/v1/agents/{id}/clade/shares',
-  summary: 'Share an entry with siblings, stripped',
+  summary: 'Share a redacted entry with siblings',
   description:
-    'By `entry_id` one that the installation reads; a private one as `entry`, which the owner’s client opened and stripped: it is stripped once more. Confidence needed: insight 0.6, heuristic 0.7, warning 0.4, causal link 0.5. A sibling that fetches nothing for 7 days does not get it.',
+    'Use `entry_id` for an entry that the installation can read. Send a private entry as `entry`, opened and redacted by the owner’s client; it is redacted again here. Minimum confidence: insight 0.6, heuristic 0.7, warning 0.4, causal link 0.5. A sibling that does not fetch for 7 days does not get the entry.',
   permission: 'clades:write',
   audit: { action: 'create', ...share },
   limit: 'write',
@@ -194,10 +197,10 @@ export const addShare = operation({
     siblings: z
       .array(AgentParam)
       .min(1)
-      .max(100, 'takes 100 at most')
+      .max(100, 'must have at most 100 items')
       .optional()
-      .meta({ description: 'All unless told' }),
-    digest: z.string().max(64).optional().meta({ description: 'Of the preview' }),
+      .meta({ description: 'If omitted, all siblings' }),
+    digest: z.string().max(64).optional().meta({ description: 'The `digest` from the preview' }),
   }),
   output: z.strictObject({
     data: z.strictObject({
@@ -217,7 +220,7 @@ export const listShares = operation({
   id: 'listCladeShares',
   method: 'get',
   path: '/v1/agents/{id}/clade/shares',
-  summary: 'What an agent shared, newest first, and what became of it',
+  summary: 'List what an agent shared, newest first, with the status of each share',
   permission: 'clades:read',
   audit: { action: 'read', ...share },
   limit: 'read',
@@ -232,7 +235,7 @@ export const readShare = operation({
   id: 'readCladeShare',
   method: 'get',
   path: '/v1/agents/{id}/clade/shares/{shareId}',
-  summary: 'A share, and who has it or acknowledged its recall',
+  summary: 'Get a share, with the siblings that fetched it or acknowledged its recall',
   permission: 'clades:read',
   audit: { action: 'read', ...share },
   limit: 'read',
@@ -246,9 +249,9 @@ export const recallShare = operation({
   id: 'recallCladeShare',
   method: 'delete',
   path: '/v1/agents/{id}/clade/shares/{shareId}',
-  summary: 'Recall a share from every sibling, with what was made of it',
+  summary: 'Recall a share from all siblings, with everything derived from it',
   description:
-    'What it held is destroyed at once, or, while a legal hold keeps our sealed copy, when that ends. Siblings that never fetched it get nothing; those that did are told to remove it, and it can be read here who acknowledged. Shares that were made from it are recalled too.',
+    'Its content is destroyed immediately, or when a legal hold on our sealed copy ends. Siblings that never fetched it receive nothing. Siblings that fetched it are instructed to remove it, and the share shows which of them acknowledged this. Shares derived from it are recalled too.',
   permission: 'clades:write',
   audit: { action: 'delete', ...share },
   deletes: { counts: 'sharesRecalled' },
@@ -258,9 +261,9 @@ export const recallShare = operation({
   output: z.strictObject({
     data: z.strictObject({
       share_id: z.string(),
-      recalled: z.array(z.string()).meta({ description: 'It, and shares that were made from it' }),
+      recalled: z.array(z.string()).meta({ description: 'This share and the shares derived from it' }),
       withdrawn: z.int().meta({ description: 'Never fetched' }),
-      to_acknowledge: z.int().meta({ description: 'Siblings that are told to remove it' }),
+      to_acknowledge: z.int().meta({ description: 'Siblings that are instructed to remove it' }),
     }),
   }),
   refusals: ['not_found', 'fenced'],

@@ -9,10 +9,12 @@ const delta = { resourceType: 'clade_delta' }
 export const DeltaView = z
   .strictObject({
     seq: z.int(),
-    action: z.enum(['add', 'remove']).meta({ description: '`remove`: recalled; delete it and what was made of it' }),
+    action: z
+      .enum(['add', 'remove'])
+      .meta({ description: '`remove`: the share was recalled; delete it and everything derived from it' }),
     share_id: z.string(),
-    from: z.string().nullable().meta({ description: 'The sibling that sent it; null once it is gone' }),
-    payload: CladePayload.nullable().meta({ description: 'Null where it is to be removed' }),
+    from: z.string().nullable().meta({ description: 'The sibling that sent it; null if that sibling was erased' }),
+    payload: CladePayload.nullable().meta({ description: 'Null if the share must be removed' }),
     digest: CladeDigest.nullable(),
     manifest: z.string().nullable(),
     shared_at: when.nullable(),
@@ -24,14 +26,14 @@ const After = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).defaul
 const sequence = z.strictObject({ after: After, limit: PageLimit })
 const Deltas = z.strictObject({
   data: z.array(DeltaView),
-  next_after: z.int().meta({ description: 'Where to go on from' }),
+  next_after: z.int().meta({ description: 'Number after which to continue' }),
 })
 
 export const readDeltas = operation({
   id: 'readCladeDeltas',
   method: 'get',
   path: '/v1/agents/{id}/clade/deltas',
-  summary: 'What siblings sent and recalled, in order, until it is acknowledged',
+  summary: 'List what siblings sent and recalled, in order, until it is acknowledged',
   permission: 'clades:read',
   audit: { action: 'read', ...delta },
   limit: 'read',
@@ -47,9 +49,9 @@ export const acknowledgeDeltas = operation({
   id: 'acknowledgeCladeDeltas',
   method: 'post',
   path: '/v1/agents/{id}/clade/deltas/ack',
-  summary: 'Say what was taken in and what was removed',
+  summary: 'Acknowledge shares that were received or removed',
   description:
-    'Up to the number of the last one that was read: those to add count as delivered, those to remove as removed.',
+    'Acknowledges everything up to this number: shares to add count as delivered, shares to remove as removed.',
   permission: 'clades:self',
   audit: { action: 'update', ...delta },
   limit: 'write',
@@ -66,7 +68,7 @@ export const listReceived = operation({
   id: 'listCladeReceived',
   method: 'get',
   path: '/v1/agents/{id}/clade/received',
-  summary: 'What an agent has of its siblings now',
+  summary: 'List what an agent currently has from its siblings',
   permission: 'clades:read',
   audit: { action: 'read', ...delta },
   limit: 'read',

@@ -9,12 +9,12 @@ export const CheckView = z
     name: z.string().meta({ description: '`<domain>.<what>`' }),
     state: z.enum([...findingStates, 'unknown']).meta({
       description:
-        'holds: looked, and found nothing against it; attention: somebody should look; fails: it is not so; not_applicable: there is nothing here that it could be about; unknown: it could not be asked, see `fault`',
+        'holds: the check ran and found no problem; attention: somebody should look at this; fails: the check found a violation; not_applicable: nothing exists here to check; unknown: the check could not run, see `fault`',
     }),
     numbers: z.record(z.string(), z.number()),
     times: z.record(z.string(), when.nullable()),
     facts: z.record(z.string(), z.string()),
-    page: z.string().nullable().meta({ description: 'The page of the console that shows more of it' }),
+    page: z.string().nullable().meta({ description: 'The console page with details' }),
     took_ms: z.number().int(),
     fault: z.enum(['too_slow', 'unavailable', 'error']).nullable(),
   })
@@ -24,7 +24,7 @@ export type CheckView = z.output<typeof CheckView>
 export const LineView = z
   .strictObject({
     line: z.enum(evidenceLines),
-    state: CheckView.shape.state.meta({ description: 'The worst of its checks' }),
+    state: CheckView.shape.state.meta({ description: 'The worst result among its checks' }),
     checks: z.array(CheckView),
   })
   .meta({ id: 'ComplianceLine' })
@@ -34,9 +34,9 @@ export const readCompliance = operation({
   id: 'readCompliance',
   method: 'get',
   path: '/api/admin/compliance',
-  summary: 'Whether each promise of data protection holds, asked of the stores now',
+  summary: 'Run the data protection checks against the stores',
   description:
-    'Each line is one question or more, put to the stores while the answer is awaited; nothing in it is fixed or remembered. A question that takes too long or fails is `unknown` and leaves the others be. Counts, times and words of the API’s own; no content.',
+    'Each line is one or more checks that run against the stores during the request. Nothing is cached. A check that fails to run or takes too long returns `unknown` and does not affect the others. Returns counts, times and API terms; no content.',
   permission: 'compliance:audit',
   audit: { action: 'read', resourceType: 'compliance' },
   limit: 'read',

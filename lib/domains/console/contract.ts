@@ -12,11 +12,16 @@ const OpenRequest = z
     id: z.string(),
     kinds: z.array(z.string()),
     state: z.string(),
-    agent_id: z.string().nullable().meta({ description: 'The one agent that it is about; null: you with everything' }),
+    agent_id: z
+      .string()
+      .nullable()
+      .meta({ description: 'The agent concerned; null: your account with all your agents' }),
     received_at: when,
-    waiting_until: whenever.meta({ description: 'The end of the grace of an erasure' }),
-    due_at: whenever.meta({ description: 'Ours; null until identity is settled, or the grace is over' }),
-    legal_due_at: when.meta({ description: 'The law’s (GDPR art. 12(3))' }),
+    waiting_until: whenever.meta({ description: 'When the grace period of an erasure ends' }),
+    due_at: whenever.meta({
+      description: 'Our own deadline; null until identity is confirmed, or for an erasure until its grace period ends',
+    }),
+    legal_due_at: when.meta({ description: 'The legal deadline (GDPR art. 12(3))' }),
     due: z.string().meta({ description: 'ok, near, overdue, paused or stopped' }),
     seconds_left: count.nullable(),
     can_cancel: z.boolean(),
@@ -29,7 +34,7 @@ const NewReceipt = z
     deleted_id: z.string(),
     kind: z.enum(erasedKinds),
     deleted_at: when,
-    signed_at: whenever.meta({ description: 'Null: the erasure is not verified yet, and there is no receipt to read' }),
+    signed_at: whenever.meta({ description: 'Null if the erasure is not verified yet: no receipt can be read' }),
   })
   .meta({ id: 'OverviewReceipt' })
 
@@ -37,11 +42,12 @@ export const readOverview = operation({
   id: 'readOverview',
   method: 'get',
   path: '/api/overview',
-  summary: 'What is held on me, what is open, and what expires soon',
-  description: 'Of the person and the agents that they own, at a glance; each number is proved by a list of its own.',
+  summary: 'Get a summary of my data, open requests and upcoming expirations',
+  description:
+    'Covers the person and the agents that they own. Each number has a list that shows the records behind it.',
   permission: 'console:person',
   audit: {
-    none: 'people look at counts of their own, whenever they open the console; the lists behind them are audited',
+    none: 'people read counts of their own data whenever they open the console; the lists behind them are audited',
   },
   limit: 'read',
   status: 200,
@@ -49,32 +55,32 @@ export const readOverview = operation({
     data: z.strictObject({
       as_of: when,
       held: z.strictObject({
-        records: count.meta({ description: 'The `total` of GET /api/privacy/inventory' }),
-        stores: count.meta({ description: 'Stores that have some of it' }),
+        records: count.meta({ description: 'The same as `total` of GET /api/privacy/inventory' }),
+        stores: count.meta({ description: 'Number of stores that contain your data' }),
         since: whenever,
       }),
       agents: z.strictObject({
         total: count,
-        restricted: count.meta({ description: 'Of them: processing is restricted (GDPR art. 18)' }),
-        suspended: count.meta({ description: 'Of them: an erasure waits' }),
+        restricted: count.meta({ description: 'Of these, agents whose processing is restricted (GDPR art. 18)' }),
+        suspended: count.meta({ description: 'Of these, agents whose erasure is scheduled' }),
       }),
       tokens: z.strictObject({
         active: count,
-        expiring: count.meta({ description: `Of them: those that end within ${expiringWithin.tokens} days` }),
+        expiring: count.meta({ description: `Of these, tokens that expire within ${expiringWithin.tokens} days` }),
         next_expiry: whenever,
         last_used_at: whenever,
       }),
       requests: z.strictObject({ open: count, shown: z.array(OpenRequest).max(5) }),
       expiring: z.strictObject({
-        days: count.meta({ description: 'How far ahead it looks' }),
+        days: count.meta({ description: 'Number of days covered by this forecast' }),
         total: count.meta({
-          description: 'Units and skills that go by themselves within these days; none that a legal hold keeps',
+          description: 'Units and skills that retention deletes within this period; excludes those under a legal hold',
         }),
         by_visibility: z.array(
           z.strictObject({
             visibility: z.enum(['network', 'org', 'private']),
             count,
-            first_at: when.meta({ description: 'When the first of them goes' }),
+            first_at: when.meta({ description: 'When the first of them is deleted' }),
           }),
         ),
         exports: z.array(
@@ -84,7 +90,9 @@ export const readOverview = operation({
       closing: z
         .array(z.strictObject({ project_id: z.string(), name: z.string(), closes_at: when }))
         .max(5)
-        .meta({ description: 'Projects of yours whose data goes when their window ends; the next to go first' }),
+        .meta({
+          description: 'Closed projects of yours whose data is deleted when their grace period ends, earliest first',
+        }),
       receipts: z.array(NewReceipt).max(5),
       sign_ins: z.array(z.strictObject({ at: when, browser: z.string(), is_current: z.boolean() })).max(3),
     }),
@@ -94,22 +102,22 @@ export const readOverview = operation({
 export const WorkItem = z
   .strictObject({
     kind: z.enum(workKinds),
-    id: z.string().meta({ description: 'Of the export, the erasure’s run, or the sweep' }),
+    id: z.string().meta({ description: 'Id of the export, the erasure run or the retention sweep' }),
     request_id: z
       .string()
       .nullable()
-      .meta({ description: 'The privacy request that it answers; null where it is not yours to see' }),
+      .meta({ description: 'The privacy request that it answers; null if you cannot see that request' }),
     project_id: z.string().nullable().meta({
       description:
-        'Of an erasure of a part of a project that the reader asked for; its page is /projects/{project_id}/erasures/{id}',
+        'For an erasure of part of a project that the reader requested. Its page is /projects/{project_id}/erasures/{id}',
     }),
-    is_own: z
-      .boolean()
-      .meta({ description: 'About the reader, or asked for by them; false: seen as an admin or auditor' }),
-    state: z.enum(workStates).meta({ description: 'stuck: it waits for an admin' }),
+    is_own: z.boolean().meta({
+      description: 'True: about the reader or requested by them. False: visible to the reader as an admin or auditor',
+    }),
+    state: z.enum(workStates).meta({ description: 'stuck: an admin must act' }),
     done: count,
     total: count.meta({
-      description: 'Parts of an export, steps of an erasure; 0 where it is not known how much there is',
+      description: 'Parts of an export, or steps of an erasure; 0 if the total is not known yet',
     }),
     started_at: when,
   })
@@ -120,11 +128,11 @@ export const readWork = operation({
   id: 'readWork',
   method: 'get',
   path: '/api/work',
-  summary: 'What runs now',
+  summary: 'List running exports, erasures and sweeps',
   description:
-    'Exports that are being prepared for the reader, erasures of theirs that are under way, and those of messages, conversations and documents that they asked for; for those who may see all erasures, those too, and a retention sweep. The reader’s own first, then the newest; 20 at most.',
+    'Includes exports in preparation for the reader, running erasures of the reader, and erasures of messages, conversations and documents that they requested. Readers who can see all erasures also get those, and a retention sweep. The reader’s own come first, then the newest. At most 20.',
   permission: 'console:person',
-  audit: { none: 'the console asks every few seconds whether something runs; what runs is audited where it was begun' },
+  audit: { none: 'the console polls this every few seconds; each activity is audited where it starts' },
   limit: 'read',
   status: 200,
   output: z.strictObject({
@@ -136,10 +144,10 @@ export const readWaiting = operation({
   id: 'readWaiting',
   method: 'get',
   path: '/api/admin/waiting',
-  summary: 'How much waits for an admin',
-  description: 'Counts beside the pages of the administration; null where the page is not the reader’s to see.',
+  summary: 'Get the number of items that wait for an admin',
+  description: 'Counts for the badges of the admin pages; null if the reader cannot open the page.',
   permission: 'console:audit',
-  audit: { none: 'counts alone, asked again and again; the lists behind them are audited' },
+  audit: { none: 'only counts, polled repeatedly; the lists behind them are audited' },
   limit: 'read',
   status: 200,
   output: z.strictObject({
@@ -148,20 +156,22 @@ export const readWaiting = operation({
       requests: z.strictObject({ open: count, near: count, overdue: count }).nullable(),
       erasures: z
         .strictObject({ running: count, stuck: count, failed: count })
-        .meta({ description: 'Runs; stuck: one of its steps at least gave up' })
+        .meta({ description: 'Running erasures; stuck: at least one step has stopped retrying' })
         .nullable(),
       quarantined: count.nullable().meta({ description: 'Units and skills that wait for review' }),
-      holds: z.strictObject({ ending: count.meta({ description: `Within ${expiringWithin.holds} days` }) }).nullable(),
+      holds: z
+        .strictObject({ ending: count.meta({ description: `Holds that end within ${expiringWithin.holds} days` }) })
+        .nullable(),
       outbox: z
         .strictObject({
-          undelivered: count.meta({ description: 'Letters that could not be handed over at the first try' }),
-          files: count.nullable().meta({ description: 'Letters in the folder; null where a mail server takes them' }),
+          undelivered: count.meta({ description: 'Emails whose first delivery attempt failed' }),
+          files: count.nullable().meta({ description: 'Emails in the folder; null if a mail server delivers them' }),
         })
         .nullable(),
       revocations: z
         .strictObject({
           recent: count.meta({
-            description: `Tokens that the limits revoked within ${expiringWithin.revocations} days`,
+            description: `Tokens revoked by rate limits within ${expiringWithin.revocations} days`,
           }),
         })
         .nullable(),

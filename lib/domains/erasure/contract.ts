@@ -12,9 +12,10 @@ export const readReceipt = operation({
   method: 'get',
   path: '/v1/receipts/{id}',
   summary: 'Read a deletion receipt',
-  description: 'Knowing the id is the right to read it, so that it outlives the account. It holds no content.',
+  description:
+    'Anyone who knows the id can read the receipt, so it remains readable after the account is erased. It contains no content.',
   permission: 'public',
-  audit: { none: 'whoever knows the id may read it; there is nobody to name' },
+  audit: { none: 'anyone who knows the id may read it, so there is no reader to name' },
   limit: 'read',
   status: 200,
   params: z.strictObject({ id: ReceiptId }),
@@ -27,11 +28,11 @@ export const readReceiptPdf = operation({
   isOpenBeforeReplay: true,
   method: 'get',
   path: '/v1/receipts/{id}/pdf',
-  summary: 'A deletion receipt as a PDF',
+  summary: 'Download a deletion receipt as a PDF',
   description:
-    'Says what the JSON says, and carries that JSON, with its signature, as an attachment. The same receipt gives the same bytes.',
+    'Contains the same facts as the JSON, and attaches that JSON with its signature. The same receipt always produces the same bytes.',
   permission: 'public',
-  audit: { none: 'whoever knows the id may read it; there is nobody to name' },
+  audit: { none: 'anyone who knows the id may read it, so there is no reader to name' },
   limit: 'read',
   status: 200,
   params: z.strictObject({ id: ReceiptId }),
@@ -44,9 +45,9 @@ export const listReceipts = operation({
   id: 'listReceipts',
   method: 'get',
   path: '/api/receipts',
-  summary: 'My deletion receipts, newest first',
+  summary: 'List my deletion receipts, newest first',
   description:
-    'Of what your agents had erased, of messages, conversations and documents that you erased, and of agents of yours whose erasure you asked for in the console. That of your own erasure outlives the account, and comes by letter. `total` stops counting at 1,001.',
+    'Includes receipts of erasures that your agents requested, of messages, conversations and documents that you erased, and of agents whose erasure you requested in the console. The receipt of your own erasure outlives the account and is sent by email. `total` stops counting at 1,001.',
   permission: 'receipts:person',
   audit: { action: 'read', resourceType: 'receipt' },
   limit: 'read',
@@ -62,7 +63,7 @@ export const listReceipts = operation({
         signed_at: z.iso
           .datetime()
           .nullable()
-          .meta({ description: 'Null: it is erased, and not verified yet; there is no receipt to read' }),
+          .meta({ description: 'Null if the erasure is not verified yet: no receipt can be read' }),
       })
       .meta({ id: 'OwnReceipt' }),
   ),
@@ -73,9 +74,8 @@ export const readSigningKeys = operation({
   isOpenBeforeReplay: true,
   method: 'get',
   path: '/.well-known/jwks.json',
-  summary: 'The keys that sign receipts, with their history',
-  description:
-    'A JWK Set (RFC 7517). Pin it before you need it: a receipt is checked against keys that you already have.',
+  summary: 'List the keys that sign receipts, including former keys',
+  description: 'A JWK Set (RFC 7517). Save it before you need it: verify a receipt against keys that you already have.',
   permission: 'public',
   audit: { none: 'public keys' },
   limit: 'exempt',
@@ -88,11 +88,11 @@ export const listTombstones = operation({
   id: 'listTombstones',
   method: 'get',
   path: '/v1/tombstones',
-  summary: 'Network units and skills that were erased since, oldest first',
+  summary: 'List network units and skills erased since a cursor, oldest first',
   description:
-    'For whoever keeps copies (GDPR art. 19): delete what is named here. `next_cursor` always says where to go on, at the end of the list too; an erasure appears 30 seconds after it began, so that none is ever passed over. `total` counts what is at the cursor and after it, and stops at 1,001.',
+    'For operators of copies (GDPR art. 19): delete the ids listed here. `next_cursor` is always present, even at the end of the list. An erasure appears 30 seconds after it began, so that readers never miss one. `total` counts entries from the cursor on and stops at 1,001.',
   permission: 'tombstones:read',
-  audit: { none: 'ids alone, which everybody may know' },
+  audit: { none: 'only ids, which are public' },
   limit: 'read',
   status: 200,
   query: z.strictObject({ cursor: Cursor.optional(), limit: PageLimit }),

@@ -10,13 +10,13 @@ export const exportAgent = operation({
   id: 'exportAgent',
   method: 'get',
   path: '/v1/export/{agent_id}',
-  summary: 'Everything that is held on an agent',
+  summary: 'Export all data stored about an agent',
   description: [
     'For the agent, its owner and admins; 404 for others. The document is `{agent_id, exported_at, schema_version,',
     'scope, knowledge_units: [{id, unit, visibility, quality_score, created_at, updated_at}], total_units, …}`: all units created by or',
     'attributed to the agent, then one array for each other kind of record (`references`: units that name it as validator), then `totals`. An interrupted transfer',
     'is not a valid document. `ndjson`: a header line, a line `{part, …record}` for each record, and a last line with the totals.',
-    '`zip`: manifest.json (counts and SHA-256 of each file) and every part as JSON and as CSV. `scope=provided` (GDPR art. 20): the',
+    '`zip`: manifest.json (counts and SHA-256 of each file), and every part as JSON and as CSV. `scope=provided` (GDPR art. 20): the',
     'provided data; `all` (art. 15): also derived data. Exports count per UTC day, by the agent’s tier.',
   ].join(' '),
   permission: 'exports:read',
@@ -29,7 +29,7 @@ export const exportAgent = operation({
       .min(1)
       .max(300)
       .regex(/^[^\p{Cc}\p{Cs}]+$/u, 'is not the id of an agent')
-      .meta({ description: 'An agent; for an admin also anybody else whom units name' }),
+      .meta({ description: 'An agent. An admin can also name anyone else whom units name' }),
   }),
   query: z.strictObject({ format: z.enum(formats).default('json'), scope: z.enum(bases).default('all') }),
   contributed: true,
@@ -46,25 +46,25 @@ const Results = z.custom<ImportResult[]>(Array.isArray).meta({
     type: 'object',
     required: ['id', 'status'],
     properties: {
-      id: { type: ['string', 'null'], description: 'As the document names it; null where it names none' },
+      id: { type: ['string', 'null'], description: 'As in the document; null if the document has no id for it' },
       status: { enum: ['stored', 'known', 'failed'] },
-      code: { type: 'string', description: 'Of a failed one: why, as in the problems of the API' },
+      code: { type: 'string', description: 'If it failed: the reason, as in the API’s problem documents' },
       detail: { type: 'string' },
     },
   },
 })
 export const ImportReport = z.strictObject({
-  received: count.meta({ description: 'Items that can be imported: units and skills' }),
+  received: count.meta({ description: 'Number of importable items: units and skills' }),
   stored: count,
-  known: count.meta({ description: 'Here already, with the same content' }),
+  known: count.meta({ description: 'Items that are already stored with the same content' }),
   failed: count,
   ignored: z
     .record(z.string(), count)
-    .meta({ description: 'Parts of the document that are not imported, with their records' }),
-  results: Results.meta({ description: 'One for each item, in the document’s order' }),
+    .meta({ description: 'Parts of the document that are not imported, with their record counts' }),
+  results: Results.meta({ description: 'One result per item, in the order of the document' }),
   results_left_out: count
     .optional()
-    .meta({ description: 'In an answer repeated for its Idempotency-Key: they were too many to keep' }),
+    .meta({ description: 'In a response repeated by Idempotency-Key: there were too many results to store' }),
 })
 export type ImportReport = z.output<typeof ImportReport>
 
@@ -72,13 +72,13 @@ export const importDocument = operation({
   id: 'importDocument',
   method: 'post',
   path: '/v1/import',
-  summary: 'Import an export of another registry',
+  summary: 'Import an export from another registry',
   description: [
-    'An exported document, as JSON or NDJSON, read while it arrives. Units and skills keep their ids; they and their ids are checked',
-    'like any contribution, become the importing agent’s, and name who wrote them before. One result for each: stored, known',
-    '(the same content is here already) or failed, with the reason; what was erased here does not come back, so `agent_id` has to precede the records. Content that is refused counts like that of any contribution. What was stored stays when',
-    'the document breaks in the middle or its count does not match; the problem then says how many, and sending it again stores the rest.',
-    `At most ${importLimits.items.toLocaleString('en')} items and ${importLimits.bytes / 2 ** 30} GiB; an item as large as the tier’s unit. It counts as one write and earns no reputation.`,
+    'The body is an exported document, as JSON or NDJSON. It is processed while it is received. Units and skills keep their ids. Items and ids are checked',
+    'like any contribution, become the importing agent’s, and name their previous author. Each item gets a result: stored, known',
+    '(already stored with the same content) or failed, with the reason. Items that were erased here are not restored, so `agent_id` must precede the records. Rejected content counts like that of any contribution. If',
+    'the document breaks off or its count does not match, stored items remain. The problem then states their number, and sending the document again stores the rest.',
+    `At most ${importLimits.items.toLocaleString('en')} items and ${importLimits.bytes / 2 ** 30} GiB. An item can have at most the tier’s unit size. An import counts as one write and earns no reputation.`,
   ].join(' '),
   permission: 'imports:write',
   stores: 'one record',

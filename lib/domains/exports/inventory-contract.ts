@@ -5,27 +5,29 @@ const when = z.iso.datetime()
 const Held = {
   store: z.string(),
   what: z.string(),
-  since: when.nullable().meta({ description: 'When the oldest of it was stored' }),
-  until: when.nullable().meta({ description: 'When the last of it goes by itself; null where no term runs' }),
+  since: when.nullable().meta({ description: 'When the oldest record was stored' }),
+  until: when
+    .nullable()
+    .meta({ description: 'When the last record is deleted automatically; null if no period applies' }),
   purpose: z.string(),
-  basis: z.string().meta({ description: 'The lawful basis, in words' }),
-  kept: z.string().meta({ description: 'How long, in words' }),
-  where: z.string().meta({ description: 'Where the store is' }),
+  basis: z.string().meta({ description: 'The lawful basis, as text' }),
+  kept: z.string().meta({ description: 'The retention period, as text' }),
+  where: z.string().meta({ description: 'The location of the store' }),
 }
 export const Inventory = z.strictObject({
   data: z
     .array(z.strictObject({ holder: z.string(), count: z.number().int(), ...Held }))
-    .meta({ description: 'What an erasure takes, holder by holder; also those that have nothing of you' }),
+    .meta({ description: 'What an erasure deletes, by data source, including sources without data about you' }),
   kept_beside: z
     .array(z.strictObject({ name: z.string(), count: z.number().int().nullable(), ...Held }))
-    .meta({ description: 'What stays after an erasure, as proof or by law; null where it is not counted' }),
+    .meta({ description: 'Records retained after an erasure, as proof or by law; null if they are not counted' }),
   total: z.number().int().meta({ description: 'The sum of the counts in data' }),
   subject: z.strictObject({
     account_id: z.string().nullable(),
     agents: z.array(z.string()),
     self_hosted: z.array(z.string()).meta({
       description:
-        'Those of the agents that run and remember elsewhere: of them we hold nothing but what they shared, and what stands with them there is their operator’s to tell',
+        'Agents that run and store their memory elsewhere. We store only what they shared. Ask their operator about data stored there',
     }),
   }),
   as_of: when,
@@ -36,11 +38,11 @@ export const readInventory = operation({
   id: 'readInventory',
   method: 'get',
   path: '/api/privacy/inventory',
-  summary: 'What is held on me, and why',
+  summary: 'List the data stored about me, and why',
   description: [
-    'For a person: on the account and on all agents that they own, or on one of these (`agent_id`); for an agent’s token: on the agent.',
-    'One line for each place that holds personal data: how many, since when, for what purpose, on which lawful basis, for how long, and where (GDPR art. 13–15).',
-    'The records themselves are in an export.',
+    'For a person: the data of the account and of all agents that they own, or of one agent (`agent_id`). For an agent’s token: the data of the agent.',
+    'One line per data source: number of records, oldest record, purpose, lawful basis, retention period and location (GDPR art. 13–15).',
+    'An export contains the records themselves.',
   ].join(' '),
   permission: 'privacy:self',
   audit: { action: 'read', resourceType: 'inventory' },

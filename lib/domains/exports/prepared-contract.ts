@@ -15,25 +15,24 @@ export const ExportView = z
     scope: z.enum(bases),
     state: z.enum(preparedStates),
     parts_done: z.number().int(),
-    parts_total: z.number().int().meta({ description: '0 until it has begun' }),
+    parts_total: z.number().int().meta({ description: '0 until preparation starts' }),
     records: z.number().int(),
     bytes: z.number().int().nullable(),
-    sha256: z.string().nullable().meta({ description: 'Of the file, hexadecimal' }),
-    request_id: z.string().nullable().meta({ description: 'The privacy request that it answers' }),
-    fault: z
-      .string()
-      .nullable()
-      .meta({ description: '`erased`: something that was in it was erased meanwhile; else the code of a problem' }),
+    sha256: z.string().nullable().meta({ description: 'Of the file, in hexadecimal' }),
+    request_id: z.string().nullable().meta({ description: 'The privacy request that this export answers' }),
+    fault: z.string().nullable().meta({
+      description: '`erased`: data in the export was erased in the meantime; otherwise the code of a problem',
+    }),
     created_at: when,
     ready_at: when.nullable(),
     expires_at: when.nullable(),
-    downloaded_at: when.nullable().meta({ description: 'When it was fetched whole for the first time' }),
+    downloaded_at: when.nullable().meta({ description: 'When the complete file was first downloaded' }),
   })
   .meta({ id: 'PreparedExport' })
 export type ExportView = z.output<typeof ExportView>
 
 const Quota = z.strictObject({
-  limit: z.number().int().nullable().meta({ description: 'Exports a UTC day; null: no limit' }),
+  limit: z.number().int().nullable().meta({ description: 'Exports per UTC day; null: no limit' }),
   used: z.number().int(),
   resets_at: when,
 })
@@ -42,11 +41,11 @@ export const prepareExport = operation({
   id: 'prepareExport',
   method: 'post',
   path: '/api/privacy/exports',
-  summary: 'Prepare everything that is held on me as a file',
+  summary: 'Prepare an export of all data stored about me',
   description: [
     'For people; an agent exports itself with GET /v1/export/{agent_id}. A job writes a ZIP: the account, its sessions, requests and audit entries, and a folder for each',
-    'agent of the person; every part as JSON and CSV, and manifest.json with counts and the SHA-256 of each file. `scope=provided` (GDPR art. 20): what was provided;',
-    '`all` (art. 15): also derived data. A running export of the same scope is joined. Its owner can download the file for four hours. Exports count per UTC day.',
+    'agent of the person; every part as JSON and CSV, and manifest.json with counts and the SHA-256 of each file. `scope=provided` (GDPR art. 20): the data that was provided;',
+    '`all` (art. 15): also derived data. If an export of the same scope is already running, the request returns that export. Its owner can download the file for four hours. Exports count per UTC day.',
   ].join(' '),
   permission: 'privacy:self',
   audit: { action: 'export', resourceType: 'export' },
@@ -61,9 +60,9 @@ export const listExports = operation({
   id: 'listExports',
   method: 'get',
   path: '/api/privacy/exports',
-  summary: 'My prepared exports, newest first',
+  summary: 'List my prepared exports, newest first',
   description:
-    'Those of the last day, also expired ones; and how many more may be begun today. Copies that a privacy request asked for count, and are never refused for it.',
+    'Exports of the last day, including expired ones, and how many more can be started today. Copies requested by a privacy request count towards the limit but are never rejected because of it.',
   permission: 'privacy:self',
   audit: { action: 'read', resourceType: 'export' },
   limit: 'read',
@@ -77,7 +76,7 @@ export const readExport = operation({
   id: 'readExport',
   method: 'get',
   path: '/api/privacy/exports/{id}',
-  summary: 'How far one of my exports is',
+  summary: 'Get the progress of one of my exports',
   permission: 'privacy:self',
   audit: { action: 'read', resourceType: 'export' },
   limit: 'read',
@@ -91,9 +90,9 @@ export const downloadExport = operation({
   id: 'downloadExport',
   method: 'get',
   path: '/api/privacy/exports/{id}/file',
-  summary: 'The file of one of my exports',
+  summary: 'Download the file of one of my exports',
   description:
-    'For its owner’s session alone; to everybody else it is a 404. 409 while it is being prepared, 410 once it is gone. A transfer breaks off when the export is deleted meanwhile; check `sha256`.',
+    'Only for sessions of its owner; 404 for anyone else. 409 while it is being prepared, 410 after it was deleted. The transfer breaks off if the export is deleted meanwhile; check `sha256`.',
   permission: 'privacy:self',
   audit: { action: 'export', resourceType: 'export' },
   limit: 'read',
@@ -110,7 +109,8 @@ export const deleteExport = operation({
   method: 'delete',
   path: '/api/privacy/exports/{id}',
   summary: 'Delete one of my exports',
-  description: 'The file goes at once; one that is being prepared is given up. It still counts in the day’s quota.',
+  description:
+    'Deletes the file immediately. An export in preparation is cancelled. It still counts towards the daily limit.',
   permission: 'privacy:self',
   audit: { action: 'delete', resourceType: 'export' },
   deletes: { counts: 'exportsDeleted' },

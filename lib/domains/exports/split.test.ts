@@ -98,7 +98,7 @@ describe('jsonSplitter', () => {
     ['{units:[]}', 'has a name without quotes'],
     ['{"a":1}{"a":1}', 'has another behind it'],
     ['{"a" 1}', 'lacks a colon'],
-    ['{"a":tru}', 'has a word that is none'],
+    ['{"a":tru}', 'has an invalid value'],
   ])('rejects %s, which %s, with malformed_json', (text) => expect(codeOf(() => json(text))).toBe('malformed_json'))
 
   it('skips a record that is too large and continues with the next one', () => {

@@ -17,15 +17,15 @@ const AgentParam = z
   .string()
   .min(1)
   .max(64)
-  .regex(/^\P{Cc}*$/u, 'holds a control character')
+  .regex(/^\P{Cc}*$/u, 'must not contain control characters')
 const ofAgent = z.strictObject({ id: AgentParam })
-const EntryId = z.string().regex(grimoireEntryIdForm, 'is no id of an entry: `ent_` and 22 letters or digits')
+const EntryId = z.string().regex(grimoireEntryIdForm, 'must be the id of an entry: `ent_` and 22 letters or digits')
 const ofEntry = z.strictObject({ id: AgentParam, entryId: EntryId })
 const bytes = (length: number) =>
   z
     .string()
-    .refine((text) => isBase64Bytes(text, (n) => n === length), `takes ${length} bytes in base64url without padding`)
-const KeyId = z.string().regex(keyIdForm, 'is no id of a keyring: `key_` and 22 letters or digits')
+    .refine((text) => isBase64Bytes(text, (n) => n === length), `must be ${length} bytes in base64url without padding`)
+const KeyId = z.string().regex(keyIdForm, 'must be the id of a keyring: `key_` and 22 letters or digits')
 
 /** A keyring as clients create it. The server cannot open any part of it. */
 export const KeyringForm = z
@@ -34,8 +34,12 @@ export const KeyringForm = z
     key_id: KeyId,
     kdf: z.strictObject({
       name: z.literal('argon2id'),
-      m: z.int().min(65_536, 'is 64 MiB at least').max(1_048_576, 'is 1 GiB at most').meta({ description: 'KiB' }),
-      t: z.int().min(3, 'is 3 at least').max(16, 'is 16 at most'),
+      m: z
+        .int()
+        .min(65_536, 'must be at least 64 MiB')
+        .max(1_048_576, 'must be at most 1 GiB')
+        .meta({ description: 'KiB' }),
+      t: z.int().min(3, 'must be at least 3').max(16, 'must be at most 16'),
       p: z.literal(1),
       salt: bytes(16),
     }),
@@ -47,7 +51,7 @@ export const KeyringForm = z
   .meta({
     id: 'Keyring',
     description:
-      'Made and opened by clients alone. The master key is wrapped twice by AES-256-GCM: under what Argon2id makes of the passphrase, and under what HKDF makes of the recovery code.',
+      'Created and opened only by clients. The master key is wrapped twice with AES-256-GCM: under a key that Argon2id derives from the passphrase, and under a key that HKDF derives from the recovery code.',
   })
 export type KeyringForm = z.output<typeof KeyringForm>
 export const EnvelopeForm = z
@@ -57,12 +61,12 @@ export const EnvelopeForm = z
     nonce: bytes(12),
     ciphertext: z
       .string()
-      .max(Math.ceil(((grimoireEntryBytes + 16) * 4) / 3), 'has 64 KiB at most')
-      .refine(isCiphertext, 'is not what a client seals: nothing is taken that can be read'),
+      .max(Math.ceil(((grimoireEntryBytes + 16) * 4) / 3), 'must have at most 64 KiB')
+      .refine(isCiphertext, 'is not a sealed envelope. A client must seal private content before sending it'),
   })
   .meta({
     id: 'Envelope',
-    description: 'AES-256-GCM, sealed before it was sent; id, agent, kind and scope are its associated data.',
+    description: 'AES-256-GCM, sealed before it was sent. Id, agent, kind and scope are its associated data.',
   })
 export type EnvelopeForm = z.output<typeof EnvelopeForm>
 
@@ -71,31 +75,31 @@ const Revision = z.int().min(1).max(2_147_483_646)
 const content = {
   content: Json,
   confidence: z.number().min(0).max(1),
-  tags: z.array(z.string().min(1).max(64)).max(32, 'has 32 at most').default([]),
+  tags: z.array(z.string().min(1).max(64)).max(32, 'must have at most 32 items').default([]),
   provenance: Json.default(null),
-  parents: z.array(z.string().min(1).max(200)).max(100, 'has 100 at most').default([]),
+  parents: z.array(z.string().min(1).max(200)).max(100, 'must have at most 100 items').default([]),
   valid_from: Timestamp.optional(),
 }
-const ValidUntil = Timestamp.optional().meta({ description: 'The entry goes by itself then' })
+const ValidUntil = Timestamp.optional().meta({ description: 'When the entry is deleted automatically' })
 
 const Body = z.discriminatedUnion(
   'scope',
   [
     z.strictObject({
       scope: z.literal('private'),
-      id: EntryId.meta({ description: 'The client makes it: the envelope is bound to it' }),
+      id: EntryId.meta({ description: 'Created by the client: the envelope is bound to it' }),
       kind: z.enum(entryKinds),
       envelope: EnvelopeForm,
       valid_until: ValidUntil,
     }),
     z.strictObject({
       scope: z.literal('clade'),
-      kind: z.enum(entryKinds).exclude(['episode'], { error: 'an episode is private always' }),
+      kind: z.enum(entryKinds).exclude(['episode'], { error: 'an episode must be private' }),
       ...content,
       valid_until: ValidUntil,
     }),
   ],
-  { error: 'takes `private` or `clade`; `public` is the performance card alone' },
+  { error: 'must be `private` or `clade`. Only a performance card can be public' },
 )
 const EditBody = z.discriminatedUnion(
   'scope',
@@ -106,7 +110,7 @@ const EditBody = z.discriminatedUnion(
     }),
     z.strictObject({ scope: z.literal('clade'), revision: Revision, ...content, valid_until: ValidUntil }),
   ],
-  { error: 'takes `private` or `clade`; `public` is the performance card alone' },
+  { error: 'must be `private` or `clade`. Only a performance card can be public' },
 )
 export type EditBody = z.output<typeof EditBody>
 
@@ -116,7 +120,7 @@ export const EntryView = z
     agent_id: z.string(),
     kind: z.enum(entryKinds),
     scope: z.enum(entryScopes),
-    envelope: EnvelopeForm.nullable().meta({ description: 'Of a private one' }),
+    envelope: EnvelopeForm.nullable().meta({ description: 'Only for private entries' }),
     entry: z
       .strictObject({
         content: Json,
@@ -128,9 +132,9 @@ export const EntryView = z
         valid_until: when.nullable(),
       })
       .nullable()
-      .meta({ description: 'Of one for the clade' }),
+      .meta({ description: 'Only for `clade` entries' }),
     valid_until: when.nullable(),
-    revision: Revision.meta({ description: 'From 1; who changes an entry names the one that they read' }),
+    revision: Revision.meta({ description: 'Starts at 1. To change an entry, send the revision that you read' }),
     created_at: when,
     updated_at: when,
   })
@@ -169,9 +173,9 @@ export const readKeyring = operation({
   id: 'readKeyring',
   method: 'get',
   path: '/v1/agents/{id}/keyring',
-  summary: 'The keyring of an agent, as its owner’s client made it',
+  summary: 'Get the keyring of an agent, as its owner’s client created it',
   description:
-    'For the agent and its owner. The passphrase opens it in the browser or on the command line; the server cannot.',
+    'For the agent and its owner. Only the passphrase opens it, in the browser or on the command line. The server cannot.',
   permission: 'grimoire:read',
   audit: { action: 'read', ...keyring },
   limit: 'read',
@@ -185,9 +189,9 @@ export const storeKeyring = operation({
   id: 'storeKeyring',
   method: 'put',
   path: '/v1/agents/{id}/keyring',
-  summary: 'Store the keyring of an agent, or the same keys under another passphrase',
+  summary: 'Store the keyring of an agent, or wrap its keys under another passphrase',
   description:
-    'The first: 201. A change names the `revision` that was read, and keeps `key_id` and `public_key`. Another `key_id` takes `replace: true`, and is refused while anything is sealed under the present one.',
+    'The first keyring returns 201. A change must name the `revision` that was read and keep `key_id` and `public_key`. A different `key_id` requires `replace: true` and is rejected while anything is sealed under the current one.',
   permission: 'grimoire:write',
   audit: { action: 'update', ...keyring },
   limit: 'write',
@@ -209,9 +213,9 @@ export const listEntries = operation({
   id: 'listGrimoireEntries',
   method: 'get',
   path: '/v1/agents/{id}/grimoire',
-  summary: 'Entries of an agent’s grimoire, newest first',
+  summary: 'List the entries of an agent’s grimoire, newest first',
   description:
-    'For the agent and its owner; nobody else, no admin either. Private ones as the envelopes that they are. A page ends early where its entries have more than 1 MiB.',
+    'Only for the agent and its owner, not even for admins. Private entries are returned as sealed envelopes. A page ends early if its entries have more than 1 MiB.',
   permission: 'grimoire:read',
   audit: { action: 'read', ...entry },
   limit: 'read',
@@ -233,7 +237,7 @@ export const addEntry = operation({
   method: 'post',
   path: '/v1/agents/{id}/grimoire',
   summary: 'Write an entry into an agent’s grimoire',
-  description: `\`private\`: an envelope that the client sealed under the agent’s keyring; what can be read is refused. \`clade\`: readable by the installation, sealed at rest, and shared with siblings only when that is asked for; a private key or a seed phrase in it refuses it (\`content_blocked\`, with kinds and places). 64 KiB each, ${mostEntries.toLocaleString('en')} of an agent at most.`,
+  description: `\`private\`: an envelope that the client sealed under the agent’s keyring; readable content is rejected. \`clade\`: readable by the installation, sealed at rest, and shared with siblings only on request; content with a private key or a seed phrase is rejected (\`content_blocked\`, with kinds and places). At most 64 KiB per entry and ${mostEntries.toLocaleString('en')} entries per agent.`,
   permission: 'grimoire:write',
   stores: 'one record',
   audit: { action: 'create', ...entry },
@@ -250,7 +254,7 @@ export const readEntry = operation({
   id: 'readGrimoireEntry',
   method: 'get',
   path: '/v1/agents/{id}/grimoire/{entryId}',
-  summary: 'An entry of an agent’s grimoire',
+  summary: 'Get an entry of an agent’s grimoire',
   permission: 'grimoire:read',
   audit: { action: 'read', ...entry },
   limit: 'read',
@@ -265,9 +269,9 @@ export const editEntry = operation({
   id: 'editGrimoireEntry',
   method: 'put',
   path: '/v1/agents/{id}/grimoire/{entryId}',
-  summary: 'Put other content into an entry',
+  summary: 'Replace the content of an entry',
   description:
-    'Kind and scope stay: the envelope is bound to them. `revision` is the one that was read: where another is there by now, nothing is changed (409).',
+    'Kind and scope cannot change: the envelope is bound to them. `revision` must be the revision that you read. If the entry has changed since, the request returns 409 and changes nothing.',
   permission: 'grimoire:write',
   stores: 'bytes',
   audit: { action: 'update', ...entry },
@@ -285,7 +289,8 @@ export const deleteEntry = operation({
   method: 'delete',
   path: '/v1/agents/{id}/grimoire/{entryId}',
   summary: 'Delete an entry',
-  description: 'Also of a paused agent; of a dead one by its owner. Deletes an exchange for good.',
+  description:
+    'Works for paused agents. For a retired agent, only its owner can delete. Deletes the entry permanently.',
   permission: 'grimoire:write',
   audit: { action: 'delete', ...entry },
   deletes: { counts: 'entriesDeleted' },

@@ -17,7 +17,7 @@ interface Goal {
 }
 
 const Record = z.object({
-  id: z.string().regex(/^ent_[0-9A-Za-z]{22}$/, 'is no id of an entry'),
+  id: z.string().regex(/^ent_[0-9A-Za-z]{22}$/, 'is not the id of an entry'),
   kind: z.string(),
   scope: z.string(),
   envelope: z.unknown(),

@@ -7,10 +7,10 @@ const when = z.iso.datetime()
 const HoldId = z.string().regex(/^hold_[0-9A-Za-z]{22}$/, 'is not the id of a hold')
 const TargetId = z
   .string()
-  .regex(/^[\w.:-]{1,200}$/, 'takes the id of a unit, a skill, an agent, an account or a project')
+  .regex(/^[\w.:-]{1,200}$/, 'must be the id of a unit, a skill, an agent, an account or a project')
   .meta({
     description:
-      'The id of what is held; everything of an agent where the kind is `agent`, of a person and every agent of theirs where it is `account`, of a project with all that came of it in every store where it is `project`',
+      'The id of the held object. For the kind `agent`, the hold covers all data of the agent; for `account`, all data of the person and their agents; for `project`, the project and all data derived from it in every store',
   })
 
 const Hold = z
@@ -36,9 +36,9 @@ export const createHold = operation({
   isOpenBeforeReplay: true,
   method: 'post',
   path: '/v1/holds',
-  summary: 'Hold a unit, a skill, a project, all of an agent’s, or all of a person’s',
+  summary: 'Place a legal hold on a unit, a skill, a project, an agent or an account',
   description:
-    'What a legal hold covers is neither erased nor swept until the hold is released or ends. Its owner is told that it is held, not why.',
+    'Data under a legal hold is neither erased nor swept until the hold is released or ends. Its owner is told about the hold, but not its reason.',
   permission: 'holds:admin',
   audit: { action: 'create', ...hold },
   limit: 'write',
@@ -51,8 +51,10 @@ export const createHold = operation({
       .trim()
       .min(1, 'must not be empty')
       .max(1000, 'must have at most 1,000 characters')
-      .meta({ description: 'Plain text; for admins alone' }),
-    expires_at: Timestamp.optional().meta({ description: 'When it ends by itself; until it is released unless given' }),
+      .meta({ description: 'Plain text, visible only to admins' }),
+    expires_at: Timestamp.optional().meta({
+      description: 'When the hold ends automatically. If omitted, it lasts until it is released',
+    }),
   }),
   output,
   refusals: ['not_found', 'content_rejected'],
@@ -63,7 +65,7 @@ export const listHolds = operation({
   isOpenBeforeReplay: true,
   method: 'get',
   path: '/v1/holds',
-  summary: 'Legal holds, newest first',
+  summary: 'List legal holds, newest first',
   description: '`total` stops counting at 1,001.',
   permission: 'holds:admin',
   audit: { action: 'read', ...hold },
@@ -74,10 +76,10 @@ export const listHolds = operation({
       .enum(['true', 'false'])
       .transform((text) => text === 'true')
       .optional()
-      .meta({ description: 'Those in force, or those that ended; all unless given' }),
+      .meta({ description: 'Only holds in force, or only ended holds. If omitted, all' }),
     q: z
       .string()
-      .regex(/^[\w.:-]{1,200}$/, 'must be the beginning of the id of a hold or of its target')
+      .regex(/^[\w.:-]{1,200}$/, 'must be the start of the id of a hold or of its target')
       .optional(),
     cursor: Cursor.optional(),
     limit: PageLimit,
@@ -89,9 +91,9 @@ export const releaseHold = operation({
   id: 'releaseHold',
   method: 'post',
   path: '/v1/holds/{id}/release',
-  summary: 'Release a hold',
+  summary: 'Release a legal hold',
   description:
-    'What it covered can be erased again, and the next sweep takes what expired. Releasing twice changes nothing.',
+    'The data can be erased again, and the next sweep deletes what has expired. Releasing again changes nothing.',
   permission: 'holds:admin',
   needsRecentPassword: true,
   audit: { action: 'update', ...hold },

@@ -14,7 +14,7 @@ export const StoredUnit = z
     id: UnitId,
     unit: StoredDocument,
     visibility: z.enum(visibilities),
-    quality_score: z.number().meta({ description: 'The registry’s own, 0–1' }),
+    quality_score: z.number().meta({ description: 'Computed by the registry, 0–1' }),
     created_at: z.iso.datetime(),
     updated_at: z.iso.datetime(),
   })
@@ -29,7 +29,7 @@ export const contributeUnit = operation({
   path: '/v1/knowledge',
   summary: 'Contribute one unit',
   description:
-    'Comments and tags are removed from prose (`sanitized` names the places; code in fences and recorded tool arguments stay); invisible characters, injection patterns, private keys and seed phrases are refused (422 with stage, field and place, never the content). Personal data is named in `warnings`: its kinds, and in which fields. The registry gives the id, unless an unused one is sent that others cannot guess: with a UUID in it, or in a namespace of the organisation.',
+    'Comments and tags are removed from prose (`sanitized` lists the places). Fenced code and recorded tool arguments are kept. Invisible characters, injection patterns, private keys and seed phrases are rejected (422 with stage, field and place, never the content). Personal data is reported in `warnings` by kind and field. The registry generates the id, unless you send an unused one that others cannot guess: one with a UUID, or one in your organization’s namespace.',
   permission: 'knowledge:write',
   stores: 'one record',
   audit: { action: 'create', ...resource },
@@ -54,11 +54,11 @@ const ItemProblem = z.strictObject({
   issues: z
     .array(z.strictObject({ path: z.array(z.union([z.string(), z.number()])), message: z.string() }))
     .optional()
-    .meta({ description: 'The first 20; paths start at the unit' }),
+    .meta({ description: 'The first 20; paths are relative to the unit' }),
 })
 export const BatchResult = z.strictObject({
-  index: z.int().meta({ description: 'Its place in what was sent, from 0' }),
-  status: z.int().meta({ description: '201, or the status that it would have been refused with alone' }),
+  index: z.int().meta({ description: 'Position in the request, starting at 0' }),
+  status: z.int().meta({ description: '201, or the status with which the unit would have been rejected individually' }),
   id: z.string().optional(),
   quality_score: z.number().optional(),
   warnings: z.array(z.string()).optional(),
@@ -73,7 +73,7 @@ export const contributeBatch = operation({
   path: '/v1/knowledge/batch',
   summary: 'Contribute many units at once',
   description:
-    'As many as the tier’s batch, each as large as the tier’s unit, 8 MiB in all; one write of the limit. Each is judged as if it came alone, in the order given: what is refused is named, the rest is stored, in one transaction. With `atomic=true` one refused unit keeps all from being stored: 422 `batch_rejected`, with the same results.',
+    'As many units as the tier’s batch size allows, each at most the tier’s unit size, 8 MiB in total. The batch counts as one write. Each unit is validated individually, in the given order: rejected units are reported, the rest is stored in one transaction. With `atomic=true`, one rejected unit prevents all from being stored: 422 `batch_rejected`, with the same results.',
   permission: 'knowledge:write',
   stores: { each: 'units' },
   audit: { action: 'create', ...resource },
@@ -81,7 +81,7 @@ export const contributeBatch = operation({
   status: 200,
   query: z.strictObject({ atomic: z.enum(['true', 'false']).default('false') }),
   body: z.strictObject({
-    units: z.array(z.unknown().meta({ $ref: '#/components/schemas/UnitInput' })).min(1, 'takes one unit at least'),
+    units: z.array(z.unknown().meta({ $ref: '#/components/schemas/UnitInput' })).min(1, 'must have at least one unit'),
   }),
   bodyLimit: 'batch',
   output: z.strictObject({ data: z.array(BatchResult), stored: z.int(), failed: z.int() }),
@@ -92,8 +92,9 @@ export const readUnit = operation({
   id: 'readUnit',
   method: 'get',
   path: '/v1/knowledge/{id}',
-  summary: 'Read one unit',
-  description: 'What you may not see is a 404. A unit of yours that was erased is a 410 with its receipt’s id.',
+  summary: 'Read a unit',
+  description:
+    'Returns 404 for a unit that you cannot see. Returns 410 with the receipt’s id for a unit of yours that was erased.',
   permission: 'knowledge:read',
   audit: { action: 'read', ...resource },
   limit: 'read',
@@ -110,7 +111,7 @@ export const rectifyUnit = operation({
   path: '/v1/knowledge/{id}',
   summary: 'Correct a unit of your own',
   description:
-    'Rectification (GDPR art. 16): `unit` is a merge patch (RFC 7396) of the unit, so that null removes a member; `visibility` is short for `unit.metadata.visibility`. Wrong data is overwritten everywhere, also in the present wording of an SOP and in stored answers; an SOP loses its approval. Former wordings of an SOP stay: erase them with DELETE /v1/sop/{id}/versions/{version}. If more than the visibility changes, earlier votes no longer count and novelty is computed again. The type, the id and the author stay. A correction that changes nothing makes no new version. The unit stays within the tier’s size. While an agent’s processing is restricted (art. 18), its owner may still correct its units; only a new wording of an SOP is refused.',
+    'Rectification (GDPR art. 16). `unit` is a merge patch (RFC 7396) of the unit, so null removes a member. `visibility` is short for `unit.metadata.visibility`. Wrong data is overwritten everywhere, including the current version of an SOP and cached answers. An SOP loses its approval. Earlier versions of an SOP are kept: erase them with DELETE /v1/sop/{id}/versions/{version}. If more than the visibility changes, earlier votes no longer count and novelty is computed again. The type, the id and the author cannot change. A correction that changes nothing creates no new version. The unit must stay within the tier’s size. While an agent’s processing is restricted (art. 18), its owner can still correct its units, but cannot create a new version of an SOP.',
   permission: 'knowledge:write',
   stores: 'bytes',
   audit: { action: 'update', ...resource },
@@ -140,9 +141,9 @@ export const eraseUnit = operation({
   alsoStatus: [200],
   method: 'delete',
   path: '/v1/knowledge/{id}',
-  summary: 'Erase one unit of your own',
+  summary: 'Erase a unit of your own',
   description:
-    'Erasure (GDPR art. 17): gone from every read path at once, verified, and attested by a signed receipt, whose id is in X-Deletion-Receipt. With "Prefer: return=representation" the answer is 200 and the receipt.',
+    'Erasure (GDPR art. 17): the unit is immediately removed from all read paths. The erasure is verified and documented by a signed receipt, whose id is in X-Deletion-Receipt. With "Prefer: return=representation" the response is 200 with the receipt.',
   permission: 'knowledge:write',
   audit: { action: 'delete', ...resource },
   deletes: { by: 'erasure' },

@@ -6,16 +6,16 @@ export const visibilities = ['private', 'org', 'network'] as const
 const Text = z.string()
 const Words = z.string().min(1, 'must not be empty')
 /** A name or id, short enough for an index. */
-const Name = Words.max(300, 'takes 300 characters at most')
+const Name = Words.max(300, 'must have at most 300 characters')
 /** Maximum steps of a unit. */
 const most = 1_000
 const tooMany = `must have at most ${most} items`
-const Share = z.number().min(0, 'takes 0 to 1').max(1, 'takes 0 to 1')
+const Share = z.number().min(0, 'must be from 0 to 1').max(1, 'must be from 0 to 1')
 const Payload = z.json().meta({ id: 'Json' })
 const idOf = (kind: 'trace' | 'pattern' | 'sop') =>
   z
     .string()
-    .regex(new RegExp(`^kp:${kind}:[A-Za-z0-9_-]{1,64}$`), `takes kp:${kind}: and up to 64 letters, digits, - or _`)
+    .regex(new RegExp(`^kp:${kind}:[A-Za-z0-9_-]{1,64}$`), `must be kp:${kind}: and up to 64 letters, digits, - or _`)
 
 const Metadata = z.strictObject({
   created_at: z.iso.datetime({ offset: true, message: 'must be an ISO 8601 time' }),
@@ -23,7 +23,7 @@ const Metadata = z.strictObject({
   framework: Text.optional(),
   task_domain: Name,
   success: z.boolean(),
-  quality_score: Share.meta({ description: 'The contributor’s claim; the registry computes its own' }),
+  quality_score: Share.meta({ description: 'Claimed by the contributor. The registry computes its own score' }),
   visibility: z.enum(visibilities),
   privacy_level: z.enum(['aggregated', 'federated', 'private']),
   validated_by: z.array(Name).optional(),
@@ -50,7 +50,7 @@ const ReasoningTrace = z
           latency_ms: z.number().min(0).optional(),
         }),
       )
-      .min(1, 'takes one step at least')
+      .min(1, 'must have at least one step')
       .max(most, tooMany),
     outcome: z.strictObject({ result_summary: Text, confidence: Share }),
     knowledge_graph_delta: z.strictObject({ entities: z.array(Payload), relationships: z.array(Payload) }).optional(),
@@ -65,7 +65,7 @@ const ToolCallPattern = z
     name: Name,
     description: Text,
     trigger_conditions: z.strictObject({
-      task_types: z.array(Name).min(1, 'takes one task type at least'),
+      task_types: z.array(Name).min(1, 'must have at least one task type'),
       required_tools: z.array(Name).optional(),
     }),
     tool_sequence: z
@@ -79,7 +79,7 @@ const ToolCallPattern = z
           condition: Text.optional(),
         }),
       )
-      .min(1, 'takes one step at least')
+      .min(1, 'must have at least one step')
       .max(most, tooMany),
     performance: z.strictObject({ avg_ms: z.number().min(0), success_rate: Share, uses: z.int().min(0) }),
   })
@@ -105,7 +105,7 @@ export const ExpertSOP = z
           tool_suggestions: z.array(z.strictObject({ name: Name, when: Text })).optional(),
         }),
       )
-      .min(1, 'takes one step at least')
+      .min(1, 'must have at least one step')
       .max(most, tooMany),
     validation: z.strictObject({ test_cases: z.array(Payload) }).optional(),
   })
@@ -120,7 +120,7 @@ export type Unit = z.output<typeof Unit>
 export const UnitId = z
   .string()
   .regex(/^kp:(trace|pattern|sop):[A-Za-z0-9_-]{1,64}$/, 'is not the id of a unit')
-  .meta({ description: 'Such as kp:trace:6d961dbbe7e99e7f7c2cc1f2' })
+  .meta({ description: 'For example kp:trace:6d961dbbe7e99e7f7c2cc1f2' })
 
 const kinds = { ReasoningTrace: 'trace', ToolCallPattern: 'pattern', ExpertSOP: 'sop' } as const
 export const idPrefix = (type: Unit['@type']): string => `kp:${kinds[type]}:`

@@ -9,15 +9,15 @@ const AgentId = z
   .string()
   .min(1)
   .max(64)
-  .regex(/^\P{Cc}*$/u, 'holds a control character')
+  .regex(/^\P{Cc}*$/u, 'must not contain control characters')
 const ofOne = z.strictObject({
-  id: z.string().regex(exchangeIdForm, 'is no id of an exchange: `llm_` and 22 letters or digits'),
+  id: z.string().regex(exchangeIdForm, 'must be the id of an exchange: `llm_` and 22 letters or digits'),
 })
 
 export const ExchangeMessage = z.strictObject({ role: z.enum(exchangeRoles), content: z.string() })
 export const Redacted = z
   .partialRecord(z.enum(sensitiveKinds), z.int().positive())
-  .meta({ description: 'What was taken out before it was stored: how many of each kind' })
+  .meta({ description: 'Number of removed parts by kind. They were removed before the exchange was stored' })
 
 const described = {
   id: z.string(),
@@ -25,10 +25,10 @@ const described = {
   model: z.string().nullable(),
   redacted: Redacted,
   created_at: when,
-  expires_at: when.meta({ description: '24 hours after it was written: then it is gone' }),
+  expires_at: when.meta({ description: '24 hours after it was written. The exchange is then deleted' }),
 }
 const SummaryView = z
-  .strictObject({ ...described, bytes: z.int().meta({ description: 'Of its messages, as they are sealed' }) })
+  .strictObject({ ...described, bytes: z.int().meta({ description: 'Size of its messages, as sealed' }) })
   .meta({ id: 'LlmExchangeSummary' })
 const ExchangeView = z.strictObject({ ...described, messages: z.array(ExchangeMessage) }).meta({ id: 'LlmExchange' })
 
@@ -39,7 +39,7 @@ export const logExchange = operation({
   method: 'post',
   path: '/v1/llm-log',
   summary: 'Log an exchange of the agent with a language model, for 24 hours',
-  description: `By the agent’s own token. Scanned before it is stored. A private key or seed phrase in any message, or spread over several, rejects the whole exchange (\`content_blocked\`, with kinds and messages, never the secret). Addresses, API keys, personal data, position sizes and prices are replaced by marks such as \`‹email:1›\`, and names and postal addresses if a Presidio analyzer is connected (\`degraded\` if it did not answer). The rest is sealed and deleted after 24 hours. Of content with parts, send the text. 128 KiB each, ${mostStoredExchanges.toLocaleString('en')} at once.`,
+  description: `Requires the agent’s own token. The exchange is scanned before it is stored. A private key or seed phrase in any message, or spread over several, rejects the entire exchange (\`content_blocked\`, with kinds and messages, never the secret). Addresses, API keys, personal data, position sizes and prices are replaced by marks such as \`‹email:1›\`; names and postal addresses too, if a Presidio analyzer is connected (\`degraded\` if it did not answer). The rest is sealed and deleted after 24 hours. For content with several parts, send only the text. At most 128 KiB per exchange and ${mostStoredExchanges.toLocaleString('en')} stored at the same time.`,
   permission: 'llm-log:write',
   stores: 'bytes',
   audit: { action: 'create', ...exchange },
@@ -47,18 +47,20 @@ export const logExchange = operation({
   status: 201,
   bodyLimit: exchangeBytes,
   body: z.strictObject({
-    model: z.string().regex(modelForm, 'takes the name of a model, 100 characters at most').optional(),
-    messages: z.array(ExchangeMessage).min(1, 'has 1 at least').max(mostMessages, `has ${mostMessages} at most`),
+    model: z.string().regex(modelForm, 'must be the name of a model with at most 100 characters').optional(),
+    messages: z
+      .array(ExchangeMessage)
+      .min(1, 'must have at least one message')
+      .max(mostMessages, `must have at most ${mostMessages} messages`),
   }),
   output: z.strictObject({
     data: z.strictObject({
       id: z.string(),
       redacted: Redacted,
       expires_at: when,
-      degraded: z
-        .array(z.literal('presidio'))
-        .optional()
-        .meta({ description: 'Not asked successfully: names and postal addresses of people may stand in it' }),
+      degraded: z.array(z.literal('presidio')).optional().meta({
+        description: 'Detectors that did not answer: the text may contain names and postal addresses of people',
+      }),
     }),
   }),
   refusals: [
@@ -79,9 +81,9 @@ export const listExchanges = operation({
   id: 'listLlmExchanges',
   method: 'get',
   path: '/v1/llm-log',
-  summary: 'What agents logged of their exchanges with language models, newest first',
+  summary: 'List logged exchanges with language models, newest first',
   description:
-    'For the agent and its owner; nobody else, no admin either. An agent sees its own, a person those of all their agents or of one. Without the messages: read one for those.',
+    'Only for the agent and its owner, not even for admins. An agent sees its own, a person those of all their agents or of one. Messages are not included: read a single exchange to get them.',
   permission: 'llm-log:read',
   audit: { action: 'read', ...exchange },
   limit: 'read',
@@ -95,7 +97,7 @@ export const readExchange = operation({
   id: 'readLlmExchange',
   method: 'get',
   path: '/v1/llm-log/{id}',
-  summary: 'One logged exchange, with its messages as they were stored',
+  summary: 'Get a logged exchange with its messages, as they were stored',
   permission: 'llm-log:read',
   audit: { action: 'read', ...exchange },
   limit: 'read',
@@ -110,8 +112,9 @@ export const deleteExchange = operation({
   id: 'deleteLlmExchange',
   method: 'delete',
   path: '/v1/llm-log/{id}',
-  summary: 'Delete a logged exchange before its time',
-  description: 'Also of a paused agent; of a dead one by its owner. Deletes an exchange for good.',
+  summary: 'Delete a logged exchange before it expires',
+  description:
+    'Works for paused agents. For a retired agent, only its owner can delete. Deletes the exchange permanently.',
   permission: 'llm-log:write',
   audit: { action: 'delete', ...exchange },
   deletes: { counts: 'exchangesDeleted' },

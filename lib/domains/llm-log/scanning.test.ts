@@ -59,6 +59,8 @@ describe('scanned', () => {
 
   test('rejects a model name that contains a secret', () => {
     const wif = '5HueCGU8rMjxEXxiPuD5BDku4MkFqeZyd4dZ1jvhTVqvbTLvyTJ'
-    expect(refusalOf({ model: wif, messages: [] }).issues).toEqual([{ path: ['model'], message: 'holds private_key' }])
+    expect(refusalOf({ model: wif, messages: [] }).issues).toEqual([
+      { path: ['model'], message: 'contains private_key' },
+    ])
   })
 })

@@ -77,7 +77,7 @@ function refused(blocked: readonly Blocked[]): Problem {
     detail: `The exchange contains data that must not be stored: ${[...new Set(places.map(({ kind }) => kind))].join(', ')}. Nothing was stored. Remove that data, then send the exchange again. A model has already received it, so replace any real secret.`,
     issues: places.map(({ kind, message }) => ({
       path: message === null ? ['model'] : ['messages', message, 'content'],
-      message: `holds ${kind}`,
+      message: `contains ${kind}`,
     })),
     extensions: { findings: places },
   })

@@ -3,7 +3,7 @@ import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
 
 const when = z.iso.datetime()
-const LetterId = z.string().regex(/^[\w.-]{30,100}$/, 'is not the id of a letter')
+const LetterId = z.string().regex(/^[\w.-]{30,100}$/, 'is not the id of an email')
 const count = z.number().int()
 
 export const EmailView = z
@@ -12,7 +12,7 @@ export const EmailView = z
     to: z.string(),
     subject: z.string(),
     written_at: when,
-    expires_at: when.meta({ description: 'When it goes' }),
+    expires_at: when.meta({ description: 'When the file is deleted' }),
     bytes: count,
   })
   .meta({ id: 'OutboxLetter' })
@@ -24,7 +24,7 @@ const Job = z.strictObject({
   state: z.enum(['waiting', 'retrying', 'failed']),
   attempts: count,
   most_attempts: count,
-  at: when.meta({ description: 'When it is tried next; of one that failed for good, when it was tried last' }),
+  at: when.meta({ description: 'Time of the next attempt, or of the last attempt for a permanently failed email' }),
 })
 const letter = { resourceType: 'letter' }
 
@@ -32,10 +32,10 @@ export const listLetters = operation({
   id: 'listOutboxLetters',
   method: 'get',
   path: '/api/admin/outbox',
-  summary: 'Letters that lie in the mail folder, newest first, and those still to be sent',
+  summary: 'List the emails in the email folder, newest first, and emails that are not sent yet',
   description: [
-    'Without a mail server letters are files, for 7 days. With one the list is empty, or has what was written before it was set. `queue` counts jobs that write letters and are not done:',
-    'waiting, tried in vain so far, failed for good; ids and counts, never whom they are for.',
+    'Without a mail server, emails are stored as files for 7 days. With one, the list is empty or contains emails written before it was configured. `queue` counts unfinished email jobs:',
+    'waiting, failed so far, and permanently failed. Ids and counts, never recipients.',
   ].join(' '),
   permission: 'outbox:admin',
   audit: { action: 'read', ...letter },
@@ -43,7 +43,7 @@ export const listLetters = operation({
   status: 200,
   query: z.strictObject({ cursor: Cursor.optional(), limit: PageLimit }),
   output: page(EmailView).extend({
-    delivery: z.enum(['folder', 'server']).meta({ description: 'Where letters go now' }),
+    delivery: z.enum(['folder', 'server']).meta({ description: 'Where emails are delivered now' }),
     queue: z.strictObject({ waiting: count, retrying: count, failed: count, jobs: z.array(Job) }),
   }),
 })
@@ -52,9 +52,9 @@ export const readLetter = operation({
   id: 'readOutboxLetter',
   method: 'get',
   path: '/api/admin/outbox/{id}',
-  summary: 'What a letter says',
+  summary: 'Read an email in the folder',
   description:
-    'Links stand as ‹1›, ‹2› …: who has one may do what it says. `links=show` gives them to an admin’s own session, not to a token, and the audit entry says that it did, whom the letter is about and what its links are for.',
+    'Links are replaced by ‹1›, ‹2› …, because anyone who has a link can use it. `links=show` reveals them in an admin’s own session, not for a token. The audit entry records this, with the recipient and the purposes of the links.',
   permission: 'outbox:admin',
   audit: { action: 'read', ...letter },
   limit: 'read',
@@ -64,13 +64,15 @@ export const readLetter = operation({
   output: z.strictObject({
     data: z.strictObject({
       ...EmailView.shape,
-      text: z.string().nullable().meta({ description: 'Null where the file has no text that could be read' }),
-      is_cut: z.boolean().meta({ description: 'Only its beginning was read: it is larger than any letter of ours' }),
+      text: z.string().nullable().meta({ description: 'Null if the file contains no readable text' }),
+      is_cut: z.boolean().meta({
+        description: 'True if only the beginning was read, because the file is larger than any email we send',
+      }),
       link_count: count,
       links: z
         .array(z.string())
         .nullable()
-        .meta({ description: 'In the order of their numbers; null unless asked for' }),
+        .meta({ description: 'In the order of their numbers; null unless requested' }),
     }),
   }),
   refusals: ['not_found'],

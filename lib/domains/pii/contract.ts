@@ -9,14 +9,14 @@ const Finding = z
   .strictObject({
     kind: z.enum(sensitiveKinds),
     start: z.int().meta({ description: 'In UTF-16 units, as JavaScript counts' }),
-    end: z.int().meta({ description: 'Behind the last unit' }),
-    score: z.number().meta({ description: '1: proven by a checksum or a marker; below, how sure it is' }),
+    end: z.int().meta({ description: 'Position after the last unit' }),
+    score: z.number().meta({ description: '1: proven by a checksum or a marker; less than 1: the confidence' }),
     action: z
       .enum(findingActions)
-      .meta({ description: '`block`: never store the text; `redact`: not with this in it' }),
+      .meta({ description: '`block`: never store the text; `redact`: do not store the text with this in it' }),
     confidence: z.literal('low').optional().meta({
       description:
-        'Present for placeholders and what many have: reserved domains, private, documentation and public resolver addresses, tokens with a wrong checksum',
+        'Present for placeholders and widely shared values: reserved domains; private, documentation and public resolver addresses; tokens with a wrong checksum',
     }),
   })
   .meta({ id: 'PiiFinding' })
@@ -25,27 +25,27 @@ export const scanText = operation({
   id: 'scanText',
   method: 'post',
   path: '/v1/pii/scan',
-  summary: 'Find secrets and personal data in a text; nothing is stored',
+  summary: 'Detect secrets and personal data in a text; nothing is stored',
   description:
-    'Private keys and seed phrases (`block`); API keys, web tokens, headers and addresses with a password, addresses of chains, e-mail addresses, telephone numbers, IBANs, cards, social security numbers and IP addresses (`redact`), each by its checksum or its form; with `strategy`, sizes of positions and prices. Names and postal addresses are found where a Presidio analyzer is connected; where it does not answer, `degraded` names it and the rest is told. Findings are places, in their order and without overlaps.',
+    'Detects private keys and seed phrases (`block`). Detects API keys, web tokens, headers and URLs with a password, blockchain addresses, email addresses, telephone numbers, IBANs, card numbers, social security numbers and IP addresses (`redact`), each by its checksum or its form. With `strategy`, also position sizes and prices. Names and postal addresses are detected if a Presidio analyzer is connected. If it does not answer, `degraded` names it and the other findings are returned. Findings are ordered by position and do not overlap.',
   permission: 'pii:read',
-  audit: { none: 'nothing is stored and nothing of anybody’s is read' },
+  audit: { none: 'nothing is stored, and no stored data is read' },
   limit: 'write',
   status: 200,
   body: z.strictObject({
-    text: z.string().max(mostUnits, `takes ${mostUnits.toLocaleString('en')} characters at most`),
+    text: z.string().max(mostUnits, `must have at most ${mostUnits.toLocaleString('en')} characters`),
     strategy: z.boolean().default(false),
     language: z
       .string()
-      .regex(/^[a-z]{2}$/, 'takes two letters, such as en')
+      .regex(/^[a-z]{2}$/, 'must be a two-letter language code, such as en')
       .default('en')
-      .meta({ description: 'Of the text, for the analyzer of names' }),
+      .meta({ description: 'Language of the text, for the name analyzer' }),
   }),
   bodyLimit: 1024 * 1024,
   output: z.strictObject({
     data: z.strictObject({
       findings: z.array(Finding),
-      degraded: z.array(z.literal('presidio')).optional().meta({ description: 'What was not asked successfully' }),
+      degraded: z.array(z.literal('presidio')).optional().meta({ description: 'Detectors that did not answer' }),
     }),
   }),
 })

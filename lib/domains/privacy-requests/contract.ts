@@ -13,8 +13,8 @@ const Password = z.string().min(1).max(200)
 export const StatementText = z
   .string()
   .trim()
-  .min(1, 'has one character at least')
-  .max(4_000, 'has 4,000 characters at most')
+  .min(1, 'must not be empty')
+  .max(4_000, 'must have at most 4,000 characters')
 /** Ids, codes, counts and times, by name. */
 export const EventFacts = z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]))
 
@@ -36,37 +36,41 @@ const requestFields = {
   state: z.enum(states),
   subject: z.enum(requestSubjects),
   agent_id: z.string().nullable(),
-  participant_id: z.string().nullable().meta({ description: 'Of a request about a participant of a project' }),
+  participant_id: z.string().nullable().meta({ description: 'For a request about a participant of a project' }),
   grace: z.enum(graces).nullable(),
   redact: z.boolean().meta({
-    description: 'Of an erasure: the name is also removed from texts of others in the projects’ graphs',
+    description: 'For an erasure: also remove the name from texts of others in the projects’ graphs',
   }),
   received_at: when,
   verified_by: z.string().nullable().meta({ description: 'password, link, token, admin or manager' }),
   verified_at: whenever,
-  waiting_until: whenever.meta({ description: 'The end of the grace' }),
+  waiting_until: whenever.meta({ description: 'When the grace period ends' }),
   started_at: whenever,
-  due_at: whenever.meta({ description: 'Ours: 72 hours after verification or the end of the grace' }),
+  due_at: whenever.meta({
+    description: 'Our own deadline: 72 hours after verification or the end of the grace period',
+  }),
   legal_due_at: when.meta({
-    description: 'The law’s: one month from receipt (GDPR art. 12(3)), extension and pauses counted in',
+    description: 'The legal deadline: one month from receipt (GDPR art. 12(3)), including extensions and pauses',
   }),
   due: z
     .enum(dueTags)
-    .meta({ description: 'near: less than a quarter of the time is left; stopped: nothing is owed any more' }),
+    .meta({ description: 'near: less than a quarter of the time remains; stopped: no deadline applies any more' }),
   seconds_left: z
     .number()
     .int()
     .nullable()
-    .meta({ description: 'Until the earlier of the two; negative once it is over' }),
+    .meta({ description: 'Until the earlier of the two deadlines; negative after it' }),
   extended: z.boolean(),
   paused: z.strictObject({ since: when, reason: z.string() }).nullable(),
   closed_at: whenever,
   receipt_id: z.string().nullable().meta({
     description:
-      'Of an erasure: reserved when it is requested. GET /v1/receipts/{id} returns the receipt after the verification.',
+      'For an erasure: reserved when it is requested. GET /v1/receipts/{id} returns the receipt after the verification.',
   }),
   can_cancel: z.boolean(),
-  for_member: z.boolean().meta({ description: 'You filed it as a manager for a member: it is theirs to act on' }),
+  for_member: z
+    .boolean()
+    .meta({ description: 'You filed it as a manager for a member. Only the member can act on it' }),
 }
 export const RequestView = z.strictObject(requestFields).meta({ id: 'PrivacyRequest' })
 export type RequestView = z.output<typeof RequestView>
@@ -86,7 +90,10 @@ export const EventView = z
 export const RequestDetailView = z
   .strictObject({
     ...requestFields,
-    statement: z.string().nullable().meta({ description: 'What the subject wrote; gone when the request is closed' }),
+    statement: z
+      .string()
+      .nullable()
+      .meta({ description: 'The subject’s own text; deleted when the request is closed' }),
     timeline: z.array(EventView),
     erasure: RunDetail.nullable(),
   })
@@ -100,11 +107,11 @@ const asked = z
   .array(z.enum(requestKinds))
   .min(1, 'must name at least one kind')
   .max(requestKinds.length)
-  .refine((list) => new Set(list).size === list.length, 'names a kind twice')
+  .refine((list) => new Set(list).size === list.length, 'must name each kind once')
 
 export const Redact = z.boolean().optional().meta({
   description:
-    'Of a person’s erasure: also removes their name and email address from texts of others in the graphs of their projects. A name of one word stays, because it may be any word. Messages and documents of others stay unchanged',
+    'For the erasure of a person: also remove their name and email address from texts of others in the graphs of their projects. A single-word name is not removed, because it may be an ordinary word. Messages and documents of others do not change',
 })
 
 export const JoinedRequest = z
@@ -116,9 +123,9 @@ export const fileRequest = operation({
   alsoStatus: [200],
   method: 'post',
   path: '/api/privacy/requests',
-  summary: 'Ask for access, portability, rectification, restriction, erasure, or object',
+  summary: 'Request access, portability, rectification, restriction or erasure, or object',
   description:
-    'For oneself, for one of one’s agents, or, as a manager, for a member of one’s organisation. With the right password it is verified at once; without, a link goes to the address on file. An agent’s token verifies for that agent alone. A kind that is open already is joined: 200 with the open request. What nobody has confirmed yet is joined by who proves who they are only where they ask for all of it, and an erasure then has the grace of their call; otherwise what they ask for is taken out of it, into a request of their own. A token joins what its agent asked for alone.',
+    'For yourself, for one of your agents, or, as a manager, for a member of your organization. With the correct password the request is verified immediately; otherwise a link is sent to the address on file. An agent’s token verifies requests about that agent only. If a request of this kind is already open, it is returned with 200. If the open request is unconfirmed, a requester who proves their identity joins it only by requesting everything in it, and an erasure then has the grace period of their call. Otherwise the kinds that they request move from the unconfirmed request into a new request of their own. A token joins only requests by its own agent.',
   permission,
   audit: { action: 'create', ...request },
   limit: 'write',
@@ -127,12 +134,12 @@ export const fileRequest = operation({
     kinds: asked,
     grace: z.enum(graces).optional().meta({
       description:
-        'How long an erasure waits; 24 hours unless given. By a token of an agent that has an owner, who is told: 24 hours at least',
+        'Grace period of an erasure, by default 24 hours. At least 24 hours if a token requests it for an agent with an owner; the owner is notified',
     }),
     redact: Redact,
     password: Password.optional(),
-    agent_id: RequestedAgentId.optional().meta({ description: 'One of your agents alone' }),
-    member: AccountId.optional().meta({ description: 'For managers: a member of the organisation' }),
+    agent_id: RequestedAgentId.optional().meta({ description: 'Only this agent of yours' }),
+    member: AccountId.optional().meta({ description: 'For managers: a member of the organization' }),
     statement: StatementText.optional().meta({ description: 'Plain text: what is wrong, or why you object' }),
     changes: z
       .strictObject({
@@ -140,15 +147,20 @@ export const fileRequest = operation({
         email: z.email('must be an email address').max(320).optional(),
         locale: z.enum(['en', 'zh']).optional(),
       })
-      .refine((changes) => Object.values(changes).some((value) => value !== undefined), 'names one change at least')
+      .refine(
+        (changes) => Object.values(changes).some((value) => value !== undefined),
+        'must contain at least one change',
+      )
       .optional()
-      .meta({ description: 'Of a rectification: takes the password; a new address is confirmed by a link first' }),
+      .meta({
+        description: 'For a rectification. Requires the password. A new address must first be confirmed by a link',
+      }),
   }),
   output: z.strictObject({
     data: RequestView.extend({
       cancel_token: z.string().nullable().optional().meta({
         description:
-          'For an agent that asks for its own erasure: its tokens stop for everything but this request; who keeps none of them takes it back with this (POST /api/privacy/links/use). Shown once; absent from a repetition by Idempotency-Key.',
+          'For an agent that requests its own erasure: its tokens are suspended, except for this request. A client that kept no token can cancel the request with this code (POST /api/privacy/links/use). Shown once; absent from a repetition by Idempotency-Key.',
       }),
     }).meta({ id: 'FiledPrivacyRequest' }),
     message: z.string(),
@@ -162,9 +174,9 @@ export const listRequests = operation({
   id: 'listPrivacyRequests',
   method: 'get',
   path: '/api/privacy/requests',
-  summary: 'My privacy requests, newest first',
+  summary: 'List my privacy requests, newest first',
   description:
-    'Those about you and your agents, and those that you filed as a manager for members whom you manage still: of these, how they stand. An agent’s token has what its agent asked for itself. `total` stops counting at 1,001.',
+    'Requests about you and your agents, and the status of requests that you filed as a manager for members whom you still manage. An agent’s token sees only requests by its agent. `total` stops counting at 1,001.',
   permission,
   isOpenToSuspended: true,
   audit: { action: 'read', ...request },
@@ -175,7 +187,7 @@ export const listRequests = operation({
       .enum(['true', 'false'])
       .transform((text) => text === 'true')
       .optional()
-      .meta({ description: 'Only those that are not closed, or only those that are' }),
+      .meta({ description: 'Only open requests, or only closed requests' }),
     cursor: Cursor.optional(),
     limit: PageLimit,
   }),
@@ -186,7 +198,7 @@ export const readRequest = operation({
   id: 'readPrivacyRequest',
   method: 'get',
   path: '/api/privacy/requests/{id}',
-  summary: 'One of my privacy requests, with its timeline',
+  summary: 'Get one of my privacy requests, with its timeline',
   permission,
   isOpenToSuspended: true,
   audit: { action: 'read', ...request },
@@ -210,7 +222,7 @@ export const verifyRequest = operation({
   ...act,
   id: 'verifyPrivacyRequest',
   path: '/api/privacy/requests/{id}/verify',
-  summary: 'Show with my password that I asked for it',
+  summary: 'Confirm a request with my password',
   body: z.strictObject({ password: Password }),
   output: answered,
   refusals: ['not_found', 'wrong_state', 'rate_limited'],
@@ -220,9 +232,8 @@ export const sendRequestLink = operation({
   ...act,
   id: 'sendPrivacyRequestLink',
   path: '/api/privacy/requests/{id}/link',
-  summary: 'Send the letter with the link again',
-  description:
-    'The link that went before works no more. Three letters an hour at most. A token needs the scope `write`.',
+  summary: 'Resend the email with the confirmation link',
+  description: 'The previous link stops working. At most three emails per hour. A token needs the scope `write`.',
   output: answered,
   refusals: ['not_found', 'wrong_state', 'rate_limited', 'scope_too_small'],
 })
@@ -232,9 +243,9 @@ export const cancelRequest = operation({
   id: 'cancelPrivacyRequest',
   isOpenToSuspended: true,
   path: '/api/privacy/requests/{id}/cancel',
-  summary: 'Take a request back',
+  summary: 'Cancel a request',
   description:
-    'Until its work begins. After that 409, with what is erased already, by store, in `erased`. A token needs the scope `write`, and takes back what its agent asked for itself.',
+    'Works until processing begins. After that the request returns 409 with the data already erased, by store, in `erased`. A token needs the scope `write`, and cancels only requests by its agent.',
   output: answered,
   refusals: ['not_found', 'wrong_state', 'scope_too_small'],
 })
@@ -243,8 +254,8 @@ export const retryOwnRequest = operation({
   ...act,
   id: 'retryOwnPrivacyRequest',
   path: '/api/privacy/requests/{id}/retry',
-  summary: 'Retry my request, where a part of it failed or its erasure is stuck',
-  description: 'A token needs the scope `write`, and retries what its agent asked for itself.',
+  summary: 'Retry a request that partly failed, or whose erasure is stuck',
+  description: 'A token needs the scope `write`, and retries only requests by its agent.',
   output: answered,
   refusals: ['not_found', 'wrong_state', 'scope_too_small'],
 })
@@ -253,9 +264,9 @@ export const expediteRequest = operation({
   ...act,
   id: 'expeditePrivacyRequest',
   path: '/api/privacy/requests/{id}/expedite',
-  summary: 'End my grace now',
+  summary: 'End my grace period now',
   description:
-    'The erasure begins at once and cannot be taken back; copies that you asked for and did not fetch go with it.',
+    'The erasure begins immediately and cannot be undone. Requested copies that you have not downloaded are erased too.',
   body: z.strictObject({ password: Password }),
   output: answered,
   refusals: ['not_found', 'wrong_state', 'rate_limited'],
@@ -281,7 +292,7 @@ export const planErasure = operation({
   id: 'planErasure',
   method: 'get',
   path: '/api/privacy/plan',
-  summary: 'What an erasure would delete, without deleting anything',
+  summary: 'Preview what an erasure would delete, without deleting anything',
   permission,
   audit: { action: 'read', ...request },
   // Computing a plan costs as much as preparing an erasure.

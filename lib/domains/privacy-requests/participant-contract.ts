@@ -13,8 +13,8 @@ const PersonName = z
   .trim()
   .min(1)
   .max(200)
-  .refine((text) => text.isWellFormed() && !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(text), 'holds a control character')
-const Address = z.string().trim().toLowerCase().pipe(z.email('takes an email address').max(320))
+  .refine((text) => text.isWellFormed() && !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(text), 'must not contain control characters')
+const Address = z.string().trim().toLowerCase().pipe(z.email('must be an email address').max(320))
 const ofParticipant = z.strictObject({ projectId: ProjectRef, participantId: ProjectRef })
 const request = { resourceType: 'request' } as const
 const path = '/api/projects/{projectId}/participants/{participantId}/requests' as const
@@ -37,18 +37,18 @@ export const fileForParticipant = operation({
       .array(z.enum(requestKinds))
       .min(1, 'must name at least one kind')
       .max(requestKinds.length)
-      .refine((list) => new Set(list).size === list.length, 'names a kind twice'),
-    grace: z.enum(graces).optional().meta({ description: 'Of an erasure; 24h unless told' }),
+      .refine((list) => new Set(list).size === list.length, 'must name each kind once'),
+    grace: z.enum(graces).optional().meta({ description: 'Grace period of an erasure; 24h if omitted' }),
     statement: StatementText.optional().meta({
-      description: 'What is to be corrected, or on which grounds the participant objects',
+      description: 'What must be corrected, or the grounds of the objection',
     }),
     changes: z
       .strictObject({ name: PersonName.optional(), email: Address.optional() })
-      .refine(({ name, email }) => name !== undefined || email !== undefined, 'names one change at least')
+      .refine(({ name, email }) => name !== undefined || email !== undefined, 'must contain at least one change')
       .optional()
       .meta({
         description:
-          'Of a rectification: the right name and email address, which are corrected at once. Not after a person claimed the participation: they correct their account',
+          'For a rectification: the right name and email address, which are corrected immediately. Not allowed after a person claimed the participation: they correct their account',
       }),
   }),
   output: z.strictObject({

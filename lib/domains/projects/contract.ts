@@ -26,7 +26,7 @@ export const Id = z
 export const WrittenBy = z
   .string()
   .nullable()
-  .meta({ description: 'The agent that wrote on behalf of the author; null where the author wrote' })
+  .meta({ description: 'The agent that wrote on behalf of the author; null if the author wrote directly' })
 /** An id that the client chooses for a new record. */
 export const OwnId = z.string().regex(projectIdForm, 'must have at most 200 letters, digits, _ . : and -')
 
@@ -41,13 +41,13 @@ const EntityKinds = z
 export const ProjectView = z
   .strictObject({
     id: z.string(),
-    name: z.string().meta({ description: 'Empty once the project is closed' }),
+    name: z.string().meta({ description: 'Empty after the project is closed' }),
     status: z.enum(projectStatuses),
     role: z.enum(seenRoles).meta({
       description:
-        'As what you see it. owner, member: of the project, yourself or by an agent of yours. manager, admin: by your office, which closes and reopens projects and sees none of their content',
+        'Your access. owner, member: of the project, directly or through an agent of yours. manager, admin: by your role, which can close and reopen projects but cannot see their content',
     }),
-    group_id: z.string().meta({ description: 'Under which a connected graph keeps what came from it' }),
+    group_id: z.string().meta({ description: 'The group of the project’s data in a connected graph' }),
     region: z.string().nullable(),
     entity_kinds: EntityKinds,
     members: countField,
@@ -57,11 +57,11 @@ export const ProjectView = z
     created_at: when,
     updated_at: when,
     closing_at: whenever,
-    closes_at: whenever.meta({ description: 'When its data goes' }),
+    closes_at: whenever.meta({ description: 'When its data is deleted' }),
     is_held: z.boolean().meta({ description: 'A legal hold covers it: nothing of it is erased until the hold ends' }),
-    is_erasing: z.boolean().meta({ description: 'Its data is being erased: none of it is read any more' }),
+    is_erasing: z.boolean().meta({ description: 'Its data is being erased and can no longer be read' }),
     closed_at: whenever,
-    receipt_id: z.string().nullable().meta({ description: 'Of a closed one: its certificate' }),
+    receipt_id: z.string().nullable().meta({ description: 'For a closed project: its certificate' }),
   })
   .meta({ id: 'Project' })
 export type ProjectView = z.output<typeof ProjectView>
@@ -92,9 +92,9 @@ export const listProjects = operation({
   ...reading,
   id: 'listProjects',
   path: '/api/projects',
-  summary: 'Projects, newest first',
+  summary: 'List projects, newest first',
   description:
-    'Those you are a member of, yourself or by an agent of yours. Managers ask for all of their organisation, admins for all there are, with `all=true`: what there is of them, and none of their content.',
+    'Projects in which you are a member, directly or through an agent of yours. With `all=true`, managers get all projects of their organization and admins all projects: that they exist, but none of their content.',
   query: z.strictObject({
     status: z.enum(projectStatuses).optional(),
     all: z
@@ -112,20 +112,20 @@ export const createProject = operation({
   id: 'createProject',
   method: 'post',
   path: '/api/projects',
-  summary: 'Begin a project',
+  summary: 'Create a project',
   description:
-    'You become its owner. `group_id`: under which a connected graph keeps what comes from it; the project’s id unless told, and no two projects share one. Another one begins with your organisation’s prefix (GET /api/stores/namespace).',
+    'You become its owner. `group_id` is the group of its data in a connected graph. The default is the project’s id, and no two projects share one. Any other value must begin with your organization’s prefix (GET /api/stores/namespace).',
   audit: { action: 'create', ...project },
   status: 201,
   body: z.strictObject({
     name: SingleLine,
     region: DataRegion.nullable().optional().meta({
       description:
-        'Its data may lie there alone, and is refused where a store lies elsewhere. Wherever the installation keeps it, unless told',
+        'Its data may be stored only there. The project is rejected if a store is elsewhere. If omitted, wherever the installation stores data',
     }),
     group_id: OwnId.optional(),
     entity_kinds: EntityKinds.optional().meta({
-      description: 'Labels of its graph, each person or business; a label that nobody knows counts as a person',
+      description: 'Entity labels of its graph, each classified as person or business. Unknown labels count as person',
     }),
   }),
   output: z.strictObject({ data: ProjectView }),
@@ -148,7 +148,7 @@ export const editProject = operation({
   id: 'editProject',
   method: 'patch',
   path: '/api/projects/{projectId}',
-  summary: 'Change a project’s name, region, or which labels of its graph are people',
+  summary: 'Change a project’s name, region, or the classification of its entity labels',
   description: 'For its owners.',
   audit: { action: 'update', ...project },
   status: 200,
@@ -170,7 +170,7 @@ export const listProjectMembers = operation({
   ...reading,
   id: 'listProjectMembers',
   path: '/api/projects/{projectId}/members',
-  summary: 'Who takes part in a project, newest first',
+  summary: 'List the members of a project, newest first',
   audit: { action: 'read', ...member },
   params,
   query: z.strictObject({ cursor: Cursor.optional(), limit: PageLimit }),
@@ -183,9 +183,9 @@ export const addProjectMember = operation({
   id: 'addProjectMember',
   method: 'post',
   path: '/api/projects/{projectId}/members',
-  summary: 'Let somebody take part, or change their role',
+  summary: 'Add a member to a project, or change their role',
   description:
-    'For owners. People and agents of the project’s organisation; a person also by their e-mail address. Whoever takes part already has the role that is named from then on; the last owner stays one.',
+    'For owners. Accepts people and agents of the project’s organization; people also by email address. An existing member gets the given role. The last owner cannot change their role.',
   audit: { action: 'create', ...member },
   status: 201,
   params,
@@ -214,9 +214,9 @@ export const removeProjectMember = operation({
   id: 'removeProjectMember',
   method: 'delete',
   path: '/api/projects/{projectId}/members/{kind}/{memberId}',
-  summary: 'Let somebody take part no more',
+  summary: 'Remove a member from a project',
   description:
-    'For owners, and for oneself. What they wrote stays, and stays theirs to erase; the last owner stays, too.',
+    'For owners, and for members who leave. Their contributions remain, and they can still erase them. The last owner cannot be removed.',
   audit: { action: 'delete', ...member },
   deletes: { none: 'a membership holds no content' },
   status: 204,

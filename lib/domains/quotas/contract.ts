@@ -7,14 +7,14 @@ const StorageView = z
   .strictObject({
     organisation_id: z.string(),
     shared_by_network: z.boolean().meta({
-      description: 'The numbers are those of all unclaimed agents that registered from the same network',
+      description: 'The numbers are totals of all unclaimed agents that registered from the same network',
     }),
     bytes_used: count,
     bytes_limit: limit,
     rows_used: count,
     rows_limit: limit,
-    percent_used: count.meta({ description: 'Of the limit that is nearer; a warning is due from 80 on' }),
-    is_override: z.boolean().meta({ description: 'An admin set the limits; otherwise the tier does' }),
+    percent_used: count.meta({ description: 'Percentage of the nearest limit. Show a warning from 80' }),
+    is_override: z.boolean().meta({ description: 'True if an admin set the limits; false if the tier does' }),
   })
   .meta({ id: 'Storage' })
 const output = z.strictObject({ data: StorageView })
@@ -27,11 +27,11 @@ export const readStorage = operation({
   id: 'readStorage',
   method: 'get',
   path: '/api/storage',
-  summary: 'How much your organization stores, and how much it may',
+  summary: 'Get the storage use and quota of your organization',
   description:
-    'Quotas are those of the highest tier among the organization’s agents, or set by an admin. A write above a quota answers 413 (`quota_exceeded`). From 80 % on, answers to writes have the header KP-Storage-Used.',
+    'The quota is that of the highest tier among the organization’s agents, unless an admin set one. A write above the quota returns 413 (`quota_exceeded`). From 80 % on, responses to writes have the header KP-Storage-Used.',
   permission: 'storage:read',
-  audit: { none: 'sizes of the caller’s own organisation' },
+  audit: { none: 'sizes of the caller’s own organization' },
   limit: 'read',
   status: 200,
   output,
@@ -41,7 +41,7 @@ export const readOrganisationStorage = operation({
   id: 'readOrganisationStorage',
   method: 'get',
   path: '/api/admin/organisations/{id}/storage',
-  summary: 'How much an organization stores, and how much it may',
+  summary: 'Get the storage use and quota of an organization',
   permission: 'storage:admin',
   audit: { action: 'read', resourceType: 'organisation' },
   limit: 'read',
@@ -56,7 +56,7 @@ export const setStorageQuota = operation({
   method: 'put',
   path: '/api/admin/organisations/{id}/storage',
   summary: 'Set the storage quota of an organization',
-  description: 'null gives the quota of the tier back. It counts within five seconds. Nothing is deleted.',
+  description: 'null restores the quota of the tier. Takes effect within five seconds. Nothing is deleted.',
   permission: 'storage:admin',
   audit: { action: 'update', resourceType: 'organisation' },
   limit: 'write',

@@ -250,6 +250,6 @@ it('after a change of settings, no conversation is stored in the region, and the
 
 it.each(['mars', 'eu,uk', 'de;fr', 'xx'])('KP_DATA_REGIONS=%s is rejected at the start', (text) =>
   expect(() => createApp({ env: { ...test.app.env, KP_DATA_REGIONS: text }, clock: test.clock })).toThrow(
-    /takes eu or/,
+    /must contain eu or/,
   ),
 )

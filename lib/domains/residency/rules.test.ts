@@ -99,12 +99,12 @@ describe('KP_REGIONS', () => {
     expect(parseRegions('').size).toBe(0)
   })
   it.each([
-    ['graph', 'takes name=region@provider, separated by commas, not "graph"'],
-    ['graph=eu-central-1', 'takes name=region@provider, separated by commas, not "graph=eu-central-1"'],
-    ['graph=@aws', 'takes name=region@provider, separated by commas, not "graph=@aws"'],
-    ['graph=a@b@c', 'takes name=region@provider, separated by commas, not "graph=a@b@c"'],
-    ['neo4j=de@own', `has no "neo4j"; the names are ${storeLocationNames.join(', ')}`],
-    ['graph=de@own,graph=us@own', 'says twice where graph is'],
+    ['graph', 'must contain name=region@provider, separated by commas. "graph" is not valid'],
+    ['graph=eu-central-1', 'must contain name=region@provider, separated by commas. "graph=eu-central-1" is not valid'],
+    ['graph=@aws', 'must contain name=region@provider, separated by commas. "graph=@aws" is not valid'],
+    ['graph=a@b@c', 'must contain name=region@provider, separated by commas. "graph=a@b@c" is not valid'],
+    ['neo4j=de@own', `contains the unknown name "neo4j". Valid names: ${storeLocationNames.join(', ')}`],
+    ['graph=de@own,graph=us@own', 'contains graph twice'],
   ])('rejects "%s"', (text, message) => expect(() => parseRegions(text)).toThrow(new RangeError(message)))
 })
 
@@ -165,7 +165,7 @@ describe('placed', () => {
     }))
   it('rejects a stated region that contradicts the address', () =>
     expect(() => storeLocationOf(facts, parseRegions('objects=eu-west-1@aws'))).toThrow(
-      'says that objects is eu-west-1@aws, and its address says eu-central-1@aws',
+      'states eu-west-1@aws for objects, but its address belongs to eu-central-1@aws',
     ))
   it('returns no region for two places that enclose each other', () =>
     expect(

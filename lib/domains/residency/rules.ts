@@ -69,9 +69,11 @@ export function parseRegions(text: string): ReadonlyMap<StoreLocationName, Regio
   for (const item of text.split(',').map((part) => part.trim().toLowerCase())) {
     if (item === '') continue
     const [, name = '', region = '', provider = ''] = shape.exec(item) ?? []
-    if (name === '') throw new RangeError(`takes name=region@provider, separated by commas, not "${item}"`)
-    if (!isPlaceName(name)) throw new RangeError(`has no "${name}"; the names are ${storeLocationNames.join(', ')}`)
-    if (stated.has(name)) throw new RangeError(`says twice where ${name} is`)
+    if (name === '')
+      throw new RangeError(`must contain name=region@provider, separated by commas. "${item}" is not valid`)
+    if (!isPlaceName(name))
+      throw new RangeError(`contains the unknown name "${name}". Valid names: ${storeLocationNames.join(', ')}`)
+    if (stated.has(name)) throw new RangeError(`contains ${name} twice`)
     stated.set(name, { region, provider: providerNamed(provider) })
   }
   return stated
@@ -109,7 +111,7 @@ export function storeLocationOf(
     const derived = fact?.derived
     if (derived && said && (derived.region !== said.region || derived.provider !== said.provider))
       throw new RangeError(
-        `says that ${name} is ${said.region}@${said.provider}, and its address says ${derived.region}@${derived.provider}`,
+        `states ${said.region}@${said.provider} for ${name}, but its address belongs to ${derived.region}@${derived.provider}`,
       )
     if (derived) return [derived, 'derived']
     if (said) return [said, 'stated']
@@ -151,7 +153,9 @@ export function parseDataRegions(text: string): string[] {
     .filter((part) => part !== '')
   for (const region of regions)
     if (assessRegion({ region, provider: 'own' }).jurisdiction === 'unknown' || region === 'uk')
-      throw new RangeError(`takes eu or countries of two letters (ISO 3166-1), separated by commas, not "${region}"`)
+      throw new RangeError(
+        `must contain eu or two-letter country codes (ISO 3166-1), separated by commas. "${region}" is not valid`,
+      )
   return [...new Set(regions)]
 }
 

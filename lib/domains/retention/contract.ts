@@ -3,7 +3,7 @@ import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
 import { longestPeriod, presetNames, sweepStates } from './rules.ts'
 
-const takes = `takes a whole number of days from 1 to ${longestPeriod}, or null for ever`
+const takes = `must be a whole number of days from 1 to ${longestPeriod}, or null to keep forever`
 const when = z.iso.datetime()
 const Days = z.number().int().min(1).max(longestPeriod).nullable()
 const GivenDays = z.number(takes).int(takes).min(1, takes).max(longestPeriod, takes).nullable()
@@ -11,22 +11,22 @@ const GivenDays = z.number(takes).int(takes).min(1, takes).max(longestPeriod, ta
 /** A change of periods. Omitted periods stay as they are. */
 const PeriodChange = z
   .strictObject({
-    preset: z
-      .enum(presetNames)
-      .optional()
-      .meta({ description: '`default`: for ever, 730 and 365 days; `strict`: for ever, 365 and 180 days' }),
+    preset: z.enum(presetNames).optional().meta({
+      description:
+        'Periods for network, organization and private. `default`: forever, 730 and 365 days; `strict`: forever, 365 and 180 days',
+    }),
     network_days: GivenDays.optional(),
     org_days: GivenDays.optional(),
     private_days: GivenDays.optional(),
   })
   .refine((change) => change.preset === undefined || Object.keys(change).length === 1, {
     path: ['preset'],
-    message: 'stands alone: a preset sets all periods',
+    message: 'cannot be combined with other fields: a preset sets all periods',
   })
   .meta({ id: 'RetentionChange' })
 
 const Period = z.strictObject({
-  days: Days.meta({ description: 'Days from when we stored it; null: for ever' }),
+  days: Days.meta({ description: 'Days from when we stored it; null: forever' }),
   source: z.enum(['environment', 'override']),
   set_by: z.string().optional(),
   set_at: when.optional(),
@@ -36,7 +36,7 @@ const count = z.number().int()
 const Removed = z.strictObject({ network: count, org: count, private: count, total: count })
 const Due = z.strictObject({
   ...Removed.shape,
-  held: count.meta({ description: 'Expired too, and left because a legal hold covers them' }),
+  held: count.meta({ description: 'Expired, but retained under a legal hold' }),
 })
 
 const RetentionPolicy = z
@@ -51,7 +51,7 @@ export const SweepView = z
   .strictObject({
     id: SweepId,
     state: z.enum(sweepStates).meta({
-      description: '`interrupted`: it ended before its work did; what it removed is gone, the rest is the next sweep’s',
+      description: '`interrupted`: it ended early. Its deletions are final; the next sweep deletes the rest',
     }),
     trigger: z.enum(['cron', 'demand', 'code']),
     requested_by: z.string(),
@@ -71,9 +71,9 @@ export const readRetention = operation({
   id: 'readRetention',
   method: 'get',
   path: '/v1/retention',
-  summary: 'How long units and skills are kept, and who set it',
+  summary: 'Get the retention periods of units and skills, and who set them',
   description:
-    'The environment gives the periods; what an admin set takes their place. Age counts from when this registry stored a unit.',
+    'The environment sets the periods; values set by an admin override them. Age counts from when this registry stored a unit.',
   permission: 'retention:audit',
   audit: { action: 'read', ...retention },
   limit: 'read',
@@ -85,8 +85,8 @@ export const editRetention = operation({
   id: 'editRetention',
   method: 'patch',
   path: '/v1/retention',
-  summary: 'Set periods in place of the environment’s',
-  description: 'A preset, or days by visibility. Fields that are not sent stay as they are. The next sweep follows.',
+  summary: 'Override the retention periods of the environment',
+  description: 'A preset, or days by visibility. Omitted fields remain unchanged. The next sweep uses the new periods.',
   permission: 'retention:admin',
   needsRecentPassword: true,
   audit: { action: 'update', ...retention },
@@ -100,7 +100,7 @@ export const resetRetention = operation({
   id: 'resetRetention',
   method: 'delete',
   path: '/v1/retention',
-  summary: 'Back to the environment’s periods',
+  summary: 'Restore the retention periods of the environment',
   permission: 'retention:admin',
   needsRecentPassword: true,
   audit: { action: 'update', ...retention },
@@ -113,8 +113,8 @@ export const dryRunRetention = operation({
   id: 'dryRunRetention',
   method: 'post',
   path: '/v1/retention/dry-run',
-  summary: 'What a sweep would remove, under these periods or others',
-  description: 'Nothing is removed and nothing is saved. Periods that are not sent are those in force.',
+  summary: 'Preview what a sweep would remove, with these or other periods',
+  description: 'Nothing is removed and nothing is saved. Omitted periods are those in force.',
   permission: 'retention:admin',
   audit: { action: 'read', ...retention },
   limit: 'read',
@@ -124,10 +124,10 @@ export const dryRunRetention = operation({
     data: z.strictObject({
       policy: Periods,
       at: when,
-      would_delete: Due.meta({ description: 'By a sweep at that time' }),
+      would_delete: Due.meta({ description: 'Removed by a sweep at that time' }),
       upcoming: z
         .array(z.strictObject({ within_days: count, ...Due.shape }))
-        .meta({ description: 'By sweeps until so many days later, those of now included' }),
+        .meta({ description: 'Removed by sweeps within this many days, including those due now' }),
     }),
   }),
 })
@@ -137,9 +137,9 @@ export const sweepRetention = operation({
   alsoStatus: [202],
   method: 'post',
   path: '/v1/retention/sweep',
-  summary: 'Remove now what expired',
+  summary: 'Delete expired units and skills now',
   description:
-    'Everything that expired goes, in batches, unless a legal hold covers it. Done within ten seconds, the answer is 200; else 202 with the sweep’s address in Location, and it goes on. One sweep runs at a time.',
+    'Deletes everything that expired, in batches, except data under a legal hold. Returns 200 if it finishes within ten seconds; otherwise 202 with the sweep’s URL in Location, and the sweep continues. Only one sweep runs at a time.',
   permission: 'retention:admin',
   needsRecentPassword: true,
   audit: { action: 'create', ...sweep },
@@ -153,7 +153,7 @@ export const listSweeps = operation({
   id: 'listSweeps',
   method: 'get',
   path: '/v1/retention/sweeps',
-  summary: 'Sweeps, newest first',
+  summary: 'List retention sweeps, newest first',
   description: '`total` stops counting at 1,001.',
   permission: 'retention:audit',
   audit: { action: 'read', ...sweep },
@@ -167,7 +167,7 @@ export const readSweep = operation({
   id: 'readSweep',
   method: 'get',
   path: '/v1/retention/sweeps/{id}',
-  summary: 'One sweep, with what it removed so far',
+  summary: 'Get a sweep, with the numbers removed so far',
   permission: 'retention:audit',
   audit: { action: 'read', ...sweep },
   limit: 'read',

@@ -9,10 +9,11 @@ const mostNamed = 50
 /** Position at which the sanitizer changed a contributed text. */
 export const SanitizedPlace = z
   .strictObject({
-    field: z.string().meta({ description: 'A JSON pointer (RFC 6901) into what was sent' }),
+    field: z.string().meta({ description: 'A JSON pointer (RFC 6901) into the request' }),
     place: z.int().meta({ description: 'UTF-16 offset in the text as it was sent' }),
     change: z.enum(['comment', 'tag', 'normalized', 'byte-order-mark']).meta({
-      description: 'Removed: an HTML comment, a tag, a leading U+FEFF. `normalized`: composed to NFC from there',
+      description:
+        'Removed: an HTML comment, a tag or a leading U+FEFF. `normalized`: the text was converted to NFC from this offset on',
     }),
   })
   .meta({ id: 'SanitizedPlace' })

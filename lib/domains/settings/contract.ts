@@ -5,7 +5,7 @@ const Settings = z
   .strictObject({
     anonymous_reading: z
       .boolean()
-      .meta({ description: 'Whether units of the visibility `network` can be read without a token' }),
+      .meta({ description: 'Whether units with the visibility `network` can be read without a token' }),
   })
   .meta({ id: 'Settings' })
 
@@ -16,7 +16,7 @@ export const readSettings = operation({
   id: 'readSettings',
   method: 'get',
   path: '/v1/settings',
-  summary: 'What admins set while it runs',
+  summary: 'Get the settings that admins can change at run time',
   permission: 'settings:admin',
   audit: { action: 'read', ...resource },
   limit: 'read',
@@ -29,7 +29,7 @@ export const editSettings = operation({
   method: 'patch',
   path: '/v1/settings',
   summary: 'Change settings',
-  description: 'Fields that are not sent stay as they are. Every process follows within a second.',
+  description: 'Omitted fields remain unchanged. Changes reach all processes within a second.',
   permission: 'settings:admin',
   audit: { action: 'update', ...resource },
   limit: 'write',

@@ -9,11 +9,11 @@ const AgentParam = z
   .string()
   .min(1)
   .max(64)
-  .regex(/^\P{Cc}*$/u, 'holds a control character')
+  .regex(/^\P{Cc}*$/u, 'must not contain control characters')
 const ofAgent = z.strictObject({ id: AgentParam })
 const ofSnapshot = z.strictObject({
   id: AgentParam,
-  snapshotId: z.string().regex(snapshotIdForm, 'is no id of a snapshot: `snap_` and 22 letters or digits'),
+  snapshotId: z.string().regex(snapshotIdForm, 'must be the id of a snapshot: `snap_` and 22 letters or digits'),
 })
 
 export const SnapshotView = z
@@ -22,16 +22,16 @@ export const SnapshotView = z
     agent_id: z.string(),
     kind: z.enum(snapshotKinds),
     state: z.enum(snapshotStates),
-    key_id: z.string().meta({ description: 'The keyring whose public key it is sealed to' }),
-    bytes: z.number().nullable().meta({ description: 'Of the sealed file' }),
-    sha256: z.string().nullable().meta({ description: 'Of the sealed file' }),
+    key_id: z.string().meta({ description: 'The keyring to whose public key it is sealed' }),
+    bytes: z.number().nullable().meta({ description: 'Size of the sealed file' }),
+    sha256: z.string().nullable().meta({ description: 'Hash of the sealed file' }),
     failure: z
       .array(z.strictObject({ kind: z.string(), path: z.string() }))
       .nullable()
-      .meta({ description: 'Why there is none: which kind of secret stands where. Never what it is' }),
+      .meta({ description: 'Why creation failed: the kind and place of a secret, never the secret itself' }),
     created_at: when,
     ready_at: when.nullable(),
-    expires_at: when.nullable().meta({ description: 'Null: an insurance of a living agent' }),
+    expires_at: when.nullable().meta({ description: 'Null: an automatic snapshot of an agent that is not retired' }),
   })
   .meta({ id: 'Snapshot' })
 export type SnapshotView = z.output<typeof SnapshotView>
@@ -42,9 +42,9 @@ export const storeState = operation({
   id: 'storeAgentState',
   method: 'put',
   path: '/v1/agents/{id}/state',
-  summary: 'Upload an agent’s state, for its snapshots',
+  summary: 'Upload an agent’s state for its snapshots',
   description:
-    'The newest alone is kept. 50 MiB at most. Of JSON and JSON Lines the fields that hold keys of wallets and sessions are emptied before it is kept: `bytes` and `sha256` are of what is kept. A private key or a seed phrase anywhere else in its text refuses it (`content_blocked`, with kinds and places). Compressed or encrypted bytes go into a snapshot as they are: nobody looks into them.',
+    'Only the newest state is stored. At most 50 MiB. In JSON and JSON Lines, fields with wallet and session keys are emptied before storing: `bytes` and `sha256` describe the stored version. A private key or a seed phrase anywhere else in its text rejects the upload (`content_blocked`, with kinds and places). Compressed or encrypted bytes are included in snapshots without inspection.',
   permission: 'snapshots:write',
   stores: 'bytes',
   audit: { action: 'update', resourceType: 'agent_state' },
@@ -73,8 +73,8 @@ export const readState = operation({
   id: 'readAgentState',
   method: 'get',
   path: '/v1/agents/{id}/state',
-  summary: 'How large an agent’s uploaded state is, and since when it is here',
-  description: 'Its bytes are in the agent’s snapshots and exports.',
+  summary: 'Get the size and upload time of an agent’s state',
+  description: 'The state itself is in the agent’s snapshots and exports.',
   permission: 'snapshots:read',
   audit: { action: 'read', resourceType: 'agent_state' },
   limit: 'read',
@@ -97,7 +97,7 @@ export const deleteState = operation({
   method: 'delete',
   path: '/v1/agents/{id}/state',
   summary: 'Delete the state that an agent uploaded',
-  description: 'Snapshots that have it keep it until they go.',
+  description: 'Snapshots that contain it keep it until they are deleted.',
   permission: 'snapshots:write',
   audit: { action: 'delete', resourceType: 'agent_state' },
   deletes: { counts: 'agentStatesDeleted' },
@@ -112,8 +112,8 @@ export const makeSnapshot = operation({
   id: 'makeSnapshot',
   method: 'post',
   path: '/v1/agents/{id}/snapshots',
-  summary: 'Make a snapshot of an agent',
-  description: `Its documents, grimoire, settings, keyring and uploaded state, sealed to the public key of its keyring: the server makes it and cannot read it. Watch its state until it is ready. It goes four hours after it was asked for; ${mostOnDemand} may be there at once, and ${mostInHour} be made in an hour. Where a key is left in what would go into it, it fails and says which kind stands where.`,
+  summary: 'Create a snapshot of an agent',
+  description: `Contains its documents, grimoire, settings, keyring and uploaded state, sealed to the public key of its keyring: the server creates it and cannot read it. Poll its state until it is ready. It is deleted four hours after the request. At most ${mostOnDemand} can exist at the same time, and ${mostInHour} can be requested per hour. If its content contains a key, creation fails and reports the kind and place of the key.`,
   permission: 'snapshots:write',
   stores: 'one record',
   isOpenOutsideRegion: true,
@@ -129,9 +129,9 @@ export const restoreAgent = operation({
   id: 'restoreAgent',
   method: 'post',
   path: '/v1/agents/{id}/snapshots/restore',
-  summary: 'Bring back what a snapshot has',
+  summary: 'Restore the content of a snapshot',
   description:
-    'The opened content of a snapshot, line by line, into an active agent of the same owner: the agent itself or another one. Existing documents and entries stay unchanged. For another agent they get new ids, the same at each repetition, and the client seals private entries again under ids of its own. Settings are restored if the grimoire is empty; a state replaces the previous one when it is complete; keyrings are not restored. An error says how much was stored.',
+    'Sends the opened content of a snapshot, line by line, into an active agent of the same owner: the same agent or another one. Existing documents and entries stay unchanged. For another agent they get new ids, identical at each repetition, and the client seals private entries again under new ids. Settings are restored if the grimoire is empty. A state replaces the previous one when it is complete. Keyrings are not restored. An error reports how much was stored.',
   permission: 'snapshots:write',
   stores: 'one record',
   audit: { action: 'update', resourceType: 'agent' },
@@ -142,12 +142,12 @@ export const restoreAgent = operation({
   output: z.strictObject({
     data: z.strictObject({
       agent_id: z.string(),
-      documents: z.int().meta({ description: 'That came back' }),
-      entries: z.int().meta({ description: 'That came back' }),
-      there: z.int().meta({ description: 'Documents and entries that were there' }),
-      ended: z.int().meta({ description: 'Entries whose term is over' }),
-      state_bytes: z.int().meta({ description: '0: there was none' }),
-      settings: z.boolean().meta({ description: 'Whether they came back' }),
+      documents: z.int().meta({ description: 'Number restored' }),
+      entries: z.int().meta({ description: 'Number restored' }),
+      there: z.int().meta({ description: 'Documents and entries that already existed' }),
+      ended: z.int().meta({ description: 'Entries that had already expired' }),
+      state_bytes: z.int().meta({ description: '0: the snapshot had none' }),
+      settings: z.boolean().meta({ description: 'Whether the settings were restored' }),
     }),
   }),
   refusals: [
@@ -172,8 +172,8 @@ export const listSnapshots = operation({
   id: 'listSnapshots',
   method: 'get',
   path: '/v1/agents/{id}/snapshots',
-  summary: 'Snapshots of an agent, newest first',
-  description: `For the agent and its owner. Of a living agent with a keyring an insurance is made every six hours, and the newest ${mostInsurances} are kept; 30 days after its death they go.`,
+  summary: 'List the snapshots of an agent, newest first',
+  description: `For the agent and its owner. An agent that has a keyring and is not retired gets an automatic snapshot every six hours, and the newest ${mostInsurances} are kept. They are deleted 30 days after the agent is retired.`,
   permission: 'snapshots:read',
   audit: { action: 'read', ...snapshot },
   limit: 'read',
@@ -188,7 +188,7 @@ export const readSnapshot = operation({
   id: 'readSnapshot',
   method: 'get',
   path: '/v1/agents/{id}/snapshots/{snapshotId}',
-  summary: 'A snapshot of an agent',
+  summary: 'Get a snapshot of an agent',
   permission: 'snapshots:read',
   audit: { action: 'read', ...snapshot },
   limit: 'read',
@@ -202,9 +202,9 @@ export const readSnapshotKey = operation({
   id: 'readSnapshotKey',
   method: 'get',
   path: '/v1/agents/{id}/snapshots/{snapshotId}/key',
-  summary: 'The wrapped key of a snapshot',
+  summary: 'Get the wrapped key of a snapshot',
   description:
-    'Sealed to the agent’s keyring (RFC 9180: DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, AES-256-GCM); the passphrase opens it on the owner’s machine. It lies outside the database and outside the objects: once it is destroyed, no copy of the snapshot opens.',
+    'Sealed to the agent’s keyring (RFC 9180: DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, AES-256-GCM). The passphrase opens it on the owner’s machine. It is stored outside the database and outside the object store. After it is destroyed, no copy of the snapshot can be opened.',
   permission: 'snapshots:read',
   audit: { action: 'read', resourceType: 'snapshot_key' },
   limit: 'read',
@@ -225,8 +225,8 @@ export const linkSnapshot = operation({
   id: 'linkSnapshot',
   method: 'post',
   path: '/v1/agents/{id}/snapshots/{snapshotId}/link',
-  summary: 'A link to the sealed file of a snapshot',
-  description: 'Good for four hours at most, for whoever has it; without the key it opens nothing.',
+  summary: 'Create a link to the sealed file of a snapshot',
+  description: 'Valid for at most four hours, for anyone who has it. Without the key, the file cannot be opened.',
   permission: 'snapshots:read',
   audit: { action: 'export', ...snapshot },
   limit: 'write',
@@ -247,8 +247,8 @@ export const downloadSnapshot = operation({
   id: 'downloadSnapshot',
   method: 'get',
   path: '/v1/snapshots/{token}',
-  summary: 'The sealed file of a snapshot, by a link',
-  description: 'The link is the right to it. It ends when the snapshot goes.',
+  summary: 'Download the sealed file of a snapshot through a link',
+  description: 'Anyone with the link can download the file. The link stops working when the snapshot is deleted.',
   permission: 'public',
   audit: { action: 'export', ...snapshot },
   limit: 'read',
@@ -265,7 +265,7 @@ export const deleteSnapshot = operation({
   path: '/v1/agents/{id}/snapshots/{snapshotId}',
   summary: 'Delete a snapshot',
   description:
-    'It is out of reach at once, and its links end. Its key is destroyed first, which makes every copy of it unreadable; where the folder of keys or the object store does not answer, that is tried again every minute, and `key_destroyed` says so.',
+    'The snapshot and its links are inaccessible immediately. Its key is destroyed first, which makes every copy unreadable. If the key folder or the object store does not answer, the deletion is retried every minute; `key_destroyed` reports whether the key is destroyed.',
   permission: 'snapshots:write',
   audit: { action: 'delete', ...snapshot },
   deletes: { counts: 'snapshotsDeleted' },
@@ -277,7 +277,7 @@ export const deleteSnapshot = operation({
       id: z.string(),
       key_destroyed: z
         .boolean()
-        .meta({ description: 'false: not yet. Until then copies that somebody has still open' }),
+        .meta({ description: 'False: not yet. Until then, existing copies can still be opened' }),
     }),
   }),
   refusals: ['not_found', 'held'],

@@ -26,7 +26,7 @@ const Placed = z.object({ region: z.string().regex(dataRegionForm).nullish() })
 /** @throws {Problem} `conflict` if the snapshot's agent has a region that the receiving agent is not bound to */
 function refuseOutside(region: string | null, settings: unknown): void {
   const { data } = Placed.safeParse(settings)
-  if (!data) throw broken('takes a region of the agent')
+  if (!data) throw broken('must contain a valid region for the agent')
   const { region: required = null } = data
   if (!isWithin(region, required))
     throw new Problem(
@@ -86,7 +86,7 @@ function createRun(ports: SnapshotPorts, ctx: Context, agentId: string) {
     received: () => received,
     /** Handles the first line: the source agent and its settings. */
     async begin(line: ContentLine | undefined): Promise<void> {
-      if (line?.part !== 'agent') throw broken('takes `agent` first')
+      if (line?.part !== 'agent') throw broken('must begin with the part `agent`')
       from = line.record.id
       if ((await ports.erasedAgents(ctx.actor, [from])).length > 0)
         throw new Problem('erased', 'The agent of this snapshot was erased here. Nothing was restored.')
@@ -138,29 +138,31 @@ export const restoring = (ports: SnapshotPorts, states: StateStore) => ({
       async function* stateOf() {
         for (;;) {
           const { done, value } = await lines.next()
-          if (done) throw broken('takes `end` last: it is not whole')
+          if (done) throw broken('is incomplete: the last line must be `end`')
           if (value.part !== 'state') {
             after = value
             return
           }
-          if (value.data === undefined) throw broken('takes one state')
+          if (value.data === undefined) throw broken('must contain only one state')
           yield Buffer.from(value.data, 'base64')
         }
       }
       for (;;) {
         const line: ContentLine | undefined = after ?? (await lines.next()).value
         after = undefined
-        if (line === undefined) throw broken('takes `end` last: it is not whole')
+        if (line === undefined) throw broken('is incomplete: the last line must be `end`')
         if (line.part === 'end') {
-          if (line.records !== run.received()) throw broken('says another number of records than came')
-          if (!(await lines.next()).done) throw broken('takes nothing after `end`')
+          if (line.records !== run.received())
+            throw broken('states a number of records that differs from the number received')
+          if (!(await lines.next()).done) throw broken('must not contain anything after `end`')
           break
         }
-        if (line.part === 'agent') throw broken('takes `agent` once')
+        if (line.part === 'agent') throw broken('must contain the part `agent` only once')
         if (line.part !== 'state') await run.take(line)
         else {
           const type = stateTypes.find((one) => one === line.media_type)
-          if (staged || type === undefined || line.data !== undefined) throw broken('takes one state, its type first')
+          if (staged || type === undefined || line.data !== undefined)
+            throw broken('must contain only one state, and its type must come first')
           staged = await states.stage(agentId, type, stateOf())
         }
       }

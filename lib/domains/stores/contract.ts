@@ -31,14 +31,16 @@ export const inventoryKinds = [
 export const travellingThings = ['letters', 'sign-ins', 'prompts', 'texts', 'telemetry'] as const
 
 const place = {
-  name: z.string().meta({ description: 'As KP_REGIONS names it' }),
-  provider: z.string().meta({ description: 'What it is: postgresql, neo4j, redis, memory, s3, gcs, files, smtp …' }),
-  region: z.string().nullable().meta({ description: 'As its provider calls it; null where nobody has said it' }),
+  name: z.string().meta({ description: 'The name in KP_REGIONS' }),
+  provider: z
+    .string()
+    .meta({ description: 'The kind of store: postgresql, neo4j, redis, memory, s3, gcs, files, smtp …' }),
+  region: z.string().nullable().meta({ description: 'The provider’s name for the region; null if not stated' }),
   region_source: z
     .enum(['stated', 'derived', 'within'])
     .nullable()
-    .meta({ description: 'KP_REGIONS, the address itself, or the place that it lies within' }),
-  host: z.string().nullable().meta({ description: 'Whose region that is: aws, google, hetzner, own …' }),
+    .meta({ description: 'Source of the region: KP_REGIONS, the store’s address, or the location that contains it' }),
+  host: z.string().nullable().meta({ description: 'The provider of the region: aws, google, hetzner, own …' }),
   country: z.string().nullable().meta({ description: 'ISO 3166-1, or EU' }),
   jurisdiction: z.enum(['eea', 'outside', 'unknown']),
 }
@@ -49,13 +51,13 @@ export const StoreView = z
     port: z.enum(rememberedPorts).nullable(),
     address: z.string().nullable().meta({ description: 'Without credentials; null: inside this process' }),
     state: z.enum(['ok', 'degraded', 'down', 'unchecked', 'off']).meta({
-      description: 'off: it kept data and is switched off. unchecked: nothing here can ask it',
+      description: 'off: it stored data and is switched off. unchecked: this process cannot check it',
     }),
     latency_ms: z.number().nullable().meta({ description: 'Of one round trip' }),
     detail: z.string().nullable(),
     holds: z.array(z.enum(inventoryKinds)),
     is_connected: z.boolean(),
-    known_store_id: KnownStoreId.nullable().meta({ description: 'Once it was used' }),
+    known_store_id: KnownStoreId.nullable().meta({ description: 'When it was first used' }),
     first_seen: when.nullable(),
     last_seen: when.nullable(),
   })
@@ -73,9 +75,9 @@ export const listStores = operation({
   id: 'listStores',
   method: 'get',
   path: '/api/stores',
-  summary: 'Where everything lies and travels: stores and processors with region, state and latency',
+  summary: 'List stores and processors with region, state and latency',
   description:
-    'Every store is asked now. One that kept data and is switched off stays in the list, and erasures that concern it wait, until it is back or retired.',
+    'Checks every store during the request. A store that stored data and is switched off remains in the list. Erasures that concern it wait until it is switched on or retired.',
   permission: 'stores:audit',
   audit: { action: 'read', ...store },
   limit: 'read',
@@ -86,20 +88,20 @@ export const listStores = operation({
       projects_outside: z
         .strictObject({
           total: z.number().int(),
-          project_ids: z.array(z.string()).meta({ description: 'The oldest of them, 100 at most' }),
+          project_ids: z.array(z.string()).meta({ description: 'The oldest of them, at most 100' }),
         })
         .meta({
           description:
-            'Projects that require a region while a place is outside of it, or its region is not stated, for example after a change of settings',
+            'Projects that require a region although a store is outside of it or its region is not stated, for example after a change of settings',
         }),
       agents_outside: z
         .strictObject({
           total: z.number().int(),
-          agent_ids: z.array(z.string()).meta({ description: 'The oldest of them, 100 at most' }),
+          agent_ids: z.array(z.string()).meta({ description: 'The oldest of them, at most 100' }),
         })
         .meta({
           description:
-            'Agents, likewise. Meanwhile a PostHog outside of their region receives nothing about them, and a Presidio outside of it receives nothing.',
+            'Agents in the same situation. Meanwhile a PostHog outside of their region receives nothing about them, and a Presidio outside of it receives nothing.',
         }),
       stores: z.array(StoreView),
       processors: z.array(ProcessorView),
@@ -119,9 +121,9 @@ export const retireStore = operation({
   id: 'retireStore',
   method: 'post',
   path: '/api/stores/{id}/retire',
-  summary: 'State that nothing is left in a store that was switched off',
+  summary: 'Confirm that a switched-off store contains no more data',
   description:
-    'Erasures no longer wait for it, and no longer prove anything about it: who states it answers for it. Used again, it is known again.',
+    'Erasures no longer wait for this store and no longer prove anything about it. The person who confirms is responsible. If the store is used again, it is listed again.',
   permission: 'stores:admin',
   audit: { action: 'update', ...store },
   limit: 'write',
@@ -131,9 +133,9 @@ export const retireStore = operation({
     statement: z
       .string()
       .trim()
-      .min(10, 'has 10 characters at least')
-      .max(1000, 'has 1,000 characters at most')
-      .meta({ description: 'What was done with the data there; plain text, kept with the audit entry' }),
+      .min(10, 'must have at least 10 characters')
+      .max(1000, 'must have at most 1,000 characters')
+      .meta({ description: 'What was done with the data there. Plain text, stored with the audit entry' }),
   }),
   output: z.strictObject({ data: RetiredStore }),
   refusals: ['not_found', 'conflict', 'content_rejected'],

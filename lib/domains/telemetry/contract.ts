@@ -5,7 +5,7 @@ const Property = z.strictObject({
   name: z.string(),
   type: z.enum(['enum', 'integer', 'boolean']),
   values: z.array(z.string()).nullable(),
-  most: z.int().nullable().meta({ description: 'The largest number that it can say' }),
+  most: z.int().nullable().meta({ description: 'The largest number that an event can contain' }),
 })
 const TelemetryView = z
   .strictObject({
@@ -13,9 +13,9 @@ const TelemetryView = z
     to: z
       .strictObject({ host: z.string(), region: z.string().nullable() })
       .nullable()
-      .meta({ description: 'Null where it is off' }),
+      .meta({ description: 'Null if it is off' }),
     key_days: z.int().meta({
-      description: 'After so many days everybody gets another pseudonym, and the key of the former is destroyed',
+      description: 'After this many days everyone gets a new pseudonym, and the previous key is destroyed',
     }),
     events: z.array(z.strictObject({ name: z.string(), what: z.string(), properties: z.array(Property) })),
   })
@@ -25,9 +25,9 @@ export const listTelemetryEvents = operation({
   id: 'listTelemetryEvents',
   method: 'get',
   path: '/v1/telemetry/events',
-  summary: 'Every event that telemetry can send, whether it is on, and where to',
+  summary: 'List the events that telemetry can send, whether it is on, and where they are sent',
   description:
-    'For everybody. Properties are words of closed lists, small whole numbers, and yes or no: no text, no id, no amount. An event says whose it is by a keyed mark that changes every 30 days; those whose processing is restricted, or who objected, are not told of.',
+    'For everybody. Properties are words from closed lists, small whole numbers, and yes or no: no text, no ids, no amounts. An event identifies its subject by a keyed pseudonym that changes every 30 days. No events are sent about people and agents whose processing is restricted or who objected.',
   permission: 'public',
   audit: { none: 'about the service itself, not about anybody' },
   limit: 'read',

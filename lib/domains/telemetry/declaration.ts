@@ -13,7 +13,7 @@ function faultOf(property: unknown): string | undefined {
   if (property instanceof z.ZodBoolean) return undefined
   if (property instanceof z.ZodEnum) {
     const bad = property.options.find((word) => typeof word !== 'string' || !wordForm.test(word))
-    return bad === undefined ? undefined : 'has a word that is none'
+    return bad === undefined ? undefined : 'has an invalid value'
   }
   if (property instanceof z.ZodNumberFormat) {
     const { minValue, maxValue, isInt } = property
@@ -26,7 +26,7 @@ function faultOf(property: unknown): string | undefined {
 /** Declares the properties of an event. @throws TypeError when the module is loaded, for a property that could identify a person */
 export function declared<const S extends EventShape>(what: string, shape: S) {
   for (const [name, property] of Object.entries(shape)) {
-    const fault = wordForm.test(name) ? faultOf(property) : 'has a name that is none'
+    const fault = wordForm.test(name) ? faultOf(property) : 'has an invalid name'
     if (fault !== undefined) throw new TypeError(`telemetry: the property "${name}" ${fault}`)
   }
   return { what, schema: z.strictObject(shape) }

@@ -12,12 +12,12 @@ const AgentRef = z
   .string()
   .min(1)
   .max(64)
-  .regex(/^\P{Cc}*$/u, 'holds a control character')
+  .regex(/^\P{Cc}*$/u, 'must not contain control characters')
 
 const use = {
   reads: count,
   writes: count,
-  refused: count.meta({ description: 'Beyond the limit, and answered 429' }),
+  refused: count.meta({ description: 'Requests beyond the limit, answered with 429' }),
 }
 const Use = z.strictObject(use)
 const Limits = z.strictObject({ reads_per_minute: count, writes_per_minute: count })
@@ -31,11 +31,11 @@ const agent = {
   agent_id: z.string(),
   name: z.string().nullable(),
   tier: z.enum(tiers),
-  limits: Limits.meta({ description: 'In force, for each of its tokens by itself' }),
+  limits: Limits.meta({ description: 'Limits in force, for each of its tokens separately' }),
   custom_limits: z
     .strictObject({ reads_per_minute: count.nullable(), writes_per_minute: count.nullable() })
     .nullable()
-    .meta({ description: 'What an admin set in place of the tier’s; null: nothing' }),
+    .meta({ description: 'Values that an admin set instead of the tier’s; null: none' }),
   organisation: z.strictObject({ id: z.string(), name: z.string() }),
   owner_claimed: z.boolean(),
   owner: Owner,
@@ -51,7 +51,7 @@ const TieredAgent = z
       last_24h: Use,
       last_7d: Use,
       hours: z.array(count).length(24).meta({
-        description: 'Requests admitted in each of the last 24 hours, oldest first, the present one included',
+        description: 'Admitted requests in each of the last 24 hours, oldest first, including the current hour',
       }),
     }),
   })
@@ -61,7 +61,7 @@ export const listAgents = operation({
   id: 'listAgents',
   method: 'get',
   path: '/api/admin/agents',
-  summary: 'All agents with their tiers, limits and use, newest first',
+  summary: 'List all agents with their tiers, limits and use, newest first',
   description:
     '`q` is part of the id, of the name or of the owner’s name. Use is counted by the hour and written within about ten seconds; an agent’s is that of the tokens it still has. `total` stops counting at 1,001.',
   permission,
@@ -81,9 +81,8 @@ export const readAgentUse = operation({
   id: 'readAgentUse',
   method: 'get',
   path: '/api/admin/agents/{id}',
-  summary: 'One agent with its tokens and their use over time',
-  description:
-    'By the hour over 24 hours or 7 days, by the day (UTC) over 30 or 90 days. The newest 100 tokens are listed.',
+  summary: 'Get an agent with its tokens and their use over time',
+  description: 'By hour for 24 hours or 7 days, by day (UTC) for 30 or 90 days. Lists the newest 100 tokens.',
   permission,
   audit: { action: 'read', resourceType: 'agent' },
   limit: 'read',
@@ -95,7 +94,7 @@ export const readAgentUse = operation({
       ...agent,
       tokens: z.array(TokenView.extend({ use: Use.meta({ description: 'Within the period' }) })),
       tokens_total: count,
-      tokens_allowed: count.meta({ description: 'How many may be active at once in its tier' }),
+      tokens_allowed: count.meta({ description: 'How many can be active at the same time in its tier' }),
       use: z.strictObject({
         period: z.enum(usePeriodNames),
         step: z.enum(['hour', 'day']),
@@ -135,7 +134,7 @@ export const summariseTokens = operation({
   id: 'summariseTokens',
   method: 'get',
   path: '/api/admin/tokens',
-  summary: 'How many agents and tokens there are, and how much they were used',
+  summary: 'Get the number of agents and tokens, and their use',
   permission,
   audit: { action: 'read', resourceType: 'token' },
   limit: 'read',
@@ -144,8 +143,8 @@ export const summariseTokens = operation({
     data: z.strictObject({
       agents: count,
       active_tokens: count,
-      agents_with_tokens: count.meta({ description: 'Those that have an active token' }),
-      auto_revoked_7d: count.meta({ description: 'Tokens revoked by their own refusals within the last 7 days' }),
+      agents_with_tokens: count.meta({ description: 'Agents with an active token' }),
+      auto_revoked_7d: count.meta({ description: 'Tokens revoked for exceeding rate limits within the last 7 days' }),
       use_24h: Use,
     }),
   }),
@@ -155,9 +154,9 @@ export const listRevocations = operation({
   id: 'listRevocations',
   method: 'get',
   path: '/api/admin/revocations',
-  summary: 'Tokens that were revoked for asking too much, newest first, with the evidence',
+  summary: 'List tokens revoked for exceeding rate limits, newest first, with the evidence',
   description:
-    'The evidence is the refusals within the hour before the revocation, of the token and of those that share its limits by rotation. It is kept for 7 days; the audit log names the revocation for 90.',
+    'The evidence is the rejected requests in the hour before the revocation, by the token and by tokens that share its limits through rotation. It is kept for 7 days; the audit log keeps the revocation for 90 days.',
   permission,
   audit: { action: 'read', resourceType: 'token' },
   limit: 'read',
@@ -174,12 +173,12 @@ export const listRevocations = operation({
           at: when,
           token_id: z.string(),
           class: z.enum(['read', 'write']),
-          limit: count.meta({ description: 'Requests of this class that a minute allows' }),
-          consumed: count.meta({ description: 'Requests in that minute, the refused ones included' }),
+          limit: count.meta({ description: 'Requests of this class allowed per minute' }),
+          consumed: count.meta({ description: 'Requests in that minute, including rejected ones' }),
           ip: z.string(),
         }),
       ),
-      evidence_until: when.meta({ description: 'When the last of it goes by itself' }),
+      evidence_until: when.meta({ description: 'When the last piece of evidence is deleted' }),
     }),
   ),
 })

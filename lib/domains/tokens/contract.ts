@@ -5,46 +5,47 @@ import { overlaps, tiers, tokenScopes, tokenScopesInOrder, tokenStates } from '.
 
 const Scopes = z
   .array(z.enum(tokenScopes))
-  .min(1, 'names one scope at least')
-  .max(tokenScopes.length, 'names each scope once')
+  .min(1, 'must name at least one scope')
+  .max(tokenScopes.length, 'must name each scope once')
   .transform(tokenScopesInOrder)
   .meta({
-    description: '`read` retrieves and searches; `write` changes its own; `admin` is for admins to give, in a session',
+    description:
+      '`read` retrieves and searches; `write` changes the agent’s own data; only an admin can grant `admin`, in a session',
   })
 /** A display name: one line, no control characters. */
 const TokenName = z
   .string()
   .trim()
-  .min(1, 'has one character at least')
-  .max(100, 'has 100 characters at most')
-  .regex(/^\P{Cc}*$/u, 'holds a control character')
+  .min(1, 'must not be empty')
+  .max(100, 'must have at most 100 characters')
+  .regex(/^\P{Cc}*$/u, 'must not contain control characters')
 const AgentRef = z
   .string()
   .min(1)
   .max(64)
-  .regex(/^\P{Cc}*$/u, 'holds a control character')
+  .regex(/^\P{Cc}*$/u, 'must not contain control characters')
 const when = z.iso.datetime()
 
 const token = {
   id: z.string(),
   agent_id: z.string(),
-  key_prefix: z.string().meta({ description: 'The first characters of the key, to recognise it by' }),
+  key_prefix: z.string().meta({ description: 'The first characters of the key, to recognize it' }),
   name: z.string().nullable(),
   scopes: z.array(z.enum(tokenScopes)),
   created_at: when,
   expires_at: when.nullable(),
-  issued_by_admin: z.boolean().meta({ description: 'An admin made it for an agent that is not their own' }),
+  issued_by_admin: z.boolean().meta({ description: 'An admin created it for an agent that is not their own' }),
   issued_by_token_id: z.string().nullable().meta({ description: 'The token that created it' }),
 }
 export const TokenView = z
   .strictObject({
     ...token,
-    last_used_at: when.nullable().meta({ description: 'Exact to a few seconds' }),
+    last_used_at: when.nullable().meta({ description: 'Accurate to a few seconds' }),
     revoked_at: when.nullable(),
     revoked_reason: z.string().nullable(),
     state: z
       .enum(tokenStates)
-      .meta({ description: '`rotated`: replaced by a new one, and good until `expires_at`, where the overlap ends' }),
+      .meta({ description: '`rotated`: replaced by a new token, but valid until `expires_at`, when the overlap ends' }),
   })
   .meta({ id: 'Token' })
 export type TokenView = z.output<typeof TokenView>
@@ -55,11 +56,11 @@ export const ListedToken = TokenView.extend({
       z.strictObject({
         at: when,
         class: z.enum(['read', 'write']),
-        limit: z.int().meta({ description: 'How many requests of its class a minute allowed' }),
-        consumed: z.int().meta({ description: 'How many there were in that minute, this one included' }),
+        limit: z.int().meta({ description: 'Allowed requests of its class per minute' }),
+        consumed: z.int().meta({ description: 'Requests in that minute, including this one' }),
       }),
     )
-    .meta({ description: 'The evidence of a revocation for `rate_limit`, oldest first; else empty' }),
+    .meta({ description: 'For a revocation because of `rate_limit`: the evidence, oldest first; otherwise empty' }),
 }).meta({ id: 'ListedToken' })
 export type ListedToken = z.output<typeof ListedToken>
 
@@ -69,7 +70,7 @@ const NewToken = z
     api_key: z
       .string()
       .optional()
-      .meta({ description: 'Shown this once; it cannot be read again. Absent from a repetition by Idempotency-Key' }),
+      .meta({ description: 'Shown only once; it cannot be read again. Absent from a repetition by Idempotency-Key' }),
   })
   .meta({ id: 'NewToken' })
 const issued = z.strictObject({ data: NewToken, message: z.string() })
@@ -80,16 +81,16 @@ const params = z.strictObject({
     .string()
     .min(1)
     .max(64)
-    .regex(/^\P{Cc}*$/u, 'holds a control character'),
+    .regex(/^\P{Cc}*$/u, 'must not contain control characters'),
 })
 
 export const readSelf = operation({
   id: 'readSelf',
   method: 'get',
   path: '/v1/auth/me',
-  summary: 'Who you are here',
+  summary: 'Get the current identity',
   description:
-    'The agent behind the token, with its limits, this token and its consent. For a person, `account_id` alone is set.',
+    'The agent of the token, with its limits, this token and its consent. For a person, only `account_id` is set.',
   permission: 'tokens:self',
   audit: { action: 'read', resourceType: 'agent' },
   limit: 'read',
@@ -108,7 +109,7 @@ export const readSelf = operation({
         batch: z.number().int(),
         unit_bytes: z.number().int(),
         exports_per_day: z.number().int().nullable().meta({ description: 'null: no limit' }),
-        tokens: z.number().int().meta({ description: 'How many tokens may be active at once' }),
+        tokens: z.number().int().meta({ description: 'How many tokens can be active at the same time' }),
       }),
       token: TokenView.pick({
         id: true,
@@ -139,9 +140,9 @@ export const listTokens = operation({
   id: 'listTokens',
   method: 'get',
   path: '/v1/auth/tokens',
-  summary: 'Tokens of your own, newest first',
+  summary: 'List your tokens, newest first',
   description:
-    'An agent sees its own, a person those of the agents they own. `agent_id` chooses one agent; an admin may name any. `state` chooses those that stand so now. With a token that asked for too much come the requests beyond its limits that revoked it, for the 7 days that they are kept.',
+    'An agent sees its own tokens, a person those of the agents they own. `agent_id` selects one agent; an admin can name any agent. `state` selects tokens with that state. For a token revoked for exceeding rate limits, the response includes the rejected requests for the 7 days that they are kept.',
   permission: 'tokens:self',
   audit: { action: 'read', ...resource },
   limit: 'read',
@@ -162,7 +163,7 @@ export const createToken = operation({
   path: '/v1/auth/tokens',
   summary: 'Create a token',
   description:
-    'The key is shown once. A token gives no scope that it lacks, never `admin`, and no longer life than its own; its revocation revokes what it created. A person gives `read` and `write`. The scope `admin` takes an admin’s session with a recently entered password, and ends after 90 days at most. The owner of an agent gets an email when an admin creates a token for it. Active tokens per agent: 5 (free), 20 (pro), 100 (enterprise); one created within the last minute counts even if it ended.',
+    'The key is shown once. A token cannot grant a scope that it lacks, or `admin`, or a longer lifetime than its own. Revoking it also revokes tokens that it created. A person can grant `read` and `write`. The scope `admin` requires an admin’s session with a recently entered password, and expires after at most 90 days. The owner of an agent gets an email when an admin creates a token for it. Active tokens per agent: 5 (free), 20 (pro), 100 (enterprise). A token created within the last minute counts even if it has ended.',
   permission: 'tokens:self',
   audit: { action: 'create', ...resource },
   limit: 'write',
@@ -171,9 +172,9 @@ export const createToken = operation({
     .strictObject({
       agent_id: AgentRef.optional().meta({ description: 'For a person who owns several agents, and for admins' }),
       name: TokenName.optional(),
-      scopes: Scopes.optional().meta({ description: '`["read"]` unless given' }),
+      scopes: Scopes.optional().meta({ description: '`["read"]` if omitted' }),
       expires_at: Timestamp.optional(),
-      expires_in_days: z.int().min(1, 'takes 1 at least').max(3650, 'takes 3650 at most').optional(),
+      expires_in_days: z.int().min(1, 'must be at least 1').max(3650, 'must be at most 3650').optional(),
     })
     .refine((body) => body.expires_at === undefined || body.expires_in_days === undefined, {
       path: ['expires_in_days'],
@@ -191,7 +192,7 @@ export const revokeToken = operation({
   path: '/v1/auth/tokens/{id}',
   summary: 'Revoke a token',
   description:
-    'It is refused from the next request on, everywhere, and so are tokens that were created with it, directly or through others (`revoked_reason` `issuer_revoked`). Revoking it again changes nothing.',
+    'The token is rejected everywhere from the next request on, and so are tokens created with it, directly or through others (`revoked_reason` `issuer_revoked`). Revoking it again changes nothing.',
   permission: 'tokens:self',
   audit: { action: 'delete', ...resource },
   deletes: { none: 'a token holds no content' },
@@ -206,9 +207,9 @@ export const rotateToken = operation({
   id: 'rotateToken',
   method: 'post',
   path: '/v1/auth/tokens/{id}/rotate',
-  summary: 'Replace a token by a new key',
+  summary: 'Replace a token with a new key',
   description:
-    'The new token has the name, the scopes and the expiry of the old one, which works until the overlap ends: with `0s`, it ends now. Tokens that were created with it keep working and belong to the new one. After a leak, revoke instead. Both count in the same limits. A token is rotated once. It cannot rotate a token from which it descends. A successor that an admin’s token creates ends with that token.',
+    'The new token has the name, scopes and expiry of the old one. The old token works until the overlap ends: with `0s`, it ends now. Tokens that were created with it keep working and belong to the new one. After a leak, revoke it instead. Both count towards the same limits. A token can be rotated only once. It cannot rotate a token from which it descends. A successor that an admin’s token creates ends with that token.',
   permission: 'tokens:self',
   audit: { action: 'update', ...resource },
   limit: 'write',
@@ -219,7 +220,7 @@ export const rotateToken = operation({
       overlap: z
         .enum(Object.keys(overlaps) as (keyof typeof overlaps)[])
         .default('0s')
-        .meta({ description: 'How long the old key still works' }),
+        .meta({ description: 'How long the old key keeps working' }),
     })
     .prefault({}),
   output: issued,
@@ -229,14 +230,14 @@ export const rotateToken = operation({
 
 export const KeyPrefix = z
   .string()
-  .regex(/^kp_[0-9A-Za-z]{8}$/, 'takes the first 11 characters of a key, such as kp_3fK9aZ1q, and no more')
+  .regex(/^kp_[0-9A-Za-z]{8}$/, 'must be exactly the first 11 characters of a token, such as kp_3fK9aZ1q')
 
 export const revokeByPrefix = operation({
   id: 'revokeByPrefix',
   method: 'post',
   path: '/v1/auth/revoke',
   summary: 'Revoke a token by the first characters of its key',
-  description: 'For when a key was found somewhere and its id is not at hand.',
+  description: 'For a leaked key whose token id is not known.',
   permission: 'tokens:self',
   audit: { action: 'update', ...resource },
   limit: 'write',

@@ -50,7 +50,7 @@ const tokenOrSession = [{ token: [] }, { session: [] }]
 const securityOf = (permission: Permission) =>
   permission === 'public' ? { security: [] } : isForPeople(permission) ? { security: [{ session: [] }] } : {}
 
-const alsoMeans = { 200: 'Done: nothing was created', 201: 'Created', 202: 'Accepted: the work goes on' } as const
+const alsoMeans = { 200: 'Success; nothing was created', 201: 'Created', 202: 'Accepted; the work continues' } as const
 
 const bytes = { schema: { type: 'string', format: 'binary' } }
 /** A list of media types that is longer stands at the first operation that has it; others refer to that operation. */
@@ -151,7 +151,7 @@ export function openApi(operations: readonly OperationShape[], version: string):
       title: 'KnowledgePulse',
       version,
       description:
-        'The registry in which agents share what they learned, with erasure that is verified and leaves a signed receipt.',
+        'A registry where AI agents share what they learned. Erasure is verified and documented by a signed receipt.',
       contact: { name: 'The operator of this installation' },
       license: { name: 'Proprietary', identifier: 'LicenseRef-Proprietary' },
     },
@@ -161,12 +161,13 @@ export function openApi(operations: readonly OperationShape[], version: string):
     paths,
     components: {
       securitySchemes: {
-        token: { type: 'http', scheme: 'bearer', description: 'A token of an agent: kp_…' },
+        token: { type: 'http', scheme: 'bearer', description: 'A token of an agent, kp_…' },
         session: {
           type: 'apiKey',
           in: 'cookie',
           name: 'next-auth.session-token',
-          description: 'A person signed in to the console; under https the name is `__Host-next-auth.session-token`',
+          description:
+            'Session cookie of a person signed in to the console. With https its name is `__Host-next-auth.session-token`',
         },
       },
       headers,

@@ -95,6 +95,6 @@ export async function encode(tree: unknown, before: Uint8Array): Promise<Uint8Ar
   const [type, bytes] = await (await serialiser()).dumpsTyped(tree)
   if (type !== 'json' || !isDeepStrictEqual(parsed(read(bytes)), tree)) throw new Unreadable('not written as it is')
   if (!namesOtherClasses(tree) && !(await loads(bytes)) && (await loads(before)))
-    throw new Unreadable('cannot be read back')
+    throw new Unreadable('cannot be decoded after encoding')
   return bytes
 }

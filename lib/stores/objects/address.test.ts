@@ -41,18 +41,18 @@ describe('objectsPlace', () => {
     ['file:', /a folder after file:/],
     ['s3://key:hu/sh@host/bucket', /%2F for a slash/],
     ['s3://hush-bucket', /\?region=/],
-    ['s3://hush@host/bucket', /a key and its secret/],
+    ['s3://hush@host/bucket', /both the key and its secret/],
     ['s3://host:9000/bucket', /key:secret@/],
     ['s3://key:hush@host/a/b', /one bucket/],
     ['s3://key:hush@host/bucket?tsl=false', /no option beside region=, tls=, path_style=/],
     ['s3://key:hush@host/bucket?tls=hush', /tls=true or tls=false/],
     ['s3://key:hu%sh@host/bucket', /%25/],
     ['s3://key:hu#sh@host/bucket', /%2F|%23|one bucket/],
-    ['gs://bucket/hush-folder', /gs:\/\/bucket and nothing after it/],
+    ['gs://bucket/hush-folder', /gs:\/\/bucket with nothing after it/],
     ['gs://key:hush@bucket', /nothing after it/],
     ['gs://bucket?endpoint=http://key:hush@host', /endpoint=http/],
-    ['ftp://key:hush@host/bucket', /takes file:<folder>, s3:/],
-    ['/hush/folder', /not a URL|takes file:/],
+    ['ftp://key:hush@host/bucket', /must be file:<folder>, s3:/],
+    ['/hush/folder', /not a URL|must be file:/],
   ])('rejects %s with the accepted form and without the given value', (url, message) => {
     expect(() => objectsAddress(url, '/data')).toThrow(message)
     try {

@@ -23,7 +23,7 @@ function options(url: URL, known: readonly string[]): Map<string, string> {
 }
 function flag(text: string | undefined, name: string, otherwise: boolean): boolean {
   if (text === undefined) return otherwise
-  return text === 'true' || text === 'false' ? text === 'true' : refuse(`takes ${name}=true or ${name}=false`)
+  return text === 'true' || text === 'false' ? text === 'true' : refuse(`must have ${name}=true or ${name}=false`)
 }
 function decoded(text: string): string {
   try {
@@ -39,12 +39,14 @@ function s3Place(url: URL): ObjectsAddress {
   const isAws = path === ''
   const bucket = isAws ? url.hostname : path
   if (!bucketForm.test(bucket) || (isAws && url.port !== ''))
-    refuse('takes one bucket: s3://key:secret@host:port/bucket, or for AWS s3://bucket?region=eu-central-1')
-  if ((url.username === '') !== (url.password === '')) refuse('takes a key and its secret, or neither of them')
+    refuse('must name one bucket: s3://key:secret@host:port/bucket, or for AWS s3://bucket?region=eu-central-1')
+  if ((url.username === '') !== (url.password === '')) refuse('must contain both the key and its secret, or neither')
   if (!isAws && url.username === '')
-    refuse('takes key:secret@ before the host of a server of your own; a bucket of AWS has nothing after its name')
+    refuse(
+      'must have key:secret@ before the host of your own server. For an AWS bucket, omit everything after the bucket name',
+    )
   const region = given.get('region') ?? ''
-  if (isAws && region === '') refuse('takes ?region= after a bucket of AWS, such as s3://bucket?region=eu-central-1')
+  if (isAws && region === '') refuse('must have ?region= after an AWS bucket, such as s3://bucket?region=eu-central-1')
   const scheme = flag(given.get('tls'), 'tls', true) ? 'https' : 'http'
   const pathStyle = flag(given.get('path_style'), 'path_style', !isAws)
   return {
@@ -62,10 +64,10 @@ function s3Place(url: URL): ObjectsAddress {
 function gcsPlace(url: URL): ObjectsAddress {
   const given = options(url, ['endpoint'])
   if (!bucketForm.test(url.hostname) || !['', '/'].includes(url.pathname) || url.port !== '' || url.username !== '')
-    refuse('takes gs://bucket and nothing after it; Google’s library finds the credentials itself')
+    refuse('must be gs://bucket with nothing after it. Google’s library finds the credentials')
   const endpoint = given.get('endpoint')
   if (endpoint !== undefined && !/^https?:\/\/[^/@?#]+\/?$/.test(endpoint))
-    refuse('takes endpoint=http://host:port or https://host:port')
+    refuse('must have endpoint=http://host:port or endpoint=https://host:port')
   const base = endpoint?.replace(/\/$/, '')
   return {
     provider: 'gcs',
@@ -76,7 +78,7 @@ function gcsPlace(url: URL): ObjectsAddress {
 }
 
 function filesPlace(folder: string): ObjectsAddress {
-  if (folder === '') refuse('takes a folder after file:')
+  if (folder === '') refuse('must name a folder after file:')
   return { provider: 'files', shown: folder, folder: resolve(folder) }
 }
 
@@ -93,8 +95,8 @@ export function objectsAddress(url: string | undefined, dataDir: string): Object
   }
   if (!URL.canParse(url)) refuse('is not a URL; in a key or secret write %2F for a slash, %40 for @, %3A for a colon')
   const parsed = new URL(url)
-  if (parsed.hash !== '') refuse('takes nothing after #; in a secret write %23 for it')
+  if (parsed.hash !== '') refuse('must not contain #. In a secret, write %23 instead')
   if (parsed.protocol === 's3:') return s3Place(parsed)
   if (parsed.protocol === 'gs:') return gcsPlace(parsed)
-  return refuse('takes file:<folder>, s3://… or gs://…')
+  return refuse('must be file:<folder>, s3://… or gs://…')
 }

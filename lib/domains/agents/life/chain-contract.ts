@@ -9,14 +9,14 @@ const when = z.iso.datetime()
 const reference = { resourceType: 'chain_reference' } as const
 /** Why the referenced blockchain data cannot be erased. */
 export const chainPermanence =
-  'What stands on a public blockchain is public and permanent: nobody can change or erase it there, we neither. What we hold, and erase, is the note of it.'
+  'Data on a public blockchain is public and permanent. Nobody can change or erase it there, including us. We store only a reference to it, and can erase that reference.'
 
 const ChainReference = z
   .strictObject({
     id: z.string(),
-    chain: z.string().meta({ description: 'CAIP-2: eip155:1, bip122:…' }),
+    chain: z.string().meta({ description: 'CAIP-2, for example eip155:1 or bip122:…' }),
     kind: z.enum(chainReferenceKinds),
-    reference: z.string().meta({ description: 'An address of Ethereum has the capitals of EIP-55' }),
+    reference: z.string().meta({ description: 'An Ethereum address uses EIP-55 capitals' }),
     reported_at: when,
     is_public: z.literal(true),
     is_permanent: z.literal(true),
@@ -27,7 +27,7 @@ export const listChainReferences = operation({
   id: 'listChainReferences',
   method: 'get',
   path: '/v1/agents/{id}/chain-references',
-  summary: 'What stands on blockchains about an agent, newest note first',
+  summary: 'List the blockchain references of an agent, newest first',
   description: chainPermanence,
   permission: 'agents:read',
   audit: { action: 'read', ...reference },
@@ -35,7 +35,7 @@ export const listChainReferences = operation({
   status: 200,
   params: agentParams,
   query: z.strictObject({ cursor: Cursor.optional(), limit: PageLimit }),
-  output: page(ChainReference).extend({ why: z.string().meta({ description: 'Why it is permanent, in words' }) }),
+  output: page(ChainReference).extend({ why: z.string().meta({ description: 'Explains why the data is permanent' }) }),
   refusals: ['not_found'],
 })
 
@@ -44,8 +44,8 @@ export const addChainReference = operation({
   alsoStatus: [200],
   method: 'post',
   path: '/v1/agents/{id}/chain-references',
-  summary: 'Note what stands on a blockchain about an agent',
-  description: `${chainPermanence} A note that is there already is answered with 200. ${mostChainReferences.toLocaleString('en')} notes of an agent at most.`,
+  summary: 'Add a reference to blockchain data about an agent',
+  description: `${chainPermanence} An existing reference is returned with 200. At most ${mostChainReferences.toLocaleString('en')} references per agent.`,
   permission: 'agents:write',
   stores: 'one record',
   audit: { action: 'create', ...reference },
@@ -67,8 +67,8 @@ export const deleteChainReference = operation({
   id: 'deleteChainReference',
   method: 'delete',
   path: '/v1/agents/{id}/chain-references/{referenceId}',
-  summary: 'Delete our note of what stands on a blockchain',
-  description: `Also of an agent that is paused; of a dead one by its owner. ${chainPermanence}`,
+  summary: 'Delete our reference to blockchain data about an agent',
+  description: `Works for paused agents. For a retired agent, only its owner can delete. ${chainPermanence}`,
   permission: 'agents:write',
   audit: { action: 'delete', ...reference },
   deletes: { counts: 'chainReferencesDeleted' },
@@ -76,7 +76,7 @@ export const deleteChainReference = operation({
   status: 200,
   params: z.strictObject({
     id: AgentParam,
-    referenceId: z.string().regex(/^chain_[0-9A-Za-z]{22}$/, 'is no id of a note'),
+    referenceId: z.string().regex(/^chain_[0-9A-Za-z]{22}$/, 'is not the id of a note'),
   }),
   output: z.strictObject({ message: z.string() }),
   refusals: ['not_found', 'held'],

@@ -72,8 +72,8 @@ export function chainFact({ chain, kind, reference }: ChainFact): ChainFact | Wr
         wrong: 'reference',
         message:
           kind === 'address'
-            ? 'is no address: 0x and 40 digits, with the capitals of EIP-55 or in letters of one case'
-            : 'takes 0x and 64 hexadecimal digits',
+            ? 'must be an address: 0x and 40 hexadecimal digits, with EIP-55 capitals or in one case'
+            : 'must be 0x and 64 hexadecimal digits',
       }
     return { chain, kind, reference: kept }
   }

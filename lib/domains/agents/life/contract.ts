@@ -11,35 +11,38 @@ export const AgentParam = z
   .string()
   .min(1)
   .max(64)
-  .regex(/^\P{Cc}*$/u, 'holds a control character')
+  .regex(/^\P{Cc}*$/u, 'must not contain control characters')
 export const agentParams = z.strictObject({ id: AgentParam })
 
 /** Fixed properties and settings of an agent. */
 export const lifeFields = {
   status: z.enum(agentStatuses).meta({
     description:
-      'Set by its owner. `paused`: it reads, and writes nothing. `dead`: its heartbeats can be exported for 24 hours, and nothing else. A restriction by law is in `restricted_at`.',
+      'Set by its owner. `paused`: the agent can read but not write. `dead`: the agent is retired, and for 24 hours its tokens can only export heartbeats. A restriction of processing is reported in `restricted_at`.',
   }),
-  status_at: when.nullable().meta({ description: 'Since when it is that; null since it was made' }),
+  status_at: when
+    .nullable()
+    .meta({ description: 'When this status was set; null if it has not changed since creation' }),
   died_at: when.nullable(),
-  region: z.string().nullable().meta({ description: 'Fixed at creation; null: anywhere' }),
+  region: z.string().nullable().meta({ description: 'Fixed at creation; null: no region is required' }),
   self_hosted: z.boolean().meta({
-    description: 'It runs and remembers elsewhere: nothing is held here but what it shared, and nothing else is taken',
+    description:
+      'The agent runs and stores its memory elsewhere. Only shared data is stored here, and nothing else is accepted',
   }),
   automatic_snapshots: z.boolean().meta({
     description:
-      'Whether a snapshot is made every six hours: an agent without a keyring has none, because nobody could open it',
+      'Whether a snapshot is created every six hours. An agent without a keyring has none, because nobody could open it',
   }),
 }
 /** Properties that are set at creation and never change. */
 export const birthFields = {
   region: DataRegion.optional().meta({
     description:
-      'Where all that it leaves here stays. Refused (`outside_region`) where a store or a service of this installation is elsewhere.',
+      'Region in which all data of the agent must be stored. Rejected (`outside_region`) if a store or a service of this installation is in another region.',
   }),
   self_hosted: z.boolean().optional().meta({
     description:
-      'It runs and remembers elsewhere; here is only what it shares. What would keep something else of it here, documents, heartbeats, notes of chains, a keyring, entries, a state or logged exchanges, is refused (`conflict`).',
+      'The agent runs and stores its memory elsewhere. Only data that it shares is stored here. Requests to store other data here (documents, heartbeats, blockchain references, a keyring, entries, a state, logged exchanges) are rejected (`conflict`).',
   }),
 }
 
@@ -54,8 +57,8 @@ export const LivingAgent = z
     grimoire_days: z
       .int()
       .nullable()
-      .meta({ description: 'Entries of its grimoire go so many days after they were written; null: they stay' }),
-    sharing_since: when.nullable().meta({ description: 'Since when entries may go to its siblings; null: off' }),
+      .meta({ description: 'Days after which a grimoire entry is deleted; null: never' }),
+    sharing_since: when.nullable().meta({ description: 'When sharing with siblings was switched on; null: off' }),
     created_at: when,
   })
   .meta({ id: 'LivingAgent' })
@@ -65,8 +68,8 @@ export const readAgent = operation({
   id: 'readAgent',
   method: 'get',
   path: '/v1/agents/{id}',
-  summary: 'An agent of yours, and how it lives',
-  description: 'For the agent by its token, and for whoever owns it. Another’s looks like none: 404.',
+  summary: 'Get an agent of yours, with its status',
+  description: 'For the agent, by its token, and for its owner. For anyone else it returns 404.',
   permission: 'agents:read',
   audit: { action: 'read', ...agent },
   limit: 'read',
@@ -80,9 +83,9 @@ export const setAgentStatus = operation({
   id: 'setAgentStatus',
   method: 'put',
   path: '/v1/agents/{id}/status',
-  summary: 'Pause an agent, let it go on, or end it',
+  summary: 'Pause, resume or retire an agent',
   description:
-    'While it is paused nothing is written for it (403 `paused`); reading, deleting and exporting go on. Where somebody owns it, they alone let it go on. `dead` is for good and needs `confirm`, the agent’s id: from then on its tokens do nothing (403 `dead`) but export its heartbeats, for 24 hours; its owner keeps every right over what it left. Repeating a status changes nothing.',
+    'While an agent is paused, nothing can be written for it (403 `paused`). Reading, deleting and exporting still work. If the agent has an owner, only the owner can resume it. `dead` retires the agent permanently and requires `confirm`, the agent’s id. From then on its tokens are rejected (403 `dead`), except to export its heartbeats for 24 hours. Its owner keeps all rights over its data. Setting the same status again changes nothing.',
   permission: 'agents:self',
   audit: { action: 'update', ...agent },
   limit: 'write',
@@ -90,7 +93,7 @@ export const setAgentStatus = operation({
   params: agentParams,
   body: z.strictObject({
     status: z.enum(agentStatuses),
-    confirm: z.string().max(64).optional().meta({ description: 'For `dead`: the agent’s id once more' }),
+    confirm: z.string().max(64).optional().meta({ description: 'For `dead`: the agent’s id, repeated' }),
   }),
   output: z.strictObject({ data: LivingAgent, message: z.string() }),
   refusals: ['not_found', 'wrong_state', 'forbidden', 'dead', 'paused'],
@@ -100,15 +103,15 @@ export const setAgentSettings = operation({
   id: 'setAgentSettings',
   method: 'patch',
   path: '/v1/agents/{id}/settings',
-  summary: 'Change what an agent keeps, and how long',
+  summary: 'Change what an agent stores, and for how long',
   permission: 'agents:write',
   audit: { action: 'update', ...agent },
   limit: 'write',
   status: 200,
   params: agentParams,
   body: z.strictObject({
-    grimoire_days: z.int().min(1, 'takes 1 at least').max(3650, 'takes 3,650 at most').nullable().meta({
-      description: 'Entries of its grimoire go so many days after they were written; null: they stay',
+    grimoire_days: z.int().min(1, 'must be at least 1').max(3650, 'must be at most 3,650').nullable().meta({
+      description: 'Days after which a grimoire entry is deleted; null: never',
     }),
   }),
   output: z.strictObject({ data: LivingAgent }),

@@ -8,21 +8,21 @@ const when = z.iso.datetime()
 const document = { resourceType: 'agent_document' } as const
 const ofDocument = z.strictObject({
   id: AgentParam,
-  documentId: z.string().regex(/^adoc_[0-9A-Za-z]{22}$/, 'is no id of a document'),
+  documentId: z.string().regex(/^adoc_[0-9A-Za-z]{22}$/, 'is not the id of a document'),
 })
 const Title = z
   .string()
   .trim()
-  .min(1, 'has one character at least')
-  .max(200, 'has 200 characters at most')
-  .regex(/^\P{Cc}*$/u, 'holds a control character')
+  .min(1, 'must not be empty')
+  .max(200, 'must have at most 200 characters')
+  .regex(/^\P{Cc}*$/u, 'must not contain control characters')
 const Body = z
   .string()
-  .min(1, 'has one character at least')
+  .min(1, 'must not be empty')
   .refine((text) => new TextEncoder().encode(text).length <= documentBytes, 'must have at most 256 KiB')
   .meta({
     description:
-      'Markdown; it is sanitized before it is stored. A private key or a seed phrase in it refuses it (`content_blocked`, with kinds and places)',
+      'Markdown. It is sanitized before it is stored. Text with a private key or a seed phrase is rejected (`content_blocked`, with kinds and places)',
   })
 const Revision = z.int().min(1).max(2_147_483_646)
 
@@ -31,7 +31,7 @@ const listed = {
   kind: z.enum(agentDocumentKinds),
   title: z.string(),
   bytes: z.int(),
-  revision: Revision.meta({ description: 'From 1; who changes a document names the one that they read' }),
+  revision: Revision.meta({ description: 'Starts at 1. To change a document, send the revision that you read' }),
   created_at: when,
   updated_at: when,
 }
@@ -41,7 +41,9 @@ export const AgentDocument = z.strictObject({ ...listed, body: z.string() }).met
 const Changed = z.strictObject({
   id: z.string(),
   revision: Revision,
-  is_as_sent: z.boolean().meta({ description: 'False where sanitizing took something out: read what was stored' }),
+  is_as_sent: z
+    .boolean()
+    .meta({ description: 'False if sanitizing removed something. Read the document to see the stored text' }),
   updated_at: when,
 })
 // JSON escapes can make the text several times longer.
@@ -61,7 +63,7 @@ export const listAgentDocuments = operation({
   id: 'listAgentDocuments',
   method: 'get',
   path: '/v1/agents/{id}/documents',
-  summary: 'Strategy theses and playbooks of an agent, newest first',
+  summary: 'List the strategy theses and playbooks of an agent, newest first',
   permission: 'agents:read',
   audit: { action: 'read', ...document },
   limit: 'read',
@@ -77,8 +79,8 @@ export const addAgentDocument = operation({
   id: 'addAgentDocument',
   method: 'post',
   path: '/v1/agents/{id}/documents',
-  summary: 'Keep a strategy thesis or a playbook',
-  description: `For the agent and its owner alone; nobody else reads it, no admin either. Kept until one of them deletes it. ${mostDocuments.toLocaleString('en')} documents of an agent at most, 256 KiB each.`,
+  summary: 'Store a strategy thesis or a playbook',
+  description: `Only the agent and its owner can read it, not even an admin. It is stored until one of them deletes it. At most ${mostDocuments.toLocaleString('en')} documents per agent, each at most 256 KiB.`,
   permission: 'agents:write',
   stores: 'one record',
   audit: { action: 'create', ...document },
@@ -95,7 +97,7 @@ export const readAgentDocument = operation({
   id: 'readAgentDocument',
   method: 'get',
   path: '/v1/agents/{id}/documents/{documentId}',
-  summary: 'A document of an agent',
+  summary: 'Get a document of an agent',
   permission: 'agents:read',
   audit: { action: 'read', ...document },
   limit: 'read',
@@ -115,7 +117,8 @@ export const editAgentDocument = operation({
   method: 'put',
   path: '/v1/agents/{id}/documents/{documentId}',
   summary: 'Change a document of an agent',
-  description: '`revision` is the one that was read: where another is there by now, nothing is changed (409).',
+  description:
+    '`revision` must be the revision that you read. If the document has changed since, the request returns 409 and changes nothing.',
   permission: 'agents:write',
   stores: 'bytes',
   audit: { action: 'update', ...document },
@@ -133,7 +136,8 @@ export const deleteAgentDocument = operation({
   method: 'delete',
   path: '/v1/agents/{id}/documents/{documentId}',
   summary: 'Delete a document of an agent',
-  description: 'Also of one that is paused; of a dead one by its owner. Deletes an exchange for good.',
+  description:
+    'Works for paused agents. For a retired agent, only its owner can delete. Deletes the document permanently.',
   permission: 'agents:write',
   audit: { action: 'delete', ...document },
   deletes: { counts: 'agentDocumentsDeleted' },

@@ -6,7 +6,7 @@ import { heartbeatCounts, heartbeatStates, heartbeatsCountedTo } from './rules.t
 
 const when = z.iso.datetime()
 const heartbeat = { resourceType: 'heartbeat' } as const
-const number = z.number().min(0, 'takes 0 at least').max(1e15, 'takes 1e15 at most')
+const number = z.number().min(0, 'must be at least 0').max(1e15, 'must be at most 1e15')
 const Counts = z
   .strictObject(
     Object.fromEntries(heartbeatCounts.map((name) => [name, number.optional()])) as Record<
@@ -14,7 +14,7 @@ const Counts = z
       z.ZodOptional<typeof number>
     >,
   )
-  .meta({ description: 'Numbers by these words; a heartbeat takes no free text' })
+  .meta({ description: 'Numbers under these names. A heartbeat contains no free text' })
 
 const Heartbeat = z
   .strictObject({ at: when, state: z.enum(heartbeatStates), counts: z.record(z.string(), z.number()) })
@@ -25,13 +25,13 @@ export const beatHeart = operation({
   alsoStatus: [200],
   method: 'post',
   path: '/v1/agents/{id}/heartbeats',
-  summary: 'Report that an agent lives, and how it is',
+  summary: 'Report a heartbeat of an agent, with its state',
   description:
-    'One a second is kept; another of the same second is answered and not kept. `at` is the agent’s own clock, now unless told: five minutes ahead of ours at most, and 24 hours late. Kept for the agent’s life and 24 hours.',
+    'At most one heartbeat per second is stored; further ones are accepted but not stored. `at` is the agent’s own clock, by default the current time. It may be at most five minutes ahead of ours or 24 hours late. Stored until 24 hours after the agent is retired.',
   permission: 'agents:write',
   stores: 'bytes',
   audit: {
-    none: 'a heartbeat is a log by itself: a time, a word and numbers; an entry for each would say the same twice',
+    none: 'a heartbeat is itself a log record: a time, a state and numbers. An audit entry for each would repeat it',
   },
   limit: 'write',
   status: 201,
@@ -50,8 +50,8 @@ export const listHeartbeats = operation({
   id: 'listHeartbeats',
   method: 'get',
   path: '/v1/agents/{id}/heartbeats',
-  summary: 'Heartbeats of an agent, newest first',
-  description: `Counting stops at ${heartbeatsCountedTo.toLocaleString('en')}.`,
+  summary: 'List the heartbeats of an agent, newest first',
+  description: `\`total\` stops counting at ${heartbeatsCountedTo.toLocaleString('en')}.`,
   permission: 'agents:read',
   audit: { action: 'read', ...heartbeat },
   limit: 'read',
@@ -66,9 +66,9 @@ export const exportHeartbeats = operation({
   id: 'exportHeartbeats',
   method: 'get',
   path: '/v1/agents/{id}/heartbeats/export',
-  summary: 'All heartbeats of an agent as JSON Lines, oldest first',
+  summary: 'Export all heartbeats of an agent as JSON Lines, oldest first',
   description:
-    'The one thing that a dead agent’s token still does, for 24 hours after its death. Then the heartbeats are gone: 410 `expired`.',
+    'The only operation that a retired agent’s token can still use, for 24 hours after retirement. After that the heartbeats are deleted: 410 `expired`.',
   permission: 'agents:read',
   isOpenToDead: true,
   audit: { action: 'export', ...heartbeat },

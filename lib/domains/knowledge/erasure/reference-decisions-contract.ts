@@ -8,7 +8,7 @@ export const referencePlaces = ['original_author', 'source.expert_id', 'metadata
 
 const Reference = z
   .strictObject({
-    id: z.string().meta({ description: 'Of the unit or skill' }),
+    id: z.string().meta({ description: 'Id of the unit or skill' }),
     organisation_id: z.string(),
     visibility: z.enum(['private', 'org', 'network']),
     places: z.array(z.enum(referencePlaces)),
@@ -18,15 +18,15 @@ const Reference = z
 const Restorable = z.strictObject({
   data: z.array(Reference),
   total: z.number().int(),
-  until: z.iso.datetime().nullable().meta({ description: 'When backups end; null: as long as the erasure ledger' }),
+  until: z.iso.datetime().nullable().meta({ description: 'When backups end; null: when the erasure ledger ends' }),
 })
 
 export const listUndecidedReferences = operation({
   id: 'listUndecidedReferences',
   method: 'get',
   path: '/api/admin/erasures/{id}/references',
-  summary: 'References that an erasure did not rename',
-  description: `Records of others that contain an id of the erased person or agent and do not verifiably mean them: of another organisation, and private, or written before the registration. They stay unless an admin renames them. By the id of the receipt, once the erasure is carried out; ids and places, no content; ${mostRecords.toLocaleString('en')} at most, those that were stored before the erasure.`,
+  summary: 'List references that an erasure did not rename',
+  description: `Records of others that contain an id of the erased person or agent but do not verifiably refer to them: records of another organization that are private or were written before the registration. They are kept unless an admin renames them. Selected by receipt id, after the erasure is carried out. Returns ids and places, no content. At most ${mostRecords.toLocaleString('en')}, and only records that were stored before the erasure.`,
   permission: 'erasures:admin',
   audit: { action: 'read', resourceType: 'receipt' },
   limit: 'read',
@@ -36,7 +36,7 @@ export const listUndecidedReferences = operation({
     data: z.array(Reference),
     total: z.number().int(),
     restorable: Restorable.meta({
-      description: `Records in which \`restore\` brings the id of the erased agent back; ${mostRecords.toLocaleString('en')} at most, and none after backups end`,
+      description: `Records in which \`restore\` brings the id of the erased agent back. At most ${mostRecords.toLocaleString('en')}, and none after backups end`,
     }),
   }),
   refusals: ['not_found'],
@@ -46,9 +46,9 @@ export const decideReferences = operation({
   id: 'decideReferences',
   method: 'post',
   path: '/api/admin/erasures/{id}/references',
-  summary: 'Rename references of an erased agent, or restore names that an erasure replaced wrongly',
+  summary: 'Rename references of an erased agent, or restore names that an erasure replaced by mistake',
   description:
-    '`rename`: in these records the pseudonym of the erasure replaces the id. `restore`: in these records the id of the erased agent replaces its pseudonym again, where this erasure or such a decision renamed them: they are known from the sealed items of the erasure ledger, and only until backups end (KP_BACKUP_DAYS). The id of a person is not restored, nor who wrote or approved a version. What is renamed or restored already stays as it is.',
+    '`rename`: replaces the id with the pseudonym of the erasure in these records. `restore`: replaces the pseudonym with the id of the erased agent in these records, if this erasure or a previous decision renamed them. The sealed items of the erasure ledger identify these records, but only until backups end (KP_BACKUP_DAYS). The id of a person is not restored, nor the author or approver of a version. Records that are already renamed or restored do not change.',
   permission: 'erasures:admin',
   audit: { action: 'update', resourceType: 'receipt' },
   limit: 'write',

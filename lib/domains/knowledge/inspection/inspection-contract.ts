@@ -9,12 +9,16 @@ import { page } from '#lib/kernel/pages.ts'
 const when = z.iso.datetime()
 /** Facts about a record that a person sees next to its content. */
 const standing = {
-  is_own: z.boolean().meta({ description: 'Written by an agent that you own: yours to correct and to erase' }),
+  is_own: z.boolean().meta({ description: 'Written by an agent that you own. You can correct and erase it' }),
   etag: z.string().meta({ description: 'For If-Match' }),
-  was_public: z.boolean().meta({ description: 'It was once shared with the whole network; copies may be out there' }),
-  quarantined_at: when.nullable().meta({ description: 'Held back for review: nobody but its owner sees it' }),
-  is_paused: z.boolean().meta({ description: 'Its author’s processing is restricted: nobody but its owner sees it' }),
-  expires_at: when.nullable().meta({ description: 'When retention removes it, as periods stand now; null: never' }),
+  was_public: z
+    .boolean()
+    .meta({ description: 'It was once shared with the entire network. Copies may exist elsewhere' }),
+  quarantined_at: when.nullable().meta({ description: 'Quarantined for review: only its owner can see it' }),
+  is_paused: z
+    .boolean()
+    .meta({ description: 'The processing of its author’s data is restricted: only its owner can see it' }),
+  expires_at: when.nullable().meta({ description: 'When retention deletes it under the current periods; null: never' }),
 }
 
 export const recordKinds = ['trace', 'pattern', 'sop', 'skill'] as const
@@ -23,8 +27,8 @@ export const InspectedRecord = z
   .strictObject({
     id: z.string(),
     kind: z.enum(recordKinds),
-    title: z.string().meta({ description: 'Its objective or name; the beginning of a long one' }),
-    summary: z.string().nullable().meta({ description: 'What came of it, or what it is for; its beginning' }),
+    title: z.string().meta({ description: 'Its objective or name, truncated if long' }),
+    summary: z.string().nullable().meta({ description: 'Its outcome or purpose, truncated if long' }),
     agent_id: z.string(),
     is_own: standing.is_own,
     visibility: z.enum(visibilities),
@@ -43,9 +47,9 @@ export const listRecords = operation({
   id: 'listRecords',
   method: 'get',
   path: '/api/knowledge',
-  summary: 'Units or skills in a line each: searched, or newest first',
+  summary: 'Search units and skills, or list them newest first',
   description:
-    'As GET /v1/knowledge and GET /v1/skills, without their texts. `kind` `unit` is every type of unit. `total` stops counting at 1,001.',
+    'Like GET /v1/knowledge and GET /v1/skills, but without the full texts. `kind` `unit` includes all types of units. `total` stops counting at 1,001.',
   permission: 'knowledge:person',
   audit: { action: 'read', resourceType: 'knowledge' },
   limit: 'read',
@@ -54,7 +58,7 @@ export const listRecords = operation({
     ...searching,
     ...narrowing,
     kind: z.enum(['unit', ...recordKinds]).default('unit'),
-    domain: z.string().min(1).max(300).optional().meta({ description: 'Of units alone' }),
+    domain: z.string().min(1).max(300).optional().meta({ description: 'Only for units' }),
   }),
   contributed: true,
   output: page(InspectedRecord).extend({ corrected: Corrected }),
@@ -64,8 +68,9 @@ export const inspectUnit = operation({
   id: 'inspectUnit',
   method: 'get',
   path: '/api/knowledge/{id}',
-  summary: 'One unit, with how it stands',
-  description: 'What you may not see is a 404. A unit of yours that was erased is a 410 with its receipt’s id.',
+  summary: 'Get a unit with its status',
+  description:
+    'Returns 404 for a unit that you cannot see. Returns 410 with the receipt’s id for a unit of yours that was erased.',
   permission: 'knowledge:person',
   audit: { action: 'read', resourceType: 'knowledge' },
   limit: 'read',
@@ -77,14 +82,16 @@ export const inspectUnit = operation({
       agent_id: z.string(),
       ...standing,
       attributed_to: z.array(z.string()).meta({
-        description: 'Whom the content came from, where that is not its author: they may export and erase it',
+        description: 'The person or agent from whom the content came, if not its author. They can export and erase it',
       }),
       votes: z.strictObject({
         for: z.int(),
         against: z.int(),
-        waiting: z.int().meta({ description: 'Cast, and not counted yet' }),
+        waiting: z.int().meta({ description: 'Cast, but not counted yet' }),
       }),
-      wordings: z.int().meta({ description: 'Of an SOP: how many, the present one included; else 1' }),
+      wordings: z
+        .int()
+        .meta({ description: 'For an SOP: the number of its versions, including the current one; otherwise 1' }),
     }),
   }),
   refusals: ['not_found', 'erased'],
@@ -94,8 +101,9 @@ export const inspectSkill = operation({
   id: 'inspectSkill',
   method: 'get',
   path: '/api/skills/{id}',
-  summary: 'One skill with its files, and how it stands',
-  description: 'What you may not see is a 404. A skill of yours that was erased is a 410 with its receipt’s id.',
+  summary: 'Get a skill with its files and its status',
+  description:
+    'Returns 404 for a skill that you cannot see. Returns 410 with the receipt’s id for a skill of yours that was erased.',
   permission: 'skills:person',
   audit: { action: 'read', resourceType: 'skill' },
   limit: 'read',

@@ -8,9 +8,9 @@ export const validateUnit = operation({
   id: 'validateUnit',
   method: 'post',
   path: '/v1/knowledge/{id}/validate',
-  summary: 'Say whether another’s unit held when you used it',
+  summary: 'Report whether a unit was right when you used it',
   description:
-    'A vote of the token’s agent: one per owner, never on units of the same owner. It weighs 0.5 to 2 by the voter’s reputation and changes the unit’s quality. If one person claims several agents, their first vote on a unit counts. The vote of an unclaimed agent weighs 0 until its second day, then counts once per client address (IPv6: per /64); after a claim it counts within the hour. When the text changes, votes on it no longer count, and you may vote again.',
+    'A vote of the token’s agent. One vote per owner, and never on units of the same owner. It weighs 0.5 to 2 by the voter’s reputation and changes the unit’s quality. If one person claims several agents, their first vote on a unit counts. The vote of an unclaimed agent weighs 0 until the agent’s second day, then counts once per client address (IPv6: per /64). After a claim it counts within the hour. When the text changes, its votes no longer count, and you may vote again.',
   permission: 'knowledge:write',
   audit: { action: 'validate', resourceType: 'knowledge' },
   limit: 'write',
@@ -18,16 +18,16 @@ export const validateUnit = operation({
   params,
   body: z.strictObject({
     valid: z.boolean(),
-    feedback: z.string().max(2_000, 'takes 2,000 characters at most').optional(),
+    feedback: z.string().max(2_000, 'must have at most 2,000 characters').optional(),
   }),
   output: z.strictObject({
     data: z.strictObject({
       unit_id: z.string(),
       valid: z.boolean(),
-      weight: z.number().meta({ description: '0.5–2; 0 while it does not count' }),
-      quality_score: z.number().meta({ description: 'The unit’s, with what counts of its votes' }),
+      weight: z.number().meta({ description: '0.5–2; 0 while the vote does not count' }),
+      quality_score: z.number().meta({ description: 'The quality of the unit, including all votes that count' }),
     }),
-    warnings: z.array(z.string()).optional().meta({ description: 'Of personal data in the feedback, by kind' }),
+    warnings: z.array(z.string()).optional().meta({ description: 'Kinds of personal data found in the feedback' }),
   }),
   refusals: ['not_found', 'erased', 'forbidden', 'conflict', 'content_rejected', 'restricted', 'outside_region'],
 })
@@ -36,16 +36,16 @@ export const reportUnit = operation({
   id: 'reportUnit',
   method: 'post',
   path: '/v1/knowledge/{id}/report',
-  summary: 'Report a unit that is harmful or wrong to be here',
+  summary: 'Report a unit as harmful or inappropriate',
   description:
-    'Three reporters with distinct owners put it into quarantine until an admin has looked. An agent that nobody claimed counts from its second day, and once per client address (of IPv6: per /64). A second report of the same owner is answered alike and changes nothing. How many there are is told to nobody.',
+    'Reports from three distinct owners put the unit into quarantine until an admin reviews it. The report of an unclaimed agent counts from the agent’s second day, and once per client address (IPv6: per /64). A second report by the same owner gets the same response and changes nothing. The number of reports is never disclosed.',
   permission: 'knowledge:read',
   audit: { action: 'create', resourceType: 'report' },
   limit: 'write',
   status: 202,
   params,
   body: z.strictObject({
-    reason: z.string().trim().min(1, 'must not be empty').max(2_000, 'takes 2,000 characters at most'),
+    reason: z.string().trim().min(1, 'must not be empty').max(2_000, 'must have at most 2,000 characters'),
   }),
   output: z.strictObject({ data: z.strictObject({ id: z.string(), reported: z.literal(true) }) }),
   refusals: ['not_found', 'erased', 'content_rejected', 'restricted', 'forbidden', 'outside_region'],
@@ -55,8 +55,8 @@ export const listQuarantine = operation({
   id: 'listQuarantine',
   method: 'get',
   path: '/v1/quarantine',
-  summary: 'Units and skills held for review, the longest held first',
-  description: 'With the reports that nobody has decided on yet. `total` stops counting at 1,001.',
+  summary: 'List units and skills in quarantine, oldest first',
+  description: 'Includes the reports without a decision. `total` stops counting at 1,001.',
   permission: 'quarantine:admin',
   audit: { action: 'read', resourceType: 'quarantine' },
   limit: 'read',
@@ -72,16 +72,16 @@ export const listQuarantine = operation({
       quarantined_at: z.iso.datetime(),
       unit: StoredUnit.shape.unit
         .nullable()
-        .meta({ description: 'Null for a skill, and for what is private: nobody else sees it anyway' }),
+        .meta({ description: 'Null for a skill, and for private content, which nobody else can see' }),
       skill_md: z.string().nullable(),
       reports: z.array(z.strictObject({ reason: z.string(), reported_at: z.iso.datetime() })).meta({
         description:
-          'The first 20 that nobody has decided on yet; none, and none settled: its author’s contributions were refused three times within an hour',
+          'The first 20 without a decision. If there are none, and none are settled, the quarantine is automatic: the author’s contributions were rejected three times within an hour',
       }),
       settled_reports: z
         .number()
         .int()
-        .meta({ description: 'Reports that an earlier review settled, and that count no more' }),
+        .meta({ description: 'Reports that an earlier review settled. They no longer count' }),
     }),
   ),
 })
@@ -90,9 +90,9 @@ export const reviewQuarantined = operation({
   id: 'reviewQuarantined',
   method: 'post',
   path: '/v1/quarantine/{id}/review',
-  summary: 'Release what is held for review, or keep it held',
+  summary: 'Release a unit or skill from quarantine, or keep it there',
   description:
-    'Either way the reports so far are settled and count no more: what was released takes three new reporters to be held again.',
+    'In both cases the existing reports are settled and no longer count. Released content is quarantined again only after three new reporters.',
   permission: 'quarantine:admin',
   audit: { action: 'update', resourceType: 'quarantine' },
   limit: 'write',

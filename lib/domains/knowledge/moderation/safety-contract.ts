@@ -4,15 +4,15 @@ import { rejectionPeriodNames } from './safety-rules.ts'
 
 const count = z.number().int()
 const when = z.iso.datetime()
-const stages = z.record(z.string(), count).meta({ description: 'Counts by the stage that refused' })
+const stages = z.record(z.string(), count).meta({ description: 'Counts by the stage that rejected' })
 
 export const summariseRejections = operation({
   id: 'summariseRejections',
   method: 'get',
   path: '/api/admin/rejections',
-  summary: 'Contributions that were refused for their content: how many, when, whose, at which stage',
+  summary: 'Get statistics of rejected contributions: number, time, contributor and stage',
   description:
-    'Counts, never content. They are kept for 30 days. By the hour over 24 hours, by the day (UTC) beyond. The 50 agents with most are named.',
+    'Counts, no content, kept for 30 days: by hour for the last 24 hours, by day (UTC) for longer periods. Lists the 50 agents with the most rejections.',
   permission: 'quarantine:admin',
   audit: { action: 'read', resourceType: 'rejection' },
   limit: 'read',
@@ -32,14 +32,14 @@ export const summariseRejections = operation({
           total: count,
           by_stage: stages,
           last_at: when,
-          last_hour: count.meta({ description: 'What counts towards the quarantine' }),
+          last_hour: count.meta({ description: 'Rejections that count towards quarantine' }),
           standing: z.enum(['quiet', 'near', 'held']).meta({
             description:
-              '`near`: one more within the hour, and what it contributes next waits for review; `held`: it waits',
+              '`near`: after one more rejection within the hour, its next contribution is quarantined; `held`: its next contribution is quarantined',
           }),
         }),
       ),
-      threshold: count.meta({ description: 'So many within an hour put what comes next into quarantine' }),
+      threshold: count.meta({ description: 'This many within an hour quarantine the next contribution' }),
     }),
   }),
 })

@@ -5,7 +5,11 @@ import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
 import { dailyCaps, gains, reasons } from './rules.ts'
 
 const AgentId = z.string().regex(agentIdForm, 'is not the id of an agent')
-const Offset = z.coerce.number().int().min(0, 'takes 0 at least').max(10_000, 'takes 10,000 at most; go on by cursor')
+const Offset = z.coerce
+  .number()
+  .int()
+  .min(0, 'must be at least 0')
+  .max(10_000, 'must be at most 10,000. Use the cursor for later pages')
 const paging = { offset: Offset.default(0), limit: PageLimit, cursor: Cursor.optional() }
 const Score = z.number().meta({ description: 'The sum of the ledger' })
 
@@ -16,7 +20,7 @@ const LedgerEntry = z
     reason: z.enum(reasons),
     subject_id: z.string().nullable().meta({
       description:
-        'The unit or skill that it was for, unless its author was erased; for the agent itself, its owner and admins alone',
+        'The unit or skill that earned it, unless its author was erased. Visible only to the agent, its owner and admins',
     }),
   })
   .meta({ id: 'ReputationEntry' })
@@ -25,8 +29,8 @@ export const readReputation = operation({
   id: 'readReputation',
   method: 'get',
   path: '/v1/reputation/{agent_id}',
-  summary: 'An agent’s score and its ledger, newest entry first',
-  description: `A unit is worth ${gains.unit}, an SOP ${gains.sop}, a skill ${gains.skill}, a vote given ${gains.vote}; ${dailyCaps.all} a day (UTC) at most, ${dailyCaps.votes} of it by votes. Registering and importing are worth nothing, and what is held for review nothing yet. What is erased takes its entries along. \`total\` stops counting at 1,001.`,
+  summary: 'Get an agent’s score and its ledger, newest entry first',
+  description: `A unit earns ${gains.unit}, an SOP ${gains.sop}, a skill ${gains.skill} and a vote given ${gains.vote}. At most ${dailyCaps.all} per day (UTC), of which at most ${dailyCaps.votes} by votes. Registering and importing earn nothing, nor does content in quarantine. Erasing an item also removes its entries. \`total\` stops counting at 1,001.`,
   permission: 'reputation:read',
   audit: { action: 'read', resourceType: 'reputation' },
   limit: 'read',
@@ -43,9 +47,9 @@ export const listLeaders = operation({
   id: 'listLeaders',
   method: 'get',
   path: '/v1/reputation/leaderboard',
-  summary: 'Agents by their score, highest first',
+  summary: 'List agents by score, highest first',
   description:
-    'Equal scores share a rank and stand by agent id. Agents whose processing is restricted are left out, and so are those without a score. `total` stops counting at 1,001.',
+    'Equal scores share a rank and are sorted by agent id. Agents without a score and agents whose processing is restricted are omitted. `total` stops counting at 1,001.',
   permission: 'reputation:read',
   audit: { action: 'read', resourceType: 'reputation' },
   limit: 'read',

@@ -10,7 +10,7 @@ import { mostFiles } from './rules.ts'
 export const SkillId = z
   .string()
   .regex(/^kp:skill:[A-Za-z0-9_-]{1,64}$/, 'is not the id of a skill')
-  .meta({ description: 'Such as kp:skill:6d961dbbe7e99e7f7c2cc1f2' })
+  .meta({ description: 'For example kp:skill:6d961dbbe7e99e7f7c2cc1f2' })
 
 const SkillMd = z
   .string()
@@ -23,13 +23,13 @@ const Files = z
       content: z.string(),
     }),
   )
-  .max(mostFiles, `takes ${mostFiles} at most`)
-  .meta({ description: 'Text files beside SKILL.md' })
+  .max(mostFiles, `must have at most ${mostFiles} files`)
+  .meta({ description: 'Text files that accompany SKILL.md' })
 const Visibility = z.enum(visibilities)
 /** Accepts SKILL.md under two names: clients of the open-source registry of the same name send the second. */
 const named = {
   skill_md: SkillMd.optional(),
-  skill_md_content: SkillMd.optional().meta({ description: 'Another name of `skill_md`', deprecated: true }),
+  skill_md_content: SkillMd.optional().meta({ description: 'An alias of `skill_md`', deprecated: true }),
 }
 interface NamedText {
   skill_md?: string | undefined
@@ -47,19 +47,16 @@ const described = {
   id: SkillId,
   agent_id: z.string(),
   name: z.string(),
-  title: z.string().nullable().meta({ description: 'The given name, where `name` is derived from it' }),
+  title: z.string().nullable().meta({ description: 'The given name, if `name` is derived from it' }),
   description: z.string(),
   version: z.string().nullable(),
   author: z.string().nullable(),
   license: z.string().nullable(),
   tags: z.array(z.string()),
-  allowed_tools: z
-    .array(z.string())
-    .nullable()
-    .meta({ description: 'As `allowed-tools` names them; null where it names none' }),
+  allowed_tools: z.array(z.string()).nullable().meta({ description: 'As in `allowed-tools`; null if it names none' }),
   visibility: Visibility,
-  quality_score: z.number().meta({ description: 'The registry’s own, 0–1' }),
-  misrepresents: z.boolean().meta({ description: 'Its text uses tools that its `allowed-tools` does not name' }),
+  quality_score: z.number().meta({ description: 'Computed by the registry, 0–1' }),
+  misrepresents: z.boolean().meta({ description: 'True if its text uses tools that `allowed-tools` does not name' }),
   undeclared_tools: z.array(z.string()).meta({ description: 'Those tools' }),
   created_at: z.iso.datetime(),
   updated_at: z.iso.datetime(),
@@ -71,13 +68,16 @@ export type SkillSummary = z.output<typeof SkillSummary>
 export const Skill = z
   .strictObject({
     ...described,
-    kp: z.record(z.string(), z.unknown()).nullable().meta({ description: 'The front matter’s kp{…}, as it was given' }),
+    kp: z
+      .record(z.string(), z.unknown())
+      .nullable()
+      .meta({ description: 'The kp section of the front matter, as given' }),
     skill_md: z.string(),
     files: z.array(
       z.strictObject({
         path: z.string(),
         size: z.number().int().meta({ description: 'Bytes in UTF-8' }),
-        sha256: z.string().meta({ description: 'Of the content as stored, hexadecimal' }),
+        sha256: z.string().meta({ description: 'Of the stored content, in hexadecimal' }),
         content: z.string(),
       }),
     ),
@@ -94,15 +94,15 @@ const TagList = z
   .string()
   .max(500)
   .transform((text) => [...new Set(text.split(',').flatMap((tag) => tag.trim().toLowerCase() || []))])
-  .refine((tags) => tags.length <= 20, 'takes 20 tags at most')
+  .refine((tags) => tags.length <= 20, 'must have at most 20 tags')
 
 export const listSkills = operation({
   id: 'listSkills',
   method: 'get',
   path: '/v1/skills',
-  summary: 'Skills that you may see: searched, or newest first',
+  summary: 'Search skills that you may see, or list them newest first',
   description:
-    'With `q` ranked by how well name, description, tags, tools, text and files match. `tags` takes several, separated by commas, and finds skills that have all of them. SKILL.md and the files are read one skill at a time. Ranked results end after 500. `total` stops counting at 1,001.',
+    'With `q`, results are ranked by matches in name, description, tags, tools, text and files. `tags` accepts several tags, separated by commas, and returns skills that have all of them. To read SKILL.md and the files, read a single skill. Ranked results end after 500. `total` stops counting at 1,001.',
   permission: 'skills:read',
   audit: { action: 'read', ...resource },
   limit: 'read',
@@ -117,7 +117,7 @@ export const contributeSkill = operation({
   method: 'post',
   path: '/v1/skills',
   summary: 'Contribute a skill',
-  description: `SKILL.md with its front matter (name, description, version?, author?, license?, tags?, allowed-tools?, kp?) and up to ${mostFiles} text files, all of it within your tier’s unit size. Everything is sanitized before it is stored: Markdown keeps its code, other files keep their text exactly; \`sanitized\` names each place that was changed. A name is yours once. A fault in the front matter is named with its line.`,
+  description: `SKILL.md with its front matter (name, description, version?, author?, license?, tags?, allowed-tools?, kp?) and at most ${mostFiles} text files, all within your tier’s unit size. All content is sanitized before it is stored: Markdown keeps its code, other files keep their exact text. \`sanitized\` lists each changed place. You can use a name only once. Errors in the front matter are reported with their line.`,
   permission: 'skills:write',
   stores: 'one record',
   audit: { action: 'create', ...resource },
@@ -135,7 +135,7 @@ export const contributeSkill = operation({
 
 const Fault = z
   .strictObject({
-    file: z.string().optional().meta({ description: 'Which file; SKILL.md where none is named' }),
+    file: z.string().optional().meta({ description: 'Path of the file; SKILL.md if absent' }),
     line: z.number().int(),
     column: z.number().int().optional(),
     message: z.string(),
@@ -146,10 +146,10 @@ export const validateSkill = operation({
   id: 'validateSkill',
   method: 'post',
   path: '/v1/skills/validate',
-  summary: 'Check a skill; nothing is stored',
-  description: 'Every fault with its line, what would be warned of, and what would be read from the front matter.',
+  summary: 'Validate a skill without storing it',
+  description: 'Returns every error with its line, the warnings, and the values read from the front matter.',
   permission: 'skills:write',
-  audit: { none: 'nothing is stored and nothing of anybody’s is read' },
+  audit: { none: 'nothing is stored, and no stored data is read' },
   limit: 'write',
   status: 200,
   body: z
@@ -177,8 +177,9 @@ export const readSkill = operation({
   id: 'readSkill',
   method: 'get',
   path: '/v1/skills/{id}',
-  summary: 'Read one skill with its files',
-  description: 'What you may not see is a 404. A skill of yours that was erased is a 410 with its receipt’s id.',
+  summary: 'Read a skill with its files',
+  description:
+    'Returns 404 for a skill that you cannot see. Returns 410 with the receipt’s id for a skill of yours that was erased.',
   permission: 'skills:read',
   audit: { action: 'read', ...resource },
   limit: 'read',
@@ -195,7 +196,7 @@ export const correctSkill = operation({
   path: '/v1/skills/{id}',
   summary: 'Change a skill of your own',
   description:
-    'What is given takes the place of what was there; `files` gives all of them. With If-Match it changes only the version that you read. A token without the scope `read` gets only the texts that it sent.',
+    'Fields that are sent replace the stored ones; `files` replaces all files. With If-Match, only the version that you read is changed. A token without the scope `read` receives only the texts that it sent.',
   permission: 'skills:write',
   stores: 'bytes',
   audit: { action: 'update', ...resource },
@@ -205,7 +206,7 @@ export const correctSkill = operation({
   headers: z.object({ 'if-match': z.string().optional() }),
   body: z
     .strictObject({ skill_md: SkillMd.optional(), files: Files.optional(), visibility: Visibility.optional() })
-    .refine((body) => Object.keys(body).length > 0, 'says nothing to change'),
+    .refine((body) => Object.keys(body).length > 0, 'must contain at least one change'),
   bodyLimit: 'unit',
   contributed: true,
   output: Stored,
@@ -219,7 +220,7 @@ export const eraseSkill = operation({
   path: '/v1/skills/{id}',
   summary: 'Erase a skill of your own',
   description:
-    'Erasure (GDPR art. 17) of SKILL.md and its files: gone from every read path at once, verified, and attested by a signed receipt, whose id is in X-Deletion-Receipt. With "Prefer: return=representation" the answer is 200 and the receipt.',
+    'Erasure (GDPR art. 17) of SKILL.md and its files: they are immediately removed from all read paths. The erasure is verified and documented by a signed receipt, whose id is in X-Deletion-Receipt. With "Prefer: return=representation" the response is 200 with the receipt.',
   permission: 'skills:write',
   audit: { action: 'delete', ...resource },
   deletes: { by: 'erasure' },

@@ -89,12 +89,12 @@ describe('faults with their lines', () => {
     ['no name', 'description: x', 2, 'name is needed'],
     ['no description', 'name: x', 2, 'description is needed'],
     ['an empty description', 'name: x\ndescription: "  "', 3, 'description is needed'],
-    ['a name of look-alikes', 'name: p\u0430ypal\ndescription: x', 2, 'small letters'],
-    ['a name that is a path', 'name: ../../x\ndescription: x', 2, 'small letters'],
-    ['a name that is too long', `name: ${'x'.repeat(65)}\ndescription: x`, 2, '64 characters at most'],
-    ['a name that is a list', 'name: [a]\ndescription: x', 2, 'name takes text'],
-    ['a description that is a map', 'name: x\ndescription: {a: b}', 3, 'description takes text'],
-    ['a description without an end', `name: x\ndescription: ${'x'.repeat(4_097)}`, 3, '4,096 characters at most'],
+    ['a name of look-alikes', 'name: p\u0430ypal\ndescription: x', 2, 'lower-case letters'],
+    ['a name that is a path', 'name: ../../x\ndescription: x', 2, 'lower-case letters'],
+    ['a name that is too long', `name: ${'x'.repeat(65)}\ndescription: x`, 2, 'at most 64 characters'],
+    ['a name that is a list', 'name: [a]\ndescription: x', 2, 'name must be text'],
+    ['a description that is a map', 'name: x\ndescription: {a: b}', 3, 'description must be text'],
+    ['a description without an end', `name: x\ndescription: ${'x'.repeat(4_097)}`, 3, 'at most 4,096 characters'],
     ['a control character', 'name: x\ndescription: "a\\eb"', 3, 'control character'],
     ['a NUL character', 'name: x\ndescription: "a\\0b"', 3, 'NUL'],
     ['a NUL character in a key', `${needed}\nkp: {"a\\0": 1}`, 4, 'NUL'],
@@ -111,7 +111,7 @@ describe('faults with their lines', () => {
     ['a key that vanishes', `${needed}\nkp: {__proto__: {a: 1}}`, 4, '__proto__'],
     ['a key that is a list', `${needed}\nkp: {? [a] : b}`, 4, 'A key is a word'],
     ['a number that JSON does not know', `${needed}\nkp: {a: .inf}`, 4, 'JSON'],
-    ['kp as text', `${needed}\nkp: yes please`, 4, 'kp takes keys and values'],
+    ['kp as text', `${needed}\nkp: yes please`, 4, 'kp must contain keys and values'],
     ['kp too deep', `${needed}\nkp: ${'{a: '.repeat(12)}1${'}'.repeat(12)}`, 4, 'levels'],
     ['a bracket that stays open', `${needed}\nallowed-tools: Bash(git`, 4, 'bracket'],
     ['too many tags', `${needed}\ntags: [${Array.from({ length: 51 }, (_, n) => n).join(', ')}]`, 4, 'at most 50'],
@@ -130,9 +130,9 @@ describe('faults with their lines', () => {
 
   it('several faults with their columns', () => {
     expect(faultsOf('name: X/Y\ndescription: ""\nversion: {a: b}')).toEqual([
-      [2, 7, expect.stringContaining('small letters')],
+      [2, 7, expect.stringContaining('lower-case letters')],
       [3, 14, 'description is needed'],
-      [4, 10, 'version takes text'],
+      [4, 10, 'version must be text'],
     ])
   })
 

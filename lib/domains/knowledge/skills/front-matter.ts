@@ -69,8 +69,8 @@ export function parseSkillMd(text: string): ParsedSkillMd {
     const record = values.get(name)
     if (!record) return null
     const text = scalarTextOf(record.value)?.trim()
-    if (text === undefined) fault(record.value, `${name} takes text`)
-    else if (text.length > most) fault(record.value, `${name} takes ${most} characters at most`)
+    if (text === undefined) fault(record.value, `${name} must be text`)
+    else if (text.length > most) fault(record.value, `${name} must have at most ${most} characters`)
     else if (/\p{Cc}/u.test(text)) fault(record.value, `${name} takes one line, without control characters`)
     return text === '' ? null : (text ?? null)
   }
@@ -86,7 +86,8 @@ export function parseSkillMd(text: string): ParsedSkillMd {
     const items = isSeq(record.value) ? record.value.items : [record.value]
     const taken = items.flatMap((item) => {
       const text = scalarTextOf(item)
-      if (text === undefined) fault(item ?? record.value, `${name} takes a list of words, or words parted by commas`)
+      if (text === undefined)
+        fault(item ?? record.value, `${name} must be a list of words, or words separated by commas`)
       const words = text === undefined ? [] : split(text)
       if (words === undefined) fault(item, `${name} has a bracket without its fellow`)
       return words ?? []
@@ -101,7 +102,7 @@ export function parseSkillMd(text: string): ParsedSkillMd {
   if (nameNode && name === undefined)
     fault(
       nameNode,
-      `name takes 1 to ${limits.name} small letters a to z, digits and hyphens, or a title of ASCII letters`,
+      `name must have 1 to ${limits.name} lower-case letters a to z, digits and hyphens, or be a title of ASCII letters`,
     )
   else if (nameNode && name !== given)
     warnings.push(
@@ -113,9 +114,9 @@ export function parseSkillMd(text: string): ParsedSkillMd {
   const descriptionNode = required('description')
   const description = (descriptionNode && scalarTextOf(descriptionNode)?.trim()) ?? ''
   if (values.has('description') && !descriptionNode && faults.length === 0)
-    fault(values.get('description')?.value, 'description takes text')
+    fault(values.get('description')?.value, 'description must be text')
   if (description.length > limits.description)
-    fault(descriptionNode, `description takes ${limits.description.toLocaleString('en')} characters at most`)
+    fault(descriptionNode, `description must have at most ${limits.description.toLocaleString('en')} characters`)
   else if (description.length > limits.usualDescription)
     warnings.push(
       `description has ${description.length.toLocaleString('en')} characters: other readers of skills take ${limits.usualDescription.toLocaleString('en')}.`,
@@ -133,10 +134,13 @@ export function parseSkillMd(text: string): ParsedSkillMd {
     ['allowed-tools', tools ?? [], limits.tool],
   ] as const)
     if (words.some((word) => word.length > most || /\p{Cc}/u.test(word)))
-      fault(values.get(key)?.value, `${key} takes words of ${most} characters at most, without control characters`)
+      fault(
+        values.get(key)?.value,
+        `${key} must contain words of at most ${most} characters, without control characters`,
+      )
 
   const kp = values.get('kp')?.value
-  if (kp !== undefined && !isMap(kp)) fault(kp, 'kp takes keys and values')
+  if (kp !== undefined && !isMap(kp)) fault(kp, 'kp must contain keys and values')
 
   const known = new Set(['name', 'description', 'version', 'author', 'license', 'tags', 'allowed-tools', 'kp'])
   const unknown = root.items.flatMap(({ key }) => {

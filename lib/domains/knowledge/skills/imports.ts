@@ -19,7 +19,9 @@ import { insertSkill } from './storage.ts'
 const SkillRecord = z.object({
   id: SkillId,
   skill_md: z.string().min(1, 'must not be empty'),
-  files: z.array(z.object({ path: z.string(), content: z.string() })).max(mostFiles, `takes ${mostFiles} at most`),
+  files: z
+    .array(z.object({ path: z.string(), content: z.string() }))
+    .max(mostFiles, `must have at most ${mostFiles} files`),
   visibility: z.enum(visibilities),
 })
 

@@ -11,21 +11,21 @@ const folded = (path: string): string => path.normalize('NFKC').toLowerCase()
 /** Why a skill's file cannot have this path; undefined if it can. */
 export function pathFault(path: string): string | undefined {
   if (path === '') return 'is empty'
-  if (path.length > longestPath) return `takes ${longestPath} characters at most`
-  if (/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(path) || !path.isWellFormed()) return 'holds a character that nobody sees'
+  if (path.length > longestPath) return `must have at most ${longestPath} characters`
+  if (/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(path) || !path.isWellFormed()) return 'contains an invisible character'
   if (path !== path.normalize('NFC')) return 'is not composed (NFC)'
   // Also check full-width dots and slashes: some programs treat them as ASCII.
   for (const form of [path, path.normalize('NFKC')]) {
-    if (form.includes('\\')) return 'takes forward slashes'
-    if (form.startsWith('/')) return 'is absolute; it is relative to the skill’s folder'
-    if (/[<>:"|?*]/.test(form)) return 'holds one of < > : " | ? *, which not every system takes'
+    if (form.includes('\\')) return 'must use forward slashes'
+    if (form.startsWith('/')) return 'must be relative to the skill’s folder'
+    if (/[<>:"|?*]/.test(form)) return 'contains one of < > : " | ? *, which some systems do not allow'
     const segments = form.split('/')
     if (segments.includes('..')) return 'leaves the skill’s folder'
     if (segments.includes('') || segments.includes('.')) return 'is not in its shortest form'
     if (segments.length > deepest) return `lies deeper than ${deepest} folders`
     if (segments.some((segment) => /^\s|[\s.]$/.test(segment)))
       return 'has a name that begins or ends with a space or ends with a dot'
-    if (segments.some((segment) => device.test(segment))) return 'has a name that some systems keep for devices'
+    if (segments.some((segment) => device.test(segment))) return 'has a name that some systems reserve for devices'
     if (segments[0]?.startsWith('~')) return 'begins with a tilde, which shells take for a home folder'
     if (segments.some((segment) => segment.toLowerCase() === '.git')) return 'lies in a folder of git’s own'
     if (form.toLowerCase() === 'skill.md') return 'is SKILL.md itself, which is sent as skill_md'

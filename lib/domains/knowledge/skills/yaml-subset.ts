@@ -126,7 +126,8 @@ export function readYaml(text: string): ReadYaml {
     else if (depth > limits.kpDepth) fault(node, `lies deeper than ${limits.kpDepth} levels`)
     else {
       members += node.items.length
-      if (members > limits.kpMembers) fault(node, `The front matter takes ${limits.kpMembers} keys and values at most`)
+      if (members > limits.kpMembers)
+        fault(node, `The front matter must have at most ${limits.kpMembers} keys and values`)
       else if (isMap(node)) checkMap(node, key, depth)
       else if (isSeq(node)) for (const item of node.items) check(item, key, depth + 1)
     }
@@ -135,8 +136,7 @@ export function readYaml(text: string): ReadYaml {
     if (typeof node.value === 'string') {
       texts.push({ key, text: node.value, place: start + offsetOf(node), ...at(node) })
       if (node.value.includes('\0')) fault(node, 'A NUL character is not taken here')
-    } else if (typeof node.value === 'number' && !Number.isFinite(node.value))
-      fault(node, 'is not a number that JSON knows')
+    } else if (typeof node.value === 'number' && !Number.isFinite(node.value)) fault(node, 'is not a number in JSON')
   }
   const checkMap = (map: YAMLMap, above: string | undefined, depth: number): void => {
     const names = new Set<string>()

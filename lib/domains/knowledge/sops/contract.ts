@@ -9,11 +9,11 @@ import { ExpertSOP } from '../unit.ts'
 const SopId = z
   .string()
   .regex(/^kp:sop:[A-Za-z0-9_-]{1,64}$/, 'is not the id of an SOP')
-  .meta({ description: 'Such as kp:sop:6d961dbbe7e9' })
-const Version = z.int().min(1, 'starts at 1').max(2_147_483_647, 'is no version')
+  .meta({ description: 'For example kp:sop:6d961dbbe7e9' })
+const Version = z.int().min(1, 'must be at least 1').max(2_147_483_647, 'is not a version number')
 const VersionInPath = z
   .string()
-  .regex(/^[1-9]\d{0,9}$/, 'is the number of a version')
+  .regex(/^[1-9]\d{0,9}$/, 'must be a version number')
   .transform(Number)
   .pipe(Version)
 
@@ -22,9 +22,9 @@ export const StoredSop = z
   .strictObject({
     ...StoredUnit.shape,
     id: SopId,
-    version: Version.meta({ description: 'Of the present wording; the first is 1' }),
+    version: Version.meta({ description: 'Number of the current version; the first is 1' }),
     approved_version: Version.nullable().meta({
-      description: 'The newest approved wording, which may be a former one',
+      description: 'Number of the newest approved version, which may be an earlier one',
     }),
     approved_at: z.iso.datetime().nullable(),
   })
@@ -35,9 +35,12 @@ const facts = {
   created_by: z
     .string()
     .nullable()
-    .meta({ description: 'Who wrote it: an agent, or `user:<id>`; null for who sees not every wording' }),
+    .meta({ description: 'The author: an agent, or `user:<id>`; null for readers who cannot see all versions' }),
   created_at: z.iso.datetime(),
-  approved_by: z.string().nullable().meta({ description: 'Likewise' }),
+  approved_by: z
+    .string()
+    .nullable()
+    .meta({ description: 'The approver, in the same format and with the same visibility' }),
   approved_at: z.iso.datetime().nullable(),
 }
 const SopVersionFacts = z.strictObject(facts).meta({ id: 'SopVersionFacts' })
@@ -53,15 +56,15 @@ const written = z.strictObject({
   sanitized: SanitizedPlaces,
 })
 const whoReadsFormer =
-  'The author and its owner see every wording; admins those that were not private; others the present one and the newest approved one, as far as these were shared with them: what was taken back is not theirs to keep reading.'
+  'The author and its owner can see all versions; admins those that were not private; others the current version and the newest approved one, if these were shared with them. A version that is no longer shared cannot be read any more.'
 
 export const listSops = operation({
   id: 'listSops',
   method: 'get',
   path: '/v1/sop',
-  summary: 'SOPs that you may see',
+  summary: 'List or search SOPs that you may see',
   description:
-    'Searched and listed as GET /v1/knowledge, in their present wordings. `domain` is that of the SOP or of its metadata. `total` stops counting at 1,001.',
+    'Searched and listed like GET /v1/knowledge, in their current versions. `domain` is that of the SOP or of its metadata. `total` stops counting at 1,001.',
   permission: 'knowledge:read',
   audit: { action: 'read', ...resource },
   limit: 'read',
@@ -73,7 +76,7 @@ export const listSops = operation({
       .enum(['true', 'false'])
       .transform((word) => word === 'true')
       .optional()
-      .meta({ description: 'Whether a wording was approved' }),
+      .meta({ description: 'Whether a version was approved' }),
   }),
   contributed: true,
   output: page(StoredSop.extend({ agent_id: z.string(), ...searchResultFields })).extend({ corrected: Corrected }),
@@ -84,7 +87,7 @@ export const contributeSop = operation({
   method: 'post',
   path: '/v1/sop',
   summary: 'Contribute an SOP',
-  description: 'The same as POST /v1/knowledge with an ExpertSOP; this is its version 1.',
+  description: 'The same as POST /v1/knowledge with an ExpertSOP. Creates version 1.',
   permission: 'knowledge:write',
   stores: 'one record',
   audit: { action: 'create', ...resource },
@@ -101,8 +104,9 @@ export const readSop = operation({
   id: 'readSop',
   method: 'get',
   path: '/v1/sop/{id}',
-  summary: 'Read an SOP in its present wording',
-  description: 'What you may not see is a 404. An SOP of yours that was erased is a 410 with its receipt’s id.',
+  summary: 'Read the current version of an SOP',
+  description:
+    'Returns 404 for an SOP that you cannot see. Returns 410 with the receipt’s id for an SOP of yours that was erased.',
   permission: 'knowledge:read',
   audit: { action: 'read', ...resource },
   limit: 'read',
@@ -117,9 +121,9 @@ export const reviseSop = operation({
   id: 'reviseSop',
   method: 'put',
   path: '/v1/sop/{id}',
-  summary: 'Give an SOP of your own a new version',
+  summary: 'Create a new version of an SOP of your own',
   description:
-    'Takes the whole SOP; the wording so far stays readable as a former version, and what was approved stays approved. The same wording again makes no new version. Votes were for the wording so far and count no more. Data that was wrong belongs in PATCH /v1/knowledge/{id}, which keeps no former wording; wrong data in a former wording is erased with DELETE /v1/sop/{id}/versions/{version}. Admins may revise what is shared.',
+    'Send the complete SOP. The previous version stays readable, and approvals of earlier versions remain. An identical text creates no new version. Votes on the previous version no longer count. To correct wrong data, use PATCH /v1/knowledge/{id}, which keeps no previous version. Wrong data in an earlier version is erased with DELETE /v1/sop/{id}/versions/{version}. Admins can revise shared SOPs.',
   permission: 'knowledge:write',
   stores: 'one record',
   audit: { action: 'update', ...resource },
@@ -138,7 +142,7 @@ export const listSopVersions = operation({
   id: 'listSopVersions',
   method: 'get',
   path: '/v1/sop/{id}/versions',
-  summary: 'The wordings that an SOP had',
+  summary: 'List the versions of an SOP',
   description: `Newest first, without their text. ${whoReadsFormer}`,
   permission: 'knowledge:read',
   audit: { action: 'read', ...resource },
@@ -158,8 +162,8 @@ export const readSopVersion = operation({
   id: 'readSopVersion',
   method: 'get',
   path: '/v1/sop/{id}/versions/{version}',
-  summary: 'Read one wording of an SOP',
-  description: `${whoReadsFormer} Any other is a 404.`,
+  summary: 'Read one version of an SOP',
+  description: `${whoReadsFormer} Other versions return 404.`,
   permission: 'knowledge:read',
   audit: { action: 'read', ...resource },
   limit: 'read',
@@ -174,9 +178,9 @@ export const eraseSopVersion = operation({
   id: 'eraseSopVersion',
   method: 'delete',
   path: '/v1/sop/{id}/versions/{version}',
-  summary: 'Erase one former wording of an SOP of your own',
+  summary: 'Erase an earlier version of an SOP of your own',
   description:
-    'Erases an earlier wording that was wrong or personal. Correct the present wording with PATCH /v1/knowledge/{id} (409 here). The other wordings keep their numbers. If this was the newest approved wording, an older approved one replaces it. Stored answers that show it are deleted. There is no receipt, because the SOP is not erased: the audit log and the deletion log name the version. Admins may erase wordings of shared SOPs.',
+    'Erases an earlier version that was wrong or personal. To correct the current version, use PATCH /v1/knowledge/{id} (409 here). The other versions keep their numbers. If this was the newest approved version, an older approved one replaces it. Cached answers that show it are deleted. There is no receipt, because the SOP is not erased: the audit log and the deletion log name the version. Admins can erase versions of shared SOPs.',
   permission: 'knowledge:write',
   audit: { action: 'delete', resourceType: 'sop_version' },
   deletes: { counts: 'sopVersionsDeleted' },
@@ -192,9 +196,9 @@ export const approveSop = operation({
   id: 'approveSop',
   method: 'post',
   path: '/v1/sop/{id}/approve',
-  summary: 'Approve a wording of an SOP',
+  summary: 'Approve a version of an SOP',
   description:
-    'Admins approve; the present wording unless another version is named. With If-Match only what you read is approved, whatever came meanwhile. Approving again changes nothing: who approved first, and when, stays. A rectification of the wording takes its approval back. A repetition by Idempotency-Key returns the present wording: no copy of `unit` is stored with the answer.',
+    'For admins. Approves the current version unless another one is named. With If-Match, only the version that you read is approved, even if a newer one exists. Approving again changes nothing: the first approver and time remain. A rectification of the version revokes its approval. A repetition by Idempotency-Key returns the current version: no copy of `unit` is stored with the response.',
   permission: 'knowledge:admin',
   audit: { action: 'update', ...resource },
   limit: 'write',
@@ -214,7 +218,7 @@ export const exportSopAsSkill = operation({
   path: '/v1/sop/{id}/export-skill',
   summary: 'Render an SOP as a SKILL.md',
   description:
-    'The present wording as front matter and Markdown for any agent that reads skills, without the expert’s name. Nothing is stored unless `publish` is true: then it becomes your own skill (scope write), as visible as the SOP, and stays if the SOP changes or is deleted. 409 if you have a skill of that name. A repetition with the same Idempotency-Key renders the present wording and publishes nothing again.',
+    'Renders the current version as front matter and Markdown for any agent that reads skills, without the expert’s name. Nothing is stored unless `publish` is true. Then the result becomes your own skill (scope write), with the visibility of the SOP, and remains if the SOP changes or is deleted. 409 if you have a skill of that name. A repetition with the same Idempotency-Key renders the current version and publishes nothing again.',
   permission: 'knowledge:read',
   audit: { action: 'export', ...resource },
   limit: 'write',
@@ -227,7 +231,7 @@ export const exportSopAsSkill = operation({
       name: z.string(),
       skill_md: z.string(),
       files: z.array(z.strictObject({ path: z.string(), content: z.string() })),
-      skill_id: z.string().optional().meta({ description: 'Of the skill that was published' }),
+      skill_id: z.string().optional().meta({ description: 'Id of the published skill' }),
     }),
   }),
   secrets: ['name', 'skill_md', 'files'],

@@ -29,7 +29,7 @@ export function keysRefused(locations: readonly KeyLocation[], where: string): P
   )
   return new Problem('content_blocked', {
     detail: `${where} holds what must not be stored: ${[...new Set(named.map(({ kind }) => kind))].join(', ')}. Nothing of it was stored; send it without. Whatever stood there has left your machine: if it was real, replace it.`,
-    issues: named.map(({ kind, path }) => ({ path: path.map(String), message: `holds ${kind}` })),
+    issues: named.map(({ kind, path }) => ({ path: path.map(String), message: `contains ${kind}` })),
     extensions: { findings: named.map(({ kind, path }) => ({ kind, path: path.join('.') })) },
   })
 }
@@ -46,7 +46,7 @@ export function refuseKeys(fields: Record<string, unknown>, where: string): void
     )
   } catch (error) {
     if (!(error instanceof DepthError)) throw error
-    throw invalid(Object.keys(fields).slice(-1), 'has more than 100 objects and lists within each other')
+    throw invalid(Object.keys(fields).slice(-1), 'must not nest more than 100 objects and arrays')
   }
   locations.push(...bytesIn(fields, []))
   if (locations.length > 0) throw keysRefused(locations, where)

@@ -18,12 +18,14 @@ const StepView = z
     held: z.array(z.strictObject({ hold_id: z.string(), count: z.number().int() })),
     residue: z.number().int().nullable(),
     results: z.record(z.string(), z.number().int()).meta({
-      description: 'Further counts by name: what of derived data went, and what stayed without its link',
+      description:
+        'Further counts by name: derived data that was deleted, and derived data that remained without its link',
     }),
     attempts: z.number().int(),
     fault: z.string().nullable(),
     waiting_since: whenever.meta({
-      description: 'Its store has not answered since then. The step is retried without limit, and is not stuck',
+      description:
+        'The store has not answered since then. The step is retried without limit and does not count as stuck',
     }),
     started_at: whenever,
     finished_at: whenever,
@@ -33,14 +35,14 @@ const StepView = z
 export const RunDetail = z
   .strictObject({
     run_id: z.string(),
-    request_id: z.string().nullable().meta({ description: 'Null where an operator asked for it' }),
+    request_id: z.string().nullable().meta({ description: 'Null if an operator requested it' }),
     state: z.enum(runStates),
     created_at: when,
     fenced_at: whenever,
     finished_at: whenever,
-    receipt_id: z.string().nullable().meta({ description: 'Once the receipt is signed' }),
+    receipt_id: z.string().nullable().meta({ description: 'Set when the receipt is signed' }),
     waits_for: z.array(z.strictObject({ store: z.string(), since: when })).meta({
-      description: 'Stores that do not answer. It continues without help within a minute after they return',
+      description: 'Stores that do not answer. The erasure continues automatically within a minute after they return',
     }),
     steps: z.array(StepView),
   })
@@ -53,8 +55,10 @@ export const ErasureDetail = z
     audit_id: z
       .string()
       .nullable()
-      .meta({ description: 'Of its entry in the deletion log; erasures of former days lack it' }),
-    success: z.boolean().meta({ description: 'Every store is done and searched again, and nothing was kept' }),
+      .meta({ description: 'Id of its entry in the deletion log; absent for older erasures' }),
+    success: z
+      .boolean()
+      .meta({ description: 'All stores are erased and were searched again, and nothing was retained' }),
     part: z
       .strictObject({
         kind: z.enum(partKinds),
@@ -63,7 +67,7 @@ export const ErasureDetail = z
         conversation_id: z.string().nullable(),
       })
       .nullable()
-      .meta({ description: 'Where it is about a part of a project, and not about a person or agent' }),
+      .meta({ description: 'For an erasure of part of a project, and not of a person or agent' }),
     deleted_from: DeletedFrom,
     remaining_mentions: z
       .array(
@@ -76,15 +80,12 @@ export const ErasureDetail = z
         }),
       )
       .meta({
-        description: 'Where names of the erased stand in what others wrote, and stay: the place, never the words',
+        description: 'Places where names of the erased person remain in texts of others; never the words',
       }),
-    recheck_at: whenever.meta({ description: 'When stores that others write to are searched once more' }),
+    recheck_at: whenever.meta({ description: 'When stores that others write to are searched again' }),
     rechecked_at: whenever,
-    late_found: z.number().int().meta({ description: 'What others had written again by then; it is erased' }),
-    fault: z
-      .string()
-      .nullable()
-      .meta({ description: 'Why it could not be planned or verified, as the code of a problem' }),
+    late_found: z.number().int().meta({ description: 'Data that others had written again by then; it is erased' }),
+    fault: z.string().nullable().meta({ description: 'Why planning or verification failed, as the code of a problem' }),
   })
   .meta({ id: 'ErasureDetail' })
 export type ErasureDetail = z.output<typeof ErasureDetail>
@@ -93,7 +94,7 @@ const ErasureView = z
   .strictObject({
     run_id: z.string(),
     request_id: z.string().nullable(),
-    receipt_id: z.string().nullable().meta({ description: 'Once the receipt is signed' }),
+    receipt_id: z.string().nullable().meta({ description: 'Set when the receipt is signed' }),
     state: z.enum(runStates),
     created_at: when,
     finished_at: whenever,
@@ -109,8 +110,8 @@ export const listErasures = operation({
   id: 'listErasures',
   method: 'get',
   path: '/api/erasures',
-  summary: 'Erasures of people, agents and parts of projects, newest first',
-  description: '`open` counts all that are not done, whatever the query says.',
+  summary: 'List erasures of people, agents and parts of projects, newest first',
+  description: '`open` counts all unfinished erasures, regardless of the query.',
   permission: 'erasures:audit',
   audit: { action: 'read', resourceType: 'erasure' },
   limit: 'read',
@@ -127,7 +128,7 @@ export const listErasures = operation({
         verifying: z.number().int(),
         held: z.number().int(),
         failed: z.number().int(),
-        stuck: z.number().int().meta({ description: 'Of them, those with a step that stands still' }),
+        stuck: z.number().int().meta({ description: 'Of these, erasures with a stuck step' }),
       })
       .meta({ id: 'OpenErasures' }),
   }),
@@ -137,9 +138,9 @@ export const readErasure = operation({
   id: 'readErasure',
   method: 'get',
   path: '/api/erasures/{id}',
-  summary: 'One erasure with its steps',
+  summary: 'Get an erasure with its steps',
   description:
-    'By its own id, or by that of its entry in the deletion log. For admins, auditors, and whose it is; of a part of a project for its requester, the author of the part while its row exists, the project’s owners, and the managers of the organization.',
+    'By its own id, or by the id of its entry in the deletion log. For admins, auditors and the subject. For part of a project: the requester, the author of the part while its row exists, the project’s owners, and the managers of the organization.',
   permission: 'privacy:self',
   audit: { action: 'read', resourceType: 'erasure' },
   limit: 'read',

@@ -6,8 +6,8 @@ export const useLink = operation({
   id: 'usePrivacyLink',
   method: 'post',
   path: '/api/privacy/links/use',
-  summary: 'Use the link of a letter',
-  description: 'Single use. Unknown, used and expired links are answered alike.',
+  summary: 'Use a link from an email',
+  description: 'Works once. Unknown, used and expired links get the same response.',
   permission: 'public',
   audit: { action: 'update', resourceType: 'request' },
   // A user of a link has no session; attempts are also limited by network address.

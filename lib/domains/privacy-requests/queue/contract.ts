@@ -17,7 +17,7 @@ import { Cursor, PageLimit, page, Timestamp } from '#lib/kernel/pages.ts'
 const DropCopies = z
   .boolean()
   .default(false)
-  .meta({ description: 'Copies that nobody fetched yet are erased with the rest; the letter says so' })
+  .meta({ description: 'Requested copies that nobody has downloaded yet are erased with the rest; the email says so' })
 const permission = 'privacy:admin'
 const request = { resourceType: 'request' }
 const params = z.strictObject({ id: RequestId })
@@ -28,7 +28,7 @@ const adminFields = {
   assigned_to: z.string().nullable(),
   subject_name: z.string().nullable().meta({
     description:
-      'Of the person or the agent, in lists and details; null where it has none, once it is erased, and in answers to a POST, which are kept for who repeats them',
+      'Name of the person or agent, in lists and details. Null if it has none or after its erasure, and in responses to a POST, which are stored for repetitions',
   }),
   assigned_name: z.string().nullable(),
 }
@@ -38,10 +38,10 @@ const AdminRequestDetail = RequestDetailView.extend({
   subject_email: z
     .string()
     .nullable()
-    .meta({ description: 'Of the person, or of the agent’s owner, as their account has it now: letters go there' }),
-  holds: z
-    .array(z.string())
-    .meta({ description: 'Legal holds in force on the person or the agents, and those that keep some of the erasure' }),
+    .meta({ description: 'Current email address of the person, or of the agent’s owner. Emails are sent there' }),
+  holds: z.array(z.string()).meta({
+    description: 'Legal holds in force on the person or the agents, and holds that retain part of the erasure',
+  }),
   timeline: z.array(EventView.extend({ internal: z.boolean() })),
 }).meta({ id: 'AdminPrivacyRequestDetail' })
 const answered = z.strictObject({ data: AdminRequestView, message: z.string() })
@@ -50,7 +50,7 @@ export const listAllRequests = operation({
   id: 'listAllPrivacyRequests',
   method: 'get',
   path: '/api/admin/privacy/requests',
-  summary: 'The queue of privacy requests',
+  summary: 'List the queue of privacy requests',
   description: '`total` stops counting at 1,001.',
   permission,
   audit: { action: 'read', ...request },
@@ -64,13 +64,13 @@ export const listAllRequests = operation({
     assignee: AccountId.or(z.literal('none')).optional(),
     q: z
       .string()
-      .regex(/^[\w]{1,40}$/, 'takes the beginning of a request’s id')
+      .regex(/^[\w]{1,40}$/, 'must be the start of a request id')
       .optional(),
     hold: z
       .string()
       .regex(/^hold_[0-9A-Za-z]{22}$/, 'is not the id of a hold')
       .optional()
-      .meta({ description: 'Whose erasure this hold keeps open' }),
+      .meta({ description: 'Requests whose erasure this hold keeps open' }),
     open: z
       .enum(['true', 'false'])
       .transform((text) => text === 'true')
@@ -86,7 +86,7 @@ export const listMinders = operation({
   id: 'listPrivacyRequestMinders',
   method: 'get',
   path: '/api/admin/privacy/minders',
-  summary: 'Who can mind a request: every admin',
+  summary: 'List the admins who can be assigned to a request',
   permission,
   audit: { action: 'read', resourceType: 'account' },
   limit: 'read',
@@ -98,7 +98,7 @@ export const readAnyRequest = operation({
   id: 'readAnyPrivacyRequest',
   method: 'get',
   path: '/api/admin/privacy/requests/{id}',
-  summary: 'One privacy request with its whole timeline',
+  summary: 'Get a privacy request with its complete timeline',
   permission,
   audit: { action: 'read', ...request },
   limit: 'read',
@@ -113,9 +113,9 @@ export const fileForSubject = operation({
   alsoStatus: [200],
   method: 'post',
   path: '/api/admin/privacy/requests',
-  summary: 'File a request that came by mail',
+  summary: 'File a request that arrived by email',
   description:
-    'The link that verifies it goes to the address on file, wherever the mail came from. A kind that is open already is joined.',
+    'The verification link is sent to the address on file, regardless of the sender of the email. If a request of this kind is already open, it is returned.',
   permission,
   needsRecentPassword: true,
   audit: { action: 'create', ...request },
@@ -127,18 +127,18 @@ export const fileForSubject = operation({
         .array(z.enum(requestKinds))
         .min(1, 'must name at least one kind')
         .max(requestKinds.length)
-        .refine((list) => new Set(list).size === list.length, 'names a kind twice'),
+        .refine((list) => new Set(list).size === list.length, 'must name each kind once'),
       email: z.email('must be an email address').max(320).optional(),
       account_id: AccountId.optional(),
       agent_id: RequestedAgentId.optional(),
-      received_at: Timestamp.meta({ description: 'When the mail arrived: the legal month counts from then' }),
+      received_at: Timestamp.meta({ description: 'When the email arrived. The legal month starts at this time' }),
       statement: StatementText.optional(),
       grace: z.enum(graces).optional(),
       redact: Redact,
     })
     .refine(
       (body) => [body.email, body.account_id, body.agent_id].filter((one) => one !== undefined).length === 1,
-      'names the subject by one of email, account_id and agent_id',
+      'must identify the subject by exactly one of email, account_id and agent_id',
     ),
   output: z.strictObject({
     data: AdminRequestView,
@@ -163,7 +163,7 @@ export const assignRequest = operation({
   ...act,
   id: 'assignPrivacyRequest',
   path: at('assign'),
-  summary: 'Say which admin minds a request',
+  summary: 'Assign a request to an admin',
   body: z.strictObject({ account_id: AccountId.nullable() }),
   refusals: ['not_found', 'wrong_state'],
 })
@@ -172,8 +172,8 @@ export const verifyByAdmin = operation({
   needsRecentPassword: true,
   id: 'verifyPrivacyRequestByAdmin',
   path: at('verify'),
-  summary: 'Record that identity was shown by another way',
-  body: z.strictObject({ note: StatementText.meta({ description: 'The evidence, in words; for admins alone' }) }),
+  summary: 'Record that identity was confirmed in another way',
+  body: z.strictObject({ note: StatementText.meta({ description: 'The evidence, as text, visible only to admins' }) }),
   refusals: ['not_found', 'wrong_state', 'content_rejected'],
 })
 export const refuseRequest = operation({
@@ -182,7 +182,7 @@ export const refuseRequest = operation({
   path: at('refuse'),
   summary: 'Refuse a request, with the reason and the remedies',
   description:
-    'The letter states the reason, the right to complain to the authority and to go to court (GDPR art. 12(4)). Not once an erasure has begun.',
+    'The email states the reason and the right to complain to the authority or to go to court (GDPR art. 12(4)). Not possible after an erasure has begun.',
   body: z.strictObject({ ground: z.enum(refusalGrounds), reason: StatementText }),
   refusals: ['not_found', 'wrong_state', 'content_rejected'],
 })
@@ -190,10 +190,10 @@ export const extendRequest = operation({
   ...act,
   id: 'extendPrivacyRequest',
   path: at('extend'),
-  summary: 'Extend the legal limit, once, within the first month',
-  description: 'By two months at most (GDPR art. 12(3)); the subject reads the reason.',
+  summary: 'Extend the legal deadline, once, within the first month',
+  description: 'By at most two months (GDPR art. 12(3)). The subject sees the reason.',
   body: z.strictObject({
-    days: z.number().int().min(1, 'takes 1 at least').max(62, 'takes two months at most'),
+    days: z.number().int().min(1, 'must be at least 1').max(62, 'must be at most two months'),
     reason: StatementText,
   }),
   refusals: ['not_found', 'wrong_state', 'content_rejected'],
@@ -202,7 +202,7 @@ export const pauseRequest = operation({
   ...act,
   id: 'pausePrivacyRequest',
   path: at('pause'),
-  summary: 'Stop the clocks, with a reason that the subject reads',
+  summary: 'Pause the deadlines, with a reason that the subject sees',
   body: z.strictObject({ reason: StatementText }),
   refusals: ['not_found', 'wrong_state', 'content_rejected'],
 })
@@ -210,7 +210,7 @@ export const resumeRequest = operation({
   ...act,
   id: 'resumePrivacyRequest',
   path: at('resume'),
-  summary: 'Let the clocks go on',
+  summary: 'Resume the deadlines',
   refusals: ['not_found', 'wrong_state'],
 })
 export const expediteByAdmin = operation({
@@ -218,9 +218,8 @@ export const expediteByAdmin = operation({
   needsRecentPassword: true,
   id: 'expeditePrivacyRequestByAdmin',
   path: at('expedite'),
-  summary: 'End the grace now',
-  description:
-    'A copy that the subject asked for with the erasure is waited for, unless `drop_copies` says that it goes.',
+  summary: 'End the grace period now',
+  description: 'The erasure waits for a copy that the subject requested with it, unless `drop_copies` is set.',
   body: z.strictObject({ reason: StatementText, drop_copies: DropCopies }),
   refusals: ['not_found', 'wrong_state', 'content_rejected'],
 })
@@ -228,7 +227,7 @@ export const retryRequest = operation({
   ...act,
   id: 'retryPrivacyRequest',
   path: at('retry'),
-  summary: 'Try a failed request, or a stuck step of its erasure, again',
+  summary: 'Retry a failed request, or a stuck step of its erasure',
   body: z.strictObject({ holder: z.string().min(1).max(100).optional() }),
   refusals: ['not_found', 'wrong_state'],
 })
@@ -236,7 +235,7 @@ export const completePart = operation({
   ...act,
   id: 'completePrivacyRequestPart',
   path: at('complete'),
-  summary: 'Record that a rectification or objection was carried out by hand',
+  summary: 'Record that a rectification or objection was carried out manually',
   body: z.strictObject({ kind: z.enum(['rectification', 'objection']), note: StatementText }),
   refusals: ['not_found', 'wrong_state', 'content_rejected'],
 })
@@ -244,8 +243,8 @@ export const commentRequest = operation({
   ...act,
   id: 'commentPrivacyRequest',
   path: at('comment'),
-  summary: 'Leave a comment for other admins',
-  description: 'Not once its subject is erased: what is kept of it has no words.',
+  summary: 'Add a comment for other admins',
+  description: 'Not possible after the subject is erased: the remaining record contains no text.',
   body: z.strictObject({ note: StatementText }),
   refusals: ['not_found', 'wrong_state', 'content_rejected'],
 })
@@ -253,16 +252,16 @@ export const commentRequest = operation({
 const ids = z
   .array(RequestId)
   .min(1)
-  .max(100, 'takes 100 at most')
-  .refine((list) => new Set(list).size === list.length, 'names a request twice')
+  .max(100, 'must have at most 100 items')
+  .refine((list) => new Set(list).size === list.length, 'must name each request once')
 export const bulkRequests = operation({
   id: 'bulkPrivacyRequests',
   method: 'post',
   path: '/api/admin/privacy/bulk',
-  summary: 'Do the same with up to 100 requests',
-  description: 'Each in a transaction of its own; the answer has a result for each.',
+  summary: 'Apply an action to up to 100 requests',
+  description: 'Each request is changed in its own transaction. The response has a result for each.',
   permission,
-  audit: { none: 'each request that changed has an entry of its own' },
+  audit: { none: 'each changed request has its own entry' },
   limit: 'write',
   status: 200,
   body: z.discriminatedUnion('action', [
@@ -279,7 +278,7 @@ export const bulkRequests = operation({
         id: RequestId,
         ok: z.boolean(),
         state: z.enum(states).nullable(),
-        code: z.string().nullable().meta({ description: 'Why not' }),
+        code: z.string().nullable().meta({ description: 'Why the action failed' }),
         detail: z.string().nullable(),
       }),
     ),

@@ -10,9 +10,9 @@ export const closeProject = operation({
   id: 'closeProject',
   method: 'post',
   path: '/api/projects/{projectId}/close',
-  summary: 'Close a project: its data goes in 30 days',
+  summary: 'Close a project: its data is deleted in 30 days',
   description:
-    'For its owners, managers of its organisation, and admins. Members, and the owners of agents that are members, are told at once, 7 days and 1 day before; until then everything can be read, exported and written as before, and reopening calls it off. Then all of its data is erased in every store, with a certificate. A legal hold stops that as long as it lasts.',
+    'For its owners, managers of its organization, and admins. Members, and the owners of member agents, are notified immediately and 7 days and 1 day before the deletion. Until then everything can be read, exported and written as before, and reopening cancels the deletion. Then all of its data is erased in every store, with a certificate. A legal hold prevents the erasure while it lasts.',
   permission: 'projects:write',
   audit: { action: 'update', ...project },
   limit: 'write',
@@ -23,7 +23,7 @@ export const closeProject = operation({
       reason: z
         .enum(erasureReasons)
         .default(usualReason)
-        .meta({ description: 'The audit log, the deletion log and the certificate say it' }),
+        .meta({ description: 'Stored in the audit log, the deletion log and the certificate' }),
     })
     .optional(),
   output: z.strictObject({ data: ProjectView }),
@@ -35,15 +35,15 @@ export const deleteProject = operation({
   id: 'deleteProject',
   method: 'delete',
   path: '/api/projects/{projectId}',
-  summary: 'Erase a project: it is closed, and its data goes in 30 days',
-  description: 'Never at once: the same as closing it.',
+  summary: 'Erase a project: it is closed, and its data is deleted in 30 days',
+  description: 'Never immediate: the same as closing the project.',
 })
 export const reopenProject = operation({
   id: 'reopenProject',
   method: 'post',
   path: '/api/projects/{projectId}/reopen',
-  summary: 'Call off the closing of a project',
-  description: 'For its owners, managers of its organisation, and admins, until its erasure begins.',
+  summary: 'Reopen a project',
+  description: 'For its owners, managers of its organization, and admins, until its erasure begins.',
   permission: 'projects:write',
   audit: { action: 'update', ...project },
   limit: 'write',
@@ -58,9 +58,9 @@ export const exportProject = operation({
   id: 'exportProject',
   method: 'get',
   path: '/api/projects/{projectId}/export',
-  summary: 'Everything in a project that you may see',
+  summary: 'Export all content of a project that you may see',
   description:
-    'For its members. `ndjson`: a header line, a line `{part, …record}` for each record, and a last line with the totals. `zip`: manifest.json with counts and SHA-256, every part as JSON and as CSV, and the bytes of documents and attachments as files. It includes the project’s knowledge graph (`graph_episodes`, `graph_entities`, `graph_facts`, `graph_communities`, `graph_sagas`) without embeddings, and its threads in the checkpoint store (`checkpoints`). While something of the project is being erased, `left_out` in the header names the parts that are missing. So it does for agents while a participant’s processing is restricted; what the participant wrote is missing then, too. Streamed as it is read; a transfer that breaks off is no whole one.',
+    'For its members. `ndjson`: a header line, a line `{part, …record}` for each record, and a last line with the totals. `zip`: manifest.json with counts and SHA-256, every part as JSON and as CSV, and the documents and attachments as files. It includes the project’s knowledge graph (`graph_episodes`, `graph_entities`, `graph_facts`, `graph_communities`, `graph_sagas`) without embeddings, and its threads in the checkpoint store (`checkpoints`). While data of the project is being erased, `left_out` in the header names the missing parts. For agents, parts are also missing while a participant’s processing is restricted, and so is the content that the participant wrote. The response is streamed; an interrupted transfer is incomplete.',
   permission: 'projects:read',
   audit: { action: 'export', ...project },
   limit: 'read',

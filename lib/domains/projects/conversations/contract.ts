@@ -20,10 +20,10 @@ export const ConversationView = z
     id: z.string(),
     project_id: z.string(),
     title: z.string(),
-    region: z.string().nullable().meta({ description: 'Its own; null: that of the project' }),
+    region: z.string().nullable().meta({ description: 'The conversation’s own region; null: that of the project' }),
     threads: z
       .array(z.string())
-      .meta({ description: 'LangGraph’s thread_ids that carry it; its own id is always one of them' }),
+      .meta({ description: 'LangGraph thread_ids of this conversation. Its own id is always one of them' }),
     created_by: Writer,
     messages: countField,
     created_at: when,
@@ -50,10 +50,10 @@ const messageFields = {
   role: z.enum(projectMessageRoles),
   author: Writer,
   written_by: WrittenBy,
-  content: z.string().meta({ description: 'As it was said: text to be escaped, never markup' }),
-  edits: countField.meta({ description: 'How often it was changed' }),
+  content: z.string().meta({ description: 'The original text. Escape it; it is never markup' }),
+  edits: countField.meta({ description: 'Number of edits' }),
   attachments: z.array(AttachmentView),
-  is_mine: z.boolean().meta({ description: 'You wrote it, or an agent of yours: you may change and erase it' }),
+  is_mine: z.boolean().meta({ description: 'True if you or one of your agents wrote it. You can change and erase it' }),
   created_at: when,
   updated_at: when,
 }
@@ -61,11 +61,11 @@ export const MessageView = z.strictObject(messageFields).meta({ id: 'Message' })
 export type MessageView = z.output<typeof MessageView>
 const EditView = z
   .strictObject({ id: z.string(), content: z.string(), edited_by: Writer, edited_at: when })
-  .meta({ id: 'MessageEdit', description: 'What it said until then' })
+  .meta({ id: 'MessageEdit', description: 'The text before this edit' })
 export const MessageDetail = z
   .strictObject({
     ...messageFields,
-    former: z.array(EditView).meta({ description: 'The newest 100, newest first; none without the scope `read`' }),
+    former: z.array(EditView).meta({ description: 'The newest 100, newest first; empty without the scope `read`' }),
   })
   .meta({ id: 'MessageDetail' })
 export type MessageDetail = z.output<typeof MessageDetail>
@@ -84,7 +84,7 @@ export const listConversations = operation({
   ...reading,
   id: 'listConversations',
   path: '/api/projects/{projectId}/conversations',
-  summary: 'Conversations of a project, newest first',
+  summary: 'List the conversations of a project, newest first',
   audit: { action: 'read', ...conversation },
   params,
   query: z.strictObject(paging),
@@ -97,9 +97,9 @@ export const createConversation = operation({
   id: 'createConversation',
   method: 'post',
   path: '/api/projects/{projectId}/conversations',
-  summary: 'Begin a conversation',
+  summary: 'Create a conversation',
   description:
-    '`threads`: LangGraph’s thread_ids that carry it, so that its erasure finds them; its own id is one, unless you chose an id outside your organisation’s namespace, or a conversation of another project has the thread. `id`: unique within the project. No two conversations share one. A thread begins with your organisation’s prefix (GET /api/stores/namespace), or has the id of this project or conversation in it. One that has checkpoints already, and no such id, a manager of the organisation or an admin names.',
+    '`threads`: LangGraph thread_ids of the conversation, so that its erasure finds them. Its own id is included, unless you chose an id outside your organization’s namespace, or a conversation of another project has the thread. `id`: unique within the project. No two conversations share a thread. A thread must begin with your organization’s prefix (GET /api/stores/namespace) or contain the id of this project or conversation. If a thread does not contain such an id and already has checkpoints, only a manager of the organization or an admin can add it.',
   stores: 'one record',
   audit: { action: 'create', ...conversation },
   status: 201,
@@ -108,7 +108,7 @@ export const createConversation = operation({
     id: OwnId.optional(),
     title: SingleLine,
     threads: Threads.optional(),
-    region: DataRegion.optional().meta({ description: 'Within the region of the project. Fixed at creation' }),
+    region: DataRegion.optional().meta({ description: 'Within the region of the project. Cannot be changed later' }),
   }),
   contributed: true,
   output: z.strictObject({ data: ConversationView }),
@@ -131,8 +131,8 @@ export const editConversation = operation({
   id: 'editConversation',
   method: 'patch',
   path: '/api/projects/{projectId}/conversations/{conversationId}',
-  summary: 'Change a conversation’s title, or name more threads',
-  description: 'Threads are added, and none is taken away: what lies in one would be found no more.',
+  summary: 'Change a conversation’s title, or add threads',
+  description: 'Threads can be added but not removed: the data in a removed thread could no longer be found.',
   audit: { action: 'update', ...conversation },
   status: 200,
   params: ofConversation,
@@ -148,9 +148,8 @@ export const listMessages = operation({
   ...reading,
   id: 'listMessages',
   path: '/api/projects/{projectId}/conversations/{conversationId}/messages',
-  summary: 'Messages of a conversation',
-  description:
-    'In the order in which they were said, or the newest first. A page ends early where its messages have more than 4 MiB.',
+  summary: 'List the messages of a conversation',
+  description: 'In chronological order, or newest first. A page ends early if its messages have more than 4 MiB.',
   audit: { action: 'read', ...message },
   params: ofConversation,
   query: z.strictObject({ ...paging, order: z.enum(['oldest', 'newest']).default('oldest') }),
@@ -163,9 +162,9 @@ export const createMessage = operation({
   id: 'createMessage',
   method: 'post',
   path: '/api/projects/{projectId}/conversations/{conversationId}/messages',
-  summary: 'Say something in a conversation',
+  summary: 'Add a message to a conversation',
   description:
-    'It is kept as it was said. `provenance`: what came of it in other stores, as far as it is known already; that the conversation’s checkpoints know it by its id is written down without being told.',
+    'The text is stored unchanged. `provenance`: data derived from it in other stores, if already known. Its id in the conversation’s checkpoints is recorded automatically.',
   stores: 'one record',
   audit: { action: 'create', ...message },
   status: 201,
@@ -177,7 +176,7 @@ export const createMessage = operation({
     content: MessageContent,
     author: Author.optional(),
     created_at: Timestamp.optional().meta({
-      description: 'When it was said, for what is brought from elsewhere; now unless told',
+      description: 'When it was written, for imported messages; by default now',
     }),
     provenance: z.array(ProvenancePointer).max(100, 'must have at most 100 entries').optional(),
   }),
@@ -190,9 +189,9 @@ export const readMessage = operation({
   ...reading,
   id: 'readMessage',
   path: '/api/projects/{projectId}/conversations/{conversationId}/messages/{messageId}',
-  summary: 'A message, with what it said before',
+  summary: 'Get a message, with its earlier texts',
   description:
-    'One that was erased answers 410 with the receipt’s id; while it is being erased it is a 404 with `audit_id`, under which `GET /api/erasures/{id}` says how far that is.',
+    'An erased message returns 410 with the receipt’s id. While it is being erased, it returns 404 with `audit_id`: GET /api/erasures/{id} reports the progress.',
   audit: { action: 'read', ...message },
   params: ofMessage,
   contributed: true,
@@ -204,8 +203,8 @@ export const editMessage = operation({
   id: 'editMessage',
   method: 'patch',
   path: '/api/projects/{projectId}/conversations/{conversationId}/messages/{messageId}',
-  summary: 'Say a message otherwise',
-  description: 'For who wrote it. What it said is kept as an edit, and goes with it.',
+  summary: 'Edit a message',
+  description: 'Only for its author. The previous text is stored as an edit and erased together with the message.',
   stores: 'one record',
   audit: { action: 'update', ...message },
   status: 200,
@@ -223,8 +222,7 @@ export const attachFile = operation({
   method: 'post',
   path: '/api/projects/{projectId}/conversations/{conversationId}/messages/{messageId}/attachments',
   summary: 'Attach a file to a message',
-  description:
-    'For who wrote it. The body is the file itself, 10 MiB at most; `name` is what it is called, without a folder.',
+  description: 'Only for its author. The body is the file, at most 10 MiB. `name` is the file name, without a folder.',
   stores: 'one record',
   audit: { action: 'create', resourceType: 'upload' },
   status: 201,
@@ -240,7 +238,7 @@ export const downloadAttachment = operation({
   ...reading,
   id: 'downloadAttachment',
   path: '/api/projects/{projectId}/conversations/{conversationId}/messages/{messageId}/attachments/{attachmentId}',
-  summary: 'A file of a message, as a download',
+  summary: 'Download a file of a message',
   audit: { action: 'read', resourceType: 'attachment' },
   params: z.strictObject({ ...ofMessage.shape, attachmentId: Id }),
   contributed: true,

@@ -9,7 +9,7 @@ export const DocumentView = z
   .strictObject({
     id: z.string(),
     project_id: z.string(),
-    kind: z.enum(projectDocumentKinds).meta({ description: 'artifact: made by an agent' }),
+    kind: z.enum(projectDocumentKinds).meta({ description: 'artifact: created by an agent' }),
     name: z.string(),
     media_type: z.string(),
     bytes: countField,
@@ -19,9 +19,9 @@ export const DocumentView = z
     made_from: z
       .string()
       .nullable()
-      .meta({ description: 'The message that it was made from, with which it is erased' }),
-    chunks: countField.meta({ description: 'Pieces of its text that are kept beside it' }),
-    is_mine: z.boolean().meta({ description: 'You brought it, or an agent of yours: you may erase it' }),
+      .meta({ description: 'The message from which it was derived. Erasing the message erases it too' }),
+    chunks: countField.meta({ description: 'Number of text chunks stored with it' }),
+    is_mine: z.boolean().meta({ description: 'True if you or one of your agents added it. You can erase it' }),
     created_at: when,
     updated_at: when,
   })
@@ -37,7 +37,7 @@ export const listDocuments = operation({
   ...reading,
   id: 'listDocuments',
   path: '/api/projects/{projectId}/documents',
-  summary: 'Documents and artifacts of a project, newest first',
+  summary: 'List the documents and artifacts of a project, newest first',
   audit: { action: 'read', ...document },
   params,
   query: z.strictObject({ kind: z.enum(projectDocumentKinds).optional(), cursor: Cursor.optional(), limit: PageLimit }),
@@ -51,7 +51,7 @@ export const addDocument = operation({
   path: '/api/projects/{projectId}/documents',
   summary: 'Add a document or an artifact',
   description:
-    'The body is the file itself, 50 MiB at most; `name` is what it is called, without a folder. Text (text/*, application/json; UTF-8) is also kept in pieces of 2,000 characters at most. What was made from a message (`made_from`) is erased with it. What is refused leaves nothing behind.',
+    'The body is the file, at most 50 MiB. `name` is the file name, without a folder. Text (text/*, application/json; UTF-8) is also stored in chunks of at most 2,000 characters. A document derived from a message (`made_from`) is erased with that message. A rejected upload stores nothing.',
   permission: 'projects:write',
   stores: 'one record',
   audit: { action: 'create', resourceType: 'upload' },
@@ -64,7 +64,7 @@ export const addDocument = operation({
     id: OwnId.optional(),
     made_from: Id.optional(),
     created_at: Timestamp.optional().meta({
-      description: 'When it was made, for what is brought from elsewhere; now unless given',
+      description: 'When it was created, for imported documents; by default now',
     }),
     author: ExternalId.optional().meta({
       description: 'The `external_id` of the participant on whose behalf an agent adds it',
@@ -101,7 +101,7 @@ export const downloadDocument = operation({
   ...reading,
   id: 'downloadDocument',
   path: '/api/projects/{projectId}/documents/{documentId}/content',
-  summary: 'A document’s bytes, as a download',
+  summary: 'Download a document',
   audit: { action: 'read', ...document },
   params: ofDocument,
   contributed: true,

@@ -14,12 +14,13 @@ const flag = z
 export const PartErasure = z
   .strictObject({
     success: z.boolean().meta({
-      description: 'True only when every store is done and was searched again. Else `Location` says where to look',
+      description:
+        'True only if every store is erased and was searched again. Otherwise `Location` contains the URL of the erasure',
     }),
     deletedFrom: DeletedFrom,
-    auditId: z.string().meta({ description: 'Of its entry in the deletion log: GET /api/erasures/{auditId}' }),
+    auditId: z.string().meta({ description: 'Id of its entry in the deletion log: GET /api/erasures/{auditId}' }),
     held: z.number().int().positive().optional().meta({
-      description: 'Records that a legal hold keeps for now. They are erased when it ends',
+      description: 'Records that a legal hold retains. They are erased when it ends',
     }),
   })
   .meta({ id: 'PartErasure' })
@@ -34,7 +35,7 @@ export const PartPlan = z
         store: z.string(),
         what: z.string(),
         items: countField,
-        held: countField.meta({ description: 'Kept by a legal hold' }),
+        held: countField.meta({ description: 'Retained by a legal hold' }),
       }),
     ),
     verdicts: z.array(
@@ -49,7 +50,7 @@ export const PartPlan = z
         found: z.string().meta({ description: 'How it was found: pointer, thread, group, text, row' }),
       }),
     ),
-    omitted: countField.meta({ description: 'Verdicts beyond the first 5,000, which are only counted' }),
+    omitted: countField.meta({ description: 'Decisions beyond the first 5,000, which are only counted' }),
     totals: z
       .array(
         z.strictObject({
@@ -57,16 +58,16 @@ export const PartPlan = z
           kind: z.string(),
           verdict: z.enum(outcomes),
           group: z.enum(entityGroups).nullable().meta({
-            description: 'Of entities: what they are, or why they stay',
+            description: 'For entities: their kind, or why they are retained',
           }),
-          label: z.enum(businessLabels).nullable().meta({ description: 'Of entities that stay: what they are' }),
+          label: z.enum(businessLabels).nullable().meta({ description: 'For retained entities: their kind' }),
           count: countField,
         }),
       )
-      .meta({ description: 'All verdicts, those omitted too, by what becomes of what' }),
+      .meta({ description: 'Counts of all decisions, including omitted ones, by store and result' }),
     unanswered: z.array(z.string()).meta({
       description:
-        'Stores that do not answer, or that kept data and are switched off: there may be more than is told. The erasure waits for them',
+        'Stores that do not answer, or that stored data and are switched off. More data may exist than reported. The erasure waits for them',
     }),
     counts: z.strictObject({ deleted: countField, kept: countField, changed: countField, untouched: countField }),
   })
@@ -75,8 +76,8 @@ export type PartPlan = z.output<typeof PartPlan>
 
 const Reason = z.enum(erasureReasons).default('user_request')
 const query = z.strictObject({
-  dry_run: flag.meta({ description: 'Says what would become of every single thing, and changes nothing' }),
-  redact: flag.meta({ description: 'Names of whom it erases are taken out of what others wrote, too' }),
+  dry_run: flag.meta({ description: 'Reports the decision for each item and changes nothing' }),
+  redact: flag.meta({ description: 'Also removes names of the erased people from texts of others' }),
 })
 const erasing = {
   method: 'delete',
@@ -94,7 +95,7 @@ const erasing = {
   refusals: ['not_found', 'forbidden', 'erased', 'fenced'],
 } as const
 const description =
-  'Erases rows, checkpoints, graph, cache and objects. Nobody can read it from the first moment. 200 when it is verified; after 10 s 202 with `success: false`, and the erasure continues.'
+  'Erases rows, checkpoints, graph, cache and objects. Nobody can read the data from the start of the erasure. Returns 200 if it is verified within 10 seconds; otherwise 202 with `success: false`, and the erasure continues.'
 const forAuthors =
   'For its author, even after they left the project (then without a dry run), and for the project’s owners.'
 
@@ -102,14 +103,14 @@ export const eraseMessage = operation({
   ...erasing,
   id: 'eraseMessage',
   path: '/api/projects/{projectId}/conversations/{conversationId}/messages/{messageId}',
-  summary: 'Erase a message, and all that came of it',
+  summary: 'Erase a message and all data derived from it',
   description: `${forAuthors} ${description}`,
   audit: { action: 'delete', resourceType: 'message' },
   deletes: { by: 'erasure' },
   params: z.strictObject({ projectId: Id, conversationId: Id, messageId: Id }),
   body: z
     .strictObject({
-      messageId: Id.optional().meta({ description: 'As in the path, or not at all' }),
+      messageId: Id.optional().meta({ description: 'Must match the path if sent' }),
       reason: Reason,
     })
     .optional(),
@@ -119,8 +120,8 @@ export const eraseConversation = operation({
   ...erasing,
   id: 'eraseConversation',
   path: '/api/projects/{projectId}/conversations/{conversationId}',
-  summary: 'Erase a conversation with its messages, and all that came of it',
-  description: `For who began it, and the project’s owners. ${description}`,
+  summary: 'Erase a conversation with its messages, and all data derived from it',
+  description: `For its creator and the project’s owners. ${description}`,
   audit: { action: 'delete', resourceType: 'conversation' },
   deletes: { by: 'erasure' },
   params: z.strictObject({ projectId: Id, conversationId: Id }),
@@ -130,7 +131,7 @@ export const eraseDocument = operation({
   ...erasing,
   id: 'eraseDocument',
   path: '/api/projects/{projectId}/documents/{documentId}',
-  summary: 'Erase a document, and all that came of it',
+  summary: 'Erase a document and all data derived from it',
   description: `${forAuthors} ${description}`,
   audit: { action: 'delete', resourceType: 'document' },
   deletes: { by: 'erasure' },

@@ -4,21 +4,21 @@ import { countField, Id } from '../contract.ts'
 import { importBounds } from './rules.ts'
 
 const ImportFault = z.strictObject({
-  line: countField.meta({ description: 'Number of the line, from 1' }),
-  code: z.string().meta({ description: 'The code of the problem that the line alone would have had' }),
-  field: z.string().nullable().meta({ description: 'The field of the line that the fault is about' }),
-  detail: z.string().optional().meta({ description: 'Of a region: why it is refused, and what to do' }),
+  line: countField.meta({ description: 'Line number, starting at 1' }),
+  code: z.string().meta({ description: 'The code of the problem that this line alone would have caused' }),
+  field: z.string().nullable().meta({ description: 'The field of the line with the error' }),
+  detail: z.string().optional().meta({ description: 'For a region: why it is rejected, and what to do' }),
 })
 export const ProjectImport = z
   .strictObject({
-    received: countField.meta({ description: 'Lines that are not blank' }),
+    received: countField.meta({ description: 'Number of lines that are not blank' }),
     stored: z.strictObject({
       conversations: countField,
       participants: countField,
       messages: countField,
       documents: countField,
     }),
-    skipped: countField.meta({ description: 'Lines whose content is stored already, identically' }),
+    skipped: countField.meta({ description: 'Lines whose identical content is already stored' }),
     failed: countField,
     faults: z.array(ImportFault).meta({ description: `The first ${importBounds.faults}` }),
   })
@@ -32,14 +32,14 @@ export const importHistory = operation({
   path: '/api/projects/{projectId}/import',
   summary: 'Import the history of an application',
   description: [
-    'For tokens of agents that are members. NDJSON; a line is an object with a `type`.',
-    '`project`: `{type, region}`, first: where the imported data must stay, or null. The import is refused unless the region of this project is within it.',
+    'For tokens of agents that are members. NDJSON: each line is an object with a `type`.',
+    '`project`: `{type, region}`, on the first line: the region in which the imported data must stay, or null. The import is rejected unless the region of this project is within it.',
     '`conversation`: `{type, id, title, threads?, region?, created_at?}`. `participant`: `{type, external_id, name?, email?}`.',
-    '`message`: `{type, id, conversation_id, role, content, author?, created_at?, provenance?}`, with the fields of POST …/messages; its conversation comes in an earlier line or exists.',
-    '`document`: `{type, id, name, content | content_base64, media_type?, kind?, made_from?, author?, created_at?, provenance?}`, of 1 MiB at most; `media_type` is `text/plain` unless given. Larger files: POST …/documents with the same `id`.',
-    'Ids are the application’s own. The import can be repeated: a line whose content is stored already is skipped, and pointers that it adds are stored.',
-    'A line is stored whole or not at all, and a line that fails does not stop the others: an id with other content or another author is `id_in_use`, the id of something that was erased `erased`, a conversation of another project `not_found`, a line that is not JSON `malformed_json`.',
-    `At most ${importBounds.lines.toLocaleString('en')} lines and ${importBounds.bytes / 2 ** 20} MiB; a line has ${importBounds.lineBytes / 2 ** 20} MiB at most. If the transfer breaks off, the lines before stay stored; send the whole file again. It counts as one write.`,
+    '`message`: `{type, id, conversation_id, role, content, author?, created_at?, provenance?}`, with the fields of POST …/messages. Its conversation must exist or be on an earlier line.',
+    '`document`: `{type, id, name, content | content_base64, media_type?, kind?, made_from?, author?, created_at?, provenance?}`, at most 1 MiB. `media_type` is `text/plain` if omitted. For larger files, use POST …/documents with the same `id`.',
+    'Ids are the application’s own. The import can be repeated: lines whose content is already stored are skipped, but their new pointers are stored.',
+    'A line is stored completely or not at all, and a line that fails does not stop the others. Errors: `id_in_use` for an id with other content or another author, `erased` for the id of erased data, `not_found` for a conversation of another project, `malformed_json` for a line that is not JSON.',
+    `At most ${importBounds.lines.toLocaleString('en')} lines and ${importBounds.bytes / 2 ** 20} MiB. A line has at most ${importBounds.lineBytes / 2 ** 20} MiB. If the transfer breaks off, the previous lines remain stored. Send the complete file again. The import counts as one write.`,
   ].join(' '),
   permission: 'projects:write',
   stores: 'one record',

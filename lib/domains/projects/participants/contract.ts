@@ -14,16 +14,16 @@ export const ParticipantView = z
     name: z.string().nullable(),
     email: z.string().nullable().meta({
       description:
-        'As the application reported it. For owners of the project, managers of its organization and admins; null for others',
+        'As the application reported it. Visible to owners of the project, managers of its organization and admins; null for others',
     }),
-    claimed: z.boolean().meta({ description: 'A person connected the participation to their account' }),
+    claimed: z.boolean().meta({ description: 'Whether a person connected the participation to their account' }),
     claimed_at: when.nullable(),
     restricted_at: when.nullable().meta({
       description:
-        'Since when the processing of their data is restricted: agents neither read it nor write on their behalf',
+        'Since when the processing of their data is restricted: agents can neither read it nor write on their behalf',
     }),
     restricted_for: z.array(z.enum(restrictionReasons)).meta({
-      description: 'Why, apart from a restriction of the account that claimed the participation',
+      description: 'Why, except for a restriction of the account that claimed the participation',
     }),
     created_at: when,
     updated_at: when,
@@ -41,7 +41,9 @@ const ParticipationView = z
     id: z.string(),
     project: z.string().meta({ description: 'The name of the project' }),
     name: z.string().nullable().meta({ description: 'As the application reported it' }),
-    claimed: z.boolean().meta({ description: 'false: it names your verified address, and you can claim it' }),
+    claimed: z
+      .boolean()
+      .meta({ description: 'False: you can claim the participation, because it names your verified address' }),
     claimed_at: when.nullable(),
     messages: z.number().int(),
     documents: z.number().int(),
@@ -100,7 +102,7 @@ export const registerParticipant = operation({
   path: '/api/projects/{projectId}/participants',
   summary: 'Register a participant, or report their name',
   description:
-    'For tokens of agents that are members of the project. A message with an `author` registers the participant, too. The `email` of a registered participant changes only through an owner of the project.',
+    'For tokens of agents that are members of the project. A message with an `author` also registers the participant. Only an owner of the project can change the `email` of a registered participant.',
   permission: 'projects:write',
   stores: 'one record',
   audit: { action: 'update', ...participant },
@@ -119,7 +121,7 @@ export const editParticipant = operation({
   path: '/api/projects/{projectId}/participants/{participantId}',
   summary: 'Correct the name or email address of a participant, or connect an account',
   description:
-    'For owners of the project, managers of its organization and admins. Only owners connect an account of the organization, or change an email address, and never their own: they claim. An admin may add a missing address. The email address of a claimed participation cannot change. An admin disconnects an account with `account_id: null`.',
+    'For owners of the project, managers of its organization and admins. Only owners can connect an account of the organization or change an email address, and never for themselves: they must claim the participation. An admin may add a missing address. The email address of a claimed participation cannot change. An admin disconnects an account with `account_id: null`.',
   permission: 'projects:write',
   audit: { action: 'update', ...participant },
   limit: 'write',
@@ -142,7 +144,7 @@ export const liftRestriction = operation({
   path: '/api/projects/{projectId}/participants/{participantId}/restriction',
   summary: 'Lift the restriction of a participant',
   description:
-    'For owners of the project, managers of its organization and admins, and for the person who claimed the participation, who alone lifts it then. Tell the participant before (GDPR art. 18(3)). A restriction by an objection ends when an admin refuses the objection. To restrict, file a request of the kind `restriction`.',
+    'For owners of the project, managers of its organization and admins. If a person claimed the participation, only that person can lift it. Inform the participant before (GDPR art. 18(3)). A restriction caused by an objection ends when an admin refuses the objection. To restrict, file a request of the kind `restriction`.',
   permission: 'privacy:person',
   audit: { action: 'update', ...participant },
   limit: 'write',
@@ -158,7 +160,7 @@ export const exportParticipant = operation({
   path: '/api/projects/{projectId}/participants/{participantId}/export',
   summary: 'Export everything that is stored about a participant',
   description:
-    'NDJSON: a header line, a line `{part, …record}` for each record, and a last line with the totals. For owners of the project and the person who claimed the participation; for managers of its organization and admins within 30 days after a request for access or portability was filed for the participant. `scope=provided`: what the participant provided; `all`: derived data, too.',
+    'NDJSON: a header line, a line `{part, …record}` for each record, and a last line with the totals. For owners of the project and the person who claimed the participation. Also for managers of its organization and admins, within 30 days after a request for access or portability was filed for the participant. `scope=provided`: the data that the participant provided; `all`: also derived data.',
   permission: 'projects:read',
   audit: { action: 'export', ...participant },
   limit: 'read',
@@ -175,7 +177,7 @@ export const listParticipations = operation({
   id: 'listParticipations',
   method: 'get',
   path: '/api/participations',
-  summary: 'List your participations, claimed and claimable',
+  summary: 'List participations that you claimed or can claim',
   description:
     'A participation is claimable if the application reported your verified email address, and no account has claimed it.',
   permission: 'participations:person',
@@ -186,7 +188,7 @@ export const listParticipations = operation({
     data: z.array(ParticipationView),
     address_verified: z.boolean().meta({
       description:
-        'You showed that you receive email at your address: by a link that was sent to it, or through an identity provider that vouches for it',
+        'You proved that you receive email at your address: through a link sent to it, or through an identity provider that vouches for it',
     }),
   }),
 })

@@ -10,15 +10,15 @@ export const ProvenancePointer = z
     store: z.enum(provenanceStores),
     ref: ExternalReference.meta({
       description:
-        'A message’s id in checkpoints, an episode’s uuid, a key of the cache or of an object, or another reference',
+        'The id of a message in checkpoints, the uuid of an episode, the key of a cache entry or an object, or another reference',
     }),
     place: ExternalReference.optional().meta({
       description:
-        'In checkpoints the thread, if the conversation does not list it. In the graph the group, if it is not the group of the project',
+        'For checkpoints: the thread, if the conversation does not list it. For the graph: the group, if it is not the group of the project',
     }),
-    ended: z.array(ExternalReference).max(1_000, 'has at most 1,000 facts').optional().meta({
+    ended: z.array(ExternalReference).max(1_000, 'must have at most 1,000 facts').optional().meta({
       description:
-        'In the graph: facts whose validity the episode ended. Their validity is restored when the episode is erased',
+        'For the graph: facts whose validity the episode ended. Their validity is restored when the episode is erased',
     }),
   })
   .refine(({ store, ended }) => store === 'graph' || ended === undefined, {
@@ -63,8 +63,8 @@ export const reportProvenance = operation({
   body: z.strictObject({
     entries: z
       .array(ProvenancePointer.safeExtend({ source_id: Id }))
-      .min(1, 'has at least one entry')
-      .max(most.entries, `has at most ${most.entries} entries`),
+      .min(1, 'must have at least one entry')
+      .max(most.entries, `must have at most ${most.entries} entries`),
   }),
   output: z.strictObject({ data: z.strictObject({ received: countField, stored: countField, known: countField }) }),
   refusals: ['not_found', 'fenced', 'wrong_state'],
