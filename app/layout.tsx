@@ -1,16 +1,17 @@
 import type { Metadata, Viewport } from 'next'
-import { headers } from 'next/headers'
+import { cookies, headers } from 'next/headers'
 import { getLocale, getTimeZone, getTranslations } from 'next-intl/server'
 import type { ReactNode } from 'react'
 import { ConnectionNotice } from '#components/frame/connection.tsx'
 import { FrameHeader } from '#components/frame/frame-header.tsx'
 import { Providers } from '#components/frame/providers.tsx'
+import { Sidebar } from '#components/frame/sidebar.tsx'
 import { Messages } from '#components/frame/words.tsx'
 import { ZoneKeeper } from '#components/frame/zone-keeper.tsx'
 import { ErasureBanner } from '#components/privacy/erasure-banner.tsx'
 import './globals.css'
 import { erasuresForFrame, personForFrame } from './page-access.ts'
-import { chooseLocale, storeTimeZone } from './preferences.ts'
+import { chooseLocale, storeSidebar, storeTimeZone } from './preferences.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   const t = await getTranslations('meta')
@@ -24,40 +25,50 @@ export const viewport: Viewport = {
 }
 
 export default async function Layout({ children }: { children: ReactNode }) {
-  const [locale, zone, t, person, sent] = await Promise.all([
+  const [locale, zone, t, person, sent, jar] = await Promise.all([
     getLocale(),
     getTimeZone(),
     getTranslations('frame'),
     personForFrame(),
     headers(),
+    cookies(),
   ])
   const ahead = person && (await erasuresForFrame(person.account_id))
+  const shown = person && {
+    accountId: person.account_id,
+    name: person.name,
+    role: person.role,
+    organisation: person.organisation.name,
+    isSettled: !person.must_change_password,
+  }
   return (
     <html lang={locale} suppressHydrationWarning>
-      <body className="flex min-h-dvh flex-col font-sans">
+      <body className="font-sans">
         <Messages>
           <Providers nonce={sent.get('x-nonce') ?? ''}>
             <ZoneKeeper zone={zone} keep={storeTimeZone} />
             <a
               href="#content"
-              className="sr-only focus:not-sr-only focus:absolute focus:z-10 focus:m-2 focus:rounded-box focus:bg-raised focus:px-4 focus:py-2"
+              className="sr-only focus:not-sr-only focus:fixed focus:z-50 focus:m-2 focus:rounded-box focus:bg-raised focus:px-4 focus:py-2"
             >
               {t('skip')}
             </a>
-            <FrameHeader
-              person={
-                person && {
-                  accountId: person.account_id,
-                  name: person.name,
-                  role: person.role,
-                  isSettled: !person.must_change_password,
-                }
-              }
-              chooseLocale={chooseLocale}
-            />
-            <ConnectionNotice />
-            {ahead && <ErasureBanner ahead={ahead} />}
-            {children}
+            <div className={shown?.isSettled ? 'with-sidebar flex min-h-dvh' : 'flex min-h-dvh'}>
+              {shown?.isSettled && (
+                <Sidebar
+                  role={shown.role}
+                  organisation={shown.organisation}
+                  isNarrowAtFirst={jar.get('sidebar')?.value === 'narrow'}
+                  keepNarrow={storeSidebar}
+                />
+              )}
+              <div className="flex min-w-0 grow flex-col">
+                <FrameHeader person={shown} chooseLocale={chooseLocale} />
+                <ConnectionNotice />
+                {ahead && <ErasureBanner ahead={ahead} />}
+                {children}
+              </div>
+            </div>
           </Providers>
         </Messages>
       </body>

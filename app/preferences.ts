@@ -4,7 +4,7 @@ import { cookies } from 'next/headers'
 import { publicUrl, readEnv } from '#lib/config/env.ts'
 import { chosenLocale, chosenZone } from '../i18n/choice.ts'
 
-async function keep(name: 'locale' | 'tz', value: string): Promise<void> {
+async function keep(name: 'locale' | 'tz' | 'sidebar', value: string): Promise<void> {
   const secure = publicUrl(readEnv()).startsWith('https:')
   ;(await cookies()).set(name, value, { path: '/', maxAge: 365 * 86_400, sameSite: 'lax', httpOnly: true, secure })
 }
@@ -19,4 +19,9 @@ export async function chooseLocale(form: FormData): Promise<void> {
 export async function storeTimeZone(zone: string): Promise<void> {
   const known = chosenZone(zone)
   if (known) await keep('tz', known)
+}
+
+/** Stores in a cookie whether the sidebar shows only icons, so that the server renders it in its width. */
+export async function storeSidebar(isNarrow: boolean): Promise<void> {
+  await keep('sidebar', isNarrow ? 'narrow' : 'wide')
 }

@@ -91,6 +91,7 @@ function Content({
 const shapes = {
   dialog: 'inset-x-3 top-[max(1rem,8vh)] mx-auto max-h-[84vh] max-w-xl rounded-box border',
   sheet: 'inset-y-0 right-0 w-full max-w-xl border-l max-sm:border-0',
+  menu: 'inset-y-0 left-0 w-full max-w-72 border-r',
 }
 
 /** See {@link DialogProps}. Radix traps the focus. */

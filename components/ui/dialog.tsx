@@ -22,3 +22,9 @@ export function Drawer(props: DialogProps) {
 
 /** A `Drawer` by its earlier name. Use `Drawer` in new code. */
 export const Sheet = (props: DialogProps) => <Drawer {...props} />
+
+/** The navigation on a phone: on the left. */
+export function SideSheet(props: DialogProps) {
+  const loaded = useLoaded(drawn, props.open)
+  return loaded ? <loaded.DrawnDialog shape="menu" {...props} /> : null
+}

@@ -66,7 +66,7 @@ export const Page = ({
     id="content"
     tabIndex={-1}
     className={clsx(
-      'mx-auto grid w-full min-w-0 grow grid-cols-[minmax(0,1fr)] content-start gap-6 px-4 py-6 outline-none sm:px-6 sm:py-8',
+      'mx-auto grid w-full min-w-0 in-[.with-sidebar]:mx-0 grow grid-cols-[minmax(0,1fr)] content-start gap-6 px-4 py-6 outline-none sm:px-6 sm:py-8',
       widths[aside ? 'wide' : width],
     )}
   >

@@ -1,0 +1,33 @@
+'use client'
+
+import type { Endpoint } from '#lib/client/request.ts'
+import type { readWaiting } from '#lib/domains/console/contract.ts'
+import { useApiQuery } from './api-query.ts'
+import type { NavigationEntry } from './navigation.ts'
+
+const waitingAt: Endpoint<typeof readWaiting> = { method: 'get', path: '/api/admin/waiting' }
+
+export interface WaitingCount {
+  count: number
+  /** At least one of the items is overdue or failed. */
+  isUrgent: boolean
+}
+export type WaitingCounts = Partial<Record<NavigationEntry['name'], WaitingCount>>
+
+/** The numbers of open items on the admin pages, without zeros. */
+export function useWaitingCounts(isEnabled: boolean): WaitingCounts {
+  const { data } = useApiQuery(waitingAt, {}, { every: 60_000, enabled: isEnabled })
+  if (!data) return {}
+  const { requests, erasures, quarantined, holds, outbox, revocations } = data.data
+  const stopped = (erasures?.stuck ?? 0) + (erasures?.failed ?? 0)
+  const undelivered = outbox?.undelivered ?? 0
+  const counts: WaitingCounts = {
+    requests: { count: requests?.open ?? 0, isUrgent: (requests?.overdue ?? 0) > 0 },
+    erasures: { count: stopped, isUrgent: true },
+    safety: { count: quarantined ?? 0, isUrgent: false },
+    holds: { count: holds?.ending ?? 0, isUrgent: false },
+    outbox: { count: undelivered, isUrgent: true },
+    tiers: { count: revocations?.recent ?? 0, isUrgent: false },
+  }
+  return Object.fromEntries(Object.entries(counts).filter(([, { count }]) => count > 0))
+}
