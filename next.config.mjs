@@ -24,8 +24,12 @@ const config = {
   ],
   // `npm run check` checks the types of all files, so a build does not have to.
   typescript: { ignoreBuildErrors: true },
-  // Enables `forbidden()`, with which a page responds with 403 to users without access.
-  experimental: { authInterrupts: true },
+  experimental: {
+    // Enables `forbidden()`, with which a page responds with 403 to users without access.
+    authInterrupts: true,
+    // Without a connection, the router waits and retries. Otherwise it would leave the page, and typed text would be lost.
+    useOffline: true,
+  },
 }
 
 export default createNextIntlPlugin('./i18n/request.ts')(config)

@@ -3,8 +3,11 @@ import { cookies, headers } from 'next/headers'
 import { getLocale, getTimeZone, getTranslations } from 'next-intl/server'
 import type { ReactNode } from 'react'
 import { ConnectionNotice } from '#components/frame/connection.tsx'
+import { FocusKeeper } from '#components/frame/focus-keeper.tsx'
 import { FrameHeader } from '#components/frame/frame-header.tsx'
+import { NavigationProgress } from '#components/frame/navigation-progress.tsx'
 import { Providers } from '#components/frame/providers.tsx'
+import { SessionEnded } from '#components/frame/session-ended.tsx'
 import { Sidebar } from '#components/frame/sidebar.tsx'
 import { Messages } from '#components/frame/words.tsx'
 import { ZoneKeeper } from '#components/frame/zone-keeper.tsx'
@@ -46,6 +49,8 @@ export default async function Layout({ children }: { children: ReactNode }) {
       <body className="font-sans">
         <Messages>
           <Providers nonce={sent.get('x-nonce') ?? ''}>
+            <NavigationProgress />
+            <FocusKeeper />
             <ZoneKeeper zone={zone} keep={storeTimeZone} />
             <a
               href="#content"
@@ -65,6 +70,7 @@ export default async function Layout({ children }: { children: ReactNode }) {
               <div className="flex min-w-0 grow flex-col">
                 <FrameHeader person={shown} chooseLocale={chooseLocale} />
                 <ConnectionNotice />
+                <SessionEnded accountId={shown?.accountId} />
                 {ahead && <ErasureBanner ahead={ahead} />}
                 {children}
               </div>

@@ -3,16 +3,38 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { WifiOff } from 'lucide-react'
 import { useRouter } from 'next/navigation'
+import { useOffline } from 'next/offline'
 import { useTranslations } from 'next-intl'
 import { useCallback, useEffect, useRef, useState } from 'react'
 import { Button } from '#components/ui/button.tsx'
 import { RequestRefused } from '#lib/client/request.ts'
+import { fetchForRouter } from './page-fetch.ts'
 
 /** Seconds between checks whether the server answers again. */
 const waits = [1, 2, 4, 8, 15, 30]
 const isUnreachable = (error: unknown) => error instanceof RequestRefused && error.problem.code === 'unreachable'
 
-/** Reports that the server cannot be reached, keeps checking, and refetches everything once it answers. */
+/** While the server cannot be reached, a link would leave the page for an error of the browser, and typed text would be lost. */
+function useBlockedLinks(isGone: boolean, onBlocked: () => void): void {
+  useEffect(() => {
+    if (!isGone) return
+    const onClick = (event: MouseEvent) => {
+      const link = event.target instanceof Element ? event.target.closest('a[href]') : null
+      if (!(link instanceof HTMLAnchorElement) || link.target === '_blank' || link.origin !== location.origin) return
+      if (link.hash !== '' && link.pathname === location.pathname) return
+      event.preventDefault()
+      onBlocked()
+    }
+    // In the capture phase, before the link navigates.
+    window.addEventListener('click', onClick, { capture: true })
+    return () => window.removeEventListener('click', onClick, { capture: true })
+  }, [isGone, onBlocked])
+}
+
+/**
+ * Reports that the server cannot be reached, keeps checking, and refetches everything once it answers. Until then no link leaves the page,
+ * and navigations and refreshes of the router wait.
+ */
 export function ConnectionNotice() {
   const t = useTranslations('common.offline')
   const client = useQueryClient()
@@ -20,6 +42,22 @@ export function ConnectionNotice() {
   const [isGone, setIsGone] = useState(false)
   const [isBack, setIsBack] = useState(false)
   const tries = useRef(0)
+  const retry = useRef<HTMLButtonElement>(null)
+  const isRouterOffline = useOffline()
+
+  useEffect(() => {
+    const original = window.fetch
+    window.fetch = fetchForRouter(original)
+    return () => {
+      window.fetch = original
+    }
+  }, [])
+
+  useEffect(() => {
+    if (!isRouterOffline) return
+    setIsBack(false)
+    setIsGone(true)
+  }, [isRouterOffline])
 
   useEffect(() => {
     const lost = () => {
@@ -68,6 +106,9 @@ export function ConnectionNotice() {
     return () => clearTimeout(timer)
   }, [isGone, look])
 
+  const focusRetry = useCallback(() => retry.current?.focus(), [])
+  useBlockedLinks(isGone, focusRetry)
+
   useEffect(() => {
     if (!isBack) return
     const timer = setTimeout(() => setIsBack(false), 5_000)
@@ -78,12 +119,12 @@ export function ConnectionNotice() {
     <div role="status" className="print:hidden">
       {isGone && (
         <div className="border-b border-amber/40 bg-amber-wash">
-          <div className="mx-auto flex max-w-5xl flex-wrap items-center gap-x-4 gap-y-2 px-4 py-2.5 sm:px-6">
+          <div className="flex flex-wrap items-center gap-x-4 gap-y-2 px-4 py-2.5 sm:px-6">
             <WifiOff aria-hidden className="size-4.5 text-amber" />
             <p className="min-w-0 grow basis-64">
               <strong className="font-medium">{t('title')}.</strong> {t('text')}
             </p>
-            <Button tone="plain" size="small" onClick={() => void look()}>
+            <Button ref={retry} tone="plain" size="small" onClick={() => void look()}>
               {t('again')}
             </Button>
           </div>

@@ -8,6 +8,7 @@ import { Menu } from '#components/ui/menu.tsx'
 import { signOut } from '#lib/client/sign-in.ts'
 import { forgetDrafts } from './draft.ts'
 import { runKey } from './keys.ts'
+import { announceSignOut } from './session-ended.tsx'
 
 /** The name of the signed-in person, with links to the account and sign-out. */
 export function PersonMenu({ name, hasKeys }: { name: string; hasKeys: boolean }) {
@@ -18,6 +19,7 @@ export function PersonMenu({ name, hasKeys }: { name: string; hasKeys: boolean }
     signOut().then(
       () => {
         forgetDrafts()
+        announceSignOut()
         window.location.assign('/')
       },
       () => setState('failed'),

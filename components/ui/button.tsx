@@ -4,7 +4,7 @@ import Link from 'next/link'
 import type { ComponentProps } from 'react'
 
 const look = cva(
-  'inline-flex items-center justify-center gap-2 rounded-box font-medium whitespace-nowrap motion-safe:transition-colors duration-100 disabled:cursor-not-allowed disabled:opacity-60 aria-disabled:opacity-60',
+  'inline-flex items-center justify-center gap-2 rounded-lg font-medium whitespace-nowrap motion-safe:transition-colors duration-100 disabled:cursor-not-allowed disabled:opacity-60 aria-disabled:opacity-60',
   {
     variants: {
       tone: {

@@ -1,16 +1,13 @@
 'use client'
 
 import { clsx } from 'clsx'
-import dynamic from 'next/dynamic'
 import { useEffect, useRef, useState } from 'react'
 import type { BarsProps, ChartTone } from './chart-bars.tsx'
+import { useLoaded } from './loaded.ts'
 import { Skeleton } from './skeleton.tsx'
 
 // The chart library is large and no page depends on it: it loads when a chart scrolls into view.
-const DrawnBars = dynamic(() => import('./chart-bars.tsx').then(({ DrawnBars: Drawn }) => Drawn), {
-  ssr: false,
-  loading: () => <Skeleton className="h-full" />,
-})
+const drawn = () => import('./chart-bars.tsx')
 
 const swatches: Record<ChartTone, string> = {
   accent: 'bg-accent',
@@ -25,6 +22,7 @@ export function Bars(props: BarsProps) {
   const { data, series, unit, label } = props
   const place = useRef<HTMLDivElement>(null)
   const [isInView, setIsInView] = useState(false)
+  const loaded = useLoaded(drawn, isInView)
   useEffect(() => {
     if (!place.current) return
     const observer = new IntersectionObserver(([entry]) => {
@@ -58,7 +56,7 @@ export function Bars(props: BarsProps) {
         aria-label={words.length === 0 ? label : `${label}. ${words.join('; ')}`}
         className="h-56 w-full"
       >
-        {isInView && <DrawnBars {...props} />}
+        {loaded ? <loaded.DrawnBars {...props} /> : <Skeleton className="h-full" />}
       </div>
     </figure>
   )

@@ -20,7 +20,7 @@ interface DateRangePickerProps {
   max?: string
 }
 
-const inputLook = 'min-h-8 rounded-box border border-edge bg-raised px-2 py-1 text-sm'
+const inputLook = 'min-h-8 rounded-lg border border-edge bg-raised px-2 py-1 text-sm'
 
 /** Two native date fields and presets ("Last 7 days"). Days are days in the reader's time zone. */
 export function DateRangePicker({ label, value, onChange, presets = [1, 7, 30], min, max }: DateRangePickerProps) {

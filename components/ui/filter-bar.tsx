@@ -73,7 +73,7 @@ function SearchField({ label, value, onChange, placeholder }: NonNullable<Filter
         spellCheck={false}
         value={typed}
         onChange={({ target }) => setTyped(target.value)}
-        className="min-h-8 w-full rounded-box border border-edge bg-raised py-1 pr-2 pl-8 text-base placeholder:text-quiet sm:text-sm"
+        className="min-h-8 w-full rounded-lg border border-edge bg-raised py-1 pr-2 pl-8 text-base placeholder:text-quiet sm:text-sm"
       />
     </div>
   )

@@ -43,15 +43,16 @@ export function TableRow<Row>({
       data-opens={isOpenable ? '' : undefined}
       onClick={onFollow}
       className={clsx(
-        'border-b border-line align-top max-sm:grid max-sm:gap-1 max-sm:py-3',
+        'border-b border-line align-top max-sm:relative max-sm:grid max-sm:gap-1 max-sm:py-3',
         density === 'compact' ? 'sm:h-8' : 'sm:h-9',
         isOpenable && 'cursor-pointer hover:bg-sunken',
+        selection && 'max-sm:pr-8',
         selection?.chosen.has(id) && 'bg-accent-wash',
         isCurrent && 'outline-2 -outline-offset-2 outline-accent',
       )}
     >
       {selection && (
-        <td className={clsx('pr-2', padding)}>
+        <td className={clsx('max-sm:absolute max-sm:top-2 max-sm:right-0 sm:pr-2', padding)}>
           <span className="inline-flex size-6 items-center justify-center">
             <input
               type="checkbox"
