@@ -20,8 +20,8 @@ test('the first admin signs in, chooses a password, ends another session and cla
 
   await test.step('a wrong password is reported, and the address is kept', async () => {
     await fillSignIn(page, { email: admin.email, password: 'not this one' })
-    await expect(page.getByRole('alert').filter({ hasText: 'do not fit' })).toBeVisible()
-    await expect(page.getByLabel('E-mail address')).toHaveValue(admin.email)
+    await expect(page.getByRole('alert').filter({ hasText: 'Wrong email or password' })).toBeVisible()
+    await expect(page.getByLabel('Email', { exact: true })).toHaveValue(admin.email)
     await expect(page.getByLabel('Password')).toBeFocused()
     complaints.length = 0 // the browser logs the 401
   })
@@ -29,7 +29,7 @@ test('the first admin signs in, chooses a password, ends another session and cla
   await test.step('with a one-time password every page redirects to choosing a password', async () => {
     await fillSignIn(page, admin)
     await expect(page).toHaveURL('/account/password')
-    await expect(page.getByText('You signed in with a one-time password')).toBeVisible()
+    await expect(page.getByText('Choose your own password')).toBeVisible()
     await page.goto('/account')
     await expect(page).toHaveURL('/account/password')
     expect((await page.request.get('/api/agents')).status()).toBe(403)
@@ -38,25 +38,25 @@ test('the first admin signs in, chooses a password, ends another session and cla
   const change = async (current: string, next: string, again: string) => {
     await page.getByLabel('Current password').fill(current)
     await page.getByLabel('New password', { exact: true }).fill(next)
-    await page.getByLabel('New password, again').fill(again)
+    await page.getByLabel('Repeat new password').fill(again)
     await page.getByRole('button', { name: 'Change password' }).click()
   }
   await test.step('an invalid value is reported at its field', async () => {
     await change(admin.password, chosen, `${chosen}!`)
-    await expect(page.getByText('The two new passwords differ.')).toBeVisible()
+    await expect(page.getByText('The new passwords differ.')).toBeVisible()
     await change(admin.password, 'aaaaaaaaaaaaaaa', 'aaaaaaaaaaaaaaa')
-    await expect(page.getByText('It repeats the same few characters.')).toBeVisible()
+    await expect(page.getByText('Too repetitive.')).toBeVisible()
     await change('wrong', chosen, chosen)
-    await expect(page.getByText('This is not the current password.')).toBeVisible()
+    await expect(page.getByText('Wrong password.')).toBeVisible()
     await expect(page.getByLabel('Current password')).toBeFocused()
     complaints.length = 0 // the browser logs the 422
   })
 
   await test.step('a valid password opens the account', async () => {
     await change(admin.password, chosen, chosen)
-    await expect(page.getByText('Your password is changed')).toBeVisible()
+    await expect(page.getByText('Password changed')).toBeVisible()
     await page.goto('/account')
-    await expect(page.getByText('You have 1 open session.')).toBeVisible()
+    await expect(page.getByText(/^Signed in /)).toHaveCount(1)
   })
 
   await test.step('another session is listed, ended, and rejected at its next request', async () => {
@@ -66,10 +66,10 @@ test('the first admin signs in, chooses a password, ends another session and cla
     await fillSignIn(other, { email: admin.email, password: chosen })
     await expect(other).toHaveURL('/overview')
     await page.reload()
-    await expect(page.getByText('have 2 open sessions')).toBeVisible()
-    await page.getByRole('button', { name: /^End the session/ }).dblclick()
-    await expect(page.getByText('have 1 open session.')).toBeVisible()
-    await expect(page.getByRole('button', { name: /^End the session/ })).toHaveCount(0)
+    await expect(page.getByText(/^Signed in /)).toHaveCount(2)
+    await page.getByRole('button', { name: /^End session/ }).dblclick()
+    await expect(page.getByText(/^Signed in /)).toHaveCount(1)
+    await expect(page.getByRole('button', { name: /^End session/ })).toHaveCount(0)
     expect((await other.request.get('/api/account')).status()).toBe(401)
     await other.goto('/account')
     await expect(other).toHaveURL('/sign-in?callbackUrl=%2Faccount')
@@ -79,15 +79,15 @@ test('the first admin signs in, chooses a password, ends another session and cla
   await test.step('an agent is claimed by its token, and not by another text', async () => {
     const agent = await registerJourneyAgent(request, 'Build helper')
     await page.goto('/agents')
-    const token = page.getByLabel('Token of the agent')
+    const token = page.getByLabel('Agent token')
     await token.fill('kp_nonsense')
     await page.getByRole('button', { name: 'Claim agent' }).click()
-    await expect(page.getByText('No agent is known by this token.')).toBeVisible()
+    await expect(page.getByText('No agent has this token')).toBeVisible()
     await expect(token).toHaveValue('kp_nonsense')
     complaints.length = 0 // the browser logs the 404
     await token.fill(agent.token)
     await page.getByRole('button', { name: 'Claim agent' }).dblclick()
-    await expect(page.getByText(/Build helper.? is yours now/)).toBeVisible()
+    await expect(page.getByText(/You now own .?Build helper/)).toBeVisible()
     await expect(page.getByRole('heading', { level: 1, name: '2 agents are yours' })).toBeVisible()
     await expect(token).toHaveValue('')
     await page.reload()
@@ -118,11 +118,11 @@ test('a form keeps its input when the session ends', async ({ page }) => {
   await page.goto('/sign-in?callbackUrl=%2Fagents')
   await fillSignIn(page, readCredentials().person)
   await expect(page).toHaveURL('/agents')
-  await page.getByLabel('Token of the agent').fill('kp_typed before')
+  await page.getByLabel('Agent token').fill('kp_typed before')
   await page.context().clearCookies({ name: 'next-auth.session-token' })
   await page.getByRole('button', { name: 'Claim agent' }).click()
   await expect(page.getByText('You are not signed in, or the session has ended.').first()).toBeVisible()
-  await expect(page.getByLabel('Token of the agent')).toHaveValue('kp_typed before')
+  await expect(page.getByLabel('Agent token')).toHaveValue('kp_typed before')
   const beside = page.waitForEvent('popup')
   await page.getByRole('link', { name: 'Sign in in a new tab' }).first().click()
   await expect(await beside).toHaveURL('/sign-in?callbackUrl=%2Fagents')
@@ -132,8 +132,8 @@ test('the sign-in form keeps its input without a response', async ({ page }) => 
   await page.goto('/sign-in')
   await page.route('**/api/auth/**', (route) => route.abort())
   await fillSignIn(page, { email: 'somebody@example.org', password: 'whatever it is' })
-  await expect(page.getByText('No answer from the server')).toBeVisible()
-  await expect(page.getByLabel('E-mail address')).toHaveValue('somebody@example.org')
+  await expect(page.getByText('Server unreachable')).toBeVisible()
+  await expect(page.getByLabel('Email', { exact: true })).toHaveValue('somebody@example.org')
   await expect(page.getByLabel('Password')).toHaveValue('whatever it is')
 })
 

@@ -28,18 +28,11 @@ export default async function SignInPage({
   const provider = openIdProvider(app.env)?.name
   return (
     <Messages of={['signIn']}>
-      <Page
-        width="narrow"
-        title={t('title')}
-        lead={<p>{provider === undefined ? t('lead') : t('leadBoth', { provider })}</p>}
-      >
+      <Page width="narrow" title={t('title')}>
         <SignInForm next={next} provider={provider} error={typeof error === 'string' ? error : undefined} />
-        <div className="grid gap-2 text-sm text-quiet">
-          <p>
-            {t('forgotten')} <TextLink href="/password/forgotten">{t('forgottenLink')}</TextLink>
-          </p>
-          <p>{t('invited')}</p>
-        </div>
+        <p className="text-sm">
+          <TextLink href="/password/forgotten">{t('forgotten')}</TextLink>
+        </p>
       </Page>
     </Messages>
   )

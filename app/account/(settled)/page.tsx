@@ -4,11 +4,11 @@ import { callUseCase, requirePageAccess } from '#app/page-access.ts'
 import { IdentityList } from '#components/accounts/identity-list.tsx'
 import { SessionList } from '#components/accounts/session-list.tsx'
 import { Messages } from '#components/frame/words.tsx'
+import { Badge } from '#components/ui/badge.tsx'
 import { ButtonLink } from '#components/ui/button.tsx'
+import { CopyableId } from '#components/ui/copyable-id.tsx'
 import { FactList } from '#components/ui/facts.tsx'
 import { Page, Section } from '#components/ui/page.tsx'
-import { ShortId } from '#components/ui/short-id.tsx'
-import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { app } from '#lib/app-instance.ts'
 
@@ -25,17 +25,7 @@ export default async function AccountPage() {
   const way = person.has_password ? (isLinked ? 'both' : 'password') : 'identity'
   return (
     <Messages of={['account', 'sessions']}>
-      <Page
-        title={t('title', { name: person.name })}
-        lead={
-          <p>
-            {t.rich('lead', {
-              sessions: sessions.total,
-              link: (words) => <TextLink href="/settings/privacy">{words}</TextLink>,
-            })}
-          </p>
-        }
-      >
+      <Page title={t('name')} status={<Badge>{t(`roles.${person.role}.name`)}</Badge>} summary={<p>{person.name}</p>}>
         <Section id="me" title={t('me')}>
           <FactList
             facts={[
@@ -49,7 +39,7 @@ export default async function AccountPage() {
               ],
               [t('organisation'), person.organisation.name],
               [t('since'), <Time key="since" at={person.created_at} isDay />],
-              [t('id'), <ShortId key="id" id={person.account_id} what={t('id')} />],
+              [t('id'), <CopyableId key="id" id={person.account_id} what={t('id')} />],
             ]}
           />
         </Section>
