@@ -48,8 +48,8 @@ export async function runJobs(
         ]),
       ),
       parsedCronItems: parseCronItems(
-        jobs.flatMap(({ name, cron }) =>
-          cron ? [{ task: name, match: cron, identifier: name, options: { backfillPeriod: 0 } }] : [],
+        jobs.flatMap(({ name, cron, catchUp }) =>
+          cron ? [{ task: name, match: cron, identifier: name, options: { backfillPeriod: catchUp } }] : [],
         ),
       ),
     })

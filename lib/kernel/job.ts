@@ -9,11 +9,14 @@ export interface Job<P = unknown> {
   payload: z.ZodType<P>
   /** A schedule of five fields in UTC. The payload of a scheduled job is `{}`. */
   cron?: string
+  /** Runs a scheduled job when the worker starts at most this many milliseconds late. */
+  catchUp?: number
   run(ctx: Context, payload: P): Promise<void>
 }
 export interface RunnableJob {
   name: string
   cron: string | undefined
+  catchUp: number
   execute(pipeline: PipelinePorts, payload: unknown): Promise<void>
 }
 
@@ -33,6 +36,7 @@ const systemActor = (job: string): Actor => ({
 export const job = <P>(shape: Job<P>): RunnableJob => ({
   name: shape.name,
   cron: shape.cron,
+  catchUp: shape.catchUp ?? 0,
   execute: (pipeline, payload) =>
     shape.run(
       { actor: systemActor(shape.name), ip: '', requestId: newId('job'), pipeline, now: pipeline.clock.now() },

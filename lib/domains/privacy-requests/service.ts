@@ -1,3 +1,4 @@
+import { adminDigest } from '#lib/domains/privacy-requests/emails/admin-notice.ts'
 import { notifying } from '#lib/domains/privacy-requests/emails/notifications.ts'
 import { erasuresAhead } from '#lib/domains/privacy-requests/erasures/erasures-ahead.ts'
 import { erasuresList } from '#lib/domains/privacy-requests/erasures/erasures-list.ts'
@@ -26,4 +27,8 @@ export const privacyRequestsService = (deps: PrivacyDeps) => ({
   ...requestSummary(deps),
 })
 
-export const privacyRequestsJobs = (deps: PrivacyDeps, mail: MailPort) => [...clockJobs(deps), ...notifying(deps, mail)]
+export const privacyRequestsJobs = (deps: PrivacyDeps, mail: MailPort) => [
+  ...clockJobs(deps),
+  adminDigest(deps),
+  ...notifying(deps, mail),
+]

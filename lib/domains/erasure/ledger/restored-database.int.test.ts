@@ -148,7 +148,7 @@ describe('a database restored from a backup that is older than an erasure', () =
   it('runs only erasure jobs until the ledger is replayed', async () => {
     const app = await open(backup)
     const ran: string[][] = []
-    const job = (name: string): RunnableJob => ({ name, cron: undefined, execute: async () => {} })
+    const job = (name: string): RunnableJob => ({ name, cron: undefined, catchUp: 0, execute: async () => {} })
     const runner = await runJobsAfterReplay(
       async (jobs) => {
         ran.push(jobs.map(({ name }) => name))

@@ -18,18 +18,30 @@ const adminLetters = async () => {
   return kit.lettersTo(email)
 }
 
-it('requests are flagged as nearly due and overdue once each, and admins get an email with counts', async () => {
+const digest = async () => {
+  await kit.test.app.jobs.find(({ name }) => name === 'privacy.admin-digest')?.execute(kit.test.app.pipeline, {})
+  await kit.work()
+}
+
+it('requests are flagged as nearly due and overdue once each, and admins get one email a day with counts', async () => {
   const person = await personWithPassword(kit.test)
   const { id } = (await kit.file(person.cookie, { kinds: ['objection'], password: person.password })).json.data
   await kit.tick()
+  await digest()
   expect(await adminLetters()).toHaveLength(0)
   kit.test.clock.advance(2.5 * day)
   await kit.tick()
   await kit.tick()
+  expect(await adminLetters()).toHaveLength(0)
+  await digest()
   expect((await adminLetters()).map(({ subject }) => subject)).toEqual(['Privacy requests are due soon'])
   kit.test.clock.advance(day)
-  await kit.tick()
-  await kit.tick()
+  for (let hour = 0; hour < 5; hour++) {
+    kit.test.clock.advance(3_600_000)
+    await kit.tick()
+  }
+  expect(await adminLetters()).toHaveLength(1)
+  await digest()
   const [, overdue] = await adminLetters()
   expect([overdue?.subject, (await adminLetters()).length]).toEqual(['Privacy requests are overdue', 2])
   expect(overdue?.text).toContain('Overdue: 1.')
@@ -45,6 +57,8 @@ it('requests are flagged as nearly due and overdue once each, and admins get an 
     false,
   )
   await kit.asAdmin(id, 'complete', { kind: 'objection', note: 'Upheld.' })
+  await digest()
+  expect(await adminLetters()).toHaveLength(2)
 })
 
 it('an unconfirmed request is closed as expired after a month, and the subject gets an email', async () => {

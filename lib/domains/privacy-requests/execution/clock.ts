@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { notifyAdmins } from '#lib/domains/privacy-requests/emails/admin-notice.ts'
 import type { PrivacyDeps } from '#lib/domains/privacy-requests/ports.ts'
 import { KindName, type RequestRow, withParts } from '#lib/domains/privacy-requests/requests.ts'
 import { addMonths, contactRetention, nearlyDueAt, nextDue } from '#lib/domains/privacy-requests/rules.ts'
@@ -87,26 +86,24 @@ async function expire(work: RequestWork, given: RequestRow): Promise<void> {
   await change(work, row, { event: 'expired', to: 'cancelled' })
 }
 
-/** Returns the action that flags a request as overdue or nearly due, and notifies the admins. */
+/** Returns the action that flags a request as overdue or nearly due. The daily email tells the admins. */
 const flag =
-  (deps: PrivacyDeps, event: 'overdue' | 'nearly_due', since: (row: RequestRow) => Date) =>
-  async (work: RequestWork, row: RequestRow): Promise<void> => {
-    await change(work, row, {
+  (event: 'overdue' | 'nearly_due', since: (row: RequestRow) => Date) =>
+  (work: RequestWork, row: RequestRow): Promise<unknown> =>
+    change(work, row, {
       event,
       data: { nearlyToldAt: row.nearlyToldAt ?? work.now, ...(event === 'overdue' && { overdueToldAt: work.now }) },
       details: { since: since(row).toISOString(), due: nextDue(row).toISOString() },
       isInternal: true,
     })
-    await notifyAdmins(deps, work.tx)
-  }
 
 const sweeps = (deps: PrivacyDeps): Sweep[] => [
   { work: 'erasure', act: (work, row) => beginErasure(deps, work, row) },
   { work: 'copies', act: (work, row) => retryCopies(deps, work, row) },
   { work: 'reminder', act: (work, row) => change(work, row, { event: 'reminded', data: { remindedAt: work.now } }) },
   { work: 'expiry', act: expire },
-  { work: 'overdue', act: flag(deps, 'overdue', nextDue) },
-  { work: 'nearlyDue', act: flag(deps, 'nearly_due', nearlyDueAt) },
+  { work: 'overdue', act: flag('overdue', nextDue) },
+  { work: 'nearlyDue', act: flag('nearly_due', nearlyDueAt) },
 ]
 
 /** Deletes expired links, addresses of closed requests, and requests whose retention period is over. */

@@ -115,8 +115,8 @@ export const following = (deps: PrivacyDeps) => ({
       records: made.records,
       ...(made.state === 'failed' && { tries }),
     })
-    // The clock job retries the copy. Admins are notified, because an erasure may wait for the copy.
-    if (made.state === 'failed') await notifyAdmins(deps, tx)
+    // The clock job retries the copy. Admins are notified, because an erasure may wait for the copy; of later failures by the daily email.
+    if (made.state === 'failed' && tries === 1) await notifyAdmins(deps, tx)
     if (!isClosed(StateName.parse(row.state)) || made.state === 'ready')
       await note(work, next, {
         event: `copy_${made.state}`,
