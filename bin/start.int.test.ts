@@ -43,10 +43,10 @@ test('start names a store outside the EU in one line before it opens anything', 
     return lines
   }
   expect(await refused({ KP_OBJECTS_URL: 's3://bucket?region=eu-west-2' })).toEqual([
-    'KP_RESIDENCY: eu cannot be kept: objects is in eu-west-2@aws, which lies in GB, outside the European Economic Area',
+    'KP_RESIDENCY: cannot be eu: objects is in eu-west-2@aws, which is in GB, outside the European Economic Area',
   ])
   expect(await refused({ KP_GRAPH_URL: 'bolt://neo4j:a-secret@graph.example:7687' })).toEqual([
-    expect.stringMatching(/^KP_RESIDENCY: eu cannot be kept: nobody has said where graph is; state it in KP_REGIONS/),
+    expect.stringMatching(/^KP_RESIDENCY: cannot be eu: the region of graph is not stated; state it in KP_REGIONS/),
   ])
   // With all stores in the EU, the next invalid setting is reported.
   expect(await refused({})).toEqual([expect.stringMatching(/^HOST: 192\.0\.2\.1 is not an address/)])

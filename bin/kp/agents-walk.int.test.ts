@@ -53,7 +53,7 @@ test.runIf(hasShell && isWalked('agents'))(
     for (const told of [preview, fetched]) expect(told).toMatch(/removed: .*1 × ethereum_address/i)
     expect(fetched).toMatch(/add +shr_\w+ +heron/)
     expect(recalled).toMatch(/remove +shr_\w+ +heron/)
-    expect(recalled).toContain('The agent is dead.')
+    expect(recalled).toContain('The agent is retired.')
     const file = join(folder, 'var/heron.jsonl')
     expect(statSync(file).mode & 0o777).toBe(0o600)
     const parts = readFileSync(file, 'utf8')

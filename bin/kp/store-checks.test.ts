@@ -56,7 +56,7 @@ describe('KP_RESIDENCY', () => {
   it('reports every place that prevents it, or that there is none', () => {
     expect(residencyChecks(undefined, assessedLocations)).toEqual([])
     expect(residencyChecks('eu', assessedLocations).map(({ state, found }) => [state, found])).toEqual([
-      ['fault', 'graph is in eu-west-2@aws, which lies in GB, outside the European Economic Area'],
+      ['fault', 'graph is in eu-west-2@aws, which is in GB, outside the European Economic Area'],
     ])
     expect(
       residencyChecks(

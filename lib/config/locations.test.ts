@@ -131,23 +131,23 @@ describe('regions', () => {
     expect(() => refuseOutside(settings(given))).not.toThrow()
   })
   it.each([
-    [{}, 'KP_RESIDENCY: eu cannot be kept: nobody has said where postgresql is'],
-    [{ KP_REGIONS: 'files=ch@own' }, 'KP_RESIDENCY: eu cannot be kept: postgresql is in ch@own, which lies in CH'],
-    [{ KP_REGIONS: 'files=de@own', KP_GRAPH_URL: 'bolt://g.example' }, 'nobody has said where graph is'],
-    [{ KP_REGIONS: 'files=de@own', KP_REDIS_URL: 'redis://r.example' }, 'nobody has said where cache is'],
+    [{}, 'KP_RESIDENCY: cannot be eu: the region of postgresql is not stated'],
+    [{ KP_REGIONS: 'files=ch@own' }, 'KP_RESIDENCY: cannot be eu: postgresql is in ch@own, which is in CH'],
+    [{ KP_REGIONS: 'files=de@own', KP_GRAPH_URL: 'bolt://g.example' }, 'the region of graph is not stated'],
+    [{ KP_REGIONS: 'files=de@own', KP_REDIS_URL: 'redis://r.example' }, 'the region of cache is not stated'],
     [
       { KP_REGIONS: 'files=de@own', KP_OBJECTS_URL: 's3://bucket?region=eu-west-2' },
-      'objects is in eu-west-2@aws, which lies in GB',
+      'objects is in eu-west-2@aws, which is in GB',
     ],
-    [{ KP_REGIONS: 'files=de@own', KP_OBJECTS_URL: 'gs://bucket' }, 'nobody has said where objects is'],
+    [{ KP_REGIONS: 'files=de@own', KP_OBJECTS_URL: 'gs://bucket' }, 'the region of objects is not stated'],
     [
       { KP_REGIONS: 'files=de@own', KP_CHECKPOINTS_URL: 'postgres://u@p.example/x' },
-      'nobody has said where checkpoints is',
+      'the region of checkpoints is not stated',
     ],
-    [{ KP_REGIONS: 'files=de@own', KP_SMTP_URL: 'smtp://m.example' }, 'nobody has said where mail is'],
-    [{ KP_REGIONS: 'files=de@own', KP_LEDGER_URL: '/apart' }, 'nobody has said where ledger is'],
-    [{ KP_REGIONS: 'files=de@own', KP_BACKUP_DAYS: '7' }, 'nobody has said where backups is'],
-    [{ KP_REGIONS: 'files=de@own,llm=us-east-1@aws' }, 'llm is in us-east-1@aws, which lies in US'],
+    [{ KP_REGIONS: 'files=de@own', KP_SMTP_URL: 'smtp://m.example' }, 'the region of mail is not stated'],
+    [{ KP_REGIONS: 'files=de@own', KP_LEDGER_URL: '/apart' }, 'the region of ledger is not stated'],
+    [{ KP_REGIONS: 'files=de@own', KP_BACKUP_DAYS: '7' }, 'the region of backups is not stated'],
+    [{ KP_REGIONS: 'files=de@own,llm=us-east-1@aws' }, 'llm is in us-east-1@aws, which is in US'],
     [
       { KP_REGIONS: 'objects=eu-west-1@aws', KP_OBJECTS_URL: 's3://bucket?region=eu-west-2' },
       'KP_REGIONS: states eu-west-1@aws for objects, but its address belongs to eu-west-2@aws',

@@ -10,9 +10,9 @@ export const queueDataSource = (db: Database): DataSource => ({
   name: 'queue.jobs',
   store: 'postgresql',
   stage: 'derived',
-  what: 'jobs in the queue that name the subject, letters still to be written among them',
-  purpose: 'to do later, and again after a failure, what was asked for',
-  kept: 'until done; one that failed for good for 7 days',
+  what: 'queued jobs that name the subject, including unsent emails',
+  purpose: 'to complete requested work later, and to retry it after a failure',
+  kept: 'until done; permanently failed jobs for 7 days',
   tables: ['graphile_worker._private_jobs'],
   async inventory(subject) {
     const [row] = await inventoryOfJobs(db, subject)

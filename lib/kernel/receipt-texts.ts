@@ -14,74 +14,128 @@ interface ReceiptText {
  */
 export const receiptTexts = {
   retained: {
-    held: { text: '{count} items that the legal hold {hold} covers; they are erased when it ends' },
+    held: {
+      text: '{count} items under the legal hold {hold}; they are erased when it ends',
+      earlier: ['{count} items that the legal hold {hold} covers; they are erased when it ends'],
+    },
     outside: {
-      text: 'what {count} pointers of applications named elsewhere: it stands where this installation reaches nothing, and whoever runs that place has to erase it',
-      one: 'what one pointer of applications named elsewhere: it stands where this installation reaches nothing, and whoever runs that place has to erase it',
+      text: 'external data named by {count} pointers of applications: this installation cannot reach it, and the operator of that system must erase it',
+      one: 'external data named by one pointer of applications: this installation cannot reach it, and the operator of that system must erase it',
+      earlier: [
+        'what {count} pointers of applications named elsewhere: it stands where this installation reaches nothing, and whoever runs that place has to erase it',
+        'what one pointer of applications named elsewhere: it stands where this installation reaches nothing, and whoever runs that place has to erase it',
+      ],
     },
     blockchain: {
-      text: 'what {count} notes of ours named on public blockchains: it stands there, and was never ours to erase',
-      one: 'what one note of ours named on public blockchains: it stands there, and was never ours to erase',
+      text: 'data on public blockchains named by {count} references of ours: it remains there, and we could never erase it',
+      one: 'data on public blockchains named by one reference of ours: it remains there, and we could never erase it',
+      earlier: [
+        'what {count} notes of ours named on public blockchains: it stands there, and was never ours to erase',
+        'what one note of ours named on public blockchains: it stands there, and was never ours to erase',
+      ],
     },
     threads: {
       text: '{count} LangGraph threads that cannot be rewritten (encrypted, pickled or malformed) and may contain erased words',
       one: 'one LangGraph thread that cannot be rewritten (encrypted, pickled or malformed) and may contain erased words',
     },
     address: {
-      text: 'the e-mail address to which letters about this erasure go, sealed; it goes with the last letter, once the hold has ended',
+      text: 'the email address for emails about this erasure, sealed; it is deleted with the last email, after the hold has ended',
+      earlier: [
+        'the e-mail address to which letters about this erasure go, sealed; it goes with the last letter, once the hold has ended',
+      ],
     },
     lastEmail: {
-      text: 'the last letter about the erasure, with the e-mail address, as a file in the mail folder, for seven days from when it is written',
+      text: 'the last email about the erasure, with the email address, as a file in the email folder, for seven days after it is written',
+      earlier: [
+        'the last letter about the erasure, with the e-mail address, as a file in the mail folder, for seven days from when it is written',
+      ],
     },
     emails: {
-      text: 'letters about the erasure, with the e-mail address, as files in the mail folder, each for seven days from when it is written',
+      text: 'emails about the erasure, with the email address, as files in the email folder, each for seven days after it is written',
+      earlier: [
+        'letters about the erasure, with the e-mail address, as files in the mail folder, each for seven days from when it is written',
+      ],
     },
     request: { text: 'the privacy request and its timeline, without names: codes, times and counts' },
     sameTexts: {
-      text: 'texts equal to an id of the erased in records of others that do not verifiably mean them; an admin decides about each',
+      text: 'texts in records of others that equal an erased id but do not verifiably refer to the erased subject; an admin decides about each',
+      earlier: [
+        'texts equal to an id of the erased in records of others that do not verifiably mean them; an admin decides about each',
+      ],
     },
-    hashes: { text: 'keyed hashes of the ids and of the e-mail address, so that no import brings them back' },
+    hashes: {
+      text: 'keyed hashes of the ids and of the email address, so that imports cannot restore them',
+      earlier: ['keyed hashes of the ids and of the e-mail address, so that no import brings them back'],
+    },
     fingerprints: {
       text: 'keyed fingerprints of the erased words, sealed in the erasure ledger, so that a restored store can be searched for them; the words cannot be read from them',
     },
     sharedIds: {
-      text: 'ids of what was erased from stores that others write to, until these were searched once more and nothing was found',
+      text: 'ids of data erased from stores that others write to, until these stores are searched again and nothing is found',
+      earlier: [
+        'ids of what was erased from stores that others write to, until these were searched once more and nothing was found',
+      ],
     },
     audit: { text: 'audit entries: who acted, when and from which network address; ids and counts, no content' },
     proof: {
-      text: 'deletion audit entry, this receipt and the erasure ledger: the id of who asked, ids and counts, no content',
+      text: 'deletion audit entry, this receipt and the erasure ledger: the id of the requester, ids and counts, no content',
+      earlier: [
+        'deletion audit entry, this receipt and the erasure ledger: the id of who asked, ids and counts, no content',
+      ],
     },
-    id: { text: 'the erased id, so that it cannot come back' },
+    id: {
+      text: 'the erased id, so that it cannot be used again',
+      earlier: ['the erased id, so that it cannot come back'],
+    },
   },
   grounds: {
     accountability: { text: 'accountability (GDPR art. 5(2)), legal obligation (art. 17(3)(b))' },
     proof: { text: 'proof of the erasure (GDPR art. 5(2), 17(3)(e))' },
     effectiveness: { text: 'effectiveness of the erasure (GDPR art. 17(1))' },
     hold: { text: 'legal obligation or legal claims (GDPR art. 17(3)(b), (e))' },
-    answer: { text: 'telling the person what became of their request (GDPR art. 12(3), (4), 19)' },
-    end: { text: 'telling its subject how the erasure ends (GDPR art. 12(3), 12(4))' },
+    answer: {
+      text: 'informing the person about the outcome of their request (GDPR art. 12(3), (4), 19)',
+      earlier: ['telling the person what became of their request (GDPR art. 12(3), (4), 19)'],
+    },
+    end: {
+      text: 'informing the subject about the outcome of the erasure (GDPR art. 12(3), 12(4))',
+      earlier: ['telling its subject how the erasure ends (GDPR art. 12(3), 12(4))'],
+    },
     request: { text: 'proof that the request was answered (GDPR art. 5(2), 17(3)(e))' },
     others: {
-      text: 'rights and freedoms of others (GDPR art. 15(4)): anybody may choose a name that somebody else has',
+      text: 'rights and freedoms of others (GDPR art. 15(4)): different people may use the same name',
+      earlier: ['rights and freedoms of others (GDPR art. 15(4)): anybody may choose a name that somebody else has'],
     },
     decided: { text: 'decided by the requester, an owner of the project or an admin' },
-    outside: { text: 'not held by this installation' },
+    outside: { text: 'not stored by this installation', earlier: ['not held by this installation'] },
     public: { text: 'public ledger; nobody can erase it' },
   },
   physical: {
     rows: { text: 'dead rows in table files, unreadable through the database, until the next vacuum' },
     log: { text: 'write-ahead log, until it is recycled' },
-    backups: { text: 'backups; after one is restored, the operator erases again from the ledger' },
+    backups: {
+      text: 'backups; after a restore, the operator repeats the erasure from the ledger',
+      earlier: ['backups; after one is restored, the operator erases again from the ledger'],
+    },
     backupsUnstated: {
-      text: 'backups, for a term that the operator does not state; after one is restored, the operator erases again from the ledger',
+      text: 'backups, for a period that the operator does not state; after a restore, the operator repeats the erasure from the ledger',
+      earlier: [
+        'backups, for a term that the operator does not state; after one is restored, the operator erases again from the ledger',
+      ],
     },
     graph: { text: 'transaction logs of the graph database, until it prunes them' },
     cache: {
       text: 'the append-only file and snapshots of the cache, and deleted entries of its streams, until they are rewritten',
     },
     checkpoints: { text: 'dead rows and the write-ahead log of the checkpoints’ database' },
-    objects: { text: 'what the object store’s provider keeps of deleted objects for itself' },
-    softDeleted: { text: 'objects in the object store’s soft deletion, which its owner could restore' },
+    objects: {
+      text: 'copies of deleted objects that the provider of the object store retains',
+      earlier: ['what the object store’s provider keeps of deleted objects for itself'],
+    },
+    softDeleted: {
+      text: 'soft-deleted objects, which the owner of the object store can restore',
+      earlier: ['objects in the object store’s soft deletion, which its owner could restore'],
+    },
   },
   notSearched: {
     threads: { text: 'threads with encrypted or binary values, embeddings or unknown extensions' },
@@ -96,12 +150,18 @@ export const receiptTexts = {
       text: 'values of the cache that are encrypted, encoded, binary or compressed in a format other than gzip, deflate and zstd',
     },
     cacheOutside: {
-      text: 'cache entries without an id of the project or conversation, and outside the keys that its organisation may claim under KP_POINTER_PREFIXES: searched only for ids',
+      text: 'cache entries without an id of the project or conversation, and outside the keys that its organization may claim under KP_POINTER_PREFIXES: searched only for ids',
+      earlier: [
+        'cache entries without an id of the project or conversation, and outside the keys that its organisation may claim under KP_POINTER_PREFIXES: searched only for ids',
+      ],
     },
     binaryObjects: { text: 'binary, encrypted or encoded objects (images, PDF files, archives)' },
     largeObjects: { text: 'objects of more than {count} MiB' },
     objectsOutside: {
-      text: 'objects whose keys have no id of the project or conversation, outside the keys that its organisation may claim under KP_POINTER_PREFIXES: only their keys are searched',
+      text: 'objects whose keys have no id of the project or conversation, outside the keys that its organization may claim under KP_POINTER_PREFIXES: only their keys are searched',
+      earlier: [
+        'objects whose keys have no id of the project or conversation, outside the keys that its organisation may claim under KP_POINTER_PREFIXES: only their keys are searched',
+      ],
     },
     objectsBeyond: { text: 'objects beyond the first million keys of the object store' },
   },

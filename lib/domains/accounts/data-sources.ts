@@ -22,9 +22,9 @@ const nothing: Holding = { count: 0, since: null, until: null }
 export const sessionDataSource = (db: Database): DataSource =>
   rowsOfAccount(db, {
     name: 'accounts.sessions',
-    what: 'sessions: when they began and were last seen, and what the browser called itself',
-    purpose: 'to stay signed in, and to see and end one’s own sessions',
-    kept: '8 hours from sign-in, and a day after a session’s end',
+    what: 'sessions: start, last activity and the browser’s name',
+    purpose: 'to keep you signed in, and to let you see and end your sessions',
+    kept: 'until one day after the session ends; a session lasts at most 8 hours',
     rows: sessionRows,
     retention: endedSessionRetention,
   })
@@ -33,9 +33,9 @@ export const sessionDataSource = (db: Database): DataSource =>
 export const signInDataSource = (db: Database): DataSource =>
   rowsOfAccount(db, {
     name: 'accounts.sign-ins',
-    what: 'keyed hashes of the networks that an account signed in from',
-    purpose: 'to let a person sign in while somebody else guesses at their password',
-    kept: '30 days from the last sign-in',
+    what: 'keyed hashes of the networks from which an account signed in',
+    purpose: 'to let a person sign in while somebody else is guessing their password',
+    kept: '30 days after the last sign-in',
     rows: signInRows,
     retention: signInPlaceRemembered,
   })
@@ -44,9 +44,9 @@ export const signInDataSource = (db: Database): DataSource =>
 export const linkDataSource = (db: Database): DataSource =>
   rowsOfAccount(db, {
     name: 'accounts.links',
-    what: 'links to choose a password: hashes, and when they were sent and used',
-    purpose: 'to let a person choose a password by email, once',
-    kept: 'an hour after a link’s end; it ends 7 days after an invitation, an hour after a reset was requested, or when it is used',
+    what: 'links to choose a password: hashes, and the times of sending and use',
+    purpose: 'to let a person choose a password through an emailed link',
+    kept: 'one hour after the link ends. A link ends when it is used, 7 days after an invitation, or one hour after a reset was requested',
     rows: linkRows,
     retention: endedLinkRetention,
   })
@@ -56,9 +56,9 @@ export const identityDataSource = (db: Database): DataSource => ({
   name: 'accounts.identities',
   store: 'postgresql',
   stage: 'account',
-  what: 'by what an identity provider knows the person: its address, and the name that it gave them',
+  what: 'identity provider sign-ins: the provider’s address and its identifier for the person',
   purpose: 'to sign in with an identity provider',
-  kept: 'until the person is erased; one that was unlinked too, so that it is not linked again',
+  kept: 'until the person is erased. Unlinked sign-ins are also kept, so that they are not linked again',
   tables: ['account_identities'],
   async inventory({ account }) {
     const [row] = account === null ? [] : await inventoryOfIdentities(db, { account })
@@ -85,9 +85,9 @@ export const accountDataSource = (db: Database): DataSource => ({
   name: 'accounts',
   store: 'postgresql',
   stage: 'account',
-  what: 'the account: name, e-mail address, role, language, hash of the password; the organisation that nobody else belongs to',
-  purpose: 'to sign in, to be reached, and to answer for one’s agents',
-  kept: 'until the person is erased; of who was invited and never came, 30 days from the last letter',
+  what: 'the account: name, email address, role, language and password hash; also the organization if nobody else belongs to it',
+  purpose: 'to let the person sign in, receive emails and manage their agents',
+  kept: 'until the person is erased. If an invited person never joined: 30 days after the last invitation email',
   tables: ['accounts', 'organisations'],
   async inventory({ account }) {
     const [row] = account === null ? [] : await accountCreation(db, { id: account })

@@ -481,8 +481,8 @@ describe('a password reset', () => {
     const code = codeIn(email)
     for (const [word, message] of [
       ['short', /12 characters/],
-      [email, /your e-mail address/],
-      [password, /the password you have now/],
+      [email, /your email address/],
+      [password, /your current password/],
       ['aaaaaaaaaaaaaaaa', /repeats/],
     ] as const) {
       const { status, json } = await use(code, word)

@@ -30,7 +30,7 @@ export function tokenRevokedMail(
             ]
           : []),
         'No data was lost, and your other tokens still work.',
-        'Look at why the program sent so many requests, then create a new token for it. If the requests were not yours, the token may have leaked, and its revocation is what should happen.',
+        'Find out why the program sent so many requests, then create a new token for it. If you did not expect these requests, the token may have leaked, and revoking it was right.',
         `${url}/account`,
       ])
 }
@@ -64,7 +64,7 @@ export function storageWarningMail(locale: Locale, { url, percent }: { url: stri
         `${url}/overview`,
       ])
     : emailContent(locale, `${percent}% of your storage quota is used`, [
-        `Your organization uses ${percent}% of its storage quota. Once the quota is used up, new writes are refused (413 quota_exceeded). Reading, export and deletion keep working.`,
+        `Your organization uses ${percent}% of its storage quota. When the quota is used up, new writes are rejected (413 quota_exceeded). Reading, exporting and deleting still work.`,
         'Delete data that you no longer need, or ask an admin for a larger quota.',
         `${url}/overview`,
       ])
@@ -122,7 +122,7 @@ export function storeUnavailableMail(
       ])
     : emailContent(locale, `Erasures are waiting for the ${name}`, [
         `The ${name} has not answered since ${time(since)}, or it contains data and is switched off. ${runs === 1 ? 'One erasure is' : `${runs} erasures are`} waiting for it.`,
-        'No data was lost. The system keeps retrying, and the erasures continue without help within a minute after the store returns.',
+        'No data was lost. The system keeps retrying, and the erasures continue automatically within a minute after the store answers again.',
         'Check that the store is running, that the network reaches it, and that its settings are correct.',
         `${url}/admin/erasures`,
       ])
@@ -169,8 +169,8 @@ export function storeRefusesMail(
         '数据没有丢失，但等待不会解决问题。排除原因后，请在此处重试这些删除任务：',
         `${url}/admin/erasures`,
       ])
-    : emailContent(locale, `The ${name} refuses erasures`, [
-        `Since ${time(since)} the ${name} has refused ${runs === 1 ? 'one erasure' : `${runs} erasures`}. ${refusals.en[refusal]}`,
+    : emailContent(locale, `The ${name} rejects erasures`, [
+        `Since ${time(since)} the ${name} has rejected ${runs === 1 ? 'one erasure' : `${runs} erasures`}. ${refusals.en[refusal]}`,
         'No data was lost, but waiting does not help. Fix the cause, then retry the erasures here:',
         `${url}/admin/erasures`,
       ])

@@ -10,8 +10,8 @@ export const hashPassword = (password: string): Promise<string> => hash(normalis
 
 /** Error messages by fault. */
 export const passwordFaultText: Record<PasswordFault, string> = {
-  is_email: 'is your e-mail address',
-  is_current: 'is the password you have now',
+  is_email: 'is your email address',
+  is_current: 'is your current password',
   repetitive: 'repeats the same few characters',
 }
 

@@ -62,7 +62,7 @@ export const agentConsent = (notice: PrivacyNotice, onRestriction: AgentPorts['o
       body: {
         data: shown(next),
         message:
-          'Processing is restricted from now on: nothing more is written for this agent, and what it contributed is neither found nor shared. Nothing was erased. To have a unit erased, send DELETE /v1/knowledge/{id}: you get a signed receipt. To take part again, send POST /v1/auth/consent.',
+          'Processing is now restricted: nothing more is written for this agent, and its contributions are neither found nor shared. Nothing was erased. To erase a unit and get a signed receipt, send DELETE /v1/knowledge/{id}. To participate again, send POST /v1/auth/consent.',
       },
       resourceId: agent.id,
       details: {
@@ -81,8 +81,8 @@ export const agentConsent = (notice: PrivacyNotice, onRestriction: AgentPorts['o
       body: {
         data: shown(next),
         message: next.restrictedAt
-          ? 'Consent is recorded. The agent stays restricted, for another reason than the withdrawal.'
-          : 'Consent is recorded. Withdrawing it is as easy: DELETE /v1/auth/consent.',
+          ? 'Consent is recorded. The agent is still restricted for another reason than the withdrawn consent.'
+          : 'Consent is recorded. To withdraw it, send DELETE /v1/auth/consent.',
       },
       resourceId: agent.id,
       details: {

@@ -19,9 +19,9 @@ export const agentDataSource = (
   name: 'agents',
   store: 'postgresql',
   stage: 'agent',
-  what: 'agents: name, consent, tier and limits; the organisation that an agent was alone in',
-  purpose: 'to know who contributes, on which ground, and what they may',
-  kept: 'until the agent is erased; one that never used its token for 24 hours',
+  what: 'agents: name, consent, tier and limits; also the organization if the agent is its only member',
+  purpose: 'to know who contributes, on which legal ground, and with which permissions',
+  kept: 'until the agent is erased, or for 24 hours if its token is never used',
   tables: ['agents'],
   async inventory({ agents }) {
     const [row] = await agentInventory(db, { ids: agents })

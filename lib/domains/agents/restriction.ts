@@ -141,10 +141,10 @@ const set = (accounts: Accounts, { restrict, unrestrict }: Pick<StatusPorts, 're
           changed: change.agents.length,
         },
         message: body.restricted
-          ? 'Processing is restricted from now on: nothing more is written, and what was contributed is neither found nor shared. Nothing was erased; reading, exporting and erasing go on. To lift it, send {"restricted": false}.'
+          ? 'Processing is now restricted: nothing more is written, and existing contributions are neither found nor shared. Nothing was erased. Reading, exporting and erasing still work. To lift the restriction, send {"restricted": false}.'
           : after.restrictedAt !== null || stays > 0
-            ? 'This restriction is lifted. Another one stays: for a withdrawn consent, give it again with POST /v1/auth/consent; for an objection, wait for its outcome.'
-            : 'The restriction is lifted: everything goes on as before.',
+            ? 'This restriction is lifted, but another one remains. For a withdrawn consent, give consent again with POST /v1/auth/consent. For an objection, wait for its outcome.'
+            : 'The restriction is lifted. Everything works as before.',
       },
     }
   })
@@ -164,7 +164,7 @@ const withdrawAll = ({ onRestriction }: Pick<AgentPorts, 'onRestriction'>) =>
       body: {
         data: { agents: statuses.length, changed: agents.length },
         message:
-          'Consent is withdrawn: nothing more is written for these agents, and what they contributed is neither found nor shared. Nothing was erased. To have everything erased, send POST /api/privacy/requests with {"kinds": ["erasure"]}: you get a signed receipt. To take part again, send POST /v1/auth/consent for each agent.',
+          'Consent is withdrawn: nothing more is written for these agents, and their contributions are neither found nor shared. Nothing was erased. To erase everything and get a signed receipt, send POST /api/privacy/requests with {"kinds": ["erasure"]}. To participate again, send POST /v1/auth/consent for each agent.',
       },
     }
   })

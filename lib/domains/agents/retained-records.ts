@@ -6,7 +6,7 @@ import { officeActs } from '#lib/stores/postgres/office-acts.ts'
 export const retainedAgentRecords = (db: Database): RetainedRecord[] => [
   officeActs(db, {
     name: 'agents.invites',
-    what: 'invitations that you made',
+    what: 'invitations that you created',
     table: 'invites',
     by: ['created_by'],
     at: 'created_at',

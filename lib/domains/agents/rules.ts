@@ -64,11 +64,11 @@ export function decideRegistration(
   if (beyond)
     return {
       refused: invite
-        ? `The invitation does not give the scope "${beyond}".`
-        : `The scope "${beyond}" is an admin's to give.`,
+        ? `The invitation does not grant the scope "${beyond}".`
+        : `Only an admin can grant the scope "${beyond}".`,
     }
   if (granted.tier !== 'free' && granted.tier !== offered.tier)
-    return { refused: `The tier "${granted.tier}" is an admin's to give.` }
+    return { refused: `Only an admin can grant the tier "${granted.tier}".` }
   return { granted }
 }
 

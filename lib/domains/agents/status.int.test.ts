@@ -93,7 +93,7 @@ describe('restricting oneself', () => {
     expect(await reasonsOf(other.id)).toEqual(['objection', 'request'])
     const told = setRestriction.output.parse((await restrict({ restricted: false }, ask)).json)
     expect(told.data).toMatchObject({ restricted: true, restricted_for: ['objection'] })
-    expect(told.message).toContain('Another one stays')
+    expect(told.message).toContain('another one remains')
     expect(await reasonsOf(one.id)).toEqual(['consent', 'objection'])
     expect(code(await write(other.token))).toEqual([403, 'restricted'])
     const change = await app.db.transaction((tx) => app.app.agents.unrestrict(tx, subject, 'objection', now))

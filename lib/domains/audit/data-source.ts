@@ -8,7 +8,7 @@ export const savedSearchDataSource = (db: Database): DataSource =>
   rowsOfAccount(db, {
     name: 'audit.searches',
     what: 'saved searches of the audit log: their names and filters',
-    purpose: 'to find again what an admin or auditor looks for often',
+    purpose: 'to repeat searches that an admin or auditor needs often',
     kept: 'until the person deletes them or is erased',
     rows: savedSearchRows,
   })

@@ -8,10 +8,10 @@ export const retainedAuditEntries = (db: Database): RetainedRecord[] => [
   {
     name: 'audit.entries',
     store: 'postgresql',
-    what: 'audit entries: who did what to which id, when, and from which address',
-    purpose: 'Showing who had access to data, and finding misuse. Ids and counts, no content.',
+    what: 'audit entries: actor, action, resource id, time and network address',
+    purpose: 'Showing who accessed data, and detecting misuse. Ids and counts, no content.',
     basis: 'legal obligation (GDPR art. 6(1)(c), with art. 5(2) and 32)',
-    kept: `${auditDays} days from each entry, also after an erasure.`,
+    kept: `${auditDays} days after each entry, even after an erasure.`,
     tables: ['audit_entries'],
     async inventory({ account, agents }, now) {
       const actors = [...agents, ...(account === null ? [] : [`user:${account}`])]

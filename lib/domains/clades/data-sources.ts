@@ -8,9 +8,9 @@ import { countRemainingDeltas, deleteDeltaItems, deltaInventory, deltaItems } fr
 function shareDataSource(db: Database): DataSource {
   const rows = rowsOfAgents(db, {
     ...{ name: 'clades.shares', stage: 'content', table: 'clade_shares', id: 'id', at: 'shared_at' },
-    what: 'entries as agents sent them to siblings, stripped, sealed with the installation’s key; recalled as they go',
-    purpose: 'so that siblings of one owner learn from each other',
-    kept: 'until they are recalled; what is said of a recall for 30 days more',
+    what: 'entries shared with siblings: redacted, sealed with the installation’s key, and recalled from siblings when they are deleted',
+    purpose: 'to let agents of the same owner learn from each other',
+    kept: 'until they are recalled. The record of a recall is kept for another 30 days',
   })
   return {
     ...rows,
@@ -31,9 +31,9 @@ const deltaDataSource = (db: Database): DataSource => ({
   store: 'postgresql',
   stage: 'content',
   tables: ['clade_deltas'],
-  what: 'which shares of siblings are on their way to agents or were taken in: ids, states and times',
-  purpose: 'to bring what siblings share, and to take it back everywhere',
-  kept: 'unfetched for 7 days; else until it is recalled, and 30 days more',
+  what: 'delivery records of shares from siblings: ids, states and times',
+  purpose: 'to deliver shares, and to recall them from every sibling',
+  kept: '7 days if not fetched; otherwise until 30 days after the share is recalled',
   inventory: async ({ agents }) => holdingOf(await deltaInventory(db, { agents })),
   async plan(scope, tx) {
     if (!('subject' in scope)) return { items: [], held: {} }
@@ -57,9 +57,9 @@ const deltaDataSource = (db: Database): DataSource => ({
 const cardDataSource = (db: Database): DataSource =>
   rowsOfAgents(db, {
     ...{ name: 'clades.cards', stage: 'content', table: 'performance_cards', id: 'agent_id', at: 'published_at' },
-    what: 'performance cards: how agents performed, which their owners made public',
-    purpose: 'to show others how an agent performed, where its owner wants that',
-    kept: 'until the agent or its owner takes them back',
+    what: 'performance cards: results of agents that their owners published',
+    purpose: 'to show the performance of an agent to others, if its owner wants that',
+    kept: 'until the agent or its owner withdraws them',
   })
 
 /** Deltas that agents received, shares that they sent, and their public cards. */

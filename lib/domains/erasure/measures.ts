@@ -27,19 +27,19 @@ export const erasureMeasures = (db: Database): Measuring => ({
       },
       {
         name: 'kp_erasure_steps',
-        help: 'Steps of erasures that are not done, by state',
+        help: 'Steps of unfinished erasures, by state',
         type: 'gauge',
         samples: stepStates.map((state) => ({ labels: { state }, value: steps?.[state] ?? 0 })),
       },
       {
         name: 'kp_erasure_steps_stuck',
-        help: 'Steps of erasures that gave up and wait for an admin',
+        help: 'Stuck erasure steps that wait for an admin',
         type: 'gauge',
         samples: [{ value: steps?.stuck ?? 0 }],
       },
       {
         name: 'kp_erasure_seconds',
-        help: 'From the start to the receipt, of erasures that ended within the last day',
+        help: 'Time from start to receipt, for erasures that ended within the last day',
         type: 'summary',
         samples: shares.flatMap((share, index) => {
           const value = quantiles?.[index]

@@ -3,9 +3,9 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 import { erasedIdsOfOwners, receiptsOfOwners, runsOfSubject, suppressionsOfSubject } from './repository.ts'
 import { plusYears } from './rules.ts'
 
-const proof = 'legal obligation (GDPR art. 6(1)(c), with art. 5(2) and 17): proof of what was erased'
+const proof = 'legal obligation (GDPR art. 6(1)(c), with art. 5(2) and 17): proof of the erasure'
 const years = 7
-const sevenYears = 'Seven years from each erasure.'
+const sevenYears = 'Seven years after each erasure.'
 
 interface Row {
   count: number
@@ -24,8 +24,8 @@ export function retainedErasureRecords(db: Database): RetainedRecord[] {
     {
       name: 'erasure.receipts',
       store: 'postgresql',
-      what: 'receipts of what was erased of yours, and the entries of the deletion log',
-      purpose: 'Proving that it was erased, to you and to the authority. Ids and counts, no content.',
+      what: 'receipts of your erasures, and the entries of the deletion log',
+      purpose: 'Proving the erasure to you and to the authority. Ids and counts, no content.',
       basis: proof,
       kept: sevenYears,
       tables: ['erasures', 'deletion_audit_log'],
@@ -34,10 +34,10 @@ export function retainedErasureRecords(db: Database): RetainedRecord[] {
     {
       name: 'erasure.ids',
       store: 'postgresql',
-      what: 'ids of what was erased of yours',
-      purpose: 'Keeping it from coming back, and telling those who copied it (GDPR art. 19).',
+      what: 'ids of your erased data',
+      purpose: 'Preventing the data from being restored, and informing those who copied it (GDPR art. 19).',
       basis: proof,
-      kept: 'For ever: an id that was erased is not taken again.',
+      kept: 'Forever: an erased id cannot be used again.',
       tables: ['erased_ids'],
       async inventory({ agents }) {
         const [row] = await erasedIdsOfOwners(db, { agents })
@@ -47,8 +47,8 @@ export function retainedErasureRecords(db: Database): RetainedRecord[] {
     {
       name: 'erasure.runs',
       store: 'postgresql',
-      what: 'erasures of yours, and of parts of projects that you asked for, that are under way or were carried out: their steps, with ids and counts, and the write fence',
-      purpose: 'Carrying the erasure out to its end, whatever happens meanwhile, and proving it.',
+      what: 'running and completed erasures of your data, and of parts of projects at your request: their steps, with ids and counts, and the write fence',
+      purpose: 'Completing the erasure despite interruptions, and proving it.',
       basis: proof,
       kept: 'The fence until the erasure is done; the steps as long as the receipt.',
       tables: [
@@ -66,10 +66,10 @@ export function retainedErasureRecords(db: Database): RetainedRecord[] {
     {
       name: 'erasure.suppressions',
       store: 'postgresql',
-      what: 'keyed hashes of the ids and the e-mail address of who was erased',
+      what: 'keyed hashes of the ids and the email address of erased subjects',
       purpose: 'Rejecting imports that would bring an erased subject back, and registrations of its id.',
       basis: proof,
-      kept: 'Until a fresh, verified consent.',
+      kept: 'Until the person gives a new, verified consent.',
       tables: ['suppressions'],
       async inventory({ account, agents }) {
         const [row] = await suppressionsOfSubject(db, { account, agents })
@@ -79,8 +79,8 @@ export function retainedErasureRecords(db: Database): RetainedRecord[] {
     {
       name: 'erasure.ledger',
       store: 'ledger',
-      what: 'lines of the erasure ledger, outside the database: ids of what was erased',
-      purpose: 'Erasing again what a restored backup would bring back.',
+      what: 'lines of the erasure ledger, outside the database: ids of erased data',
+      purpose: 'Repeating the erasure after a backup is restored.',
       basis: proof,
       kept: sevenYears,
       tables: [],

@@ -71,9 +71,9 @@ export function exportFilesDataSource(ports: PreparedPorts & RecordedPorts & { c
     store: 'exports',
     stage: 'derived',
     what: 'prepared exports',
-    purpose: 'Handing you what is held on you as a file, because you asked for it.',
+    purpose: 'Providing your data as a file because you requested it.',
     basis: 'legal obligation (GDPR art. 6(1)(c), with art. 15 and 20)',
-    kept: 'Four hours from when it was ready; that there was one, a day longer.',
+    kept: 'The file: four hours after it is ready. The record of the export: one more day.',
     tables: ['prepared_exports'],
     async inventory({ account, agents }) {
       const [row] = await inventoryOfFiles(db, { account, agents })
@@ -126,10 +126,10 @@ export const exportRunsDataSource = (db: Database): DataSource => ({
   name: 'exports.runs',
   store: 'postgresql',
   stage: 'content',
-  what: 'notes of exports: when, of what form, and by whom they were asked for',
-  purpose: 'Counting the exports of a day, and telling you who was given your data (GDPR art. 15(1)(c)).',
+  what: 'records of exports: time, format and requester',
+  purpose: 'Limiting exports per day, and informing you who received your data (GDPR art. 15(1)(c)).',
   basis: 'legal obligation (GDPR art. 6(1)(c), with art. 15)',
-  kept: 'As long as the account or agent.',
+  kept: 'As long as the account or agent exists.',
   tables: ['export_runs'],
   async inventory(subject) {
     const [row] = await inventoryOfRuns(db, valuesOf(subject))

@@ -83,7 +83,7 @@ test('a machine with another exports folder prepares, serves and deletes no expo
   expect(existsSync(folderOf(second))).toBe(false)
   expect((await second.fetch('GET', '/ready')).json).toMatchObject({
     status: 'degraded',
-    stores: { exports: { state: 'down', detail: expect.stringContaining('do all machines share it') } },
+    stores: { exports: { state: 'down', detail: expect.stringContaining('all machines share it') } },
   })
   const checks = await checkStores(second.app.env, second.app.env.DATABASE_URL)
   expect(checks.find(({ name }) => name === 'exports')).toMatchObject({

@@ -47,19 +47,20 @@ export const keyrings = ({ db, agents, isSealedTo }: GrimoirePorts) => ({
       details: { agent_id: id, revision, replaced: before !== null && before.keyId !== keyring.key_id },
       body: { data: { agent_id: id, key_id: keyring.key_id, revision, updated_at: now.toISOString() } },
     })
-    if (!before && body.revision !== undefined) throw other('This agent has no keyring that could be changed.')
+    if (!before && body.revision !== undefined) throw other('This agent has no keyring to change.')
     if (before && body.revision !== before.revision)
       throw other(
-        `The keyring has the revision ${before.revision}${body.revision === undefined ? ': a change names it' : `, not ${body.revision}: read it again`}.`,
+        `The keyring has revision ${before.revision}${body.revision === undefined ? ', and a change must name its revision' : `, not ${body.revision}. Read it again`}.`,
       )
     if (before && before.keyId === keyring.key_id && !publicKey.equals(before.publicKey))
-      throw other('The keys of a keyring stay as they are, its public key too.')
+      throw other('The keys of a keyring, including its public key, cannot be changed.')
     if (before && before.keyId !== keyring.key_id) {
-      if (!body.replace) throw other('This is another keyring; `replace` has to say so.')
+      if (!body.replace) throw other('This is a different keyring. To replace the keyring, set `replace`.')
       const isInUse =
         (await tx.grimoireEntry.count({ where: { agentId: id, scope: 'private' } })) > 0 ||
         (await isSealedTo(tx, id, before.keyId))
-      if (isInUse) throw other('Entries or snapshots are sealed under the present keyring, and would never open again.')
+      if (isInUse)
+        throw other('Entries or snapshots are sealed under the current keyring and could never be opened again.')
       await agents.erasable(tx, actor, id, now)
       await tx.keyring.delete({ where: { agentId: id } })
     }

@@ -6,7 +6,7 @@ import { officeActs } from '#lib/stores/postgres/office-acts.ts'
 export const retainedHolds = (db: Database): RetainedRecord[] => [
   officeActs(db, {
     name: 'holds.acts',
-    what: 'legal holds that you made or released',
+    what: 'legal holds that you placed or released',
     table: 'legal_holds',
     by: ['created_by', 'released_by'],
     at: 'created_at',

@@ -75,8 +75,8 @@ export const idempotencyDataSource = (db: Database): DataSource => ({
   name: 'idempotency.answers',
   store: 'postgresql',
   stage: 'derived',
-  what: 'stored answers to repeated requests',
-  purpose: 'answering a repeated request as the first one, so that nothing is done twice',
+  what: 'stored responses for repeated requests',
+  purpose: 'returning the first response to a repeated request, so that nothing is done twice',
   kept: '24 hours',
   tables: ['idempotency_records'],
   async inventory(subject) {

@@ -39,7 +39,7 @@ export const idempotencyRecords: PipelinePorts['idempotency'] = {
     if (record.status === withdrawnStatus)
       throw new Problem(
         'conflict',
-        'This request succeeded earlier, and the data in its response was corrected or erased later. Read the resource to see its present state. The request was not repeated.',
+        'This request succeeded earlier, and the data in its response was corrected or erased later. The request was not repeated. Read the resource to get its current state.',
       )
     // Committed without a response: the work spans several transactions and is not complete.
     if (record.status === 0)

@@ -78,7 +78,7 @@ describe('an id that can be guessed, while all people belong to one organization
     for (const id of ['kp:trace:used', 'kp:trace:erased', 'kp:trace:free']) answers.push(await contribute(stranger, id))
     const [first] = answers
     expect(first).toMatchObject({ status: 422, code: 'invalid', issues: [{ path: ['id'] }] })
-    expect(first?.detail).toMatch(/can be guessed.*Leave the id out/)
+    expect(first?.detail).toMatch(/can be guessed.*Omit the id/)
     expect(answers).toEqual([first, first, first])
     const sops = [
       await contribute(stranger, 'kp:sop:used', '/v1/sop'),

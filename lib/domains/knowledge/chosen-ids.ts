@@ -27,7 +27,7 @@ export const idErased = 'A unit with this id was erased. The id cannot be used a
 export type IdRefusal = 'guessable' | 'in use' | 'erased'
 
 export const idGuessable =
-  'The id can be guessed, so another organisation could block it, or learn that you use it. Leave the id out to get a new one, put a UUID into it, or ask an admin to assign a prefix to your organisation.'
+  'The id can be guessed, so another organization could block it, or learn that you use it. Omit the id to get a new one, include a UUID in it, or ask an admin to assign a prefix to your organization.'
 
 export function idProblem(refusal: IdRefusal): Problem {
   if (refusal === 'in use') return new Problem('id_in_use', unitIdInUse)

@@ -38,9 +38,9 @@ export const unitDataSource = (
   name: 'knowledge.units',
   store: 'postgresql',
   stage: 'content',
-  what: 'knowledge units, with their votes, reports, wordings and what was gained by them',
-  purpose: 'sharing what was learned, and judging how good it is',
-  kept: 'by visibility, as the retention settings say; until they are erased',
+  what: 'knowledge units, with their votes, reports, versions and earned reputation',
+  purpose: 'sharing knowledge, and assessing its quality',
+  kept: 'by visibility, as set in the retention settings, or until they are erased',
   tables: ['units', 'sop_versions'],
   inventory: async ({ agents }) => holdingOf(await heldByAgents(db, { agents }, 'unit')),
   async plan(scope, tx, now) {

@@ -98,7 +98,7 @@ const rawPrompt = /^[^\S\n\r\u2028\u2029]*(?:(?:human|user|assistant)\s*:|<\|?(?
 export function warningsOf(unit: Unit): string[] {
   const warnings: string[] = []
   if (unit['@type'] === 'ReasoningTrace' && (unit.task.objective.length > 2_000 || rawPrompt.test(unit.task.objective)))
-    warnings.push('task.objective looks like a raw prompt: a summary of the task shares less of what people wrote.')
+    warnings.push('task.objective looks like a raw prompt. A summary of the task contains less personal text.')
   return warnings
 }
 

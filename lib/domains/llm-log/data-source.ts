@@ -6,7 +6,7 @@ export const exchangeDataSource = (db: Database): DataSource =>
   rowsOfAgents(db, {
     ...{ name: 'llm-log.entries', stage: 'content', table: 'llm_log_entries', id: 'id' },
     ...{ at: 'created_at', until: 'expires_at' },
-    what: 'logged exchanges of agents with language models, looked through before they were written and sealed with the installation’s key',
-    purpose: 'so that an agent and its owner can see what was said to a model on their behalf',
+    what: 'logged exchanges of agents with language models, scanned before they were stored and sealed with the installation’s key',
+    purpose: 'to let an agent and its owner see the exchanges with models on their behalf',
     kept: 'for 24 hours, or until the agent or its owner deletes them',
   })

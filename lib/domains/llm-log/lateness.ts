@@ -15,7 +15,7 @@ export const llmLogMeasures = (db: Database): Measuring => ({
   measure: async (now) => [
     {
       name: 'kp_llm_log_overdue_seconds',
-      help: 'How long the oldest logged exchange with a language model has remained after its 24 hours; alarm above 3600',
+      help: 'Seconds since the oldest logged exchange with a language model should have been deleted; alarm above 3600',
       type: 'gauge',
       samples: [{ value: (await logLateness(db, now)) / 1000 }],
     },

@@ -126,6 +126,6 @@ export function personalWarnings(fields: readonly PersonalField[]): string[] {
     .slice(0, mostNamed)
     .map(({ path, findings }) => `${path.join('.') || 'the text'} (${named(findings.map(({ kind }) => kind))})`)
   return [
-    `Personal data or keys seem to stand in ${fields.length} field(s): ${places.join('; ')}. Take out what others need not know.`,
+    `${fields.length} field(s) may contain personal data or keys: ${places.join('; ')}. Remove everything that others do not need to know.`,
   ]
 }

@@ -3,7 +3,7 @@ import { type FieldFindings, fieldTexts, personalWarnings } from './fields.ts'
 
 /** Warning if the configured analyzer did not answer. */
 const namesMissing =
-  'Whether names or postal addresses of people stand in it was not looked at: the analyzer that is connected for this did not answer.'
+  'The text was not checked for names and postal addresses of people, because the connected analyzer did not answer.'
 
 /** A scanned value with its findings and warnings. */
 export interface Warned {

@@ -178,19 +178,19 @@ describe('placed', () => {
   it.each([
     [
       '',
-      'eu cannot be kept: nobody has said where postgresql is; state it in KP_REGIONS, such as postgresql=de@own or postgresql=eu-central-1@aws',
+      'cannot be eu: the region of postgresql is not stated; state it in KP_REGIONS, for example postgresql=de@own or postgresql=eu-central-1@aws',
     ],
     [
       'files=de@own',
-      'eu cannot be kept: nobody has said where mail is; state it in KP_REGIONS, such as mail=de@own or mail=eu-central-1@aws',
+      'cannot be eu: the region of mail is not stated; state it in KP_REGIONS, for example mail=de@own or mail=eu-central-1@aws',
     ],
     [
       'files=de@own,mail=eu-west-2@aws',
-      'eu cannot be kept: mail is in eu-west-2@aws, which lies in GB, outside the European Economic Area',
+      'cannot be eu: mail is in eu-west-2@aws, which is in GB, outside the European Economic Area',
     ],
     [
       'files=de@own,mail=eu-west-9@aws',
-      'eu cannot be kept: mail is in eu-west-9@aws, which is in no list of regions, so it is not known to be in the EEA',
+      'cannot be eu: mail is in eu-west-9@aws, an unknown region, so it is not known to be in the EEA',
     ],
     ['files=de@own,mail=eu-west-1@aws', undefined],
   ])('residencyFault returns the first fault of KP_RESIDENCY=eu with "%s"', (text, fault) =>

@@ -133,16 +133,16 @@ export const outside = (locations: readonly StoreLocation[]): StoreLocation[] =>
 /** Why the place is not in the EEA, and what to do. */
 export function explainOutside({ name, region, provider, jurisdiction, country }: StoreLocation): string {
   if (region === null)
-    return `nobody has said where ${name} is; state it in KP_REGIONS, such as ${name}=de@own or ${name}=eu-central-1@aws`
+    return `the region of ${name} is not stated; state it in KP_REGIONS, for example ${name}=de@own or ${name}=eu-central-1@aws`
   const where = `${name} is in ${region}@${provider}`
-  if (jurisdiction === 'unknown') return `${where}, which is in no list of regions, so it is not known to be in the EEA`
-  return `${where}, which lies in ${country}, outside the European Economic Area`
+  if (jurisdiction === 'unknown') return `${where}, an unknown region, so it is not known to be in the EEA`
+  return `${where}, which is in ${country}, outside the European Economic Area`
 }
 
 /** Why the application must not start under KP_RESIDENCY, naming the first place outside. Undefined when it may start. */
 export function residencyFault(residency: 'eu' | undefined, locations: readonly StoreLocation[]): string | undefined {
   const [first] = residency === undefined ? [] : outside(locations)
-  return first && `eu cannot be kept: ${explainOutside(first)}`
+  return first && `cannot be eu: ${explainOutside(first)}`
 }
 
 /** Parses the regions that can be chosen, such as `eu,de,ch`. @throws RangeError naming the item that is malformed */

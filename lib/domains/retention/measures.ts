@@ -16,23 +16,27 @@ export const retentionMeasures = (db: Database): Measuring => ({
         ? [
             gauge(
               'kp_retention_last_sweep_timestamp_seconds',
-              'When the last whole retention sweep ended',
+              'End of the last completed retention sweep',
               row.finished_at.getTime() / 1000,
             ),
           ]
         : []),
-      gauge('kp_retention_sweeps', 'Retention sweeps that began within the last day', row?.sweeps ?? 0),
+      gauge('kp_retention_sweeps', 'Retention sweeps started within the last day', row?.sweeps ?? 0),
       gauge(
         'kp_retention_sweeps_interrupted',
-        'Retention sweeps of the last day that ended before their work did',
+        'Retention sweeps of the last day that were interrupted',
         row?.interrupted ?? 0,
       ),
       gauge(
         'kp_retention_deleted',
-        'Units and skills that the retention sweeps of the last day deleted',
+        'Units and skills deleted by the retention sweeps of the last day',
         row?.deleted ?? 0,
       ),
-      gauge('kp_retention_held', 'Expired units and skills that the last sweep left for a legal hold', row?.held ?? 0),
+      gauge(
+        'kp_retention_held',
+        'Expired units and skills that the last sweep retained under a legal hold',
+        row?.held ?? 0,
+      ),
     ]
   },
 })

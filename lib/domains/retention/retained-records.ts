@@ -13,7 +13,7 @@ export const retainedSweepRecords = (db: Database): RetainedRecord[] => [
   }),
   officeActs(db, {
     name: 'retention.sweeps',
-    what: 'sweeps that you asked for',
+    what: 'retention sweeps that you started',
     table: 'retention_sweeps',
     by: ['requested_by'],
     at: 'started_at',

@@ -28,7 +28,9 @@ export class DepthError extends Error {
   readonly limit = DEPTH_LIMIT
 
   constructor() {
-    super(`The value is nested deeper than ${DEPTH_LIMIT} objects and arrays. Nothing was stored; send it flatter.`)
+    super(
+      `The value is nested deeper than ${DEPTH_LIMIT} objects and arrays. Nothing was stored. Send it with less nesting.`,
+    )
   }
 
   /** Recognizes the error even if this module was loaded twice in one process. */

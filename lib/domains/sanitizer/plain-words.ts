@@ -15,7 +15,7 @@ export function plainTextPhrases(text: string, field: string, strict: boolean, k
     if (!SanitizationError.is(error)) throw error
     const { stage, rule, place } = error
     throw new Problem('content_rejected', {
-      detail: `The text was refused at the stage "${stage}" (${rule}). ${kept}`,
+      detail: `The text was rejected at the stage "${stage}" (${rule}). ${kept}`,
       issues: [{ path: [field], message: `${rule} at character ${place}` }],
       extensions: { stage, field, place },
     })

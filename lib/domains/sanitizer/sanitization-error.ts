@@ -38,7 +38,7 @@ export class SanitizationError extends Error {
     path?: readonly JsonPathStep[]
     key?: boolean
   }) {
-    super(`The text was refused at the stage "${at.stage}" (${at.rule}), line ${at.line}, column ${at.column}.`)
+    super(`The text was rejected at the stage "${at.stage}" (${at.rule}), line ${at.line}, column ${at.column}.`)
     this.stage = at.stage
     this.rule = at.rule
     this.place = at.place

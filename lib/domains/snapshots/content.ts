@@ -13,7 +13,7 @@ import { mostSecretLocations, type SecretLocation } from './rules.ts'
 export class SecretRemaining extends Error {
   readonly places: SecretLocation[]
   constructor(locations: SecretLocation[]) {
-    super('a secret is left')
+    super('the snapshot still contains a secret')
     this.places = locations
   }
 }

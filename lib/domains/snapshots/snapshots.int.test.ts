@@ -728,6 +728,6 @@ describe('the erasure of an agent', () => {
     expect((await restored('never-here', stranger)).status).toBe(200)
     expect(refusal(await restored(agent.id, colleague))).toEqual([410, 'erased'])
     const { text } = await ask('GET', `/v1/receipts/${done?.receiptId}`, {})
-    expect(text).toContain('destroyed first, so that no copy of a snapshot opens any more')
+    expect(text).toContain('destroyed first, so that no copy of a snapshot can be opened any more')
   })
 })

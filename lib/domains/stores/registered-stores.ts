@@ -114,7 +114,7 @@ export function registeredStores({ db, clock, connected, isEmpty }: RegisteredSt
     if (await hasTakenPlace(store, address, on, clock.now()))
       throw new Problem(
         'unavailable',
-        'The folder of this store is not the one that was used: another disk is mounted in its place, or none, or two machines of this installation do not share it. Nothing was lost, and it is tried again. If it is gone for good, an admin can state that nothing is left there.',
+        'This is not the folder that the store used before: another disk or no disk is mounted, or two machines of this installation do not share the folder. No data was lost, and the check is retried. If the old folder is permanently lost, an admin can confirm that it contains no more data.',
       )
   }
   const note = (store: ConnectedStore, address: string, now: Date): Promise<void> =>

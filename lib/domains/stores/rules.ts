@@ -12,7 +12,7 @@ export const trustedFor = 10_000
 
 /** The error detail for a folder that is not the one used before. The console has its own text. */
 export const anotherFolder =
-  'this is not the folder that the installation uses: is its disk mounted, and do all machines share it?'
+  'this is not the folder that the installation uses. Check that its disk is mounted and that all machines share it'
 
 type InventoryKind = (typeof inventoryKinds)[number]
 type Travelling = (typeof travellingThings)[number]

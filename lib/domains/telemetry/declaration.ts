@@ -18,9 +18,9 @@ function faultOf(property: unknown): string | undefined {
   if (property instanceof z.ZodNumberFormat) {
     const { minValue, maxValue, isInt } = property
     const isBounded = isInt && minValue !== null && minValue >= 0 && maxValue !== null && maxValue <= largestCount
-    return isBounded ? undefined : `needs bounds within 0 and ${largestCount}`
+    return isBounded ? undefined : `must have bounds from 0 to ${largestCount}`
   }
-  return 'is neither a list of words, nor a whole number, nor yes or no'
+  return 'must be a list of words, a whole number, or yes or no'
 }
 
 /** Declares the properties of an event. @throws TypeError when the module is loaded, for a property that could identify a person */

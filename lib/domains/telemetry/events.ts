@@ -10,17 +10,17 @@ export const events = {
     kind: z.enum(['unit', 'sop', 'skill']),
     visibility: z.enum(['private', 'org', 'network']),
   }),
-  search: declared('Somebody searched or listed; never for what.', {
+  search: declared('Somebody searched or listed; the search text is never sent.', {
     of: z.enum(['units', 'sops', 'skills']),
     mode: z.enum(['words', 'list']),
     has_results: z.boolean(),
   }),
-  export_prepared: declared('A copy of somebody’s data was asked for.', { basis: z.enum(['provided', 'all']) }),
+  export_prepared: declared('A copy of personal data was requested.', { basis: z.enum(['provided', 'all']) }),
   request_filed: declared('A privacy request was filed; one event for each of its kinds.', {
     kind: z.enum(['access', 'portability', 'rectification', 'restriction', 'erasure', 'objection']),
   }),
   erasure_completed: declared(
-    'An erasure was completed and verified. Sent of nobody: under a number drawn for it alone.',
+    'An erasure was completed and verified. Sent without a user, under a random number that is used only once.',
     {
       of: z.enum(['subject', 'project', 'conversation', 'message', 'document']),
       steps: z.int().min(0).max(200),
@@ -32,7 +32,7 @@ export const events = {
     scope: z.enum(['private', 'clade']),
   }),
   exchange_logged: declared('An exchange with a language model was logged.', { was_redacted: z.boolean() }),
-  snapshot_made: declared('A snapshot was asked for.', {}),
+  snapshot_made: declared('A snapshot was requested.', {}),
   share_sent: declared('An entry was shared with sibling agents.', { was_stripped: z.boolean() }),
 }
 export type Events = typeof events

@@ -7,7 +7,7 @@ export const telemetryMeasures = ({ dropped }: Pick<Telemetry, 'dropped'>): Meas
   measure: async () => [
     {
       name: 'kp_telemetry_dropped',
-      help: 'Events of use that this process did not send, by reason, since it began',
+      help: 'Usage events that this process has not sent since it started, by reason',
       type: 'gauge',
       samples: dropped().map(({ reason, count }) => ({ labels: { reason }, value: count })),
     },

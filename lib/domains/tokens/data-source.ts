@@ -9,9 +9,9 @@ export const tokenDataSource = (db: Database, pipeline: Pick<PipelinePorts, 'clo
   name: 'tokens',
   store: 'postgresql',
   stage: 'agent',
-  what: 'tokens, counts of their use by the hour, and the evidence of requests beyond their limits',
-  purpose: 'to know which agent asks and how much, and to stop a token that asks too much',
-  kept: 'while the agent is here; an ended token and counts of use for 90 days, evidence of refused requests for 7 days',
+  what: 'tokens, hourly counts of their use, and evidence of requests above their limits',
+  purpose: 'to identify agents and their use, and to stop a token that exceeds its limits',
+  kept: 'as long as the agent exists; ended tokens and use counts for 90 days, evidence of rejected requests for 7 days',
   tables: ['tokens', 'rate_limit_refusals', 'token_usage'],
   async inventory({ agents }) {
     const [row] = await inventoryOfTokens(db, { agents })

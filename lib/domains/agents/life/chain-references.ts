@@ -81,8 +81,7 @@ export const agentChainReferences = ({ db, regions }: LifePorts) => ({
       if (count === 0) throw new Problem('not_found', 'This agent has no chain reference with this id.')
       return {
         body: {
-          message:
-            'Our note is deleted. What it named stays on the chain, public and permanent: nobody can erase it there.',
+          message: 'Our reference is deleted. The data on the blockchain is public and permanent: nobody can erase it.',
         },
         resourceId: referenceId,
         details: { agent_id: agentId },

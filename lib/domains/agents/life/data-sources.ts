@@ -10,9 +10,9 @@ const heartbeatDataSource = (db: Database): DataSource => ({
   store: 'postgresql',
   stage: 'content',
   pageSize: 10,
-  what: 'heartbeats of agents, counted by the day: times, states and numbers',
-  purpose: 'to show its owner that an agent lives, and how it is',
-  kept: 'for the agent’s life and 24 hours',
+  what: 'heartbeats of agents, grouped by day: times, states and numbers',
+  purpose: 'to show the owner that the agent is running, and in which state',
+  kept: 'until 24 hours after the agent is retired',
   tables: ['heartbeats'],
   async inventory({ agents }) {
     const [row] = await heartbeatInventory(db, { agents })
@@ -46,14 +46,14 @@ export const agentLifeDataSources = (db: Database): DataSource[] => [
   rowsOfAgents(db, {
     ...{ name: 'agents.documents', stage: 'content', table: 'agent_documents', id: 'id', at: 'created_at' },
     what: 'strategy theses and playbooks of agents',
-    purpose: 'to keep what an agent works by, for itself and its owner',
+    purpose: 'to store the strategies of an agent, for the agent and its owner',
     kept: 'until the agent or its owner deletes them',
   }),
   heartbeatDataSource(db),
   rowsOfAgents(db, {
     ...{ name: 'agents.chain-references', stage: 'content', table: 'chain_references', id: 'id', at: 'reported_at' },
-    what: 'our notes of what stands on public blockchains about agents',
-    purpose: 'to show an agent’s owner which public facts about it nobody can erase',
+    what: 'our references to data about agents on public blockchains',
+    purpose: 'to show the owner which public data about the agent cannot be erased',
     kept: 'until the agent or its owner deletes them',
     leftBehind: (count) => ({
       what: receiptText('retained', 'blockchain', { count }),

@@ -460,7 +460,7 @@ describe('chain references', () => {
     const listed = await ask('GET', at(agent.id, '/chain-references'), by)
     expect([listed.json.total, listed.json.why]).toEqual([1, expect.stringContaining('nobody can')])
     const gone = await ask('DELETE', at(agent.id, `/chain-references/${made.json.data.id}`), by)
-    expect(gone.json.message).toContain('stays on the chain')
+    expect(gone.json.message).toContain('public and permanent')
     expect((await ask('GET', at(agent.id, '/chain-references'), by)).json.total).toBe(0)
   })
 
@@ -530,7 +530,7 @@ describe("personal data sources of an agent's life", () => {
       expect([name, steps[name]]).toEqual([name, [1, 1, 0]])
     const { json } = await ask('GET', `/v1/receipts/${done?.receiptId}`, {})
     expect(json.retained).toContainEqual({
-      what: 'what one note of ours named on public blockchains: it stands there, and was never ours to erase',
+      what: 'data on public blockchains named by one reference of ours: it remains there, and we could never erase it',
       ground: 'public ledger; nobody can erase it',
       until: null,
     })

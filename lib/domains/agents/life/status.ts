@@ -46,9 +46,9 @@ const livingView = async (regions: DataRegions, tx: Transaction, agent: AgentOwn
 })
 
 const messages: Record<AgentStatus, string> = {
-  active: 'The agent goes on: its tokens write again.',
-  paused: 'The agent is paused: nothing is written for it. Reading, deleting and exporting go on.',
-  dead: 'The agent is dead. Its heartbeats can be exported for 24 hours, then they go; snapshots of its life go after 30 days. What it had shared is recalled. Its documents and its grimoire stay until you delete them or have the agent erased.',
+  active: 'The agent is active: its tokens can write again.',
+  paused: 'The agent is paused: nothing can be written for it. Reading, deleting and exporting still work.',
+  dead: 'The agent is retired. Its heartbeats can be exported for 24 hours and are then deleted. Its automatic snapshots are deleted after 30 days. Everything it shared is recalled. Its documents and grimoire remain until you delete them or request the erasure of the agent.',
 }
 
 /** A read-only token cannot change an agent's status. */

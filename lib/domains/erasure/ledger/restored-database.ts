@@ -99,7 +99,7 @@ export function restoredDatabase({ db, ledger, replay, replaysByItself }: Restor
       const { rows } = await client.query('SELECT pg_try_advisory_lock($1) AS is_ours', [replayLock])
       if (rows[0]?.is_ours !== true) return
       try {
-        logNotice('the database was restored: erasures of the ledger are repeated')
+        logNotice('the database was restored: repeating the erasures of the ledger')
         const { erased, subjects, parts, reinstated, refused, unfinished, unsearched } = await replay()
         logNotice(
           `replayed erasures: ${erased + subjects + parts} had come back, ${reinstated} receipts reinstated, ${refused.length} refused, ${unfinished.length} unfinished, ${unsearched.length} unsearched`,

@@ -75,14 +75,14 @@ describe('the PDF of a receipt', () => {
 
   test('names the kind of the erased subject when the receipt has one', async () => {
     const kindOn = async (more: Partial<Receipt>) =>
-      /Whichistheidofan:(\w+?)At:/.exec((await readBy(await receiptPdf(receipt(more)))).text)?.[1]
+      /Kind:(\w+?)At:/.exec((await readBy(await receiptPdf(receipt(more)))).text)?.[1]
     expect([await kindOn({}), await kindOn({ subject_kind: 'agent' })]).toEqual([undefined, 'agent'])
   })
 
   test('reports records under a legal hold, and does not report that nothing was found', async () => {
     const stores = receipt().stores.map((store) => ({ ...store, residue: 0 }))
     const { text } = await readBy(await receiptPdf(receipt({ stores, held: 3 })))
-    expect(text).toContain('alegalholdkeeps3recordsfornow')
+    expect(text).toContain('alegalholdretains3recordsfornow')
     expect(text).not.toContain(':nothingwasfound')
     expect((await readBy(await receiptPdf(receipt({ stores })))).text).toContain(':nothingwasfound')
   })

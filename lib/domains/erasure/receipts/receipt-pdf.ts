@@ -24,12 +24,12 @@ export const receiptFile = (receipt: Receipt): string => `${JSON.stringify(recei
 
 const foundAgain = (residue: number, held: number): string => {
   if (residue > 0) return `${residue} were still found`
-  return held > 0 ? 'nothing that was to go was found' : 'nothing was found'
+  return held > 0 ? 'nothing that should have been erased was found' : 'nothing was found'
 }
 const keptByHolds = (held: number): string =>
   held === 1
-    ? 'Not everything is erased: a legal hold keeps 1 record for now. It is erased when the hold ends; the receipt is then signed anew under the same id.'
-    : `Not everything is erased: a legal hold keeps ${held} records for now. They are erased when the hold ends; the receipt is then signed anew under the same id.`
+    ? 'Not everything is erased: a legal hold retains 1 record for now. When the hold ends, the record is erased and the receipt is signed again under the same id.'
+    : `Not everything is erased: a legal hold retains ${held} records for now. When the hold ends, they are erased and the receipt is signed again under the same id.`
 
 /** Renders the receipt as a PDF with all facts of the JSON, and attaches the JSON. The same receipt gives the same bytes. */
 export async function receiptPdf(receipt: Receipt): Promise<Uint8Array<ArrayBuffer>> {
@@ -72,11 +72,11 @@ export async function receiptPdf(receipt: Receipt): Promise<Uint8Array<ArrayBuff
 
   write('H1', 'Helvetica-Bold', 18, 'Deletion receipt')
   fact('Erased', receipt.deleted_id)
-  if (receipt.subject_kind !== undefined) fact('Which is the id of an', receipt.subject_kind)
-  if (receipt.part_kind !== undefined) fact('Which is the id of a', `${receipt.part_kind}, with all that came of it`)
+  if (receipt.subject_kind !== undefined) fact('Kind', receipt.subject_kind)
+  if (receipt.part_kind !== undefined) fact('Kind', `${receipt.part_kind}, with all data derived from it`)
   fact('At', receipt.deleted_at)
   fact('Reason', receipt.reason)
-  fact('By the registry', receipt.issuer)
+  fact('Registry', receipt.issuer)
   fact('Receipt', receipt.receipt_id)
   fact('Signed at', receipt.signed_at)
   const held = legalHoldCountsIn(receipt)
@@ -94,7 +94,7 @@ export async function receiptPdf(receipt: Receipt): Promise<Uint8Array<ArrayBuff
   if (derived.length > 0 || exposed) heading('Derived data')
   for (const { store, cut, deleted, judged_again, retained } of derived)
     line(
-      `${store}: erased words cut out of ${cut}, ${deleted} deleted, ${judged_again} judged again, ${retained} retained because another author wrote the words.`,
+      `${store}: erased words removed from ${cut}, ${deleted} deleted, ${judged_again} evaluated again without the erased texts, ${retained} retained because another author wrote the words.`,
       6,
     )
   if (exposed)
@@ -106,28 +106,28 @@ export async function receiptPdf(receipt: Receipt): Promise<Uint8Array<ArrayBuff
   for (const { store, kind, field, count } of mentions) line(`${store}, ${kind}, ${field}: ${count}.`, 6)
   if (notSearched.length > 0) heading('Not searched')
   for (const { store, what, count } of notSearched) line(`${store}: ${what}${count === null ? '' : ` (${count})`}.`, 6)
-  heading('What is kept, why and until when')
+  heading('Retained data, with reason and period')
   for (const { what, ground, until } of receipt.retained) {
     line(what, 6)
     line(`Ground: ${ground}. Until: ${until ?? 'no end'}.`, 0)
   }
-  heading('What lingers physically')
+  heading('Physical remains')
   for (const { what, until } of receipt.physical) line(`${what}. Until: ${until ?? 'no fixed end'}.`, 6)
 
-  heading('How to check it')
+  heading('How to verify this receipt')
   line(
-    `This page is a picture for people. What is signed is the receipt itself, which this file carries as the attachment ${name}. With signing keys of the registry that you pinned before, KnowledgePulse checks it offline: kp receipts verify <this file>. With any other tool: the signature (Ed25519, compact JWS) covers the attachment in its RFC 8785 form without the member "jws".`,
+    `This page is a readable copy. The signed receipt is the attachment ${name} in this file. If you saved the registry’s signing keys earlier, KnowledgePulse verifies it offline: kp receipts verify <this file>. With any other tool: the signature (Ed25519, compact JWS) covers the attachment in its RFC 8785 form without the member "jws".`,
   )
   // Not passed through onPage, because the example must show its own escape sequence.
   write(
     'P',
     'Helvetica',
     10,
-    'A character that the fonts of this page lack stands here by its number, such as \\u{4E2D}; the attachment has it as it is.',
+    'Characters missing from the fonts of this page are shown by their number, such as \\u{4E2D}. The attachment contains the original characters.',
     2,
   )
   fact('Signing key', String(decodeProtectedHeader(receipt.jws).kid))
-  fact('Form of the receipt', `version ${receipt.version}`)
+  fact('Receipt format', `version ${receipt.version}`)
   write('P', 'Helvetica', 10, 'Signature:', 2)
   write('P', 'Courier', 8, onPage(receipt.jws))
   document.end()

@@ -90,7 +90,7 @@ describe('an agent with the same name as a stranger', () => {
     expect(await counted(squatter)).toEqual([0, 0])
     const receipt = await erased(squatter)
     expect(deletedOf(receipt)).toBe(0)
-    expect(JSON.stringify(receipt.retained)).toContain('that do not verifiably mean them')
+    expect(JSON.stringify(receipt.retained)).toContain('that equal an erased id but do not verifiably refer to')
     expect(await rowsOf(ids)).toEqual(before)
     // Later contributions that name it are stored.
     expect((await writes(victim, known, visibility)).length).toBe(3)

@@ -10,8 +10,8 @@ export const rejectionsDataSource = (db: Database): DataSource => ({
   name: 'knowledge.rejections',
   store: 'postgresql',
   stage: 'content',
-  what: 'counts of contributions that were refused for their content',
-  purpose: 'noticing who tries again and again to bring in what is harmful',
+  what: 'counts of contributions that were rejected because of their content',
+  purpose: 'detecting repeated attempts to contribute harmful content',
   kept: '30 days',
   tables: ['content_rejections'],
   inventory: async (subject) =>

@@ -9,9 +9,9 @@ export const reputationDataSource = (db: Database): DataSource => ({
   name: 'knowledge.reputation',
   store: 'postgresql',
   stage: 'content',
-  what: 'reputation: what was gained by contributions and votes, and the sums',
-  purpose: 'weighing votes by what their voters contributed',
-  kept: 'as long as the agent; a gain goes with the unit or skill that it was for',
+  what: 'reputation: points earned by contributions and votes, and their totals',
+  purpose: 'weighting votes by the contributions of their voters',
+  kept: 'as long as the agent exists. Points are deleted with the unit or skill that earned them',
   tables: ['reputation', 'reputation_ledger'],
   inventory: async ({ agents }) => holdingOf(await reputationHolding(db, { agents })),
   async plan(scope, tx) {

@@ -42,7 +42,7 @@ function entryAt(cursor: string): { at: Date; id: string } {
   return after
 }
 const refuseBoth = (cursor: string | undefined, offset: number): void => {
-  if (cursor !== undefined && offset > 0) throw badCursor('goes with no cursor', 'offset')
+  if (cursor !== undefined && offset > 0) throw badCursor('cannot be combined with a cursor', 'offset')
 }
 
 /** Whether the actor may see the agent's full ledger, and the agent even if it is hidden from others: itself, its owner, an admin. */

@@ -31,9 +31,9 @@ export const skillDataSource = (
   name: 'knowledge.skills',
   store: 'postgresql',
   stage: 'content',
-  what: 'skills, with their files and what was gained by them',
-  purpose: 'sharing what was learned',
-  kept: 'by visibility, as the retention settings say; until they are erased',
+  what: 'skills, with their files and earned reputation',
+  purpose: 'sharing knowledge',
+  kept: 'by visibility, as set in the retention settings, or until they are erased',
   tables: ['skills', 'skill_files'],
   inventory: async ({ agents }) => holdingOf(await heldByAgents(db, { agents }, 'skill')),
   async plan(scope, tx, now) {

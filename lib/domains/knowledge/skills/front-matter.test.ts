@@ -60,7 +60,7 @@ kp:
 
   it('warns about an unknown key, a long description, a name that others reject, and missing text', () => {
     const told = (front: string, body?: string) => parseSkillMd(skillMd(front, body)).warnings
-    expect(told(`${needed}\nmodel: opus`)).toEqual(['"model" is no key that the registry reads; it stays in SKILL.md.'])
+    expect(told(`${needed}\nmodel: opus`)).toEqual(['The registry does not read "model". It remains in SKILL.md.'])
     expect(told(`name: x\ndescription: ${'long '.repeat(220)}`)[0]).toContain('1,099 characters')
     expect(told('name: a--b\ndescription: x')[0]).toContain('name')
     expect(told(needed, '\n \n')[0]).toContain('no text')
@@ -86,9 +86,9 @@ describe('a title as name', () => {
 
 describe('faults with their lines', () => {
   it.each([
-    ['no name', 'description: x', 2, 'name is needed'],
-    ['no description', 'name: x', 2, 'description is needed'],
-    ['an empty description', 'name: x\ndescription: "  "', 3, 'description is needed'],
+    ['no name', 'description: x', 2, 'name is required'],
+    ['no description', 'name: x', 2, 'description is required'],
+    ['an empty description', 'name: x\ndescription: "  "', 3, 'description is required'],
     ['a name of look-alikes', 'name: p\u0430ypal\ndescription: x', 2, 'lower-case letters'],
     ['a name that is a path', 'name: ../../x\ndescription: x', 2, 'lower-case letters'],
     ['a name that is too long', `name: ${'x'.repeat(65)}\ndescription: x`, 2, 'at most 64 characters'],
@@ -99,17 +99,17 @@ describe('faults with their lines', () => {
     ['a NUL character', 'name: x\ndescription: "a\\0b"', 3, 'NUL'],
     ['a NUL character in a key', `${needed}\nkp: {"a\\0": 1}`, 4, 'NUL'],
     ['an author in two lines', `${needed}\nauthor: "a\\nb"`, 4, 'one line'],
-    ['a key twice', `${needed}\nname: y`, 4, '"name" stands there twice'],
-    ['a key twice further down', `${needed}\nkp: {a: 1, a: 2}`, 4, '"a" stands there twice'],
+    ['a key twice', `${needed}\nname: y`, 4, '"name" occurs twice'],
+    ['a key twice further down', `${needed}\nkp: {a: 1, a: 2}`, 4, '"a" occurs twice'],
     ['a colon that is not quoted', 'name: x\ndescription: Use this: now', 3, 'a colon in quotes'],
     ['a tab', 'name: x\n\tdescription: y', 3, 'Tabs'],
-    ['an anchor', 'name: &n x\ndescription: y', 2, 'anchor'],
-    ['an alias', 'name: x\ndescription: *n', 3, 'alias'],
-    ['a tag', 'name: !!str x\ndescription: y', 2, 'tag'],
-    ['a tag that makes objects', `${needed}\nkp: !!js/function "x"`, 4, 'tag'],
-    ['a merge key', `${needed}\nkp: {<<: {a: 1}}`, 4, 'merge key'],
+    ['an anchor', 'name: &n x\ndescription: y', 2, 'Anchor'],
+    ['an alias', 'name: x\ndescription: *n', 3, 'Alias'],
+    ['a tag', 'name: !!str x\ndescription: y', 2, 'Tag'],
+    ['a tag that makes objects', `${needed}\nkp: !!js/function "x"`, 4, 'Tag'],
+    ['a merge key', `${needed}\nkp: {<<: {a: 1}}`, 4, 'Merge key'],
     ['a key that vanishes', `${needed}\nkp: {__proto__: {a: 1}}`, 4, '__proto__'],
-    ['a key that is a list', `${needed}\nkp: {? [a] : b}`, 4, 'A key is a word'],
+    ['a key that is a list', `${needed}\nkp: {? [a] : b}`, 4, 'A key must be a word'],
     ['a number that JSON does not know', `${needed}\nkp: {a: .inf}`, 4, 'JSON'],
     ['kp as text', `${needed}\nkp: yes please`, 4, 'kp must contain keys and values'],
     ['kp too deep', `${needed}\nkp: ${'{a: '.repeat(12)}1${'}'.repeat(12)}`, 4, 'levels'],
@@ -131,7 +131,7 @@ describe('faults with their lines', () => {
   it('several faults with their columns', () => {
     expect(faultsOf('name: X/Y\ndescription: ""\nversion: {a: b}')).toEqual([
       [2, 7, expect.stringContaining('lower-case letters')],
-      [3, 14, 'description is needed'],
+      [3, 14, 'description is required'],
       [4, 10, 'version must be text'],
     ])
   })
@@ -140,7 +140,7 @@ describe('faults with their lines', () => {
     ['no front matter', '# Title\n', 'must begin with'],
     ['nothing', ' ', 'must begin with'],
     ['front matter after a blank line', `\n${skillMd(needed)}`, 'must begin with'],
-    ['front matter without an end', `---\n${needed}\n`, 'does not end'],
+    ['front matter without an end', `---\n${needed}\n`, 'must end with'],
   ])('%s is reported', (_what, text, part) => {
     expect(parseSkillMd(text).faults).toEqual([
       expect.objectContaining({ line: 1, message: expect.stringContaining(part) }),

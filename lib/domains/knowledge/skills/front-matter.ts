@@ -71,13 +71,13 @@ export function parseSkillMd(text: string): ParsedSkillMd {
     const text = scalarTextOf(record.value)?.trim()
     if (text === undefined) fault(record.value, `${name} must be text`)
     else if (text.length > most) fault(record.value, `${name} must have at most ${most} characters`)
-    else if (/\p{Cc}/u.test(text)) fault(record.value, `${name} takes one line, without control characters`)
+    else if (/\p{Cc}/u.test(text)) fault(record.value, `${name} must be one line without control characters`)
     return text === '' ? null : (text ?? null)
   }
   const required = (name: string): Scalar | undefined => {
     const record = values.get(name)
     if (record && scalarTextOf(record.value)?.trim() !== '') return isScalar(record.value) ? record.value : undefined
-    fault(record?.value ?? root, `${name} is needed`)
+    fault(record?.value ?? root, `${name} is required`)
     return undefined
   }
   const listOf = (name: string, most: number, split: (text: string) => string[] | undefined): string[] | null => {
@@ -89,7 +89,7 @@ export function parseSkillMd(text: string): ParsedSkillMd {
       if (text === undefined)
         fault(item ?? record.value, `${name} must be a list of words, or words separated by commas`)
       const words = text === undefined ? [] : split(text)
-      if (words === undefined) fault(item, `${name} has a bracket without its fellow`)
+      if (words === undefined) fault(item, `${name} has an unmatched bracket`)
       return words ?? []
     })
     if (taken.length > most) fault(record.value, `${name} must have at most ${most} items`)
@@ -106,10 +106,10 @@ export function parseSkillMd(text: string): ParsedSkillMd {
     )
   else if (nameNode && name !== given)
     warnings.push(
-      `The skill is called ${quoted(name ?? '')} here: other readers of skills may refuse the name in SKILL.md.`,
+      `The registry uses the name ${quoted(name ?? '')}. Other readers of skills may reject the name in SKILL.md.`,
     )
   else if (/^-|--|-$/.test(given))
-    warnings.push('name begins or ends with a hyphen or has two in a row: other readers of skills may refuse it.')
+    warnings.push('name begins or ends with a hyphen, or has two in a row. Other readers of skills may reject it.')
 
   const descriptionNode = required('description')
   const description = (descriptionNode && scalarTextOf(descriptionNode)?.trim()) ?? ''
@@ -119,9 +119,9 @@ export function parseSkillMd(text: string): ParsedSkillMd {
     fault(descriptionNode, `description must have at most ${limits.description.toLocaleString('en')} characters`)
   else if (description.length > limits.usualDescription)
     warnings.push(
-      `description has ${description.length.toLocaleString('en')} characters: other readers of skills take ${limits.usualDescription.toLocaleString('en')}.`,
+      `description has ${description.length.toLocaleString('en')} characters. Other readers of skills accept at most ${limits.usualDescription.toLocaleString('en')}.`,
     )
-  if (/[^\P{Cc}\n\r\t]/u.test(description)) fault(descriptionNode, 'description holds a control character')
+  if (/[^\P{Cc}\n\r\t]/u.test(description)) fault(descriptionNode, 'description must not contain control characters')
 
   const version = singleLine('version', limits.tag)
   const author = singleLine('author', limits.line)
@@ -148,9 +148,10 @@ export function parseSkillMd(text: string): ParsedSkillMd {
     return text === undefined || known.has(text) || others.has(text) ? [] : [text]
   })
   for (const key of unknown.slice(0, 10))
-    warnings.push(`${quoted(key)} is no key that the registry reads; it stays in SKILL.md.`)
-  if (unknown.length > 10) warnings.push(`${unknown.length - 10} further keys are none that the registry reads.`)
-  if (body.trim() === '') warnings.push('There is no text after the front matter: nobody learns what to do.')
+    warnings.push(`The registry does not read ${quoted(key)}. It remains in SKILL.md.`)
+  if (unknown.length > 10) warnings.push(`The registry does not read ${unknown.length - 10} other keys.`)
+  if (body.trim() === '')
+    warnings.push('There is no text after the front matter, so the skill contains no instructions.')
   if (faults.length > 0 || name === undefined) return result()
   return result({
     name,

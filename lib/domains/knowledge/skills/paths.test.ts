@@ -47,8 +47,8 @@ describe("paths of a skill's files", () => {
     ['~/x', 'tilde'],
     ['.git/hooks/pre-commit', 'git'],
     ['a/.GIT/config', 'git'],
-    ['SKILL.md', 'SKILL.md itself'],
-    ['skill.MD', 'SKILL.md itself'],
+    ['SKILL.md', 'must be sent as skill_md'],
+    ['skill.MD', 'must be sent as skill_md'],
     ['1/2/3/4/5/6/7/8/9', 'deeper'],
     ['x'.repeat(201), '200 characters'],
   ])('rejects %j', (path, part) => expect(pathFault(path)).toContain(part))

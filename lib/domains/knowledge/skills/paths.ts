@@ -22,13 +22,13 @@ export function pathFault(path: string): string | undefined {
     const segments = form.split('/')
     if (segments.includes('..')) return 'leaves the skill’s folder'
     if (segments.includes('') || segments.includes('.')) return 'is not in its shortest form'
-    if (segments.length > deepest) return `lies deeper than ${deepest} folders`
+    if (segments.length > deepest) return `is nested deeper than ${deepest} folders`
     if (segments.some((segment) => /^\s|[\s.]$/.test(segment)))
       return 'has a name that begins or ends with a space or ends with a dot'
     if (segments.some((segment) => device.test(segment))) return 'has a name that some systems reserve for devices'
-    if (segments[0]?.startsWith('~')) return 'begins with a tilde, which shells take for a home folder'
-    if (segments.some((segment) => segment.toLowerCase() === '.git')) return 'lies in a folder of git’s own'
-    if (form.toLowerCase() === 'skill.md') return 'is SKILL.md itself, which is sent as skill_md'
+    if (segments[0]?.startsWith('~')) return 'begins with a tilde, which shells expand to a home folder'
+    if (segments.some((segment) => segment.toLowerCase() === '.git')) return 'is in a .git folder'
+    if (form.toLowerCase() === 'skill.md') return 'is SKILL.md, which must be sent as skill_md'
   }
   return undefined
 }

@@ -125,7 +125,7 @@ export function examineSkill(sent: SentSkill, { strict }: { strict: boolean }): 
   const warnings = [...(parsed?.warnings ?? []), ...encodedWarnings(encodings), ...personalWarnings(found)]
   if (changed.length > 0)
     warnings.push(
-      `Markup was removed or characters normalised in ${changed.length} text(s): ${changed.slice(0, 10).join(', ')}.`,
+      `Markup was removed or characters were normalized in ${changed.length} text(s): ${changed.slice(0, 10).join(', ')}.`,
     )
   if (document === undefined || !parsed?.frontMatter || faults.length > 0 || rejections.length > 0)
     return { skill: undefined, faults, rejections, warnings, found }

@@ -249,7 +249,7 @@ describe('rejected skills', () => {
       )
     const held = await post({ skill_md: skillMd(fresh()) }, token)
     expect(held.status).toBe(201)
-    expect(String(held.json.warnings)).toContain('held for review')
+    expect(String(held.json.warnings)).toContain('quarantined for review')
     const skill: string = held.json.data.id
     expect([(await get(skill, token)).status, (await get(skill, stranger.token)).status]).toEqual([200, 404])
     expect((await test.fetch('GET', `/v1/reputation/${id}`, { token })).json.data.score).toBe(0)
@@ -505,7 +505,7 @@ describe('changing a skill', () => {
     expect((await get(id, stranger.token)).status).toBe(200)
     const body = { skill_md: skillMd(fresh()) }
     const response = await test.fetch('PATCH', `/v1/skills/${id}`, { token: own.token, body })
-    expect([response.status, response.json.warnings]).toEqual([200, [expect.stringMatching(/held for review/)]])
+    expect([response.status, response.json.warnings]).toEqual([200, [expect.stringMatching(/quarantined for review/)]])
     expect([(await get(id, stranger.token)).status, (await get(id, own.token)).status]).toEqual([404, 200])
   })
 

@@ -57,8 +57,8 @@ function cut(text: string): { yaml: string; start: number; body: string } | Faul
     line: 1,
     message:
       text.length > limits.frontMatter
-        ? `The front matter does not end within ${limits.frontMatter.toLocaleString('en')} characters: a line of three dashes closes it`
-        : 'The front matter does not end: a line of three dashes closes it',
+        ? `The front matter must end with a line of three dashes within ${limits.frontMatter.toLocaleString('en')} characters`
+        : 'The front matter must end with a line of three dashes',
   }
 }
 
@@ -118,12 +118,12 @@ export function readYaml(text: string): ReadYaml {
   let members = 0
   const check = (node: unknown, key: string, depth: number): void => {
     if (isEmptyNode(node) && !isScalar(node)) return
-    if (isAlias(node)) fault(node, 'An alias is not taken here; write the value out')
+    if (isAlias(node)) fault(node, 'Aliases are not supported. Write out the value')
     if (!isScalar(node) && !isCollection(node)) return
-    if (node.anchor !== undefined) fault(node, 'An anchor is not taken here')
-    if (node.tag !== undefined) fault(node, 'A tag is not taken here')
+    if (node.anchor !== undefined) fault(node, 'Anchors are not supported')
+    if (node.tag !== undefined) fault(node, 'Tags are not supported')
     if (isScalar(node)) checkScalar(node, key)
-    else if (depth > limits.kpDepth) fault(node, `lies deeper than ${limits.kpDepth} levels`)
+    else if (depth > limits.kpDepth) fault(node, `is nested deeper than ${limits.kpDepth} levels`)
     else {
       members += node.items.length
       if (members > limits.kpMembers)
@@ -135,7 +135,7 @@ export function readYaml(text: string): ReadYaml {
   const checkScalar = (node: Scalar, key: string): void => {
     if (typeof node.value === 'string') {
       texts.push({ key, text: node.value, place: start + offsetOf(node), ...at(node) })
-      if (node.value.includes('\0')) fault(node, 'A NUL character is not taken here')
+      if (node.value.includes('\0')) fault(node, 'NUL characters are not supported')
     } else if (typeof node.value === 'number' && !Number.isFinite(node.value)) fault(node, 'is not a number in JSON')
   }
   const checkMap = (map: YAMLMap, above: string | undefined, depth: number): void => {
@@ -143,12 +143,12 @@ export function readYaml(text: string): ReadYaml {
     for (const pair of map.items) {
       const name = isPair(pair) ? scalarTextOf(pair.key) : undefined
       if (name === undefined || name === '') {
-        fault(pair.key, 'A key is a word')
+        fault(pair.key, 'A key must be a word')
         continue
       }
-      if (names.has(name)) fault(pair.key, `${quoted(name)} stands there twice`)
-      if (name === '<<') fault(pair.key, 'A merge key is not taken here')
-      if (name === '__proto__') fault(pair.key, `A key cannot be called ${quoted(name)}`)
+      if (names.has(name)) fault(pair.key, `${quoted(name)} occurs twice`)
+      if (name === '<<') fault(pair.key, 'Merge keys are not supported')
+      if (name === '__proto__') fault(pair.key, `${quoted(name)} cannot be used as a key`)
       names.add(name)
       check(pair.key, above ?? name, depth)
       check(pair.value, above ?? name, depth + 1)
@@ -156,7 +156,7 @@ export function readYaml(text: string): ReadYaml {
   }
   const root: Node | null = document.contents
   if (!isMap(root)) {
-    fault(root, 'The front matter is a list of "key: value" lines; name and description are needed')
+    fault(root, 'The front matter must be a list of "key: value" lines with name and description')
     return result()
   }
   checkMap(root, undefined, 0)

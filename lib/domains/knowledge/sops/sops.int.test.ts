@@ -183,7 +183,7 @@ describe('a new version', () => {
     expect(await versions(id, token)).toEqual([2, 1])
     // After three rejections within an hour, changes by any operation are quarantined.
     const held = await revise(id, sop(step('All is well')), token)
-    expect(String(held.json.warnings)).toContain('held for review')
+    expect(String(held.json.warnings)).toContain('quarantined for review')
     expect([(await get(`/v1/sop/${id}`, token)).status, (await get(`/v1/sop/${id}`, stranger.token)).status]).toEqual([
       200, 404,
     ])

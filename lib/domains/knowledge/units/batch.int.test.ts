@@ -126,7 +126,7 @@ describe('a batch', () => {
     await send(token, [injection, injection, injection])
     const response = await send(token, [trace(), trace()])
     for (const { warnings, id } of response.json.data) {
-      expect(String(warnings)).toContain('held for review')
+      expect(String(warnings)).toContain('quarantined for review')
       expect(await test.db.prisma.unit.findUnique({ where: { id } })).toMatchObject({ quarantinedAt: expect.any(Date) })
     }
   })

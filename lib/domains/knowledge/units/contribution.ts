@@ -16,7 +16,7 @@ import { insertUnitSql } from './repository.ts'
 import type { KnowledgeDeps } from './stored-unit.ts'
 
 export const quarantinedForReview =
-  'It is held for review, because several contributions were refused within the last hour; only you see it until then.'
+  'It is quarantined for review, because several contributions were rejected within the last hour. Only you can see it until the review.'
 
 /**
  * Returns the contributing agent and its organisation.

@@ -61,7 +61,7 @@ export function prepareUnit(sent: Unit, { author, strict }: { author: string; st
     warnings: [
       ...warningsOf(unit),
       ...(changes.length > 0
-        ? [`Markup was removed or characters normalised in ${changes.length} field(s): ${named.join(', ')}.`]
+        ? [`Markup was removed or characters were normalized in ${changes.length} field(s): ${named.join(', ')}.`]
         : []),
       ...encodedWarnings(encoded),
       ...personalWarnings(found),

@@ -133,7 +133,7 @@ describe('a correction after three rejections within an hour', () => {
     await refuse(3, id, own)
     expect(await isSeen(id)).toBe(true)
     const response = await correct(id, { unit: { task: { objective: 'new words for everybody' } } }, own)
-    expect([response.status, response.json.warnings]).toEqual([200, [expect.stringMatching(/held for review/)]])
+    expect([response.status, response.json.warnings]).toEqual([200, [expect.stringMatching(/quarantined for review/)]])
     expect(await isSeen(id)).toBe(false)
     const read = await test.fetch('GET', `/v1/knowledge/${id}`, { token: own.token })
     expect(read.json.data.unit.task.objective).toBe('new words for everybody')

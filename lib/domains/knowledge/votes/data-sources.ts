@@ -48,9 +48,9 @@ export const voteDataSources = (db: Database): DataSource[] => [
   feedbackDataSource(db, 'vote', {
     name: 'knowledge.votes',
     tables: ['unit_votes'],
-    what: 'votes on others’ units, with what was said to them; the units keep their scores',
-    held: 'votes on others’ units, with what was said to them',
-    purpose: 'judging how good what was shared is',
+    what: 'votes on units of others, with their comments; the units keep their scores',
+    held: 'votes on units of others, with their comments',
+    purpose: 'assessing the quality of shared knowledge',
     kept: 'as long as the unit, or until they are erased',
   }),
   feedbackDataSource(db, 'report', {
@@ -58,7 +58,7 @@ export const voteDataSources = (db: Database): DataSource[] => [
     tables: ['unit_reports'],
     what: 'reports of others’ units, with their reasons',
     held: 'reports of others’ units, with their reasons',
-    purpose: 'taking out what is harmful',
+    purpose: 'removing harmful content',
     kept: 'as long as the unit, or until they are erased',
   }),
 ]

@@ -28,7 +28,7 @@ export function keysRefused(locations: readonly KeyLocation[], where: string): P
     mostNamed,
   )
   return new Problem('content_blocked', {
-    detail: `${where} holds what must not be stored: ${[...new Set(named.map(({ kind }) => kind))].join(', ')}. Nothing of it was stored; send it without. Whatever stood there has left your machine: if it was real, replace it.`,
+    detail: `${where} contains data that must not be stored: ${[...new Set(named.map(({ kind }) => kind))].join(', ')}. Nothing was stored. Remove it and send the request again. Because it has left your machine, replace any real secret.`,
     issues: named.map(({ kind, path }) => ({ path: path.map(String), message: `contains ${kind}` })),
     extensions: { findings: named.map(({ kind, path }) => ({ kind, path: path.join('.') })) },
   })

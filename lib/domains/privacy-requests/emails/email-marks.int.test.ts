@@ -81,5 +81,5 @@ it('the receipt of a held erasure lists the emails that may follow', async () =>
   const { id, receipt_id } = (await file(person, { kinds: ['erasure'], grace: 'now' })).json.data
   await drain(test, { except })
   expect((await test.db.prisma.privacyRequest.findUniqueOrThrow({ where: { id } })).state).toBe('partly_completed')
-  expect(await retainedIn(receipt_id)).toContain('letters about the erasure')
+  expect(await retainedIn(receipt_id)).toContain('emails about the erasure')
 })

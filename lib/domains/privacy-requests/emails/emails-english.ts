@@ -134,7 +134,7 @@ export const english: Record<string, EmailWords> = {
     subject: 'Your privacy request is done',
     text: ({ details }, { receipt, kinds, isAgent }) => [
       details.by === 'erasure'
-        ? 'The remaining part of this request is covered by your larger erasure, which has begun.'
+        ? 'The remaining part of this request is now part of your larger erasure, which has begun.'
         : kinds.includes('erasure')
           ? `Everything${isAgent ? ' of the agent' : ''} is erased and verified.`
           : 'We completed everything that you asked for.',

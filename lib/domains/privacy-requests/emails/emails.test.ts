@@ -88,7 +88,7 @@ describe('emails', () => {
       expect(moot).toMatch(says(locale, /part of your larger erasure/, /并入您范围更大的删除/))
       expect(moot).not.toMatch(says(locale, /erased nothing|erasure is cancelled/, /没有删除任何数据|已撤回；/))
       const settled = textOf(locale, [by('completed', { by: 'erasure' })], { kinds: ['objection'], receipt: undefined })
-      expect(settled).toMatch(says(locale, /covered by your larger erasure/, /范围更大的删除一并处理/))
+      expect(settled).toMatch(says(locale, /part of your larger erasure/, /范围更大的删除一并处理/))
       expect(settled).not.toMatch(says(locale, /everything that you asked/i, /已全部完成/))
     },
   )

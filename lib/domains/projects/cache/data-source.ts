@@ -91,9 +91,9 @@ export function cacheDataSource(ports: CacheSourcePorts): DataSource {
     pageSize: 5_000,
     stage: 'derived',
     what: 'cached answers derived from messages and documents',
-    held: 'cached answers derived from your messages and documents, as far as applications reported them',
+    held: 'cached answers derived from your messages and documents, if applications reported them',
     purpose: 'answering a repeated question without repeating the work',
-    kept: 'our entries for at most a day; applications set the period of theirs',
+    kept: 'our entries for at most one day; applications set the period of their own entries',
     tables: [],
     async inventory(subject) {
       const [row] = await cachePointersOf(db, writersOf(subject))

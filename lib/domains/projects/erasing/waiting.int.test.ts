@@ -234,7 +234,7 @@ describe('an erasure whose store refuses', () => {
         if (asked === stage) throw refused()
       }
   }
-  const refusals = () => post.letters.filter(({ subject }) => subject.endsWith('refuses erasures')).length
+  const refusals = () => post.letters.filter(({ subject }) => subject.endsWith('rejects erasures')).length
 
   it.each<[Stage, string]>([
     ['plan', 'planning'],
@@ -263,7 +263,7 @@ describe('an erasure whose store refuses', () => {
     else expect(shown.fault).toBe(fault)
     expect((await test.app.subjectErasures.open()).stuck).toBe(1)
     expect(refusals() - before).toBe(1)
-    expect(post.letters.findLast(({ subject }) => subject.endsWith('refuses erasures'))?.text).toContain('lacks rights')
+    expect(post.letters.findLast(({ subject }) => subject.endsWith('rejects erasures'))?.text).toContain('lacks rights')
     start()
     expect((await test.fetch('POST', `/api/erasures/${auditId}/retry`, made.owner)).status).toBe(202)
     await drain(test)

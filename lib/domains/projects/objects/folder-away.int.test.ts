@@ -178,7 +178,7 @@ test('a second machine with its own objects folder stores nothing there, and /re
   try {
     expect((await second.fetch('GET', '/ready')).json).toMatchObject({
       status: 'degraded',
-      stores: { objects: { state: 'down', detail: expect.stringContaining('do all machines share it') } },
+      stores: { objects: { state: 'down', detail: expect.stringContaining('all machines share it') } },
     })
     await expect(madeDocument(second, one.project, one.owner)).rejects.toThrow(/503/)
     const stored = readdirSync(second.dataDir, { recursive: true, withFileTypes: true })

@@ -87,7 +87,7 @@ export const messageDataSource = (db: Database, ports: RowPorts): DataSource =>
   authoredDataSource(db, ports, 'messages', {
     name: 'projects.messages',
     what: 'messages in projects, with their earlier texts, the names of their files, and pointers to derived data',
-    purpose: 'the conversations of the projects that the subject takes part in',
+    purpose: 'providing conversations in the projects of which the subject is a member',
     tables: ['messages', 'message_edits', 'attachments', 'provenance'],
   })
 
@@ -95,7 +95,7 @@ export const messageDataSource = (db: Database, ports: RowPorts): DataSource =>
 export const documentDataSource = (db: Database, ports: RowPorts): DataSource =>
   authoredDataSource(db, ports, 'documents', {
     name: 'projects.documents',
-    what: 'documents and artifacts in projects, with the pieces of their text',
-    purpose: 'the documents of the projects that the subject takes part in',
+    what: 'documents and artifacts in projects, with their text chunks',
+    purpose: 'providing documents in the projects of which the subject is a member',
     tables: ['documents', 'document_chunks'],
   })
