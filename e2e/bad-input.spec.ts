@@ -18,7 +18,7 @@ test('a form reports an unreachable server, keeps its input and works when it is
   await control.down()
   try {
     await page.getByRole('button', { name: 'Claim agent' }).click()
-    await expect(page.getByText('The server cannot be reached').first()).toBeVisible()
+    await expect(page.getByText('Server unreachable').first()).toBeVisible()
     await expect(field).toHaveValue('kp_typed before the server went away')
   } finally {
     await control.up()
@@ -64,6 +64,7 @@ test('the page of an erased unit says so, and shows the receipt only to its owne
   await page.goto(`/knowledge/${encodeURIComponent(unit.id)}`)
   await expect(page.getByText('This was erased')).toBeVisible()
   await page
+    .getByRole('main')
     .getByRole('link', { name: /receipt/i })
     .first()
     .click()

@@ -16,3 +16,13 @@ export function useTyped(value: string, pass: (text: string) => void) {
   }, [typed, value, pass])
   return { typed, setTyped }
 }
+
+/** The value once it has not changed for this number of milliseconds. */
+export function useSettled<T>(value: T, milliseconds: number): T {
+  const [settled, setSettled] = useState(value)
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(value), milliseconds)
+    return () => clearTimeout(timer)
+  }, [value, milliseconds])
+  return settled
+}

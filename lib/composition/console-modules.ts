@@ -1,17 +1,22 @@
 import { noticeJob } from '#lib/domains/accounts/notices.ts'
+import { findPeople } from '#lib/domains/accounts/person-search.ts'
 import { newestSignIns } from '#lib/domains/accounts/sessions/repository.ts'
+import { findAgents } from '#lib/domains/agents/agent-search.ts'
 import { agentSummary } from '#lib/domains/agents/summary.ts'
 import { consoleModule } from '#lib/domains/console/module.ts'
 import type { erasureModule } from '#lib/domains/erasure/module.ts'
+import { findErasure, findReceipts } from '#lib/domains/erasure/receipts/receipt-search.ts'
 import { activeRuns } from '#lib/domains/erasure/runs/active-runs.ts'
 import { activeExports, exportsToFetch } from '#lib/domains/exports/active-exports.ts'
 import { holdsEnding } from '#lib/domains/holds/release.ts'
 import { expiringSoon } from '#lib/domains/knowledge/inspection/expiring-soon.ts'
+import { findRecords } from '#lib/domains/knowledge/inspection/record-search.ts'
 import { quarantined } from '#lib/domains/knowledge/moderation/quarantine-count.ts'
 import { outboxModule } from '#lib/domains/outbox/module.ts'
 import { addressJob, notifyAdminJob, notifyJob } from '#lib/domains/privacy-requests/timeline.ts'
 import { closingSoon } from '#lib/domains/projects/closing/closing-soon.ts'
 import { closingEmailJob } from '#lib/domains/projects/closing/jobs.ts'
+import { findProjects } from '#lib/domains/projects/project-search.ts'
 import { activeSweep } from '#lib/domains/retention/active-sweep.ts'
 import { revokedByLimits, tokenSummary } from '#lib/domains/tokens/summary.ts'
 import { failedOnce } from '#lib/jobs/undelivered.ts'
@@ -62,6 +67,15 @@ export const composeConsole = (
     projects: { closingSoon: (owner, most) => closingSoon(db, owner, most) },
     holds: { ending: (span) => holdsEnding(db, span) },
     retention: { active: (now) => activeSweep(db, now) },
+    search: {
+      people: (actor, q, most) => findPeople(db, actor, q, most),
+      agents: (actor, q, most) => findAgents(db, actor, q, most),
+      requests: requests.useCases.requests.find,
+      receipts: (actor, id) => findReceipts(db, actor, id),
+      erasure: (actor, id) => findErasure(db, actor, id),
+      records: (ctx, q, most) => findRecords(db, ctx, q, most),
+      projects: (ctx, q, most) => findProjects(db, ctx, q, most),
+    },
     mail: {
       undelivered: () => failedOnce(db, emailJobs),
       files: async () => (env.KP_SMTP_URL === undefined ? mail.folder.count() : null),

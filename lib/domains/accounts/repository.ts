@@ -270,3 +270,16 @@ export const countIdentities = statement('accounts.identities-residue', {
   isPrepared: true,
   sql: 'SELECT count(*)::int AS n FROM account_identities WHERE account_id = ANY($accounts)',
 })
+
+/** SQL: the name and the email address of an account `a`, as the index `accounts_words_idx` has them. */
+const words = "lower(a.name || ' ' || coalesce(a.invited_email, a.email))"
+
+/** Accounts whose name or email address matches: those of the organization that `manager` manages, or all accounts with `everyone`. */
+export const foundPeople = statement('accounts.found', {
+  takes: { one: 'text', other: 'text', id: 'text', everyone: 'bool', manager: 'text?', limit: 'int4' },
+  returns: { id: 'text', name: 'text', email: 'text' },
+  sql: `SELECT a.id, a.name, coalesce(a.invited_email, a.email) AS email FROM accounts a
+    WHERE (${words} LIKE $one OR ${words} LIKE $other OR a.id = $id) AND ($everyone OR a.organisation_id =
+      (SELECT m.organisation_id FROM accounts m WHERE m.id = $manager AND m.role = 'manager'))
+    LIMIT $limit`,
+})

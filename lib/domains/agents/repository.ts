@@ -295,3 +295,14 @@ export const oldestAgentsInRegions = statement('agents.oldest-in-regions', {
   returns: { id: 'text' },
   sql: `SELECT id FROM agents WHERE ${isElsewhere} ORDER BY created_at, id LIMIT $limit`,
 })
+
+/** SQL: the id and the name of an agent `a`, as the index `agents_words_idx` has them. */
+const words = "lower(a.id || ' ' || coalesce(a.name, ''))"
+
+/** Agents whose id or name matches: those of the owner, or all agents with `everyone`. */
+export const foundAgents = statement('agents.found', {
+  takes: { one: 'text', other: 'text', everyone: 'bool', owner: 'text?', limit: 'int4' },
+  returns: { id: 'text', name: 'text?', ownerId: 'text?' },
+  sql: `SELECT a.id, a.name, a.owner_id AS "ownerId" FROM agents a
+    WHERE (${words} LIKE $one OR ${words} LIKE $other) AND ($everyone OR a.owner_id = $owner) LIMIT $limit`,
+})

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
 import { erasedKinds } from '#lib/kernel/receipt.ts'
-import { expiringWithin, workKinds, workStates } from './rules.ts'
+import { expiringWithin, searchHitKinds, workKinds, workStates } from './rules.ts'
 
 const when = z.iso.datetime()
 const whenever = when.nullable()
@@ -177,4 +177,36 @@ export const readWaiting = operation({
         .nullable(),
     }),
   }),
+})
+
+export const SearchHit = z
+  .strictObject({
+    kind: z.enum(searchHitKinds),
+    id: z.string(),
+    title: z.string().meta({ description: 'A name, an objective or an id' }),
+    detail: z
+      .string()
+      .nullable()
+      .meta({ description: 'An email address, an agent id or the erased id; null if there is nothing to add' }),
+    request_kinds: z.array(z.string()).meta({ description: 'What a privacy request asks for; empty for other kinds' }),
+    is_own: z.boolean().meta({ description: 'Belongs to the reader. False: visible to the reader by their role' }),
+  })
+  .meta({ id: 'SearchHit' })
+export type SearchHit = z.output<typeof SearchHit>
+
+export const searchConsole = operation({
+  id: 'searchConsole',
+  method: 'get',
+  path: '/api/search',
+  summary: 'Search people, agents, requests, receipts, knowledge and projects',
+  description:
+    'For the command palette: a few results of each kind, by name, words or id. Contains only what the reader may open. Names and emails of people are found by admins, and by managers within their organization.',
+  permission: 'console:person',
+  audit: { action: 'read', resourceType: 'console_search' },
+  limit: 'read',
+  status: 200,
+  query: z.strictObject({
+    q: z.string().trim().min(1, 'must not be empty').max(200, 'must have at most 200 characters'),
+  }),
+  output: z.strictObject({ data: z.array(SearchHit) }),
 })

@@ -1,4 +1,4 @@
-import type { Actor } from '#lib/kernel/context.ts'
+import type { Actor, Context } from '#lib/kernel/context.ts'
 import type { DataSource } from '#lib/kernel/data-source.ts'
 import type { Periods } from '#lib/kernel/expiring.ts'
 import type { ErasedKind } from '#lib/kernel/receipt.ts'
@@ -110,5 +110,28 @@ export interface ConsolePorts {
     undelivered(): Promise<number>
     /** Emails in the folder. Null when a mail server delivers them. */
     files(): Promise<number | null>
+  }
+  /** Each search returns only what the reader may open. */
+  search: {
+    people(actor: Actor, q: string, most: number): Promise<{ id: string; name: string; email: string }[]>
+    agents(
+      actor: Actor,
+      q: string,
+      most: number,
+    ): Promise<{ id: string; name: string | null; ownerId: string | null }[]>
+    /** By id, or by the people concerned. */
+    requests(
+      actor: Actor,
+      by: { q: string; accounts: readonly string[] },
+      most: number,
+    ): Promise<{ id: string; kinds: readonly string[]; person: string | null }[]>
+    receipts(actor: Actor, id: string): Promise<{ id: string; deletedId: string }[]>
+    erasure(actor: Actor, id: string): Promise<string | undefined>
+    records(
+      ctx: Context,
+      q: string,
+      most: number,
+    ): Promise<{ kind: 'unit' | 'skill'; id: string; title: string; isOwn: boolean }[]>
+    projects(ctx: Context, q: string, most: number): Promise<{ id: string; name: string }[]>
   }
 }

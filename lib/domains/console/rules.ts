@@ -19,3 +19,8 @@ export const inTurn = <W extends Work>(work: readonly W[]): W[] =>
   work.toSorted(
     (one, other) => Number(other.is_own) - Number(one.is_own) || other.started_at.localeCompare(one.started_at),
   )
+
+/** What the search of the console finds. */
+export const searchHitKinds = ['person', 'agent', 'request', 'receipt', 'erasure', 'unit', 'skill', 'project'] as const
+/** Maximum number of results of each kind. */
+export const hitsPerKind = 5

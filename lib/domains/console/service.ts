@@ -1,5 +1,6 @@
 import { overview } from './overview.ts'
 import type { ConsolePorts } from './ports.ts'
+import { consoleSearch } from './search.ts'
 import { waitingForAdmins } from './waiting.ts'
 import { workInProgress } from './work.ts'
 
@@ -8,4 +9,5 @@ export const consoleService = (ports: ConsolePorts) => ({
   overview: overview(ports),
   work: workInProgress(ports),
   waiting: waitingForAdmins(ports),
+  search: consoleSearch(ports),
 })

@@ -12,6 +12,7 @@ import type { MailPort } from '#lib/stores/mail/mail.ts'
 
 import { participantRequests } from './participant-requests.ts'
 import type { PrivacyDeps } from './ports.ts'
+import { requestSearch } from './request-search.ts'
 import { requestSummary } from './summary.ts'
 
 /** The use cases of privacy requests under the GDPR. */
@@ -25,6 +26,7 @@ export const privacyRequestsService = (deps: PrivacyDeps) => ({
   ...erasuresAhead(deps),
   ...following(deps),
   ...requestSummary(deps),
+  ...requestSearch(deps),
 })
 
 export const privacyRequestsJobs = (deps: PrivacyDeps, mail: MailPort) => [

@@ -236,3 +236,11 @@ export const oldestProjectsInRegions = statement('projects.oldest-in-regions', {
   returns: { id: 'text' },
   sql: `SELECT p.id FROM projects p WHERE ${requireOther} ORDER BY p.created_at, p.id LIMIT $limit`,
 })
+
+/** Projects whose name or id matches, as the list of projects shows them to the reader. */
+export const foundProjects = statement('projects.found', {
+  takes: { ...listedTypes, one: 'text', other: 'text', id: 'text', limit: 'int4' },
+  returns: { id: 'text', name: 'text' },
+  sql: `SELECT p.id, p.name FROM projects p
+    WHERE (lower(p.name) LIKE $one OR lower(p.name) LIKE $other OR p.id = $id) AND ${listed} LIMIT $limit`,
+})

@@ -62,3 +62,16 @@ export const signingKeyRows = statement('erasure.signing-keys', {
   isPrepared: true,
   sql: 'SELECT kid, sealed_private, created_at, retired_at FROM signing_keys ORDER BY created_at DESC, kid DESC',
 })
+
+/**
+ * The receipt with this id, which everybody who knows it may read; and the receipt of this erased id, for the agents that owned it, or with
+ * `everyone`.
+ */
+export const foundReceipts = statement('erasure.found-receipts', {
+  takes: { id: 'text', agents: 'text[]', everyone: 'bool' },
+  returns: { id: 'text', deletedId: 'text' },
+  isPrepared: true,
+  sql: `SELECT receipt_id AS id, deleted_id AS "deletedId" FROM erasures
+    WHERE receipt_id = $id OR (receipt_id = (SELECT i.receipt_id FROM erased_ids i WHERE i.id = $id)
+      AND ($everyone OR former_owner = ANY($agents)))`,
+})
