@@ -24,7 +24,7 @@ test('a form reports an unreachable server, keeps its input and works when it is
     await control.up()
   }
   await page.getByRole('button', { name: 'Try now' }).click()
-  await expect(page.getByText('The server answers again.')).toBeVisible()
+  await expect(page.getByText('Connected again.')).toBeVisible()
   await expect(field).toHaveValue('kp_typed before the server went away')
   await page.getByRole('button', { name: 'Claim agent' }).click()
   await expect(page.getByText('No agent is known by this token.')).toBeVisible()
@@ -62,7 +62,7 @@ test('the page of an erased unit says so, and shows the receipt only to its owne
   const context = await browser.newContext({ storageState: session })
   const page = await context.newPage()
   await page.goto(`/knowledge/${encodeURIComponent(unit.id)}`)
-  await expect(page.getByText('This was erased')).toBeVisible()
+  await expect(page.getByText('Deleted', { exact: true })).toBeVisible()
   await page
     .getByRole('main')
     .getByRole('link', { name: /receipt/i })
@@ -73,7 +73,7 @@ test('the page of an erased unit says so, and shows the receipt only to its owne
   const beside = await other.newPage()
   await beside.goto(`/knowledge/${encodeURIComponent(unit.id)}`)
   await expect(beside.getByText(receipt)).toHaveCount(0)
-  await expect(beside.getByText('This was erased')).toHaveCount(0)
+  await expect(beside.getByText('Deleted', { exact: true })).toHaveCount(0)
   await other.close()
   await api.dispose()
   await context.close()

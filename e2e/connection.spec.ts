@@ -33,7 +33,7 @@ test('without a server, links and the router stay on the page with its text, and
   } finally {
     await control.up()
   }
-  await expect(page.getByText('The server answers again.')).toBeVisible()
+  await expect(page.getByText('Connected again.')).toBeVisible()
   await page.getByRole('link', { name: 'Overview' }).click()
   await expect(page).toHaveURL('/overview')
   await page.goBack()

@@ -91,7 +91,7 @@ test('the language is kept, also without scripts', async ({ browser, baseURL }) 
 
 test('the theme can be chosen and is kept', async ({ page }) => {
   await page.goto('/')
-  const button = page.getByRole('button', { name: /^Colours/ })
+  const button = page.getByRole('button', { name: /^Theme/ })
   await button.click()
   await expect(page.locator('html')).toHaveClass('light')
   await button.click()
@@ -103,7 +103,7 @@ test('the theme can be chosen and is kept', async ({ page }) => {
 test('the first keyboard stop leads to the content', async ({ page }) => {
   await page.goto('/')
   await page.keyboard.press('Tab')
-  await expect(page.getByRole('link', { name: 'Skip to the content' })).toBeFocused()
+  await expect(page.getByRole('link', { name: 'Skip to content' })).toBeFocused()
   await page.keyboard.press('Enter')
   await expect(page.locator('#content')).toBeFocused()
 })

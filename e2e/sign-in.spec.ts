@@ -121,7 +121,7 @@ test('a form keeps its input when the session ends', async ({ page }) => {
   await page.getByLabel('Agent token').fill('kp_typed before')
   await page.context().clearCookies({ name: 'next-auth.session-token' })
   await page.getByRole('button', { name: 'Claim agent' }).click()
-  await expect(page.getByText('You are not signed in, or the session has ended.').first()).toBeVisible()
+  await expect(page.getByText('You’re not signed in.').first()).toBeVisible()
   await expect(page.getByLabel('Agent token')).toHaveValue('kp_typed before')
   const beside = page.waitForEvent('popup')
   await page.getByRole('link', { name: 'Sign in in a new tab' }).first().click()
