@@ -27,7 +27,6 @@ const notYetRewritten = new Set<string>([
   'holds',
   'inventory',
   'knowledge',
-  'members',
   'myPrivacy',
   'outbox',
   'overview',
@@ -46,7 +45,6 @@ const notYetRewritten = new Set<string>([
   'tiers',
   'timeline',
   'tokens',
-  'users',
 ])
 
 const languages: [language: 'en' | 'zh', messages: Record<string, object>][] = [

@@ -15,16 +15,17 @@ export default async function MembersPage({ searchParams }: { searchParams: Prom
   const person = await requirePageAccess('members')
   const filters = await loadMemberFilters(searchParams)
   const query = memberQuery(filters)
-  const [t, members, all] = await Promise.all([
-    getTranslations('members'),
-    callUseCase(app.accounts.members, { query }),
-    callUseCase(app.accounts.members, { query: { limit: '1' } }),
-  ])
+  const [t, members] = await Promise.all([getTranslations('members'), callUseCase(app.accounts.members, { query })])
   const organisation = person.organisation.name
   return (
     <Messages of={['members', 'invitation']}>
-      <Page width="wide" title={t('title', { organisation, total: all.total })} lead={<p>{t('lead')}</p>}>
-        <InviteMember organisation={organisation} />
+      <Page
+        width="wide"
+        title={t('name')}
+        count={members.total}
+        summary={t('lead', { name: organisation })}
+        actions={<InviteMember organisation={organisation} />}
+      >
         <OrganisationMemberList initial={members} asked={filters} me={person.account_id} />
       </Page>
     </Messages>

@@ -2,80 +2,120 @@
 
 import { useTranslations } from 'next-intl'
 import { type ReactNode, useState } from 'react'
-import { useFaultWords } from '#components/frame/faults.ts'
-import { Alert } from '#components/ui/alert.tsx'
+import type { BatchOutcome } from '#components/frame/api-batch.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
-import { Choice, Field, Select } from '#components/ui/field.tsx'
-import { ProblemAlert } from '#components/ui/problem-alert.tsx'
-import type { ProblemDocument } from '#lib/client/request.ts'
+import { Choice, Select, TextArea } from '#components/ui/field.tsx'
+import { OutcomeList } from '#components/ui/outcome-list.tsx'
+import { ProgressBar } from '#components/ui/progress.tsx'
 import { type Locale, locales, type Role } from '#lib/domains/accounts/rules.ts'
+import { mostAddresses, type TypedAddress, typedAddresses } from './typed-addresses.ts'
 
-/** The invited person. */
+/** The invited people, with the role and the email language of all of them. */
 export interface Invited<R extends Role> {
-  email: string
-  name: string
+  addresses: string
   role: R
   locale: Locale
 }
+/** The part of a `useApiBatch` result that the form needs. */
+interface Inviting {
+  outcomes: readonly BatchOutcome<TypedAddress>[]
+  total: number
+  isPending: boolean
+  begin: (people: readonly TypedAddress[], done: (outcomes: readonly BatchOutcome<TypedAddress>[]) => void) => void
+  reset: () => void
+}
 
-/** The validation message of a field, in the reader's language. */
-export function useErrorOf(problem: ProblemDocument | undefined): (field: string) => string | undefined {
-  const faultWords = useFaultWords()
-  return (field) => {
-    const issue = problem?.issues?.find(({ path }) => path[0] === field)
-    return issue && faultWords(issue.message)
-  }
+/** The outcome for each address, and a way back to those that failed. */
+function Results({ inviting, onEdit, onDone }: { inviting: Inviting; onEdit: () => void; onDone: () => void }) {
+  const t = useTranslations('invitation')
+  const common = useTranslations('common')
+  const { outcomes } = inviting
+  const sent = outcomes.filter(({ problem }) => problem === undefined).length
+  return (
+    <div className="grid gap-4">
+      <OutcomeList
+        title={t('results', { sent, total: outcomes.length })}
+        done={t('sent')}
+        outcomes={outcomes.map(({ item, problem }) => ({
+          key: item.email,
+          name: item.email,
+          problem,
+          reason: problem?.code === 'conflict' ? t('exists') : undefined,
+        }))}
+      />
+      <p className="text-sm text-quiet">{t('sentText')}</p>
+      <div className="flex justify-end gap-2">
+        {sent < outcomes.length && (
+          <Button tone="plain" onClick={onEdit}>
+            {t('retry')}
+          </Button>
+        )}
+        <Button onClick={onDone}>{common('close')}</Button>
+      </div>
+    </div>
+  )
 }
 
 interface InvitationFormProps<R extends Role> {
   draft: Invited<R>
   change: (changes: Partial<Invited<R>>) => void
+  clear: () => void
   roles: readonly R[]
-  /** The state of the mutation that sends the invitation. */
-  inviting: { isPending: boolean; problem: ProblemDocument | undefined }
-  onSubmit: () => void
+  inviting: Inviting
+  onDone: () => void
   /** Further fields. */
   children?: ReactNode
 }
+/** Invites up to 50 people at once and shows the outcome for each address. */
 export function InvitationForm<R extends Role>({
   draft,
   change,
+  clear,
   roles,
   inviting,
-  onSubmit,
+  onDone,
   children,
 }: InvitationFormProps<R>) {
   const t = useTranslations('invitation')
-  const errorOf = useErrorOf(inviting.problem)
+  const [isTried, setTried] = useState(false)
+  const { people, wrong } = typedAddresses(draft.addresses)
+  const isTooMany = people.length > mostAddresses
+  const fault =
+    wrong.length > 0
+      ? t('wrong', { lines: wrong.join(', ') })
+      : isTooMany
+        ? t('tooMany', { most: mostAddresses })
+        : undefined
+  const isIncomplete = people.length === 0 || fault !== undefined
+  if (!inviting.isPending && inviting.outcomes.length > 0)
+    return <Results inviting={inviting} onEdit={inviting.reset} onDone={onDone} />
+  const send = () => {
+    setTried(true)
+    if (isIncomplete) return
+    inviting.begin(people, (outcomes) => {
+      const failed = outcomes.filter(({ problem }) => problem !== undefined).map(({ item }) => item)
+      if (failed.length === 0) clear()
+      else change({ addresses: failed.map(({ name, email }) => `${name} <${email}>`).join('\n') })
+    })
+  }
   return (
     <form
       onSubmit={(event) => {
         event.preventDefault()
-        onSubmit()
+        send()
       }}
       className="grid gap-5"
     >
-      {inviting.problem && <ProblemAlert problem={inviting.problem} />}
-      <Field
-        label={t('email')}
-        type="email"
-        inputMode="email"
+      <TextArea
+        label={t('addresses')}
+        hint={t('addressesHint', { most: mostAddresses })}
         autoComplete="off"
-        maxLength={320}
+        spellCheck={false}
         required
-        value={draft.email}
-        error={errorOf('email')}
-        onChange={({ target }) => change({ email: target.value })}
-      />
-      <Field
-        label={t('nameLabel')}
-        autoComplete="off"
-        maxLength={200}
-        required
-        value={draft.name}
-        error={errorOf('name')}
-        onChange={({ target }) => change({ name: target.value })}
+        value={draft.addresses}
+        error={isTried ? fault : undefined}
+        onChange={({ target }) => change({ addresses: target.value })}
       />
       <Choice
         label={t('role')}
@@ -94,9 +134,12 @@ export function InvitationForm<R extends Role>({
         options={locales.map((locale) => ({ value: locale, title: t(`locales.${locale}`) }))}
       />
       {children}
+      {inviting.isPending && (
+        <ProgressBar label={t('addresses')} value={inviting.outcomes.length} max={inviting.total} />
+      )}
       <div className="flex justify-end">
-        <Button type="submit" aria-disabled={inviting.isPending}>
-          {t('submit')}
+        <Button type="submit" aria-disabled={inviting.isPending || isIncomplete}>
+          {t('submit', { count: people.length })}
         </Button>
       </div>
     </form>
@@ -107,37 +150,17 @@ interface InvitationDialogProps {
   /** Label of the button that opens the dialog. */
   open: string
   title: string
-  /** Where the email is, or what to do if it does not arrive. */
-  sentText: string
-  form: (onSent: (name: string) => void) => ReactNode
+  form: (onDone: () => void) => ReactNode
 }
-/** The button, its dialog, and the confirmation after sending. */
-export function InvitationDialog({ open, title, sentText, form }: InvitationDialogProps) {
+/** The button and its dialog. */
+export function InvitationDialog({ open, title, form }: InvitationDialogProps) {
   const t = useTranslations('invitation')
   const [isOpen, setOpen] = useState(false)
-  const [sent, setSent] = useState<string>()
   return (
     <>
-      <div>
-        <Button
-          onClick={() => {
-            setSent(undefined)
-            setOpen(true)
-          }}
-        >
-          {open}
-        </Button>
-      </div>
-      {sent !== undefined && (
-        <Alert tone="done" title={t('sent', { name: sent })} isLive>
-          <p>{sentText}</p>
-        </Alert>
-      )}
+      <Button onClick={() => setOpen(true)}>{open}</Button>
       <Dialog open={isOpen} onOpenChange={setOpen} title={title} lead={<p>{t('lead')}</p>}>
-        {form((name) => {
-          setOpen(false)
-          setSent(name)
-        })}
+        {form(() => setOpen(false))}
       </Dialog>
     </>
   )

@@ -1,13 +1,13 @@
 import { useTranslations } from 'next-intl'
-import { Tag, type TagTone } from '#components/ui/tag.tsx'
+import { Badge, type BadgeTone } from '#components/ui/badge.tsx'
 import type { AccountState } from '#lib/domains/accounts/rules.ts'
 
-const tones: Record<AccountState, TagTone> = {
-  invited: 'accent',
-  active: 'plain',
-  deactivated: 'amber',
-  erasing: 'amber',
-  restricted: 'amber',
+const tones: Record<AccountState, BadgeTone> = {
+  invited: 'progress',
+  active: 'success',
+  deactivated: 'neutral',
+  erasing: 'warning',
+  restricted: 'warning',
 }
 
 /** The states of an account, as admins see them. */
@@ -16,9 +16,9 @@ export function StateTags({ states }: { states: readonly AccountState[] }) {
   return (
     <span className="flex flex-wrap gap-1">
       {states.map((state) => (
-        <Tag key={state} tone={tones[state]}>
+        <Badge key={state} tone={tones[state]} hasDot>
           {t(state)}
-        </Tag>
+        </Badge>
       ))}
     </span>
   )

@@ -1,7 +1,7 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
-import { type ReactNode, useState } from 'react'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { useApiMutation } from '#components/frame/api-query.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
@@ -29,6 +29,11 @@ export function UserAccess({ user, isSelf }: { user: UserDetail; isSelf: boolean
   const close = useApiMutation(deactivateAt, { touches })
   const [asked, setAsked] = useState<'end' | 'close'>()
   const [done, setDone] = useState<string>()
+  const result = useRef<HTMLDivElement>(null)
+  // The button of the action may be gone.
+  useEffect(() => {
+    if (done !== undefined) result.current?.focus()
+  }, [done])
   const finish = (words: string) => {
     setAsked(undefined)
     setDone(words)
@@ -40,7 +45,7 @@ export function UserAccess({ user, isSelf }: { user: UserDetail; isSelf: boolean
   return (
     <div className="grid gap-3">
       {problem && <ProblemAlert problem={problem} />}
-      {done !== undefined && !problem && <Alert tone="done" title={done} isLive />}
+      {done !== undefined && !problem && <Alert ref={result} tone="done" title={done} isLive />}
       <ul className="divide-y divide-line rounded-box border border-line bg-raised">
         {isInvited && !isClosed && (
           <Line text={t('resendText')}>
@@ -97,7 +102,7 @@ export function UserAccess({ user, isSelf }: { user: UserDetail; isSelf: boolean
         open={asked === 'end'}
         onOpenChange={(open) => !open && setAsked(undefined)}
         title={t('endTitle', { name })}
-        consequences={<p>{t('endConsequence', { count: sessions })}</p>}
+        consequences={<p>{t('endConsequence', { count: sessions, name })}</p>}
         action={t('end')}
         tone="main"
         change={end}
@@ -109,11 +114,11 @@ export function UserAccess({ user, isSelf }: { user: UserDetail; isSelf: boolean
         title={t('closeTitle', { name })}
         consequences={
           <>
-            <p>{t('closeConsequence', { sessions })}</p>
+            <p>{t('closeConsequence', { sessions, name })}</p>
             <p>{t('closeStays', { agents, requests })}</p>
           </>
         }
-        action={t('closeDo')}
+        action={t('close')}
         change={close}
         onConfirm={() => close.begin({ params }, () => finish(t('done.close')))}
       />

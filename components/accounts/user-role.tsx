@@ -48,7 +48,7 @@ export function UserRole({ id, name, role }: { id: string; name: string; role: R
             })}
           </p>
         }
-        action={t('user.roleDo')}
+        action={t('user.roleSave')}
         tone="main"
         change={giving}
         onConfirm={() => giving.begin({ params: { id }, body: { role: chosen } }, () => setConfirming(false))}

@@ -1,14 +1,14 @@
 import { useTranslations } from 'next-intl'
-import { Tag, type TagTone } from '#components/ui/tag.tsx'
+import { Badge, type BadgeTone } from '#components/ui/badge.tsx'
 import type { CheckView } from '#lib/domains/compliance/contract.ts'
 
 export type Result = CheckView['state']
-const tones: Record<Result, TagTone> = {
-  holds: 'accent',
-  attention: 'amber',
-  fails: 'red',
-  not_applicable: 'plain',
-  unknown: 'amber',
+const tones: Record<Result, BadgeTone> = {
+  holds: 'success',
+  attention: 'warning',
+  fails: 'danger',
+  not_applicable: 'neutral',
+  unknown: 'warning',
 }
 
 /** Whether an admin should do something about it. */
@@ -16,5 +16,9 @@ export const isProblem = (result: Result): boolean => result === 'attention' || 
 
 export function ResultTag({ state }: { state: Result }) {
   const t = useTranslations('compliance.states')
-  return <Tag tone={tones[state]}>{t(state)}</Tag>
+  return (
+    <Badge tone={tones[state]} hasDot>
+      {t(state)}
+    </Badge>
+  )
 }

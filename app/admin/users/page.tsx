@@ -7,28 +7,35 @@ import { loadUserFilters, userQuery } from '#components/accounts/user-filters.ts
 import { UserList } from '#components/accounts/user-list.tsx'
 import { Messages } from '#components/frame/words.tsx'
 import { Page } from '#components/ui/page.tsx'
+import { StatTiles } from '#components/ui/stat-tiles.tsx'
 import { app } from '#lib/app-instance.ts'
 import type { AccountState } from '#lib/domains/accounts/rules.ts'
 
 export const generateMetadata = async (): Promise<Metadata> => ({ title: (await getTranslations('users'))('name') })
 
-const countOf = async (state?: AccountState): Promise<number> =>
-  (await callUseCase(app.accounts.users, { query: { limit: '1', ...(state && { state }) } })).total
+const tiles = ['active', 'invited', 'deactivated', 'erasing'] as const satisfies readonly AccountState[]
 
 export default async function UsersPage({ searchParams }: { searchParams: Promise<SearchParams> }) {
   const { organisation } = await requirePageAccess('users')
   const filters = await loadUserFilters(searchParams)
-  const [t, users, total, invited, deactivated] = await Promise.all([
+  const [t, users] = await Promise.all([
     getTranslations('users'),
     callUseCase(app.accounts.users, { query: userQuery(filters) }),
-    countOf(),
-    countOf('invited'),
-    countOf('deactivated'),
   ])
   return (
     <Messages of={['users', 'invitation']}>
-      <Page width="wide" title={t('title', { total })} lead={<p>{t('lead', { invited, deactivated })}</p>}>
-        <InviteUser own={{ id: organisation.organisation_id, name: organisation.name }} />
+      <Page
+        width="wide"
+        title={t('name')}
+        actions={<InviteUser own={{ id: organisation.organisation_id, name: organisation.name }} />}
+      >
+        <StatTiles
+          tiles={tiles.map((state) => ({
+            label: t(`stateNames.${state}`),
+            value: users.counts[state],
+            href: `/admin/users?state=${state}`,
+          }))}
+        />
         <UserList initial={users} asked={filters} />
       </Page>
     </Messages>

@@ -161,6 +161,12 @@ export const countUsers = statement('accounts.count-users', {
   sql: (selection: UserSelection) => `SELECT count(*)::int AS n FROM ${users} WHERE ${selected(selection)}`,
 })
 
+export const countUsersByState = statement('accounts.count-users-by-state', {
+  takes: {},
+  returns: { invited: 'int4', deactivated: 'int4', erasing: 'int4', active: 'int4', restricted: 'int4' },
+  sql: `SELECT ${accountStates.map((state) => `count(*) FILTER (WHERE ${stateConditions[state]})::int4 AS ${state}`).join(', ')} FROM ${users}`,
+})
+
 /** A page of accounts, newest first. A page after a cursor begins after `at` and `id`. */
 export const listUserRows = statement('accounts.list-users', {
   takes: { ...userTakes, at: 'timestamptz?', id: 'text?', limit: 'int4' },

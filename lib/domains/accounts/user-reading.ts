@@ -3,7 +3,7 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 import { accountDirectory } from './directory.ts'
 import { noAccount } from './inviting.ts'
 import { listOrganisationRows } from './organisations/repository.ts'
-import { userDetail } from './repository.ts'
+import { countUsersByState, userDetail } from './repository.ts'
 import { userPage, userRow, userView } from './user-rows.ts'
 import { listOrganisations, listUsers, readUser, type UserDetail } from './users-contract.ts'
 
@@ -43,9 +43,11 @@ async function detailOf(deps: ReadingDeps, id: string, now: Date): Promise<UserD
   }
 }
 
+const noUsers = { active: 0, invited: 0, deactivated: 0, erasing: 0, restricted: 0 }
+
 const listAll = ({ db }: ReadingDeps) =>
   read(listUsers, async (_ctx, { query }) => {
-    const { shown, page } = await userPage(db, query)
+    const [{ shown, page }, [counts]] = await Promise.all([userPage(db, query), countUsersByState(db, {})])
     return {
       resourceId: 'query',
       details: {
@@ -54,7 +56,7 @@ const listAll = ({ db }: ReadingDeps) =>
           .filter((name) => name !== 'limit')
           .sort(),
       },
-      body: { data: shown.map(userView), ...page },
+      body: { data: shown.map(userView), ...page, counts: counts ?? noUsers },
     }
   })
 

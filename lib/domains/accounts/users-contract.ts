@@ -5,6 +5,7 @@ import { AccountId, PersonEmail, PersonName, PersonSearch } from './person-field
 import { accountStates, locales, roles } from './rules.ts'
 
 const when = z.iso.datetime()
+const count = z.number().int()
 const OrganisationId = z.string().regex(/^org_[0-9A-Za-z]{22}$/, 'is not the id of an organisation')
 const OrganisationView = z.strictObject({ organisation_id: z.string(), name: z.string() })
 
@@ -65,7 +66,11 @@ export const listUsers = operation({
     cursor: Cursor.optional(),
     limit: PageLimit,
   }),
-  output: page(UserView),
+  output: page(UserView).extend({
+    counts: z
+      .strictObject({ active: count, invited: count, deactivated: count, erasing: count, restricted: count })
+      .meta({ description: 'All accounts by state, regardless of the filters' }),
+  }),
 })
 
 export const listOrganisations = operation({

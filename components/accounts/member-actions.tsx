@@ -1,0 +1,44 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { Button } from '#components/ui/button.tsx'
+import type { OrganisationMemberPage } from './endpoints.ts'
+
+export type Member = OrganisationMemberPage['data'][number]
+
+interface MemberActionsProps {
+  member: Member
+  isSending: boolean
+  onResend: () => void
+  onWithdraw: () => void
+  onFile: () => void
+}
+/** What a manager can do for a member. */
+export function MemberActions({ member, isSending, onResend, onWithdraw, onFile }: MemberActionsProps) {
+  const t = useTranslations('members')
+  const { name, state, role } = member
+  const isInvited = state === 'invited' && (role === 'person' || role === 'manager')
+  return (
+    <span className="flex flex-wrap justify-end gap-2 max-sm:justify-start">
+      {isInvited && (
+        <>
+          <Button
+            tone="plain"
+            size="small"
+            aria-label={t('resendNamed', { name })}
+            aria-disabled={isSending}
+            onClick={onResend}
+          >
+            {t('resend')}
+          </Button>
+          <Button tone="plain" size="small" aria-label={t('withdrawNamed', { name })} onClick={onWithdraw}>
+            {t('withdraw')}
+          </Button>
+        </>
+      )}
+      <Button tone="plain" size="small" aria-label={t('fileNamed', { name })} onClick={onFile}>
+        {t('file')}
+      </Button>
+    </span>
+  )
+}
