@@ -11,7 +11,7 @@ test('a form reports an unreachable server, keeps its input and works when it is
   const page = await context.newPage()
   await page.goto('/agents')
   await alive(page)
-  const field = page.getByLabel('Token of the agent')
+  const field = page.getByLabel('Agent token')
   await field.fill('kp_typed before the server went away')
   // Wait: the router prefetches the page again, and a request that the outage cuts off would reload it.
   await page.waitForLoadState('networkidle')

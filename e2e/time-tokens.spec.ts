@@ -11,8 +11,8 @@ async function storedKey(page: Page): Promise<string> {
   const key = ((await dialog.locator('code, pre').first().textContent()) ?? '').trim()
   expect(key).toMatch(isKey)
   await page.keyboard.press('Escape')
-  await expect(dialog.getByText('You have not said that the key is stored.')).toBeVisible()
-  await dialog.getByLabel('I have stored the key').check()
+  await expect(dialog.getByText('Close without storing the token?')).toBeVisible()
+  await dialog.getByLabel('I have stored the token').check()
   await dialog.getByRole('button', { name: 'Done' }).click()
   await expect(dialog).toHaveCount(0)
   return key
@@ -30,17 +30,17 @@ test('a key is shown once, works for the chosen overlap after rotation, and is r
     await page
       .getByRole('row', { name: /for the journey/ })
       .first()
-      .getByRole('button', { name: /^What to do/ })
+      .getByRole('button', { name: /^Actions for/ })
       .click()
     await page.getByRole('menuitem', { name }).click()
   }
 
   await page.goto('/tokens')
-  await page.getByRole('button', { name: 'Create a token' }).click()
+  await page.getByRole('button', { name: 'Create token' }).click()
   const form = page.getByRole('dialog')
   await form.getByLabel('Agent').selectOption('release-notes')
-  await form.getByLabel('Name').fill('for the journey')
-  await form.getByRole('button', { name: 'Create the token' }).dblclick()
+  await form.getByLabel('Name (optional)').fill('for the journey')
+  await form.getByRole('button', { name: 'Create token' }).dblclick()
   const first = await storedKey(page)
   expect(await status(first)).toBe(200)
   await expect(page.getByText('for the journey')).toHaveCount(1)
@@ -48,8 +48,8 @@ test('a key is shown once, works for the chosen overlap after rotation, and is r
   expect(await page.content()).not.toContain(first)
 
   await act(/Replace/)
-  await page.getByRole('dialog').getByLabel('How long the old key keeps working').selectOption('1h')
-  await page.getByRole('dialog').getByRole('button', { name: 'Replace it' }).dblclick()
+  await page.getByRole('dialog').getByLabel('Old token works for').selectOption('1h')
+  await page.getByRole('dialog').getByRole('button', { name: 'Replace' }).dblclick()
   const second = await storedKey(page)
   expect(second).not.toBe(first)
   expect(await status(first)).toBe(200)
@@ -60,7 +60,7 @@ test('a key is shown once, works for the chosen overlap after rotation, and is r
 
   await page.reload()
   await act(/Revoke/)
-  await page.getByRole('dialog').getByRole('button', { name: 'Revoke it' }).dblclick()
+  await page.getByRole('dialog').getByRole('button', { name: 'Revoke token' }).dblclick()
   await expect(page.getByRole('dialog')).toHaveCount(0)
   expect(await status(second)).toBe(401)
   expect(complaints).toEqual([])

@@ -23,7 +23,6 @@ const notYetRewritten = new Set<string>([
   'erasure',
   'erasures',
   'exports',
-  'filing',
   'holds',
   'inventory',
   'knowledge',
@@ -44,7 +43,6 @@ const notYetRewritten = new Set<string>([
   'telemetry',
   'tiers',
   'timeline',
-  'tokens',
 ])
 
 const languages: [language: 'en' | 'zh', messages: Record<string, object>][] = [

@@ -3,10 +3,11 @@ import { getTranslations } from 'next-intl/server'
 import type { SearchParams } from 'nuqs/server'
 import { callUseCase, requirePageAccess } from '#app/page-access.ts'
 import { Messages } from '#components/frame/words.tsx'
+import { CreateToken } from '#components/tokens/create-token.tsx'
 import { loadTokenFilters, tokenQueryOf } from '#components/tokens/filters.ts'
 import { TokenList } from '#components/tokens/token-list.tsx'
 import { ButtonLink } from '#components/ui/button.tsx'
-import { Empty } from '#components/ui/empty.tsx'
+import { EmptyState } from '#components/ui/empty-state.tsx'
 import { Page } from '#components/ui/page.tsx'
 import { app } from '#lib/app-instance.ts'
 import { tierLimits } from '#lib/domains/tokens/tier-rules.ts'
@@ -36,10 +37,10 @@ export default async function TokensPage({ searchParams }: { searchParams: Promi
     <Messages of={['tokens', 'agents']}>
       <Page
         width="wide"
-        title={t('title', {
-          count: own.reduce((sum, { used }) => sum + used, 0),
-          newest: agents.total > own.length ? own.length : 0,
-        })}
+        title={t('name')}
+        count={own.reduce((sum, { used }) => sum + used, 0)}
+        summary={agents.total > own.length && <p>{t('newest', { count: own.length })}</p>}
+        actions={<CreateToken agents={own} isAdmin={me.role === 'admin'} />}
         lead={
           <p>
             {t('lead', {
@@ -51,11 +52,11 @@ export default async function TokensPage({ searchParams }: { searchParams: Promi
         }
       >
         {own.length === 0 ? (
-          <Empty title={t('noAgents')} action={<ButtonLink href="/agents">{t('toAgents')}</ButtonLink>}>
-            <p>{t('noAgentsText')}</p>
-          </Empty>
+          <EmptyState title={t('noAgents')} action={<ButtonLink href="/agents">{t('toAgents')}</ButtonLink>}>
+            {t('noAgentsText')}
+          </EmptyState>
         ) : (
-          <TokenList initial={tokens} initialFilters={filters} agents={own} isAdmin={me.role === 'admin'} />
+          <TokenList initial={tokens} initialFilters={filters} agents={own} />
         )}
       </Page>
     </Messages>

@@ -1,6 +1,7 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
+import { useQueryStates } from 'nuqs'
 import { useState } from 'react'
 import { useApiMutation } from '#components/frame/api-query.ts'
 import { useDraft } from '#components/frame/draft.ts'
@@ -8,6 +9,7 @@ import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
 import { Checkbox, Field, Select } from '#components/ui/field.tsx'
+import { tokenFilterParsers } from './filters.ts'
 import { KeyDialog } from './key-dialog.tsx'
 import { createTokenAt, type TokenAgent, tokenPaths } from './tokens.ts'
 
@@ -25,16 +27,16 @@ const expiryOf = (expiry: string, day: string) => {
 
 interface CreateTokenProps {
   agents: readonly TokenAgent[]
-  chosen: string | undefined
   isAdmin: boolean
 }
 /** Creates a token for one of the person's agents, with scopes and expiry. Its key is shown once. */
-export function CreateToken({ agents, chosen, isAdmin }: CreateTokenProps) {
+export function CreateToken({ agents, isAdmin }: CreateTokenProps) {
   const t = useTranslations('tokens')
   const [isOpen, setOpen] = useState(false)
   const { draft, change, clear } = useDraft('tokens.create', fresh)
   const create = useApiMutation(createTokenAt, { touches: tokenPaths })
-  const agent = agents.find(({ id }) => id === (draft.agent || chosen)) ?? agents[0]
+  const [filters] = useQueryStates(tokenFilterParsers)
+  const agent = agents.find(({ id }) => id === (draft.agent || filters.agent)) ?? agents[0]
   const scopes = isAdmin ? (['read', 'write', 'admin'] as const) : (['read', 'write'] as const)
   const wanted = scopes.filter((scope) => draft[scope])
   const offered: readonly string[] = wanted.includes('admin') ? adminExpiries : expiries
@@ -131,7 +133,6 @@ export function CreateToken({ agents, chosen, isAdmin }: CreateTokenProps) {
             options={expiries
               .filter((one) => offered.includes(one))
               .map((value) => ({ value, title: t(`form.expiries.${value}`) }))}
-            hint={t('form.expiryHint')}
           />
           {expiry === 'day' && (
             <Field

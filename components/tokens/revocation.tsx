@@ -4,6 +4,7 @@ import { useTranslations } from 'next-intl'
 import { isolated } from '#components/agents/names.ts'
 import { useApiMutation } from '#components/frame/api-query.ts'
 import { Confirm } from '#components/ui/confirm.tsx'
+import { showToast } from '#components/ui/toast.ts'
 import { type ListedTokenRow, revokeOwnTokenAt, tokenPaths } from './tokens.ts'
 
 export function Revocation({ token, onClose }: { token: ListedTokenRow; onClose: () => void }) {
@@ -17,7 +18,12 @@ export function Revocation({ token, onClose }: { token: ListedTokenRow; onClose:
       consequences={<p>{t('text')}</p>}
       action={t('action')}
       change={revoke}
-      onConfirm={() => revoke.begin({ params: { id: token.id } }, onClose)}
+      onConfirm={() =>
+        revoke.begin({ params: { id: token.id } }, () => {
+          showToast({ title: t('done') })
+          onClose()
+        })
+      }
     />
   )
 }

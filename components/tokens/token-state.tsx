@@ -1,13 +1,13 @@
 import { useTranslations } from 'next-intl'
-import { Tag, type TagTone } from '#components/ui/tag.tsx'
+import { Badge, type BadgeTone } from '#components/ui/badge.tsx'
 import { Time } from '#components/ui/time.tsx'
 import type { ListedTokenRow } from './tokens.ts'
 
-const tones: Record<ListedTokenRow['state'], TagTone> = {
-  active: 'accent',
-  rotated: 'amber',
-  expired: 'plain',
-  revoked: 'plain',
+const tones: Record<ListedTokenRow['state'], BadgeTone> = {
+  active: 'success',
+  rotated: 'warning',
+  expired: 'neutral',
+  revoked: 'neutral',
 }
 
 const reasons = [
@@ -29,9 +29,11 @@ export function TokenState({ token }: { token: ListedTokenRow }) {
   const known = reasons.find((one) => one === reason)
   return (
     <div className="grid justify-items-start gap-1">
-      <Tag tone={tones[state]}>{t(`states.${state}`)}</Tag>
-      {token.issued_by_admin && <Tag tone="amber">{t('issuedByAdmin')}</Tag>}
-      {token.issued_by_token_id !== null && <Tag tone="amber">{t('issuedByToken')}</Tag>}
+      <Badge tone={tones[state]} hasDot>
+        {t(`states.${state}`)}
+      </Badge>
+      {token.issued_by_admin && <Badge>{t('issuedByAdmin')}</Badge>}
+      {token.issued_by_token_id !== null && <Badge>{t('issuedByToken')}</Badge>}
       {at !== null && (
         <span className="text-quiet">
           {t.rich('revokedAt', {

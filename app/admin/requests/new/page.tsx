@@ -17,7 +17,7 @@ export default async function FilingPage({ searchParams }: Props) {
   const t = await getTranslations('filing')
   return (
     <Messages of={['queue', 'filing']}>
-      <Page title={t('title')} lead={<p>{t('lead')}</p>}>
+      <Page title={t('name')} lead={<p>{t('lead')}</p>}>
         <QueueFilingForm key={about ?? ''} about={about} />
       </Page>
     </Messages>
