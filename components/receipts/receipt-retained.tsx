@@ -18,18 +18,13 @@ export function ReceiptRetained({ retained }: Pick<Receipt, 'retained'>) {
   if (retained.length === 0) return null
   return (
     <Section id="retained" title={t('retained.title')}>
-      <ul className="divide-y divide-line border-y border-line">
-        {retained.map(({ what, ground, until }) => (
-          <li key={what} className="grid gap-x-4 py-1.5 sm:grid-cols-[1fr_max-content]">
-            <span>{words.retained(what)}</span>
-            <span className="text-sm sm:row-span-2 sm:text-right">
-              <span className="text-quiet">{t('retained.until')}: </span>
-              <RetainedUntil at={until} />
-            </span>
-            <span className="text-sm text-quiet">{words.ground(ground)}</span>
-          </li>
-        ))}
-      </ul>
+      <ReceiptTable
+        columns={[t('what'), t('retained.why'), t('retained.until')]}
+        rows={retained.map(({ what, ground, until }) => ({
+          key: what,
+          cells: [words.retained(what), words.ground(ground), <RetainedUntil key="until" at={until} />],
+        }))}
+      />
     </Section>
   )
 }

@@ -1,5 +1,4 @@
-import { useTranslations } from 'next-intl'
-import type { ReactNode } from 'react'
+import { useFormatter, useTranslations } from 'next-intl'
 import { Section } from '#components/ui/page.tsx'
 import { Time } from '#components/ui/time.tsx'
 import type { Receipt } from '#lib/kernel/receipt.ts'
@@ -9,16 +8,15 @@ import { useReceiptWords, useStoreNames } from './receipt-words.tsx'
 import { isEmpty, storeTotals } from './store-totals.ts'
 
 /** Each record type with records, in the reader's language. */
-function RecordTypes({ stores }: Pick<Receipt, 'stores'>) {
+export function RecordTypes({ stores }: Pick<Receipt, 'stores'>) {
   const t = useTranslations('receipt')
   const nameOf = useStoreNames()
   const words = useReceiptWords()
+  const format = useFormatter()
   const filled = stores.filter(({ found, deleted, residue }) => !isEmpty({ found, deleted, left: residue }))
-  const empty: ReactNode[] = stores
-    .filter((one) => !filled.includes(one))
-    .flatMap((one, index) => [index > 0 && ', ', <span key={one.holder}>{words.records(one)}</span>])
+  const empty = stores.filter((one) => !filled.includes(one)).map((one) => words.records(one))
   return (
-    <>
+    <Folded title={t('byType')}>
       <ReceiptTable
         columns={[t('store'), t('what'), t('found'), t('deleted'), t('left'), t('checkedAt')]}
         rows={filled.map((one) => ({
@@ -33,8 +31,8 @@ function RecordTypes({ stores }: Pick<Receipt, 'stores'>) {
           ],
         }))}
       />
-      {empty.length > 0 && <p className="text-sm text-quiet">{t.rich('emptyStores', { list: () => empty })}</p>}
-    </>
+      {empty.length > 0 && <p className="text-sm text-quiet">{t('emptyStores', { list: format.list(empty) })}</p>}
+    </Folded>
   )
 }
 
@@ -42,6 +40,7 @@ function RecordTypes({ stores }: Pick<Receipt, 'stores'>) {
 export function ReceiptStores({ stores }: Pick<Receipt, 'stores'>) {
   const t = useTranslations('receipt')
   const nameOf = useStoreNames()
+  const format = useFormatter()
   const totals = storeTotals({ stores })
   const filled = totals.filter((total) => !isEmpty(total))
   const empty = totals.filter(isEmpty).map(({ store }) => nameOf(store))
@@ -56,12 +55,7 @@ export function ReceiptStores({ stores }: Pick<Receipt, 'stores'>) {
           }))}
         />
       )}
-      {empty.length > 0 && (
-        <p className="text-sm text-quiet">{t.rich('emptyStores', { list: () => empty.join(', ') })}</p>
-      )}
-      <Folded title={t('byType')}>
-        <RecordTypes stores={stores} />
-      </Folded>
+      {empty.length > 0 && <p className="text-sm text-quiet">{t('emptyStores', { list: format.list(empty) })}</p>}
     </Section>
   )
 }

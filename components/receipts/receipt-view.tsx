@@ -10,7 +10,7 @@ import { DerivedSections } from './derived-sections.tsx'
 import { PrintButton } from './print-button.tsx'
 import { ReceiptProof } from './receipt-proof.tsx'
 import { ReceiptPhysical, ReceiptRetained } from './receipt-retained.tsx'
-import { ReceiptStores } from './receipt-stores.tsx'
+import { ReceiptStores, RecordTypes } from './receipt-stores.tsx'
 
 /** Verify, download and print. */
 export function ReceiptActions({ id }: { id: string }) {
@@ -58,12 +58,11 @@ export function ReceiptFacts({ receipt }: { receipt: Receipt }) {
 export function ReceiptView({ receipt, address }: { receipt: Receipt; address: string }) {
   return (
     <>
-      <div className="grid gap-x-10 gap-y-8 lg:grid-cols-2">
-        <ReceiptStores stores={receipt.stores} />
-        <ReceiptRetained retained={receipt.retained} />
-      </div>
+      <ReceiptStores stores={receipt.stores} />
+      <ReceiptRetained retained={receipt.retained} />
       <DerivedSections receipt={receipt} />
       <div className="grid gap-3">
+        <RecordTypes stores={receipt.stores} />
         <ReceiptPhysical physical={receipt.physical} />
         <ReceiptProof receipt={receipt} address={address} />
       </div>

@@ -51,9 +51,9 @@ export function useReceiptWords() {
       return found ? t(`notSearched.texts.${found.code}`, { count: found.count }) : signedText(text)
     },
     /** The records of a data source, and what remains of them if they are not deleted entirely. */
-    records({ holder, what }: { holder: string; what: string }): ReactNode {
+    records({ holder, what }: { holder: string; what: string }): string {
       const key = dataSourceKey(holder)
-      if (!key) return signedText(what)
+      if (!key) return what
       const note = noted.find((one) => one === key)
       return note ? `${holders(key)} (${t(`notes.${note}`)})` : holders(key)
     },
