@@ -37,7 +37,7 @@ async function askForErasure(page: Page, grace: string): Promise<string | null> 
   await page.getByLabel('Password').fill(readCredentials().password)
   // A double click must have one effect.
   await button.dblclick()
-  await expect(page.getByRole('heading', { level: 1 })).toContainText('will be erased on')
+  await expect(page.getByRole('heading', { level: 1 })).toContainText('will be deleted on')
   return new URL(page.url()).searchParams.get('receipt')
 }
 

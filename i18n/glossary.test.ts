@@ -34,7 +34,6 @@ const notYetRewritten = new Set<string>([
   'projects',
   'queue',
   'reference',
-  'requests',
   'retention',
   'safety',
   'storeProgress',
@@ -42,7 +41,6 @@ const notYetRewritten = new Set<string>([
   'stores',
   'telemetry',
   'tiers',
-  'timeline',
 ])
 
 const languages: [language: 'en' | 'zh', messages: Record<string, object>][] = [

@@ -52,10 +52,10 @@ describe('the sections of a receipt about derived data', () => {
   })
 
   it.each([
-    [{ matched: 0, unmatched: 0 }, 'a model generated no text with deleted words or names.'],
-    [{ matched: 2, unmatched: 0 }, 'a model generated 2 texts with deleted words or names, which we blanked.'],
-    [{ matched: 1, unmatched: 1 }, 'and 1 other text, which remains and may paraphrase it.'],
-    [{ matched: 0, unmatched: 7 }, 'and 7 other texts, which remain and may paraphrase it.'],
+    [{ matched: 0, unmatched: 0 }, 'which we blanked: 0. Other texts remain and may paraphrase it: 0.'],
+    [{ matched: 2, unmatched: 0 }, 'which we blanked: 2. Other texts remain and may paraphrase it: 0.'],
+    [{ matched: 1, unmatched: 1 }, 'which we blanked: 1. Other texts remain and may paraphrase it: 1.'],
+    [{ matched: 0, unmatched: 7 }, 'which we blanked: 0. Other texts remain and may paraphrase it: 7.'],
   ])('say how many exposed texts were blanked and how many remain: %j', (exposed, said) => {
     expect(textsOf({ exposed }).join(' ')).toContain(said)
   })

@@ -3,58 +3,87 @@
 import { useTranslations } from 'next-intl'
 import { useApiInfiniteQuery } from '#components/frame/api-query.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
+import { Badge } from '#components/ui/badge.tsx'
 import { ButtonLink } from '#components/ui/button.tsx'
-import { Empty } from '#components/ui/empty.tsx'
-import { MoreButton } from '#components/ui/more-button.tsx'
-import { DataTable } from '#components/ui/table.tsx'
+import { EmptyState } from '#components/ui/empty-state.tsx'
+import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
+import { requestTones } from './request-tones.ts'
 import { listOwnRequestsAt, type Requests } from './requests.ts'
 import { TimeLeft } from './time-left.tsx'
 
 type Row = Requests['data'][number]
-const placeOf = ({ id }: Row) => `/settings/privacy/requests/${id}`
+const pageOf = ({ id }: Row) => `/settings/privacy/requests/${id}`
 
+function useColumns(agentNames: Readonly<Record<string, string>>): readonly ShownColumn<Row>[] {
+  const t = useTranslations('requests')
+  const kindsOf = ({ kinds }: Row) => kinds.map((kind) => t(`kinds.${kind}`)).join(', ')
+  const aboutOf = ({ agent_id, subject, for_member }: Row) => {
+    if (for_member) return t('about.member')
+    if (agent_id !== null) return agentNames[agent_id] ?? agent_id
+    return t(subject === 'person' ? 'about.you' : `about.${subject}`)
+  }
+  return [
+    {
+      key: 'kinds',
+      title: t('columns.kinds'),
+      main: true,
+      cell: (row) => <TextLink href={pageOf(row)}>{kindsOf(row)}</TextLink>,
+      value: kindsOf,
+    },
+    { key: 'about', title: t('columns.about'), cell: (row) => <bdi>{aboutOf(row)}</bdi>, value: aboutOf },
+    {
+      key: 'state',
+      title: t('columns.state'),
+      cell: ({ state }) => (
+        <Badge tone={requestTones[state]} hasDot>
+          {t(`states.${state}`)}
+        </Badge>
+      ),
+      value: ({ state }) => t(`states.${state}`),
+    },
+    {
+      key: 'due',
+      title: t('columns.due'),
+      cell: (row) => (row.due === 'stopped' ? null : <TimeLeft {...row} />),
+      value: ({ seconds_left }) => seconds_left,
+    },
+    {
+      key: 'received',
+      title: t('columns.received'),
+      cell: ({ received_at }) => <Time at={received_at} show="relative" />,
+      value: ({ received_at }) => received_at,
+    },
+  ]
+}
+
+interface OwnRequestListProps {
+  initial: Requests
+  /** Names of the reader's agents by id. */
+  agentNames: Readonly<Record<string, string>>
+}
 /** The requests of a person, newest first. */
-export function OwnRequestList({ initial }: { initial: Requests }) {
+export function OwnRequestList({ initial, agentNames }: OwnRequestListProps) {
   const t = useTranslations('requests')
   const pages = useApiInfiniteQuery(listOwnRequestsAt, { query: { limit: 50 } }, { initial })
   const { cursor } = useRowKeys({ count: pages.rows.length })
-  if (pages.rows.length === 0)
-    return (
-      <Empty title={t('empty.title')} action={<ButtonLink href="/settings/privacy">{t('empty.action')}</ButtonLink>}>
-        <p>{t('empty.text')}</p>
-      </Empty>
-    )
+  const columns = useColumns(agentNames)
   return (
-    <div className="grid gap-4">
-      <DataTable
-        label={t('label')}
-        cursor={cursor}
-        rows={pages.rows}
-        rowKey={({ id }) => id}
-        open={placeOf}
-        columns={[
-          {
-            key: 'kinds',
-            title: t('columns.kinds'),
-            main: true,
-            cell: (row) => (
-              <TextLink href={placeOf(row)}>{row.kinds.map((kind) => t(`kinds.${kind}`)).join(', ')}</TextLink>
-            ),
-          },
-          {
-            key: 'about',
-            title: t('columns.about'),
-            cell: ({ agent_id, subject, for_member }) =>
-              for_member ? t('about.member') : (agent_id ?? t(subject === 'person' ? 'about.you' : `about.${subject}`)),
-          },
-          { key: 'state', title: t('columns.state'), cell: ({ state }) => t(`states.${state}`) },
-          { key: 'due', title: t('columns.due'), cell: (row) => <TimeLeft {...row} /> },
-          { key: 'received', title: t('columns.received'), cell: ({ received_at }) => <Time at={received_at} /> },
-        ]}
-      />
-      <MoreButton pages={pages} />
-    </div>
+    <DataTable
+      name="own-requests"
+      label={t('name')}
+      cursor={cursor}
+      rows={pages.rows}
+      rowKey={({ id }) => id}
+      open={pageOf}
+      columns={columns}
+      pages={pages}
+      empty={
+        <EmptyState title={t('empty.title')} action={<ButtonLink href="/settings/privacy">{t('new')}</ButtonLink>}>
+          {t('empty.text')}
+        </EmptyState>
+      }
+    />
   )
 }

@@ -1,6 +1,8 @@
 import { useTranslations } from 'next-intl'
+import { Badge } from '#components/ui/badge.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import type { RequestPart } from './request-rules.ts'
+import { partTones } from './request-tones.ts'
 import type { OwnRequestDetail } from './requests.ts'
 
 /** The state of the requested copy; undefined if none is being prepared. */
@@ -21,11 +23,11 @@ export function RequestPartList({ request: { parts, redact } }: { request: OwnRe
           <li key={part.kind} className="grid gap-1 py-2.5">
             <p className="flex flex-wrap gap-x-4">
               <span className="grow font-medium">{t(`kinds.${part.kind}`)}</span>
-              <span className="text-quiet">
+              <Badge tone={partTones[part.state]} hasDot>
                 {part.state === 'running' && (waitsFor === 'address' || waitsFor === 'admin')
                   ? t(`waitsFor.${waitsFor}`)
                   : t(`partStates.${part.state}`)}
-              </span>
+              </Badge>
             </p>
             {part.kind === 'erasure' && redact && <p className="text-sm text-quiet">{t('request.redact')}</p>}
             {copy && (

@@ -7,13 +7,17 @@ interface SaidProps {
   saying: RequestSaying
   request: Pick<RequestView, 'agent_id' | 'waiting_until' | 'paused'>
 }
+interface StatusTextProps extends SaidProps {
+  /** The name of the agent that the request is about; by default its id. */
+  agentName?: string | undefined
+}
 
 /** The state of a request in one sentence, the same on every page for its subject. */
-export function RequestStatusText({ saying, request }: SaidProps) {
+export function RequestStatusText({ saying, request, agentName }: StatusTextProps) {
   const t = useTranslations('requests')
   const { waiting_until: until } = request
   return t.rich(`request.says.${saying}`, {
-    agent: request.agent_id ?? t('about.agent'),
+    agent: agentName ?? request.agent_id ?? t('about.agent'),
     time: () => (until === null ? '' : <Time at={until} relative />),
   })
 }

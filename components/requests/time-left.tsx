@@ -1,5 +1,5 @@
 import { useTranslations } from 'next-intl'
-import { Tag } from '#components/ui/tag.tsx'
+import { Badge } from '#components/ui/badge.tsx'
 import { spanOf, type TimeLeftSpan, timeLeftOf } from './time-left-rules.ts'
 
 /** A duration in words: "3 days". Needs the messages `requests`. */
@@ -8,12 +8,16 @@ export function useSpanWords() {
   return ({ unit, n }: TimeLeftSpan): string => t(unit, { n })
 }
 
+const tones = { plain: 'neutral', amber: 'warning', red: 'danger' } as const
+
 /** The time until the earlier of the two limits: amber below a quarter, red when overdue. */
 export function TimeLeft({ due, seconds_left }: { due: string; seconds_left: number | null }) {
   const t = useTranslations('requests.due')
   const words = useSpanWords()
   const { says, tone } = timeLeftOf(due, seconds_left)
   return (
-    <Tag tone={tone}>{says === 'stopped' ? t('stopped') : t(says, { left: words(spanOf(seconds_left ?? 0)) })}</Tag>
+    <Badge tone={tones[tone]}>
+      {says === 'stopped' ? t('stopped') : t(says, { left: words(spanOf(seconds_left ?? 0)) })}
+    </Badge>
   )
 }

@@ -67,3 +67,10 @@ export const textIn = (value: unknown): string =>
 export const numberIn = (value: unknown): number => (typeof value === 'number' ? value : 0)
 /** Splits a comma-separated list of names. */
 export const namesIn = (value: unknown): string[] => textIn(value).split(',').filter(Boolean)
+
+/** The color of an event: what is finished, what needs attention, and what failed. */
+export function eventToneOf(event: string): 'neutral' | 'success' | 'warning' | 'danger' {
+  if (event === 'completed') return 'success'
+  if (event === 'failed' || event === 'copy_failed') return 'danger'
+  return ['partly_completed', 'blocked', 'paused', 'rejected', 'extended'].includes(event) ? 'warning' : 'neutral'
+}

@@ -1,8 +1,9 @@
 import { useTranslations } from 'next-intl'
 import { Time } from '#components/ui/time.tsx'
+import { Timeline, type TimelineEvent } from '#components/ui/timeline.tsx'
 import { graces, refusalGrounds, requestKinds } from '#lib/domains/privacy-requests/rules.ts'
 import type { ShownTimelineEvent } from './request-rules.ts'
-import { eventTextOf, namesIn, numberIn, textIn } from './timeline-rules.ts'
+import { eventTextOf, eventToneOf, namesIn, numberIn, textIn } from './timeline-rules.ts'
 
 const fields = ['name', 'email', 'locale'] as const
 /** Translates a known name; returns any other name unchanged. */
@@ -14,10 +15,11 @@ function known<T extends string>(all: readonly T[], name: string, words: (found:
 /** An event in words. A value without a translation is shown as it is. */
 function EventWords({ event }: { event: ShownTimelineEvent }) {
   const t = useTranslations('timeline')
+  const kind = useTranslations('requests.kinds')
   const { details } = event
   const named = {
     fields: (name: string) => known(fields, name, (field) => t(`fields.${field}`)),
-    kinds: (name: string) => known(requestKinds, name, (kind) => t(`kinds.${kind}`)),
+    kinds: (name: string) => known(requestKinds, name, (one) => kind(one)),
   }
   const list = (group: 'fields' | 'kinds', value: unknown) => namesIn(value).map(named[group]).join(', ')
   const until = textIn(details.until)
@@ -34,33 +36,28 @@ function EventWords({ event }: { event: ShownTimelineEvent }) {
   })
 }
 
-/** The timeline of a request, oldest first. Needs the messages `timeline`. */
-export function Timeline({ events }: { events: readonly ShownTimelineEvent[] }) {
+/** The timeline of a request, oldest first. Needs the messages `timeline` and `requests`. */
+export function RequestTimeline({ label, events }: { label: string; events: readonly ShownTimelineEvent[] }) {
   const t = useTranslations('timeline')
-  // Events are only appended, so the index is a stable key.
-  const told = events.map((event, place) => ({ event, key: `${event.at} ${place}` }))
-  return (
-    <ol className="grid gap-0 border-l border-line pl-5">
-      {told.map(({ event, key }) => (
-        <li key={key} className="relative grid gap-1 pb-5 last:pb-0">
-          <span
-            aria-hidden
-            className="absolute top-1.5 -left-[1.5625rem] size-2.5 rounded-full border-2 border-paper bg-edge"
-          />
-          <p className="[overflow-wrap:anywhere]">
-            <EventWords event={event} />
-          </p>
+  const shown = events.map(
+    // Events are only appended, so the index is a stable key.
+    (event, index): TimelineEvent => ({
+      key: `${event.at} ${index}`,
+      at: event.at,
+      title: <EventWords event={event} />,
+      by: t(`by.${event.by}`),
+      tone: eventToneOf(event.event),
+      children: (event.note !== null || event.details.lifted === true) && (
+        <>
           {event.note !== null && (
-            <blockquote className="max-w-prose border-l-2 border-edge pl-3 whitespace-pre-wrap [overflow-wrap:anywhere]">
+            <blockquote className="border-l-2 border-edge pl-3 whitespace-pre-wrap wrap-anywhere">
               {event.note}
             </blockquote>
           )}
           {event.details.lifted === true && <p>{t('lifted')}</p>}
-          <p className="text-sm text-quiet">
-            <Time at={event.at} /> · {t(`by.${event.by}`)}
-          </p>
-        </li>
-      ))}
-    </ol>
+        </>
+      ),
+    }),
   )
+  return <Timeline label={label} events={shown} />
 }

@@ -7,6 +7,7 @@ import { RequestPanel } from '#components/requests/request-view.tsx'
 import { app } from '#lib/app-instance.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { identityOf } from '../../identity.ts'
+import { namesOfAgents } from '../agent-names.ts'
 
 export const generateMetadata = async (): Promise<Metadata> => ({
   title: (await getTranslations('requests'))('request.name'),
@@ -25,9 +26,14 @@ async function requestNamed(id: string) {
 export default async function OwnRequestPage({ params }: { params: Promise<{ id: string }> }) {
   const person = await requirePageAccess('ownRequest')
   const request = await requestNamed((await params).id)
+  const agentNames = await namesOfAgents([request.agent_id])
   return (
     <Messages of={['requests', 'timeline', 'storeProgress']}>
-      <RequestPanel initial={request} hasPassword={identityOf(person).hasPassword} />
+      <RequestPanel
+        initial={request}
+        hasPassword={identityOf(person).hasPassword}
+        agentName={request.agent_id === null ? undefined : agentNames[request.agent_id]}
+      />
     </Messages>
   )
 }
