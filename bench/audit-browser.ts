@@ -60,7 +60,7 @@ async function makePerson({ env }: BenchInstallation): Promise<void> {
   try {
     await app.db.transaction(async (tx) => {
       const now = new Date()
-      const organisationId = await createOrganisation(tx, 'An organisation', now)
+      const organisationId = await createOrganisation(tx, 'An organization', now)
       await createAccount(tx, {
         ...person,
         name: 'An admin',

@@ -19,7 +19,7 @@ const hurried = (url: string): string => {
 
 const usage = `npm run demo [-- --data <folder>]
 
-Fills an empty installation with sixty days of an example organisation, so that every page can be seen alive.
+Fills an empty installation with sixty days of an example organization, so that every page can be seen alive.
   --data <folder>     traces.jsonl and skills/<name>/SKILL.md to contribute; ../shared/data where it is there
   --password <text>   of every account, 12 characters at least; one is made up and printed unless it is given`
 
@@ -50,7 +50,7 @@ async function demo(): Promise<void> {
         `Somebody else is connected to this database (${others} connections), perhaps a KnowledgePulse that runs. Stop it, then repeat this. Nothing was changed.`,
       )
     const { NotEmpty, buildDemo: tellStory } = await import('./demo/story.ts')
-    console.log(`Sixty days of an example organisation (units: ${material.source}) …`)
+    console.log(`Sixty days of an example organization (units: ${material.source}) …`)
     let shown = -1
     const progress = (done: number, of: number) => {
       if (done > shown) bar(done, of)

@@ -17,7 +17,7 @@ async function makePerson(email: string, name: string): Promise<DemoCredentials[
   try {
     await app.db.transaction(async (tx) => {
       const now = new Date()
-      const organisationId = await createOrganisation(tx, 'An organisation', now)
+      const organisationId = await createOrganisation(tx, 'An organization', now)
       await createAccount(tx, { ...person, organisationId, role: 'person', mustChangePassword: false, now })
     })
   } finally {

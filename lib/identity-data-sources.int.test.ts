@@ -156,7 +156,7 @@ describe('the rows of a person', () => {
     expect(await stateOf(mine)).toBe(before)
   })
 
-  test('keep owner, siblings and organisation when a single agent is erased', async () => {
+  test('keep owner, siblings and organization when a single agent is erased', async () => {
     const [one, sibling] = mine.agents
     if (!one || !sibling) throw new Error('two agents')
     const subject: Subject = { account: null, agents: [one.id] }
@@ -171,7 +171,7 @@ describe('the rows of a person', () => {
     expect(await rows('SELECT 1 FROM organisations WHERE id = $1', mine.person.organisationId)).toHaveLength(1)
   })
 
-  test('keep an organisation that has other members', async () => {
+  test('keep an organization that has other members', async () => {
     const colleague = await signedIn(app, 'person', mine.person.organisationId)
     for (const name of identity) await erase(name, mine.subject, (await planOf(name, mine.subject)).items)
     expect(await rows('SELECT id FROM accounts WHERE organisation_id = $1', mine.person.organisationId)).toEqual([
@@ -179,14 +179,14 @@ describe('the rows of a person', () => {
     ])
   })
 
-  test('include the organisation of an agent that registered itself and was its only member', async () => {
+  test('include the organization of an agent that registered itself and was its only member', async () => {
     const { id } = await app.agent(['read'], { agent_id: `alone-${newId('x')}` })
     const subject: Subject = { account: null, agents: [id] }
     expect(await rows('SELECT 1 FROM organisations WHERE name = $1', id)).toHaveLength(1)
     const { items } = await planOf('agents', subject)
     expect(await erase('agents', subject, items)).toBe(1)
     expect(await rows('SELECT 1 FROM organisations WHERE name = $1', id)).toEqual([])
-    // A remaining organisation is found.
+    // A remaining organization is found.
     await app.db.transaction((tx) =>
       tx.organisation.create({ data: { id: newId('org'), name: id, createdAt: app.clock.now() } }),
     )

@@ -93,7 +93,7 @@ export function world({ app, history, secret, password }: DemoWorldDeps) {
     /** Creates an account, like an operator. */
     async join(given: PersonOfDemo): Promise<void> {
       const organisationId = organisations.get(given.organisation)
-      if (organisationId === undefined) throw new Error(`there is no organisation ${given.organisation}`)
+      if (organisationId === undefined) throw new Error(`there is no organization ${given.organisation}`)
       const accountId = await app.pipeline.transaction(async (tx) => {
         const { organisation: _, ...account } = given
         const id = await app.accounts.create(tx, {

@@ -26,8 +26,8 @@ export function operatorAccounts({ pipeline, accounts, db }: App) {
 
   return {
     /**
-     * Creates an account in the named organisation, or in the first admin's, with a password that works until the person chooses one.
-     * @throws `conflict` if the address has an account, `not_found` for an unknown organisation
+     * Creates an account in the named organization, or in the first admin's, with a password that works until the person chooses one.
+     * @throws `conflict` if the address has an account, `not_found` for an unknown organization
      */
     add: (person: {
       email: string

@@ -19,12 +19,12 @@ export interface FirstRunOptions {
 /** The file with the first password and token, used if nobody reads the output. */
 export const firstRunFile = (dataDir: string): string => resolve(dataDir, 'first-run.txt')
 
-/** Creates the first admin with an organisation, an agent and a token, each with its audit entry. */
+/** Creates the first admin with an organization, an agent and a token, each with its audit entry. */
 async function createFirstAdmin(app: App, tx: Transaction, now: Date) {
   const { env } = app
   const agentId = 'first-agent'
   const password = env.KP_ADMIN_PASSWORD ?? oneTimePassword()
-  const organisationId = await createOrganisation(tx, 'First organisation', now)
+  const organisationId = await createOrganisation(tx, 'First organization', now)
   const ownerId = await createAccount(tx, {
     organisationId,
     email: env.KP_ADMIN_EMAIL,
@@ -101,7 +101,7 @@ async function writeFirstRunFile(env: Env, lines: readonly string[]): Promise<st
 }
 
 /**
- * If no account exists, creates the first admin with an organisation, an agent and a token. Returns the lines to show to the operator;
+ * If no account exists, creates the first admin with an organization, an agent and a token. Returns the lines to show to the operator;
  * none on later starts. Password and token expire after 24 hours. They are shown only on a terminal; otherwise they are in a file that
  * only its owner can read. Atomic: after a crash, the next start does it again.
  */

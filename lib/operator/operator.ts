@@ -17,7 +17,7 @@ export interface OperatorToken {
 }
 const operatorId = 'operator'
 
-/** The first admin, whose organisation owns the operator's tools. */
+/** The first admin, whose organization owns the operator's tools. */
 export async function firstAdmin(tx: Transaction): Promise<{ accountId: string; organisationId: string }> {
   const admin = await accountDirectory.firstAdmin(tx)
   if (!admin) throw new Problem('not_found', 'No admin exists yet. Run npm start once to create the first admin.')

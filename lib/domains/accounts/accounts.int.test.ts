@@ -588,7 +588,7 @@ describe('a notice', () => {
   })
 })
 
-test('dropOrganisationIfEmpty deletes an organisation only when it has no members', async () => {
+test('dropOrganisationIfEmpty deletes an organization only when it has no members', async () => {
   const organisationId = await db.transaction((tx) => createOrganisation(tx, 'Empty', clock.now()))
   const exists = async (id: string) => (await db.prisma.organisation.count({ where: { id } })) === 1
   await db.transaction((tx) => dropOrganisationIfEmpty(tx, organisationId))

@@ -80,7 +80,7 @@ export const identityDataSource = (db: Database): DataSource => ({
   },
 })
 
-/** Erased last: the account, and its organisation if it becomes empty. Held agents remain without an owner. */
+/** Erased last: the account, and its organization if it becomes empty. Held agents remain without an owner. */
 export const accountDataSource = (db: Database): DataSource => ({
   name: 'accounts',
   store: 'postgresql',

@@ -67,7 +67,7 @@ describe('the account directory', () => {
     ['person', true, false],
     ['auditor', true, false],
     ['manager', false, false],
-  ] as const)('sameOrganisation for a %s of the same organisation (%s) returns %s', async (role, isSame, expected) => {
+  ] as const)('sameOrganisation for a %s of the same organization (%s) returns %s', async (role, isSame, expected) => {
     const manager = await signedIn(app, role)
     const member = await signedIn(app, 'person', isSame ? manager.organisationId : undefined)
     const { sameOrganisation } = app.app.accounts

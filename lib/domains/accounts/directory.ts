@@ -136,7 +136,7 @@ export const accountDirectory = {
     return isOnly(await adminAccounts(tx, {}, 'read'), accountId)
   },
 
-  /** Returns true when the first account manages the organisation of the second. False for oneself. */
+  /** Returns true when the first account manages the organization of the second. False for oneself. */
   async sameOrganisation(tx: Transaction, managerId: string, memberId: string): Promise<boolean> {
     if (managerId === memberId) return false
     const records = await tx.account.findMany({

@@ -7,7 +7,7 @@ import type { UserRow } from './repository.ts'
 import type { Locale, Role } from './rules.ts'
 import { userRow } from './user-rows.ts'
 
-/** Operations that create accounts and organisations. */
+/** Operations that create accounts and organizations. */
 export interface AccountMaking {
   createAccount(
     tx: Transaction,

@@ -63,7 +63,7 @@ export const passwordLinkUse = (deps: PasswordLinkDeps) => ({
     if (taken > 0)
       throw new Problem(
         'conflict',
-        'You already have an account with this address, and an account belongs to one organisation. Sign in to that account. Nothing was changed.',
+        'You already have an account with this address, and an account belongs to one organization. Sign in to that account. Nothing was changed.',
       )
     await tx.account.update({
       where: { id: accountId },

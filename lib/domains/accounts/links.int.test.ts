@@ -131,7 +131,7 @@ describe('an invitation', () => {
     expect((await use(codeIn(email))).status).toBe(200)
   })
 
-  it('is available to admins for any organisation, and to managers for their own with the roles person and manager', async () => {
+  it('is available to admins for any organization, and to managers for their own with the roles person and manager', async () => {
     const { test } = kit
     const manager = await signedIn(test, 'manager')
     const other = await signedIn(test, 'manager')
@@ -150,7 +150,7 @@ describe('an invitation', () => {
       '/api/members',
     )
     expect(more.status).toBe(422)
-    // A member of another organisation is not found.
+    // A member of another organization is not found.
     const again = (who: { cookie: string }) =>
       test.fetch('POST', `/api/members/${made.json.data.account_id}/invitation`, who)
     expect([(await again(other)).status, (await again(manager)).status]).toEqual([404, 202])
@@ -197,7 +197,7 @@ describe('an invitation', () => {
         .map(({ email }: { email: string }) => email)
         .sort()
     expect(await listed()).toEqual([known, unknown].sort())
-    // One invitation per organisation; another organisation or an admin can invite the same address.
+    // One invitation per organization; another organization or an admin can invite the same address.
     expect((await member(manager, unknown.toUpperCase())).status).toBe(409)
     expect((await member(rival, unknown)).status).toBe(201)
     // The owner of an existing account learns of the conflict only from the link; the account does not change.
@@ -244,7 +244,7 @@ describe('an invitation', () => {
     expect((await invite(manager.cookie, { email: `${newId('m')}@example.org` }, '/api/members')).status).toBe(429)
   })
 
-  it('is limited to fifty by managers per organisation and day', async () => {
+  it('is limited to fifty by managers per organization and day', async () => {
     const { test } = kit
     const manager = await signedIn(test, 'manager')
     const second = await signedIn(test, 'manager', manager.organisationId)

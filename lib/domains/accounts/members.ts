@@ -11,7 +11,7 @@ import { invitationsPerDay, normaliseEmail } from './rules.ts'
 import { memberView, userPage } from './user-rows.ts'
 
 /**
- * Returns the organisation that the caller manages.
+ * Returns the organization that the caller manages.
  * @throws Problem `forbidden` for callers who manage none
  */
 async function managedBy(tx: Transaction, ctx: Context): Promise<string> {
@@ -20,12 +20,12 @@ async function managedBy(tx: Transaction, ctx: Context): Promise<string> {
     select: { role: true, organisationId: true },
   })
   if (record?.role !== 'manager' && record?.role !== 'admin')
-    throw new Problem('forbidden', 'Only managers and admins can see the members of their organisation.')
+    throw new Problem('forbidden', 'Only managers and admins can see the members of their organization.')
   return record.organisationId
 }
 
 /**
- * Limits the invitations into an organisation per day, regardless of the inviter. Counts the accounts created within a
+ * Limits the invitations into an organization per day, regardless of the inviter. Counts the accounts created within a
  * day and the withdrawn invitations. Concurrent calls are serialized.
  * @throws Problem `rate_limited`
  */
@@ -37,12 +37,12 @@ async function boundInvitations({ tx, now }: MutationContext, organisationId: st
   if (!oldest) return
   const seconds = Math.max(1, Math.ceil((oldest.at.getTime() + day - now.getTime()) / 1000))
   throw new Problem('rate_limited', {
-    detail: `At most ${invitationsPerDay} people can be invited to one organisation per day. Nobody was invited. Try again in ${seconds} seconds, or ask an admin.`,
+    detail: `At most ${invitationsPerDay} people can be invited to one organization per day. Nobody was invited. Try again in ${seconds} seconds, or ask an admin.`,
     headers: { 'Retry-After': String(seconds) },
   })
 }
 
-/** Use cases of managers for the members of their organisation. */
+/** Use cases of managers for the members of their organization. */
 export const organisationMembers = (
   db: Database,
   making: AccountMaking,
@@ -65,7 +65,7 @@ export const organisationMembers = (
     const address = normaliseEmail(body.email)
     const members = { organisationId, OR: [{ email: address }, { invitedEmail: address }] }
     if ((await ctx.tx.account.count({ where: members })) > 0)
-      throw new Problem('conflict', 'A member of your organisation has this address, or an invitation was sent to it.')
+      throw new Problem('conflict', 'A member of your organization has this address, or an invitation was sent to it.')
     const row = await invite(ctx, making, { ...body, organisationId, isPending: true })
     return { resourceId: row.id, body: { data: memberView(row) }, details: { role: row.role, letter: 'invitation' } }
   }),

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
 
-const OrganisationId = z.string().regex(/^org_[0-9A-Za-z]{22}$/, 'is not the id of an organisation')
+const OrganisationId = z.string().regex(/^org_[0-9A-Za-z]{22}$/, 'is not the id of an organization')
 const Namespace = z
   .string()
   .regex(/^(?:\*|[\w.:-]{3,200})$/, 'must be *, or 3 to 200 letters, digits, _ . : and -')
@@ -31,7 +31,7 @@ export const readNamespace = operation({
   description:
     'A project’s `group_id` and a conversation’s `threads` must begin with one of these prefixes, because erasing the project or conversation deletes them. Chosen ids of units must also begin with one, unless the id cannot be guessed.',
   permission: 'projects:read',
-  audit: { none: 'the id and the prefixes of the caller’s own organisation' },
+  audit: { none: 'the id and the prefixes of the caller’s own organization' },
   limit: 'read',
   status: 200,
   output,

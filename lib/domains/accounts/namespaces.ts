@@ -5,7 +5,7 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 import { assignNamespaces, readNamespace } from './namespaces-contract.ts'
 import { lockNamespaces, namespacesOf } from './organisations/repository.ts'
 
-const noOrganisation = (): Problem => new Problem('not_found', 'There is no such organisation.')
+const noOrganisation = (): Problem => new Problem('not_found', 'There is no such organization.')
 /** Prefixes of the registry's own ids, which an assigned prefix must not cover. */
 const ownHeads = ['org_', 'prj_', 'conv_', 'msg_', 'doc_']
 const overlap = (one: string, other: string): boolean => one.startsWith(other) || other.startsWith(one)
@@ -16,7 +16,7 @@ async function viewOf(tx: Transaction, id: string | undefined) {
   return { organisation_id: row.id, prefix: `${row.id}_`, namespaces: row.namespaces, is_any: row.is_any }
 }
 
-/** Use cases for the ids in connected stores that an organisation may claim. */
+/** Use cases for the ids in connected stores that an organization may claim. */
 export const storeNamespaces = (db: Database) => ({
   namespace: read(readNamespace, async ({ actor }) => ({
     resourceId: actor.organisationId ?? 'nobody',
@@ -35,7 +35,7 @@ export const storeNamespaces = (db: Database) => ({
     })
     const taken = others.flatMap(({ storeNamespaces: theirs }) => theirs).filter((one) => one !== '*')
     if (prefixes.some((one) => taken.some((other) => overlap(one, other))))
-      throw new Problem('conflict', 'Another organisation has a prefix that overlaps with these. Nothing was changed.')
+      throw new Problem('conflict', 'Another organization has a prefix that overlaps with these. Nothing was changed.')
     const { count } = await tx.organisation.updateMany({ where: { id }, data: { storeNamespaces: namespaces } })
     if (count === 0) throw noOrganisation()
     return { resourceId: id, body: { data: await viewOf(tx, id) }, details: { namespaces: namespaces.length } }

@@ -28,7 +28,7 @@ export type PasswordLinkPurpose = keyof typeof passwordLinkLifetimes
 export const passwordLinkEmailsPerHour = 3
 /** Milliseconds for which ended links are retained; they count against the hourly limit meanwhile. */
 export const endedLinkRetention = 3_600_000
-/** Maximum number of members that managers can invite into one organisation within a day. */
+/** Maximum number of members that managers can invite into one organization within a day. */
 export const invitationsPerDay = 50
 /** Milliseconds after the last email until an unaccepted account is deleted. */
 export const invitedFor = 30 * 24 * 3_600_000

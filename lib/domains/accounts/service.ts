@@ -21,7 +21,7 @@ import { ownSessions } from './sessions/own-sessions.ts'
 import { type SignInDeps, signInUseCases } from './sign-in.ts'
 import { type UserDeps, userAdministration } from './users.ts'
 
-/** Creates an organisation and returns its id. */
+/** Creates an organization and returns its id. */
 export async function createOrganisation(tx: Transaction, name: string, now: Date): Promise<string> {
   const { id } = await tx.organisation.create({ data: { id: newId('org'), name, createdAt: now } })
   return id

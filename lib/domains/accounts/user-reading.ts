@@ -73,7 +73,7 @@ const readOne = (deps: ReadingDeps) =>
     body: { data: await detailOf(deps, id, ctx.now) },
   }))
 
-/** Use cases with which admins read accounts and organisations. */
+/** Use cases with which admins read accounts and organizations. */
 export const userReading = (deps: ReadingDeps) => ({
   users: listAll(deps),
   organisations: listAllOrganisations(deps),

@@ -28,7 +28,7 @@ export const memberView = (row: UserRow): OrganisationMember => ({
 })
 
 /**
- * Returns an account within the transaction. Undefined when it is unknown, or belongs to another organisation than the
+ * Returns an account within the transaction. Undefined when it is unknown, or belongs to another organization than the
  * given one.
  */
 export async function userRow(tx: Transaction, id: string, organisationId?: string): Promise<UserRow | undefined> {

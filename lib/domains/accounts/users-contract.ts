@@ -6,7 +6,7 @@ import { accountStates, locales, roles } from './rules.ts'
 
 const when = z.iso.datetime()
 const count = z.number().int()
-const OrganisationId = z.string().regex(/^org_[0-9A-Za-z]{22}$/, 'is not the id of an organisation')
+const OrganisationId = z.string().regex(/^org_[0-9A-Za-z]{22}$/, 'is not the id of an organization')
 const OrganisationView = z.strictObject({ organisation_id: z.string(), name: z.string() })
 
 export const UserView = z

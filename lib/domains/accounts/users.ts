@@ -72,11 +72,11 @@ const inviteToAny = (making: AccountMaking) =>
     }
     const { organisation_id: given, new_organisation: made, ...person } = body
     if (given !== undefined && (await ctx.tx.organisation.count({ where: { id: given } })) === 0)
-      throw new Problem('not_found', 'There is no such organisation.')
+      throw new Problem('not_found', 'There is no such organization.')
     const organisationId =
       made === undefined ? (given ?? ctx.actor.organisationId) : await making.createOrganisation(ctx.tx, made, ctx.now)
     if (organisationId === undefined)
-      throw new Problem('not_found', 'You have no organisation. Set organisation_id or new_organisation.')
+      throw new Problem('not_found', 'You have no organization. Set organisation_id or new_organisation.')
     const row = await invite(ctx, making, { ...person, organisationId })
     return {
       resourceId: row.id,

@@ -131,7 +131,7 @@ describe('registering', () => {
     expect(response.json.issues).toMatchObject([{ path: ['consent', 'policy_version'] }])
   })
 
-  test('creates a separate organisation for each agent', async () => {
+  test('creates a separate organization for each agent', async () => {
     const one = await registered()
     const other = await registered()
     expect(one.organisation_id).not.toBe(other.organisation_id)
@@ -601,7 +601,7 @@ describe('claiming', () => {
   })
 })
 
-test('agents that never used a token are deleted after a day with their tokens and organisations; others stay', async () => {
+test('agents that never used a token are deleted after a day with their tokens and organizations; others stay', async () => {
   const unused = await registered()
   const used = await app.agent(['read'])
   await app.fetch('GET', '/v1/auth/me', { token: used.token })

@@ -7,7 +7,7 @@ export interface AgentSourcePorts {
   /** Maps those agents that authored records under an active legal hold to the hold. Records cannot exist without their author's row. */
   authorsUnderLegalHold(tx: Transaction, agents: readonly string[], now: Date): Promise<ReadonlyMap<string, string>>
   dropOrganisationIfEmpty(tx: Transaction, id: string): Promise<unknown>
-  /** Number of organisations with one of these names that have neither people nor agents. */
+  /** Number of organizations with one of these names that have neither people nor agents. */
   countEmptyOrganisations(tx: Transaction, names: readonly string[]): Promise<number>
 }
 
@@ -46,7 +46,7 @@ export const agentDataSource = (
       await dropOrganisationIfEmpty(tx, id)
     return deleted.length
   },
-  /** Counts remaining agents, and empty organisations that were created for one agent. */
+  /** Counts remaining agents, and empty organizations that were created for one agent. */
   async residue(scope, items) {
     if (!('subject' in scope)) return 0
     const ids = [...new Set([...items, ...scope.subject.agents])]

@@ -30,7 +30,7 @@ const entriesOf = (id: string) => app.db.prisma.auditEntry.findMany({ where: { r
 const refusal = ({ status, json }: Awaited<ReturnType<typeof create>>) => [status, json?.code]
 
 describe('creating an agent in the console', () => {
-  test('creates an agent of the person, in their organisation, with explicit consent and one active token', async () => {
+  test('creates an agent of the person, in their organization, with explicit consent and one active token', async () => {
     const made = await created(person.cookie, { name: 'Night shift', consent })
     expect(made).toMatchObject({
       name: 'Night shift',
@@ -229,7 +229,7 @@ describe("list of a person's agents", () => {
     expect((await stateOf()).state).toBe('erasing')
   })
 
-  test('returns 404 for agents of others, also within an organisation and for admins', async () => {
+  test('returns 404 for agents of others, also within an organization and for admins', async () => {
     const [owner, admin] = [await signedIn(app), await signedIn(app, 'admin')]
     const colleague = await signedIn(app, 'manager', owner.organisationId)
     const agent = await issuedAgent(app, ['read'], { owner })

@@ -15,7 +15,7 @@ export interface PreparationPorts extends PreparedPorts {
   exporters: readonly Exporter[]
   personExporters: readonly PersonExporter[]
   /**
-   * Returns the person's organisation and owned agents, without agents that are being erased; undefined for an unknown
+   * Returns the person's organization and owned agents, without agents that are being erased; undefined for an unknown
    * account.
    */
   personOf(accountId: string): Promise<{ organisationId: string; agents: string[] } | undefined>

@@ -328,7 +328,7 @@ describe('visibility', () => {
     expect((await contribute(trace(), restricted.token)).json.code).toBe('restricted')
   })
 
-  it('private units are visible to the author, org units to the organisation, network units to all', async () => {
+  it('private units are visible to the author, org units to the organization, network units to all', async () => {
     const seen: Record<string, number[]> = {}
     for (const visibility of ['private', 'org', 'network']) {
       const { json } = await contribute(trace({}, { visibility }))

@@ -13,7 +13,7 @@ const unitRecord = ({ basis }: ExportReader): string =>
     ',"created_at":"' || ${utc('c.created_at')} || '","updated_at":"' || ${utc('c.updated_at')} || '"}'`
 
 /**
- * Whether a record that the reader can see, written at `at`, refers to agent $1: it belongs to the agent's organisation or was written
+ * Whether a record that the reader can see, written at `at`, refers to agent $1: it belongs to the agent's organization or was written
  * after the agent registered.
  */
 const meansAgent = (at: string): string => `EXISTS (SELECT FROM name_bearers b WHERE b.kind = 'agent' AND b.id = $1

@@ -13,9 +13,9 @@ export const knowledgeReaderOf = ({ actor }: Pick<Context, 'actor'>): KnowledgeR
 })
 
 /**
- * Condition that a reader sees the unit `u`. Its author and the author's owner always do. Others see shared units (organisation or network)
+ * Condition that a reader sees the unit `u`. Its author and the author's owner always do. Others see shared units (organization or network)
  * that are neither in quarantine nor by a restricted author. An admin does not see others' private units. The arguments are SQL for the
- * reader's agents, organisation, and whether it is an admin.
+ * reader's agents, organization, and whether it is an admin.
  */
 export const visibleTo = (agents: string, organisation: string, admin: string): string =>
   `(u.agent_id = ANY(${agents}) OR (

@@ -138,7 +138,7 @@ test('names found by the analyzer are included in the single warning of each con
   expect(batch[0]).toBe('undefined')
   // Without an analyzer nothing is requested and nothing is reported as missing.
   const without = await contributed(plain, 'Ask Ada Beispiel at a@b.example.')
-  for (const warning of [...without.warnings, without.batch[1]]) expect(warning).toMatch(/\(email\)\. Take out/)
+  for (const warning of [...without.warnings, without.batch[1]]) expect(warning).toMatch(/\(email\)\. Remove/)
 })
 
 test('feedback of a voter is scanned like the unit', async () => {

@@ -38,7 +38,7 @@ describe('a request of somebody else', () => {
     expect((await kit.read(person.cookie, id)).state).toBe('received')
   })
 
-  it("filing about another person's agent, or a member of another organisation, returns 404", async () => {
+  it("filing about another person's agent, or a member of another organization, returns 404", async () => {
     const person = await personWithPassword(kit.test)
     const agent = await issuedAgent(kit.test, ['read', 'write'])
     const manager = await signedIn(kit.test, 'manager')

@@ -11,7 +11,7 @@ const batch = 200
 
 export interface QuotaJobPorts {
   organisations: {
-    /** Ids of the organisations that have people, in order, after `after`. */
+    /** Ids of the organizations that have people, in order, after `after`. */
     withPeople(tx: Transaction, after: string, limit: number): Promise<string[]>
     /** Records since when the storage is nearly full; null when it no longer is. Returns true when that changed. */
     noteStorageWarning(tx: Transaction, id: string, since: Date | null): Promise<boolean>

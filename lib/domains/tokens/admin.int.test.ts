@@ -110,7 +110,7 @@ describe('list of agents', () => {
       expect([bad, (await get(`/agents?${bad}`)).status]).toEqual([bad, 422])
   })
 
-  test('returns tier, limits, organisation, owner, tokens and usage', async () => {
+  test('returns tier, limits, organization, owner, tokens and usage', async () => {
     const owner = await signedIn(app)
     const agent = await issuedAgent(app, ['read'], { tier: 'enterprise', owner })
     await app.fetch('PATCH', `/v1/agents/${agent.id}`, { ...admin, body: { limits: { reads_per_minute: 7 } } })

@@ -6,20 +6,20 @@ export interface StorageQuotaOverride {
   rows: number | null
 }
 
-/** Deletes an organisation without people and agents. */
+/** Deletes an organization without people and agents. */
 export const dropOrganisationIfEmpty = (tx: Transaction, id: string): Promise<unknown> => deleteIfEmpty(tx, { id })
 
-/** Queries and changes of organisations for other domains, within their transaction, or with `db.prisma` outside of one. */
+/** Queries and changes of organizations for other domains, within their transaction, or with `db.prisma` outside of one. */
 export const organisationDirectory = {
   exists: async (tx: Transaction, id: string): Promise<boolean> => (await tx.organisation.count({ where: { id } })) > 0,
 
-  /** Ids of the organisations that have people, in order, after `after`. */
+  /** Ids of the organizations that have people, in order, after `after`. */
   async withPeople(tx: Transaction, after: string, limit: number): Promise<string[]> {
     const rows = await organisationsWithPeople(tx, { after, limit })
     return rows.map(({ id }) => id)
   },
 
-  /** Number of organisations with one of these names that have neither people nor agents. */
+  /** Number of organizations with one of these names that have neither people nor agents. */
   async countEmptyNamed(tx: Transaction, names: readonly string[]): Promise<number> {
     const [row] = await countEmptyNamed(tx, { names })
     return row?.n ?? 0

@@ -458,7 +458,7 @@ describe('chain references', () => {
     const again = await ask('POST', at(agent.id, '/chain-references'), { ...by, body: { ...fact, reference: address } })
     expect([again.status, again.json.data.id]).toEqual([200, made.json.data.id])
     const listed = await ask('GET', at(agent.id, '/chain-references'), by)
-    expect([listed.json.total, listed.json.why]).toEqual([1, expect.stringContaining('nobody can')])
+    expect([listed.json.total, listed.json.why]).toEqual([1, expect.stringContaining('Nobody can')])
     const gone = await ask('DELETE', at(agent.id, `/chain-references/${made.json.data.id}`), by)
     expect(gone.json.message).toContain('public and permanent')
     expect((await ask('GET', at(agent.id, '/chain-references'), by)).json.total).toBe(0)
@@ -496,7 +496,7 @@ describe("personal data sources of an agent's life", () => {
     }
     const [notes] = app.app.dataSources.filter(({ name }) => name === 'agents.chain-references')
     expect(notes?.leftBehind?.(2)).toEqual({
-      what: expect.stringContaining('2 notes'),
+      what: expect.stringContaining('2 references'),
       ground: 'public ledger; nobody can erase it',
     })
   })

@@ -33,7 +33,7 @@ export async function raiseFence(
   ]
   const raised = [...fenced, ...participants.map(({ id }) => ({ kind: 'participant' as const, value: id }))]
   // If two runs erase the same agent, the later one owns the fence; the earlier one then finds no more records.
-  // Organisation and registration date decide which references mean the subject, even after its row is deleted.
+  // Organization and registration date decide which references mean the subject, even after its row is deleted.
   await raiseFences(tx, { runId: run.id, fencedAt, fences: raised })
   const placed = await tx.writeFence.findMany({
     where: { runId: run.id, kind: 'agent', organisationId: { not: null } },

@@ -27,7 +27,7 @@ export const suppressionsOfRun = statement('erasure.suppressions-of-run', {
   sql: `SELECT kind, encode(hash, 'hex') AS hash, key_id AS "keyId" FROM suppressions WHERE run_id = $runId ORDER BY kind, hash`,
 })
 
-/** Returns a row when one of the hashes belongs to a run that recorded no organisation of its agents. */
+/** Returns a row when one of the hashes belongs to a run that recorded no organization of its agents. */
 export const suppressionsWithoutOrganisation = statement('erasure.suppressions-without-organisation', {
   takes: { hashes: 'bytea[]' },
   returns: { run_id: 'text' },

@@ -49,8 +49,8 @@ export function suppressions(hashes: SuppressionHashes) {
     ofRun: (tx: Transaction, runId: string): Promise<LedgerHash[]> => suppressionsOfRun(tx, { runId }),
     among,
     /**
-     * Returns those of the agents that were erased while they belonged to the organisation. The list does not say this about agents that
-     * earlier versions erased: these count for every organisation. Uses only the connection of the transaction.
+     * Returns those of the agents that were erased while they belonged to the organization. The list does not say this about agents that
+     * earlier versions erased: these count for every organization. Uses only the connection of the transaction.
      */
     async amongMembers(tx: Transaction, organisationId: string, agents: readonly string[]): Promise<string[]> {
       const erased = await among(tx, 'agent', agents)

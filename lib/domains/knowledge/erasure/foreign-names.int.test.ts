@@ -132,14 +132,14 @@ describe('an agent with the same name as a stranger', () => {
 })
 
 describe('an agent that a record verifiably means', () => {
-  it('its erasure renames it in records of its organisation with any visibility', async () => {
+  it('its erasure renames it in records of its organization with any visibility', async () => {
     const owner = await signedIn(test)
     const colleague = await issuedAgent(test, ['read', 'write'], {
       owner: await signedIn(test, 'person', owner.organisationId),
       tier: 'pro',
     })
     const agent = await registered(name())
-    // Imitates a claim, which leaves no empty organisation; erasing a claimed agent would have a grace period.
+    // Imitates a claim, which leaves no empty organization; erasing a claimed agent would have a grace period.
     await test.db.prisma.agent.update({ where: { id: agent.id }, data: { organisationId: owner.organisationId } })
     await test.db.prisma.organisation.deleteMany({ where: { name: agent.id } })
     const ids = (await Promise.all(visibilities.map((one) => writes(colleague, agent.id, one)))).flat()

@@ -2,8 +2,8 @@ import type { Subject } from '#lib/kernel/erasure-scope.ts'
 
 /**
  * Decides which references mean a subject. Agents choose their ids, so a name in a record may belong to a stranger. A record means the
- * bearer of a name if it belongs to the bearer's organisation, or if it is shared with the network and was written after the bearer
- * registered. A private or organisation-wide record of another organisation never does. Records written after the bearer's fence was raised
+ * bearer of a name if it belongs to the bearer's organization, or if it is shared with the network and was written after the bearer
+ * registered. A private or organization-wide record of another organization never does. Records written after the bearer's fence was raised
  * do not either: the bearer no longer writes.
  */
 export interface Bearers {

@@ -24,7 +24,7 @@ type FilterName = keyof typeof filterSql
 
 /** Parameters of the access rights and filters of a search. A statement only sends the values that its text names. */
 export const searchParameters = {
-  /** Scopes that may contain visible rows: `network`, `org:<organisation>`, `agent:<own>`. */
+  /** Scopes that may contain visible rows: `network`, `org:<organization>`, `agent:<own>`. */
   scopes: 'text[]',
   /** The reader's own agents, whose rows it sees in any state. */
   agents: 'text[]',
@@ -58,7 +58,7 @@ export interface Filters {
 /** What the text of a search statement depends on. */
 export interface SearchForm {
   table: Table
-  /** Whether the reader sees the rows of every organisation; only admins do. */
+  /** Whether the reader sees the rows of every organization; only admins do. */
   everyOrganisation: boolean
   filters: readonly FilterName[]
 }

@@ -12,7 +12,7 @@ let test: TestApp
 let owner: Person
 let author: Issued
 let colleague: Issued
-/** `stranger` and `admin` belong to other organisations. */
+/** `stranger` and `admin` belong to other organizations. */
 let stranger: Issued
 let admin: Issued
 
@@ -200,7 +200,7 @@ describe('typing errors', () => {
     expect(await found('petrichor')).toEqual([id])
   })
 
-  it('never corrects to a word that only occurs in hidden units (private, of another organisation, quarantined, restricted)', async () => {
+  it('never corrects to a word that only occurs in hidden units (private, of another organization, quarantined, restricted)', async () => {
     const restricted = await agent()
     await contribute('abracadabrant', { visibility: 'private' })
     await contribute('hocuspocusly', { visibility: 'org' })

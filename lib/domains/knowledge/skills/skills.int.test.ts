@@ -333,7 +333,7 @@ describe('validating without storing', () => {
 })
 
 describe('visibility of skills', () => {
-  it('private: the author; org: the organisation; network: all; hidden and missing skills get the same response', async () => {
+  it('private: the author; org: the organization; network: all; hidden and missing skills get the same response', async () => {
     const seen: Record<string, number[]> = {}
     for (const visibility of ['private', 'org', 'network']) {
       const id = await contributed({ visibility })

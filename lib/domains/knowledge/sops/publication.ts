@@ -9,8 +9,8 @@ import type { SopRow } from './repository.ts'
 import type { SkillDocument } from './skill-document.ts'
 
 /**
- * Stores an SOP as a skill of the caller, with the SOP's visibility. A copy never leaves its organisation: an admin's agent, which can read
- * the SOPs of all organisations, can publish only public ones and those of its own. A copy of another author's work earns no reputation.
+ * Stores an SOP as a skill of the caller, with the SOP's visibility. A copy never leaves its organization: an admin's agent, which can read
+ * the SOPs of all organizations, can publish only public ones and those of its own. A copy of another author's work earns no reputation.
  * Returns the skill's id.
  * @throws {Problem} `scope_too_small`, `forbidden`, `conflict`, `too_large`; `content_rejected` if sanitizer rules became stricter since,
  * which is not counted as a rejection

@@ -134,7 +134,7 @@ const readerOfVersions = {
   /** It is the reader's own, which allows all versions. */
   isOwn: 'bool',
   admin: 'bool',
-  /** The SOP belongs to the reader's organisation. */
+  /** The SOP belongs to the reader's organization. */
   isOfOrganisation: 'bool',
   current: 'int4',
   approved: 'int4?',

@@ -301,7 +301,7 @@ describe('former versions', () => {
     ).toEqual(Array(6).fill(422))
   })
 
-  it('of a hidden SOP return 404 like the SOP itself, to strangers and other organisations', async () => {
+  it('of a hidden SOP return 404 like the SOP itself, to strangers and other organizations', async () => {
     const secret = await made(sop({}, { visibility: 'private' }))
     const within = await made(sop({}, { visibility: 'org' }))
     for (const path of ['', '/versions', '/versions/1']) {

@@ -26,7 +26,7 @@ const quarantine = (agent: string, since: string, most: string, now: string): st
   `CASE WHEN (SELECT count(*) FROM content_rejections c WHERE c.agent_id = ${agent} AND c.at > ${since}::timestamptz) >= ${most}::int THEN ${now}::timestamptz END`
 
 /**
- * CTEs that store one unit, the first version of an SOP and the author's reputation, for `ctx.pipeline.statement`. Agent and organisation
+ * CTEs that store one unit, the first version of an SOP and the author's reputation, for `ctx.pipeline.statement`. Agent and organization
  * come from the token; the number of recently rejected contributions decides on quarantine.
  */
 export const insertUnitSql = `stored AS (

@@ -26,12 +26,12 @@ export async function claimGroup(
   if ((await outsideNamespace(tx, actor, actor.organisationId, [group])).size > 0)
     throw invalid(
       ['group_id'],
-      `is outside the namespace of your organisation. ${namespaceAdvice(actor.organisationId)} The project was not created.`,
+      `is outside the namespace of your organization. ${namespaceAdvice(actor.organisationId)} The project was not created.`,
     )
   if (!(await hasEpisodes(tx, group)) || (await speaksForOrganisation(tx, actor))) return
   throw invalid(
     ['group_id'],
-    'has episodes already, so only a manager of the organisation or an admin can create its project. The project was not created.',
+    'has episodes already, so only a manager of the organization or an admin can create its project. The project was not created.',
   )
 }
 
@@ -89,10 +89,10 @@ export async function requireOwnThreads(
   const outside = await foreignThreads(tx, actor, projectId, threads, ties)
   if (outside.size === 0) return
   throw new Problem('invalid', {
-    detail: `Some threads are outside the namespace of your organisation. ${namespaceAdvice(await organisationOf(tx, projectId))} Nothing was stored.`,
+    detail: `Some threads are outside the namespace of your organization. ${namespaceAdvice(await organisationOf(tx, projectId))} Nothing was stored.`,
     issues: named
       .filter(({ thread }) => outside.has(thread))
-      .map(({ path }) => ({ path, message: 'is outside the namespace of your organisation' })),
+      .map(({ path }) => ({ path, message: 'is outside the namespace of your organization' })),
   })
 }
 
@@ -121,7 +121,7 @@ export async function claimThreads(
   if (issues.length === 0 || (await speaksForOrganisation(tx, actor))) return
   throw new Problem('invalid', {
     detail:
-      'Some threads have checkpoints already. Name a thread before its first checkpoint, or ask a manager of the organisation or an admin to name it. Nothing was stored.',
+      'Some threads have checkpoints already. Name a thread before its first checkpoint, or ask a manager of the organization or an admin to name it. Nothing was stored.',
     issues,
   })
 }

@@ -14,4 +14,4 @@ export async function outsideNamespace(
 }
 
 export const namespaceAdvice = (organisationId: string | undefined): string =>
-  `Use an id that begins with ${organisationId ?? 'the organisation’s id'}_, or ask an admin to assign a namespace.`
+  `Use an id that begins with ${organisationId ?? 'the organization’s id'}_, or ask an admin to assign a namespace.`

@@ -141,7 +141,7 @@ export async function confine(
       : [
           {
             path,
-            message: `does not belong to this project. A key must contain a generated id of its project, conversation, message or document, or begin with a prefix of KP_POINTER_PREFIXES and contain the organisation’s id (${project.organisationId}) or a prefix that an admin assigned`,
+            message: `does not belong to this project. A key must contain a generated id of its project, conversation, message or document, or begin with a prefix of KP_POINTER_PREFIXES and contain the organization’s id (${project.organisationId}) or a prefix that an admin assigned`,
           },
         ]
   })
