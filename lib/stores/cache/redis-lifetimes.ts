@@ -1,4 +1,5 @@
 import { type CacheStore, longestTtl } from './cache.ts'
+import { isEntry } from './redis-names.ts'
 import type { RedisScan } from './redis-scan.ts'
 import { bytesOfName, nameFrom } from './redis-texts.ts'
 
@@ -24,9 +25,8 @@ for _, name in ipairs(KEYS) do
 end
 return {unlimited, long, prefixed, shortened}`
 
-/** `isEntry`: whether a name belongs to an entry, not to a rate limit counter or our bookkeeping. */
 export const redisLifetimes =
-  (scan: RedisScan, isEntry: (name: string) => boolean): CacheStore['lifetimes'] =>
+  (scan: RedisScan): CacheStore['lifetimes'] =>
   async ({ prefixes, shorten, most }) => {
     const sums = { examined: 0, unlimited: 0, tooLong: 0, prefixed: 0, shortened: 0 }
     const wanted = [String(longestTtl), shorten ? 'shorten' : 'count', ...prefixes]

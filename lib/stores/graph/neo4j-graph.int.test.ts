@@ -1,6 +1,6 @@
 import neo4j from 'neo4j-driver'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { noChange } from '#lib/domains/projects/graph/rules.ts'
+import { noChange } from '#lib/domains/projects/graph/judgement.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { testDatabase } from '#lib/testing/database.ts'
 import { neo4jPlanting } from '#lib/testing/neo4j-planting.ts'

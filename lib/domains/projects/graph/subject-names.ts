@@ -4,9 +4,9 @@ import type { ErasureOptions } from '#lib/kernel/data-source.ts'
 import type { Mention } from '#lib/kernel/erased.ts'
 import type { ErasureScope, Subject } from '#lib/kernel/erasure-scope.ts'
 import type { GraphStore } from '#lib/stores/graph/graph.ts'
+import { noChange } from './judgement.ts'
 import { mayBeTakenOut, namePattern } from './name-rules.ts'
 import { groupsOfWriters, textsMatchingName } from './repository.ts'
-import { noChange } from './rules.ts'
 
 /** The names and email addresses of an account; empty after its erasure. */
 export type NamesOf = (tx: Transaction, accountId: string) => Promise<string[]>
