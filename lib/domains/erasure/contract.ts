@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { PublicKey } from '#lib/domains/erasure/receipts/signing.ts'
+import { PublicKey } from '#lib/domains/erasure/receipts/signing-keys.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
 import { erasedKinds, Receipt } from '#lib/kernel/receipt.ts'

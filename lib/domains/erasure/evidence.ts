@@ -13,139 +13,153 @@ const unsignedAfter = hour / 6
 /** The second search of a store is retried every hour. One that is open for longer waits for a store that does not answer. */
 const unsearchedAfter = 6 * hour
 
+const ledgerCheck = (ledgerFolder: string): EvidenceCheck => ({
+  line: 'cascade',
+  name: 'erasure.ledger',
+  page: null,
+  async ask(query) {
+    // Without the ledger, a restored backup would bring erased data back.
+    const [row] = await query<{ wanted: boolean }>('SELECT EXISTS (SELECT FROM erasures) AS wanted')
+    const isThere = await stat(ledgerFolder).then(
+      (found) => found.isDirectory(),
+      () => false,
+    )
+    const isWritable =
+      isThere &&
+      (await access(ledgerFolder, constants.W_OK | constants.X_OK).then(
+        () => true,
+        () => false,
+      ))
+    if (row?.wanted !== true && !isThere) return { state: 'not_applicable', numbers: { there: 0, writable: 0 } }
+    return { state: failsIf(!isWritable), numbers: { there: isThere ? 1 : 0, writable: isWritable ? 1 : 0 } }
+  },
+})
+
+const receiptsCheck = (signer: Pick<Signer, 'keys'>): EvidenceCheck => ({
+  line: 'erasure',
+  name: 'erasure.receipts',
+  page: '/admin/erasures',
+  async ask(query) {
+    // Random sample: ids are random, so rows after a random id are a random choice.
+    const rows = await query<{ receipt: unknown }>(
+      `(SELECT receipt FROM erasures WHERE state = 'signed' ORDER BY deleted_at DESC LIMIT $1)
+       UNION ALL (SELECT receipt FROM erasures WHERE state = 'signed' AND receipt_id > 'rcpt_' || $2::text ORDER BY receipt_id LIMIT $1)`,
+      [sample, Math.random().toString(36).slice(2, 8)],
+    )
+    if (rows.length === 0) return { state: 'not_applicable', numbers: { looked: 0, bad: 0, unreadable: 0 } }
+    const keys = await signer.keys()
+    let bad = 0
+    for (const { receipt } of rows) {
+      const parsed = Receipt.safeParse(receipt)
+      if (!parsed.success || 'fault' in (await verifyReceipt(parsed.data, keys))) bad++
+    }
+    return { state: failsIf(bad > 0), numbers: { looked: rows.length, bad } }
+  },
+})
+
+const unfinishedCheck: EvidenceCheck = {
+  line: 'erasure',
+  name: 'erasure.unfinished',
+  page: '/admin/erasures',
+  async ask(query, now) {
+    const [row] = await query<Record<'unsigned' | 'running' | 'failed' | 'held' | 'residue' | 'unsearched', number>>(
+      `SELECT (SELECT count(*)::int FROM erasures WHERE state = 'committed' AND deleted_at < $1) AS unsigned,
+         (SELECT count(*)::int FROM erasure_runs WHERE state IN ('planning', 'erasing', 'verifying')) AS running,
+         (SELECT count(*)::int FROM erasure_runs WHERE state = 'failed') AS failed,
+         (SELECT count(*)::int FROM erasure_runs WHERE state = 'held') AS held,
+         (SELECT count(*)::int FROM erasure_steps s JOIN erasure_runs r ON r.id = s.run_id WHERE r.state = 'done' AND s.residue > 0) AS residue,
+         (SELECT count(*)::int FROM erasure_runs WHERE recheck_at < $2) AS unsearched`,
+      [new Date(now.getTime() - unsignedAfter), new Date(now.getTime() - unsearchedAfter)],
+    )
+    const { unsigned = 0, running = 0, failed = 0, held = 0, residue = 0, unsearched = 0 } = row ?? {}
+    return {
+      state: residue + unsigned > 0 ? 'fails' : failed + unsearched > 0 ? 'attention' : 'holds',
+      numbers: { unsigned, running, failed, held, residue, unsearched },
+    }
+  },
+}
+
+const stepsCheck: EvidenceCheck = {
+  line: 'cascade',
+  name: 'erasure.steps',
+  page: '/admin/erasures',
+  async ask(query, now) {
+    const [waits] = await query<{ waiting: number }>(
+      'SELECT count(*)::int AS waiting FROM erasure_waits WHERE since <= $1',
+      [new Date(now.getTime() - alertAfter)],
+    )
+    const waiting = waits?.waiting ?? 0
+    const rows = await query<{ store: string; stuck: number; done: number }>(
+      `SELECT store, count(*) FILTER (WHERE state = 'stuck')::int AS stuck, count(*) FILTER (WHERE state = 'done')::int AS done
+       FROM erasure_steps GROUP BY store ORDER BY store`,
+    )
+    const stuck = rows.reduce((sum, row) => sum + row.stuck, 0)
+    return {
+      state: stuck + waiting > 0 ? 'attention' : rows.length === 0 ? 'not_applicable' : 'holds',
+      numbers: { stores: rows.length, stuck, waiting, done: rows.reduce((sum, row) => sum + row.done, 0) },
+      facts: {
+        stuckIn: rows
+          .filter((row) => row.stuck > 0)
+          .map(({ store }) => store)
+          .join(', '),
+      },
+    }
+  },
+}
+
+const loggedCheck: EvidenceCheck = {
+  line: 'audit_of_deletions',
+  name: 'erasure.logged',
+  page: '/admin/erasures',
+  async ask(query) {
+    const [row] = await query<{ erasures: number; logged: number; missing: number }>(
+      `SELECT (SELECT count(*)::int FROM erasures) AS erasures, (SELECT count(*)::int FROM deletion_audit_log) AS logged,
+         (SELECT count(*)::int FROM erasures e WHERE NOT EXISTS (SELECT FROM deletion_audit_log d WHERE d.audit_id = e.audit_id)) AS missing`,
+    )
+    const { erasures = 0, logged = 0, missing = 0 } = row ?? {}
+    return { state: failsIf(missing > 0), numbers: { erasures, logged, missing } }
+  },
+}
+
+const appendOnlyCheck: EvidenceCheck = {
+  line: 'audit_of_deletions',
+  name: 'erasure.append-only',
+  page: null,
+  async ask(query) {
+    const [row] = await query<{ writable: boolean; owned: boolean }>(
+      `SELECT has_table_privilege(c.oid, 'UPDATE, DELETE, TRUNCATE') OR has_any_column_privilege(c.oid, 'UPDATE') AS writable,
+         pg_has_role(c.relowner, 'USAGE') AS owned
+       FROM pg_class c WHERE c.oid = 'deletion_audit_log'::regclass`,
+    )
+    const { writable = true, owned = true } = row ?? {}
+    return { state: failsIf(writable || owned), numbers: { writable: writable ? 1 : 0, owned: owned ? 1 : 0 } }
+  },
+}
+
+const graphCheck: EvidenceCheck = {
+  line: 'pii_entities',
+  name: 'installation.graph',
+  page: '/admin/erasures',
+  async ask(query) {
+    // Every erasure in the graph is followed by a search for residue, which is the evidence.
+    const [row] = await query<{ steps: number; open: number; left: number }>(
+      `SELECT count(*)::int AS steps, count(*) FILTER (WHERE verified_at IS NULL)::int AS open,
+         count(*) FILTER (WHERE verified_at IS NOT NULL AND residue > 0)::int AS left
+       FROM erasure_steps WHERE store = 'graph' AND planned > 0`,
+    )
+    const { steps = 0, open = 0, left = 0 } = row ?? {}
+    const state = steps === 0 ? 'not_applicable' : left > 0 ? 'fails' : open > 0 ? 'attention' : 'holds'
+    return { state, numbers: { steps, open, left } }
+  },
+}
+
 /** Checks that prove erasures: receipts, the deletion log and unfinished erasure runs. */
 export const erasureEvidence = (signer: Pick<Signer, 'keys'>, ledgerFolder: string): EvidenceCheck[] => [
-  {
-    line: 'cascade',
-    name: 'erasure.ledger',
-    page: null,
-    async ask(query) {
-      // Without the ledger, a restored backup would bring erased data back.
-      const [row] = await query<{ wanted: boolean }>('SELECT EXISTS (SELECT FROM erasures) AS wanted')
-      const isThere = await stat(ledgerFolder).then(
-        (found) => found.isDirectory(),
-        () => false,
-      )
-      const isWritable =
-        isThere &&
-        (await access(ledgerFolder, constants.W_OK | constants.X_OK).then(
-          () => true,
-          () => false,
-        ))
-      if (row?.wanted !== true && !isThere) return { state: 'not_applicable', numbers: { there: 0, writable: 0 } }
-      return { state: failsIf(!isWritable), numbers: { there: isThere ? 1 : 0, writable: isWritable ? 1 : 0 } }
-    },
-  },
-  {
-    line: 'erasure',
-    name: 'erasure.receipts',
-    page: '/admin/erasures',
-    async ask(query) {
-      // Random sample: ids are random, so rows after a random id are a random choice.
-      const rows = await query<{ receipt: unknown }>(
-        `(SELECT receipt FROM erasures WHERE state = 'signed' ORDER BY deleted_at DESC LIMIT $1)
-         UNION ALL (SELECT receipt FROM erasures WHERE state = 'signed' AND receipt_id > 'rcpt_' || $2::text ORDER BY receipt_id LIMIT $1)`,
-        [sample, Math.random().toString(36).slice(2, 8)],
-      )
-      if (rows.length === 0) return { state: 'not_applicable', numbers: { looked: 0, bad: 0, unreadable: 0 } }
-      const keys = await signer.keys()
-      let bad = 0
-      for (const { receipt } of rows) {
-        const parsed = Receipt.safeParse(receipt)
-        if (!parsed.success || 'fault' in (await verifyReceipt(parsed.data, keys))) bad++
-      }
-      return { state: failsIf(bad > 0), numbers: { looked: rows.length, bad } }
-    },
-  },
-  {
-    line: 'erasure',
-    name: 'erasure.unfinished',
-    page: '/admin/erasures',
-    async ask(query, now) {
-      const [row] = await query<Record<'unsigned' | 'running' | 'failed' | 'held' | 'residue' | 'unsearched', number>>(
-        `SELECT (SELECT count(*)::int FROM erasures WHERE state = 'committed' AND deleted_at < $1) AS unsigned,
-           (SELECT count(*)::int FROM erasure_runs WHERE state IN ('planning', 'erasing', 'verifying')) AS running,
-           (SELECT count(*)::int FROM erasure_runs WHERE state = 'failed') AS failed,
-           (SELECT count(*)::int FROM erasure_runs WHERE state = 'held') AS held,
-           (SELECT count(*)::int FROM erasure_steps s JOIN erasure_runs r ON r.id = s.run_id WHERE r.state = 'done' AND s.residue > 0) AS residue,
-           (SELECT count(*)::int FROM erasure_runs WHERE recheck_at < $2) AS unsearched`,
-        [new Date(now.getTime() - unsignedAfter), new Date(now.getTime() - unsearchedAfter)],
-      )
-      const { unsigned = 0, running = 0, failed = 0, held = 0, residue = 0, unsearched = 0 } = row ?? {}
-      return {
-        state: residue + unsigned > 0 ? 'fails' : failed + unsearched > 0 ? 'attention' : 'holds',
-        numbers: { unsigned, running, failed, held, residue, unsearched },
-      }
-    },
-  },
-  {
-    line: 'cascade',
-    name: 'erasure.steps',
-    page: '/admin/erasures',
-    async ask(query, now) {
-      const [waits] = await query<{ waiting: number }>(
-        'SELECT count(*)::int AS waiting FROM erasure_waits WHERE since <= $1',
-        [new Date(now.getTime() - alertAfter)],
-      )
-      const waiting = waits?.waiting ?? 0
-      const rows = await query<{ store: string; stuck: number; done: number }>(
-        `SELECT store, count(*) FILTER (WHERE state = 'stuck')::int AS stuck, count(*) FILTER (WHERE state = 'done')::int AS done
-         FROM erasure_steps GROUP BY store ORDER BY store`,
-      )
-      const stuck = rows.reduce((sum, row) => sum + row.stuck, 0)
-      return {
-        state: stuck + waiting > 0 ? 'attention' : rows.length === 0 ? 'not_applicable' : 'holds',
-        numbers: { stores: rows.length, stuck, waiting, done: rows.reduce((sum, row) => sum + row.done, 0) },
-        facts: {
-          stuckIn: rows
-            .filter((row) => row.stuck > 0)
-            .map(({ store }) => store)
-            .join(', '),
-        },
-      }
-    },
-  },
-  {
-    line: 'audit_of_deletions',
-    name: 'erasure.logged',
-    page: '/admin/erasures',
-    async ask(query) {
-      const [row] = await query<{ erasures: number; logged: number; missing: number }>(
-        `SELECT (SELECT count(*)::int FROM erasures) AS erasures, (SELECT count(*)::int FROM deletion_audit_log) AS logged,
-           (SELECT count(*)::int FROM erasures e WHERE NOT EXISTS (SELECT FROM deletion_audit_log d WHERE d.audit_id = e.audit_id)) AS missing`,
-      )
-      const { erasures = 0, logged = 0, missing = 0 } = row ?? {}
-      return { state: failsIf(missing > 0), numbers: { erasures, logged, missing } }
-    },
-  },
-  {
-    line: 'audit_of_deletions',
-    name: 'erasure.append-only',
-    page: null,
-    async ask(query) {
-      const [row] = await query<{ writable: boolean; owned: boolean }>(
-        `SELECT has_table_privilege(c.oid, 'UPDATE, DELETE, TRUNCATE') OR has_any_column_privilege(c.oid, 'UPDATE') AS writable,
-           pg_has_role(c.relowner, 'USAGE') AS owned
-         FROM pg_class c WHERE c.oid = 'deletion_audit_log'::regclass`,
-      )
-      const { writable = true, owned = true } = row ?? {}
-      return { state: failsIf(writable || owned), numbers: { writable: writable ? 1 : 0, owned: owned ? 1 : 0 } }
-    },
-  },
-  {
-    line: 'pii_entities',
-    name: 'installation.graph',
-    page: '/admin/erasures',
-    async ask(query) {
-      // Every erasure in the graph is followed by a search for residue, which is the evidence.
-      const [row] = await query<{ steps: number; open: number; left: number }>(
-        `SELECT count(*)::int AS steps, count(*) FILTER (WHERE verified_at IS NULL)::int AS open,
-           count(*) FILTER (WHERE verified_at IS NOT NULL AND residue > 0)::int AS left
-         FROM erasure_steps WHERE store = 'graph' AND planned > 0`,
-      )
-      const { steps = 0, open = 0, left = 0 } = row ?? {}
-      const state = steps === 0 ? 'not_applicable' : left > 0 ? 'fails' : open > 0 ? 'attention' : 'holds'
-      return { state, numbers: { steps, open, left } }
-    },
-  },
+  ledgerCheck(ledgerFolder),
+  receiptsCheck(signer),
+  unfinishedCheck,
+  stepsCheck,
+  loggedCheck,
+  appendOnlyCheck,
+  graphCheck,
 ]

@@ -8,6 +8,21 @@ import type { MissingStoreData } from '#lib/stores/registered-store.ts'
 import { snapshotIdForm } from './rules.ts'
 
 const isNoFile = (error: unknown): boolean => errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR'
+/** The result; undefined if the file or folder does not exist. */
+const unlessMissing = <T>(work: Promise<T>): Promise<T | undefined> =>
+  work.catch((error: unknown) => {
+    if (isNoFile(error)) return undefined
+    throw error
+  })
+/** Flushes renames and removals in the folder to disk. */
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
 const unfinishedForm = /^snap_[0-9A-Za-z]{22}\.part$/
 
 const markOf = (folder: string): string => join(folder, 'folder')
@@ -33,15 +48,6 @@ export function snapshotKeys({ folder, used, whatIsMissing }: KeyFolderDeps) {
     if (!snapshotIdForm.test(id)) throw new Error('The snapshot id is not valid.')
     return join(folder, id)
   }
-  /** Flushes renames and removals in the folder to disk. */
-  async function synced(): Promise<void> {
-    const handle = await open(folder, 'r')
-    try {
-      await handle.sync()
-    } finally {
-      await handle.close()
-    }
-  }
   async function check(tx?: Transaction): Promise<void> {
     const missing = await whatIsMissing(tx)
     if (missing.length > 0)
@@ -50,12 +56,6 @@ export function snapshotKeys({ folder, used, whatIsMissing }: KeyFolderDeps) {
         `This process uses another snapshot key folder than ${missing.length} others. Give server and worker the same folder (KP_SNAPSHOT_KEYS_DIR), or confirm that the other folders no longer contain keys.`,
       )
   }
-  const names = (): Promise<string[]> =>
-    readdir(folder).catch((error: unknown) => {
-      if (isNoFile(error)) return []
-      throw error
-    })
-
   return {
     /** @throws Problem `unavailable` while keys exist in another folder. */
     check,
@@ -76,25 +76,16 @@ export function snapshotKeys({ folder, used, whatIsMissing }: KeyFolderDeps) {
         await handle.close()
       }
       await rename(unfinished, fileOf(id))
-      await synced()
+      await syncFolder(folder)
     },
     /** Undefined for a destroyed key. */
     async read(id: string): Promise<unknown> {
-      const text = await readFile(fileOf(id), 'utf8').catch((error: unknown) => {
-        if (isNoFile(error)) return undefined
-        throw error
-      })
+      const text = await unlessMissing(readFile(fileOf(id), 'utf8'))
       if (text !== undefined) return JSON.parse(text)
       await check()
       return undefined
     },
-    async exists(id: string): Promise<boolean> {
-      const info = await stat(fileOf(id)).catch((error: unknown) => {
-        if (isNoFile(error)) return undefined
-        throw error
-      })
-      return info !== undefined
-    },
+    exists: async (id: string): Promise<boolean> => (await unlessMissing(stat(fileOf(id)))) !== undefined,
     /**
      * Returns the number of keys that existed. `tx` is the surrounding transaction. When it resolves, the files are
      * deleted and the folder is flushed; the disk blocks are not overwritten.
@@ -105,22 +96,15 @@ export function snapshotKeys({ folder, used, whatIsMissing }: KeyFolderDeps) {
       let destroyed = 0
       for (const id of ids) {
         await rm(`${fileOf(id)}.part`, { force: true })
-        const wasThere = await unlink(fileOf(id)).then(
-          () => true,
-          (error: unknown) => {
-            if (isNoFile(error)) return false
-            throw error
-          },
-        )
-        if (wasThere) destroyed += 1
+        if (await unlessMissing(unlink(fileOf(id)).then(() => true))) destroyed += 1
       }
-      if (destroyed > 0) await synced()
+      if (destroyed > 0) await syncFolder(folder)
       return destroyed
     },
     /** Snapshot ids whose key file, finished or not, was last written before the given time (machine clock). */
     async olderThan(before: Date): Promise<string[]> {
       const found = new Set<string>()
-      for (const name of await names()) {
+      for (const name of (await unlessMissing(readdir(folder))) ?? []) {
         if (!snapshotIdForm.test(name) && !unfinishedForm.test(name)) continue
         const info = await stat(join(folder, name)).catch(() => undefined) // deleted meanwhile
         if (info && info.mtimeMs < before.getTime()) found.add(name.replace(/\.part$/, ''))

@@ -80,65 +80,101 @@ async function hasTakenPlace(
   return (await otherStore(on, place)).length > 0
 }
 
+/** The address hash of a connected store. Undefined without a store or for a folder without a mark. */
+async function addressOf(store: ConnectedStore | undefined): Promise<string | undefined> {
+  const identity = typeof store?.identity === 'object' ? await store.identity.read() : store?.identity
+  return store === undefined || identity === undefined ? undefined : addressHash(store.provider, identity)
+}
+
+/** Uses its own connection: callers are inside transactions and could exhaust the pool, waiting for each other. */
+async function onOwnConnection<T>(db: Database, work: (on: Queryable) => Promise<T>): Promise<T> {
+  const client = new pg.Client({
+    connectionString: db.pool.options.connectionString,
+    connectionTimeoutMillis: 5_000,
+    query_timeout: 10_000,
+  })
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    return await work(client)
+  } catch (error) {
+    throw asProblem(error)
+  } finally {
+    await client.end().catch(() => {})
+  }
+}
+
+/** @throws Problem `unavailable` for a folder that is not the one used before */
+async function checkPlace(on: Queryable, store: ConnectedStore, now: Date, address?: string): Promise<void> {
+  if (await hasTakenPlace(store, address, on, now))
+    throw new Problem(
+      'unavailable',
+      'This is not the folder that the store used before: another disk or no disk is mounted, or two machines of this installation do not share the folder. No data was lost, and the check is retried. If the old folder is permanently lost, an admin can confirm that it contains no more data.',
+    )
+}
+/** Records the use of a store. */
+const note = (db: Database, store: ConnectedStore, address: string, now: Date): Promise<void> =>
+  onOwnConnection(db, async (on) => {
+    const { port, provider, shown } = store
+    await checkPlace(on, store, now, address)
+    const former = await formerAddress(store, on)
+    if (former !== undefined) await renameStore(on, { port, former, address })
+    await recordUse(on, { id: newId('store'), port, provider, address, shown, now })
+  })
+/** Does work at most once per period. Concurrent callers share it. */
+function oncePerPeriod(clock: Clock) {
+  const done = new Map<string, { until: number; work: Promise<void> }>()
+  return {
+    async once(which: string, lasts: number, work: (now: Date) => Promise<void>): Promise<void> {
+      const now = clock.now()
+      const known = done.get(which)
+      if (known && now.getTime() < known.until) return known.work
+      const made = { until: now.getTime() + lasts, work: work(now) }
+      done.set(which, made)
+      try {
+        await made.work
+      } catch (error) {
+        if (done.get(which) === made) done.delete(which)
+        throw error
+      }
+    },
+    forget(isMeant: (which: string) => boolean): void {
+      for (const which of done.keys()) if (isMeant(which)) done.delete(which)
+    },
+  }
+}
+
+/** Stores of a port that have had data, are not connected and not known to be empty. */
+async function missingData(
+  { db, clock, isEmpty }: RegisteredStoreDeps,
+  store: ConnectedStore | undefined,
+  port: RememberedPort,
+  tx: Transaction | undefined,
+): Promise<RegisteredStore[]> {
+  const marked = await addressOf(store)
+  const since = store && countsSince(store, clock.now())
+  const find = async (within: Transaction) => {
+    const address = marked ?? (store && (await formerAddress(store, within))) ?? ''
+    const rows = await within.knownStore.findMany({
+      where: { port, retiredAt: null, address: { not: address }, ...(since && { lastSeen: { gt: since } }) },
+      orderBy: { firstSeen: 'asc' },
+    })
+    const missing: RegisteredStore[] = []
+    for (const row of rows) {
+      const isHere = marked === undefined && row.address === (store && formerHash(store))
+      if (isHere || !(await isEmpty(row, within))) missing.push(row)
+    }
+    return missing
+  }
+  return tx ? find(tx) : db.transaction(find)
+}
+
 /** Remembers which stores have had data, so that a disconnected store is not taken for an empty one. */
-export function registeredStores({ db, clock, connected, isEmpty }: RegisteredStoreDeps) {
+export function registeredStores(deps: RegisteredStoreDeps) {
+  const { db, clock, connected } = deps
   const byPort = new Map(connected.map((store) => [store.port, store]))
-  const noted = new Map<string, { until: number; noting: Promise<void> }>()
+  const uses = oncePerPeriod(clock)
 
-  /** The address hash of a port's connected store. Undefined without a store or for a folder without a mark. */
-  async function addressOf(port: RememberedPort): Promise<string | undefined> {
-    const store = byPort.get(port)
-    const identity = typeof store?.identity === 'object' ? await store.identity.read() : store?.identity
-    return store === undefined || identity === undefined ? undefined : addressHash(store.provider, identity)
-  }
-
-  // Uses its own connection: callers are inside transactions and could exhaust the pool, waiting for each other.
-  async function apart<T>(work: (on: Queryable) => Promise<T>): Promise<T> {
-    const client = new pg.Client({
-      connectionString: db.pool.options.connectionString,
-      connectionTimeoutMillis: 5_000,
-      query_timeout: 10_000,
-    })
-    client.on('error', () => {})
-    try {
-      await client.connect()
-      return await work(client)
-    } catch (error) {
-      throw asProblem(error)
-    } finally {
-      await client.end().catch(() => {})
-    }
-  }
-
-  async function checkPlace(on: Queryable, store: ConnectedStore, address?: string): Promise<void> {
-    if (await hasTakenPlace(store, address, on, clock.now()))
-      throw new Problem(
-        'unavailable',
-        'This is not the folder that the store used before: another disk or no disk is mounted, or two machines of this installation do not share the folder. No data was lost, and the check is retried. If the old folder is permanently lost, an admin can confirm that it contains no more data.',
-      )
-  }
-  const note = (store: ConnectedStore, address: string, now: Date): Promise<void> =>
-    apart(async (on) => {
-      const { port, provider, shown } = store
-      await checkPlace(on, store, address)
-      const former = await formerAddress(store, on)
-      if (former !== undefined) await renameStore(on, { port, former, address })
-      await recordUse(on, { id: newId('store'), port, provider, address, shown, now })
-    })
-  /** Does the work at most once per period. Concurrent callers share it. */
-  async function once(which: string, lasts: number, work: (now: Date) => Promise<void>): Promise<void> {
-    const now = clock.now()
-    const known = noted.get(which)
-    if (known && now.getTime() < known.until) return known.noting
-    const made = { until: now.getTime() + lasts, noting: work(now) }
-    noted.set(which, made)
-    try {
-      await made.noting
-    } catch (error) {
-      if (noted.get(which) === made) noted.delete(which)
-      throw error
-    }
-  }
   /**
    * Marks a folder without a mark when its first data is stored. @throws Problem `unavailable` when another folder was
    * used in its place
@@ -147,14 +183,15 @@ export function registeredStores({ db, clock, connected, isEmpty }: RegisteredSt
     if (typeof store.identity === 'string' || !store.identity.make) return undefined
     // Forget recorded uses: a store that returns to this place must be recorded again, because that withdraws its
     // retirement.
-    for (const which of noted.keys())
-      if (which.startsWith(`${store.port} `) && !which.endsWith(unmarked)) noted.delete(which)
-    await once(`${store.port} ${unmarked}`, isPut ? 0 : trustedFor, () => apart((on) => checkPlace(on, store)))
-    return (await store.identity.make(isPut)) ? addressOf(store.port) : undefined
+    uses.forget((which) => which.startsWith(`${store.port} `) && !which.endsWith(unmarked))
+    await uses.once(`${store.port} ${unmarked}`, isPut ? 0 : trustedFor, (now) =>
+      onOwnConnection(db, (on) => checkPlace(on, store, now)),
+    )
+    return (await store.identity.make(isPut)) ? addressOf(store) : undefined
   }
 
   return {
-    addressOf,
+    addressOf: (port: RememberedPort) => addressOf(byPort.get(port)),
     /**
      * Records the use of the port's connected store: before its first use in this process, then daily. `isPut`: data
      * is about to be stored.
@@ -163,46 +200,29 @@ export function registeredStores({ db, clock, connected, isEmpty }: RegisteredSt
     async used(port: RememberedPort, isPut = false): Promise<void> {
       const store = byPort.get(port)
       if (!store) return
-      const address = (await addressOf(port)) ?? (await markedAt(store, isPut))
-      if (address !== undefined) await once(`${port} ${address}`, notedFor, (now) => note(store, address, now))
+      const address = (await addressOf(store)) ?? (await markedAt(store, isPut))
+      if (address !== undefined) await uses.once(`${port} ${address}`, notedFor, (now) => note(db, store, address, now))
     },
 
     /** Whether the port's connected store is a folder other than the one used before. */
     async isAnother(port: RememberedPort): Promise<boolean> {
       const store = byPort.get(port)
       if (!store || typeof store.identity === 'string') return false
-      return hasTakenPlace(store, await addressOf(port), db, clock.now())
+      return hasTakenPlace(store, await addressOf(store), db, clock.now())
     },
 
     /** This installation's id of the port's connected store. Other installations with the same store have other ids. */
     async idOf(port: RememberedPort): Promise<string> {
       await this.used(port)
-      const address = (await addressOf(port)) ?? ''
+      const address = (await addressOf(byPort.get(port))) ?? ''
       const { id } = await db.prisma.knownStore.findUniqueOrThrow({ where: { port_address: { port, address } } })
       return id
     },
 
     missing:
       (port: RememberedPort): MissingStoreData =>
-      async (tx) => {
-        const store = byPort.get(port)
-        const marked = await addressOf(port)
-        const since = store && countsSince(store, clock.now())
-        const find = async (within: Transaction) => {
-          const address = marked ?? (store && (await formerAddress(store, within))) ?? ''
-          const rows = await within.knownStore.findMany({
-            where: { port, retiredAt: null, address: { not: address }, ...(since && { lastSeen: { gt: since } }) },
-            orderBy: { firstSeen: 'asc' },
-          })
-          const missing: RegisteredStore[] = []
-          for (const row of rows) {
-            const isHere = marked === undefined && row.address === (store && formerHash(store))
-            if (isHere || !(await isEmpty(row, within))) missing.push(row)
-          }
-          return missing
-        }
-        return tx ? find(tx) : db.transaction(find)
-      },
+      (tx) =>
+        missingData(deps, byPort.get(port), port, tx),
   }
 }
 export type RegisteredStores = ReturnType<typeof registeredStores>

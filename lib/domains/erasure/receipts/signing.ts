@@ -1,23 +1,11 @@
-import { CompactSign, calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose'
-import { z } from 'zod'
-import { deriveKey, seal, sealedPurposes, unsealed } from '#lib/config/secret.ts'
+import { CompactSign, importJWK, type JWK } from 'jose'
 import type { Transaction } from '#lib/kernel/context.ts'
-import { logNotice } from '#lib/kernel/fault-log.ts'
 import type { Receipt } from '#lib/kernel/receipt.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { lastAnswers } from '#lib/stores/postgres/last-answers.ts'
 import { checkSignature, type SignatureFault, signedBytes } from './receipt-rules.ts'
 import { lockSigningKeys, signingKeyRows } from './repository.ts'
-
-export const PublicKey = z.object({
-  kty: z.literal('OKP'),
-  crv: z.literal('Ed25519'),
-  x: z.string(),
-  kid: z.string(),
-  alg: z.string(),
-  use: z.string(),
-})
-export type PublicKey = z.output<typeof PublicKey>
+import { createSigningKeys, PublicKey, type SecretPorts } from './signing-keys.ts'
 
 const faults: Record<SignatureFault, string> = {
   unsigned: 'The receipt has no signature.',
@@ -57,68 +45,19 @@ export interface SigningKeyState {
   isLost: boolean
 }
 
-/** The installation's secret, which seals keys. */
-export interface SecretPorts {
-  secret(): string
-  /** @throws Problem `unavailable` when the secret was replaced while this process ran */
-  assertPresentSecret(tx: Transaction, secret: string): Promise<void>
-}
-
-type KeyRow = Awaited<ReturnType<typeof signingKeyRows>>[number]
-
 /**
  * Signs receipts with the newest Ed25519 key of the installation, which is created on first use. Private keys are
  * sealed with the installation's secret.
  */
-export function createSigner(db: Database, { secret, assertPresentSecret }: SecretPorts): Signer {
-  const sealing = () => deriveKey(secret(), sealedPurposes.signingKeys)
+export function createSigner(db: Database, secretPorts: SecretPorts): Signer {
+  const signingKeys = createSigningKeys(secretPorts)
   const publicKeys = lastAnswers<PublicKey[]>(1)
   let current: { kid: string; key: CryptoKey | Uint8Array; until: number } | undefined
-
-  async function make(tx: Transaction, now: Date): Promise<string> {
-    await assertPresentSecret(tx, secret())
-    const { privateKey, publicKey } = await generateKeyPair('EdDSA', { crv: 'Ed25519', extractable: true })
-    const bare = await exportJWK(publicKey)
-    const kid = await calculateJwkThumbprint(bare)
-    const sealed = seal(sealing(), Buffer.from(JSON.stringify(await exportJWK(privateKey))), kid)
-    await tx.signingKey.updateMany({ where: { retiredAt: null }, data: { retiredAt: now } })
-    await tx.signingKey.create({
-      data: {
-        kid,
-        publicJwk: { ...PublicKey.parse({ ...bare, kid, alg: 'EdDSA', use: 'sig' }) },
-        sealedPrivate: new Uint8Array(sealed),
-        createdAt: now,
-      },
-    })
-    return kid
-  }
-
-  /** Returns the private part of the current key. Undefined when no key exists, or when it was sealed with another secret. */
-  function opened(rows: readonly KeyRow[]): (JWK & { kid: string }) | undefined {
-    const row = rows.find(({ retired_at }) => retired_at === null)
-    const jwk = row && unsealed(sealing(), row.sealed_private, row.kid)
-    return row && jwk && { ...JSON.parse(jwk.toString('utf8')), kid: row.kid }
-  }
-  /** When two processes need a key concurrently, one creates it and the other finds it. */
-  const remade = () =>
-    db.transaction(async (tx) => {
-      await lockSigningKeys(tx, {})
-      const rows = await signingKeyRows(tx, {})
-      const found = opened(rows)
-      if (found) return found
-      await make(tx, new Date())
-      if (rows.length > 0)
-        logNotice(
-          'the signing key was sealed with another KP_SECRET: a new key signs from now on, and the old key still verifies',
-        )
-      return opened(await signingKeyRows(tx, {}))
-    })
 
   async function signingKey() {
     // Another process may rotate the key: a key is used for at most a minute before it is read again.
     if (current && current.until > Date.now()) return current
-    const jwk = opened(await signingKeyRows(db, {})) ?? (await remade())
-    if (!jwk) throw new Error('could not create a signing key')
+    const jwk = signingKeys.current(await signingKeyRows(db, {})) ?? (await db.transaction(signingKeys.ensure))
     current = { kid: jwk.kid, key: await importJWK(jwk, 'EdDSA'), until: Date.now() + 60_000 }
     return current
   }
@@ -132,17 +71,7 @@ export function createSigner(db: Database, { secret, assertPresentSecret }: Secr
       return { ...receipt, jws }
     },
     async attest(tx, type, text) {
-      const present = async () => opened(await signingKeyRows(tx, {}))
-      let jwk = await present()
-      if (!jwk) {
-        await lockSigningKeys(tx, {})
-        jwk = await present()
-        if (!jwk) {
-          await make(tx, new Date())
-          jwk = await present()
-        }
-      }
-      if (!jwk) throw new Error('could not create a signing key')
+      const jwk = signingKeys.current(await signingKeyRows(tx, {})) ?? (await signingKeys.ensure(tx))
       return new CompactSign(new TextEncoder().encode(text))
         .setProtectedHeader({ alg: 'EdDSA', kid: jwk.kid, typ: type })
         .sign(await importJWK(jwk, 'EdDSA'))
@@ -165,7 +94,7 @@ export function createSigner(db: Database, { secret, assertPresentSecret }: Secr
       current = undefined
       return db.transaction(async (tx) => {
         await lockSigningKeys(tx, {})
-        return make(tx, now)
+        return signingKeys.make(tx, now)
       })
     },
     async list() {
@@ -174,7 +103,7 @@ export function createSigner(db: Database, { secret, assertPresentSecret }: Secr
         kid: row.kid,
         createdAt: row.created_at,
         retiredAt: row.retired_at,
-        isLost: unsealed(sealing(), row.sealed_private, row.kid) === undefined,
+        isLost: signingKeys.isLost(row),
       }))
     },
   }

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { deriveKey, seal, sealedPurposes, unsealed } from '#lib/config/secret.ts'
-import type { SecretPorts } from '#lib/domains/erasure/receipts/signing.ts'
+import type { SecretPorts } from '#lib/domains/erasure/receipts/signing-keys.ts'
 import type { Clock } from '#lib/kernel/clock.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { logNotice } from '#lib/kernel/fault-log.ts'
@@ -59,6 +59,38 @@ interface Opened {
 
 const hashWith = (key: Uint8Array, kind: SuppressedKind, value: string): Uint8Array<ArrayBuffer> =>
   new Uint8Array(createHmac('sha256', key).update(`${kind}\0${value}`).digest())
+
+/** See {@link SuppressionKeys.restore}. `openedWith`: opens a key with the present secret. */
+async function restoreKeys(
+  db: Database,
+  rows: Iterable<KeyLine>,
+  openedWith: (sealed: Uint8Array, id: string) => Buffer | undefined,
+): Promise<number> {
+  // The ledger has one line per key and secret. Prefers a line that this secret opens, otherwise the last one.
+  const lines = new Map<string, KeyLine & { opens: boolean }>()
+  for (const row of rows) {
+    const opens = openedWith(Buffer.from(row.sealed, 'base64'), row.id) !== undefined
+    if (opens || !lines.get(row.id)?.opens) lines.set(row.id, { ...row, opens })
+  }
+  return db.transaction(async (tx) => {
+    await lockSuppressionKeys(tx, {})
+    const stored = new Map((await suppressionKeyRows(tx, {})).map((row) => [row.id, row]))
+    let count = 0
+    for (const { id, at, sealed, opens } of lines.values()) {
+      const row = stored.get(id)
+      if (row && (!opens || openedWith(row.sealed_key, id))) continue
+      const sealedKey = new Uint8Array(Buffer.from(sealed, 'base64'))
+      const createdAt = new Date(at)
+      await tx.suppressionKey.upsert({
+        where: { id },
+        create: { id, sealedKey, createdAt, retiredAt: createdAt },
+        update: { sealedKey },
+      })
+      count++
+    }
+    return count
+  })
+}
 
 /**
  * The keys that hash erased subjects for the suppression list: HMAC-SHA256 over kind, NUL, value.
@@ -139,31 +171,6 @@ export function createSuppressionKeys(
         isLost: openedWith(row.sealed_key, row.id) === undefined,
       }))
     },
-    async restore(rows) {
-      // The ledger has one line per key and secret. Prefers a line that this secret opens, otherwise the last one.
-      const lines = new Map<string, KeyLine & { opens: boolean }>()
-      for (const row of rows) {
-        const opens = openedWith(Buffer.from(row.sealed, 'base64'), row.id) !== undefined
-        if (opens || !lines.get(row.id)?.opens) lines.set(row.id, { ...row, opens })
-      }
-      return db.transaction(async (tx) => {
-        await lockSuppressionKeys(tx, {})
-        const stored = new Map((await suppressionKeyRows(tx, {})).map((row) => [row.id, row]))
-        let count = 0
-        for (const { id, at, sealed, opens } of lines.values()) {
-          const row = stored.get(id)
-          if (row && (!opens || openedWith(row.sealed_key, id))) continue
-          const sealedKey = new Uint8Array(Buffer.from(sealed, 'base64'))
-          const createdAt = new Date(at)
-          await tx.suppressionKey.upsert({
-            where: { id },
-            create: { id, sealedKey, createdAt, retiredAt: createdAt },
-            update: { sealedKey },
-          })
-          count++
-        }
-        return count
-      })
-    },
+    restore: (rows) => restoreKeys(db, rows, openedWith),
   }
 }

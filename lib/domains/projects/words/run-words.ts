@@ -16,8 +16,44 @@ type NamesOf = (tx: Transaction, accountId: string) => Promise<string[]>
 /** Maximum number of runs with fingerprints in memory. */
 const mostLoaded = 3
 
+interface RunWordsDeps {
+  sources: Sources
+  namesOf: NamesOf
+}
+
+/** Adds the fingerprints of all texts and names in a scope, and the ids of the projects that contain the texts. */
+async function gather(
+  { sources, namesOf }: RunWordsDeps,
+  { fingerprints, projects }: { fingerprints: Fingerprints; projects: Set<string> },
+  tx: Transaction,
+  scope: ErasureScope,
+  now: Date,
+): Promise<void> {
+  const { account = null, participants = [] } = scopeSubject(scope) ?? {}
+  const isPerson = account !== null || participants.length > 0
+  for await (const batch of sources.of(scope, tx, now))
+    for (const { project, texts } of batch) {
+      projects.add(project)
+      for (const text of texts) {
+        fingerprints.add(text)
+        // Nobody reports a person's telephone number: it is known only from what they wrote.
+        if (isPerson) for (const number of phoneNumbersIn(text)) fingerprints.addName(number)
+      }
+    }
+  // The searched stores contain nothing of a person without a text in any project.
+  if (projects.size === 0) return
+  const names = account === null ? [] : await namesOf(tx, account)
+  const stored = await tx.projectParticipant.findMany({
+    where: { id: { in: [...participants] } },
+    select: { name: true, email: true },
+  })
+  for (const { name, email } of stored) names.push(name ?? '', email ?? '')
+  // Skip single-word names: people choose their names, and a single word may be any word.
+  for (const name of names) if (mayBeTakenOut(name)) fingerprints.addName(name)
+}
+
 /** The erased words of runs. Implements `RunFingerprints` of the erasure engine. */
-export function runWords({ sources, namesOf }: { sources: Sources; namesOf: NamesOf }) {
+export function runWords(deps: RunWordsDeps) {
   const loaded = new Map<string, { version: number; fingerprints: Fingerprints }>()
 
   /** `locks`: prevents concurrent additions until the transaction ends. */
@@ -54,29 +90,7 @@ export function runWords({ sources, namesOf }: { sources: Sources; namesOf: Name
 
   return {
     gather: (tx: Transaction, runId: string, scope: ErasureScope, now: Date): Promise<void> =>
-      extend(tx, runId, async (fingerprints, projects) => {
-        const { account = null, participants = [] } = scopeSubject(scope) ?? {}
-        const isPerson = account !== null || participants.length > 0
-        for await (const batch of sources.of(scope, tx, now))
-          for (const { project, texts } of batch) {
-            projects.add(project)
-            for (const text of texts) {
-              fingerprints.add(text)
-              // Nobody reports a person's telephone number: it is known only from what they wrote.
-              if (isPerson) for (const number of phoneNumbersIn(text)) fingerprints.addName(number)
-            }
-          }
-        // The searched stores contain nothing of a person without a text in any project.
-        if (projects.size === 0) return
-        const names = account === null ? [] : await namesOf(tx, account)
-        const stored = await tx.projectParticipant.findMany({
-          where: { id: { in: [...participants] } },
-          select: { name: true, email: true },
-        })
-        for (const { name, email } of stored) names.push(name ?? '', email ?? '')
-        // Skip single-word names: people choose their names, and a single word may be any word.
-        for (const name of names) if (mayBeTakenOut(name)) fingerprints.addName(name)
-      }),
+      extend(tx, runId, (fingerprints, projects) => gather(deps, { fingerprints, projects }, tx, scope, now)),
 
     add: (tx: Transaction, runId: string, texts: readonly string[]): Promise<void> =>
       extend(tx, runId, async (fingerprints) => {
