@@ -1,7 +1,8 @@
 import type pg from 'pg'
 import { errorCode } from '#lib/kernel/error-code.ts'
 import type { DatabaseQuery } from '#lib/kernel/evidence.ts'
-import { asProblem, type Database } from './database.ts'
+import type { Database } from './database.ts'
+import { asProblem } from './problems.ts'
 
 /** The database cancelled a statement at its time limit. */
 export class StatementTimeout extends Error {}

@@ -127,6 +127,17 @@ function prober(connectionString: string | undefined) {
   }
 }
 
+type ConnectCallback = Parameters<pg.Pool['connect']>[0]
+/** The pool's own query() also calls connect(), with a callback. */
+function replaceConnect(pool: pg.Pool, connect: (callback: ConnectCallback) => void): void {
+  pool.connect = ((callback?: ConnectCallback) => {
+    if (callback) return connect(callback)
+    return new Promise<pg.PoolClient>((connected, failed) => {
+      connect((error, client) => (client ? connected(client) : failed(error)))
+    })
+  }) as pg.Pool['connect']
+}
+
 /**
  * Prevents requests from waiting for a frozen or unreachable server. When a connection is in use for a long time, or none can be
  * obtained, it probes the server on a separate connection. If the server does not respond, all connections in use are closed, and waiting
@@ -179,10 +190,9 @@ export function breaker(pool: pg.Pool, { slow, probe }: BreakerOptions): { close
     if (now - Math.max(oldest, answered) > slow) suspect()
   }, slow / 4).unref()
 
-  type Callback = Parameters<pg.Pool['connect']>[0]
-  const connect: (callback: Callback) => void = pool.connect.bind(pool)
+  const connect: (callback: ConnectCallback) => void = pool.connect.bind(pool)
   /** Calls back once: with a connection, or with an error as soon as the breaker opens. */
-  function connectUnlessSilent(callback: Callback): void {
+  function connectUnlessSilent(callback: ConnectCallback): void {
     if (isOpen) {
       process.nextTick(() => callback(new DatabaseSilent(), undefined, () => {}))
       return
@@ -197,13 +207,7 @@ export function breaker(pool: pg.Pool, { slow, probe }: BreakerOptions): { close
       else if (client) release() // the request was refused meanwhile
     })
   }
-  // The pool's own query() also calls it, with a callback.
-  pool.connect = ((callback?: Callback) => {
-    if (callback) return connectUnlessSilent(callback)
-    return new Promise<pg.PoolClient>((connected, failed) => {
-      connectUnlessSilent((error, client) => (client ? connected(client) : failed(error)))
-    })
-  }) as pg.Pool['connect']
+  replaceConnect(pool, connectUnlessSilent)
 
   return {
     close() {

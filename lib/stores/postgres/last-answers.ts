@@ -1,4 +1,4 @@
-import { isDatabaseDown } from './database.ts'
+import { isDatabaseDown } from './problems.ts'
 
 /** Caches the database's last answers and returns them while it is down. Only for public data that does not change. */
 export function lastAnswers<T>(most: number) {

@@ -1,5 +1,6 @@
 import type { QueryResultRow } from 'pg'
-import { asProblem, type Database } from './database.ts'
+import type { Database } from './database.ts'
+import { asProblem } from './problems.ts'
 
 /** Runs statements of one read transaction. */
 export type SnapshotQuery = <R extends QueryResultRow>(text: string, values: readonly unknown[]) => Promise<R[]>

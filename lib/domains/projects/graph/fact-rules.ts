@@ -1,5 +1,5 @@
 import type { Fact } from '#lib/stores/graph/graph.ts'
-import { type Cut, type Judgement, wordsOf } from './judgement.ts'
+import { type CutEpisode, type Judgement, wordsOf } from './judgement.ts'
 
 export interface FactPolicy {
   provenance: {
@@ -16,7 +16,7 @@ const times = (one: Date | null, other: Date | null) =>
   one !== null && other !== null && one.getTime() === other.getTime()
 
 /** Whether the remaining text of the cut sources contains every word that the fact shares with the erased text. */
-function isSupportedBy({ fact, name }: Fact, cuts: readonly Cut[]): boolean {
+function isSupportedBy({ fact, name }: Fact, cuts: readonly CutEpisode[]): boolean {
   const kept = wordsOf(cuts.map(({ rest }) => rest).join('\n'))
   const shared = [...wordsOf(`${name} ${fact}`)].filter((word) => cuts.some(({ erasedWords }) => erasedWords.has(word)))
   return shared.every((word) => kept.has(word))

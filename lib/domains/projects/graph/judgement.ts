@@ -8,11 +8,11 @@ export type DecidedRecord = Omit<PlannedRecord, 'store' | 'found'>
 export const wordsOf = (text: string) => new Set(tokenize(text).map(({ word }) => word))
 
 /** An episode that retains the words of other authors: its remaining content, and the words that only the erased part contains. */
-export interface Cut {
+export interface CutEpisode {
   rest: string
   erasedWords: ReadonlySet<string>
 }
-export function cutOf({ content }: Episode, rest: string): Cut {
+export function cutOf({ content }: Episode, rest: string): CutEpisode {
   const kept = wordsOf(rest)
   return { rest, erasedWords: new Set([...wordsOf(content)].filter((word) => !kept.has(word))) }
 }
@@ -46,7 +46,7 @@ export interface Judgement {
   /** Episodes that are deleted. */
   erased: Set<string>
   /** Episodes that are cut. */
-  cut: Map<string, Cut>
+  cut: Map<string, CutEpisode>
   /** Records that remain without texts or sources. */
   judgedAgain: string[]
   /** Entities that remain although an erased episode mentions them. */

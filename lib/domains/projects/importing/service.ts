@@ -5,7 +5,7 @@ import type { AuditRecord, Context } from '#lib/kernel/context.ts'
 import { isWithin } from '#lib/kernel/data-regions.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
-import { asProblem } from '#lib/stores/postgres/database.ts'
+import { asProblem } from '#lib/stores/postgres/problems.ts'
 import { projectReaderOf, storableProject, writableProject } from '../access.ts'
 import { type ImportFault, importHistory, type ProjectImport } from './contract.ts'
 import {
