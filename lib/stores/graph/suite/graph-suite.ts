@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { decideNeighbourhood, type Policy } from '#lib/domains/projects/graph/rules.ts'
 import { noChange } from '#lib/domains/projects/graph/judgement.ts'
+import { decideNeighbourhood, type Policy } from '#lib/domains/projects/graph/rules.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
