@@ -38,5 +38,5 @@ export const machineLine = (machine: Machine): string =>
     `Node ${machine.node}`,
     `PostgreSQL ${machine.postgresql}`,
     `Next ${machine.next}`,
-    `load of the machine before: ${machine.busyBefore.toFixed(1)}`,
+    `load average before: ${machine.busyBefore.toFixed(1)}`,
   ].join(' · ')

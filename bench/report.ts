@@ -18,7 +18,7 @@ const cells = (row: BenchRow): string[] => {
     row.met === undefined ? '' : row.met ? '✓' : '✗',
   ]
 }
-const head = ['what', 'value', 'unit', 'beside it, in the same run', 'ratio', 'bar', 'met']
+const head = ['what', 'value', 'unit', 'bound, in the same run', 'ratio', 'bar', 'met']
 const isNumber = [false, true, false, false, true, false, false]
 
 /** A Markdown table with aligned columns. */

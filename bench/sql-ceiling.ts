@@ -60,7 +60,7 @@ async function measureAll(scope: AsyncDisposableStack): Promise<BenchRow[]> {
   const document = JSON.stringify(benchTrace)
   const contests = [
     {
-      name: 'GET /v1/knowledge/{id} through the front',
+      name: 'GET /v1/knowledge/{id} through the API server',
       ceiling: 'SQL: select the unit, insert the audit entry',
       query: () => ({ ...readUnit, values: [agent.unitId, randomUUID(), new Date(), agent.id] }),
       target: readTarget(apiServer.url, agent),
@@ -68,7 +68,7 @@ async function measureAll(scope: AsyncDisposableStack): Promise<BenchRow[]> {
       ours: [] as number[],
     },
     {
-      name: 'POST /v1/knowledge through the front',
+      name: 'POST /v1/knowledge through the API server',
       ceiling: 'SQL: insert the unit and the audit entry',
       query: () => ({
         ...insertUnit,

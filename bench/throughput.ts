@@ -97,9 +97,15 @@ async function measureAll(scope: AsyncDisposableStack): Promise<BenchRow[]> {
   const empty = await startCeiling(scope)
   const agent = await registerBenchAgent(apiServer.url, installation)
   const contests = [
-    contest('GET /v1/knowledge/{id} through the front', 'read', readTarget(apiServer.url, agent), apiServer, 1.5),
+    contest('GET /v1/knowledge/{id} through the API server', 'read', readTarget(apiServer.url, agent), apiServer, 1.5),
     contest('GET /v1/knowledge/{id} through Next', 'read', readTarget(plain.url, agent), plain, 0.45),
-    contest('POST /v1/knowledge through the front', 'create', contributeTarget(apiServer.url, agent), apiServer, 1.2),
+    contest(
+      'POST /v1/knowledge through the API server',
+      'create',
+      contributeTarget(apiServer.url, agent),
+      apiServer,
+      1.2,
+    ),
     contest('POST /v1/knowledge through Next', 'create', contributeTarget(plain.url, agent), plain, 0.35),
   ]
   const answered = { read: 0, create: 1 } // one unit was stored for reading

@@ -38,16 +38,16 @@ const english = new Map(flat(en))
 const chinese = new Map(flat(zh))
 
 describe('the two languages', () => {
-  test('say the same things', () => expect([...chinese.keys()].sort()).toEqual([...english.keys()].sort()))
+  test('have the same message keys', () => expect([...chinese.keys()].sort()).toEqual([...english.keys()].sort()))
 
-  test.each(Object.keys(en))('fill what they say in "%s" with the same', (namespace) => {
+  test.each(Object.keys(en))('use the same placeholders in "%s"', (namespace) => {
     const keys = [...english.keys()].filter((key) => key.startsWith(`${namespace}.`))
     expect(keys.map((key) => [key, blanks(chinese.get(key) ?? '')])).toEqual(
       keys.map((key) => [key, blanks(english.get(key) ?? '')]),
     )
   })
 
-  test('leave nothing empty, and nothing untranslated but names', () => {
+  test('have no empty message, and leave only names untranslated', () => {
     const empty = [...english, ...chinese].filter(([, text]) => text.trim() === '').map(([key]) => key)
     expect(empty).toEqual([])
     const same = [...english].filter(
@@ -61,10 +61,10 @@ describe('the two languages', () => {
     ['{count, plural, one {request} other {# of {total} requests}} <b>now</b>', ['<b>', 'count', 'total']],
     ['{name} and {at, date, short}', ['at', 'name']],
     ['no blanks', []],
-  ])('%j is filled with %j', (text, expected) => expect(blanks(text)).toEqual(expected))
+  ])('the placeholders of %j are %j', (text, expected) => expect(blanks(text)).toEqual(expected))
 
-  test('have words for every refusal, and for no other', () => {
-    const own = ['unreachable', 'unknown'] // no answers of the API
+  test('have a message for every error code, and for no unknown code', () => {
+    const own = ['unreachable', 'unknown'] // not returned by the API
     expect(Object.keys(en.problems).sort()).toEqual([...Object.keys(problems), ...own].sort())
   })
 })

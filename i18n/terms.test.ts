@@ -7,7 +7,7 @@ const flat = (tree: object, above = ''): [string, string][] =>
     typeof value === 'object' && value !== null ? flat(value, `${above}${key}.`) : [[`${above}${key}`, String(value)]],
   )
 
-describe('one thing has one name in Chinese', () => {
+describe('Chinese terms', () => {
   test.each([
     ['法律保留', '法律保全', 'a legal hold'],
     ['等级', '层级', 'a tier'],
@@ -15,28 +15,30 @@ describe('one thing has one name in Chinese', () => {
     ['数据携带', '可携副本', 'portability'],
     ['数据可携', '可携副本', 'portability'],
     ['访问权', '查阅权', 'access'],
-    ['等待期', '宽限期', 'the grace'],
-  ])('never %s, but %s (%s)', (other) => expect(flat(zh).filter(([, text]) => text.includes(other))).toEqual([]))
+    ['等待期', '宽限期', 'the grace period'],
+  ])('messages do not use %s, but %s for %s', (other) =>
+    expect(flat(zh).filter(([, text]) => text.includes(other))).toEqual([]),
+  )
 
-  test('an agent is 智能体; 代理 is who acts for somebody, or a proxy', () =>
+  test('messages use 代理 only for a representative or a proxy, and 智能体 for an agent', () =>
     expect(flat(zh).flatMap(([key, text]) => (text.includes('代理') ? [key] : []))).toEqual([
       'privacy.ccpa.rights',
       'problems.unknown.do',
     ]))
 
-  test('a kind of request', () => {
+  test('all pages use the same names for kinds of requests', () => {
     const pages = [zh.myPrivacy, zh.queue].map(({ kinds: named }) => named)
     expect(pages).toEqual(pages.map(() => zh.requests.kinds))
     expect(Object.keys(zh.requests.kinds).sort()).toEqual([...requestKinds].sort())
   })
 
-  test('a request that was called off, or is done', () => {
+  test('all pages use the same names for cancelled and completed requests', () => {
     const pages = [zh.myPrivacy, zh.queue].map(({ states: { cancelled, completed } }) => [cancelled, completed])
     const { cancelled, completed } = zh.requests.states
     expect(pages).toEqual(pages.map(() => [cancelled, completed]))
   })
 
-  test('a role', () => {
+  test('all pages use the same names for roles', () => {
     const { roles } = zh.users
     expect(zh.members.roles).toEqual(roles)
     expect(Object.fromEntries(Object.entries(zh.account.roles).map(([role, { name }]) => [role, name]))).toEqual(roles)

@@ -81,7 +81,7 @@ const credentials = new Set(['api_key', 'code', 'url', 'cancel_token'])
 const withSecrets = () =>
   test.app.useCases.flatMap(({ operation }) => (operation.method === 'post' && operation.secrets ? [operation] : []))
 
-it('every operation with secrets that are left out of stored replies is tested', () => {
+it('every operation whose stored responses omit secrets is tested', () => {
   const tested = [...Object.keys(cases), ...untested].sort()
   expect(
     withSecrets()

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 
 const root = join(import.meta.dirname, '..')
 
-test('every exported type name is declared once, so that it says what it is without its file', () => {
+test('every exported type name is declared only once', () => {
   const { stdout } = spawnSync('git', ['ls-files', 'app', 'bin', 'components', 'lib'], { cwd: root, encoding: 'utf8' })
   const files = stdout.split('\n').filter((file) => /\.tsx?$/.test(file))
   expect(files.length).toBeGreaterThan(1_000)

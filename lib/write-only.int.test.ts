@@ -83,7 +83,7 @@ describe('a token with the scope write only', () => {
     expect(unit.outcome).toEqual({ result_summary: 'A faster linker halved the build.', confidence: 0.5 })
   })
 
-  it('corrects a skill and gets only the texts that it sent', async () => {
+  it('corrects a skill and receives only the texts that it sent', async () => {
     const agent = await issuedAgent(test, ['read', 'write'])
     const files = [{ path: 'notes.txt', content: 'A secret recipe.' }]
     const body = { skill_md: skillMd('builds', { body: 'A secret method.' }), files, visibility: 'private' }
@@ -97,7 +97,7 @@ describe('a token with the scope write only', () => {
     expect((await correct(agent, { visibility: 'private' })).skill_md).toContain('A secret method.')
   })
 
-  it('learns in a project neither former texts, nor names of participants, nor the plan of an erasure', async () => {
+  it('cannot read earlier texts, names of participants, or the plan of an erasure in a project', async () => {
     const project = await madeProject(test)
     const writer = await writerOf(project.agent)
     const author = { external_id: 'user-1', name: 'Pat Quill' }
@@ -117,7 +117,7 @@ describe('a token with the scope write only', () => {
     expect((await test.fetch('DELETE', `${path}?dry_run=true`, project.agent)).status).toBe(200)
   })
 
-  it('follows a privacy request without its texts', async () => {
+  it('reads the status of a privacy request without its texts', async () => {
     const agent = await issuedAgent(test, ['read', 'write'], { owner: await signedIn(test) })
     const body = { kinds: ['objection'], statement: 'I object to the ranking.' }
     const { id } = await dataOf(test, 'POST', '/api/privacy/requests', agent, { body })

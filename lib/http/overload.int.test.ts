@@ -95,7 +95,7 @@ describe('the rate limit of pages', () => {
 })
 
 describe('POST /v1/auth/register', () => {
-  it('uses at most two database connections for one network: others read, write and register while it is flooded', async () => {
+  it('uses at most two database connections for one network: during a flood, others can still read, write and register', async () => {
     const register = (address: string) => test.fetch('POST', '/v1/auth/register', { headers: from(address) })
     const { token } = await test.agent()
     expect((await register('198.51.100.1')).status).toBe(201)

@@ -92,7 +92,7 @@ describe('a sealed snapshot', () => {
     await expect(readSealedSnapshot(pieces(Buffer.alloc(0)))).rejects.toEqual(damaged)
   })
 
-  it('closes the source when its reader stops', async () => {
+  it('closes the source stream when its reader stops', async () => {
     let isClosed = false
     async function* endless() {
       try {

@@ -136,7 +136,7 @@ describe('limits, repetitions and crashes', () => {
     expect(await waiting(other)).toBe(1)
   })
 
-  test('a crash between a share and its deltas leaves neither, and no audit entry', async () => {
+  test('a crash between storing a share and its deltas stores neither, and no audit entry', async () => {
     const [one, other] = await siblings.pair()
     const entries = () => app.db.prisma.auditEntry.count({ where: { agentId: one.id, action: 'create' } })
     const before = await entries()

@@ -9,6 +9,6 @@ const heldOut = sampledRuns('shared entries with secrets that the rules were not
 test('strip removes every secret from shared entries and keeps all other bytes', { timeout }, () => {
   expect(sharingFaults(sharingSeeds.seen, seen).slice(0, 12)).toEqual([])
 })
-test('strip does the same for held-out entries', { timeout }, () => {
+test('strip also does so for secrets that the rules were not built with', { timeout }, () => {
   expect(countedFaults(sharingFaults(sharingSeeds.heldOut, heldOut))).toEqual({})
 })

@@ -83,7 +83,7 @@ describe('a proof of identity', () => {
     ])
   })
 
-  it('is not given: the response lists all kinds of the joined request', async () => {
+  it('is missing: the response lists all kinds of the joined request', async () => {
     const { person } = await planted(['access', 'erasure'])
     const response = await kit.file(person.cookie, { kinds: ['access'] })
     expect([response.status, response.json.message]).toEqual([200, expect.stringContaining('access, erasure')])
@@ -137,7 +137,7 @@ describe('a changed address', () => {
     expect(kit.lettersTo(person.email)).toHaveLength(sent)
   })
 
-  it('is not the one that a later request names when the link of the earlier one is used', async () => {
+  it('is the address from the used link, not that of a later request', async () => {
     const person = await personWithPassword(test)
     const [own, foreign] = [`own-${person.email}`, `foreign-${person.email}`]
     const correct = (kinds: string[], email: string) =>

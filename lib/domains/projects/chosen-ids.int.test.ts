@@ -184,7 +184,7 @@ describe('ids that clients of two organizations chose', () => {
     expect((await create(theirs)).map(({ status }) => status)).toEqual([201, 201, 201])
   })
 
-  it('responses do not depend on data that other projects have or erased', async () => {
+  it('responses do not depend on the current or erased data of other projects', async () => {
     /** All responses to a client of a project, without random values. */
     async function seen(project: MadeProject) {
       const answers: string[] = []

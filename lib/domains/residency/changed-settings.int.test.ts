@@ -101,7 +101,7 @@ describe.each([
     await before?.close()
   })
 
-  it('accepts no new content of its projects and conversations', async () => {
+  it('rejects new content of its projects and conversations', async () => {
     const count = await rows()
     for (const { conversation, message } of [strict, mixed]) {
       const said = await ask('POST', `${conversation.path}/messages`, { role: 'user', content: 'More.' })
@@ -151,7 +151,7 @@ describe.each([
     }
   })
 
-  it('does not concern other data', async () => {
+  it('does not affect data of other regions', async () => {
     expect((await ask('POST', `${mixed.path}/conversations`, { title: 'Anywhere' })).status).toBe(201)
     expect((await upload(`${mixed.path}/documents?name=b.txt`)).status).toBe(201)
     expect((await ask('POST', '/v1/auth/register', { region: 'eu' }, {})).status).toBe(201)
@@ -164,7 +164,7 @@ describe.each([
     expect((await ask('PATCH', strict.path, { name: 'Another' }, stranger)).status).toBe(404)
   })
 
-  it('accepts nothing new of its agents, by themselves or by their owner', async () => {
+  it('rejects new data of its agents, from the agents and from their owner', async () => {
     const at = `/v1/agents/${regional.id}`
     const document = { kind: 'playbook', title: 'Another plan', body: 'Wait.\n' }
     const outside = [422, 'outside_region', 'de']
@@ -227,7 +227,7 @@ describe.each([
     expect((await ask('DELETE', `${at}/documents/${regional.document}`, undefined, regional)).status).toBe(204)
   })
 
-  it('is named by the page of stores and fails the evidence', async () => {
+  it('is reported on the stores page and fails the compliance check', async () => {
     const { data } = (await ask('GET', '/api/stores', undefined, admin)).json
     const ids = [strict, mixed].map(({ path }) => path.slice(path.lastIndexOf('/') + 1))
     expect(data.projects_outside.project_ids).toEqual(expect.arrayContaining(ids))
@@ -244,7 +244,7 @@ describe.each([
     expect(await eraseWholeProject(now, mixed.conversation.path, owner)).toMatch(/^rcpt_/)
   })
 
-  it('accepts content again after an owner chose another region', async () => {
+  it('accepts content again after an owner chooses another region', async () => {
     const chosen = await ask('PATCH', strict.path, { region: 'eu', name: 'In the EEA' })
     expect(chosen.json.data, chosen.text).toMatchObject({ region: 'eu', name: 'In the EEA' })
     const said = await ask('POST', `${strict.conversation.path}/messages`, { role: 'user', content: 'More.' })

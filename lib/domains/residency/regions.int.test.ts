@@ -166,7 +166,7 @@ describe('an exported project', () => {
     }
   })
 
-  it('loses no region silently: unavailable conversations fail with a reason, and a project line must be valid and first', async () => {
+  it('reports every lost region: conversations with an unavailable region fail with a reason, and the project line must be valid and first', async () => {
     const french = await testApp({ ...settings, KP_REGIONS: 'files=fr@own,postgresql=fr@own' })
     try {
       const copy = await projectIn(french, 'eu')

@@ -92,7 +92,7 @@ describe('a statement on the connection of a transaction', () => {
     }
   })
 
-  it('reports that others change the same data when it waited for a lock in vain', async () => {
+  it('reports a conflict with other transactions when it does not get a lock in time', async () => {
     const hurried = openDatabase(database.appUrl, { max: 2, longest: 2_000 })
     try {
       const held = Promise.withResolvers<void>()
@@ -117,7 +117,7 @@ describe('a statement on the connection of a transaction', () => {
     }
   })
 
-  it('is run again when the database aborts its transaction because of another', async () => {
+  it('is retried when the database aborts its transaction because of another one', async () => {
     await db.query(
       undefined,
       "INSERT INTO settings (name, value, updated_at, updated_by) SELECT 'n' || n, '0', now(), 'test' FROM generate_series(1, 2) AS n",

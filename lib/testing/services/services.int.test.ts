@@ -40,7 +40,7 @@ describe.skipIf(!isInstalled('s3') || !isInstalled('gcs'))('the object test serv
 })
 
 describe.skipIf(!isInstalled('s3') || !isInstalled('gcs'))('a killed test run', () => {
-  test('leaves no server and no folder', async () => {
+  test('leaves no running server and no folder', async () => {
     const child = fork('lib/testing/services/abandoned.ts', [], { execArgv: [...nodeFlags] })
     const [message] = await once(child, 'message')
     const { ports, folder } = z.object({ ports: z.array(z.number()), folder: z.string() }).parse(message)

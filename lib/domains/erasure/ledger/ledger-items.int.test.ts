@@ -25,7 +25,7 @@ async function noted(receipt: string) {
   return { kinds: [...found.kinds].sort(), isReadable: found.items > 0 }
 }
 
-it('expiry deletes the items of an erasure from the ledger, but not its other rows, once no backup contains the data', async () => {
+it('expiry deletes the items of an erasure from the ledger, but not its other rows, after all backups with the data have expired', async () => {
   const project = await madeProject(test)
   const conversation = await madeConversation(test, project)
   const message = await madeMessage(test, conversation, project.owner)

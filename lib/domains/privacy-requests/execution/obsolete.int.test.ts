@@ -70,7 +70,7 @@ describe('requests of a subject that another erasure deletes', () => {
     expect(await test.db.prisma.erasure.count({ where: { deletedId: 'nobody' } })).toBe(0)
   })
 
-  it('are closed by the clock job when they have no subject any more, without an erasure', async () => {
+  it('are closed by the clock job when their subject no longer exists, without an erasure', async () => {
     const person = await personWithPassword(test)
     const id = await requested(person, { kinds: ['erasure'], grace: '24h' })
     await test.db.prisma.privacyRequest.update({ where: { id }, data: { accountId: null } })
@@ -96,7 +96,7 @@ describe("cancelling a person's erasure", () => {
   it.each([
     ['before its fence', ['erasure.start']],
     ['behind its fence', ['erasure.step']],
-  ])('keeps the tokens of an agent stopped whose erasure runs, %s', async (_, until) => {
+  ])('leaves the tokens of an agent suspended while the agent’s own erasure runs, %s', async (_, until) => {
     const person = await personWithPassword(test)
     const going = await issuedAgent(test, ['read'], { owner: person })
     const staying = await issuedAgent(test, ['read'], { owner: person })

@@ -504,7 +504,7 @@ describe('a repeated request', () => {
     expect(await retried(made.owner)).toEqual([409, 'not_stuck'])
   })
 
-  it('DELETE starts a new erasure when something else with the same id was erased before', async () => {
+  it('DELETE starts a new erasure when other data with the same id was erased before', async () => {
     const made = await talk()
     const other = await talk()
     const [message, id] = [first(made), first(other)]

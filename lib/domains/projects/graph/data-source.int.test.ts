@@ -350,7 +350,7 @@ describe('an episode of several sources', () => {
     expect(await contents()).toEqual([])
   })
 
-  it('is deleted when it contains no exact words of its sources, although another message remains', async () => {
+  it('is deleted when it contains no exact words of its sources, even if another message remains', async () => {
     const both = `${place.group}-both`
     await planting.plant({
       group: place.group,

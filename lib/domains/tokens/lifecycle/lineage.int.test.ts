@@ -139,7 +139,7 @@ describe('revoking a token', () => {
     }
   })
 
-  test('leaves the tokens above it', async () => {
+  test('does not revoke the tokens from which it descends', async () => {
     const { agent, second, keys } = await chain()
     await revoke(second.id, { token: agent.token })
     expect(await codesOf(keys)).toEqual(['works', revoked, revoked])
@@ -159,7 +159,7 @@ describe('revoking a token', () => {
     }
   })
 
-  test('that was revoked for its refusals revokes them with it, and the email to the owner counts them', async () => {
+  test('also revokes its descendants when rejected requests revoke it, and the email to the owner counts them', async () => {
     const owner = await signedIn(app)
     const { agent, second, third, keys } = await chain(owner)
     const refusal = {
@@ -224,7 +224,7 @@ describe('a token of an admin', () => {
     ])
   })
 
-  test('creates no token that outlives it', async () => {
+  test('cannot create a token that ends later than itself', async () => {
     const boss = await issuedAgent(app, ['read'], { owner: admin })
     await passwordEntered(app, admin)
     const short = await created({
@@ -243,7 +243,7 @@ describe('a token of an admin', () => {
     expect(await codesOf([made.token, next.token])).toEqual(['token_expired', 'token_expired'])
   })
 
-  test('is the issuer of the agents that it registers; the token of another agent is not', async () => {
+  test('is the issuer of the tokens of agents that it registers; the token of another agent is not', async () => {
     const leaked = await issuedAgent(app, ['admin'])
     const ordinary = await issuedAgent(app, ['read', 'write'])
     const register = async (token: string, body: object) => {
@@ -259,7 +259,7 @@ describe('a token of an admin', () => {
     expect(await codesOf([paid, free, further])).toEqual([revoked, 'works', revoked])
   })
 
-  test('is revoked with its descendants when its owner is no admin any more', async () => {
+  test('is revoked with its descendants when its owner is no longer an admin', async () => {
     const former = await signedIn(app, 'admin')
     const boss = await issuedAgent(app, ['admin'], { owner: former })
     const agent = await issuedAgent(app, ['read'])
@@ -286,7 +286,7 @@ describe('a token of an admin', () => {
 })
 
 describe('a token that is being revoked', () => {
-  test('creates no token that works afterwards, whichever request is first', async () => {
+  test('creates no token that works afterwards, whichever request runs first', async () => {
     for (const isCreationFirst of [true, false]) {
       const agent = await issuedAgent(app, ['read'])
       await me(agent.token)
@@ -304,7 +304,7 @@ describe('a token that is being revoked', () => {
     }
   })
 
-  test('creates none for an agent of somebody else either, nor by registering one', async () => {
+  test('creates no token for an agent of another owner, including by registering one', async () => {
     for (const isCreationFirst of [true, false])
       for (const what of ['create', 'register']) {
         const leaked = await issuedAgent(app, ['admin'])
@@ -327,7 +327,7 @@ describe('a token that is being revoked', () => {
       }
   })
 
-  test('leaves no successor of a descendant that is rotated meanwhile', async () => {
+  test('leaves no successor of a descendant that is rotated concurrently', async () => {
     for (const isRotationFirst of [true, false]) {
       const leaked = await issuedAgent(app, ['admin'])
       const victim = await issuedAgent(app, ['read'])
@@ -344,7 +344,7 @@ describe('a token that is being revoked', () => {
     }
   })
 
-  test('creates nothing once it is revoked', async () => {
+  test('cannot create a token after it is revoked', async () => {
     const { agent, second, third } = await chain()
     await revoke(agent.tokenId, { token: agent.token })
     const before = await rows('SELECT count(*) FROM tokens')
@@ -397,7 +397,7 @@ describe('rotating a token', () => {
     expect(await codesOf([byPerson.token, third.token, taken.token])).toEqual([revoked, revoked, revoked])
   })
 
-  test('is refused for the token from which the actor descends, so no token is its own issuer', async () => {
+  test('is rejected for a token from which the actor descends, so no token is its own issuer', async () => {
     const { agent, second, third, keys } = await chain()
     const attempts: [Issued['tokenId'], string][] = [
       [agent.tokenId, second.token],
@@ -415,7 +415,7 @@ describe('rotating a token', () => {
     expect((await rotated(second.id, { token: agent.token })).issuer).toBe(agent.tokenId)
   })
 
-  test('and revoking end even if rows were changed by hand into a cycle', async () => {
+  test('and revoking terminate even if the rows form a cycle', async () => {
     const { agent, second, third, keys } = await chain()
     await rows('UPDATE tokens SET issued_by_token_id = $2 WHERE id = $1', agent.tokenId, third.id)
     expect((await rotate(second.id, { token: third.token, body: {} })).status).toBe(403)
@@ -433,7 +433,7 @@ describe('rotating a token', () => {
     expect(await codeOf(second.token)).toBe(revoked)
   })
 
-  test('with a leaked key is named when its owner revokes the leaked key by its prefix', async () => {
+  test('reports the successor when the owner revokes a leaked key by its prefix', async () => {
     const owner = await signedIn(app)
     const leaked = await issuedAgent(app, ['read'], { owner })
     const next = await rotated(leaked.tokenId, { token: leaked.token })
