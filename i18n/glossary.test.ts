@@ -37,10 +37,8 @@ const notYetRewritten = new Set<string>([
   'retention',
   'safety',
   'storeProgress',
-  'storage',
   'stores',
   'telemetry',
-  'tiers',
 ])
 
 const languages: [language: 'en' | 'zh', messages: Record<string, object>][] = [

@@ -2,35 +2,33 @@
 
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { useApiMutation } from '#components/frame/api-query.ts'
-import { Alert } from '#components/ui/alert.tsx'
+import { useApiMutation, useApiQuery } from '#components/frame/api-query.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
 import { Field } from '#components/ui/field.tsx'
-import { ofTokens, revokePrefixAt } from './endpoints.ts'
+import { ProblemAlert } from '#components/ui/problem-alert.tsx'
+import { Skeleton } from '#components/ui/skeleton.tsx'
+import { showToast } from '#components/ui/toast.ts'
+import { findTokenAt, ofTokens, revokePrefixAt } from './endpoints.ts'
+import { MatchingTokenCard } from './matching-token.tsx'
 
 const form = /^kp_[0-9A-Za-z]{8}$/
 
-/** Revokes a token of which only the first characters are known. */
+/** Revokes a token of which only the first characters are known, after showing which one it is. */
 export function PrefixDialog() {
   const t = useTranslations('tiers.prefix')
   const [isOpen, setIsOpen] = useState(false)
   const [prefix, setPrefix] = useState('')
-  const [done, setDone] = useState<string>()
-  const revoke = useApiMutation(revokePrefixAt, { touches: ofTokens })
   const isWhole = form.test(prefix)
+  const match = useApiQuery(findTokenAt, { query: { key_prefix: prefix } }, { enabled: isOpen && isWhole })
+  const revoke = useApiMutation(revokePrefixAt, { touches: ofTokens })
+  const token = isWhole ? match.data?.data : undefined
+  const isRevocable = token?.state === 'active' || token?.state === 'rotated'
   return (
     <>
-      <Button
-        tone="plain"
-        onClick={() => {
-          setDone(undefined)
-          setIsOpen(true)
-        }}
-      >
+      <Button tone="plain" onClick={() => setIsOpen(true)}>
         {t('open')}
       </Button>
-      {done !== undefined && <Alert tone="done" title={t('done', { prefix: done })} isLive />}
       <Confirm
         open={isOpen}
         onOpenChange={setIsOpen}
@@ -38,12 +36,12 @@ export function PrefixDialog() {
         consequences={<p>{t('lead')}</p>}
         action={t('action')}
         change={revoke}
-        isIncomplete={!isWhole}
+        isIncomplete={!isRevocable}
         onConfirm={() =>
           revoke.begin({ body: { key_prefix: prefix } }, ({ data }) => {
             setIsOpen(false)
             setPrefix('')
-            setDone(data.key_prefix)
+            showToast({ title: t('done', { prefix: data.key_prefix }) })
           })
         }
       >
@@ -58,6 +56,11 @@ export function PrefixDialog() {
           className="font-mono"
           onChange={({ target }) => setPrefix(target.value.trim())}
         />
+        <div aria-live="polite">
+          {isWhole && match.isLoading && <Skeleton className="h-32" />}
+          {isWhole && match.problem && <ProblemAlert problem={match.problem} />}
+          {token && <MatchingTokenCard token={token} />}
+        </div>
       </Confirm>
     </>
   )

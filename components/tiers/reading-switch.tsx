@@ -22,7 +22,7 @@ export function ReadingSwitch({ isOn }: { isOn: boolean }) {
         onOpenChange={setIsOpen}
         title={t(isOn ? 'offTitle' : 'onTitle')}
         consequences={<p>{t(isOn ? 'offText' : 'onText')}</p>}
-        action={t(isOn ? 'offAction' : 'onAction')}
+        action={t(isOn ? 'switchOff' : 'switchOn')}
         tone="main"
         change={edit}
         onConfirm={() => edit.begin({ body: { anonymous_reading: !isOn } }, () => setIsOpen(false))}

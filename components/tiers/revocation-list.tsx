@@ -2,8 +2,7 @@
 
 import { useTranslations } from 'next-intl'
 import { useApiInfiniteQuery } from '#components/frame/api-query.ts'
-import { Empty } from '#components/ui/empty.tsx'
-import { MoreButton } from '#components/ui/more-button.tsx'
+import { EmptyState } from '#components/ui/empty-state.tsx'
 import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
@@ -39,12 +38,6 @@ export function RevocationList({ initial, agentId }: { initial: RevocationPage; 
     { query: { limit: '20', ...(agentId !== undefined && { agent_id: agentId }) } },
     { initial },
   )
-  if (list.rows.length === 0)
-    return (
-      <Empty title={t('none')}>
-        <p>{t('noneText')}</p>
-      </Empty>
-    )
   const columns: ShownColumn<Revocation>[] = [
     {
       key: 'token',
@@ -70,13 +63,21 @@ export function RevocationList({ initial, agentId }: { initial: RevocationPage; 
           },
         ]
       : []),
-    { key: 'when', title: t('when'), cell: ({ revoked_at }) => <Time at={revoked_at} relative /> },
+    { key: 'when', title: t('when'), cell: ({ revoked_at }) => <Time at={revoked_at} show="relative" /> },
     { key: 'evidence', title: t('evidence'), cell: (revocation) => <Evidence revocation={revocation} /> },
   ]
   return (
-    <div className="grid gap-4">
-      <DataTable label={t('title')} columns={columns} rows={list.rows} rowKey={({ token_id }) => token_id} />
-      <MoreButton pages={list} />
-    </div>
+    <DataTable
+      label={t('title')}
+      columns={columns}
+      rows={list.rows}
+      rowKey={({ token_id }) => token_id}
+      pages={list}
+      empty={
+        <EmptyState title={t('none')}>
+          <p>{t('noneText')}</p>
+        </EmptyState>
+      }
+    />
   )
 }

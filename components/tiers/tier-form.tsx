@@ -4,10 +4,10 @@ import { useTranslations } from 'next-intl'
 import { type FormEvent, useState } from 'react'
 import { useApiMutation } from '#components/frame/api-query.ts'
 import { useDraft } from '#components/frame/draft.ts'
-import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
 import { Field, Select } from '#components/ui/field.tsx'
+import { showToast } from '#components/ui/toast.ts'
 import { tierLimits, tiers } from '#lib/domains/tokens/tier-rules.ts'
 import { type AgentUse, editAgentAt, ofTokens } from './endpoints.ts'
 import { agentLimit, editOf, type TypedLimits } from './limits.ts'
@@ -54,15 +54,11 @@ export function TierForm({ agent }: { agent: Agent }) {
   }
   const { draft, change, clear } = useDraft<{ typed: TypedLimits | null }>(`tier:${id}`, { typed: null })
   const [isOpen, setIsOpen] = useState(false)
-  const [isDone, setIsDone] = useState(false)
   const edit = useApiMutation(editAgentAt, { touches: ofTokens })
   const typed = draft.typed ?? inForce
   const wanted = editOf(typed)
   const isSame = JSON.stringify(wanted) === JSON.stringify(editOf(inForce))
-  const type = (changes: Partial<TypedLimits>) => {
-    setIsDone(false)
-    change({ typed: { ...typed, ...changes } })
-  }
+  const type = (changes: Partial<TypedLimits>) => change({ typed: { ...typed, ...changes } })
   const submit = (event: FormEvent) => {
     event.preventDefault()
     if (!wanted || isSame) return
@@ -97,15 +93,13 @@ export function TierForm({ agent }: { agent: Agent }) {
         <Button type="submit" aria-disabled={!wanted || isSame}>
           {t('agent.change')}
         </Button>
-        {isSame && !isDone && <p className="text-sm text-quiet">{t('agent.unchanged')}</p>}
       </div>
-      {isDone && <Alert tone="done" title={t('agent.changed')} isLive />}
       <Confirm
         open={isOpen}
         onOpenChange={setIsOpen}
         title={t('agent.changeTitle', { id })}
         consequences={<Consequences agent={agent} typed={typed} />}
-        action={t('agent.changeAction')}
+        action={t('agent.change')}
         tone="main"
         change={edit}
         onConfirm={() => {
@@ -113,7 +107,7 @@ export function TierForm({ agent }: { agent: Agent }) {
           edit.begin({ params: { id }, body: wanted.body }, () => {
             clear()
             setIsOpen(false)
-            setIsDone(true)
+            showToast({ title: t('agent.changed') })
           })
         }}
       />

@@ -9,8 +9,8 @@ import type { AgentUse } from './endpoints.ts'
 
 type Point = AgentUse['use']['points'][number]
 
-/** Requests of an agent over time, as a chart and in numbers. `limit`: the most requests per interval. */
-export function Usage({ use, limit }: { use: AgentUse['use']; limit: number }) {
+/** Requests of an agent over time, as a chart and in numbers. */
+export function Usage({ use }: { use: AgentUse['use'] }) {
   const t = useTranslations('tiers.agent')
   const format = useFormatter()
   const { step, points } = use
@@ -32,6 +32,7 @@ export function Usage({ use, limit }: { use: AgentUse['use']; limit: number }) {
     <div className="grid gap-4">
       <Bars
         label={t('chart')}
+        unit={t('unit', { step })}
         data={points.map(({ at, reads, writes, refused }) => ({
           label: labelOf(at),
           values: { reads, writes, refused },
@@ -41,10 +42,9 @@ export function Usage({ use, limit }: { use: AgentUse['use']; limit: number }) {
           { key: 'writes', title: t('writes'), tone: 'quiet' },
           { key: 'refused', title: t('refused'), tone: 'red' },
         ]}
-        limit={{ value: limit, title: t('limit') }}
       />
       <details>
-        <summary className="cursor-pointer text-accent">{t('inNumbers')}</summary>
+        <summary className="cursor-pointer py-0.5 text-accent">{t('inNumbers')}</summary>
         <div className="mt-3">
           <DataTable label={t('inNumbers')} columns={columns} rows={used} rowKey={({ at }) => at} />
         </div>

@@ -1,0 +1,1 @@
+export const addressOfAgent = (id: string): string => `/admin/tokens/${encodeURIComponent(id)}`

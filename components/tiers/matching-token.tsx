@@ -1,0 +1,45 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { Alert } from '#components/ui/alert.tsx'
+import { Badge, type BadgeTone } from '#components/ui/badge.tsx'
+import { FactList } from '#components/ui/facts.tsx'
+import { Time } from '#components/ui/time.tsx'
+import type { MatchingToken } from './endpoints.ts'
+
+export const tokenTones: Record<MatchingToken['state'], BadgeTone> = {
+  active: 'success',
+  rotated: 'warning',
+  expired: 'neutral',
+  revoked: 'neutral',
+}
+
+/** The token that a revocation by prefix ends, and what ends with it. */
+export function MatchingTokenCard({ token }: { token: MatchingToken }) {
+  const t = useTranslations('tiers')
+  const { agent, state, last_used_at: used, active_descendants: descendants, active_successor: successor } = token
+  const isEnded = state === 'expired' || state === 'revoked'
+  return (
+    <section aria-label={t('prefix.found')} className="grid gap-3 rounded-box border border-line bg-raised p-4">
+      <p className="flex flex-wrap items-center gap-2 font-medium">
+        <code className="font-mono text-[0.8125rem]">{token.key_prefix}…</code> {token.name ?? t('agent.unnamed')}
+      </p>
+      <FactList
+        facts={[
+          [t('prefix.agent'), agent.name ?? token.agent_id],
+          [t('prefix.owner'), agent.owner?.name ?? t('agents.unclaimed')],
+          [
+            t('prefix.state'),
+            <Badge key="state" tone={tokenTones[state]} hasDot>
+              {t(`agent.states.${state}`)}
+            </Badge>,
+          ],
+          [t('prefix.used'), used === null ? t('agent.never') : <Time key="used" at={used} show="relative" />],
+        ]}
+      />
+      {isEnded && <p>{t('prefix.ended')}</p>}
+      {descendants > 0 && <p>{t('prefix.descendants', { count: descendants })}</p>}
+      {successor !== null && <Alert tone="warning" title={t('prefix.successor', { prefix: `${successor}…` })} />}
+    </section>
+  )
+}
