@@ -68,7 +68,7 @@ export function startChild({ name, file, env, onGivenUp }: ChildOptions): Child 
       child.once('exit', (status, signal) => {
         const how = signal ?? `status ${status}`
         if (isReady && !isStopping) void restart(how)
-        else fail(new ChildFailure(`The ${name} did not start (${how}); what it said stands above.`))
+        else fail(new ChildFailure(`The ${name} did not start (${how}). See its output above.`))
       })
     })
 
@@ -78,7 +78,7 @@ export function startChild({ name, file, env, onGivenUp }: ChildOptions): Child 
       onGivenUp(`The ${name} ended again (${how}), for the ${MOST_RESTARTS + 1}th time within a minute.`)
       return
     }
-    console.error(`The ${name} ended (${how}); it is started again.`)
+    console.error(`The ${name} ended (${how}) and is restarted.`)
     await delay(pause)
     if (isStopping) return
     try {

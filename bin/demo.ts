@@ -47,7 +47,7 @@ async function demo(): Promise<void> {
     const others = installation.embedded ? 0 : await othersConnected(installation.ownerUrl)
     if (others > 0)
       throw new Refusal(
-        `Somebody else is connected to this database (${others} connections), perhaps a KnowledgePulse that runs. Stop it, then repeat this. Nothing was changed.`,
+        `Other programs are connected to this database (${others} connections), for example a running KnowledgePulse. Stop them, then try again. Nothing was changed.`,
       )
     const { NotEmpty, buildDemo: tellStory } = await import('./demo/story.ts')
     console.log(`Sixty days of an example organization (units: ${material.source}) …`)
@@ -64,7 +64,7 @@ async function demo(): Promise<void> {
     }).catch((error: unknown) => {
       if (!(error instanceof NotEmpty)) throw error
       throw new Refusal(
-        `This installation is in use: it has ${error.message}. The demo fills an empty one only; give it a folder of its own, for example KP_DATA_DIR=var/demo npm run demo. Nothing was changed.`,
+        `This installation is in use: it has ${error.message}. The demo can only fill an empty installation. Choose another folder, for example KP_DATA_DIR=var/demo npm run demo. Nothing was changed.`,
       )
     })
     const seconds = Math.round((Date.now() - until.getTime()) / 1000)

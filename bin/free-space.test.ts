@@ -5,7 +5,7 @@ import { tooLittleSpace } from './free-space.ts'
 
 test('tooLittleSpace names the folder and its free space when PostgreSQL could not write its log', () => {
   expect(tooLittleSpace('/srv/kp', 20 * 1024 * 1024)).toBe(
-    'The disk is full: /srv/kp has 20 MiB left, and the database needs 64 MiB to start. Free some space and start again; nothing stored was lost.',
+    'The disk is full: /srv/kp has 20 MiB left, and the database needs 64 MiB to start. Free some space and start again. No stored data was lost.',
   )
   expect(tooLittleSpace('/srv/kp', 65 * 1024 * 1024)).toBeUndefined()
 })

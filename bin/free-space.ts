@@ -15,5 +15,5 @@ const freeOf = (folder: string): number => {
 export function tooLittleSpace(folder: string, free = freeOf(folder)): string | undefined {
   if (free >= leastFree) return undefined
   const [left, needed] = [free, leastFree].map((bytes) => `${Math.floor(bytes / 1024 / 1024)} MiB`)
-  return `The disk is full: ${resolve(folder)} has ${left} left, and the database needs ${needed} to start. Free some space and start again; nothing stored was lost.`
+  return `The disk is full: ${resolve(folder)} has ${left} left, and the database needs ${needed} to start. Free some space and start again. No stored data was lost.`
 }

@@ -95,7 +95,7 @@ async function keepDatabase(opened: Installation, env: Env) {
     const pause = allowance()
     if (pause === undefined)
       return fail('The database ended too often within a minute. Its log is pgdata.log in the data directory.')
-    console.error('The database ended; it is started again.')
+    console.error('The database ended and is restarted.')
     await opened.embedded.stop()
     await delay(pause)
     if (stopping) return
@@ -169,7 +169,7 @@ function explain(error: unknown): string {
   if (error instanceof BuildFailure) {
     return error.message.includes('ENOSPC')
       ? 'The disk is full: the build could not be written. Free some space and start again; nothing stored was lost.'
-      : `${error.message}\nThe build failed; what it said stands above. Nothing was started.`
+      : `${error.message}\nThe build failed. See its output above. Nothing was started.`
   }
   if (errorCode(error) === 'ENOSPC')
     return 'The disk is full. Free some space and start again; nothing stored was lost.'

@@ -126,7 +126,7 @@ export function agentDocumentCommands(agent: Command, begin: () => CommandSessio
     )
   const ofAgent = (command: Command): Command =>
     asPersonOptions(command.option('--agent <id>', 'the id of the agent (default: the agent of the token)'))
-  const kindOption = () => new Option('--kind <kind>', 'what it is').choices(agentDocumentKinds)
+  const kindOption = () => new Option('--kind <kind>', 'the kind of document').choices(agentDocumentKinds)
   ofAgent(documents.command('list'))
     .summary('show documents, newest first')
     .description('Shows the documents of an agent.\n\nExample:\n  kp agent documents list --kind playbook')
@@ -167,7 +167,7 @@ export function agentDocumentCommands(agent: Command, begin: () => CommandSessio
     )
   ofAgent(documents.command('delete'))
     .summary('delete a document')
-    .description('Deletes a document for good.\n\nExample:\n  kp agent documents delete adoc_0123456789abcdefghijkl')
+    .description('Deletes a document permanently.\n\nExample:\n  kp agent documents delete adoc_0123456789abcdefghijkl')
     .argument('<id>', 'the document’s id')
     .action((id: string, options: AgentDocumentOptions) =>
       withCommandActor(begin(), options, (asking) => remove(asking, id, options)),

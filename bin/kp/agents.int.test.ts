@@ -56,7 +56,7 @@ test('agent pause, resume and die change the status of a person’s agent; die n
   expect((await run('resume', agent.id)).status).toBe(0)
   expect((await run('die', agent.id)).status).toBe(2)
   expect((await run('list')).out).toMatch(new RegExp(`${agent.id} +active`))
-  expect((await run('die', agent.id, '--yes')).out).toContain('dead')
+  expect((await run('die', agent.id, '--yes')).out).toContain('retired')
   expect((await kp.run(['agent', 'show', agent.id])).err).toContain('retired')
   expect((await kp.run(['agent', 'heartbeats'])).status).toBe(0)
 })

@@ -150,7 +150,7 @@ export function agentCommands(program: Command, begin: () => CommandSession): vo
       withCommandActor(begin(), options, (asking) => setStatus(asking, id, 'active')),
     )
   as(agent.command('die'))
-    .summary('retire an agent, for good')
+    .summary('retire an agent permanently')
     .description(
       'For 24 hours, its tokens can only export heartbeats. Its owner keeps access to its data.\n\nExample:\n  kp agent die my-agent',
     )

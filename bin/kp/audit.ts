@@ -101,14 +101,14 @@ export function auditCommands(program: Command, begin: () => CommandSession): vo
       'Shows audit entries, newest first: your own, or all entries for admins and auditors. csv and jsonl contain all selected entries.\n\nExample:\n  kp audit --action delete --from 2026-01-01\n  kp audit --format csv > audit.csv',
     )
     .option('--agent <id>', 'by this actor: an agent, user:<id> or system:<job>')
-    .addOption(new Option('--action <action>', 'of this kind').choices(AuditActions))
+    .addOption(new Option('--action <action>', 'with this action').choices(AuditActions))
     .option('--from <time>', 'not before this day or time')
     .option('--to <time>', 'before this day or time')
-    .option('--resource <id>', 'on the thing with this id')
-    .option('--resource-type <type>', 'on this kind of thing: knowledge, token, agent …')
+    .option('--resource <id>', 'concerning the resource with this id')
+    .option('--resource-type <type>', 'concerning this type of resource: knowledge, token, agent …')
     .option('--search <text>', 'with this text in the resource’s id or the details')
     .option('--limit <count>', 'rows of the table (default: 20)')
-    .addOption(new Option('--format <format>', 'how to print').choices(['table', 'csv', 'jsonl']).default('table'))
+    .addOption(new Option('--format <format>', 'the output format').choices(['table', 'csv', 'jsonl']).default('table'))
     .action((options: AuditOptions) =>
       options.format === 'table' ? table(begin(), options) : exported(begin(), options, options.format),
     )

@@ -143,7 +143,7 @@ export function cladeCommands(program: Command, begin: () => CommandSession): vo
       'Siblings are your agents with the same ancestor. Sharing is off by default. Wallet addresses, trade sizes and prices, keys and personal names are removed before anything is sent.\n\nExample:\n  kp clade preview ent_0123456789abcdefghijkl',
     )
   const ofAgent = (command: Command) =>
-    asPersonOptions(command).option('--agent <id>', 'whose (default: the agent of the token)')
+    asPersonOptions(command).option('--agent <id>', 'the agent (default: the agent of the token)')
   ofAgent(clade.command('status'))
     .summary('show the siblings and sharing status of an agent')
     .description('Shows the siblings, whether sharing is on, and what is pending.\n\nExample:\n  kp clade status')

@@ -152,7 +152,7 @@ export function describeError(error: unknown, url: string, command: (words: stri
     return { code: code.toLowerCase(), message: `${message}.`, exitCode: exitCodes.failed }
   return {
     code: 'defect',
-    message: `kp itself failed: ${message.split('\n')[0] ?? ''}`,
+    message: `kp failed: ${message.split('\n')[0] ?? ''}`,
     advice:
       'Everything that was confirmed before is stored. This is a bug in kp. Please report it with the command that you ran.',
     exitCode: exitCodes.failed,

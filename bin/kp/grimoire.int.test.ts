@@ -135,7 +135,7 @@ describe('kp grimoire', () => {
     expect((await kp([first], ['show', id])).status).toBe(1)
     expect((await kp([second], ['show', id])).out.trim()).toBe(secretWords)
     const slip = `${code.slice(0, -1)}${code.endsWith('0') ? '1' : '0'}`
-    expect((await kp([slip, third], ['recover'])).err).toContain('has a slip')
+    expect((await kp([slip, third], ['recover'])).err).toContain('contains a typing error')
     const recovered = await kp([code, third], ['recover', '--json'])
     expect(recovered.status, recovered.err).toBe(0)
     expect((await kp([third], ['show', id])).out.trim()).toBe(secretWords)

@@ -218,7 +218,7 @@ export function grimoireCommands(program: Command, begin: () => CommandSession):
       'Stores a file’s text as an entry; private by default.\n\nExample:\n  kp grimoire add lesson.txt --kind insight --confidence 0.8',
     )
     .argument('<file>', 'the file; - for standard input')
-    .addOption(new Option('--kind <kind>', 'what it is').choices([...entryKinds]).default('insight'))
+    .addOption(new Option('--kind <kind>', 'the kind of entry').choices([...entryKinds]).default('insight'))
     .option('--clade', 'readable by the installation, so that it can be shared with siblings')
     .action((path: string, options: AddOptions) =>
       withCommandActor(begin(), options, (asking) => add(asking, path, options)),

@@ -17,11 +17,11 @@ export function printReceipt(terminal: Terminal, receipt: Receipt): void {
   for (const { what, ground, until } of receipt.retained)
     terminal.line(
       terminal.dim(
-        `  Kept ${until === null ? 'with no fixed end' : `until ${day(until)}`}: ${what}. Ground: ${ground}`,
+        `  Retained ${until === null ? 'with no fixed end' : `until ${day(until)}`}: ${what}. Ground: ${ground}`,
       ),
     )
   for (const { what, until } of receipt.physical)
-    terminal.line(terminal.dim(`  Lingers${until === null ? '' : ` until ${day(until)}`}: ${what}`))
+    terminal.line(terminal.dim(`  Remains physically${until === null ? '' : ` until ${day(until)}`}: ${what}`))
 }
 
 export function printFindings(terminal: Terminal, findings: readonly ReceiptFinding[]): void {

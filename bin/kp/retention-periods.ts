@@ -11,7 +11,7 @@ export const periodVisibilities = ['network', 'org', 'private'] as const
 
 export const parseDays = (number: number): string => number.toLocaleString('en')
 export const period = (days: number | null): string =>
-  days === null ? 'for ever' : days === 1 ? '1 day' : `${parseDays(days)} days`
+  days === null ? 'forever' : days === 1 ? '1 day' : `${parseDays(days)} days`
 
 function printPolicy({ terminal }: CommandSession, policy: Policy): void {
   terminal.table(

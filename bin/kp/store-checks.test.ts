@@ -46,7 +46,8 @@ describe('TTLs of cache keys', () => {
     expect(lifetimesCheck({ ...none, isComplete: false }).state).toBe('warning')
     expect(lifetimesCheck({ ...none, unlimited: 2, tooLong: 1, prefixed: 1 })).toMatchObject({
       state: 'warning',
-      found: 'of 3 key(s), 2 have no TTL and 1 have one above 24 hours; 1 of these begin as KP_POINTER_PREFIXES says',
+      found:
+        'of 3 key(s), 2 have no TTL and 1 have one above 24 hours; 1 of these begin with a prefix from KP_POINTER_PREFIXES',
       todo: expect.stringContaining('KP_CACHE_TTL_LIMIT'),
     })
   })

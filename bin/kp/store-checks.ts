@@ -82,8 +82,8 @@ export function lifetimesCheck({ examined, isComplete, unlimited, tooLong, prefi
       : warning(name, `no TTL of ${scope} is above 24 hours; the other keys were not examined`, 'Use a smaller Redis.')
   return warning(
     name,
-    `of ${scope}, ${unlimited} have no TTL and ${tooLong} have one above 24 hours; ${prefixed} of these begin as KP_POINTER_PREFIXES says`,
-    'Have the applications set a TTL of at most 24 hours, or set KP_CACHE_TTL_LIMIT=true for keys that begin as KP_POINTER_PREFIXES says.',
+    `of ${scope}, ${unlimited} have no TTL and ${tooLong} have one above 24 hours; ${prefixed} of these begin with a prefix from KP_POINTER_PREFIXES`,
+    'Have the applications set a TTL of at most 24 hours, or set KP_CACHE_TTL_LIMIT=true for keys that begin with a prefix from KP_POINTER_PREFIXES.',
   )
 }
 

@@ -7,7 +7,7 @@ export const limiterMeasures = (limiter: Limiter): Measuring => ({
   measure: async () => [
     {
       name: 'kp_limits_degraded',
-      help: 'Whether limits are per process because their store does not answer: 1 or 0',
+      help: '1 if limits are counted per process because their store does not answer, otherwise 0',
       type: 'gauge',
       samples: [{ value: limiter.degraded ? 1 : 0 }],
     },

@@ -36,7 +36,7 @@ export const identityProvider = ({ issuer, clientId, clientSecret, name }: OpenI
         return claims
       const more = await client.userinfo(accessToken)
       // §5.3.2: a UserInfo response about another subject must be rejected.
-      if (more.sub !== claims.sub) throw new Error('the UserInfo answer is about somebody else')
+      if (more.sub !== claims.sub) throw new Error('the UserInfo response is about a different subject')
       // The address and whether it is verified must come from the same document: neither document vouches for the other's address.
       const { email, email_verified } = more
       return { ...more, ...claims, email, email_verified }
@@ -49,7 +49,7 @@ export const identityProvider = ({ issuer, clientId, clientSecret, name }: OpenI
 function claimsOf(idToken: string): Claims & { sub: string } {
   const claims: unknown = JSON.parse(Buffer.from(idToken.split('.')[1] ?? '', 'base64url').toString('utf8'))
   if (typeof claims !== 'object' || claims === null || !('sub' in claims) || typeof claims.sub !== 'string')
-    throw new Error('the ID token names nobody')
+    throw new Error('the ID token has no subject')
   return { ...claims, sub: claims.sub }
 }
 

@@ -119,7 +119,7 @@ export async function open<O extends OperationShape>(
       ...(signal && { signal }),
     })
   } catch (cause) {
-    throw new RequestRefused({ title: 'No answer', status: 0, code: 'unreachable' }, { cause })
+    throw new RequestRefused({ title: 'No response', status: 0, code: 'unreachable' }, { cause })
   }
   if (!response.ok) throw await refusalOf(response)
   return response
@@ -135,7 +135,7 @@ export async function send<O extends OperationShape>(
 ): Promise<ResponseOf<O>> {
   const response = await open(operation, parts, target)
   const text = await response.text().catch((cause: unknown) => {
-    throw new RequestRefused({ title: 'The answer broke off', status: 0, code: 'unreachable' }, { cause })
+    throw new RequestRefused({ title: 'The response is incomplete', status: 0, code: 'unreachable' }, { cause })
   })
   const isJson = jsonType.test(response.headers.get('content-type') ?? '')
   const body: unknown = text === '' ? undefined : isJson ? JSON.parse(text) : text

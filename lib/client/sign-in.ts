@@ -43,7 +43,7 @@ async function answer(
     const body: unknown = await response.json()
     return typeof body === 'object' && body !== null ? { ...body } : {}
   } catch (cause) {
-    throw new RequestRefused({ title: 'No answer', status: 0, code: 'unreachable' }, { cause })
+    throw new RequestRefused({ title: 'No response', status: 0, code: 'unreachable' }, { cause })
   }
 }
 

@@ -4,7 +4,7 @@ import type { StoreLocations } from './locations.ts'
 const words = {
   postgresql: {
     embedded: 'the embedded PostgreSQL on this installation’s machine',
-    server: 'PostgreSQL at the operator’s server',
+    server: 'PostgreSQL on the operator’s server',
   },
   files: { folder: 'the data folder of this installation' },
   ledger: {
@@ -18,7 +18,7 @@ const words = {
   graph: { here: 'tables of this installation’s database', neo4j: 'the Neo4j that the operator connected' },
   cache: { here: 'the memory of this installation', redis: 'the Redis that the operator connected' },
   objects: {
-    folder: 'a folder of files at this installation',
+    folder: 'a folder on this installation’s machine',
     s3: 'the S3 bucket that the operator connected',
     gcs: 'the Google Cloud Storage bucket that the operator connected',
   },

@@ -46,7 +46,7 @@ describe('placesOf', () => {
   it('placeNamed never contains an address', () => {
     const at = places({ DATABASE_URL: 'postgresql://kp_app:x@db.example.org/kp', KP_LEDGER_URL: '/apart' })
     const said = ['postgresql', 'files', 'ledger', 'another'].map((store) => storeLocationNamed(at, store))
-    expect(said[0]).toBe('PostgreSQL at the operator’s server')
+    expect(said[0]).toBe('PostgreSQL on the operator’s server')
     for (const words of said) expect(words).not.toMatch(/example|apart\//)
     expect(new Set(said).size).toBe(4)
   })
@@ -160,7 +160,7 @@ describe('regions', () => {
     const given = settings({ KP_GRAPH_URL: 'bolt://u:p@g.example', KP_REGIONS: 'graph=eu-central-1@aws,files=de@own' })
     const named = (store: string) => storeLocationNamed(storeLocationsOf(given), store, assessLocations(given))
     expect(named('graph')).toBe('the Neo4j that the operator connected, in eu-central-1 (aws, DE)')
-    expect(named('objects')).toBe('a folder of files at this installation, in de (DE)')
+    expect(named('objects')).toBe('a folder on this installation’s machine, in de (DE)')
     expect(named('another')).toBe('this installation')
   })
 })

@@ -33,7 +33,7 @@ async function measured(sources: readonly Measuring[], now: Date): Promise<strin
   )
   const answered: Measure = {
     name: 'kp_measured',
-    help: 'Whether what the gauges of this kind are read from answered: 1 or 0',
+    help: '1 if the source of these gauges answered, otherwise 0',
     type: 'gauge',
     samples: found.map(({ source, measures }) => ({ labels: { of: source.name }, value: measures ? 1 : 0 })),
   }
@@ -56,13 +56,13 @@ export function createMetrics(sources: () => readonly Measuring[] = () => []) {
   const ofProcess = processRegistry()
   const answers = new Counter({
     name: 'kp_answers_total',
-    help: 'Answers by operation and status',
+    help: 'Responses by operation and status',
     labelNames: ['operation', 'status'],
     registers: [registry],
   })
   const refusals = new Counter({
     name: 'kp_refusals_total',
-    help: 'Refusals by problem code',
+    help: 'Rejections by problem code',
     labelNames: ['code'],
     registers: [registry],
   })

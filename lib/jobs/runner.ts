@@ -62,7 +62,7 @@ export async function runJobs(
       for (let isRunning = false; !isRunning && !stopping.signal.aborted; ) {
         await delay(restartAfter, undefined, { signal: stopping.signal }).catch(() => {})
         if (stopping.signal.aborted) break
-        logNotice('queue: it ended without being told to, and is started again')
+        logNotice('the job queue ended unexpectedly and is restarted')
         await begin().then(
           (next) => {
             runner = next

@@ -152,7 +152,7 @@ export const receiptTexts = {
     cacheOutside: {
       text: 'cache entries without an id of the project or conversation, and outside the keys that its organization may claim under KP_POINTER_PREFIXES: searched only for ids',
       earlier: [
-        'cache entries without an id of the project or conversation, and outside the keys that its organization may claim under KP_POINTER_PREFIXES: searched only for ids',
+        'cache entries without an id of the project or conversation, and outside the keys that its organisation may claim under KP_POINTER_PREFIXES: searched only for ids',
       ],
     },
     binaryObjects: { text: 'binary, encrypted or encoded objects (images, PDF files, archives)' },
@@ -160,7 +160,7 @@ export const receiptTexts = {
     objectsOutside: {
       text: 'objects whose keys have no id of the project or conversation, outside the keys that its organization may claim under KP_POINTER_PREFIXES: only their keys are searched',
       earlier: [
-        'objects whose keys have no id of the project or conversation, outside the keys that its organization may claim under KP_POINTER_PREFIXES: only their keys are searched',
+        'objects whose keys have no id of the project or conversation, outside the keys that its organisation may claim under KP_POINTER_PREFIXES: only their keys are searched',
       ],
     },
     objectsBeyond: { text: 'objects beyond the first million keys of the object store' },

@@ -20,7 +20,7 @@ async function refuseAnother(owner: ClientBase, folder: string): Promise<void> {
   if (addresses.some((address) => address !== own))
     throw new DatabaseFault(
       'LEDGER_AWAY',
-      `${folder} is not the folder of the erasure ledger that was used: is its disk mounted, and KP_LEDGER_URL right? Nothing was changed.`,
+      `${folder} is not the folder of the erasure ledger that was used before. Check that its disk is mounted and that KP_LEDGER_URL is correct. Nothing was changed.`,
     )
 }
 
@@ -50,11 +50,11 @@ const names: Record<string, string> = {
 const warningOf = ({ lost }: Resealed): string | undefined =>
   Object.keys(lost).length === 0
     ? undefined
-    : `The secret is another than the one that ${Object.entries(lost)
+    : `The secret differs from the one with which ${Object.entries(lost)
         .map(([table, count]) => `${count} ${names[table] ?? table}`)
         .join(
           ', ',
-        )} are sealed with. Receipts are signed with a new key; who was erased under a lost suppression key is not recognised. If you have the former secret, start once with it in KP_SECRET_PREVIOUS.`
+        )} are sealed. Receipts are signed with a new key, and subjects erased under a lost suppression key are not recognized. If you have the former secret, start once with it in KP_SECRET_PREVIOUS.`
 
 /**
  * Determines the installation's secret before anything uses it: finishes a rotation that a crash interrupted, and reseals what
@@ -73,7 +73,7 @@ export async function settleSecret(owner: ClientBase, settings: SecretSettings):
   if (record?.former.includes(mark) && !isTurnedBack)
     throw new DatabaseFault(
       'SECRET_REPLACED',
-      `The installation’s secret was replaced, and ${KP_SECRET === undefined ? `${KP_DATA_DIR}/secret` : 'KP_SECRET'} is the former one. Give the present one. If that is lost, give a new one, and this one as KP_SECRET_PREVIOUS.`,
+      `The installation’s secret was replaced, and ${KP_SECRET === undefined ? `${KP_DATA_DIR}/secret` : 'KP_SECRET'} contains the former secret. Set the current secret. If it is lost, set a new secret, and this one as KP_SECRET_PREVIOUS.`,
     )
   if (record?.mark === mark && previous === undefined) return { secret }
   const from = previous === undefined || previous === secret ? [] : [previous]

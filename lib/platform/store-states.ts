@@ -69,7 +69,7 @@ export function storeStates({ db, limiter, stores, presidio, sites, isAnother }:
       return timed(async () => {
         await checkDatabase(db, {})
         return isDiskFull()
-          ? { state: 'degraded', detail: 'its disk is full: nothing can be written' }
+          ? { state: 'degraded', detail: 'its disk is full, so nothing can be written' }
           : { state: 'ok' }
       })
     if (name === 'limits')

@@ -14,18 +14,18 @@ export type SealingCode =
 
 const words: Record<SealingCode, string> = {
   wrong_passphrase:
-    'This passphrase does not open the keyring. Nothing was changed; try again, or use the recovery code.',
+    'This passphrase does not open the keyring. Nothing was changed. Try again, or use the recovery code.',
   wrong_recovery_code:
-    'This recovery code does not open the keyring. It is written without a slip, so it is the code of another keyring, or one that was replaced.',
+    'This recovery code does not open the keyring. It contains no typing error, so it belongs to another keyring or to one that was replaced.',
   mistyped_recovery_code:
-    'The recovery code has a slip: its check signs do not fit. Compare it with what you wrote down; nothing was tried.',
+    'The recovery code contains a typing error: its check characters do not match. Compare it with your copy. Nothing was changed.',
   weak_passphrase:
-    'A passphrase has 12 signs at least: whoever has a copy of the keyring may guess as often as they like.',
+    'The passphrase must have at least 12 characters, because anyone with a copy of the keyring can try any number of passphrases.',
   refused_parameters:
-    'The parameters of the keyring are refused: Argon2id with 64 MiB to 1 GiB of memory, 3 to 16 passes and one lane.',
-  damaged: 'This was changed since it was sealed, or it is not what it says: nothing of it is shown.',
-  other_key: 'This was sealed under another keyring than the one that is open.',
-  too_large: 'An entry is larger than 64 KiB when it is sealed. Make two of it.',
+    'The parameters of the keyring are not allowed. Argon2id must use 64 MiB to 1 GiB of memory, 3 to 16 passes and one lane.',
+  damaged: 'The sealed data was changed, or does not match its description. Nothing is shown.',
+  other_key: 'This was sealed under a different keyring than the open one.',
+  too_large: 'The sealed entry is larger than 64 KiB. Split it into two entries.',
 }
 
 /** The only error that this module throws for bad input. Its message contains no sealed data. */

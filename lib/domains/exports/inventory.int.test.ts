@@ -93,7 +93,7 @@ describe('inventory counts', () => {
     const units = json.data.find(({ holder }: { holder: string }) => holder === 'knowledge.units')
     expect(units).toMatchObject({
       since: test.clock.now().toISOString(),
-      where: 'PostgreSQL at the operator’s server',
+      where: 'PostgreSQL on the operator’s server',
       basis: expect.stringContaining('art. 6(1)(a)'),
     })
     const audit = json.kept_beside.find(({ name }: { name: string }) => name === 'audit.entries')

@@ -8,7 +8,7 @@ export const telemetryKeyDataSource = (db: Database): DataSource => ({
   name: 'telemetry.keys',
   store: 'postgresql',
   stage: 'derived',
-  what: 'keys of the pseudonyms under which usage events were sent; without the key, an event cannot be attributed to anyone',
+  what: 'keys that link usage events to their subject; without its key, an event cannot be attributed to anyone',
   purpose: 'to measure how the service is used without identifying users',
   basis: 'legitimate interest (GDPR art. 6(1)(f)): understanding how the service is used; you can object',
   kept: 'for 30 days, then it is destroyed and replaced by a new one',

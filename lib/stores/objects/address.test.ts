@@ -44,7 +44,7 @@ describe('objectsPlace', () => {
     ['s3://hush@host/bucket', /both the key and its secret/],
     ['s3://host:9000/bucket', /key:secret@/],
     ['s3://key:hush@host/a/b', /one bucket/],
-    ['s3://key:hush@host/bucket?tsl=false', /no option beside region=, tls=, path_style=/],
+    ['s3://key:hush@host/bucket?tsl=false', /only the options region=, tls=, path_style=/],
     ['s3://key:hush@host/bucket?tls=hush', /tls=true or tls=false/],
     ['s3://key:hu%sh@host/bucket', /%25/],
     ['s3://key:hu#sh@host/bucket', /%2F|%23|one bucket/],

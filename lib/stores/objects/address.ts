@@ -18,7 +18,7 @@ const bucketForm = /^[A-Za-z0-9][A-Za-z0-9._-]{1,220}[A-Za-z0-9]$/
 
 function options(url: URL, known: readonly string[]): Map<string, string> {
   for (const name of url.searchParams.keys())
-    if (!known.includes(name)) refuse(`knows no option beside ${known.map((one) => `${one}=`).join(', ')}`)
+    if (!known.includes(name)) refuse(`supports only the options ${known.map((one) => `${one}=`).join(', ')}`)
   return new Map(url.searchParams)
 }
 function flag(text: string | undefined, name: string, otherwise: boolean): boolean {
@@ -29,7 +29,9 @@ function decoded(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {
-    return refuse('has a % in its key or secret that does not begin a percent-encoded byte: write %25 for it')
+    return refuse(
+      'contains a % in its key or secret that is not part of a percent-encoded character. Write %25 instead',
+    )
   }
 }
 

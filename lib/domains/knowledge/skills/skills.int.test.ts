@@ -324,7 +324,7 @@ describe('validating without storing', () => {
     expect(status).toBe(200)
     expect(json.data.valid).toBe(false)
     expect(json.data.faults).toEqual([
-      { line: 4, column: 1, message: '"name" stands there twice' },
+      { line: 4, column: 1, message: '"name" occurs twice' },
       { file: '../x', line: 1, message: '"../x" leaves the skill’s folder' },
       { file: 'a.txt', line: 2, column: 1, message: expect.stringContaining('injection') },
     ])

@@ -45,7 +45,7 @@ it('a completed erasure keeps only its last email, which the receipt lists, and 
   expect(left).toHaveLength(1)
   expect(left[0]).toContain(`/receipts/${receipt_id}`)
   expect(lettersTo(neighbour.email)).toHaveLength(theirs)
-  expect(await retainedIn(receipt_id)).toContain('the last letter about the erasure')
+  expect(await retainedIn(receipt_id)).toContain('the last email about the erasure')
 })
 
 it('an email that is sent concurrently with the last one is deleted', async () => {
