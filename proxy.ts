@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { type NextRequest, NextResponse } from 'next/server'
-import { toastStyleHash } from '#components/ui/toast-policy.ts'
+import { toastStyleHashes } from '#components/ui/toast-policy.ts'
 import { publicUrl, readEnv } from '#lib/config/env.ts'
 
 let known: { isSecure: boolean; isDevelopment: boolean } | undefined
@@ -11,12 +11,14 @@ const installation = () => {
   return known
 }
 
+const toastStyles = toastStyleHashes.map((hash) => `'${hash}'`).join(' ')
+
 /** Content Security Policy: resources only from this origin, and inline scripts and styles only with the nonce of this response. */
 const policy = (nonce: string, { isSecure, isDevelopment }: { isSecure: boolean; isDevelopment: boolean }): string =>
   [
     "default-src 'self'",
     `script-src 'self' 'nonce-${nonce}' 'strict-dynamic'${isDevelopment ? " 'unsafe-eval'" : ''}`,
-    `style-src 'self' ${isDevelopment ? "'unsafe-inline'" : `'nonce-${nonce}' '${toastStyleHash}'`}`,
+    `style-src 'self' ${isDevelopment ? "'unsafe-inline'" : `'nonce-${nonce}' ${toastStyles}`}`,
     "img-src 'self' data:",
     "font-src 'self'",
     "connect-src 'self'",

@@ -1,24 +1,39 @@
 import type { Metadata } from 'next'
-import { getTranslations } from 'next-intl/server'
+import { headers } from 'next/headers'
+import { getFormatter, getTranslations } from 'next-intl/server'
+import { pageAt } from '#components/frame/pages.ts'
 import { ButtonLink } from '#components/ui/button.tsx'
 import { Page } from '#components/ui/page.tsx'
+import { roles } from '#lib/domains/accounts/rules.ts'
 import { currentPerson } from './page-access.ts'
 
 export const generateMetadata = async (): Promise<Metadata> => ({
   title: (await getTranslations('common.forbidden'))('name'),
 })
 
+/** Says which roles may open the page. */
 export default async function Forbidden() {
-  const [t, roles, person] = await Promise.all([
+  const [t, names, format, person, sent] = await Promise.all([
     getTranslations('common.forbidden'),
     getTranslations('account.roles'),
+    getFormatter(),
     currentPerson(),
+    headers(),
   ])
+  const page = pageAt(sent.get('x-path') ?? '')
+  const allowed = roles.filter((role) => page?.roles?.includes(role)).map((role) => names(`${role}.name`))
   return (
     <Page
       width="narrow"
       title={t('title')}
-      lead={<p>{t('text', { role: roles(`${person?.role ?? 'person'}.name`) })}</p>}
+      lead={
+        <p>
+          {t('text', {
+            role: names(`${person?.role ?? 'person'}.name`),
+            allowed: allowed.length > 0 ? format.list(allowed, { type: 'disjunction' }) : names('admin.name'),
+          })}
+        </p>
+      }
     >
       <p>
         <ButtonLink href="/overview" tone="plain">

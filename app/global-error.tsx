@@ -11,12 +11,9 @@ export default function EverythingFailed({ error }: { error: Error & { digest?: 
       </head>
       <body className="font-sans">
         <main className="mx-auto grid max-w-md gap-4 px-4 py-12">
-          <h1 className="text-title font-semibold">This page could not be made</h1>
-          <p>
-            Nothing that you saved is lost. Load the page again; if it stays like this, tell whoever runs this
-            installation.
-          </p>
-          <p lang="zh">页面暂时无法显示。您保存的内容没有丢失。请重新加载；如果问题依旧，请联系此系统的管理者。</p>
+          <h1 className="text-title font-semibold">Something went wrong</h1>
+          <p>Load the page again. If it persists, tell your admin.</p>
+          <p lang="zh">出现错误。请重新加载；如果问题依旧，请联系管理员。</p>
           {error.digest && <p className="font-mono text-sm text-quiet">{error.digest}</p>}
           <p>
             <a href="/" className="text-accent underline">

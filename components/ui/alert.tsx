@@ -4,7 +4,7 @@ import type { ReactNode, Ref } from 'react'
 
 const tones = {
   info: { look: 'border-line bg-accent-wash', Icon: Info, icon: 'text-accent' },
-  done: { look: 'border-line bg-accent-wash', Icon: CircleCheck, icon: 'text-accent' },
+  done: { look: 'border-green/30 bg-green-wash', Icon: CircleCheck, icon: 'text-green' },
   warning: { look: 'border-amber/40 bg-amber-wash', Icon: TriangleAlert, icon: 'text-amber' },
   danger: { look: 'border-red/40 bg-red-wash', Icon: CircleX, icon: 'text-red' },
 }
@@ -31,7 +31,7 @@ export function Alert({ tone = 'info', title, children, isLive = false, ref }: A
       <Icon aria-hidden className={clsx('mt-0.5 size-4.5 shrink-0', icon)} />
       <div className="grid min-w-0 gap-1">
         <p className="font-medium">{title}</p>
-        {children && <div className="grid gap-2 [overflow-wrap:anywhere]">{children}</div>}
+        {children && <div className="grid gap-2 wrap-anywhere">{children}</div>}
       </div>
     </div>
   )
