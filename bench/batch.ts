@@ -32,7 +32,7 @@ async function serve(scope: AsyncDisposableStack, { env }: BenchInstallation): P
   return `http://127.0.0.1:${address.port}`
 }
 
-/** One INSERT of as many rows, with values as parameters. */
+/** One INSERT of the same number of rows, with values as parameters. */
 const insertPlainly = `INSERT INTO units (id, type, agent_id, organisation_id, attributed_to, visibility, domain, document, quality_score, search, created_at, updated_at, version)
   VALUES ${Array.from({ length: SIZE }, (_, row) => `(${Array.from({ length: columns }, (_, column) => `$${row * columns + column + 1}`).join(', ')})`).join(', ')}`
 

@@ -20,7 +20,7 @@ interface Day extends DueDay {
   seconds: number
 }
 
-/** Two workers carry out this many requests that are due on one day. */
+/** Number of requests due on one day, which two workers carry out. */
 async function day(
   scope: AsyncDisposableStack,
   cluster: Cluster,

@@ -44,7 +44,7 @@ const SHED = 2
 const SLOWDOWN = 2
 /** After this time, the server has closed a connection that never sends its request: 20 s for the headers, checked every 5 s. */
 const HEADERS = 30 * SECOND
-/** After this time, it has closed one whose body does not arrive. */
+/** Time after which it has closed a connection whose body does not arrive. */
 const BODIES = 70 * SECOND
 
 const from = (address: string) => ({ 'X-Forwarded-For': address, 'Content-Type': 'application/json' })

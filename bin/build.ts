@@ -9,7 +9,7 @@ export class BuildFailure extends Error {}
 type Step = {
   /** Files and folders that the result depends on, as globs. Tests are excluded. */
   sources: string[]
-  /** The file with the hash of the sources, stored beside the result. */
+  /** The file with the hash of the sources, stored next to the result. */
   stamp: string
   command: string[]
 }

@@ -8,7 +8,7 @@ const flat = (tree: object, above = ''): [string, string][] =>
   Object.entries(tree).flatMap(([key, value]) =>
     typeof value === 'object' && value !== null ? flat(value, `${above}${key}.`) : [[`${above}${key}`, String(value)]],
   )
-/** What a text is filled with: its arguments, `{name}` and `{name, plural, …}`, and its tags `<name>`. What stands in a branch is text again. */
+/** The placeholders of a text: arguments, `{name}` and `{name, plural, …}`, and tags `<name>`. A branch of a plural is itself a text. */
 function blanks(text: string): string[] {
   const found = new Set([...text.matchAll(/<(\w+)>/g)].map(([tag]) => tag))
   let at = 0

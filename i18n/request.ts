@@ -8,7 +8,7 @@ const messages = {
   zh: () => import('../messages/zh.ts'),
 }
 
-/** The language and the time zone that the reader chose; else what the browser asks for, and UTC until it has told its zone. */
+/** The language and time zone that the reader chose. Otherwise the language of the browser, and UTC until the browser has sent its time zone. */
 export default getRequestConfig(async () => {
   const jar = await cookies()
   const locale: Locale =

@@ -113,10 +113,10 @@ export function procedure(n: number, expert: string, at: Date, revision = 0): Ex
 }
 
 export interface Material {
-  /** As they are in the folder, without ids and authors. */
+  /** The units as stored in the folder, without ids and authors. */
   traces: unknown[]
   skills: string[]
-  /** Their source, for people. */
+  /** A description of their source. */
   source: string
 }
 

@@ -86,7 +86,7 @@ export const demoProblems = [
   },
 ] as const
 
-/** Where they look. */
+/** The systems that the demo agents examine. */
 export const tools = [
   {
     system: 'the build farm',

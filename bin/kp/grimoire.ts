@@ -113,7 +113,7 @@ async function add(asking: CommandActor, path: string, options: AddOptions): Pro
   )
 }
 
-/** Sent beside the envelope, because the server cannot open it. */
+/** Sent next to the envelope, because the server cannot open it. */
 const endOf = ({ valid_until }: EntryContent) => valid_until !== null && { valid_until }
 
 /** Changes the named members of an entry. A private entry is opened and sealed again on this machine. */

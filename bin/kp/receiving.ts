@@ -89,7 +89,7 @@ export function moveIntoPlace(unfinished: string, file: string, force: boolean):
 export const printedSize = (bytes: number): string =>
   bytes < 1024 * 1024 ? `${Math.ceil(bytes / 1024)} KiB` : `${(bytes / 1024 / 1024).toFixed(1)} MiB`
 
-/** Runs the work with the name of an unfinished file beside the target, and removes that file at the end, even if a signal ends kp. */
+/** Runs the work with the name of an unfinished file next to the target, and removes that file at the end, even if a signal ends kp. */
 export async function unfinishedBeside<T>(
   { onTermination }: Pick<Invocation, 'onTermination'>,
   file: string,

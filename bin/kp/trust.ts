@@ -41,7 +41,7 @@ export async function pinOnFirstUse(session: CommandSession): Promise<Trust['ver
   return verdict
 }
 
-/** Pins new keys beside the known ones. @throws Failure for a set that is not a rotation, unless `replace` is set */
+/** Pins new keys in addition to the known ones. @throws Failure for a set that is not a rotation, unless `replace` is set */
 export async function trust(session: CommandSession, replace: boolean): Promise<Trust> {
   const { url, command } = session
   const keys = await publishedKeys(session)

@@ -39,7 +39,7 @@ export function committedSecrets(folder: string): Secret[] {
   })
 }
 
-/** What differs between the found and the allowed secrets. */
+/** The differences between the found and the allowed secrets. */
 export function assessSecrets(found: readonly Secret[], allowed: unknown): string[] {
   const known = Object.entries(Allowed.parse(allowed)).flatMap(([file, hashes]) =>
     hashes.map((hash) => ({ file, hash, key: `${file} ${hash}` })),

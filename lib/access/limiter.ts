@@ -11,7 +11,7 @@ export interface RateLimitWindow {
   remaining: number
   /** When the window ends: the same instant for all of its requests, on every replica. */
   resetAt: Date
-  /** From `consume`: this request is within the limit. From `peek`: the next one would be. */
+  /** Returned by `consume`: whether this request is within the limit. Returned by `peek`: whether the next request would be. */
   allowed: boolean
 }
 

@@ -27,7 +27,7 @@ export class SignInRefused extends Error {
   }
 }
 
-/** Where to sign in. By default the current page's origin; a program names the origin and brings a fetch with cookies. */
+/** Where to sign in. By default the current page's origin. A program passes the origin and a fetch function that stores cookies. */
 export interface SignInTarget {
   baseUrl: string
   fetch: typeof fetch

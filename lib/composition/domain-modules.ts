@@ -22,7 +22,7 @@ import type { CollectedData } from './personal-data.ts'
 import { composeRequests, followChanges } from './request-modules.ts'
 import { composeClades, composeGrimoire, composeLlmLog, composeSnapshots } from './sealed-modules.ts'
 
-/** What the modules of the domains are composed from. */
+/** The dependencies of the domain modules. */
 export interface ModuleDeps {
   foundation: Foundation
   data: CollectedData

@@ -43,7 +43,7 @@ export type DatabaseQuery = <R extends Record<string, unknown>>(
   values?: readonly unknown[],
 ) => Promise<R[]>
 
-/** One check of whether a line holds, run anew each time. */
+/** One check of whether a line holds, run again each time. */
 export interface EvidenceCheck {
   line: EvidenceLine
   /** `<domain>.<what>`; the key of its console texts. */

@@ -24,7 +24,7 @@ class Crash extends Error {}
 let test: TestApp
 let admin: Person
 let judge: Issued
-/** Where the next worker dies. */
+/** The point at which the next worker is killed. */
 let crashAt: string | undefined
 let points: string[]
 beforeAll(async () => {

@@ -39,7 +39,7 @@ interface MessageLocation {
   planting: GraphPlanting
   /** Writes the checkpoints. */
   saver: PostgresSaver
-  /** Puts an item into the long-term store beside the checkpoints. */
+  /** Puts an item into the long-term store next to the checkpoints. */
   remember(namespace: string[], key: string, value: Record<string, unknown>): Promise<void>
   /** Adds a version of an object. */
   overwrite(key: string, text: string): Promise<void>

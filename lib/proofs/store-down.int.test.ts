@@ -105,7 +105,7 @@ describe.skipIf(!(await areStoresInstalled()))('a store that is down', () => {
   let stores: ConnectedStores
   let database: TestDatabase
   let app: TestApp
-  /** Where a worker dies. */
+  /** The point at which a worker is killed. */
   let crashAt: string | undefined
   const started = async (settings: Partial<Record<Setting, string>>): Promise<TestApp> => {
     const own = { KP_DATA_DIR: keptFor, ...settings }

@@ -160,7 +160,7 @@ export async function connectTestStores({ graphUrl, redisUrl, s3Endpoint, checkp
     planting,
     /** Writes the checkpoints. */
     saver,
-    /** Puts an item into the long-term store beside the checkpoints. */
+    /** Puts an item into the long-term store next to the checkpoints. */
     remember: (namespace: string[], key: string, value: Record<string, unknown>) =>
       inMemory((memory) => memory.put(namespace, key, value)),
     /** Adds a version of an object. */

@@ -57,7 +57,7 @@ export function readersFolder() {
   return { folder, close: (): void => rmSync(folder, { recursive: true, force: true }) }
 }
 
-/** Runs a bash script in the reader's folder, beside a worker. `$NODE "$KP"` is kp. Returns the exit code and the output. */
+/** Runs a bash script in the reader's folder, next to a worker. `$NODE "$KP"` is kp. Returns the exit code and the output. */
 export async function walked(
   app: TestApp,
   folder: string,

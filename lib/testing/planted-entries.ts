@@ -312,7 +312,7 @@ const deep = (r: Random, value: JsonTree): JsonTree => {
   for (let level = 1 + r.upTo(9); level > 0; level--) whole = { [r.one(['a', 'b', 'main', 'inner'])]: whole }
   return whole
 }
-/** A value with its name beside it. */
+/** A value with its name next to it. */
 const paired = (r: Random, name: string, value: JsonTree): JsonTree =>
   r.one<JsonTree>([
     { [r.one(['name', 'key', 'label'])]: name, value },

@@ -15,6 +15,6 @@ export interface PlantedGraph {
 export interface GraphPlanting {
   /** Adds the graph, with an embedding for every entity, fact and community. */
   plant(graph: PlantedGraph): Promise<void>
-  /** Everything of a group, sorted by uuid (mentions and links by both ends), with the uuids of rows that have an embedding. */
+  /** All records of a group, sorted by uuid (mentions and links by both ends), with the uuids of rows that have an embedding. */
   standing(group: string): Promise<PlantedGraph & { embedded: string[] }>
 }

@@ -270,7 +270,7 @@ function privateKey(d: Drawn): Planted {
   ])()
 }
 
-/** A value of every validated kind in turn. */
+/** Values of every validated kind, one after another. */
 function planted(d: Drawn): Planted {
   const pick = d.one(['seed_phrase', 'private_key', ...Object.keys(makers)])
   if (pick === 'seed_phrase') return seed(d)

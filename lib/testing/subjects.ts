@@ -61,7 +61,7 @@ export async function openTestSession({ app, clock }: TestApp, accountId: string
   return `next-auth.session-token=${await encode({ token: { sid: id }, secret, maxAge: 3600 })}`
 }
 
-/** Another person with records beside the subject. These must be kept. */
+/** Another person with records next to the subject. These must be kept. */
 export interface Neighbour {
   person: Person
   agent: Issued
@@ -82,7 +82,7 @@ export interface MadeSubject extends MadePerson {
 export interface MadeProjects {
   own: string
   shared: string
-  /** Others wrote in it as well. */
+  /** Other people also wrote in it. */
   sharedConversation: string
   /** Records of others, which must be kept. */
   others: { messages: string[]; documents: string[] }
@@ -111,7 +111,7 @@ async function madeNeighbour(test: TestApp): Promise<Omit<Neighbour, 'units' | '
 const uncommonWord = (): string => Array.from({ length: 20 }, () => 'bcdfghjklmnpqrtvwxz'[randomInt(19)]).join('')
 
 /**
- * A person with agents and records in every data source, beside others with as many records that name them: units,
+ * A person with agents and records in every data source, next to others with as many records that name them: units,
  * skills and SOPs with earlier versions; votes, reports, rejected contributions, reputation; tokens with rejections;
  * sessions and sign-ins; idempotency records, exports, emails, jobs; and an earlier erasure with its receipt.
  */

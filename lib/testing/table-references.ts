@@ -18,10 +18,10 @@ export interface SchemaTables {
 const identifier = '"?([a-z_][a-z0-9_]*)"?'
 /** A clause that a list of tables follows. */
 const clause = /\b(DELETE\s+FROM|FROM|JOIN|INTO|UPDATE|USING|LOCK\s+TABLE|TRUNCATE|TABLE)\s+/g
-/** What may precede an item of the list. */
+/** The syntax that may precede an item of the list. */
 const prefix = /(?:(?:ONLY|LATERAL)\s+)*/y
 const tableName = /"?([a-z_][a-z0-9_]*)"?/y
-/** What may follow an item: an alias, which has columns or not. */
+/** The syntax that may follow an item: an alias, with or without columns. */
 const alias = /(?:\s+WITH\s+ORDINALITY)?(?:\s+(?:AS\s+)?[a-z_][a-z0-9_]*)?/y
 const comma = /\s*,\s*/y
 const writes = /^(DELETE|INTO|UPDATE|LOCK|TRUNCATE)/

@@ -22,7 +22,7 @@ export interface Envelope {
   nonce: string
   ciphertext: string
 }
-/** Metadata beside the envelope. It is authenticated: the envelope only opens with the same values. */
+/** Metadata stored with the envelope. It is authenticated: the envelope opens only with the same values. */
 export interface EntryHead {
   id: string
   agent: string

@@ -51,7 +51,7 @@ export const updateAgentStatuses = statement('agents.update-statuses', {
     WHERE a.id = n.id`,
 })
 
-/** Those of the agents that an erasure has fenced. */
+/** The agents among these that an erasure has fenced. */
 export const fencedAgents = statement('agents.fenced', {
   takes: { ids: 'text[]' },
   returns: { id: 'text' },

@@ -42,7 +42,7 @@ export async function leaveClade(
   await members.leave(tx, agentId)
 }
 
-/** Recalls the shares of agents whose processing becomes restricted. Their sharing switch stays on: they can share anew afterwards. */
+/** Recalls the shares of agents whose processing becomes restricted. Their sharing switch stays on, so they can share again afterwards. */
 export const recallOfRestricted = (
   tx: Transaction,
   { agentIds, now }: { agentIds: readonly string[]; now: Date },

@@ -92,7 +92,7 @@ export const withdrawUnfetched = statement('clades.withdraw-unfetched', {
     WHERE s.id = d.share_id AND s.agent_id = $agent AND d.state = 'pending' AND d.delivered_at IS NULL`,
 })
 
-/** Those of the shares that exist in the clade. */
+/** The shares among these that exist in the clade. */
 export const sharesOfClade = statement('clades.shares-of-clade', {
   takes: { ids: 'text[]', clade: 'text?' },
   returns: { id: 'text', recalled: 'bool' },

@@ -16,7 +16,7 @@ const stripped = (content: JsonTree): JsonTree =>
 const levels = (value: JsonTree): JsonTree => ({ a: { b: { c: { d: { e: { f: { g: value } } } } } } })
 
 describe('strip', () => {
-  // As many as a quick test allows. `stripping.int.test.ts` runs 10,000 of them.
+  // As many cases as a fast test allows. `stripping.int.test.ts` runs 10,000 of them.
   test('removes every secret from every field of 300 entries and keeps all other bytes', {
     timeout: 240_000,
   }, () => {

@@ -1,6 +1,6 @@
 import type { CheckView } from './contract.ts'
 
-/** From harmless to urgent. */
+/** In ascending order of severity. */
 const order = [
   'not_applicable',
   'holds',

@@ -40,7 +40,7 @@ const hits = async (q: string, who: Pick<Person, 'cookie'>): Promise<Hit[]> => {
 const found = async (q: string, who: Pick<Person, 'cookie'>) =>
   (await hits(q, who)).map(({ kind, id }) => `${kind} ${id}`).sort()
 const everybody = () => ({ person, manager, auditor, stranger, admin: setting.admin })
-/** What each of the people finds, by name. */
+/** The results of each person, by name. */
 async function foundByAll(q: string): Promise<Record<string, string[]>> {
   const entries = Object.entries(everybody()).map(async ([name, who]) => [name, await found(q, who)] as const)
   return Object.fromEntries(await Promise.all(entries))

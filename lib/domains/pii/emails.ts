@@ -35,7 +35,7 @@ export function emailAround(text: string, at: number): SensitiveFinding | undefi
   let start = at
   while (start > 0 && at - start <= longestLocal && local.test(text.charAt(start - 1))) start -= 1
   if (at - start > longestLocal) return undefined
-  // Skip the letter of an escaped line end before the address.
+  // An escaped line end (\n) can precede the address. Skip its letter n.
   if (text.charAt(start - 1) === '\\' && /[nrt]/.test(text.charAt(start))) start += 1
   while (start < at && /[.'%+-]/.test(text.charAt(start))) start += 1
   if (start === at || /[.]/.test(text.charAt(at - 1)) || text.slice(start, at).includes('..')) return undefined

@@ -37,7 +37,7 @@ export const objectsOfAgents = statement('snapshots.objects-of-agents', {
     UNION ALL SELECT object_key, true FROM state_bundles WHERE agent_id = ANY($agents)`,
 })
 
-/** A row for each snapshot and uploaded state, at most one. */
+/** At most one row for each snapshot and uploaded state. */
 export const anyObject = statement('snapshots.any-object', {
   takes: {},
   returns: { found: 'int4' },

@@ -23,6 +23,7 @@ export const tags: Readonly<Record<string, string>> = {
   reputation: 'Reputation of agents',
   retention: 'Retention periods and sweeps',
   service: 'Health, metrics, public keys and this document',
+  search: 'Search across people, agents, requests, knowledge and projects',
   sessions: 'Sessions of the signed-in person',
   settings: 'Settings of the installation',
   skills: 'Skills: instructions with files',

@@ -46,7 +46,7 @@ async function connect(url: string) {
   return { client, fault: () => fault }
 }
 
-/** One connection, made on first use and again after it was lost. */
+/** One connection, opened on first use and reopened after it was lost. */
 export function redisLink(url: string) {
   let link: Promise<Link> | undefined
 

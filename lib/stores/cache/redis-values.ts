@@ -14,7 +14,7 @@ const longestString = 4 * 1024 * 1024
 /** The overlap of adjacent pieces of a long string, in bytes. */
 export const pieceOverlap = 64 * 1024
 
-/** Bulk strings, whose first byte in Redis's protocol is `$`, are returned as bytes. Importing the client for its name would load it at start. */
+/** Bulk strings (type byte `/**  in Redis's protocol) are returned as bytes. The constant is not imported from the client, because the import would load the client at the start. */
 export const raw = { typeMapping: { ['$'.charCodeAt(0)]: Buffer } }
 
 export const send = ({ ask }: Link, ...command: (string | Buffer)[]): Promise<string[]> =>

@@ -13,7 +13,7 @@ export interface TextSearch {
   including(texts: readonly string[]): TextSearch
   /** Runs that texts of remaining authors also contain, so that they do not count. Called only if a run was found. */
   explained(): Promise<ReadonlySet<number>>
-  /** Those of these message ids whose messages remain. */
+  /** The ids among these whose messages remain. */
   remaining(ids: readonly string[]): Promise<ReadonlySet<string>>
 }
 
@@ -95,11 +95,11 @@ export interface Rewritten {
 export interface CheckpointStore {
   provider: 'postgresql'
   state(): Promise<StoreState>
-  /** What would be erased in a thread, without locks: for a plan. */
+  /** Returns what would be erased in a thread. For a plan, so it takes no locks. */
   find(thread: string, wanted: ThreadSearchTerms, tx: Transaction): Promise<FoundInThread>
   /** All threads of any owner that contain one of these ids. Ids shorter than {@link leastId} are not searched. */
   naming(ids: readonly string[], tx: Transaction): Promise<{ thread: string; id: string }[]>
-  /** Those of the threads that have at least one row. */
+  /** The threads among these that have at least one row. */
   present(threads: readonly string[], tx: Transaction): Promise<string[]>
   /** A page of a thread's rows with their contents, after a cursor: for an export. */
   page(thread: string, after: ThreadCursor | undefined, tx: Transaction): Promise<ThreadPage>

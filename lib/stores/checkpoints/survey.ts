@@ -4,7 +4,7 @@ import { isPlainObject, type MessageFacts, messageIn, wordsOfPair } from './mess
 import { PackedBytes, PackedExtension, PackedNumber } from './msgpack-values.ts'
 import { distinctiveTexts, formsOf, holdsAny, isDistinctiveText, isNaming, runsWithin } from './needles.ts'
 
-/** What is erased in a thread, determined by reading all of it before anything is rewritten. */
+/** The parts of a thread to erase, determined by reading the entire thread before anything is rewritten. */
 export interface Doomed {
   ids: ReadonlySet<string>
   /** Ids of tool calls. */

@@ -1,6 +1,6 @@
 /** The parts of an email, as far as they can be read. */
 export interface EmailParts {
-  /** As in the headers; empty if missing. */
+  /** The value of the header; empty if the header is missing. */
   to: string
   subject: string
   /** The plain text; null if there is none. */

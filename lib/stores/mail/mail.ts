@@ -59,7 +59,7 @@ function smtpMail(from: string, url: string, folder: EmailOutboxFolder): MailPor
   })
   return {
     async send({ to, about: _, ...email }) {
-      // As an object, so that its content is always parsed as one address.
+      // Passed as an object, so that its content is always parsed as one address.
       await transport
         .sendMail({ from, to: { name: '', address: to }, ...email, ...ownPartsOnly })
         .catch((error: unknown) => {

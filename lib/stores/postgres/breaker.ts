@@ -204,7 +204,7 @@ export function breaker(pool: pg.Pool, { slow, probe }: BreakerOptions): { close
     waiting.set(refuse, performance.now())
     connect((error, client, release) => {
       if (waiting.delete(refuse)) callback(error, client, release)
-      else if (client) release() // the request was refused meanwhile
+      else if (client) release() // the request was rejected in the meantime
     })
   }
   replaceConnect(pool, connectUnlessSilent)

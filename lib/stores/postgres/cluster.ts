@@ -22,7 +22,7 @@ export type Paths = ReturnType<typeof paths>
 
 /** Creates the cluster in a temporary folder and renames it when it is complete, so that an interrupted start leaves no partial cluster. */
 export async function initialise(at: Paths, { initdb }: Binaries, account: ServerAccount) {
-  // A new name each time: an initdb whose parent was killed may still be writing to the previous folder.
+  // The name is new for each attempt: an initdb whose parent was killed may still be writing to the previous folder.
   const unfinished = `${at.data}${UNFINISHED}${randomBytes(4).toString('hex')}`
   const passwordFile = join(at.run, 'password')
   const password = randomBytes(24).toString('base64url')

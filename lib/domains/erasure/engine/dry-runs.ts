@@ -8,7 +8,7 @@ import { dryRun, planTargetOf } from './plans.ts'
 
 type DryRunDeps = Pick<StartDeps, 'db' | 'dataSources' | 'holds' | 'subjects'>
 
-/** What an erasure of the part would do with each record. It raises no fence and writes nothing. */
+/** Returns what an erasure of the part would do with each record. It raises no fence and writes nothing. */
 export async function explainPart(
   { db, dataSources, holds }: DryRunDeps,
   part: ProjectPart,
@@ -32,7 +32,7 @@ export async function explainPart(
   return { planned, verdicts, unanswered: [...unanswered] }
 }
 
-/** What an erasure of the subject would erase. It raises no fence and writes nothing. */
+/** Returns what an erasure of the subject would erase. It raises no fence and writes nothing. */
 export async function dryRunOf(
   { db, dataSources, holds, subjects }: DryRunDeps,
   subject: Subject,

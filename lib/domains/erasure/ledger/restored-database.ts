@@ -36,7 +36,7 @@ export interface RestoredDatabaseDeps {
 /** `missing`: number of erasures in the ledger that the database does not know. */
 export interface ReplayState {
   missing: number
-  /** What the operator has to do. Undefined when nothing is missing. */
+  /** The required action of the operator. Undefined when nothing is missing. */
   detail?: string
 }
 

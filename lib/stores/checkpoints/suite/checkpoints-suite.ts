@@ -96,7 +96,7 @@ export function checkpointsSuite(name: string, open: () => Promise<CheckpointsUn
         ),
       ]
     }
-    /** Two turns: the first contains the sentence, the second still waits for its approval. */
+    /** Two turns of a conversation: the first contains the sentence, and the second still waits for an approval. */
     async function talked(): Promise<{ thread: string; first: string; second: string }> {
       const thread = newId('thread')
       const [first, second] = [newId('msg'), newId('msg')]
