@@ -37,7 +37,6 @@ const notYetRewritten = new Set<string>([
   'retention',
   'safety',
   'storeProgress',
-  'stores',
   'telemetry',
 ])
 

@@ -1,7 +1,7 @@
 'use client'
 
 import { useLocale, useTranslations } from 'next-intl'
-import { Tag } from '#components/ui/tag.tsx'
+import { Badge } from '#components/ui/badge.tsx'
 import type { Processor, ShownJurisdiction, Store } from './locations.ts'
 import { locationKey } from './locations.ts'
 
@@ -14,34 +14,34 @@ export function useLocationNames(): (name: string) => string {
   }
 }
 
-const tones = { ok: 'accent', degraded: 'amber', down: 'red', unchecked: 'plain', off: 'amber' } as const
+const tones = { ok: 'success', degraded: 'warning', down: 'danger', unchecked: 'neutral', off: 'warning' } as const
 export function StateTag({ state }: { state: Store['state'] }) {
   const t = useTranslations('stores')
   return (
-    <Tag tone={tones[state]} title={state === 'unchecked' ? t('uncheckedWhy') : undefined}>
+    <Badge tone={tones[state]} hasDot title={state === 'unchecked' ? t('uncheckedWhy') : undefined}>
       {t(`states.${state}`)}
-    </Tag>
+    </Badge>
   )
 }
 
-const territoryTones = { eea: 'accent', outside: 'red', unknown: 'amber' } as const
+const territoryTones = { eea: 'success', outside: 'warning', unknown: 'neutral' } as const
 export function JurisdictionTag({ jurisdiction }: { jurisdiction: ShownJurisdiction }) {
   const t = useTranslations('stores.jurisdictions')
-  return <Tag tone={territoryTones[jurisdiction]}>{t(jurisdiction)}</Tag>
+  return <Badge tone={territoryTones[jurisdiction]}>{t(jurisdiction)}</Badge>
 }
 
 /** Display name of a country in the reader's language. */
-export function useCountries(): (code: string) => string {
+function useCountries(): (code: string) => string {
   const locale = useLocale()
   const names = new Intl.DisplayNames([locale], { type: 'region', fallback: 'code' })
   return (code) => (/^[A-Z]{2}$/.test(code) ? (names.of(code) ?? code) : code)
 }
 
-/** The region, its jurisdiction, and how the region is known. */
+/** The region, its country, and how the region is known. */
 export function RegionCell({ place }: { place: Store | Processor }) {
   const t = useTranslations('stores')
   const country = useCountries()
-  if (place.region === null) return <span className="text-quiet">{t('noRegion')}</span>
+  if (place.region === null) return '–'
   return (
     <span className="grid">
       <span>
@@ -56,25 +56,26 @@ export function RegionCell({ place }: { place: Store | Processor }) {
 
 /** The API uses this name for tables of our own database. */
 const ownDatabase = 'this database'
-/** The name of a store or processor, its provider and address. */
-export function LocationCell({ place }: { place: Store | Processor }) {
+/** The address on one line; hover shows all of it. */
+export function AddressCell({ address }: { address: string | null }) {
   const t = useTranslations('stores')
+  if (address === null) return t('inProcess')
+  if (address === ownDatabase) return t('ownDatabase')
+  return (
+    <code title={address} className="block max-w-72 truncate font-mono text-[0.8125rem]">
+      {address}
+    </code>
+  )
+}
+
+/** The name of a store or processor and its provider. */
+export function LocationCell({ place }: { place: Store | Processor }) {
   const nameOf = useLocationNames()
   return (
-    <span className="grid gap-0.5">
+    <>
       {nameOf(place.name)}
-      <span className="font-normal text-quiet">
-        {place.provider}
-        {' · '}
-        {place.address === null ? (
-          t('inProcess')
-        ) : place.address === ownDatabase ? (
-          t('ownDatabase')
-        ) : (
-          <code className="font-mono text-[0.8125rem]">{place.address}</code>
-        )}
-      </span>
-    </span>
+      <span className="block font-normal text-quiet">{place.provider}</span>
+    </>
   )
 }
 

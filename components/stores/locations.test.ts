@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { inventoryKinds, travellingThings } from '#lib/domains/stores/contract.ts'
 import en from '#messages/en.ts'
 import zh from '#messages/zh.ts'
-import { locationCountsOf, type Processor, type Store, shownLocationNames, territoriesOf } from './locations.ts'
+import { locationCountsOf, type Processor, type Store, shownLocationNames } from './locations.ts'
 
 const place = (name: string, region: string | null, jurisdiction: Store['jurisdiction']) => ({
   name,
@@ -48,38 +48,12 @@ describe('locations of personal data', () => {
     expect(locationCountsOf({ stores, processors })).toEqual({
       stores: 4,
       processors: 2,
+      eea: 2,
       outside: 1,
       unknown: 3,
-      told: 'outside',
       down: 1,
       off: 1,
     })
-  })
-  it.each([
-    ['none', ['unknown', 'unknown']],
-    ['unknown', ['eea', 'unknown']],
-    ['eea', ['eea', 'eea']],
-    ['outside', ['outside', 'unknown']],
-  ] as const)('countsOf reports %s for the jurisdictions %j', (told, places) => {
-    const counted = locationCountsOf({ stores: places.map((one) => store('graph', null, one)), processors: [] })
-    expect(counted.told).toBe(told)
-  })
-  it('territoriesOf groups stores and processors by jurisdiction and region', () => {
-    const found = territoriesOf({ stores, processors }).map(({ jurisdiction, regions }) => [
-      jurisdiction,
-      regions.map(({ region, country, lies, travels }) => [
-        region,
-        country,
-        lies.map(({ name }) => name),
-        travels.map(({ name }) => name),
-      ]),
-    ])
-    expect(found).toEqual([
-      ['eea', [['eu-central-1', 'DE', ['postgresql'], ['mail']]]],
-      ['outside', [['us-east-1', null, ['objects'], []]]],
-      ['unknown', [[null, null, ['graph', 'cache'], ['llm']]]],
-    ])
-    expect(territoriesOf({ stores: [], processors: [] })).toEqual([])
   })
 })
 

@@ -8,9 +8,9 @@ import { useDraft } from '#components/frame/draft.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
+import { CopyableId } from '#components/ui/copyable-id.tsx'
 import { Checkbox, Field, TextArea } from '#components/ui/field.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
-import { ShortId } from '#components/ui/short-id.tsx'
 import { DataTable } from '#components/ui/table.tsx'
 import type { listOrganisations } from '#lib/domains/accounts/users-contract.ts'
 import type { Output } from '#lib/kernel/operation.ts'
@@ -119,7 +119,7 @@ export function Namespaces({ initial }: { initial: Output<typeof listOrganisatio
             {
               key: 'own',
               title: t('columns.own'),
-              cell: ({ organisation_id: id }) => <ShortId id={`${id}_`} what={t('columns.own')} />,
+              cell: ({ organisation_id: id }) => <CopyableId id={`${id}_`} what={t('columns.own')} />,
             },
             {
               key: 'assigned',

@@ -9,7 +9,7 @@ import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
 import { TextArea } from '#components/ui/field.tsx'
 import { Time } from '#components/ui/time.tsx'
-import { LocationCell, listed, useLocationNames } from './location-words.tsx'
+import { AddressCell, LocationCell, listed, useLocationNames } from './location-words.tsx'
 import { retireAt, type Store } from './locations.ts'
 
 const bounds = { least: 10, most: 1_000 }
@@ -78,9 +78,12 @@ export function SwitchedOff({ stores, isAdmin }: { stores: readonly Store[]; isA
         {stores.filter(isKnown).map((store) => (
           <li key={store.known_store_id} className="flex flex-wrap items-start gap-x-4 gap-y-2 py-3">
             <div className="grid min-w-0 grow basis-64 gap-1 [overflow-wrap:anywhere]">
-              <span className="font-medium">
+              <div className="font-medium">
                 <LocationCell place={store} />
-              </span>
+                <span className="font-normal">
+                  <AddressCell address={store.address} />
+                </span>
+              </div>
               <span className="text-sm text-quiet">
                 {listed(
                   store.holds.map((thing) => t(`holds.${thing}`)),

@@ -6,11 +6,11 @@ import { locationCountsOf, locationKey } from '#components/stores/locations.ts'
 import { Namespaces } from '#components/stores/namespaces.tsx'
 import { ProcessorTable, StoreTable } from '#components/stores/store-tables.tsx'
 import { SwitchedOff } from '#components/stores/switched-off.tsx'
-import { TerritoryMap } from '#components/stores/territory-map.tsx'
+import { UnavailableRegions } from '#components/stores/unavailable-regions.tsx'
 import { Alert } from '#components/ui/alert.tsx'
 import { Page, Section } from '#components/ui/page.tsx'
 import { RetryButton } from '#components/ui/retry-button.tsx'
-import { ShortId } from '#components/ui/short-id.tsx'
+import { StatTiles } from '#components/ui/stat-tiles.tsx'
 import { app } from '#lib/app-instance.ts'
 
 export const generateMetadata = async (): Promise<Metadata> => ({ title: (await getTranslations('stores'))('name') })
@@ -25,85 +25,66 @@ export default async function StoresPage() {
   ])
   const { residency, stores, processors, projects_outside: away, agents_outside: awayAgents } = data
   const counts = locationCountsOf(data)
-  const connected = stores.filter(({ is_connected }) => is_connected)
   const off = stores.filter(({ is_connected }) => !is_connected)
-  const namesOf = (jurisdiction: 'outside' | 'unknown') =>
-    format.list(
-      [...stores, ...processors]
-        .filter((place) => place.jurisdiction === jurisdiction)
-        .map(({ name, provider }) => {
-          const key = locationKey(name)
-          return `${key ? t(`names.${key}`) : name} (${provider})`
-        }),
-    )
+  const unset = [...stores, ...processors]
+    .filter(({ region }) => region === null)
+    .map(({ name }) => {
+      const key = locationKey(name)
+      return key ? t(`names.${key}`) : name
+    })
   return (
     <Messages of={['stores']}>
       <Page
         width="wide"
-        title={t('title', { ...counts })}
-        lead={
-          <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
-            <p>{t('lead')}</p>
-            <RetryButton label={t('again')} asking={t('asking')} />
-          </div>
-        }
+        title={t('name')}
+        summary={t('lead', { residency: residency ?? 'none' })}
+        actions={<RetryButton label={t('again')} asking={t('asking')} />}
       >
+        <StatTiles
+          tiles={[
+            { label: t('tiles.stores'), value: counts.stores },
+            { label: t('tiles.processors'), value: counts.processors, href: '#processors' },
+            { label: t('tiles.eea'), value: counts.eea },
+            {
+              label: t('tiles.outside'),
+              value: counts.outside,
+              ...(counts.outside > 0 && { tone: 'warning' as const }),
+            },
+            {
+              label: t('tiles.unknown'),
+              value: unset.length,
+              ...(unset.length > 0 && { tone: 'warning' as const }),
+            },
+          ]}
+        />
         {counts.down + counts.off > 0 && (
           <Alert tone="warning" title={t('troubled.title', { down: counts.down, off: counts.off })}>
             <p>{t('troubled.text')}</p>
           </Alert>
         )}
-        {away.total > 0 && (
-          <Alert tone="danger" title={t('away.title', { count: away.total })}>
-            <p>{t('away.text')}</p>
-            <ul className="flex flex-wrap gap-x-4 gap-y-1">
-              {away.project_ids.map((id) => (
-                <li key={id}>
-                  <ShortId id={id} what={t('away.id')} />
-                </li>
-              ))}
-            </ul>
+        {unset.length > 0 && (
+          <Alert title={t('unset.title', { names: format.list([...new Set(unset)], { type: 'unit' }) })}>
+            <p>{t('unset.text')}</p>
           </Alert>
         )}
-        {awayAgents.total > 0 && (
-          <Alert tone="danger" title={t('awayAgents.title', { count: awayAgents.total })}>
-            <p>{t('awayAgents.text')}</p>
-            <ul className="flex flex-wrap gap-x-4 gap-y-1">
-              {awayAgents.agent_ids.map((id) => (
-                <li key={id}>
-                  <ShortId id={id} what={t('awayAgents.id')} />
-                </li>
-              ))}
-            </ul>
-          </Alert>
-        )}
-        <Section id="map" title={t('map.title')}>
-          <TerritoryMap stores={stores} processors={processors} />
-        </Section>
-        <Section id="residency" title={t('residency.title')}>
-          <div className="grid gap-2">
-            <p>{t(`residency.${residency ?? 'none'}`)}</p>
-            {counts.outside > 0 && <p>{t('residency.outside', { names: namesOf('outside') })}</p>}
-            {counts.unknown > 0 && <p>{t('residency.unknown', { names: namesOf('unknown') })}</p>}
-            <p className="text-quiet">{t('residency.judged')}</p>
-          </div>
-        </Section>
+        <UnavailableRegions of="away" total={away.total} ids={away.project_ids} />
+        <UnavailableRegions of="awayAgents" total={awayAgents.total} ids={awayAgents.agent_ids} />
         <Section id="stores" title={t('list.title')}>
-          <StoreTable stores={connected} />
+          <StoreTable stores={stores.filter(({ is_connected }) => is_connected)} />
         </Section>
         {off.length > 0 && (
           <Section id="off" title={t('off.title')} lead={t('off.lead')}>
             <SwitchedOff stores={off} isAdmin={role === 'admin'} />
           </Section>
         )}
+        <Section id="processors" title={t('travel.title')} lead={t('travel.lead')}>
+          <ProcessorTable processors={processors} />
+        </Section>
         {organisations && (
           <Section id="namespaces" title={t('namespaces.title')} lead={t('namespaces.lead')}>
             <Namespaces initial={organisations} />
           </Section>
         )}
-        <Section id="processors" title={t('travel.title')} lead={t('travel.lead')}>
-          <ProcessorTable processors={processors} />
-        </Section>
       </Page>
     </Messages>
   )
