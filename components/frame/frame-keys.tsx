@@ -43,14 +43,21 @@ export function FrameKeys({ role }: { role: Role }) {
   return (
     <>
       <Button
-        tone="ghost"
-        size="icon"
+        tone="plain"
+        size="small"
         title={`${keys('palette')} (⌘K)`}
         aria-label={keys('palette')}
         aria-keyshortcuts="Meta+K Control+K"
         onClick={() => setShown('palette')}
+        className="border-line font-normal text-quiet max-md:border-0 max-md:bg-transparent max-md:px-2 md:mr-2 md:w-52 md:justify-start"
       >
-        <Search aria-hidden className="size-4.5" />
+        <Search aria-hidden className="size-4 max-md:size-4.5 max-md:text-ink" />
+        <span aria-hidden className="grow text-left max-md:hidden">
+          {t('palette')}
+        </span>
+        <kbd aria-hidden className="font-mono text-[0.8125rem] max-md:hidden">
+          ⌘K
+        </kbd>
       </Button>
       {loadedPalette && (
         <loadedPalette.CommandPalette open={shown === 'palette'} onOpenChange={onOpenChange} role={role} />

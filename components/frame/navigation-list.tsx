@@ -99,7 +99,12 @@ export function NavigationList({ role, isNarrow = false }: { role: Role; isNarro
   const waiting = useWaitingCounts(groups.some(({ group }) => group === 'admin'))
   const current = currentEntry(role, path)?.entry
   return (
-    <div className={clsx('grid content-start', isNarrow ? 'gap-3 divide-y divide-line [&>*]:pt-3' : 'gap-4')}>
+    <div
+      className={clsx(
+        'grid content-start',
+        isNarrow ? 'gap-3 divide-y divide-line [&>*:not(:last-child)]:pb-3' : 'gap-4',
+      )}
+    >
       {groups.map(({ group, entries }) => (
         <Group key={group} group={group} isNarrow={isNarrow}>
           {entries.map((entry) => (

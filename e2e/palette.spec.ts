@@ -1,0 +1,43 @@
+import { AxeBuilder } from '@axe-core/playwright'
+import { expect, type Page, test } from '@playwright/test'
+import { sessionOf } from './control.ts'
+import { alive } from './journey.ts'
+import { people } from './requests.ts'
+
+async function openPalette(page: Page): Promise<void> {
+  await expect(async () => {
+    await page.keyboard.press('Control+k')
+    await expect(page.getByRole('combobox', { name: 'Search' })).toBeFocused({ timeout: 3_000 })
+  }).toPass()
+}
+const options = (page: Page) => page.getByRole('option')
+
+test('the palette finds a person by name and opens the page with the keyboard alone', async ({ browser }) => {
+  const context = await browser.newContext({ storageState: await sessionOf(people.admin) })
+  const page = await context.newPage()
+  await page.goto('/overview')
+  await alive(page)
+  await openPalette(page)
+  await page.keyboard.type('kim')
+  await expect(options(page).filter({ hasText: 'kim@example.org' })).toBeVisible()
+  const { violations } = await new AxeBuilder({ page }).setLegacyMode().analyze()
+  expect(violations.map(({ id }) => id)).toEqual([])
+  await page.keyboard.press('Enter')
+  await expect(page).toHaveURL(/\/admin\/users\//)
+  await context.close()
+})
+
+test('the palette of a person contains their pages and actions, and no other people', async ({ browser }) => {
+  const context = await browser.newContext({ storageState: await sessionOf(people.person) })
+  const page = await context.newPage()
+  await page.goto('/overview')
+  await alive(page)
+  await openPalette(page)
+  await expect(options(page).filter({ hasText: 'Audit log' })).toHaveCount(0)
+  await page.keyboard.type('example.org')
+  await expect(page.getByText('No results.')).toBeVisible()
+  await page.getByRole('combobox', { name: 'Search' }).fill('create token')
+  await page.keyboard.press('Enter')
+  await expect(page).toHaveURL(/\/tokens/)
+  await context.close()
+})
