@@ -223,7 +223,7 @@ describe('kp grimoire', () => {
     const bad = await kp([''], ['init'])
     expect(bad.status).toBe(2)
     const weak = await kp(['short'], ['init'])
-    expect([weak.status, weak.err.includes('12 signs')]).toEqual([1, true])
+    expect([weak.status, weak.err.includes('12 characters')]).toEqual([1, true])
     const none = await line.run(['grimoire', 'init'])
     expect([none.status, none.err.includes('KP_PASSPHRASE_FILE')]).toEqual([2, true])
     const unsure = await kp([], ['add', '-', '--clade'], 'x')

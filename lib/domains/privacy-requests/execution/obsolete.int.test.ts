@@ -134,7 +134,7 @@ describe('an erasure that a legal hold keeps open', () => {
     expect([held.state, held.accountId, held.contact !== null]).toEqual(['partly_completed', null, true])
     const retained = async (): Promise<{ what: string }[]> =>
       (await test.fetch('GET', `/v1/receipts/${held.receiptId}`)).json.retained
-    const named = (lines: { what: string }[]) => lines.filter(({ what }) => what.startsWith('the e-mail address to'))
+    const named = (lines: { what: string }[]) => lines.filter(({ what }) => what.startsWith('the email address for'))
     expect(named(await retained())).toHaveLength(1)
 
     const note = { note: 'They called again.' }
