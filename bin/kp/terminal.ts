@@ -1,9 +1,8 @@
-import { on } from 'node:events'
-import { createInterface } from 'node:readline/promises'
 import { styleText } from 'node:util'
 import { exitCodes, Failure, type PrintedError } from './failure.ts'
 import type { Invocation, OutputStream } from './invocation.ts'
 import { progressBar } from './progress-bar.ts'
+import { ask, askSecretly } from './prompts.ts'
 import { jsonText, visible } from './visible-text.ts'
 
 /** Sanitized text that may contain colours. Plain strings are sanitized when they are printed. */
@@ -23,6 +22,18 @@ export interface TerminalOptions {
 }
 
 const widthOf = (text: string): number => [...text].length
+
+/** Rows as lines whose columns are as wide as their widest cell. */
+function inColumns(rows: readonly (readonly string[])[]): string[] {
+  const most = Math.max(0, ...rows.map((row) => row.length))
+  const widths = Array.from({ length: most }, (_, at) => Math.max(0, ...rows.map((row) => widthOf(row[at] ?? ''))))
+  return rows.map((row) =>
+    row
+      .map((cell, at) => (at === row.length - 1 ? cell : cell + ' '.repeat((widths[at] ?? 0) - widthOf(cell))))
+      .join('  ')
+      .trimEnd(),
+  )
+}
 
 /** All output passes through {@link visible}. */
 export function openTerminal(
@@ -79,13 +90,8 @@ export function openTerminal(
     table(head: readonly string[], rows: readonly (readonly string[])[]): void {
       if (json) return
       const cells = [...(quiet ? [] : [head]), ...rows].map((row) => row.map(visible))
-      const widths = head.map((_, at) => Math.max(0, ...cells.map((row) => widthOf(row[at] ?? ''))))
-      for (const [index, row] of cells.entries()) {
-        const text = row
-          .map((cell, at) => (at === row.length - 1 ? cell : cell + ' '.repeat((widths[at] ?? 0) - widthOf(cell))))
-          .join('  ')
-        write(stdout, [index === 0 && !quiet ? paint('bold')(text.trimEnd()) : text.trimEnd()])
-      }
+      for (const [index, text] of inColumns(cells).entries())
+        write(stdout, [index === 0 && !quiet ? paint('bold')(text) : text])
     },
     /** Replaces the progress line, on terminals only. With a bar when `share` (0–1) is given. */
     progress(text: string, share?: number | undefined): void {
@@ -109,50 +115,14 @@ export function openTerminal(
     showsProgress: !quiet && !json && stderr.isTTY === true,
     clear,
     /** Asks on the terminal. Only for terminals. */
-    async ask(question: string): Promise<string> {
+    ask(question: string): Promise<string> {
       clear()
-      const reader = createInterface({ input: stdin, output: stderr })
-      // Ctrl-C and Ctrl-D return an empty answer, and later output starts on a new line.
-      const left = new Promise<string>((done) =>
-        reader.once('close', () => {
-          if (!isAnswered) stderr.write('\n')
-          done('')
-        }),
-      )
-      let isAnswered = false
-      const answered = reader.question(`${visible(question)} `).then((text) => {
-        isAnswered = true
-        return text
-      })
-      try {
-        return (await Promise.race([answered, left])).trim()
-      } finally {
-        reader.close()
-      }
+      return ask({ stdin, stderr }, question)
     },
     /** Asks on the terminal without echo. Only for terminals. Ctrl-C and Ctrl-D return an empty answer. */
-    async askSecretly(question: string): Promise<string> {
+    askSecretly(question: string): Promise<string> {
       clear()
-      // Before the question: otherwise a fast answer would be echoed.
-      stdin.setRawMode?.(true)
-      stdin.setEncoding('utf8').resume()
-      stderr.write(`${visible(question)} `)
-      let typed: string[] = []
-      try {
-        for await (const [piece] of on(stdin, 'data'))
-          for (const character of String(piece)) {
-            if (character === '\r' || character === '\n') return typed.join('')
-            if (character === '\u0003' || character === '\u0004') return ''
-            if (character === '\u007f' || character === '\b') typed = typed.slice(0, -1)
-            else if (character === '\u0015') typed = []
-            else typed.push(character)
-          }
-        return ''
-      } finally {
-        stdin.setRawMode?.(false)
-        stdin.pause()
-        stderr.write('\n')
-      }
+      return askSecretly({ stdin, stderr }, question)
     },
     /** Prints an error: what happened, what to do, and the request id. */
     fail(told: PrintedError): void {

@@ -41,7 +41,6 @@ export function memoryEntries(bounds: MemoryBounds) {
       if (entries.size > 0) watch()
     }, 60_000).unref()
   }
-
   return {
     /** Removes expired entries. */
     expire,
@@ -54,11 +53,7 @@ export function memoryEntries(bounds: MemoryBounds) {
     },
     use(name: string): MemoryEntry | undefined {
       const entry = entries.get(name)
-      if (!entry) return undefined
-      if (entry.endsAt <= performance.now()) {
-        remove(name)
-        return undefined
-      }
+      if (!entry || (entry.endsAt <= performance.now() && remove(name))) return undefined
       entries.delete(name)
       entries.set(name, entry)
       return entry

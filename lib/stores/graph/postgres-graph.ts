@@ -59,6 +59,61 @@ export async function isEmptyGraph(tx: Transaction): Promise<boolean> {
   return !((await tx.graphEpisode.findFirst({ select })) ?? (await tx.graphEntity.findFirst({ select })))
 }
 
+/** Episodes that contain one of the ids or the beginning of one of the texts. */
+async function searchEpisodes(
+  tx: Transaction,
+  group: string,
+  { ids, texts }: { ids: readonly string[]; texts: readonly string[] },
+): Promise<Episode[]> {
+  const found = new Map<string, Episode>()
+  await preferGraphIndexes(tx)
+  const sought = [...ids, ...texts.map(beginningOf)]
+  for (let at = 0; at < sought.length; at += most)
+    for (const one of rowsAsEpisodes(
+      await queryWithin(tx, 'graph-search', searched, [group, sought.slice(at, at + most)]),
+    ))
+      found.set(one.uuid, one)
+  return [...found.values()]
+}
+
+/** How many columns of ids and texts still contain one of the episodes, by other queries than those of an erasure. */
+const countResidue = (
+  db: Database,
+  group: string,
+  episodes: readonly string[],
+  asIds: readonly string[],
+): Promise<number> =>
+  snapshot(db, { enable_seqscan: 'off', jit: 'off' }, async (ask) => {
+    let left = 0
+    const count = async (ids: readonly string[], texts: readonly string[]) => {
+      for (let at = 0; at < ids.length; at += most)
+        for (const text of texts) {
+          const [row] = await ask<{ n: number }>(text, [group, ids.slice(at, at + most)])
+          left += row?.n ?? 0
+        }
+    }
+    await count(episodes, named)
+    await count(asIds, namedAsIds)
+    return left
+  })
+
+/** Deletes up to `limit` records of a group, and returns how many it deleted. */
+async function dropGroup(tx: Transaction, group: string, limit: number): Promise<number> {
+  let gone = 0
+  for (const table of tables) {
+    const rows = await queryWithin<{ n: number }>(
+      tx,
+      `graph-drop-${table}`,
+      `WITH gone AS (DELETE FROM graph_${table} WHERE ctid = ANY(ARRAY(SELECT ctid FROM graph_${table} WHERE group_id = $1 LIMIT $2)) RETURNING 1)
+       SELECT count(*)::int AS n FROM gone`,
+      [group, limit - gone],
+    )
+    gone += rows[0]?.n ?? 0
+    if (gone >= limit) break
+  }
+  return gone
+}
+
 /** The graph if no Neo4j is connected: tables of our database, changed in the caller's transaction. */
 export const postgresGraph = (db: Database): GraphStore => ({
   provider: 'postgresql',
@@ -111,17 +166,7 @@ export const postgresGraph = (db: Database): GraphStore => ({
         [group, after, limit],
       ),
     ),
-  async search(group, { ids, texts }, tx) {
-    const found = new Map<string, Episode>()
-    await preferGraphIndexes(tx)
-    const sought = [...ids, ...texts.map(beginningOf)]
-    for (let at = 0; at < sought.length; at += most)
-      for (const one of rowsAsEpisodes(
-        await queryWithin(tx, 'graph-search', searched, [group, sought.slice(at, at + most)]),
-      ))
-        found.set(one.uuid, one)
-    return [...found.values()]
-  },
+  search: (group, sought, tx) => searchEpisodes(tx, group, sought),
   episodesById: async (group, ids, tx) =>
     rowsAsEpisodes(
       await queryWithin(
@@ -135,35 +180,8 @@ export const postgresGraph = (db: Database): GraphStore => ({
   textsWith: (group, phrases, tx) => postgresTextsWithPhrases(tx, group, phrases),
   bareEntities: (group, tx) => postgresEntitiesWithoutMentions(tx, group),
   exposedTexts: (group, episodes, tx) => postgresTextsAfter(tx, group, episodes),
-  residue: (group, episodes, asIds = []) =>
-    snapshot(db, { enable_seqscan: 'off', jit: 'off' }, async (ask) => {
-      let left = 0
-      const count = async (ids: readonly string[], texts: readonly string[]) => {
-        for (let at = 0; at < ids.length; at += most)
-          for (const text of texts) {
-            const [row] = await ask<{ n: number }>(text, [group, ids.slice(at, at + most)])
-            left += row?.n ?? 0
-          }
-      }
-      await count(episodes, named)
-      await count(asIds, namedAsIds)
-      return left
-    }),
-  async dropGroup(group, limit, tx) {
-    let gone = 0
-    for (const table of tables) {
-      const rows = await queryWithin<{ n: number }>(
-        tx,
-        `graph-drop-${table}`,
-        `WITH gone AS (DELETE FROM graph_${table} WHERE ctid = ANY(ARRAY(SELECT ctid FROM graph_${table} WHERE group_id = $1 LIMIT $2)) RETURNING 1)
-         SELECT count(*)::int AS n FROM gone`,
-        [group, limit - gone],
-      )
-      gone += rows[0]?.n ?? 0
-      if (gone >= limit) break
-    }
-    return gone
-  },
+  residue: (group, episodes, asIds = []) => countResidue(db, group, episodes, asIds),
+  dropGroup: (group, limit, tx) => dropGroup(tx, group, limit),
   async countGroup(group, tx) {
     const rows = await queryWithin<{ n: number }>(
       tx,

@@ -2,17 +2,16 @@ import {
   AbortMultipartUploadCommand,
   CompleteMultipartUploadCommand,
   CreateMultipartUploadCommand,
-  GetObjectTaggingCommand,
   HeadObjectCommand,
   PutObjectCommand,
   UploadPartCommand,
 } from '@aws-sdk/client-s3'
 import { orProblem, s3ErrorName } from './s3-errors.ts'
+import { tagsOf } from './s3-reading.ts'
 import type { S3Bucket } from './s3-versions.ts'
 
 /** The size of all parts but the last, in bytes. S3 requires at least 5 MiB, and R2 requires parts of equal size. */
 const partBytes = 8 * 1024 * 1024
-const withoutTags = /^(NotImplemented|NoSuchTagSet|NoSuchTagSetError|MethodNotAllowed|AccessDenied)$/
 
 /** The bytes in pieces of one part each. The last may be shorter, and is empty only if there is nothing else. */
 async function* parts(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
@@ -92,23 +91,6 @@ export async function putObject(
       yield* pieces
     })(),
   )
-}
-
-/** The tags of a version; none on a server without tags. */
-export async function tagsOf(
-  { client, bucket }: S3Bucket,
-  key: string,
-  versionId: string | undefined,
-): Promise<{ Key: string; Value: string }[]> {
-  try {
-    const about = { Bucket: bucket, Key: key, ...(versionId !== undefined && { VersionId: versionId }) }
-    const { TagSet = [] } = await client.send(new GetObjectTaggingCommand(about))
-    return TagSet.map(({ Key = '', Value = '' }) => ({ Key, Value }))
-  } catch (error) {
-    // A server without tags, or an object without any.
-    if (!(error instanceof Error) || !withoutTags.test(error.name)) throw error
-    return []
-  }
 }
 
 /**

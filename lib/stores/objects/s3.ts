@@ -1,19 +1,11 @@
-import { Readable } from 'node:stream'
-import { GetObjectCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3'
-import { bytesUpTo, checkKey, inKeyOrder, isAskable, isObjectKey } from './keys.ts'
+import { ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3'
+import { checkKey, inKeyOrder, isAskable, isObjectKey } from './keys.ts'
 import type { ObjectStore } from './objects.ts'
-import { asS3Problem, bytesOrProblem, orProblem, refusedVersions, s3ErrorName } from './s3-errors.ts'
+import { asS3Problem, orProblem, refusedVersions, s3ErrorName } from './s3-errors.ts'
 import { s3Listing } from './s3-listing.ts'
-import {
-  distinctKeys,
-  removeVersions,
-  type S3Bucket,
-  sweepKeys,
-  uploadsOf,
-  versionIdOf,
-  versionsOf,
-} from './s3-versions.ts'
-import { putObject, putUnchanged, tagsOf } from './s3-writing.ts'
+import { readVersion, streamOf } from './s3-reading.ts'
+import { distinctKeys, removeVersions, type S3Bucket, sweepKeys, uploadsOf, versionsOf } from './s3-versions.ts'
+import { putObject, putUnchanged } from './s3-writing.ts'
 
 export interface S3Address {
   bucket: string
@@ -25,15 +17,11 @@ export interface S3Address {
   credentials: { accessKeyId: string; secretAccessKey: string } | undefined
 }
 
-/** A missing key or version, or a delete marker. */
-const unreadable = /^(NoSuchKey|NoSuchVersion|NotFound|MethodNotAllowed|404|405)$/
 /** The newest version is not the one that was read. */
 const changed = /^(PreconditionFailed|ConditionalRequestConflict|NoSuchKey|NotFound|412|409|404)$/
 
-/** S3 as implemented by AWS, R2, MinIO and versitygw. Connects on first use. */
-export function s3Objects(address: S3Address): ObjectStore {
-  const { bucket } = address
-  const client = new S3Client({
+function newClient(address: S3Address): S3Client {
+  return new S3Client({
     region: address.region,
     forcePathStyle: address.pathStyle,
     ...(address.endpoint !== undefined && { endpoint: address.endpoint }),
@@ -44,6 +32,12 @@ export function s3Objects(address: S3Address): ObjectStore {
     maxAttempts: 3,
     requestHandler: { connectionTimeout: 3_000, requestTimeout: 30_000, throwOnRequestTimeout: true },
   })
+}
+
+/** S3 as implemented by AWS, R2, MinIO and versitygw. Connects on first use. */
+export function s3Objects(address: S3Address): ObjectStore {
+  const { bucket } = address
+  const client = newClient(address)
   const listing = s3Listing(client, bucket)
   const at: S3Bucket = { client, bucket, listing }
 
@@ -62,17 +56,7 @@ export function s3Objects(address: S3Address): ObjectStore {
       checkKey(key)
       await putObject(at, key, bytes, mediaType)
     },
-    async get(key) {
-      if (!isObjectKey(key)) return undefined
-      try {
-        const { Body } = await client.send(new GetObjectCommand({ Bucket: bucket, Key: key }))
-        if (!(Body instanceof Readable)) throw new Error('The S3 client returned no stream.')
-        return bytesOrProblem(Body)
-      } catch (error) {
-        if (s3ErrorName(error) === 'NoSuchKey') return undefined
-        throw asS3Problem(error)
-      }
-    },
+    get: async (key) => (isObjectKey(key) ? streamOf(at, key) : undefined),
     async versions(key) {
       if (!isAskable(key)) return []
       const [versions, uploads] = await orProblem(Promise.all([versionsOf(at, key), uploadsOf(at, key)]))
@@ -85,32 +69,7 @@ export function s3Objects(address: S3Address): ObjectStore {
       const keys = [...new Set(given)].filter(isAskable)
       return (await orProblem(sweepKeys(at, keys))).length
     },
-    async read(key, most, version) {
-      if (!isAskable(key)) return undefined
-      try {
-        const versionId = version === undefined ? undefined : await versionIdOf(at, key, version)
-        const about = { Bucket: bucket, Key: key, ...(versionId !== undefined && { VersionId: versionId }) }
-        const found = await client.send(new GetObjectCommand(about))
-        if (!(found.Body instanceof Readable)) throw new Error('The S3 client returned no stream.')
-        const isLarge = (found.ContentLength ?? 0) > most
-        const bytes = isLarge ? undefined : await bytesUpTo(found.Body, most)
-        found.Body.destroy()
-        const tags = await tagsOf(at, key, versionId)
-        return {
-          version: found.VersionId === undefined || found.VersionId === 'null' ? '' : found.VersionId,
-          state: found.ETag ?? '',
-          mediaType: found.ContentType,
-          bytes,
-          described: [
-            ...Object.entries(found.Metadata ?? {}).flat(),
-            ...tags.flatMap(({ Key, Value }) => [Key, Value]),
-          ],
-        }
-      } catch (error) {
-        if (unreadable.test(s3ErrorName(error))) return undefined
-        throw asS3Problem(error)
-      }
-    },
+    read: async (key, most, version) => (isAskable(key) ? readVersion(at, key, most, version) : undefined),
     async replace(key, { state }, bytes) {
       checkKey(key)
       try {

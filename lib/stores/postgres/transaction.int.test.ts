@@ -136,7 +136,7 @@ describe('a statement on the connection of a transaction', () => {
     ])
   })
 
-  it('is rejected outside a transaction', async () => {
-    await expect(queryWithin(db.prisma, 'outside', 'SELECT 1', [])).rejects.toThrow('outside a transaction')
+  it('is rejected outside a database transaction', async () => {
+    await expect(queryWithin(db.prisma, 'outside', 'SELECT 1', [])).rejects.toThrow('outside a database transaction')
   })
 })

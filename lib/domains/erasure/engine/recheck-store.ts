@@ -1,5 +1,4 @@
-import { recordDeletion } from '#lib/domains/erasure/deletion-log.ts'
-import { namedInLog, scopeKindOf, scopeNameOf } from '#lib/domains/erasure/runs/run-names.ts'
+import { logRepeatedDeletion } from '#lib/domains/erasure/runs/repeated-deletions.ts'
 import { nobody, type RunScope, recheckAgainAfter } from '#lib/domains/erasure/runs/run-rules.ts'
 import { lockedRun, type RunRow, scopeOf } from '#lib/domains/erasure/runs/runs.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
@@ -39,7 +38,7 @@ export async function lockDueRun(
 }
 
 /** Returns the items that no current record uses. */
-async function withoutReused(
+export async function withoutReused(
   tx: Transaction,
   dataSource: DataSource,
   items: readonly string[],
@@ -47,35 +46,6 @@ async function withoutReused(
 ): Promise<string[]> {
   const reused = new Set((await dataSource.reused?.(items, tx, now)) ?? [])
   return items.filter((item) => !reused.has(item))
-}
-
-/** Logs the deletion. An erased person or agent is no longer known, so the entry names the receipt. */
-async function logLateDeletion(
-  { audit, now }: RecheckDeps,
-  tx: Transaction,
-  run: RunRow,
-  { holder, late, results }: { holder: string; late: number; results: Record<string, number> },
-): Promise<void> {
-  const actorId = 'system:erasure.recheck'
-  const scope = scopeOf(run)
-  const isPart = 'part' in scope
-  const at = now()
-  await recordDeletion(tx, {
-    requestedBy: actorId,
-    reason: run.reason,
-    scope: isPart ? namedInLog(scope) : { receipt: run.receiptId },
-    results: { [holder]: late, ...results },
-    now: at,
-  })
-  await audit(tx, {
-    action: 'delete',
-    actorId,
-    resourceType: isPart ? scopeKindOf(scope) : 'receipt',
-    resourceId: isPart ? scopeNameOf(scope) : run.receiptId,
-    at,
-    ip: '',
-    details: { receipt: run.receiptId, holder, late },
-  })
 }
 
 /**
@@ -102,7 +72,10 @@ const erasePageAgain = (
     await noteMentions(tx, runId, mentions)
     if (count === 0) return unreadable
     await tx.erasureRun.update({ where: { id: runId }, data: { lateFound: { increment: count } } })
-    await logLateDeletion(deps, tx, run, { holder: dataSource.name, late: count, results })
+    await logRepeatedDeletion(tx, deps.audit, {
+      ...{ scope: scopeOf(run), receiptId: run.receiptId, actorId: 'system:erasure.recheck', reason: run.reason },
+      ...{ holder: dataSource.name, count, countedAs: 'late', results, at: now },
+    })
     deps.interrupt(`recheck.${dataSource.name}.inside`)
     return unreadable
   }, timeFor(dataSource))

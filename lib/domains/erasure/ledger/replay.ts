@@ -14,7 +14,7 @@ import { replayRecord } from './replay-records.ts'
 import type { Replay, ReplayDeps } from './replay-report.ts'
 import { replayPart, replaySubject } from './replay-runs.ts'
 import { receiptsOfUnfinishedRuns, receiptsSince, suppressionKeysSince } from './repository.ts'
-import { restoredStores } from './restored-stores.ts'
+import { eraseFromRestoredStores, type RestoredStoresDeps } from './restored-stores.ts'
 
 /** Returns the erasures whose receipt the database lacks and whose items were searched in all stores. */
 async function lostAmong(
@@ -89,14 +89,14 @@ async function replayAll(
  */
 export function replayErasures(deps: ReplayDeps): () => Promise<Replay> {
   const { db, ledger, dataSources, holds, words, audit, now } = deps
-  const inStores = restoredStores({
+  const restoredStores: RestoredStoresDeps = {
     ...{ db, ledger, dataSources, words, audit, now },
     async isHeld(tx, { scope, ...intent }) {
       const { kept } = await planTargetOf(tx, scope, holds, now())
       const projects = 'projects' in intent ? (intent.projects ?? []) : []
       return kept.length > 0 || (await holds.projects(tx, projects, now())).size > 0
     },
-  })
+  }
   return async () => {
     // Read before the ledger, so that the ledger contains every erasure that starts meanwhile.
     const remembered = await rememberedErasures(deps)
@@ -107,7 +107,7 @@ export function replayErasures(deps: ReplayDeps): () => Promise<Replay> {
     const confirmed = await replayAll(history.committed, report, deps)
     // A store that was restored separately, or is newer than the database's backup, can contain erased data that no row
     // refers to.
-    const again = await inStores(confirmed)
+    const again = await eraseFromRestoredStores(restoredStores, confirmed)
     report.stores = again.erased.length
     report.unsearched = again.unsearched
     const lost = await lostAmong(confirmed, new Set(again.unsearched.map(({ receipt }) => receipt)), db)

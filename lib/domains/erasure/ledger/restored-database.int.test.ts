@@ -91,7 +91,7 @@ describe('a database restored from a backup that is older than an erasure', () =
     const app = await open(backup)
     expect(await served(app)).toEqual(refusedAll)
     const refused = await app.fetch('GET', '/v1/auth/me', { token: erased.reader.token })
-    expect(refused.json.detail).toMatch(/does not know 2 erasures .* run kp erasures replay/)
+    expect(refused.json.detail).toMatch(/does not know 2 erasures .* Run kp erasures replay/)
     expect(refused.headers.get('retry-after')).toBe('10')
     const ready = await app.fetch('GET', '/ready')
     expect(ready.status).toBe(503)

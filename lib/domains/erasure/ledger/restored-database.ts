@@ -1,11 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { isNobody } from '#lib/domains/erasure/runs/run-rules.ts'
 import { logFault, logNotice } from '#lib/kernel/fault-log.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { type Ledger, type LedgerPosition, ledgerStart } from '#lib/stores/ledger/ledger.ts'
+import type { Ledger } from '#lib/stores/ledger/ledger.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import { compareWithLedger } from './ledger-comparison.ts'
 import type { Replay } from './replay-report.ts'
-import { unknownErasures } from './repository.ts'
 
 /** Milliseconds of the process clock, not of the context's clock: a test that moves time does not make a check stale. */
 const freshFor = 2_000
@@ -15,9 +14,6 @@ const trustedFor = 10_000
 const replayPatience = 1_500
 /** Minimum milliseconds between two replays that this process starts automatically. */
 const betweenReplays = 30_000
-/** Number of the latest erasures that each check compares. */
-const mostRecent = 200
-const idsAtOnce = 5_000
 /** An arbitrary number, the same in all processes of the installation. */
 const replayLock = 7_231_904_455
 
@@ -43,82 +39,45 @@ export interface ReplayState {
 const refusedDetail = (missing: number): string =>
   `The database was restored from a backup and does not know ${missing} ${missing === 1 ? 'erasure' : 'erasures'} of the erasure ledger. The server rejects all requests until these erasures are repeated. Run ${replayCommand}.`
 
+/** Replays unless another process of the installation does. */
+async function replayAlone(db: Database, replay: () => Promise<Replay>): Promise<void> {
+  const client = await db.pool.connect()
+  try {
+    const { rows } = await client.query('SELECT pg_try_advisory_lock($1) AS is_ours', [replayLock])
+    if (rows[0]?.is_ours !== true) return
+    try {
+      logNotice('the database was restored: repeating the erasures of the ledger')
+      const { erased, subjects, parts, reinstated, refused, unfinished, unsearched } = await replay()
+      logNotice(
+        `replayed erasures: ${erased + subjects + parts} had come back, ${reinstated} receipts reinstated, ${refused.length} refused, ${unfinished.length} unfinished, ${unsearched.length} unsearched`,
+      )
+    } finally {
+      await client.query('SELECT pg_advisory_unlock($1)', [replayLock])
+    }
+  } finally {
+    client.release()
+  }
+}
+
 /**
  * Detects a restored database, which contains erased data again. Compares the database with the ledger, which is stored
  * outside it: completely at the first check, then only the latest erasures every two seconds. Until both agree, no
  * request is served and no job runs.
  */
 export function restoredDatabase({ db, ledger, replay, replaysByItself }: RestoredDatabaseDeps) {
-  const position: LedgerPosition = ledgerStart()
-  /** Intents whose subject was under holds completely: nothing to replay. */
-  const hollow = new Set<string>()
-  let recent: string[] = []
-  let isWhole = false
+  const countMissing = compareWithLedger(db, ledger)
   let last: { at: number; missing: number } | undefined
   let checking: Promise<number> | undefined
   let replayed = Number.NEGATIVE_INFINITY
   let told = false
 
-  const unknownAmong = async (ids: readonly string[]): Promise<string[]> => {
-    const unknown: string[] = []
-    for (let at = 0; at < ids.length; at += idsAtOnce) {
-      const rows = await unknownErasures(db, { ids: ids.slice(at, at + idsAtOnce) })
-      unknown.push(...rows.map(({ id }) => id))
-    }
-    return unknown
-  }
-
-  /** Reads the ledger before the database, because an erasure is in the database before the ledger records it as executed. */
-  async function compared(): Promise<number> {
-    if (!isWhole) Object.assign(position, ledgerStart())
-    const carriedOut = new Set<string>()
-    let isRead = true
-    try {
-      for await (const row of ledger.readSince(position)) {
-        const isHollow = row.kind === 'intent' && 'subject' in row.scope && isNobody(row.scope.subject)
-        if (isHollow) hollow.add(row.id)
-        else if (row.kind === 'intent') hollow.delete(row.id)
-        else if (!hollow.has(row.id)) carriedOut.add(row.id)
-      }
-    } catch (error) {
-      // Readiness reports an unreadable ledger. The rows read so far are compared anyway.
-      isRead = false
-      if (!Problem.is(error)) logFault(error, { operationId: 'compareLedger' })
-    }
-    // Includes earlier ids: a ledger that is unmounted meanwhile must not unblock requests.
-    const wanted = [...new Set([...recent, ...carriedOut])]
-    const missing = await unknownAmong(wanted)
-    isWhole = missing.length === 0 && (isWhole || isRead)
-    recent = isWhole ? wanted.slice(-mostRecent) : [...new Set([...wanted.slice(-mostRecent), ...missing])]
-    return missing.length
-  }
-
-  async function replayAlone(): Promise<void> {
-    const client = await db.pool.connect()
-    try {
-      const { rows } = await client.query('SELECT pg_try_advisory_lock($1) AS is_ours', [replayLock])
-      if (rows[0]?.is_ours !== true) return
-      try {
-        logNotice('the database was restored: repeating the erasures of the ledger')
-        const { erased, subjects, parts, reinstated, refused, unfinished, unsearched } = await replay()
-        logNotice(
-          `replayed erasures: ${erased + subjects + parts} had come back, ${reinstated} receipts reinstated, ${refused.length} refused, ${unfinished.length} unfinished, ${unsearched.length} unsearched`,
-        )
-      } finally {
-        await client.query('SELECT pg_advisory_unlock($1)', [replayLock])
-      }
-    } finally {
-      client.release()
-    }
-  }
-
   async function check(): Promise<number> {
-    let missing = await compared()
+    let missing = await countMissing()
     if (missing > 0 && replaysByItself && performance.now() - replayed > betweenReplays) {
       last = { at: performance.now(), missing }
-      await replayAlone().catch((error: unknown) => logFault(error, { operationId: 'replayErasures' }))
+      await replayAlone(db, replay).catch((error: unknown) => logFault(error, { operationId: 'replayErasures' }))
       replayed = performance.now()
-      missing = await compared()
+      missing = await countMissing()
     }
     if (missing > 0 && !told) logNotice(refusedDetail(missing))
     told = missing > 0

@@ -1,6 +1,6 @@
-import { recordDeletion } from '#lib/domains/erasure/deletion-log.ts'
+import { withoutReused } from '#lib/domains/erasure/engine/recheck-store.ts'
 import type { RunFingerprints } from '#lib/domains/erasure/engine/subject-erasures.ts'
-import { namedInLog, scopeKindOf, scopeNameOf } from '#lib/domains/erasure/runs/run-names.ts'
+import { logRepeatedDeletion } from '#lib/domains/erasure/runs/repeated-deletions.ts'
 import { nobody, type RunScope } from '#lib/domains/erasure/runs/run-rules.ts'
 import type { AuditRecord, Transaction } from '#lib/kernel/context.ts'
 import { type DataSource, type ErasedWords, type ItemId, timeFor } from '#lib/kernel/data-source.ts'
@@ -38,85 +38,61 @@ export interface StoresAgain {
 const mostSearched = 2_000
 const nobodys: RunScope = { subject: nobody }
 
-/**
- * Erases again what the ledger lists as erased from stores that were restored separately: a bucket, a graph, another
- * database.
- * The rows that identified the data are deleted, so the search uses the items, like the second search. Items that
- * current records use, or that a hold covers, stay. Idempotent.
- */
-export function restoredStores({ db, ledger, dataSources, isHeld, words, audit, now }: RestoredStoresDeps) {
-  /** Returns the items that no other current record uses. */
+/** Erases the items of a ledger row again. Returns the number of deleted records. */
+const eraseRow = (
+  { db, isHeld, audit, now }: RestoredStoresDeps,
+  dataSource: DataSource,
+  items: readonly ItemId[],
+  { intent }: Committed<RunIntent>,
+  words: ErasedWords,
+): Promise<number> =>
+  db.transaction(async (tx) => {
+    if (await isHeld(tx, intent)) return 0
+    const at = now()
+    const again = newId('run')
+    const options = { key: `${again}:${dataSource.name}:0`, redacts: false, round: 1, words, now: at }
+    const { count, results } = erasedOf(await dataSource.erase(nobodys, items, tx, options))
+    await dataSource.forget?.(again)
+    if (count > 0)
+      await logRepeatedDeletion(tx, audit, {
+        ...{ scope: intent.scope, receiptId: intent.id, actorId: requestedBy, reason },
+        ...{ holder: dataSource.name, count, countedAs: 'again', results, at },
+      })
+    return count
+  }, timeFor(dataSource))
+
+/** One replay: what it found, and the words of the erasures that it has read so far. */
+function newSearch(deps: RestoredStoresDeps, of: ReadonlyMap<string, Committed<RunIntent>>) {
+  const { db, isHeld, now } = deps
+  const erased = new Set<string>()
+  const unsearched = new Map<string, UnconfirmedErasure>()
+  /** Encoded fingerprints by receipt; the last entry is complete. */
+  const fingerprints = new Map<string, string>()
+  const residueOf = (dataSource: DataSource, items: readonly ItemId[], words: ErasedWords): Promise<number> =>
+    items.length === 0 ? Promise.resolve(0) : dataSource.residue(nobodys, items, now(), words)
+  const wordsOf = (ids: readonly string[]): ErasedWords =>
+    deps.words.read([...new Set(ids)].flatMap((id) => fingerprints.get(id) ?? []))
   const own = (dataSource: DataSource, items: readonly ItemId[]): Promise<ItemId[]> =>
-    db.transaction(async (tx) => {
-      const others = new Set((await dataSource.reused?.(items, tx, now())) ?? [])
-      return items.filter((item) => !others.has(item))
-    })
+    db.transaction((tx) => withoutReused(tx, dataSource, items, now()))
 
-  /** Erases the items of a ledger row again. Returns the number of deleted records. */
-  const eraseRow = (
-    dataSource: DataSource,
-    items: readonly ItemId[],
-    { intent }: Committed<RunIntent>,
-    erasedWords: ErasedWords,
-  ): Promise<number> =>
-    db.transaction(async (tx) => {
-      if (await isHeld(tx, intent)) return 0
-      const at = now()
-      const again = newId('run')
-      const { count, results } = erasedOf(
-        await dataSource.erase(nobodys, items, tx, {
-          ...{ key: `${again}:${dataSource.name}:0`, redacts: false, round: 1, words: erasedWords, now: at },
-        }),
-      )
-      await dataSource.forget?.(again)
-      if (count === 0) return 0
-      const { scope } = intent
-      await recordDeletion(tx, {
-        requestedBy,
-        reason,
-        scope: 'part' in scope ? namedInLog(scope) : { receipt: intent.id },
-        results: { [dataSource.name]: count, ...results },
-        now: at,
-      })
-      await audit(tx, {
-        action: 'delete',
-        actorId: requestedBy,
-        resourceType: 'part' in scope ? scopeKindOf(scope) : 'receipt',
-        resourceId: 'part' in scope ? scopeNameOf(scope) : intent.id,
-        at,
-        ip: '',
-        details: { receipt: intent.id, holder: dataSource.name, again: count },
-      })
-      return count
-    }, timeFor(dataSource))
+  async function searchRow(dataSource: DataSource, row: ItemsRow): Promise<void> {
+    const one = of.get(row.id)
+    const items = await own(dataSource, row.items)
+    const words = wordsOf([row.id])
+    if (!one || (await residueOf(dataSource, items, words)) === 0) return
+    if ((await eraseRow(deps, dataSource, items, one, words)) > 0) erased.add(row.id)
+    else if (await db.transaction((tx) => isHeld(tx, one.intent))) return
+    if ((await residueOf(dataSource, items, words)) > 0)
+      throw new Problem('unavailable', `${dataSource.name} still has erased records.`)
+  }
 
-  return async function eraseAgain(of: ReadonlyMap<string, Committed<RunIntent>>): Promise<StoresAgain> {
-    const erased = new Set<string>()
-    const unsearched = new Map<string, UnconfirmedErasure>()
-    const waiting = new Map<DataSource, ItemsRow[]>()
-    /** Encoded fingerprints by receipt; the last entry is complete. */
-    const fingerprints = new Map<string, string>()
-    const wordsOf = (ids: readonly string[]): ErasedWords =>
-      words.read([...new Set(ids)].flatMap((id) => fingerprints.get(id) ?? []))
-
-    async function searchRow(dataSource: DataSource, row: ItemsRow): Promise<void> {
-      const one = of.get(row.id)
-      const items = await own(dataSource, row.items)
-      const erasedWords = wordsOf([row.id])
-      if (!one || items.length === 0 || (await dataSource.residue(nobodys, items, now(), erasedWords)) === 0) return
-      if ((await eraseRow(dataSource, items, one, erasedWords)) > 0) erased.add(row.id)
-      else if (await db.transaction((tx) => isHeld(tx, one.intent))) return
-      if ((await dataSource.residue(nobodys, items, now(), erasedWords)) > 0)
-        throw new Problem('unavailable', `${dataSource.name} still has erased records.`)
-    }
-    async function search(dataSource: DataSource, rows: readonly ItemsRow[]): Promise<void> {
+  return {
+    addFingerprints: (receipt: string, encoded: string) => fingerprints.set(receipt, encoded),
+    async search(dataSource: DataSource, rows: readonly ItemsRow[]): Promise<void> {
       try {
-        const items = await own(
-          dataSource,
-          rows.flatMap((row) => row.items),
-        )
-        if (items.length === 0) return
-        if ((await dataSource.residue(nobodys, items, now(), wordsOf(rows.map(({ id }) => id)))) === 0) return
+        const all = rows.flatMap((row) => row.items)
+        const words = wordsOf(rows.map(({ id }) => id))
+        if ((await residueOf(dataSource, await own(dataSource, all), words)) === 0) return
         for (const row of rows) await searchRow(dataSource, row)
       } catch (error) {
         // An unavailable store must not block the others. The result tells the caller to repeat the replay.
@@ -124,19 +100,34 @@ export function restoredStores({ db, ledger, dataSources, isHeld, words, audit, 
         logFault(error, { operationId: 'replayErasures', holder: dataSource.name })
         for (const { id } of rows) unsearched.set(`${id} ${dataSource.name}`, { receipt: id, holder: dataSource.name })
       }
-    }
-
-    for await (const row of committedItems(ledger, of)) {
-      const [noted] = row.items
-      if (row.holder === fingerprintsRow && noted !== undefined) fingerprints.set(row.id, noted)
-      const dataSource = dataSources.find(({ name, isShared }) => isShared && name === row.holder)
-      if (!dataSource || row.items.length === 0) continue
-      const rows = [...(waiting.get(dataSource) ?? []), row]
-      const isFull = rows.reduce((sum, { items }) => sum + items.length, 0) >= mostSearched
-      waiting.set(dataSource, isFull ? [] : rows)
-      if (isFull) await search(dataSource, rows)
-    }
-    for (const [dataSource, rows] of waiting) if (rows.length > 0) await search(dataSource, rows)
-    return { erased: [...erased], unsearched: [...unsearched.values()] }
+    },
+    result: (): StoresAgain => ({ erased: [...erased], unsearched: [...unsearched.values()] }),
   }
+}
+
+/**
+ * Erases again what the ledger lists as erased from stores that were restored separately: a bucket, a graph, another
+ * database.
+ * The rows that identified the data are deleted, so the search uses the items, like the second search. Items that
+ * current records use, or that a hold covers, stay. Idempotent.
+ */
+export async function eraseFromRestoredStores(
+  deps: RestoredStoresDeps,
+  of: ReadonlyMap<string, Committed<RunIntent>>,
+): Promise<StoresAgain> {
+  const { ledger, dataSources } = deps
+  const { addFingerprints, search, result } = newSearch(deps, of)
+  const waiting = new Map<DataSource, ItemsRow[]>()
+  for await (const row of committedItems(ledger, of)) {
+    const [noted] = row.items
+    if (row.holder === fingerprintsRow && noted !== undefined) addFingerprints(row.id, noted)
+    const dataSource = dataSources.find(({ name, isShared }) => isShared && name === row.holder)
+    if (!dataSource || row.items.length === 0) continue
+    const rows = [...(waiting.get(dataSource) ?? []), row]
+    const isFull = rows.reduce((sum, { items }) => sum + items.length, 0) >= mostSearched
+    waiting.set(dataSource, isFull ? [] : rows)
+    if (isFull) await search(dataSource, rows)
+  }
+  for (const [dataSource, rows] of waiting) if (rows.length > 0) await search(dataSource, rows)
+  return result()
 }
