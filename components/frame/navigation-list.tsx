@@ -3,7 +3,7 @@
 import { clsx } from 'clsx'
 import { ChevronDown } from 'lucide-react'
 import Link from 'next/link'
-import { usePathname } from 'next/navigation'
+import { usePathname, useSearchParams } from 'next/navigation'
 import { useTranslations } from 'next-intl'
 import { useId, useState } from 'react'
 import type { Role } from '#lib/domains/accounts/rules.ts'
@@ -97,7 +97,7 @@ export function NavigationList({ role, isNarrow = false }: { role: Role; isNarro
   const path = usePathname()
   const groups = navigationGroups(role)
   const waiting = useWaitingCounts(groups.some(({ group }) => group === 'admin'))
-  const current = currentEntry(role, path)?.entry
+  const current = currentEntry(role, path, useSearchParams().get('tab'))?.entry
   return (
     <div
       className={clsx(

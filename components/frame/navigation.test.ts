@@ -12,12 +12,15 @@ it.each([
 
 it.each([
   ['/overview', 'overview'],
+  ['/settings/privacy?tab=download', 'downloads'],
+  ['/settings/privacy?tab=data', 'privacy'],
   ['/settings/privacy', 'privacy'],
   ['/settings/privacy/delete', 'privacy'],
   ['/settings/privacy/receipts', 'ownReceipts'],
   ['/agents/agent_1/records', 'agents'],
   ['/admin/requests/new', 'requests'],
   ['/verify', undefined],
-])('currentEntry returns the entry of the section for %s', (path, name) =>
-  expect(currentEntry('admin', path)?.entry.name).toBe(name),
-)
+])('currentEntry returns the entry of the section for %s', (address, name) => {
+  const { pathname, searchParams } = new URL(address, 'http://localhost')
+  expect(currentEntry('admin', pathname, searchParams.get('tab'))?.entry.name).toBe(name)
+})

@@ -55,11 +55,10 @@ const icons: Partial<Record<NavigationEntry['name'], LucideIcon>> = {
   outbox: Mail,
 }
 const yourData: ReadonlySet<string> = new Set(['overview', 'privacy', 'ownReceipts'])
-const downloads: NavigationEntry = {
-  name: 'downloads',
-  href: '/settings/privacy?tab=download#download',
-  Icon: Download,
-}
+/** The tab of the page Privacy that the entry Downloads opens. */
+const downloadTab = 'download'
+export const downloadsHref = `/settings/privacy?tab=${downloadTab}#download`
+const downloads: NavigationEntry = { name: 'downloads', href: downloadsHref, Icon: Download }
 
 /** The groups of the sidebar for a role. Groups without pages are left out. */
 export function navigationGroups(role: Role): { group: NavigationGroup; entries: NavigationEntry[] }[] {
@@ -78,8 +77,13 @@ export function navigationGroups(role: Role): { group: NavigationGroup; entries:
   ].filter(({ entries }) => entries.length > 0)
 }
 
-/** The entry of the page at this path: the one with the longest matching address. */
-export function currentEntry(role: Role, path: string): { group: NavigationGroup; entry: NavigationEntry } | undefined {
+/** The entry of the page at this path, on this tab: the one with the longest matching address. */
+export function currentEntry(
+  role: Role,
+  path: string,
+  tab: string | null,
+): { group: NavigationGroup; entry: NavigationEntry } | undefined {
+  if (path === '/settings/privacy' && tab === downloadTab) return { group: 'yourData', entry: downloads }
   return navigationGroups(role)
     .flatMap(({ group, entries }) => entries.map((entry) => ({ group, entry })))
     .filter(({ entry: { href } }) => path === href || path.startsWith(`${href}/`))

@@ -1,6 +1,6 @@
 'use client'
 
-import { usePathname } from 'next/navigation'
+import { usePathname, useSearchParams } from 'next/navigation'
 import { useTranslations } from 'next-intl'
 import { TextLink } from '#components/ui/text-link.tsx'
 import type { Role } from '#lib/domains/accounts/rules.ts'
@@ -12,7 +12,7 @@ export function PageTrail({ role }: { role: Role }) {
   const groups = useTranslations('frame.groups')
   const names = useTranslations('pages')
   const path = usePathname()
-  const current = currentEntry(role, path)
+  const current = currentEntry(role, path, useSearchParams().get('tab'))
   const page = pageAt(path)
   if (!current) return page ? <p className="truncate text-sm text-quiet">{names(page.name)}</p> : null
   const title = names(current.entry.name)
@@ -22,7 +22,7 @@ export function PageTrail({ role }: { role: Role }) {
       <span aria-hidden className="max-sm:hidden">
         /
       </span>
-      {path === current.entry.href ? (
+      {path === current.entry.href.split('?', 1)[0] ? (
         <span className="truncate text-ink">{title}</span>
       ) : (
         <TextLink href={current.entry.href} tone="ink" className="flex min-h-6 items-center truncate">

@@ -1,10 +1,11 @@
 import type { Role } from '#lib/domains/accounts/rules.ts'
+import { downloadsHref } from './navigation.ts'
 
 export const paletteActions = [
   { name: 'createToken', href: '/tokens#create' },
   { name: 'claimAgent', href: '/agents#claim' },
   { name: 'createProject', href: '/projects#create' },
-  { name: 'downloadData', href: '/settings/privacy?tab=download#download' },
+  { name: 'downloadData', href: downloadsHref },
   { name: 'deleteData', href: '/settings/privacy/delete' },
   { name: 'verifyReceipt', href: '/verify' },
   { name: 'changePassword', href: '/account/password' },

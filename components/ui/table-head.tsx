@@ -50,7 +50,7 @@ export function TableHead<Row>({
       <tr>
         {selection && (
           <th scope="col" className={clsx(cell, 'w-9 pr-2 text-left')}>
-            <span className="inline-flex size-6 items-center justify-center">
+            <label className="inline-flex size-6 items-center justify-center">
               <input
                 type="checkbox"
                 aria-label={t('chooseAll')}
@@ -58,7 +58,7 @@ export function TableHead<Row>({
                 onChange={selection.toggleAll}
                 className="size-4 accent-accent"
               />
-            </span>
+            </label>
           </th>
         )}
         {columns.map((column) => {

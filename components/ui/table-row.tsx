@@ -53,7 +53,7 @@ export function TableRow<Row>({
     >
       {selection && (
         <td className={clsx('max-sm:absolute max-sm:top-2 max-sm:right-0 sm:pr-2', padding)}>
-          <span className="inline-flex size-6 items-center justify-center">
+          <label className="inline-flex size-6 items-center justify-center">
             <input
               type="checkbox"
               aria-label={t('choose', { what: name })}
@@ -61,7 +61,7 @@ export function TableRow<Row>({
               onChange={() => selection.toggle(id)}
               className="size-4 accent-accent"
             />
-          </span>
+          </label>
         </td>
       )}
       {columns.map(({ key, title, cell, numeric, main, isTitleHidden, minWidth }) => {
