@@ -72,6 +72,7 @@ export const sealedPurposes = {
   clades: 'clade shares',
   llmLog: 'model log',
   telemetryKeys: 'telemetry keys',
+  totpSecrets: 'authenticator secrets',
 } as const
 
 /** The purpose for {@link deriveKey} of the hashes of privacy request subjects. A rotation recomputes hashes whose id still exists. */

@@ -1,5 +1,6 @@
 import type { ClientBase } from 'pg'
 import { deriveKey, secretFingerprint, subjectPurpose } from '#lib/config/secret.ts'
+import { sealedTotpSecrets } from '#lib/domains/accounts/second-factors/sealed-column.ts'
 import { sealedShares } from '#lib/domains/clades/sealed-column.ts'
 import { sealedSigningKeys, sealedSuppressionKeys } from '#lib/domains/erasure/sealed-columns.ts'
 import { sealedEntries } from '#lib/domains/grimoire/sealed-column.ts'
@@ -19,6 +20,7 @@ export const sealedColumns: readonly SealedColumn[] = [
   sealedShares,
   sealedExchanges,
   sealedTelemetryKeys,
+  sealedTotpSecrets,
 ]
 
 export interface Resealed {

@@ -1,0 +1,153 @@
+import { z } from 'zod'
+import { operation } from '#lib/kernel/operation.ts'
+import { factorKinds } from './rules.ts'
+
+const FactorId = z.string().regex(/^fct_[0-9A-Za-z]{22}$/, 'is not the id of a second factor')
+const FactorName = z.string().trim().min(1, 'must not be empty').max(100, 'must have at most 100 characters')
+/** A code of an authenticator app or a recovery code. */
+export const SecondFactorCode = z.string().min(6).max(64)
+
+export const FactorView = z
+  .strictObject({
+    factor_id: z.string(),
+    kind: z.enum(factorKinds),
+    name: z.string(),
+    created_at: z.iso.datetime(),
+    last_used_at: z.iso.datetime().nullable(),
+  })
+  .meta({ id: 'SecondFactor' })
+export type FactorView = z.output<typeof FactorView>
+
+/**
+ * Options and responses of WebAuthn (level 3, §5.1.8 and §5.1.9) as the browser encodes them in JSON. The WebAuthn library validates
+ * responses.
+ */
+const WebAuthnJson = z.record(z.string(), z.unknown())
+const RecoveryCodes = z
+  .array(z.string())
+  .optional()
+  .meta({ description: 'Ten single-use codes, returned once: with the first second factor, and when they are replaced' })
+
+const own = {
+  permission: 'accounts:person',
+  audit: { action: 'update', resourceType: 'account' },
+  limit: 'write',
+} as const
+
+export const listFactors = operation({
+  id: 'listSecondFactors',
+  method: 'get',
+  path: '/api/account/factors',
+  summary: 'List my second factors',
+  description: 'Passkeys and authenticator apps that protect the sign-in, and how many unused recovery codes remain.',
+  permission: 'accounts:person',
+  audit: { none: 'people read how they sign in themselves' },
+  limit: 'read',
+  status: 200,
+  output: z.strictObject({
+    data: z.strictObject({ factors: z.array(FactorView), recovery_codes: z.number().int() }),
+  }),
+})
+
+export const addTotp = operation({
+  id: 'addAuthenticatorApp',
+  method: 'post',
+  path: '/api/account/factors/totp',
+  summary: 'Add an authenticator app',
+  description:
+    'Returns the secret for the app (TOTP, RFC 6238: SHA-1, 6 digits, 30 seconds). The app protects the sign-in after it was confirmed with a code within 15 minutes.',
+  ...own,
+  needsRecentPassword: true,
+  status: 201,
+  body: z.strictObject({ name: FactorName }),
+  output: z.strictObject({
+    data: z.strictObject({ factor_id: z.string(), secret: z.string().optional(), uri: z.string().optional() }),
+  }),
+  secrets: ['secret', 'uri'],
+  refusals: ['conflict', 'wrong_state'],
+})
+
+export const confirmTotp = operation({
+  id: 'confirmAuthenticatorApp',
+  method: 'post',
+  path: '/api/account/factors/{id}/confirm',
+  summary: 'Confirm an authenticator app with its first code',
+  ...own,
+  status: 200,
+  params: z.strictObject({ id: FactorId }),
+  body: z.strictObject({ code: SecondFactorCode }),
+  output: z.strictObject({ data: z.strictObject({ recovery_codes: RecoveryCodes }) }),
+  secrets: ['recovery_codes'],
+  refusals: ['not_found', 'rate_limited'],
+})
+
+export const startPasskey = operation({
+  id: 'startPasskeyRegistration',
+  method: 'post',
+  path: '/api/account/passkeys/options',
+  summary: 'Start the registration of a passkey',
+  description: 'Returns options for `navigator.credentials.create()`, valid for five minutes.',
+  ...own,
+  needsRecentPassword: true,
+  status: 200,
+  output: z.strictObject({ data: WebAuthnJson }),
+  refusals: ['conflict', 'wrong_state'],
+})
+
+export const addPasskey = operation({
+  id: 'addPasskey',
+  method: 'post',
+  path: '/api/account/passkeys',
+  summary: 'Add a passkey',
+  description: 'Takes the response of `navigator.credentials.create()` as JSON.',
+  ...own,
+  needsRecentPassword: true,
+  status: 201,
+  body: z.strictObject({ name: FactorName, response: WebAuthnJson }),
+  output: z.strictObject({ data: z.strictObject({ factor_id: z.string(), recovery_codes: RecoveryCodes }) }),
+  secrets: ['recovery_codes'],
+  refusals: ['conflict', 'wrong_state'],
+})
+
+export const removeFactor = operation({
+  id: 'removeSecondFactor',
+  method: 'delete',
+  path: '/api/account/factors/{id}',
+  summary: 'Remove a second factor',
+  description: 'Without any second factor, the password alone opens a session again, and the recovery codes are deleted.',
+  ...own,
+  needsRecentPassword: true,
+  status: 204,
+  params: z.strictObject({ id: FactorId }),
+  output: z.undefined(),
+  refusals: ['not_found'],
+})
+
+export const renewRecoveryCodes = operation({
+  id: 'renewRecoveryCodes',
+  method: 'post',
+  path: '/api/account/recovery-codes',
+  summary: 'Replace my recovery codes',
+  description: 'The former codes stop working.',
+  ...own,
+  needsRecentPassword: true,
+  status: 200,
+  output: z.strictObject({ data: z.strictObject({ recovery_codes: RecoveryCodes }) }),
+  secrets: ['recovery_codes'],
+  refusals: ['wrong_state'],
+})
+
+export const startPasskeySignIn = operation({
+  id: 'startPasskeySignIn',
+  method: 'post',
+  path: '/api/account/passkeys/sign-in',
+  summary: 'Start a sign-in with a passkey',
+  description:
+    'Returns options for `navigator.credentials.get()`, valid for five minutes. They name no account, so they are the same for everybody.',
+  permission: 'public',
+  audit: { none: 'nobody is identified yet; the sign-in itself is audited' },
+  limit: 'exempt',
+  perAddress: 60,
+  status: 200,
+  output: z.strictObject({ data: WebAuthnJson }),
+})
