@@ -19,6 +19,8 @@ import { readStdin } from './terminal.ts'
 export interface PersonOptions {
   as?: string
   passwordStdin?: boolean
+  /** Of an authenticator app, or a recovery code. */
+  code?: string
 }
 /** The actor: the agent of the token, or a person with a session. */
 export interface CommandActor
@@ -48,6 +50,7 @@ export const asPersonOptions = (command: Command): Command =>
   command
     .option('--as <email>', 'sign in as this person for this command; asks for the password')
     .option('--password-stdin', 'read the password from standard input')
+    .option('--code <code>', 'the code of your authenticator app, if your account has a second factor')
 
 /** Reads the password, and further secrets on the following lines. */
 async function secretsOf(
@@ -72,6 +75,16 @@ function failureOf(error: SignInRefused, url: string): Failure {
         exitCode: exitCodes.unauthorised,
         advice: 'The operator of the installation can reset the password: kp admin reset-password <email>',
       })
+    case 'second_factor_needed':
+      return new Failure('second_factor_needed', 'This account has a second factor. Nothing was changed.', {
+        exitCode: exitCodes.unauthorised,
+        advice: 'Add --code with the code of your authenticator app or a recovery code.',
+      })
+    case 'second_factor_wrong':
+      return new Failure('second_factor_wrong', 'The code is wrong or was used before. Nothing was changed.', {
+        exitCode: exitCodes.unauthorised,
+        advice: 'Wait for the next code of the app, then run it again.',
+      })
     case 'rate_limited':
       return new Failure('rate_limited', 'Too many sign-in attempts. Nothing was changed.', {
         advice: `Run it again in ${retryAfter ?? 60} seconds.`,
@@ -89,15 +102,23 @@ function failureOf(error: SignInRefused, url: string): Failure {
 }
 
 /** Opens a session for this run. Writes nothing to disk. */
-async function opened(session: CommandSession, credentials: { email: string; password: string }) {
+async function opened(
+  session: CommandSession,
+  { code: given, ...credentials }: { email: string; password: string; code: string | undefined },
+) {
   const { url, terminal } = session
   const place = { baseUrl: url, fetch: cookieFetch() }
+  let code = given
   for (let waits = 0; ; waits++)
     try {
-      await signInWithPassword(credentials, place)
+      await signInWithPassword({ ...credentials, code }, place)
       return place
     } catch (error) {
       if (!(error instanceof SignInRefused)) throw error
+      if (error.reason === 'second_factor_needed' && code === undefined && terminal.isInteractive) {
+        code = await terminal.askSecretly('Code of your authenticator app, or a recovery code (hidden while you type):')
+        continue
+      }
       const wait = (error.retryAfter ?? 60) * 1_000
       if (error.reason !== 'rate_limited' || waits === mostWaits || wait > patience) throw failureOf(error, url)
       terminal.note(`The sign-in limit of this minute is reached. Continuing in ${Math.ceil(wait / 1_000)} s.`)
@@ -124,7 +145,7 @@ async function patiently<T>({ terminal }: CommandSession, ask: () => Promise<T>)
  */
 export async function withCommandActor<T>(
   session: CommandSession,
-  { as, passwordStdin = false }: PersonOptions,
+  { as, passwordStdin = false, code }: PersonOptions,
   work: (asking: CommandActor) => Promise<T>,
   { anyPassword = false } = {},
 ): Promise<T> {
@@ -136,7 +157,7 @@ export async function withCommandActor<T>(
   const [password = '', ...moreSecrets] = await secretsOf(session, as, passwordStdin)
   if (password === '') throw new Failure('no_password', 'The password is empty. Nothing was sent.')
   warnOfPlainText('password')
-  const place = await opened(session, { email: as, password })
+  const place = await opened(session, { email: as, password, code })
   try {
     const call = async <O extends OperationShape>(
       operation: O,

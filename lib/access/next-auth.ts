@@ -1,6 +1,7 @@
 import type { NextAuthOptions } from 'next-auth'
 import type { OpenIdProvider } from '#lib/config/env.ts'
 import { type Locale, localeOf, sessionLife } from '#lib/domains/accounts/rules.ts'
+import { SecondFactorRefusal } from '#lib/domains/accounts/second-factors/verification.ts'
 import type { OpenSession, SignInVisit } from '#lib/domains/accounts/sign-in.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { limitKeyOf } from './client-address.ts'
@@ -9,7 +10,11 @@ import { sessionCookieName, sessionSecret } from './sessions.ts'
 
 export interface NextAuthDeps {
   accounts: IdentityAccounts & {
-    signIn(credentials: { email: string; password: string }, visit: SignInVisit): Promise<OpenSession | undefined>
+    signIn(
+      credentials: { email: string; password: string; code?: string | undefined },
+      visit: SignInVisit,
+    ): Promise<OpenSession | undefined>
+    signInWithPasskey(response: string, visit: SignInVisit): Promise<OpenSession | undefined>
     closeSession(sessionId: string, address: string): Promise<void>
   }
   /** In addition to the password. */
@@ -26,13 +31,24 @@ export interface NextAuthDeps {
   reportFault(error: unknown): void
 }
 
+/** The name of the sign-in with a passkey in next-auth's addresses. */
+const passkeyProviderId = 'passkey'
+
 const localeOfRequest = (header: NextAuthDeps['header']): Locale => {
   const chosen = /(?:^|;\s*)locale=(en|zh)(?:;|$)/.exec(header('cookie'))?.[1]
   return chosen === 'en' || chosen === 'zh' ? chosen : localeOf(header('accept-language'))
 }
 
-/** The error for the sign-in page: the problem's code, and after how many seconds to try again. */
-const refusalText = ({ code, headers }: Problem): string => `${code}:${headers['Retry-After'] ?? ''}`
+/**
+ * The error for the sign-in page, and its code for the metrics: the problem's code, and after how many seconds to try again.
+ */
+function refusalOf(error: unknown): { code: string; text: string } {
+  if (error instanceof SecondFactorRefusal)
+    return { code: `second_factor_${error.reason}`, text: `second_factor_${error.reason}:` }
+  return Problem.is(error)
+    ? { code: error.code, text: `${error.code}:${error.headers['Retry-After'] ?? ''}` }
+    : { code: 'internal', text: 'internal:' }
+}
 
 /** The error code of an identity provider or of the validation of its response (RFC 6749 §5.2); its message may contain anything. */
 function protocolCode(cause: unknown): string {
@@ -55,6 +71,21 @@ export function nextAuthOptions(deps: NextAuthDeps): NextAuthOptions {
     userAgent: header('user-agent'),
     locale: localeOfRequest(header),
   })
+  /** Opens a session, and translates a refusal into next-auth's error. Null for wrong credentials. */
+  async function authorized(open: () => Promise<OpenSession | undefined>) {
+    try {
+      const opened = await open()
+      if (opened) return { id: opened.accountId, sid: opened.sessionId }
+      refused('sign_in_failed')
+      return null
+    } catch (error) {
+      const { code, text } = refusalOf(error)
+      refused(code)
+      if (!(Problem.is(error) || error instanceof SecondFactorRefusal)) reportFault(error)
+      // next-auth puts the message into its response.
+      throw new Error(text, { cause: error })
+    }
+  }
   const maxAge = sessionLife / 1000
   const isSecure = publicUrl.startsWith('https:')
   return {
@@ -81,20 +112,23 @@ export function nextAuthOptions(deps: NextAuthDeps): NextAuthOptions {
         id: 'credentials',
         type: 'credentials',
         name: 'Password',
-        credentials: { email: { type: 'email' }, password: { type: 'password' } },
+        credentials: { email: { type: 'email' }, password: { type: 'password' }, code: { type: 'text' } },
         async authorize(given) {
-          if (typeof given?.email !== 'string' || typeof given.password !== 'string') return null
-          try {
-            const opened = await accounts.signIn({ email: given.email, password: given.password }, visit())
-            if (opened) return { id: opened.accountId, sid: opened.sessionId }
-            refused('sign_in_failed')
-            return null
-          } catch (error) {
-            refused(Problem.is(error) ? error.code : 'internal')
-            if (!Problem.is(error)) reportFault(error)
-            // next-auth puts the message into its response.
-            throw new Error(Problem.is(error) ? refusalText(error) : 'internal:', { cause: error })
-          }
+          const { email, password, code } = given ?? {}
+          if (typeof email !== 'string' || typeof password !== 'string') return null
+          return authorized(() =>
+            accounts.signIn({ email, password, code: typeof code === 'string' ? code : undefined }, visit()),
+          )
+        },
+      },
+      {
+        id: passkeyProviderId,
+        type: 'credentials',
+        name: 'Passkey',
+        credentials: { response: { type: 'text' } },
+        async authorize(given) {
+          const response = given?.response
+          return typeof response === 'string' ? authorized(() => accounts.signInWithPasskey(response, visit())) : null
         },
       },
       ...(provider ? [identityProvider(provider)] : []),

@@ -3,6 +3,9 @@ import { RequestRefused } from './request.ts'
 type SignInRefusal =
   | 'wrong'
   | 'cookies'
+  | 'second_factor_needed'
+  | 'second_factor_wrong'
+  | 'passkey'
   | 'rate_limited'
   | 'unavailable'
   | 'fenced'
@@ -58,26 +61,47 @@ async function post(path: string, fields: Record<string, string>, target: SignIn
   return next
 }
 
-/** Opens a session. The browser or the given fetch then has its cookie. @throws SignInRefused */
-export async function signInWithPassword(
-  credentials: { email: string; password: string },
+/**
+ * Opens a session. The browser or the given fetch then has its cookie. `code`: of an authenticator app, or a recovery code, after a
+ * refusal with the reason `second_factor_needed`. @throws SignInRefused
+ */
+export const signInWithPassword = (
+  { code, ...credentials }: { email: string; password: string; code?: string | undefined },
   target?: SignInTarget,
+): Promise<void> => signIn('credentials', { ...credentials, ...(code !== undefined && { code }) }, target)
+
+/** Opens a session with the JSON of a passkey's response. @throws SignInRefused */
+export const signInWithPasskey = (response: string, target?: SignInTarget): Promise<void> =>
+  signIn('passkey', { response }, target)
+
+async function signIn(
+  provider: 'credentials' | 'passkey',
+  fields: Record<string, string>,
+  target: SignInTarget | undefined,
 ): Promise<void> {
   let next: URL
   try {
-    next = await post('/api/auth/callback/credentials', credentials, target)
+    next = await post(`/api/auth/callback/${provider}`, fields, target)
   } catch (error) {
     throw error instanceof SignInRefused ? error : new SignInRefused('unreachable')
   }
   const error = next.searchParams.get('error')
   if (error === null) return
-  throw signInRefusal(error)
+  throw provider === 'passkey' && error === 'CredentialsSignin' ? new SignInRefused('passkey') : signInRefusal(error)
 }
 
 /** next-auth's codes for errors of an identity provider. */
 const providerFaults = new Set(['OAuthSignin', 'OAuthCallback', 'Callback', 'AccessDenied', 'provider'])
 
-const identityRefusals = ['fenced', 'uninvited', 'unverified', 'unlinked', 'unaccepted'] as const
+const namedRefusals = [
+  'second_factor_needed',
+  'second_factor_wrong',
+  'fenced',
+  'uninvited',
+  'unverified',
+  'unlinked',
+  'unaccepted',
+] as const
 
 /** Why a sign-in failed, from the `error` parameter of the sign-in page. */
 export function signInRefusal(error: string): SignInRefused {
@@ -86,7 +110,7 @@ export function signInRefusal(error: string): SignInRefused {
   if (code === 'rate_limited' || code === 'unavailable') return new SignInRefused(code, Number(seconds) || undefined)
   if (code === 'forbidden') return new SignInRefused('closed')
   if (providerFaults.has(code)) return new SignInRefused('provider')
-  return new SignInRefused(identityRefusals.find((one) => one === code) ?? 'internal')
+  return new SignInRefused(namedRefusals.find((one) => one === code) ?? 'internal')
 }
 
 /** The identity provider's URL. After the sign-in, the browser returns to the path `next`. @throws SignInRefused */

@@ -2,9 +2,11 @@ import { createHmac } from 'node:crypto'
 import { customerNetworkOf, limitKeyOf } from '#lib/access/client-address.ts'
 import { purgeExpiredWindows } from '#lib/access/limiter-postgres.ts'
 import { openIdProvider } from '#lib/config/env.ts'
+import { sealedPurposes } from '#lib/config/secret.ts'
 import { accountsModule } from '#lib/domains/accounts/module.ts'
 import { enqueueNotice } from '#lib/domains/accounts/notices.ts'
 import { dropOrganisationIfEmpty } from '#lib/domains/accounts/organisations/directory.ts'
+import { createChallenges } from '#lib/domains/accounts/second-factors/challenges.ts'
 import { createOrganisation } from '#lib/domains/accounts/service.ts'
 import { cladeMembers } from '#lib/domains/agents/clade-members.ts'
 import { agentListing } from '#lib/domains/agents/listing.ts'
@@ -50,6 +52,9 @@ const composeAccounts = (
     provider: openIdProvider(env)?.name,
     tries: limiter,
     markKey: keyFor('known sign-ins'),
+    challenges: createChallenges(keyFor('passkey challenges')),
+    totpKey: keyFor(sealedPurposes.totpSecrets),
+    party: { origin },
     graceSignIn: env.KP_GRACE_SIGN_IN,
     unsuppress: suppressed.lift,
     networkOf: limitKeyOf,

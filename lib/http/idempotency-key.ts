@@ -26,7 +26,8 @@ export function idempotencyOf(
   if (operation.method !== 'post') return undefined
   const key = request.headers.get('idempotency-key')
   if (key === null) return undefined
-  if (!keyForm.test(key)) throw new Problem('bad_request', 'An Idempotency-Key must have 1 to 255 printable ASCII characters.')
+  if (!keyForm.test(key))
+    throw new Problem('bad_request', 'An Idempotency-Key must have 1 to 255 printable ASCII characters.')
   const requestHash = hashOfRequest(operation, request, hashKey).update(body).digest()
   // The key is chosen by the client, so only its hash is stored.
   const keyHash = createHmac('sha256', hashKey).update(key).digest('hex')

@@ -14,7 +14,10 @@ interface CountedRequest {
 }
 
 const tooManyFrom = ({ limit }: RateLimitWindow): Problem =>
-  new Problem('rate_limited', `One network address may send ${limit.toLocaleString('en')} requests per minute. Wait, then try again.`)
+  new Problem(
+    'rate_limited',
+    `One network address may send ${limit.toLocaleString('en')} requests per minute. Wait, then try again.`,
+  )
 
 /** Counts requests in the rate limits of addresses and callers. */
 export const requestLimits = ({

@@ -21,6 +21,7 @@ import type { Tries } from './attempts.ts'
 import { accountsJobs } from './jobs.ts'
 import { dropOrganisationIfEmpty } from './organisations/directory.ts'
 import { oneTimePassword } from './passwords.ts'
+import { createChallenges } from './second-factors/challenges.ts'
 import { accountsService, createAccount, createOrganisation } from './service.ts'
 import type { OpenSession } from './sign-in.ts'
 
@@ -77,6 +78,9 @@ beforeAll(async () => {
     markKey: () => Buffer.from(secret),
     graceSignIn: 'keep',
     unsuppress: async () => {},
+    challenges: createChallenges(() => Buffer.from(secret)),
+    totpKey: () => Buffer.alloc(32, 7),
+    party: { origin: url },
     networkOf: limitKeyOf,
     isOnRecord: async () => false,
     agentsOf: async () => 0,

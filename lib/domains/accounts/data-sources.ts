@@ -14,6 +14,7 @@ import {
   lockAccountRows,
 } from './repository.ts'
 import { endedLinkRetention, endedSessionRetention, signInPlaceRemembered } from './rules.ts'
+import { factorRows, recoveryCodeRows } from './second-factors/repository.ts'
 import { sessionRows, signInRows } from './sessions/repository.ts'
 
 const accountOf = (scope: ErasureScope): string | null => ('subject' in scope ? scope.subject.account : null)
@@ -49,6 +50,25 @@ export const linkDataSource = (db: Database): DataSource =>
     kept: 'one hour after the link ends. A link ends when it is used, 7 days after an invitation, or one hour after a reset was requested',
     rows: linkRows,
     retention: endedLinkRetention,
+  })
+
+export const factorDataSource = (db: Database): DataSource =>
+  rowsOfAccount(db, {
+    name: 'accounts.factors',
+    what: 'second factors of the sign-in: the public keys of passkeys, the sealed secrets of authenticator apps, their names and times',
+    purpose: 'to protect the account when its password is known to others',
+    kept: 'until they are removed or the person is erased',
+    rows: factorRows,
+  })
+
+/** An item is the code's hash in hexadecimal. The codes are not stored. */
+export const recoveryCodeDataSource = (db: Database): DataSource =>
+  rowsOfAccount(db, {
+    name: 'accounts.recovery-codes',
+    what: 'hashes of recovery codes, and when they were used',
+    purpose: 'to let a person sign in who has lost every second factor',
+    kept: 'until they are replaced, the last second factor is removed or the person is erased',
+    rows: recoveryCodeRows,
   })
 
 /** The item is the account id, so that the provider's subject is in no plan and no ledger. */

@@ -17,6 +17,7 @@ import {
 import { AccountNotice, noticeJob } from './notices.ts'
 import { deleteLinks } from './repository.ts'
 import { endedLinkRetention, endedSessionRetention, localeNamed, signInPlaceRemembered } from './rules.ts'
+import { secondFactorMail } from './second-factors/mail.ts'
 import { deleteEndedSessions, deleteSignInMarks } from './sessions/repository.ts'
 import { removeUninvited } from './uninvited.ts'
 
@@ -59,6 +60,8 @@ function letterOf(notice: PlainNotice, locale: string, deps: AccountsJobsDeps): 
       const { store, runs, since, refusal } = notice
       return storeRefusesMail(localeNamed(locale), { ...facts, store, runs, since: new Date(since), refusal })
     }
+    case 'second-factor':
+      return secondFactorMail(localeNamed(locale), { ...facts, change: notice.change })
     case 'identity-linked':
       return identityLinkedMail(localeNamed(locale), { ...facts, provider: deps.provider ?? 'OpenID' })
   }

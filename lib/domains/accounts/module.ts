@@ -3,8 +3,10 @@ import type { MailPort } from '#lib/stores/mail/mail.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import {
   accountDataSource,
+  factorDataSource,
   identityDataSource,
   linkDataSource,
+  recoveryCodeDataSource,
   sessionDataSource,
   signInDataSource,
 } from './data-sources.ts'
@@ -25,6 +27,8 @@ export const accountsData = (db: Database): PersonalData => ({
     sessionDataSource(db),
     signInDataSource(db),
     linkDataSource(db),
+    factorDataSource(db),
+    recoveryCodeDataSource(db),
     identityDataSource(db),
     accountDataSource(db),
   ],

@@ -24,6 +24,12 @@ export const AccountNotice = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('reset-link'), by: z.enum(['admin', 'anybody']), ...plain }),
   z.strictObject({ kind: z.literal('password-set'), ...plain }),
   z.strictObject({ kind: z.literal('identity-linked'), ...plain }),
+  /** A second factor was added or removed, or an admin removed all of them. */
+  z.strictObject({
+    kind: z.literal('second-factor'),
+    change: z.enum(['added', 'removed', 'removed-by-admin']),
+    ...plain,
+  }),
   /** To an admin: erasures wait for a store that does not answer. */
   z.strictObject({
     kind: z.literal('store-unavailable'),

@@ -5,6 +5,7 @@ import { endLinks } from './links.ts'
 import { enqueueNotice } from './notices.ts'
 import { hashPassword, oneTimePassword } from './passwords.ts'
 import { normaliseEmail, oneTimePasswordLife } from './rules.ts'
+import { dropFactors } from './second-factors/own-factors.ts'
 
 /** The password reset that the operator of the installation executes on the command line. */
 export const operatorReset = ({
@@ -14,7 +15,7 @@ export const operatorReset = ({
 }) => ({
   /**
    * Sets a one-time password on behalf of the operator; it must be changed at sign-in. Ends all sessions and links,
-   * unlinks all identities, and notifies the person by email.
+   * unlinks all identities, removes all second factors, and notifies the person by email.
    * @throws Problem `not_found`
    */
   async resetPassword(email: string): Promise<{ accountId: string; password: string; sessionsEnded: number }> {
@@ -34,6 +35,7 @@ export const operatorReset = ({
       // Ends all other ways to sign in.
       await endLinks(tx, account.id, now)
       await unlinkAll(tx, account.id, now)
+      const factors = await dropFactors(tx, account.id)
       const { count } = await tx.session.updateMany({
         where: { accountId: account.id, revokedAt: null },
         data: { revokedAt: now },
@@ -45,7 +47,10 @@ export const operatorReset = ({
         ip: '',
         resourceType: 'account',
         resourceId: account.id,
-        details: { operation: 'resetPassword', changed: ['password'], sessions_ended: count },
+        details: {
+          ...{ operation: 'resetPassword', changed: ['password'], sessions_ended: count },
+          ...(factors > 0 && { factors_removed: factors }),
+        },
       })
       await enqueueNotice(tx, { kind: 'password-reset', accountId: account.id, at: now.toISOString() })
       return { accountId: account.id, password, sessionsEnded: count }

@@ -120,11 +120,56 @@ const knownSignIns = (db: Database): PersonExporter => ({
     }),
 })
 
-/** Exports the person's account without the password, and their sessions, identities, links and sign-in marks. */
+const factors = (db: Database): PersonExporter => ({
+  part: 'second_factors',
+  bases: ['provided', 'all'],
+  tables: ['account_factors'],
+  pages: (accountId, { until }) =>
+    recordPages(db, {
+      from: 'account_factors f',
+      where: 'f.account_id = $1 AND f.created_at <= $2',
+      values: [accountId, until],
+      at: 'f.created_at',
+      id: 'f.id',
+      columns: 'f.*',
+      // The secret of an app is omitted: a copy of the export must not be able to produce codes.
+      record: jsonObject({
+        factor_id: 'c.id',
+        kind: 'c.kind',
+        name: 'c.name',
+        created_at: utc('c.created_at'),
+        confirmed_at: utc('c.confirmed_at'),
+        last_used_at: utc('c.last_used_at'),
+        credential_id: "encode(c.credential_id, 'hex')",
+        public_key: "encode(c.public_key, 'hex')",
+        transports: 'c.transports',
+      }),
+    }),
+})
+
+const recoveryCodes = (db: Database): PersonExporter => ({
+  part: 'recovery_codes',
+  bases: ['all'],
+  tables: ['account_recovery_codes'],
+  pages: (accountId, { until }) =>
+    recordPages(db, {
+      from: 'account_recovery_codes r',
+      where: 'r.account_id = $1 AND r.created_at <= $2',
+      values: [accountId, until],
+      at: 'r.created_at',
+      id: "encode(r.code_hash, 'hex')",
+      columns: 'r.*',
+      record: jsonObject({ created_at: utc('c.created_at'), used_at: utc('c.used_at') }),
+    }),
+})
+
+/** Exports the person's account without the password, and their sessions, identities, links, second factors and sign-in marks. */
 export const accountExporters = (db: Database): PersonExporter[] => [
   account(db),
   sessions(db),
   identities(db),
   links(db),
+  factors(db),
+  recoveryCodes(db),
   knownSignIns(db),
 ]

@@ -17,6 +17,7 @@ import { hashPassword } from './passwords.ts'
 import { type AccountChanges, rectifyAccount } from './rectification.ts'
 import { accountMarked } from './repository.ts'
 import { type Locale, localeNamed, normaliseEmail, oneTimePasswordLife, type Role } from './rules.ts'
+import { ownFactors } from './second-factors/own-factors.ts'
 import { ownSessions } from './sessions/own-sessions.ts'
 import { type SignInDeps, signInUseCases } from './sign-in.ts'
 import { type UserDeps, userAdministration } from './users.ts'
@@ -150,6 +151,7 @@ export const accountsService = (db: Database, deps: AccountsServiceDeps) => ({
   ...signInUseCases(db, deps),
   ...ownIdentities(db, deps),
   ...ownPassword(deps),
+  ...ownFactors(db, deps),
   ...ownSessions(db),
   ...passwordLinkUse(deps),
   ...userAdministration(db, deps, { createAccount, createOrganisation }),

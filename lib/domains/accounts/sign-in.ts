@@ -9,9 +9,15 @@ import { isPassword } from './passwords.ts'
 import type { Unsuppress } from './rectification.ts'
 import { credentialsOf } from './repository.ts'
 import { browserName, type Locale, longestPassword, normaliseEmail, sessionLife } from './rules.ts'
+import { passkeyResponse } from './second-factors/passkeys.ts'
+import {
+  type SecondFactorDeps,
+  type SecondFactorVerification,
+  secondFactorVerification,
+} from './second-factors/verification.ts'
 import { rememberedSignIns } from './sessions/remembered-sign-ins.ts'
 
-export interface SignInDeps {
+export interface SignInDeps extends SecondFactorDeps {
   pipeline: Pick<PipelinePorts, 'clock' | 'transaction' | 'auditWithin'>
   tries: Tries
   /** Key for the hashes of known sign-ins. */
@@ -65,7 +71,7 @@ const openSession =
     tx: Transaction,
     account: { id: string; passwordHash?: string },
     visit: SignInVisit,
-    by: 'password' | 'identity',
+    by: 'password' | 'identity' | 'passkey',
   ): Promise<OpenSession | undefined> => {
     const now = pipeline.clock.now()
     // The update locks the row: a concurrent password change either ends this session or prevents it.
@@ -91,7 +97,8 @@ const openSession =
         createdAt: now,
         lastSeenAt: now,
         expiresAt,
-        passwordAt: by === 'password' ? now : null,
+        // A passkey verifies its user, so it counts like a password that was just entered.
+        passwordAt: by === 'identity' ? null : now,
         userAgent: browserName(visit.userAgent),
       },
     })
@@ -100,14 +107,16 @@ const openSession =
       ip: visit.address,
       resourceType: 'session',
       resourceId: sessionId,
-      details: { operation: 'signIn', ...(by === 'identity' && { by }) },
+      details: { operation: 'signIn', ...(by !== 'password' && { by }) },
     })
     await known.note(tx, record, visit.limitKey, now)
     return { accountId: account.id, sessionId, expiresAt }
   }
 
 /**
- * Counts the attempt, verifies the password and opens a session. Undefined for a wrong address or password.
+ * Counts the attempt, verifies the password and, if the account has one, the second factor, and opens a session. Undefined for a wrong
+ * address or password.
+ * @throws SecondFactorRefusal when the code is missing or wrong
  * @throws Problem `rate_limited`. When guesses from many networks have used up the account's attempts, the right
  * password is still accepted from networks of earlier sign-ins.
  */
@@ -116,10 +125,14 @@ const signIn =
     { pipeline, tries }: Pick<SignInDeps, 'pipeline' | 'tries'>,
     known: RememberedSignIns,
     verify: ReturnType<typeof verifyPassword>,
+    { requireSecondFactor }: Pick<SecondFactorVerification, 'requireSecondFactor'>,
     openWithPassword: (account: Credentials, visit: SignInVisit) => Promise<OpenSession | undefined>,
   ) =>
-  async (credentials: { email: string; password: string }, visit: SignInVisit): Promise<OpenSession | undefined> => {
-    const { email, password } = credentials
+  async (
+    credentials: { email: string; password: string; code?: string | undefined },
+    visit: SignInVisit,
+  ): Promise<OpenSession | undefined> => {
+    const { email, password, code } = credentials
     // Checked first, because Unicode normalisation of a very long text takes minutes.
     if (email.includes('\0') || email.length > 320 || password.length > longestPassword) return undefined
     const now = pipeline.clock.now()
@@ -130,7 +143,9 @@ const signIn =
     // Checked after the same work and with the same error for each wrong password, so that nobody learns from which
     // networks an account signs in.
     if (refusal && !((await known.has(email, visit.limitKey, now)) && account)) throw refusal
-    return account && openWithPassword(account, visit)
+    if (!account) return undefined
+    await requireSecondFactor(account.id, code, now)
+    return openWithPassword(account, visit)
   }
 
 /**
@@ -166,6 +181,28 @@ const signInWithIdentity =
     })
   }
 
+/**
+ * Opens a session for the owner of a passkey, which verified its user. Undefined for a response that is not valid. Attempts are counted
+ * by network.
+ * @throws Problem `rate_limited`, `forbidden`, `fenced`
+ */
+const signInWithPasskey =
+  (
+    { pipeline, tries }: Pick<SignInDeps, 'pipeline' | 'tries'>,
+    { accountOfPasskey }: Pick<SecondFactorVerification, 'accountOfPasskey'>,
+    open: ReturnType<typeof openSession>,
+  ) =>
+  async (text: string, visit: SignInVisit): Promise<OpenSession | undefined> => {
+    const now = pipeline.clock.now()
+    await countTry(tries, [{ key: `sign-in:${visit.limitKey}`, limit: 20 }], now)
+    const response = passkeyResponse(text)
+    const found = response && (await accountOfPasskey(response, now))
+    if (!found) return undefined
+    return pipeline.transaction(async (tx) =>
+      (await found.useUp(tx)) ? open(tx, { id: found.accountId }, visit, 'passkey') : undefined,
+    )
+  }
+
 /** Ends a session by its id (sign-out). Does nothing when it has already ended. */
 const closeSession =
   ({ pipeline }: Pick<SignInDeps, 'pipeline'>, audit: Audit) =>
@@ -193,12 +230,14 @@ export function signInUseCases(db: Database, deps: SignInDeps) {
   const audit: Audit = (tx, entry) => pipeline.auditWithin(tx, { action: 'update', at: pipeline.clock.now(), ...entry })
   const verify = verifyPassword(db, deps)
   const open = openSession(deps, known, audit)
+  const secondFactors = secondFactorVerification(db, deps)
   const openWithPassword = (account: Credentials, visit: SignInVisit): Promise<OpenSession | undefined> =>
     pipeline.transaction((tx) => open(tx, account, visit, 'password'))
   return {
     verifyPassword: verify,
     openSession: openWithPassword,
-    signIn: signIn(deps, known, verify, openWithPassword),
+    signIn: signIn(deps, known, verify, secondFactors, openWithPassword),
+    signInWithPasskey: signInWithPasskey(deps, secondFactors, open),
     signInWithIdentity: signInWithIdentity(deps, open, audit),
     closeSession: closeSession(deps, audit),
     ...operatorReset(deps),

@@ -212,6 +212,22 @@ export const resendInvitation = operation({
   refusals: ['fenced', 'not_found', 'rate_limited', 'wrong_state'],
 })
 
+export const removeUserFactors = operation({
+  id: 'removeUserSecondFactors',
+  method: 'delete',
+  path: '/api/admin/users/{id}/factors',
+  summary: 'Remove the second factors of an account',
+  description:
+    'For a person who has lost every second factor and recovery code. Afterwards the password alone opens a session. The person gets an email. Needs a signed-in admin: a token is rejected.',
+  needsRecentPassword: true,
+  ...admin,
+  ...changed,
+  status: 200,
+  params,
+  output: z.strictObject({ data: z.strictObject({ factors_removed: z.number().int() }) }),
+  refusals: ['not_found'],
+})
+
 export const sendReset = operation({
   id: 'sendUserReset',
   method: 'post',

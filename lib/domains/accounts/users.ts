@@ -8,6 +8,7 @@ import { accountDirectory } from './directory.ts'
 import { type AccountMaking, invite, inviteAgain, lockedUser, noAccount, withdrawInvitation } from './inviting.ts'
 import { boundPasswordLinkEmails, endLinks } from './links.ts'
 import { enqueueNotice } from './notices.ts'
+import { dropFactors } from './second-factors/own-factors.ts'
 import { userReading } from './user-reading.ts'
 import { userRow, userView } from './user-rows.ts'
 import {
@@ -16,6 +17,7 @@ import {
   endUserSessions,
   inviteUser,
   reactivateUser,
+  removeUserFactors,
   resendInvitation,
   sendReset,
   withdrawInvitationOf,
@@ -37,7 +39,10 @@ export interface UserDeps {
 }
 
 const ownAccount = () =>
-  new Problem('forbidden', 'You cannot change your own role or close your own account. Ask another admin.')
+  new Problem(
+    'forbidden',
+    'You cannot change your own role, close your own account or remove your own second factors here. Ask another admin.',
+  )
 /**
  * Only signed-in people decide who administers the installation: a token outlives the role of its creator, and does not
  * identify an account.
@@ -163,6 +168,24 @@ const sendResetEmail = () =>
     return replyWith(ctx, id, { letter: 'reset' })
   })
 
+const removeFactors = () =>
+  mutation(removeUserFactors, async (ctx, { params: { id } }) => {
+    refuseTokens(ctx)
+    if (ctx.actor.accountId === id) throw ownAccount()
+    await lockedUser(ctx.tx, id)
+    const count = await dropFactors(ctx.tx, id)
+    if (count > 0)
+      await enqueueNotice(ctx.tx, {
+        ...{ kind: 'second-factor', change: 'removed-by-admin' },
+        ...{ accountId: id, at: ctx.now.toISOString() },
+      })
+    return {
+      resourceId: id,
+      body: { data: { factors_removed: count } },
+      details: { changed: count > 0 ? ['factors'] : [], factors_removed: count },
+    }
+  })
+
 /** Use cases of admins for accounts. */
 export const userAdministration = (db: Database, deps: UserDeps, making: AccountMaking) =>
   ({
@@ -175,4 +198,5 @@ export const userAdministration = (db: Database, deps: UserDeps, making: Account
     resendInvitation: resend(),
     withdrawInvitation: withdraw(deps),
     sendReset: sendResetEmail(),
+    removeUserFactors: removeFactors(),
   }) satisfies Record<string, UseCase>

@@ -23,10 +23,9 @@ export type FactorView = z.output<typeof FactorView>
  * responses.
  */
 const WebAuthnJson = z.record(z.string(), z.unknown())
-const RecoveryCodes = z
-  .array(z.string())
-  .optional()
-  .meta({ description: 'Ten single-use codes, returned once: with the first second factor, and when they are replaced' })
+const RecoveryCodes = z.array(z.string()).optional().meta({
+  description: 'Ten single-use codes, returned once: with the first second factor, and when they are replaced',
+})
 
 const own = {
   permission: 'accounts:person',
@@ -114,7 +113,8 @@ export const removeFactor = operation({
   method: 'delete',
   path: '/api/account/factors/{id}',
   summary: 'Remove a second factor',
-  description: 'Without any second factor, the password alone opens a session again, and the recovery codes are deleted.',
+  description:
+    'Without any second factor, the password alone opens a session again, and the recovery codes are deleted.',
   ...own,
   needsRecentPassword: true,
   status: 204,

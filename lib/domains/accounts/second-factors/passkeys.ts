@@ -10,6 +10,9 @@ const rpIdOf = ({ origin }: RelyingParty): string => new URL(origin).hostname
 // Loaded at first use: most processes never need it.
 const library = () => import('@simplewebauthn/server')
 
+/** EdDSA, ES256 and RS256 (IANA COSE algorithms), which every authenticator supports one of. */
+const algorithms = [-8, -7, -257]
+
 export interface StoredPasskey {
   credentialId: Uint8Array<ArrayBuffer>
   publicKey: Uint8Array<ArrayBuffer>
@@ -39,6 +42,7 @@ export async function registrationOptions(
     userDisplayName: account.name,
     challenge,
     attestationType: 'none',
+    supportedAlgorithmIDs: algorithms,
     excludeCredentials: existing.map(({ credentialId, transports }) => ({
       id: Buffer.from(credentialId).toString('base64url'),
       transports,
@@ -83,6 +87,8 @@ export async function registeredPasskey(
       expectedChallenge: accepts,
       expectedOrigin: party.origin,
       expectedRPID: rpIdOf(party),
+      requireUserVerification: true,
+      supportedAlgorithmIDs: algorithms,
     })
     if (!registrationInfo) return undefined
     const { id, publicKey, counter, transports } = registrationInfo.credential
@@ -145,6 +151,7 @@ export async function verifiedCount(
       expectedChallenge: accepts,
       expectedOrigin: party.origin,
       expectedRPID: rpIdOf(party),
+      requireUserVerification: true,
       credential: {
         id: Buffer.from(passkey.credentialId).toString('base64url'),
         publicKey: passkey.publicKey,

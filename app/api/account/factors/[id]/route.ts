@@ -1,0 +1,3 @@
+import { app, route } from '#lib/app-instance.ts'
+
+export const DELETE = route(app.accounts.removeFactor)

@@ -1,0 +1,44 @@
+import type { Locale } from '#lib/domains/accounts/rules.ts'
+import { type EmailContent, emailContent, emailTime as time } from '#lib/stores/mail/email-content.ts'
+
+type FactorChange = 'added' | 'removed' | 'removed-by-admin'
+const texts: Record<Locale, Record<FactorChange, { subject: string; happened: (at: string) => string }>> = {
+  en: {
+    added: {
+      subject: 'A second factor was added to your account',
+      happened: (at) => `A second factor was added to your sign-in at ${at}.`,
+    },
+    removed: {
+      subject: 'A second factor was removed from your account',
+      happened: (at) => `A second factor was removed from your sign-in at ${at}.`,
+    },
+    'removed-by-admin': {
+      subject: 'An admin removed your second factors',
+      happened: (at) =>
+        `An admin removed all second factors and recovery codes from your sign-in at ${at}. Your password still works.`,
+    },
+  },
+  zh: {
+    added: { subject: '您的账户添加了第二重验证', happened: (at) => `您的账户已于 ${at} 添加一种第二重验证方式。` },
+    removed: { subject: '您的账户移除了第二重验证', happened: (at) => `您的账户已于 ${at} 移除一种第二重验证方式。` },
+    'removed-by-admin': {
+      subject: '管理员移除了您的第二重验证',
+      happened: (at) => `管理员已于 ${at} 移除您账户的全部第二重验证方式和恢复码。您的密码仍然有效。`,
+    },
+  },
+}
+
+/** The email to a person whose second factors changed. */
+export function secondFactorMail(
+  locale: Locale,
+  { url, at, change }: { url: string; at: Date; change: FactorChange },
+): EmailContent {
+  const { subject, happened } = texts[locale][change]
+  return emailContent(locale, subject, [
+    happened(time(at)),
+    locale === 'zh'
+      ? '如果这不是您的操作，请立即更改密码、结束其他会话，并联系管理员。'
+      : 'If you did not expect this, change your password, end your other sessions, and contact an admin.',
+    `${url}/account`,
+  ])
+}
