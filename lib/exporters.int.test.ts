@@ -45,6 +45,8 @@ const ofPeople = [
   'sessions',
   'account_identities',
   'account_links',
+  'account_factors',
+  'account_recovery_codes',
   'known_sign_ins',
   'prepared_exports',
   'project_participants',

@@ -84,6 +84,8 @@ const holders = [
   'idempotency_answers',
   'accounts_links',
   'accounts_identities',
+  'accounts_factors',
+  'accounts_recovery-codes',
   'audit_searches',
   'projects_projects',
   'projects_members',

@@ -296,6 +296,9 @@ test('rotation covers every bytea column except known hashes', async () => {
   const hashes = new Set([
     'tokens.hash',
     'account_links.code_hash',
+    'account_factors.credential_id',
+    'account_factors.public_key',
+    'account_recovery_codes.code_hash',
     'invites.code_hash',
     'known_sign_ins.mark',
     'unit_reports.network',

@@ -341,6 +341,16 @@ async function rowsOf(
   await app.db.prisma.accountIdentity.create({
     data: { issuer: 'https://id.example.org', subject: newId('sub'), accountId, linkedAt: at },
   })
+  await app.db.prisma.accountFactor.create({
+    data: {
+      ...{ id: newId('fct'), accountId, kind: 'passkey', name: 'Laptop', createdAt: at, confirmedAt: at },
+      credentialId: new Uint8Array(Buffer.from(newId('credential'))),
+      publicKey: new Uint8Array(Buffer.from(newId('key'))),
+    },
+  })
+  await app.db.prisma.accountRecoveryCode.create({
+    data: { codeHash: new Uint8Array(Buffer.from(newId('code'))), accountId, createdAt: at },
+  })
   await app.db.prisma.savedSearch.create({
     data: { id: newId('srch'), accountId, name: 'Mine', query: 'action=read', createdAt: at },
   })

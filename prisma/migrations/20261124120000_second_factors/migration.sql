@@ -39,3 +39,7 @@ ALTER TABLE "account_recovery_codes" ADD CONSTRAINT "account_recovery_codes_acco
 -- Wrong codes in a row, and the last one's time: after ten, codes are refused for an hour.
 ALTER TABLE "accounts" ADD COLUMN "wrong_codes" INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE "accounts" ADD COLUMN "wrong_code_at" TIMESTAMPTZ(3);
+
+-- Nothing is added to an account while it is being erased.
+CREATE TRIGGER account_factors_refuse_fenced AFTER INSERT ON account_factors REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION refuse_fenced_account();
+CREATE TRIGGER account_recovery_codes_refuse_fenced AFTER INSERT ON account_recovery_codes REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION refuse_fenced_account();
