@@ -41,6 +41,7 @@ import reference from './en/reference.json' with { type: 'json' }
 import requests from './en/requests.json' with { type: 'json' }
 import retention from './en/retention.json' with { type: 'json' }
 import safety from './en/safety.json' with { type: 'json' }
+import secondFactors from './en/second-factors.json' with { type: 'json' }
 import sessions from './en/sessions.json' with { type: 'json' }
 import signIn from './en/sign-in.json' with { type: 'json' }
 import storage from './en/storage.json' with { type: 'json' }
@@ -97,6 +98,7 @@ export default {
   requests,
   retention,
   safety,
+  secondFactors,
   sessions,
   signIn,
   storeProgress,

@@ -41,6 +41,7 @@ import reference from './zh/reference.json' with { type: 'json' }
 import requests from './zh/requests.json' with { type: 'json' }
 import retention from './zh/retention.json' with { type: 'json' }
 import safety from './zh/safety.json' with { type: 'json' }
+import secondFactors from './zh/second-factors.json' with { type: 'json' }
 import sessions from './zh/sessions.json' with { type: 'json' }
 import signIn from './zh/sign-in.json' with { type: 'json' }
 import storage from './zh/storage.json' with { type: 'json' }
@@ -97,6 +98,7 @@ export default {
   requests,
   retention,
   safety,
+  secondFactors,
   sessions,
   signIn,
   storeProgress,

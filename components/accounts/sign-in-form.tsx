@@ -2,6 +2,8 @@
 
 import { useTranslations } from 'next-intl'
 import { type FormEvent, useRef, useState } from 'react'
+import { flushSync } from 'react-dom'
+import { PasskeyButton } from '#components/second-factors/passkey-button.tsx'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Field } from '#components/ui/field.tsx'
@@ -21,7 +23,10 @@ export function SignInForm({ next, provider, error }: SignInFormProps) {
   const t = useTranslations('signIn')
   const [isBusy, setBusy] = useState(false)
   const [refused, setRefused] = useState(() => (error === undefined ? undefined : signInRefusal(error)))
+  /** Set once the password was right and the account has a second factor. */
+  const [needsCode, setNeedsCode] = useState(false)
   const passwordInput = useRef<HTMLInputElement>(null)
+  const codeInput = useRef<HTMLInputElement>(null)
 
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
@@ -29,14 +34,25 @@ export function SignInForm({ next, provider, error }: SignInFormProps) {
     const form = new FormData(event.currentTarget)
     setBusy(true)
     setRefused(undefined)
-    signInWithPassword({ email: String(form.get('email')), password: String(form.get('password')) }).then(
+    const code = form.get('code')
+    signInWithPassword({
+      email: String(form.get('email')),
+      password: String(form.get('password')),
+      code: typeof code === 'string' ? code : undefined,
+    }).then(
       // A full page load, because everything on the page depends on the signed-in person.
       () => window.location.assign(next),
       (error: unknown) => {
         setBusy(false)
-        setRefused(error instanceof SignInRefused ? error : new SignInRefused('internal'))
-        passwordInput.current?.select()
-        passwordInput.current?.focus()
+        const refusal = error instanceof SignInRefused ? error : new SignInRefused('internal')
+        const isCode = refusal.reason === 'second_factor_needed' || refusal.reason === 'second_factor_wrong'
+        flushSync(() => {
+          setRefused(refusal.reason === 'second_factor_needed' ? undefined : refusal)
+          if (isCode) setNeedsCode(true)
+        })
+        const field = isCode ? codeInput.current : passwordInput.current
+        field?.select()
+        field?.focus()
       },
     )
   }
@@ -81,9 +97,21 @@ export function SignInForm({ next, provider, error }: SignInFormProps) {
         required
         ref={passwordInput}
       />
+      {needsCode && (
+        <Field
+          label={t('code')}
+          hint={t('codeHint')}
+          name="code"
+          autoComplete="one-time-code"
+          maxLength={64}
+          required
+          ref={codeInput}
+        />
+      )}
       <Button type="submit" aria-disabled={isBusy}>
         {isBusy ? t('busy') : t('submit')}
       </Button>
+      <PasskeyButton next={next} onRefused={setRefused} />
     </form>
   )
 }

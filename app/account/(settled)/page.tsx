@@ -4,6 +4,7 @@ import { callUseCase, requirePageAccess } from '#app/page-access.ts'
 import { IdentityList } from '#components/accounts/identity-list.tsx'
 import { SessionList } from '#components/accounts/session-list.tsx'
 import { Messages } from '#components/frame/words.tsx'
+import { FactorList } from '#components/second-factors/factor-list.tsx'
 import { Badge } from '#components/ui/badge.tsx'
 import { ButtonLink } from '#components/ui/button.tsx'
 import { CopyableId } from '#components/ui/copyable-id.tsx'
@@ -16,15 +17,17 @@ export const generateMetadata = async (): Promise<Metadata> => ({ title: (await 
 
 export default async function AccountPage() {
   const person = await requirePageAccess('account')
-  const [t, sessions, identities] = await Promise.all([
+  const [t, ofFactors, sessions, identities, factors] = await Promise.all([
     getTranslations('account'),
+    getTranslations('secondFactors'),
     callUseCase(app.accounts.sessions, { query: { limit: '100' } }),
     callUseCase(app.accounts.identities),
+    callUseCase(app.accounts.factors),
   ])
   const isLinked = identities.data.length > 0
   const way = person.has_password ? (isLinked ? 'both' : 'password') : 'identity'
   return (
-    <Messages of={['account', 'sessions']}>
+    <Messages of={['account', 'secondFactors', 'sessions']}>
       <Page title={t('name')} status={<Badge>{t(`roles.${person.role}.name`)}</Badge>} summary={<p>{person.name}</p>}>
         <Section id="me" title={t('me')}>
           <FactList
@@ -51,6 +54,11 @@ export default async function AccountPage() {
             </ButtonLink>
           </p>
         </Section>
+        {person.has_password && (
+          <Section id="factors" title={ofFactors('title')}>
+            <FactorList initial={factors.data} />
+          </Section>
+        )}
         <Section id="sessions" title={t('sessions')} lead={t('sessionsLead')}>
           <SessionList initial={sessions} />
         </Section>
