@@ -19,7 +19,7 @@ export function complaintsOf(page: Page): string[] {
 export async function fillSignIn(page: Page, { email, password }: { email: string; password: string }): Promise<void> {
   await page.getByLabel('Email', { exact: true }).fill(email)
   await page.getByLabel('Password').fill(password)
-  await page.getByRole('main').getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('main').getByRole('button', { name: 'Sign in', exact: true }).click()
 }
 
 /** Resolves when the page is interactive. Before that, the browser handles clicks. */

@@ -1,6 +1,7 @@
 import { createApp } from '#lib/app.ts'
 import type { Env } from '#lib/config/env.ts'
 import { installationSecret } from '#lib/config/secret.ts'
+import { accountDirectory } from '#lib/domains/accounts/directory.ts'
 import { oneTimePassword } from '#lib/domains/accounts/passwords.ts'
 import { movableClock } from '#lib/kernel/clock.ts'
 import { administration } from './administration.ts'
@@ -78,9 +79,7 @@ export async function buildDemo({
       await run(stage)
     }
     progress(days, days)
-    const present = new Set(
-      (await app.db.prisma.account.findMany({ select: { email: true } })).map(({ email }) => email),
-    )
+    const present = new Set((await app.db.transaction(accountDirectory.all)).map(({ email }) => email))
     return {
       password,
       // Some accounts are deleted within the story.

@@ -2,12 +2,11 @@
 
 import { useTranslations } from 'next-intl'
 import { Button } from '#components/ui/button.tsx'
+import type { OrganisationMember } from '#lib/domains/accounts/members-contract.ts'
 import type { OrganisationMemberPage } from './endpoints.ts'
 
-export type Member = OrganisationMemberPage['data'][number]
-
 interface MemberActionsProps {
-  member: Member
+  member: OrganisationMember
   isSending: boolean
   onResend: () => void
   onWithdraw: () => void

@@ -5,12 +5,19 @@ import type { ReactNode } from 'react'
 import { Badge, type BadgeTone } from '#components/ui/badge.tsx'
 import type { ShownColumn } from '#components/ui/table.tsx'
 import { Time } from '#components/ui/time.tsx'
-import type { Member } from './member-actions.tsx'
+import type { OrganisationMember } from '#lib/domains/accounts/members-contract.ts'
 
-const tones: Record<Member['state'], BadgeTone> = { invited: 'progress', active: 'success', deactivated: 'neutral' }
+const tones: Record<OrganisationMember['state'], BadgeTone> = {
+  invited: 'progress',
+  active: 'success',
+  deactivated: 'neutral',
+}
 
 /** The columns of the member list; `me` is the reader. */
-export function useMemberColumns(me: string, actions: (member: Member) => ReactNode): ShownColumn<Member>[] {
+export function useMemberColumns(
+  me: string,
+  actions: (member: OrganisationMember) => ReactNode,
+): ShownColumn<OrganisationMember>[] {
   const t = useTranslations('members')
   return [
     {

@@ -13,7 +13,7 @@ import { FilterBar } from '#components/ui/filter-bar.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { DataTable } from '#components/ui/table.tsx'
 import { type OrganisationMemberPage, organisationMembersAt, resendMemberAt, withdrawMemberAt } from './endpoints.ts'
-import { type Member, MemberActions } from './member-actions.tsx'
+import { MemberActions, type OrganisationMember } from './member-actions.tsx'
 import { useMemberColumns } from './member-columns.tsx'
 import { MemberFiling } from './member-filing.tsx'
 import { memberParsers, memberQuery } from './user-filters.ts'
@@ -44,8 +44,8 @@ export function OrganisationMemberList({ initial, asked, me }: OrganisationMembe
   const touching = { touches: [organisationMembersAt.path] }
   const resending = useApiMutation(resendMemberAt, touching)
   const withdrawing = useApiMutation(withdrawMemberAt, touching)
-  const [withdrawn, setWithdrawn] = useState<Member>()
-  const [filing, setFiling] = useState<Member>()
+  const [withdrawn, setWithdrawn] = useState<OrganisationMember>()
+  const [filing, setFiling] = useState<OrganisationMember>()
   const [done, setDone] = useState<{ title: string; text?: string }>()
   const { cursor } = useRowKeys({ count: list.rows.length, onOpen: null })
   const columns = useMemberColumns(me, (member) => (

@@ -16,7 +16,7 @@ import type { ConversationLine, DocumentLine, ImportLine, MessageLine, ProjectLi
 export type LineStoragePorts = DocumentPorts
 
 export type Stored = 'conversations' | 'participants' | 'messages' | 'documents'
-export interface Outcome {
+export interface LineOutcome {
   /** What was stored; null if the line was skipped. */
   stored: Stored | null
   /** Id of the stored record. */
@@ -111,7 +111,7 @@ async function addPointers(
 }
 
 /** Stores a line, or skips it if it is already stored identically. @throws {Problem} those of the record that it describes */
-export async function storeLine(ports: LineStoragePorts, work: Work, line: StoredLine): Promise<Outcome> {
+export async function storeLine(ports: LineStoragePorts, work: Work, line: StoredLine): Promise<LineOutcome> {
   const { tx, now, project } = work
   if (line.type === 'participant') {
     const { type: _, ...author } = line

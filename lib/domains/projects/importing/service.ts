@@ -11,8 +11,8 @@ import { type ImportFault, importHistory, type ProjectImport } from './contract.
 import {
   isOfLine,
   isStoredDocument,
+  type LineOutcome,
   type LineStoragePorts,
-  type Outcome,
   type StoredLine,
   storedWhole,
   storeLine,
@@ -24,7 +24,7 @@ import { type DocumentLine, importBounds, knownField, type ProjectLine } from '.
 /** Maximum number of lines and bytes in one transaction. */
 const batchLimits = { lines: 50, bytes: 4 * 1024 * 1024 }
 
-type Result = { stored: Outcome['stored'] } | { line: number; fault: Problem }
+type Result = { stored: LineOutcome['stored'] } | { line: number; fault: Problem }
 
 interface ParsedLine {
   line: number

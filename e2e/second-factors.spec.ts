@@ -1,0 +1,79 @@
+import { expect, test } from '@playwright/test'
+import { Secret, TOTP } from 'otpauth'
+import { readCredentials } from './credentials.ts'
+import { complaintsOf, fillSignIn, signOutInBrowser } from './journey.ts'
+
+test('a person adds a passkey and an app, signs in with each, and removes both', async ({ page }) => {
+  const { person } = readCredentials()
+  const complaints = complaintsOf(page)
+  // Chromium's own virtual authenticator (WebAuthn WebDriver extension).
+  const devtools = await page.context().newCDPSession(page)
+  await devtools.send('WebAuthn.enable')
+  await devtools.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      ...{ protocol: 'ctap2', transport: 'internal', hasResidentKey: true },
+      ...{ hasUserVerification: true, isUserVerified: true, automaticPresenceSimulation: true },
+    },
+  })
+  await page.goto('/sign-in?callbackUrl=%2Faccount')
+  await fillSignIn(page, person)
+  const factors = page.locator('#factors')
+
+  await test.step('the first second factor comes with recovery codes', async () => {
+    await factors.getByRole('button', { name: 'Add passkey' }).click()
+    await page.getByRole('dialog').getByLabel('Name').fill('Laptop')
+    await page.getByRole('dialog').getByRole('button', { name: 'Continue' }).click()
+    const codes = page.getByRole('dialog', { name: 'Recovery codes' })
+    await expect(codes.locator('code, pre').first()).toContainText(/([a-z2-9]{5}-){3}[a-z2-9]{5}/)
+    await codes.getByRole('button', { name: 'I saved them' }).click()
+    await expect(factors.getByRole('listitem').filter({ hasText: 'Laptop' })).toBeVisible()
+  })
+
+  const app = await test.step('an authenticator app is confirmed with its first code', async () => {
+    await factors.getByRole('button', { name: 'Add authenticator app' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('button', { name: 'Continue' }).click()
+    await expect(dialog.getByRole('img')).toBeVisible()
+    const secret = await dialog.locator('code, pre').first().innerText()
+    const totp = new TOTP({ secret: Secret.fromBase32(secret.trim()) })
+    await dialog.getByLabel('Code', { exact: true }).fill('000000')
+    await dialog.getByRole('button', { name: 'Confirm' }).click()
+    await expect(dialog.getByText('Wrong code.')).toBeVisible()
+    complaints.length = 0 // the browser logs the 422
+    await dialog.getByLabel('Code', { exact: true }).fill(totp.generate({ timestamp: Date.now() - 30_000 }))
+    await dialog.getByRole('button', { name: 'Confirm' }).click()
+    await expect(factors.getByRole('listitem')).toHaveCount(2)
+    return totp
+  })
+
+  await test.step('the password alone is not enough', async () => {
+    await signOutInBrowser(page)
+    await page.goto('/sign-in?callbackUrl=%2Faccount')
+    await fillSignIn(page, person)
+    await expect(page.getByLabel('Code')).toBeFocused()
+    complaints.length = 0 // the browser logs the 401
+    await page.getByLabel('Code').fill(app.generate())
+    await page.getByRole('main').getByRole('button', { name: 'Sign in', exact: true }).click()
+    await expect(page).toHaveURL('/account')
+  })
+
+  await test.step('a passkey is enough', async () => {
+    await signOutInBrowser(page)
+    await page.goto('/sign-in?callbackUrl=%2Faccount')
+    await page.getByRole('button', { name: 'Use a passkey' }).click()
+    await expect(page).toHaveURL('/account')
+  })
+
+  await test.step('without second factors, the password is enough again', async () => {
+    for (const left of [1, 0]) {
+      await factors.getByRole('listitem').first().getByRole('button').click()
+      await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click()
+      await expect(factors.getByRole('listitem')).toHaveCount(left)
+    }
+    await signOutInBrowser(page)
+    await page.goto('/sign-in?callbackUrl=%2Faccount')
+    await fillSignIn(page, person)
+    await expect(page).toHaveURL('/account')
+  })
+  expect(complaints).toEqual([])
+})
