@@ -3,7 +3,6 @@
 import { useTranslations } from 'next-intl'
 import { Button } from '#components/ui/button.tsx'
 import type { OrganisationMember } from '#lib/domains/accounts/members-contract.ts'
-import type { OrganisationMemberPage } from './endpoints.ts'
 
 interface MemberActionsProps {
   member: OrganisationMember
