@@ -16,8 +16,7 @@ const themes = ['light', 'dark'] as const
 let at: Record<PageName, string>
 const sessions: Partial<Record<PageEntry['area'], BrowserSession>> = {}
 test.beforeAll(async () => {
-  // axe takes a minute for the complete reference. A part of it contains all kinds of elements.
-  at = { ...(await addresses()), reference: '/docs/api?q=receipt' }
+  at = await addresses()
   sessions.you = await sessionOf(people.person)
   sessions.admin = await sessionOf(people.admin)
 })

@@ -154,6 +154,7 @@ export async function addresses(): Promise<Record<PageName, string>> {
     const known: Partial<Record<PageName, Named>> = {
       ...(await inProject(own)),
       ...(await inAgent(own, agentOfPerson)),
+      referenceGroup: { names: { group: 'receipts' } },
       receipt: named(done.receipt_id),
       ownRequest: named(await first(own, '/api/privacy/requests')),
       unit: named(await first(own, '/v1/knowledge?visibility=private&agent_id=build-helper')),

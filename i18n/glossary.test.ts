@@ -33,7 +33,6 @@ const notYetRewritten = new Set<string>([
   'privacy',
   'projects',
   'queue',
-  'reference',
   'retention',
   'safety',
   'storeProgress',

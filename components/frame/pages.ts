@@ -32,6 +32,7 @@ export const pages = [
   page({ name: 'confirm', path: '/privacy/confirm', area: 'public' }),
   page({ name: 'verify', path: '/verify', area: 'public' }),
   page({ name: 'reference', path: '/docs/api', area: 'public' }),
+  page({ name: 'referenceGroup', path: '/docs/api/[group]', area: 'public' }),
   page({ name: 'receipt', path: '/receipts/[id]', area: 'public' }),
 
   page({ name: 'overview', path: '/overview', area: 'you', roles: everybody, isInNavigation: true, keys: 'g o' }),

@@ -71,6 +71,7 @@ const Operation = Described.extend({
 })
 const Document = z.looseObject({
   info: z.looseObject({ version: z.string() }),
+  tags: z.array(z.looseObject({ name: z.string(), description: z.string() })),
   paths: z.record(z.string(), z.record(z.string(), Operation)),
   components: z.looseObject({
     schemas: z.record(z.string(), ShownSchema),
@@ -86,8 +87,15 @@ export interface ReferenceOperation extends z.output<typeof Described> {
   parameters: ShownParameter[]
   responses: Record<string, z.output<typeof Response>>
 }
+/** The operations of one tag. */
+export interface ReferenceGroup {
+  name: string
+  description: string
+  operations: ReferenceOperation[]
+}
 export interface ApiReference {
   version: string
+  groups: ReferenceGroup[]
   operations: ReferenceOperation[]
   schemas: Record<string, ShownSchema>
 }
@@ -106,7 +114,7 @@ const isShared = (value: object): value is z.output<typeof Shared> => '$ref' in 
 
 /** Parses the OpenAPI document. */
 export function referenceOf(openApi: unknown): ApiReference {
-  const { info, paths, components } = Document.parse(openApi)
+  const { info, tags, paths, components } = Document.parse(openApi)
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({
       ...operation,
@@ -118,30 +126,50 @@ export function referenceOf(openApi: unknown): ApiReference {
       path,
     })),
   )
-  return { version: info.version, operations, schemas: components.schemas }
+  const groups = tags
+    .map(({ name, description }) => ({
+      name,
+      description,
+      operations: operations.filter((operation) => operation.tags[0] === name),
+    }))
+    .filter((group) => group.operations.length > 0)
+  return { version: info.version, groups, operations, schemas: components.schemas }
 }
 
-/** The operations that contain every word of the query, by tag, in the order of the document. */
-export function matching(operations: readonly ReferenceOperation[], query: string): Map<string, ReferenceOperation[]> {
+export const groupPage = (group: string): `/docs/api/${string}` => `/docs/api/${group}`
+export const operationPage = ({ tags, operationId }: ReferenceOperation): `/docs/api/${string}` =>
+  `${groupPage(tags[0] ?? '')}#${operationId}`
+
+/** The address for an anchor of the former single page: an operation or `tag-<group>`. */
+export function addressOfAnchor({ groups, operations }: ApiReference, anchor: string): string | undefined {
+  const operation = operations.find(({ operationId }) => operationId === anchor)
+  if (operation) return operationPage(operation)
+  const group = groups.find(({ name }) => anchor === `tag-${name}`)
+  return group && groupPage(group.name)
+}
+
+/** The operations that contain every word of the query, in the order of the document. */
+export function matching(operations: readonly ReferenceOperation[], query: string): ReferenceOperation[] {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean)
-  const found = operations.filter((operation) => {
+  return operations.filter((operation) => {
     const { method, path, operationId, summary, description = '', tags } = operation
     const text = [method, path, operationId, summary, description, operation['x-permission'], ...tags]
       .join(' ')
       .toLowerCase()
     return words.every((word) => text.includes(word))
   })
-  return Map.groupBy(found, ({ tags }) => tags[0] ?? '')
 }
 
-/** A short text for the type of a schema: `string`, `array of Unit`, `"a" | "b"`. */
+const bracketed = (type: string): string => (type.includes(' | ') ? `(${type})` : type)
+
+/** A short text for the type of a schema: `string`, `Unit[]`, `"a" | "b"`. */
 export function typeOf(schema: ShownSchema): string {
   if (schema.$ref) return schema.$ref.slice(schema.$ref.lastIndexOf('/') + 1)
   if (schema.const !== undefined) return JSON.stringify(schema.const)
   if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(' | ')
   const choices = schema.anyOf ?? schema.oneOf
   if (choices) return [...new Set(choices.map(typeOf))].join(' | ')
-  if (schema.type === 'array') return schema.items ? `array of ${typeOf(schema.items)}` : 'array'
+  if (schema.type === 'array') return schema.items ? `${bracketed(typeOf(schema.items))}[]` : 'array'
   if (Array.isArray(schema.type)) return schema.type.join(' | ')
   return schema.type ?? 'any'
 }

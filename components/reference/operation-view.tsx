@@ -1,13 +1,8 @@
-import { clsx } from 'clsx'
 import { useTranslations } from 'next-intl'
 import { PlainLink } from '#components/ui/text-link.tsx'
 import { type ReferenceOperation, type ShownParameter, type ShownSchema, typeOf } from './document.ts'
+import { Method } from './method.tsx'
 import { Notes, SchemaView } from './schema-view.tsx'
-
-const methods: Record<string, string> = {
-  get: 'text-accent border-accent/50',
-  delete: 'text-red border-red/50',
-}
 
 const verbs = ['public', 'read', 'write', 'self', 'person', 'audit', 'admin'] as const
 
@@ -27,7 +22,7 @@ function Parameters({ parameters }: { parameters: ShownParameter[] }) {
   const t = useTranslations('reference')
   return (
     <div className="grid gap-2">
-      <h4 className="text-sm font-medium text-quiet">{t('parameters')}</h4>
+      <h3 className="text-sm font-medium text-quiet">{t('parameters')}</h3>
       <ul className="grid gap-2 border-l border-line pl-4">
         {parameters.map((parameter) => (
           <li key={`${parameter.in} ${parameter.name}`} className="grid gap-0.5">
@@ -53,7 +48,7 @@ export function OperationView({
   schemas,
 }: {
   operation: ReferenceOperation
-  schemas: Record<string, ShownSchema>
+  schemas: Readonly<Record<string, ShownSchema>>
 }) {
   const t = useTranslations('reference')
   const { method, path, summary, description, operationId, parameters, requestBody, responses } = operation
@@ -65,22 +60,15 @@ export function OperationView({
     [...text.matchAll(/`(\w+)`/g)].map(([, code = '']) => ({ status, code })),
   )
   return (
-    <article id={operationId} className="grid gap-3 border-t border-line py-5 [h2+&]:border-t-0">
+    <article id={operationId} className="grid scroll-mt-16 gap-3 border-t border-line py-5">
       <header className="grid gap-1">
-        <h3 className="font-semibold" lang="en">
+        <h2 className="font-semibold" lang="en">
           <a href={`#${operationId}`} className="hover:underline">
             {summary}
           </a>
-        </h3>
+        </h2>
         <p className="flex flex-wrap items-baseline gap-x-2 gap-y-1 font-mono text-[0.8125rem]">
-          <span
-            className={clsx(
-              'rounded-small border px-1.5 font-medium uppercase',
-              methods[method] ?? 'border-edge text-ink',
-            )}
-          >
-            {method}
-          </span>
+          <Method method={method} />
           <span className="[overflow-wrap:anywhere]">{path}</span>
         </p>
       </header>
