@@ -23,6 +23,8 @@ interface PageProps {
   breadcrumbs?: readonly Breadcrumb[]
   /** The primary action; put others into a `Menu`. */
   actions?: ReactNode
+  /** The views of the record: `Tabs`. */
+  tabs?: ReactNode
   /** Facts of the record: a column on the right, below the content on narrow screens. */
   aside?: ReactNode
   /** `wide` for tables, `text` for prose and forms, `narrow` for a single form. */
@@ -58,6 +60,7 @@ export const Page = ({
   lead,
   breadcrumbs,
   actions,
+  tabs,
   aside,
   width = 'text',
   children,
@@ -83,6 +86,7 @@ export const Page = ({
       {summary && <div className="text-quiet">{summary}</div>}
       {lead && <div className="grid max-w-[48rem] gap-2 text-quiet">{lead}</div>}
     </header>
+    {tabs}
     {aside ? (
       <div className="grid grid-cols-[minmax(0,1fr)] gap-x-8 gap-y-6 xl:grid-cols-[minmax(0,1fr)_20rem]">
         <div className="grid min-w-0 content-start gap-6">{children}</div>

@@ -5,7 +5,8 @@ import { LinkStrip } from './link-strip.tsx'
 interface Tab {
   href: string
   title: string
-  count?: number
+  /** A number, or its text. */
+  count?: number | string
   isCurrent: boolean
 }
 /** Views of one page. They are links, so the address holds the state. */
