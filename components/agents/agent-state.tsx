@@ -1,15 +1,15 @@
 import { useTranslations } from 'next-intl'
-import { Tag, type TagTone } from '#components/ui/tag.tsx'
+import { Badge, type BadgeTone } from '#components/ui/badge.tsx'
 import type { OwnAgentRow } from './agents.ts'
 import { agentStatusTags } from './status-rules.ts'
 
-const tones: Record<ReturnType<typeof agentStatusTags>[number], TagTone> = {
-  active: 'accent',
-  paused: 'amber',
-  dead: 'plain',
-  restricted: 'amber',
-  suspended: 'amber',
-  erasing: 'red',
+const tones: Record<ReturnType<typeof agentStatusTags>[number], BadgeTone> = {
+  active: 'progress',
+  paused: 'warning',
+  dead: 'neutral',
+  restricted: 'warning',
+  suspended: 'warning',
+  erasing: 'progress',
 }
 
 /** The status that the owner set, followed by the legal state. */
@@ -18,9 +18,9 @@ export function AgentStateTag({ agent }: { agent: Pick<OwnAgentRow, 'status' | '
   return (
     <span className="inline-flex flex-wrap gap-1">
       {agentStatusTags(agent).map((one) => (
-        <Tag key={one} tone={tones[one]}>
+        <Badge key={one} tone={tones[one]} hasDot>
           {t(`${one}.name`)}
-        </Tag>
+        </Badge>
       ))}
     </span>
   )

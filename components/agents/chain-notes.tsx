@@ -4,13 +4,12 @@ import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { useApiInfiniteQuery, useApiMutation } from '#components/frame/api-query.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
+import { Badge } from '#components/ui/badge.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
-import { Empty } from '#components/ui/empty.tsx'
-import { MoreButton } from '#components/ui/more-button.tsx'
-import { ShortId } from '#components/ui/short-id.tsx'
+import { CopyableId } from '#components/ui/copyable-id.tsx'
+import { EmptyState } from '#components/ui/empty-state.tsx'
 import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
-import { Tag } from '#components/ui/tag.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { chainTouched, deleteNoteAt, type Note, type NotePage, notesAt, recordsPerPage } from './records.ts'
 
@@ -26,32 +25,42 @@ export function ChainNotes({ agentId, initial, mayDelete }: ChainNotesProps) {
   const { cursor } = useRowKeys({ count: list.rows.length, onOpen: null })
   const [asked, setAsked] = useState<Note>()
   const remove = useApiMutation(deleteNoteAt, { touches: chainTouched })
-  if (list.rows.length === 0 && !list.problem)
-    return (
-      <Empty title={t('none')}>
-        <p>{t('noneText')}</p>
-      </Empty>
-    )
   const columns: ShownColumn<Note>[] = [
     {
       key: 'reference',
       title: t('columns.reference'),
       main: true,
-      cell: ({ reference }) => <ShortId id={reference} what={t('columns.reference')} />,
+      value: ({ reference }) => reference,
+      cell: ({ reference }) => <CopyableId id={reference} what={t('columns.reference')} />,
     },
-    { key: 'kind', title: t('columns.kind'), cell: (note) => t(`kinds.${note.kind}`) },
-    { key: 'chain', title: t('columns.chain'), cell: ({ chain }) => <code className="font-mono">{chain}</code> },
+    {
+      key: 'kind',
+      title: t('columns.kind'),
+      value: (note) => t(`kinds.${note.kind}`),
+      cell: (note) => t(`kinds.${note.kind}`),
+    },
+    {
+      key: 'chain',
+      title: t('columns.chain'),
+      value: ({ chain }) => chain,
+      cell: ({ chain }) => <code className="font-mono">{chain}</code>,
+    },
     {
       key: 'standing',
       title: t('columns.standing'),
       cell: () => (
         <span className="flex flex-wrap gap-1">
-          <Tag>{t('public')}</Tag>
-          <Tag>{t('permanent')}</Tag>
+          <Badge>{t('public')}</Badge>
+          <Badge>{t('permanent')}</Badge>
         </span>
       ),
     },
-    { key: 'noted', title: t('columns.noted'), cell: ({ reported_at }) => <Time at={reported_at} /> },
+    {
+      key: 'noted',
+      title: t('columns.noted'),
+      value: ({ reported_at }) => reported_at,
+      cell: ({ reported_at }) => <Time at={reported_at} />,
+    },
     ...(mayDelete
       ? [
           {
@@ -74,8 +83,20 @@ export function ChainNotes({ agentId, initial, mayDelete }: ChainNotesProps) {
   ]
   return (
     <div className="grid gap-3">
-      <DataTable label={t('list')} rows={list.rows} rowKey={({ id }) => id} cursor={cursor} columns={columns} />
-      <MoreButton pages={list} />
+      <DataTable
+        name="blockchain-references"
+        label={t('list')}
+        rows={list.rows}
+        pages={list}
+        rowKey={({ id }) => id}
+        cursor={cursor}
+        columns={columns}
+        empty={
+          <EmptyState title={t('none')}>
+            <p>{t('noneText')}</p>
+          </EmptyState>
+        }
+      />
       <Confirm
         open={asked !== undefined}
         onOpenChange={(open) => !open && setAsked(undefined)}

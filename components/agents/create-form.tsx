@@ -68,7 +68,6 @@ export function CreateAgentForm({ notice, origin, ancestors, regions }: CreateFo
   return (
     <>
       <FormBox name="create-agent" submit={t('submit')} isPending={create.isPending} onSubmit={submit}>
-        <p className="text-quiet">{t('lead')}</p>
         {problem?.code === 'conflict' ? (
           <Alert tone="danger" title={t('tooMany')} isLive />
         ) : (

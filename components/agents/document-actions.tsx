@@ -46,7 +46,7 @@ export function DocumentActions({ agentId, id, title, mayEdit, mayDelete }: Docu
       </PlainButtonLink>
       {mayDelete && (
         <>
-          <Button tone="danger" className="sm:ml-auto" onClick={() => setOpen(true)}>
+          <Button tone="danger" onClick={() => setOpen(true)}>
             {t('delete')}
           </Button>
           <Confirm

@@ -5,8 +5,7 @@ import { useApiInfiniteQuery } from '#components/frame/api-query.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
 import { useSizes } from '#components/projects/sizes.ts'
 import { PlainButtonLink } from '#components/ui/button.tsx'
-import { Empty } from '#components/ui/empty.tsx'
-import { MoreButton } from '#components/ui/more-button.tsx'
+import { EmptyState } from '#components/ui/empty-state.tsx'
 import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
@@ -35,27 +34,45 @@ export function AgentDocumentList({ agentId, initial, kind }: DocumentListProps)
     { initial },
   )
   const { cursor } = useRowKeys({ count: list.rows.length })
-  if (list.rows.length === 0 && !list.problem)
-    return (
-      <Empty title={t(kind === undefined ? 'none' : `noneOf.${kind}`)}>
-        <p>{t('noneText')}</p>
-      </Empty>
-    )
   const columns: ShownColumn<ListedDocument>[] = [
     {
       key: 'title',
       title: t('columns.title'),
       main: true,
+      minWidth: 'long',
+      value: ({ title }) => title,
       cell: ({ id, title }) => (
         <TextLink href={documentPage(agentId, id)}>
           <bdi>{title}</bdi>
         </TextLink>
       ),
     },
-    { key: 'kind', title: t('columns.kind'), cell: (document) => t(`kinds.${document.kind}`) },
-    { key: 'bytes', title: t('columns.bytes'), numeric: true, cell: ({ bytes }) => size(bytes) },
-    { key: 'revision', title: t('columns.revision'), numeric: true, cell: ({ revision }) => revision },
-    { key: 'updated', title: t('columns.updated'), cell: ({ updated_at }) => <Time at={updated_at} /> },
+    {
+      key: 'kind',
+      title: t('columns.kind'),
+      value: (document) => t(`kinds.${document.kind}`),
+      cell: (document) => t(`kinds.${document.kind}`),
+    },
+    {
+      key: 'bytes',
+      title: t('columns.bytes'),
+      numeric: true,
+      value: ({ bytes }) => bytes,
+      cell: ({ bytes }) => size(bytes),
+    },
+    {
+      key: 'revision',
+      title: t('columns.revision'),
+      numeric: true,
+      value: ({ revision }) => revision,
+      cell: ({ revision }) => revision,
+    },
+    {
+      key: 'updated',
+      title: t('columns.updated'),
+      value: ({ updated_at }) => updated_at,
+      cell: ({ updated_at }) => <Time at={updated_at} />,
+    },
     {
       key: 'actions',
       title: t('columns.actions'),
@@ -74,16 +91,20 @@ export function AgentDocumentList({ agentId, initial, kind }: DocumentListProps)
     },
   ]
   return (
-    <div className="grid gap-3">
-      <DataTable
-        label={t('list')}
-        rows={list.rows}
-        rowKey={({ id }) => id}
-        open={({ id }) => documentPage(agentId, id)}
-        cursor={cursor}
-        columns={columns}
-      />
-      <MoreButton pages={list} />
-    </div>
+    <DataTable
+      name="agent-documents"
+      label={t('list')}
+      rows={list.rows}
+      pages={list}
+      rowKey={({ id }) => id}
+      open={({ id }) => documentPage(agentId, id)}
+      cursor={cursor}
+      columns={columns}
+      empty={
+        <EmptyState title={t(kind === undefined ? 'none' : `noneOf.${kind}`)}>
+          <p>{t('noneText')}</p>
+        </EmptyState>
+      }
+    />
   )
 }

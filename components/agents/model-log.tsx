@@ -9,9 +9,8 @@ import { useSizes } from '#components/projects/sizes.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
 import { Sheet } from '#components/ui/dialog.tsx'
-import { Empty } from '#components/ui/empty.tsx'
+import { EmptyState } from '#components/ui/empty-state.tsx'
 import { FactList } from '#components/ui/facts.tsx'
-import { MoreButton } from '#components/ui/more-button.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { Skeleton } from '#components/ui/skeleton.tsx'
 import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
@@ -64,16 +63,34 @@ export function ModelLog({ agentId, initial, mayDelete }: ModelLogProps) {
       key: 'written',
       title: t('columns.written'),
       main: true,
+      value: ({ created_at }) => created_at,
       cell: ({ created_at }) => <Time at={created_at} />,
     },
     {
       key: 'model',
       title: t('columns.model'),
+      value: ({ model }) => model,
       cell: ({ model }) => (model === null ? t('noModel') : <bdi>{model}</bdi>),
     },
-    { key: 'bytes', title: t('columns.bytes'), numeric: true, cell: ({ bytes }) => size(bytes) },
-    { key: 'redacted', title: t('columns.redacted'), cell: ({ redacted }) => redactedWords(redacted) },
-    { key: 'goes', title: t('columns.goes'), cell: ({ expires_at }) => <Time at={expires_at} relative /> },
+    {
+      key: 'bytes',
+      title: t('columns.bytes'),
+      numeric: true,
+      value: ({ bytes }) => bytes,
+      cell: ({ bytes }) => size(bytes),
+    },
+    {
+      key: 'redacted',
+      title: t('columns.redacted'),
+      value: ({ redacted }) => redactedWords(redacted),
+      cell: ({ redacted }) => redactedWords(redacted),
+    },
+    {
+      key: 'goes',
+      title: t('columns.goes'),
+      value: ({ expires_at }) => expires_at,
+      cell: ({ expires_at }) => <Time at={expires_at} relative />,
+    },
     {
       key: 'actions',
       title: t('columns.actions'),
@@ -92,19 +109,23 @@ export function ModelLog({ agentId, initial, mayDelete }: ModelLogProps) {
       ),
     },
   ]
-  const isEmpty = list.rows.length === 0 && !list.problem
   return (
     <div className="grid gap-3">
-      {isEmpty ? (
-        <Empty title={t('none')}>
-          <p>{t('noneText')}</p>
-        </Empty>
-      ) : (
-        <>
-          <DataTable label={t('list')} rows={list.rows} rowKey={({ id }) => id} cursor={cursor} columns={columns} />
-          <MoreButton pages={list} />
-        </>
-      )}
+      <DataTable
+        name="model-log"
+        label={t('list')}
+        rows={list.rows}
+        pages={list}
+        rowKey={({ id }) => id}
+        onOpen={({ id }) => show(id)}
+        cursor={cursor}
+        columns={columns}
+        empty={
+          <EmptyState title={t('none')}>
+            <p>{t('noneText')}</p>
+          </EmptyState>
+        }
+      />
       <ExchangeDrawer id={open} onClose={() => show(null)} />
       <Confirm
         open={asked !== undefined}

@@ -1,7 +1,8 @@
 import { heartbeatsAfterRetirement } from '#lib/domains/agents/life/rules.ts'
 import type { OwnAgent } from '#lib/domains/agents/own-contract.ts'
 
-type AgentStatusTag = 'active' | 'paused' | 'dead' | 'restricted' | 'suspended' | 'erasing'
+export const agentStatuses = ['active', 'paused', 'restricted', 'suspended', 'erasing', 'dead'] as const
+type AgentStatusTag = (typeof agentStatuses)[number]
 type Hindrance = Exclude<AgentStatusTag, 'active'> | 'selfHosted'
 type AgentStatusFields = Pick<OwnAgent, 'status' | 'state' | 'restricted_at'>
 

@@ -43,13 +43,13 @@ export function sharingPage(agentId: string, { entry, share }: { entry?: string;
 }
 
 /** Why nothing can be shared now. */
-export type Hindrance = 'role' | 'dead' | 'going' | 'restricted' | 'paused' | 'alone' | 'off'
+export type SharingHindrance = 'role' | 'dead' | 'going' | 'restricted' | 'paused' | 'alone' | 'off'
 /** The first reason that blocks sharing; undefined if none does. `role` comes first, because it concerns the reader and not the agent. */
 export function sharingHindranceOf(
   role: Role,
   agent: Pick<OwnAgentWhole, 'status' | 'state' | 'restricted_at'>,
   { siblings, sharing_since }: Pick<Clade, 'siblings' | 'sharing_since'>,
-): Hindrance | undefined {
+): SharingHindrance | undefined {
   if (role === 'auditor') return 'role'
   if (agent.status === 'dead') return 'dead'
   if (agent.state === 'suspended' || agent.state === 'erasing') return 'going'

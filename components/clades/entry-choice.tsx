@@ -1,6 +1,6 @@
 import { useTranslations } from 'next-intl'
+import { Badge } from '#components/ui/badge.tsx'
 import { ButtonLink } from '#components/ui/button.tsx'
-import { Tag } from '#components/ui/tag.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { decideGate } from '#lib/domains/clades/rules.ts'
 import { sharingPage } from './clades.ts'
@@ -21,7 +21,7 @@ export function EntryChoice({ agentId, rows }: { agentId: string; rows: readonly
             <p className="flex flex-wrap items-center gap-x-2 gap-y-1 text-sm text-quiet">
               {kinds(kind)} · {t('confidence', { confidence })} · <Time at={created_at} />
               {!decideGate(kind, confidence).passes && (
-                <Tag tone="amber">{t('unsure', { needed: decideGate(kind, confidence).needed })}</Tag>
+                <Badge tone="warning">{t('unsure', { needed: decideGate(kind, confidence).needed })}</Badge>
               )}
             </p>
           </div>

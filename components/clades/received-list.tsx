@@ -1,5 +1,5 @@
 import { useTranslations } from 'next-intl'
-import { ShortId } from '#components/ui/short-id.tsx'
+import { CopyableId } from '#components/ui/copyable-id.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { type ReceivedShare, sharingPage } from './clades.ts'
@@ -21,7 +21,7 @@ export function ReceivedList({
         <li key={seq} className="grid gap-2 rounded-box border border-line bg-raised px-4 py-3">
           <div className="flex flex-wrap items-center gap-x-2 gap-y-1">
             <span className="font-medium">{payload ? kinds(payload.kind) : t('gone')}</span>
-            <ShortId id={share_id} what={t('id')} />
+            <CopyableId id={share_id} what={t('id')} />
           </div>
           <p className="text-sm text-quiet">
             {from === null

@@ -2,11 +2,11 @@
 
 import { useTranslations } from 'next-intl'
 import { useApiQuery } from '#components/frame/api-query.ts'
+import { Badge } from '#components/ui/badge.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { CodeBlock } from '#components/ui/code-block.tsx'
+import { CopyableId } from '#components/ui/copyable-id.tsx'
 import { ProgressBar } from '#components/ui/progress.tsx'
-import { ShortId } from '#components/ui/short-id.tsx'
-import { Tag } from '#components/ui/tag.tsx'
 import { PlainLink, TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { pendingFor } from '#lib/domains/clades/rules.ts'
@@ -16,11 +16,11 @@ import { RemovedValues } from './removed-values.tsx'
 
 type SiblingStatus = Share['siblings'][number]
 const tones = {
-  pending: 'plain',
-  delivered: 'accent',
-  recalling: 'amber',
-  recalled: 'plain',
-  expired: 'plain',
+  pending: 'neutral',
+  delivered: 'success',
+  recalling: 'warning',
+  recalled: 'neutral',
+  expired: 'neutral',
 } as const
 
 function SiblingLine({ one, sharedAt, name }: { one: SiblingStatus; sharedAt: string; name: string }) {
@@ -33,7 +33,9 @@ function SiblingLine({ one, sharedAt, name }: { one: SiblingStatus; sharedAt: st
       <TextLink href={sharingPage(one.agent_id)}>
         <bdi>{name}</bdi>
       </TextLink>
-      <Tag tone={tones[state]}>{t(`states.${state === 'pending' && delivered_at !== null ? 'given' : state}`)}</Tag>
+      <Badge tone={tones[state]} hasDot>
+        {t(`states.${state === 'pending' && delivered_at !== null ? 'given' : state}`)}
+      </Badge>
       <span className="text-sm text-quiet">
         {state === 'pending' &&
           (delivered_at === null
@@ -89,8 +91,8 @@ export function ShareItem({ share, names, onRecall }: ShareItemProps) {
     >
       <header className="grid gap-1">
         <h3 id={`${id}-title`} className="flex flex-wrap items-center gap-2 font-medium">
-          {kinds(kind)} <ShortId id={id} what={t('id')} />
-          {recalled_at !== null && <Tag tone="amber">{t('isRecalled')}</Tag>}
+          {kinds(kind)} <CopyableId id={id} what={t('id')} />
+          {recalled_at !== null && <Badge tone="warning">{t('isRecalled')}</Badge>}
         </h3>
         <p className="text-sm text-quiet">
           {recalled_at === null

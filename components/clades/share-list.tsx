@@ -5,7 +5,7 @@ import { useState } from 'react'
 import { useApiInfiniteQuery, useApiMutation } from '#components/frame/api-query.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
-import { Empty } from '#components/ui/empty.tsx'
+import { EmptyState } from '#components/ui/empty-state.tsx'
 import { MoreButton } from '#components/ui/more-button.tsx'
 import { recallAt, recallOf, type Share, type SharePage, sharesAt, sharesPerPage, sharingPaths } from './clades.ts'
 import { ShareItem } from './share-item.tsx'
@@ -28,9 +28,9 @@ export function ShareList({ agentId, initial, names, mayRecall }: ShareListProps
   const [done, setDone] = useState<{ shares: number; told: number }>()
   if (list.rows.length === 0 && !list.problem)
     return (
-      <Empty title={t('noneTitle')}>
+      <EmptyState title={t('noneTitle')}>
         <p>{t('none')}</p>
-      </Empty>
+      </EmptyState>
     )
   const ask = (share: Share) => {
     setDone(undefined)

@@ -5,9 +5,9 @@ import { useState } from 'react'
 import { useApiMutation } from '#components/frame/api-query.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
+import { CopyableId } from '#components/ui/copyable-id.tsx'
 import { Checkbox } from '#components/ui/field.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
-import { ShortId } from '#components/ui/short-id.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { type CladeSibling, type Preview, sendAt, sharingPage, sharingPaths } from './clades.ts'
 import { MarkedJson } from './marked-json.tsx'
@@ -64,7 +64,7 @@ export function SharePreview({ agentId, entryId, preview, siblings, isHindered }
         <h3 className="font-medium">{t('payload')}</h3>
         <MarkedJson value={payload} label={t('payload')} />
         <p className="flex flex-wrap items-center gap-1 text-sm text-quiet">
-          {t('digest')} <ShortId id={digest} what={t('digest')} />
+          {t('digest')} <CopyableId id={digest} what={t('digest')} />
         </p>
       </div>
       <Alert tone={gate.passes ? 'info' : 'warning'} title={t(gate.passes ? 'passes' : 'fails', numbers)}>

@@ -1,8 +1,8 @@
 'use client'
 
 import { useFormatter, useTranslations } from 'next-intl'
+import { Badge } from '#components/ui/badge.tsx'
 import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
-import { Tag } from '#components/ui/tag.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { type CladeSibling, sharingPage } from './clades.ts'
 
@@ -15,6 +15,7 @@ export function SiblingTable({ siblings }: { siblings: readonly CladeSibling[] }
       key: 'agent',
       title: t('agent'),
       main: true,
+      value: ({ name, agent_id }) => name ?? agent_id,
       cell: ({ agent_id, name }) => (
         <TextLink href={sharingPage(agent_id)}>
           <bdi>{name ?? agent_id}</bdi>
@@ -24,9 +25,28 @@ export function SiblingTable({ siblings }: { siblings: readonly CladeSibling[] }
     {
       key: 'status',
       title: t('status'),
-      cell: ({ status }) => <Tag tone={status === 'paused' ? 'amber' : 'plain'}>{t(`statuses.${status}`)}</Tag>,
+      value: ({ status }) => t(`statuses.${status}`),
+      cell: ({ status }) => (
+        <Badge tone={status === 'paused' ? 'warning' : 'progress'} hasDot>
+          {t(`statuses.${status}`)}
+        </Badge>
+      ),
     },
-    { key: 'pending', title: t('pending'), numeric: true, cell: ({ pending }) => format.number(pending) },
+    {
+      key: 'pending',
+      title: t('pending'),
+      numeric: true,
+      value: ({ pending }) => pending,
+      cell: ({ pending }) => format.number(pending),
+    },
   ]
-  return <DataTable label={t('title')} columns={columns} rows={siblings} rowKey={({ agent_id }) => agent_id} />
+  return (
+    <DataTable
+      name="siblings"
+      label={t('title')}
+      columns={columns}
+      rows={siblings}
+      rowKey={({ agent_id }) => agent_id}
+    />
+  )
 }

@@ -4,13 +4,13 @@ import { useFormatter, useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
 import { useApiQuery } from '#components/frame/api-query.ts'
 import { Alert } from '#components/ui/alert.tsx'
+import { Badge } from '#components/ui/badge.tsx'
 import { Button } from '#components/ui/button.tsx'
+import { CopyableId } from '#components/ui/copyable-id.tsx'
 import { Sheet } from '#components/ui/dialog.tsx'
 import { FactList } from '#components/ui/facts.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
-import { ShortId } from '#components/ui/short-id.tsx'
 import { Skeleton } from '#components/ui/skeleton.tsx'
-import { Tag } from '#components/ui/tag.tsx'
 import { Time } from '#components/ui/time.tsx'
 import type { EntryContent } from '#lib/client/sealing/entry.ts'
 import { entryAt, type GrimoireEntry, type ReadableContent } from './endpoints.ts'
@@ -124,7 +124,7 @@ function EntryFacts({ entry, content }: { entry: GrimoireEntry; content: Readabl
   const t = useTranslations('agentGrimoire')
   const format = useFormatter()
   const facts: [string, ReactNode][] = [
-    [t('entry.id'), <ShortId key="id" id={entry.id} what={t('entry.id')} />],
+    [t('entry.id'), <CopyableId key="id" id={entry.id} what={t('entry.id')} />],
     [t('columns.scope'), t(`scopes.${entry.scope}`)],
   ]
   if (content) {
@@ -137,9 +137,9 @@ function EntryFacts({ entry, content }: { entry: GrimoireEntry; content: Readabl
         t('columns.tags'),
         <span key="tags" className="flex flex-wrap gap-1.5">
           {content.tags.map((tag) => (
-            <Tag key={tag} className="max-w-full truncate">
+            <Badge key={tag} className="max-w-full truncate">
               <bdi>{tag}</bdi>
-            </Tag>
+            </Badge>
           ))}
         </span>,
       ])
@@ -155,7 +155,7 @@ function EntryFacts({ entry, content }: { entry: GrimoireEntry; content: Readabl
         t('entry.parents'),
         <span key="parents" className="grid gap-0.5">
           {content.parents.map((parent) => (
-            <ShortId key={parent} id={parent} what={t('entry.parents')} />
+            <CopyableId key={parent} id={parent} what={t('entry.parents')} />
           ))}
         </span>,
       ])

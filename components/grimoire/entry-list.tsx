@@ -1,22 +1,26 @@
 'use client'
 
 import { useFormatter, useTranslations } from 'next-intl'
+import type { ComponentProps, ReactNode } from 'react'
+import { Badge } from '#components/ui/badge.tsx'
 import { DataTable } from '#components/ui/table.tsx'
-import { Tag } from '#components/ui/tag.tsx'
 import { Time } from '#components/ui/time.tsx'
 import type { GrimoireEntry } from './endpoints.ts'
 import type { Read } from './vault-protocol.ts'
 import { shortTextOf } from './vault-rules.ts'
 
 interface EntryListProps {
-  rows: readonly GrimoireEntry[]
+  pages: NonNullable<ComponentProps<typeof DataTable<GrimoireEntry>>['pages']> & { rows: readonly GrimoireEntry[] }
   cursor: number
   isOpen: boolean
   readingOf: (entry: GrimoireEntry) => Read | undefined
   onOpen: (id: string) => void
+  toolbar: ReactNode
+  /** An `EmptyState`. */
+  empty: ReactNode
 }
-/** Lists entries. Clade entries are always readable; private entries are readable only while the grimoire is open. */
-export function EntryList({ rows, cursor, isOpen, readingOf, onOpen }: EntryListProps) {
+/** Lists entries. Decrypted content is neither sorted nor exported. Clade entries are always readable; private entries are readable only while the grimoire is open. */
+export function EntryList({ pages, cursor, isOpen, readingOf, onOpen, toolbar, empty }: EntryListProps) {
   const t = useTranslations('agentGrimoire')
   const format = useFormatter()
   const contentOf = (row: GrimoireEntry) => {
@@ -32,15 +36,21 @@ export function EntryList({ rows, cursor, isOpen, readingOf, onOpen }: EntryList
   }
   return (
     <DataTable
+      name="grimoire"
       label={t('list.label')}
-      rows={rows}
+      rows={pages.rows}
+      pages={pages}
       rowKey={({ id }) => id}
+      onOpen={({ id }) => onOpen(id)}
       cursor={cursor}
+      toolbar={toolbar}
+      empty={empty}
       columns={[
         {
           key: 'what',
           title: t('columns.what'),
           main: true,
+          minWidth: 'long',
           cell: (row) => {
             const words = wordsOf(row)
             return (
@@ -58,12 +68,14 @@ export function EntryList({ rows, cursor, isOpen, readingOf, onOpen }: EntryList
         {
           key: 'kind',
           title: t('columns.kind'),
+          value: ({ kind }) => t(`kinds.${kind}`),
           cell: ({ kind }) => <span className="whitespace-nowrap">{t(`kinds.${kind}`)}</span>,
         },
         {
           key: 'scope',
           title: t('columns.scope'),
-          cell: ({ scope }) => <Tag tone={scope === 'clade' ? 'accent' : 'plain'}>{t(`scopes.${scope}`)}</Tag>,
+          value: ({ scope }) => t(`scopes.${scope}`),
+          cell: ({ scope }) => <Badge tone={scope === 'clade' ? 'progress' : 'neutral'}>{t(`scopes.${scope}`)}</Badge>,
         },
         {
           key: 'confidence',
@@ -74,10 +86,16 @@ export function EntryList({ rows, cursor, isOpen, readingOf, onOpen }: EntryList
             return confidence === null ? '–' : format.number(confidence, { maximumFractionDigits: 2 })
           },
         },
-        { key: 'written', title: t('columns.written'), cell: ({ created_at }) => <Time at={created_at} isDay /> },
+        {
+          key: 'written',
+          title: t('columns.written'),
+          value: ({ created_at }) => created_at,
+          cell: ({ created_at }) => <Time at={created_at} isDay />,
+        },
         {
           key: 'until',
           title: t('columns.until'),
+          value: ({ valid_until }) => valid_until,
           cell: ({ valid_until }) => (valid_until === null ? '–' : <Time at={valid_until} isDay relative />),
         },
       ]}

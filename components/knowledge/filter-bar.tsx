@@ -3,135 +3,115 @@
 import { useTimeZone, useTranslations } from 'next-intl'
 import { beginningOf } from '#components/frame/local-time.ts'
 import { useTyped } from '#components/frame/typed.ts'
-import { Button } from '#components/ui/button.tsx'
-import { Field, Select } from '#components/ui/field.tsx'
+import { DateRangePicker } from '#components/ui/date-range.tsx'
+import { type Facet, FilterBar } from '#components/ui/filter-bar.tsx'
 import { isNarrowed, type KnowledgeFilters, noKnowledgeFilters, qualities, recordKindFilters } from './filters.ts'
 import { recordVisibilities } from './knowledge.ts'
 
 type Changes = { [K in keyof KnowledgeFilters]?: KnowledgeFilters[K] | null }
-interface FilterBarProps {
+interface KnowledgeFilterBarProps {
   filters: KnowledgeFilters
   set: (changes: Changes) => void
   agents: readonly { id: string; name: string | null }[]
 }
 
-/** A text field that updates the address after a pause in typing. */
-function useTypedField(value: string, pass: (text: string) => void) {
-  const { typed, setTyped } = useTyped(value, pass)
-  return { value: typed, onChange: ({ target }: { target: { value: string } }) => setTyped(target.value) }
-}
-const chosen = <V extends string>(all: readonly V[], value: string): V | null =>
+const chosen = <V extends string>(all: readonly V[], [value]: string[]): V | null =>
   all.find((one) => one === value) ?? null
+const given = (value: string | null): string[] => (value === null ? [] : [value])
 
-/** Search text and owner; further filters are collapsed. */
-export function FilterBar({ filters, set, agents }: FilterBarProps) {
+function DomainField({ value, onChange }: { value: string; onChange: (text: string) => void }) {
+  const t = useTranslations('knowledge.filters')
+  const { typed, setTyped } = useTyped(value, onChange)
+  return (
+    <input
+      name="domain"
+      dir="auto"
+      aria-label={t('domain')}
+      placeholder={t('domain')}
+      maxLength={300}
+      autoComplete="off"
+      value={typed}
+      onChange={({ target }) => setTyped(target.value)}
+      className="min-h-8 w-40 rounded-box border border-edge bg-raised px-2 py-1 text-base placeholder:text-quiet sm:text-sm"
+    />
+  )
+}
+
+/** Search, owner and the other filters of the knowledge list. */
+export function KnowledgeFilterBar({ filters, set, agents }: KnowledgeFilterBarProps) {
   const t = useTranslations('knowledge')
   const zone = useTimeZone() ?? 'UTC'
-  const q = useTypedField(filters.q, (text) => set({ q: text || null }))
-  const domain = useTypedField(filters.domain ?? '', (text) => set({ domain: text.trim() || null }))
   const isSkills = filters.kind === 'skill'
-  const isWrong = (day: string | null) => (day !== null && !beginningOf(day, zone) ? t('filters.wrongDay') : undefined)
-  const isMoreUsed = [
-    filters.visibility,
-    filters.agent,
-    filters.domain,
-    filters.from,
-    filters.to,
-    filters.quality,
-  ].some((one) => one !== null)
+  const isWrong = [filters.from, filters.to].some((day) => day !== null && !beginningOf(day, zone))
+  const foreign = filters.agent !== null && !agents.some(({ id }) => id === filters.agent) ? [filters.agent] : []
+  const facets: Facet[] = [
+    {
+      key: 'show',
+      title: t('filters.show'),
+      value: [filters.show],
+      options: (['mine', 'all'] as const).map((value) => ({ value, title: t(`filters.${value}`) })),
+      onChange: ([value]) => set({ show: value === 'all' ? 'all' : null }),
+    },
+    ...(isSkills
+      ? []
+      : [
+          {
+            key: 'kind',
+            title: t('filters.kind'),
+            value: given(filters.kind),
+            options: recordKindFilters
+              .filter((kind) => kind !== 'skill')
+              .map((value) => ({ value, title: t(`kinds.${value}`) })),
+            onChange: (value: string[]) => set({ kind: chosen(recordKindFilters, value) }),
+          },
+        ]),
+    {
+      key: 'visibility',
+      title: t('filters.visibility'),
+      value: given(filters.visibility),
+      options: recordVisibilities.map((value) => ({ value, title: t(`visibility.${value}.name`) })),
+      onChange: (value) => set({ visibility: chosen(recordVisibilities, value) }),
+    },
+    {
+      key: 'agent',
+      title: t('filters.agent'),
+      value: given(filters.agent),
+      options: [
+        ...agents.map(({ id, name }) => ({ value: id, title: name ?? id })),
+        // The agent of another owner, from a link.
+        ...foreign.map((id) => ({ value: id, title: id })),
+      ],
+      onChange: ([value]) => set({ agent: value ?? null }),
+    },
+    {
+      key: 'quality',
+      title: t('filters.quality'),
+      value: given(filters.quality),
+      options: qualities.map((value) => ({
+        value,
+        title: t('filters.atLeast', { percent: Math.round(Number(value) * 100) }),
+      })),
+      onChange: (value) => set({ quality: chosen(qualities, value) }),
+    },
+  ]
   return (
-    <search aria-label={t('filters.label')} className="grid gap-3">
-      <div className="grid gap-3 sm:grid-cols-[1fr_14rem_12rem]">
-        <Field data-filter type="search" name="q" label={t('filters.q')} dir="auto" autoComplete="off" {...q} />
-        <Select
-          label={t('filters.show')}
-          name="show"
-          value={filters.show}
-          onChange={({ target }) => set({ show: target.value === 'all' ? 'all' : null })}
-          options={[
-            { value: 'mine', title: t('filters.mine') },
-            { value: 'all', title: t('filters.all') },
-          ]}
-        />
+    <div className="grid gap-2">
+      <FilterBar
+        search={{ label: t('filters.q'), value: filters.q, onChange: (text) => set({ q: text || null }) }}
+        facets={facets}
+        isFiltered={isNarrowed(filters)}
+        onClear={() => set(noKnowledgeFilters)}
+      >
         {!isSkills && (
-          <Select
-            label={t('filters.kind')}
-            name="kind"
-            value={filters.kind ?? ''}
-            onChange={({ target }) => set({ kind: chosen(recordKindFilters, target.value) })}
-            options={[
-              { value: '', title: t('filters.anyKind') },
-              ...recordKindFilters
-                .filter((kind) => kind !== 'skill')
-                .map((kind) => ({ value: kind, title: t(`kinds.${kind}`) })),
-            ]}
-          />
+          <DomainField value={filters.domain ?? ''} onChange={(text) => set({ domain: text.trim() || null })} />
         )}
-      </div>
-      <details open={isMoreUsed || undefined}>
-        <summary className="w-fit cursor-pointer text-accent">{t('filters.more')}</summary>
-        <div className="mt-3 grid gap-3 sm:grid-cols-3">
-          <Select
-            label={t('filters.visibility')}
-            name="visibility"
-            value={filters.visibility ?? ''}
-            onChange={({ target }) => set({ visibility: chosen(recordVisibilities, target.value) })}
-            options={[
-              { value: '', title: t('filters.anyVisibility') },
-              ...recordVisibilities.map((value) => ({ value, title: t(`visibility.${value}.name`) })),
-            ]}
-          />
-          <Select
-            label={t('filters.agent')}
-            name="agent"
-            value={filters.agent ?? ''}
-            onChange={({ target }) => set({ agent: target.value || null })}
-            options={[
-              { value: '', title: t('filters.anyAgent') },
-              ...agents.map(({ id, name }) => ({ value: id, title: name ?? id })),
-              // The agent of another owner, from a link.
-              ...(filters.agent !== null && !agents.some(({ id }) => id === filters.agent)
-                ? [{ value: filters.agent, title: filters.agent }]
-                : []),
-            ]}
-          />
-          <Select
-            label={t('filters.quality')}
-            name="quality"
-            value={filters.quality ?? ''}
-            onChange={({ target }) => set({ quality: chosen(qualities, target.value) })}
-            options={[
-              { value: '', title: t('filters.anyQuality') },
-              ...qualities.map((value) => ({
-                value,
-                title: t('filters.atLeast', { percent: Math.round(Number(value) * 100) }),
-              })),
-            ]}
-          />
-          {!isSkills && <Field name="domain" label={t('filters.domain')} dir="auto" autoComplete="off" {...domain} />}
-          <Field
-            type="date"
-            name="from"
-            label={t('filters.from')}
-            value={filters.from ?? ''}
-            onChange={({ target }) => set({ from: target.value || null })}
-            error={isWrong(filters.from)}
-          />
-          <Field
-            type="date"
-            name="to"
-            label={t('filters.to')}
-            value={filters.to ?? ''}
-            onChange={({ target }) => set({ to: target.value || null })}
-            error={isWrong(filters.to)}
-          />
-        </div>
-      </details>
-      {isNarrowed(filters) && (
-        <Button tone="ghost" size="small" className="justify-self-start" onClick={() => set(noKnowledgeFilters)}>
-          {t('filters.clear')}
-        </Button>
+        <DateRangePicker label={t('list.stored')} value={filters} onChange={set} presets={[7, 30]} />
+      </FilterBar>
+      {isWrong && (
+        <p role="alert" className="text-sm text-red">
+          {t('filters.wrongDay')}
+        </p>
       )}
-    </search>
+    </div>
   )
 }

@@ -59,7 +59,7 @@ export function RecordActions(props: RecordActionsProps) {
         {t('download')}
       </PlainLink>
       {isOwn && (
-        <Button tone="danger" className="sm:ml-auto" onClick={() => setOpen('erase')}>
+        <Button tone="danger" onClick={() => setOpen('erase')}>
           {t('erase')}
         </Button>
       )}

@@ -6,16 +6,15 @@ import { useState } from 'react'
 import { useApiInfiniteQuery } from '#components/frame/api-query.ts'
 import { countText } from '#components/frame/count-text.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
+import { Badge } from '#components/ui/badge.tsx'
+import { BulkBar } from '#components/ui/bulk-bar.tsx'
 import { Button, ButtonLink } from '#components/ui/button.tsx'
-import { Empty } from '#components/ui/empty.tsx'
-import { MoreButton } from '#components/ui/more-button.tsx'
-import { Skeleton } from '#components/ui/skeleton.tsx'
-import { DataTable } from '#components/ui/table.tsx'
-import { Tag } from '#components/ui/tag.tsx'
+import { EmptyState } from '#components/ui/empty-state.tsx'
+import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { BulkErasure } from './bulk-erasure.tsx'
-import { FilterBar } from './filter-bar.tsx'
+import { KnowledgeFilterBar } from './filter-bar.tsx'
 import {
   isNarrowed,
   type KnowledgeFilters,
@@ -60,6 +59,7 @@ export function RecordList({ initial, initialFilters, agents }: RecordListProps)
   const total = list.total ?? 0
   const nameOf = (id: string) => agents.find((agent) => agent.id === id)?.name ?? id
   const corrected = list.first?.corrected ?? []
+  const columns = useRecordColumns({ isSkills, nameOf })
 
   const toggle = (id: string) => {
     const next = new Set(ids)
@@ -68,91 +68,40 @@ export function RecordList({ initial, initialFilters, agents }: RecordListProps)
   }
   return (
     <div className="grid gap-4">
-      <FilterBar filters={filters} set={(changes) => void setFilters(changes)} agents={agents} />
       {isNarrowed(filters) && !list.isLoading && !list.problem && (
         <p role="status" className="text-quiet">
           {t('list.result', { total, shown: countText(common, total, { isFirst: true }) })}
           {corrected.map(({ from, to }) => ` ${t('list.corrected', { from, to })}`)}
         </p>
       )}
-      {ids.size > 0 && (
-        <div className="flex flex-wrap items-center gap-3 rounded-box border border-line bg-raised px-4 py-2">
-          <p role="status" className="font-medium">
-            {t('bulk.chosen', { count: ids.size })}
-          </p>
-          <Button tone="danger" size="small" onClick={() => setErasing(true)}>
-            {t('bulk.erase')}
-          </Button>
-          <Button tone="ghost" size="small" onClick={() => choose(new Set())}>
-            {t('bulk.none')}
-          </Button>
-        </div>
-      )}
-      {list.isLoading ? (
-        <div className="grid gap-px">
-          {['first', 'second', 'third', 'fourth'].map((place) => (
-            <Skeleton key={place} className="h-12" />
-          ))}
-        </div>
-      ) : list.rows.length === 0 && !list.problem ? (
-        <Nothing filters={filters} clear={() => void setFilters(noKnowledgeFilters)} />
-      ) : (
-        <DataTable
-          label={t(isSkills ? 'list.skills' : 'list.units')}
-          rows={list.rows}
-          rowKey={(row) => row.id}
-          rowName={(row) => row.title || row.id}
-          open={(row) => recordPage(row.id)}
-          cursor={cursor}
-          {...(isMine && {
-            selection: {
-              chosen: ids,
-              toggle,
-              toggleAll: () =>
-                choose(list.rows.every(({ id }) => ids.has(id)) ? new Set() : new Set(list.rows.map(({ id }) => id))),
-            },
-          })}
-          columns={[
-            { key: 'title', title: t('list.title'), main: true, cell: (row) => <What row={row} /> },
-            ...(isSkills
-              ? []
-              : [
-                  {
-                    key: 'kind',
-                    title: t('list.kind'),
-                    cell: (row: ListedRecord) => <span className="whitespace-nowrap">{t(`kinds.${row.kind}`)}</span>,
-                  },
-                ]),
-            {
-              key: 'visibility',
-              title: t('list.visibility'),
-              cell: (row) => (
-                <span className="whitespace-nowrap">
-                  {t(`visibility.${row.visibility}.${row.is_own ? 'short' : 'ofOther'}`)}
-                </span>
-              ),
-            },
-            {
-              key: 'quality',
-              title: t('list.quality'),
-              numeric: true,
-              cell: (row) => <span className="whitespace-nowrap">{percent(row.quality_score)} %</span>,
-            },
-            {
-              key: 'agent',
-              title: t('list.agent'),
-              cell: (row) => <bdi className="inline-block sm:min-w-24">{nameOf(row.agent_id)}</bdi>,
-            },
-            { key: 'stored', title: t('list.stored'), cell: (row) => <Time at={row.created_at} isDay /> },
-            {
-              key: 'expires',
-              title: t('list.expires'),
-              cell: (row) => (row.expires_at ? <Time at={row.expires_at} isDay /> : t('list.never')),
-            },
-          ]}
-        />
-      )}
-      <MoreButton pages={list} />
+      <DataTable
+        name={isSkills ? 'knowledge-skills' : 'knowledge-units'}
+        label={t(isSkills ? 'list.skills' : 'list.units')}
+        rows={list.rows}
+        pages={list}
+        rowKey={(row) => row.id}
+        rowName={(row) => row.title || row.id}
+        open={(row) => recordPage(row.id)}
+        cursor={cursor}
+        {...(isMine && {
+          selection: {
+            chosen: ids,
+            toggle,
+            toggleAll: () =>
+              choose(list.rows.every(({ id }) => ids.has(id)) ? new Set() : new Set(list.rows.map(({ id }) => id))),
+          },
+        })}
+        columns={columns}
+        toolbar={<KnowledgeFilterBar filters={filters} set={(changes) => void setFilters(changes)} agents={agents} />}
+        empty={<Nothing filters={filters} clear={() => void setFilters(noKnowledgeFilters)} />}
+        bulk={
+          <BulkBar count={ids.size} onClear={() => choose(new Set())}>
+            <Button tone="danger" size="small" onClick={() => setErasing(true)}>
+              {t('bulk.erase')}
+            </Button>
+          </BulkBar>
+        }
+      />
       {query.q !== undefined && list.rows.length >= mostRanked && !list.hasMore && (
         <p className="text-sm text-quiet">{t('list.rankedEnd')}</p>
       )}
@@ -170,18 +119,82 @@ export function RecordList({ initial, initialFilters, agents }: RecordListProps)
   )
 }
 
-function What({ row }: { row: ListedRecord }) {
+function useRecordColumns({
+  isSkills,
+  nameOf,
+}: {
+  isSkills: boolean
+  nameOf: (agentId: string) => string
+}): ShownColumn<ListedRecord>[] {
+  const t = useTranslations('knowledge')
+  const visibilityOf = ({ visibility, is_own }: ListedRecord) =>
+    t(`visibility.${visibility}.${is_own ? 'short' : 'ofOther'}`)
+  return [
+    {
+      key: 'title',
+      title: t('list.title'),
+      main: true,
+      minWidth: 'long',
+      value: ({ title }) => title,
+      cell: (row) => <TitleCell row={row} />,
+    },
+    ...(isSkills
+      ? []
+      : [
+          {
+            key: 'kind',
+            title: t('list.kind'),
+            value: ({ kind }: ListedRecord) => t(`kinds.${kind}`),
+            cell: ({ kind }: ListedRecord) => <span className="whitespace-nowrap">{t(`kinds.${kind}`)}</span>,
+          },
+        ]),
+    {
+      key: 'visibility',
+      title: t('list.visibility'),
+      value: visibilityOf,
+      cell: (row) => <span className="whitespace-nowrap">{visibilityOf(row)}</span>,
+    },
+    {
+      key: 'quality',
+      title: t('list.quality'),
+      numeric: true,
+      value: (row) => percent(row.quality_score),
+      cell: (row) => `${percent(row.quality_score)}%`,
+    },
+    {
+      key: 'agent',
+      title: t('list.agent'),
+      minWidth: 'medium',
+      value: (row) => nameOf(row.agent_id),
+      cell: (row) => <bdi>{nameOf(row.agent_id)}</bdi>,
+    },
+    {
+      key: 'stored',
+      title: t('list.stored'),
+      value: (row) => row.created_at,
+      cell: (row) => <Time at={row.created_at} isDay />,
+    },
+    {
+      key: 'expires',
+      title: t('list.expires'),
+      value: (row) => row.expires_at,
+      cell: (row) => (row.expires_at ? <Time at={row.expires_at} isDay /> : t('list.never')),
+    },
+  ]
+}
+
+function TitleCell({ row }: { row: ListedRecord }) {
   const t = useTranslations('knowledge.list')
   const under = row.snippet ? <SearchSnippet snippet={row.snippet} /> : row.summary ? <bdi>{row.summary}</bdi> : null
   return (
-    <div className="grid min-w-56 gap-0.5">
+    <div className="grid gap-0.5">
       <TextLink href={recordPage(row.id)} className="line-clamp-2">
         <bdi>{row.title || t('untitled')}</bdi>
       </TextLink>
       {under && <span className="line-clamp-2 font-normal text-quiet">{under}</span>}
       {row.quarantined_at && (
         <span>
-          <Tag tone="amber">{t('held')}</Tag>
+          <Badge tone="warning">{t('held')}</Badge>
         </span>
       )}
     </div>
@@ -192,7 +205,7 @@ function Nothing({ filters, clear }: { filters: KnowledgeFilters; clear: () => v
   const t = useTranslations('knowledge')
   if (isNarrowed(filters) || filters.show === 'all')
     return (
-      <Empty
+      <EmptyState
         title={t('empty.nothing')}
         action={
           <Button tone="plain" onClick={clear}>
@@ -201,11 +214,11 @@ function Nothing({ filters, clear }: { filters: KnowledgeFilters; clear: () => v
         }
       >
         <p>{t('empty.nothingText')}</p>
-      </Empty>
+      </EmptyState>
     )
   const isSkills = filters.kind === 'skill'
   return (
-    <Empty
+    <EmptyState
       title={t(isSkills ? 'empty.skillsTitle' : 'empty.title')}
       action={
         <ButtonLink tone="plain" href="/agents">
@@ -214,6 +227,6 @@ function Nothing({ filters, clear }: { filters: KnowledgeFilters; clear: () => v
       }
     >
       <p>{t(isSkills ? 'empty.skillsText' : 'empty.text')}</p>
-    </Empty>
+    </EmptyState>
   )
 }

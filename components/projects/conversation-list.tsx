@@ -3,8 +3,7 @@
 import { useFormatter, useTranslations } from 'next-intl'
 import { useApiInfiniteQuery } from '#components/frame/api-query.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
-import { Empty } from '#components/ui/empty.tsx'
-import { MoreButton } from '#components/ui/more-button.tsx'
+import { EmptyState } from '#components/ui/empty-state.tsx'
 import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
@@ -32,18 +31,14 @@ export function ConversationList({ project, initial }: ConversationListProps) {
     { initial },
   )
   const { cursor } = useRowKeys({ count: list.rows.length })
-  if (list.rows.length === 0 && !list.problem)
-    return (
-      <Empty title={t('none')}>
-        <p>{t('noneText')}</p>
-      </Empty>
-    )
   const hasRegions = project.region !== null || list.rows.some(({ region }) => region !== null)
   const columns: ShownColumn<Conversation>[] = [
     {
       key: 'title',
       title: t('columns.title'),
       main: true,
+      minWidth: 'long',
+      value: ({ title }) => title,
       cell: ({ id, title }) => (
         <TextLink href={conversationPage(projectId, id)}>
           <bdi>{title}</bdi>
@@ -54,12 +49,14 @@ export function ConversationList({ project, initial }: ConversationListProps) {
       key: 'messages',
       title: t('columns.messages'),
       numeric: true,
+      value: ({ messages }) => messages,
       cell: ({ messages }) => format.number(messages),
     },
     {
       key: 'threads',
       title: t('columns.threads'),
       numeric: true,
+      value: ({ threads }) => threads.length,
       cell: ({ threads }) => format.number(threads.length),
     },
     ...(hasRegions
@@ -71,20 +68,34 @@ export function ConversationList({ project, initial }: ConversationListProps) {
           },
         ]
       : []),
-    { key: 'created', title: t('columns.created'), cell: ({ created_at }) => <Time at={created_at} isDay /> },
-    { key: 'updated', title: t('columns.updated'), cell: ({ updated_at }) => <Time at={updated_at} relative /> },
+    {
+      key: 'created',
+      title: t('columns.created'),
+      value: ({ created_at }) => created_at,
+      cell: ({ created_at }) => <Time at={created_at} isDay />,
+    },
+    {
+      key: 'updated',
+      title: t('columns.updated'),
+      value: ({ updated_at }) => updated_at,
+      cell: ({ updated_at }) => <Time at={updated_at} relative />,
+    },
   ]
   return (
-    <div className="grid gap-3">
-      <DataTable
-        label={t('list')}
-        rows={list.rows}
-        rowKey={({ id }) => id}
-        open={({ id }) => conversationPage(projectId, id)}
-        cursor={cursor}
-        columns={columns}
-      />
-      <MoreButton pages={list} />
-    </div>
+    <DataTable
+      name="conversations"
+      label={t('list')}
+      rows={list.rows}
+      pages={list}
+      rowKey={({ id }) => id}
+      open={({ id }) => conversationPage(projectId, id)}
+      cursor={cursor}
+      columns={columns}
+      empty={
+        <EmptyState title={t('none')}>
+          <p>{t('noneText')}</p>
+        </EmptyState>
+      }
+    />
   )
 }

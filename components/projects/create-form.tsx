@@ -55,7 +55,6 @@ export function CreateProjectForm({ prefixes, regions }: CreateFormProps) {
   const made = create.data?.data
   return (
     <FormBox name="create-project" submit={t('submit')} isPending={create.isPending} onSubmit={submit}>
-      <p className="text-quiet">{t('lead')}</p>
       {problem && !isOfField && !isConflict && <ProblemAlert problem={problem} />}
       {isConflict && !isTaken && (
         <Alert tone="danger" title={t('refused', { message: problem.detail ?? problem.title })} isLive />

@@ -6,16 +6,16 @@ import { useCallback, useDeferredValue, useState } from 'react'
 import { useHoldingNames } from '#components/erasures/store-progress.tsx'
 import { useRowKeys } from '#components/frame/row-keys.ts'
 import { useTyped } from '#components/frame/typed.ts'
+import { Badge } from '#components/ui/badge.tsx'
 import { Button } from '#components/ui/button.tsx'
+import { CopyableId } from '#components/ui/copyable-id.tsx'
 import { Field, Select } from '#components/ui/field.tsx'
-import { ShortId } from '#components/ui/short-id.tsx'
 import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
-import { Tag } from '#components/ui/tag.tsx'
 import type { PlanDecision } from './endpoints.ts'
 import { decisionViews, filtered } from './plan-rules.ts'
 import { usePlanWords } from './plan-words.ts'
 
-const tones = { deleted: 'red', changed: 'amber', kept: 'plain', untouched: 'plain' } as const
+const tones = { deleted: 'progress', changed: 'warning', kept: 'neutral', untouched: 'neutral' } as const
 /** Rows per step: each click adds this many. */
 const atOnce = 100
 
@@ -35,7 +35,7 @@ export function DecisionTable({ label, verdicts }: { label: string; verdicts: re
         <span className="grid gap-0.5">
           <bdi className="line-clamp-3">{name === null || name === '' ? t('verdicts.unnamed') : name}</bdi>
           <span className="flex flex-wrap items-center gap-x-2 font-normal text-quiet">
-            {words.kind(kind)} <ShortId id={id} what={words.kind(kind)} />
+            {words.kind(kind)} <CopyableId id={id} what={words.kind(kind)} />
           </span>
         </span>
       ),
@@ -48,7 +48,7 @@ export function DecisionTable({ label, verdicts }: { label: string; verdicts: re
     {
       key: 'verdict',
       title: t('verdicts.columns.verdict'),
-      cell: ({ verdict }) => <Tag tone={tones[verdict]}>{t(`outcomes.${verdict}`)}</Tag>,
+      cell: ({ verdict }) => <Badge tone={tones[verdict]}>{t(`outcomes.${verdict}`)}</Badge>,
     },
     {
       key: 'why',

@@ -4,8 +4,7 @@ import { useTranslations } from 'next-intl'
 import { useApiInfiniteQuery } from '#components/frame/api-query.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
 import { ButtonLink, PlainButtonLink } from '#components/ui/button.tsx'
-import { Empty } from '#components/ui/empty.tsx'
-import { MoreButton } from '#components/ui/more-button.tsx'
+import { EmptyState } from '#components/ui/empty-state.tsx'
 import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
 import { Time } from '#components/ui/time.tsx'
 import {
@@ -34,17 +33,13 @@ export function ProjectDocumentList({ projectId, initial, kind, isOwner }: Docum
     { initial },
   )
   const { cursor } = useRowKeys({ count: list.rows.length, onOpen: null })
-  if (list.rows.length === 0 && !list.problem)
-    return (
-      <Empty title={t('none')}>
-        <p>{t('noneText')}</p>
-      </Empty>
-    )
   const columns: ShownColumn<ProjectDocument>[] = [
     {
       key: 'name',
       title: t('columns.name'),
       main: true,
+      minWidth: 'long',
+      value: ({ name }) => name,
       cell: ({ name, media_type }) => (
         <>
           <bdi>{name}</bdi>
@@ -52,10 +47,31 @@ export function ProjectDocumentList({ projectId, initial, kind, isOwner }: Docum
         </>
       ),
     },
-    { key: 'kind', title: t('columns.kind'), cell: (document) => t(`kinds.${document.kind}`) },
-    { key: 'bytes', title: t('columns.bytes'), numeric: true, cell: ({ bytes }) => size(bytes) },
-    { key: 'by', title: t('columns.by'), cell: ({ author }) => <WriterName writer={author} /> },
-    { key: 'created', title: t('columns.created'), cell: ({ created_at }) => <Time at={created_at} isDay /> },
+    {
+      key: 'kind',
+      title: t('columns.kind'),
+      value: (document) => t(`kinds.${document.kind}`),
+      cell: (document) => t(`kinds.${document.kind}`),
+    },
+    {
+      key: 'bytes',
+      title: t('columns.bytes'),
+      numeric: true,
+      value: ({ bytes }) => bytes,
+      cell: ({ bytes }) => size(bytes),
+    },
+    {
+      key: 'by',
+      title: t('columns.by'),
+      value: ({ author }) => author.name,
+      cell: ({ author }) => <WriterName writer={author} />,
+    },
+    {
+      key: 'created',
+      title: t('columns.created'),
+      value: ({ created_at }) => created_at,
+      cell: ({ created_at }) => <Time at={created_at} isDay />,
+    },
     {
       key: 'actions',
       title: t('columns.actions'),
@@ -87,9 +103,19 @@ export function ProjectDocumentList({ projectId, initial, kind, isOwner }: Docum
     },
   ]
   return (
-    <div className="grid gap-3">
-      <DataTable label={t('list')} rows={list.rows} rowKey={({ id }) => id} cursor={cursor} columns={columns} />
-      <MoreButton pages={list} />
-    </div>
+    <DataTable
+      name="project-documents"
+      label={t('list')}
+      rows={list.rows}
+      pages={list}
+      rowKey={({ id }) => id}
+      cursor={cursor}
+      columns={columns}
+      empty={
+        <EmptyState title={t('none')}>
+          <p>{t('noneText')}</p>
+        </EmptyState>
+      }
+    />
   )
 }

@@ -9,7 +9,7 @@ import { useRowKeys } from '#components/frame/row-keys.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
-import { MoreButton } from '#components/ui/more-button.tsx'
+import { CopyableId } from '#components/ui/copyable-id.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
 import { Time } from '#components/ui/time.tsx'
@@ -53,17 +53,35 @@ export function ProjectMemberList({ projectId, initial, isOwner, me }: MemberLis
       key: 'member',
       title: t('columns.member'),
       main: true,
+      minWidth: 'medium',
+      value: nameOf,
       cell: (member) => (
         <>
-          <bdi>{member.name ?? t('unnamed')}</bdi>
+          <bdi>{member.name ?? (member.kind === 'agent' ? member.member_id : t('unnamed'))}</bdi>
           {isMe(member) && <span className="font-normal text-accent"> · {t('you')}</span>}
-          <code className="block font-mono text-[0.8125rem] font-normal text-quiet">{member.member_id}</code>
         </>
       ),
     },
-    { key: 'kind', title: t('columns.kind'), cell: ({ kind }) => t(`kinds.${kind}`) },
-    { key: 'role', title: t('columns.role'), cell: ({ role }) => roles(role) },
-    { key: 'since', title: t('columns.since'), cell: ({ added_at }) => <Time at={added_at} isDay /> },
+    {
+      key: 'kind',
+      title: t('columns.kind'),
+      value: ({ kind }) => t(`kinds.${kind}`),
+      cell: ({ kind }) => t(`kinds.${kind}`),
+    },
+    { key: 'role', title: t('columns.role'), value: ({ role }) => roles(role), cell: ({ role }) => roles(role) },
+    {
+      key: 'since',
+      title: t('columns.since'),
+      value: ({ added_at }) => added_at,
+      cell: ({ added_at }) => <Time at={added_at} isDay />,
+    },
+    {
+      key: 'id',
+      title: t('columns.id'),
+      isHiddenAtFirst: true,
+      value: ({ member_id }) => member_id,
+      cell: ({ member_id }) => <CopyableId id={member_id} what={t('columns.id')} />,
+    },
     {
       key: 'actions',
       title: t('columns.actions'),
@@ -114,13 +132,14 @@ export function ProjectMemberList({ projectId, initial, isOwner, me }: MemberLis
           <ProblemAlert problem={promotion.problem} />
         ))}
       <DataTable
+        name="project-members"
         label={t('list')}
         rows={list.rows}
+        pages={list}
         rowKey={({ kind, member_id }) => `${kind}/${member_id}`}
         cursor={cursor}
         columns={columns}
       />
-      <MoreButton pages={list} />
       {!isOwner && <p className="text-sm text-quiet">{t('onlyOwners')}</p>}
       <Confirm
         open={removing !== undefined}

@@ -5,7 +5,7 @@ import { useLayoutEffect, useRef } from 'react'
 import { useApiInfiniteQuery } from '#components/frame/api-query.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
 import { Button } from '#components/ui/button.tsx'
-import { Empty } from '#components/ui/empty.tsx'
+import { EmptyState } from '#components/ui/empty-state.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { type MessagePage, messagesAt, type ProjectMessage } from './endpoints.ts'
 import { MessageItem } from './message-view.tsx'
@@ -59,9 +59,9 @@ export function MessageList({ projectId, conversationId, position, isOwner }: Me
   const problem = earlier.problem ?? later.problem
   if (messages.length === 0 && !problem)
     return (
-      <Empty title={t('none')}>
+      <EmptyState title={t('none')}>
         <p>{t('noneText')}</p>
-      </Empty>
+      </EmptyState>
     )
   const isAtStart = position.at === 'first' || !earlier.hasMore
   const isAtEnd = position.at === 'last' || !later.hasMore

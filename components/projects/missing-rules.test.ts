@@ -4,10 +4,10 @@ import zh from '#messages/zh.ts'
 import { missingFor } from './missing-rules.ts'
 
 it.each([
-  ['erased', { receipt_id: 'rcpt_1' }, { is: 'erased', receiptId: 'rcpt_1' }, /was erased/],
-  ['not_found', { audit_id: 'a' }, { is: 'erasing', auditId: 'a' }, /is being erased/],
-  ['not_found', {}, { is: 'absent' }, /is not here/],
-  ['invalid', {}, { is: 'absent' }, /is not here/],
+  ['erased', { receipt_id: 'rcpt_1' }, { is: 'erased', receiptId: 'rcpt_1' }, /^Message deleted$/],
+  ['not_found', { audit_id: 'a' }, { is: 'erasing', auditId: 'a' }, /being deleted/],
+  ['not_found', {}, { is: 'absent' }, /not found/],
+  ['invalid', {}, { is: 'absent' }, /not found/],
 ] as const)('missingFor maps the problem %s with %j to its explanation', (code, extensions, missing, title) => {
   const said = missingFor({ code, extensions })
   expect(said).toEqual(missing)
@@ -22,8 +22,8 @@ it('missingFor returns undefined for a refusal that does not concern the message
 
 it('the explanations do not claim that a message was erased or existed', () => {
   const { erasing, absent } = en.projects.conversation.missing
-  expect(Object.values(erasing).join(' ')).not.toMatch(/was erased|is erased|is gone/)
-  expect(absent.text).toContain('or it never was here')
+  expect(Object.values(erasing).join(' ')).not.toMatch(/was deleted|is deleted|is gone|verified/)
+  expect(absent.text).toContain('or never existed here')
   expect(zh.projects.conversation.missing.erasing.title).not.toContain('已')
   expect(zh.projects.conversation.missing.absent.text).toContain('或从未')
 })

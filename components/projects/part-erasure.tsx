@@ -13,14 +13,28 @@ import { StuckSteps } from '#components/erasures/stuck-steps.tsx'
 import { ThreadDecisions } from '#components/erasures/thread-decisions.tsx'
 import { useApiQuery } from '#components/frame/api-query.ts'
 import { Alert } from '#components/ui/alert.tsx'
+import { Badge, type BadgeTone } from '#components/ui/badge.tsx'
+import { CopyableId } from '#components/ui/copyable-id.tsx'
 import { FactList } from '#components/ui/facts.tsx'
-import { Page, Section } from '#components/ui/page.tsx'
+import { Card, Page, Section } from '#components/ui/page.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
-import { ShortId } from '#components/ui/short-id.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { projectPage } from './endpoints.ts'
-import { paceOf, partErasureSayingOf } from './part-erasure-rules.ts'
+import { type PartErasureSaying, paceOf, partErasureSayingOf } from './part-erasure-rules.ts'
+
+const tones: Record<PartErasureSaying, BadgeTone> = {
+  planning: 'progress',
+  erasing: 'progress',
+  verifying: 'progress',
+  held: 'warning',
+  done: 'success',
+  doneLate: 'success',
+  failed: 'danger',
+  stuck: 'danger',
+  waiting: 'warning',
+  undecided: 'warning',
+}
 
 interface PartErasureProps {
   projectId: string
@@ -55,7 +69,7 @@ export function PartErasurePanel({ projectId, initial, isAdmin, mayDelete, mayRe
   const stuck = [...new Set(run.steps.filter(isStuck).map(({ store }) => names.store(store)))]
   const facts: [string, ReactNode][] = [
     ...(run.part ? [[t('what'), t(`parts.${run.part.kind}`)] satisfies [string, ReactNode]] : []),
-    [t('audit'), <ShortId key="audit" id={run.audit_id ?? run.run_id} what={t('audit')} />],
+    [t('audit'), <CopyableId key="audit" id={run.audit_id ?? run.run_id} what={t('audit')} />],
     [t('began'), <Time key="began" at={run.created_at} />],
     ...(run.finished_at === null
       ? []
@@ -64,18 +78,27 @@ export function PartErasurePanel({ projectId, initial, isAdmin, mayDelete, mayRe
   return (
     <Page
       width="wide"
-      title={
-        <span role="status">
+      title={t(run.part ? `heading.${run.part.kind}` : 'name')}
+      breadcrumbs={[{ href: projectPage(projectId), title: t('back') }]}
+      status={
+        <Badge tone={tones[saying]} hasDot role="status" className="whitespace-normal">
           {t(`title.${saying}`, { percent, stores: format.list(run.waits_for.map(({ store }) => names.store(store))) })}
-        </span>
+        </Badge>
       }
-      lead={
-        <>
-          {isLive(run) && <p>{t('leave')}</p>}
+      summary={isLive(run) && t('leave')}
+      aside={
+        <Card title={t('proof')}>
           <p>
-            <TextLink href={projectPage(projectId)}>{t('back')}</TextLink>
+            {run.receipt_id === null ? (
+              <span className="text-quiet">{t('receiptLater')}</span>
+            ) : (
+              <TextLink href={`/receipts/${run.receipt_id}`} prefetch={false}>
+                {t('receiptOpen')}
+              </TextLink>
+            )}
           </p>
-        </>
+          <FactList facts={facts} />
+        </Card>
       }
     >
       {asked.problem &&
@@ -111,18 +134,6 @@ export function PartErasurePanel({ projectId, initial, isAdmin, mayDelete, mayRe
           </p>
         </Section>
       )}
-      <Section id="proof" title={t('proof')}>
-        <p>
-          {run.receipt_id === null ? (
-            <span className="text-quiet">{t('receiptLater')}</span>
-          ) : (
-            <TextLink href={`/receipts/${run.receipt_id}`} prefetch={false}>
-              {t('receiptOpen')}
-            </TextLink>
-          )}
-        </p>
-        <FactList facts={facts} />
-      </Section>
     </Page>
   )
 }

@@ -39,7 +39,7 @@ export function usePlanWords() {
     rest: ({ parts, holders }: StorePlan): string | undefined => {
       const said =
         parts.length > 0
-          ? parts.map(({ kind, verdict, count }) => t(`parts.${kind}.${verdict}`, { count }))
+          ? parts.map(({ kind, verdict, count }) => t(`part.${verdict}`, { kind, what: t(`count.${kind}`, { count }) }))
           : holders.map(({ holder, items }) => t('holder', { name: names.holder(holder), count: items }))
       return said.length === 0 ? undefined : format.list(said)
     },

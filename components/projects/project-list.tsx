@@ -3,8 +3,9 @@
 import { useFormatter, useTranslations } from 'next-intl'
 import { useApiInfiniteQuery } from '#components/frame/api-query.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
-import { Empty } from '#components/ui/empty.tsx'
-import { MoreButton } from '#components/ui/more-button.tsx'
+import { ButtonLink } from '#components/ui/button.tsx'
+import { CopyableId } from '#components/ui/copyable-id.tsx'
+import { EmptyState } from '#components/ui/empty-state.tsx'
 import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
@@ -19,7 +20,13 @@ import {
 } from './endpoints.ts'
 import { ProjectStatusTag } from './project-status.tsx'
 
-export function ProjectList({ initial, view }: { initial: ProjectPage; view: ProjectListView }) {
+interface ProjectListProps {
+  initial: ProjectPage
+  view: ProjectListView
+  mayCreate: boolean
+}
+/** Projects that the reader may see, newest change first. */
+export function ProjectList({ initial, view, mayCreate }: ProjectListProps) {
   const t = useTranslations('projects')
   const format = useFormatter()
   const projects = useApiInfiniteQuery(
@@ -28,25 +35,25 @@ export function ProjectList({ initial, view }: { initial: ProjectPage; view: Pro
     { initial },
   )
   const { cursor } = useRowKeys({ count: projects.rows.length })
-  if (projects.rows.length === 0 && !projects.problem)
-    return <Empty title={t(view === 'mine' ? 'none' : 'noneOfView')}>{view === 'mine' && <p>{t('noneText')}</p>}</Empty>
+  const nameOf = ({ name }: Project) => (name === '' ? t('closedName') : name)
   const columns: ShownColumn<Project>[] = [
     {
       key: 'project',
       title: t('columns.project'),
       main: true,
-      cell: ({ id, name }) => (
-        <div className="grid">
-          <TextLink href={projectPage(id)}>
-            <bdi>{name === '' ? t('closedName') : name}</bdi>
-          </TextLink>
-          <code className="font-mono text-[0.8125rem] font-normal text-quiet">{id}</code>
-        </div>
+      minWidth: 'long',
+      value: nameOf,
+      cell: (project) => (
+        <TextLink href={projectPage(project.id)}>
+          <bdi>{nameOf(project)}</bdi>
+        </TextLink>
       ),
     },
     {
       key: 'status',
       title: t('columns.status'),
+      minWidth: 'medium',
+      value: ({ status, is_erasing }) => t(`statuses.${is_erasing ? 'erasing' : status}`),
       cell: (project) => (
         <span className="flex flex-wrap items-baseline gap-x-2">
           <ProjectStatusTag project={project} />
@@ -58,33 +65,69 @@ export function ProjectList({ initial, view }: { initial: ProjectPage; view: Pro
         </span>
       ),
     },
-    { key: 'role', title: t('columns.role'), cell: ({ role }) => t(`roles.${role}`) },
+    {
+      key: 'role',
+      title: t('columns.role'),
+      value: ({ role }) => t(`roles.${role}`),
+      cell: ({ role }) => t(`roles.${role}`),
+    },
     {
       key: 'conversations',
       title: t('columns.conversations'),
       numeric: true,
+      value: ({ conversations }) => conversations,
       cell: ({ conversations }) => format.number(conversations),
     },
     {
       key: 'documents',
       title: t('columns.documents'),
       numeric: true,
+      value: ({ documents }) => documents,
       cell: ({ documents }) => format.number(documents),
     },
-    { key: 'members', title: t('columns.members'), numeric: true, cell: ({ members }) => format.number(members) },
-    { key: 'updated', title: t('columns.updated'), cell: ({ updated_at }) => <Time at={updated_at} isDay /> },
+    {
+      key: 'members',
+      title: t('columns.members'),
+      numeric: true,
+      value: ({ members }) => members,
+      cell: ({ members }) => format.number(members),
+    },
+    {
+      key: 'updated',
+      title: t('columns.updated'),
+      value: ({ updated_at }) => updated_at,
+      cell: ({ updated_at }) => <Time at={updated_at} relative />,
+    },
+    {
+      key: 'id',
+      title: t('one.facts.id'),
+      isHiddenAtFirst: true,
+      value: ({ id }) => id,
+      cell: ({ id }) => <CopyableId id={id} what={t('one.facts.id')} />,
+    },
   ]
   return (
-    <div className="grid gap-3">
-      <DataTable
-        label={t('list')}
-        rows={projects.rows}
-        rowKey={({ id }) => id}
-        open={({ id }) => projectPage(id)}
-        cursor={cursor}
-        columns={columns}
-      />
-      <MoreButton pages={projects} />
-    </div>
+    <DataTable
+      name="projects"
+      label={t('list')}
+      rows={projects.rows}
+      pages={projects}
+      rowKey={({ id }) => id}
+      open={({ id }) => projectPage(id)}
+      cursor={cursor}
+      columns={columns}
+      empty={
+        view === 'mine' ? (
+          <EmptyState
+            title={t('none')}
+            action={mayCreate && <ButtonLink href="#create">{t('create.title')}</ButtonLink>}
+          >
+            <p>{t('noneText')}</p>
+          </EmptyState>
+        ) : (
+          <EmptyState title={t('noneOfView')} />
+        )
+      }
+    />
   )
 }

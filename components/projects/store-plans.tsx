@@ -14,7 +14,13 @@ export function StorePlans({ plans }: { plans: readonly StorePlan[] }) {
   const words = usePlanWords()
   const isHeld = plans.some(({ held }) => held > 0)
   const columns: ShownColumn<StorePlan>[] = [
-    { key: 'store', title: t('stores.store'), main: true, cell: ({ store }) => names.store(store) },
+    {
+      key: 'store',
+      title: t('stores.store'),
+      main: true,
+      value: ({ store }) => names.store(store),
+      cell: ({ store }) => names.store(store),
+    },
     {
       key: 'what',
       title: t('stores.what'),
@@ -29,7 +35,13 @@ export function StorePlans({ plans }: { plans: readonly StorePlan[] }) {
           </span>
         ),
     },
-    { key: 'items', title: t('stores.items'), numeric: true, cell: ({ goes }) => format.number(goes) },
+    {
+      key: 'items',
+      title: t('stores.items'),
+      numeric: true,
+      value: ({ goes }) => goes,
+      cell: ({ goes }) => format.number(goes),
+    },
     ...(isHeld
       ? [
           {
@@ -41,5 +53,13 @@ export function StorePlans({ plans }: { plans: readonly StorePlan[] }) {
         ]
       : []),
   ]
-  return <DataTable label={t('byStore')} rows={plans} rowKey={({ store }) => store} columns={columns} />
+  return (
+    <DataTable
+      name="deletion-plan-stores"
+      label={t('byStore')}
+      rows={plans}
+      rowKey={({ store }) => store}
+      columns={columns}
+    />
+  )
 }

@@ -1,19 +1,13 @@
 'use client'
 
-import { useRouter } from 'next/navigation'
 import { useNow, useTranslations } from 'next-intl'
-import { useEffect, useRef, useState } from 'react'
+import { useEffect, useState } from 'react'
 import { useApiInfiniteQuery, useApiMutation } from '#components/frame/api-query.ts'
 import { Alert } from '#components/ui/alert.tsx'
-import { Button, ButtonLink } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
-import { Empty } from '#components/ui/empty.tsx'
-import { MoreButton } from '#components/ui/more-button.tsx'
 import { Section } from '#components/ui/page.tsx'
-import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import {
   deleteAt,
-  makeAt,
   type Snapshot,
   type SnapshotPage,
   snapshotPaths,
@@ -22,8 +16,9 @@ import {
 } from './endpoints.ts'
 import { LinkDialog } from './link-dialog.tsx'
 import { Restoring } from './restoring.tsx'
-import { SnapshotEntry } from './snapshot-entry.tsx'
+import { SnapshotMaker } from './snapshot-maker.tsx'
 import { newestReady, snapshotPollInterval } from './snapshot-rules.ts'
+import { SnapshotTable } from './snapshot-table.tsx'
 
 interface SnapshotDeskProps {
   agentId: string
@@ -58,7 +53,6 @@ export function SnapshotDesk({
     { params: { id: agentId }, query: { limit: snapshotsPerPage } },
     { initial },
   )
-  const making = useApiMutation(makeAt, { touches: snapshotPaths })
   const removal = useApiMutation(deleteAt, { touches: snapshotPaths })
   const [removing, setRemoving] = useState<Snapshot>()
   const [linked, setLinked] = useState<Snapshot>()
@@ -69,59 +63,10 @@ export function SnapshotDesk({
     const timer = setInterval(list.again, wait)
     return () => clearInterval(timer)
   })
-  const router = useRouter()
-  const wasWaiting = useRef(false)
-  // The server renders the number of ready snapshots at the top of the page.
-  useEffect(() => {
-    if (wasWaiting.current && wait === false) router.refresh()
-    wasWaiting.current = wait !== false
-  }, [wait, router])
   const standing = rows.filter(({ expires_at }) => expires_at === null || Date.parse(expires_at) > now.getTime())
-  const made = making.data && standing.find(({ id }) => id === making.data.data.id)
-  const isFull = standing.filter(({ kind, state }) => kind === 'on_demand' && state !== 'failed').length >= most
   return (
     <>
-      <Section id="make" title={t('make.title')} lead={t('make.lead')}>
-        {making.problem && <ProblemAlert problem={making.problem} />}
-        {!mayWrite ? (
-          <p className="text-quiet">{t('make.readsOnly')}</p>
-        ) : !hasKeyring ? (
-          <Alert tone="info" title={t('make.noKeyring')}>
-            {mayMakeKeyring ? (
-              <>
-                <p>{t('make.noKeyringText')}</p>
-                <p>
-                  <ButtonLink tone="plain" size="small" href={`/agents/${encodeURIComponent(agentId)}/grimoire`}>
-                    {t('make.toKeyring')}
-                  </ButtonLink>
-                </p>
-              </>
-            ) : (
-              <p>{t('make.noKeyringNow')}</p>
-            )}
-          </Alert>
-        ) : hindered !== undefined ? (
-          <p className="text-quiet">{hindered}</p>
-        ) : (
-          <div className="grid justify-items-start gap-3">
-            <p className="text-quiet">{t('make.terms', { most })}</p>
-            {isFull && <p>{t('make.full', { most })}</p>}
-            <Button
-              aria-disabled={making.isPending || isFull}
-              onClick={() => {
-                if (!isFull) making.begin({ params: { id: agentId } })
-              }}
-            >
-              {t(making.isPending ? 'make.asking' : 'make.do')}
-            </Button>
-            <p role="status" className={made ? 'text-quiet' : 'sr-only'}>
-              {made && t(`make.${made.state}`)}
-            </p>
-          </div>
-        )}
-      </Section>
       <Section id="list" title={t('list.title')}>
-        {list.problem && rows.length === 0 && <ProblemAlert problem={list.problem} />}
         {removal.data && (
           <Alert
             tone={removal.data.data.key_destroyed ? 'done' : 'warning'}
@@ -129,31 +74,30 @@ export function SnapshotDesk({
             isLive
           />
         )}
-        {standing.length === 0 ? (
-          !list.problem && (
-            <Empty title={t('list.none')}>
-              <p>{t(hasKeyring && !isRetired ? 'list.noneText' : 'list.noneEver')}</p>
-            </Empty>
-          )
-        ) : (
-          <ul aria-label={t('list.label')} className="divide-y divide-line rounded-box border border-line bg-raised">
-            {standing.map((snapshot) => (
-              <SnapshotEntry
-                key={snapshot.id}
-                snapshot={snapshot}
-                now={now}
-                onLink={() => setLinked(snapshot)}
-                {...(mayWrite && {
-                  onRemove: () => {
-                    removal.reset()
-                    setRemoving(snapshot)
-                  },
-                })}
-              />
-            ))}
-          </ul>
-        )}
-        <MoreButton pages={list} />
+        <SnapshotTable
+          rows={standing}
+          pages={list}
+          now={now}
+          isExpected={hasKeyring && !isRetired}
+          onLink={setLinked}
+          {...(mayWrite && {
+            onRemove: (snapshot: Snapshot) => {
+              removal.reset()
+              setRemoving(snapshot)
+            },
+          })}
+        />
+      </Section>
+      <Section id="make" title={t('make.title')}>
+        <SnapshotMaker
+          agentId={agentId}
+          standing={standing}
+          hasKeyring={hasKeyring}
+          mayMakeKeyring={mayMakeKeyring}
+          mayWrite={mayWrite}
+          hindered={hindered}
+          most={most}
+        />
       </Section>
       <Restoring agentId={agentId} snapshot={newestReady(standing)} />
       {linked && <LinkDialog key={linked.id} snapshot={linked} onClose={() => setLinked(undefined)} />}

@@ -14,8 +14,9 @@ export const generateMetadata = async (): Promise<Metadata> => ({ title: (await 
 
 export default async function KnowledgePage({ searchParams }: { searchParams: Promise<SearchParams> }) {
   await requirePageAccess('knowledge')
-  const [t, zone, filters] = await Promise.all([
+  const [t, common, zone, filters] = await Promise.all([
     getTranslations('knowledge'),
+    getTranslations('common'),
     getTimeZone(),
     loadKnowledgeFilters(searchParams),
   ])
@@ -23,16 +24,13 @@ export default async function KnowledgePage({ searchParams }: { searchParams: Pr
     callUseCase(app.agents.listOwn, { query: { limit: '100' } }),
     callUseCase(app.inspection.listRecords, { query: knowledgeQueryOf(filters, zone) }),
   ])
-  const sum = (what: 'units' | 'skills') =>
-    agents.data.reduce((all, { holds }) => all + Math.min(holds[what], ownAgentsCountedTo - 1), 0)
-  // The counts are incomplete: each agent's count has a maximum, and only the first page of agents is counted. The title reports both.
-  const isMany = (what: 'units' | 'skills') => agents.data.some(({ holds }) => holds[what] >= ownAgentsCountedTo)
-  const counts = {
-    units: sum('units'),
-    unitsMany: isMany('units') ? 'yes' : 'no',
-    skills: sum('skills'),
-    skillsMany: isMany('skills') ? 'yes' : 'no',
-    newest: agents.total > agents.data.length ? agents.data.length : 0,
+  // The list has only the first page of agents: with more, the counts would be incomplete.
+  const isComplete = agents.total <= agents.data.length
+  const countOf = (what: 'units' | 'skills') => {
+    if (!isComplete) return undefined
+    const count = agents.data.reduce((all, { holds }) => all + Math.min(holds[what], ownAgentsCountedTo - 1), 0)
+    const isMore = agents.data.some(({ holds }) => holds[what] >= ownAgentsCountedTo)
+    return common('counted', { count, more: isMore ? 'first' : 'no' })
   }
   const isSkills = filters.kind === 'skill'
   const kept = new URLSearchParams()
@@ -41,16 +39,29 @@ export default async function KnowledgePage({ searchParams }: { searchParams: Pr
     if (filters[name] !== null) kept.set(name, filters[name])
   if (filters.show === 'all') kept.set('show', 'all')
   const forSkills = new URLSearchParams([...kept, ['kind', 'skill']])
+  const [units, skills] = [countOf('units'), countOf('skills')]
+  const tabs = (
+    <Tabs
+      label={t('views')}
+      tabs={[
+        {
+          href: `/knowledge${kept.size > 0 ? `?${kept}` : ''}`,
+          title: t('units'),
+          isCurrent: !isSkills,
+          ...(units !== undefined && { count: units }),
+        },
+        {
+          href: `/knowledge?${forSkills}`,
+          title: t('skills'),
+          isCurrent: isSkills,
+          ...(skills !== undefined && { count: skills }),
+        },
+      ]}
+    />
+  )
   return (
     <Messages of={['knowledge']}>
-      <Page width="wide" title={t('title', counts)} lead={<p>{t('lead')}</p>}>
-        <Tabs
-          label={t('views')}
-          tabs={[
-            { href: `/knowledge${kept.size > 0 ? `?${kept}` : ''}`, title: t('units'), isCurrent: !isSkills },
-            { href: `/knowledge?${forSkills}`, title: t('skills'), isCurrent: isSkills },
-          ]}
-        />
+      <Page width="wide" title={t('name')} tabs={tabs}>
         <RecordList
           key={isSkills ? 'skills' : 'units'}
           initial={records}

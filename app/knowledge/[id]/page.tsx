@@ -1,25 +1,19 @@
 import type { Metadata } from 'next'
+import { useTranslations } from 'next-intl'
 import { getTranslations } from 'next-intl/server'
 import { callUseCase, requirePageAccess } from '#app/page-access.ts'
 import { Messages } from '#components/frame/words.tsx'
 import { SkillCorrection, UnitCorrection } from '#components/knowledge/correction-form.tsx'
-import {
-  fileNameOf,
-  recordDocument,
-  recordKindOf,
-  recordPage,
-  type SkillRecord,
-  type UnitRecord,
-} from '#components/knowledge/knowledge.ts'
+import { recordKindOf, recordPage, type SkillRecord, type UnitRecord } from '#components/knowledge/knowledge.ts'
 import { RecordActions } from '#components/knowledge/record-actions.tsx'
 import { RecordStatus } from '#components/knowledge/record-status.tsx'
 import { SkillContent } from '#components/knowledge/skill-content.tsx'
 import { UnitContent } from '#components/knowledge/unit-content.tsx'
 import { GoneNotice } from '#components/receipts/gone-notice.tsx'
 import { Alert } from '#components/ui/alert.tsx'
+import { Badge } from '#components/ui/badge.tsx'
 import { CodeBlock } from '#components/ui/code-block.tsx'
-import { Page, Section } from '#components/ui/page.tsx'
-import { PlainLink, TextLink } from '#components/ui/text-link.tsx'
+import { Card, Page, Section } from '#components/ui/page.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { app } from '#lib/app-instance.ts'
 import { periodsOf } from '#lib/domains/retention/rules.ts'
@@ -64,41 +58,18 @@ export default async function RecordPage({ params, searchParams }: RecordPagePro
     <Messages of={['knowledge']}>
       <Page
         title={<bdi>{shortened(titleOf(record))}</bdi>}
-        lead={
-          <>
-            <p>
-              {t.rich('lead', {
-                kind: words(`kinds.${recordKindOf(record.id)}`),
-                time: () => <Time at={record.created_at} />,
-                agent: () => <bdi>{whose}</bdi>,
-                who: words(`visibility.${record.visibility}.${record.is_own ? 'short' : 'ofOther'}`),
-              })}
-            </p>
-            <p>
-              <TextLink href={isCorrecting ? recordPage(record.id) : '/knowledge'}>
-                {isCorrecting ? words('correct.back') : t('back')}
-              </TextLink>
-            </p>
-          </>
-        }
-      >
-        {record.quarantined_at && record.is_own && (
-          <Alert tone="warning" title={t('held')}>
-            <p>{t('heldText')}</p>
-          </Alert>
-        )}
-        {record.is_paused && record.is_own && (
-          <Alert tone="warning" title={t('paused')}>
-            <p>{t('pausedText')}</p>
-          </Alert>
-        )}
-        {!record.is_own && <Alert title={t('foreign')} />}
-        {isCorrecting ? (
-          <Section id="correct" title={words('correct.title')}>
-            {'unit' in shown ? <UnitCorrection initial={shown.unit} /> : <SkillCorrection initial={shown.skill} />}
-          </Section>
-        ) : (
-          <>
+        breadcrumbs={[
+          { href: '/knowledge', title: t('name') },
+          ...(isCorrecting ? [{ href: recordPage(record.id), title: shortened(titleOf(record)) }] : []),
+        ]}
+        status={record.quarantined_at && record.is_own && <Badge tone="warning">{words('list.held')}</Badge>}
+        summary={t.rich('byline', {
+          kind: words(`kinds.${recordKindOf(record.id)}`),
+          time: () => <Time at={record.created_at} />,
+          agent: () => <bdi>{whose}</bdi>,
+        })}
+        actions={
+          !isCorrecting && (
             <RecordActions
               id={record.id}
               etag={record.etag}
@@ -107,30 +78,64 @@ export default async function RecordPage({ params, searchParams }: RecordPagePro
               wasPublic={record.was_public}
               periods={periodsOf(policy)}
             />
+          )
+        }
+        aside={
+          !isCorrecting && (
+            <Card title={t('standing')}>
+              <RecordStatus record={record} agentName={agentName} />
+            </Card>
+          )
+        }
+      >
+        <RecordNotices record={record} />
+        {isCorrecting ? (
+          <Section id="correct" title={words('correct.title')}>
+            {'unit' in shown ? <UnitCorrection initial={shown.unit} /> : <SkillCorrection initial={shown.skill} />}
+          </Section>
+        ) : (
+          <>
             <Section id="says" title={t('content')}>
               {'unit' in shown ? <UnitContent unit={shown.unit.unit} /> : <SkillContent skill={shown.skill} />}
             </Section>
-            <Section id="standing" title={t('standing')}>
-              <RecordStatus record={record} agentName={agentName} />
-            </Section>
-            {'unit' in shown && (
-              <Section id="raw" title={t('raw')}>
-                <details>
-                  <summary className="w-fit cursor-pointer text-accent">{t('showRaw')}</summary>
-                  <div className="mt-3 grid gap-2">
-                    <CodeBlock code={JSON.stringify(shown.unit.unit, null, 2)} what={t('copyRaw')} />
-                    <p>
-                      <PlainLink href={recordDocument(record.id)} download={fileNameOf(record.id)}>
-                        {t('download')}
-                      </PlainLink>
-                    </p>
-                  </div>
-                </details>
-              </Section>
-            )}
+            {'unit' in shown && <RawUnit record={shown.unit} />}
           </>
         )}
       </Page>
     </Messages>
+  )
+}
+
+/** Why others cannot find the record, or that it belongs to somebody else. */
+function RecordNotices({ record }: { record: UnitRecord | SkillRecord }) {
+  const t = useTranslations('knowledge.unit')
+  if (!record.is_own) return <Alert title={t('foreign')} />
+  return (
+    <>
+      {record.quarantined_at && (
+        <Alert tone="warning" title={t('held')}>
+          <p>{t('heldText')}</p>
+        </Alert>
+      )}
+      {record.is_paused && (
+        <Alert tone="warning" title={t('paused')}>
+          <p>{t('pausedText')}</p>
+        </Alert>
+      )}
+    </>
+  )
+}
+
+function RawUnit({ record }: { record: UnitRecord }) {
+  const t = useTranslations('knowledge.unit')
+  return (
+    <Section id="raw" title={t('raw')}>
+      <details>
+        <summary className="w-fit cursor-pointer text-accent">{t('showRaw')}</summary>
+        <div className="mt-3">
+          <CodeBlock code={JSON.stringify(record.unit, null, 2)} what={t('copyRaw')} />
+        </div>
+      </details>
+    </Section>
   )
 }

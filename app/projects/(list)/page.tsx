@@ -5,6 +5,7 @@ import { Messages } from '#components/frame/words.tsx'
 import { CreateProjectForm } from '#components/projects/create-form.tsx'
 import { projectListViews, projectRowsPerPage, viewNamed, viewQuery } from '#components/projects/endpoints.ts'
 import { ProjectList } from '#components/projects/project-list.tsx'
+import { ButtonLink } from '#components/ui/button.tsx'
 import { Page, Section } from '#components/ui/page.tsx'
 import { Tabs } from '#components/ui/tabs.tsx'
 import { app } from '#lib/app-instance.ts'
@@ -17,29 +18,23 @@ interface Props {
 export default async function ProjectsPage({ searchParams }: Props) {
   const { role } = await requirePageAccess('projects')
   const asked = (await searchParams).view
+  const mayCreate = role !== 'auditor'
   const hasOffice = role === 'manager' || role === 'admin'
   const named = viewNamed(typeof asked === 'string' ? asked : undefined)
   const view = named === 'all' && !hasOffice ? 'mine' : named
-  const [t, projects, mine, closing, { data: namespace }] = await Promise.all([
+  const [t, projects, closing, { data: namespace }] = await Promise.all([
     getTranslations('projects'),
     callUseCase(app.projects.list, { query: { ...viewQuery(view), limit: String(projectRowsPerPage) } }),
-    callUseCase(app.projects.list, { query: { limit: '1' } }),
     callUseCase(app.projects.list, { query: { status: 'closing', limit: '1' } }),
     callUseCase(app.accounts.namespace),
   ])
   return (
     <Messages of={['projects']}>
       <Page
-        title={t('title', { count: mine.total })}
-        lead={
-          <>
-            <p>{t('lead')}</p>
-            {closing.total > 0 && <p>{t('closingSoon', { count: closing.total })}</p>}
-          </>
-        }
+        title={t('name')}
         width="wide"
-      >
-        <div className="grid gap-4">
+        actions={mayCreate && <ButtonLink href="#create">{t('create.title')}</ButtonLink>}
+        tabs={
           <Tabs
             label={t('views.label')}
             tabs={projectListViews
@@ -51,10 +46,11 @@ export default async function ProjectsPage({ searchParams }: Props) {
                 ...(one === 'closing' && { count: closing.total }),
               }))}
           />
-          <ProjectList key={view} initial={projects} view={view} />
-        </div>
-        {role !== 'auditor' && (
-          <Section id="create" title={t('create.title')}>
+        }
+      >
+        <ProjectList key={view} initial={projects} view={view} mayCreate={mayCreate} />
+        {mayCreate && (
+          <Section id="create" title={t('create.title')} lead={t('create.lead')}>
             <CreateProjectForm
               regions={app.regions.choosable}
               prefixes={namespace.is_any || role === 'admin' ? [] : [namespace.prefix, ...namespace.namespaces]}

@@ -6,10 +6,10 @@ import { KindsForm } from '#components/projects/kinds-form.tsx'
 import { RegionForm } from '#components/projects/region-form.tsx'
 import { RenameForm } from '#components/projects/rename-form.tsx'
 import { PlainButtonLink } from '#components/ui/button.tsx'
+import { CopyableId } from '#components/ui/copyable-id.tsx'
 import { FactList } from '#components/ui/facts.tsx'
 import { Section } from '#components/ui/page.tsx'
 import { regionTitle } from '#components/ui/region-words.ts'
-import { ShortId } from '#components/ui/short-id.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { app } from '#lib/app-instance.ts'
 import { closingWindow } from '#lib/domains/projects/closing/rules.ts'
@@ -37,8 +37,8 @@ export async function Settings({ project }: { project: Project }) {
         )}
         <FactList
           facts={[
-            [one('facts.id'), <ShortId key="id" id={project.id} what={one('facts.id')} />],
-            [one('facts.group'), <ShortId key="group" id={project.group_id} what={one('facts.group')} />],
+            [one('facts.id'), <CopyableId key="id" id={project.id} what={one('facts.id')} />],
+            [one('facts.group'), <CopyableId key="group" id={project.group_id} what={one('facts.group')} />],
             ...(isOwner
               ? []
               : ([
@@ -69,7 +69,7 @@ export async function Settings({ project }: { project: Project }) {
             <ul aria-label={t('namespace.title')} className="grid gap-1">
               {[namespace.data.prefix, ...namespace.data.namespaces].map((prefix) => (
                 <li key={prefix}>
-                  <ShortId id={prefix} what={t('namespace.prefix')} />
+                  <CopyableId id={prefix} what={t('namespace.prefix')} />
                 </li>
               ))}
             </ul>
@@ -99,7 +99,7 @@ export async function Settings({ project }: { project: Project }) {
           )}
         </Section>
       ) : (
-        <Section id="close" title={t('close.title')} lead={t('close.lead')}>
+        <Section id="close" title={t('close.title')}>
           {mayCloseAsMember(project) ? (
             <CloseButton project={project} days={Math.round(closingWindow / 86_400_000)} />
           ) : (

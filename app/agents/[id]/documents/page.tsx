@@ -4,7 +4,6 @@ import { callUseCase, requirePageAccess } from '#app/page-access.ts'
 import { DocumentForm } from '#components/agents/document-form.tsx'
 import { AgentDocumentList } from '#components/agents/document-list.tsx'
 import { documentsAtOnce, documentsPage } from '#components/agents/documents.ts'
-import { agentTitle } from '#components/agents/names.ts'
 import { agentHindranceOf } from '#components/agents/status-rules.ts'
 import { Section } from '#components/ui/page.tsx'
 import { Tabs } from '#components/ui/tabs.tsx'
@@ -37,13 +36,7 @@ export default async function AgentDocumentsPage({ params, searchParams }: Props
   ])
   const hindrance = agentHindranceOf(agent)
   return (
-    <AgentPageFrame
-      agent={agent}
-      view="agentDocuments"
-      words={['agentDocuments']}
-      title={t('title', { count: all.total, name: agentTitle(agent) })}
-      lead={<p>{t('lead')}</p>}
-    >
+    <AgentPageFrame agent={agent} view="agentDocuments" words={['agentDocuments']} lead={<p>{t('lead')}</p>}>
       <div className="grid gap-4">
         {all.total > 0 && (
           <Tabs
@@ -52,6 +45,7 @@ export default async function AgentDocumentsPage({ params, searchParams }: Props
               href: documentsPage(id, one),
               title: t(`views.${one ?? 'all'}`),
               isCurrent: one === kind,
+              ...(one === undefined && { count: all.total }),
             }))}
           />
         )}

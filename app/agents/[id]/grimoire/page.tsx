@@ -34,12 +34,10 @@ export default async function AgentGrimoire({
   const { agent_id: id } = agent
   const asked = await loadEntryFilters(searchParams)
   const list = (query: Record<string, string>) => callUseCase(app.grimoire.listEntries, { params: { id }, query })
-  const [t, keyring, initial, all, clade, living] = await Promise.all([
+  const [t, keyring, initial, living] = await Promise.all([
     getTranslations('agentGrimoire'),
     keyringOf(id),
     list(entryQueryOf(asked)),
-    list({ limit: '1' }),
-    list({ limit: '1', scope: 'clade' }),
     callUseCase(app.agents.readAgent, { params: { id } }),
   ])
   const { grimoire_days: days } = living.data
@@ -48,11 +46,6 @@ export default async function AgentGrimoire({
       agent={agent}
       view="agentGrimoire"
       words={['agentGrimoire', 'agents']}
-      title={
-        keyring || all.total > 0
-          ? t('title', { total: all.total, sealed: all.total - clade.total, clade: clade.total })
-          : t('titleNone')
-      }
       lead={
         <>
           <p>{t('lead')}</p>

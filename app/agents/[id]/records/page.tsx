@@ -1,17 +1,16 @@
 import type { Metadata } from 'next'
-import { getNow, getTranslations } from 'next-intl/server'
+import { getFormatter, getNow, getTranslations } from 'next-intl/server'
 import { callUseCase, requirePageAccess } from '#app/page-access.ts'
 import { ChainNoteForm } from '#components/agents/chain-note-form.tsx'
 import { ChainNotes } from '#components/agents/chain-notes.tsx'
 import { HeartbeatList } from '#components/agents/heartbeat-list.tsx'
 import { ModelLog } from '#components/agents/model-log.tsx'
-import { agentTitle } from '#components/agents/names.ts'
 import { heartbeatFile, recordsPage, recordsPerPage, recordViewNamed, recordViews } from '#components/agents/records.ts'
 import { agentHindranceOf, heartbeatsUntil } from '#components/agents/status-rules.ts'
 import { countText } from '#components/frame/count-text.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { PlainButtonLink } from '#components/ui/button.tsx'
-import { Empty } from '#components/ui/empty.tsx'
+import { EmptyState } from '#components/ui/empty-state.tsx'
 import { Section } from '#components/ui/page.tsx'
 import { Tabs } from '#components/ui/tabs.tsx'
 import { Time } from '#components/ui/time.tsx'
@@ -37,36 +36,29 @@ export default async function AgentRecordsPage({ params, searchParams }: Props) 
   const id = agent.agent_id
   // The view that is shown needs its rows; the others need only their totals.
   const limitOf = (one: typeof view) => (one === view ? limit : '1')
-  const [t, common, notes, exchanges, heartbeats] = await Promise.all([
+  const [t, common, format, notes, exchanges, heartbeats] = await Promise.all([
     getTranslations('agentRecords'),
     getTranslations('common'),
+    getFormatter(),
     callUseCase(app.agents.listChainReferences, { params: { id }, query: { limit: limitOf('chain') } }),
     callUseCase(app.llmLog.list, { query: { agent_id: id, limit: limitOf('log') } }),
     callUseCase(app.agents.listHeartbeats, { params: { id }, query: { limit: limitOf('heartbeats') } }),
   ])
   const mayWrite = role !== 'auditor'
-  const counts = { chain: notes.total, log: exchanges.total }
+  const counts = {
+    chain: format.number(notes.total),
+    log: format.number(exchanges.total),
+    heartbeats: countText(common, heartbeats.total, { limit: heartbeatsCountedTo }),
+  }
   return (
-    <AgentPageFrame
-      agent={agent}
-      view="agentRecords"
-      words={['agentRecords']}
-      title={t('title', {
-        name: agentTitle(agent),
-        notes: notes.total,
-        exchanges: exchanges.total,
-        heartbeats: countText(common, heartbeats.total, { limit: heartbeatsCountedTo }),
-        beats: heartbeats.total,
-      })}
-      lead={<p>{t('lead')}</p>}
-    >
+    <AgentPageFrame agent={agent} view="agentRecords" words={['agentRecords']}>
       <Tabs
         label={t('views.label')}
         tabs={recordViews.map((one) => ({
           href: recordsPage(id, one),
           title: t(`views.${one}`),
           isCurrent: one === view,
-          ...(one !== 'heartbeats' && { count: counts[one] }),
+          count: counts[one],
         }))}
       />
       {view === 'chain' && (
@@ -91,9 +83,9 @@ export default async function AgentRecordsPage({ params, searchParams }: Props) 
         <>
           <HeartbeatClock agent={agent} total={heartbeats.total} />
           {(await areGone(agent)) ? (
-            <Empty title={t('heartbeats.gone')}>
+            <EmptyState title={t('heartbeats.gone')}>
               <p>{t('heartbeats.goneText')}</p>
-            </Empty>
+            </EmptyState>
           ) : (
             <HeartbeatList agentId={id} initial={heartbeats} />
           )}

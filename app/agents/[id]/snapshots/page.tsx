@@ -1,10 +1,9 @@
 import type { Metadata } from 'next'
-import { getFormatter, getTranslations } from 'next-intl/server'
+import { getTranslations } from 'next-intl/server'
 import { callUseCase, requirePageAccess } from '#app/page-access.ts'
 import { agentHindranceOf } from '#components/agents/status-rules.ts'
 import { snapshotsPerPage } from '#components/snapshots/endpoints.ts'
 import { SnapshotDesk } from '#components/snapshots/snapshot-desk.tsx'
-import { newestReady } from '#components/snapshots/snapshot-rules.ts'
 import { StatePanel } from '#components/snapshots/state-panel.tsx'
 import { Section } from '#components/ui/page.tsx'
 import { app } from '#lib/app-instance.ts'
@@ -30,9 +29,8 @@ export default async function AgentSnapshots({ params }: { params: Promise<{ id:
   const { role } = await requirePageAccess('agentSnapshots')
   const agent = await agentNamed((await params).id)
   const of = { params: { id: agent.agent_id } }
-  const [t, format, list, keyring, state] = await Promise.all([
+  const [t, list, keyring, state] = await Promise.all([
     getTranslations('agentSnapshots'),
-    getFormatter(),
     callUseCase(app.snapshots.listSnapshots, { ...of, query: { limit: String(snapshotsPerPage) } }),
     unlessNone(callUseCase(app.grimoire.readKeyring, of)),
     unlessNone(callUseCase(app.snapshots.readState, of)),
@@ -40,27 +38,11 @@ export default async function AgentSnapshots({ params }: { params: Promise<{ id:
   const mayWrite = role !== 'auditor'
   const hindrance = agentHindranceOf(agent)
   const isGoing = agent.state === 'suspended' || agent.state === 'erasing'
-  const ready = list.data.filter((row) => row.state === 'ready')
-  const newest = newestReady(ready)
   return (
     <AgentPageFrame
       agent={agent}
       view="agentSnapshots"
       words={['agentSnapshots']}
-      title={
-        newest
-          ? t('title', {
-              count: ready.length,
-              at: format.dateTime(new Date(newest.created_at), {
-                day: 'numeric',
-                month: 'short',
-                hour: '2-digit',
-                minute: '2-digit',
-                hourCycle: 'h23',
-              }),
-            })
-          : t('titleNone')
-      }
       lead={
         <>
           <p>{t('lead')}</p>

@@ -8,7 +8,6 @@ import { Messages } from '#components/frame/words.tsx'
 import { conversationPage, type PlannedPart, projectPage, targetIn } from '#components/projects/endpoints.ts'
 import { EraseDesk } from '#components/projects/erase-desk.tsx'
 import { Page } from '#components/ui/page.tsx'
-import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { app } from '#lib/app-instance.ts'
 import { orNotFound, projectNamed } from '../named.ts'
@@ -69,20 +68,18 @@ export default async function ErasePage({ params, searchParams }: Props) {
   const target = targetIn(await searchParams)
   if (!target) notFound()
   const { name, back, preview } = await orNotFound(() => shownOf(project.id, target))
-  const t = await getTranslations('projects.plan')
+  const [t, projects] = await Promise.all([getTranslations('projects.plan'), getTranslations('projects')])
   return (
     <Messages of={['projects', 'storeProgress']}>
       <Page
         width="wide"
         title={t(`title.${target.kind}`, { name: isolated(name) })}
-        lead={
-          <>
-            <p>{t('lead')}</p>
-            <p>
-              <TextLink href={back}>{t(`back.${target.kind}`)}</TextLink>
-            </p>
-          </>
-        }
+        breadcrumbs={[
+          { href: '/projects', title: projects('one.back') },
+          { href: projectPage(project.id), title: project.name },
+          { href: back, title: t(`back.${target.kind}`) },
+        ]}
+        summary={t('lead')}
       >
         {preview}
         <EraseDesk projectId={project.id} target={target} mayRedact={project.role === 'owner'} />

@@ -6,12 +6,13 @@ import { DocumentActions } from '#components/agents/document-actions.tsx'
 import { DocumentEdit } from '#components/agents/document-edit.tsx'
 import { documentIn, documentPage, documentsPage, type WholeDocument } from '#components/agents/documents.ts'
 import { agentHindranceOf } from '#components/agents/status-rules.ts'
+import { Messages } from '#components/frame/words.tsx'
 import { CodeBlock } from '#components/ui/code-block.tsx'
-import { TextLink } from '#components/ui/text-link.tsx'
+import { Page } from '#components/ui/page.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { app } from '#lib/app-instance.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { AgentPageFrame, agentNamed } from '../../agent-page.tsx'
+import { agentBreadcrumbs, agentNamed } from '../../agent-page.tsx'
 
 // The title is generic so that the document's name does not enter the browser history.
 export const generateMetadata = async (): Promise<Metadata> => ({
@@ -39,8 +40,9 @@ export default async function AgentDocumentPage({ params, searchParams }: Props)
   const agent = await agentNamed(named)
   const id = agent.agent_id
   const document = await documentNamed(id, documentId)
-  const [t, kinds, agents] = await Promise.all([
+  const [t, documents, kinds, agents] = await Promise.all([
     getTranslations('agentDocuments.one'),
+    getTranslations('agentDocuments'),
     getTranslations('agentDocuments.kinds'),
     getTranslations('agents'),
   ])
@@ -49,36 +51,22 @@ export default async function AgentDocumentPage({ params, searchParams }: Props)
   const mayEdit = mayWrite && hindrance === undefined
   const isEditing = mayEdit && (await searchParams).edit !== undefined
   return (
-    <AgentPageFrame
-      agent={agent}
-      view="agentDocuments"
-      words={['agentDocuments']}
-      title={document.title}
-      lead={
-        <>
-          <p>
-            {t.rich('lead', {
-              kind: kinds(document.kind),
-              revision: document.revision,
-              time: () => <Time at={document.updated_at} />,
-            })}
-          </p>
-          <p>
-            {isEditing ? (
-              <TextLink href={documentPage(id, document.id)}>{t('backToReading')}</TextLink>
-            ) : (
-              <TextLink href={documentsPage(id)}>{t('back')}</TextLink>
-            )}
-          </p>
-        </>
-      }
-    >
-      {isEditing ? (
-        <DocumentEdit agentId={id} initial={document} />
-      ) : (
-        <>
-          <CodeBlock code={document.body} what={t('text')} />
-          <div className="grid gap-3 border-t border-line pt-6">
+    <Messages of={['agentDocuments']}>
+      <Page
+        title={<bdi>{document.title}</bdi>}
+        breadcrumbs={[
+          ...(await agentBreadcrumbs(agent)),
+          { href: documentsPage(id), title: documents('name') },
+          ...(isEditing ? [{ href: documentPage(id, document.id), title: document.title }] : []),
+        ]}
+        summary={t.rich('lead', {
+          kind: kinds(document.kind),
+          revision: document.revision,
+          time: () => <Time at={document.updated_at} />,
+        })}
+        width="wide"
+        actions={
+          !isEditing && (
             <DocumentActions
               agentId={id}
               id={document.id}
@@ -86,10 +74,18 @@ export default async function AgentDocumentPage({ params, searchParams }: Props)
               mayEdit={mayEdit}
               mayDelete={mayWrite}
             />
+          )
+        }
+      >
+        {isEditing ? (
+          <DocumentEdit agentId={id} initial={document} />
+        ) : (
+          <>
             {mayWrite && hindrance !== undefined && <p className="text-quiet">{agents(`hindrances.${hindrance}`)}</p>}
-          </div>
-        </>
-      )}
-    </AgentPageFrame>
+            <CodeBlock code={document.body} what={t('text')} />
+          </>
+        )}
+      </Page>
+    </Messages>
   )
 }

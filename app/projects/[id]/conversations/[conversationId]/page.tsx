@@ -1,15 +1,17 @@
 import type { Metadata } from 'next'
+import { useTranslations } from 'next-intl'
 import { getTranslations } from 'next-intl/server'
 import { callUseCase, requirePageAccess } from '#app/page-access.ts'
-import { isolated } from '#components/agents/names.ts'
 import { countText } from '#components/frame/count-text.ts'
 import { Messages } from '#components/frame/words.tsx'
 import { ClosingAlert } from '#components/projects/closing-panel.tsx'
 import { ConversationRegion } from '#components/projects/conversation-region.tsx'
 import {
+  type Conversation,
   conversationPage,
   erasePage,
   exportFile,
+  type Project,
   type ProjectMessage,
   projectPage,
 } from '#components/projects/endpoints.ts'
@@ -19,10 +21,9 @@ import { OutsideAlert } from '#components/projects/outside-alert.tsx'
 import { WriteMessageForm } from '#components/projects/write-message-form.tsx'
 import { WriterName } from '#components/projects/writer-name.tsx'
 import { ButtonLink } from '#components/ui/button.tsx'
+import { CopyableId } from '#components/ui/copyable-id.tsx'
 import { FactList } from '#components/ui/facts.tsx'
-import { Page, Section } from '#components/ui/page.tsx'
-import { ShortId } from '#components/ui/short-id.tsx'
-import { TextLink } from '#components/ui/text-link.tsx'
+import { Card, Page, Section } from '#components/ui/page.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { app } from '#lib/app-instance.ts'
 import { isStorable } from '#lib/kernel/data-regions.ts'
@@ -85,7 +86,11 @@ export default async function ConversationPage({ params, searchParams }: Props) 
       : query.from === 'first'
         ? { at: 'first', oldest: await listed(place, 'oldest') }
         : { at: 'last', newest: await listed(place, 'newest') }
-  const [t, common] = await Promise.all([getTranslations('projects.conversation'), getTranslations('common')])
+  const [t, projects, common] = await Promise.all([
+    getTranslations('projects.conversation'),
+    getTranslations('projects'),
+    getTranslations('common'),
+  ])
   const isOwner = project.role === 'owner'
   const { kind, id: begunBy } = conversation.created_by
   const mayErase = isOwner || (kind === 'account' && begunBy === person.account_id)
@@ -95,21 +100,37 @@ export default async function ConversationPage({ params, searchParams }: Props) 
   return (
     <Messages of={['projects']}>
       <Page
-        title={t('title', {
-          name: isolated(conversation.title),
-          count: conversation.messages,
-          shown: countText(common, conversation.messages),
-        })}
-        lead={
+        title={<bdi>{conversation.title}</bdi>}
+        breadcrumbs={[
+          { href: '/projects', title: projects('one.back') },
+          { href: projectPage(projectId), title: project.name },
+        ]}
+        summary={t('summary', { count: conversation.messages, shown: countText(common, conversation.messages) })}
+        actions={
           <>
-            <p>{t('lead')}</p>
-            <p className="flex flex-wrap gap-x-4">
-              <TextLink href={projectPage(projectId)}>{t('back')}</TextLink>
-              {position.at !== 'first' && <TextLink href={`${here}?from=first`}>{t('toFirst')}</TextLink>}
-              {position.at !== 'last' && <TextLink href={here}>{t('toLast')}</TextLink>}
-            </p>
+            {position.at !== 'first' && (
+              <ButtonLink tone="plain" size="small" href={`${here}?from=first`}>
+                {t('toFirst')}
+              </ButtonLink>
+            )}
+            {position.at !== 'last' && (
+              <ButtonLink tone="plain" size="small" href={here}>
+                {t('toLast')}
+              </ButtonLink>
+            )}
+            {mayErase && (
+              <ButtonLink
+                tone="plain"
+                size="small"
+                href={erasePage(projectId, { kind: 'conversation', id: conversationId })}
+                prefetch={false}
+              >
+                {t('eraseAll')}
+              </ButtonLink>
+            )}
           </>
         }
+        aside={<ConversationFacts conversation={conversation} project={project} />}
       >
         <ClosingAlert project={project} exportHref={exportFile(projectId)} />
         {!isWritable && <OutsideAlert of={isProjectStorable ? 'conversation' : 'project'} />}
@@ -126,42 +147,37 @@ export default async function ConversationPage({ params, searchParams }: Props) 
             <WriteMessageForm projectId={projectId} conversationId={conversationId} />
           </Section>
         )}
-        <Section id="about" title={t('facts')}>
-          <FactList
-            facts={[
-              [t('id'), <ShortId key="id" id={conversation.id} what={t('id')} />],
-              [t('region'), <ConversationRegion key="region" conversation={conversation} project={project} />],
-              [
-                t('threads'),
-                <ul key="threads" className="grid gap-1">
-                  {conversation.threads.map((thread) => (
-                    <li key={thread}>
-                      <ShortId id={thread} what={t('threads')} />
-                    </li>
-                  ))}
-                </ul>,
-              ],
-              [
-                t('begun'),
-                <span key="begun">
-                  <Time at={conversation.created_at} /> · <WriterName writer={conversation.created_by} />
-                </span>,
-              ],
-            ]}
-          />
-          {mayErase && (
-            <p>
-              <ButtonLink
-                tone="plain"
-                href={erasePage(projectId, { kind: 'conversation', id: conversationId })}
-                prefetch={false}
-              >
-                {t('eraseAll')}
-              </ButtonLink>
-            </p>
-          )}
-        </Section>
       </Page>
     </Messages>
+  )
+}
+
+function ConversationFacts({ conversation, project }: { conversation: Conversation; project: Project }) {
+  const t = useTranslations('projects.conversation')
+  return (
+    <Card title={t('facts')}>
+      <FactList
+        facts={[
+          [t('id'), <CopyableId key="id" id={conversation.id} what={t('id')} />],
+          [t('region'), <ConversationRegion key="region" conversation={conversation} project={project} />],
+          [
+            t('threads'),
+            <ul key="threads" className="grid gap-1">
+              {conversation.threads.map((thread) => (
+                <li key={thread}>
+                  <CopyableId id={thread} what={t('threads')} />
+                </li>
+              ))}
+            </ul>,
+          ],
+          [
+            t('begun'),
+            <span key="begun">
+              <Time at={conversation.created_at} /> · <WriterName writer={conversation.created_by} />
+            </span>,
+          ],
+        ]}
+      />
+    </Card>
   )
 }

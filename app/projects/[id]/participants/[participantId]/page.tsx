@@ -2,7 +2,6 @@ import type { Metadata } from 'next'
 import { notFound } from 'next/navigation'
 import { getFormatter, getTranslations } from 'next-intl/server'
 import { callUseCase, requirePageAccess } from '#app/page-access.ts'
-import { isolated } from '#components/agents/names.ts'
 import { Messages } from '#components/frame/words.tsx'
 import type { Participant } from '#components/participants/endpoints.ts'
 import { ParticipantFilingForm } from '#components/participants/filing-form.tsx'
@@ -10,10 +9,9 @@ import { LiftButton } from '#components/participants/lift-button.tsx'
 import { ParticipantTags } from '#components/participants/participant-tags.tsx'
 import { ParticipantRequestList } from '#components/participants/request-list.tsx'
 import { mayActForParticipants, projectPage } from '#components/projects/endpoints.ts'
+import { CopyableId } from '#components/ui/copyable-id.tsx'
 import { FactList } from '#components/ui/facts.tsx'
-import { Page, Section } from '#components/ui/page.tsx'
-import { ShortId } from '#components/ui/short-id.tsx'
-import { TextLink } from '#components/ui/text-link.tsx'
+import { Card, Page, Section } from '#components/ui/page.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { app } from '#lib/app-instance.ts'
 import { orNotFound, projectNamed } from '../../named.ts'
@@ -54,30 +52,39 @@ export default async function ParticipantPage({ params }: Props) {
     const { data } = await callUseCase(app.projects.readParticipant, which)
     return [data, await callUseCase(app.requests.listForParticipant, which)] as const
   })
-  const [t, format] = await Promise.all([getTranslations('participants'), getFormatter()])
+  const [t, projects, format] = await Promise.all([
+    getTranslations('participants'),
+    getTranslations('projects.one'),
+    getFormatter(),
+  ])
   const where = { projectId: project.id, participantId: participant.id }
   return (
     <Messages of={['projects', 'participants', 'requests', 'storeProgress']}>
       <Page
-        title={isolated(participant.name ?? participant.external_id)}
-        lead={
-          <p>
-            <TextLink href={projectPage(project.id, 'participants')}>
-              {t('back', { project: isolated(project.name) })}
-            </TextLink>
-          </p>
+        title={<bdi>{participant.name ?? participant.external_id}</bdi>}
+        breadcrumbs={[
+          { href: '/projects', title: projects('back') },
+          { href: projectPage(project.id), title: project.name },
+          { href: projectPage(project.id, 'participants'), title: projects('tabs.participants') },
+        ]}
+        status={<ParticipantTags participant={participant} />}
+        aside={
+          <Card title={projects('details')}>
+            <FactList
+              facts={[
+                [
+                  t('facts.externalId'),
+                  <CopyableId key="e" id={participant.external_id} what={t('facts.externalId')} />,
+                ],
+                [t('facts.email'), participant.email ?? t('noEmail')],
+                [t('facts.messages'), format.number(participant.messages)],
+                [t('facts.added'), <Time key="added" at={participant.created_at} />],
+                [t('facts.id'), <CopyableId key="id" id={participant.id} what={t('facts.id')} />],
+              ]}
+            />
+          </Card>
         }
       >
-        <FactList
-          facts={[
-            [t('facts.status'), <ParticipantTags key="status" participant={participant} />],
-            [t('facts.externalId'), <code key="external">{participant.external_id}</code>],
-            [t('facts.email'), participant.email ?? t('noEmail')],
-            [t('facts.messages'), format.number(participant.messages)],
-            [t('facts.added'), <Time key="added" at={participant.created_at} />],
-            [t('facts.id'), <ShortId key="id" id={participant.id} what={t('facts.id')} />],
-          ]}
-        />
         <Section id="requests" title={t('requests.title')}>
           <ParticipantRequestList {...where} initial={requests} mayCancel={mayChange} />
         </Section>
