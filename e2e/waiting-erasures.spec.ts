@@ -27,7 +27,7 @@ async function project() {
   const read = async (message: string): Promise<number> => (await api.get(`${messages}/${message}`)).status()
   return { api, conversation, say, erase, read }
 }
-const heading = (page: Page) => page.getByRole('heading', { level: 1 })
+const state = (page: Page) => page.getByRole('main').getByRole('status').first()
 
 test('the requester cancels an erasure that waits for a store, and retries another', async ({ browser }) => {
   const context = await browser.newContext({ storageState: await sessionOf(people.person) })
@@ -38,7 +38,7 @@ test('the requester cancels an erasure that waits for a store, and retries anoth
   try {
     await control.silence('plan')
     await page.goto(await erase(kept))
-    await expect(heading(page)).toContainText('Waiting for side')
+    await expect(state(page)).toContainText('Waiting for side')
     await expect(page.getByText(/^side: no answer since /)).toBeVisible()
     await alive(page)
     await page.getByRole('button', { name: 'Cancel erasure' }).click()
@@ -49,12 +49,12 @@ test('the requester cancels an erasure that waits for a store, and retries anoth
     expect(await read(kept)).toBe(200)
 
     await page.goto(await erase(erased))
-    await expect(heading(page)).toContainText('Waiting for side')
+    await expect(state(page)).toContainText('Waiting for side')
     await alive(page)
     await control.silence(null)
     await page.getByRole('button', { name: 'Retry now' }).click()
     await control.work()
-    await expect(heading(page)).toContainText('Erased and verified in every store')
+    await expect(state(page)).toContainText('Deleted and verified')
     await expect(page.getByRole('button', { name: 'Retry now' })).toHaveCount(0)
     expect([await read(kept), await read(erased)]).toEqual([200, 410])
     expect(complaints).toEqual([])
@@ -76,7 +76,7 @@ test('the owner decides about a thread that cannot be rewritten, and the receipt
 
   await page.goto(await erase(message))
   await control.work()
-  await expect(heading(page)).toContainText('Decision needed')
+  await expect(state(page)).toContainText('Decision needed')
   await expect(page.getByRole('heading', { name: 'Decide about one LangGraph thread' })).toBeVisible()
   await expect(page.getByText('1 message by 1 person would be lost if you delete the thread.')).toBeVisible()
   await expect(page.getByRole('button', { name: 'Retry' })).toHaveCount(0)
@@ -88,8 +88,8 @@ test('the owner decides about a thread that cannot be rewritten, and the receipt
   await page.getByRole('button', { name: 'Retain thread' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Retain thread' }).click()
   await control.work()
-  await expect(heading(page)).toContainText('Erased and verified in every store')
-  await page.getByRole('link', { name: 'Read and verify the receipt' }).click()
+  await expect(state(page)).toContainText('Deleted and verified')
+  await page.getByRole('link', { name: 'View and verify receipt' }).click()
   await expect(page.getByText(/^one LangGraph thread that cannot be rewritten/)).toBeVisible()
   expect(complaints).toEqual([])
   await api.dispose()

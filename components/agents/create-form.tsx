@@ -31,9 +31,7 @@ interface CreateFormProps {
 }
 /** An agent of the person's own, with consent that is asked for and a key that is shown once. */
 export function CreateAgentForm({ notice, origin, ancestors, regions }: CreateFormProps) {
-  const locale = useLocale()
   const t = useTranslations('agents.create')
-  const tokens = useTranslations('tokens')
   const { draft, change, clear } = useDraft('agents.create', empty)
   const [isAgreed, setAgreed] = useState(false)
   const [isAgreementMissing, setMissing] = useState(false)
@@ -64,7 +62,6 @@ export function CreateAgentForm({ notice, origin, ancestors, regions }: CreateFo
       },
     )
   }
-  const shownName = made ? isolated(made.name ?? made.agent_id) : ''
   return (
     <>
       <FormBox name="create-agent" submit={t('submit')} isPending={create.isPending} onSubmit={submit}>
@@ -100,95 +97,149 @@ export function CreateAgentForm({ notice, origin, ancestors, regions }: CreateFo
             />
           </div>
         </details>
-        <details open={draft.region !== '' || draft.isSelfHosted || draft.ancestor !== '' || undefined}>
-          <summary className="cursor-pointer text-accent">{t('placeShown')}</summary>
-          <div className="mt-3 grid gap-4">
-            <Select
-              label={t('regionLabel')}
-              hint={t('regionHint')}
-              name="region"
-              value={draft.region}
-              options={regionOptions(
-                {
-                  anywhere: t('regions.anywhere'),
-                  eu: t('regions.eu'),
-                  country: (country) => t('regions.country', { country }),
-                },
-                locale,
-                regions,
-                draft.region,
-              )}
-              onChange={({ target }) => change({ region: target.value })}
-            />
-            <Checkbox
-              name="self_hosted"
-              checked={draft.isSelfHosted}
-              onChange={({ target }) => change({ isSelfHosted: target.checked })}
-              label={t('selfHosted')}
-              hint={t('selfHostedHint')}
-            />
-            {ancestors.length > 0 && (
-              <Select
-                label={t('ancestorLabel')}
-                hint={t('ancestorHint')}
-                name="ancestor"
-                value={draft.ancestor}
-                options={[
-                  { value: '', title: t('ancestorNone') },
-                  ...ancestors.map(({ id, name }) => ({ value: id, title: name === null ? id : `${name} (${id})` })),
-                ]}
-                onChange={({ target }) => change({ ancestor: target.value })}
-                error={isAbout(problem, 'ancestor') ? t('ancestorGone') : undefined}
-              />
-            )}
-          </div>
-        </details>
-        <div className="grid gap-1">
-          <Checkbox
-            name="consent"
-            checked={isAgreed}
-            onChange={(event) => {
-              setAgreed(event.target.checked)
-              setMissing(false)
-            }}
-            aria-invalid={isAgreementMissing || undefined}
-            label={t.rich('consent', {
-              version: notice.version,
-              link: (chunks) => (
-                <PlainLink href="/privacy" target="_blank">
-                  {chunks}
-                </PlainLink>
-              ),
-            })}
-            hint={t('consentHint')}
-          />
-          {isAgreementMissing && (
-            <p role="alert" className="text-sm text-red">
-              {t('consentNeeded')}
-            </p>
-          )}
-        </div>
+        <PlacementFields
+          draft={draft}
+          change={change}
+          regions={regions}
+          ancestors={ancestors}
+          isAncestorGone={isAbout(problem, 'ancestor')}
+        />
+        <ConsentField
+          version={notice.version}
+          isAgreed={isAgreed}
+          isMissing={isAgreementMissing}
+          onChange={(agreed) => {
+            setAgreed(agreed)
+            setMissing(false)
+          }}
+        />
       </FormBox>
-      {made && (
-        <KeyDialog
-          apiKey={made.api_key || undefined}
-          title={t('doneTitle', { name: shownName })}
-          replayed={t('doneReplayed')}
-          onClose={create.reset}
-          after={
-            <p>
-              {/* Replaces the history entry that prevents Back from losing the key. */}
-              <TextLink href={agentPage(made.agent_id)} replace>
-                {t('open')}
-              </TextLink>
-            </p>
-          }
-        >
-          <p>{t('doneText')}</p>
-          <CodeBlock code={`KP_URL=${origin} KP_TOKEN=<${tokens('key.name')}> kp search linker`} what="kp" />
-          {made.is_paused && <Alert tone="warning" title={t('donePaused')} />}
-        </KeyDialog>
-      )}
+      {made && <CreatedDialog made={made} origin={origin} onClose={create.reset} />}
     </>
+  )
+}
+
+type CreateDraft = typeof empty
+
+interface PlacementFieldsProps extends Pick<CreateFormProps, 'regions' | 'ancestors'> {
+  draft: CreateDraft
+  change: (changes: Partial<CreateDraft>) => void
+  /** The chosen ancestor was retired meanwhile. */
+  isAncestorGone: boolean
+}
+/** Where the agent stores its data, where it runs, and its siblings. */
+function PlacementFields({ draft, change, regions, ancestors, isAncestorGone }: PlacementFieldsProps) {
+  const locale = useLocale()
+  const t = useTranslations('agents.create')
+  return (
+    <details open={draft.region !== '' || draft.isSelfHosted || draft.ancestor !== '' || undefined}>
+      <summary className="cursor-pointer text-accent">{t('placeShown')}</summary>
+      <div className="mt-3 grid gap-4">
+        <Select
+          label={t('regionLabel')}
+          hint={t('regionHint')}
+          name="region"
+          value={draft.region}
+          options={regionOptions(
+            {
+              anywhere: t('regions.anywhere'),
+              eu: t('regions.eu'),
+              country: (country) => t('regions.country', { country }),
+            },
+            locale,
+            regions,
+            draft.region,
+          )}
+          onChange={({ target }) => change({ region: target.value })}
+        />
+        <Checkbox
+          name="self_hosted"
+          checked={draft.isSelfHosted}
+          onChange={({ target }) => change({ isSelfHosted: target.checked })}
+          label={t('selfHosted')}
+          hint={t('selfHostedHint')}
+        />
+        {ancestors.length > 0 && (
+          <Select
+            label={t('ancestorLabel')}
+            hint={t('ancestorHint')}
+            name="ancestor"
+            value={draft.ancestor}
+            options={[
+              { value: '', title: t('ancestorNone') },
+              ...ancestors.map(({ id, name }) => ({ value: id, title: name === null ? id : `${name} (${id})` })),
+            ]}
+            onChange={({ target }) => change({ ancestor: target.value })}
+            error={isAncestorGone ? t('ancestorGone') : undefined}
+          />
+        )}
+      </div>
+    </details>
+  )
+}
+
+interface ConsentFieldProps {
+  /** The version of the privacy notice. */
+  version: string
+  isAgreed: boolean
+  isMissing: boolean
+  onChange: (agreed: boolean) => void
+}
+function ConsentField({ version, isAgreed, isMissing, onChange }: ConsentFieldProps) {
+  const t = useTranslations('agents.create')
+  return (
+    <div className="grid gap-1">
+      <Checkbox
+        name="consent"
+        checked={isAgreed}
+        onChange={({ target }) => onChange(target.checked)}
+        aria-invalid={isMissing || undefined}
+        label={t.rich('consent', {
+          version,
+          link: (chunks) => (
+            <PlainLink href="/privacy" target="_blank">
+              {chunks}
+            </PlainLink>
+          ),
+        })}
+        hint={t('consentHint')}
+      />
+      {isMissing && (
+        <p role="alert" className="text-sm text-red">
+          {t('consentNeeded')}
+        </p>
+      )}
+    </div>
+  )
+}
+
+interface CreatedDialogProps {
+  made: { agent_id: string; name: string | null; api_key?: string | undefined; is_paused: boolean }
+  origin: string
+  onClose: () => void
+}
+/** Shows the token of the new agent, once. */
+function CreatedDialog({ made, origin, onClose }: CreatedDialogProps) {
+  const t = useTranslations('agents.create')
+  const tokens = useTranslations('tokens')
+  return (
+    <KeyDialog
+      apiKey={made.api_key || undefined}
+      title={t('doneTitle', { name: isolated(made.name ?? made.agent_id) })}
+      replayed={t('doneReplayed')}
+      onClose={onClose}
+      after={
+        <p>
+          {/* Replaces the history entry that prevents Back from losing the key. */}
+          <TextLink href={agentPage(made.agent_id)} replace>
+            {t('open')}
+          </TextLink>
+        </p>
+      }
+    >
+      <p>{t('doneText')}</p>
+      <CodeBlock code={`KP_URL=${origin} KP_TOKEN=<${tokens('key.name')}> kp search linker`} what="kp" />
+      {made.is_paused && <Alert tone="warning" title={t('donePaused')} />}
+    </KeyDialog>
   )
 }

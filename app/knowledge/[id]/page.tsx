@@ -6,6 +6,7 @@ import { Messages } from '#components/frame/words.tsx'
 import { SkillCorrection, UnitCorrection } from '#components/knowledge/correction-form.tsx'
 import { recordKindOf, recordPage, type SkillRecord, type UnitRecord } from '#components/knowledge/knowledge.ts'
 import { RecordActions } from '#components/knowledge/record-actions.tsx'
+import { RecordActivity } from '#components/knowledge/record-activity.tsx'
 import { RecordStatus } from '#components/knowledge/record-status.tsx'
 import { SkillContent } from '#components/knowledge/skill-content.tsx'
 import { UnitContent } from '#components/knowledge/unit-content.tsx'
@@ -40,7 +41,7 @@ const shortened = (text: string): string =>
   text.length > headingLength ? `${text.slice(0, headingLength).trimEnd()}…` : text
 
 export default async function RecordPage({ params, searchParams }: RecordPageProps) {
-  await requirePageAccess('unit')
+  const { account_id: me, role } = await requirePageAccess('unit')
   const shown = await recordNamed((await params).id)
   if ('gone' in shown) return <GoneNotice receiptId={shown.gone} />
   const record = 'unit' in shown ? shown.unit : shown.skill
@@ -99,6 +100,11 @@ export default async function RecordPage({ params, searchParams }: RecordPagePro
               {'unit' in shown ? <UnitContent unit={shown.unit.unit} /> : <SkillContent skill={shown.skill} />}
             </Section>
             {'unit' in shown && <RawUnit record={shown.unit} />}
+            <RecordActivity
+              recordId={record.id}
+              names={{ [`user:${me}`]: words('activity.you'), ...(agentName && { [record.agent_id]: agentName }) }}
+              mayAudit={role === 'admin' || role === 'auditor'}
+            />
           </>
         )}
       </Page>
