@@ -23,7 +23,7 @@ export function FormBox({ name, submit, tone = 'main', isPending, onSubmit, chil
       method="post"
       onSubmit={submitted}
       data-form={name}
-      className="grid gap-4 rounded-box border border-line bg-raised p-4"
+      className="grid max-w-[45rem] gap-4 rounded-box border border-line bg-raised p-4"
     >
       {children}
       <Button type="submit" tone={tone} aria-disabled={isPending} className="justify-self-start">
