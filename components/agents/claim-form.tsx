@@ -46,7 +46,7 @@ export function ClaimForm() {
       ref={form}
       method="post"
       onSubmit={submit}
-      className="grid gap-4 rounded-box border border-line bg-raised p-4"
+      className="grid max-w-[45rem] gap-4 rounded-box border border-line bg-raised p-4"
     >
       <p className="text-quiet">{t('lead')}</p>
       {problem && !isOfToken && <ProblemAlert problem={problem} />}

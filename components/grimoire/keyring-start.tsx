@@ -65,7 +65,7 @@ export function KeyringStart({ agentId, vault, onMade }: KeyringStartProps) {
       method="post"
       onSubmit={keep}
       data-form="keep-code"
-      className="grid gap-4 rounded-box border border-line bg-raised p-4"
+      className="grid max-w-[45rem] gap-4 rounded-box border border-line bg-raised p-4"
     >
       <p className="font-medium">{t('notStored')}</p>
       {store.problem && <ProblemAlert problem={store.problem} />}

@@ -34,7 +34,7 @@ export function MemberForm({ projectId }: { projectId: string }) {
       method="post"
       onSubmit={submit}
       data-form="add-member"
-      className="grid gap-4 rounded-box border border-line bg-raised p-4"
+      className="grid max-w-[45rem] gap-4 rounded-box border border-line bg-raised p-4"
     >
       {add.problem && !isUnknown && <ProblemAlert problem={add.problem} />}
       {add.data && (

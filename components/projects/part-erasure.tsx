@@ -38,6 +38,8 @@ const tones: Record<PartErasureSaying, BadgeTone> = {
 
 interface PartErasureProps {
   projectId: string
+  /** Undefined if the reader can no longer see the project. */
+  projectName: string | undefined
   initial: { data: Run }
   isAdmin: boolean
   /** May delete a thread that cannot be rewritten, including messages of others. */
@@ -46,8 +48,9 @@ interface PartErasureProps {
   mayRetry: boolean
 }
 /** Progress of the erasure of a message, conversation or document, store by store, until the receipt is signed. */
-export function PartErasurePanel({ projectId, initial, isAdmin, mayDelete, mayRetry }: PartErasureProps) {
+export function PartErasurePanel({ projectId, projectName, initial, isAdmin, mayDelete, mayRetry }: PartErasureProps) {
   const t = useTranslations('projects.erasure')
+  const words = useTranslations('projects')
   const format = useFormatter()
   const names = useHoldingNames()
   const router = useRouter()
@@ -79,7 +82,10 @@ export function PartErasurePanel({ projectId, initial, isAdmin, mayDelete, mayRe
     <Page
       width="wide"
       title={t(run.part ? `heading.${run.part.kind}` : 'name')}
-      breadcrumbs={[{ href: projectPage(projectId), title: t('back') }]}
+      breadcrumbs={[
+        { href: '/projects', title: words('one.back') },
+        { href: projectPage(projectId), title: projectName || t('back') },
+      ]}
       status={
         <Badge tone={tones[saying]} hasDot role="status" className="whitespace-normal">
           {t(`title.${saying}`, { percent, stores: format.list(run.waits_for.map(({ store }) => names.store(store))) })}

@@ -109,7 +109,7 @@ export function UploadForm({ projectId, most, types }: UploadFormProps) {
       method="post"
       onSubmit={submit}
       data-form="upload"
-      className="grid gap-4 rounded-box border border-line bg-raised p-4"
+      className="grid max-w-[45rem] gap-4 rounded-box border border-line bg-raised p-4"
     >
       <p className="text-quiet">{t('lead', { most: size(most) })}</p>
       {problem && <ProblemAlert problem={problem} />}

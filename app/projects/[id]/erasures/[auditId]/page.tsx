@@ -3,6 +3,7 @@ import { notFound } from 'next/navigation'
 import { getTranslations } from 'next-intl/server'
 import { callUseCase, requirePageAccess } from '#app/page-access.ts'
 import { Messages } from '#components/frame/words.tsx'
+import type { Project } from '#components/projects/endpoints.ts'
 import { PartErasurePanel } from '#components/projects/part-erasure.tsx'
 import { app } from '#lib/app-instance.ts'
 import { Problem } from '#lib/kernel/problem.ts'
@@ -12,12 +13,12 @@ export const generateMetadata = async (): Promise<Metadata> => ({
   title: (await getTranslations('projects.erasure'))('name'),
 })
 
-/** Whether the user owns the project; false when the user can no longer see it. */
-async function isOwner(projectId: string): Promise<boolean> {
+/** The project; undefined when the user can no longer see it. */
+async function projectOf(projectId: string): Promise<Project | undefined> {
   try {
-    return (await callUseCase(app.projects.read, { params: { projectId } })).data.role === 'owner'
+    return (await callUseCase(app.projects.read, { params: { projectId } })).data
   } catch (error) {
-    if (Problem.is(error)) return false
+    if (Problem.is(error)) return undefined
     throw error
   }
 }
@@ -32,12 +33,14 @@ export default async function PartErasurePage({ params }: { params: Promise<{ id
   // The erasure must belong to the project in the URL.
   if (initial.data.part?.project_id !== projectId) notFound()
   const isAdmin = person.role === 'admin'
-  const owns = await isOwner(projectId)
+  const project = await projectOf(projectId)
+  const owns = project?.role === 'owner'
   return (
     <Messages of={['projects', 'storeProgress', ...(isAdmin ? (['adminRequest'] as const) : [])]}>
       <PartErasurePanel
         key={initial.data.run_id}
         projectId={projectId}
+        projectName={project?.name}
         initial={initial}
         isAdmin={isAdmin}
         mayDelete={isAdmin || owns}
