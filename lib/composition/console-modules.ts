@@ -1,11 +1,14 @@
+import { countActiveAdmins } from '#lib/domains/accounts/active-admins.ts'
 import { noticeJob } from '#lib/domains/accounts/notices.ts'
 import { findPeople } from '#lib/domains/accounts/person-search.ts'
 import { newestSignIns } from '#lib/domains/accounts/sessions/repository.ts'
 import { findAgents } from '#lib/domains/agents/agent-search.ts'
 import { agentSummary } from '#lib/domains/agents/summary.ts'
+import { newestActsOfPeople } from '#lib/domains/audit/activity/newest-acts.ts'
 import { consoleModule } from '#lib/domains/console/module.ts'
 import type { erasureModule } from '#lib/domains/erasure/module.ts'
 import { findErasure, findReceipts } from '#lib/domains/erasure/receipts/receipt-search.ts'
+import { receiptsSignedSince } from '#lib/domains/erasure/receipts/signed-since.ts'
 import { activeRuns } from '#lib/domains/erasure/runs/active-runs.ts'
 import { activeExports, exportsToFetch } from '#lib/domains/exports/active-exports.ts'
 import { holdsEnding } from '#lib/domains/holds/release.ts'
@@ -13,6 +16,7 @@ import { expiringSoon } from '#lib/domains/knowledge/inspection/expiring-soon.ts
 import { findRecords } from '#lib/domains/knowledge/inspection/record-search.ts'
 import { quarantined } from '#lib/domains/knowledge/moderation/quarantine-count.ts'
 import { outboxModule } from '#lib/domains/outbox/module.ts'
+import { requestChanges, requestTrend } from '#lib/domains/privacy-requests/statistics/request-statistics.ts'
 import { addressJob, notifyAdminJob, notifyJob } from '#lib/domains/privacy-requests/timeline.ts'
 import { closingSoon } from '#lib/domains/projects/closing/closing-soon.ts'
 import { closingEmailJob } from '#lib/domains/projects/closing/jobs.ts'
@@ -38,7 +42,7 @@ export interface ConsoleSources {
 }
 
 export const composeConsole = (
-  { db, env, mail }: Foundation,
+  { assessedLocations, db, env, mail }: Foundation,
   { dataSources }: CollectedData,
   { engine }: Erasures,
   { erasure, requests, retention }: ConsoleSources,
@@ -53,9 +57,24 @@ export const composeConsole = (
       summary: (ids, span) => tokenSummary(db, ids, span),
       revokedByLimits: (since) => revokedByLimits(db, since),
     },
-    requests: requests.useCases.requests,
+    requests: {
+      ...requests.useCases.requests,
+      trend: (now, weeks) => requestTrend(db, now, weeks),
+      changes: (since) => requestChanges(db, since),
+    },
     erasures: { active: (whose) => activeRuns(db, whose), open: engine.runs.open },
-    receipts: erasure.receipts,
+    receipts: { ...erasure.receipts, signedSince: (since) => receiptsSignedSince(db, since) },
+    activity: { newest: (now, most) => newestActsOfPeople(db, now, most) },
+    setup: {
+      settings: {
+        hasMailServer: env.KP_SMTP_URL !== undefined,
+        hasContact: env.KP_PRIVACY_EMAIL !== undefined,
+        statesBackups: env.KP_BACKUP_DAYS !== undefined,
+        unknownRegions: assessedLocations.filter(({ region }) => region === null).length,
+        hasIdentityProvider: env.KP_OIDC_ISSUER !== undefined,
+      },
+      admins: () => countActiveAdmins(db),
+    },
     exports: {
       active: (accountId, now) => activeExports(db, accountId, now),
       toFetch: (accountId, now) => exportsToFetch(db, accountId, now),

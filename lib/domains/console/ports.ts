@@ -2,6 +2,7 @@ import type { Actor, Context } from '#lib/kernel/context.ts'
 import type { DataSource } from '#lib/kernel/data-source.ts'
 import type { Periods } from '#lib/kernel/expiring.ts'
 import type { ErasedKind } from '#lib/kernel/receipt.ts'
+import type { SetupFacts } from './rules.ts'
 
 /** A period from now. */
 interface Span {
@@ -41,6 +42,16 @@ interface ReceiptNow {
   signed_at: string | null
 }
 
+interface AuditedChange {
+  id: string
+  at: Date
+  action: string
+  actorId: string
+  actorName: string | null
+  resourceType: string
+  resourceId: string
+}
+
 /** Short queries of the console to the domains, connected by lib/app.ts. */
 export interface ConsolePorts {
   dataSources: readonly DataSource[]
@@ -61,6 +72,8 @@ export interface ConsolePorts {
   requests: {
     openOf(actor: Actor, now: Date, most: number): Promise<{ open: number; shown: RequestNow[] }>
     waiting(now: Date): Promise<{ open: number; near: number; overdue: number }>
+    trend(now: Date, weeks: number): Promise<{ from: Date; received: number; closed: number }[]>
+    changes(since: Date): Promise<{ received: number; closed: number }>
     ownRuns(actor: Actor): Promise<{ requestId: string; runId: string }[]>
   }
   erasures: {
@@ -68,7 +81,10 @@ export interface ConsolePorts {
     active(whose?: { runs: readonly string[]; askedBy: string }): Promise<RunNow[]>
     open(): Promise<{ planning: number; erasing: number; verifying: number; failed: number; stuck: number }>
   }
-  receipts: { newest(actor: Actor, most: number): Promise<ReceiptNow[]> }
+  receipts: { newest(actor: Actor, most: number): Promise<ReceiptNow[]>; signedSince(since: Date): Promise<number> }
+  /** Recent changes by people, from the audit log. */
+  activity: { newest(now: Date, most: number): Promise<AuditedChange[]> }
+  setup: { settings: Omit<SetupFacts, 'admins'>; admins(): Promise<number> }
   exports: {
     active(
       accountId: string,

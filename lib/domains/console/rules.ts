@@ -24,3 +24,34 @@ export const inTurn = <W extends Work>(work: readonly W[]): W[] =>
 export const searchHitKinds = ['person', 'agent', 'request', 'receipt', 'erasure', 'unit', 'skill', 'project'] as const
 /** Maximum number of results of each kind. */
 export const hitsPerKind = 5
+
+/** Settings of a complete installation. */
+export const setupSteps = ['email', 'contact', 'backups', 'regions', 'second_admin', 'identity_provider'] as const
+export type SetupStep = (typeof setupSteps)[number]
+export interface SetupFacts {
+  /** A mail server delivers emails. */
+  hasMailServer: boolean
+  /** The privacy notice names a contact. */
+  hasContact: boolean
+  /** The operator states for how long backups are retained. */
+  statesBackups: boolean
+  /** Locations whose region is neither stated nor known from their address. */
+  unknownRegions: number
+  hasIdentityProvider: boolean
+  /** Admins who can sign in. */
+  admins: number
+}
+export function setupStatus(facts: SetupFacts): { step: SetupStep; is_done: boolean }[] {
+  const done: Record<SetupStep, boolean> = {
+    email: facts.hasMailServer,
+    contact: facts.hasContact,
+    backups: facts.statesBackups,
+    regions: facts.unknownRegions === 0,
+    second_admin: facts.admins > 1,
+    identity_provider: facts.hasIdentityProvider,
+  }
+  return setupSteps.map((step) => ({ step, is_done: done[step] }))
+}
+
+/** How many weeks the trend of privacy requests covers. */
+export const trendWeeks = 8

@@ -1,3 +1,4 @@
+import { dashboard } from './dashboard.ts'
 import { overview } from './overview.ts'
 import type { ConsolePorts } from './ports.ts'
 import { consoleSearch } from './search.ts'
@@ -9,5 +10,6 @@ export const consoleService = (ports: ConsolePorts) => ({
   overview: overview(ports),
   work: workInProgress(ports),
   waiting: waitingForAdmins(ports),
+  dashboard: dashboard(ports),
   search: consoleSearch(ports),
 })
