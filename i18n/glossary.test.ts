@@ -21,7 +21,6 @@ const notYetRewritten = new Set<string>([
   'inventory',
   'myPrivacy',
   'outbox',
-  'overview',
   'participants',
   'privacy',
   'queue',

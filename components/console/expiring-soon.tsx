@@ -7,8 +7,6 @@ import type { Overview } from './overview.ts'
 export function ExpiringSoonCard({ expiring }: { expiring: Overview['expiring'] }) {
   const t = useTranslations('overview.expiring')
   const { by_visibility: groups, exports } = expiring
-  if (groups.length === 0 && exports.length === 0)
-    return <p className="text-quiet">{t('none', { days: expiring.days })}</p>
   return (
     <ul className="divide-y divide-line border-y border-line">
       {groups.map(({ visibility, count, first_at }) => (
@@ -27,7 +25,7 @@ export function ExpiringSoonCard({ expiring }: { expiring: Overview['expiring'] 
             {t('export', { records })}
           </TextLink>
           <span className="text-sm text-quiet">
-            {t(is_downloaded ? 'fetched' : 'notFetched')} ·{' '}
+            {!is_downloaded && <>{t('notFetched')} · </>}
             {t.rich('exportUntil', { time: () => <Time key="until" at={expires_at} relative /> })}
           </span>
         </li>

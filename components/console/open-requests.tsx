@@ -7,7 +7,7 @@ import type { Overview } from './overview.ts'
 
 type Row = Overview['requests']['shown'][number]
 
-function RequestLine({ row }: { row: Row }) {
+function RequestLine({ row, agentNames }: { row: Row; agentNames: Readonly<Record<string, string>> }) {
   const t = useTranslations('overview.requests')
   const words = useTranslations('requests')
   const asked = row.kinds
@@ -29,7 +29,11 @@ function RequestLine({ row }: { row: Row }) {
         <TimeLeft due={row.due} seconds_left={row.seconds_left} />
       </p>
       <p className="text-sm text-quiet">
-        {row.agent_id !== null && <>{row.agent_id} · </>}
+        {row.agent_id !== null && (
+          <>
+            <bdi>{agentNames[row.agent_id] ?? row.agent_id}</bdi> ·{' '}
+          </>
+        )}
         {state && words(`states.${state}`)}
         {row.due !== 'stopped' && at !== null && (
           <> · {t.rich(isWaiting ? 'waiting' : 'limit', { time: () => <Time key="at" at={at} relative /> })}</>
@@ -39,28 +43,23 @@ function RequestLine({ row }: { row: Row }) {
   )
 }
 
+interface OpenRequestsCardProps {
+  requests: Overview['requests']
+  /** Names of the reader's agents by id. */
+  agentNames: Readonly<Record<string, string>>
+}
 /** Open requests, most urgent first, each with its remaining time. */
-export function OpenRequestsCard({ requests: { open, shown } }: { requests: Overview['requests'] }) {
+export function OpenRequestsCard({ requests: { shown }, agentNames }: OpenRequestsCardProps) {
   const t = useTranslations('overview.requests')
   return (
     <>
-      {shown.length === 0 ? (
-        <p className="text-quiet">{t('none')}</p>
-      ) : (
-        <ul className="divide-y divide-line border-y border-line">
-          {shown.map((row) => (
-            <RequestLine key={row.id} row={row} />
-          ))}
-        </ul>
-      )}
+      <ul className="divide-y divide-line border-y border-line">
+        {shown.map((row) => (
+          <RequestLine key={row.id} row={row} agentNames={agentNames} />
+        ))}
+      </ul>
       <p>
-        {shown.length === 0 ? (
-          <TextLink href="/settings/privacy">{t('noneAction')}</TextLink>
-        ) : (
-          <TextLink href="/settings/privacy/requests">
-            {open > shown.length ? t('more', { count: open }) : t('past')}
-          </TextLink>
-        )}
+        <TextLink href="/settings/privacy/requests">{t('more')}</TextLink>
       </p>
     </>
   )

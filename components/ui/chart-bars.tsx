@@ -9,6 +9,8 @@ export interface BarsProps {
   series: readonly { key: string; title: string; tone: ChartTone }[]
   /** What the bars count: "Requests per hour". It is the title of the vertical axis. */
   unit?: string
+  /** Draws the series side by side instead of stacked. */
+  isGrouped?: boolean
   /** A horizontal line that marks the limit. */
   limit?: { value: number; title: string }
   /** Describes the chart for screen readers. The numbers are also given beside it, in words or in a table. */
@@ -20,7 +22,7 @@ const small = { fontSize: 12, fill: ink }
 const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })
 
 /** Draws the bars with Recharts; see {@link BarsProps}. */
-export function DrawnBars({ data, series, limit }: BarsProps) {
+export function DrawnBars({ data, series, isGrouped = false, limit }: BarsProps) {
   const rows = data.map(({ label, values }) => ({ label, ...values }))
   return (
     <ResponsiveContainer width="100%" height="100%">
@@ -52,7 +54,7 @@ export function DrawnBars({ data, series, limit }: BarsProps) {
             dataKey={key}
             name={title}
             fill={`var(--${tone})`}
-            stackId="all"
+            {...(!isGrouped && { stackId: 'all' })}
             maxBarSize={36}
             isAnimationActive={false}
           />

@@ -1,0 +1,52 @@
+import { getTranslations } from 'next-intl/server'
+import { callUseCase } from '#app/page-access.ts'
+import { ActivityCard } from '#components/console/dashboard/activity-card.tsx'
+import { ControlsCard } from '#components/console/dashboard/controls-card.tsx'
+import { DeadlinesCard } from '#components/console/dashboard/deadlines-card.tsx'
+import { SetupCard } from '#components/console/dashboard/setup-card.tsx'
+import { SinceCard } from '#components/console/dashboard/since-card.tsx'
+import { StoreStatesCard } from '#components/console/dashboard/store-states-card.tsx'
+import { TrendCard } from '#components/console/dashboard/trend-card.tsx'
+import { WaitingTiles } from '#components/console/dashboard/waiting-tiles.tsx'
+import { shownLocationNames } from '#components/stores/locations.ts'
+import { app } from '#lib/app-instance.ts'
+import { evidenceLines } from '#lib/kernel/evidence.ts'
+
+/** The overview of an admin or auditor: what waits, what fails, and what changed. */
+export async function AdminDashboard({ isAdmin }: { isAdmin: boolean }) {
+  const [compliance, stores, { data: waiting }, { data: dashboard }, deadlines] = await Promise.all([
+    getTranslations('compliance'),
+    getTranslations('stores'),
+    callUseCase(app.console.waiting),
+    callUseCase(app.console.dashboard),
+    isAdmin ? callUseCase(app.requests.listAll, { query: { open: 'true', limit: '5' } }) : undefined,
+  ])
+  const { trend, since, setup, activity } = dashboard
+  return (
+    <div className="grid gap-6">
+      <WaitingTiles waiting={waiting} />
+      <div className="grid grid-cols-[minmax(0,1fr)] gap-6 lg:grid-cols-2">
+        {deadlines && <DeadlinesCard requests={deadlines.data} />}
+        {trend && <TrendCard trend={trend} />}
+        <ControlsCard
+          titles={titlesOf(evidenceLines, (line) => compliance(`lines.${line}.title`))}
+          states={titlesOf(['fails', 'attention', 'unknown'] as const, (state) => compliance(`states.${state}`))}
+        />
+        <StoreStatesCard
+          names={titlesOf(shownLocationNames, (name) => stores(`names.${name}`))}
+          states={titlesOf(['ok', 'degraded', 'down', 'unchecked', 'off'] as const, (state) =>
+            stores(`states.${state}`),
+          )}
+        />
+        <ActivityCard activity={activity} />
+        <div className="grid content-start gap-6">
+          <SetupCard setup={setup} mayManage={isAdmin} />
+          {since && <SinceCard since={since} />}
+        </div>
+      </div>
+    </div>
+  )
+}
+
+const titlesOf = <Name extends string>(names: readonly Name[], titleOf: (name: Name) => string): Record<Name, string> =>
+  Object.fromEntries(names.map((name) => [name, titleOf(name)])) as Record<Name, string>

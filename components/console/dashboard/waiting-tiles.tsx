@@ -1,0 +1,38 @@
+import { useTranslations } from 'next-intl'
+import { type StatTile, StatTiles } from '#components/ui/stat-tiles.tsx'
+import type { Waiting } from './dashboard-data.ts'
+
+/** What waits for an admin. A number that the reader may not see is absent. */
+export function WaitingTiles({ waiting }: { waiting: Waiting }) {
+  const t = useTranslations('overview.admin.tiles')
+  const { requests, erasures, quarantined, holds, outbox } = waiting
+  const alarm = (count: number, tone: 'danger' | 'warning') => (count > 0 ? { tone } : {})
+  const tiles: StatTile[] = []
+  if (requests)
+    tiles.push(
+      { label: t('open'), value: requests.open, href: '/admin/requests' },
+      {
+        label: t('overdue'),
+        value: requests.overdue,
+        href: '/admin/requests?due=overdue',
+        ...alarm(requests.overdue, 'danger'),
+      },
+      { label: t('near'), value: requests.near, href: '/admin/requests?due=near', ...alarm(requests.near, 'warning') },
+    )
+  if (erasures)
+    tiles.push(
+      { label: t('stuck'), value: erasures.stuck, href: '/admin/erasures', ...alarm(erasures.stuck, 'danger') },
+      { label: t('failed'), value: erasures.failed, href: '/admin/erasures', ...alarm(erasures.failed, 'danger') },
+    )
+  if (quarantined !== null)
+    tiles.push({ label: t('quarantined'), value: quarantined, href: '/admin/safety', ...alarm(quarantined, 'warning') })
+  if (outbox)
+    tiles.push({
+      label: t('undelivered'),
+      value: outbox.undelivered,
+      href: '/admin/outbox',
+      ...alarm(outbox.undelivered, 'danger'),
+    })
+  if (holds) tiles.push({ label: t('holds'), value: holds.ending, href: '/admin/holds' })
+  return <StatTiles tiles={tiles} />
+}

@@ -1,0 +1,48 @@
+import { useTranslations } from 'next-intl'
+import { Section } from '#components/ui/page.tsx'
+import { ClosingProjects } from './closing-projects.tsx'
+import { ExpiringSoonCard } from './expiring-soon.tsx'
+import { LastSignIns } from './last-sign-ins.tsx'
+import { NewestReceipts } from './newest-receipts.tsx'
+import { OpenRequestsCard } from './open-requests.tsx'
+import type { OpenWork, Overview } from './overview.ts'
+import { WorkList } from './work-list.tsx'
+
+interface OwnSectionsProps {
+  overview: Overview
+  work: OpenWork
+  agentNames: Readonly<Record<string, string>>
+}
+/** The lists behind the numbers of a person. A list without entries is absent. */
+export function OwnSections({ overview, work, agentNames }: OwnSectionsProps) {
+  const t = useTranslations('overview')
+  const { requests, expiring, closing, receipts } = overview
+  return (
+    <div className="grid gap-x-10 gap-y-8 lg:grid-cols-2">
+      <WorkList initial={work} />
+      {requests.open > 0 && (
+        <Section id="requests" title={t('requests.title')}>
+          <OpenRequestsCard requests={requests} agentNames={agentNames} />
+        </Section>
+      )}
+      {(expiring.by_visibility.length > 0 || expiring.exports.length > 0) && (
+        <Section id="expiring" title={t('expiring.title')}>
+          <ExpiringSoonCard expiring={expiring} />
+        </Section>
+      )}
+      {closing.length > 0 && (
+        <Section id="closing" title={t('closing.title')}>
+          <ClosingProjects closing={closing} />
+        </Section>
+      )}
+      {receipts.length > 0 && (
+        <Section id="receipts" title={t('receipts.title')}>
+          <NewestReceipts receipts={receipts} />
+        </Section>
+      )}
+      <Section id="sign-ins" title={t('signIns.title')}>
+        <LastSignIns signIns={overview.sign_ins} />
+      </Section>
+    </div>
+  )
+}
