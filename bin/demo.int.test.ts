@@ -61,6 +61,20 @@ describe('the demo', () => {
     expect(Object.keys(channels).sort()).toEqual(['api', 'console', 'mail', 'manager'])
   })
 
+  it('has as many records in the inventory of each person as their deletion plans and legal holds retain', async () => {
+    const people = await app.db.prisma.account.findMany({ include: { agents: { select: { id: true } } } })
+    for (const { id, agents } of people) {
+      const subject = { account: id, agents: agents.map((agent) => agent.id) }
+      const holds = await app.db.prisma.legalHold.count({ where: { releasedAt: null, targetId: { in: [id, ...subject.agents] } } })
+      for (const source of app.dataSources) {
+        const { count } = await source.inventory(subject, until)
+        const { items, held } = await app.db.transaction((tx) => source.plan({ subject }, tx, until))
+        const retained = Object.values(held).reduce((sum, one) => sum + one, 0)
+        if (holds === 0) expect([source.name, items.length + retained]).toEqual([source.name, count])
+      }
+    }
+  })
+
   it('has request deadlines of every status', async () => {
     const rows = await app.db.prisma.privacyRequest.findMany({ where: { closedAt: null } })
     expect(new Set(rows.map((row) => dueNow(row, until).tag))).toEqual(

@@ -20,6 +20,7 @@ import { requestChanges, requestTrend } from '#lib/domains/privacy-requests/stat
 import { addressJob, notifyAdminJob, notifyJob } from '#lib/domains/privacy-requests/timeline.ts'
 import { closingSoon } from '#lib/domains/projects/closing/closing-soon.ts'
 import { closingEmailJob } from '#lib/domains/projects/closing/jobs.ts'
+import { participationsOf } from '#lib/domains/projects/participants/fence.ts'
 import { findProjects } from '#lib/domains/projects/project-search.ts'
 import { activeSweep } from '#lib/domains/retention/active-sweep.ts'
 import { revokedByLimits, tokenSummary } from '#lib/domains/tokens/summary.ts'
@@ -83,7 +84,10 @@ export const composeConsole = (
       expiringSoon: async (owner, span) => expiringSoon(db, owner, await retention.periods(), span),
       quarantined: () => quarantined(db),
     },
-    projects: { closingSoon: (owner, most) => closingSoon(db, owner, most) },
+    projects: {
+      participationsOf: (accountId) => participationsOf(db.prisma, accountId),
+      closingSoon: (owner, most) => closingSoon(db, owner, most),
+    },
     holds: { ending: (span) => holdsEnding(db, span) },
     retention: { active: (now) => activeSweep(db, now) },
     search: {

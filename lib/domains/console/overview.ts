@@ -22,7 +22,7 @@ type Requests = Awaited<ReturnType<ConsolePorts['requests']['openOf']>>
 type Expiring = Awaited<ReturnType<ConsolePorts['knowledge']['expiringSoon']>>
 type Exports = Awaited<ReturnType<ConsolePorts['exports']['toFetch']>>
 
-/** Counts like the inventory. Queries the data sources one after the other to use a single connection. */
+/** The inventory's record count. Queries the data sources one after the other to use a single connection. */
 async function heldOn(dataSources: readonly DataSource[], subject: Subject, now: Date) {
   let records = 0
   let since: Date | null = null
@@ -90,11 +90,12 @@ const expiringView = (expiring: Expiring, exports: Exports): Overview['expiring'
 export const overview = (ports: OverviewPorts) =>
   read(readOverview, async ({ actor, now }) => {
     const accountId = personOf(actor)
+    const participants = await ports.projects.participationsOf(accountId)
     // Three sequences of queries, with one connection each, so that an overview does not exhaust the pool.
     const [{ agents, tokens, requests, signIns }, { expiring, exports, receipts, closing }, held] = await Promise.all([
       currentState(ports, actor, accountId, now),
       changesSoon(ports, actor, accountId, now),
-      heldOn(ports.dataSources, { account: accountId, agents: actor.agents }, now),
+      heldOn(ports.dataSources, { account: accountId, agents: actor.agents, participants }, now),
     ])
     return {
       resourceId: accountId,

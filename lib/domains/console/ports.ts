@@ -114,6 +114,8 @@ export interface ConsolePorts {
   }
   /** Projects of the reader, the next to close first. */
   projects: {
+    /** The participations that the account claimed. */
+    participationsOf(accountId: string): Promise<string[]>
     closingSoon(
       owner: Pick<Actor, 'accountId' | 'agents' | 'organisationId'>,
       most: number,

@@ -56,7 +56,8 @@ export const requestDataSource = (
   tables: ['privacy_requests', 'privacy_request_parts', 'privacy_request_events', 'privacy_links'],
 
   async inventory(subject) {
-    const [row] = await inventoryOfRequests(deps.db, valuesOf(subject).subject)
+    const { subject: ids, actors } = valuesOf(subject)
+    const [row] = await inventoryOfRequests(deps.db, { ...ids, actors })
     return {
       count: row?.n ?? 0,
       since: row?.since ?? null,

@@ -26,11 +26,13 @@ const isAboutSubject = '(account_id = $account OR agent_id = ANY($agents) OR par
 /** SQL condition: the request's own erasure is running, so its address is retained until the last email. */
 const isBeingErased = '(run_id IS NOT NULL AND closed_at IS NULL)'
 
+/** Requests about the subject, and requests of others that it filed or was assigned to. */
 export const inventoryOfRequests = statement('privacy.inventory', {
-  takes: subject,
+  takes: { ...subject, actors: 'text[]' },
   returns: { n: 'int4', since: 'timestamptz?', closed: 'timestamptz?' },
   isPrepared: true,
-  sql: `SELECT count(*)::int AS n, min(received_at) AS since, max(closed_at) AS closed FROM privacy_requests WHERE ${isAboutSubject}`,
+  sql: `SELECT count(*)::int AS n, min(received_at) AS since, max(closed_at) AS closed
+    FROM privacy_requests WHERE ${isAboutSubject} OR filed_by = ANY($actors) OR assigned_to = $account`,
 })
 
 /**

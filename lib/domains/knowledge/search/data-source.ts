@@ -47,7 +47,7 @@ export const searchWordsDataSource = (db: Database): DataSource => ({
   purpose: 'making search tolerate typing errors',
   kept: 'as long as the unit or skill that contains them',
   tables: ['search_words', 'search_news'],
-  inventory: async ({ agents }) => holdingOf(await wordsHolding(db, { agents })),
+  inventory: async ({ agents }) => holdingOf(await wordsHolding(db, { agents, scopes: scopesOf(agents) })),
   plan: planned,
   async erase(_scope, ids, tx) {
     await preferIndexes(tx)

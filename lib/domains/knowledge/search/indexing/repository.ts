@@ -85,10 +85,12 @@ export const olderSimilarUnits = statement('knowledge.older-similar-units', {
 const kinds = ['unit', 'skill'] as const
 type RecordKind = (typeof kinds)[number]
 export const wordsHolding = statement('knowledge.words-holding', {
-  takes: { agents: 'text[]' },
+  takes: { agents: 'text[]', scopes: 'text[]' },
   returns: { n: 'int4', since: 'timestamptz?' },
   isPrepared: true,
-  sql: 'SELECT count(*)::int AS n, min(created_at) AS since FROM agent_records WHERE agent_id = ANY($agents)',
+  sql: `SELECT (count(*) + (SELECT count(*) FROM search_words WHERE scope = ANY($scopes) AND word = ''))::int AS n,
+      min(created_at) AS since
+    FROM agent_records WHERE agent_id = ANY($agents)`,
 })
 /** Those of the scopes whose rows are counted. */
 export const countedScopes = statement('knowledge.counted-scopes', {
