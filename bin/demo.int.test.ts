@@ -65,7 +65,9 @@ describe('the demo', () => {
     const people = await app.db.prisma.account.findMany({ include: { agents: { select: { id: true } } } })
     for (const { id, agents } of people) {
       const subject = { account: id, agents: agents.map((agent) => agent.id) }
-      const holds = await app.db.prisma.legalHold.count({ where: { releasedAt: null, targetId: { in: [id, ...subject.agents] } } })
+      const holds = await app.db.prisma.legalHold.count({
+        where: { releasedAt: null, targetId: { in: [id, ...subject.agents] } },
+      })
       for (const source of app.dataSources) {
         const { count } = await source.inventory(subject, until)
         const { items, held } = await app.db.transaction((tx) => source.plan({ subject }, tx, until))

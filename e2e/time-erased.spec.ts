@@ -13,23 +13,20 @@ const staying = 'lea@example.org'
 /** Follows the console from the consequences to the button. Returns the id of the promised receipt. */
 async function askForErasure(page: Page, grace: string): Promise<string | null> {
   await page.goto('/settings/privacy')
-  await page
-    .getByRole('link', { name: /^Delete my data/i })
-    .first()
-    .click()
+  await page.getByRole('link', { name: 'Delete my data' }).click()
   await expect(page).toHaveURL(/\/settings\/privacy\/delete/)
-  await expect(page.getByRole('heading', { level: 1 })).toContainText(/records will be erased/)
-  await expect(page.getByText('The audit log keeps ids for 90 days')).toBeVisible()
-  for (const title of ['Do you want a copy first?', 'When shall it begin?', 'The last step']) {
-    await page.getByRole('button', { name: 'Go on' }).click()
+  await expect(page.getByRole('heading', { level: 1, name: 'Delete my data' })).toBeVisible()
+  await expect(page.getByText('the audit log for 90 days')).toBeVisible()
+  for (const title of ['Copy of your data', 'Confirm deletion']) {
+    await page.getByRole('button', { name: 'Continue' }).click()
     await expect(page.getByRole('heading', { level: 2, name: title })).toBeFocused()
-    if (title.startsWith('When')) await page.getByText(grace, { exact: false }).first().click()
   }
+  await page.getByText(grace).click()
   const button = page.getByRole('button', { name: 'Delete my data' })
   await page.getByLabel('Type DELETE to confirm').fill('delete it')
   await page.getByLabel('Password').fill('not this one')
   await button.click()
-  await expect(page.getByText('This is not DELETE.')).toBeVisible()
+  await expect(page.getByText('Type DELETE to continue.')).toBeVisible()
   await page.getByLabel('Type DELETE to confirm').fill('DELETE')
   await button.click()
   await expect(page.getByLabel('Password')).toBeFocused()
@@ -37,7 +34,7 @@ async function askForErasure(page: Page, grace: string): Promise<string | null> 
   await page.getByLabel('Password').fill(readCredentials().password)
   // A double click must have one effect.
   await button.dblclick()
-  await expect(page.getByRole('heading', { level: 1 })).toContainText('will be deleted on')
+  await expect(page.getByRole('heading', { name: 'Deletion scheduled' })).toBeVisible()
   return new URL(page.url()).searchParams.get('receipt')
 }
 
@@ -63,7 +60,7 @@ test('a person erased in the console cannot be found after the grace period, and
   const asked = Requests.parse(await (await own.get('/api/privacy/requests')).json()).data
   expect(asked.filter(({ kinds, state }) => kinds.includes('erasure') && state === 'waiting')).toHaveLength(1)
   await page.goto('/overview')
-  await expect(page.getByRole('region', { name: 'Erasures ahead' })).toBeVisible()
+  await expect(page.getByRole('region', { name: 'Scheduled deletions' })).toBeVisible()
   expect(complaints).toEqual([])
 
   await control.advance(25)
@@ -114,10 +111,13 @@ test('an erasure cancelled in its grace period changes nothing', async ({ browse
   await askForErasure(page, 'In 7 days')
   complaints.length = 0 // the browser logs the 422 of the wrong password
   await page.goto('/overview')
-  await page.getByRole('region', { name: 'Erasures ahead' }).getByRole('button', { name: 'Keep my data' }).dblclick()
-  await expect(page.getByText('Your data is kept.')).toBeVisible()
+  await page
+    .getByRole('region', { name: 'Scheduled deletions' })
+    .getByRole('button', { name: 'Keep my data' })
+    .dblclick()
+  await expect(page.getByText('Deletion cancelled: your data is kept.')).toBeVisible()
   await page.reload()
-  await expect(page.getByRole('region', { name: 'Erasures ahead' })).toHaveCount(0)
+  await expect(page.getByRole('region', { name: 'Scheduled deletions' })).toHaveCount(0)
   expect(complaints).toEqual([])
   await context.close()
   await control.advance(8 * 24)

@@ -1,6 +1,6 @@
 import type { Metadata } from 'next'
 import { getLocale, getTranslations } from 'next-intl/server'
-import { groups, isStore, lineKeyOf, noticeLines } from '#components/privacy/notice-lines.ts'
+import { groups, lineKeyOf, noticeLines } from '#components/privacy/notice-lines.ts'
 import { type NoticeEntry, NoticeList, Points } from '#components/privacy/notice-list.tsx'
 import { FactList } from '#components/ui/facts.tsx'
 import { Page, Section } from '#components/ui/page.tsx'
@@ -9,6 +9,7 @@ import { app } from '#lib/app-instance.ts'
 import { type Env, publicUrl, readEnv } from '#lib/config/env.ts'
 import type { StoreLocations } from '#lib/config/locations.ts'
 import { noticeVersion } from '#lib/domains/agents/rules.ts'
+import { placeNames, processors, storeDescriptions, whereabouts } from './places.ts'
 import { inventoryTerms } from './terms.ts'
 
 export const generateMetadata = async (): Promise<Metadata> => ({ title: (await getTranslations('privacy'))('title') })
@@ -57,46 +58,13 @@ async function heldEntries(env: Env) {
   ]
 }
 
-const processors = ['oidc', 'llm', 'presidio', 'posthog'] as const
-
-/** Names the country of a store or service, from the configuration or its address; an empty string if unknown. */
-async function whereabouts() {
-  const t = await getTranslations('privacy.where')
-  const countries = new Intl.DisplayNames(await getLocale(), { type: 'region' })
-  return (name: string): string => {
-    const location = app.assessedLocations.find((one) => one.name === name)
-    if (!location?.country || location.region === null) return ''
-    const country = location.country === 'EU' ? t('union') : (countries.of(location.country) ?? location.country)
-    return location.provider === 'own'
-      ? t('inOwn', { country })
-      : t('in', { country, region: `${location.region}, ${location.provider}` })
-  }
-}
-
 /** Each store with its number of data sources, and the external services that receive personal data. */
 async function placeFacts(storeLocations: StoreLocations, counts: ReadonlyMap<string, number>, isEuAlone: boolean) {
   const t = await getTranslations('privacy.where')
-  const at = await whereabouts()
-  const said = {
-    postgresql: t(`stores.postgresql.${storeLocations.postgresql}`),
-    files: t(`stores.files.${storeLocations.files}`),
-    ledger: t(`stores.ledger.${storeLocations.ledger}`),
-    graph: t(`stores.graph.${storeLocations.graph}`),
-    snapshot_keys: t(`stores.snapshot_keys.${storeLocations.snapshot_keys}`),
-    exports: t('stores.exports.folder'),
-    cache: t(`stores.cache.${storeLocations.cache}`),
-    objects: t(`stores.objects.${storeLocations.objects}`),
-    checkpoints: t(`stores.checkpoints.${storeLocations.checkpoints}`),
-  }
-  const nameOf = (name: string): string => {
-    if (isStore(name)) return t(`stores.${name}.name`)
-    const processor = processors.find((one) => one === name)
-    if (processor) return t(`processors.${processor}.name`)
-    return name === 'mail' || name === 'limits' || name === 'backups' ? t(`${name}.name`) : name
-  }
+  const [at, said, nameOf] = await Promise.all([whereabouts(), storeDescriptions(), placeNames()])
   const stores = [...counts].map(([store, count]): [string, string] => [
     nameOf(store),
-    `${t('kinds', { place: isStore(store) ? said[store] : '', count })} ${at(store)}`,
+    `${t('kinds', { place: said(store), count })} ${at(store)}`,
   ])
   const used = app.assessedLocations.map(({ name }) => name)
   const unstated = app.assessedLocations.filter(({ region }) => region === null).map(({ name }) => nameOf(name))
@@ -119,6 +87,31 @@ async function placeFacts(storeLocations: StoreLocations, counts: ReadonlyMap<st
     [t('readers.name'), t('readers.text')],
     [t('regions.name'), regions],
   ] as const
+}
+
+const isUsed = (...names: string[]): boolean => app.assessedLocations.some(({ name }) => names.includes(name))
+
+async function Recipients() {
+  const t = await getTranslations('privacy.where')
+  return (
+    <>
+      <p>{t(isUsed('llm', 'posthog') ? 'nobodyElse' : 'nobody')}</p>
+      <p>{t.rich('telemetry', { link: (text) => <TextLink href="/telemetry">{text}</TextLink> })}</p>
+    </>
+  )
+}
+
+async function LegalBases({ basis }: { basis: Env['KP_LAWFUL_BASIS'] }) {
+  const t = await getTranslations('privacy.why')
+  const keys = [
+    basis,
+    'account',
+    'law',
+    'office',
+    ...(isUsed('posthog') ? (['statistics'] as const) : []),
+    'only',
+  ] as const
+  return <Points points={keys.map((key) => [key, t(key)] as const)} />
 }
 
 /** The privacy notice that registrations refer to, generated from the data sources and settings of this installation. */
@@ -158,22 +151,10 @@ export default async function PrivacyPage() {
       </Section>
       <Section id="where" title={t('where.title')}>
         <FactList facts={facts} />
-        <p>
-          {t(
-            app.assessedLocations.some(({ name }) => name === 'llm' || name === 'posthog')
-              ? 'where.nobodyElse'
-              : 'where.nobody',
-          )}
-        </p>
-        <p>{t.rich('where.telemetry', { link: (text) => <TextLink href="/telemetry">{text}</TextLink> })}</p>
+        <Recipients />
       </Section>
       <Section id="why" title={t('why.title')}>
-        <p>{t(`why.${env.KP_LAWFUL_BASIS}`)}</p>
-        <p>{t('why.account')}</p>
-        <p>{t('why.law')}</p>
-        <p>{t('why.office')}</p>
-        {app.assessedLocations.some(({ name }) => name === 'posthog') && <p>{t('why.statistics')}</p>}
-        <p>{t('why.only')}</p>
+        <LegalBases basis={env.KP_LAWFUL_BASIS} />
       </Section>
       <Section id="never" title={t('never.title')}>
         <Points

@@ -59,8 +59,8 @@ export default async function TelemetryPage() {
               [
                 'you',
                 t.rich('off.you', {
-                  restrict: linkTo('/settings/privacy#restrict'),
-                  object: linkTo('/settings/privacy#object'),
+                  restrict: linkTo('/settings/privacy?tab=restrict'),
+                  object: linkTo('/settings/privacy?tab=restrict#object'),
                 }),
               ],
               ['all', t.rich('off.all', { code })],

@@ -21,7 +21,7 @@ export function ExpiringSoonCard({ expiring }: { expiring: Overview['expiring'] 
       ))}
       {exports.map(({ id, expires_at, records, is_downloaded }) => (
         <li key={id} className="flex flex-wrap items-baseline gap-x-4 py-2.5">
-          <TextLink href="/settings/privacy#download" className="grow">
+          <TextLink href="/settings/privacy?tab=download" className="grow">
             {t('export', { records })}
           </TextLink>
           <span className="text-sm text-quiet">

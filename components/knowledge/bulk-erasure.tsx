@@ -76,7 +76,7 @@ export function BulkErasure({
           <>
             <p>{t('bulk.consequences')}</p>
             <p>
-              {t('bulk.export')} <TextLink href="/settings/privacy#download">{t('bulk.toPrivacy')}</TextLink>
+              {t('bulk.export')} <TextLink href="/settings/privacy?tab=download">{t('bulk.toPrivacy')}</TextLink>
             </p>
           </>
         }

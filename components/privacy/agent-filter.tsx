@@ -21,10 +21,7 @@ export function AgentSelect({ agents }: { agents: readonly { id: string; name: s
       aria-busy={isChanging}
       data-filter
       onChange={({ target }) => void setAgent(target.value === '' ? null : target.value)}
-      options={[
-        { value: '', title: t('everything') },
-        ...agents.map(({ id, name }) => ({ value: id, title: t('oneAgent', { agent: name }) })),
-      ]}
+      options={[{ value: '', title: t('everything') }, ...agents.map(({ id, name }) => ({ value: id, title: name }))]}
       className="sm:max-w-96"
     />
   )

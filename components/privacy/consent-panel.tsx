@@ -59,10 +59,8 @@ export function PrivacyConsentPanel({ agent, agents, withdrawn, noticeVersion, o
       {done === 'given' && <Alert tone="done" title={t('againDone')} isLive />}
       {otherBasis !== undefined && <p>{t('other', { basis: otherBasis })}</p>}
       <div className="grid gap-1">
-        {standing > 0 && <p>{agent ? t('givenAgent', { agent: agent.name }) : t('given', { count: standing })}</p>}
-        {withdrawn > 0 && (
-          <p>{agent ? t('withdrawnAgent', { agent: agent.name }) : t('withdrawn', { count: withdrawn })}</p>
-        )}
+        {standing > 0 && <p>{t('given', { count: standing })}</p>}
+        {withdrawn > 0 && <p>{t('withdrawn', { count: withdrawn })}</p>}
         {withdrawn > 0 && !agent && <p className="text-sm text-quiet">{t('perAgent')}</p>}
       </div>
       {standing > 0 && (

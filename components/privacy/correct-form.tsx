@@ -40,7 +40,7 @@ export function CorrectForm({ account, identity }: { account: AccountFields; ide
   const refusedAddress = filing.refusal !== undefined && isWrongAddress(filing.refusal.problem)
   const isAddressAsked = filed !== undefined && reportedAfter(filed.answer) === 'address' && filed.email !== undefined
   return (
-    <form method="post" onSubmit={submit} noValidate className="grid gap-5" aria-label={t('account')}>
+    <form method="post" onSubmit={submit} noValidate className="grid gap-5" aria-label={t('title')}>
       {filed && (
         <FiledNote
           filed={filed.answer}

@@ -1,20 +1,23 @@
 'use client'
 
 import { useRouter } from 'next/navigation'
-import { useNow, useTranslations } from 'next-intl'
+import { useTranslations } from 'next-intl'
 import { type FormEvent, useState } from 'react'
 import { Button } from '#components/ui/button.tsx'
 import { Field } from '#components/ui/field.tsx'
-import { Time } from '#components/ui/time.tsx'
 import type { Grace } from '#lib/domains/privacy-requests/rules.ts'
-import { beginsAt, type CopyChoice, isDeleteWord } from './deletion-rules.ts'
+import { type Consequences, type CopyChoice, isDeleteWord } from './deletion-rules.ts'
+import { DeletionStart, type GraceRules } from './deletion-start.tsx'
+import { DeletionSummary } from './deletion-summary.tsx'
 import { filedDeletionQuery } from './filed-deletion-rules.ts'
 import { useFiling } from './filing.ts'
 import { IdentityField, type PasswordIdentity } from './identity-field.tsx'
 import { RefusalNote } from './refusal.tsx'
 
-interface DeletionConfirmProps {
+export interface DeletionConfirmProps extends GraceRules {
+  numbers: Consequences
   grace: Grace
+  onGrace: (grace: Grace) => void
   copy: CopyChoice
   /** The person's name is removed from records that other people wrote in graphs. */
   redacts: boolean
@@ -23,57 +26,34 @@ interface DeletionConfirmProps {
   isAdmin: boolean
 }
 
-/** Asks for the confirmation word and the password, then files the request once. The result has its own address that needs no session. */
-export function DeletionConfirm({ grace, copy, redacts, agentId, identity, isAdmin }: DeletionConfirmProps) {
+/** Repeats what is deleted and when, asks for the confirmation word and the password, and files the request once. */
+export function DeletionConfirm({ numbers, onGrace, tokens, signIn, ...props }: DeletionConfirmProps) {
+  const { grace, agentId, identity, isAdmin, redacts } = props
   const t = useTranslations('deletion.confirm')
-  const now = useNow({ updateInterval: 60_000 })
-  const router = useRouter()
-  const filing = useFiling({ hasPassword: identity.hasPassword, isQuiet: true })
+  const { filing, file, isSent, withCopy } = useDeletion(props)
   const [word, setWord] = useState('')
   const [isMismatch, setMismatch] = useState(false)
-  const [isSent, setSent] = useState(false)
-  const withCopy = copy === 'with' && agentId === undefined
-  const [own, other] = t('word') === 'DELETE' ? ['DELETE', '删除'] : ['删除', 'DELETE']
+  const [own = '', other = ''] = t('word') === 'DELETE' ? ['DELETE', '删除'] : ['删除', 'DELETE']
 
   const submit = (event: FormEvent) => {
     event.preventDefault()
     if (isSent) return
     const isRight = isDeleteWord(word)
     setMismatch(!isRight)
-    if (!isRight) return
-    filing.file(
-      {
-        kinds: withCopy ? ['access', 'erasure'] : ['erasure'],
-        grace,
-        ...(redacts && { redact: true }),
-        ...(agentId !== undefined && { agent_id: agentId }),
-      },
-      ({ data, joined }) => {
-        setSent(true)
-        const isJoined = joined.some(({ kind }) => kind === 'erasure')
-        router.replace(`/settings/privacy/delete?${filedDeletionQuery(data, { agent: agentId, isJoined })}`)
-        router.refresh()
-      },
-    )
+    if (isRight) file()
+    else if (event.currentTarget instanceof HTMLFormElement)
+      event.currentTarget.querySelector<HTMLInputElement>('input[name=word]')?.focus()
   }
   const isBusy = filing.isPending || isSent
   return (
     <form method="post" onSubmit={submit} noValidate className="grid gap-5" aria-label={t('title')}>
-      <p>
-        {withCopy && grace === 'now'
-          ? t('summaryCopy')
-          : t.rich('summary', {
-              copy: withCopy ? 'with' : 'none',
-              grace,
-              time: () => <Time at={beginsAt(grace, now).toISOString()} relative />,
-            })}
-      </p>
-      {redacts && <p>{t('names')}</p>}
+      <DeletionSummary numbers={numbers} withCopy={withCopy} redacts={redacts} />
+      <DeletionStart {...{ grace, onGrace, tokens, signIn }} isOfAgent={agentId !== undefined} />
       <RefusalNote error={filing.refusal} words="deletion" {...(isAdmin && !agentId && { conflict: 'lastAdmin' })} />
       <Field
-        label={t('type', { word: own ?? '' })}
-        hint={t('typeHint', { other: other ?? '' })}
-        error={isMismatch && !isDeleteWord(word) ? t('mismatch', { word: own ?? '' }) : undefined}
+        label={t('type', { word: own })}
+        hint={t('typeHint', { other })}
+        error={isMismatch && !isDeleteWord(word) ? t('mismatch', { word: own }) : undefined}
         name="word"
         autoComplete="off"
         autoCapitalize="characters"
@@ -89,4 +69,34 @@ export function DeletionConfirm({ grace, copy, redacts, agentId, identity, isAdm
       </Button>
     </form>
   )
+}
+
+/** Files the deletion once. Its result has its own address, which needs no session. */
+function useDeletion({
+  grace,
+  copy,
+  redacts,
+  agentId,
+  identity,
+}: Pick<DeletionConfirmProps, 'grace' | 'copy' | 'redacts' | 'agentId' | 'identity'>) {
+  const router = useRouter()
+  const filing = useFiling({ hasPassword: identity.hasPassword, isQuiet: true })
+  const [isSent, setSent] = useState(false)
+  const withCopy = copy === 'with' && agentId === undefined
+  const file = () =>
+    filing.file(
+      {
+        kinds: withCopy ? ['access', 'erasure'] : ['erasure'],
+        grace,
+        ...(redacts && { redact: true }),
+        ...(agentId !== undefined && { agent_id: agentId }),
+      },
+      ({ data, joined }) => {
+        setSent(true)
+        const isJoined = joined.some(({ kind }) => kind === 'erasure')
+        router.replace(`/settings/privacy/delete?${filedDeletionQuery(data, { agent: agentId, isJoined })}`)
+        router.refresh()
+      },
+    )
+  return { filing, file, isSent, withCopy }
 }

@@ -18,11 +18,16 @@ export interface Consequences {
   requests: number
   /** Records that are erased. */
   gone: number
+  /** Records that are retained without the name and texts: mentions and requests. */
+  changed: number
   /** Records that a legal hold retains for now. */
   held: number
 }
 
-/** Sums up a plan. Mentions and requests are changed, not erased, so `gone` excludes them. */
+/**
+ * Sums up a plan. Mentions and requests are changed, not erased, so `gone` excludes them. `gone`, `changed` and `held` add up to the total of
+ * the inventory.
+ */
 export function consequencesOf(holdings: Holdings): Consequences {
   const count = (name: string): number => holdings.find(({ holder }) => holder === name)?.count ?? 0
   const all = holdings.reduce((sum, one) => sum + one.count, 0)
@@ -37,6 +42,7 @@ export function consequencesOf(holdings: Holdings): Consequences {
   return {
     ...named,
     ...changed,
+    changed: changed.mentions + changed.requests,
     gone,
     others: gone - named.units - named.skills - named.agents - named.tokens - count('accounts'),
     held: holdings.reduce((sum, { held }) => sum + held.reduce((kept, one) => kept + one.count, 0), 0),
@@ -50,7 +56,7 @@ const words = ['DELETE', '删除']
 /** Whether the text is the confirmation word in either language, in any case and also in full-width letters. */
 export const isDeleteWord = (typed: string): boolean => words.includes(typed.normalize('NFKC').trim().toUpperCase())
 
-export const deletionSteps = ['what', 'copy', 'when', 'confirm'] as const
+export const deletionSteps = ['what', 'copy', 'confirm'] as const
 /** What happens to the person's name in records that other people wrote in graphs. */
 export const nameChoices = ['listed', 'taken'] as const
 export const copyChoices = ['none', 'with'] as const

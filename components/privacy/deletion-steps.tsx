@@ -1,162 +1,74 @@
 'use client'
 
-import { clsx } from 'clsx'
-import { useNow, useTranslations } from 'next-intl'
+import { useTranslations } from 'next-intl'
 import { parseAsStringLiteral, useQueryStates } from 'nuqs'
 import { type ReactNode, useEffect, useRef } from 'react'
 import { Button } from '#components/ui/button.tsx'
-import { Checkbox, Choice } from '#components/ui/field.tsx'
-import { Time } from '#components/ui/time.tsx'
+import { Checkbox } from '#components/ui/field.tsx'
+import { Stepper } from '#components/ui/stepper.tsx'
 import { graces } from '#lib/domains/privacy-requests/rules.ts'
-import { AgentExport } from './agent-export.tsx'
 import { DeletionConfirm } from './deletion-confirm.tsx'
-import { beginsAt, copyChoices, deletionSteps, nameChoices } from './deletion-rules.ts'
-import { ExportDesk, type Exports } from './export-desk.tsx'
+import { DeletionCopy } from './deletion-copy.tsx'
+import { type Consequences, copyChoices, deletionSteps, nameChoices } from './deletion-rules.ts'
+import type { GraceRules } from './deletion-start.tsx'
+import type { Exports } from './export-desk.tsx'
 import type { PasswordIdentity } from './identity-field.tsx'
 
-interface DeletionStepsProps {
+interface DeletionStepsProps extends GraceRules {
   /** The consequences, in words. */
   what: ReactNode
+  numbers: Consequences
   exported: Exports
   agent: { id: string; name: string } | undefined
   identity: PasswordIdentity
   isAdmin: boolean
-  /** Whether tokens and sign-in keep working during the grace period, as configured for this installation. */
-  tokens: 'stop' | 'keep'
-  signIn: 'stop' | 'keep'
 }
 
-/** A wizard from the consequences to the final button. Only the address holds the step and the choices. */
-export function DeletionSteps({ what, exported, agent, identity, isAdmin, tokens, signIn }: DeletionStepsProps) {
+/** Three steps from the consequences to the final button. Only the address holds the step and the choices. */
+export function DeletionSteps({ what, numbers, exported, agent, identity, isAdmin, ...rules }: DeletionStepsProps) {
   const t = useTranslations('deletion')
-  const now = useNow({ updateInterval: 60_000 })
   const [{ step, grace, copy, names }, choose] = useQueryStates({
     step: parseAsStringLiteral(deletionSteps).withDefault('what'),
     grace: parseAsStringLiteral(graces).withDefault('24h'),
     copy: parseAsStringLiteral(copyChoices).withDefault('none'),
     names: parseAsStringLiteral(nameChoices).withDefault('listed'),
   })
-  const heading = useRef<HTMLHeadingElement>(null)
-  const shown = useRef(step)
-  useEffect(() => {
-    if (shown.current === step) return
-    shown.current = step
-    heading.current?.focus()
-    heading.current?.scrollIntoView({ block: 'start' })
-  }, [step])
+  const heading = useFocusOnChange(step)
   const at = deletionSteps.indexOf(step)
   const go = (to: number) => {
     const next = deletionSteps[to]
     if (next) void choose({ step: next }, { history: 'push' })
   }
-  const isGoing = exported.data.some(({ state }) => state === 'queued' || state === 'running')
-  const whose = agent ? 'tokensAgent' : 'tokens'
   return (
-    <div className="grid gap-6">
-      <nav aria-label={t('steps.label')}>
-        <ol className="flex flex-wrap gap-x-2 gap-y-1 text-sm">
-          {deletionSteps.map((name, index) => (
-            <li key={name}>
-              <button
-                type="button"
-                onClick={() => go(index)}
-                disabled={index > at}
-                aria-current={name === step ? 'step' : undefined}
-                className={clsx(
-                  'min-h-9 rounded-small px-2.5',
-                  name === step ? 'bg-accent-wash font-medium text-accent' : 'text-quiet enabled:hover:bg-sunken',
-                )}
-              >
-                {index + 1}. {t(`steps.${name}`)}
-              </button>
-            </li>
-          ))}
-        </ol>
-      </nav>
-      <section aria-labelledby="step-title" className="grid gap-5">
+    <div className="grid grid-cols-[minmax(0,1fr)] gap-6">
+      <Stepper
+        label={t('steps.label')}
+        steps={deletionSteps.map((key) => ({ key, title: t(`steps.${key}`) }))}
+        current={step}
+      />
+      <section aria-labelledby="step-title" className="grid grid-cols-[minmax(0,1fr)] gap-5">
         <header className="grid gap-1">
-          <h2 id="step-title" ref={heading} tabIndex={-1} className="text-lg font-semibold outline-none">
+          <h2 id="step-title" ref={heading} tabIndex={-1} className="scroll-mt-28 text-lg font-semibold outline-none">
             {t(`${step}.title`)}
           </h2>
-          {(step === 'copy' || step === 'when') && <p className="text-quiet">{t(`${step}.lead`)}</p>}
+          {step === 'copy' && <p className="text-quiet">{t('copy.lead')}</p>}
         </header>
         {step === 'what' && what}
         {step === 'what' && !agent && (
-          <section aria-labelledby="names-title" className="grid gap-2">
-            <h3 id="names-title" className="text-lg font-semibold">
-              {t('names.title')}
-            </h3>
-            <p>{t('names.text')}</p>
-            <Checkbox
-              name="names"
-              label={t('names.label')}
-              hint={t('names.hint')}
-              checked={names === 'taken'}
-              onChange={({ target: { checked } }) => void choose({ names: checked ? 'taken' : 'listed' })}
-            />
-          </section>
+          <NameChoice
+            isTaken={names === 'taken'}
+            onTaken={(isTaken) => void choose({ names: isTaken ? 'taken' : 'listed' })}
+          />
         )}
-        {step === 'copy' &&
-          (agent ? (
-            <AgentExport agent={agent} />
-          ) : (
-            <>
-              <ExportDesk initial={exported} isBrief />
-              {isGoing && <p className="text-sm text-quiet">{t('copy.preparing')}</p>}
-              <Choice
-                label={t('copy.label')}
-                name="copy"
-                value={copy}
-                onChange={(value) => void choose({ copy: value })}
-                options={copyChoices.map((value) => ({
-                  value,
-                  title: t(`copy.${value}.title`),
-                  text: t(`copy.${value}.text`),
-                }))}
-              />
-            </>
-          ))}
-        {step === 'when' && (
-          <>
-            <Choice
-              label={t('when.label')}
-              name="grace"
-              value={grace}
-              onChange={(value) => void choose({ grace: value })}
-              options={graces.map((value) => ({
-                value,
-                title: (
-                  <>
-                    {t(`when.graces.${value}`)}
-                    {value === '24h' && <span className="font-normal text-quiet"> ({t('when.usual')})</span>}
-                  </>
-                ),
-                text:
-                  value === 'now'
-                    ? t(agent ? 'when.nowAgent' : 'when.now')
-                    : t.rich('when.at', { time: () => <Time at={beginsAt(value, now).toISOString()} /> }),
-              }))}
-            />
-            {grace !== 'now' && (
-              <div className="grid gap-1">
-                <h3 className="font-medium">{t('when.meanwhile')}</h3>
-                <ul className="list-disc pl-5">
-                  <li>{t(`when.${whose}.${tokens}`)}</li>
-                  {!agent && <li>{t(`when.signIn.${signIn}`)}</li>}
-                </ul>
-              </div>
-            )}
-            <p className="text-quiet">{t('when.done')}</p>
-          </>
+        {step === 'copy' && (
+          <DeletionCopy {...{ exported, agent, copy }} onCopy={(value) => void choose({ copy: value })} />
         )}
         {step === 'confirm' && (
           <DeletionConfirm
-            grace={grace}
-            copy={copy}
+            {...{ numbers, grace, copy, identity, isAdmin, ...rules }}
+            onGrace={(value) => void choose({ grace: value })}
             redacts={names === 'taken' && agent === undefined}
             agentId={agent?.id}
-            identity={identity}
-            isAdmin={isAdmin}
           />
         )}
       </section>
@@ -168,6 +80,38 @@ export function DeletionSteps({ what, exported, agent, identity, isAdmin, tokens
         )}
         {step !== 'confirm' && <Button onClick={() => go(at + 1)}>{t('next')}</Button>}
       </div>
+    </div>
+  )
+}
+
+/** Focuses and shows the heading after a change of step. */
+function useFocusOnChange(step: string) {
+  const heading = useRef<HTMLHeadingElement>(null)
+  const shown = useRef(step)
+  useEffect(() => {
+    if (shown.current === step) return
+    shown.current = step
+    heading.current?.focus()
+    heading.current?.scrollIntoView({ block: 'start' })
+  }, [step])
+  return heading
+}
+
+/** Whether the name is also removed from records of other people. */
+function NameChoice({ isTaken, onTaken }: { isTaken: boolean; onTaken: (isTaken: boolean) => void }) {
+  const t = useTranslations('deletion.names')
+  return (
+    <div className="grid gap-1">
+      <Checkbox
+        name="names"
+        label={t('label')}
+        checked={isTaken}
+        onChange={({ target: { checked } }) => onTaken(checked)}
+      />
+      <details className="pl-6.5 text-sm">
+        <summary className="min-h-6 cursor-pointer text-accent">{t('details')}</summary>
+        <p className="max-w-prose text-quiet">{t('text')}</p>
+      </details>
     </div>
   )
 }

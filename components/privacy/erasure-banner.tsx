@@ -30,7 +30,7 @@ export function ErasureBanner({ ahead }: { ahead: ErasuresAhead }) {
         <BannerLine
           Icon={CircleCheck}
           isLive
-          title={t(`${kept.erasure.agent === null ? 'person' : 'agent'}.kept`, { agent: kept.erasure.agent ?? '' })}
+          title={t('kept', { whom: kept.erasure.agent === null ? 'person' : 'agent', agent: kept.erasure.agent ?? '' })}
           notes={[t('nothingErased')]}
         />
       )}
@@ -38,7 +38,7 @@ export function ErasureBanner({ ahead }: { ahead: ErasuresAhead }) {
         <ErasureNotice key={erasure.requestId} erasure={erasure} onKept={() => setKept({ erasure, path })} />
       ))}
       {more > 0 && (
-        <p className="bg-accent-wash">
+        <p className="bg-amber-wash">
           <span className="mx-auto block max-w-5xl px-4 py-2 text-sm text-quiet sm:px-6">
             {t('more', { count: more })}
           </span>

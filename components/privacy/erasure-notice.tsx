@@ -21,11 +21,7 @@ function statusOf({ state, grace, waitsForCopy }: ErasureAhead, now: Date) {
   if (grace && Date.parse(grace.until) > now.getTime()) return 'waiting'
   return waitsForCopy ? 'afterCopy' : 'due'
 }
-/** Less than a quarter of the grace period remains. */
-const isNear = ({ from, until }: { from: string; until: string }, now: Date): boolean =>
-  Date.parse(until) - now.getTime() < (Date.parse(until) - Date.parse(from)) / 4
-
-/** One erasure, with a button to call it off until it begins. */
+/** One erasure, with a button that cancels it until it starts. */
 export function ErasureNotice({ erasure, onKept }: { erasure: ErasureAhead; onKept: () => void }) {
   const t = useTranslations('erasure')
   const format = useFormatter()
@@ -45,30 +41,29 @@ export function ErasureNotice({ erasure, onKept }: { erasure: ErasureAhead; onKe
   const problem = cancelling.error instanceof RequestRefused ? cancelling.error.problem : undefined
   const { agent, grace } = erasure
   const whom = agent === null ? 'person' : 'agent'
-  const name = { agent: agent ?? '' }
+  const named = { whom, agent: agent ?? '' }
   const standing = statusOf(erasure, now)
   const hasBegun = standing === 'running'
-  const isUrgent = !hasBegun && (standing === 'due' || (grace !== null && isNear(grace, now)))
   const notes = hasBegun
     ? [t(agent === null ? 'ends' : 'follows')]
     : [
-        t(`${whom}.${erasure.areTokensStopped ? 'stopped' : 'unstopped'}`),
+        t(erasure.areTokensStopped ? 'stopped' : 'unstopped', { whom }),
         ...(erasure.waitsForCopy && standing === 'waiting' ? [t('copy')] : []),
         ...(erasure.isMixed ? [t('whole')] : []),
       ]
 
   return (
     <BannerLine
-      Icon={isUrgent ? TriangleAlert : Info}
-      isUrgent={isUrgent}
+      Icon={hasBegun ? Info : TriangleAlert}
+      isUrgent={!hasBegun}
       title={
         standing === 'waiting' && grace
-          ? t.rich(`${whom}.waiting`, {
-              ...name,
+          ? t.rich('waiting', {
+              ...named,
               time: () => <Time at={grace.until} />,
               left: format.relativeTime(new Date(grace.until), now),
             })
-          : t(`${whom}.${standing === 'waiting' ? 'due' : standing}`, name)
+          : t(standing === 'waiting' ? 'due' : standing, named)
       }
       notes={notes}
       action={
@@ -76,7 +71,7 @@ export function ErasureNotice({ erasure, onKept }: { erasure: ErasureAhead; onKe
           <Button
             size="small"
             aria-disabled={cancelling.isPending}
-            aria-label={agent === null ? undefined : t('agent.keepNamed', { agent })}
+            aria-label={agent === null ? undefined : t('keepNamed', { agent })}
             onClick={() => {
               if (isAsked.current) return
               isAsked.current = true
@@ -84,7 +79,7 @@ export function ErasureNotice({ erasure, onKept }: { erasure: ErasureAhead; onKe
             }}
             className="max-sm:ml-7.5"
           >
-            {cancelling.isPending ? t('busy') : t(`${whom}.keep`)}
+            {cancelling.isPending ? t('busy') : t('keep', { whom })}
           </Button>
         )
       }

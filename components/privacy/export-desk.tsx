@@ -1,5 +1,6 @@
 'use client'
 
+import { clsx } from 'clsx'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { useApiMutation, useApiQuery } from '#components/frame/api-query.ts'
@@ -45,12 +46,17 @@ export function ExportDesk({ initial, isBrief = false }: ExportDeskProps) {
         {scopes.map((scope) => (
           <div
             key={scope}
-            className="grid content-between justify-items-start gap-3 rounded-box border border-line px-4 py-3"
+            className={clsx(
+              'grid content-between justify-items-start gap-3',
+              !isBrief && 'rounded-box border border-line bg-raised px-4 py-3',
+            )}
           >
-            <div className="grid gap-1">
-              <h3 className="font-medium">{t(`${scope}.title`)}</h3>
-              <p className="text-sm text-quiet">{t(`${scope}.text`)}</p>
-            </div>
+            {!isBrief && (
+              <div className="grid gap-1">
+                <h3 className="font-medium">{t(`${scope}.title`)}</h3>
+                <p className="text-sm text-quiet">{t(`${scope}.text`)}</p>
+              </div>
+            )}
             <Button
               tone="plain"
               aria-disabled={beginning.isPending || left === 0}
@@ -69,8 +75,8 @@ export function ExportDesk({ initial, isBrief = false }: ExportDeskProps) {
       </div>
       {problem && <ProblemAlert problem={problem} />}
       <p className="text-sm text-quiet">
-        {t(isBrief ? 'formOne' : 'form')}{' '}
-        {left === null ? t('unlimited') : t.rich('quota', { left, time: () => <Time at={quota.resets_at} relative /> })}
+        {t('form')}{' '}
+        {left !== null && t.rich('quota', { left, time: () => <Time at={quota.resets_at} show="relative" /> })}
       </p>
       <p role="status" className="sr-only">
         {(wasGoing || beginning.isSuccess) && data[0]?.state === 'ready' && t('ready')}

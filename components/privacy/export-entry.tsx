@@ -1,16 +1,22 @@
 'use client'
 
 import { useFormatter, useNow, useTranslations } from 'next-intl'
+import { Badge } from '#components/ui/badge.tsx'
 import { Button, PlainButtonLink } from '#components/ui/button.tsx'
+import { CopyableId } from '#components/ui/copyable-id.tsx'
 import { ProgressBar } from '#components/ui/progress.tsx'
-import { ShortId } from '#components/ui/short-id.tsx'
-import { Tag } from '#components/ui/tag.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import type { ExportView } from '#lib/domains/exports/prepared-contract.ts'
 import { exportSizeOf, exportStatus } from './export-rules.ts'
 
-const tones = { queued: 'plain', running: 'plain', ready: 'accent', expired: 'plain', failed: 'red' } as const
+const tones = {
+  queued: 'neutral',
+  running: 'progress',
+  ready: 'success',
+  expired: 'neutral',
+  failed: 'danger',
+} as const
 
 /** One export: its progress, its file while that exists, and its final state. */
 export function ExportEntry({ entry, onRemove }: { entry: ExportView; onRemove: () => void }) {
@@ -29,7 +35,9 @@ export function ExportEntry({ entry, onRemove }: { entry: ExportView; onRemove: 
         <div className="grid min-w-0 grow basis-64 gap-0.5">
           <p className="flex flex-wrap items-center gap-2 font-medium">
             {what}
-            <Tag tone={tones[shown]}>{t(`states.${shown}`)}</Tag>
+            <Badge tone={tones[shown]} hasDot>
+              {t(`states.${shown}`)}
+            </Badge>
           </p>
           <p className="text-sm text-quiet">
             {t.rich('begun', { time: () => <Time at={entry.created_at} /> })}
@@ -84,7 +92,7 @@ export function ExportEntry({ entry, onRemove }: { entry: ExportView; onRemove: 
           </p>
           {entry.sha256 !== null && (
             <p className="text-quiet">
-              {t('sha')} <ShortId id={entry.sha256} what={t('shaCopy')} />
+              {t('sha')} <CopyableId id={entry.sha256} what={t('shaCopy')} />
             </p>
           )}
           {entry.downloaded_at !== null && (

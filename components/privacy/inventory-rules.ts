@@ -35,3 +35,29 @@ export const staying = (beside: Inventory['kept_beside']): Inventory['kept_besid
   beside.filter(
     ({ name, count }) => name === 'audit.entries' || name.startsWith('erasure.') || count === null || count > 0,
   )
+
+const recordPages: Record<string, string> = {
+  accounts: '/account',
+  'accounts.sessions': '/account',
+  'accounts.identities': '/account',
+  agents: '/agents',
+  tokens: '/tokens',
+  'privacy.requests': '/settings/privacy/requests',
+  'knowledge.units': '/knowledge',
+  'knowledge.skills': '/knowledge',
+  'exports.files': '/settings/privacy?tab=download',
+  'erasure.receipts': '/settings/privacy/receipts',
+}
+/** The page that lists the records of a data source; undefined if there is none. */
+export const recordsPageOf = (name: string): string | undefined =>
+  recordPages[name] ?? (name.startsWith('projects.') ? '/projects' : undefined)
+
+export const privacyTabs = ['data', 'download', 'correct', 'restrict', 'delete'] as const
+export type PrivacyTab = (typeof privacyTabs)[number]
+/** The address of a tab of the privacy page, for the person or one of their agents. */
+export function privacyTabHref(tab: PrivacyTab, agentId: string | undefined): string {
+  const query = new URLSearchParams()
+  if (tab !== 'data') query.set('tab', tab)
+  if (agentId !== undefined) query.set('agent', agentId)
+  return query.size === 0 ? '/settings/privacy' : `/settings/privacy?${query}`
+}

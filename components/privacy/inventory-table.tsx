@@ -1,65 +1,98 @@
 'use client'
 
-import { useTranslations } from 'next-intl'
-import { DataTable } from '#components/ui/table.tsx'
+import { useFormatter, useTranslations } from 'next-intl'
+import { useQueryState } from 'nuqs'
+import type { ReactNode } from 'react'
+import { Button } from '#components/ui/button.tsx'
+import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
 import { Time } from '#components/ui/time.tsx'
+import { CategoryDrawer } from './category-drawer.tsx'
 
 export interface InventoryRow {
   key: string
   what: string
   store: string
-  records: string
+  /** Null if the records are not counted. */
+  records: number | null
   since: string | null
   until: string | null
+  contains: string
   term: string
   why: string
   ground: string
+  place: string
+  /** The page that lists the records. */
+  href: string | undefined
+}
+interface InventoryTableProps {
+  label: string
+  rows: readonly InventoryRow[]
+  /** See `DataTable`. */
+  name?: string
+  empty?: ReactNode
 }
 
-/** The inventory of personal data. The server chose the words. */
-export function InventoryTable({ label, rows }: { label: string; rows: readonly InventoryRow[] }) {
+/** Categories of personal data; each opens a drawer with its purpose, legal basis and location. */
+export function InventoryTable({ label, rows, name, empty }: InventoryTableProps) {
   const t = useTranslations('inventory')
+  const format = useFormatter()
+  const [open, setOpen] = useQueryState('category')
+  const shown = rows.find(({ key }) => key === open)
+  const columns: ShownColumn<InventoryRow>[] = [
+    {
+      key: 'what',
+      title: t('columns.what'),
+      main: true,
+      value: ({ what }) => what,
+      cell: ({ key, what }) => (
+        <Button
+          tone="accent"
+          aria-label={t('details', { what })}
+          onClick={() => void setOpen(key)}
+          className="min-h-6! px-0! py-0! text-left whitespace-normal! hover:bg-transparent! hover:underline"
+        >
+          {what}
+        </Button>
+      ),
+    },
+    {
+      key: 'records',
+      title: t('columns.records'),
+      numeric: true,
+      value: ({ records }) => records,
+      cell: ({ records }) => (records === null ? t('uncounted') : format.number(records)),
+    },
+    { key: 'store', title: t('columns.store'), value: ({ store }) => store, cell: ({ store }) => store },
+    {
+      key: 'since',
+      title: t('columns.since'),
+      value: ({ since }) => since,
+      cell: ({ since }) => (since === null ? <span className="text-quiet">–</span> : <Time at={since} isDay />),
+    },
+    {
+      key: 'until',
+      title: t('columns.until'),
+      minWidth: 'long',
+      isHiddenAtFirst: true,
+      value: ({ term }) => term,
+      cell: ({ term }) => term,
+    },
+    {
+      key: 'last',
+      title: t('facts.last'),
+      value: ({ until }) => until,
+      cell: ({ until }) => (until === null ? <span className="text-quiet">–</span> : <Time at={until} isDay />),
+    },
+  ]
   return (
-    <DataTable
-      label={label}
-      rows={rows}
-      rowKey={({ key }) => key}
-      columns={[
-        { key: 'what', title: t('columns.what'), main: true, cell: ({ what }) => what },
-        {
-          key: 'store',
-          title: t('columns.store'),
-          cell: ({ store }) => store,
-        },
-        { key: 'records', title: t('columns.records'), numeric: true, cell: ({ records }) => records },
-        {
-          key: 'since',
-          title: t('columns.since'),
-          cell: ({ since }) => (since === null ? <span className="text-quiet">–</span> : <Time at={since} isDay />),
-        },
-        {
-          key: 'until',
-          title: t('columns.until'),
-          cell: ({ term, until }) => (
-            <>
-              {term}
-              {until !== null && (
-                <span className="block text-quiet">{t.rich('last', { time: () => <Time at={until} isDay /> })}</span>
-              )}
-            </>
-          ),
-        },
-        {
-          key: 'why',
-          title: t('columns.why'),
-          cell: ({ why, ground }) => (
-            <>
-              {why}
-              <span className="block text-quiet">{ground}</span>
-            </>
-          ),
-        },
-      ]}
-    />
+    <>
+      <DataTable
+        {...{ label, rows, columns, empty }}
+        {...(name !== undefined && { name })}
+        rowKey={({ key }) => key}
+        onOpen={({ key }) => void setOpen(key)}
+      />
+      <CategoryDrawer row={shown} onClose={() => void setOpen(null)} />
+    </>
   )
 }

@@ -13,15 +13,17 @@ export const NoticeList = ({
   title,
   howLong,
   entries,
+  isTitleHidden = false,
 }: {
   id: string
   title: string
   /** Label for screen readers. */
   howLong: string
   entries: readonly NoticeEntry[]
+  isTitleHidden?: boolean
 }) => (
   <section aria-labelledby={id} className="grid gap-1 pt-4">
-    <h3 id={id} className="font-semibold">
+    <h3 id={id} className={isTitleHidden ? 'sr-only' : 'font-semibold'}>
       {title}
     </h3>
     <dl className="grid">

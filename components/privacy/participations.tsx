@@ -4,9 +4,9 @@ import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { useApiMutation, useApiQuery } from '#components/frame/api-query.ts'
 import { Alert } from '#components/ui/alert.tsx'
+import { Badge } from '#components/ui/badge.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
-import { Tag } from '#components/ui/tag.tsx'
 import type { Endpoint } from '#lib/client/request.ts'
 import type { claimParticipation, listParticipations } from '#lib/domains/projects/participants/contract.ts'
 import type { Output } from '#lib/kernel/operation.ts'
@@ -42,7 +42,7 @@ export function Participations({ initial }: { initial: List }) {
                 </p>
               </div>
               {isClaimed ? (
-                <Tag tone="plain">{t('claimed')}</Tag>
+                <Badge>{t('claimed')}</Badge>
               ) : (
                 <Button
                   tone="plain"

@@ -37,7 +37,7 @@ export function RestrictionPanel({ initial, agent, isOfAll }: RestrictionPanelPr
       setAsked(undefined)
       setDone(restricted ? 'begun' : 'lifted')
     })
-  const whose = agent ? 'Agent' : ''
+  const whom = agent ? 'agent' : 'person'
   return (
     <div className="grid gap-4">
       {done && (
@@ -57,7 +57,7 @@ export function RestrictionPanel({ initial, agent, isOfAll }: RestrictionPanelPr
           </ul>
         </div>
       ) : (
-        <p>{agent ? t('freeAgent', { agent: agent.name }) : t('free')}</p>
+        <p>{t('free')}</p>
       )}
       {!agent && !data.restricted && data.restricted_agents > 0 && (
         <p className="text-quiet">{t('some', { count: data.restricted_agents })}</p>
@@ -66,7 +66,7 @@ export function RestrictionPanel({ initial, agent, isOfAll }: RestrictionPanelPr
         <p className="text-quiet">{t('ofAll')}</p>
       ) : (
         <Button tone="plain" className="justify-self-start" onClick={() => setAsked(isOwn ? 'lift' : 'begin')}>
-          {t(`${isOwn ? 'lift' : 'begin'}${whose}`)}
+          {isOwn ? t('lift') : t('begin', { whom })}
         </Button>
       )}
       <Confirm
@@ -74,7 +74,7 @@ export function RestrictionPanel({ initial, agent, isOfAll }: RestrictionPanelPr
         onOpenChange={(open) => !open && setAsked(undefined)}
         title={t(asked === 'lift' ? 'liftTitle' : 'beginTitle')}
         consequences={<p>{t(asked === 'lift' ? 'liftText' : 'beginText')}</p>}
-        action={t(`${asked === 'lift' ? 'lift' : 'begin'}${whose}`)}
+        action={asked === 'lift' ? t('lift') : t('begin', { whom })}
         tone="main"
         change={{ ...change, problem: undefined }}
         onConfirm={() => set(asked !== 'lift')}

@@ -33,7 +33,7 @@ export function RequestPartList({ request: { parts, redact } }: { request: OwnRe
             {copy && (
               <p className="text-sm text-quiet">
                 {t.rich(`copy.${copy}`, {
-                  link: (text) => <TextLink href="/settings/privacy#download">{text}</TextLink>,
+                  link: (text) => <TextLink href="/settings/privacy?tab=download">{text}</TextLink>,
                 })}
               </p>
             )}

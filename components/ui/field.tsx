@@ -137,12 +137,22 @@ interface ChoiceProps<V extends string> {
   options: readonly { value: V; title: ReactNode; text?: ReactNode; isDisabled?: boolean }[]
   onChange: (value: V) => void
   isLabelHidden?: boolean
+  /** Side by side on wide screens: for short options without an explanation. */
+  isInRow?: boolean
 }
-/** Radio buttons whose options each have an explanation. */
-export function Choice<V extends string>({ label, name, value, options, onChange, isLabelHidden }: ChoiceProps<V>) {
+/** Radio buttons; each option may have an explanation. */
+export function Choice<V extends string>({
+  label,
+  name,
+  value,
+  options,
+  onChange,
+  isLabelHidden,
+  isInRow,
+}: ChoiceProps<V>) {
   const id = useId()
   return (
-    <fieldset className="grid min-w-0 gap-2">
+    <fieldset className={clsx('grid min-w-0 gap-2', isInRow && 'sm:grid-cols-[repeat(auto-fit,minmax(9rem,1fr))]')}>
       <legend className={isLabelHidden ? 'sr-only' : 'mb-2 font-medium'}>{label}</legend>
       {options.map((option) => (
         <div

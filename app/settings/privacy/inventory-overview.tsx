@@ -1,62 +1,68 @@
-import { getFormatter, getTranslations } from 'next-intl/server'
-import { sortedHoldings, staying } from '#components/privacy/inventory-rules.ts'
+import { getTranslations } from 'next-intl/server'
+import { recordsPageOf, sortedHoldings, staying } from '#components/privacy/inventory-rules.ts'
 import { type InventoryRow, InventoryTable } from '#components/privacy/inventory-table.tsx'
-import { Section } from '#components/ui/page.tsx'
-import { TextLink } from '#components/ui/text-link.tsx'
-import { Time } from '#components/ui/time.tsx'
+import { ButtonLink } from '#components/ui/button.tsx'
+import { EmptyState } from '#components/ui/empty-state.tsx'
 import type { Inventory } from '#lib/domains/exports/inventory-contract.ts'
-import { inventoryTexts } from './inventory-texts.ts'
+import { type InventoryTexts, inventoryTexts } from './inventory-texts.ts'
 
-/** The inventory: data sources with records, a collapsed list of empty ones, and the records that are retained after an erasure. */
-export async function InventoryOverview({ inventory, isOfAgent }: { inventory: Inventory; isOfAgent: boolean }) {
-  const [t, format, words] = await Promise.all([getTranslations('inventory'), getFormatter(), inventoryTexts()])
-  type Line = Inventory['kept_beside'][number]
-  const rowOf = (line: Line): InventoryRow => ({
+type Words = Awaited<ReturnType<typeof inventoryTexts>>
+type Line = Inventory['kept_beside'][number]
+
+function rowOf(words: Words, line: Line): InventoryRow {
+  const texts: InventoryTexts = words.of(line.name, line)
+  return {
     key: line.name,
-    ...words.of(line.name, line),
+    ...texts,
     store: words.store(line.store),
-    records: line.count === null ? t('uncounted') : format.number(line.count),
+    place: words.place(line.store),
+    records: line.count,
     since: line.since,
     until: line.until,
     ground: words.ground(line.basis),
-  })
-  const named = inventory.data.map((line) => ({ ...line, name: line.holder }))
-  const { held, empty } = sortedHoldings(named)
-  const nameOf = (holder: string) => named.find(({ name }) => name === holder)
+    href: recordsPageOf(line.name),
+  }
+}
+
+/** The inventory: categories with records, and collapsed lists of empty and of retained categories. */
+export async function InventoryOverview({ inventory }: { inventory: Inventory }) {
+  const [t, words] = await Promise.all([getTranslations('inventory'), inventoryTexts()])
+  const { held, empty } = sortedHoldings(inventory.data)
+  const retained = staying(inventory.kept_beside)
   return (
-    <>
-      <Section id="held" title={t('held')}>
-        {held.length > 0 ? (
+    <div className="grid min-w-0 grid-cols-[minmax(0,1fr)] gap-4">
+      <InventoryTable
+        name="privacy-inventory"
+        label={t('held')}
+        rows={held.map((line) => rowOf(words, { ...line, name: line.holder }))}
+        empty={
+          <EmptyState title={t('nothing')} action={<ButtonLink href="/agents">{t('agents')}</ButtonLink>}>
+            {t('nothingText')}
+          </EmptyState>
+        }
+      />
+      {empty.length > 0 && (
+        <details>
+          <summary className="min-h-6 cursor-pointer text-accent">{t('empty', { count: empty.length })}</summary>
+          <ul className="mt-2 columns-1 gap-x-8 pl-5 text-sm text-quiet sm:columns-2 lg:columns-3">
+            {empty.map((line) => (
+              <li key={line.holder} className="list-disc">
+                {words.of(line.holder, line).what}
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+      <details>
+        <summary className="min-h-6 cursor-pointer text-accent">{t('stays', { count: retained.length })}</summary>
+        <div className="mt-2 grid grid-cols-[minmax(0,1fr)] gap-3">
+          <p className="text-quiet">{t('staysLead')}</p>
           <InventoryTable
-            label={t('held')}
-            rows={held.flatMap(({ holder }) => {
-              const line = nameOf(holder)
-              return line ? [rowOf(line)] : []
-            })}
+            label={t('stays', { count: retained.length })}
+            rows={retained.map((line) => rowOf(words, line))}
           />
-        ) : (
-          <p>{t('nothing')}</p>
-        )}
-        {empty.length > 0 && (
-          <details className="group">
-            <summary className="cursor-pointer text-accent">
-              {t(isOfAgent ? 'emptyAgent' : 'empty', { count: empty.length })}
-            </summary>
-            <ul className="mt-2 grid list-disc gap-1 pl-5 text-quiet">
-              {empty.map((line) => (
-                <li key={line.holder}>{words.of(line.holder, line).what}</li>
-              ))}
-            </ul>
-          </details>
-        )}
-        <p className="text-sm text-quiet">
-          {t.rich('asOf', { time: () => <Time at={inventory.as_of} /> })}{' '}
-          {t.rich('notice', { link: (text) => <TextLink href="/privacy">{text}</TextLink> })}
-        </p>
-      </Section>
-      <Section id="stays" title={t('stays')} lead={t('staysLead')}>
-        <InventoryTable label={t('stays')} rows={staying(inventory.kept_beside).map(rowOf)} />
-      </Section>
-    </>
+        </div>
+      </details>
+    </div>
   )
 }

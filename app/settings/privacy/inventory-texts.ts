@@ -1,8 +1,9 @@
 import { getTranslations } from 'next-intl/server'
+import { placeNames, storeDescriptions, whereabouts } from '#app/privacy/places.ts'
 import { inventoryTerms } from '#app/privacy/terms.ts'
 import { groundsIn } from '#components/privacy/inventory-rules.ts'
-import { isStore, lineKeyOf } from '#components/privacy/notice-lines.ts'
-import en from '#messages/en.ts'
+import { lineKeyOf } from '#components/privacy/notice-lines.ts'
+import { purposes } from '#components/privacy/purposes.ts'
 
 /** Texts of the API, in English. */
 interface DataSourceTexts {
@@ -12,34 +13,40 @@ interface DataSourceTexts {
 }
 export interface InventoryTexts {
   what: string
+  /** What it contains; empty without a translation. */
+  contains: string
   term: string
   why: string
 }
 
-const isExplained = (key: string): key is keyof typeof en.inventory.why => Object.hasOwn(en.inventory.why, key)
-
 /** Translated texts about stored data: data sources, lawful bases and stores. Without a translation, the API's English text is used. */
 export async function inventoryTexts() {
-  const [t, inventory, privacy, terms] = await Promise.all([
+  const [t, inventory, terms, storeName, storeText, at] = await Promise.all([
     getTranslations('privacy.held.lines'),
     getTranslations('inventory'),
-    getTranslations('privacy.where.stores'),
     inventoryTerms(),
+    placeNames(),
+    storeDescriptions(),
+    whereabouts(),
   ])
   return {
     of(name: string, { what, purpose, kept }: DataSourceTexts): InventoryTexts {
       const key = lineKeyOf(name)
-      if (key === undefined) return { what, term: kept, why: purpose }
+      const known = key && purposes.get(key)
+      if (key === undefined || known === undefined) return { what, contains: '', term: kept, why: purpose }
       return {
         what: t(`${key}.what`),
+        contains: t(`${key}.text`),
         term: t(`${key}.term`, terms),
-        why: isExplained(key) ? inventory(`why.${key}`) : purpose,
+        why: inventory(`purposes.${known}`),
       }
     },
     ground(basis: string): string {
       const grounds = groundsIn(basis).map((ground) => inventory(`bases.${ground}`))
       return grounds.length > 0 ? grounds.join(', ') : basis
     },
-    store: (name: string): string => (isStore(name) ? privacy(`${name}.name`) : name),
+    store: storeName,
+    /** Where the store is: what it runs on, and the region if the operator stated it. */
+    place: (store: string): string => `${storeText(store)} ${at(store)}`.trim(),
   }
 }

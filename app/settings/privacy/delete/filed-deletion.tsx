@@ -1,21 +1,22 @@
+import { redirect } from 'next/navigation'
 import { getNow, getTranslations } from 'next-intl/server'
-import type { ReactNode } from 'react'
 import type { z } from 'zod'
 import { callUseCase } from '#app/page-access.ts'
 import { receiptNamed } from '#app/receipts/named.ts'
+import { DeletionProgress } from '#components/privacy/deletion-progress.tsx'
+import { deletionSteps } from '#components/privacy/deletion-rules.ts'
 import {
   agentsNotYetFiled,
   type FiledDeletion,
-  filedDeletionQuery,
+  type FiledDeletionStatus,
   filedDeletionStatus,
   type UnderReceipt,
 } from '#components/privacy/filed-deletion-rules.ts'
 import { requestSayingOf, waitsForCopy } from '#components/requests/request-rules.ts'
 import { RequestStatusDetail, RequestStatusText } from '#components/requests/request-status.tsx'
-import { ButtonLink, PlainButtonLink } from '#components/ui/button.tsx'
-import { FactList } from '#components/ui/facts.tsx'
+import { ButtonLink } from '#components/ui/button.tsx'
 import { Page } from '#components/ui/page.tsx'
-import { ShortId } from '#components/ui/short-id.tsx'
+import { Stepper } from '#components/ui/stepper.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { app } from '#lib/app-instance.ts'
@@ -44,86 +45,99 @@ async function underReceipt(id: string | null): Promise<UnderReceipt> {
   return legalHoldCountsIn(found) > 0 ? 'signed_held' : 'signed'
 }
 
-/** Shown after an erasure was requested: its start or progress, how to cancel it, and the link to its receipt. */
+/** Statuses that end in the receipt without an action of the person. */
+const going: readonly (FiledDeletionStatus | undefined)[] = ['running', 'failed', 'afterCopy']
+
+/**
+ * Shown after a deletion was requested: its start or progress and how to cancel it. It ends in the receipt as soon as that is signed.
+ */
 export async function FiledDeletionPage({ asked, detail }: { asked: FiledDeletion; detail: Detail | undefined }) {
   const receiptId = detail ? detail.receipt_id : (asked.receiptId ?? null)
-  const [t, now, receipt] = await Promise.all([getTranslations('deletion.done'), getNow(), underReceipt(receiptId)])
-  const isSigned = receipt === 'signed' || receipt === 'signed_held'
+  const [t, now, receipt] = await Promise.all([getTranslations('deletion'), getNow(), underReceipt(receiptId)])
+  if (receiptId !== null && (receipt === 'signed' || receipt === 'signed_held')) redirect(`/receipts/${receiptId}`)
   const saying = detail && requestSayingOf(detail, detail.timeline, now)
-  const standing = saying ? filedDeletionStatus(saying) : agentsNotYetFiled(receipt, asked.until, now)
+  const status = saying ? filedDeletionStatus(saying) : agentsNotYetFiled(receipt, asked.until, now)
   const agent = detail ? detail.agent_id : (asked.agent ?? null)
-  const whom = agent === null ? 'person' : 'agent'
   const until = detail ? detail.waiting_until : (asked.until ?? null)
-  const isAhead = standing === 'waiting' || standing === 'aheadOut'
-  const isGoing =
-    standing === 'running' ||
-    standing === 'failed' ||
-    standing === 'afterCopy' ||
-    (standing === undefined && detail !== undefined && !isClosed(detail.state))
-  const isUnknown = standing === 'aheadOut' || standing === 'begunOut'
-  const isOver = standing === 'cancelled' || standing === 'rejected' || (detail && isClosed(detail.state) && !isSigned)
-  const facts: (readonly [string, ReactNode])[] = []
-  if (isAhead && until !== null) facts.push([t('when'), <Time key="when" at={until} relative />])
-  if (receiptId !== null && !isOver)
-    facts.push([
-      t('receipt'),
-      <div key="receipt" className="grid gap-1">
-        <ShortId id={receiptId} what={t('copyId')} />
-        <p>
-          {t(isSigned ? 'receiptReady' : isUnknown ? 'receiptPerhaps' : 'receiptLater')}{' '}
-          <TextLink href={`/receipts/${receiptId}`} prefetch={false}>
-            {t('open')}
-          </TextLink>
-        </p>
-      </div>,
-    ])
-  if (!isOver) facts.push([t('letters'), t('lettersText')])
-  if (detail)
-    facts.push([
-      t('request'),
-      <TextLink key="request" href={`/settings/privacy/requests/${detail.id}`}>
-        {t('follow')}
-      </TextLink>,
-    ])
-  const again = detail
-    ? filedDeletionQuery(detail, { agent: agent ?? undefined, isJoined: asked.isJoined })
-    : new URLSearchParams({
-        ...{ step: 'done', request: asked.requestId, begin: 'now' },
-        ...(receiptId !== null && { receipt: receiptId }),
-        ...(agent !== null && { agent }),
-      }).toString()
+  const isOver = status === 'cancelled' || status === 'rejected' || (detail !== undefined && isClosed(detail.state))
+  const isGoing = going.includes(status) || (status === undefined && !isOver)
   return (
-    <Page
-      title={
-        standing
-          ? t.rich(`${whom}.${standing}.title`, {
-              agent: agent ?? '',
-              isDated: until === null ? 'no' : 'yes',
-              time: () => (until === null ? '' : <Time at={until} relative />),
-            })
-          : saying && <RequestStatusText saying={saying} request={detail} />
-      }
-      lead={
-        standing ? (
-          <p>{t(`${whom}.${standing}.text`)}</p>
-        ) : (
-          saying && <RequestStatusDetail saying={saying} request={detail} />
-        )
-      }
-    >
-      {asked.isJoined && <p>{t('joined')}</p>}
-      {detail && standing === 'waiting' && waitsForCopy(detail) && <p>{t('copy')}</p>}
-      <FactList facts={facts} />
+    <Page title={agent === null ? t('name') : t('nameAgent', { agent })}>
+      <Stepper
+        label={t('steps.label')}
+        steps={deletionSteps.map((key) => ({ key, title: t(`steps.${key}`) }))}
+        current="confirm"
+        isDone
+      />
+      <section aria-labelledby="status-title" className="grid gap-3">
+        <h2 id="status-title" className="text-lg font-semibold">
+          {status ? t(`done.states.${status}.title`) : saying && <RequestStatusText saying={saying} request={detail} />}
+        </h2>
+        {isGoing && <DeletionProgress isSlow={status === 'afterCopy'} />}
+        <div role="status" className="grid gap-2">
+          {status ? (
+            <p>
+              {t.rich(`done.states.${status}.text`, {
+                whom: agent === null ? 'person' : 'agent',
+                agent: agent ?? '',
+                isDated: until === null ? 'no' : 'yes',
+                time: () => (until === null ? '' : <Time at={until} relative />),
+              })}
+            </p>
+          ) : (
+            saying && <RequestStatusDetail saying={saying} request={detail} />
+          )}
+        </div>
+        <FiledNotes
+          receiptId={isOver ? null : receiptId}
+          isJoined={asked.isJoined}
+          hasCopy={detail !== undefined && status === 'waiting' && waitsForCopy(detail)}
+          isOver={isOver}
+        />
+      </section>
       <p className="flex flex-wrap gap-2">
-        {isGoing && (
-          <PlainButtonLink href={`/settings/privacy/delete?${again}`} tone="plain">
-            {t('look')}
-          </PlainButtonLink>
+        {detail && (
+          <ButtonLink href={`/settings/privacy/requests/${detail.id}`} tone="plain">
+            {t('done.follow')}
+          </ButtonLink>
         )}
         <ButtonLink href={detail ? '/settings/privacy' : '/'} tone="plain">
-          {t(detail ? 'privacy' : 'home')}
+          {t(detail ? 'done.privacy' : 'done.home')}
         </ButtonLink>
       </p>
     </Page>
+  )
+}
+
+/** What else to know until the deletion is over: the address of the receipt, the copy, and the emails. */
+async function FiledNotes({
+  receiptId,
+  isJoined,
+  hasCopy,
+  isOver,
+}: {
+  receiptId: string | null
+  isJoined: boolean
+  hasCopy: boolean
+  isOver: boolean
+}) {
+  const t = await getTranslations('deletion.done')
+  return (
+    <>
+      {isJoined && <p>{t('joined')}</p>}
+      {hasCopy && <p>{t('copy')}</p>}
+      {receiptId !== null && (
+        <p>
+          {t.rich('receiptLater', {
+            link: (text) => (
+              <TextLink href={`/receipts/${receiptId}`} prefetch={false}>
+                {text}
+              </TextLink>
+            ),
+          })}
+        </p>
+      )}
+      {!isOver && <p className="text-quiet">{t('letters')}</p>}
+    </>
   )
 }

@@ -6,6 +6,7 @@ import { Messages } from '#components/frame/words.tsx'
 import { consequencesOf } from '#components/privacy/deletion-rules.ts'
 import { DeletionSteps } from '#components/privacy/deletion-steps.tsx'
 import { filedDeletionIn } from '#components/privacy/filed-deletion-rules.ts'
+import { privacyTabHref } from '#components/privacy/inventory-rules.ts'
 import { requestSayingOf } from '#components/requests/request-rules.ts'
 import { RequestStatusDetail, RequestStatusText } from '#components/requests/request-status.tsx'
 import { Alert } from '#components/ui/alert.tsx'
@@ -75,8 +76,9 @@ export default async function DeletionPage({
   }
   const person = await requirePageAccess('deletion')
   const agentId = agentIn(query.agent)
-  const [t, { data: plan }, exported, open, { agents }] = await Promise.all([
+  const [t, pages, { data: plan }, exported, open, { agents }] = await Promise.all([
     getTranslations('deletion'),
+    getTranslations('pages'),
     callForOwnAgent(app.requests.plan, { query: agentId === undefined ? {} : { agent_id: agentId } }),
     callUseCase(app.exports.listExports),
     openErasure(agentId),
@@ -87,26 +89,18 @@ export default async function DeletionPage({
   const env = readEnv()
   const numbers = consequencesOf(plan.holdings)
   const isUnderWay = open !== undefined && open.state !== 'received'
-  const back = `/settings/privacy${agent ? `?agent=${encodeURIComponent(agent.id)}` : ''}`
   return (
     <Messages of={['deletion', 'exports', 'myPrivacy']}>
       <Page
-        title={
-          agent ? t('titleAgent', { agent: agent.name, total: numbers.gone }) : t('title', { total: numbers.gone })
-        }
-        lead={
-          <>
-            <p>{t('lead')}</p>
-            <p>
-              <TextLink href={back}>{t('back')}</TextLink>
-            </p>
-          </>
-        }
+        breadcrumbs={[{ href: privacyTabHref('data', agent?.id), title: pages('privacy') }]}
+        title={agent ? t('nameAgent', { agent: agent.name }) : t('name')}
+        summary={t('summary', { count: numbers.gone + numbers.changed + numbers.held })}
       >
         {open && <OpenErasure request={open} />}
         {!isUnderWay && (
           <DeletionSteps
-            what={<ConsequenceList holdings={plan.holdings} numbers={numbers} agent={agent?.name} />}
+            what={<ConsequenceList holdings={plan.holdings} numbers={numbers} isOfAgent={agent !== undefined} />}
+            numbers={numbers}
             exported={exported}
             agent={agent}
             identity={identityOf(person)}

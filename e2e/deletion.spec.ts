@@ -1,0 +1,109 @@
+import { expect, type Page, test } from '@playwright/test'
+import { z } from 'zod'
+import { control } from './control.ts'
+import { readCredentials } from './credentials.ts'
+import { complaintsOf, fillSignIn } from './journey.ts'
+
+/** A person of the demo who appears in no other journey. */
+const email = 'tess@example.org'
+const most = { clicks: 9, words: 900 }
+
+/** Counts clicks, and the visible words of each page. */
+function effort(page: Page) {
+  const words: [page: string, count: number][] = []
+  let clicks = 0
+  return {
+    words,
+    total: () => ({ clicks, words: words.reduce((sum, [, count]) => sum + count, 0) }),
+    /** A click that another function made. */
+    count() {
+      clicks++
+    },
+    async click(target: ReturnType<Page['locator']>) {
+      clicks++
+      await target.click()
+    },
+    async read(name: string) {
+      // A selection contains only visible text.
+      const text = await page.getByRole('main').evaluate((element) => {
+        const selection = getSelection()
+        selection?.selectAllChildren(element)
+        const visible = String(selection)
+        selection?.removeAllRanges()
+        return visible
+      })
+      words.push([name, text.trim().split(/\s+/).length])
+    },
+  }
+}
+const heading = (page: Page, name: string) => page.getByRole('heading', { name, exact: true })
+
+test('a person goes from the front page to a verified receipt in 9 clicks and 900 words', async ({ page }) => {
+  const complaints = complaintsOf(page)
+  const done = effort(page)
+  await page.goto('/')
+  await expect(page.getByRole('main')).toBeVisible()
+  await done.read('home')
+  await done.click(page.getByRole('link', { name: 'Sign in' }).first())
+  await expect(page.getByLabel('Password')).toBeVisible()
+  await done.read('sign-in')
+  await fillSignIn(page, { email, password: readCredentials().password })
+  done.count()
+  await expect(page).toHaveURL('/overview')
+
+  await done.click(page.getByRole('navigation').getByRole('link', { name: 'Privacy' }).first())
+  await expect(heading(page, 'Privacy')).toBeVisible()
+  await expect(page.getByText(/^\d+ records about you in \d+ stores$/)).toBeVisible()
+  const records = Number(/^\d+/.exec((await page.getByText(/records about you/).textContent()) ?? '')?.[0])
+  await done.read('privacy')
+
+  await test.step('overview, inventory, plan and the first step have the same number of records', async () => {
+    const numberAt = async (path: string, shape: z.ZodType<number>) =>
+      shape.parse(await (await page.request.get(path)).json())
+    const overview = z.object({ data: z.object({ held: z.object({ records: z.number() }) }) })
+    const held = await numberAt(
+      '/api/overview',
+      overview.transform(({ data }) => data.held.records),
+    )
+    const plan = await numberAt(
+      '/api/privacy/plan',
+      z.object({ data: z.object({ total: z.number() }) }).transform(({ data }) => data.total),
+    )
+    expect([held, plan]).toEqual([records, records])
+  })
+
+  await done.click(page.getByRole('link', { name: 'Delete my data' }))
+  await expect(heading(page, 'What is deleted and retained')).toBeVisible()
+  await expect(page.getByText(`${records} records`, { exact: true })).toBeVisible()
+  await done.read('review')
+  await done.click(page.getByRole('button', { name: 'Continue' }))
+  await expect(heading(page, 'Copy of your data')).toBeFocused()
+  await done.read('copy')
+  await done.click(page.getByRole('button', { name: 'Continue' }))
+  await expect(heading(page, 'Confirm deletion')).toBeFocused()
+  await page.getByLabel('Type DELETE to confirm').fill('DELETE')
+  await page.getByLabel('Password').fill(readCredentials().password)
+  await done.click(page.getByText('Now', { exact: true }))
+  await expect(page.getByText('Starts within a minute and can’t be cancelled.')).toBeVisible()
+  await done.read('confirm')
+  await done.click(page.getByRole('button', { name: 'Delete my data' }))
+
+  await test.step('the progress ends in the receipt without a click', async () => {
+    await control.work()
+    await expect(page).toHaveURL(/\/receipts\/rcpt_\w+$/, { timeout: 60_000 })
+    await expect(page.getByRole('main')).toContainText('rcpt_')
+    await done.read('receipt')
+  })
+  await done.click(
+    page
+      .getByRole('main')
+      .getByRole('link', { name: /verify/i })
+      .first(),
+  )
+  await expect(page).toHaveURL(/\/verify/)
+  await expect(page.getByText('Valid signature')).toBeVisible()
+  await done.read('verify')
+  console.log(JSON.stringify({ ...done.total(), pages: done.words }))
+  expect(done.total().clicks).toBeLessThanOrEqual(most.clicks)
+  expect(complaints).toEqual([])
+})
