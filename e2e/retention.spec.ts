@@ -9,19 +9,19 @@ test('a sweep deletes what the dry run of the new periods announced', async ({ b
   const complaints = complaintsOf(page)
   await page.goto('/admin/retention')
   await page.getByLabel('Private: days').fill('20')
-  await page.getByRole('button', { name: 'See what this would remove' }).click()
-  await page.getByRole('button', { name: 'Save these periods' }).click()
+  await page.getByRole('button', { name: 'Preview' }).click()
+  await page.getByRole('button', { name: 'Save periods' }).click()
   const dialog = page.getByRole('dialog')
-  const said = (await dialog.getByText(/This would remove/).textContent()) ?? ''
-  const expected = Number(/remove (\d+) units/.exec(said)?.[1])
+  const said = (await dialog.getByText(/The next sweep/).textContent()) ?? ''
+  const expected = Number(/deletes (\d+) units/.exec(said)?.[1])
   expect(expected).toBeGreaterThan(3)
-  await dialog.getByRole('button', { name: 'Save the periods' }).dblclick()
-  await expect(page.getByText('Saved. The next sweep follows these periods.')).toBeVisible()
+  await dialog.getByRole('button', { name: 'Save periods' }).dblclick()
+  await expect(page.getByText('Periods saved')).toBeVisible()
 
   await page.getByRole('button', { name: 'Sweep now' }).click()
-  await expect(dialog).toContainText(`This removes the ${expected} units and skills that expired.`)
+  await expect(dialog).toContainText(`This deletes ${expected} expired units and skills.`)
   await dialog.getByRole('button', { name: 'Sweep now' }).dblclick()
-  await expect(page.getByText(`The sweep is done: ${expected} items were removed.`)).toBeVisible()
+  await expect(page.getByText(`Sweep finished: ${expected} deleted`)).toBeVisible()
 
   await page.getByRole('button', { name: 'Sweep now' }).click()
   await expect(dialog).toContainText('Nothing has expired')

@@ -24,7 +24,8 @@ export default async function TelemetryPage() {
   return (
     <Messages>
       <Page
-        title={to ? t('titleOn', { count, host: to.host }) : t('titleOff')}
+        title={t('name')}
+        summary={to ? t('titleOn', { count, host: to.host }) : t('titleOff')}
         lead={<p>{t(to ? 'lead' : 'leadOff')}</p>}
       >
         <Section id="where" title={t('where.title')}>

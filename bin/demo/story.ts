@@ -78,6 +78,7 @@ export async function buildDemo({
       await past.moveTo(new Date(until.getTime() - daysAgo * day))
       await run(stage)
     }
+    await past.tidy()
     progress(days, days)
     const present = new Set((await app.db.transaction(accountDirectory.all)).map(({ email }) => email))
     return {

@@ -2,16 +2,8 @@ import { useTranslations } from 'next-intl'
 import type { Role } from '#lib/domains/accounts/rules.ts'
 import type { LineView } from '#lib/domains/compliance/contract.ts'
 import { ControlList } from './control-list.tsx'
-import type { Result } from './result-tag.tsx'
+import { type Result, resultOrder } from './result-tag.tsx'
 
-/** Most urgent first. */
-export const resultOrder = [
-  'fails',
-  'attention',
-  'unknown',
-  'holds',
-  'not_applicable',
-] as const satisfies readonly Result[]
 const folded: readonly Result[] = ['holds', 'not_applicable']
 
 /** All controls by result: problems open, the rest folded. */

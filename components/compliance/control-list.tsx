@@ -2,7 +2,7 @@ import { useTranslations } from 'next-intl'
 import type { Role } from '#lib/domains/accounts/rules.ts'
 import type { CheckView, LineView } from '#lib/domains/compliance/contract.ts'
 import { CheckResult } from './check-result.tsx'
-import { ResultTag } from './result-tag.tsx'
+import { ResultTag, resultOrder } from './result-tag.tsx'
 
 interface ChecksProps {
   checks: readonly CheckView[]
@@ -19,16 +19,16 @@ const CheckList = ({ checks, role, showsState }: ChecksProps & { showsState: boo
   )
 }
 
-/** Checks without a problem, folded below those that explain the result of the control. */
-function PassingChecks({ checks, role }: ChecksProps) {
+/** Checks that do not explain the result of the control, folded below those that do. */
+function OtherChecks({ checks, role }: ChecksProps) {
   const t = useTranslations('compliance')
   return (
     <details>
       <summary className="cursor-pointer py-0.5 text-sm text-quiet">
-        {t('passingChecks', { count: checks.length })}
+        {t('otherChecks', { count: checks.length })}
       </summary>
       <div className="pt-3">
-        <CheckList checks={checks} role={role} showsState={false} />
+        <CheckList checks={checks} role={role} showsState />
       </div>
     </details>
   )
@@ -37,8 +37,9 @@ function PassingChecks({ checks, role }: ChecksProps) {
 function Control({ control: { line, state, checks }, role }: { control: LineView; role: Role }) {
   const t = useTranslations('compliance')
   const isPassing = state === 'holds' || state === 'not_applicable'
-  const passing = isPassing ? [] : checks.filter((check) => check.state === 'holds')
-  const shown = checks.filter((check) => !passing.includes(check))
+  const passing = isPassing ? [] : checks.filter((check) => check.state === 'holds' || check.state === 'not_applicable')
+  const rank = (check: CheckView) => resultOrder.indexOf(check.state)
+  const shown = checks.filter((check) => !passing.includes(check)).toSorted((one, other) => rank(one) - rank(other))
   return (
     <li data-line={line} data-state={state} className="grid gap-x-8 gap-y-3 py-4 sm:grid-cols-[17rem_1fr]">
       <div className="grid content-start justify-items-start gap-1.5">
@@ -48,7 +49,7 @@ function Control({ control: { line, state, checks }, role }: { control: LineView
       </div>
       <div className="grid content-start gap-3">
         <CheckList checks={shown} role={role} showsState={new Set(shown.map((check) => check.state)).size > 1} />
-        {passing.length > 0 && <PassingChecks checks={passing} role={role} />}
+        {passing.length > 0 && <OtherChecks checks={passing} role={role} />}
       </div>
     </li>
   )

@@ -11,6 +11,9 @@ const tones: Record<Result, BadgeTone> = {
   unknown: 'warning',
 }
 
+/** Most urgent first. */
+export const resultOrder: readonly Result[] = ['fails', 'attention', 'unknown', 'holds', 'not_applicable']
+
 /** Whether an admin should do something about it. */
 export const isProblem = (result: Result): boolean => result === 'attention' || result === 'fails'
 

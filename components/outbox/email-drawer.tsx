@@ -6,7 +6,7 @@ import { useApiQuery } from '#components/frame/api-query.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { CodeBlock } from '#components/ui/code-block.tsx'
-import { Sheet } from '#components/ui/dialog.tsx'
+import { Drawer } from '#components/ui/dialog.tsx'
 import { FactList } from '#components/ui/facts.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { Skeleton } from '#components/ui/skeleton.tsx'
@@ -20,9 +20,9 @@ const readAt: Endpoint<typeof readLetter> = { method: 'get', path: '/api/admin/o
 export function EmailDrawer({ id, onClose }: { id: string | null; onClose: () => void }) {
   const t = useTranslations('outbox')
   return (
-    <Sheet open={id !== null} onOpenChange={(isOpen) => !isOpen && onClose()} title={t('letter.body')}>
+    <Drawer open={id !== null} onOpenChange={(isOpen) => !isOpen && onClose()} title={t('letter.body')}>
       {id !== null && <LetterText key={id} id={id} />}
-    </Sheet>
+    </Drawer>
   )
 }
 
@@ -45,7 +45,7 @@ function LetterText({ id }: { id: string }) {
           [t('subject'), <bdi key="subject">{letter.subject || t('noSubject')}</bdi>],
           [t('to'), <bdi key="to">{letter.to || t('nobody')}</bdi>],
           [t('written'), <Time key="written" at={letter.written_at} />],
-          [t('expires'), <Time key="expires" at={letter.expires_at} relative />],
+          [t('expires'), <Time key="expires" at={letter.expires_at} show="relative" />],
         ]}
       />
       {letter.is_cut && <Alert tone="warning" title={t('letter.cut')} />}

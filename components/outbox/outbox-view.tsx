@@ -1,12 +1,13 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
-import { useQueryState } from 'nuqs'
+import { parseAsString, useQueryState } from 'nuqs'
 import { useApiInfiniteQuery } from '#components/frame/api-query.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
-import { Empty } from '#components/ui/empty.tsx'
-import { MoreButton } from '#components/ui/more-button.tsx'
-import { DataTable } from '#components/ui/table.tsx'
+import { Button } from '#components/ui/button.tsx'
+import { EmptyState } from '#components/ui/empty-state.tsx'
+import { FilterBar } from '#components/ui/filter-bar.tsx'
+import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
 import { Time } from '#components/ui/time.tsx'
 import type { Endpoint } from '#lib/client/request.ts'
 import type { listLetters } from '#lib/domains/outbox/contract.ts'
@@ -14,53 +15,94 @@ import type { Output } from '#lib/kernel/operation.ts'
 import { EmailDrawer } from './email-drawer.tsx'
 
 const listAt: Endpoint<typeof listLetters> = { method: 'get', path: '/api/admin/outbox' }
-const listQuery = { limit: '50' } as const
+type Email = Output<typeof listLetters>['data'][number]
 
-/** Emails in the outbox folder. The address holds the open one. */
+function useColumns(onOpen: (id: string) => void): ShownColumn<Email>[] {
+  const t = useTranslations('outbox')
+  const subjectOf = ({ subject }: Email) => subject || t('noSubject')
+  return [
+    {
+      key: 'subject',
+      title: t('subject'),
+      main: true,
+      minWidth: 'long',
+      value: subjectOf,
+      cell: (email) => (
+        <button
+          type="button"
+          className="min-h-6 text-left text-accent underline decoration-1 underline-offset-3 hover:decoration-2"
+          aria-label={t('open', { subject: subjectOf(email) })}
+          onClick={() => onOpen(email.id)}
+        >
+          <bdi>{subjectOf(email)}</bdi>
+        </button>
+      ),
+    },
+    { key: 'to', title: t('to'), value: ({ to }) => to, cell: ({ to }) => <bdi>{to || t('nobody')}</bdi> },
+    {
+      key: 'written',
+      title: t('written'),
+      value: ({ written_at }) => written_at,
+      cell: ({ written_at }) => <Time at={written_at} show="relative" />,
+    },
+    {
+      key: 'expires',
+      title: t('expires'),
+      value: ({ expires_at }) => expires_at,
+      cell: ({ expires_at }) => <Time at={expires_at} show="relative" />,
+    },
+  ]
+}
+
+/** Emails in the outbox folder. The address holds the search and the open email. */
 export function OutboxView({ initial }: { initial: Output<typeof listLetters> }) {
   const t = useTranslations('outbox')
-  const pages = useApiInfiniteQuery(listAt, { query: listQuery }, { initial })
+  const [q, setQ] = useQueryState('q', parseAsString.withDefault(''))
+  const text = q.trim().slice(0, 200)
+  const query = { limit: '50', ...(text !== '' && { q: text }) }
+  const pages = useApiInfiniteQuery(listAt, { query }, text === '' ? { initial } : {})
   const [open, setOpen] = useQueryState('letter')
   const { rows } = pages
   const { cursor } = useRowKeys({ count: rows.length, onOpen: (index) => void setOpen(rows[index]?.id ?? null) })
-  const subjectOf = (subject: string) => subject || t('noSubject')
+  const columns = useColumns((id) => void setOpen(id))
+  const clear = () => void setQ(null)
   return (
     <>
-      {rows.length === 0 ? (
-        <Empty title={t('empty.title')}>
-          <p>{t('empty.text')}</p>
-        </Empty>
-      ) : (
-        <div className="grid gap-4">
-          <DataTable
-            label={t('list')}
-            rows={rows}
-            rowKey={({ id }) => id}
-            cursor={cursor}
-            columns={[
-              {
-                key: 'subject',
-                title: t('subject'),
-                main: true,
-                cell: ({ id, subject }) => (
-                  <button
-                    type="button"
-                    className="text-left text-accent underline decoration-1 underline-offset-3 hover:decoration-2"
-                    aria-label={t('open', { subject: subjectOf(subject) })}
-                    onClick={() => void setOpen(id)}
-                  >
-                    <bdi>{subjectOf(subject)}</bdi>
-                  </button>
-                ),
-              },
-              { key: 'to', title: t('to'), cell: ({ to }) => <bdi>{to || t('nobody')}</bdi> },
-              { key: 'written', title: t('written'), cell: ({ written_at }) => <Time at={written_at} /> },
-              { key: 'expires', title: t('expires'), cell: ({ expires_at }) => <Time at={expires_at} /> },
-            ]}
+      <DataTable
+        name="outbox"
+        label={t('list')}
+        rows={rows}
+        rowKey={({ id }) => id}
+        cursor={cursor}
+        columns={columns}
+        pages={pages}
+        onOpen={({ id }) => void setOpen(id)}
+        toolbar={
+          <FilterBar
+            search={{ label: t('search'), value: q, onChange: (next) => void setQ(next || null) }}
+            isFiltered={q !== ''}
+            onClear={clear}
           />
-          <MoreButton pages={pages} />
-        </div>
-      )}
+        }
+        empty={
+          text === '' ? (
+            <EmptyState title={t('empty.title')}>
+              <p>{t('empty.text')}</p>
+            </EmptyState>
+          ) : (
+            <EmptyState
+              title={t('noMatch.title')}
+              action={
+                <Button tone="plain" size="small" onClick={clear}>
+                  {t('noMatch.clear')}
+                </Button>
+              }
+            >
+              <p>{t('noMatch.text')}</p>
+            </EmptyState>
+          )
+        }
+      />
       <EmailDrawer id={open} onClose={() => void setOpen(null)} />
     </>
   )

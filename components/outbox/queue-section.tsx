@@ -1,35 +1,31 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
+import { Badge } from '#components/ui/badge.tsx'
+import { CopyableId } from '#components/ui/copyable-id.tsx'
 import { Section } from '#components/ui/page.tsx'
-import { ShortId } from '#components/ui/short-id.tsx'
 import { DataTable } from '#components/ui/table.tsx'
-import { Tag } from '#components/ui/tag.tsx'
 import { Time } from '#components/ui/time.tsx'
 import type { listLetters } from '#lib/domains/outbox/contract.ts'
 import type { Output } from '#lib/kernel/operation.ts'
 
 type Queue = Output<typeof listLetters>['queue']
-const tones = { waiting: 'plain', retrying: 'amber', failed: 'red' } as const
+const tones = { waiting: 'neutral', retrying: 'warning', failed: 'danger' } as const
 
 /** Emails that are not written or sent yet: counts and job ids. */
 export function QueueSection({ queue }: { queue: Queue }) {
   const t = useTranslations('outbox.queue')
   const all = queue.waiting + queue.retrying + queue.failed
   return (
-    <Section id="queue" title={t('title')} lead={t('lead')}>
-      <p>
-        {all === 0
-          ? t('none')
-          : t('counts', { waiting: queue.waiting, retrying: queue.retrying, failed: queue.failed })}
-      </p>
+    <Section id="queue" title={t('title')}>
+      {all === 0 && <p className="text-quiet">{t('none')}</p>}
       {queue.jobs.length > 0 && (
         <DataTable
           label={t('title')}
           rows={queue.jobs}
           rowKey={({ id }) => id}
           columns={[
-            { key: 'job', title: t('job'), main: true, cell: ({ id }) => <ShortId id={id} what={t('copyId')} /> },
+            { key: 'job', title: t('job'), main: true, cell: ({ id }) => <CopyableId id={id} what={t('copyId')} /> },
             {
               key: 'kind',
               title: t('kind'),
@@ -38,7 +34,11 @@ export function QueueSection({ queue }: { queue: Queue }) {
             {
               key: 'state',
               title: t('state'),
-              cell: ({ state }) => <Tag tone={tones[state]}>{t(`states.${state}`)}</Tag>,
+              cell: ({ state }) => (
+                <Badge tone={tones[state]} hasDot>
+                  {t(`states.${state}`)}
+                </Badge>
+              ),
             },
             {
               key: 'tries',
@@ -46,7 +46,7 @@ export function QueueSection({ queue }: { queue: Queue }) {
               numeric: true,
               cell: ({ attempts, most_attempts }) => t('triesOf', { done: attempts, most: most_attempts }),
             },
-            { key: 'at', title: t('at'), cell: ({ at }) => <Time at={at} /> },
+            { key: 'at', title: t('at'), cell: ({ at }) => <Time at={at} show="relative" /> },
           ]}
         />
       )}

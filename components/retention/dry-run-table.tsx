@@ -4,6 +4,7 @@ import { useFormatter, useTranslations } from 'next-intl'
 import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { retainedVisibilities } from '#lib/domains/retention/rules.ts'
+import { DueRecords } from './due-records.tsx'
 import type { DryRun } from './endpoints.ts'
 
 type Due = DryRun['would_delete'] & { when: string }
@@ -28,9 +29,10 @@ export function DryRunTable({ run }: { run: DryRun }) {
     { key: 'held', title: t('edit.held'), numeric: true, cell: ({ held }) => format.number(held) },
   ]
   return (
-    <div className="grid gap-2" role="status" data-dry-run={run.would_delete.total}>
+    <div className="grid gap-4" role="status" data-dry-run={run.would_delete.total}>
       <p className="text-quiet">{t.rich('edit.result', { time: () => <Time at={run.at} /> })}</p>
       <DataTable label={t('edit.total')} columns={columns} rows={rows} rowKey={({ when }) => when} />
+      <DueRecords records={run.records} />
     </div>
   )
 }

@@ -4,11 +4,11 @@ import { useTranslations } from 'next-intl'
 import { type FormEvent, useState } from 'react'
 import { useApiMutation } from '#components/frame/api-query.ts'
 import { useDraft } from '#components/frame/draft.ts'
-import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
 import { Checkbox, Field } from '#components/ui/field.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
+import { showToast } from '#components/ui/toast.ts'
 import { presets, type RetainedVisibility, retainedVisibilities } from '#lib/domains/retention/rules.ts'
 import type { Periods } from '#lib/kernel/expiring.ts'
 import { DryRunTable } from './dry-run-table.tsx'
@@ -34,7 +34,6 @@ export function PeriodForm({ inForce }: { inForce: Periods }) {
   const { draft, change, clear } = useDraft<{ typed: TypedPeriods | null }>('retention', { typed: null })
   const [run, setRun] = useState<DryRun>()
   const [isOpen, setIsOpen] = useState(false)
-  const [isSaved, setIsSaved] = useState(false)
   const dryRun = useApiMutation(dryRunAt, { isQuiet: true })
   const edit = useApiMutation(editRetentionAt, { touches: ['/v1/retention'] })
   const typed = draft.typed ?? typedPeriodsOf(inForce)
@@ -42,10 +41,7 @@ export function PeriodForm({ inForce }: { inForce: Periods }) {
   const isAsBefore = wanted !== undefined && isSame(wanted, inForce)
   // A dry run of other periods does not apply.
   const counted = run && wanted && isSame(run.policy, wanted) ? run : undefined
-  const type = (next: TypedPeriods) => {
-    setIsSaved(false)
-    change({ typed: next })
-  }
+  const type = (next: TypedPeriods) => change({ typed: next })
   const typeOne = (visibility: RetainedVisibility, changes: Partial<TypedPeriods[RetainedVisibility]>) =>
     type({ ...typed, [visibility]: { ...typed[visibility], ...changes } })
   const count = (event: FormEvent) => {
@@ -109,16 +105,14 @@ export function PeriodForm({ inForce }: { inForce: Periods }) {
           {dryRun.isPending ? t('edit.trying') : t('edit.try')}
         </Button>
         {counted && !isAsBefore && <Button onClick={() => setIsOpen(true)}>{t('edit.save')}</Button>}
-        {isAsBefore && !isSaved && <p className="text-sm text-quiet">{t('edit.unchanged')}</p>}
       </div>
-      {isSaved && <Alert tone="done" title={t('edit.saved')} isLive />}
       {counted && (
         <Confirm
           open={isOpen}
           onOpenChange={setIsOpen}
           title={t('edit.confirmTitle')}
           consequences={<DryRunConsequences run={counted} />}
-          action={t('edit.action')}
+          action={t('edit.save')}
           tone={counted.would_delete.total > 0 ? 'danger' : 'main'}
           change={edit}
           onConfirm={() => {
@@ -127,7 +121,7 @@ export function PeriodForm({ inForce }: { inForce: Periods }) {
               clear()
               setIsOpen(false)
               setRun(undefined)
-              setIsSaved(true)
+              showToast({ title: t('edit.saved') })
             })
           }}
         />

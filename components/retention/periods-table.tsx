@@ -1,10 +1,10 @@
 'use client'
 
 import { useFormatter, useTranslations } from 'next-intl'
-import { ShortId } from '#components/ui/short-id.tsx'
 import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { type PeriodInForce, type RetainedVisibility, retainedVisibilities } from '#lib/domains/retention/rules.ts'
+import { type AdminNames, nameIn } from './admin-names.ts'
 import type { DryRun } from './endpoints.ts'
 import { usePeriodWords } from './period-words.ts'
 
@@ -18,14 +18,17 @@ const variables = {
 export function PeriodsTable({
   policy,
   run,
+  names,
 }: {
   policy: Record<RetainedVisibility, PeriodInForce>
   run: DryRun | undefined
+  names: AdminNames
 }) {
   const t = useTranslations('retention')
   const format = useFormatter()
   const words = usePeriodWords()
   const soon = run?.upcoming.at(-1)
+  const nameOf = (id: string) => nameIn(names, id)
   const columns: ShownColumn<RetainedVisibility>[] = [
     { key: 'what', title: t('force.what'), main: true, cell: (visibility) => t(`visibility.${visibility}`) },
     { key: 'kept', title: t('force.kept'), cell: (visibility) => words(policy[visibility].days) },
@@ -37,8 +40,8 @@ export function PeriodsTable({
         if (source === 'environment' || set_by === undefined || set_at === undefined)
           return <span className="text-quiet">{t('force.environment', { variable: variables[visibility] })}</span>
         return t.rich('force.override', {
-          who: () => <ShortId id={set_by} what={t('force.setBy')} />,
-          time: () => <Time at={set_at} />,
+          who: nameOf(set_by),
+          time: () => <Time at={set_at} show="relative" />,
         })
       },
     },
@@ -60,14 +63,11 @@ export function PeriodsTable({
       : []),
   ]
   return (
-    <div className="grid gap-2">
-      <DataTable
-        label={t('force.title')}
-        columns={columns}
-        rows={retainedVisibilities.toReversed()}
-        rowKey={(visibility) => visibility}
-      />
-      {run && <p className="text-sm text-quiet">{t('force.held', { count: run.would_delete.held })}</p>}
-    </div>
+    <DataTable
+      label={t('force.title')}
+      columns={columns}
+      rows={retainedVisibilities.toReversed()}
+      rowKey={(visibility) => visibility}
+    />
   )
 }

@@ -2,35 +2,32 @@
 
 import { useFormatter, useTranslations } from 'next-intl'
 import { useApiInfiniteQuery } from '#components/frame/api-query.ts'
+import { Badge } from '#components/ui/badge.tsx'
 import { Bars } from '#components/ui/chart.tsx'
-import { Empty } from '#components/ui/empty.tsx'
-import { MoreButton } from '#components/ui/more-button.tsx'
-import { ShortId } from '#components/ui/short-id.tsx'
+import { EmptyState } from '#components/ui/empty-state.tsx'
 import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
-import { Tag } from '#components/ui/tag.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { retainedVisibilities } from '#lib/domains/retention/rules.ts'
+import { type AdminNames, nameIn } from './admin-names.ts'
 import { type ListedSweep, type SweepPage, sweepsAt } from './endpoints.ts'
 
-const tones = { running: 'accent', finished: 'plain', interrupted: 'amber' } as const
+const tones = { running: 'progress', finished: 'success', interrupted: 'warning' } as const
 
-function useColumns(): ShownColumn<ListedSweep>[] {
+function useColumns(names: AdminNames): ShownColumn<ListedSweep>[] {
   const t = useTranslations('retention')
   const format = useFormatter()
   return [
-    { key: 'when', title: t('history.when'), main: true, cell: ({ started_at }) => <Time at={started_at} relative /> },
+    {
+      key: 'when',
+      title: t('history.when'),
+      main: true,
+      cell: ({ started_at }) => <Time at={started_at} show="relative" />,
+    },
     {
       key: 'by',
       title: t('history.by'),
       cell: ({ trigger, requested_by }) => (
-        <>
-          {t(`history.triggers.${trigger}`)}
-          {trigger === 'demand' && (
-            <span className="block">
-              <ShortId id={requested_by} what={t('history.by')} />
-            </span>
-          )}
-        </>
+        <>{trigger === 'demand' ? nameIn(names, requested_by) : t(`history.triggers.${trigger}`)}</>
       ),
     },
     {
@@ -66,45 +63,61 @@ function useColumns(): ShownColumn<ListedSweep>[] {
     {
       key: 'state',
       title: t('history.state'),
-      cell: ({ state }) => <Tag tone={tones[state]}>{t(`history.states.${state}`)}</Tag>,
+      cell: ({ state }) => (
+        <Badge tone={tones[state]} hasDot>
+          {t(`history.states.${state}`)}
+        </Badge>
+      ),
     },
   ]
 }
 
 /** The records that past sweeps deleted, as a table and a bar chart. */
-export function SweepHistory({ initial }: { initial: SweepPage }) {
+export function SweepHistory({ initial, names }: { initial: SweepPage; names: AdminNames }) {
   const t = useTranslations('retention')
-  const format = useFormatter()
-  const columns = useColumns()
+  const columns = useColumns(names)
   const list = useApiInfiniteQuery(sweepsAt, { query: { limit: '24' } }, { initial })
   if (list.rows.length === 0)
     return (
-      <Empty title={t('history.noneTitle')}>
+      <EmptyState title={t('history.noneTitle')}>
         <p>{t('history.none')}</p>
-      </Empty>
+      </EmptyState>
     )
   return (
     <div className="grid gap-5">
-      <Bars
-        label={t('history.chart')}
-        data={list.rows.toReversed().map(({ started_at, deleted: { network, org, private: own } }) => ({
-          label: format.dateTime(new Date(started_at), {
-            day: 'numeric',
-            month: 'short',
-            hour: '2-digit',
-            minute: '2-digit',
-            hourCycle: 'h23',
-          }),
-          values: { network, org, private: own },
-        }))}
-        series={[
-          { key: 'private', title: t('visibility.private'), tone: 'accent' },
-          { key: 'org', title: t('visibility.org'), tone: 'quiet' },
-          { key: 'network', title: t('visibility.network'), tone: 'amber' },
-        ]}
-      />
-      <DataTable label={t('history.title')} columns={columns} rows={list.rows} rowKey={({ id }) => id} />
-      <MoreButton pages={list} />
+      {list.rows.every(({ deleted }) => deleted.total === 0) ? (
+        <p className="text-quiet">{t('history.quiet', { count: list.rows.length })}</p>
+      ) : (
+        <SweepChart sweeps={list.rows} />
+      )}
+      <DataTable label={t('history.title')} columns={columns} rows={list.rows} rowKey={({ id }) => id} pages={list} />
     </div>
+  )
+}
+
+/** The records that each sweep deleted, oldest first. */
+function SweepChart({ sweeps }: { sweeps: readonly ListedSweep[] }) {
+  const t = useTranslations('retention')
+  const format = useFormatter()
+  return (
+    <Bars
+      label={t('history.chart')}
+      unit={t('history.unit')}
+      data={sweeps.toReversed().map(({ started_at, deleted: { network, org, private: own } }) => ({
+        label: format.dateTime(new Date(started_at), {
+          day: 'numeric',
+          month: 'short',
+          hour: '2-digit',
+          minute: '2-digit',
+          hourCycle: 'h23',
+        }),
+        values: { network, org, private: own },
+      }))}
+      series={[
+        { key: 'private', title: t('visibility.private'), tone: 'accent' },
+        { key: 'org', title: t('visibility.org'), tone: 'quiet' },
+        { key: 'network', title: t('visibility.network'), tone: 'amber' },
+      ]}
+    />
   )
 }

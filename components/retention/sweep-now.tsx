@@ -73,7 +73,7 @@ export function SweepNow({ running }: { running: ListedSweep | undefined }) {
               {count > 0 && <p>{t('noReturn')}</p>}
             </>
           }
-          action={t('action')}
+          action={t('open')}
           tone={count > 0 ? 'danger' : 'main'}
           change={start}
           onConfirm={() =>

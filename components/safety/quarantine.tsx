@@ -7,7 +7,7 @@ import { useKeys } from '#components/frame/keys.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
-import { Empty } from '#components/ui/empty.tsx'
+import { EmptyState } from '#components/ui/empty-state.tsx'
 import { MoreButton } from '#components/ui/more-button.tsx'
 import { type QuarantinedItem, type QuarantinePage, quarantineAt, reviewAt } from './endpoints.ts'
 import { type Decision, QuarantinedItemView } from './quarantined-item.tsx'
@@ -67,9 +67,9 @@ export function Quarantine({ initial }: { initial: QuarantinePage }) {
         <Alert tone="done" title={t(done.decision === 'release' ? 'released' : 'kept', { id: done.id })} isLive />
       )}
       {list.rows.length === 0 ? (
-        <Empty title={t('noneTitle')}>
+        <EmptyState title={t('noneTitle')}>
           <p>{t('none')}</p>
-        </Empty>
+        </EmptyState>
       ) : (
         <>
           {list.rows.map((item, index) => (
@@ -91,7 +91,7 @@ export function Quarantine({ initial }: { initial: QuarantinePage }) {
           onOpenChange={setIsOpen}
           title={t(choice.decision === 'release' ? 'releaseTitle' : 'keepTitle')}
           consequences={<Consequences {...choice} />}
-          action={t(choice.decision === 'release' ? 'releaseAction' : 'keepAction')}
+          action={t(choice.decision)}
           tone="main"
           change={review}
           onConfirm={() =>

@@ -2,9 +2,9 @@
 
 import { clsx } from 'clsx'
 import { useTranslations } from 'next-intl'
+import { Badge } from '#components/ui/badge.tsx'
 import { Button } from '#components/ui/button.tsx'
-import { ShortId } from '#components/ui/short-id.tsx'
-import { Tag } from '#components/ui/tag.tsx'
+import { CopyableId } from '#components/ui/copyable-id.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import type { QuarantinedItem } from './endpoints.ts'
@@ -58,11 +58,12 @@ export function QuarantinedItemView({
     >
       <header className="grid gap-1">
         <h3 id={`held-${index}`} className="flex flex-wrap items-center gap-2 font-medium">
-          {t(`kind.${kind}`)} <ShortId id={id} what={t(`kind.${kind}`)} /> <Tag>{t(`visibility.${visibility}`)}</Tag>
+          {t(`kind.${kind}`)} <CopyableId id={id} what={t(`kind.${kind}`)} />{' '}
+          <Badge>{t(`visibility.${visibility}`)}</Badge>
         </h3>
         <p className="text-sm text-quiet">
           {t('by')} <TextLink href={`/admin/tokens/${encodeURIComponent(agent_id)}`}>{agent_id}</TextLink> ·{' '}
-          {t.rich('since', { time: () => <Time at={quarantined_at} relative /> })}
+          {t.rich('since', { time: () => <Time at={quarantined_at} show="relative" /> })}
         </p>
       </header>
       <div className="grid gap-1">
@@ -73,7 +74,7 @@ export function QuarantinedItemView({
         <p className="text-quiet">{t('private')}</p>
       ) : (
         <details>
-          <summary className="cursor-pointer text-accent">{t('content')}</summary>
+          <summary className="cursor-pointer py-0.5 text-accent">{t('content')}</summary>
           <pre
             dir="auto"
             className="mt-2 rounded-box border border-line bg-sunken p-3 font-mono text-[0.8125rem] whitespace-pre-wrap [overflow-wrap:anywhere]"

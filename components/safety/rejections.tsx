@@ -1,11 +1,11 @@
 'use client'
 
 import { useFormatter, useTranslations } from 'next-intl'
+import { Badge } from '#components/ui/badge.tsx'
 import { Bars } from '#components/ui/chart.tsx'
 import { useChartLabel } from '#components/ui/chart-label.ts'
-import { Empty } from '#components/ui/empty.tsx'
+import { EmptyState } from '#components/ui/empty-state.tsx'
 import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
-import { Tag } from '#components/ui/tag.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import type { RejectionSummary as Seen } from './endpoints.ts'
@@ -14,7 +14,7 @@ type Agent = Seen['agents'][number]
 type Point = Seen['points'][number]
 const stages = ['injection', 'invisible', 'html-comment', 'html-tag', 'nfc', 'secret'] as const
 const stageOf = (name: string) => stages.find((stage) => stage === name) ?? 'other'
-const tones = { quiet: 'plain', near: 'amber', held: 'red' } as const
+const tones = { quiet: 'neutral', near: 'warning', held: 'danger' } as const
 const colours = {
   injection: 'red',
   invisible: 'accent',
@@ -38,9 +38,9 @@ export function RejectionChart({ seen }: { seen: Seen }) {
       .join(' · ')
   if (seen.total === 0)
     return (
-      <Empty title={t('noneTitle')}>
+      <EmptyState title={t('noneTitle')}>
         <p>{t('none')}</p>
-      </Empty>
+      </EmptyState>
     )
   const ofAgents: ShownColumn<Agent>[] = [
     {
@@ -56,7 +56,7 @@ export function RejectionChart({ seen }: { seen: Seen }) {
     },
     { key: 'count', title: t('count'), numeric: true, cell: ({ total }) => format.number(total) },
     { key: 'by', title: t('by'), cell: (agent) => inWords(agent.by_stage) },
-    { key: 'last', title: t('last'), cell: ({ last_at }) => <Time at={last_at} relative /> },
+    { key: 'last', title: t('last'), cell: ({ last_at }) => <Time at={last_at} show="relative" /> },
     {
       key: 'hour',
       title: t('lastHour'),
@@ -66,7 +66,11 @@ export function RejectionChart({ seen }: { seen: Seen }) {
     {
       key: 'standing',
       title: t('standing'),
-      cell: ({ standing }) => <Tag tone={tones[standing]}>{t(`standings.${standing}`)}</Tag>,
+      cell: ({ standing }) => (
+        <Badge tone={tones[standing]} hasDot>
+          {t(`standings.${standing}`)}
+        </Badge>
+      ),
     },
   ]
   const ofPoints: ShownColumn<Point>[] = [
@@ -88,6 +92,7 @@ export function RejectionChart({ seen }: { seen: Seen }) {
       )}
       <Bars
         label={t('chart')}
+        unit={t('unit', { step })}
         data={points.map(({ at, by_stage: values }) => ({ label: labelOf(at), values }))}
         series={Object.keys(by_stage).map((key) => ({
           key,

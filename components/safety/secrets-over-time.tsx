@@ -3,7 +3,7 @@
 import { useFormatter, useTranslations } from 'next-intl'
 import { Bars } from '#components/ui/chart.tsx'
 import { useChartLabel } from '#components/ui/chart-label.ts'
-import { Empty } from '#components/ui/empty.tsx'
+import { EmptyState } from '#components/ui/empty-state.tsx'
 import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
 import { Time } from '#components/ui/time.tsx'
 import type { RejectionSummary } from './endpoints.ts'
@@ -12,15 +12,16 @@ import type { RejectionSummary } from './endpoints.ts'
 export function SecretsOverTime({ seen: { step, points } }: { seen: Pick<RejectionSummary, 'step' | 'points'> }) {
   const t = useTranslations('safety.scanner.over')
   const kinds = useTranslations('safety.rejections.stages')
+  const unit = useTranslations('safety.rejections')
   const format = useFormatter()
   const labelOf = useChartLabel(step)
   const counts = points.map(({ at, by_stage }) => ({ at, secret: by_stage.secret ?? 0 }))
   const some = counts.filter(({ secret }) => secret > 0)
   if (some.length === 0)
     return (
-      <Empty title={t('noneTitle')}>
+      <EmptyState title={t('noneTitle')}>
         <p>{t('none')}</p>
-      </Empty>
+      </EmptyState>
     )
   const columns: ShownColumn<(typeof counts)[number]>[] = [
     {
@@ -35,6 +36,7 @@ export function SecretsOverTime({ seen: { step, points } }: { seen: Pick<Rejecti
     <div className="grid gap-5">
       <Bars
         label={t('chart')}
+        unit={unit('unit', { step })}
         data={counts.map(({ at, secret }) => ({ label: labelOf(at), values: { secret } }))}
         series={[{ key: 'secret', title: kinds('secret'), tone: 'red' }]}
       />

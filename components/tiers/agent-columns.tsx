@@ -55,14 +55,13 @@ export function useAgentColumns(): ShownColumn<TieredAgent>[] {
       key: 'agent',
       title: t('agent'),
       main: true,
-      minWidth: 'long',
+      minWidth: 'medium',
       value: ({ name, agent_id }) => name ?? agent_id,
       cell: (agent) => <AgentName agent={agent} />,
     },
     {
       key: 'owner',
       title: t('owner'),
-      minWidth: 'medium',
       value: ({ owner }) => owner?.name ?? '',
       cell: ({ owner }) =>
         owner ? (
@@ -81,7 +80,6 @@ export function useAgentColumns(): ShownColumn<TieredAgent>[] {
     {
       key: 'limits',
       title: t('limits'),
-      minWidth: 'medium',
       value: ({ limits }) => limits.reads_per_minute,
       cell: (agent) => <AgentLimits agent={agent} />,
     },

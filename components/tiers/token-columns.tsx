@@ -52,7 +52,6 @@ export function useTokenColumns(actions: (token: AgentToken) => ReactNode): Show
       key: 'token',
       title: t('token'),
       main: true,
-      minWidth: 'medium',
       value: ({ key_prefix }) => key_prefix,
       cell: ({ key_prefix, name }) => (
         <>

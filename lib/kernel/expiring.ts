@@ -16,12 +16,21 @@ export interface Expiring {
   due(periods: Periods, now: Date): Promise<Counts>
   /** How many expired records remain because of a legal hold. It reads only held records, however many have expired. */
   held(periods: Periods, now: Date): Promise<number>
+  /** The oldest `limit` records of each visibility that have expired at `now` and that no legal hold covers. */
+  list(periods: Periods, now: Date, limit: number): Promise<ExpiringRecord[]>
   /**
    * Deletes expired records that no legal hold covers, oldest first: two members of a WITH list, to which the sweep adds the audit and
    * deletion rows. `due (stored_at)` is what it selected, `gone (id)` what it deleted. $1 is the visibility; $2 and $3 bound the time of
    * storage, both inclusive; $4 is the present; $5 is the maximum number.
    */
   removal: string
+}
+export interface ExpiringRecord {
+  id: string
+  visibility: keyof Periods
+  /** The author. */
+  agentId: string
+  storedAt: Date
 }
 export interface Counts {
   network: number

@@ -1,5 +1,5 @@
 import type { Metadata } from 'next'
-import { getTranslations } from 'next-intl/server'
+import { getFormatter, getTranslations } from 'next-intl/server'
 import { callUseCase, requirePageAccess } from '#app/page-access.ts'
 import { Messages } from '#components/frame/words.tsx'
 import { OtherPeriods } from '#components/retention/other-periods.tsx'
@@ -9,6 +9,7 @@ import { ResetButton } from '#components/retention/reset-button.tsx'
 import { SweepHistory } from '#components/retention/sweep-history.tsx'
 import { SweepNow } from '#components/retention/sweep-now.tsx'
 import { Page, Section } from '#components/ui/page.tsx'
+import { type StatTile, StatTiles } from '#components/ui/stat-tiles.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { app } from '#lib/app-instance.ts'
@@ -16,66 +17,66 @@ import { periodsOf, retainedVisibilities } from '#lib/domains/retention/rules.ts
 
 export const generateMetadata = async (): Promise<Metadata> => ({ title: (await getTranslations('retention'))('name') })
 
+/** The names of admins, for those who may see them. */
+async function adminNames(isAdmin: boolean): Promise<Record<string, string>> {
+  if (!isAdmin) return {}
+  const { data } = await callUseCase(app.requests.listMinders)
+  return Object.fromEntries(data.map(({ account_id, name }) => [account_id, name]))
+}
+
 export default async function RetentionPage() {
   const isAdmin = (await requirePageAccess('retention')).role === 'admin'
-  const [t, { data }, sweeps, run] = await Promise.all([
+  const [t, format, { data }, sweeps, run, names] = await Promise.all([
     getTranslations('retention'),
+    getFormatter(),
     callUseCase(app.retention.read),
     callUseCase(app.retention.sweeps, { query: { limit: '24' } }),
     isAdmin ? callUseCase(app.retention.dryRun, { body: {} }) : undefined,
+    adminNames(isAdmin),
   ])
-  const periods = periodsOf(data.policy)
-  const words = (days: number | null) => (days === null ? t('forEver') : t('period', { days }))
-  const last = sweeps.data.find(({ state }) => state !== 'running')
   const { env } = app
+  const last = sweeps.data.find(({ state }) => state !== 'running')
+  const isOverridden = retainedVisibilities.some((visibility) => data.policy[visibility].source === 'override')
+  const environment = {
+    network: env.KP_RETENTION_NETWORK_DAYS,
+    org: env.KP_RETENTION_ORG_DAYS,
+    private: env.KP_RETENTION_PRIVATE_DAYS,
+  }
+  const tiles: StatTile[] = [
+    ...(run
+      ? [
+          { label: t('tiles.due'), value: format.number(run.data.would_delete.total) },
+          { label: t('tiles.soon'), value: format.number(run.data.upcoming.at(-1)?.total ?? 0) },
+          { label: t('tiles.held'), value: format.number(run.data.would_delete.held) },
+        ]
+      : []),
+    {
+      label: t('tiles.last'),
+      value: last ? <Time at={last.started_at} show="relative" /> : t('noSweep'),
+      ...(last && { hint: t('removed', { count: last.deleted.total }) }),
+    },
+  ]
   return (
     <Messages of={['retention']}>
-      <Page
-        width="wide"
-        title={t('title', {
-          private: words(periods.private),
-          org: words(periods.org),
-          network: words(periods.network),
-        })}
-        lead={
-          <>
-            <p>{t('lead')}</p>
-            <p>
-              {last
-                ? t.rich('lastSweep', {
-                    time: () => <Time at={last.started_at} relative />,
-                    count: last.deleted.total,
-                  })
-                : t('noSweep')}
-            </p>
-            {!isAdmin && <p>{t('readOnly')}</p>}
-          </>
-        }
-      >
-        <Section id="force" title={t('force.title')}>
-          <PeriodsTable policy={data.policy} run={run?.data} />
-          {isAdmin && retainedVisibilities.some((visibility) => data.policy[visibility].source === 'override') && (
-            <div className="grid justify-items-start gap-3">
-              <ResetButton
-                environment={{
-                  network: env.KP_RETENTION_NETWORK_DAYS,
-                  org: env.KP_RETENTION_ORG_DAYS,
-                  private: env.KP_RETENTION_PRIVATE_DAYS,
-                }}
-              />
-            </div>
-          )}
+      <Page width="wide" title={t('name')} summary={isAdmin ? t('lead') : `${t('lead')} ${t('readOnly')}`}>
+        <StatTiles tiles={tiles} />
+        <Section
+          id="force"
+          title={t('force.title')}
+          actions={isAdmin && isOverridden && <ResetButton environment={environment} />}
+        >
+          <PeriodsTable policy={data.policy} run={run?.data} names={names} />
         </Section>
         {isAdmin && (
-          <Section id="edit" title={t('edit.title')} lead={t('edit.lead')}>
-            <PeriodForm inForce={periods} />
+          <Section id="edit" title={t('edit.title')}>
+            <PeriodForm inForce={periodsOf(data.policy)} />
           </Section>
         )}
-        <Section id="sweeps" title={t('history.title')} lead={t('history.lead')}>
+        <Section id="sweeps" title={t('history.title')}>
           {isAdmin && <SweepNow running={sweeps.data.find(({ state }) => state === 'running')} />}
-          <SweepHistory initial={sweeps} />
+          <SweepHistory initial={sweeps} names={names} />
         </Section>
-        <Section id="rest" title={t('rest.title')} lead={t('rest.lead')}>
+        <Section id="rest" title={t('rest.title')}>
           <OtherPeriods years={env.KP_REQUESTS_YEARS} days={env.KP_BACKUP_DAYS ?? -1} />
           <p>
             <TextLink href="/privacy">{t('rest.notice')}</TextLink>

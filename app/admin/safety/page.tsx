@@ -8,6 +8,7 @@ import { loadRejectionPeriod, rejectionPeriodAddress, safetyViews } from '#compo
 import { Quarantine } from '#components/safety/quarantine.tsx'
 import { RejectionChart } from '#components/safety/rejections.tsx'
 import { Page, Section } from '#components/ui/page.tsx'
+import { StatTiles } from '#components/ui/stat-tiles.tsx'
 import { Tabs } from '#components/ui/tabs.tsx'
 import { app } from '#lib/app-instance.ts'
 import { rejectionPeriodNames } from '#lib/domains/knowledge/moderation/safety-rules.ts'
@@ -25,18 +26,24 @@ export default async function SafetyPage({ searchParams }: { searchParams: Promi
     isScanner ? undefined : callUseCase(app.knowledge.quarantine, { query: { limit: '20' } }),
     callUseCase(app.safety.rejections, { query: { period } }),
   ])
-  const shown = held && countText(common, held.total, { isFirst: true })
   return (
     <Messages of={['safety']}>
-      <Page
-        width="wide"
-        title={
-          held && shown !== undefined
-            ? t('title', { held: held.total, shown, rejected: seen.total, period })
-            : t('scanner.title', { count: seen.by_stage.secret ?? 0, period })
-        }
-        lead={<p>{t(isScanner ? 'scanner.lead' : 'lead')}</p>}
-      >
+      <Page width="wide" title={t('name')} lead={<p>{t(isScanner ? 'scanner.lead' : 'lead')}</p>}>
+        <StatTiles
+          tiles={[
+            ...(held
+              ? [
+                  {
+                    label: t('tiles.held'),
+                    value: countText(common, held.total, { isFirst: true }),
+                    ...(held.total > 0 && { tone: 'warning' as const }),
+                  },
+                ]
+              : []),
+            { label: t('tiles.rejected'), value: seen.total, hint: t(`rejections.period.${period}`) },
+            { label: t('tiles.secrets'), value: seen.by_stage.secret ?? 0, hint: t(`rejections.period.${period}`) },
+          ]}
+        />
         <Tabs
           label={t('views.label')}
           tabs={safetyViews.map((name) => ({
@@ -50,7 +57,7 @@ export default async function SafetyPage({ searchParams }: { searchParams: Promi
             <Section id="held" title={t('held.title')} lead={t('held.lead')}>
               <Quarantine initial={held} />
             </Section>
-            <Section id="rejections" title={t('rejections.title')} lead={t('rejections.lead', { total: seen.total })}>
+            <Section id="rejections" title={t('rejections.title')}>
               <Tabs
                 label={t('rejections.periods')}
                 tabs={rejectionPeriodNames.map((name) => ({

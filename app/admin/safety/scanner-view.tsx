@@ -59,7 +59,7 @@ export async function ScannerView({ seen }: { seen: RejectionSummary }) {
           ]}
         />
       </Section>
-      <Section id="over" title={t('over.title')} lead={t('over.lead')}>
+      <Section id="over" title={t('over.title')}>
         <Tabs
           label={shared('periods')}
           tabs={rejectionPeriodNames.map((name) => ({

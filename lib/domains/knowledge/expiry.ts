@@ -1,6 +1,13 @@
 import type { Counts, Expiring, Periods } from '#lib/kernel/expiring.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { countExpired, countExpiredUnderHold, type ExpiringTable, expiringTables, removalSql } from './repository.ts'
+import {
+  countExpired,
+  countExpiredUnderHold,
+  type ExpiringTable,
+  expiringTables,
+  listExpired,
+  removalSql,
+} from './repository.ts'
 
 const day = 86_400_000
 const visibilities = ['network', 'org', 'private'] as const
@@ -30,6 +37,7 @@ const expiringRows = (db: Database, kind: ExpiringTable): Expiring => {
       }
       return counts
     },
+    list: (periods, now, limit) => listExpired(db, { ...limitsOf(periods, now), now, limit }, kind),
     held: async (periods, now) => (await held(periods, now)).reduce((sum, { n }) => sum + n, 0),
   }
 }

@@ -112,6 +112,18 @@ export const countExpiredUnderHold = statement('knowledge.count-expired-under-ho
       ${kind.hasWordings ? `UNION ${wordings('SELECT target_id FROM held_agents')}` : ''})
     GROUP BY p.visibility`,
 })
+/** The oldest rows that were stored until the limit of their visibility and are not under a legal hold. */
+export const listExpired = statement('knowledge.list-expired', {
+  takes: { ...limits, now: 'timestamptz', limit: 'int4' },
+  returns: { id: 'text', visibility: typed<Visibility>('text'), agentId: 'text', storedAt: 'timestamptz' },
+  variants: expiringTables,
+  sql: (
+    kind: ExpiringTable,
+  ) => `SELECT t.id, t.visibility::text AS visibility, t.agent_id AS "agentId", t.created_at AS "storedAt"
+    FROM unnest($visibilities, $before) AS p (visibility, before) CROSS JOIN LATERAL (
+      SELECT * FROM ${kind.table} t WHERE t.visibility = p.visibility AND t.created_at <= p.before AND NOT (${isUnderLegalHold(kind, '$now')})
+      ORDER BY t.created_at, t.id LIMIT $limit) AS t`,
+})
 /** Number of rows of each visibility that were stored until its limit. */
 export const countExpired = statement('knowledge.count-expired', {
   takes: limits,

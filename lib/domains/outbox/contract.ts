@@ -41,7 +41,17 @@ export const listLetters = operation({
   audit: { action: 'read', ...letter },
   limit: 'read',
   status: 200,
-  query: z.strictObject({ cursor: Cursor.optional(), limit: PageLimit }),
+  query: z.strictObject({
+    q: z
+      .string()
+      .trim()
+      .min(1)
+      .max(200)
+      .optional()
+      .meta({ description: 'Part of the recipient or the subject, case-insensitive' }),
+    cursor: Cursor.optional(),
+    limit: PageLimit,
+  }),
   output: page(EmailView).extend({
     delivery: z.enum(['folder', 'server']).meta({ description: 'Where emails are delivered now' }),
     queue: z.strictObject({ waiting: count, retrying: count, failed: count, jobs: z.array(Job) }),

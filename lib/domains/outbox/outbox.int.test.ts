@@ -51,6 +51,9 @@ describe('emails in the folder', () => {
     expect(listed.json.data).toMatchObject([{ id, to: 'ada@example.org', subject: '您的删除请求' }])
     const [{ written_at, expires_at }] = listed.json.data
     expect(Date.parse(expires_at) - Date.parse(written_at)).toBe(7 * 86_400_000)
+    expect(await list('?q=ADA@')).toMatchObject({ data: [{ id }], total: 1 })
+    expect(await list(`?q=${encodeURIComponent('删除')}`)).toMatchObject({ data: [{ id }], total: 1 })
+    expect(await list('?q=nobody')).toMatchObject({ data: [], total: 0 })
     const read = await test.fetch('GET', `${path}/${id}`, admin)
     expect(read.json.data).toMatchObject({
       text: 'A line.\n\n‹1›\n\nAgain: ‹2› and ‹3›\n\nKnowledgePulse',

@@ -37,11 +37,11 @@ const queued = ({ mostAttempts, at, ...job }: StoredJobRun) => ({
 
 /** Emails in the folder, which no mail server delivered, and emails still to be sent. */
 export const outboxService = ({ db, folder, delivery, emailJobs, accountMarked }: OutboxServiceDeps) => ({
-  list: read(listLetters, async (_ctx, { query: { cursor, limit } }) => {
+  list: read(listLetters, async (_ctx, { query: { q, cursor, limit } }) => {
     const after = parseCursor(cursor)
     if (after && !after.id.endsWith('.eml')) throw notOurCursor()
     const [{ letters: emails, total }, { jobs, counts }] = await Promise.all([
-      folder.list({ after: after?.id, limit: limit + 1 }),
+      folder.list({ after: after?.id, limit: limit + 1, text: q }),
       storedJobRuns(db, emailJobs, shownJobs),
     ])
     const { shown, page } = pageOf(emails, limit, total, ({ writtenAt, name }) => ({ at: writtenAt, id: name }))

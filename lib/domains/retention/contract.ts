@@ -128,6 +128,18 @@ export const dryRunRetention = operation({
       upcoming: z
         .array(z.strictObject({ within_days: count, ...Due.shape }))
         .meta({ description: 'Removed by sweeps within this many days, including those due now' }),
+      records: z
+        .array(
+          z.strictObject({
+            id: z.string(),
+            kind: z.enum(['unit', 'skill']),
+            visibility: z.enum(['network', 'org', 'private']),
+            agent_id: z.string().meta({ description: 'The author' }),
+            stored_at: when,
+            expires_at: when.meta({ description: 'Deleted by the first sweep after it' }),
+          }),
+        )
+        .meta({ description: 'The first 100 units and skills that expire within 30 days, without content' }),
     }),
   }),
 })

@@ -16,6 +16,9 @@ import {
 
 const resourceId = 'installation'
 const upcomingDays = [7, 30]
+const longestPreview = 30
+/** Number of records that a dry run lists. */
+const mostListed = 100
 
 /** Returns the periods in force with their source. */
 export type PolicyNow = (tx?: Transaction) => Promise<Record<RetainedVisibility, PeriodInForce>>
@@ -34,6 +37,26 @@ async function dueAt({ expiring }: RetentionStores, periods: Periods, at: Date) 
   }
   return { ...sum, total: sum.network + sum.org + sum.private }
 }
+/** The first records that are due at a time under these periods, by the day on which they expire. */
+async function recordsDueAt({ expiring }: RetentionStores, periods: Periods, at: Date) {
+  const lists = await Promise.all(
+    expiring.map(async (one) =>
+      (await one.list(periods, at, mostListed)).map(({ id, visibility, agentId, storedAt }) => ({
+        id,
+        kind: one.scope,
+        visibility,
+        agent_id: agentId,
+        stored_at: storedAt.toISOString(),
+        expires_at: new Date(storedAt.getTime() + (periods[visibility] ?? 0) * dayMs).toISOString(),
+      })),
+    ),
+  )
+  return lists
+    .flat()
+    .sort((one, other) => one.expires_at.localeCompare(other.expires_at))
+    .slice(0, mostListed)
+}
+
 /** Use cases that read and change the retention periods, and that count what they would delete. */
 export function retentionPolicy(stores: RetentionStores, policyNow: PolicyNow) {
   const policyBody = async (tx?: Transaction) => ({ data: { policy: await policyNow(tx), presets } })
@@ -62,8 +85,9 @@ export function retentionPolicy(stores: RetentionStores, policyNow: PolicyNow) {
       const upcoming = []
       for (const days of upcomingDays)
         upcoming.push({ within_days: days, ...(await dueAt(stores, periods, new Date(now.getTime() + days * dayMs))) })
+      const records = await recordsDueAt(stores, periods, new Date(now.getTime() + longestPreview * dayMs))
       return {
-        body: { data: { policy: periods, at: now.toISOString(), would_delete: due, upcoming } },
+        body: { data: { policy: periods, at: now.toISOString(), would_delete: due, upcoming, records } },
         resourceId,
         details: { dryRun: true, count: due.total },
       }

@@ -5,6 +5,7 @@ import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { blockedBy } from '#lib/testing/blocked.ts'
 import { type Issued, issuedAgent, signedIn } from '#lib/testing/people.ts'
 import { sop, trace } from '#lib/testing/units.ts'
+import { dryRunRetention } from './contract.ts'
 import { RetentionManager, type RetentionPeriods } from './retention-manager.ts'
 
 const day = 86_400_000
@@ -583,7 +584,17 @@ describe('a dry run', () => {
         { within_days: 7, network: 0, org: 1, private: 2, total: 3, held: 0 },
         { within_days: 30, network: 0, org: 1, private: 3, total: 4, held: 0 },
       ],
+      records: expect.any(Array),
     })
+    const { records } = dryRunRetention.output.parse(dry.json).data
+    const daysLeft = (at: string) => Math.round((Date.parse(at) - test.clock.now().getTime()) / day)
+    expect(records.map(({ kind, visibility, expires_at }) => [kind, visibility, daysLeft(expires_at)])).toEqual([
+      ['unit', 'org', -70],
+      ['unit', 'private', -1],
+      ['unit', 'private', 6],
+      ['unit', 'private', 28],
+    ])
+    expect(Object.keys(records[0] ?? {})).not.toContain('document')
     expect(await left()).toHaveLength(5)
     expect((await ask('GET', '/retention')).json.data.policy.private).toEqual({ days: 365, source: 'environment' })
     expect((await ask('POST', '/retention/dry-run')).json.data.would_delete.total).toBe(1)

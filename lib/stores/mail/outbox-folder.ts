@@ -123,16 +123,37 @@ async function begun(folder: string, name: string, most: number) {
 interface OutboxPage {
   after: string | undefined
   limit: number
+  /** Part of the recipient or the subject, case-insensitive. */
+  text?: string | undefined
+}
+
+/** The newest emails whose recipient or subject contains the lower-case text. It reads the head of every email. */
+async function listMatching(
+  folder: string,
+  names: readonly string[],
+  { after, limit, text }: OutboxPage & { text: string },
+): Promise<{ letters: ListedEmail[]; total: number }> {
+  const found: ListedEmail[] = []
+  for (const name of names) {
+    const head = await begun(folder, name, headBytes)
+    if (!head) continue
+    const headers = headersOf(head.text)
+    if (`${headers.to}\n${headers.subject}`.toLowerCase().includes(text))
+      found.push({ name, writtenAt: head.writtenAt, bytes: head.bytes, ...headers })
+  }
+  const rest = after === undefined ? found : found.filter(({ name }) => name < after)
+  return { letters: rest.slice(0, limit), total: found.length }
 }
 
 async function listNewest(
   folder: string,
-  { after, limit }: OutboxPage,
+  { after, limit, text }: OutboxPage,
 ): Promise<{ letters: ListedEmail[]; total: number }> {
   const ours = (await namesIn(folder))
     .filter((name) => nameForm.test(name))
     .sort()
     .reverse()
+  if (text !== undefined) return listMatching(folder, ours, { after, limit, text: text.toLowerCase() })
   const emails: ListedEmail[] = []
   for (const name of after === undefined ? ours : ours.filter((one) => one < after)) {
     if (emails.length === limit) break

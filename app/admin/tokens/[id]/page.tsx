@@ -92,9 +92,11 @@ export default async function TieredAgentPage({ params, searchParams }: TieredAg
           <StorageUseCard storage={storage} />
           <QuotaForm storage={storage} />
         </Section>
-        <Section id="revocations" title={t('revocations.title')} lead={t('revocations.lead')}>
-          <RevocationList initial={revocations} agentId={agent.agent_id} />
-        </Section>
+        {revocations.data.length > 0 && (
+          <Section id="revocations" title={t('revocations.title')} lead={t('revocations.lead')}>
+            <RevocationList initial={revocations} agentId={agent.agent_id} />
+          </Section>
+        )}
       </Page>
     </Messages>
   )
