@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { passwordFaultText } from '#lib/domains/accounts/passwords.ts'
+import { passwordFaultText } from '#lib/domains/accounts/rules.ts'
 import { refusedFor } from './password-faults.ts'
 
 test.each(Object.entries(passwordFaultText))('refusedFor returns %s for its own message', (fault, message) =>

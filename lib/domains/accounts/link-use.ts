@@ -6,9 +6,9 @@ import { countTry, type Tries } from './attempts.ts'
 import { askForReset, usePasswordLink } from './link-contract.ts'
 import { endLinks, takePasswordLink } from './links.ts'
 import { enqueueNotice } from './notices.ts'
-import { hashPassword, isPassword, passwordFaultText } from './passwords.ts'
+import { hashPassword, isPassword } from './passwords.ts'
 import type { Unsuppress } from './rectification.ts'
-import { normaliseEmail, passwordFault, passwordLinkTriesPerMinute } from './rules.ts'
+import { normaliseEmail, passwordFault, passwordFaultText, passwordLinkTriesPerMinute } from './rules.ts'
 
 export interface PasswordLinkDeps {
   tries: Tries

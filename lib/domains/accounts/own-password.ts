@@ -7,9 +7,9 @@ import { countTry, type Tries } from './attempts.ts'
 import { changePassword, confirmPassword } from './contract.ts'
 import { endLinks } from './links.ts'
 import { accountOf } from './own-account.ts'
-import { hashPassword, isPassword, passwordFaultText } from './passwords.ts'
+import { hashPassword, isPassword } from './passwords.ts'
 import type { Unsuppress } from './rectification.ts'
-import { longestPassword, passwordChecksPerMinute, passwordFault } from './rules.ts'
+import { longestPassword, passwordChecksPerMinute, passwordFault, passwordFaultText } from './rules.ts'
 
 interface PasswordDeps {
   tries: Tries

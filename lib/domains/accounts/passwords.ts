@@ -1,19 +1,12 @@
 import { randomBytes, randomInt } from 'node:crypto'
 import { hash, verify } from '@node-rs/argon2'
-import { normalisePassword, type PasswordFault } from './rules.ts'
+import { normalisePassword } from './rules.ts'
 
 /** Argon2id (RFC 9106) with 19 MiB, two passes and one lane, a configuration recommended by OWASP. */
 const parameters = { algorithm: 2, memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const
 
 /** Returns the password's hash in PHC format. */
 export const hashPassword = (password: string): Promise<string> => hash(normalisePassword(password), parameters)
-
-/** Error messages by fault. */
-export const passwordFaultText: Record<PasswordFault, string> = {
-  is_email: 'is your email address',
-  is_current: 'is your current password',
-  repetitive: 'repeats the same few characters',
-}
 
 let decoy: Promise<string> | undefined
 

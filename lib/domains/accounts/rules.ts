@@ -54,6 +54,13 @@ export const normalisePassword = (password: string): string => password.normaliz
 
 export type PasswordFault = 'is_email' | 'is_current' | 'repetitive'
 
+/** The API's validation messages by fault. */
+export const passwordFaultText: Record<PasswordFault, string> = {
+  is_email: 'is your email address',
+  is_current: 'is your current password',
+  repetitive: 'repeats the same few characters',
+}
+
 /** Returns why a password of valid length is rejected; undefined when it is accepted. */
 export function passwordFault(next: string, current: string, email: string): PasswordFault | undefined {
   const chosen = normalisePassword(next)
