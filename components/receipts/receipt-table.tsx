@@ -3,7 +3,7 @@ import type { ReactNode } from 'react'
 /** On a phone, each row becomes a list with the column names as labels. */
 export function ReceiptTable({ columns, rows }: { columns: string[]; rows: { key: string; cells: ReactNode[] }[] }) {
   return (
-    <table className="w-full border-collapse text-left max-sm:block">
+    <table className="w-full border-collapse text-left text-sm max-sm:block">
       <thead className="max-sm:sr-only">
         <tr>
           {columns.map((column) => (
@@ -19,7 +19,7 @@ export function ReceiptTable({ columns, rows }: { columns: string[]; rows: { key
             {cells.map((cell, index) => (
               <td
                 key={columns[index]}
-                className="py-2 pr-4 align-top [overflow-wrap:anywhere] max-sm:flex max-sm:gap-2 max-sm:py-0"
+                className="py-1.5 pr-4 align-top wrap-break-word max-sm:flex max-sm:gap-2 max-sm:py-0"
               >
                 <span aria-hidden className="min-w-24 text-quiet sm:hidden print:hidden">
                   {columns[index]}

@@ -1,11 +1,14 @@
-import { useTranslations } from 'next-intl'
+import { useFormatter, useTranslations } from 'next-intl'
 import { Badge } from '#components/ui/badge.tsx'
 import { spanOf, type TimeLeftSpan, timeLeftOf } from './time-left-rules.ts'
 
-/** A duration in words: "3 days". Needs the messages `requests`. */
+const units = { days: 'day', hours: 'hour', minutes: 'minute' } as const
+
+/** A duration in words: "3 days". */
 export function useSpanWords() {
-  const t = useTranslations('requests.duration')
-  return ({ unit, n }: TimeLeftSpan): string => t(unit, { n })
+  const format = useFormatter()
+  return ({ unit, n }: TimeLeftSpan): string =>
+    format.number(n, { style: 'unit', unit: units[unit], unitDisplay: 'long' })
 }
 
 const tones = { plain: 'neutral', amber: 'warning', red: 'danger' } as const
