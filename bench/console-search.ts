@@ -30,8 +30,8 @@ async function fill({ ownerUrl }: BenchInstallation): Promise<void> {
   await withConnection(ownerUrl, async (owner) => {
     await seedCorpus(owner, RECORDS)
     await owner.query(
-      `INSERT INTO accounts (id, organisation_id, email, name, created_at, updated_at)
-       SELECT 'usr_' || n, 'corpus-org-' || n % 20, 'p' || n || '@example.org', 'Person ' || n, now(), now() FROM generate_series(1, $1::int) AS n`,
+      `INSERT INTO accounts (id, organisation_id, email, name, role, created_at, updated_at)
+       SELECT 'usr_' || n, 'corpus-org-' || n % 20, 'p' || n || '@example.org', 'Person ' || n, 'person', now(), now() FROM generate_series(1, $1::int) AS n`,
       [RECORDS],
     )
     await owner.query(

@@ -6,4 +6,6 @@ it.each([
   ['ki', 'ki%', '% ki%'],
   ['王伟', '王伟%', '% 王伟%'],
   [' 100%_\\ ', '%100\\%\\_\\\\%', '%100\\%\\_\\\\%'],
-])('namePatterns(%j) returns %j and %j', (typed, one, other) => expect(namePatterns(typed)).toEqual({ one, other }))
+])('namePatterns(%j) returns %j and %j', (typed, one, other) =>
+  expect(namePatterns(typed)).toMatchObject({ one, other }),
+)

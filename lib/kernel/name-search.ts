@@ -2,7 +2,11 @@
 export interface NamePatterns {
   one: string
   other: string
+  /** For names that begin with the text, which come first. */
+  start: string
 }
+/** The number of matches among which those that begin with the text come first. */
+export const mostNamesCompared = 200
 
 /** The shortest text that a trigram index finds anywhere in a name. */
 const trigram = 3
@@ -13,7 +17,8 @@ export function namePatterns(typed: string): NamePatterns {
     .trim()
     .toLowerCase()
     .replace(/[\\%_]/g, '\\$&')
+  const start = `${text}%`
   return [...text].length < trigram
-    ? { one: `${text}%`, other: `% ${text}%` }
-    : { one: `%${text}%`, other: `%${text}%` }
+    ? { one: start, other: `% ${text}%`, start }
+    : { one: `%${text}%`, other: `%${text}%`, start }
 }

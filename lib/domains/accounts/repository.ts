@@ -1,3 +1,4 @@
+import { mostNamesCompared } from '#lib/kernel/name-search.ts'
 import type { RestrictionReason } from '#lib/kernel/restriction.ts'
 import { accountRows } from '#lib/stores/postgres/account-rows.ts'
 import { statement, typed } from '#lib/stores/postgres/statement.ts'
@@ -282,10 +283,11 @@ const words = "lower(a.name || ' ' || coalesce(a.invited_email, a.email))"
 
 /** Accounts whose name or email address matches: those of the organization that `manager` manages, or all accounts with `everyone`. */
 export const foundPeople = statement('accounts.found', {
-  takes: { one: 'text', other: 'text', id: 'text', everyone: 'bool', manager: 'text?', limit: 'int4' },
+  takes: { one: 'text', other: 'text', start: 'text', id: 'text', everyone: 'bool', manager: 'text?', limit: 'int4' },
   returns: { id: 'text', name: 'text', email: 'text' },
-  sql: `SELECT a.id, a.name, coalesce(a.invited_email, a.email) AS email FROM accounts a
-    WHERE (${words} LIKE $one OR ${words} LIKE $other OR a.id = $id) AND ($everyone OR a.organisation_id =
-      (SELECT m.organisation_id FROM accounts m WHERE m.id = $manager AND m.role = 'manager'))
-    LIMIT $limit`,
+  sql: `SELECT f.id, f.name, f.email FROM (SELECT a.id, a.name, coalesce(a.invited_email, a.email) AS email FROM accounts a
+      WHERE (${words} LIKE $one OR ${words} LIKE $other OR a.id = $id) AND ($everyone OR a.organisation_id =
+        (SELECT m.organisation_id FROM accounts m WHERE m.id = $manager AND m.role = 'manager'))
+      LIMIT ${mostNamesCompared}) f
+    ORDER BY f.id = $id DESC, lower(f.name) LIKE $start DESC, f.name, f.id LIMIT $limit`,
 })

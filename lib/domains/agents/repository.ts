@@ -1,4 +1,5 @@
 import type { TierName } from '#lib/domains/tokens/rules.ts'
+import { mostNamesCompared } from '#lib/kernel/name-search.ts'
 import { type RowOf, statement, typed } from '#lib/stores/postgres/statement.ts'
 import type { AgentStatus } from './life/rules.ts'
 
@@ -301,8 +302,10 @@ const words = "lower(a.id || ' ' || coalesce(a.name, ''))"
 
 /** Agents whose id or name matches: those of the owner, or all agents with `everyone`. */
 export const foundAgents = statement('agents.found', {
-  takes: { one: 'text', other: 'text', everyone: 'bool', owner: 'text?', limit: 'int4' },
+  takes: { one: 'text', other: 'text', start: 'text', everyone: 'bool', owner: 'text?', limit: 'int4' },
   returns: { id: 'text', name: 'text?', ownerId: 'text?' },
-  sql: `SELECT a.id, a.name, a.owner_id AS "ownerId" FROM agents a
-    WHERE (${words} LIKE $one OR ${words} LIKE $other) AND ($everyone OR a.owner_id = $owner) LIMIT $limit`,
+  sql: `SELECT f.id, f.name, f."ownerId" FROM (SELECT a.id, a.name, a.owner_id AS "ownerId" FROM agents a
+      WHERE (${words} LIKE $one OR ${words} LIKE $other) AND ($everyone OR a.owner_id = $owner)
+      LIMIT ${mostNamesCompared}) f
+    ORDER BY lower(f.id) LIKE $start DESC, lower(coalesce(f.name, '')) LIKE $start DESC, f.name, f.id LIMIT $limit`,
 })

@@ -1,3 +1,4 @@
+import { mostNamesCompared } from '#lib/kernel/name-search.ts'
 import { scopeSign } from '#lib/kernel/scoped-ids.ts'
 import { type RowOf, statement, typed } from '#lib/stores/postgres/statement.ts'
 import { possibleSql } from './chosen-ids.ts'
@@ -239,8 +240,9 @@ export const oldestProjectsInRegions = statement('projects.oldest-in-regions', {
 
 /** Projects whose name or id matches, as the list of projects shows them to the reader. */
 export const foundProjects = statement('projects.found', {
-  takes: { ...listedTypes, one: 'text', other: 'text', id: 'text', limit: 'int4' },
+  takes: { ...listedTypes, one: 'text', other: 'text', start: 'text', id: 'text', limit: 'int4' },
   returns: { id: 'text', name: 'text' },
-  sql: `SELECT p.id, p.name FROM projects p
-    WHERE (lower(p.name) LIKE $one OR lower(p.name) LIKE $other OR p.id = $id) AND ${listed} LIMIT $limit`,
+  sql: `SELECT f.id, f.name FROM (SELECT p.id, p.name FROM projects p
+      WHERE (lower(p.name) LIKE $one OR lower(p.name) LIKE $other OR p.id = $id) AND ${listed} LIMIT ${mostNamesCompared}) f
+    ORDER BY f.id = $id DESC, lower(f.name) LIKE $start DESC, f.name, f.id LIMIT $limit`,
 })
