@@ -13,13 +13,13 @@ test('a sweep deletes what the dry run of the new periods announced', async ({ b
   await page.getByRole('button', { name: 'Save periods' }).click()
   const dialog = page.getByRole('dialog')
   const said = (await dialog.getByText(/The next sweep/).textContent()) ?? ''
-  const expected = Number(/deletes (\d+) units/.exec(said)?.[1])
+  const expected = Number(/skills: (\d+)/.exec(said)?.[1])
   expect(expected).toBeGreaterThan(3)
   await dialog.getByRole('button', { name: 'Save periods' }).dblclick()
   await expect(page.getByText('Periods saved')).toBeVisible()
 
   await page.getByRole('button', { name: 'Sweep now' }).click()
-  await expect(dialog).toContainText(`This deletes ${expected} expired units and skills.`)
+  await expect(dialog).toContainText(`This deletes expired units and skills: ${expected}.`)
   await dialog.getByRole('button', { name: 'Sweep now' }).dblclick()
   await expect(page.getByText(`Sweep finished: ${expected} deleted`)).toBeVisible()
 

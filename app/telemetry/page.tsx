@@ -41,7 +41,7 @@ export default async function TelemetryPage() {
             ]}
           />
         </Section>
-        <Section id="events" title={t('events.title')} lead={t('events.lead', { count })}>
+        <Section id="events" title={t('events.title')}>
           <EventList events={events} />
         </Section>
         <Section id="whose" title={t('whose.title')}>

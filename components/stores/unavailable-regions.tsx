@@ -15,6 +15,7 @@ export function UnavailableRegions({ of, total, ids }: UnavailableRegionsProps) 
   return (
     <Alert tone="danger" title={t(`${of}.title`, { count: total })}>
       <p>{t(`${of}.text`)}</p>
+      <p>{t('regionsText')}</p>
       <ul className="flex flex-wrap gap-x-4 gap-y-1">
         {ids.map((id) => (
           <li key={id}>

@@ -556,7 +556,7 @@ describe('the retention policy', () => {
           const response = await ask(method, path, { [field]: days })
           expect([response.status, response.json.code]).toEqual([422, 'invalid'])
           expect(response.json.issues).toEqual([
-            { path: [field], message: 'takes a whole number of days from 1 to 36500, or null for ever' },
+            { path: [field], message: 'must be a whole number of days from 1 to 36500, or null to keep forever' },
           ])
         }
       expect((await ask('GET', '/retention')).json.data.policy.org.source).toBe('environment')

@@ -1,0 +1,118 @@
+import { type Browser, expect, type Locator, type Page, test } from '@playwright/test'
+import { sessionOf } from './control.ts'
+import { alive, complaintsOf, registerJourneyAgent } from './journey.ts'
+import { people, requestContext } from './requests.ts'
+
+const most = { actions: 6, milliseconds: 30_000 }
+
+/** An admin at work, from the overview on. Every click and every filled field counts as an action. */
+class CountedWork {
+  readonly page: Page
+  actions = 0
+  readonly #since = Date.now()
+  constructor(page: Page) {
+    this.page = page
+  }
+  async click(target: Locator): Promise<void> {
+    this.actions += 1
+    await target.click()
+  }
+  async fill(target: Locator, text: string): Promise<void> {
+    this.actions += 1
+    await target.fill(text)
+  }
+  /** Follows a link of the sidebar. A badge may follow the name. */
+  async open(name: string, heading: string): Promise<void> {
+    await this.click(this.page.getByRole('link', { name: new RegExp(`^${name}( |$)`) }).first())
+    await expect(this.page.getByRole('heading', { level: 1, name: heading })).toBeVisible()
+    await alive(this.page)
+  }
+  /** Fails if the task took too many actions or too long. */
+  finish(): void {
+    expect(this.actions).toBeLessThanOrEqual(most.actions)
+    expect(Date.now() - this.#since).toBeLessThan(most.milliseconds)
+  }
+}
+
+async function asAdmin(browser: Browser, work: (admin: CountedWork) => Promise<void>): Promise<void> {
+  const context = await browser.newContext({ storageState: await sessionOf(people.admin) })
+  const page = await context.newPage()
+  const complaints = complaintsOf(page)
+  await page.goto('/overview')
+  await work(new CountedWork(page))
+  expect(complaints).toEqual([])
+  await context.close()
+}
+
+test('an admin revokes a leaked token after seeing which one it is', async ({ browser, request }) => {
+  const agent = await registerJourneyAgent(request, 'Leaky journey agent')
+  const status = async () =>
+    (await request.get('/v1/auth/me', { headers: { Authorization: `Bearer ${agent.token}` } })).status()
+  expect(await status()).toBe(200)
+  await asAdmin(browser, async (admin) => {
+    const { page } = admin
+    await admin.open('Tokens and tiers', 'Tokens and tiers')
+    await admin.click(page.getByRole('button', { name: 'Revoke leaked token' }))
+    const dialog = page.getByRole('dialog')
+    await admin.fill(dialog.getByLabel('First 11 characters of the token'), agent.token.slice(0, 11))
+    const match = dialog.getByRole('region', { name: 'Matching token' })
+    await expect(match).toContainText('Leaky journey agent')
+    await expect(match).toContainText('unclaimed')
+    expect(await status()).toBe(200)
+    await admin.click(dialog.getByRole('button', { name: 'Revoke token' }))
+    await expect(page.getByText(`${agent.token.slice(0, 11)} revoked`)).toBeVisible()
+    expect(await status()).toBe(401)
+    admin.finish()
+  })
+})
+
+test('an admin previews which units new retention periods would delete', async ({ browser }) => {
+  await asAdmin(browser, async (admin) => {
+    const { page } = admin
+    await admin.open('Retention', 'Retention')
+    await admin.fill(page.getByLabel('Private: days'), '30')
+    await admin.click(page.getByRole('button', { name: 'Preview' }))
+    const records = page.getByRole('table', { name: 'Units and skills that expire within 30 days' })
+    await expect(records).toBeVisible()
+    expect(await records.getByRole('row').count()).toBeGreaterThan(1)
+    await expect(page.getByText('Nothing was deleted.')).toBeVisible()
+    admin.finish()
+  })
+})
+
+test('an admin invites ten people at once and sees the outcome for each address', async ({ browser }) => {
+  const addresses = Array.from({ length: 10 }, (_, index) => `invited-${index}@example.org`)
+  await asAdmin(browser, async (admin) => {
+    const { page } = admin
+    await admin.open('Users', 'Users')
+    await admin.click(page.getByRole('button', { name: 'Invite users' }))
+    const dialog = page.getByRole('dialog')
+    // One of them already has an account.
+    await admin.fill(dialog.getByLabel('Email addresses'), [...addresses, people.person].join('\n'))
+    await admin.click(dialog.getByRole('button', { name: 'Send 11 invitations' }))
+    await expect(dialog.getByText('10 of 11 invitations sent')).toBeVisible({ timeout: 20_000 })
+    await expect(dialog.getByText(`${people.person}: Already has an account`)).toBeVisible()
+    for (const address of addresses) await expect(dialog.getByText(`${address}: Invited`)).toBeVisible()
+    admin.finish()
+  })
+})
+
+test('an admin sees why a control needs review, what to do, and the evidence', async ({ browser }) => {
+  const api = await requestContext(await sessionOf(people.admin))
+  const openReading = async (anonymous_reading: boolean) =>
+    expect((await api.patch('/v1/settings', { data: { anonymous_reading } })).status()).toBe(200)
+  await openReading(true)
+  await asAdmin(browser, async (admin) => {
+    const { page } = admin
+    await admin.open('Compliance', 'Compliance')
+    const control = page.locator('[data-line="by_design"]')
+    await expect(control).toContainText('Needs review')
+    await expect(control).toContainText('Anyone can read network units.')
+    await expect(control).toContainText('Turn off anonymous reading if not intended.')
+    await admin.click(control.getByRole('link', { name: 'Evidence' }).first())
+    await expect(page.getByRole('heading', { level: 1, name: 'Tokens and tiers' })).toBeVisible()
+    admin.finish()
+  })
+  await openReading(false)
+  await api.dispose()
+})
