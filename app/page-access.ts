@@ -6,16 +6,19 @@ import { mayOpen, type PageName, pageAt, pageNamed } from '#components/frame/pag
 import { app } from '#lib/app-instance.ts'
 import type { AccountView } from '#lib/domains/accounts/contract.ts'
 import type { ErasuresAhead } from '#lib/domains/privacy-requests/rules.ts'
+import type { PageView } from '#lib/http/page-view.ts'
 import type { OperationShape, RawInput } from '#lib/kernel/operation.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { UseCase } from '#lib/kernel/use-case.ts'
+
+const pageView = cache((): PageView => new Map())
 
 /** Calls a use case as the signed-in person and returns its output. @throws {Problem} if the use case rejects the call */
 export async function callUseCase<O extends OperationShape>(
   useCase: UseCase<O>,
   input: Partial<RawInput> = {},
 ): Promise<z.output<O['output']>> {
-  const body = await app.asPerson((await cookies()).toString(), useCase, input)
+  const body = await app.asPerson((await cookies()).toString(), useCase, input, pageView())
   return useCase.operation.output.parse(body) as z.output<O['output']>
 }
 

@@ -6,7 +6,7 @@ import { people } from './requests.ts'
 
 /** The number of rows, and the first ones, when the page is interactive. */
 async function rowsOf(page: Page): Promise<{ count: number; first: string[] }> {
-  await expect(page.locator('[data-known]')).toContainText('to the last one there is')
+  await expect(page.locator('[data-known]')).toContainText('All ')
   await expect.poll(() => page.locator('[data-row]').count()).toBeGreaterThan(4)
   const count = Number(await page.locator('[data-known]').getAttribute('data-known'))
   return { count, first: (await page.locator('[data-row]').allInnerTexts()).slice(0, 4) }
@@ -27,12 +27,12 @@ test('filters of the audit log are in the address, and a reload, another reader 
   await page.keyboard.press('Escape')
   await page.getByLabel('Action', { exact: true }).selectOption('delete')
   await page.getByText('More filters').click()
-  await page.getByLabel('Kind of resource').fill('knowledge')
+  await page.getByLabel('Resource type').fill('knowledge')
   await page.getByRole('button', { name: 'Apply' }).click()
   await expect(page).toHaveURL(/action=delete/)
   await expect(page).toHaveURL(/resource_type=knowledge/)
   // Pins the end time in the address, so that later entries do not change the rows.
-  await page.getByRole('button', { name: 'Keep this moment in the address' }).click()
+  await page.getByRole('button', { name: 'Pin time' }).click()
   await expect(page).toHaveURL(/to=/)
   const rows = await rowsOf(page)
   expect(rows.count).toBeGreaterThan(4)
@@ -50,14 +50,16 @@ test('filters of the audit log are in the address, and a reload, another reader 
     await page.keyboard.press('j')
     await page.keyboard.press('j')
     await page.keyboard.press('Enter')
-    await expect(page.getByRole('dialog')).toContainText('The entry as it is stored')
+    await expect(page.getByRole('dialog')).toContainText('Stored entry')
     await expect(page).toHaveURL(/entry=/)
     await page.keyboard.press('Escape')
     await expect(page.getByRole('dialog')).toHaveCount(0)
   })
   await test.step('the file contains exactly these rows', async () => {
     const download = page.waitForEvent('download')
-    await page.getByRole('link', { name: 'Download JSON Lines' }).click()
+    await page.getByRole('button', { name: 'Export' }).click()
+    await page.getByLabel('Format').selectOption('jsonl')
+    await page.getByRole('link', { name: 'Download' }).click()
     const lines = readFileSync(await (await download).path(), 'utf8')
       .trim()
       .split('\n')

@@ -39,7 +39,7 @@ test('an admin handles twenty requests by keyboard', async ({ browser }) => {
   expect((await mailed()).total).toBeGreaterThan(before)
 
   await page.goto('/admin/requests?channel=mail&sort=received')
-  await expect(page.getByRole('table', { name: 'Requests' })).toBeVisible()
+  await expect(page.getByRole('table', { name: 'Privacy requests' })).toBeVisible()
   const key = (name: string) => page.keyboard.press(name)
   await alive(page)
   // Keys work once the page has its effects. "k" leads to the first row, however often it is pressed.
@@ -48,10 +48,10 @@ test('an admin handles twenty requests by keyboard', async ({ browser }) => {
     await expect(page.locator('[data-row="0"]:focus, [data-row="0"] :focus')).toBeVisible({ timeout: 5_000 })
   }).toPass()
   await key('x')
-  await expect(page.getByText('1 request chosen')).toBeVisible()
+  await expect(page.getByText('1 selected')).toBeVisible()
   for (let n = 1; n < count; n++) await key('j')
   await key('Shift+X')
-  await expect(page.getByText(`${count} requests chosen`)).toBeVisible()
+  await expect(page.getByText(`${count} selected`)).toBeVisible()
   await key('a')
   await expect(
     page

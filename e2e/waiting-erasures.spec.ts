@@ -41,10 +41,10 @@ test('the requester cancels an erasure that waits for a store, and retries anoth
     await expect(state(page)).toContainText('Waiting for side')
     await expect(page.getByText(/^side: no answer since /)).toBeVisible()
     await alive(page)
-    await page.getByRole('button', { name: 'Cancel erasure' }).click()
+    await page.getByRole('button', { name: 'Cancel deletion' }).click()
     const dialog = page.getByRole('dialog')
     await expect(dialog).toContainText('Nothing is erased yet.')
-    await dialog.getByRole('button', { name: 'Cancel erasure' }).click()
+    await dialog.getByRole('button', { name: 'Cancel deletion' }).click()
     await expect(page).toHaveURL(/\/projects\/prj_\w+$/)
     expect(await read(kept)).toBe(200)
 

@@ -5,8 +5,8 @@ import { useTranslations } from 'next-intl'
 import { useQueryState, useQueryStates } from 'nuqs'
 import { useEffect, useRef, useState, useSyncExternalStore, useTransition } from 'react'
 import { useRowKeys } from '#components/frame/row-keys.ts'
-import { Button, PlainButtonLink } from '#components/ui/button.tsx'
-import { Empty } from '#components/ui/empty.tsx'
+import { Button } from '#components/ui/button.tsx'
+import { EmptyState } from '#components/ui/empty-state.tsx'
 import { useLoaded } from '#components/ui/loaded.ts'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { Time } from '#components/ui/time.tsx'
@@ -14,14 +14,16 @@ import type { ProblemDocument } from '#lib/client/request.ts'
 import { AuditFilterBar } from './audit-filters.tsx'
 import { type AuditEntry, type AuditPage, useEntryWindow } from './audit-pages.ts'
 import { EntryRows, FirstRows } from './entry-rows.tsx'
+import { ExportDialog } from './export-dialog.tsx'
 import {
+  type AuditBrowserFilters,
   type AuditQuery,
   auditEntryOf,
   auditFilterParsers,
   entryKey,
-  exportHref,
   isAuditFiltered,
   noAuditFilters,
+  rounded,
   searchOf,
 } from './filters.ts'
 import { SavedSearches } from './saved-searches.tsx'
@@ -55,19 +57,18 @@ export function AuditBrowser({ query, first, problem }: AuditBrowserProps) {
   })
   const isPinned = filters.to !== null
   return (
-    <div className="grid gap-6">
+    <div className="grid grid-cols-[minmax(0,1fr)] gap-4">
       <AuditFilterBar
+        key={searchOf({ ...filters, reads: null })}
         filters={filters}
+        names={namesIn(first?.data ?? [], filters)}
         onChange={(next) => void setFilters(next)}
-        onClear={() => void setFilters(noAuditFilters)}
       />
       {problem && <ProblemAlert problem={problem} />}
       {first && (
         <>
-          <div className="flex flex-wrap items-center gap-x-4 gap-y-2 text-sm">
-            <p className="text-quiet">
-              {isPinned ? t('pinned') : t.rich('shownTo', { time: () => <Time at={query.to} /> })}
-            </p>
+          <div className="flex flex-wrap items-center justify-between gap-x-4 gap-y-2 text-sm">
+            <Summary first={first} to={query.to} hasReads={query.reads === undefined} />
             <div className="flex flex-wrap gap-2">
               {isPinned ? (
                 <Button tone="plain" size="small" onClick={() => void setFilters({ to: null })}>
@@ -81,7 +82,7 @@ export function AuditBrowser({ query, first, problem }: AuditBrowserProps) {
                     aria-disabled={isGoing}
                     onClick={() => !isGoing && begin(() => router.refresh())}
                   >
-                    {t('newer')}
+                    {t('refresh')}
                   </Button>
                   <Button tone="plain" size="small" onClick={() => void setFilters({ to: query.to })}>
                     {t('pin')}
@@ -89,6 +90,7 @@ export function AuditBrowser({ query, first, problem }: AuditBrowserProps) {
                 </>
               )}
               <SavedSearches search={searchOf(filters)} />
+              <ExportDialog query={query} />
             </div>
           </div>
           <Entries
@@ -96,21 +98,35 @@ export function AuditBrowser({ query, first, problem }: AuditBrowserProps) {
             query={query}
             first={first}
             isNarrowed={isAuditFiltered(filters)}
-            onOnly={(only) => void setFilters({ ...noAuditFilters, to: filters.to, ...only })}
+            onOnly={(only) => void setFilters({ ...noAuditFilters, to: filters.to, reads: filters.reads, ...only })}
           />
-          <section aria-label={t('download.title')} className="grid gap-2">
-            <div className="flex flex-wrap gap-2">
-              {(['csv', 'jsonl'] as const).map((format) => (
-                <PlainButtonLink key={format} tone="plain" size="small" href={exportHref(query, format)} download>
-                  {t(`download.${format}`)}
-                </PlainButtonLink>
-              ))}
-            </div>
-            <p className="text-sm text-quiet">{t('download.text')}</p>
-          </section>
         </>
       )}
     </div>
+  )
+}
+
+/** Names of the actor and the resource in the filters: every shown entry has them. */
+const namesIn = (entries: readonly AuditEntry[], { agent_id, resource_id }: AuditBrowserFilters) => ({
+  actor: entries.find(({ agentId }) => agentId === agent_id)?.actorName ?? null,
+  resource: entries.find(({ resourceId }) => resourceId === resource_id)?.resourceName ?? null,
+})
+
+/** The number of entries, up to when, and whether reads are among them. */
+function Summary({ first, to, hasReads }: { first: AuditPage; to: string; hasReads: boolean }) {
+  const t = useTranslations('audit.summary')
+  const { total: count, counted, total_estimate: estimate } = first
+  const number =
+    counted === 'exact'
+      ? t('exact', { count })
+      : estimate === null
+        ? t('more', { count })
+        : t('about', { count: rounded(estimate) })
+  return (
+    <p className="text-quiet">
+      {number} · {t.rich('upTo', { time: () => <Time at={to} /> })}
+      {!hasReads && ` · ${t('reads')}`}
+    </p>
   )
 }
 
@@ -123,6 +139,7 @@ interface EntriesProps {
 
 function Entries({ query, first, isNarrowed, onOnly }: EntriesProps) {
   const t = useTranslations('audit')
+  const common = useTranslations('common')
   const isAlive = useIsAlive()
   const [view, state] = useEntryWindow(query, first)
   const [open, setOpen] = useQueryState('entry', { history: 'push' })
@@ -152,9 +169,9 @@ function Entries({ query, first, isNarrowed, onOnly }: EntriesProps) {
   return (
     <div className="grid gap-2">
       {isNone ? (
-        <Empty title={isNarrowed ? t('empty.title') : t('empty.wholeTitle')}>
+        <EmptyState title={t('empty.title')}>
           <p>{isNarrowed ? t('empty.text') : t('empty.wholeText')}</p>
-        </Empty>
+        </EmptyState>
       ) : isAlive ? (
         <EntryRows
           view={view}
@@ -179,7 +196,7 @@ function Entries({ query, first, isNarrowed, onOnly }: EntriesProps) {
           <div className="grid justify-items-start gap-3">
             <ProblemAlert problem={state.problem.problem} />
             <Button tone="plain" size="small" onClick={view.goOn}>
-              {t('again')}
+              {common('again')}
             </Button>
           </div>
         ))}
@@ -190,8 +207,7 @@ function Entries({ query, first, isNarrowed, onOnly }: EntriesProps) {
             : state.isWhole
               ? state.count > 0 && t('allLoaded', { count: state.count })
               : t('loaded', { count: state.count })}{' '}
-          {state.reached !== null &&
-            t.rich(state.isLoading ? 'searched' : 'searchedStopped', { time: () => <Time at={state.reached ?? ''} /> })}
+          {state.reached !== null && t.rich('searched', { time: () => <Time at={state.reached ?? ''} /> })}
         </p>
         {state.empty > 0 && !state.isLoading && !state.isWhole && (
           <Button tone="plain" size="small" onClick={view.goOn}>
@@ -199,7 +215,7 @@ function Entries({ query, first, isNarrowed, onOnly }: EntriesProps) {
           </Button>
         )}
         <p className="max-sm:hidden">
-          {t.rich('keys.hint', { k: (key) => <kbd className="font-mono text-ink">{key}</kbd> })}
+          {t.rich('keysHint', { k: (key) => <kbd className="font-mono text-ink">{key}</kbd> })}
         </p>
       </div>
       {loaded && (

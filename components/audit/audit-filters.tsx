@@ -1,28 +1,39 @@
 'use client'
 
 import { useTimeZone, useTranslations } from 'next-intl'
-import type { FormEvent, KeyboardEvent } from 'react'
+import { type FormEvent, type KeyboardEvent, useState } from 'react'
 import { fieldTime, momentOf } from '#components/frame/local-time.ts'
 import { Button } from '#components/ui/button.tsx'
-import { Field, Select } from '#components/ui/field.tsx'
-import { type AuditBrowserFilters, auditActionFilters, isAuditFiltered } from './filters.ts'
+import { ActorField } from './actor-field.tsx'
+import { type ActorProblem, type Named, resolveActor } from './actors.ts'
+import { type AuditBrowserFilters, auditActionFilters, bareId, isAuditFiltered, noAuditFilters } from './filters.ts'
 
 interface AuditFiltersProps {
   filters: AuditBrowserFilters
-  onChange: (filters: Omit<AuditBrowserFilters, 'action'> & { action: AuditBrowserFilters['action'] }) => void
-  onClear: () => void
+  /** Names of the ids in the filters, as far as the shown entries have them. */
+  names: { actor: string | null; resource: string | null }
+  onChange: (filters: Partial<AuditBrowserFilters>) => void
 }
 const minuteOf = (iso: string | null, zone: string): string => fieldTime(iso, zone).slice(0, 16)
-const isAction = (text: string): text is (typeof auditActionFilters)[number] =>
-  auditActionFilters.some((one) => one === text)
+const inputLook = 'min-h-8 w-full min-w-0 rounded-box border border-edge bg-raised px-2.5 py-1 text-base sm:text-sm'
 
-/** The filters. They apply on Enter or with the button, not while typing. */
-export function AuditFilterBar({ filters, onChange, onClear }: AuditFiltersProps) {
+/** The filters. They apply on Enter or with the button, not while typing; reads appear and disappear at once. */
+export function AuditFilterBar({ filters, names, onChange }: AuditFiltersProps) {
   const t = useTranslations('audit')
   const zone = useTimeZone() ?? 'UTC'
-  const hasMore = [filters.resource_type, filters.resource_id, filters.from, filters.to].some((set) => set !== null)
-  const apply = (event: FormEvent<HTMLFormElement>) => {
+  const [actor, setActor] = useState<Named>({ id: filters.agent_id, text: names.actor ?? filters.agent_id ?? '' })
+  const [resource, setResource] = useState<Named>({
+    id: filters.resource_id,
+    text: names.resource ?? filters.resource_id ?? '',
+  })
+  const [problem, setProblem] = useState<{ field: 'actor' | 'resource'; is: ActorProblem; text: string }>()
+  const [isBusy, setBusy] = useState(false)
+  const errorOf = (field: 'actor' | 'resource') =>
+    problem?.field === field ? t(`filters.${problem.is}`, { text: problem.text }) : undefined
+
+  const apply = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
+    if (isBusy) return
     const form = new FormData(event.currentTarget)
     const text = (name: string) => String(form.get(name) ?? '').trim() || null
     // The stored moment is more precise than the field: keep it if the field is unchanged.
@@ -30,78 +41,107 @@ export function AuditFilterBar({ filters, onChange, onClear }: AuditFiltersProps
       const field = text(name) ?? ''
       return field === minuteOf(filters[name], zone) ? filters[name] : momentOf(field, zone)
     }
-    const action = text('action') ?? ''
-    onChange({
-      q: text('q'),
-      agent_id: text('agent_id'),
-      action: isAction(action) ? action : null,
-      resource_type: text('resource_type'),
-      resource_id: text('resource_id'),
-      from: moment('from'),
-      to: moment('to'),
-    })
+    setBusy(true)
+    setProblem(undefined)
+    try {
+      const found = await resolveActor(actor)
+      if (found !== null && typeof found === 'object')
+        return setProblem({ field: 'actor', is: found.problem, text: actor.text })
+      // An id of any resource is valid here, so only names are resolved.
+      const about =
+        /[:_]/.test(resource.text) && resource.id === null ? resource.text.trim() : await resolveActor(resource)
+      if (about !== null && typeof about === 'object')
+        return setProblem({ field: 'resource', is: about.problem, text: resource.text })
+      onChange({
+        q: text('q'),
+        agent_id: found,
+        action: auditActionFilters.find((one) => one === text('action')) ?? null,
+        resource_type: text('resource_type'),
+        resource_id: about === null ? null : bareId(about),
+        from: moment('from'),
+        to: moment('to'),
+      })
+    } finally {
+      setBusy(false)
+    }
   }
   const leave = (event: KeyboardEvent<HTMLFormElement>) => {
     if (event.key === 'Escape' && event.target instanceof HTMLElement) event.target.blur()
   }
-  const field = (name: 'q' | 'agent_id' | 'resource_type' | 'resource_id', most: number) => (
-    <Field
-      key={`${name}:${filters[name] ?? ''}`}
-      label={t(`filters.${name}`)}
-      name={name}
-      defaultValue={filters[name] ?? ''}
-      maxLength={most}
-      autoComplete="off"
-      spellCheck={false}
-      {...(name === 'q' && { type: 'search', 'data-filter': '' })}
-    />
-  )
-  const time = (name: 'from' | 'to') => (
-    <Field
-      key={`${name}:${filters[name] ?? ''}`}
-      label={t(`filters.${name}`)}
-      name={name}
-      type="datetime-local"
-      defaultValue={minuteOf(filters[name], zone)}
-      className="min-w-0"
-    />
-  )
-  return (
-    <form aria-label={t('filters.label')} onSubmit={apply} onKeyDown={leave} className="grid gap-4">
-      <div className="grid gap-4 sm:grid-cols-2 lg:grid-cols-4">
-        <div className="sm:col-span-2">{field('q', 200)}</div>
-        {field('agent_id', 200)}
-        <Select
-          key={`action:${filters.action ?? ''}`}
-          label={t('filters.action')}
-          name="action"
-          defaultValue={filters.action ?? ''}
-          options={[
-            { value: '', title: t('filters.anyAction') },
-            ...auditActionFilters.map((value) => ({ value, title: t(`actions.${value}`) })),
-          ]}
+  const field = (name: 'q' | 'resource_type' | 'from' | 'to') => {
+    const value = name === 'from' || name === 'to' ? minuteOf(filters[name], zone) : (filters[name] ?? '')
+    return (
+      <label className="grid min-w-0 content-start gap-1">
+        <span className="text-sm text-quiet">{t(`filters.${name}`)}</span>
+        <input
+          key={value}
+          name={name}
+          type={name === 'q' ? 'search' : name === 'resource_type' ? 'text' : 'datetime-local'}
+          defaultValue={value}
+          maxLength={200}
+          autoComplete="off"
+          spellCheck={false}
+          className={inputLook}
+          {...(name === 'q' && { 'data-filter': '' })}
         />
-      </div>
-      <details open={hasMore}>
-        <summary className="w-fit cursor-pointer text-accent underline-offset-3 hover:underline">
-          {t('filters.more')}
-        </summary>
-        <div className="mt-4 grid gap-4 sm:grid-cols-2 lg:grid-cols-4">
-          {field('resource_type', 100)}
-          {field('resource_id', 200)}
-          {time('from')}
-          {time('to')}
-        </div>
-      </details>
-      <div className="flex flex-wrap gap-2">
-        <Button type="submit" size="small">
-          {t('filters.apply')}
-        </Button>
-        {(isAuditFiltered(filters) || filters.to !== null) && (
-          <Button tone="plain" size="small" onClick={onClear}>
-            {t('filters.clear')}
+      </label>
+    )
+  }
+  const hasMore = [filters.resource_type, filters.from, filters.to].some((set) => set !== null)
+  return (
+    <form aria-label={t('filters.label')} onSubmit={apply} onKeyDown={leave} className="grid gap-3">
+      <div className="grid gap-3 sm:grid-cols-2 lg:grid-cols-[1fr_1fr_9rem_1fr_auto] lg:items-end">
+        <ActorField label={t('filters.agent_id')} value={actor} onChange={setActor} error={errorOf('actor')} />
+        <ActorField
+          label={t('filters.resource_id')}
+          value={resource}
+          onChange={setResource}
+          isResource
+          error={errorOf('resource')}
+        />
+        <label className="grid min-w-0 content-start gap-1">
+          <span className="text-sm text-quiet">{t('filters.action')}</span>
+          <select key={filters.action ?? ''} name="action" defaultValue={filters.action ?? ''} className={inputLook}>
+            <option value="">{t('filters.anyAction')}</option>
+            {auditActionFilters.map((value) => (
+              <option key={value} value={value}>
+                {t(`actions.${value}`)}
+              </option>
+            ))}
+          </select>
+        </label>
+        {field('q')}
+        <div className="flex gap-2">
+          <Button type="submit" size="small" aria-disabled={isBusy}>
+            {t('filters.apply')}
           </Button>
-        )}
+          {(isAuditFiltered(filters) || filters.to !== null) && (
+            <Button tone="quiet" size="small" onClick={() => onChange(noAuditFilters)}>
+              {t('filters.clear')}
+            </Button>
+          )}
+        </div>
+      </div>
+      <div className="flex flex-wrap items-start gap-x-6 gap-y-2">
+        <label className="inline-flex min-h-6 items-center gap-2">
+          <input
+            type="checkbox"
+            checked={filters.reads !== null}
+            onChange={({ target }) => onChange({ reads: target.checked ? 'true' : null })}
+            className="size-4 accent-accent"
+          />
+          {t('filters.reads')}
+        </label>
+        <details open={hasMore} className="min-w-0 grow">
+          <summary className="min-h-6 w-fit cursor-pointer text-accent underline-offset-3 hover:underline">
+            {t('filters.more')}
+          </summary>
+          <div className="mt-3 grid gap-3 sm:grid-cols-3">
+            {field('resource_type')}
+            {field('from')}
+            {field('to')}
+          </div>
+        </details>
       </div>
     </form>
   )

@@ -5,6 +5,7 @@ import { clsx } from 'clsx'
 import { useFormatter, useTranslations } from 'next-intl'
 import { useEffect, useLayoutEffect, useRef, useState, useSyncExternalStore } from 'react'
 import type { AuditEntry, EntryWindow } from './audit-pages.ts'
+import { useEntryNames } from './entry-names.ts'
 
 /** Most rows in the scroller: browsers render nothing beyond 17 million pixels. */
 const mostWithin = 200_000
@@ -158,13 +159,19 @@ function EntryCells({ entry, onOpen }: { entry: AuditEntry; onOpen?: () => void 
   const t = useTranslations('audit')
   const format = useFormatter()
   const time = format.dateTime(new Date(entry.timestamp), clock)
+  const names = useEntryNames()(entry)
   return (
     <>
       <th scope="row" className={clsx(cellLook, 'tabular-nums')}>
         <button
           type="button"
           onClick={onOpen}
-          aria-label={t('open', { time })}
+          aria-label={t('open', {
+            time,
+            action: t(`actions.${entry.action}`),
+            actor: names.actor,
+            resource: `${entry.resourceType} ${names.resource}`,
+          })}
           title={`${entry.timestamp.slice(0, 23).replace('T', ' ')} UTC`}
           className="text-accent underline-offset-3 after:absolute after:inset-0 after:cursor-pointer hover:underline"
         >
@@ -172,11 +179,14 @@ function EntryCells({ entry, onOpen }: { entry: AuditEntry; onOpen?: () => void 
         </button>
       </th>
       <td className={cellLook}>{t(`actions.${entry.action}`)}</td>
-      <td className={clsx(cellLook, 'font-mono text-[0.8125rem]')} title={entry.agentId}>
-        <bdi>{entry.agentId}</bdi>
+      <td className={clsx(cellLook, !names.isActorNamed && 'font-mono text-[0.8125rem]')} title={entry.agentId}>
+        <bdi>{names.actor}</bdi>
       </td>
       <td className={cellLook} title={`${entry.resourceType} ${entry.resourceId}`}>
-        {entry.resourceType} <bdi className="font-mono text-[0.8125rem] text-quiet">{entry.resourceId}</bdi>
+        {entry.resourceType}{' '}
+        <bdi className={clsx('text-quiet', entry.resourceName === null && 'font-mono text-[0.8125rem]')}>
+          {names.resource}
+        </bdi>
       </td>
     </>
   )

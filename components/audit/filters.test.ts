@@ -2,9 +2,11 @@ import { expect, it } from 'vitest'
 import {
   type AuditBrowserFilters,
   auditEntryOf,
+  auditMonths,
   auditQueryOf,
   entryKey,
   isAuditFiltered,
+  monthHref,
   noAuditFilters,
   rounded,
   searchOf,
@@ -13,8 +15,33 @@ import {
 const empty: AuditBrowserFilters = noAuditFilters
 
 it('queryOf uses the time of the page as the end unless the address has one', () => {
-  expect(auditQueryOf({ ...empty, q: 'x', action: 'delete' }, 'now')).toEqual({ to: 'now', q: 'x', action: 'delete' })
-  expect(auditQueryOf({ ...empty, to: 'then' }, 'now')).toEqual({ to: 'then' })
+  expect(auditQueryOf({ ...empty, q: 'x', action: 'delete' }, 'now')).toEqual({
+    to: 'now',
+    q: 'x',
+    action: 'delete',
+    reads: 'false',
+  })
+  expect(auditQueryOf({ ...empty, to: 'then' }, 'now')).toEqual({ to: 'then', reads: 'false' })
+})
+
+it('queryOf omits reads unless the address shows them or asks for this action', () => {
+  expect(auditQueryOf({ ...empty, reads: 'true' }, 'now')).toEqual({ to: 'now' })
+  expect(auditQueryOf({ ...empty, action: 'read' }, 'now')).toEqual({ to: 'now', action: 'read' })
+})
+
+it('monthHref covers the month in UTC to its last millisecond', () => {
+  const query = new URLSearchParams(monthHref('2026-02', 'csv', false).split('?')[1])
+  expect(Object.fromEntries(query)).toEqual({
+    from: '2026-02-01T00:00:00.000Z',
+    to: '2026-02-28T23:59:59.999Z',
+    reads: 'false',
+    format: 'csv',
+  })
+})
+
+it('auditMonths returns the months of the last 90 days', () => {
+  expect(auditMonths(new Date('2026-03-31T12:00:00Z'))).toEqual(['2026-03', '2026-02', '2026-01', '2025-12'])
+  expect(auditMonths(new Date('2026-01-01T00:00:00Z'))).toEqual(['2026-01', '2025-12', '2025-11', '2025-10'])
 })
 
 it('isFiltered ignores the end time', () => {

@@ -1,5 +1,5 @@
 import { createLoader, createSerializer, type inferParserType, parseAsString, parseAsStringLiteral } from 'nuqs/server'
-import { filterNames } from '#lib/domains/audit/rules.ts'
+import { filterNames, oldestRead } from '#lib/domains/audit/rules.ts'
 
 export const auditActionFilters = ['create', 'read', 'update', 'delete', 'export', 'validate'] as const
 
@@ -12,6 +12,8 @@ export const auditFilterParsers = {
   resource_id: parseAsString,
   from: parseAsString,
   to: parseAsString,
+  /** Reads are hidden unless the address asks for them. */
+  reads: parseAsStringLiteral(['true']),
 }
 export type AuditBrowserFilters = inferParserType<typeof auditFilterParsers>
 export const loadAuditFilters = createLoader(auditFilterParsers)
@@ -28,23 +30,29 @@ export const noAuditFilters = {
   resource_id: null,
   from: null,
   to: null,
+  reads: null,
 } satisfies Record<(typeof filterNames)[number], null>
 
-export type AuditQuery = Partial<Record<Exclude<keyof AuditBrowserFilters, 'action'>, string>> & {
+export type AuditQuery = Partial<Record<Exclude<keyof AuditBrowserFilters, 'action' | 'reads'>, string>> & {
   action?: (typeof auditActionFilters)[number]
+  reads?: 'false'
 }
 
-/** The query for the API. It ends at the time in the address, otherwise at that of the page. */
-export function auditQueryOf({ action, ...texts }: AuditBrowserFilters, shownTo: string): AuditQuery & { to: string } {
+/** The query for the API. It ends at the time in the address, otherwise at that of the page. Reads are omitted unless asked for. */
+export function auditQueryOf(
+  { action, reads, ...texts }: AuditBrowserFilters,
+  shownTo: string,
+): AuditQuery & { to: string } {
   const set = Object.fromEntries(
     filterNames.flatMap((name) => {
-      const text = name === 'action' ? null : texts[name]
+      const text = name === 'action' || name === 'reads' ? null : texts[name]
       return text ? [[name, text]] : []
     }),
   )
-  return { to: shownTo, ...set, ...(action && { action }) }
+  const isWithoutReads = reads === null && action !== 'read'
+  return { to: shownTo, ...set, ...(action && { action }), ...(isWithoutReads && { reads: 'false' as const }) }
 }
-export const isAuditFiltered = ({ to: _, ...filters }: AuditBrowserFilters): boolean =>
+export const isAuditFiltered = ({ to: _to, reads: _reads, ...filters }: AuditBrowserFilters): boolean =>
   Object.values(filters).some(Boolean)
 /** The filters as a query string without `?`. */
 export const searchOf = (filters: AuditBrowserFilters): string => serialize(filters).replace(/^\?/, '')
@@ -52,6 +60,26 @@ export const searchOf = (filters: AuditBrowserFilters): string => serialize(filt
 /** The address to download these rows as a file. */
 export const exportHref = (query: AuditQuery, format: 'csv' | 'jsonl'): string =>
   `/v1/audit/export?${new URLSearchParams({ ...query, format })}`
+
+/** The id of a person without the prefix that actors have. */
+export const bareId = (actor: string): string => actor.replace(/^user:/, '')
+
+/** The address to download the entries of a month (`2026-01`) in UTC. */
+export function monthHref(month: string, format: 'csv' | 'jsonl', hasReads: boolean): string {
+  const from = new Date(`${month}-01T00:00:00.000Z`)
+  const to = new Date(from)
+  to.setUTCMonth(to.getUTCMonth() + 1)
+  to.setUTCMilliseconds(-1)
+  const query = { from: from.toISOString(), to: to.toISOString(), ...(!hasReads && { reads: 'false' }), format }
+  return `/v1/audit/export?${new URLSearchParams(query)}`
+}
+/** The months that still have entries, the newest first, as `2026-01`. */
+export function auditMonths(now: Date): string[] {
+  const oldest = oldestRead(now).toISOString().slice(0, 7)
+  return Array.from({ length: 5 }, (_, back) =>
+    new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - back, 1)).toISOString().slice(0, 7),
+  ).filter((month) => month >= oldest)
+}
 
 /** An entry in the address. The timestamp makes the lookup fast. */
 export const entryKey = ({ timestamp, id }: { timestamp: string; id: string }): string => `${timestamp}~${id}`

@@ -18,7 +18,7 @@ export function SavedSearches({ search }: { search: string }) {
       <Button tone="plain" size="small" onClick={() => setOpen(true)}>
         {t('button')}
       </Button>
-      <Dialog open={isOpen} onOpenChange={setOpen} title={t('title')} lead={t('lead')}>
+      <Dialog open={isOpen} onOpenChange={setOpen} title={t('button')} lead={t('lead')}>
         {loaded && <loaded.SearchList search={search} onLeave={() => setOpen(false)} />}
       </Dialog>
     </>

@@ -53,9 +53,7 @@ export function SearchList({ search, onLeave }: { search: string; onLeave: () =>
           ))}
         </ul>
       )}
-      {search === '' ? (
-        <p className="text-quiet">{t('nothing')}</p>
-      ) : (
+      {search !== '' && (
         <form onSubmit={save} className="flex flex-wrap items-end gap-2">
           <div className="grow">
             <Field label={t('name')} value={name} maxLength={80} onChange={({ target }) => setName(target.value)} />

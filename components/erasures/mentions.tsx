@@ -2,8 +2,8 @@
 
 import { useTranslations } from 'next-intl'
 import { useApiQuery } from '#components/frame/api-query.ts'
+import { CopyableId } from '#components/ui/copyable-id.tsx'
 import { Section } from '#components/ui/page.tsx'
-import { ShortId } from '#components/ui/short-id.tsx'
 import { DataTable } from '#components/ui/table.tsx'
 import { Tag } from '#components/ui/tag.tsx'
 import { erasureAt, type Run } from './endpoints.ts'
@@ -43,7 +43,7 @@ export function Mentions({ run }: { run: Pick<Run, 'state' | 'steps' | 'remainin
                 main: true,
                 cell: ({ store, kind }) => `${called(kind)} · ${names.store(store)}`,
               },
-              { key: 'id', title: t('columns.id'), cell: ({ id }) => <ShortId id={id} what={t('columns.id')} /> },
+              { key: 'id', title: t('columns.id'), cell: ({ id }) => <CopyableId id={id} what={t('columns.id')} /> },
               {
                 key: 'field',
                 title: t('columns.field'),

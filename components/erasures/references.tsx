@@ -6,9 +6,9 @@ import { useApiMutation, useApiQuery } from '#components/frame/api-query.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
+import { CopyableId } from '#components/ui/copyable-id.tsx'
 import { Section } from '#components/ui/page.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
-import { ShortId } from '#components/ui/short-id.tsx'
 import { DataTable } from '#components/ui/table.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { decideReferencesAt, referenceKey, referencesAt, type UndecidedReference } from './endpoints.ts'
@@ -54,7 +54,7 @@ function ReferenceList({ receiptId, decision, rows, total, children, onDone }: R
                 key: 'record',
                 title: t('columns.record'),
                 main: true,
-                cell: ({ id }) => <ShortId id={id} what={t('columns.record')} />,
+                cell: ({ id }) => <CopyableId id={id} what={t('columns.record')} />,
               },
               {
                 key: 'field',
@@ -69,7 +69,7 @@ function ReferenceList({ receiptId, decision, rows, total, children, onDone }: R
               {
                 key: 'organisation',
                 title: t('columns.organisation'),
-                cell: ({ organisation_id: id }) => <ShortId id={id} what={t('columns.organisation')} />,
+                cell: ({ organisation_id: id }) => <CopyableId id={id} what={t('columns.organisation')} />,
               },
               {
                 key: 'created',
@@ -95,7 +95,7 @@ function ReferenceList({ receiptId, decision, rows, total, children, onDone }: R
         onOpenChange={setOpen}
         title={t(`${decision}.ask`, { count: records.length })}
         consequences={<p>{t(`${decision}.text`)}</p>}
-        action={t(`${decision}.do`, { count: records.length })}
+        action={t(`${decision}.open`, { count: records.length })}
         tone={decision === 'rename' ? 'danger' : 'main'}
         change={decide}
         onConfirm={() =>

@@ -9,8 +9,6 @@ import { faultParts, isStuck } from './fault-rules.ts'
 import { useHoldingNames } from './store-progress.tsx'
 import type { ShownStep, ShownSteps } from './store-rows.ts'
 
-const faults = ['unavailable', 'internal'] as const
-
 interface StuckStepProps {
   step: ShownStep
   requestId: string | null
@@ -18,12 +16,13 @@ interface StuckStepProps {
 function StuckStep({ step, requestId }: StuckStepProps) {
   const t = useTranslations('adminRequest.stuck')
   const common = useTranslations('common')
+  const progress = useTranslations('storeProgress')
   const names = useHoldingNames()
   const retry = useApiMutation(retryAt, { touches: requestPaths })
   const holder = names.holder(step.holder)
   const reasons = useTranslations('storeProgress.refusals')
   const { code, refusal } = faultParts(step.fault)
-  const fault = faults.find((known) => known === code) ?? 'other'
+  const fault = code === 'unavailable' ? code : 'other'
   return (
     <li className="grid gap-2 py-3">
       <p>
@@ -31,7 +30,6 @@ function StuckStep({ step, requestId }: StuckStepProps) {
           holder,
           store: names.store(step.store),
           fault: code,
-          attempts: step.attempts,
           code: (text) => <code className="font-mono">{text}</code>,
         })}
       </p>
@@ -46,7 +44,7 @@ function StuckStep({ step, requestId }: StuckStepProps) {
             aria-label={t('retryNamed', { holder })}
             onClick={() => retry.begin({ params: { id: requestId }, body: { holder: step.holder } })}
           >
-            {retry.isPending ? common('busy') : t('retry')}
+            {retry.isPending ? common('busy') : progress('again')}
           </Button>
         </p>
       )}

@@ -6,8 +6,8 @@ import { useApiMutation, useApiQuery } from '#components/frame/api-query.ts'
 import { requestPaths } from '#components/queue/endpoints.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
+import { CopyableId } from '#components/ui/copyable-id.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
-import { ShortId } from '#components/ui/short-id.tsx'
 import { Tag } from '#components/ui/tag.tsx'
 import { decideThreadAt, type Run, type Thread, threadsAt } from './endpoints.ts'
 import { hasThreads } from './fault-rules.ts'
@@ -59,11 +59,11 @@ function Decide({ auditId, thread, decision, onDecided }: DecideProps) {
           <>
             <p>{t(`${decision}.text`)}</p>
             {decision === 'delete' && messages > 0 && (
-              <p className="font-medium text-ink">{t('lost', { messages, authors: authorsIn(thread.authors) })}</p>
+              <p className="font-medium text-ink">{t('others', { messages, authors: authorsIn(thread.authors) })}</p>
             )}
           </>
         }
-        action={t(`${decision}.do`)}
+        action={t(`${decision}.open`)}
         tone={decisions[decision].confirm}
         change={decide}
         onConfirm={() =>
@@ -89,7 +89,7 @@ function ThreadRow({ thread, mayDelete, ...rest }: ThreadRowProps) {
   return (
     <li className="grid gap-2 py-3">
       <p className="flex flex-wrap items-center gap-x-3 gap-y-1">
-        <ShortId id={id} what={t('id')} />
+        <CopyableId id={id} what={t('id')} />
         {decision !== null && <Tag tone="accent">{t(`${decision}.decided`)}</Tag>}
       </p>
       <p className="text-quiet">
@@ -101,7 +101,7 @@ function ThreadRow({ thread, mayDelete, ...rest }: ThreadRowProps) {
           <ul className="mt-2 grid gap-1">
             {authors.map((author) => (
               <li key={`${author.kind} ${author.id}`} className="flex flex-wrap items-center gap-x-3">
-                <ShortId id={author.id} what={t('author')} />
+                <CopyableId id={author.id} what={t('author')} />
                 <span className="text-quiet tabular-nums">{t('messages', { count: author.messages })}</span>
               </li>
             ))}

@@ -19,20 +19,3 @@ it.each([
 ])('counted returns the number below the limit and "more than" at the limit: %s', (said, meant) => {
   expect(said).toBe(meant)
 })
-
-it.each([
-  ['en', en, 'More than 1,000 requests are open; more than 1,000 are overdue.'],
-  ['zh', zh, '有 1,000+ 项未完成的请求，其中 1,000+ 项已逾期。'],
-] as const)('the title of the request queue in %s contains both capped counts', (locale, messages, title) => {
-  const t = createTranslator({ locale, messages })
-  const common = createTranslator({ locale, messages, namespace: 'common' })
-  const many = 1_001
-  expect(
-    t('queue.title', {
-      open: many,
-      openShown: countText(common, many, { isFirst: true }),
-      overdue: many,
-      overdueShown: countText(common, many),
-    }),
-  ).toBe(title)
-})

@@ -11,6 +11,8 @@ import { type HoldKind, holdKinds } from '#lib/domains/holds/rules.ts'
 import { createHoldAt, holdPaths } from './endpoints.ts'
 
 type HoldDraft = { kind: HoldKind; target: string; reason: string; expires: string }
+/** How ids begin. */
+const targetHints = { unit: 'kp:trace:…', skill: 'kp:skill:…', agent: undefined, account: 'usr_…', project: 'prj_…' }
 const empty: HoldDraft = { kind: 'agent', target: '', reason: '', expires: '' }
 
 /** Creates a legal hold and explains its effects. Typed text survives until the hold is created. */
@@ -39,13 +41,8 @@ export function HoldForm({ close, done }: { close: () => void; done: () => void 
       open
       onOpenChange={(open) => !open && close()}
       title={t('title')}
-      consequences={
-        <>
-          <p>{t('lead')}</p>
-          <p>{t('meanwhile')}</p>
-        </>
-      }
-      action={t('action')}
+      consequences={<p>{t('lead')}</p>}
+      action={t('open')}
       tone="main"
       change={{ ...change, problem: isUnknown ? undefined : change.problem }}
       isIncomplete={isIncomplete}
@@ -61,7 +58,7 @@ export function HoldForm({ close, done }: { close: () => void; done: () => void 
       />
       <Field
         label={t('target')}
-        hint={t(`targetHints.${draft.kind}`)}
+        hint={targetHints[draft.kind]}
         value={draft.target}
         onChange={(event) => type({ target: event.currentTarget.value })}
         maxLength={200}

@@ -2,35 +2,25 @@
 
 import { useTranslations } from 'next-intl'
 import { parseAsString, parseAsStringLiteral, useQueryStates } from 'nuqs'
-import { useCallback, useState } from 'react'
+import { useCallback, useMemo, useState } from 'react'
 import { useApiInfiniteQuery } from '#components/frame/api-query.ts'
 import { useKeys } from '#components/frame/keys.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
-import { useTyped } from '#components/frame/typed.ts'
-import { Alert } from '#components/ui/alert.tsx'
+import { BulkBar } from '#components/ui/bulk-bar.tsx'
 import { Button } from '#components/ui/button.tsx'
-import { Empty } from '#components/ui/empty.tsx'
-import { Field } from '#components/ui/field.tsx'
-import { MoreButton } from '#components/ui/more-button.tsx'
-import { ShortId } from '#components/ui/short-id.tsx'
-import { Skeleton } from '#components/ui/skeleton.tsx'
-import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
-import { Tabs } from '#components/ui/tabs.tsx'
-import { TextLink } from '#components/ui/text-link.tsx'
-import { Time } from '#components/ui/time.tsx'
+import { EmptyState } from '#components/ui/empty-state.tsx'
+import { FilterBar } from '#components/ui/filter-bar.tsx'
+import { Page } from '#components/ui/page.tsx'
+import { useSelection } from '#components/ui/selection.ts'
+import { DataTable } from '#components/ui/table.tsx'
+import { showToast } from '#components/ui/toast.ts'
 import { type Hold, type HoldPage, holdsAt, holdViews } from './endpoints.ts'
+import { targetName, useHoldColumns } from './hold-columns.tsx'
 import { HoldForm } from './hold-form.tsx'
 import { holdQuery } from './hold-query.ts'
 import { ReleaseDialog } from './release-dialog.tsx'
 
-function EndCell({ hold }: { hold: Hold }) {
-  const t = useTranslations('holds')
-  const { active, expires_at, released_at } = hold
-  if (released_at !== null) return t.rich('released', { time: () => <Time at={released_at} /> })
-  if (expires_at === null) return t('untilReleased')
-  return active ? <Time at={expires_at} relative /> : t.rich('ended', { time: () => <Time at={expires_at} /> })
-}
-
+/** Legal holds. Several can be released at once, each with its own outcome. */
 export function HoldList({ initial, asked }: { initial: HoldPage; asked: Record<string, string> }) {
   const t = useTranslations('holds')
   const [{ active, q }, setFilters] = useQueryStates({
@@ -41,144 +31,78 @@ export function HoldList({ initial, asked }: { initial: HoldPage; asked: Record<
   const isAsked = JSON.stringify(query) === JSON.stringify(asked)
   const list = useApiInfiniteQuery(holdsAt, { query }, isAsked ? { initial } : {})
   const { rows } = list
-  const pass = useCallback((text: string) => void setFilters({ q: text || null }), [setFilters])
-  const { typed, setTyped } = useTyped(q ?? '', pass)
+  const search = useCallback((text: string) => void setFilters({ q: text.trim() || null }), [setFilters])
   const [isNew, setIsNew] = useState(false)
-  const [releasing, setReleasing] = useState<Hold>()
-  const [told, setTold] = useState('')
-  const setNew = () => {
-    setTold('')
-    setIsNew(true)
-  }
+  const [releasing, setReleasing] = useState<readonly Hold[]>()
+  const selection = useSelection(useMemo(() => rows.filter((row) => row.active).map(({ id }) => id), [rows]))
+  const chosen = rows.filter(({ id }) => selection.chosen.has(id))
   const { cursor } = useRowKeys({
     count: rows.length,
+    openLabel: t('release'),
     onOpen: (index) => {
       const row = rows[index]
-      if (row?.active) setReleasing(row)
+      if (row?.active) setReleasing([row])
     },
   })
-  useKeys([{ key: 'n', label: t('new.open'), run: setNew }])
-
-  const columns: ShownColumn<Hold>[] = [
-    {
-      key: 'covers',
-      title: t('columns.covers'),
-      main: true,
-      cell: ({ kind, target_id }) => (
-        <span className="grid min-w-48 gap-0.5">
-          {t(`kinds.${kind}`)}
-          <ShortId id={target_id} what={t('columns.covers')} />
-        </span>
-      ),
-    },
-    {
-      key: 'reason',
-      title: t('columns.reason'),
-      cell: ({ reason }) => (
-        <span dir="auto" className="line-clamp-3 min-w-40">
-          {reason}
-        </span>
-      ),
-    },
-    {
-      key: 'since',
-      title: t('columns.since'),
-      cell: ({ created_at, created_by }) => (
-        <span className="grid justify-items-start gap-0.5">
-          <Time at={created_at} />
-          <ShortId id={created_by} what={t('columns.by')} />
-        </span>
-      ),
-    },
-    { key: 'until', title: t('columns.until'), cell: (hold) => <EndCell hold={hold} /> },
-    {
-      key: 'do',
-      title: t('columns.do'),
-      cell: (hold) => (
-        <span className="grid justify-items-start gap-2">
-          <TextLink
-            href={`/admin/requests?open=all&hold=${hold.id}`}
-            aria-label={t('requestsNamed', { target: hold.target_id })}
-          >
-            {t('requests')}
-          </TextLink>
-          {hold.active && (
-            <Button
-              tone="plain"
-              size="small"
-              aria-label={t('releaseNamed', { target: hold.target_id })}
-              onClick={() => {
-                setTold('')
-                setReleasing(hold)
-              }}
-            >
-              {t('release')}
-            </Button>
-          )}
-        </span>
-      ),
-    },
-  ]
+  useKeys([{ key: 'n', label: t('new.open'), run: () => setIsNew(true) }])
+  const columns = useHoldColumns(active, (hold) => setReleasing([hold]))
+  const create = (
+    <Button onClick={() => setIsNew(true)} aria-keyshortcuts="n">
+      {t('new.open')}
+    </Button>
+  )
 
   return (
-    <div className="grid gap-6">
-      <div className="flex flex-wrap items-end justify-between gap-3">
-        <Field
-          label={t('filter')}
-          data-filter=""
-          value={typed}
-          onChange={(event) => setTyped(event.currentTarget.value.trim())}
-          onKeyDown={(event) => {
-            if (event.key === 'Escape' || event.key === 'Enter') event.currentTarget.blur()
-          }}
-          maxLength={200}
-          autoComplete="off"
-          spellCheck={false}
-        />
-        <Button onClick={setNew} aria-keyshortcuts="n">
-          {t('new.open')}
-        </Button>
-      </div>
-      <Tabs
-        label={t('views.label')}
-        tabs={holdViews.map((view) => ({
-          href: `/admin/holds?${new URLSearchParams({ active: view, ...(q && { q }) })}`,
-          title: t(`views.${view}`),
-          isCurrent: view === active,
-        }))}
+    <Page width="wide" title={t('name')} lead={<p>{t('lead')}</p>} actions={create}>
+      <DataTable
+        name="holds"
+        label={t('name')}
+        columns={columns}
+        rows={rows}
+        rowKey={({ id }) => id}
+        rowName={targetName}
+        cursor={cursor}
+        pages={list}
+        {...(active === 'true' && { selection })}
+        toolbar={
+          <FilterBar
+            search={{ label: t('filter'), value: q ?? '', onChange: search }}
+            facets={[
+              {
+                key: 'active',
+                title: t('views.label'),
+                options: holdViews.map((value) => ({ value, title: t(`views.${value}`) })),
+                value: [active],
+                onChange: ([value]) => void setFilters({ active: value === 'false' ? 'false' : null }),
+              },
+            ]}
+            isFiltered={q !== null || active !== 'true'}
+            onClear={() => void setFilters(null)}
+          />
+        }
+        empty={
+          <EmptyState title={q ? t('empty.filtered') : t(`empty.${active}`)} action={active === 'true' && !q && create}>
+            <p>{t('empty.text')}</p>
+          </EmptyState>
+        }
+        bulk={
+          <BulkBar count={chosen.length} onClear={selection.clear}>
+            <Button tone="danger" size="small" onClick={() => setReleasing(chosen)}>
+              {t('release')}
+            </Button>
+          </BulkBar>
+        }
       />
-      {told !== '' && <Alert tone="done" title={told} isLive />}
-      {list.isLoading ? (
-        <Skeleton className="h-40" />
-      ) : rows.length === 0 && !list.problem ? (
-        <Empty title={q ? t('empty.filtered') : t(`empty.${active}`)}>
-          <p>{t('empty.text')}</p>
-        </Empty>
-      ) : (
-        <>
-          <DataTable label={t('label')} columns={columns} rows={rows} rowKey={({ id }) => id} cursor={cursor} />
-          <MoreButton pages={list} />
-        </>
-      )}
       {isNew && (
         <HoldForm
           close={() => setIsNew(false)}
           done={() => {
             setIsNew(false)
-            setTold(t('new.done'))
+            showToast({ title: t('new.done') })
           }}
         />
       )}
-      {releasing && (
-        <ReleaseDialog
-          hold={releasing}
-          close={() => setReleasing(undefined)}
-          done={() => {
-            setReleasing(undefined)
-            setTold(t('releasing.done'))
-          }}
-        />
-      )}
-    </div>
+      {releasing && <ReleaseDialog holds={releasing} close={() => setReleasing(undefined)} />}
+    </Page>
   )
 }

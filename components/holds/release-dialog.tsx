@@ -1,58 +1,83 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
+import { useState } from 'react'
 import { useApiMutation, useApiQuery } from '#components/frame/api-query.ts'
-import { countText } from '#components/frame/count-text.ts'
 import { listAllRequestsAt } from '#components/queue/endpoints.ts'
 import { useRequestWords } from '#components/queue/request-words.tsx'
+import { Alert } from '#components/ui/alert.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
+import { showToast } from '#components/ui/toast.ts'
 import { type Hold, holdPaths, releaseAt } from './endpoints.ts'
+import { targetName } from './hold-columns.tsx'
 
-interface ReleaseDialogProps {
-  hold: Hold
-  close: () => void
-  done: () => void
-}
-/** Confirms the release of a hold. Lists the requests that then resume and what cannot be undone. */
-export function ReleaseDialog({ hold, close, done }: ReleaseDialogProps) {
+/** The requests that continue after the release of one hold. */
+function WaitingRequests({ hold }: { hold: Hold }) {
   const t = useTranslations('holds.releasing')
-  const common = useTranslations('common')
   const words = useRequestWords()
-  const change = useApiMutation(releaseAt, { touches: holdPaths })
   const waiting = useApiQuery(listAllRequestsAt, { query: { hold: hold.id, limit: '20' } })
+  return (
+    <>
+      <p role="status">{waiting.data ? t('requests', { count: waiting.data.total }) : t('counting')}</p>
+      {waiting.data && waiting.data.data.length > 0 && (
+        <ul className="grid gap-1">
+          {waiting.data.data.map((request) => (
+            <li key={request.id}>
+              <TextLink href={`/admin/requests/${request.id}`}>{words.whole(request)}</TextLink>
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
+  )
+}
+
+/** Confirms the release of holds, with the consequences. Every hold has its own outcome; those that failed stay in the dialog. */
+export function ReleaseDialog({ holds, close }: { holds: readonly Hold[]; close: () => void }) {
+  const t = useTranslations('holds')
+  const change = useApiMutation(releaseAt, { touches: holdPaths })
+  const [left, setLeft] = useState(holds)
+  const [isRunning, setIsRunning] = useState(false)
+
+  async function release(): Promise<void> {
+    setIsRunning(true)
+    const failed: Hold[] = []
+    for (const hold of left)
+      await change.mutateAsync({ params: { id: hold.id } }).catch(() => {
+        failed.push(hold)
+      })
+    setIsRunning(false)
+    const done = left.length - failed.length
+    if (done > 0) showToast({ title: t('releasing.done', { done, total: left.length }) })
+    setLeft(failed)
+    if (failed.length === 0) close()
+  }
   return (
     <Confirm
       open
       onOpenChange={(open) => !open && close()}
-      title={t('title', { target: hold.target_id })}
+      title={t('releasing.title', { count: left.length })}
       consequences={
         <>
-          <p>{t('text')}</p>
-          <p role="status">
-            {waiting.data
-              ? t('requests', {
-                  count: waiting.data.total,
-                  shown: countText(common, waiting.data.total, { isFirst: true }),
-                })
-              : t('counting')}
-          </p>
-          {waiting.data && waiting.data.data.length > 0 && (
-            <ul className="grid gap-1">
-              {waiting.data.data.map((request) => (
-                <li key={request.id}>
-                  <TextLink href={`/admin/requests/${request.id}`}>{words.whole(request)}</TextLink>
-                </li>
-              ))}
-            </ul>
-          )}
-          <p>{t('undone')}</p>
+          <ul className="grid gap-0.5 font-medium text-ink">
+            {left.map((hold) => (
+              <li key={hold.id} className="wrap-anywhere">
+                {targetName(hold)}
+              </li>
+            ))}
+          </ul>
+          <p>{t('releasing.text')}</p>
+          {left.length === 1 && left[0] && <WaitingRequests hold={left[0]} />}
         </>
       }
-      action={t('action')}
-      change={{ ...change, problem: change.problem ?? waiting.problem }}
-      isIncomplete={waiting.data === undefined}
-      onConfirm={() => change.begin({ params: { id: hold.id } }, done)}
-    />
+      action={t('release')}
+      change={{ ...change, isPending: isRunning || change.isPending }}
+      onConfirm={() => void release()}
+    >
+      {!isRunning && left.length > 0 && change.problem && (
+        <Alert tone="danger" isLive title={t('releasing.failed', { target: left.map(targetName).join(', ') })} />
+      )}
+    </Confirm>
   )
 }

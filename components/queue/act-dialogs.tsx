@@ -4,9 +4,12 @@ import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { useApiMutation } from '#components/frame/api-query.ts'
 import { Checkbox, Select } from '#components/ui/field.tsx'
+import { showToast } from '#components/ui/toast.ts'
 import { type ActProps, type DialogAct, Shell, touching, useReasonText } from './act-shell.tsx'
 import { CompleteDialog, ExtendDialog, RefuseDialog } from './decision-dialogs.tsx'
 import { assignAt, expediteAt, type Minder, pauseAt, resumeAt, retryAt, verifyAt } from './endpoints.ts'
+import { ReplyTemplates } from './reply-templates.tsx'
+import { hasGap } from './reply-texts.ts'
 import { WordsField } from './words-field.tsx'
 
 function VerifyDialog(props: ActProps) {
@@ -29,7 +32,7 @@ function VerifyDialog(props: ActProps) {
 }
 
 function PauseDialog(props: ActProps) {
-  const t = useTranslations('adminRequest.dialogs.pause')
+  const t = useTranslations('queue.dialogs')
   const words = useReasonText(props, 'pause')
   const change = useApiMutation(pauseAt, touching)
   const send = () => change.begin({ params: { id: props.request.id }, body: { reason: words.text } }, words.sent)
@@ -37,18 +40,19 @@ function PauseDialog(props: ActProps) {
     <Shell
       {...props}
       act="pause"
-      text={<p>{t('text')}</p>}
+      text={<p>{t('pause.text')}</p>}
       change={change}
       onConfirm={send}
-      isIncomplete={words.isEmpty}
+      isIncomplete={words.isEmpty || hasGap(words.text)}
     >
-      <WordsField label={t('field')} value={words.text} change={words.type} autoFocus required />
+      <ReplyTemplates act="pause" request={props.request} use={({ text }) => words.type(text)} />
+      <WordsField label={t('reason')} value={words.text} change={words.type} autoFocus required />
     </Shell>
   )
 }
 
 function ExpediteDialog(props: ActProps) {
-  const t = useTranslations('adminRequest.dialogs.expedite')
+  const t = useTranslations('queue.dialogs')
   const words = useReasonText(props, 'expedite')
   const [dropCopies, setDropCopies] = useState(false)
   const change = useApiMutation(expediteAt, touching)
@@ -63,16 +67,16 @@ function ExpediteDialog(props: ActProps) {
       {...props}
       act="expedite"
       tone="danger"
-      text={<p>{t('text')}</p>}
+      text={<p>{t('expedite.text')}</p>}
       change={change}
       onConfirm={send}
       isIncomplete={words.isEmpty}
     >
-      <WordsField label={t('field')} value={words.text} change={words.type} autoFocus required />
+      <WordsField label={t('reason')} value={words.text} change={words.type} autoFocus required />
       {hasCopies && (
         <Checkbox
-          label={t('drop')}
-          hint={t('dropText')}
+          label={t('expedite.drop')}
+          hint={t('expedite.dropText')}
           checked={dropCopies}
           onChange={(event) => setDropCopies(event.currentTarget.checked)}
         />
@@ -111,20 +115,31 @@ function RetryDialog(props: ActProps) {
 
 function AssignDialog(props: ActProps & { minders: readonly Minder[]; me: string }) {
   const t = useTranslations('adminRequest.dialogs.assign')
+  const queue = useTranslations('queue')
+  const words = useTranslations('adminRequest')
   const { request, minders, me } = props
   // An unassigned request: suggest the reader.
   const [who, setWho] = useState(request.assigned_to ?? me)
   const change = useApiMutation(assignAt, touching)
+  const undoing = useApiMutation(assignAt, touching)
+  const assign = (account_id: string | null) => ({ params: { id: request.id }, body: { account_id } })
   const send = () =>
-    change.begin({ params: { id: request.id }, body: { account_id: who === '' ? null : who } }, props.done)
+    change.begin(assign(who === '' ? null : who), () => {
+      const name = minders.find(({ account_id }) => account_id === who)?.name ?? queue('assignee.none')
+      showToast({
+        title: words('assignedTo', { name }),
+        undo: { label: queue('undo'), run: () => undoing.begin(assign(request.assigned_to)) },
+      })
+      props.done()
+    })
   return (
     <Shell {...props} act="assign" text={<p>{t('text')}</p>} change={change} onConfirm={send}>
       <Select
-        label={t('field')}
+        label={queue('columns.assigned')}
         value={who}
         onChange={(event) => setWho(event.currentTarget.value)}
         options={[
-          { value: '', title: t('nobody') },
+          { value: '', title: queue('assignee.none') },
           ...minders.map(({ account_id, name }) => ({
             value: account_id,
             title: account_id === me ? t('me', { name }) : name,

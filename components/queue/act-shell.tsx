@@ -29,13 +29,15 @@ interface ShellProps extends Pick<ActProps, 'request' | 'close'> {
 /** The common frame of the dialogs: texts of the action, a refusal with the current state, and the button. */
 export function Shell({ act, request, close, text, tone = 'main', change, children, ...rest }: ShellProps) {
   const t = useTranslations('adminRequest.dialogs')
+  const queue = useTranslations('queue')
+  const title = act === 'pause' || act === 'expedite' ? queue(`dialogs.${act}.title`, { count: 1 }) : t(`${act}.title`)
   return (
     <Confirm
       open
       onOpenChange={(open) => !open && close()}
-      title={t(`${act}.title`)}
+      title={title}
       consequences={text}
-      action={t(`${act}.action`)}
+      action={act === 'expedite' ? queue('dialogs.expedite.action') : queue(`acts.${act}`)}
       tone={tone}
       change={{ ...change, problem: undefined }}
       {...rest}

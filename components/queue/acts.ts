@@ -7,9 +7,17 @@ import {
 } from '#lib/domains/privacy-requests/rules.ts'
 import type { AdminRequest, AdminRequestDetail } from './endpoints.ts'
 
-/** The actions that an admin can apply to many requests, with their keys. */
-export const bulkActs = { assign: 'a', expedite: 'e', pause: 'p', resume: 'u', retry: 't', comment: 'c' } as const
-export type BulkAct = keyof typeof bulkActs
+/** The actions that an admin can apply to many requests, with their keys and message keys. */
+export const bulkActs = [
+  { act: 'assign', key: 'a', label: 'assignMe' },
+  { act: 'expedite', key: 'e', label: 'expedite' },
+  { act: 'pause', key: 'p', label: 'pause' },
+  { act: 'resume', key: 'u', label: 'resume' },
+  { act: 'retry', key: 't', label: 'retry' },
+  { act: 'comment', key: 'c', label: 'comment' },
+] as const
+export type BulkAct = (typeof bulkActs)[number]['act']
+export const labelOf = (act: BulkAct) => (act === 'assign' ? 'assignMe' : act)
 /** Actions that ask for a text first. */
 export const wordedActs = ['expedite', 'pause', 'comment'] as const satisfies readonly BulkAct[]
 export type WordedAct = (typeof wordedActs)[number]

@@ -28,7 +28,7 @@ export function BulkDialog({ act, count, change, begin, close }: BulkDialogProps
       onOpenChange={(open) => !open && close()}
       title={t(`dialogs.${act}.title`, { count })}
       consequences={<p>{t(`dialogs.${act}.text`)}</p>}
-      action={t(`dialogs.${act}.action`)}
+      action={act === 'expedite' ? t('dialogs.expedite.action') : t(`acts.${act}`)}
       tone={act === 'expedite' ? 'danger' : 'main'}
       change={change}
       isIncomplete={draft.text.trim() === ''}
@@ -40,7 +40,7 @@ export function BulkDialog({ act, count, change, begin, close }: BulkDialogProps
       }
     >
       <WordsField
-        label={t(`dialogs.${act}.field`)}
+        label={act === 'comment' ? t('acts.comment') : t('dialogs.reason')}
         hint={t('send')}
         value={draft.text}
         change={(text) => type({ text })}

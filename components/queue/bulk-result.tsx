@@ -5,6 +5,7 @@ import { X } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { TextLink } from '#components/ui/text-link.tsx'
 import type { ProblemDocument } from '#lib/client/request.ts'
+import { labelOf } from './acts.ts'
 import type { BulkResult } from './bulk.ts'
 import type { BulkOutcome } from './endpoints.ts'
 import { requestHref } from './queue-table.tsx'
@@ -20,7 +21,7 @@ export function BulkResultView({ result, close }: { result: BulkResult; close: (
   const { act, outcomes } = result
   const failed = outcomes.filter(({ outcome }) => !outcome.ok).length
   const [total, done] = [outcomes.length, outcomes.length - failed]
-  const action = t(`acts.${act}`)
+  const action = t(`acts.${labelOf(act)}`)
   const why = ({ code, state, detail }: BulkOutcome): string => {
     if (code === 'not_found') return t('result.notThere')
     if (code === 'wrong_state' && state !== null)
@@ -38,9 +39,7 @@ export function BulkResultView({ result, close }: { result: BulkResult; close: (
       )}
     >
       <div className="flex items-start justify-between gap-3">
-        <p className="font-medium">
-          {t(failed === 0 ? 'result.all' : done === 0 ? 'result.none' : 'result.some', { action, done, failed, total })}
-        </p>
+        <p className="font-medium">{t('result.summary', { action, done, total })}</p>
         <button type="button" onClick={close} className="inline-flex size-8 shrink-0 items-center justify-center">
           <X aria-hidden className="size-4" />
           <span className="sr-only">{t('result.close')}</span>

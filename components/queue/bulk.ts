@@ -1,8 +1,10 @@
 'use client'
 
+import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { useApiMutation } from '#components/frame/api-query.ts'
-import type { BulkAct } from './acts.ts'
+import { showToast } from '#components/ui/toast.ts'
+import { type BulkAct, labelOf } from './acts.ts'
 import { type AdminRequest, type BulkOutcome, bulkAt, requestPaths } from './endpoints.ts'
 
 /** The most requests per call of the API. */
@@ -38,6 +40,24 @@ export function useBulk(me: string) {
   const change = useApiMutation(bulkAt, { touches: requestPaths })
   const [result, setResult] = useState<BulkResult>()
   const [current, setCurrent] = useState<BulkAct>()
+  const assigning = useApiMutation(bulkAt, { touches: requestPaths })
+  const t = useTranslations('queue')
+
+  /** Assigns the requests to the earlier assignees again, one call for each of them. */
+  async function undoAssigning(outcomes: BulkResult['outcomes']): Promise<void> {
+    const groups = Map.groupBy(outcomes, ({ request }) => request.assigned_to)
+    for (const [account_id, group] of groups)
+      await assigning
+        .mutateAsync({ body: { action: 'assign', ids: group.map(({ request }) => request.id), account_id } })
+        .catch(() => undefined)
+  }
+  function announce({ act, outcomes }: BulkResult): void {
+    const total = outcomes.length
+    showToast({
+      title: t('result.summary', { action: t(`acts.${labelOf(act)}`), done: total, total }),
+      ...(act === 'assign' && { undo: { label: t('undo'), run: () => void undoAssigning(outcomes) } }),
+    })
+  }
   return {
     isPending: change.isPending,
     /** The action in progress. */
@@ -57,7 +77,9 @@ export function useBulk(me: string) {
           return request ? [{ request, outcome }] : []
         })
         const made = { act, outcomes }
-        setResult(made)
+        // A complete success needs no list.
+        if (outcomes.every(({ outcome }) => outcome.ok)) announce(made)
+        else setResult(made)
         done(made)
       })
     },

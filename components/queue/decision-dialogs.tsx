@@ -9,10 +9,13 @@ import { isCancellable, type RefusalGround, refusalGrounds } from '#lib/domains/
 import { type ActProps, Shell, touching, useReasonText } from './act-shell.tsx'
 import { extendedBy, type HandKind, longestExtension, partsByHand } from './acts.ts'
 import { completeAt, extendAt, refuseAt } from './endpoints.ts'
+import { ReplyTemplates } from './reply-templates.tsx'
+import { hasGap } from './reply-texts.ts'
 import { WordsField } from './words-field.tsx'
 
 export function ExtendDialog(props: ActProps) {
   const t = useTranslations('adminRequest.dialogs.extend')
+  const dialogs = useTranslations('queue.dialogs')
   const words = useReasonText(props, 'extend')
   const now = useNow()
   const most = longestExtension(props.request, now)
@@ -30,7 +33,7 @@ export function ExtendDialog(props: ActProps) {
       text={<p>{t('text')}</p>}
       change={change}
       onConfirm={send}
-      isIncomplete={words.isEmpty || !isAllowed}
+      isIncomplete={words.isEmpty || !isAllowed || hasGap(words.text)}
     >
       {most === 0 ? (
         <p className="text-amber">{t('none')}</p>
@@ -52,7 +55,8 @@ export function ExtendDialog(props: ActProps) {
           {isAllowed && (
             <p role="status">{t.rich('preview', { time: () => <Time at={limit.toISOString()} relative /> })}</p>
           )}
-          <WordsField label={t('field')} value={words.text} change={words.type} required />
+          <ReplyTemplates act="extend" request={props.request} use={({ text }) => words.type(text)} />
+          <WordsField label={dialogs('reason')} value={words.text} change={words.type} required />
         </>
       )}
     </Shell>
@@ -62,14 +66,17 @@ export function ExtendDialog(props: ActProps) {
 export function RefuseDialog(props: ActProps) {
   const t = useTranslations('adminRequest.dialogs.refuse')
   const queue = useTranslations('queue.kinds')
+  const dialogs = useTranslations('queue.dialogs')
   const words = useReasonText(props, 'refuse')
-  const [ground, setGround] = useState<RefusalGround>('unfounded')
+  const [ground, setGround] = useState<RefusalGround>()
   const change = useApiMutation(refuseAt, touching)
   const { request } = props
   const kinds = partsByHand(request)
     .map((kind) => queue(kind))
     .join(', ')
-  const send = () => change.begin({ params: { id: request.id }, body: { ground, reason: words.text } }, words.sent)
+  const send = () => {
+    if (ground) change.begin({ params: { id: request.id }, body: { ground, reason: words.text } }, words.sent)
+  }
   return (
     <Shell
       {...props}
@@ -78,15 +85,27 @@ export function RefuseDialog(props: ActProps) {
       text={<p>{isCancellable(request.state) ? t('textWhole') : t('textPart', { kinds })}</p>}
       change={change}
       onConfirm={send}
-      isIncomplete={words.isEmpty}
+      isIncomplete={words.isEmpty || ground === undefined || hasGap(words.text)}
     >
+      <ReplyTemplates
+        act="refuse"
+        request={request}
+        use={(template) => {
+          setGround(template.ground)
+          words.type(template.text)
+        }}
+      />
       <Select
         label={t('ground')}
-        value={ground}
-        onChange={(event) => setGround(refusalGrounds.find((one) => one === event.currentTarget.value) ?? 'other')}
-        options={refusalGrounds.map((value) => ({ value, title: t(`grounds.${value}`) }))}
+        value={ground ?? ''}
+        onChange={(event) => setGround(refusalGrounds.find((one) => one === event.currentTarget.value))}
+        options={[
+          { value: '', title: t('choose') },
+          ...refusalGrounds.map((value) => ({ value, title: t(`grounds.${value}`) })),
+        ]}
+        required
       />
-      <WordsField label={t('field')} value={words.text} change={words.type} required />
+      <WordsField label={dialogs('reason')} value={words.text} change={words.type} required />
       <p className="rounded-box border border-line bg-sunken px-4 py-3 text-sm text-quiet">{t('letter')}</p>
     </Shell>
   )
@@ -110,7 +129,7 @@ export function CompleteDialog(props: ActProps) {
       text={<p>{t('text')}</p>}
       change={change}
       onConfirm={send}
-      isIncomplete={words.isEmpty || kind === undefined}
+      isIncomplete={words.isEmpty || kind === undefined || hasGap(words.text)}
     >
       <Select
         label={t('kind')}
@@ -118,6 +137,7 @@ export function CompleteDialog(props: ActProps) {
         onChange={(event) => setChosen(kinds.find((one) => one === event.currentTarget.value))}
         options={kinds.map((value) => ({ value, title: queue(value) }))}
       />
+      {kind && <ReplyTemplates act={kind} request={props.request} use={({ text }) => words.type(text)} />}
       <WordsField label={t('field')} value={words.text} change={words.type} required />
     </Shell>
   )

@@ -4,10 +4,10 @@ import { useTranslations } from 'next-intl'
 import { countByStretch } from './due.ts'
 import type { AdminRequest } from './endpoints.ts'
 
-const [width, height, left, right] = [720, 84, 40, 20]
+const [width, height, left, right] = [960, 58, 60, 20]
 /** Days shown before and after now; requests beyond are drawn at the edge. */
 const [before, after] = [7, 35]
-const base = height - 22
+const base = height - 19
 const marks = [1, 3, 7, 14, 28]
 const tones = { overdue: 'fill-red', near: 'fill-amber', ok: 'fill-accent' } as const
 
@@ -19,7 +19,7 @@ const xOf = (days: number): number => {
   return left + ((scaled(clamped(days)) - low) / (high - low)) * (width - left - right)
 }
 
-/** Requests by due date: one dot each, stacked if due at about the same time. The text below gives the numbers. */
+/** Requests by due date: one dot each, stacked if due at about the same time. Screen readers get the numbers. */
 export function DuePicture({ requests }: { requests: readonly AdminRequest[] }) {
   const t = useTranslations('queue.picture')
   const counts = countByStretch(requests)
@@ -29,42 +29,40 @@ export function DuePicture({ requests }: { requests: readonly AdminRequest[] }) 
     const column = Math.round(xOf(seconds_left / 86_400) / 9)
     const level = heights.get(column) ?? 0
     heights.set(column, level + 1)
-    return [{ id, tone: tones[due], x: column * 9, y: base - 8 - Math.min(level, 5) * 9 }]
+    return [{ id, tone: tones[due], x: column * 9, y: base - 6 - Math.min(level, 3) * 9 }]
   })
   const now = xOf(0)
   return (
-    <figure className="grid gap-2">
-      <div className="max-sm:hidden">
-        <svg
-          viewBox={`0 0 ${width} ${height}`}
-          role="img"
-          aria-label={t('label', { count: requests.length })}
-          className="h-21 w-full text-[0.6875rem]"
-          preserveAspectRatio="xMidYMid meet"
-        >
-          <rect x={left} y="4" width={now - left} height={base - 4} className="fill-red-wash" />
-          <line x1={left} x2={width - right} y1={base} y2={base} className="stroke-edge" />
-          <line x1={now} x2={now} y1="4" y2={base + 4} className="stroke-ink" />
-          <text x={now} y={height - 6} textAnchor="middle" className="fill-ink font-medium">
-            {t('now')}
-          </text>
-          <text x={left + 4} y={height - 6} className="fill-quiet">
-            {t('overdue')}
-          </text>
-          {marks.map((days) => (
-            <g key={days}>
-              <line x1={xOf(days)} x2={xOf(days)} y1={base} y2={base + 4} className="stroke-edge" />
-              <text x={xOf(days)} y={height - 6} textAnchor="middle" className="fill-quiet">
-                {t('days', { n: days })}
-              </text>
-            </g>
-          ))}
-          {dots.map(({ id, tone, x, y }) => (
-            <circle key={id} cx={x} cy={y} r="3.5" className={tone} />
-          ))}
-        </svg>
-      </div>
-      <figcaption className="text-sm text-quiet">{t('words', { count: requests.length, ...counts })}</figcaption>
+    <figure className="max-sm:sr-only">
+      <svg
+        viewBox={`0 0 ${width} ${height}`}
+        role="img"
+        aria-label={t('label')}
+        className="h-14 w-full max-w-5xl text-[0.6875rem]"
+        preserveAspectRatio="xMinYMid meet"
+      >
+        <rect x={left} y="4" width={now - left} height={base - 4} className="fill-red-wash" />
+        <line x1={left} x2={width - right} y1={base} y2={base} className="stroke-edge" />
+        <line x1={now} x2={now} y1="4" y2={base + 4} className="stroke-ink" />
+        <text x={now} y={height - 5} textAnchor="middle" className="fill-ink font-medium">
+          {t('now')}
+        </text>
+        <text x={left + 4} y={height - 5} className="fill-quiet">
+          {t('overdue')}
+        </text>
+        {marks.map((days) => (
+          <g key={days}>
+            <line x1={xOf(days)} x2={xOf(days)} y1={base} y2={base + 4} className="stroke-edge" />
+            <text x={xOf(days)} y={height - 5} textAnchor="middle" className="fill-quiet">
+              {t('days', { n: days })}
+            </text>
+          </g>
+        ))}
+        {dots.map(({ id, tone, x, y }) => (
+          <circle key={id} cx={x} cy={y} r="3.5" className={tone} />
+        ))}
+      </svg>
+      <figcaption className="sr-only">{t('words', counts)}</figcaption>
     </figure>
   )
 }

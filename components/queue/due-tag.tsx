@@ -1,6 +1,6 @@
 import { useFormatter, useTranslations } from 'next-intl'
 import type { TimeLeftSpan } from '#components/requests/time-left-rules.ts'
-import { Tag } from '#components/ui/tag.tsx'
+import { Badge, type BadgeTone } from '#components/ui/badge.tsx'
 import { dueOf } from './due.ts'
 import type { AdminRequest } from './endpoints.ts'
 
@@ -12,6 +12,8 @@ const shape = {
   minute: '2-digit',
   hourCycle: 'h23',
 } as const
+
+const tones = { plain: 'neutral', amber: 'warning', red: 'danger' } as const satisfies Record<string, BadgeTone>
 
 /** A duration in words: "3 days". */
 function useSpanWords() {
@@ -29,10 +31,10 @@ export function DueStatusTag({ request }: { request: AdminRequest }) {
     at &&
     `${t('exact', { at: format.dateTime(new Date(at), shape), utc: `${at.slice(0, 16).replace('T', ' ')} UTC` })}, ${t(clock)}`
   return (
-    <Tag tone={tone} title={exact ?? undefined}>
+    <Badge tone={tones[tone]} title={exact ?? undefined}>
       {says === 'stopped' ? t('stopped') : t(says, { left: words(span) })}
       {tone === 'amber' && <span className="sr-only">, {t('near')}</span>}
       {exact && <span className="sr-only">. {exact}</span>}
-    </Tag>
+    </Badge>
   )
 }

@@ -18,23 +18,17 @@ export function dueOf({ due, seconds_left, due_at, legal_due_at }: Clocks): Due 
   return { ...timeLeftOf(due, seconds_left), span: spanOf(seconds_left ?? 0), at: due === 'stopped' ? null : at, clock }
 }
 
-/** The ends of the ranges in the picture, in days. */
-const stretches = [
-  ['day', 1],
-  ['three', 3],
-  ['week', 7],
-  ['month', 31],
-] as const
-export type Stretch = 'overdue' | (typeof stretches)[number][0] | 'later' | 'still'
+const week = 7 * 86_400
+export type Stretch = 'overdue' | 'week' | 'later' | 'still'
 
 /** The number of requests per range. Paused and closed requests count as `still`. */
 export function countByStretch(requests: readonly Clocks[]): Record<Stretch, number> {
-  const counts = { overdue: 0, day: 0, three: 0, week: 0, month: 0, later: 0, still: 0 }
+  const counts = { overdue: 0, week: 0, later: 0, still: 0 }
   for (const { due, seconds_left } of requests) {
     const seconds = seconds_left ?? 0
     if (due === 'stopped' || due === 'paused') counts.still += 1
     else if (due === 'overdue') counts.overdue += 1
-    else counts[stretches.find(([, days]) => seconds <= days * 86_400)?.[0] ?? 'later'] += 1
+    else counts[seconds <= week ? 'week' : 'later'] += 1
   }
   return counts
 }

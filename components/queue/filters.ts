@@ -56,7 +56,7 @@ export function queueQueryOf(filters: QueueFilterValues, me: string): RequestQue
     ...(channel && { channel }),
     ...(due && { due }),
     ...(who !== null && (who === 'none' || isId(who, 'usr')) && { assignee: who }),
-    ...(q !== null && /^\w{1,40}$/.test(q.trim()) && { q: q.trim() }),
+    ...(q !== null && q.trim() !== '' && { q: q.trim().slice(0, 100) }),
     ...(hold !== null && isId(hold, 'hold') && { hold }),
     sort,
     limit: String(pageSize),

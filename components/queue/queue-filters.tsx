@@ -2,13 +2,12 @@
 
 import { useTranslations } from 'next-intl'
 import { useCallback } from 'react'
-import { useTyped } from '#components/frame/typed.ts'
 import { Button } from '#components/ui/button.tsx'
-import { Field, Select } from '#components/ui/field.tsx'
-import { ShortId } from '#components/ui/short-id.tsx'
+import { type Facet, FilterBar } from '#components/ui/filter-bar.tsx'
 import { channels, requestKinds, states } from '#lib/domains/privacy-requests/rules.ts'
 import type { Minder } from './endpoints.ts'
-import { dues, isQueueFiltered, type QueueFilterValues, sorts } from './filters.ts'
+import { dues, isQueueFiltered, type QueueFilterValues, queueViews } from './filters.ts'
+import { SavedViews } from './saved-views.tsx'
 
 interface QueueFiltersProps {
   filters: QueueFilterValues
@@ -17,89 +16,71 @@ interface QueueFiltersProps {
   me: string
 }
 
-export function QueueFilters({ filters, change, minders, me }: QueueFiltersProps) {
+/** The facets. Open, closed and all requests share one facet with the single states. */
+function useFacets({ filters, change, minders, me }: QueueFiltersProps): Facet[] {
   const t = useTranslations('queue')
-  const any = { value: '', title: t('filters.any') }
-  const pass = useCallback((q: string) => change({ q: q || null }), [change])
-  const { typed, setTyped } = useTyped(filters.q ?? '', pass)
-  const choice = <K extends keyof QueueFilterValues>(
+  const facet = <K extends 'kind' | 'due' | 'channel'>(
     key: K,
-    list: readonly NonNullable<QueueFilterValues[K]>[],
-    text: string,
-  ) => {
-    const found = list.find((one) => one === text)
-    change({ [key]: found ?? null } as Partial<QueueFilterValues>)
-  }
-  const others = minders.filter(({ account_id }) => account_id !== me)
+    title: string,
+    values: readonly NonNullable<QueueFilterValues[K]>[],
+    titleOf: (value: NonNullable<QueueFilterValues[K]>) => string,
+  ): Facet => ({
+    key,
+    title,
+    options: values.map((value) => ({ value, title: titleOf(value) })),
+    value: filters[key] === null ? [] : [filters[key]],
+    onChange: ([chosen]) => change({ [key]: values.find((value) => value === chosen) ?? null }),
+  })
+  return [
+    {
+      key: 'state',
+      title: t('filters.state'),
+      options: [
+        ...queueViews.map((value) => ({ value, title: t(`views.${value}`) })),
+        ...states.map((value) => ({ value, title: t(`states.${value}`) })),
+      ],
+      value: [filters.state ?? filters.open],
+      onChange: ([chosen]) => {
+        const state = states.find((one) => one === chosen) ?? null
+        change({ state, open: state ? 'all' : (queueViews.find((one) => one === chosen) ?? 'true') })
+      },
+    },
+    facet('kind', t('filters.kind'), requestKinds, (value) => t(`kinds.${value}`)),
+    facet('due', t('filters.due'), dues, (value) => t(`dueTags.${value}`)),
+    {
+      key: 'assignee',
+      title: t('filters.assignee'),
+      options: [
+        { value: 'me', title: t('assignee.me') },
+        { value: 'none', title: t('assignee.none') },
+        ...minders
+          .filter(({ account_id }) => account_id !== me)
+          .map(({ account_id, name }) => ({ value: account_id, title: name })),
+      ],
+      value: filters.assignee === null ? [] : [filters.assignee],
+      onChange: ([assignee]) => change({ assignee: assignee ?? null }),
+    },
+    facet('channel', t('filters.channel'), channels, (value) => t(`channels.${value}`)),
+  ]
+}
+
+export function QueueFilters(props: QueueFiltersProps) {
+  const { filters, change, me } = props
+  const t = useTranslations('queue')
+  const search = useCallback((q: string) => change({ q: q.trim() || null }), [change])
   return (
-    <search aria-label={t('filters.label')} className="grid gap-3">
-      <div className="grid grid-cols-2 gap-3 sm:grid-cols-4 lg:grid-cols-7">
-        <Field
-          label={t('filters.q')}
-          data-filter=""
-          value={typed}
-          maxLength={40}
-          autoComplete="off"
-          spellCheck={false}
-          placeholder="preq_…"
-          onChange={(event) => setTyped(event.currentTarget.value.trim())}
-          onKeyDown={(event) => {
-            if (event.key === 'Escape' || event.key === 'Enter') event.currentTarget.blur()
-          }}
-        />
-        <Select
-          label={t('filters.due')}
-          value={filters.due ?? ''}
-          onChange={(event) => choice('due', dues, event.currentTarget.value)}
-          options={[any, ...dues.map((value) => ({ value, title: t(`dueTags.${value}`) }))]}
-        />
-        <Select
-          label={t('filters.kind')}
-          value={filters.kind ?? ''}
-          onChange={(event) => choice('kind', requestKinds, event.currentTarget.value)}
-          options={[any, ...requestKinds.map((value) => ({ value, title: t(`kinds.${value}`) }))]}
-        />
-        <Select
-          label={t('filters.state')}
-          value={filters.state ?? ''}
-          onChange={(event) => choice('state', states, event.currentTarget.value)}
-          options={[any, ...states.map((value) => ({ value, title: t(`states.${value}`) }))]}
-        />
-        <Select
-          label={t('filters.channel')}
-          value={filters.channel ?? ''}
-          onChange={(event) => choice('channel', channels, event.currentTarget.value)}
-          options={[any, ...channels.map((value) => ({ value, title: t(`channels.${value}`) }))]}
-        />
-        <Select
-          label={t('filters.assignee')}
-          value={filters.assignee ?? ''}
-          onChange={(event) => change({ assignee: event.currentTarget.value || null })}
-          options={[
-            any,
-            { value: 'me', title: t('assignee.me') },
-            { value: 'none', title: t('assignee.none') },
-            ...others.map(({ account_id, name }) => ({ value: account_id, title: name })),
-          ]}
-        />
-        <Select
-          label={t('filters.sort')}
-          value={filters.sort}
-          onChange={(event) => choice('sort', sorts, event.currentTarget.value)}
-          options={sorts.map((value) => ({ value, title: t(`sort.${value}`) }))}
-        />
-      </div>
+    <FilterBar
+      search={{ label: t('filters.q'), value: filters.q ?? '', onChange: search }}
+      facets={useFacets(props)}
+      isFiltered={isQueueFiltered(filters)}
+      onClear={() => change(null)}
+    >
       {filters.hold !== null && (
-        <p className="text-sm text-quiet">
-          {t.rich('filters.hold', { id: filters.hold, b: (text) => text })}{' '}
-          <ShortId id={filters.hold} what={t('columns.id')} />
-        </p>
-      )}
-      {isQueueFiltered(filters) && (
-        <Button tone="plain" size="small" className="justify-self-start" onClick={() => change(null)}>
-          {t('filters.clear')}
+        <Button tone="accent" size="small" onClick={() => change({ hold: null })}>
+          {t('filters.hold')}
         </Button>
       )}
-    </search>
+      <SavedViews filters={filters} owner={me} />
+    </FilterBar>
   )
 }

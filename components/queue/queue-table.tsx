@@ -1,75 +1,124 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
+import type { ReactNode } from 'react'
+import type { useApiInfiniteQuery } from '#components/frame/api-query.ts'
+import { Badge } from '#components/ui/badge.tsx'
+import { EmptyState } from '#components/ui/empty-state.tsx'
+import type { Selection } from '#components/ui/selection.ts'
 import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
-import { Tag } from '#components/ui/tag.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
+import type { listAllRequests } from '#lib/domains/privacy-requests/queue/contract.ts'
 import { DueStatusTag } from './due-tag.tsx'
 import type { AdminRequest } from './endpoints.ts'
+import { isQueueFiltered, type QueueFilterValues } from './filters.ts'
 import { useRequestWords } from './request-words.tsx'
+import { stateTone } from './state-tone.ts'
 
 export const requestHref = ({ id }: Pick<AdminRequest, 'id'>): string => `/admin/requests/${id}`
 
 interface QueueTableProps {
-  rows: readonly AdminRequest[]
+  list: ReturnType<typeof useApiInfiniteQuery<typeof listAllRequests>>
   me: string
   cursor: number
-  chosen: ReadonlySet<string>
-  toggle: (id: string) => void
-  toggleAll: () => void
+  selection: Selection
+  filters: QueueFilterValues
+  change: (changes: Partial<QueueFilterValues>) => void
+  toolbar: ReactNode
+  bulk: ReactNode
 }
 
-export function QueueTable({ rows, me, cursor, chosen, toggle, toggleAll }: QueueTableProps) {
+function useColumns(me: string): ShownColumn<AdminRequest>[] {
   const t = useTranslations('queue')
   const words = useRequestWords()
-  const columns: ShownColumn<AdminRequest>[] = [
-    { key: 'due', title: t('columns.due'), cell: (request) => <DueStatusTag request={request} /> },
+  const assignee = ({ assigned_to, assigned_name }: AdminRequest): string =>
+    assigned_to === null
+      ? t('assignee.none')
+      : assigned_to === me
+        ? t('assignee.me')
+        : (assigned_name ?? t('formerAdmin'))
+  return [
     {
       key: 'subject',
       title: t('columns.subject'),
       main: true,
+      minWidth: 'medium',
+      value: words.subject,
       cell: (request) => (
         <TextLink href={requestHref(request)} tone="ink">
           {words.subject(request)}
         </TextLink>
       ),
     },
-    { key: 'kinds', title: t('columns.kinds'), cell: words.kinds },
+    { key: 'kinds', title: t('columns.kinds'), value: words.kinds, cell: words.kinds },
     {
       key: 'state',
       title: t('columns.state'),
+      value: words.state,
       cell: (request) => (
-        <Tag tone={request.state === 'failed' ? 'red' : request.state === 'received' ? 'plain' : 'accent'}>
+        <Badge tone={stateTone(request.state)} hasDot>
           {words.state(request)}
-        </Tag>
+        </Badge>
       ),
     },
-    { key: 'channel', title: t('columns.channel'), cell: ({ channel }) => t(`channels.${channel}`) },
+    {
+      key: 'due',
+      title: t('columns.due'),
+      value: ({ due, due_at, legal_due_at }) => (due === 'stopped' ? null : (due_at ?? legal_due_at)),
+      cell: (request) => <DueStatusTag request={request} />,
+    },
     {
       key: 'assigned',
       title: t('columns.assigned'),
-      cell: ({ assigned_to, assigned_name }) =>
-        assigned_to === null ? (
-          <span className="text-quiet">{t('nobody')}</span>
-        ) : assigned_to === me ? (
-          t('assignee.me')
-        ) : (
-          (assigned_name ?? t('erasedSubject'))
-        ),
+      value: assignee,
+      cell: (request) => (
+        <span className={request.assigned_to === null ? 'text-quiet' : undefined}>{assignee(request)}</span>
+      ),
     },
-    { key: 'received', title: t('columns.received'), cell: ({ received_at }) => <Time at={received_at} /> },
+    {
+      key: 'channel',
+      title: t('columns.channel'),
+      value: ({ channel }) => t(`channels.${channel}`),
+      cell: ({ channel }) => t(`channels.${channel}`),
+    },
+    {
+      key: 'received',
+      title: t('columns.received'),
+      value: ({ received_at }) => received_at,
+      cell: ({ received_at }) => <Time at={received_at} show="relative" />,
+    },
   ]
+}
+
+/** The API sorts by the deadline, the earliest first, or by receipt, the newest first. */
+export function QueueTable({ list, me, cursor, selection, filters, change, toolbar, bulk }: QueueTableProps) {
+  const t = useTranslations('queue')
+  const words = useRequestWords()
   return (
     <DataTable
+      name="requests"
       label={t('label')}
-      columns={columns}
-      rows={rows}
+      columns={useColumns(me)}
+      rows={list.rows}
       rowKey={({ id }) => id}
       rowName={words.whole}
       open={requestHref}
-      selection={{ chosen, toggle, toggleAll }}
+      selection={selection}
       cursor={cursor}
+      serverSort={{
+        order: filters.sort === 'due' ? 'due' : '-received',
+        keys: ['due', 'received'],
+        onOrder: (order) => change({ sort: order === 'received' ? 'received' : 'due' }),
+      }}
+      toolbar={toolbar}
+      pages={list}
+      bulk={bulk}
+      empty={
+        <EmptyState title={t('empty.title')}>
+          <p>{t(isQueueFiltered(filters) ? 'empty.filtered' : 'empty.open')}</p>
+        </EmptyState>
+      }
     />
   )
 }

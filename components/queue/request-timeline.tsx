@@ -4,40 +4,13 @@ import { useTranslations } from 'next-intl'
 import type { FormEvent } from 'react'
 import { useApiMutation } from '#components/frame/api-query.ts'
 import { useDraft } from '#components/frame/draft.ts'
+import { Badge } from '#components/ui/badge.tsx'
 import { Button } from '#components/ui/button.tsx'
-import { Tag } from '#components/ui/tag.tsx'
-import { Time } from '#components/ui/time.tsx'
+import { Timeline, type TimelineEvent } from '#components/ui/timeline.tsx'
 import { type AdminRequestDetail, type AdminTimelineEvent, commentAt, requestPaths } from './endpoints.ts'
 import { StateProblem } from './state-problem.tsx'
 import { eventName } from './timeline-events.ts'
 import { WordsField } from './words-field.tsx'
-
-function EventRow({ event }: { event: AdminTimelineEvent }) {
-  const t = useTranslations('adminRequest.timeline')
-  const queue = useTranslations('queue.states')
-  const name = eventName(event)
-  return (
-    <li data-event={event.event} className="grid gap-1 border-l-2 border-line py-2 pl-4">
-      <p className="flex flex-wrap items-baseline gap-x-3 gap-y-1">
-        <span className="font-medium">
-          {name ? t(`events.${name}`, { days: Number(event.details.days ?? 0) }) : event.event}
-        </span>
-        {event.internal && <Tag tone="amber">{t('internal')}</Tag>}
-        {event.from && event.to && (
-          <span className="text-sm text-quiet">{t('to', { from: queue(event.from), to: queue(event.to) })}</span>
-        )}
-      </p>
-      {event.note && (
-        <p dir="auto" className="whitespace-pre-wrap [overflow-wrap:anywhere]">
-          {event.note}
-        </p>
-      )}
-      <p className="text-sm text-quiet">
-        <Time at={event.at} /> · {t(`by.${event.by}`)}
-      </p>
-    </li>
-  )
-}
 
 function CommentForm({ request }: { request: AdminRequestDetail }) {
   const t = useTranslations('adminRequest.comment')
@@ -77,16 +50,52 @@ function keyed(events: readonly AdminTimelineEvent[]) {
   })
 }
 
+const tones: Partial<Record<string, NonNullable<TimelineEvent['tone']>>> = {
+  completed: 'success',
+  failed: 'danger',
+  overdue: 'danger',
+  paused: 'warning',
+  blocked: 'warning',
+  nearly_due: 'warning',
+  running: 'progress',
+}
+
 /** All events, oldest first. Events that only admins can read are marked. */
 export function RequestTimeline({ request, canComment }: { request: AdminRequestDetail; canComment: boolean }) {
   const t = useTranslations('adminRequest')
+  const states = useTranslations('queue.states')
+  const shown = ({ key, event }: ReturnType<typeof keyed>[number]): TimelineEvent => {
+    const name = eventName(event)
+    const tone = tones[event.event]
+    const isOfState = event.from !== null && event.to !== null
+    return {
+      key,
+      at: event.at,
+      ...(tone && { tone }),
+      by: event.by_name ?? t(`timeline.by.${event.by}`),
+      title: (
+        <span data-event={event.event} className="flex flex-wrap items-baseline gap-x-3 gap-y-1">
+          <span className="font-medium">
+            {name ? t(`timeline.events.${name}`, { days: Number(event.details.days ?? 0) }) : event.event}
+          </span>
+          {event.internal && <Badge tone="warning">{t('timeline.internal')}</Badge>}
+          {isOfState && (
+            <span className="text-sm text-quiet">
+              {t('timeline.to', { from: states(event.from ?? 'received'), to: states(event.to ?? 'received') })}
+            </span>
+          )}
+        </span>
+      ),
+      children: event.note && (
+        <p dir="auto" className="whitespace-pre-wrap wrap-anywhere text-ink">
+          {event.note}
+        </p>
+      ),
+    }
+  }
   return (
     <div className="grid gap-5">
-      <ol aria-label={t('timeline.title')} className="grid">
-        {keyed(request.timeline).map(({ key, event }) => (
-          <EventRow key={key} event={event} />
-        ))}
-      </ol>
+      <Timeline label={t('timeline.title')} events={keyed(request.timeline).map(shown)} />
       {canComment ? <CommentForm request={request} /> : <p className="text-sm text-quiet">{t('comment.none')}</p>}
     </div>
   )

@@ -5,7 +5,7 @@ import { agentIdsInRegions, agentsInRegions } from '#lib/domains/agents/in-regio
 import { agentOf } from '#lib/domains/agents/rows.ts'
 import { holdsModule } from '#lib/domains/holds/module.ts'
 import { isStored } from '#lib/domains/knowledge/erasure/legal-holds.ts'
-import { isProject } from '#lib/domains/projects/erasing/parts.ts'
+import { isProject, projectNames } from '#lib/domains/projects/erasing/parts.ts'
 import { idsInRegions, projectsInRegions } from '#lib/domains/projects/in-region.ts'
 import { quotasModule } from '#lib/domains/quotas/module.ts'
 import { residencyModule } from '#lib/domains/residency/module.ts'
@@ -26,13 +26,21 @@ export const composeQuotas = ({ db }: Foundation, { people }: PeopleModules) =>
     },
   })
 
-export const composeHolds = ({ db, strict }: Foundation, { people }: PeopleModules, { engine }: Erasures) =>
+export const composeHolds = ({ db, strict }: Foundation, { agents, people }: PeopleModules, { engine }: Erasures) =>
   holdsModule({
     ...{ db, strict },
     exists: async (tx, kind, id) => {
       if (kind === 'account') return (await people.byId(tx, id)) !== undefined
       if (kind === 'project') return isProject(tx, id)
       return kind === 'agent' ? (await agentOf(tx, id)) !== null : await isStored(tx, kind, id)
+    },
+    async namesOf(tx, ids) {
+      const [accounts, named, projects] = await Promise.all([
+        people.namesOf(tx, ids.accounts),
+        agents.useCases.agents.namesOf(tx, ids.agents),
+        projectNames(tx, ids.projects),
+      ])
+      return new Map([...accounts, ...named, ...projects])
     },
     onReleased: engine.runs.resumeHeld,
   })

@@ -1,3 +1,4 @@
+import { accountDirectory } from '#lib/domains/accounts/directory.ts'
 import { auditModule } from '#lib/domains/audit/module.ts'
 import { erasureModule } from '#lib/domains/erasure/module.ts'
 import { idempotencyModule } from '#lib/domains/idempotency/module.ts'
@@ -57,7 +58,10 @@ export function createDomainModules(deps: ModuleDeps) {
     settings,
     composeKnowledge(foundation, erasures, retention),
     composeProjects(foundation, peopleModules, erasures, erasurePatience),
-    auditModule(db, log),
+    auditModule(db, log, {
+      peopleMatching: accountDirectory.matching,
+      requestSubjects: requests.useCases.requests.subjectNames,
+    }),
     erasure,
     exported,
     retention,

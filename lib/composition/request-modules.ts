@@ -1,6 +1,8 @@
 import { limitKeyOf } from '#lib/access/client-address.ts'
 import { sealedPurposes } from '#lib/config/secret.ts'
 import { countTry } from '#lib/domains/accounts/attempts.ts'
+import { actorsOfRequest } from '#lib/domains/audit/repository.ts'
+import { oldestRead } from '#lib/domains/audit/rules.ts'
 import { retainedOfSubject } from '#lib/domains/erasure/rules.ts'
 import { holdsInForce } from '#lib/domains/holds/in-force.ts'
 import { privacyRequestsModule } from '#lib/domains/privacy-requests/module.ts'
@@ -49,6 +51,7 @@ export function composeRequests(
       const { account, agents: held } = await holdsInForce.inForce(tx, subject, now)
       return [...new Set([...(account === null ? [] : [account]), ...held.values()])]
     },
+    actorsOf: (id, now) => actorsOfRequest(db, { id, from: oldestRead(now) }),
     countTry: (address, now) =>
       countTry(limiter, [{ key: `privacy-link:${limitKeyOf(address)}`, limit: requestLinkTriesPerMinute }], now),
     contactKey: keyFor(sealedPurposes.privacyContacts),

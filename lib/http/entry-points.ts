@@ -27,6 +27,7 @@ import { admission } from './admission.ts'
 import { clientAddresses, followClientSockets } from './client-sockets.ts'
 import { createHandle } from './handle.ts'
 import type { Metrics } from './metrics.ts'
+import { auditedOnce, type PageView } from './page-view.ts'
 import { createRoute } from './route.ts'
 
 /** The dependencies of HTTP, pages and sign-in. */
@@ -127,14 +128,25 @@ export function createEntryPoints(deps: EntryPointDeps) {
     /** Throws while a restored database still contains erased data. */
     admitPage: restored.admit,
     /** Runs a use case for the person behind a page, through the same pipeline. @throws Problem */
-    async asPerson(cookies: string, useCase: UseCase, input: Partial<RawInput> = {}): Promise<unknown> {
+    async asPerson(
+      cookies: string,
+      useCase: UseCase,
+      input: Partial<RawInput> = {},
+      view?: PageView,
+    ): Promise<unknown> {
       await restored.admit()
       const caller = await access.identify(
         { headers: { get: (name) => (name === 'cookie' ? cookies : null) } },
         address(),
         useCase.operation,
       )
-      const ctx: Context = { actor: caller.actor, ip: address(), requestId: newId('req'), pipeline, now: clock.now() }
+      const ctx: Context = {
+        actor: caller.actor,
+        ip: address(),
+        requestId: newId('req'),
+        pipeline: view ? auditedOnce(pipeline, view) : pipeline,
+        now: clock.now(),
+      }
       const given = { params: {}, query: {}, headers: {}, body: undefined, ...input }
       return (await useCase.execute(ctx, given).catch(refusedByDatabase)).body
     },

@@ -106,6 +106,24 @@ export const accountDirectory = {
     return new Map(records.map(({ id, name }) => [id, name]))
   },
 
+  /** Returns accounts whose name, address or id contains the text, by name. */
+  async matching(
+    tx: Transaction,
+    text: string,
+    most: number,
+  ): Promise<{ accountId: string; name: string; email: string }[]> {
+    // Prisma passes the text to LIKE as it is.
+    const contains = text.replace(/[\\%_]/g, '\\$&')
+    const part = { contains, mode: 'insensitive' } as const
+    const records = await tx.account.findMany({
+      where: { OR: [{ name: part }, { email: part }, { id: { contains } }] },
+      orderBy: [{ name: 'asc' }, { id: 'asc' }],
+      select: { id: true, name: true, email: true },
+      take: most,
+    })
+    return records.map(({ id, ...shown }) => ({ accountId: id, ...shown }))
+  },
+
   /** Returns the account that uses the address, whatever its case. Invitations that nobody accepted do not count. */
   async withAddress(tx: Transaction, email: string): Promise<DirectoryAccount | undefined> {
     const record = await tx.account.findUnique({ where: { email: normaliseEmail(email) }, select: known })

@@ -40,6 +40,7 @@ export function searchOf(
     resource_type: filters.resource_type || null,
     resource_id: filters.resource_id || null,
     q: filters.q ?? null,
+    reads: filters.reads === false ? false : null,
     cursor_at: after?.at ?? null,
     cursor_id: after?.id ?? null,
   }
@@ -47,10 +48,11 @@ export function searchOf(
 
 /**
  * Whether an index covers the filters, however many entries exist. Text, or an action or resource type without other
- * filters, is searched in steps of time.
+ * filters, is searched in steps of time, and so is the log without reads.
  */
 export const isIndexed = (filters: AuditFilters, ownOnly: readonly string[] | undefined): boolean =>
   filters.q === undefined &&
   (filters.resource_id !== undefined ||
     filters.agent_id !== undefined ||
-    ((ownOnly !== undefined || filters.action === undefined) && filters.resource_type === undefined))
+    ((ownOnly !== undefined || (filters.action === undefined && filters.reads !== false)) &&
+      filters.resource_type === undefined))

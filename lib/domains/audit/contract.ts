@@ -28,9 +28,22 @@ const filters = {
   from: Timestamp.optional(),
   to: Timestamp.optional(),
   q: z.string().min(1).max(200).optional().meta({ description: 'Text in the resource id or the details' }),
+  reads: z
+    .enum(['true', 'false'])
+    .transform((text) => text === 'true')
+    .optional()
+    .meta({ description: '`false` omits entries with the action `read`' }),
 }
 export const AuditFilters = z.strictObject(filters)
 export type AuditFilters = z.output<typeof AuditFilters>
+
+const name = z.string().nullable()
+const NamedEntry = AuditLogEntry.extend({
+  actorName: name.meta({ description: 'The current name of the person or agent; only for admins and auditors' }),
+  resourceName: name.meta({
+    description: 'The current name of the person, agent or subject of the request; only for admins and auditors',
+  }),
+}).meta({ id: 'NamedAuditLogEntry' })
 
 export const queryAudit = operation({
   id: 'queryAudit',
@@ -46,7 +59,7 @@ export const queryAudit = operation({
   limit: 'read',
   status: 200,
   query: z.strictObject({ ...filters, cursor: Cursor.optional(), limit: PageLimit }),
-  output: page(AuditLogEntry).extend({
+  output: page(NamedEntry).extend({
     counted: z
       .enum(['exact', 'at_least'])
       .meta({ description: 'Whether `total` counts all matches or stopped at its limit' }),
@@ -75,4 +88,31 @@ export const exportAudit = operation({
   query: z.strictObject({ ...filters, format: z.enum(['csv', 'jsonl']).default('jsonl') }),
   output: z.string(),
   produces: ['application/jsonl', 'text/csv'],
+})
+
+export const findActors = operation({
+  id: 'findAuditActors',
+  method: 'get',
+  path: '/api/audit/actors',
+  summary: 'People and agents by name, email address or id, as actors of the audit log',
+  permission: 'audit:audit',
+  audit: { action: 'read', resourceType: 'audit' },
+  limit: 'read',
+  status: 200,
+  query: z.strictObject({ q: z.string().trim().min(2).max(200) }),
+  output: z.strictObject({
+    data: z
+      .array(
+        z
+          .strictObject({
+            id: z.string().meta({ description: 'As the entries have it: `user:<id>` for a person' }),
+            kind: z.enum(['person', 'agent']),
+            name,
+            email: name,
+          })
+          .meta({ id: 'AuditActor' }),
+      )
+      .meta({ description: 'At most 20' }),
+  }),
+  refusals: ['forbidden'],
 })

@@ -5,6 +5,7 @@ import { auditEvidence } from './evidence.ts'
 import { auditExporters, auditPersonExporters } from './exporters.ts'
 import { auditJobs } from './jobs.ts'
 import type { AuditLog } from './log.ts'
+import type { AuditNameDeps } from './names.ts'
 import { retainedAuditEntries } from './retained-records.ts'
 import { auditService } from './service.ts'
 
@@ -16,8 +17,8 @@ export const auditData = (db: Database): PersonalData => ({
 })
 
 /** The audit log and saved searches of it. */
-export const auditModule = (db: Database, log: AuditLog) => ({
-  useCases: { audit: auditService(db) },
+export const auditModule = (db: Database, log: AuditLog, names: AuditNameDeps) => ({
+  useCases: { audit: auditService(db, names) },
   jobs: auditJobs(db, log),
   checks: auditEvidence(),
 })

@@ -105,3 +105,64 @@ describe('the total', () => {
     })
   })
 })
+
+describe('names in the log', () => {
+  it('GET /v1/audit returns the current names of people and agents to auditors only', async () => {
+    const auditor = await signedIn(test, 'auditor')
+    const person = await signedIn(test)
+    const now = test.clock.now()
+    await insert([
+      { at: now, agentId: `user:${person.accountId}`, resourceType: 'named', resourceId: auditor.accountId },
+      { at: now, agentId: 'user:usr_deleted', resourceType: 'named', resourceId: 'deleted' },
+    ])
+    const read = async (query: string, reader = auditor) =>
+      (await test.fetch('GET', `/v1/audit?resource_type=named${query}`, reader)).json.data
+    expect(await read(`&agent_id=user:${person.accountId}`)).toMatchObject([
+      { actorName: 'Somebody', resourceName: 'Somebody' },
+    ])
+    expect(await read('&agent_id=user:usr_deleted')).toMatchObject([{ actorName: null, resourceName: null }])
+    expect(await read('', person)).toMatchObject([{ actorName: null, resourceName: null }])
+  })
+
+  it('GET /api/audit/actors finds people by name and address and agents by name, for auditors only', async () => {
+    const auditor = await signedIn(test, 'auditor')
+    const person = await signedIn(test)
+    const agent = await test.agent()
+    const { email } = await test.db.prisma.account.update({
+      where: { id: person.accountId },
+      data: { name: 'Wanda Wanted' },
+      select: { email: true },
+    })
+    const find = async (q: string, reader = auditor) =>
+      test.fetch('GET', `/api/audit/actors?q=${encodeURIComponent(q)}`, reader)
+    const wanda = { id: `user:${person.accountId}`, kind: 'person', name: 'Wanda Wanted', email }
+    expect((await find('wanda want')).json.data).toEqual([wanda])
+    expect((await find(email.toUpperCase())).json.data).toEqual([wanda])
+    expect((await find(agent.id)).json.data).toMatchObject([{ id: agent.id, kind: 'agent', email: null }])
+    expect((await find('%_%')).json.data).toEqual([])
+    expect((await find('wanda', person)).status).toBe(403)
+  })
+})
+
+it('GET /v1/audit and its export omit reads when reads=false', async () => {
+  const auditor = await signedIn(test, 'auditor')
+  const at = test.clock.now()
+  await insert(
+    ['read', 'update', 'read', 'delete'].map((action) => ({
+      at,
+      action,
+      resourceType: 'mixed',
+      resourceId: 'mixed-1',
+    })),
+  )
+  const actions = async (query: string): Promise<string[]> =>
+    (await test.fetch('GET', `/v1/audit?${query}`, auditor)).json.data
+      .map(({ action }: { action: string }) => action)
+      .sort()
+  expect(await actions('resource_id=mixed-1&reads=false')).toEqual(['delete', 'update'])
+  expect(await actions('resource_type=mixed&reads=false')).toEqual(['delete', 'update'])
+  expect(await actions('resource_id=mixed-1&reads=true')).toHaveLength(4)
+  expect(await actions('resource_id=mixed-1')).toHaveLength(4)
+  const exported = await test.fetch('GET', '/v1/audit/export?resource_id=mixed-1&reads=false', auditor)
+  expect(exported.text.trim().split('\n')).toHaveLength(2)
+})

@@ -74,6 +74,7 @@ const searched = {
   resource_type: 'text?',
   resource_id: 'text?',
   q: 'text?',
+  reads: 'bool?',
   cursor_at: 'timestamptz?',
   cursor_id: 'uuid?',
 } as const
@@ -91,6 +92,7 @@ const conditions = {
   resource_type: 'resource_type = $resource_type',
   resource_id: 'resource_id = $resource_id',
   q: '(strpos(lower(resource_id), lower($q)) > 0 OR strpos(lower(details::text), lower($q)) > 0)',
+  reads: "($reads OR action <> 'read')",
   cursor_at: 'at <= $cursor_at AND (at, id) < ($cursor_at, $cursor_id)',
 } as const
 type Condition = keyof typeof conditions
@@ -179,6 +181,30 @@ export const oldestEntry = statement('audit.oldest', {
   takes: {},
   returns: { oldest: 'timestamptz' },
   sql: 'SELECT at AS oldest FROM audit_entries ORDER BY at, id LIMIT 1',
+})
+
+/** The current names of people and agents by id, from the views of their domains. */
+export const namesOfIds = statement('audit.names', {
+  takes: { ids: 'text[]' },
+  returns: { id: 'text', name: 'text' },
+  sql: `SELECT id, name FROM account_names WHERE id = ANY($ids)
+    UNION ALL SELECT id, name FROM agent_names WHERE id = ANY($ids) AND name IS NOT NULL`,
+})
+
+/** Agents whose name or id contains the text. `pattern` is for ILIKE. */
+export const agentsMatching = statement('audit.agents-matching', {
+  takes: { pattern: 'text', most: 'int4' },
+  returns: { id: 'text', name: 'text?' },
+  sql: `SELECT id, name FROM agent_names WHERE name ILIKE $pattern OR id ILIKE $pattern
+    ORDER BY name NULLS LAST, id LIMIT $most`,
+})
+
+/** Who caused the events of a privacy request, while the log retains their entries. */
+export const actorsOfRequest = statement('audit.actors-of-request', {
+  takes: { id: 'text', from: 'timestamptz' },
+  returns: { at: 'timestamptz', event: 'text', actor: 'text' },
+  sql: `SELECT at, details->>'event' AS event, agent_id AS actor FROM audit_entries
+    WHERE resource_id = $id AND resource_type = 'request' AND at >= $from AND details ? 'event'`,
 })
 
 /** Serializes changes of an account's searches until the end of the transaction. */

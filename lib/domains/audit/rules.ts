@@ -11,7 +11,7 @@ export function csvCell(value: string): string {
 }
 
 /** Filters of the log page, named as in the API. */
-export const filterNames = ['agent_id', 'action', 'resource_type', 'resource_id', 'from', 'to', 'q'] as const
+export const filterNames = ['agent_id', 'action', 'resource_type', 'resource_id', 'from', 'to', 'q', 'reads'] as const
 /** Maximum saved searches per account. */
 export const mostSearches = 100
 

@@ -2,7 +2,8 @@ import type { Actor, Context } from '#lib/kernel/context.ts'
 import { encodeCursor } from '#lib/kernel/pages.ts'
 import { read, stream } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { type AuditFilters, AuditLogEntry, exportAudit, queryAudit } from './contract.ts'
+import { type AuditFilters, AuditLogEntry, exportAudit, findActors, queryAudit } from './contract.ts'
+import { type AuditNameDeps, auditNames } from './names.ts'
 import { auditReading } from './reading.ts'
 import type { EntryRow } from './repository.ts'
 import { csvCell } from './rules.ts'
@@ -25,8 +26,9 @@ const entryOf = (row: EntryRow, reader?: string): AuditLogEntry =>
 const exportPage = 500
 
 /** Reads the log. */
-export function auditService(db: Database) {
+export function auditService(db: Database, deps: AuditNameDeps) {
   const log = auditReading(db)
+  const names = auditNames(db, deps)
   const ownOnly = (actor: Actor): readonly string[] | undefined =>
     actor.can('audit:audit') ? undefined : [actor.id, ...actor.agents]
   /** Returns at most `limit` entries, newest first. */
@@ -63,10 +65,17 @@ export function auditService(db: Database) {
     list: read(queryAudit, async (ctx, { query: { limit, ...filters } }) => {
       const own = ownOnly(ctx.actor)
       const { rows, next, reached } = await log.find(filters, own, ctx.now, limit)
-      const { total, counted, estimate } = await log.count(filters, own, ctx.now, rows.length)
+      const [{ total, counted, estimate }, named] = await Promise.all([
+        log.count(filters, own, ctx.now, rows.length),
+        own ? undefined : names.of(rows),
+      ])
       return {
         body: {
-          data: rows.map((row) => entryOf(row, own && ctx.actor.id)),
+          data: rows.map((row) => ({
+            ...entryOf(row, own && ctx.actor.id),
+            actorName: named?.get(row.agent_id) ?? null,
+            resourceName: named?.get(row.resource_id) ?? null,
+          })),
           total,
           offset: 0,
           limit,
@@ -78,6 +87,10 @@ export function auditService(db: Database) {
         resourceId: 'query',
         details: { filters: Object.keys(filters), count: rows.length },
       }
+    }),
+    actors: read(findActors, async (_ctx, { query: { q } }) => {
+      const data = await names.find(q)
+      return { body: { data }, resourceId: 'actors', details: { count: data.length } }
     }),
     export: stream(exportAudit, async (ctx, { query: { format, ...filters } }) => ({
       body: exported(ctx, filters, format),

@@ -25,6 +25,11 @@ const Hold = z
     expires_at: when.nullable(),
     released_at: when.nullable(),
     released_by: z.string().nullable(),
+    target_name: z.string().nullable().meta({
+      description: 'Of the person, agent or project, in lists; null where it has none, and in answers to a POST',
+    }),
+    created_by_name: z.string().nullable(),
+    released_by_name: z.string().nullable(),
   })
   .meta({ id: 'LegalHold' })
 

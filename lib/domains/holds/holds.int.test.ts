@@ -31,6 +31,9 @@ describe('a legal hold', () => {
     expect(response.json.data).toEqual({
       id: expect.stringMatching(/^hold_/),
       kind: 'unit',
+      target_name: null,
+      created_by_name: null,
+      released_by_name: null,
       target_id: unit,
       reason: 'a court asked for it',
       active: true,
@@ -253,4 +256,16 @@ describe('holdsInForce.inForce', () => {
     await look()
     expect(new Set(seen).size).toBe(6)
   })
+})
+
+it('GET /v1/holds returns the names of the target and of the person who set the hold, a POST does not', async () => {
+  const setter = await signedIn(test, 'admin')
+  const target = await signedIn(test)
+  const made = await test.fetch('POST', '/v1/holds', {
+    ...setter,
+    body: { kind: 'account', target_id: target.accountId, reason: 'Case 9' },
+  })
+  expect(made.json.data).toMatchObject({ target_name: null, created_by_name: null })
+  const listed = await test.fetch('GET', `/v1/holds?q=${target.accountId}`, setter)
+  expect(listed.json.data).toMatchObject([{ target_name: 'Somebody', created_by_name: 'Somebody' }])
 })

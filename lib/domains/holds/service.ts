@@ -10,10 +10,19 @@ import { createHold, listHolds, releaseHold } from './contract.ts'
 import { lockHoldsExclusively } from './repository.ts'
 import { type HoldKind, holdKinds, isInForce } from './rules.ts'
 
+/** Ids by what they name. */
+export interface HeldIds {
+  accounts: string[]
+  agents: string[]
+  projects: string[]
+}
+
 export interface HoldsServiceDeps {
   db: Database
   /** Asks the owning domain whether the target exists. */
   exists(tx: Transaction, kind: HoldKind, id: string): Promise<boolean>
+  /** Returns the current names of people, agents and projects by id. */
+  namesOf(tx: Transaction, ids: HeldIds): Promise<ReadonlyMap<string, string>>
   /** Called in the transaction that releases a hold, so that waiting erasures continue. */
   onReleased(tx: Transaction): Promise<void>
   strict: boolean
@@ -33,7 +42,25 @@ interface HoldRow {
 const countedTo = 1_001
 const Kind = z.enum(holdKinds)
 
-const presented = (row: HoldRow, now: Date) => ({
+const person = 'user:'
+/** The account behind an actor; undefined for tokens. */
+const accountOf = (actor: string | null): string | undefined =>
+  actor?.startsWith(person) ? actor.slice(person.length) : undefined
+
+function idsIn(rows: readonly HoldRow[]): HeldIds {
+  const targets = (kind: HoldKind) => rows.filter((row) => row.kind === kind).map(({ targetId }) => targetId)
+  const actors = rows.flatMap(({ createdBy, releasedBy }) => [accountOf(createdBy), accountOf(releasedBy)])
+  return {
+    accounts: [...new Set([...targets('account'), ...actors.filter((id) => id !== undefined)])],
+    agents: targets('agent'),
+    projects: targets('project'),
+  }
+}
+
+/** The answer to a POST is stored for repetition, so it has no names. */
+const noNames: ReadonlyMap<string, string> = new Map()
+
+const presented = (row: HoldRow, now: Date, names = noNames) => ({
   id: row.id,
   kind: Kind.parse(row.kind),
   target_id: row.targetId,
@@ -44,13 +71,16 @@ const presented = (row: HoldRow, now: Date) => ({
   expires_at: row.expiresAt?.toISOString() ?? null,
   released_at: row.releasedAt?.toISOString() ?? null,
   released_by: row.releasedBy,
+  target_name: names.get(row.targetId) ?? null,
+  created_by_name: names.get(accountOf(row.createdBy) ?? '') ?? null,
+  released_by_name: names.get(accountOf(row.releasedBy) ?? '') ?? null,
 })
 
 /**
  * Use cases for legal holds. Other domains read them through the view `holds_in_force`, under a shared advisory lock
  * named `legal_holds`.
  */
-export function holdsService({ db, exists, onReleased, strict }: HoldsServiceDeps) {
+export function holdsService({ db, exists, namesOf, onReleased, strict }: HoldsServiceDeps) {
   return {
     create: mutation(createHold, async ({ tx, now, actor }, { body }) => {
       if (body.expires_at && body.expires_at <= now) throw invalid(['expires_at'], 'must be in the future')
@@ -95,8 +125,9 @@ export function holdsService({ db, exists, onReleased, strict }: HoldsServiceDep
         db.prisma.legalHold.count({ where: which, take: countedTo }),
       ])
       const { shown, page } = pageOf(records, limit, total, ({ createdAt, id }) => ({ at: createdAt, id }))
+      const names = await namesOf(db.prisma, idsIn(shown))
       return {
-        body: { data: shown.map((row) => presented(row, now)), ...page },
+        body: { data: shown.map((row) => presented(row, now, names)), ...page },
         resourceId: 'list',
         details: { count: shown.length },
       }

@@ -26,6 +26,8 @@ export interface People {
   /** Returns names by account id, without unknown accounts. */
   namesOf(tx: Transaction, accountIds: readonly string[]): Promise<Map<string, string>>
   byEmail(tx: Transaction, email: string): Promise<KnownAccount | undefined>
+  /** Returns accounts whose name, address or id contains the text, by name. */
+  matching(tx: Transaction, text: string, most: number): Promise<KnownAccount[]>
   /**
    * Concurrent calls are serialized until the end of the transaction, so call it in the transaction that suspends the
    * account.
@@ -138,6 +140,8 @@ export interface PrivacyDeps {
    * @throws Problem `rate_limited`
    */
   countTry(network: string, now: Date): Promise<void>
+  /** Returns who caused the events of a request, as named in the audit log, while the log retains their entries. */
+  actorsOf(requestId: string, now: Date): Promise<{ at: Date; event: string; actor: string }[]>
   /** Key for the hash of a subject, by which its requests are found. */
   subjectKey: () => Uint8Array
   /** Key that seals addresses. */

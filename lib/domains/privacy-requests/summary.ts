@@ -1,12 +1,14 @@
-import { countWaiting } from '#lib/domains/privacy-requests/queue/repository.ts'
+import { countWaiting, queueStatistics } from '#lib/domains/privacy-requests/queue/repository.ts'
 import type { Actor } from '#lib/kernel/context.ts'
 import type { RequestView } from './contract.ts'
 import type { PrivacyDeps } from './ports.ts'
 import { pauseReasons } from './reading.ts'
 import { openRuns, runsFiledBy } from './repository.ts'
 import { ownedBy, withParts } from './requests.ts'
+import { subjectsOf } from './subject-names.ts'
 import { requestView } from './views.ts'
 
+const daysFrom = (at: Date, days: number): Date => new Date(at.getTime() + days * 86_400_000)
 /** More than a person usually has open. */
 const looked = 50
 
@@ -15,13 +17,23 @@ export interface WaitingRequests {
   near: number
   overdue: number
 }
+export interface QueueStatistics {
+  open: number
+  unassigned: number
+  overdue: number
+  /** Due within seven days. */
+  soon: number
+  /** Closed in the last 90 days, without cancelled ones. */
+  closed: number
+  median_days: number | null
+}
 export interface OwnRun {
   requestId: string
   runId: string
 }
 
 /** Summaries of requests for the console. They use indexes and are not audited, because the lists behind them are. */
-export const requestSummary = ({ db }: Pick<PrivacyDeps, 'db'>) => ({
+export const requestSummary = ({ db, people, agents }: Pick<PrivacyDeps, 'db' | 'people' | 'agents'>) => ({
   /** Returns the open requests of a person and their agents, those with the least time left first. */
   async openOf(actor: Actor, now: Date, most: number): Promise<{ open: number; shown: RequestView[] }> {
     const where = { AND: [ownedBy({ actor }), { closedAt: null }] }
@@ -39,6 +51,18 @@ export const requestSummary = ({ db }: Pick<PrivacyDeps, 'db'>) => ({
   async waiting(now: Date): Promise<WaitingRequests> {
     const [row] = await countWaiting(db, { now })
     return row ?? { open: 0, near: 0, overdue: 0 }
+  },
+
+  /** Numbers for the head of the queue: due within a week, and the median time until requests were closed. */
+  async statistics(now: Date): Promise<QueueStatistics> {
+    const [row] = await queueStatistics(db, { now, soon: daysFrom(now, 7), from: daysFrom(now, -90) })
+    return row ?? { open: 0, unassigned: 0, overdue: 0, soon: 0, closed: 0, median_days: null }
+  },
+
+  /** Returns the names of the subjects by request id. Deleted subjects have none. */
+  async subjectNames(requestIds: readonly string[]): Promise<Map<string, string>> {
+    const subjects = await subjectsOf({ db, people, agents }, requestIds)
+    return new Map([...subjects].flatMap(([id, { name }]) => (name === null ? [] : [[id, name]])))
   },
 
   /** Returns the erasure runs of the actor's open requests. */

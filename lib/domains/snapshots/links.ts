@@ -14,10 +14,7 @@ export const link = ({ agents, origin }: Pick<SnapshotPorts, 'agents' | 'origin'
     if (!row) throw noSnapshot()
     refuseUnready(row)
     if ((await tx.snapshotLink.count({ where: { snapshotId, expiresAt: { gt: now } } })) >= mostLinks)
-      throw new Problem(
-        'conflict',
-        `This snapshot has ${mostLinks} links, which is the limit. Use one of them.`,
-      )
+      throw new Problem('conflict', `This snapshot has ${mostLinks} links, which is the limit. Use one of them.`)
     const token = randomBytes(32).toString('base64url')
     const expiresAt = linkUntil(now, row.expiresAt)
     await tx.snapshotLink.create({
@@ -39,7 +36,8 @@ export const link = ({ agents, origin }: Pick<SnapshotPorts, 'agents' | 'origin'
 /** Needs no sign-in: the link's token grants the download. */
 export const download = ({ db, objects }: Pick<SnapshotPorts, 'db' | 'objects'>) =>
   stream(downloadSnapshot, async ({ now }, { params: { token } }) => {
-    const none = () => new Problem('not_found', 'This link does not exist or has expired. Ask the owner of the agent for another link.')
+    const none = () =>
+      new Problem('not_found', 'This link does not exist or has expired. Ask the owner of the agent for another link.')
     const link = await db.prisma.snapshotLink.findFirst({
       where: { tokenHash: hashOf(token), expiresAt: { gt: now } },
     })

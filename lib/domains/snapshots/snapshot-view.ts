@@ -21,13 +21,16 @@ export const snapshotView = (row: Snapshot): SnapshotView => ({
   expires_at: row.expiresAt?.toISOString() ?? null,
 })
 
-export const noSnapshot = () => new Problem('not_found', 'This agent has no snapshot with this id, or the snapshot was deleted.')
+export const noSnapshot = () =>
+  new Problem('not_found', 'This agent has no snapshot with this id, or the snapshot was deleted.')
 
 export function refuseUnready({ state }: Pick<Snapshot, 'state'>): void {
-  if (state === 'preparing')
-    throw new Problem('wrong_state', 'The snapshot is not ready yet. Try again in a moment.')
+  if (state === 'preparing') throw new Problem('wrong_state', 'The snapshot is not ready yet. Try again in a moment.')
   if (state === 'failed')
-    throw new Problem('expired', 'The snapshot failed. Its `error` field has the reason. Fix the cause, then create another snapshot.')
+    throw new Problem(
+      'expired',
+      'The snapshot failed. Its `error` field has the reason. Fix the cause, then create another snapshot.',
+    )
 }
 
 /** Expired snapshots are invisible even before the job deletes them. */

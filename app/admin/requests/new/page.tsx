@@ -14,10 +14,14 @@ interface Props {
 export default async function FilingPage({ searchParams }: Props) {
   await requirePageAccess('filing')
   const about = accountNamed((await searchParams).account_id)
-  const t = await getTranslations('filing')
+  const [t, queue] = await Promise.all([getTranslations('filing'), getTranslations('queue')])
   return (
     <Messages of={['queue', 'filing']}>
-      <Page title={t('name')} lead={<p>{t('lead')}</p>}>
+      <Page
+        title={t('name')}
+        breadcrumbs={[{ href: '/admin/requests', title: queue('name') }]}
+        lead={<p>{t('lead')}</p>}
+      >
         <QueueFilingForm key={about ?? ''} about={about} />
       </Page>
     </Messages>

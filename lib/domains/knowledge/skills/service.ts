@@ -103,7 +103,10 @@ const correct = ({ db, erasures, strict, withdrawAnswers, names }: SkillServiceD
   mutation(correctSkill, async (ctx, { params: { id }, headers, body }) => {
     const row = await changeable({ erasures }, ctx, id)
     if (!passes(headers['if-match'], row.version))
-      throw new Problem('precondition_failed', 'The skill has changed since you read it, so nothing was changed. Read it again.')
+      throw new Problem(
+        'precondition_failed',
+        'The skill has changed since you read it, so nothing was changed. Read it again.',
+      )
     const sent = { skill_md: body.skill_md ?? row.document, files: body.files ?? row.files }
     const { skill, warnings, found } = recordingRejection(db, ctx.actor.id, ctx.now, () =>
       prepareSkill(sent, boundsOf(strict, ctx)),

@@ -132,7 +132,8 @@ const readVersion = ({ db, erasures }: Lookup) =>
     const [sop] = await visibleSop(db, { id, ...reader })
     if (!sop) throw await goneOrNotFound(erasures, ctx, id)
     const row = await sopVersionOf(db, sop, reader, version)
-    if (!row) throw new Problem('not_found', 'The SOP has no version with this number, or you are not allowed to read it.')
+    if (!row)
+      throw new Problem('not_found', 'The SOP has no version with this number, or you are not allowed to read it.')
     return {
       body: { data: { id, ...versionFacts(sop, reader, row), unit: { ...row.document, id } } },
       resourceId: id,

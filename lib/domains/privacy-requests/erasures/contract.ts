@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { requestSubjects } from '#lib/domains/privacy-requests/rules.ts'
 import { DeletedFrom } from '#lib/kernel/deleted-from.ts'
 import { partKinds } from '#lib/kernel/erasure-scope.ts'
 import { operation } from '#lib/kernel/operation.ts'
@@ -98,6 +99,16 @@ const ErasureView = z
     state: z.enum(runStates),
     created_at: when,
     finished_at: whenever,
+    subject: z
+      .enum([...requestSubjects, ...partKinds])
+      .nullable()
+      .meta({
+        description: 'What is deleted: a person, an agent, a participant or a part of a project; null if unknown',
+      }),
+    subject_name: z
+      .string()
+      .nullable()
+      .meta({ description: 'The name of the person or agent; null once it is deleted, and for parts of projects' }),
     steps_done: z.number().int(),
     steps_total: z.number().int(),
     stuck: z.number().int(),

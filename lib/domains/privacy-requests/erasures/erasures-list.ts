@@ -3,6 +3,7 @@ import { planForParticipant } from '#lib/domains/privacy-requests/participant-co
 import type { PrivacyDeps } from '#lib/domains/privacy-requests/ports.ts'
 import { ownedBy } from '#lib/domains/privacy-requests/requests.ts'
 import { sum } from '#lib/domains/privacy-requests/rules.ts'
+import { type NamedSubject, subjectsOf } from '#lib/domains/privacy-requests/subject-names.ts'
 import { erasureView, heldCountView, signedReceipt } from '#lib/domains/privacy-requests/views.ts'
 import type { Context } from '#lib/kernel/context.ts'
 import type { PlannedHolding, RunView } from '#lib/kernel/erasure-run.ts'
@@ -15,13 +16,15 @@ import { listErasures, readErasure } from './contract.ts'
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-const listed = (run: RunView) => ({
+const listed = (run: RunView, subject: NamedSubject | undefined) => ({
   run_id: run.id,
   request_id: run.requestId,
   receipt_id: signedReceipt(run),
   state: run.state,
   created_at: run.createdAt.toISOString(),
   finished_at: run.finishedAt?.toISOString() ?? null,
+  subject: run.part?.kind ?? subject?.kind ?? null,
+  subject_name: subject?.name ?? null,
   steps_done: run.steps.filter(({ state }) => state === 'done').length,
   steps_total: run.steps.length,
   stuck:
@@ -88,13 +91,22 @@ const planOfParticipant = ({ participants }: Pick<PrivacyDeps, 'participants'>, 
     return { body: { data }, resourceId: id, resourceType: 'participant', details: { holders: data.holdings.length } }
   })
 
-const list = ({ erasures }: Pick<PrivacyDeps, 'erasures'>) =>
+const list = ({ erasures, ...deps }: Pick<PrivacyDeps, 'db' | 'people' | 'agents' | 'erasures'>) =>
   read(listErasures, async (_ctx, { query: { state, cursor, limit } }) => {
     const open = await erasures.open()
     const found = await erasures.runs({ state, after: parseCursor(cursor), limit: limit + 1 })
     const { shown, page } = pageOf(found, limit, found.length, ({ createdAt, id }) => ({ at: createdAt, id }))
+    const subjects = await subjectsOf(
+      deps,
+      shown.flatMap(({ requestId }) => requestId ?? []),
+    )
     return {
-      body: { data: shown.map(listed), limit: page.limit, next_cursor: page.next_cursor, open },
+      body: {
+        data: shown.map((run) => listed(run, subjects.get(run.requestId ?? ''))),
+        limit: page.limit,
+        next_cursor: page.next_cursor,
+        open,
+      },
       resourceId: 'list',
       details: { count: shown.length },
     }

@@ -39,6 +39,35 @@ describe('names in requests', () => {
     expect(Object.keys(await kit.read(person.cookie, id))).not.toEqual(expect.arrayContaining(['assigned_name']))
   })
 
+  it('the queue finds requests by a part of the name, by the address and by the id of the subject', async () => {
+    const person = await personWithPassword(kit.test, 'Findable Example')
+    const made = await kit.file(person.cookie, { kinds: ['objection'], password: person.password, statement: 'No.' })
+    const { id } = made.json.data
+    for (const q of ['findable', person.email.toUpperCase(), person.accountId, id.slice(0, 20)])
+      expect([q, (await queue(`&q=${encodeURIComponent(q)}`)).json.data.map((row: { id: string }) => row.id)]).toEqual([
+        q,
+        [id],
+      ])
+    expect((await queue('&q=nobody%20has%20this')).json.data).toEqual([])
+  })
+
+  it('the timeline names the admin who acted, and the subject does not read the name', async () => {
+    const person = await personWithPassword(kit.test, 'Tim Example')
+    const made = await kit.file(person.cookie, { kinds: ['objection'], password: person.password, statement: 'No.' })
+    const { id } = made.json.data
+    await kit.asAdmin(id, 'assign', { account_id: kit.admin.accountId })
+    const events = async () => (await kit.adminRead(id)).timeline as { event: string; by_name: string | null }[]
+    expect((await events()).find(({ event }) => event === 'received')?.by_name).toBeNull()
+    expect((await events()).find(({ event }) => event === 'assigned')?.by_name).toEqual(expect.any(String))
+    expect(JSON.stringify(await kit.read(person.cookie, id))).not.toContain('by_name')
+  })
+
+  it('statistics counts open and closed requests and returns a median', async () => {
+    const { open, unassigned, closed, median_days } = await kit.test.app.requests.statistics(kit.test.clock.now())
+    expect(open).toBeGreaterThanOrEqual(unassigned)
+    expect(closed === 0 ? median_days : typeof median_days).toBe(closed === 0 ? null : 'number')
+  })
+
   it('responses to POST contain no names, so stored idempotency records contain none after an erasure', async () => {
     const person = await personWithPassword(kit.test, 'Grace Example')
     const answers = async (id: string) =>

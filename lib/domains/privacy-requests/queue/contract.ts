@@ -42,7 +42,17 @@ const AdminRequestDetail = RequestDetailView.extend({
   holds: z.array(z.string()).meta({
     description: 'Legal holds in force on the person or the agents, and holds that retain part of the erasure',
   }),
-  timeline: z.array(EventView.extend({ internal: z.boolean() })),
+  subject_locale: z.enum(['en', 'zh']).nullable().meta({ description: 'The language in which emails are sent' }),
+  filed_by_name: z.string().nullable(),
+  timeline: z.array(
+    EventView.extend({
+      internal: z.boolean(),
+      by_name: z
+        .string()
+        .nullable()
+        .meta({ description: 'The admin or manager who did it, while the audit log retains its entry' }),
+    }),
+  ),
 }).meta({ id: 'AdminPrivacyRequestDetail' })
 const answered = z.strictObject({ data: AdminRequestView, message: z.string() })
 
@@ -62,10 +72,10 @@ export const listAllRequests = operation({
     channel: z.enum(channels).optional(),
     due: z.enum(['near', 'overdue']).optional(),
     assignee: AccountId.or(z.literal('none')).optional(),
-    q: z
-      .string()
-      .regex(/^[\w]{1,40}$/, 'must be the start of a request id')
-      .optional(),
+    q: z.string().trim().min(1).max(100).optional().meta({
+      description:
+        'The beginning of a request’s id, or a part of the name, email address or id of its person or agent, or of the agent’s owner',
+    }),
     hold: z
       .string()
       .regex(/^hold_[0-9A-Za-z]{22}$/, 'is not the id of a hold')

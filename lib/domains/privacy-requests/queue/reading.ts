@@ -1,4 +1,4 @@
-import type { PrivacyDeps } from '#lib/domains/privacy-requests/ports.ts'
+import type { PrivacyDeps, RequestContact } from '#lib/domains/privacy-requests/ports.ts'
 import { besideOf, requestsCountedTo, storyOf } from '#lib/domains/privacy-requests/reading.ts'
 import { type RequestRow, requestSubjectOf, StateName, withParts } from '#lib/domains/privacy-requests/requests.ts'
 import { isClosed } from '#lib/domains/privacy-requests/rules.ts'
@@ -10,9 +10,17 @@ import { listAllRequests, listMinders, readAnyRequest } from './contract.ts'
 import { noSuchRequest } from './replies.ts'
 import { countQueue, listQueue, type QueueCondition } from './repository.ts'
 
+/** People whose requests a text finds. */
+const mostMatching = 200
+
 type Filters = Input<typeof listAllRequests>['query']
 /** Returns one page of the queue and one more row, and the number of matching requests. */
-async function matching({ db }: Pick<PrivacyDeps, 'db'>, query: Filters, after: TimeCursor | undefined, now: Date) {
+async function matching(
+  { db, people }: Pick<PrivacyDeps, 'db' | 'people'>,
+  query: Filters,
+  after: TimeCursor | undefined,
+  now: Date,
+) {
   const { state, kind, channel, assignee, q, hold, open, due, sort, limit } = query
   const conditions = [
     ...conditionsOf({ state, kind, channel, q, hold }),
@@ -20,9 +28,11 @@ async function matching({ db }: Pick<PrivacyDeps, 'db'>, query: Filters, after: 
     ...(open === undefined ? [] : [open ? ('open' as const) : ('closed' as const)]),
     ...(due === undefined ? [] : [due]),
   ]
+  const accounts =
+    q === undefined ? null : (await people.matching(db.prisma, q, mostMatching)).map((one) => one.accountId)
   const values = {
     ...{ state: state ?? null, kind: kind ?? null, channel: channel ?? null, assignee: assignee ?? null },
-    ...{ q: q ?? null, hold: hold ?? null, now },
+    ...{ q: q ?? null, accounts, hold: hold ?? null, now },
   }
   const [counted] = await countQueue(db, { ...values, most: requestsCountedTo }, conditions)
   const found = await listQueue(
@@ -36,13 +46,33 @@ async function matching({ db }: Pick<PrivacyDeps, 'db'>, query: Filters, after: 
 const conditionsOf = <N extends QueueCondition>(given: Readonly<Record<N, unknown>>): N[] =>
   (Object.keys(given) as N[]).filter((name) => given[name] !== undefined)
 
-/** Returns the subject's stored address, with which an admin compares the sender of a mailed request. */
-async function emailOf(
+/** Returns the subject's stored address, with which an admin compares the sender of a mailed request, and their language. */
+async function contactOf(
   { db, agents, people }: Pick<PrivacyDeps, 'db' | 'agents' | 'people'>,
   { accountId, agentId }: RequestRow,
-): Promise<string | null> {
+): Promise<RequestContact | undefined> {
   const owner = agentId === null ? accountId : await agents.ownerOf(db.prisma, agentId)
-  return owner ? ((await people.contactOf(db.prisma, owner))?.email ?? null) : null
+  return owner ? people.contactOf(db.prisma, owner) : undefined
+}
+
+/** Finds the admin or manager behind an event. Both are written with the same time, in one transaction. */
+async function namedActors(
+  { db, people, actorsOf }: Pick<PrivacyDeps, 'db' | 'people' | 'actorsOf'>,
+  row: RequestRow,
+  now: Date,
+) {
+  const actors = await actorsOf(row.id, now)
+  const accountOf = (actor: string | null) => (actor?.startsWith('user:') ? actor.slice('user:'.length) : undefined)
+  const accounts = [row.filedBy, ...actors.map(({ actor }) => actor)].flatMap((actor) => accountOf(actor) ?? [])
+  const names = await people.namesOf(db.prisma, [...new Set(accounts)])
+  const nameOf = (actor: string | null): string | null => names.get(accountOf(actor) ?? '') ?? null
+  return {
+    filedBy: nameOf(row.filedBy),
+    of: ({ at, event, by }: { at: Date; event: string; by: string }): string | null =>
+      by === 'admin' || by === 'manager'
+        ? nameOf(actors.find((one) => one.event === event && one.at.getTime() === at.getTime())?.actor ?? null)
+        : null,
+  }
 }
 
 /** Lists all requests, filtered and sorted as the admin asked for. */
@@ -76,22 +106,31 @@ export const listAssignees = ({ db, people }: Pick<PrivacyDeps, 'db' | 'people'>
   })
 
 /** Reads one request with its timeline, its erasure, and the legal holds on its subject. */
-export const readRequestAsAdmin = (deps: Pick<PrivacyDeps, 'db' | 'people' | 'agents' | 'erasures' | 'holdsOn'>) =>
+export const readRequestAsAdmin = (
+  deps: Pick<PrivacyDeps, 'db' | 'people' | 'agents' | 'erasures' | 'holdsOn' | 'actorsOf'>,
+) =>
   read(readAnyRequest, async (ctx, { params: { id } }) => {
     const row = await deps.db.prisma.privacyRequest.findUnique({ where: { id }, include: withParts })
     if (!row) throw noSuchRequest()
     const { events, run } = await storyOf(deps, row)
     const subject = await requestSubjectOf(deps.db.prisma, row, deps.agents)
     const keeping = run?.steps.flatMap(({ held }) => held.map(({ hold }) => hold)) ?? []
+    const [contact, named] = await Promise.all([contactOf(deps, row), namedActors(deps, row, ctx.now)])
     const holds = isClosed(StateName.parse(row.state)) ? [] : await deps.holdsOn(deps.db.prisma, subject, ctx.now)
     return {
       body: {
         data: {
           ...adminView(row, ctx.now, await besideOf(deps, deps.db.prisma, [row])),
-          subject_email: await emailOf(deps, row),
+          subject_email: contact?.email ?? null,
+          subject_locale: contact?.locale ?? null,
+          filed_by_name: named.filedBy,
           statement: statementOf(row),
           holds: [...new Set([...holds, ...keeping])],
-          timeline: events.map((event) => ({ ...eventView(event), internal: event.isInternal })),
+          timeline: events.map((event) => ({
+            ...eventView(event),
+            internal: event.isInternal,
+            by_name: named.of(event),
+          })),
           erasure: run ? runView(run) : null,
         },
       },

@@ -7,7 +7,9 @@ const conditions = {
   channel: 'channel = $channel',
   assignee: 'assigned_to = $assignee',
   unassigned: 'assigned_to IS NULL',
-  q: 'starts_with(id, $q)',
+  q: `(starts_with(id, $q) OR account_id = ANY($accounts)
+    OR agent_id IN (SELECT a.id FROM agent_names a
+      WHERE a.owner_id = ANY($accounts) OR strpos(a.id, $q) > 0 OR strpos(lower(a.name), lower($q)) > 0))`,
   hold: `EXISTS (SELECT FROM privacy_request_parts p WHERE p.request_id = privacy_requests.id
     AND p.state = 'partly_done' AND $hold = ANY(string_to_array(p.outcome->>'holds', ',')))`,
   open: 'closed_at IS NULL',
@@ -25,6 +27,7 @@ const filters = {
   channel: 'text?',
   assignee: 'text?',
   q: 'text?',
+  accounts: 'text[]?',
   hold: 'text?',
   now: 'timestamptz',
 } as const
@@ -67,6 +70,30 @@ export const countWaiting = statement('privacy.count-waiting', {
   sql: `SELECT count(*)::int AS open, (count(*) FILTER (WHERE ${conditions.near}))::int AS near,
       (count(*) FILTER (WHERE ${conditions.overdue}))::int AS overdue
     FROM privacy_requests WHERE closed_at IS NULL`,
+})
+
+/**
+ * Numbers for the head of the queue. The median is of the requests that were closed since `from`, in days from receipt; null if there are
+ * none.
+ */
+export const queueStatistics = statement('privacy.queue-statistics', {
+  takes: { now: 'timestamptz', soon: 'timestamptz', from: 'timestamptz' },
+  returns: {
+    open: 'int4',
+    unassigned: 'int4',
+    overdue: 'int4',
+    soon: 'int4',
+    closed: 'int4',
+    median_days: 'float8?',
+  },
+  sql: `SELECT o.*, c.* FROM
+    (SELECT count(*)::int AS open, (count(*) FILTER (WHERE assigned_to IS NULL))::int AS unassigned,
+        (count(*) FILTER (WHERE ${isOwed()} AND ${nextDueSql} < $now))::int AS overdue,
+        (count(*) FILTER (WHERE ${isOwed()} AND ${nextDueSql} >= $now AND ${nextDueSql} < $soon))::int AS soon
+      FROM privacy_requests WHERE closed_at IS NULL) AS o,
+    (SELECT count(*)::int AS closed,
+        percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM closed_at - received_at) / 86400)::float8 AS median_days
+      FROM privacy_requests WHERE closed_at >= $from AND state <> 'cancelled') AS c`,
 })
 
 /** Counts the open requests that are nearly due, overdue, or have a failed part, for which an erasure may wait. */

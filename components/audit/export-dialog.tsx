@@ -1,0 +1,61 @@
+'use client'
+
+import { useFormatter, useNow, useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { Button, PlainButtonLink } from '#components/ui/button.tsx'
+import { Dialog } from '#components/ui/dialog.tsx'
+import { Checkbox, Select } from '#components/ui/field.tsx'
+import { type AuditQuery, auditMonths, exportHref, monthHref } from './filters.ts'
+
+const formats = { csv: 'CSV', jsonl: 'JSON Lines' }
+
+/** Downloads the entries of the current filters, or of a month. */
+export function ExportDialog({ query }: { query: AuditQuery }) {
+  const t = useTranslations('audit.export')
+  const format = useFormatter()
+  const now = useNow()
+  const [isOpen, setOpen] = useState(false)
+  const [period, setPeriod] = useState('view')
+  const [file, setFile] = useState<keyof typeof formats>('csv')
+  const [hasReads, setHasReads] = useState(false)
+  const monthName = (month: string) =>
+    t('month', {
+      month: format.dateTime(new Date(`${month}-15T00:00:00Z`), { month: 'long', year: 'numeric', timeZone: 'UTC' }),
+    })
+  return (
+    <>
+      <Button tone="plain" size="small" onClick={() => setOpen(true)}>
+        {t('button')}
+      </Button>
+      <Dialog open={isOpen} onOpenChange={setOpen} title={t('title')} lead={t('text')}>
+        <div className="grid gap-5">
+          <Select
+            label={t('period')}
+            value={period}
+            onChange={({ target }) => setPeriod(target.value)}
+            options={[
+              { value: 'view', title: t('view') },
+              ...auditMonths(now).map((month) => ({ value: month, title: monthName(month) })),
+            ]}
+          />
+          <Select
+            label={t('format')}
+            value={file}
+            onChange={({ target }) => setFile(target.value === 'jsonl' ? 'jsonl' : 'csv')}
+            options={Object.entries(formats).map(([value, title]) => ({ value, title }))}
+          />
+          {period !== 'view' && (
+            <Checkbox label={t('reads')} checked={hasReads} onChange={({ target }) => setHasReads(target.checked)} />
+          )}
+          <PlainButtonLink
+            href={period === 'view' ? exportHref(query, file) : monthHref(period, file, hasReads)}
+            download
+            className="justify-self-end"
+          >
+            {t('download')}
+          </PlainButtonLink>
+        </div>
+      </Dialog>
+    </>
+  )
+}

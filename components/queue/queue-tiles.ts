@@ -1,0 +1,30 @@
+import type { getTranslations } from 'next-intl/server'
+import type { StatTile } from '#components/ui/stat-tiles.tsx'
+import type { QueueStatistics } from '#lib/domains/privacy-requests/summary.ts'
+
+type Words = Awaited<ReturnType<typeof getTranslations<'queue.stats'>>>
+
+/** The numbers above the queue. A median needs at least one closed request. */
+export const queueTiles = (
+  t: Words,
+  { open, unassigned, overdue, soon, closed, median_days }: QueueStatistics,
+): StatTile[] => [
+  {
+    label: t('open'),
+    value: open,
+    hint: t('unassigned', { count: unassigned }),
+    href: unassigned > 0 ? '/admin/requests?assignee=none' : '/admin/requests',
+  },
+  {
+    label: t('overdue'),
+    value: overdue,
+    ...(overdue > 0 && { tone: 'danger' as const }),
+    href: '/admin/requests?due=overdue',
+  },
+  { label: t('week'), value: soon },
+  {
+    label: t('median'),
+    value: median_days === null ? '–' : t('medianDays', { days: Math.round(median_days * 10) / 10 }),
+    hint: t('medianOf', { count: closed }),
+  },
+]

@@ -1,0 +1,52 @@
+'use client'
+
+import { useLocale, useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { Select } from '#components/ui/field.tsx'
+import type { RefusalGround } from '#lib/domains/privacy-requests/rules.ts'
+import type { AdminRequestDetail } from './endpoints.ts'
+import { type ReplyLanguage, replyLanguages, replyTemplates, type TemplateAct } from './reply-texts.ts'
+
+interface ReplyTemplatesProps {
+  act: TemplateAct
+  request: Pick<AdminRequestDetail, 'subject_locale'>
+  use: (template: { text: string; ground: RefusalGround | undefined }) => void
+}
+const languageNames = { en: 'English', zh: '中文' }
+
+/** Inserts a template in the language of the requester, to be edited. */
+export function ReplyTemplates({ act, request, use }: ReplyTemplatesProps) {
+  const t = useTranslations('adminRequest.templates')
+  const locale = useLocale()
+  const [language, setLanguage] = useState<ReplyLanguage>(request.subject_locale ?? locale)
+  const [chosen, setChosen] = useState('')
+  const templates = replyTemplates[act]
+  const insert = (id: string, into: ReplyLanguage) => {
+    setChosen(id)
+    setLanguage(into)
+    const template = templates.find((one) => one.id === id)
+    if (template) use({ text: template[into].text, ground: template.ground })
+  }
+  return (
+    <div className="grid gap-3 sm:grid-cols-[1fr_10rem]">
+      <Select
+        label={t('label')}
+        hint={t('hint')}
+        value={chosen}
+        onChange={(event) => insert(event.currentTarget.value, language)}
+        options={[
+          { value: '', title: t('none') },
+          ...templates.map((template) => ({ value: template.id, title: template[locale].title })),
+        ]}
+      />
+      <Select
+        label={t('language')}
+        value={language}
+        onChange={(event) =>
+          insert(chosen, replyLanguages.find((one) => one === event.currentTarget.value) ?? language)
+        }
+        options={replyLanguages.map((value) => ({ value, title: languageNames[value] }))}
+      />
+    </div>
+  )
+}

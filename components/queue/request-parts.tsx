@@ -1,0 +1,44 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { Badge } from '#components/ui/badge.tsx'
+import type { AdminRequestDetail } from './endpoints.ts'
+
+const tones = {
+  pending: 'neutral',
+  running: 'progress',
+  done: 'success',
+  partly_done: 'warning',
+  refused: 'neutral',
+  cancelled: 'neutral',
+  failed: 'danger',
+} as const
+const copies = ['ready', 'fetched', 'gone', 'failed'] as const
+
+/** What was requested, each with its state. */
+export function AdminRequestParts({ request }: { request: AdminRequestDetail }) {
+  const t = useTranslations('adminRequest.parts')
+  const queue = useTranslations('queue.kinds')
+  return (
+    <ul aria-label={t('title')} className="divide-y divide-line border-y border-line">
+      {request.parts.map(({ kind, state, outcome }) => {
+        const copy = copies.find((one) => one === outcome.copy)
+        const said = [
+          state === 'running' && outcome.waits_for === 'admin' && t('waitsAdmin'),
+          state === 'running' && outcome.waits_for === 'address' && t('waitsAddress'),
+          copy && t(`copy.${copy}`),
+          typeof outcome.records === 'number' && t('records', { count: outcome.records }),
+          typeof outcome.erased === 'number' && t('erased', { count: outcome.erased }),
+          typeof outcome.held === 'number' && outcome.held > 0 && t('held', { count: outcome.held }),
+        ].filter((one) => typeof one === 'string')
+        return (
+          <li key={kind} className="flex flex-wrap items-baseline gap-x-3 gap-y-1 py-2">
+            <span className="font-medium">{queue(kind)}</span>
+            <Badge tone={tones[state]}>{t(`states.${state}`)}</Badge>
+            {said.length > 0 && <span className="text-sm text-quiet">{said.join(' · ')}</span>}
+          </li>
+        )
+      })}
+    </ul>
+  )
+}

@@ -1,0 +1,62 @@
+import type { Transaction } from '#lib/kernel/context.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { agentsMatching, type EntryRow, namesOfIds } from './repository.ts'
+
+/** What the log needs from other domains to show names. */
+export interface AuditNameDeps {
+  /** Returns people whose name, email address or id contains the text. */
+  peopleMatching(
+    tx: Transaction,
+    text: string,
+    most: number,
+  ): Promise<{ accountId: string; name: string; email: string }[]>
+  /** Returns the names of the subjects of privacy requests, by request id. */
+  requestSubjects(requestIds: readonly string[]): Promise<Map<string, string>>
+}
+
+const most = 20
+const person = 'user:'
+/** Actors of people have a prefix; resources do not. */
+const bare = (actor: string): string => (actor.startsWith(person) ? actor.slice(person.length) : actor)
+
+/** Resolves current names for entries when they are read. The log stores only ids. */
+export function auditNames(db: Database, { peopleMatching, requestSubjects }: AuditNameDeps) {
+  return {
+    /** Returns names by the id in the entry. Deleted people and agents have none. */
+    async of(
+      rows: readonly Pick<EntryRow, 'agent_id' | 'resource_type' | 'resource_id'>[],
+    ): Promise<Map<string, string>> {
+      const given = [...new Set(rows.flatMap(({ agent_id, resource_id }) => [agent_id, resource_id]))]
+      const requests = new Set(rows.filter((row) => row.resource_type === 'request').map((row) => row.resource_id))
+      const [known, subjects] = await Promise.all([
+        namesOfIds(db, { ids: [...new Set(given.map(bare))] }),
+        requestSubjects([...requests]),
+      ])
+      const byId = new Map(known.map(({ id, name }) => [id, name]))
+      return new Map(
+        given.flatMap((id) => {
+          const name = byId.get(bare(id)) ?? subjects.get(id)
+          return name === undefined ? [] : [[id, name]]
+        }),
+      )
+    },
+
+    /** Finds people and agents by name, email address or id. */
+    async find(text: string) {
+      const pattern = `%${text.replace(/[\\%_]/g, '\\$&')}%`
+      const [people, agents] = await Promise.all([
+        peopleMatching(db.prisma, bare(text), most),
+        agentsMatching(db, { pattern, most }),
+      ])
+      return [
+        ...people.map(({ accountId, name, email }) => ({
+          id: `${person}${accountId}`,
+          kind: 'person' as const,
+          name,
+          email,
+        })),
+        ...agents.map(({ id, name }) => ({ id, kind: 'agent' as const, name, email: null })),
+      ].slice(0, most)
+    },
+  }
+}
