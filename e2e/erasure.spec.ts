@@ -145,7 +145,7 @@ test('a waiting erasure is shown on every page, cancelled by its button and by i
     await expect(page.getByRole('alert').filter({ hasText: 'do not fit' })).toBeVisible()
     complaints.length = 0 // the browser logs the 401
     await page.goto(receipt)
-    await expect(page.getByText('and nothing was left')).toBeVisible()
+    await expect(page.getByText('found none of them')).toBeVisible()
     await expect(page.getByText(/^usr_/).first()).toBeAttached()
   })
   expect(complaints).toEqual([])

@@ -44,7 +44,7 @@ test('a receipt is readable by its address and excluded from search engines', as
   // A crawler reads the text of the response. In the page, the tag may appear twice during hydration.
   const answer = await page.goto(`/receipts/${receipt}`)
   expect(await answer?.text()).toContain('<meta name="robots" content="noindex, nofollow"/>')
-  await expect(page.getByText('and nothing was left')).toBeVisible()
+  await expect(page.getByText('found none of them')).toBeVisible()
   await expect(page.getByText(unit).first()).toBeAttached()
   await page.emulateMedia({ media: 'print' })
   await expect(page.getByRole('navigation')).toBeHidden()

@@ -50,7 +50,7 @@ test('an owner finds a participant, sees the plan of their erasure and files it'
   await control.work()
   await page.goto(address)
   await expect(page.getByText('Wilhelmina')).toHaveCount(0)
-  await expect(page.getByText('and nothing was left')).toBeVisible()
+  await expect(page.getByText('found none of them')).toBeVisible()
   expect(complaints).toEqual([])
   expect((await api.get(`/api/projects/${project.id}/participants/${id}`)).status()).toBe(404)
   await api.dispose()

@@ -68,7 +68,7 @@ test('a person erased in the console cannot be found after the grace period, and
   await test.step('their sign-in is rejected', async () => {
     await page.goto('/sign-in')
     await fillSignIn(page, { email: leaving, password })
-    await expect(page.getByRole('alert').filter({ hasText: 'do not fit' })).toBeVisible()
+    await expect(page.getByRole('alert').filter({ hasText: 'Wrong email or password' })).toBeVisible()
   })
   await test.step('no search, admin page or id finds them', async () => {
     const neighbour = await requestContext(await sessionOf(people.person))
