@@ -142,7 +142,7 @@ test('a waiting erasure is shown on every page, cancelled by its button and by i
     await expect(page).toHaveURL('/sign-in?callbackUrl=%2Faccount')
     await expect(banner).toHaveCount(0)
     await fillSignIn(page, leaving)
-    await expect(page.getByRole('alert').filter({ hasText: 'do not fit' })).toBeVisible()
+    await expect(page.getByRole('alert').filter({ hasText: 'Wrong email or password' })).toBeVisible()
     complaints.length = 0 // the browser logs the 401
     await page.goto(receipt)
     await expect(page.getByText('found none of them')).toBeVisible()

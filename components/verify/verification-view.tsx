@@ -3,8 +3,9 @@
 import { useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
 import { Alert } from '#components/ui/alert.tsx'
+import { CopyableId } from '#components/ui/copyable-id.tsx'
 import { FactList } from '#components/ui/facts.tsx'
-import { ShortId } from '#components/ui/short-id.tsx'
+import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import type { VerificationResult } from './verify-receipt.ts'
 
@@ -21,13 +22,13 @@ function Said({
 }) {
   const t = useTranslations('verify.facts')
   const facts: [string, ReactNode][] = [
-    [t('deleted'), <ShortId key="deleted" id={receipt.deleted_id} what={t('deleted')} />],
+    [t('deleted'), <CopyableId key="deleted" id={receipt.deleted_id} what={t('deleted')} />],
     [t('at'), <When key="at" at={receipt.deleted_at} />],
     [t('signed'), <When key="signed" at={receipt.signed_at} />],
     [t('stores'), t(held > 0 && left === 0 ? 'storesHeld' : 'storesText', { stores: receipt.stores.length, left })],
     [t('retained'), t('retainedText', { count: receipt.retained.length })],
     [t('issuer'), receipt.issuer],
-    [t('kid'), <ShortId key="kid" id={kid} what={t('kid')} />],
+    [t('kid'), <CopyableId key="kid" id={kid} what={t('kid')} />],
     [t('keySource'), keysFrom],
   ]
   return <FactList facts={facts} />
@@ -76,6 +77,11 @@ export function VerificationView({
           )}
           {receipt.issuer !== origin && <Alert title={t('result.issuer', { issuer: receipt.issuer })} />}
           <Said verdict={verdict} keysFrom={isPinned ? t('keys.pinned') : `${origin}/.well-known/jwks.json`} />
+          {receipt.issuer === origin && (
+            <p>
+              <TextLink href={`/receipts/${receipt.receipt_id}`}>{t('facts.open')}</TextLink>
+            </p>
+          )}
         </div>
       )
     }
