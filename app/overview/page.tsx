@@ -32,10 +32,11 @@ async function OwnOverview({ isDashboardShown }: { isDashboardShown: boolean }) 
           {t('first.text')}
         </EmptyState>
       )}
-      <OwnSections overview={overview} work={work} agentNames={agentNames} />
-      <Section id="storage" title={words('title')}>
-        <StorageUseCard storage={storage} />
-      </Section>
+      <OwnSections overview={overview} work={work} agentNames={agentNames}>
+        <Section id="storage" title={words('title')}>
+          <StorageUseCard storage={storage} />
+        </Section>
+      </OwnSections>
     </>
   )
 }

@@ -1,4 +1,5 @@
 import { useTranslations } from 'next-intl'
+import type { ReactNode } from 'react'
 import { Section } from '#components/ui/page.tsx'
 import { ClosingProjects } from './closing-projects.tsx'
 import { ExpiringSoonCard } from './expiring-soon.tsx'
@@ -12,9 +13,11 @@ interface OwnSectionsProps {
   overview: Overview
   work: OpenWork
   agentNames: Readonly<Record<string, string>>
+  /** Further sections. */
+  children?: ReactNode
 }
 /** The lists behind the numbers of a person. A list without entries is absent. */
-export function OwnSections({ overview, work, agentNames }: OwnSectionsProps) {
+export function OwnSections({ overview, work, agentNames, children }: OwnSectionsProps) {
   const t = useTranslations('overview')
   const { requests, expiring, closing, receipts } = overview
   return (
@@ -43,6 +46,7 @@ export function OwnSections({ overview, work, agentNames }: OwnSectionsProps) {
       <Section id="sign-ins" title={t('signIns.title')}>
         <LastSignIns signIns={overview.sign_ins} />
       </Section>
+      {children}
     </div>
   )
 }
