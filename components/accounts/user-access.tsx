@@ -3,6 +3,7 @@
 import { useTranslations } from 'next-intl'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { useApiMutation } from '#components/frame/api-query.ts'
+import { RemoveUserFactors } from '#components/second-factors/remove-user-factors.tsx'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
@@ -21,6 +22,7 @@ const touches = [usersAt.path]
 /** Admin actions for sign-in and sessions of a user. `isSelf`: the user is the reader. */
 export function UserAccess({ user, isSelf }: { user: UserDetail; isSelf: boolean }) {
   const t = useTranslations('users.user')
+  const ofFactors = useTranslations('secondFactors.admin')
   const params = { id: user.account_id }
   const resend = useApiMutation(resendInvitationAt, { touches })
   const reset = useApiMutation(sendResetAt, { touches })
@@ -76,6 +78,11 @@ export function UserAccess({ user, isSelf }: { user: UserDetail; isSelf: boolean
             <Button tone="plain" size="small" onClick={() => setAsked('end')}>
               {t('end')}
             </Button>
+          </Line>
+        )}
+        {!isInvited && !isSelf && (
+          <Line text={ofFactors('lost')}>
+            <RemoveUserFactors user={user} onDone={finish} />
           </Line>
         )}
         {isClosed && (
