@@ -1,5 +1,6 @@
 import { storeLocationNamed } from '#lib/config/location-names.ts'
 import { organisationOfAccount } from '#lib/domains/accounts/repository.ts'
+import { localeNamed } from '#lib/domains/accounts/rules.ts'
 import { lawfulBases, ownedAgents, selfHostedAmong } from '#lib/domains/agents/owned.ts'
 import { profileOf } from '#lib/domains/agents/rows.ts'
 import { itemsBeginning, replaceItems } from '#lib/domains/erasure/engine/planned-items.ts'
@@ -77,7 +78,7 @@ export const composeProjects = (
     foreignEpisodes: foreignEpisodes(stores.graph),
     hasEpisodes: async (tx, group) => (await stores.graph.episodes(group, '', 1, tx)).length > 0,
     participantExporters: requestParticipantExporters(db),
-    shapes: { schemaVersion, zip: (head, parts, files) => zipArchive(head, parts, undefined, files) },
+    shapes: { schemaVersion, zip: (head, parts, given) => zipArchive(head, parts, { given }) },
   })
 
 export const composeExports = (
@@ -95,10 +96,16 @@ export const composeExports = (
       return agent ? tierLimits[agent.tier] : undefined
     },
     isAttributed: isAttributed(db),
+    localeOf: async (accountId) => {
+      const [found] = await organisationOfAccount(db, { id: accountId })
+      return localeNamed(found?.locale ?? '')
+    },
     importers: [unitImporter({ strict, chosenIds, erasedAgents }), skillImporter({ strict, chosenIds })],
     personOf: async (accountId) => {
       const [found] = await organisationOfAccount(db, { id: accountId })
-      return found && { organisationId: found.organisation_id, agents: await ownedAgents(db)(accountId) }
+      if (!found) return undefined
+      const { organisation_id: organisationId, locale } = found
+      return { organisationId, locale: localeNamed(locale), agents: await ownedAgents(db)(accountId) }
     },
   })
 export type ExportsModule = ReturnType<typeof composeExports>

@@ -76,9 +76,9 @@ export const accountMarked = statement('accounts.marked', {
 /** The organization of an account that is not being erased. */
 export const organisationOfAccount = statement('accounts.organisation', {
   takes: { id: 'text' },
-  returns: { organisation_id: 'text' },
+  returns: { organisation_id: 'text', locale: 'text' },
   isPrepared: true,
-  sql: `SELECT organisation_id FROM accounts a WHERE id = $id AND NOT ${isFenced}`,
+  sql: `SELECT organisation_id, locale FROM accounts a WHERE id = $id AND NOT ${isFenced}`,
 })
 
 /** SQL condition: the person can sign in. The account is open, is not being erased, and has a password or a linked identity. */

@@ -1,12 +1,14 @@
 import { createHash } from 'node:crypto'
 import { configure, TextReader, ZipWriter } from '@zip.js/zip.js'
+import type { Locale } from '#lib/domains/accounts/rules.ts'
 import { csvCell } from '#lib/domains/audit/rules.ts'
 import type { ExportPart } from './document.ts'
+import { type IndexCollector, type IndexHead, indexCollector, indexPage } from './readable-index.ts'
 
 configure({ useWebWorkers: false })
 
 /** First members of the manifest: when the document was made, and its schema version. */
-interface ArchiveHead {
+interface ArchiveHead extends IndexHead {
   exported_at: string
   schema_version: string
 }
@@ -22,6 +24,12 @@ export interface ArchiveFile {
   bytes(): Promise<AsyncIterable<Uint8Array> | undefined>
 }
 
+interface ArchiveOptions {
+  watch?: Watch
+  given?: AsyncIterable<ArchiveFile> | undefined
+  /** The language of index.html. */
+  locale?: Locale
+}
 interface FileFacts {
   records: number
   bytes: number
@@ -44,13 +52,19 @@ async function* csvOf(part: ExportPart): AsyncGenerator<[string, number]> {
     yield [`${head ? `${names.join(',')}\r\n` : ''}${rows.join('\r\n')}\r\n`, count]
   }
 }
-async function* jsonOf(part: ExportPart): AsyncGenerator<[string, number]> {
+async function* jsonOf(part: ExportPart, index: IndexCollector): AsyncGenerator<[string, number]> {
   let total = 0
+  index.begin(part.name)
   for await (const { lines, count } of part.pages()) {
+    index.add(lines, count)
     yield [`${total === 0 ? '[\n' : ',\n'}${lines.replaceAll('\n', ',\n')}`, count]
     total += count
   }
   yield [total === 0 ? '[]\n' : '\n]\n', 0]
+}
+
+async function* asTexts(texts: Iterable<string>): AsyncGenerator<[string, number]> {
+  for (const text of texts) yield [text, 0]
 }
 
 async function* asPieces(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<[Uint8Array, number]> {
@@ -75,18 +89,18 @@ function streamOf(pieces: AsyncGenerator<Uint8Array>): ReadableStream<Uint8Array
 }
 
 /**
- * Streams a ZIP: each part as JSON and, if it has records, as CSV, then the given files, then manifest.json with counts
- * and hashes.
+ * Streams a ZIP: each part as JSON and, if it has records, as CSV, then the given files, then index.html for reading and
+ * manifest.json with counts and hashes.
  * A part is read twice, so its two files can differ by records that were erased meanwhile; the manifest describes each
  * file.
  */
 export async function* zipArchive(
   head: ArchiveHead,
   parts: readonly ExportPart[],
-  watch?: Watch,
-  given?: AsyncIterable<ArchiveFile>,
+  { watch, given, locale = 'en' }: ArchiveOptions = {},
 ): AsyncGenerator<Uint8Array> {
   const files: Record<string, FileFacts> = {}
+  const index = indexCollector()
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>()
   const zip = new ZipWriter<unknown>(writable, { lastModDate: new Date(head.exported_at), extendedTimestamp: true })
 
@@ -108,7 +122,7 @@ export async function* zipArchive(
   }
   async function write(): Promise<void> {
     for (const part of parts) {
-      const records = await add(`${part.name}.json`, jsonOf(part))
+      const records = await add(`${part.name}.json`, jsonOf(part, index))
       if (records > 0) await add(`${part.name}.csv`, csvOf(part))
       watch?.part(records)
     }
@@ -116,6 +130,7 @@ export async function* zipArchive(
       const bytes = await file.bytes()
       if (bytes) await add(file.name, asPieces(bytes))
     }
+    await add('index.html', asTexts(indexPage(locale, head, index.parts)))
     const manifest = JSON.stringify({ ...head, files }, null, 2)
     await zip.add('manifest.json', new TextReader(`${manifest}\n`))
     await zip.close()

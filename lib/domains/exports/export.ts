@@ -1,3 +1,4 @@
+import type { Locale } from '#lib/domains/accounts/rules.ts'
 import type { Context } from '#lib/kernel/context.ts'
 import type { Exporter } from '#lib/kernel/exporter.ts'
 import { Problem } from '#lib/kernel/problem.ts'
@@ -18,6 +19,8 @@ export interface ExportPorts {
   quotaOf(agentId: string): Promise<{ exportsPerDay: number | null } | undefined>
   /** Returns true when units name the id as their expert, first author or validator. */
   isAttributed(id: string): Promise<boolean>
+  /** Returns the language of an account. */
+  localeOf(accountId: string): Promise<Locale>
 }
 
 const mediaTypes: Record<Format, string> = {
@@ -25,14 +28,19 @@ const mediaTypes: Record<Format, string> = {
   ndjson: 'application/x-ndjson',
   zip: 'application/zip',
 }
-const body = (format: Format, head: DocumentHead, parts: readonly ExportPart[]): AsyncIterable<string | Uint8Array> => {
+const body = (
+  format: Format,
+  head: DocumentHead,
+  parts: readonly ExportPart[],
+  locale: Locale,
+): AsyncIterable<string | Uint8Array> => {
   switch (format) {
     case 'json':
       return jsonDocument(head, parts)
     case 'ndjson':
       return ndjsonDocument(head, parts)
     case 'zip':
-      return zipArchive(head, parts)
+      return zipArchive(head, parts, { locale })
   }
 }
 
@@ -74,9 +82,10 @@ export const agentExport = (ports: ExportPorts) =>
       isAdmin,
       until: now,
     })
+    const locale = actor.accountId === undefined ? 'en' : await ports.localeOf(actor.accountId)
     const head = { agent_id: agentId, exported_at: now.toISOString(), schema_version: schemaVersion, scope }
     return {
-      body: body(format, head, parts),
+      body: body(format, head, parts, locale),
       resourceId: agentId,
       details: { format, scope },
       headers: {

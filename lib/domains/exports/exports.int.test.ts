@@ -132,6 +132,7 @@ describe('the content of an export', () => {
       ])
       const text = Buffer.from(bytes).toString()
       if (entry.filename.endsWith('.json')) expect(JSON.parse(text)).toHaveLength(records)
+      else if (entry.filename === 'index.html') expect(text).toMatch(/^<!doctype html>[\s\S]*<\/html>\s*$/)
       else expect(text.trimEnd().split('\r\n')).toHaveLength(records + 1)
       expect(entry.lastModDate.getTime()).toBe(Math.floor(test.clock.now().getTime() / 1000) * 1000)
     }

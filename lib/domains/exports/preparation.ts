@@ -1,3 +1,4 @@
+import type { Locale } from '#lib/domains/accounts/rules.ts'
 import type { Clock } from '#lib/kernel/clock.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { Exporter, ExportReader, PersonExporter } from '#lib/kernel/exporter.ts'
@@ -15,10 +16,10 @@ export interface PreparationPorts extends PreparedPorts {
   exporters: readonly Exporter[]
   personExporters: readonly PersonExporter[]
   /**
-   * Returns the person's organization and owned agents, without agents that are being erased; undefined for an unknown
+   * Returns the person's organization, language and owned agents, without agents that are being erased; undefined for an unknown
    * account.
    */
-  personOf(accountId: string): Promise<{ organisationId: string; agents: string[] } | undefined>
+  personOf(accountId: string): Promise<{ organisationId: string; locale: Locale; agents: string[] } | undefined>
 }
 
 /** Milliseconds between updates of the progress. */
@@ -32,7 +33,7 @@ async function* watched(
   { db, exporters, personExporters }: PreparationPorts,
   which: Attempt,
   reader: ExportReader,
-  accountId: string,
+  { accountId, locale }: { accountId: string; locale: Locale },
 ) {
   const { head, parts } = personDocument({ person: personExporters, agent: exporters }, accountId, reader)
   const so = { done: 0, records: 0 }
@@ -49,7 +50,7 @@ async function* watched(
     so.done++
     so.records += records
   }
-  for await (const piece of zipArchive(head, parts, { part })) {
+  for await (const piece of zipArchive(head, parts, { watch: { part }, locale })) {
     if (performance.now() - noted > told) {
       await note()
       noted = performance.now()
@@ -128,7 +129,14 @@ export function preparation(ports: PreparationPorts) {
         until: clock.now(),
       }
       try {
-        await finish(ports, which, await files.write(which, watched(ports, which, reader, asked.accountId)))
+        await finish(
+          ports,
+          which,
+          await files.write(
+            which,
+            watched(ports, which, reader, { accountId: asked.accountId, locale: person.locale }),
+          ),
+        )
       } catch (error) {
         await files.remove(which)
         if (error instanceof Replaced) return

@@ -1,0 +1,125 @@
+import type { Locale } from '#lib/domains/accounts/rules.ts'
+import { indexTexts, partTitle } from './index-words.ts'
+
+/** Limits of the page, however large the export is. */
+export const indexLimits = {
+  /** Rows of one table. */
+  rows: 200,
+  columns: 12,
+  /** UTF-16 units of one cell. */
+  cell: 300,
+  /** UTF-16 units of all cells. Tables after that are left out, but stay in the contents. */
+  total: 4_000_000,
+}
+
+interface PartSample {
+  name: string
+  records: number
+  columns: string[]
+  rows: string[][]
+}
+
+/** First members of the manifest, as far as the page shows them. */
+export interface IndexHead {
+  exported_at: string
+  agents?: readonly { agent_id: string; folder: string }[]
+}
+
+const shortened = (text: string): string =>
+  text.length > indexLimits.cell ? `${text.slice(0, indexLimits.cell)}…` : text
+const textOf = (value: unknown): string =>
+  value === null || value === undefined ? '' : shortened(typeof value === 'string' ? value : JSON.stringify(value))
+
+const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
+/** Text of people in HTML: never markup. */
+export const escapeHtml = (text: string): string => text.replaceAll(/[&<>"']/g, (sign) => entities[sign] ?? '')
+const hrefOf = (file: string): string => escapeHtml(file.split('/').map(encodeURIComponent).join('/'))
+
+/** Collects the first records of each part while the archive is written. */
+export function indexCollector() {
+  const parts: PartSample[] = []
+  let left = indexLimits.total
+  return {
+    parts: parts as readonly PartSample[],
+    begin(name: string): void {
+      parts.push({ name, records: 0, columns: [], rows: [] })
+    },
+    /** Takes a page of records of the current part, one JSON text per line. */
+    add(lines: string, count: number): void {
+      const part = parts.at(-1)
+      if (!part) return
+      part.records += count
+      for (const line of lines.split('\n')) {
+        if (part.rows.length >= indexLimits.rows || left <= 0) return
+        const record: Record<string, unknown> = JSON.parse(line)
+        if (part.columns.length === 0) part.columns = Object.keys(record).slice(0, indexLimits.columns)
+        const row = part.columns.map((column) => textOf(record[column]))
+        left -= row.reduce((sum, cell) => sum + cell.length, 0)
+        part.rows.push(row)
+      }
+    },
+  }
+}
+export type IndexCollector = ReturnType<typeof indexCollector>
+
+const style = `:root{color-scheme:light dark;font:15px/1.5 system-ui,sans-serif}body{max-width:75rem;margin:0 auto;padding:1.5rem}
+h1{font-size:1.5rem}h2{font-size:1.2rem;margin-top:2.5rem}h3{font-size:1rem;margin-top:2rem}a{color:LinkText}
+.scroll{overflow-x:auto}table{border-collapse:collapse;font-size:.875rem}
+th,td{border-bottom:1px solid color-mix(in srgb,currentColor 20%,transparent);padding:.35rem .75rem .35rem 0;text-align:start;vertical-align:top}
+td{min-width:6rem;max-width:28rem;overflow-wrap:anywhere;white-space:pre-wrap}td.n{text-align:end;font-variant-numeric:tabular-nums}p.note{opacity:.75}`
+
+/** The groups of the page: the account first, then each agent by its folder. */
+function groupsOf({ agents = [] }: IndexHead, parts: readonly PartSample[]) {
+  const agentOf = new Map(agents.map(({ folder, agent_id }) => [folder, agent_id]))
+  const folderOf = ({ name }: PartSample): string => {
+    const folder = name.slice(0, Math.max(0, name.lastIndexOf('/')))
+    return agentOf.has(folder) ? folder : ''
+  }
+  return [...Map.groupBy(parts, folderOf)].map(([folder, ofFolder]) => ({
+    agent: agentOf.get(folder),
+    parts: ofFolder,
+  }))
+}
+
+/** A page to begin with: contents with counts, and readable tables, with links to the JSON and CSV files. It contains no scripts. */
+export function* indexPage(locale: Locale, head: IndexHead, all: readonly PartSample[]): Generator<string> {
+  const t = indexTexts[locale]
+  const number = new Intl.NumberFormat(locale === 'zh' ? 'zh-CN' : 'en')
+  const parts = all.filter(({ records }) => records > 0)
+  const idOf = new Map(parts.map((part, index) => [part, `part-${index + 1}`]))
+  const shortName = (name: string): string => name.slice(name.lastIndexOf('/') + 1)
+  const titleOf = ({ name }: PartSample): string => escapeHtml(partTitle(shortName(name), locale))
+  const links = ({ name }: PartSample): string =>
+    `<a href="${hrefOf(`${name}.json`)}">JSON</a> · <a href="${hrefOf(`${name}.csv`)}">CSV</a>`
+  const groups = groupsOf(head, parts)
+  const groupTitle = (agent: string | undefined): string =>
+    agent === undefined ? t.account : `${t.agent}: ${escapeHtml(agent)}`
+
+  yield `<!doctype html>\n<html lang="${locale === 'zh' ? 'zh-CN' : 'en'}"><head><meta charset="utf-8">`
+  yield `<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">`
+  yield `<meta name="viewport" content="width=device-width, initial-scale=1"><title>${t.title}</title><style>${style}</style></head>\n<body>`
+  yield `<h1>${t.title}</h1>\n<p>${t.madeAt} <time>${escapeHtml(head.exported_at)}</time>. ${t.lead}</p>\n<nav aria-labelledby="contents"><h2 id="contents">${t.contents}</h2>`
+  for (const { agent, parts: ofGroup } of groups) {
+    yield `\n<h3>${groupTitle(agent)}</h3>\n<table><thead><tr><th scope="col">${t.category}</th><th scope="col">${t.entries}</th><th scope="col">${t.files}</th></tr></thead><tbody>`
+    for (const part of ofGroup)
+      yield `\n<tr><th scope="row"><a href="#${idOf.get(part)}">${titleOf(part)}</a></th><td class="n">${number.format(part.records)}</td><td>${links(part)}</td></tr>`
+    yield '</tbody></table>'
+  }
+  const empty = all.length - parts.length
+  yield `\n${empty > 0 ? `<p class="note">${t.empty(number.format(empty))}</p>` : ''}</nav>`
+  for (const { agent, parts: ofGroup } of groups) {
+    yield `\n<h2>${groupTitle(agent)}</h2>`
+    for (const part of ofGroup) {
+      const { columns, rows, records } = part
+      yield `\n<section aria-labelledby="${idOf.get(part)}"><h3 id="${idOf.get(part)}">${titleOf(part)}</h3><p class="note">${t.shown(number.format(rows.length), number.format(records))} ${links(part)}</p>`
+      if (rows.length > 0) {
+        yield `<div class="scroll" tabindex="0" role="region" aria-labelledby="${idOf.get(part)}"><table><thead><tr>${columns.map((column) => `<th scope="col">${escapeHtml(column.replaceAll('_', ' '))}</th>`).join('')}</tr></thead><tbody>`
+        for (const row of rows)
+          yield `\n<tr>${row.map((cell) => `<td dir="auto">${escapeHtml(cell)}</td>`).join('')}</tr>`
+        yield '</tbody></table></div>'
+      }
+      yield '</section>'
+    }
+  }
+  yield '\n</body></html>\n'
+}
