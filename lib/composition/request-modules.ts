@@ -52,8 +52,8 @@ export function composeRequests(
       return [...new Set([...(account === null ? [] : [account]), ...held.values()])]
     },
     actorsOf: (id, now) => actorsOfRequest(db, { id, from: oldestRead(now) }),
-    countTry: (address, now) =>
-      countTry(limiter, [{ key: `privacy-link:${limitKeyOf(address)}`, limit: requestLinkTriesPerMinute }], now),
+    countTry: (address) =>
+      countTry(limiter, [{ key: `privacy-link:${limitKeyOf(address)}`, limit: requestLinkTriesPerMinute }]),
     contactKey: keyFor(sealedPurposes.privacyContacts),
     retained: (now) =>
       retainedOfSubject(now, {

@@ -46,7 +46,7 @@ function countingTries(): Tries & { reset(): void } {
     async consume(key, limit) {
       const used = (counts.get(key) ?? 0) + 1
       counts.set(key, used)
-      return { allowed: used <= limit, resetAt: new Date(clock.now().getTime() + 60_000) }
+      return { allowed: used <= limit, resetAt: new Date(Date.now() + 60_000) }
     },
   }
 }
@@ -207,6 +207,13 @@ describe('sign-in', () => {
     expect(refusals[0]).toMatchObject({ code: 'rate_limited', 'Retry-After': '60' })
     expect(refusals[1]).toEqual(refusals[0])
     expect(await accounts.signIn({ email, password }, from('192.0.2.2'))).toBeDefined()
+  })
+
+  test('returns Retry-After in system time when the business clock is years ahead', async () => {
+    clock.advance(2 * 365 * 86_400_000)
+    for (let guess = 0; guess < 5; guess++) await accounts.signIn({ email, password: 'x' }, visit)
+    const { headers } = await refused(accounts.signIn({ email, password }, visit))
+    expect(Number(headers['Retry-After'])).toBeGreaterThan(1)
   })
 
   test('is rejected for a network that tries twenty accounts a minute', async () => {

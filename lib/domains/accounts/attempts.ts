@@ -3,7 +3,7 @@ import { subnetsOf48, widerKeyOf } from '#lib/kernel/network-keys.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { normaliseEmail } from './rules.ts'
 
-/** Counts attempts in windows of one minute. */
+/** Counts attempts in windows of one minute of system time, not of the business clock. */
 export interface Tries {
   consume(key: string, limit: number): Promise<{ allowed: boolean; resetAt: Date }>
 }
@@ -31,22 +31,19 @@ export function signInWindows(email: string, limitKey: string): { near: TryWindo
   }
 }
 /** Counts an attempt. Returns the problem `rate_limited` with the time of the next attempt when a window is full. */
-export async function refusalOfTry(
-  tries: Tries,
-  windows: readonly TryWindow[],
-  now: Date,
-): Promise<Problem | undefined> {
+export async function refusalOfTry(tries: Tries, windows: readonly TryWindow[]): Promise<Problem | undefined> {
   const counted = await Promise.all(windows.map(({ key, limit }) => tries.consume(key, limit)))
   const full = counted.filter(({ allowed }) => !allowed).map(({ resetAt }) => resetAt.getTime())
   if (full.length === 0) return undefined
-  const seconds = Math.max(1, Math.ceil((Math.max(...full) - now.getTime()) / 1000))
+  const left = Math.ceil((Math.max(...full) - Date.now()) / 1000)
+  const seconds = Math.min(60, Math.max(1, left)) // also if the clocks of two machines differ
   return new Problem('rate_limited', {
     detail: `Too many attempts. Nothing was changed. Try again in ${seconds} seconds.`,
     headers: { 'Retry-After': String(seconds) },
   })
 }
 /** Like {@link refusalOfTry}, but throws the problem. */
-export async function countTry(tries: Tries, windows: readonly TryWindow[], now: Date): Promise<void> {
-  const refusal = await refusalOfTry(tries, windows, now)
+export async function countTry(tries: Tries, windows: readonly TryWindow[]): Promise<void> {
+  const refusal = await refusalOfTry(tries, windows)
   if (refusal) throw refusal
 }

@@ -122,7 +122,7 @@ export const ownIdentities = (db: Database, { tries }: { tries: Tries }) => ({
 
   unlinkIdentity: mutation(unlinkIdentity, async (ctx, { params: { id }, body }) => {
     const accountId = accountOf(ctx)
-    await countTry(tries, [{ key: `password:${accountId}`, limit: passwordChecksPerMinute }], ctx.now)
+    await countTry(tries, [{ key: `password:${accountId}`, limit: passwordChecksPerMinute }])
     await lockAccount(ctx.tx, accountId)
     const rows = await ctx.tx.accountIdentity.findMany({ where: { accountId, unlinkedAt: null } })
     const row = rows.find(({ issuer, subject }) => idOf(issuer, subject) === id)

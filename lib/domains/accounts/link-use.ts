@@ -29,14 +29,10 @@ export const passwordLinkUse = (deps: PasswordLinkDeps) => ({
     const email = normaliseEmail(body.email)
     const who = createHash('sha256').update(email).digest('base64url').slice(0, 22)
     const network = deps.networkOf(ctx.ip)
-    await countTry(
-      deps.tries,
-      [
-        { key: `reset:${network}`, limit: 20 },
-        { key: `reset:${who}:${network}`, limit: 5 },
-      ],
-      ctx.now,
-    )
+    await countTry(deps.tries, [
+      { key: `reset:${network}`, limit: 20 },
+      { key: `reset:${who}:${network}`, limit: 5 },
+    ])
     const record = await ctx.tx.account.findUnique({ where: { email }, select: { id: true } })
     const accountId = record?.id ?? nobody
     await enqueueNotice(ctx.tx, { kind: 'reset-link', by: 'anybody', accountId, at: ctx.now.toISOString() })
@@ -50,11 +46,7 @@ export const passwordLinkUse = (deps: PasswordLinkDeps) => ({
 
   usePasswordLink: mutation(usePasswordLink, async (ctx, { body: { code, new_password } }) => {
     const { tx, now } = ctx
-    await countTry(
-      deps.tries,
-      [{ key: `account-link:${deps.networkOf(ctx.ip)}`, limit: passwordLinkTriesPerMinute }],
-      now,
-    )
+    await countTry(deps.tries, [{ key: `account-link:${deps.networkOf(ctx.ip)}`, limit: passwordLinkTriesPerMinute }])
     const { accountId, email, passwordHash, mustChangePassword, purpose } = await takePasswordLink(tx, code, now)
     const isCurrent = passwordHash !== null && (await isPassword(passwordHash, new_password))
     const fault = isCurrent ? 'is_current' : passwordFault(new_password, '', email)

@@ -17,8 +17,8 @@ interface PasswordDeps {
 }
 
 /** @throws Problem `rate_limited` */
-const countPasswordTry = (tries: Tries, accountId: string, now: Date): Promise<void> =>
-  countTry(tries, [{ key: `password:${accountId}`, limit: passwordChecksPerMinute }], now)
+const countPasswordTry = (tries: Tries, accountId: string): Promise<void> =>
+  countTry(tries, [{ key: `password:${accountId}`, limit: passwordChecksPerMinute }])
 
 /**
  * Verifies the password again. Takes the same time for a wrong password and for a deleted account. Attempts are
@@ -28,8 +28,8 @@ const countPasswordTry = (tries: Tries, accountId: string, now: Date): Promise<v
  */
 const check =
   ({ tries }: Pick<PasswordDeps, 'tries'>) =>
-  async (tx: Transaction, accountId: string, password: string, now: Date): Promise<void> => {
-    await countPasswordTry(tries, accountId, now)
+  async (tx: Transaction, accountId: string, password: string): Promise<void> => {
+    await countPasswordTry(tries, accountId)
     const account = await tx.account.findUnique({ where: { id: accountId }, select: { passwordHash: true } })
     // Unicode normalisation of a very long text takes minutes.
     const tried = password.length > longestPassword ? '' : password
@@ -40,7 +40,7 @@ const check =
 const change = ({ tries, unsuppress }: PasswordDeps) =>
   mutation(changePassword, async (ctx, { body }) => {
     const id = accountOf(ctx)
-    await countPasswordTry(tries, id, ctx.now)
+    await countPasswordTry(tries, id)
     const account = await ctx.tx.account.findUnique({ where: { id } })
     if (!account) throw new Problem('sign_in_needed')
     if (account.passwordHash === null)
@@ -80,7 +80,7 @@ const change = ({ tries, unsuppress }: PasswordDeps) =>
 const confirm = ({ tries }: Pick<PasswordDeps, 'tries'>) =>
   mutation(confirmPassword, async ({ tx, now, actor }, { body }) => {
     const id = accountOf({ actor })
-    await countPasswordTry(tries, id, now)
+    await countPasswordTry(tries, id)
     const account = await tx.account.findUnique({ where: { id }, select: { passwordHash: true } })
     if (account && account.passwordHash === null)
       throw new Problem(

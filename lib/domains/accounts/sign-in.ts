@@ -137,8 +137,8 @@ const signIn =
     if (email.includes('\0') || email.length > 320 || password.length > longestPassword) return undefined
     const now = pipeline.clock.now()
     const { near, everywhere } = signInWindows(email, visit.limitKey)
-    await countTry(tries, near, now)
-    const refusal = await refusalOfTry(tries, [everywhere], now)
+    await countTry(tries, near)
+    const refusal = await refusalOfTry(tries, [everywhere])
     const account = await verify(email, password)
     // Checked after the same work and with the same error for each wrong password, so that nobody learns from which
     // networks an account signs in.
@@ -161,7 +161,7 @@ const signInWithIdentity =
   ) =>
   async (identified: Identified, visit: SignInVisit): Promise<OpenSession | IdentityRefusal> => {
     const now = pipeline.clock.now()
-    await countTry(tries, [{ key: `sign-in:${visit.limitKey}`, limit: 20 }], now)
+    await countTry(tries, [{ key: `sign-in:${visit.limitKey}`, limit: 20 }])
     return pipeline.transaction(async (tx) => {
       const found = await accountOfIdentity(tx, identified, now)
       if (typeof found === 'string') return found

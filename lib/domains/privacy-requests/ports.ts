@@ -45,7 +45,7 @@ export interface People {
    * @throws Problem `rate_limited`
    * @throws Problem `invalid` at `password` for a wrong password
    */
-  checkPassword(tx: Transaction, accountId: string, password: string, now: Date): Promise<void>
+  checkPassword(tx: Transaction, accountId: string, password: string): Promise<void>
   /**
    * Returns the names of the changed fields.
    * @throws Problem `conflict` when another account uses the address
@@ -139,7 +139,7 @@ export interface PrivacyDeps {
    * Counts attempts by network address.
    * @throws Problem `rate_limited`
    */
-  countTry(network: string, now: Date): Promise<void>
+  countTry(network: string): Promise<void>
   /** Returns who caused the events of a request, as named in the audit log, while the log retains their entries. */
   actorsOf(requestId: string, now: Date): Promise<{ at: Date; event: string; actor: string }[]>
   /** Key for the hash of a subject, by which its requests are found. */

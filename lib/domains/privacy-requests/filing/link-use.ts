@@ -15,7 +15,7 @@ import { verifyRequestIn } from './verification.ts'
  */
 export const requestLinkUse = (deps: PrivacyDeps) => ({
   useLink: mutation(useLink, async (ctx, { body: { token, purpose } }) => {
-    await deps.countTry(ctx.ip, ctx.now)
+    await deps.countTry(ctx.ip)
     const row = await takeRequestLink(ctx.tx, token, purpose, ctx.now)
     const work = workOf(ctx, 'subject')
     const settled = async () => {

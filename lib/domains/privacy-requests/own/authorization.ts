@@ -24,9 +24,9 @@ export function requireWriteScope({ kind, scopes }: Actor): void {
 /** @throws Problem `invalid` at `password` for a wrong password and for a token */
 export async function requirePassword(
   people: Pick<People, 'checkPassword'>,
-  { actor: { accountId }, tx, now }: MutationContext,
+  { actor: { accountId }, tx }: MutationContext,
   password: string,
 ): Promise<void> {
   if (accountId === undefined) throw invalid(['password'], 'is only for people: a token already identifies its agent')
-  await people.checkPassword(tx, accountId, password, now)
+  await people.checkPassword(tx, accountId, password)
 }

@@ -42,13 +42,12 @@ export const lockUnits = statement('knowledge.lock-units', {
 })
 
 const dependentTables = ['unit_votes', 'unit_reports', 'sop_versions'] as const
-type DependentTable = (typeof dependentTables)[number]
 const deleteDependents = statement('knowledge.delete-dependents', {
   takes: { ids: 'text[]' },
   returns: 'count',
   isPrepared: true,
-  variants: dependentTables,
-  sql: (table: DependentTable) => `DELETE FROM ${table} WHERE unit_id = ANY($ids)`,
+  sql: `WITH votes AS (DELETE FROM unit_votes WHERE unit_id = ANY($ids)), reports AS (DELETE FROM unit_reports WHERE unit_id = ANY($ids))
+    DELETE FROM sop_versions WHERE unit_id = ANY($ids)`,
 })
 const deleteUnitRows = statement('knowledge.delete-units', {
   takes: { ids: 'text[]' },
@@ -56,9 +55,12 @@ const deleteUnitRows = statement('knowledge.delete-units', {
   isPrepared: true,
   sql: 'DELETE FROM units WHERE id = ANY($ids)',
 })
-/** Deletes dependent rows first, a page at a time: the database's cascade would process them row by row. */
+/**
+ * Deletes dependent rows first, a page at a time: the database's cascade would process them row by row. Units have a statement of their
+ * own, because triggers find the agent of a deleted version through its unit.
+ */
 export async function deleteUnits(on: Parameters<typeof deleteUnitRows>[0], ids: readonly string[]): Promise<void> {
-  for (const table of dependentTables) await deleteDependents(on, { ids }, table)
+  await deleteDependents(on, { ids })
   await deleteUnitRows(on, { ids })
 }
 
