@@ -1,14 +1,7 @@
 import { createLoader, type inferParserType, parseAsStringLiteral } from 'nuqs/server'
 import type { Endpoint } from '#lib/client/request.ts'
-import type {
-  addEntry,
-  deleteEntry,
-  editEntry,
-  listEntries,
-  readEntry,
-  readKeyring,
-  storeKeyring,
-} from '#lib/domains/grimoire/contract.ts'
+import type { addEntry, deleteEntry, editEntry, listEntries, readEntry } from '#lib/domains/grimoire/contract.ts'
+import type { readKeyring, storeKeyring } from '#lib/domains/grimoire/keyring-contract.ts'
 import type { Output } from '#lib/kernel/operation.ts'
 
 const ofAgent = '/v1/agents/{id}'

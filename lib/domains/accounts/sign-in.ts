@@ -194,7 +194,7 @@ const signInWithPasskey =
   ) =>
   async (text: string, visit: SignInVisit): Promise<OpenSession | undefined> => {
     const now = pipeline.clock.now()
-    await countTry(tries, [{ key: `sign-in:${visit.limitKey}`, limit: 20 }], now)
+    await countTry(tries, [{ key: `sign-in:${visit.limitKey}`, limit: 20 }])
     const response = passkeyResponse(text)
     const found = response && (await accountOfPasskey(response, now))
     if (!found) return undefined

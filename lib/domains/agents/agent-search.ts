@@ -1,7 +1,7 @@
 import type { Actor } from '#lib/kernel/context.ts'
 import { namePatterns } from '#lib/kernel/name-search.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { foundAgents } from './repository.ts'
+import { foundAgents } from './lists/repository.ts'
 
 /** Finds agents by id or name: for admins all agents, for others their own. */
 export const findAgents = (

@@ -1,7 +1,7 @@
 import type { TierName } from '#lib/domains/tokens/rules.ts'
 import type { TimeCursor } from '#lib/kernel/pages.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { countListedAgents, type ListedAgent, listedAgent, listedAgentsPage } from './repository.ts'
+import { countListedAgents, type ListedAgent, listedAgent, listedAgentsPage } from './lists/repository.ts'
 
 export interface AgentListFilter {
   /** Part of the id, of the name or of the owner's name, case-insensitive. */

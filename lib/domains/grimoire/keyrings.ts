@@ -1,7 +1,7 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
-import { KeyringForm, readKeyring, storeKeyring } from './contract.ts'
+import { KeyringForm, readKeyring, storeKeyring } from './keyring-contract.ts'
 import type { GrimoirePorts } from './ports.ts'
 import { insertKeyring } from './repository.ts'
 

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
-import { ErasurePlanView, JoinedRequest, RequestId, RequestView, StatementText } from './contract.ts'
+import { JoinedRequest, RequestId, RequestView, StatementText } from './contract.ts'
+import { ErasurePlanView } from './plan-contract.ts'
 import { graces, requestKinds } from './rules.ts'
 
 const ProjectRef = z

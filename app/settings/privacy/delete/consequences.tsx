@@ -5,7 +5,7 @@ import { Points } from '#components/privacy/notice-list.tsx'
 import { PlanTable } from '#components/privacy/plan-table.tsx'
 import { Alert } from '#components/ui/alert.tsx'
 import { type StatTile, StatTiles } from '#components/ui/stat-tiles.tsx'
-import type { planErasure } from '#lib/domains/privacy-requests/contract.ts'
+import type { planErasure } from '#lib/domains/privacy-requests/plan-contract.ts'
 import type { Output } from '#lib/kernel/operation.ts'
 import { RetainedData } from './retained-data.tsx'
 

@@ -106,7 +106,7 @@ const startTotp = ({ totpKey, party }: OwnFactorDeps) =>
 const confirm = ({ totpKey, tries }: OwnFactorDeps) =>
   mutation(confirmTotp, async (ctx, { params: { id }, body: { code } }) => {
     const accountId = accountOf(ctx)
-    await countTry(tries, [{ key: `password:${accountId}`, limit: passwordChecksPerMinute }], ctx.now)
+    await countTry(tries, [{ key: `password:${accountId}`, limit: passwordChecksPerMinute }])
     await lockAccount(ctx.tx, accountId)
     const waiting = await ctx.tx.accountFactor.findUnique({
       where: {

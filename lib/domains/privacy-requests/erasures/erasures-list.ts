@@ -1,5 +1,5 @@
-import { planErasure } from '#lib/domains/privacy-requests/contract.ts'
 import { planForParticipant } from '#lib/domains/privacy-requests/participant-contract.ts'
+import { planErasure } from '#lib/domains/privacy-requests/plan-contract.ts'
 import type { PrivacyDeps } from '#lib/domains/privacy-requests/ports.ts'
 import { ownedBy } from '#lib/domains/privacy-requests/requests.ts'
 import { sum } from '#lib/domains/privacy-requests/rules.ts'
