@@ -6,10 +6,9 @@ import {
   heldByAgents,
   identitiesOfRecords,
   lockUnits,
-  recordsById,
-  recordsWithHolds,
 } from '#lib/domains/knowledge/erasure/records/repository.ts'
 import {
+  planRecords,
   removeFromReputation,
   selectedRecords,
   selectsNothing,
@@ -17,14 +16,7 @@ import {
 import type { KnowledgeDeps } from '#lib/domains/knowledge/units/stored-unit.ts'
 import type { DataSource } from '#lib/kernel/data-source.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import {
-  chunked,
-  holdingOf,
-  type PlannedRow,
-  plannedOf,
-  preferIndexes,
-  sumRemaining,
-} from '#lib/stores/postgres/legal-hold-rows.ts'
+import { chunked, holdingOf, preferIndexes, sumRemaining } from '#lib/stores/postgres/legal-hold-rows.ts'
 
 /**
  * Units with all data under their ids: votes, reports, SOP versions and reputation gained. Counts are in units; dependent data is deleted
@@ -43,16 +35,7 @@ export const unitDataSource = (
   kept: 'by visibility, as set in the retention settings, or until they are erased',
   tables: ['units', 'sop_versions'],
   inventory: async ({ agents }) => holdingOf(await heldByAgents(db, { agents }, 'unit')),
-  async plan(scope, tx, now) {
-    const { agents, ids } = selectedRecords(scope, 'unit')
-    const rows: PlannedRow[] = []
-    if (agents.length > 0) {
-      await preferIndexes(tx)
-      rows.push(...(await recordsWithHolds(tx, { agents, now }, 'unit')))
-    }
-    if (ids.length > 0) rows.push(...(await recordsById(tx, { ids }, 'unit')))
-    return plannedOf(rows)
-  },
+  plan: (scope, tx, now) => planRecords(scope, 'unit', tx, now),
   async erase(scope, items, tx, options) {
     const selected = selectedRecords(scope, 'unit')
     await preferIndexes(tx)

@@ -3,10 +3,9 @@ import {
   countWithoutHold,
   heldByAgents,
   identitiesOfRecords,
-  recordsById,
-  recordsWithHolds,
 } from '#lib/domains/knowledge/erasure/records/repository.ts'
 import {
+  planRecords,
   removeFromReputation,
   selectedRecords,
   selectsNothing,
@@ -14,14 +13,7 @@ import {
 import type { KnowledgeDeps } from '#lib/domains/knowledge/units/stored-unit.ts'
 import type { DataSource } from '#lib/kernel/data-source.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import {
-  chunked,
-  holdingOf,
-  type PlannedRow,
-  plannedOf,
-  preferIndexes,
-  sumRemaining,
-} from '#lib/stores/postgres/legal-hold-rows.ts'
+import { chunked, holdingOf, preferIndexes, sumRemaining } from '#lib/stores/postgres/legal-hold-rows.ts'
 
 /** Skills with their files and the reputation their authors gained. Counts are in skills; dependent data is deleted with them. */
 export const skillDataSource = (
@@ -36,16 +28,7 @@ export const skillDataSource = (
   kept: 'by visibility, as set in the retention settings, or until they are erased',
   tables: ['skills', 'skill_files'],
   inventory: async ({ agents }) => holdingOf(await heldByAgents(db, { agents }, 'skill')),
-  async plan(scope, tx, now) {
-    const { agents, ids } = selectedRecords(scope, 'skill')
-    const rows: PlannedRow[] = []
-    if (agents.length > 0) {
-      await preferIndexes(tx)
-      rows.push(...(await recordsWithHolds(tx, { agents, now }, 'skill')))
-    }
-    if (ids.length > 0) rows.push(...(await recordsById(tx, { ids }, 'skill')))
-    return plannedOf(rows)
-  },
+  plan: (scope, tx, now) => planRecords(scope, 'skill', tx, now),
   async erase(scope, items, tx, options) {
     const selected = selectedRecords(scope, 'skill')
     const ids = [...items]
