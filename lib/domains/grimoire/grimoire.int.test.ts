@@ -140,7 +140,7 @@ describe('an entry', () => {
     expect([...refusal(late), late.json.detail]).toEqual([
       409,
       'conflict',
-      expect.stringContaining('revision 2 by now'),
+      expect.stringContaining('now has revision 2'),
     ])
     expect((await ask('GET', path, { token: agent.token })).json.data.envelope).toEqual(envelope)
     expect((await put(2)).json.data.revision).toBe(3)
