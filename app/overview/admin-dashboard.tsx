@@ -19,29 +19,31 @@ export async function AdminDashboard({ isAdmin }: { isAdmin: boolean }) {
     getTranslations('stores'),
     callUseCase(app.console.waiting),
     callUseCase(app.console.dashboard),
-    isAdmin ? callUseCase(app.requests.listAll, { query: { open: 'true', limit: '5' } }) : undefined,
+    isAdmin ? callUseCase(app.requests.listAll, { query: { open: 'true', limit: '10' } }) : undefined,
   ])
   const { trend, since, setup, activity } = dashboard
   return (
     <div className="grid gap-6">
       <WaitingTiles waiting={waiting} />
-      <div className="grid grid-cols-[minmax(0,1fr)] gap-6 lg:grid-cols-2">
-        {deadlines && <DeadlinesCard requests={deadlines.data} />}
-        {trend && <TrendCard trend={trend} />}
-        <ControlsCard
-          titles={titlesOf(evidenceLines, (line) => compliance(`lines.${line}.title`))}
-          states={titlesOf(['fails', 'attention', 'unknown'] as const, (state) => compliance(`states.${state}`))}
-        />
-        <StoreStatesCard
-          names={titlesOf(shownLocationNames, (name) => stores(`names.${name}`))}
-          states={titlesOf(['ok', 'degraded', 'down', 'unchecked', 'off'] as const, (state) =>
-            stores(`states.${state}`),
-          )}
-        />
-        <ActivityCard activity={activity} />
-        <div className="grid content-start gap-6">
+      <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 lg:grid-cols-2">
+        <div className="grid min-w-0 gap-6">
+          {deadlines && <DeadlinesCard requests={deadlines.data.filter(({ due }) => due !== 'stopped').slice(0, 5)} />}
+          <ControlsCard
+            titles={titlesOf(evidenceLines, (line) => compliance(`lines.${line}.title`))}
+            states={titlesOf(['fails', 'attention', 'unknown'] as const, (state) => compliance(`states.${state}`))}
+          />
           <SetupCard setup={setup} mayManage={isAdmin} />
           {since && <SinceCard since={since} />}
+        </div>
+        <div className="grid min-w-0 gap-6">
+          {trend && <TrendCard trend={trend} />}
+          <StoreStatesCard
+            names={titlesOf(shownLocationNames, (name) => stores(`names.${name}`))}
+            states={titlesOf(['ok', 'degraded', 'down', 'unchecked', 'off'] as const, (state) =>
+              stores(`states.${state}`),
+            )}
+          />
+          <ActivityCard activity={activity} />
         </div>
       </div>
     </div>
