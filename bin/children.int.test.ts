@@ -62,7 +62,7 @@ test('startChild restarts a child that was killed', async () => {
   expect(givenUp).toEqual([])
 })
 
-test('stop lets a child finish its work, and it is not restarted', async () => {
+test('stop waits until the child has finished its work, and does not restart it', async () => {
   const child = start(PROGRAM)
   await child.ready
   await child.stop()

@@ -37,7 +37,7 @@ const counted = async (sql: string): Promise<Record<string, number>> =>
   Object.fromEntries((await app.db.query<{ key: string; n: number }>(undefined, sql)).map(({ key, n }) => [key, n]))
 
 describe('the demo', () => {
-  it('has a person of every role in two organizations, who sign in with the same password', async () => {
+  it('contains a person of every role in two organizations, all with the same password', async () => {
     const roles = await counted('SELECT role::text AS key, count(*)::int AS n FROM accounts GROUP BY 1')
     expect(Object.keys(roles).sort()).toEqual(['admin', 'auditor', 'manager', 'person'])
     expect(await app.db.prisma.organisation.count({ where: { accounts: { some: {} } } })).toBe(2)
@@ -46,7 +46,7 @@ describe('the demo', () => {
     expect(await app.accounts.verifyPassword('ada@example.org', response.password)).toBeDefined()
   })
 
-  it('has requests of every kind and channel in every resting state', async () => {
+  it('contains requests of every kind and channel in every state that can last', async () => {
     const states = await counted('SELECT state AS key, count(*)::int AS n FROM privacy_requests GROUP BY 1')
     expect(Object.keys(states).sort()).toEqual(
       'cancelled completed failed partly_completed received rejected running verifying waiting'.split(' '),

@@ -103,7 +103,7 @@ describe('registering and signing in', () => {
     expect((await kp(['register', '--consent', '--replace', '--tier', 'pro'])).status).toBe(4)
   })
 
-  test('login checks the token first', async () => {
+  test('login rejects an invalid or revoked token and stores nothing', async () => {
     expect((await kp(['login', 'kp_nonsense'])).status).toBe(2)
     const { token } = await app.agent()
     await app.fetch('POST', '/v1/auth/revoke', { token, body: { key_prefix: token.slice(0, 11) } })
@@ -206,7 +206,7 @@ describe('from contribution to receipt', () => {
     expect(fetched.json).toEqual({ ...rest, issuer })
   })
 
-  test('contribute stores nothing twice when repeated, and reports failed items separately', async () => {
+  test('contribute stores each unit once when it is repeated, and reports failed items separately', async () => {
     await signIn()
     const own = (objective: string) => trace({ task: { objective } })
     const lines = [own('one'), own('two'), own('one')].map((unit) => JSON.stringify(unit)).join('\n')
@@ -271,12 +271,15 @@ describe('from contribution to receipt', () => {
     [409, 'conflict', 1],
     [502, 'unknown', 3],
     [503, 'unavailable', 3],
-  ])('kp sends a request once and exits by the kind of rejection when it is %i %s', async (status, code, exitCode) => {
-    const { ran, asked } = await refused(status, code)
-    expect([ran.status, asked], ran.err).toEqual([exitCode, 1])
-  })
+  ])(
+    'kp sends a request once and exits with the code of the rejection when the response is %i %s',
+    async (status, code, exitCode) => {
+      const { ran, asked } = await refused(status, code)
+      expect([ran.status, asked], ran.err).toEqual([exitCode, 1])
+    },
+  )
 
-  test('get prints contents of others without control characters', async () => {
+  test('get prints content of other authors without control characters', async () => {
     const { token } = await app.agent()
     const objective = 'harmless \u009b31m\u0007 and \u202cback'
     const stored = await app.fetch('POST', '/v1/knowledge', {

@@ -69,7 +69,7 @@ const backup =
     .join('')
     .match(/^tar .*$/m)?.[0] ?? ''
 
-test('npm start with a restored copy of the embedded database erases again before it serves anything', async () => {
+test('npm start with a restored copy of the embedded database repeats the erasures before it serves a request', async () => {
   const made = await whileRunning(async (app) => {
     // Creates the folder of objects, as monitoring does.
     await app.fetch('GET', '/ready')

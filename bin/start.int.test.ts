@@ -63,7 +63,7 @@ test('start names a port in use in one line, with the command that avoids it', a
   expect(lines).toEqual([expect.stringMatching(new RegExp(`^Port ${port} .* in use.*PORT=${port + 1} npm start$`))])
 })
 
-test('a second start names the first one, before it reports the port', async () => {
+test('a second start names the running process instead of reporting that the port is in use', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'kp-second-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   chmodSync(folder, 0o755) // otherwise the database's user could not enter, and its files would be stored elsewhere
@@ -81,7 +81,7 @@ test('a second start names the first one, before it reports the port', async () 
   expect(lines).toEqual([expect.stringMatching(`^KnowledgePulse is already running here \\(process ${process.pid}\\)`)])
 })
 
-test('start names an address of another machine in one line', async () => {
+test('start names HOST in one line when the address belongs to another machine', async () => {
   const { status, lines } = await refusedStart({ HOST: '192.0.2.1', PORT: '3000' }) // TEST-NET-1 (RFC 5737)
   expect(status).toBe(1)
   expect(lines).toEqual([expect.stringContaining('HOST: 192.0.2.1')])

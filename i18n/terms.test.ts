@@ -16,7 +16,7 @@ describe('Chinese terms', () => {
     ['数据可携', '可携副本', 'portability'],
     ['访问权', '查阅权', 'access'],
     ['等待期', '宽限期', 'the grace period'],
-  ])('messages do not use %s, but %s for %s', (other) =>
+  ])('messages do not use %s, and use %s for %s', (other) =>
     expect(flat(zh).filter(([, text]) => text.includes(other))).toEqual([]),
   )
 

@@ -102,7 +102,7 @@ it('a pool without a free connection: operations return 503', async () => {
   await isBack()
 })
 
-it('a full disk: writes return 503 with and without an Idempotency-Key, and /ready reports it', async () => {
+it('a full disk: writes return 503 with and without an Idempotency-Key, and /ready reports the full disk', async () => {
   await withConnection(test.ownerUrl, async (owner) => {
     await owner.query(`CREATE FUNCTION refuse_write() RETURNS trigger LANGUAGE plpgsql AS
       $$ BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END $$`)

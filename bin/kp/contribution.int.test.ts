@@ -69,7 +69,7 @@ describe(`contribute of a folder with traces and skills: ${origin}`, () => {
   })
 })
 
-describe('a killed run', () => {
+describe('a killed run of contribute', () => {
   /** Kills the process with SIGKILL when this many units are stored. */
   async function killedAt(file: string, agentId: string, least: number): Promise<number> {
     const child = kp.start(['contribute', file])
@@ -82,7 +82,7 @@ describe('a killed run', () => {
     return count()
   }
 
-  test('is continued: nothing is stored twice, and stored units are known', async () => {
+  test('continues at the next start, stores nothing twice, and reports stored units as known', async () => {
     const { id } = await signIn()
     const file = join(folder('killed', { 'units.jsonl': lines(150, 'killed') }), 'units.jsonl')
     const stored = await killedAt(file, id, 20)
@@ -100,7 +100,7 @@ describe('a killed run', () => {
     expect(await refusals(id)).toBe(0)
   })
 
-  test('is continued without its journal', async () => {
+  test('continues at the next start without its journal', async () => {
     const { id } = await signIn()
     const file = join(folder('unnoted', { 'units.jsonl': lines(60, 'unnoted') }), 'units.jsonl')
     const stored = await killedAt(file, id, 10)
@@ -112,8 +112,8 @@ describe('a killed run', () => {
   })
 })
 
-describe('ids', () => {
-  test('are rejected when they belong to another version or author, and the other units are stored', async () => {
+describe('ids of contributed units', () => {
+  test('are rejected when another version or author uses them, while the other units are stored', async () => {
     const other = await app.agent()
     await app.fetch('POST', '/v1/knowledge', { token: other.token, body: trace({ id: chosenId('trace', 'theirs') }) })
     await signIn()
@@ -135,7 +135,7 @@ describe('ids', () => {
     expect(read.json.data.unit.task.objective).not.toBe('x')
   })
 
-  test('of erased units are rejected, and --anew uses a new id', async () => {
+  test('are rejected when their units were erased, and --anew assigns new ids', async () => {
     await signIn()
     const file = join(folder('erased', { 'unit.json': JSON.stringify(trace()) }), 'unit.json')
     const { json } = await kp.run(['contribute', file, '--json'])
@@ -150,8 +150,8 @@ describe('ids', () => {
   })
 })
 
-describe('skills', () => {
-  test('are known when repeated, rejected after a change, and updated on request', async () => {
+describe('contributed skills', () => {
+  test('are reported as known when repeated, rejected after a change, and updated on request', async () => {
     const { id } = await signIn()
     const at = folder('tool', { 'SKILL.md': skillMd('a-tool'), 'notes/more.md': '# More\n' })
     expect((await kp.run(['contribute', at, '--json'])).json.data).toMatchObject({ stored: 1 })
@@ -166,7 +166,7 @@ describe('skills', () => {
     expect(await app.db.prisma.skill.count({ where: { agentId: id } })).toBe(1)
   })
 
-  test('with a fault are reported with file and line before any request, and the valid ones are still sent', async () => {
+  test('are reported with file and line before any request when they are invalid, and valid ones are still sent', async () => {
     await signIn()
     const at = folder('faulty', {
       'bad/SKILL.md': '---\nname: Prüfung\ndescription: x\n---\ntext\n',

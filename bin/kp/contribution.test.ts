@@ -72,7 +72,7 @@ test('identity returns another id for another agent, registry or machine', () =>
 describe('the journal of a run', () => {
   const entry = { key: 'k1', id: 'kp:trace:1', quality_score: 0.5 }
 
-  test('is read by the next run, even when it is cut off, and deleted by a complete run', () => {
+  test('is read by the next run, even when its last line is incomplete, and is deleted after a complete run', () => {
     const first = openJournal(whose)
     first.keep([entry, { ...entry, key: 'k2' }])
     appendFileSync(journalFile(whose), '{"key":"k3","id":"kp:tra')

@@ -43,7 +43,7 @@ describe('main', () => {
   }
   const valid = JSON.stringify(trace())
 
-  test('reads files of its own home and working directory when two runs share a process', async () => {
+  test('reads the home and working directory of its invocation when two invocations share a process', async () => {
     const args = ['validate', '~/unit.json', 'unit.json']
     const [one, other] = [place('one', valid, valid), place('other', valid, '{')]
     const [first, second] = await Promise.all([run({ args, ...one }), run({ args, ...other })])
@@ -55,7 +55,7 @@ describe('main', () => {
     expect(second.out).toContain(`✓ ${join(other.home, 'unit.json')}\n✗ ${join(other.workingDirectory, 'unit.json')}: `)
   })
 
-  test('reads the configuration of the home directory when XDG_CONFIG_HOME is absent', async () => {
+  test('reads the configuration in the home directory when XDG_CONFIG_HOME is not set', async () => {
     const { home } = place('configured', valid, valid)
     const file = join(home, '.config/knowledgepulse/config.json')
     mkdirSync(join(file, '..'), { recursive: true })

@@ -23,9 +23,9 @@ describe('breakOf', () => {
     ['[1,,2]', 3],
     ['{"a":[1,2', 9],
     ['', 0],
-  ])('returns for %j the offset %i', (text, place) => expect(breakOf(text)).toBe(place))
+  ])('returns, for %j, the offset %i of the first error', (text, place) => expect(breakOf(text)).toBe(place))
 
-  test('returns the offset of the engine’s own error when there is one', () => {
+  test('returns the offset in the error of the JavaScript engine when that error contains one', () => {
     const noise = fc.constantFrom('{', '}', '[', ']', ',', ':', '"a"', '1', 'true', ' ', '\n', 'x')
     fc.assert(
       fc.property(fc.array(noise, { maxLength: 12 }), (parts) => {

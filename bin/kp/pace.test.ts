@@ -63,7 +63,7 @@ describe('openPace', () => {
     expect(openPace(folder, 'http://localhost:3000', 'a').pause('write', now + 5_000)).toBeGreaterThanOrEqual(15_000)
     expect(pace.pause('write', now + 21_000)).toBe(0)
   })
-  test('separates tokens, registries and request classes', () => {
+  test('counts each token, registry and request class separately', () => {
     openPace(folder, 'http://localhost:3000', 'a').heed('write', used, now)
     expect(openPace(folder, 'http://localhost:3000', 'a').pause('read', now)).toBe(0)
     expect(openPace(folder, 'http://localhost:3000', 'b').pause('write', now)).toBe(0)

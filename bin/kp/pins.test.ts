@@ -43,7 +43,9 @@ describe('registries', () => {
     ['http://localhost:3000', 'http://localhost:3001', false],
     ['https://kp.example.org', 'https://kp.example.org.evil.example', false],
     ['https://example.org/a', 'https://example.org/b', false],
-  ])('registryName of %s and %s is equal: %s', (a, b, isOne) => expect(registryName(a) === registryName(b)).toBe(isOne))
+  ])('registryName returns the same name for %s and %s: %s', (a, b, isOne) =>
+    expect(registryName(a) === registryName(b)).toBe(isOne),
+  )
 
   test('readPin finds a pin by every name of its registry, and by no other', () => {
     writePin(folder, { url: 'http://localhost:3000', pinned_at: '2026-03-01T00:00:00.000Z', keys: [one] })

@@ -69,7 +69,7 @@ async function claimed(who: Somebody): Promise<{ id: string; token: string }> {
 const openSessions = (who: Somebody): Promise<number> =>
   app.db.prisma.session.count({ where: { accountId: who.accountId, revokedAt: null } })
 
-describe('a person', () => {
+describe('a person who runs kp privacy', () => {
   ownInstallation()
 
   test('signs in for one command, without storing anything, and the session ends afterwards', async () => {
@@ -101,7 +101,7 @@ describe('a person', () => {
     expect(await as({ ...fresh, password: next }, ['privacy', 'inventory'])).toMatchObject({ status: 0 })
   })
 
-  test('claims the agent that is signed in here', async () => {
+  test('claims the agent whose token is stored on this machine', async () => {
     const agent = await claimed(somebody)
     expect(await app.db.prisma.agent.findUnique({ where: { id: agent.id } })).toMatchObject({
       ownerId: somebody.accountId,

@@ -57,7 +57,7 @@ describe('search', () => {
     expect((await kp.run(['search', 'x', '--type', 'song'])).status).toBe(2)
   })
 
-  test('prints text of others without control characters', async () => {
+  test('prints text of other authors without control characters', async () => {
     const { token } = await app.agent()
     const id = await post('/v1/knowledge', token, trace({ task: { objective: 'An airship' } }))
     const row = await app.db.prisma.unit.findUniqueOrThrow({ where: { id } })
@@ -74,7 +74,7 @@ describe('search', () => {
   })
 })
 
-test('vote changes the score of another agent’s unit, and is rejected for an own one', async () => {
+test('vote changes the score of another agent’s unit, and is rejected for a unit of the voting agent', async () => {
   const { token } = await app.agent()
   const id = await post('/v1/knowledge', token, trace({ task: { objective: 'to be judged' } }))
   await kp.signIn((await issuedAgent(app, ['read', 'write'], { owner: await signedIn(app) })).token)
@@ -91,7 +91,7 @@ test('vote changes the score of another agent’s unit, and is rejected for an o
 describe('install', () => {
   const files = [{ path: 'refs/more.md', content: '# More\n' }]
 
-  test('writes a skill by name or id into its own folder, and overwrites nothing', async () => {
+  test('writes a skill, given by name or id, into a new folder, and overwrites nothing', async () => {
     const { token } = await signIn()
     const id = await post('/v1/skills', token, { skill_md: skillMd('build-speed'), files })
     const installed = await kp.run(['install', 'build-speed', '--into', 'here', '--json'])

@@ -39,7 +39,7 @@ describe('placeCheck', () => {
     }))
 })
 
-describe('TTLs of cache keys', () => {
+describe('the check of TTLs of cache keys', () => {
   const none = { examined: 3, isComplete: true, unlimited: 0, tooLong: 0, prefixed: 0, shortened: 0 }
   it('returns a warning with counts when keys live longer than 24 hours, or when keys were not examined', () => {
     expect(lifetimesCheck(none).state).toBe('ok')
@@ -53,8 +53,8 @@ describe('TTLs of cache keys', () => {
   })
 })
 
-describe('KP_RESIDENCY', () => {
-  it('reports every place that prevents it, or that there is none', () => {
+describe('the check of KP_RESIDENCY', () => {
+  it('reports every store location that KP_RESIDENCY excludes, or that there is none', () => {
     expect(residencyChecks(undefined, assessedLocations)).toEqual([])
     expect(residencyChecks('eu', assessedLocations).map(({ state, found }) => [state, found])).toEqual([
       ['fault', 'graph is in eu-west-2@aws, which is in GB, outside the European Economic Area'],

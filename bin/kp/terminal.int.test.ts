@@ -56,7 +56,7 @@ describe.runIf(hasTerminals)('on a terminal', () => {
     expect(seen.trimEnd().split('\n').at(-1)).toContain('25')
   })
 
-  test('delete recommends an export, and erases only after the right answer', async () => {
+  test('delete recommends an export, and erases only after the correct confirmation is typed', async () => {
     const { json } = await app.fetch('POST', '/v1/knowledge', { token: agent.token, body: trace() })
     const id: string = json.data.id
     const refused = await onTerminal(`delete ${id}`, [['last four characters', 'nope']])

@@ -5,14 +5,14 @@ const lives = { status: 'active', state: 'active', restricted_at: null, self_hos
 const at = '2026-02-01T00:00:00.000Z'
 
 describe('the state of an agent', () => {
-  test('standingsOf returns the status set by the owner before the legal state', () => {
+  test('standingsOf lists the status set by the owner before the legal state', () => {
     expect(agentStatusTags(lives)).toEqual(['active'])
     expect(agentStatusTags({ ...lives, status: 'paused' })).toEqual(['paused'])
     expect(agentStatusTags({ ...lives, state: 'paused', restricted_at: at })).toEqual(['restricted'])
     expect(agentStatusTags({ status: 'paused', state: 'paused', restricted_at: at })).toEqual(['paused', 'restricted'])
     expect(agentStatusTags({ ...lives, status: 'dead', state: 'suspended' })).toEqual(['dead', 'suspended'])
   })
-  test('hindranceOf returns the reason that the API would give', () => {
+  test('hindranceOf returns the reason with which the API rejects the action', () => {
     expect(agentHindranceOf(lives)).toBeUndefined()
     expect(agentHindranceOf({ ...lives, status: 'dead', state: 'paused', restricted_at: at })).toBe('dead')
     expect(agentHindranceOf({ ...lives, status: 'paused', state: 'paused', restricted_at: at })).toBe('paused')
@@ -26,7 +26,7 @@ describe('the state of an agent', () => {
   })
 })
 
-test('heartbeatsUntil returns one day after retirement', () => {
+test('heartbeatsUntil returns the time one day after retirement', () => {
   expect(heartbeatsUntil(at).toISOString()).toBe('2026-02-02T00:00:00.000Z')
 })
 

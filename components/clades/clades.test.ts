@@ -50,7 +50,7 @@ test('removedBy returns the removed counts of a manifest and undefined for any o
     expect(removedBy(broken)).toBeUndefined()
 })
 
-test('takenOut sorts known kinds and counts unknown ones as other', () => {
+test('takenOut sorts known kinds and counts unknown kinds as "other"', () => {
   expect(removedCounts({ email: 1, private_key: 2, passport: 3, ip: 0, name: 'x' })).toEqual([
     { kind: 'private_key', count: 2 },
     { kind: 'email', count: 1 },

@@ -25,14 +25,17 @@ it('every check says what to do when it fails', () => {
 it.each([
   ['en', en],
   ['zh', zh],
-] as const)('the secret check in %s differs by source and result', (locale, messages) => {
-  const t = createTranslator({ locale, messages, namespace: 'compliance' })
-  const texts = [
-    { state: 'holds', source_code: 'environment', mode: '' },
-    { state: 'fails', source_code: 'missing', mode: '' },
-    { state: 'holds', source_code: 'file', mode: '600' },
-    { state: 'fails', source_code: 'file', mode: '644' },
-  ].map((values) => t('of.installation_secret', values))
-  expect(new Set(texts).size).toBe(texts.length)
-  for (const text of texts) expect(text).not.toMatch(/[{}]/)
-})
+] as const)(
+  'the text of the secret check in %s depends on the source of the secret and the result',
+  (locale, messages) => {
+    const t = createTranslator({ locale, messages, namespace: 'compliance' })
+    const texts = [
+      { state: 'holds', source_code: 'environment', mode: '' },
+      { state: 'fails', source_code: 'missing', mode: '' },
+      { state: 'holds', source_code: 'file', mode: '600' },
+      { state: 'fails', source_code: 'file', mode: '644' },
+    ].map((values) => t('of.installation_secret', values))
+    expect(new Set(texts).size).toBe(texts.length)
+    for (const text of texts) expect(text).not.toMatch(/[{}]/)
+  },
+)

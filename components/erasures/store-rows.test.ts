@@ -98,7 +98,7 @@ describe.each([
   ['English', en],
   ['Chinese', zh],
 ])('the progress of an erasure in %s', (_, { storeProgress }) => {
-  it('names every data source and store and nothing else', () => {
+  it('has a label for every data source and store, and no unused label', () => {
     expect(Object.keys(storeProgress.holders).sort()).toEqual(
       app.dataSources.map(({ name }) => dataSourceKey(name)).sort(),
     )

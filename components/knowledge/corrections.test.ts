@@ -33,7 +33,7 @@ describe('texts of a record', () => {
       }
   })
 
-  test('unitPatch for several texts omits unchanged members', () => {
+  test('unitPatch for several texts omits unchanged properties', () => {
     const patch = unitPatch(trace(), { 'task.objective': 'One', 'steps.0.content': 'Two' })
     expect(Object.keys(patch).sort()).toEqual(['steps', 'task'])
     expect(patch.steps).toHaveLength(3)
@@ -61,7 +61,7 @@ describe('texts of a record', () => {
 })
 
 describe('typed corrections', () => {
-  test('sorted separates changed texts from texts whose place no longer exists', () => {
+  test('sorted separates changed texts from texts whose field no longer exists', () => {
     const fields = unitFields(sop())
     expect(
       sortedKeys(fields, { name: 'Restore a backup', domain: 'ops', 'decision_tree.7.instruction': 'Gone' }),

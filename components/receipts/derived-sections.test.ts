@@ -33,7 +33,7 @@ describe('the sections of a receipt about derived data', () => {
     expect(textsOf({})).toEqual([])
   })
 
-  it('show by store what was cut, deleted, re-evaluated and retained', () => {
+  it('list by store the records that were cut, deleted, re-evaluated and retained', () => {
     const texts = textsOf({ derived: [{ store: 'graph', cut: 3, deleted: 12, judged_again: 41, retained: 2 }] })
     const row = texts.indexOf('Graph')
     expect(texts.slice(row - 5, row + 5)).toEqual([
@@ -56,11 +56,11 @@ describe('the sections of a receipt about derived data', () => {
     [{ matched: 2, unmatched: 0 }, 'which we blanked: 2. Other texts remain and may paraphrase it: 0.'],
     [{ matched: 1, unmatched: 1 }, 'which we blanked: 1. Other texts remain and may paraphrase it: 1.'],
     [{ matched: 0, unmatched: 7 }, 'which we blanked: 0. Other texts remain and may paraphrase it: 7.'],
-  ])('say how many exposed texts were blanked and how many remain: %j', (exposed, said) => {
+  ])('state how many exposed texts were blanked and how many remain: %j', (exposed, said) => {
     expect(textsOf({ exposed }).join(' ')).toContain(said)
   })
 
-  it('name the place of each remaining mention, and what was not searched', () => {
+  it('name the location of each remaining mention, and the records that were not searched', () => {
     const mentions = [
       { store: 'postgresql', kind: 'message', field: 'content', count: 11 },
       { store: 'vectors', kind: 'chunk', field: 'text', count: 1 },

@@ -9,11 +9,11 @@ test.each([
   ['2026-03-01T13:00:00.001Z', 'little'],
   ['2026-03-01T13:59:59.999Z', 'little'],
   ['2026-03-01T14:00:00.000Z', 'over'],
-])('clockOf a snapshot that lasts four hours at %s', (now, says) => {
+])('clockOf returns the time until a four-hour snapshot expires at %s', (now, says) => {
   expect(clockOf(made, new Date(now))).toBe(says)
 })
 
-test('clockOf returns stays without an expiry', () => {
+test('clockOf returns "stays" for a snapshot without an expiry', () => {
   expect(clockOf({ ...made, expires_at: null }, new Date('2030-01-01T00:00:00Z'))).toBe('stays')
 })
 

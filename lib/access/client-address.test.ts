@@ -29,7 +29,7 @@ describe('clientAddress', () => {
     ['garbage in the middle', '10.0.0.1', '198.51.100.1, <script>, 192.0.2.7', '192.0.2.7'],
     ['a leading zero', '10.0.0.1', '198.51.100.01', '10.0.0.1'],
     ['half a bracket', '10.0.0.1', '[2001:db8::42', '10.0.0.1'],
-  ])('returns the address for %s', (_, socket, forwarded, client) => {
+  ])('returns the client address for %s', (_, socket, forwarded, client) => {
     expect(clientAddress(socket, forwarded, proxies)).toBe(client)
   })
 

@@ -88,7 +88,7 @@ async function admittedWithoutWaiting(limiter: Limiter, key: string, limit: numb
 }
 
 function outages(store: Store) {
-  test('a limiter counts per process after its store was killed, and shares limits when it is back', async () => {
+  test('a limiter counts per process while its killed store is down, and shares limits again when the store is back', async () => {
     const events = { onDegraded: vi.fn(), onRecovered: vi.fn() }
     const [one, two] = [store.open(events), store.open()]
     const limiters = [one.limiter, two.limiter]
@@ -114,7 +114,7 @@ function outages(store: Store) {
     await two.close()
   })
 
-  test('requests to a hanging store wait one second at first and not at all later, and the limiter recovers', async () => {
+  test('a limiter waits one second for a hanging store at first and not at all later, and recovers with the store', async () => {
     const { limiter, close } = store.open()
     await limiter.consume('warm', 10)
     const release = await store.hang()
@@ -147,7 +147,7 @@ function outages(store: Store) {
     await close()
   })
 
-  test('a limiter counts per process when its store is down at the start, and shares limits when it starts', async () => {
+  test('a limiter counts per process when its store is down at the start, and shares limits once the store runs', async () => {
     await store.kill()
     const { limiter, close } = store.open()
     expect(await admittedInTime(limiter, 'early', 10, 16)).toBe(10)

@@ -109,7 +109,7 @@ function contract(open: () => Promise<Fixture>) {
     expect(ends[0]).toBeGreaterThan(spent[0]?.resetAt.getTime() ?? Number.POSITIVE_INFINITY)
   })
 
-  test('the fallback was never used', () => {
+  test('the limiter never used its in-memory fallback during these tests', () => {
     expect(fixture.replicas.map(({ degraded }) => degraded)).not.toContain(true)
   })
 }

@@ -100,7 +100,7 @@ async function arrive(person: ProviderUser, callbackUrl?: string) {
   return { own, end, error: end.searchParams.get('error'), status: (await own.me()).status }
 }
 
-describe('a person from the provider', () => {
+describe('a person whom the OpenID provider authenticates', () => {
   it('is linked to the account of the verified address the first time, and signed in as with a password', async () => {
     const person = await signedIn(test)
     const email = await emailOf(person)
@@ -151,7 +151,7 @@ describe('a person from the provider', () => {
     expect(await rows('SELECT 1 FROM account_identities WHERE account_id = $1', person.accountId)).toEqual([])
   })
 
-  it('gets no account when nobody invited them, and sees the reason on the sign-in page', async () => {
+  it('gets no account without an invitation, and sees the reason on the sign-in page', async () => {
     const before = await rows('SELECT count(*)::int AS n FROM accounts')
     const { error, status, end } = await arrive(
       { sub: subject(), email: 'new@example.org', email_verified: true },
@@ -285,7 +285,7 @@ describe('a response of the provider', () => {
     })
   })
 
-  it('works once: the same address opens no other session, in the same browser or another', async () => {
+  it('opens one session: the same callback address opens no other, in the same browser or another', async () => {
     provider.is(await known())
     const own = browser()
     const callback = await own.follow(await own.begin(), isCallback)
@@ -302,7 +302,7 @@ describe('a response of the provider', () => {
     expect((await rows('SELECT count(*)::int AS n FROM sessions'))[0].n).toBe(sessions)
   })
 
-  it('opens no session when it is invented or manipulated', async () => {
+  it('opens no session when it is forged or altered', async () => {
     provider.is(await known())
     for (const spoil of [
       (url: URL) => url.searchParams.set('state', 'x'.repeat(43)),
@@ -359,7 +359,7 @@ async function elsewhere(
 }
 
 describe('another provider', () => {
-  it('may put the address into the ID token, and a subject with the same id is unknown there', async () => {
+  it("may put the address into the ID token, and its subject is not the first provider's subject with the same id", async () => {
     const sub = subject()
     const known = { sub, email: await emailOf(await signedIn(test)), email_verified: true }
     expect((await arrive(known)).status).toBe(200)

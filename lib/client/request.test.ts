@@ -53,7 +53,7 @@ const refused = async (work: Promise<unknown>): Promise<RequestRefused> => {
   return error
 }
 
-test('request sends every part in its place and omits undefined values', async () => {
+test('request sends path, query, headers and body as given, and omits undefined values', async () => {
   const parts = {
     params: { id: 'a/b ?' },
     query: { limit: 5, q: undefined },

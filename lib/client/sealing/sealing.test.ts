@@ -110,7 +110,7 @@ describe('keyring', () => {
     expect((await recoverKeyring(replaced.keyring, replaced.recoveryCode)).bytes).toEqual(master.bytes)
   })
 
-  it('rejects other costs, members and encodings before deriving a key', async () => {
+  it('rejects other costs, properties and encodings before deriving a key', async () => {
     const others: [unknown, string][] = [
       [{ ...keyring, kdf: { ...keyring.kdf, m: 1024 } }, 'refused_parameters'],
       [{ ...keyring, kdf: { ...keyring.kdf, m: 2 ** 22 } }, 'refused_parameters'],
@@ -132,7 +132,7 @@ describe('keyring', () => {
     await expect(openKeyring(less, passphrase)).rejects.toEqual(refusal('damaged'))
   })
 
-  it('is rejected for every flipped bit', async () => {
+  it('is rejected when any bit was flipped', async () => {
     const next = numbers(7)
     const places: [keyof Keyring, string][] = [
       ['kdf', 'salt'],
@@ -232,7 +232,7 @@ describe('entry', () => {
     await expect(openEntry(other, head, { ...envelope, key_id: other.keyId })).rejects.toEqual(refusal('damaged'))
   })
 
-  it('rejects 10,000 of 10,000 single bits flipped in header, nonce, ciphertext, tag or associated data', async () => {
+  it('is rejected in 10,000 of 10,000 cases with one bit flipped in header, nonce, ciphertext, tag or associated data', async () => {
     const envelope = await sealEntry(master, head, entry)
     const next = numbers(20_261_122)
     const ciphertext = decoded(envelope.ciphertext)

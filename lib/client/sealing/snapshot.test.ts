@@ -56,7 +56,7 @@ describe('a sealed snapshot', () => {
     expect(bytes.subarray(start).equals(Buffer.concat(parts))).toBe(true)
   })
 
-  it('is rejected for every flipped bit', { timeout: 240_000 }, async () => {
+  it('is rejected when any bit was flipped', { timeout: 240_000 }, async () => {
     const bytes = await sealed(randomBytes(40))
     for (let bit = 0; bit < bytes.length * 8; bit++) {
       const flipped = Buffer.from(bytes)
@@ -65,7 +65,7 @@ describe('a sealed snapshot', () => {
     }
   })
 
-  it('is rejected when it is cut off, extended, reordered or opened with another key', async () => {
+  it('is rejected when it is truncated, extended, reordered or opened with another key', async () => {
     const bytes = await sealed(randomBytes(3 * chunkLength))
     const start = startOf(bytes)
     const chunk = (number: number) => {

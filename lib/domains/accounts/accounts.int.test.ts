@@ -222,7 +222,7 @@ describe('sign-in', () => {
     expect(await refused(accounts.signIn({ email, password }, visit))).toMatchObject({ code: 'rate_limited' })
   })
 
-  test('sign-in from other networks works while one subnet has used up its attempts, whichever of its addresses it uses', async () => {
+  test('works from other networks while one subnet has used up its attempts from any of its addresses', async () => {
     for (const address of ['2001:db8:0:1::', '192.0.2.66']) {
       const told = await Promise.all(
         Array.from({ length: 40 }, (_, host) => {
@@ -250,7 +250,7 @@ describe('sign-in', () => {
         ),
       )
 
-    test('works from networks of sign-ins within 30 days, and from no others', async () => {
+    test('works from networks of successful sign-ins within the last 30 days, and from no others', async () => {
       const home = from('2001:db8:7:7::1')
       expect(await accounts.signIn({ email, password }, home)).toBeDefined()
       clock.advance(30 * 86_400_000 - 1)
@@ -261,7 +261,7 @@ describe('sign-in', () => {
       expect(await accounts.signIn({ email, password }, from('2001:db8:7:7::2'))).toBeDefined()
     })
 
-    test('is rejected everywhere after 30 days, and the mark is deleted', async () => {
+    test('is rejected from every network 30 days after the last sign-in, and the stored network is deleted', async () => {
       await open()
       clock.advance(30 * 86_400_000 + 1)
       await flood(email)

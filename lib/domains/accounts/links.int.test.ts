@@ -317,7 +317,7 @@ describe('an invitation', () => {
     expect(await left()).toEqual([filed, owner, held, there].sort())
   })
 
-  it('creates one account for an existing address, concurrent calls, or a repeated Idempotency-Key', async () => {
+  it('creates at most one account per address, for an existing address, concurrent calls and a repeated Idempotency-Key', async () => {
     const admin = await signedIn(kit.test, 'admin')
     const email = `${newId('mail').toLowerCase()}@example.org`
     const both = await Promise.all([
@@ -428,7 +428,7 @@ describe('a password reset', () => {
     expect((await use(codeIn(invited))).status).toBe(200)
   })
 
-  it('link becomes invalid when the address changes, and when the operator resets the password', async () => {
+  it('has an invalid link after the address changed or the operator reset the password', async () => {
     const { test } = kit
     const [moved, reset] = [await settled(), await settled()]
     for (const { email } of [moved, reset]) await ask(email)
@@ -515,7 +515,7 @@ describe('a password reset', () => {
     await expect(signIn(closed.email, password)).rejects.toMatchObject({ code: 'forbidden' })
   })
 
-  it('link is deleted an hour after its end', async () => {
+  it('has its link deleted an hour after the link expired', async () => {
     const { email, id } = await settled()
     await ask(email)
     await kit.work()

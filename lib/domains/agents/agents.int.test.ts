@@ -139,7 +139,7 @@ describe('registering', () => {
   })
 
   test.each([{ scopes: ['admin'] }, { scopes: ['read', 'admin'] }, { tier: 'pro' }, { tier: 'enterprise' }])(
-    'without admin rights is rejected with %j',
+    'is rejected without admin rights when the body is %j',
     async (body) => {
       const before = await everything()
       const response = await register(body)
@@ -174,7 +174,7 @@ describe('registering', () => {
     [{ name: 'x'.repeat(101) }, 'name'],
     [{ is_admin: true }, 'is_admin'],
     [{ consent: { policy_version: noticeVersion, more: 1 } }, 'consent'],
-  ])('%j returns 422 naming %s', async (body, field) => {
+  ])('returns 422 for %j and names %s', async (body, field) => {
     const before = await everything()
     const response = await register(body)
     expect([response.status, response.json.code]).toEqual([422, 'invalid'])
@@ -189,7 +189,7 @@ describe('registering', () => {
     [Buffer.from([0x7b, 0xff, 0x7d]), 400],
     ['{"name":"a\\u0000b"}', 422],
     [`{"name":"${'x'.repeat(70_000)}"}`, 413],
-  ])('the body %j returns %i', async (body, status) => expect((await register(body)).status).toBe(status))
+  ])('with the body %j returns %i', async (body, status) => expect((await register(body)).status).toBe(status))
 
   test('an invalid token returns 401 and is never treated as anonymous', async () => {
     for (const token of ['nonsense', makeKey()]) expect((await register({}, { token })).status).toBe(401)
@@ -207,7 +207,7 @@ describe('an agent_id in use', () => {
     expect(await rows('SELECT 1 FROM tokens WHERE agent_id = $1', owner.id)).toHaveLength(1)
   })
 
-  test('gets one more token with its own token, and nothing else changes', async () => {
+  test('gets another token when the request has a token of this agent, and nothing else changes', async () => {
     const owner = await app.agent(['read', 'write'])
     const before = await agentRow(owner.id)
     const more = await registered({ agent_id: owner.id, scopes: ['write'], name: 'second' }, { token: owner.token })
@@ -225,7 +225,7 @@ describe('an agent_id in use', () => {
     expect((await app.fetch('GET', '/v1/auth/me', { token: more.api_key })).status).toBe(200)
   })
 
-  test("cannot get more than that token's scopes", async () => {
+  test('gets no scopes beyond those of the token in the request', async () => {
     const reader = await app.agent(['read'])
     const response = await register({ agent_id: reader.id, scopes: ['read', 'write'] }, { token: reader.token })
     expect([response.status, response.json.code]).toEqual([403, 'scope_too_small'])
@@ -265,7 +265,7 @@ describe('an Idempotency-Key', () => {
     expect(again.text).not.toContain(shownOnce(api_key))
     expect(await rows('SELECT 1 FROM tokens WHERE agent_id = $1', body.agent_id)).toHaveLength(1)
   })
-  test('used with another body has no effect on it', async () => {
+  test('does not affect a request with another body', async () => {
     const headers = { 'Idempotency-Key': newId('key') }
     const [one, other] = [newId('one'), newId('other')]
     expect((await registered({ agent_id: one }, { headers })).agent_id).toBe(one)
@@ -537,7 +537,7 @@ describe('claiming', () => {
     expect((await agentRow(agent.id))?.owner_id).toBe(person.accountId)
   })
 
-  test('by several people concurrently succeeds for one', async () => {
+  test('succeeds for one of several people when they claim concurrently', async () => {
     const agent = await app.agent(['read'])
     const people = await Promise.all(Array.from({ length: 4 }, () => signedIn(app)))
     const responses = await Promise.all(people.map(({ cookie }) => claim(agent.token, cookie)))

@@ -120,12 +120,13 @@ describe('consent', () => {
   )
 
   const free = { consentWithdrawnAt: null, restrictedAt: null, restrictedFor: [] }
-  test('withdrawing it restricts immediately and once', () => {
+  test('restricts the agent immediately, and only once, when it is withdrawn', () => {
     const first = withdrawn(free, earlier)
     expect(first).toEqual({ consentWithdrawnAt: earlier, restrictedAt: earlier, restrictedFor: ['consent'] })
     expect(withdrawn(first, now)).toEqual(first)
   })
-  test('giving it again lifts that restriction', () => expect(givenAgain(withdrawn(free, now))).toEqual(free))
+  test('lifts the restriction caused by its withdrawal when it is given again', () =>
+    expect(givenAgain(withdrawn(free, now))).toEqual(free))
   test.each(['request', 'objection'])('keeps a restriction with the reason "%s", whichever came first', (reason) => {
     const before = { consentWithdrawnAt: null, restrictedAt: earlier, restrictedFor: [reason] }
     const both = withdrawn(before, now)
@@ -144,7 +145,7 @@ describe('consent', () => {
       restrictedAt: earlier,
       restrictedFor: ['request'],
     }))
-  test('restriction lasts while any reason exists, since the first of them', () => {
+  test('keeps a restriction while any reason exists, dated from the first reason', () => {
     const reason = fc.constantFrom(...restrictionReasons)
     const step = fc.record({ reason, isAdded: fc.boolean(), at: fc.date({ noInvalidDate: true }) })
     fc.assert(

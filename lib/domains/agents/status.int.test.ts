@@ -106,7 +106,7 @@ describe('restricting oneself', () => {
     expect(await reasonsOf(one.id)).toEqual(['request'])
   })
 
-  test('of one agent affects only that agent, which cannot leave a restriction of all', async () => {
+  test('affects only the named agent, and cannot be lifted for one agent while all are restricted', async () => {
     const { one, other, ask } = await owner()
     const told = setRestriction.output.parse((await restrict({ restricted: true, agent_id: one.id }, ask)).json)
     expect(told.data).toMatchObject({ agent_id: one.id, restricted: true, agents: 1, changed: 1 })
@@ -185,7 +185,7 @@ describe('restricting oneself', () => {
     expect(await agentRow(agent.id)).toMatchObject({ restricted_for: [], consent_withdrawn_at: null })
   })
 
-  test('from several concurrent requests ends in one state with all reasons', async () => {
+  test('ends in one state with all reasons when several requests are concurrent', async () => {
     const { person, one, ask } = await owner()
     const subject = { account: person.accountId, agents: [] }
     const strays = await Promise.all(Array.from({ length: 4 }, () => app.agent(['read', 'write'])))
@@ -296,7 +296,7 @@ describe('suspending', () => {
     )
   })
 
-  test('of one agent does not affect others; revoked and expired tokens are reported as such', async () => {
+  test('affects only the named agent; revoked and expired tokens are reported as such', async () => {
     const { one, other } = await owner()
     const subject = { account: null, agents: [one.id] }
     await suspend(subject)
@@ -403,7 +403,7 @@ describe('a fenced subject', () => {
     expect((await agentRow(late.id))?.owner_id).toBeNull()
   })
 
-  test('with a concurrent claim: the agent is either included in the erasure or not claimed', async () => {
+  test('either includes an agent that is claimed concurrently in the erasure, or the claim is rejected', async () => {
     for (let round = 0; round < 12; round++) {
       const person = await signedIn(app)
       const strays = await Promise.all(Array.from({ length: 2 }, () => app.agent(['read'])))
@@ -424,7 +424,7 @@ describe('a fenced subject', () => {
 })
 
 describe('registering again', () => {
-  test('is rejected for an erased id with the message for any id in use', async () => {
+  test('is rejected for an erased id with the same message as for an id in use', async () => {
     const taken = await app.agent(['read'], { agent_id: 'here-already' })
     await app.db.transaction(async (tx) => {
       const { hash, keyId } = await app.app.suppressionKeys.current('agent', 'once-erased', tx)

@@ -262,7 +262,7 @@ describe('a recall', () => {
     expect(await app.db.prisma.cladeShare.count({ where: { id } })).toBe(0)
   })
 
-  test('reaches shares derived through private entries, which are rejected without origins from the client', async () => {
+  test('reaches shares derived through private entries, which are rejected when the client sends no origins', async () => {
     const [one, second, third] = await clade(3)
     if (!one || !second || !third) throw new Error('no clade')
     const { share_id: id } = (await share(one)).json.data
@@ -343,7 +343,7 @@ describe('a recall', () => {
     expect((await deltas(other)).data).toMatchObject([{ action: 'remove', from: third.id }])
   })
 
-  test('follows when the sender is retired or restricted', async () => {
+  test('is made when the sender is retired or restricted', async () => {
     const [one, other, third] = await clade(3)
     if (!one || !other || !third) throw new Error('no clade')
     for (const sender of [one, third]) await share(sender)

@@ -277,7 +277,7 @@ describe("effects of an owner's rights", () => {
     expect([await standing(one), await standing(other)]).toEqual([0, 0])
   })
 
-  test('erasing the sender recalls derived shares of siblings, and all recipients are told', async () => {
+  test('erasing the sender recalls derived shares of siblings and notifies all recipients', async () => {
     const [one, second, third] = await siblings.clade(3)
     if (!one || !second || !third) throw new Error('no clade')
     const { share_id: id } = (await siblings.share(one)).json.data

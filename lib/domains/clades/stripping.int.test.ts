@@ -9,6 +9,8 @@ const heldOut = sampledRuns('shared entries with secrets that the rules were not
 test('strip removes every secret from shared entries and keeps all other bytes', { timeout }, () => {
   expect(sharingFaults(sharingSeeds.seen, seen).slice(0, 12)).toEqual([])
 })
-test('strip also does so for secrets that the rules were not built with', { timeout }, () => {
+test('strip removes every secret of a set that was not used to write its rules, and keeps all other bytes', {
+  timeout,
+}, () => {
   expect(countedFaults(sharingFaults(sharingSeeds.heldOut, heldOut))).toEqual({})
 })

@@ -39,7 +39,7 @@ async function asked(name: string): Promise<CheckView> {
   return found
 }
 
-it('readCompliance returns every line in order and no failure for a sound installation', async () => {
+it('readCompliance returns every line in order and no failure for an installation without faults', async () => {
   const all = await lines()
   expect(all.map(({ line }) => line)).toEqual([...evidenceLines])
   for (const { line, checks } of all) expect([line, checks.length > 0]).toEqual([line, true])

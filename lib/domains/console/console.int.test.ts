@@ -193,8 +193,8 @@ describe('the overview', () => {
   })
 })
 
-describe("receipts of one's own", () => {
-  it("are those of erasures by one's agents, newest first, in pages, and invisible to others", async () => {
+describe("the list of a person's receipts", () => {
+  it("contains erasures by the person's agents, newest first, in pages, and is invisible to others", async () => {
     const owner = await signedIn(setting.test)
     const own = await issuedAgent(setting.test, ['read', 'write'], { tier: 'enterprise', owner })
     const erased: string[] = []
@@ -219,7 +219,7 @@ describe("receipts of one's own", () => {
     expect((await get('/api/receipts?cursor=nonsense', owner.cookie)).status).toBe(422)
   })
 
-  it("of an agent's erasure belong to the former owner who requested it, once signed", async () => {
+  it("contains the signed receipt of an agent's erasure for the former owner who requested it", async () => {
     const owner = await signedIn(setting.test)
     const own = await issuedAgent(setting.test, ['read', 'write'], { owner })
     const filed = await setting.file(owner.cookie, {

@@ -261,7 +261,7 @@ describe('finish', () => {
     expect(new Set(finished.map(({ jws }) => jws)).size).toBe(1)
   })
 
-  it('erases a restored row with the planned id again before it signs', async () => {
+  it('erases a restored row with a planned id again before it signs the receipt', async () => {
     const { id, agent } = await contributed()
     const receiptId = await halfErased(id, agent.id)
     const { organisationId } = await test.db.prisma.agent.findUniqueOrThrow({ where: { id: agent.id } })

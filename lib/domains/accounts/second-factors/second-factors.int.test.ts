@@ -134,7 +134,7 @@ describe('codes', () => {
     expect(outcomes.sort()).toEqual(['signed in', 'wrong', 'wrong', 'wrong'])
   })
 
-  it(`are refused for an hour after ${mostWrongCodes} wrong ones in a row, the right code too`, async () => {
+  it(`are rejected for an hour after ${mostWrongCodes} wrong codes in a row, even when they are right`, async () => {
     const person = await signedIn(test)
     const { codeAt } = await withApp(person)
     test.clock.advance(minute)
@@ -147,7 +147,7 @@ describe('codes', () => {
     expect(await outcome(signIn(person, codeAt()))).toBe('signed in')
   })
 
-  it('for recovery work once each, in any spelling, and only for their account', async () => {
+  it('for recovery work once each, in any spelling, and only for the account that they belong to', async () => {
     const person = await signedIn(test)
     const other = await signedIn(test)
     const [first = '', second = ''] = (await withApp(person)).recoveryCodes

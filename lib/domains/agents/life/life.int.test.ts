@@ -111,7 +111,7 @@ describe('status of an agent', () => {
     expect(tried.map(refusal)).toEqual(tried.map(() => [403, 'paused']))
   })
 
-  test('a paused token is rejected by every write operation, a retired one by every operation but one', async () => {
+  test('every write operation rejects the token of a paused agent, and every operation except one the token of a retired agent', async () => {
     const [paused, dead] = [await mine(), await mine()]
     await setStatus(paused.id, { status: 'paused' })
     await setStatus(dead.id, { status: 'dead', confirm: dead.id })
@@ -368,7 +368,7 @@ describe('documents', () => {
     expect(JSON.stringify(kept)).not.toMatch(/Unforgettable|Unrepeatable/)
   })
 
-  test('an agent can have at most a thousand', async () => {
+  test('are limited to a thousand per agent', async () => {
     const agent = await mine()
     await sql(
       `INSERT INTO agent_documents (id, agent_id, kind, title, body, created_at, updated_at)
@@ -383,7 +383,7 @@ describe('documents', () => {
 })
 
 describe('heartbeats', () => {
-  test('one per second is stored, also of concurrent ones; they are listed by page and time', async () => {
+  test('are stored at most once per second, also when sent concurrently, and listed by page and time', async () => {
     const agent = await mine()
     const start = app.clock.now().getTime()
     const beat = (offset: number) =>
@@ -420,7 +420,7 @@ describe('heartbeats', () => {
     expect(refusal(response)).toEqual([422, 'invalid'])
   })
 
-  test('of a retired agent can be exported for 24 hours and are then deleted; others stay', async () => {
+  test('can be exported for 24 hours after retirement and are then deleted; those of other agents remain', async () => {
     const [dying, living] = [await furnished(), await furnished()]
     await setStatus(dying.id, { status: 'dead', confirm: dying.id })
     const exported = (by: TestRequest) => ask('GET', at(dying.id, '/heartbeats/export'), by)

@@ -112,7 +112,7 @@ it('an erasure of a single agent changes nothing while a hold covers the agent, 
 })
 
 it.each(['start.fenced', 'start.planned', 'start.intent', 'start.after'])(
-  'the fence is lowered when a hold on the person is set after %s',
+  'the fence is dropped when a hold on the person is set after %s',
   async (point) => {
     const known = await somebody()
     const { runId, receiptId } = await begin({ account: known.person.accountId, agents: [] })
