@@ -68,7 +68,7 @@ describe('the documentation', () => {
     expect(missing).toEqual([])
   })
 
-  it('contains every file and heading that the code names', () => {
+  it('contains every document that the code names', () => {
     const sources = globSync(
       ['{app,bench,bin,components,e2e,lib}/**/*.{ts,tsx}', 'messages/*/*.json', 'docker-compose.yml'],
       { cwd: root, exclude: (path) => path.endsWith('documentation.test.ts') },

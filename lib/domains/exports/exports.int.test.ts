@@ -204,7 +204,7 @@ describe('the content of an export', () => {
     ])
   })
 
-  it('omits units that are stored after its start', async () => {
+  it('omits units that are stored after the export started', async () => {
     const { id, token } = await test.agent()
     await contribute(token, trace())
     await test.db.pool.query("UPDATE units SET created_at = created_at + interval '1 second' WHERE agent_id = $1", [id])
@@ -342,7 +342,7 @@ describe('the daily export quota', () => {
     expect([got.status, got.headers.get('kp-schema-version')]).toEqual([200, 'v1'])
   })
 
-  it('a restricted agent can still export (GDPR art. 18)', async () => {
+  it('allows a restricted agent to export (GDPR art. 18)', async () => {
     const { id, token } = await test.agent()
     const unit = await contribute(token, trace())
     await test.db.prisma.agent.update({ where: { id }, data: { restrictedAt: test.clock.now() } })
@@ -351,7 +351,7 @@ describe('the daily export quota', () => {
     expect([status, json.knowledge_units.map((one: { id: string }) => one.id)]).toEqual([200, [unit]])
   })
 
-  it('is exact for concurrent requests, counts for the agent whether it or its owner asks, and resets at midnight UTC', async () => {
+  it('is exact for concurrent requests, is shared by the agent and its owner, and resets at midnight UTC', async () => {
     const owner = await signedIn(test)
     const { id, token } = await issuedAgent(test, ['read'], { owner })
     const answers = await Promise.all(
@@ -471,7 +471,7 @@ describe('a large export', () => {
     await vi.waitUntil(async () => (await test.connections()) <= before && (await isIdle()), 120_000)
   })
 
-  it('omits units that are erased before they are read, and counts only the included ones', async () => {
+  it('omits units that are erased before the export reads them, and counts only the included units', async () => {
     const { id, token } = large
     const { rows } = await test.db.pool.query<{ id: string }>(
       'SELECT id FROM units WHERE agent_id = $1 ORDER BY created_at DESC, id DESC LIMIT 1',

@@ -125,7 +125,7 @@ test('the erasure of a person without exports does not wait for the exports fold
   expect(await stateOf(runId)).toBe('done')
 })
 
-test('a folder with files from before marks keeps working and gets a mark at its next use', async () => {
+test('an exports folder with files from before folder marks existed keeps working and gets a mark at its next use', async () => {
   const person = await signedIn(app)
   const id = await ready(person)
   await app.db.prisma.knownStore.deleteMany({ where: { port: 'exports' } })
@@ -136,7 +136,7 @@ test('a folder with files from before marks keeps working and gets a mark at its
   expect((await file(second, person, id)).json).toMatchObject(unavailable)
 })
 
-test('a new exports folder is used without a statement once every file of the former one has expired', async () => {
+test("a new exports folder is used without an admin's statement once every file of the former folder has expired", async () => {
   const person = await signedIn(app)
   await ready(person)
   renameSync(folderOf(app), `${folderOf(app)}-lost`)

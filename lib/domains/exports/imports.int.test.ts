@@ -75,7 +75,7 @@ describe('import of a hostile document', () => {
     expect(await unitsOf(reader.id)).toBe(0)
   })
 
-  it('of many invalid records lets other requests run meanwhile', async () => {
+  it('lets other requests run while it rejects many invalid records', async () => {
     const agent = await issuedAgent(to, ['write'])
     const records = `[${Array.from({ length: 20_000 }, () => '{}').join(',')}]`
     const began = performance.now()
@@ -371,7 +371,7 @@ describe('rejected items', () => {
     expect(await unitsOf(id)).toBe(2)
   })
 
-  describe('of an agent that was erased here', () => {
+  describe('a document of an agent that was erased here', () => {
     let gone: Issued
     let sibling: Issued
     let kept: string
@@ -394,7 +394,7 @@ describe('rejected items', () => {
       return document
     }
 
-    it('a document is rejected with 410, and single units fail, in its organization and for an admin', async () => {
+    it("is rejected with 410, and its units fail when sent individually, in the agent's organization and for an admin", async () => {
       for (const { id, token } of [sibling, await issuedAgent(to, ['admin'])]) {
         const response = await imported(token, documentOf(3, gone.id))
         expect([response.status, response.json.code, await unitsOf(id)]).toEqual([410, 'erased', 0])
@@ -405,7 +405,7 @@ describe('rejected items', () => {
       }
     })
 
-    it('another organization gets the same answers as for an agent that was never here', async () => {
+    it('returns the same responses to another organization as for an agent that never existed here', async () => {
       const shapes: unknown[][] = []
       for (const author of [gone.id, 'agent-of-nobody-here']) {
         const { token } = await to.agent()
@@ -420,7 +420,7 @@ describe('rejected items', () => {
       expect(answersFor(gone.id)[0]).toMatchObject([200, { stored: 2, failed: 0 }, [{}, {}]])
     })
 
-    it('a unit that it had here stays erased for everyone', async () => {
+    it('contains a unit that the agent had here, which stays erased for everyone', async () => {
       const document = documentOf(1, gone.id)
       Object.assign(document.knowledge_units[0] ?? {}, { id: kept })
       Object.assign(document.knowledge_units[0]?.unit ?? {}, { id: kept })
@@ -430,7 +430,7 @@ describe('rejected items', () => {
       ])
     })
 
-    it('an agent erased by an earlier version, whose organization is not recorded, is rejected for everyone', async () => {
+    it('is rejected for everyone when an earlier version erased the agent without recording its organization', async () => {
       const { token } = await to.agent()
       await to.db.transaction((tx) =>
         suppressions(to.app.suppressionKeys).add(tx, [{ kind: 'agent', value: 'erased-earlier' }], {
@@ -440,7 +440,7 @@ describe('rejected items', () => {
       expect((await imported(token, documentOf(1, 'erased-earlier'))).status).toBe(410)
     })
 
-    it('its name as the expert of an SOP is stored, because it is only a name in a record of somebody else', async () => {
+    it('names the agent as the expert of an SOP of another author, and the SOP is stored with this name', async () => {
       const { token } = await to.agent()
       const ofExpert = (expert_id: string, name: string) => {
         const id = chosenId('sop', name)
@@ -559,7 +559,7 @@ describe('a client that disconnects or stops sending', () => {
     await new Promise((written) => sent.write(text.slice(0, text.length / 2), written))
     return sent
   }
-  it('disconnects: complete records are stored, and no database connection remains in use', async () => {
+  it('disconnects: complete records are stored, and the database connection is released', async () => {
     const { id, token } = await to.agent()
     const sent = await half(token, documentOf(600))
     // A full batch is stored while the rest is still expected.

@@ -32,8 +32,8 @@ const contribute = async (token: string, unit: unknown): Promise<void> => {
   if (status !== 201) throw new Error(text)
 }
 
-describe('the inventory covers all tables and sources', () => {
-  it('each table belongs to a data source or to retained records, or is listed as impersonal', async () => {
+describe('the inventory of personal data', () => {
+  it('covers every table: each belongs to a data source or to retained records, or is listed as impersonal', async () => {
     const { rows } = await test.db.pool.query<{ name: string }>(
       "SELECT c.relname AS name FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition ORDER BY 1",
     )
@@ -43,7 +43,7 @@ describe('the inventory covers all tables and sources', () => {
     expect([...new Set(named), ...Object.keys(impersonal)].sort()).toEqual(rows.map(({ name }) => name))
   })
 
-  it('the response describes each data source and all retained records: what, why, basis, period and location', async () => {
+  it('describes each data source and all retained records: content, purpose, legal basis, period and location', async () => {
     const { json } = await inventory(person)
     expect(json.data.map(({ holder }: { holder: string }) => holder)).toEqual(
       test.app.dataSources.map(({ name }) => name),
@@ -66,7 +66,7 @@ describe('the inventory covers all tables and sources', () => {
 })
 
 describe('inventory counts', () => {
-  it("counts for a person contain the account, sessions, agents and the agents' records, but no records of others", async () => {
+  it("contain the account, sessions, agents and the agents' records of a person, but no records of others", async () => {
     const someone = await signedIn(test)
     const [one, two] = [
       await issuedAgent(test, ['write'], { owner: someone }),
@@ -101,7 +101,7 @@ describe('inventory counts', () => {
     expect(Date.parse(audit.until) - test.clock.now().getTime()).toBe(90 * 86_400_000)
   })
 
-  it("counts for an agent contain only the agent and its erased records, by token or by the owner's session", async () => {
+  it("contain only the agent and its erased records when an agent's token or its owner's session requests them", async () => {
     const someone = await signedIn(test)
     const agent = await issuedAgent(test, ['read', 'write'], { owner: someone })
     const { json: made } = await test.fetch('POST', '/v1/knowledge', { token: agent.token, body: trace() })
@@ -120,7 +120,7 @@ describe('inventory counts', () => {
     expect(byOwner.subject).toEqual(own.subject)
   })
 
-  it("the inventory of another person's agent returns 404, also for admins, and 401 without sign-in", async () => {
+  it("return 404 for another person's agent, also to admins, and 401 without sign-in", async () => {
     const { id, token } = await test.agent()
     for (const who of [await signedIn(test), await signedIn(test, 'admin'), { token: (await test.agent()).token }])
       expect((await inventory(who, `?agent_id=${id}`)).status).toBe(404)
@@ -128,7 +128,7 @@ describe('inventory counts', () => {
     expect((await inventory({})).status).toBe(401)
   })
 
-  it("an admin's changes of settings are listed with their number only", async () => {
+  it("contain only the number of an admin's changes of settings", async () => {
     const admin = await signedIn(test, 'admin')
     const patched = await test.fetch('PATCH', '/v1/settings', { ...admin, body: { anonymous_reading: true } })
     expect(patched.status, patched.text).toBe(200)

@@ -77,7 +77,7 @@ async function pretended(bytes: number): Promise<string> {
 }
 
 describe('the lifecycle of an export', () => {
-  it('an export is requested, prepared, downloaded by its owner, deleted after four hours, and its row a day later', async () => {
+  it('requests, prepares and downloads an export, deletes its file after four hours and its row a day later', async () => {
     await test.db.prisma.account.update({ where: { id: person.accountId }, data: { name: '=HYPERLINK("x")' } })
     const [one, two] = [
       await issuedAgent(test, ['write'], { owner: person }),
@@ -240,7 +240,7 @@ describe('ownership of an export', () => {
 })
 
 describe('the daily quota', () => {
-  it('concurrent calls with the same scope share one export, and different scopes have their own', async () => {
+  it('is used once by concurrent calls with the same scope, which share one export; different scopes create separate exports', async () => {
     const answers = await Promise.all(
       Array.from({ length: 6 }, (_, n) => begin(person, { scope: n % 2 ? 'all' : 'provided' })),
     )
@@ -335,7 +335,7 @@ describe('failures of an export', () => {
     await before.close()
   })
 
-  it('the later one of two concurrent attempts wins, and one complete file remains', async () => {
+  it('the later of two concurrent attempts wins, and one complete file remains', async () => {
     const agent = await issuedAgent(test, ['write'], { owner: person, tier: 'enterprise' })
     await fill(agent.id, 3_000)
     const id = await begun(person)
@@ -347,7 +347,7 @@ describe('failures of an export', () => {
     expect(filesOf(id)).toHaveLength(1)
   })
 
-  it('an export without a job fails with internal', async () => {
+  it('an export whose job is missing fails with the code internal', async () => {
     const id = await begun(person)
     await test.db.pool.query('SELECT graphile_worker.remove_job($1)', [`exports.prepare:${id}`])
     test.clock.advance(3 * 60_000)

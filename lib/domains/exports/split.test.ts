@@ -64,22 +64,31 @@ describe('jsonSplitter', () => {
     expect(json(JSON.stringify(document), size)).toEqual(whole)
     expect(json(`\uFEFF${JSON.stringify(document, null, '\t\r')}\n `, size).length).toBe(whole.length)
   })
-  it.each([1, 2, 7, 64, 100_000])('returns the members of a single member data for chunks of %d bytes', (size) => {
-    const data = { agent_id: 'a', units: [{ id: 'a' }], reputation: { history: ['x'.repeat(20_000)] }, keys: [1], n: 2 }
-    expect(json(JSON.stringify({ data }), size)).toEqual([
-      { name: 'agent_id', value: 'a' },
-      { part: 'units', value: { id: 'a' } },
-      { part: 'reputation', isIgnored: true },
-      { part: 'keys', isIgnored: true },
-      { name: 'n', value: 2 },
-    ])
-    expect(json('{"data": {} }', size)).toEqual([])
-  })
+  it.each([1, 2, 7, 64, 100_000])(
+    'returns the properties of the object under the only property data for chunks of %d bytes',
+    (size) => {
+      const data = {
+        agent_id: 'a',
+        units: [{ id: 'a' }],
+        reputation: { history: ['x'.repeat(20_000)] },
+        keys: [1],
+        n: 2,
+      }
+      expect(json(JSON.stringify({ data }), size)).toEqual([
+        { name: 'agent_id', value: 'a' },
+        { part: 'units', value: { id: 'a' } },
+        { part: 'reputation', isIgnored: true },
+        { part: 'keys', isIgnored: true },
+        { name: 'n', value: 2 },
+      ])
+      expect(json('{"data": {} }', size)).toEqual([])
+    },
+  )
   it.each(['{"data":{"a":1}', '{"data":{"a":1},"b":2}', '{"data":{"a":1,}}', '{"data":{}}}'])(
     'rejects %s with malformed_json',
     (text) => expect(codeOf(() => json(text))).toBe('malformed_json'),
   )
-  it('returns a member data that is not the first as part of the head', () =>
+  it('returns a property data that is not the first as part of the head', () =>
     expect(json('{"a":1,"data":{"b":2}}')).toEqual([
       { name: 'a', value: 1 },
       { name: 'data', value: { b: 2 } },
@@ -109,7 +118,7 @@ describe('jsonSplitter', () => {
         { part: 'units', value: { id: 'b' } },
       ])
   })
-  it('rejects a head member or a name that is too large', () => {
+  it('rejects a head property or a name that is too large', () => {
     expect(codeOf(() => json(`{"agent_id":"${'x'.repeat(100_000)}"}`))).toBe('too_large')
     expect(codeOf(() => json(`{"${'x'.repeat(100_000)}":1}`))).toBe('too_large')
   })

@@ -80,7 +80,7 @@ describe('a keyring', () => {
     expect((await put(agent, third)).status).toBe(200)
   })
 
-  test('is rejected with weak or excessive costs, unknown members or a foreign key id', async () => {
+  test('is rejected with weak or excessive costs, unknown properties or a foreign key id', async () => {
     const agent = await mine()
     const good = seemingKeyring()
     const bad = [
@@ -102,7 +102,7 @@ describe('a keyring', () => {
 })
 
 describe('an entry', () => {
-  test('with the scope private is an envelope and is returned as it was sent', async () => {
+  test('with the scope private is an envelope and is returned unchanged', async () => {
     const agent = await keyed()
     const entry = sealed(agent.keyring.key_id, 1024)
     const response = await write(agent, entry)
@@ -172,7 +172,7 @@ describe('an entry', () => {
     }
   })
 
-  test('is rejected as private when its text is readable', async () => {
+  test('with the scope private is rejected when its text is readable', async () => {
     const agent = await keyed()
     const key = agent.keyring.key_id
     const good = sealed(key)
@@ -304,7 +304,7 @@ describe('an entry', () => {
     expect((await ask('DELETE', at(agent.id, `/grimoire/${entry.id}`), { cookie: person.cookie })).status).toBe(204)
   })
 
-  test('expires at its time or after the retention days: for readers at once, and the job deletes it', async () => {
+  test('expires at its own time or after the retention days: readers get 404 immediately, and the job deletes it', async () => {
     const agent = await mine()
     const until = new Date(app.clock.now().getTime() + 2 * hour).toISOString()
     const short = await write(agent, { ...insight, valid_until: until })

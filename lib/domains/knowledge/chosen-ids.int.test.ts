@@ -138,7 +138,7 @@ describe('an id that can be guessed, while people belong to several organization
     two = await member()
   })
 
-  it('is accepted with the prefix of the own organization only', async () => {
+  it("is accepted only with the prefix of the caller's organization", async () => {
     const { organisationId } = one.person
     const id = `kp:trace:${organisationId}_report-1`
     expect(await contribute(two.agent, id)).toMatchObject({ status: 422, issues: [{ path: ['id'] }] })
@@ -149,7 +149,7 @@ describe('an id that can be guessed, while people belong to several organization
     expect(await contribute(two.agent, id)).toMatchObject({ status: 422 })
   })
 
-  it('is accepted with a prefix that an admin assigned, and nobody else can use this prefix', async () => {
+  it('is accepted with a prefix that an admin assigned, and no other organization can use this prefix', async () => {
     await assigned(one.person.organisationId, ['acme-'])
     await assigned(two.person.organisationId, ['*'])
     expect(await contribute(one.agent, 'kp:trace:acme-1')).toMatchObject({ status: 201 })
@@ -159,7 +159,7 @@ describe('an id that can be guessed, while people belong to several organization
       expect(await contribute(two.agent, id)).toMatchObject({ status: 422 })
   })
 
-  it('an organization that loses the namespace still gets 409 and 410 for its own ids', async () => {
+  it('returns 409 or 410 to the organization that used it, even after the organization loses the namespace', async () => {
     for (const id of ['kp:trace:acme-3', 'kp:trace:acme-4'])
       expect(await contribute(one.agent, id)).toMatchObject({ status: 201 })
     await erase(one.agent, 'kp:trace:acme-4')
@@ -180,7 +180,7 @@ describe('an id that can be guessed, while people belong to several organization
   })
 })
 
-it('an id that nobody can guess is accepted once, returns 409 while it is used, and 410 to everyone after its erasure', async () => {
+it('an id that cannot be guessed is accepted once, returns 409 while it is used, and 410 to everyone after its erasure', async () => {
   const [author, stranger] = [await issuedAgent(test, ['read', 'write']), await issuedAgent(test, ['read', 'write'])]
   const id = chosenId('trace', 'own')
   expect(await contribute(author, id)).toMatchObject({ status: 201, id })

@@ -46,4 +46,4 @@ describe('canBeGuessed', () => {
   })
 })
 
-it('chosenPart returns the text behind the kind', () => expect(chosenPart('kp:sop:a-b_c')).toBe('a-b_c'))
+it('chosenPart returns the part of an id after the kind', () => expect(chosenPart('kp:sop:a-b_c')).toBe('a-b_c'))

@@ -174,7 +174,7 @@ describe('rejected contributions', () => {
     expect(await unitsOf(id)).toBe(1)
   })
 
-  it('every error names the schema version', async () => {
+  it('every error contains the schema version', async () => {
     const { token } = await test.agent()
     const told = await Promise.all([
       test.fetch('POST', '/v1/knowledge', { token, body: '{' }),
@@ -225,7 +225,7 @@ describe('rejected contributions', () => {
     expect(await unitsOf(id)).toBe(0)
   })
 
-  it('a token in the wrong header, a broken one and one without the scope are rejected', async () => {
+  it('a token in the wrong header, a malformed token and a token without the scope are rejected', async () => {
     const body = trace()
     const wrongHeader = await test.fetch('POST', '/v1/knowledge', { body, headers: { 'X-Api-Key': author.token } })
     expect([wrongHeader.status, wrongHeader.json.code]).toEqual([401, 'token_missing'])
@@ -286,7 +286,7 @@ describe('unusual but well-formed input', () => {
     expect(performance.now() - asked).toBeLessThan(60_000)
   })
 
-  it('a member called __proto__ is rejected by name in any spelling', async () => {
+  it('a property called __proto__ is rejected by name in any spelling', async () => {
     const { token } = await test.agent()
     for (const name of ['__proto__', '\\u005f_proto__']) {
       const response = await contribute(JSON.stringify(trace()).replace('"input":{', `"input":{"${name}":{},`), token)
@@ -411,7 +411,7 @@ describe('erasing one unit', () => {
     }
   })
 
-  it('makes it inaccessible immediately, blocks its id, and informs only its former owner', async () => {
+  it('makes it inaccessible immediately, blocks its id, and shows the erasure only to its former owner', async () => {
     const { json } = await contribute(trace({ id: chosenId('trace', 'gone') }))
     const path = `/v1/knowledge/${json.data.id}`
     const receiptId = (await test.fetch('DELETE', path, { token: author.token })).headers.get('x-deletion-receipt')
@@ -427,7 +427,7 @@ describe('erasing one unit', () => {
     }
   })
 
-  it('leaves no copy: no database table contains a word of it', async () => {
+  it('leaves no copy: no database table contains a word of the unit', async () => {
     const { token } = await test.agent()
     const word = 'Xylotheque'
     const { json } = await contribute(trace({ task: { objective: `Catalogue the ${word}` } }), token, {
@@ -446,7 +446,7 @@ describe('erasing one unit', () => {
     }
   })
 
-  it('an idempotent retry after the erasure does not store it again', async () => {
+  it('leaves the unit erased when the contribution is retried with its Idempotency-Key', async () => {
     const { id, token } = await test.agent()
     const headers = { 'Idempotency-Key': 'late' }
     const { json } = await contribute(trace(), token, headers)
@@ -459,7 +459,7 @@ describe('erasing one unit', () => {
     expect((await contribute(trace(), token, headers)).status).toBe(201)
   })
 
-  it('by an admin is recorded with that reason', async () => {
+  it('records the reason "admin_request" when an admin erases the unit', async () => {
     const admin = await issuedAgent(test, ['admin'])
     const { json } = await contribute(trace({}, { visibility: 'private' }))
     expect((await test.fetch('GET', `/v1/knowledge/${json.data.id}`, { token: admin.token })).status).toBe(404)
@@ -486,7 +486,7 @@ describe('erasing one unit', () => {
     expect((await test.fetch('DELETE', path, { token, headers: { 'If-Match': '"v1"' } })).status).toBe(204)
   })
 
-  it('of ten concurrent requests one erases it, with one receipt', async () => {
+  it('erases the unit once, with one receipt, when ten requests are concurrent', async () => {
     const { token } = await test.agent()
     const { json } = await contribute(trace(), token)
     const responses = await Promise.all(
@@ -496,7 +496,7 @@ describe('erasing one unit', () => {
     expect(await test.db.prisma.erasure.count({ where: { deletedId: String(json.data.id) } })).toBe(1)
   })
 
-  it('a hundred concurrent requests for missing units do not exhaust the connections', async () => {
+  it('keeps database connections available when a hundred concurrent requests name missing units', async () => {
     const { token } = await issuedAgent(test, ['read', 'write'], { tier: 'enterprise' })
     const responses = await Promise.all(
       Array.from({ length: 100 }, (_, n) => test.fetch('DELETE', `/v1/knowledge/kp:trace:absent${n}`, { token })),

@@ -93,7 +93,7 @@ describe('quality of a unit before any vote', () => {
     ['an SOP', 'code', 0.575],
     ['an SOP', 'medical', 0.525],
     ['an SOP', 'customer_service', 0.55],
-  ])('%s in %s: %d', (shape, task_domain, quality) => {
+  ])('is, for %s in %s, %d', (shape, task_domain, quality) => {
     const unit = shapes[shape]?.({ task_domain })
     // Rounded to four places.
     expect(Math.abs((unit ? qualityOf(unit) : Number.NaN) - quality)).toBeLessThan(0.000051)
@@ -117,7 +117,7 @@ describe('score of a unit', () => {
     [0.5, { for: 0, against: 5 }, 0.25],
     [1, { for: 0, against: 1 }, 0.8333],
     [0, { for: 0, against: 3 }, 0],
-  ])('from %d with %j is %d', (base, votes, score) => {
+  ])('is, after %d with %j, %d', (base, votes, score) => {
     expect(scoreOf(base, votes)).toBe(score)
   })
 

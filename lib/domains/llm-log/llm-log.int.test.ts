@@ -180,8 +180,8 @@ describe('an exchange', () => {
   })
 })
 
-describe('after 24 hours', () => {
-  test('an exchange is invisible to readers at once, and the job deletes it', async () => {
+describe('an exchange after 24 hours', () => {
+  test('is invisible to readers immediately, and the job deletes it', async () => {
     await app.db.prisma.llmLogEntry.deleteMany()
     const agent = await mine()
     const path = `/v1/llm-log/${(await log(agent)).json.data.id}`
@@ -201,7 +201,7 @@ describe('after 24 hours', () => {
     expect(entries.map(({ details }) => details)).toEqual([{ count: 1 }])
   })
 
-  test('an exchange that is an hour overdue raises an alarm in readiness, metrics and the log', async () => {
+  test('raises an alarm in readiness, metrics and the log when its deletion is an hour overdue', async () => {
     await app.db.prisma.llmLogEntry.deleteMany()
     const agent = await mine()
     await log(agent)

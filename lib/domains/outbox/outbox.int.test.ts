@@ -35,7 +35,7 @@ const list = async (query = '') => (await test.fetch('GET', `${path}${query}`, a
 const nameOf = (seconds: number) => `2026-01-01T00-00-${String(seconds).padStart(2, '0')}.000Z-0123abcd.eml`
 
 describe('emails in the folder', () => {
-  it('are an empty list with the delivery method before the first email', async () => {
+  it('are returned as an empty list with the delivery method before the first email', async () => {
     expect(await list()).toMatchObject({
       data: [],
       total: 0,
@@ -45,7 +45,7 @@ describe('emails in the folder', () => {
     })
   })
 
-  it('are listed without links, read with numbered links, and read with real links on request, which is audited', async () => {
+  it('are listed without links, read with numbered placeholders for links, and read with real links on request, which is audited', async () => {
     const id = await send('您的删除请求')
     const listed = await test.fetch('GET', path, admin)
     expect(listed.json.data).toMatchObject([{ id, to: 'ada@example.org', subject: '您的删除请求' }])
@@ -151,7 +151,7 @@ describe('other files in the folder', () => {
     for (const n of [20, 21, 22]) rmSync(join(folder, nameOf(n)), { recursive: true })
   })
 
-  it('a huge email is cut off and marked, and a binary one has no text', async () => {
+  it('are truncated and marked when huge, and have no text when binary', async () => {
     writeFileSync(
       join(folder, nameOf(30)),
       `Subject: huge\r\nContent-Type: text/plain\r\n\r\n${'x'.repeat(50_000_000)}`,

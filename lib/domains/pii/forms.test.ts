@@ -62,7 +62,7 @@ describe('credentials', () => {
     'an address with a password': () => `postgres://user:password@db.internal:5432/app`,
     'an address with only a password': () => `redis://:${some(16)}@cache:6379`,
   }
-  it.each(Object.entries(tokens))('%s is found in prose, JSON, CSV, a log line and tab-separated text', (_, make) => {
+  it.each(Object.entries(tokens))('finds %s in prose, JSON, CSV, a log line and tab-separated text', (_, make) => {
     for (let round = 0; round < 5; round++) {
       const token = make()
       for (const text of [
@@ -109,7 +109,7 @@ describe('credentials', () => {
     'tss_some_function_name_of_a_module, unkey_configuration_value',
     'linear: the graph is linear, adobe: color of the discord logo',
     'basic authentication and bearer authentication are described in section2',
-  ])('%s contains none', (text) => {
+  ])('finds no credential in %s', (text) => {
     expect(told(text)).toEqual([])
   })
 
@@ -136,7 +136,7 @@ describe('numbers in rows', () => {
     expect(told(text)).toEqual([expected])
   })
   test.each(['1,234,567 rows', '0.4111111111111111', 'a total of 12,345,678.90', '2,192.168 points'])(
-    '%s contains none',
+    'finds no value in %s',
     (text) => {
       expect(told(text)).toEqual([])
     },
@@ -149,7 +149,7 @@ describe('phone numbers', () => {
     'Phone: {}|Call me at {} today|Tel. {}|{"phone":"{}"}|homePhone={}|电话：{}|携帯 {}|전화: {}|Телефон: {}|Teléfono: {}|Téléphone : {}|هاتف: {}|फ़ोन: {}|Handy {}'.split(
       '|',
     )
-  it.each(countries)('of %s are found in national notation after a cue', (country) => {
+  it.each(countries)('of %s are found in national notation after a word that announces a phone number', (country) => {
     const { nationalNumber } = getExampleNumber(country, examples) ?? { nationalNumber: '' }
     for (const cue of cues)
       for (const tail of ['4711', '2368', '9082']) {
@@ -159,7 +159,7 @@ describe('phone numbers', () => {
         expect(told(cue.replace('{}', written))).toEqual([`phone ${written}`])
       }
   })
-  it('are validated like in the library', () => {
+  it('are validated by the same rules as in the phone number library', () => {
     for (const country of countries)
       for (let round = 0; round < 40; round++) {
         const digits = some(8 + d.below(4), '0123456789')
@@ -194,7 +194,7 @@ describe('phone numbers', () => {
     'call 1234567890123',
     'String phone = "1234"',
     'contact: 100000000',
-  ])('%s contains none', (text) => {
+  ])('are not found in %s', (text) => {
     expect(told(text)).toEqual([])
   })
 })
@@ -215,7 +215,7 @@ describe('IP addresses', () => {
     ['192.168.1.7', 'low'],
     ['203.0.113.9', 'low'],
     ['8.8.8.8', 'low'],
-  ])('%s is found in brackets, with a zone, a prefix length and a port', (address, confidence) => {
+  ])('finds %s in brackets, with a zone, a prefix length and a port', (address, confidence) => {
     const frames = address.includes(':')
       ? ['[{}]:443', '{}%eth0', '{}/64', 'a,{},b', '{};']
       : ['{}:443', 'a,{},b', '{}/24']
@@ -224,7 +224,7 @@ describe('IP addresses', () => {
       expect([frame, found?.kind, found?.confidence]).toEqual([frame, 'ip', confidence])
     }
   })
-  it('scopes, times and hardware addresses are not found', () => {
+  it('finds none in scopes, times and hardware addresses', () => {
     expect(told('std::dead a::b::c 10:11:12 aa:bb:cc:dd:ee:ff aa:bb:cc:dd:ee:ff:00:11')).toEqual([])
   })
 })
@@ -281,10 +281,13 @@ describe('seed phrases', () => {
 })
 
 describe('low confidence', () => {
-  it.each(['jo@example.com', 'a@b.test', 'user@yourdomain.com', 'noreply@service.dev'])('applies to %s', (address) => {
-    expect(scan(address)).toMatchObject([{ kind: 'email', confidence: 'low' }])
-  })
-  it('findings are redacted in prose but not in code', () => {
+  it.each(['jo@example.com', 'a@b.test', 'user@yourdomain.com', 'noreply@service.dev'])(
+    'is reported for %s',
+    (address) => {
+      expect(scan(address)).toMatchObject([{ kind: 'email', confidence: 'low' }])
+    },
+  )
+  it('causes redaction in prose but not in code', () => {
     const text = 'Ask jo@example.com.\n```\nhost = "192.168.1.7" # jo@example.com, kim@mail-of-kim.de\n```\n'
     const left = redact(text, withoutPlaceholders(text, scan(text))).text
     expect(left).toBe('Ask ‹email:1›.\n```\nhost = "192.168.1.7" # jo@example.com, ‹email:2›\n```\n')

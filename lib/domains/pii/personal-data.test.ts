@@ -23,7 +23,7 @@ describe('personal data', () => {
     ['card', 'Card 4111 1111 1111 1111.', '4111 1111 1111 1111'],
     ['national_id', '身份证11010519491231002X。', '11010519491231002X'],
     ['national_id', 'SSN 123-45-6789', '123-45-6789'],
-  ])('%s is found in %j', (kind, text, expected) => {
+  ])('finds %s in %j', (kind, text, expected) => {
     const findings = findPersonalData(text).filter((one) => one.kind === kind)
     expect(findings.map(({ start, end }) => text.slice(start, end))).toEqual([expected])
   })
@@ -41,7 +41,7 @@ it.each([
   'id 9Dr.Beispiel and x4Mr.Who in a hash',
   'build 3CEO of Nowhere',
   '',
-])('nothing is found in %j', (text) => {
+])('finds nothing in %j', (text) => {
   expect(findPersonalData(text)).toEqual([])
 })
 

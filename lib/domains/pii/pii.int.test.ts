@@ -59,7 +59,7 @@ const scanned = async (app: TestApp, text: string, more: object = {}) => {
   return app.fetch('POST', '/v1/pii/scan', { token, body: { text, ...more } })
 }
 
-test('a text is scanned and not stored', async () => {
+test('a scan returns the findings of a text and does not store the text', async () => {
   const text = `Ask a@b.example. ${phrase}`
   const { status, json, text: answer } = await scanned(plain, text)
   expect(status).toBe(200)
@@ -241,7 +241,7 @@ test('a unit with a secret is rejected by kind and field without repeating it; p
   expect(counted).toHaveLength(3)
 })
 
-test('skills and batch items are scanned as well', async () => {
+test('skills and batch items are scanned for secrets and personal data', async () => {
   const { token } = await plain.agent()
   const skill = await plain.fetch('POST', '/v1/skills', {
     token,

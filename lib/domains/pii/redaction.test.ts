@@ -17,7 +17,7 @@ describe('redaction', () => {
   ])('redacts %s', (text, expected) => {
     expect(redact(text).text).toBe(expected)
   })
-  it('leaves nothing to find and keeps the rest unchanged', () => {
+  it('removes every finding and keeps the rest of the text unchanged', () => {
     const { text } = plantedCorpus(3, 60)
     const { text: clean, findings } = redact(text)
     expect(findings.length).toBeGreaterThan(20)
@@ -27,10 +27,10 @@ describe('redaction', () => {
   })
 })
 
-describe('a text that arrives in chunks', () => {
+describe('redaction of a text that arrives in chunks', () => {
   const whole = Array.from({ length: 30 }, (_, at) => plantedCorpus(100 + at, 60).text).join('\n')
   test.each([1, 2, 3])(
-    'finds the same in any division into chunks as in the entire text (seed %i)',
+    'has the same findings in any division into chunks as in the entire text (seed %i)',
     (seed) => {
       const d = drawn(seed)
       const scanner = new TextScanner()
@@ -47,7 +47,7 @@ describe('a text that arrives in chunks', () => {
     },
     240_000,
   )
-  it('uses memory for one portion, not for the entire text', () => {
+  it('keeps one portion in memory, not the entire text', () => {
     const scanner = new TextScanner()
     const chunk = 'An ordinary line without anything in it.\n'.repeat(1_000)
     let [sent, most] = [0, 0]

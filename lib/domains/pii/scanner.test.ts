@@ -73,7 +73,7 @@ describe('published test vectors', () => {
   ])('EIP-55: %s', (address) => {
     expect(told(`send to ${address}, please`)).toEqual([`ethereum_address ${address}`])
   })
-  it('a mixed-case address with a wrong checksum is not found', () => {
+  it('finds no mixed-case address with a wrong checksum', () => {
     expect(scan('0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD')).toEqual([])
   })
 
@@ -95,7 +95,7 @@ describe('published test vectors', () => {
     TN5910006035183598478831 TR330006100519786457841326 VA59001123000012345678 VG96VPVG0000012345678901 XK051212012345678906`
       .trim()
       .split(/\s+/),
-  )('the IBAN registry’s example %s is found, also in groups and across lines', (iban) => {
+  )('finds the IBAN registry’s example %s, also in groups and across lines', (iban) => {
     const groups = iban.match(/.{1,4}/g) ?? []
     for (const written of [iban, groups.join(' '), groups.join('\n')])
       expect(told(`to ${written}; thanks`)).toEqual([`iban ${written}`])
@@ -108,7 +108,7 @@ describe('published test vectors', () => {
     378734493671000 4111111111111111`
       .trim()
       .split(/\s+/),
-  )('the networks’ test number %s is found', (number) => {
+  )('finds the networks’ test number %s', (number) => {
     expect(told(`paid with ${number}.`)).toEqual([`card ${number}`])
     const last = String((Number(number.at(-1)) + 1) % 10)
     expect(told(`paid with ${number.slice(0, -1)}${last}.`)).toEqual([])
@@ -132,7 +132,7 @@ describe('published test vectors', () => {
   ])('not Bitcoin: %s', (address) => {
     expect(scan(address)).toEqual([])
   })
-  it('WIF, extended keys, GitHub’s published example', () => {
+  it('finds WIF keys, extended keys and GitHub’s published example', () => {
     for (const [kind, key] of [
       ['private_key', '5HueCGU8rMjxEXxiPuD5BDku4MkFqeZyd4dZ1jvhTVqvbTLvyTJ'],
       [
@@ -172,7 +172,7 @@ describe('values that are not secrets', () => {
     `PRIVATE_KEY=${hash.slice(2)}`,
     `tx ${`0x${'ab'.repeat(32)}`} was signed with the private key ${hash}`,
     `${hash} is my private key`,
-  ])('%s contains a key', (text) => {
+  ])('finds a key in %s', (text) => {
     expect(scan(text).map(({ kind }) => kind)).toEqual(['private_key'])
   })
   it('frequent Chinese characters are a phrase with gaps or after a cue, otherwise prose', () => {

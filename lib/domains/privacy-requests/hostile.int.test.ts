@@ -38,7 +38,7 @@ describe('a request of somebody else', () => {
     expect((await kit.read(person.cookie, id)).state).toBe('received')
   })
 
-  it("filing about another person's agent, or a member of another organization, returns 404", async () => {
+  it("for another person's agent, or for a member of another organization, is rejected with 404", async () => {
     const person = await personWithPassword(kit.test)
     const agent = await issuedAgent(kit.test, ['read', 'write'])
     const manager = await signedIn(kit.test, 'manager')
@@ -60,7 +60,7 @@ describe('a request of somebody else', () => {
     expect((await kit.test.fetch('POST', '/api/privacy/requests', token)).status).toBe(404)
   })
 
-  it('filed by a manager is shown to the manager without its statement, and only the member can cancel it', async () => {
+  it('that a manager filed for a member returns no statement to the manager, and only the member can cancel it', async () => {
     const manager = await signedIn(kit.test, 'manager')
     const member = await signedIn(kit.test, 'person', manager.organisationId)
     const made = await kit.file(manager.cookie, {
@@ -109,7 +109,7 @@ describe('a token', () => {
     expect((await kit.test.fetch('GET', `/api/privacy/requests/${data.id}`, { token: reader.token })).status).toBe(404)
   })
 
-  it("stops after filing its agent's erasure, and the cancel_token cancels the request once", async () => {
+  it("is suspended after filing its agent's erasure, and the cancel_token cancels the request once", async () => {
     const { id, token } = await issuedAgent(kit.test, ['read', 'write'])
     const made = await kit.test.fetch('POST', '/api/privacy/requests', { token, body: { kinds: ['erasure'] } })
     const { cancel_token, ...data } = made.json.data
@@ -136,7 +136,7 @@ describe('a token', () => {
 })
 
 describe('a password', () => {
-  it('a wrong password returns 422 for its field, then 429, and stores no request', async () => {
+  it('returns 422 for its field when it is wrong, then 429, and no request is stored', async () => {
     const person = await personWithPassword(kit.test)
     const tries = []
     for (let n = 0; n < 7; n++)

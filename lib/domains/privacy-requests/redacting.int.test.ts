@@ -40,7 +40,7 @@ describe('redaction of a name in texts of others', () => {
     expect([made.status, made.json.data.redact]).toEqual([201, false])
   })
 
-  it('follows the caller who proves their identity', async () => {
+  it('follows the choice of the caller who proves their identity, not an earlier unproven choice', async () => {
     const person = await personWithPassword(test)
     const { password } = person
     const somebody = await kit.file(person.cookie, { kinds: ['erasure'], redact: true })

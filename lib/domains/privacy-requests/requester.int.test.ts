@@ -83,7 +83,7 @@ describe('a proof of identity', () => {
     ])
   })
 
-  it('is missing: the response lists all kinds of the joined request', async () => {
+  it('is reported as missing: the response lists all kinds of the joined request', async () => {
     const { person } = await planted(['access', 'erasure'])
     const response = await kit.file(person.cookie, { kinds: ['access'] })
     expect([response.status, response.json.message]).toEqual([200, expect.stringContaining('access, erasure')])
@@ -137,7 +137,7 @@ describe('a changed address', () => {
     expect(kit.lettersTo(person.email)).toHaveLength(sent)
   })
 
-  it('is the address from the used link, not that of a later request', async () => {
+  it('is taken from the used link, not from a later request', async () => {
     const person = await personWithPassword(test)
     const [own, foreign] = [`own-${person.email}`, `foreign-${person.email}`]
     const correct = (kinds: string[], email: string) =>
@@ -191,7 +191,7 @@ describe('a token', () => {
     }
   })
 
-  it('a token with only the read scope cannot cancel a request or send its link', async () => {
+  it('cannot cancel a request or send its link with only the read scope', async () => {
     const { id, token } = await issuedAgent(test, ['read', 'write'])
     const reader = await test.app.db.transaction((tx) =>
       test.app.tokens.issue(tx, { agentId: id, scopes: ['read'], name: null, expiresAt: null, now: test.clock.now() }),
@@ -216,7 +216,7 @@ describe('a token', () => {
     expect([after.state, after.kinds, after.statement]).toEqual(['received', kinds, 'Mine.'])
   })
 
-  it('a write token takes over an unconfirmed erasure of its agent, and is rejected for a confirmed one', async () => {
+  it('with the write scope takes over an unconfirmed erasure of its agent, and is rejected for a confirmed one', async () => {
     const owner = await personWithPassword(test)
     const agent = await issuedAgent(test, ['read', 'write'], { owner })
     const theirs = (await kit.file(owner.cookie, { kinds: ['erasure'], agent_id: agent.id })).json.data
@@ -248,8 +248,8 @@ describe('a token', () => {
   })
 })
 
-describe('a manager who filed a request for a member', () => {
-  it('sees its state without receipt and erasure, while they manage the member', async () => {
+describe('a manager who filed a request for a member of the organization', () => {
+  it('sees the state of the request without receipt and erasure, while they manage the member', async () => {
     const manager = await signedIn(test, 'manager')
     const member = await signedIn(test, 'person', manager.organisationId)
     const made = await kit.file(manager.cookie, { kinds: ['erasure'], grace: 'now', member: member.accountId })

@@ -26,7 +26,7 @@ describe('isInKeySpace', () => {
     ['* of another organization does not count', { isAny: true }, ['*'], 'uploads/7', true],
     ['* alone says nothing', { namespaces: ['*'] }, [], 'uploads/7', false],
     ['an id of another system, for one with every id', { isAny: true }, [], `uploads/${own}abcde/7`, true],
-  ])('decides about %s', (_, claimant, others, key, expected) =>
+  ])('returns the expected result for %s', (_, claimant, others, key, expected) =>
     expect(isInKeySpace(space(claimant, others), key)).toBe(expected),
   )
 
@@ -34,7 +34,7 @@ describe('isInKeySpace', () => {
     expect(isInKeySpace({ ...space({ isAny: true }), claimants: [] }, 'uploads/7')).toBe(false))
 })
 
-it('splitWithin returns the organizations that a plan recorded, beside ids', () => {
+it('splitWithin returns the organizations that a plan recorded, separately from the ids', () => {
   const recorded = space({ namespaces: ['acme-'], isAny: true })
   expect(splitWithin(['prj_1', ...recordedClaimants(recorded), 'conv_1'])).toEqual({
     anchors: ['prj_1', 'conv_1'],

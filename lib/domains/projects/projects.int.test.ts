@@ -65,7 +65,7 @@ describe('access to a project', () => {
       expect(await statuses(asker, all)).toEqual(all.map(() => 404))
   })
 
-  it('by office shows that the project exists, and none of its content', async () => {
+  it('lets managers of the organization and admins see that the project exists, and none of its content', async () => {
     const all = await paths()
     for (const [asker, role] of [
       [await signedIn(test, 'manager', project.owner.organisationId), 'manager'],
@@ -290,7 +290,7 @@ describe('messages', () => {
       ).toBe(422)
   })
 
-  it('a thread belongs to only one conversation', async () => {
+  it('of one thread belong to only one conversation', async () => {
     const threads = ['thread-of-one']
     await madeConversation(test, project, { threads })
     const elsewhere = await madeProject(test)
@@ -308,7 +308,7 @@ describe('messages', () => {
     expect(added.threads).toEqual([other.id, 'another'])
   })
 
-  it('a thread with checkpoints can be claimed only by a manager of the organization or an admin', async () => {
+  it('of a thread with checkpoints can be claimed only by a manager of the organization or an admin', async () => {
     const [one, another, third] = [newId('run'), newId('run'), newId('run')]
     for (const thread of [one, another, third])
       await storedInThread(test, thread, [{ id: newId('m'), text: 'Of another application.' }])

@@ -59,7 +59,7 @@ describe('Line and FileName', () => {
     expect(SingleLine.parse('  a/b é ')).toBe('a/b é')
   })
 
-  it('asDownload cannot add a header, whatever the name is', () =>
+  it('asDownload returns no additional header, whatever the file name is', () =>
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 60 }), (name) => {
         fc.pre(FileName.safeParse(name).success)

@@ -202,7 +202,7 @@ describe('the sources of a scope', () => {
     expect(await gathered(foreign)).toEqual([])
   })
 
-  it('are read in batches of 500 from thousands of messages, and the erasure ends', async () => {
+  it('are read in batches of 500 when there are thousands of messages, and the erasure ends', async () => {
     const each = sampledRuns('messages in each of 200 conversations of one person', 100, 30)
     const project: MadeProject = await madeProject(test)
     const colleague = await madeMember(test, project)

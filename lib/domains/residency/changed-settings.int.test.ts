@@ -252,7 +252,7 @@ describe.each([
   })
 })
 
-it('a repeated request gets the stored answer after the change, and nothing is stored again', async () => {
+it('a repeated request returns the stored response after the change of settings, and nothing is stored again', async () => {
   const before = await testApp(germany)
   const owner = await signedIn(before)
   const { id } = await dataOf(before, 'POST', '/api/projects', owner, { body: { name: 'A project', region: 'de' } })

@@ -280,7 +280,7 @@ describe('a sweep', () => {
 })
 
 describe('records under a legal hold', () => {
-  it('are kept for units, skills, agents and attributed units, while the others are deleted, and both are counted', async () => {
+  it('are kept when the hold covers a unit, a skill, an agent or attributed units, while the others are deleted, and both are counted', async () => {
     const held = await issuedAgent(test, ['read', 'write'])
     const stays = [
       await keep({ visibility: 'private', age: 400 * day }),
@@ -359,7 +359,7 @@ describe('records under a legal hold', () => {
 })
 
 describe('concurrent sweeps', () => {
-  it('a second sweep on another replica returns a conflict with the id of the first, and succeeds after the first has ended', async () => {
+  it('a second sweep on another replica returns a conflict with the id of the first sweep, and succeeds after the first has ended', async () => {
     await keepMany(10)
     const other = await testApp(
       { DATABASE_URL: test.app.env.DATABASE_URL ?? '' },
@@ -426,7 +426,7 @@ describe('a crash during a sweep', () => {
     expect(await left()).toEqual([])
   })
 
-  it('a crash of the whole process leaves an open row that the next sweep closes', async () => {
+  it('leaves an open row, which the next sweep closes, when the whole process crashed', async () => {
     const now = test.clock.now()
     const begun = await test.db.transaction((tx) =>
       new RetentionManager(test.app.stores, asDocumented).begin(tx, { trigger: 'cron', requestedBy: 'x', now }),
@@ -437,7 +437,7 @@ describe('a crash during a sweep', () => {
     expect((await ask('GET', `/retention/sweeps/${begun}`)).json.data).toMatchObject({ state: 'interrupted' })
   })
 
-  it('the worker continues the same sweep after a crash of the responding process', async () => {
+  it('lets the worker continue the same sweep when the responding process crashed', async () => {
     await keepMany(30)
     const now = test.clock.now()
     const begun = await test.db.transaction((tx) =>
@@ -480,7 +480,7 @@ describe('a crash during a sweep', () => {
 })
 
 describe('the retention policy', () => {
-  it("is the environment's until an admin overrides it, which records who and when, and can be reset", async () => {
+  it("uses the environment's value until an admin overrides it, records who changed it and when, and can be reset", async () => {
     const fresh = await ask('GET', '/retention')
     expect(fresh.json.data).toEqual({
       policy: {
@@ -682,7 +682,7 @@ describe('sweeps through the API', () => {
       .toMatchObject({ state: 'finished', deleted: { total: 10 } })
   })
 
-  it('sweeps with the same Idempotency-Key run once', async () => {
+  it('run once when they have the same Idempotency-Key', async () => {
     const headers = { 'Idempotency-Key': newId('key') }
     const asked = () => test.fetch('POST', '/v1/retention/sweep', { token: admin.token, headers })
     const first = await asked()

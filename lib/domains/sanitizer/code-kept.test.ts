@@ -121,7 +121,7 @@ const cases: [name: string, text: string][] = [
 ]
 
 describe('code', () => {
-  it("is unchanged in a skill's file, in a fence and as a tool argument", () => {
+  it("is unchanged in a skill's file, in a fenced block and as a tool argument", () => {
     const altered: string[] = []
     let compared = 0
     for (const [name, text] of cases) {

@@ -192,7 +192,7 @@ describe('types, regular expressions and placeholders in prose', () => {
     for (const kind of KINDS) expect(sanitize(before, kind).text).toBe(after)
   })
 
-  it('an ambiguous fence protects nothing in its section and does not affect later ones', () => {
+  it('an ambiguous code fence protects nothing in its section and does not affect later fences', () => {
     const later = '\n# Next\n\n```html\n<b>kept</b>\n```\n'
     for (const kind of KINDS) {
       expect(sanitize(`- a\n  \`\`\`\n<b>x</b>\n  \`\`\`\n${later}`, kind).text).toBe(
@@ -301,7 +301,7 @@ describe('invisible characters', () => {
 })
 
 describe('normalization', () => {
-  it('composes to NFC', () => {
+  it('composes text to NFC', () => {
     expect(sanitize('cafe\u0301', 'plain')).toMatchObject({
       text: 'caf\u00E9',
       removed: { comments: 0, tags: 0 },

@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => app?.close())
 
-test('an agent states that it has no automatic snapshots until it has a keyring, in both views and in kp', async () => {
+test('an agent without a keyring states that it has no automatic snapshots, in both views and in kp', async () => {
   const { id, token } = await issuedAgent(app, ['read', 'write'], { tier: 'enterprise', owner })
   const line = commandLine(app.url)
   const views = async () => [
@@ -42,7 +42,7 @@ test('an agent states that it has no automatic snapshots until it has a keyring,
   }
 })
 
-test('the sweep deletes an object without a row of an agent whose id has colons', async () => {
+test('the sweep deletes an object that has no row when it belongs to an agent whose id has colons', async () => {
   const key = 'snapshots/kp:agent:scout/snap_0123456789abcdefghijkl'
   await app.app.stored.objects.put(
     key,

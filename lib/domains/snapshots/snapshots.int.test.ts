@@ -536,7 +536,7 @@ describe('a restoration', () => {
     expect(await held(other)).toEqual([1, 1, 0, 0])
   })
 
-  test('of incomplete or inconsistent content is rejected without partial records', async () => {
+  test('of incomplete or inconsistent content is rejected without restoring a part of its records', async () => {
     const agent = await keyed()
     const lines = whole(agent.id, [document()], stated('{"a":1}')).split('\n').slice(0, -1)
     const cases: [string, string][] = [

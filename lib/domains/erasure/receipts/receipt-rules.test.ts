@@ -53,12 +53,12 @@ beforeAll(async () => {
 })
 
 describe('checkSignature', () => {
-  it("accepts a signature by one of the keys, for any order of the receipt's members", async () => {
+  it("accepts a signature by one of the keys, for any order of the receipt's properties", async () => {
     const turned = Object.fromEntries(Object.entries(good).reverse())
     for (const receipt of [good, turned])
       expect(await checkSignature(receipt, [stranger.key, ours.key])).toEqual({ kid: ours.key.kid })
   })
-  it('returns "changed" when a member was changed, removed or added', async () => {
+  it('returns "changed" when a property of the receipt was changed, removed or added', async () => {
     for (const change of [{ deleted_id: 'kp:trace:other' }, { stores: [] }, { more: 1 }])
       expect(await checkSignature({ ...good, ...change }, [ours.key])).toEqual({ fault: 'changed', kid: ours.key.kid })
   })
@@ -91,7 +91,7 @@ describe('parsing of receipts and keys', () => {
     for (const text of ['', 'null', '[]', '{}', 'text', '%PDF-1.7', JSON.stringify({ ...good, stores: [{}] })])
       expect(receiptInText(text)).toBeUndefined()
   })
-  it('keysInText returns public keys of a set or a single key, with the thumbprint as a missing id and without private parts', async () => {
+  it('keysInText returns the public keys of a key set or a single key, without private parts, and uses the thumbprint as the id of a key without one', async () => {
     const { kid, ...bare } = ours.key
     expect(await keysInText(JSON.stringify({ keys: [ours.key, { kty: 'RSA' }, null] }))).toEqual([ours.key])
     expect(await keysInText(JSON.stringify(bare))).toEqual([{ ...bare, kid }])
@@ -100,7 +100,7 @@ describe('parsing of receipts and keys', () => {
   })
 })
 
-it('leftIn returns the data sources with residue', () => {
+it('leftIn returns the data sources in which the receipt reports residue', () => {
   const [store] = unsigned.stores
   expect(remainingIn(unsigned)).toEqual([])
   expect(store && remainingIn({ stores: [store, { ...store, residue: 2 }] })).toMatchObject([{ residue: 2 }])

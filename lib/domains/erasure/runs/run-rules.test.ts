@@ -27,7 +27,7 @@ const stepsOf = (dataSources: DataSource[], stateOf: (name: string) => 'waiting'
     state: stateOf(name),
   }))
 
-describe('the order of a run', () => {
+describe('the order of steps in an erasure run', () => {
   it('follows the stages, and the list within a stage', () => {
     const dataSources = [
       dataSource('account', 'postgresql', 'account'),
@@ -61,7 +61,7 @@ describe('the order of a run', () => {
     )
   })
 
-  it('a stuck step blocks later steps of its store and later stages, but not other stores', () => {
+  it('blocks later steps of the same store and later stages when a step is stuck, but not steps of other stores', () => {
     const dataSources = [
       dataSource('a', 'postgresql', 'content'),
       dataSource('b', 'postgresql', 'content'),
@@ -99,7 +99,7 @@ describe('legal holds', () => {
     expect(narrowed(subject, holds)).toEqual(expected)
   })
 
-  it('narrowed assigns every agent to exactly one of free and kept', () => {
+  it('narrowed assigns every agent to exactly one of "free" and "kept"', () => {
     const ids = fc.uniqueArray(fc.string({ minLength: 1, maxLength: 4 }), { maxLength: 8 })
     fc.assert(
       fc.property(ids, fc.func(fc.boolean()), fc.option(fc.constant('h0')), (agents, isHeld, account) => {

@@ -51,7 +51,7 @@ test('concurrent first uses create one suppression key, which is in the ledger',
   expect((await lines()).map(({ id }) => id)).toEqual([made[0]?.keyId])
 })
 
-test('the hash depends on the kind and the value and has 32 bytes', async () => {
+test('a suppression hash depends on the kind and the value and has 32 bytes', async () => {
   const keys = (await place()).keys()
   const asAgent = await keys.current('agent', 'one')
   const asAccount = await keys.current('account', 'one')
@@ -60,7 +60,7 @@ test('the hash depends on the kind and the value and has 32 bytes', async () => 
   expect(hex([(await keys.current('agent', 'one')).hash])).toEqual(hex([asAgent.hash]))
 })
 
-test('after a rotation, new values are hashed with the new key and old hashes still match', async () => {
+test('after a rotation of the suppression key, new values are hashed with the new key and old hashes still match', async () => {
   const { keys, lines } = await place()
   const one = keys()
   const before = await one.current('account', 'usr_1')
@@ -76,7 +76,7 @@ test('after a rotation, new values are hashed with the new key and old hashes st
   ])
 })
 
-test('current creates a key within the given transaction, and a rollback discards the key', async () => {
+test('current creates a suppression key within the given transaction, and a rollback discards the key', async () => {
   const { keys, db } = await place()
   const one = keys()
   const undone = await db
@@ -91,7 +91,7 @@ test('current creates a key within the given transaction, and a rollback discard
   expect(await db.transaction((tx) => one.every('email', 'a@example.org', tx))).toHaveLength(1)
 })
 
-test('restore brings the keys of a restored database back from the ledger, and they match again', async () => {
+test('restore returns the keys of a restored database from the ledger, and earlier hashes match again', async () => {
   const { keys, db, lines } = await place()
   const one = keys()
   const { hash } = await one.current('agent', 'gone')

@@ -81,7 +81,7 @@ const deletedOf = (receipt: { stores: { holder: string; deleted: number }[] }): 
 const name = () => newId('acme').toLowerCase().replace('_', '-')
 
 describe('an agent with the same name as a stranger', () => {
-  it.each(visibilities)('its erasure neither renames nor counts older %s records', async (visibility) => {
+  it.each(visibilities)('is erased without renaming or counting older %s records', async (visibility) => {
     const known = name()
     const ids = await writes(victim, known, visibility)
     const before = await rowsOf(ids)
@@ -97,7 +97,7 @@ describe('an agent with the same name as a stranger', () => {
   })
 
   it.each(['org', 'private'] as const)(
-    'its erasure neither renames nor counts newer %s records',
+    'is erased without renaming or counting newer %s records',
     async (visibility) => {
       const known = name()
       const squatter = await registered(known)
@@ -110,7 +110,7 @@ describe('an agent with the same name as a stranger', () => {
     },
   )
 
-  it('its export contains no older record', async () => {
+  it('exports no older record', async () => {
     const known = name()
     const ids = await writes(victim, known, 'network')
     test.clock.advance(minute)
@@ -119,7 +119,7 @@ describe('an agent with the same name as a stranger', () => {
     for (const id of ids) expect(text).not.toContain(id)
   })
 
-  it('its erasure does not rename a name that a later correction added to an older record', async () => {
+  it('is erased without renaming a name that a later correction added to an older record', async () => {
     const known = name()
     const [unit = '', ...rest] = await writes(victim, 'somebody-else', 'network')
     test.clock.advance(minute)
@@ -131,8 +131,8 @@ describe('an agent with the same name as a stranger', () => {
   })
 })
 
-describe('an agent that a record verifiably means', () => {
-  it('its erasure renames it in records of its organization with any visibility', async () => {
+describe('an agent whose name in a record verifiably refers to it', () => {
+  it('is renamed by its erasure in records of its organization with any visibility', async () => {
     const owner = await signedIn(test)
     const colleague = await issuedAgent(test, ['read', 'write'], {
       owner: await signedIn(test, 'person', owner.organisationId),
@@ -148,7 +148,7 @@ describe('an agent that a record verifiably means', () => {
     expect((await rowsOf(ids)).join('\n')).not.toContain(agent.id)
   })
 
-  it("its erasure renames it in strangers' network records written after its registration", async () => {
+  it("is renamed by its erasure in strangers' network records written after its registration", async () => {
     const known = name()
     const agent = await registered(known)
     test.clock.advance(minute)
@@ -161,7 +161,7 @@ describe('an agent that a record verifiably means', () => {
     expect(rows).toContain('somebody')
   })
 
-  it('its erasure keeps the name in a version that was not shared when written', async () => {
+  it('keeps its name after its erasure in a version that was not shared when it was written', async () => {
     const known = name()
     const agent = await registered(known)
     test.clock.advance(minute)
@@ -180,7 +180,7 @@ describe('an agent that a record verifiably means', () => {
   })
 })
 
-describe('reference decisions of an admin', () => {
+describe("an admin's decisions about names in records of others", () => {
   let known: string
   let ids: string[]
   let receipt: { receipt_id: string }
@@ -234,7 +234,7 @@ describe('reference decisions of an admin', () => {
     admin = late
   })
 
-  it('list the names that an erasure kept, rename them and undo that', async () => {
+  it('list the names that an erasure kept, rename them and undo the renaming', async () => {
     const word = name()
     const foreign = (await Promise.all(visibilities.map((one) => writes(victim, word, one)))).flat()
     test.clock.advance(minute)
@@ -261,7 +261,7 @@ describe('reference decisions of an admin', () => {
     expect(strip(await rowsOf([...foreign, ...later]))).toBe(strip(before))
   })
 
-  it('are rejected for everyone else', async () => {
+  it('are rejected for every other role', async () => {
     const revoked = await issuedAgent(test, ['admin'])
     await test.db.prisma.token.update({ where: { id: revoked.tokenId }, data: { revokedAt: test.clock.now() } })
     const cases = [

@@ -204,7 +204,7 @@ describe('a subject with data in every place', () => {
     ])
   })
 
-  it('is erased everywhere as planned, and others’ rows keep their scores', async () => {
+  it('is erased everywhere as planned, and the rows of others keep their scores', async () => {
     const { other, third } = all
     const strangers = `('${other.id}', '${third.id}')`
     const kept = async () => ({
@@ -247,7 +247,7 @@ describe('a subject with data in every place', () => {
       ).map(({ id, version }) => [id, version]),
     )
 
-  it('is replaced by a pseudonym in others’ records, equal for equal names, and does not occur anywhere else', async () => {
+  it('is replaced by a pseudonym in records of others, equal for equal names, and its name does not occur anywhere else', async () => {
     const { mine, other, person } = all
     const [a, b] = mine.map(({ id }) => id)
     const after = (await test.fetch('GET', `/v1/knowledge/${theirs.trace}`, { token: other.token })).json.data.unit
@@ -276,7 +276,7 @@ describe('a subject with data in every place', () => {
     expect(await versions()).toEqual(new Map([...former].map(([id, version]) => [id, version + 1])))
   })
 
-  it('is not found by its old name; the SOP is found by the pseudonym', async () => {
+  it('is not found by its old name, and its SOP is found by the pseudonym', async () => {
     await gather()
     const { other, mine } = all
     const found = async (q: string) =>
@@ -290,7 +290,7 @@ describe('a subject with data in every place', () => {
     expect(await found(first(mine).id)).toEqual([])
   })
 
-  it('erasing it again by the same or a new plan changes nothing', async () => {
+  it('is unchanged when it is erased again by the same or a new plan', async () => {
     const before = await everything()
     expect(await erase(all.subject, plans)).toEqual({ ...none(), 'knowledge.words': 3 })
     expect(await everything()).toEqual(before)
@@ -300,7 +300,7 @@ describe('a subject with data in every place', () => {
     expect(await everything()).toEqual(before)
   })
 
-  it('jobs continue afterwards: sums stay correct for new votes, weighing and claims', async () => {
+  it('leaves working jobs after its erasure: sums stay correct for new votes, weighing and claims', async () => {
     const { other, mine } = all
     await test.db.query(undefined, 'DELETE FROM tokens WHERE agent_id = ANY($1)', [mine.map(({ id }) => id)])
     await test.db.query(undefined, 'DELETE FROM agents WHERE id = ANY($1)', [mine.map(({ id }) => id)])
@@ -328,7 +328,7 @@ describe('a subject with data in every place', () => {
 })
 
 describe('a legal hold', () => {
-  it('retains the record with its words, votes and author’s name, counted by hold, until it ends or is released', async () => {
+  it('retains the record with its words, votes and author’s name, counted by hold, until the hold expires or is released', async () => {
     const { subject, mine, other } = await cast()
     const me = first(mine)
     const [held, ofOther, free, ended, released] = [

@@ -28,20 +28,20 @@ const ask = async (method: string, path: string, body: unknown) => {
 const rows = async (): Promise<number> =>
   (await test.db.prisma.unit.count()) + (await test.db.prisma.skill.count()) + (await test.db.prisma.sopVersion.count())
 
-describe('an erased agent’s name in others’ contributions is plain text', () => {
+describe('the name of an erased agent in contributions of others', () => {
   it.each([
     ['the expert of an SOP', '/v1/knowledge', () => sop(from(gone))],
     ['the expert of an SOP, at its own route', '/v1/sop', () => sop(from(gone))],
     ['a validator of a unit', '/v1/knowledge', () => trace({}, { validated_by: ['somebody', gone] })],
     ['the author of a skill', '/v1/skills', () => ({ skill_md: skillMd('of-somebody', { front: `author: ${gone}` }) })],
-  ])('POST stores it: %s', async (_what, path, body) => {
+  ])('is stored as plain text by a POST of %s', async (_what, path, body) => {
     const before = await rows()
     const { status, json } = await ask('POST', path, body())
     expect(status, JSON.stringify(json)).toBe(201)
     expect(await rows()).toBeGreaterThan(before)
   })
 
-  it('a batch, a correction and a new version store it', async () => {
+  it('is stored as plain text by a batch, a correction and a new version', async () => {
     const units = [sop(from(gone)), trace({}, { validated_by: [gone] }), sop(from('somebody-else'))]
     const { json } = await ask('POST', '/v1/knowledge/batch', { units })
     expect([json.stored, json.failed]).toEqual([3, 0])

@@ -74,7 +74,7 @@ describe('inspecting a unit', () => {
     })
   })
 
-  test('of others is read-only; private units, those of other tenants and quarantined ones return 404', async () => {
+  test('returns units of others as read-only, and 404 for private units, units of other tenants and quarantined units', async () => {
     const [stranger, colleague] = [await signedIn(app), await signedIn(app, 'person', owner.organisationId)]
     const ids = {
       network: await contributed(trace()),
@@ -107,7 +107,7 @@ describe('inspecting a unit', () => {
     expect((await inspect(id, gone.cookie)).status).toBe(401)
   })
 
-  test('that was erased returns the receipt to its owner and 404 to others', async () => {
+  test('returns the receipt of an erased unit to its owner and 404 to others', async () => {
     const id = await contributed(trace())
     const erased = await app.fetch('DELETE', `/v1/knowledge/${id}`, {
       cookie: owner.cookie,

@@ -100,7 +100,7 @@ describe('a quarantined unit', () => {
     ])
   })
 
-  it('gets the same response for a repeated Idempotency-Key', async () => {
+  it('returns the same response for a repeated Idempotency-Key of a review', async () => {
     const { id } = await held()
     const headers = { 'Idempotency-Key': 'release-once' }
     const clicks = [await review(id, 'release', { headers }), await review(id, 'release', { headers })]
@@ -108,7 +108,7 @@ describe('a quarantined unit', () => {
     expect(clicks[1]?.json).toEqual(clicks[0]?.json)
   })
 
-  it('that remains in quarantine lists its reports as reviewed', async () => {
+  it('lists its reports as reviewed when the review keeps it in quarantine', async () => {
     const author = await issuedAgent(app, ['write'])
     const { id } = (await contribute(author, 'Something doubtful.')).json.data
     for (let n = 0; n < 3; n++) {

@@ -75,7 +75,7 @@ describe('gains', () => {
     expect([await scoreOf(id), await isBalanced(id)]).toEqual([4.2, true])
   })
 
-  it('take no lock after the daily cap: a locked row blocks nobody', async () => {
+  it('take no lock after the daily cap, so a locked row blocks no contribution', async () => {
     const { id, token } = await agent()
     await Promise.all(Array.from({ length: 20 }, () => contribute(token)))
     const other = await test.db.pool.connect()
@@ -206,7 +206,7 @@ describe('audit log', () => {
 })
 
 describe('access', () => {
-  it('others see gains without their subjects; the agent, its owner and admins see both', async () => {
+  it('returns gains without their subjects to others, and with them to the agent, its owner and admins', async () => {
     const person = await signedIn(test)
     const { id, token } = await issuedAgent(test, ['read', 'write'], { owner: person })
     const subject = (await contribute(token, trace({}, { visibility: 'private' }))).json.data.id
@@ -221,7 +221,7 @@ describe('access', () => {
     ]).toEqual([null, subject, subject, subject])
   })
 
-  it('a missing or restricted agent returns 404; a restricted one is visible to itself and admins', async () => {
+  it('returns 404 for a missing or restricted agent; a restricted one is visible to itself and admins', async () => {
     const restricted = await test.agent()
     await contribute(restricted.token)
     await test.fetch('DELETE', '/v1/auth/consent', { token: restricted.token })
@@ -234,12 +234,12 @@ describe('access', () => {
     )
   })
 
-  it('requests without a token are rejected', async () => {
+  it('is rejected for requests without a token', async () => {
     expect((await test.fetch('GET', `/v1/reputation/${stranger.id}`)).json.code).toBe('token_missing')
     expect((await test.fetch('GET', '/v1/reputation/leaderboard')).json.code).toBe('token_missing')
   })
 
-  it('the ledger is paginated', async () => {
+  it('returns the ledger in pages', async () => {
     const { id, token } = await agent()
     for (let n = 0; n < 5; n++) await contribute(token)
     const first = (await of(id, token, '?limit=3')).json

@@ -15,7 +15,7 @@ describe('daily caps', () => {
     ['vote', { all: 3.9, votes: 0 }, 2],
     ['unit', { all: 4, votes: 0 }, 0],
     ['skill', { all: 9, votes: 9 }, 0],
-  ] as const)('room for %s after %j is %i', (reason, gained, room) => {
+  ] as const)('leave room for %s after %j: %i', (reason, gained, room) => {
     expect(roomFor(reason, gained)).toBe(room)
     const full = fullFrom(reason)
     expect(gained.all > full.all || gained.votes > full.votes).toBe(room === 0)

@@ -99,7 +99,7 @@ describe('mine=true', () => {
     expect(await ids('/v1/skills?mine=true&to=2001-01-01T00:00:00Z', person.cookie)).toEqual([])
   })
 
-  it('lists units and skills without their texts, with snippets of matches', async () => {
+  it('lists units and skills with snippets of matches instead of their texts', async () => {
     const person = await signedIn(test)
     const author = await agent(person)
     const text = 'An albatross of a sentence that no list carries. '.repeat(100)

@@ -229,7 +229,7 @@ describe('quarantined units', () => {
     ['held from the start', true],
     ['held after its words were gathered', false],
   ])(
-    'a unit that is %s does not affect others: a word that only it has is corrected like an unknown word',
+    'do not affect others: a word that occurs only in a unit that is %s is corrected like an unknown word',
     async (_when, isFirst) => {
       const shown = await contribute('kubernetes', { by: stranger })
       const hidden = await contribute('kubernetez')
@@ -252,7 +252,7 @@ describe('quarantined units', () => {
     },
   )
 
-  it('do not affect scores by their word counts, which only apply to their author', async () => {
+  it('affect scores by their word counts only for their author', async () => {
     const own = await contribute('thylacoleonid', { by: stranger, visibility: 'private' })
     await gather()
     await recountScopes(test.db, {})
@@ -293,7 +293,7 @@ describe('access', () => {
     ['a stranger', () => stranger, () => [network]],
     ['an admin', () => admin, () => [network, org]],
     ['the restricted author', () => pausedAuthor, () => [network, org, paused]],
-  ])('%s finds and lists exactly the visible units', async (_who, who: () => Who, seen: () => string[]) => {
+  ])('lets %s find and list exactly the visible units', async (_who, who: () => Who, seen: () => string[]) => {
     expect(new Set(await found({ q: word, limit: 100 }, who()))).toEqual(new Set(seen()))
     const all = new Set([network, org, own, held, paused])
     const { json } = await list({ agent_id: author.id, limit: 100 }, who())
@@ -341,7 +341,7 @@ describe('access', () => {
     expect([answer.status, answer.json.code]).toEqual([403, 'scope_too_small'])
   })
 
-  it('an erased unit and its words are no longer found immediately', async () => {
+  it('an erased unit and its words can no longer be found immediately after the erasure', async () => {
     const id = await contribute('The last ichthyosaur')
     const other = await contribute('ichthyosaur and a plesiosaur', { visibility: 'private' })
     await gather()
@@ -537,7 +537,7 @@ describe('invalid input', () => {
   })
 })
 
-describe('word table', () => {
+describe('the word table of the search', () => {
   it('gets a new word by the job, and loses an old word with the correction itself', async () => {
     const id = await contribute('an embarrassing zygomorphic mistake')
     expect(await wordsOf('zygomorph')).toEqual([])
@@ -759,7 +759,7 @@ describe('word table', () => {
     expect(await wordsOf('floccinaucinihil')).toEqual([])
   })
 
-  it('residue is found by any process and erased', async () => {
+  it('reports residue of a unit to any process until the residue is erased', async () => {
     const id = await contribute('a defenestrated residue')
     await gather()
     const dataSource = searchWordsDataSource(test.db)
@@ -791,7 +791,7 @@ describe('word table', () => {
     }
   })
 
-  it('the index job indexes units stored before search existed', async () => {
+  it('gets the words of units stored before the search existed from the index job', async () => {
     const id = await contribute('an antediluvian unit')
     await test.db.query(undefined, 'UPDATE units SET search = NULL WHERE id = $1', [id])
     expect(await found('antediluvian')).toEqual([])
@@ -809,7 +809,7 @@ describe('novelty', () => {
   const noveltyOf = async (id: string) =>
     await test.db.prisma.unit.findUniqueOrThrow({ where: { id }, select: { novelty: true, qualityScore: true } })
 
-  it('is high for new content and low for a copy in the domain, and changes the quality', async () => {
+  it('is high for new content and low for a copy in the same domain, and changes the quality', async () => {
     const meta = { task_domain: 'novelty' }
     const original = await contribute(text(0), { meta })
     const copy = await contribute(text(0), { meta, by: stranger })

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { mostIndexedWords, searchVector } from './vector.ts'
 
-it('keeps the maximum number of distinct words, highest weight first, with all their positions', () => {
+it('vector keeps the maximum number of distinct words, highest weight first, with all their positions', () => {
   const many = Array.from({ length: mostIndexedWords + 500 }, (_, n) => `word${n}`).join(' ')
   const vector = searchVector([
     { weight: 'D', text: `${many} basilisk` },

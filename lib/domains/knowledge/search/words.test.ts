@@ -54,7 +54,7 @@ describe('words', () => {
     ['构建失败', ['构', '构建', '建', '建失', '失', '失败', '败']],
     ['用npm构建', ['用', 'npm', '构', '构建', '建']],
     ['“quoted”—dash…', ['quot', 'dash']],
-  ])('of %s', (text, words) => expect(searchWordsOf(text)).toEqual(words))
+  ])('searchWordsOf returns the words of %s', (text, words) => expect(searchWordsOf(text)).toEqual(words))
 
   it('have correct offsets, in order, within the text', () => {
     fc.assert(
@@ -187,7 +187,7 @@ describe('snippets', () => {
     )
   })
 
-  it('show the section with most of the words, also deep in a long text, and cut at spaces', () => {
+  it('show the section with most of the query words, also deep in a long text, and cut at spaces', () => {
     const text = `${'filler text '.repeat(3_000)}here the linker is slow today and so on ${'more filler '.repeat(50)}`
     const { text: shown, highlights } = snippetOf([{ weight: 'D', text }], parseQuery('linker slow').terms)
     expect(highlights.map(({ start, end }) => shown.slice(start, end))).toEqual(['linker', 'slow'])

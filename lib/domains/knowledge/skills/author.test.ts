@@ -27,12 +27,12 @@ describe('withAuthor replaces only the author of a stored SKILL.md', () => {
     })
   })
 
-  it('with CRLF line ends', () => {
+  it('supports CRLF line ends', () => {
     const text = document('author: somebody').replaceAll('\n', '\r\n')
     expect(withAuthor(text, name)).toBe(document(`author: ${name}`).replaceAll('\n', '\r\n'))
   })
 
-  it('throws if there is no author', () => {
+  it('throws if the SKILL.md has no author', () => {
     expect(() => withAuthor(document('license: MIT'), name)).toThrow('has no author')
   })
 })

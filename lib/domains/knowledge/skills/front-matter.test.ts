@@ -75,13 +75,13 @@ describe('a title as name', () => {
     ['my_skill', 'my-skill'],
     ['C++ & Rust (2026)', 'c-rust-2026'],
     ['Build v1.2, fast', 'build-v1-2-fast'],
-  ])('%j becomes the identifier %s and remains the title', (title, name) => {
+  ])('turns %j into the identifier %s and keeps the title', (title, name) => {
     const { frontMatter, faults, warnings } = read(`name: ${title}\ndescription: x`)
     expect(faults).toEqual([])
     expect(frontMatter).toMatchObject({ name, title })
     expect(warnings).toEqual([expect.stringContaining(`"${name}"`)])
   })
-  it('an identifier has no title', () => expect(read(needed).frontMatter).not.toHaveProperty('title'))
+  it('is absent when the name is an identifier', () => expect(read(needed).frontMatter).not.toHaveProperty('title'))
 })
 
 describe('faults with their lines', () => {
@@ -128,7 +128,7 @@ describe('faults with their lines', () => {
     expect(read(front).frontMatter).toBeUndefined()
   })
 
-  it('several faults with their columns', () => {
+  it('reports several faults with their columns', () => {
     expect(faultsOf('name: X/Y\ndescription: ""\nversion: {a: b}')).toEqual([
       [2, 7, expect.stringContaining('lower-case letters')],
       [3, 14, 'description is required'],

@@ -64,7 +64,7 @@ describe("paths of a skill's files", () => {
     expect(taken('x/y/z', 'X/Y')).toEqual([1])
   })
 
-  it('rejects more than a hundred', () => {
+  it('rejects more than a hundred paths', () => {
     const paths = Array.from({ length: 101 }, (_, n) => `${n}.md`)
     expect(pathFaults(paths)).toEqual([{ index: 100, message: expect.stringContaining('100') }])
   })

@@ -34,5 +34,7 @@ describe('quality of a skill', () => {
       { bodyLength: 0, files: 0, misrepresents: false },
       0.06,
     ],
-  ])('for: %s', (_what, frontMatter, facts, quality) => expect(skillQuality(frontMatter, facts)).toBe(quality))
+  ])('is the expected value for: %s', (_what, frontMatter, facts, quality) =>
+    expect(skillQuality(frontMatter, facts)).toBe(quality),
+  )
 })

@@ -574,14 +574,14 @@ describe('erasing a skill', () => {
     expect((await erase(id)).status).toBe(410)
   })
 
-  it('of ten concurrent requests one erases it', async () => {
+  it('erases it once when ten requests are concurrent', async () => {
     const { token } = await test.agent()
     const id = await contributed({}, token)
     const responses = await Promise.all(Array.from({ length: 10 }, () => erase(id, { token })))
     expect(responses.map(({ status }) => status).sort()).toEqual([204, ...Array(9).fill(410)])
   })
 
-  it('a late retry of the contribution neither returns nor restores it', async () => {
+  it('prevents a late retry of the contribution from returning or restoring it', async () => {
     const { id: agentId, token } = await test.agent()
     const headers = { 'Idempotency-Key': 'gone' }
     const body = { skill_md: skillMd(fresh(), { body: 'secretword\n' }) }

@@ -98,11 +98,11 @@ Tools:
 `)
   })
 
-  it('omits the expert’s name, which the exporter may not disclose', () => {
+  it('omits the expert’s name, because the exporter may not disclose it', () => {
     expect(skillDocument(sopOf(), origin).skill_md).not.toContain('expert-7')
   })
 
-  it('is parsed by the registry’s own validation as intended', () => {
+  it('passes the registry’s validation of skills with the intended fields', () => {
     const { faults, warnings, frontMatter } = parseSkillMd(skillDocument(sopOf(), origin).skill_md)
     expect([faults, warnings]).toEqual([[], []])
     expect(frontMatter).toMatchObject({
@@ -308,8 +308,8 @@ function blocksOf(skillMd: string): string[] {
   return lines
 }
 
-describe('for any fields of an SOP', () => {
-  it('the document passes the sanitizer and skill validation unchanged, with the structure of the SOP', () => {
+describe('the skill document of an SOP with any fields', () => {
+  it('passes the sanitizer and skill validation unchanged, with the structure of the SOP', () => {
     fc.assert(
       fc.property(anySop, (sop) => {
         const { name, skill_md } = skillDocument(sop, origin)
@@ -342,7 +342,7 @@ describe('for any fields of an SOP', () => {
     expect(skill_md).toContain('name: "restore-a-backup"')
   })
 
-  it('time and size are linear in the SOP: a thousand steps with all features', () => {
+  it('is created in time and size linear in the SOP: a thousand steps with all features', () => {
     const tree = Array.from({ length: 1_000 }, (_, n) => ({
       step: n,
       instruction: `${'<'.repeat(100)}${'['.repeat(100)}${'\n- '.repeat(30)}`,

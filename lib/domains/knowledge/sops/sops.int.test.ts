@@ -72,7 +72,7 @@ describe('contributing', () => {
     ])
   })
 
-  it('an SOP contributed as a unit or in a batch has a version 1 as well', async () => {
+  it('an SOP contributed as a unit or in a batch also has a version 1', async () => {
     const single = await test.fetch('POST', '/v1/knowledge', { token: author.token, body: sop() })
     const batch = await test.fetch('POST', '/v1/knowledge/batch', {
       token: author.token,
@@ -152,7 +152,7 @@ describe('a new version', () => {
     expect(await found('zymurgy')).toEqual([])
   })
 
-  it('with the same text is not created', async () => {
+  it('is not created when its text is the same', async () => {
     const id = await made()
     const before = await get(`/v1/sop/${id}`)
     const { unit } = before.json.data
@@ -200,7 +200,7 @@ describe('a new version', () => {
     expect((await get('/v1/sop', stranger.token)).text).not.toContain(id)
   })
 
-  it('twelve concurrent ones get consecutive numbers and none is lost', async () => {
+  it('gets a consecutive number, and none is lost, when twelve requests are concurrent', async () => {
     const id = await made(sop(step('wording 0')))
     const responses = await Promise.all(Array.from({ length: 12 }, (_, n) => revise(id, sop(step(`wording ${n + 1}`)))))
     expect(responses.map(({ status }) => status)).toEqual(Array(12).fill(200))
@@ -217,7 +217,7 @@ describe('a new version', () => {
     expect(texts.sort()).toEqual(Array.from({ length: 13 }, (_, n) => `wording ${n}`).sort())
   })
 
-  it('with the same If-Match, one of twelve concurrent requests succeeds', async () => {
+  it('is created for one of twelve concurrent requests with the same If-Match', async () => {
     const id = await made()
     const etag = (await get(`/v1/sop/${id}`)).headers.get('etag') ?? ''
     const responses = await Promise.all(
@@ -236,7 +236,7 @@ describe('a new version', () => {
     ['another id', () => sop({ id: 'kp:sop:other' }), 422, ['id']],
     ['another author', () => sop({}, { agent_id: stranger.id }), 403, ['metadata', 'agent_id']],
     ['another type', () => trace(), 422, undefined],
-  ])('with %s is rejected', async (_what, body, status, path) => {
+  ])('is rejected when the request has %s', async (_what, body, status, path) => {
     const id = await made()
     const response = await revise(id, body())
     expect(response.status).toBe(status)
@@ -301,7 +301,7 @@ describe('former versions', () => {
     ).toEqual(Array(6).fill(422))
   })
 
-  it('of a hidden SOP return 404 like the SOP itself, to strangers and other organizations', async () => {
+  it('of a hidden SOP return 404, as the SOP does, to strangers and other organizations', async () => {
     const secret = await made(sop({}, { visibility: 'private' }))
     const within = await made(sop({}, { visibility: 'org' }))
     for (const path of ['', '/versions', '/versions/1']) {
@@ -317,7 +317,7 @@ describe('former versions', () => {
     expect((await approve(secret)).status).toBe(404)
   })
 
-  it('stay as private as they were, even if they are approved and a later one is shared', async () => {
+  it('keep their visibility, even if they are approved and a later version is shared', async () => {
     const id = await made(sop(step('for me'), { visibility: 'private' }))
     await revise(id, sop(step('for us'), { visibility: 'org' }))
     await approve(id)
@@ -379,7 +379,7 @@ describe('former versions', () => {
 })
 
 describe('approval', () => {
-  it('by an admin applies to the current or a given version, is audited, and happens once', async () => {
+  it('applies to the current or a given version, is audited, and happens once when an admin approves', async () => {
     const id = await made(sop(step('one')))
     await revise(id, sop(step('two')))
     const at = test.clock.now().toISOString()
@@ -429,7 +429,7 @@ describe('approval', () => {
     expect((await get(`/v1/sop/${id}`)).json.data.approved_version).toBeNull()
   })
 
-  it('with If-Match applies to the version that was read, not to a later one', async () => {
+  it('applies, with If-Match, to the version that was read, not to a later one', async () => {
     const id = await made(sop(step('harmless')))
     const read = (await get(`/v1/sop/${id}`, admin.token)).headers.get('etag') ?? ''
     await revise(id, sop(step('something else')))
@@ -438,7 +438,7 @@ describe('approval', () => {
     expect((await get(`/v1/sop/${id}`)).json.data.approved_version).toBeNull()
   })
 
-  it('of twelve concurrent requests takes effect once', async () => {
+  it('takes effect once when twelve requests are concurrent', async () => {
     const id = await made()
     const responses = await Promise.all(Array.from({ length: 12 }, () => approve(id)))
     expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200]))
@@ -498,7 +498,7 @@ describe('list of SOPs', () => {
   })
 
   it.each(['approved=maybe', 'limit=0', 'limit=101', 'cursor=nonsense', 'q=', 'types=ExpertSOP', 'offset=-1'])(
-    '%s is rejected by name',
+    'rejects %s and names the parameter',
     async (query) => {
       const response = await get(`/v1/sop?${query}`)
       expect([response.status, response.json.issues[0].path[1]]).toEqual([422, query.split('=')[0]])
@@ -521,7 +521,7 @@ describe('exporting as a skill', () => {
     expect((await auditOf(id)).at(-1)).toMatchObject({ action: 'export', resourceType: 'sop', agentId: stranger.id })
   })
 
-  it('publishes it as the caller’s own with the SOP’s visibility, without reputation for another author’s work', async () => {
+  it('publishes the skill as the caller’s with the SOP’s visibility, without reputation for another author’s work', async () => {
     const within = { owner: await signedIn(test, 'person', owner.organisationId) }
     const [expert, agent] = [
       await issuedAgent(test, ['read', 'write'], within),
@@ -590,7 +590,7 @@ describe('stored responses', () => {
     })
   const answers = async () => JSON.stringify(await test.db.prisma.idempotencyRecord.findMany())
 
-  it('contain no text of an SOP or of the exported skill: a retry reads it again', async () => {
+  it('contain no text of an SOP or of the exported skill: a retry reads the text again', async () => {
     const { token } = await issuedAgent(test, ['read', 'write', 'admin'])
     const id = await made(secretly('zanzibar'), token)
     const first = await publishing(id, token, 'publish-1')
@@ -629,7 +629,7 @@ describe('stored responses', () => {
     expect(await test.db.prisma.skill.count({ where: { id: skillId } })).toBe(0)
   })
 
-  it('are verified by their content: an unindexed mention is found, a longer id is not', async () => {
+  it('are searched by content for an erased id: an unindexed mention is found, a longer id is not', async () => {
     const dataSource = test.app.dataSources.find(({ name }) => name === 'idempotency.answers')
     const id = 'kp:skill:hidden_1'
     const keep = (key: string, body: object, headers = {}) =>
@@ -652,7 +652,7 @@ describe('erasing a former version', () => {
   const naming = (expert: string) =>
     sop({ source: { type: 'human_expert', expert_id: expert, credentials: [] }, ...step(`Ask ${expert}`) })
 
-  it('hides it from every reader; others read an older approved one; it is audited, and stored responses are deleted', async () => {
+  it('hides it from every reader, who then reads an older approved version; it is audited, and stored responses are deleted', async () => {
     const headers = { 'Idempotency-Key': 'former-1' }
     const response = await contribute(naming('Mistaken Name'), author.token, headers)
     const id: string = response.json.data.id
@@ -697,7 +697,7 @@ describe('erasing a former version', () => {
     expect((await eraseVersion(id, 1, admin.token)).status).toBe(204)
   })
 
-  it('exports contain it for the expert it names: readable versions, and all for an admin', async () => {
+  it('the export of an expert contains former versions that name the expert: those the expert may read, and all for an admin', async () => {
     const expert = await issuedAgent(test, ['read'])
     const id = await made(naming(expert.id))
     await approve(id)

@@ -38,7 +38,7 @@ describe('changedPaths', () => {
     expect(changedPaths(before, after)).toEqual(paths)
   })
 
-  it('omits member names chosen by authors', () => {
+  it('omits property names chosen by authors', () => {
     const before = { steps: [{ input: { 'jane@example.org': 1 } }] }
     expect(changedPaths(before, { steps: [{ input: { 'john@example.org': 1 } }] })).toEqual(['steps.0.input'])
   })

@@ -24,7 +24,7 @@ const entriesOf = async (resourceId: string) =>
   (await test.db.prisma.auditEntry.findMany({ where: { resourceId, action: 'update' } })).map(({ details }) => details)
 
 describe('rectification (GDPR art. 16)', () => {
-  it('merges the patch into the unit: replaces members, removes those set to null, keeps the rest', async () => {
+  it('merges the patch into the unit: replaces properties, removes those set to null, keeps the rest', async () => {
     const id = await contribute(trace({}, { framework: 'of another name' }))
     const response = await correct(id, {
       unit: { task: { objective: 'Find out why tests are slow' }, metadata: { framework: null, success: false } },
@@ -71,7 +71,7 @@ describe('rectification (GDPR art. 16)', () => {
     expect([both.status, both.json.issues[0].path]).toEqual([422, ['visibility']])
   })
 
-  it('without changes returns 200 and keeps the version', async () => {
+  it('returns 200 and keeps the version when the patch changes nothing', async () => {
     const id = await contribute()
     const before = await test.fetch('GET', `/v1/knowledge/${id}`, { token: author.token })
     for (const body of [
@@ -97,7 +97,7 @@ describe('rectification (GDPR art. 16)', () => {
     expect(JSON.stringify(records)).not.toContain('wrong words')
   })
 
-  it('of an SOP overwrites the current version without history and removes its approval', async () => {
+  it('of an SOP overwrites the current version without creating a new one and removes its approval', async () => {
     const id = await contribute(sop())
     await test.db.prisma.sopVersion.updateMany({
       where: { unitId: id },
@@ -139,7 +139,7 @@ describe('a correction after three rejections within an hour', () => {
     expect(read.json.data.unit.task.objective).toBe('new words for everybody')
   })
 
-  it('is also quarantined when made by the owner; after two rejections or an hour it is not', async () => {
+  it('is also quarantined when the owner makes it, and not after only two rejections or after an hour', async () => {
     const owner = await signedIn(test)
     const own = await issuedAgent(test, ['read', 'write'], { owner })
     const made = await test.fetch('POST', '/v1/knowledge', { token: own.token, body: trace() })
@@ -158,7 +158,7 @@ describe('a correction after three rejections within an hour', () => {
 })
 
 describe('a restricted agent (GDPR art. 18)', () => {
-  it('cannot correct; its owner can (art. 16), but cannot add an SOP version', async () => {
+  it('cannot correct its units; its owner can (art. 16), but cannot add an SOP version', async () => {
     const owner = await signedIn(test)
     const own = await issuedAgent(test, ['read', 'write'], { owner })
     const made = await test.fetch('POST', '/v1/knowledge', { token: own.token, body: sop() })

@@ -48,7 +48,7 @@ const qualityOf = async (id: string) =>
   (await test.fetch('GET', `/v1/knowledge/${id}`, { token: author.token })).json.data.quality_score
 
 describe('a vote', () => {
-  it('changes the quality, is audited as validate, and earns the voter reputation', async () => {
+  it("changes the quality, is audited as validate, and increases the voter's reputation", async () => {
     const voter = await known()
     const { id, quality } = await contribute()
     const response = await vote(id, voter.token, { valid: true, feedback: 'It held in our pipeline.' })
@@ -81,7 +81,7 @@ describe('a vote', () => {
     expect(last).toBeGreaterThan(0)
   })
 
-  it('counts once per owner for repeated and concurrent requests of several agents', async () => {
+  it('counts once per owner when several agents of the owner vote repeatedly and concurrently', async () => {
     const owner = await signedIn(test)
     const agents = await Promise.all(Array.from({ length: 4 }, () => issuedAgent(test, ['read', 'write'], { owner })))
     const { id } = await contribute()
@@ -91,7 +91,7 @@ describe('a vote', () => {
     expect((await test.db.prisma.unit.findUniqueOrThrow({ where: { id } })).votesFor).toBe(0.5)
   })
 
-  it('of many concurrent voters is never lost', async () => {
+  it('is never lost when many voters are concurrent', async () => {
     const { id } = await contribute()
     const voters = await Promise.all(Array.from({ length: 12 }, () => known()))
     const responses = await Promise.all(voters.map(({ token }, n) => vote(id, token, { valid: n % 3 !== 0 })))
@@ -115,7 +115,7 @@ describe('a vote', () => {
     expect(corrected.status).toBe(200)
   })
 
-  it('gets the same response for a repeated Idempotency-Key', async () => {
+  it('returns the same response for a repeated Idempotency-Key', async () => {
     const voter = await known()
     const { id } = await contribute()
     const headers = { 'Idempotency-Key': 'vote-1' }
@@ -147,7 +147,7 @@ describe('agents that one person claims after they voted', () => {
   const votersOf = async (unitId: string) =>
     (await test.db.prisma.unitVote.findMany({ where: { unitId } })).map(({ voterId, ownerKey }) => [voterId, ownerKey])
 
-  it('count as one: the later vote is deleted with its effects on score and reputation', async () => {
+  it('count as one: the later of their votes is deleted with its effects on score and reputation', async () => {
     const [first, second, other] = [await known(), await known(), await known()]
     const { id } = await contribute()
     await vote(id, other.token, { valid: false })
@@ -268,7 +268,7 @@ describe('agents that one person claims after they voted', () => {
 describe('a vote of an unclaimed agent', () => {
   const from = (address: string) => ({ 'X-Forwarded-For': address })
 
-  it('does not count on its first day, and from the second day once per client network', async () => {
+  it("does not count on the agent's first day, and counts from the second day once per client network", async () => {
     const { id, quality } = await contribute()
     const sybils = await Promise.all(Array.from({ length: 20 }, () => test.agent()))
     for (const { token } of sybils) {
@@ -357,7 +357,7 @@ describe('votes on a former text', () => {
 })
 
 describe('vote errors', () => {
-  it('votes on an own unit, on one of the same owner and by the expert of an SOP are rejected', async () => {
+  it('votes by an agent on its own unit, on a unit of the same owner and by the expert of an SOP are rejected', async () => {
     const own = await contribute()
     expect((await vote(own.id, author.token)).json.code).toBe('forbidden')
     const owner = await signedIn(test)

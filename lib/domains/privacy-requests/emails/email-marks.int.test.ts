@@ -72,7 +72,7 @@ it('an email that is sent concurrently with the last one is deleted', async () =
   expect(left[0]).toContain(`/receipts/${receipt_id}`)
 })
 
-it('the receipt of a held erasure lists the emails that may follow', async () => {
+it('the receipt of an erasure with records under legal hold lists the emails that may follow', async () => {
   const person = await personWithPassword(test)
   const agent = await issuedAgent(test, ['admin'])
   const kept = await issuedAgent(test, ['read'], { owner: person })

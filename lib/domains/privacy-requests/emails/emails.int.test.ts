@@ -18,7 +18,7 @@ const filed = async (person: MadePerson, body: object): Promise<string> => {
 const lettersAbout = (person: MadePerson, id: string): string[] =>
   kit.lettersTo(person.email).flatMap(({ subject, text }) => (text.includes(id) ? [`${subject}\n${text}`] : []))
 
-it('the first email contains the contact address for questions', async () => {
+it('the first email about a request contains the contact address for questions', async () => {
   const person = await personWithPassword(kit.test)
   await filed(person, { kinds: ['restriction'] })
   await kit.work()

@@ -118,7 +118,7 @@ it("emails are in the subject's language, as text and HTML", async () => {
   expect(kit.lettersTo(person.email).at(-1)?.text).toContain(made.json.data.id)
 })
 
-it("an owner's erasure closes the erasure of an agent as moot, and cancelling the former keeps the agent's tokens stopped", async () => {
+it("the erasure of an owner closes the erasure of an agent as moot, and cancelling the owner's erasure keeps the agent's tokens suspended", async () => {
   const owner = await personWithPassword(kit.test)
   const agent = await issuedAgent(kit.test, ['read', 'write'], { owner })
   const own = await kit.file(owner.cookie, {
@@ -138,7 +138,7 @@ it("an owner's erasure closes the erasure of an agent as moot, and cancelling th
   expect(await kit.test.db.prisma.privacyRequest.count({ where: { agentId: agent.id } })).toBe(0)
 })
 
-it('the erasure of the last admin waits for another admin, with one email, while both clocks run', async () => {
+it('the erasure of the last admin waits for another admin, with one email, while the deadlines and the grace period continue', async () => {
   const role = (id: string, to: 'admin' | 'auditor') =>
     kit.test.db.prisma.account.update({ where: { id }, data: { role: to } })
   const person = await personWithPassword(kit.test)

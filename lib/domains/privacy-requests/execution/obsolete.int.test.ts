@@ -35,7 +35,7 @@ async function erasedWithoutRequest(person: MadePerson, agents: string[]): Promi
   expect(await test.app.subjectErasures.complete(run.runId)).toBe('done')
 }
 
-describe('requests of a subject that another erasure deletes', () => {
+describe('requests of a subject whom another erasure deletes', () => {
   it('are closed by that erasure, and the clock job does not start them again', async () => {
     const person = await personWithPassword(test)
     const agent = await issuedAgent(test, ['read'], { owner: person })

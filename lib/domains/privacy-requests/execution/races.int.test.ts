@@ -15,7 +15,7 @@ const _unknownId = `preq_${'0'.repeat(22)}`
 const statusAndCode = ({ status, json }: { status: number; json: { code?: string } }) => [status, json?.code]
 
 describe('concurrent calls', () => {
-  it('filing the same kinds creates one request, which the others join', async () => {
+  it('that file the same kinds create one request, which the others join', async () => {
     const person = await personWithPassword(kit.test)
     const responses = await Promise.all(
       Array.from({ length: 8 }, () => kit.file(person.cookie, { kinds: ['erasure', 'access'], grace: '7d' })),
@@ -28,7 +28,7 @@ describe('concurrent calls', () => {
     expect([mixed.status, mixed.json.data.kinds, mixed.json.joined.length]).toEqual([201, ['restriction'], 1])
   })
 
-  it('the database rejects a second open erasure of a subject', async () => {
+  it('never store a second open erasure of a subject, because the database rejects it', async () => {
     const person = await personWithPassword(kit.test)
     const { id } = (await kit.file(person.cookie, { kinds: ['erasure'] })).json.data
     const row = await kit.test.db.prisma.privacyRequest.findUniqueOrThrow({ where: { id } })
@@ -38,31 +38,28 @@ describe('concurrent calls', () => {
     ).rejects.toThrow()
   })
 
-  it.each(Array.from({ length: 6 }, (_, n) => n))(
-    'exactly one of a concurrent cancellation and start succeeds (%i)',
-    async (n) => {
-      const person = await personWithPassword(kit.test)
-      const agent = await issuedAgent(kit.test, ['read', 'write'], { owner: person })
-      const { id } = (await kit.file(person.cookie, { kinds: ['erasure'], password: person.password })).json.data
-      kit.test.clock.advance(25 * hour)
-      const cancel = () => kit.act(person.cookie, id, 'cancel')
-      const [cancelled] =
-        n % 2 === 0
-          ? await Promise.all([cancel(), kit.clockJob()])
-          : (await Promise.all([kit.clockJob(), cancel()])).reverse()
-      const told = cancelled ?? { status: 0, json: {} }
-      const { state, timeline } = await kit.adminRead(id)
-      const ran = timeline.some(({ to }: { to: string }) => to === 'running')
-      expect([state, ran]).toEqual(told.status === 200 ? ['cancelled', false] : ['running', true])
-      expect(await kit.test.db.prisma.erasureRun.count({ where: { requestId: id } })).toBe(ran ? 1 : 0)
-      if (told.status === 200)
-        expect((await kit.test.fetch('GET', '/v1/auth/me', { token: agent.token })).status).toBe(200)
-      else expect(statusAndCode(told)).toEqual([409, 'wrong_state'])
-      await kit.work()
-    },
-  )
+  it.each(Array.from({ length: 6 }, (_, n) => n))('of cancel and start have exactly one success (%i)', async (n) => {
+    const person = await personWithPassword(kit.test)
+    const agent = await issuedAgent(kit.test, ['read', 'write'], { owner: person })
+    const { id } = (await kit.file(person.cookie, { kinds: ['erasure'], password: person.password })).json.data
+    kit.test.clock.advance(25 * hour)
+    const cancel = () => kit.act(person.cookie, id, 'cancel')
+    const [cancelled] =
+      n % 2 === 0
+        ? await Promise.all([cancel(), kit.clockJob()])
+        : (await Promise.all([kit.clockJob(), cancel()])).reverse()
+    const told = cancelled ?? { status: 0, json: {} }
+    const { state, timeline } = await kit.adminRead(id)
+    const ran = timeline.some(({ to }: { to: string }) => to === 'running')
+    expect([state, ran]).toEqual(told.status === 200 ? ['cancelled', false] : ['running', true])
+    expect(await kit.test.db.prisma.erasureRun.count({ where: { requestId: id } })).toBe(ran ? 1 : 0)
+    if (told.status === 200)
+      expect((await kit.test.fetch('GET', '/v1/auth/me', { token: agent.token })).status).toBe(200)
+    else expect(statusAndCode(told)).toEqual([409, 'wrong_state'])
+    await kit.work()
+  })
 
-  it('cancelling returns wrong_state after the run began, and link_spent after the erasure', async () => {
+  it('cancelling returns wrong_state after the erasure run began, and link_spent after the erasure', async () => {
     const person = await personWithPassword(kit.test)
     const agent = await issuedAgent(kit.test, ['read', 'write'], { owner: person })
     for (let n = 0; n < 3; n++) await kit.test.fetch('POST', '/v1/knowledge', { token: agent.token, body: trace() })
@@ -80,7 +77,7 @@ describe('concurrent calls', () => {
     expect((await kit.adminRead(id)).state).toBe('completed')
   })
 
-  it('concurrent clock jobs remind and start each request once', async () => {
+  it('of the clock job remind and start each request once', async () => {
     const people = await Promise.all(Array.from({ length: 30 }, () => personWithPassword(kit.test)))
     const ids: string[] = []
     for (const person of people)

@@ -16,7 +16,7 @@ afterAll(() => kit.close())
 const hour = 3_600_000
 
 describe('a flood of requests', () => {
-  it('requests by one token are limited to five of a kind per day, cause no emails to the owner, and do not block the owner', async () => {
+  it('is limited to five of a kind per token and day, causes no emails to the owner, and does not block the owner', async () => {
     const owner = await personWithPassword(test)
     const agent = await issuedAgent(test, ['read'], { owner })
     const ask = () => test.fetch('POST', '/api/privacy/requests', { token: agent.token, body: { kinds: ['access'] } })
@@ -38,7 +38,7 @@ describe('a flood of requests', () => {
     expect((await ask()).status).toBe(201)
   })
 
-  it('requests without proof of identity do not block a request with a password', async () => {
+  it('without proof of identity does not block a request with a password', async () => {
     const person = await personWithPassword(test)
     const kinds = ['restriction']
     const statuses = []
@@ -53,7 +53,7 @@ describe('a flood of requests', () => {
     expect((await kit.file(person.cookie, { kinds, password: person.password })).status).toBe(201)
   })
 
-  it('requests for copies count against the daily export quota, which never rejects a verified request', async () => {
+  it('for copies counts against the daily export quota, which never rejects a verified request', async () => {
     const person = await signedIn(test)
     const used = async () =>
       (await test.fetch('GET', '/api/privacy/exports', { cookie: person.cookie })).json.quota.used
@@ -147,7 +147,7 @@ describe('a copy that failed', () => {
 })
 
 describe('actions of admins', () => {
-  it('a repeated bulk action with the same Idempotency-Key is executed once', async () => {
+  it('are executed once when a bulk action is repeated with the same Idempotency-Key', async () => {
     const person = await personWithPassword(test)
     const { id } = (await kit.file(person.cookie, { kinds: ['objection'], statement: 'I object.' })).json.data
     const bulk = () =>

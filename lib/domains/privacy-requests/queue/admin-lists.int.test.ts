@@ -21,7 +21,7 @@ const hold = (kind: string, target_id: string) =>
 const idOfHold = async (kind: string, target: string): Promise<string> => (await hold(kind, target)).json.data.id
 
 describe('names in requests', () => {
-  it('the queue returns names, and only the single request returns the address', async () => {
+  it('are returned by the queue, and the address only by the single request', async () => {
     const person = await personWithPassword(kit.test, 'Ada Example')
     const made = await kit.file(person.cookie, { kinds: ['objection'], password: person.password, statement: 'No.' })
     const { id } = made.json.data
@@ -68,7 +68,7 @@ describe('names in requests', () => {
     expect(closed === 0 ? median_days : typeof median_days).toBe(closed === 0 ? null : 'number')
   })
 
-  it('responses to POST contain no names, so stored idempotency records contain none after an erasure', async () => {
+  it('are missing in responses to POST, so stored idempotency records contain none after an erasure', async () => {
     const person = await personWithPassword(kit.test, 'Grace Example')
     const answers = async (id: string) =>
       (
@@ -107,7 +107,7 @@ describe('names in requests', () => {
     expect(JSON.stringify(kept)).not.toContain('Grace')
   })
 
-  it("an agent's request returns the agent's name and the owner's address, or null for an agent without an owner", async () => {
+  it("are the agent's name and the owner's address for an agent's request, or null for an agent without an owner", async () => {
     const owner = await personWithPassword(kit.test)
     const [owned, alone] = [
       await issuedAgent(kit.test, ['read', 'write'], { owner }),
@@ -165,7 +165,7 @@ it('admins who cannot sign in are not listed as minders, and assigning a request
 })
 
 describe('requests under a legal hold', () => {
-  it('a held request is found by the hold, names the hold, and counts as a held erasure until the release', async () => {
+  it('are found by the hold, name the hold, and count as held erasures until the release', async () => {
     const person = await personWithPassword(kit.test)
     const agent = await issuedAgent(kit.test, ['read', 'write'], { owner: person })
     const stored = await kit.test.fetch('POST', '/v1/knowledge', { token: agent.token, body: trace() })
@@ -185,7 +185,7 @@ describe('requests under a legal hold', () => {
     expect(await open()).toEqual(before)
   })
 
-  it('a hold on the person is listed before the erasure begins, and the request is found by the hold when nothing was erased', async () => {
+  it('list a hold on the person before the erasure begins, and are found by the hold when nothing was erased', async () => {
     const person = await personWithPassword(kit.test)
     const holdId = await idOfHold('account', person.accountId)
     const made = await kit.file(person.cookie, { kinds: ['erasure'], grace: '24h', password: person.password })
@@ -196,7 +196,7 @@ describe('requests under a legal hold', () => {
     expect((await queue(`&hold=${holdId}`)).json.data).toMatchObject([{ id, state: 'partly_completed' }])
   })
 
-  it('the filter rejects a value that is not the id of a hold with 422', async () => {
+  it('the filter by hold returns 422 for a value that is not the id of a hold', async () => {
     expect((await queue('&hold=anything')).status).toBe(422)
   })
 })

@@ -65,7 +65,7 @@ describe('a request received by mail', () => {
     ] as const)
       expect([body, (await fileFor({ kinds: ['access'], received_at, ...body })).status]).toEqual([body, status])
   })
-  it('about an agent without an owner is verified by an admin with internal evidence', async () => {
+  it('is verified by an admin with internal evidence when it concerns an agent without an owner', async () => {
     const agent = await issuedAgent(kit.test, ['read', 'write'])
     const made = await fileFor({ kinds: ['restriction'], agent_id: agent.id, received_at: kit.test.clock.now() })
     const { id } = made.json.data
@@ -93,8 +93,8 @@ describe('a request received by mail', () => {
   })
 })
 
-describe('the clocks of a request', () => {
-  it('are extended once, by at most two months, and the email contains the reason and the remedies', async () => {
+describe('the deadlines of a request', () => {
+  it('are extended once, by at most two months, and the email contains the reason and the legal remedies', async () => {
     const { person, id } = await byMail()
     const before = new Date((await kit.adminRead(id)).legal_due_at)
     for (const days of [0, 63, 1.5])
@@ -115,7 +115,7 @@ describe('the clocks of a request', () => {
     const response = await kit.asAdmin(id, 'extend', { days: 10, reason: 'Late.' })
     expect([response.status, response.json.issues[0].message]).toEqual([422, expect.stringContaining('first month')])
   })
-  it('stop during a pause with a visible reason, continue later by its length, and no erasure begins meanwhile', async () => {
+  it('are paused for a visible reason and later moved by the length of the pause, and no erasure begins meanwhile', async () => {
     const person = await personWithPassword(kit.test)
     const { json } = await kit.file(person.cookie, { kinds: ['erasure'], password: person.password })
     const { id, legal_due_at, due_at } = json.data
@@ -134,7 +134,7 @@ describe('the clocks of a request', () => {
     expect((await kit.asAdmin(id, 'resume')).json.code).toBe('wrong_state')
     await kit.work()
   })
-  it('a grace period is shortened to three days before the legal deadline, and the email reports it', async () => {
+  it('shorten a grace period to three days before the legal deadline, and the email reports it', async () => {
     const { person, id } = await byMail({
       kinds: ['erasure'],
       grace: '14d',

@@ -211,7 +211,7 @@ describe.skipIf(!(await isRedisInstalled()))('the cache data source and the word
     expect([await residue(), await later()]).toEqual([0, 0])
   })
 
-  it('erase cuts a shared key once, and reports the same count when a page is repeated after a crash', async () => {
+  it('erase cuts a shared key once, and reports the same count when a page of items is repeated after a crash', async () => {
     const key = `app:${project.id}:shared`
     const glue = `Summary by a model. ${turn} End of the summary.`
     await client.set(key, glue)
@@ -245,7 +245,7 @@ describe.skipIf(!(await isRedisInstalled()))('the cache data source and the word
     expect([await residue(), await later()]).toEqual([0, 0])
   })
 
-  it('erase keeps a run that another author also wrote', async () => {
+  it('erase keeps a run of six words that another author also wrote', async () => {
     const key = `app:${project.id}:template`
     await said(`My sister has ${part} as well.`)
     const words = 'He slept badly since my brother moved.'
@@ -364,7 +364,7 @@ describe.skipIf(!(await isRedisInstalled()))('the cache data source and the word
     expect(await residue()).toBe(0)
   })
 
-  describe('below a common prefix, without a report', () => {
+  describe('the cache data source below a common prefix, without reported keys', () => {
     const namespaces = (storeNamespaces: string[], of = project) =>
       test.db.prisma.organisation.update({ where: { id: of.owner.organisationId }, data: { storeNamespaces } })
     const under = (name: string) => `app:answers:${name}`
@@ -388,7 +388,7 @@ describe.skipIf(!(await isRedisInstalled()))('the cache data source and the word
       expect([await residue(), await later(), outside]).toEqual([0, 0, 1])
     })
 
-    it('erase finds words in keys with a prefix that an admin assigned, and with * in all keys of nobody else', async () => {
+    it('erase finds words in keys with a prefix that an admin assigned, and, with *, in all keys that no other organization claims', async () => {
       const foreign = await madeProject(test)
       await namespaces(['of-others-'], foreign)
       const theirKeys = [under(`${foreign.owner.organisationId}_1`), under('of-others-1')]
@@ -403,7 +403,7 @@ describe.skipIf(!(await isRedisInstalled()))('the cache data source and the word
       expect(await residue()).toBe(0)
     })
 
-    it('residue and erase know the organization from the plan when its rows are deleted', async () => {
+    it('residue and erase read the organization from the plan when its rows are deleted', async () => {
       const gone = { id: `org_${'0'.repeat(22)}`, namespaces: ['gone:'], isAny: false }
       const items = [`about:${newId('msg')}`, `within:${newId('prj')}`, `within:${JSON.stringify(gone)}`]
       for (const key of [under(`${gone.id}_1`), under('gone:1'), under('nobodys')]) await client.set(key, turn)
@@ -430,7 +430,9 @@ describe.skipIf(!(await isRedisInstalled()))('the cache data source and the word
     expect(await residue()).toBe(0)
   })
 
-  it('erase decides within a minute about a key that 10,000 messages name', { timeout: 120_000 }, async () => {
+  it('erase decides within a minute about a key that provenance reports for 10,000 messages', {
+    timeout: 120_000,
+  }, async () => {
     const key = `app:${project.id}:of-many`
     await client.set(key, turn)
     await test.db.query(

@@ -206,7 +206,7 @@ describe.each([
   })
 
   it.each(['its list', 'a pointer'])(
-    'DELETE of a conversation deletes its threads; of a thread shared with another conversation by %s, only its own messages',
+    'DELETE of a conversation deletes its threads, and only its own messages of a thread that another conversation shares by %s',
     async (how) => {
       const { project, conversation, first, second } = await talk()
       const shared = newId('thread')

@@ -91,7 +91,7 @@ describe.each(sampled('languages of the long-term store', ['JavaScript', 'Python
         return { project, conversation, message, theirs }
       }
 
-      test('erasure deletes items with only erased words, and cuts items that another author shares', async () => {
+      test('erasure deletes items that contain only erased words, and cuts items that another author shares', async () => {
         const word = name()
         const sentence = sentenceOf(word)
         const { project, message, theirs } = await said(sentence)

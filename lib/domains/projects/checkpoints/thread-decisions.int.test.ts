@@ -169,7 +169,7 @@ describe('a legal hold that is set while a thread waits for a decision', () => {
     receipt.stores.find(({ holder }) => holder === 'checkpoints.threads')
   const retainedLine = expect.objectContaining({ what: expect.stringMatching(/^one LangGraph thread/) })
 
-  test('the receipt reports a retained thread as remaining, during the hold and after it', async () => {
+  test('leaves a retained thread on the receipt as remaining, during the hold and after it', async () => {
     const one = await waiting()
     const before = await rowsOf(one.conversation.id)
     const release = await hold('project', one.project.id)
@@ -189,7 +189,7 @@ describe('a legal hold that is set while a thread waits for a decision', () => {
   })
 
   test.each(['project', 'account'])(
-    'a hold on the %s blocks all erasure in the thread until it ends and somebody decides',
+    'on the %s blocks all erasure in the thread until it ends and somebody decides',
     async (kind) => {
       const one = await waiting()
       await madeMessage(app, one.conversation, one.project.owner, { content: 'Something else entirely.' })

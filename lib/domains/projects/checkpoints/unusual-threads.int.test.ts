@@ -118,7 +118,7 @@ const texts: [string, string][] = [
 ]
 describe('DELETE of a message', () => {
   it.each(sampled('unusual texts in LangGraph threads', texts, 3))(
-    'of %s erases it from every row, and keeps the other author’s text unchanged',
+    'of %s erases the message from every row, and keeps the other author’s text unchanged',
     async (_, content) => {
       const { project, conversation, first, other } = await talked(content)
       const thread = conversation.id
@@ -134,7 +134,7 @@ describe('DELETE of a message', () => {
   )
 
   // A tool's answer that contains only this word is not a run, so it remains.
-  it('of one word erases it by its id from every checkpoint', async () => {
+  it('of one word erases the message by its id from every checkpoint', async () => {
     const { project, conversation, first, other } = await talked('Leukaemia')
     await eraseWholeProject(test, first.path, project.owner)
     for (const state of await messagesIn(conversation.id))

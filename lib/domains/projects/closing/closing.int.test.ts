@@ -243,7 +243,7 @@ describe('closing a project', () => {
     expect(await counts(project.id)).toEqual(none)
   })
 
-  it('sends one email after days without any', async () => {
+  it('sends only the email of the last day when the job did not run for 29 days', async () => {
     const { project } = await filled()
     await act(project, 'close')
     await hourly()

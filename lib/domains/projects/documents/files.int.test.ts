@@ -116,7 +116,7 @@ describe('an attachment', () => {
     expect((await attach('full.bin', new Uint8Array(10 * 1024 * 1024), 'application/octet-stream')).status).toBe(201)
   })
 
-  it('can be added only by the message’s author, and once for each Idempotency-Key', async () => {
+  it('can be added only by the message’s author, and only once per Idempotency-Key', async () => {
     const other = await madeMember(test, project, 'owner')
     const refused = await test.fetch('POST', `${message.path}/attachments?name=a.txt`, {
       ...other,
@@ -161,7 +161,7 @@ describe('an attachment', () => {
     expect(await keys(`projects/${project.id}/messages/${own.id}/`)).toEqual([])
   })
 
-  it('without a row is swept after a day, and other objects are kept', async () => {
+  it('is deleted after a day when it has no row, and other objects are kept', async () => {
     const { objects } = test.app.stored
     const put = (key: string) =>
       objects.put(
@@ -204,7 +204,7 @@ describe('an attachment', () => {
 })
 
 describe('a document', () => {
-  it('has chunks that together are its text', async () => {
+  it('has chunks that together equal its text', async () => {
     const text = Array.from({ length: 400 }, (_, n) => `Sentence number ${n} 😀 of 文本.`).join('\n')
     const made = await madeDocument(test, project, project.owner, { bytes: text, type: 'text/plain' })
     const chunks = await test.app.db.prisma.documentChunk.findMany({
@@ -257,7 +257,7 @@ describe('a document', () => {
     expect(await keys(`projects/${project.id}/documents/${own.id}/`)).toEqual([])
   })
 
-  it('uploaded twice concurrently with the same id is stored once, with its own bytes', async () => {
+  it('is stored once, with the bytes of one upload, when two uploads with the same id are concurrent', async () => {
     const id = newId('own')
     const send = (bytes: string) =>
       test.fetch('POST', `${project.path}/documents?name=a.txt&id=${id}`, {

@@ -230,7 +230,7 @@ describe('DELETE of a message', () => {
     expect([await stateOf(own), await stateOf(other)]).toEqual(['expired', 'ready'])
   })
 
-  it('with dry_run marks, writes and erases nothing', async () => {
+  it('writes, marks and erases nothing with dry_run', async () => {
     const made = await talk()
     const before = await test.db.prisma.erasureRun.count()
     const response = await erase(made, first(made), { query: '?dry_run=true' })
@@ -300,7 +300,7 @@ describe('outside pointers of an erased message', () => {
 })
 
 describe('an erasure step that fails', () => {
-  it('returns 202 without success, is stuck, and ends after a retry', async () => {
+  it('returns 202 without reporting success, is stuck, and ends after a retry', async () => {
     const made = await talk()
     side.before = fails('erase')
     const response = await erase(made)
@@ -332,7 +332,7 @@ describe('an erasure step that fails', () => {
 })
 
 describe('a store that does not answer', () => {
-  it('during verification: no receipt is signed before it answers', async () => {
+  it('prevents a signed receipt until it answers when it fails during verification', async () => {
     const made = await talk()
     side.before = isDown('residue')
     const response = await erase(made)
@@ -433,7 +433,7 @@ describe('a slow store', () => {
     ])
   })
 
-  it('is searched again when a hold was set and released during planning, because the plan may lack held records', async () => {
+  it('is searched again when a hold was set and released during planning, because the plan may lack records that were under the hold', async () => {
     const made = await talk()
     const admin = await issuedAgent(test, ['admin', 'read', 'write'], { tier: 'enterprise' })
     const body = { kind: 'project', target_id: made.project, reason: 'a court asked for it' }
@@ -609,7 +609,7 @@ describe('the second search, a day later', () => {
     await test.app.jobs.find(({ name }) => name === 'erasure.recheck')?.execute(test.app.pipeline, {})
     await drain(test, { mayFail: true })
   }
-  it('finds a late write, erases and logs it, and repeats until nothing is found', async () => {
+  it('finds a late write, erases and logs it, and is repeated until nothing is found', async () => {
     const made = await talk()
     const message = first(made)
     const [entry = ''] = [...side.entries.keys()].filter((id) => side.entries.get(id)?.message === message)

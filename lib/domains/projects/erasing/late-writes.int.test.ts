@@ -51,7 +51,7 @@ async function said(name: string) {
 }
 const erasure = (auditId: string) => dataOf(test, 'GET', `/api/erasures/${auditId}`, project.owner)
 
-it('a late write is found by its words and erased before the rows, and the receipt counts it', async () => {
+it('an erasure finds a late write by its words before the rows are deleted, erases it, and the receipt counts it', async () => {
   const { thread, message } = await said('late')
   crashes = 1
   const response = await test.fetch('DELETE', message.path, project.owner)
@@ -75,7 +75,7 @@ it('a late write is found by its words and erased before the rows, and the recei
   expect(noted).toEqual(expect.arrayContaining(['cache.entries', 'graph.episodes', 'checkpoints.messages']))
 })
 
-it('a late write to an erased entry is erased again, and an endless writer does not delay the run', async () => {
+it('an erasure erases an entry again after a late write to it, and is not delayed by a writer that never stops', async () => {
   const { thread, message } = await said('persistent')
   await writtenBack(thread, 'persistent')
   crashes = 1

@@ -59,7 +59,7 @@ const isThere = async ({ db }: TestApp, ids: readonly string[]): Promise<string[
   return ids.filter((id) => found.some((row) => row.id === id))
 }
 
-it('a replay redacts a name in texts of others again if the erasure did', async () => {
+it('a replay redacts a name in texts of others again if the original erasure redacted it', async () => {
   const project = await madeProject(before)
   const member = await madeMember(before, project)
   const subject = { account: member.accountId, agents: [] }

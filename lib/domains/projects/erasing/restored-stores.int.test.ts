@@ -139,7 +139,7 @@ describe('stores restored from before an erasure, with a current database', () =
 })
 
 describe('an external store that is newer than the restored database', () => {
-  it('is searched and erased again before the receipt is reinstated, and blocks the receipt while it does not answer', async () => {
+  it('is searched and erased again before the receipt is restored, and blocks the receipt while it does not answer', async () => {
     const made = await startConversation({ test, side })
     // The backup is older than the message, so no row names it.
     const message = made.messages[0] ?? ''

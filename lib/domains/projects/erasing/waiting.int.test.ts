@@ -130,7 +130,7 @@ describe('an erasure whose store does not answer for 45 minutes', () => {
     },
   )
 
-  it('waits during the second search a day later, and ends the same way', async () => {
+  it('waits during the second search a day later, and ends without a retry when the store returns', async () => {
     const made = await talk()
     const response = await erase(made)
     expect(response.json.success).toBe(true)
@@ -183,7 +183,7 @@ describe('an erasure whose store does not answer for 45 minutes', () => {
   })
 
   it.each<Stage>(['plan', 'erase', 'residue'])(
-    'asks the store for only three of many erasures at "%s", and all end when the store returns',
+    'sends only three of many erasures to the store at "%s", and all end when the store returns',
     async (stage) => {
       const made = await talk({ messages: 8 })
       stop(stage)
@@ -203,7 +203,7 @@ describe('an erasure whose store does not answer for 45 minutes', () => {
     },
   )
 
-  it('still counts failures that are not outages, and its step is stuck after eight', async () => {
+  it('still counts failures that are not outages, and its step is stuck after eight such failures', async () => {
     const made = await talk()
     stop('erase')
     const { auditId } = (await erase(made)).json
@@ -376,7 +376,7 @@ describe.each(['retry', 'cancel'] as const)('POST /api/erasures/{id}/%s', (verb)
 })
 
 describe('POST /api/erasures/{id}/retry', () => {
-  it('accepts the author of a message whose erasure the owner requested', async () => {
+  it('accepts the author of a message, even when the owner requested its erasure', async () => {
     const made = await talk()
     const author = await memberOf(made)
     const message = await say(made, author)
@@ -444,7 +444,7 @@ describe('an erasure that a larger one makes redundant', () => {
     expect(receipt.stores.map(({ residue }: { residue: number }) => residue).filter((n: number) => n > 0)).toEqual([])
   }
 
-  it('ends when its author is erased, while erasures of other authors stay stuck', async () => {
+  it('ends when the author of its message is erased, while erasures of other authors stay stuck', async () => {
     const { made, author, message, auditId } = await stuck()
     fail()
     const other = (await erase(made, first(made), made.owner)).json.auditId

@@ -136,13 +136,13 @@ describe('DELETE of a message', () => {
   })
 })
 
-describe('without a pointer', () => {
+describe('DELETE of a message without a pointer', () => {
   it.each([
     ['its text', (text: string, _id: string) => ({ content: `user:  ${text.replaceAll(' ', '\n ')}` }), 'text'],
     ['its id in the name', (_: string, id: string) => ({ name: `message:${id}` }), 'group'],
     ['its id in the description', (_: string, id: string) => ({ sourceDescription: `chat (${id}).` }), 'group'],
     ['its id in the metadata', (_: string, id: string) => ({ metadata: { of: [{ message: id }] } }), 'group'],
-  ])('DELETE of a message erases an episode with %s, and keeps another one', async (_, shape, found) => {
+  ])('erases an episode with %s, and keeps another one', async (_, shape, found) => {
     const text = 'The vault opens at nine, said somebody to nobody.'
     const message = await says(text)
     const mine = `${place.group}-mine`
@@ -164,7 +164,7 @@ describe('without a pointer', () => {
     expect((await standing()).episodes.map(({ uuid }) => uuid)).toEqual([theirs])
   })
 
-  it('a short text finds no episode, and an episode with a pointer from another message remains', async () => {
+  it('finds no episode for a short text, and keeps an episode with a pointer from another message', async () => {
     const reply = await says('I answer that now.')
     const message = await says('Thanks a lot.')
     const [replied, thanked] = [`${place.group}-replied`, `${place.group}-thanked`]
@@ -182,7 +182,7 @@ describe('without a pointer', () => {
   })
 })
 
-describe('with wrong or incomplete pointers', () => {
+describe('erasure of a message with wrong or incomplete pointers', () => {
   const said = 'The vault opens at nine, said somebody to nobody.'
   const told = (uuid: string, more: Parameters<typeof episode>[2] = {}) =>
     planting.plant({ group: place.group, ...bare, episodes: [episode(uuid, 1, more)] })
@@ -198,7 +198,7 @@ describe('with wrong or incomplete pointers', () => {
   it.each([
     ['nothing', {}],
     ['something in another group', { place: 'a-group-of-nobody' }],
-  ])('erasure finds an episode with the words when a pointer names %s', async (_, more) => {
+  ])('finds an episode with the words when a pointer names %s', async (_, more) => {
     await told(`${place.group}-mine`, { content: `user: ${said}` })
     const message = await says(said)
     await points(message, 'x', more)
@@ -206,7 +206,7 @@ describe('with wrong or incomplete pointers', () => {
     expect(await standingIds()).toEqual([])
   })
 
-  it('erasure finds all episodes of a message when only one is reported', async () => {
+  it('finds all episodes of the message when only one is reported', async () => {
     const [before, after] = [`${place.group}-before`, `${place.group}-after`]
     const later = 'The vault opens at ten, said somebody to nobody.'
     await told(before, { content: said })
@@ -218,7 +218,7 @@ describe('with wrong or incomplete pointers', () => {
     expect(await standingIds()).toEqual([])
   })
 
-  it('erasure keeps an episode with the same words when a pointer assigns it to a remaining message', async () => {
+  it('keeps an episode with the same words when a pointer assigns it to a remaining message', async () => {
     const [mine, theirs] = [`${place.group}-mine`, `${place.group}-theirs`]
     await told(mine, { content: said })
     await told(theirs, { content: said })
@@ -229,7 +229,7 @@ describe('with wrong or incomplete pointers', () => {
     expect(await standingIds()).toEqual([theirs])
   })
 
-  it('erasure ends, and searches for a reported id only as an id, when it is not an episode', async () => {
+  it('ends, and searches for a reported id only as an id, when it is not an episode', async () => {
     const deal = '0b5a3c1e-4d2f-4a6b-8c7d-9e0f1a2b3c4d'
     const who = '7d1f0c2e-9b3a-4e5d-8f6c-1a2b3c4d5e6f'
     const kept = `${place.group}-kept`
@@ -247,7 +247,7 @@ describe('with wrong or incomplete pointers', () => {
     expect([left.episodes, left.entities, left.mentions].map(({ length }) => length)).toEqual([1, 1, 1])
   })
 
-  it('erasure of an episode whose id may be a word searches for the id only as an id', async () => {
+  it('searches only for the id as an id when the id of an episode may also be a word', async () => {
     await told('the')
     await told(`${place.group}-kept`, { content: 'All of the deal.' })
     const message = await says('Something that points at words.')
@@ -256,7 +256,7 @@ describe('with wrong or incomplete pointers', () => {
     expect(await standingIds()).toEqual([`${place.group}-kept`])
   })
 
-  it('the second search finds an episode by its id when it was reported before it existed', async () => {
+  it('finds an episode by its id in the second search when the id was reported before the episode existed', async () => {
     const late = '3f8e2d1c-6b5a-4f4e-9d3c-2b1a0f9e8d7c'
     const message = await says('Somebody tells of it before it is there.')
     await points(message, late)
@@ -489,7 +489,7 @@ describe('an episode of several sources', () => {
     expect((await standing()).episodes).toEqual([])
   })
 
-  it('pointers of another project neither retain an episode nor restore validity', async () => {
+  it('pointers of another project neither retain an episode nor restore the validity of a fact', async () => {
     const deal = dealGraph(place.group)
     const message = await says(`${sentence}.`)
     const mine = { ...place }

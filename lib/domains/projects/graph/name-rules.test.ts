@@ -9,7 +9,7 @@ test.each([
   ['王', false],
   ['Contract', false],
   ['', false],
-])('mayBeTakenOut(%j) returns %s', (name, may) => {
+])('mayBeTakenOut of the name %j returns %s', (name, may) => {
   expect(mayBeTakenOut(name)).toBe(may)
 })
 

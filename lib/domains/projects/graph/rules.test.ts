@@ -144,7 +144,7 @@ describe('validity of a fact that an erased episode ended', () => {
   })
 })
 
-describe('an episode that is cut', () => {
+describe('an episode from which a message is cut', () => {
   const graph: PlantedGraph = {
     group: 'g',
     episodes: [
@@ -185,7 +185,7 @@ describe('an episode that is cut', () => {
     ])
     expect(left.mentions.map(({ entity: one }) => one)).toEqual(['bert', 'works'])
   })
-  it('loses a fact with erased words to the fact’s other source, without the wording', () => {
+  it('loses a fact that contains erased words to the fact’s other source, without the erased wording', () => {
     const facts = graph.facts.map((one) => ({ ...one, episodes: ['turn', 'other'] }))
     const left = cut({ ...graph, facts, episodes: [...graph.episodes, episode('other', 2)] })
     expect(left.facts.map(({ uuid, episodes, fact: wording }) => [uuid, episodes, wording])).toEqual([

@@ -73,7 +73,7 @@ it('erasure lists where a person’s name occurs in texts of others, and keeps t
   expect(said).toContain('Beispiel')
 })
 
-it('erasure with redacts removes the name from the graph and nowhere else', async () => {
+it('erasure with redact removes the name from the graph and from no other store', async () => {
   const { member, planting, groupId, other, said, message } = await written()
   const elsewhere = await planting.standing(other)
   const run = await erased(member.accountId, true)

@@ -94,7 +94,7 @@ describe('POST /api/projects/{id}/import', () => {
     expect(await test.db.prisma.auditEntry.count({ where: audited })).toBe(2)
   })
 
-  it('rejects duplicates with other content, foreign or erased ids and invalid lines by number, and stores the others', async () => {
+  it('rejects duplicates with other content, foreign or erased ids and invalid lines, each with its line number, and stores the others', async () => {
     const [project, other] = [await madeProject(test), await madeProject(test)]
     const [conv, theirs, taken, foreign, gone] = [idOf('conv'), idOf('conv'), idOf('m'), idOf('m'), idOf('m')]
     await imported(project, [conversation(conv), message(taken, conv), message(gone, conv)])
@@ -241,7 +241,7 @@ describe('POST /api/projects/{id}/import', () => {
     expect(await objectsOf(project)).toBe(6)
   })
 
-  it('rejects documents with another author, foreign or erased ids or invalid content, and stores nothing of them', async () => {
+  it('rejects documents with another author, foreign or erased ids or invalid content, and stores no part of them', async () => {
     const [project, other] = [await madeProject(test), await madeProject(test)]
     const [conv, theirs, foreign] = [idOf('conv'), idOf('conv'), idOf('m')]
     const [taken, gone, kept] = [idOf('d'), idOf('d'), idOf('d')]

@@ -102,7 +102,7 @@ describe('the object data source', () => {
     expect(stays && (await buffer(stays)).toString()).toBe('Some bytes.')
   })
 
-  it('cuts an object that a remaining message also names, deletes it with the last message, and searches for missing keys', async () => {
+  it('cuts an object that a remaining message also names, deletes it with the last message, and keeps searching for reported keys that do not exist yet', async () => {
     const { objects } = test.app.stored
     const { project, conversation, other, file, otherFile, part } = await deal()
     const [mine, theirs] = ['The cellar of the house is flooded every spring.', 'Something was said.']
@@ -173,7 +173,7 @@ describe('the object data source', () => {
 })
 
 describe.skipIf(!isInstalled('s3'))('an S3 bucket with versions', () => {
-  it('is erased to the last version of a message; a bucket that is switched off blocks the erasure', async () => {
+  it('loses every version of the objects of an erased message; a bucket that is switched off blocks the erasure', async () => {
     const { endpoint, port } = await s3Server()
     const Bucket = `holder-${Date.now().toString(36)}`
     const { key: accessKeyId, secret: secretAccessKey } = s3Credentials

@@ -55,7 +55,7 @@ const download = ({ owner, project, document }: Dealt) =>
 
 /** The folder while its disk is missing: it does not exist, or there is another, empty folder. */
 test.each(['no folder', 'an empty folder'])(
-  'an objects store with %s in its place is reported as down and not as empty',
+  'an objects store that finds %s in place of its folder is reported as down and not as empty',
   async (kind) => {
     const one = await dealt()
     expect((await download(one)).status).toBe(200)
@@ -95,7 +95,7 @@ test.each(['no folder', 'an empty folder'])(
   },
 )
 
-test('another folder with files of another worker in its place is neither read nor written', async () => {
+test("another worker's folder with files in place of the store's folder is neither read nor written", async () => {
   const one = await dealt()
   const env = readEnv({
     ...{ NODE_ENV: 'test', DATABASE_URL: app.app.env.DATABASE_URL, KP_DATA_DIR: app.dataDir, KP_LIMITS: 'memory' },
@@ -146,7 +146,7 @@ test('erasure continues after an admin states that the lost folder contains no d
   expect(await off()).toEqual([])
 })
 
-test('a folder from before marks gets a mark and stays the same store', async () => {
+test('an objects folder from before folder marks existed gets a mark and remains the same store', async () => {
   const one = await dealt()
   rmSync(join(folder(), 'folder.mark'))
   const [row, ...more] = await app.db.prisma.knownStore.findMany({ where: { port: 'objects', retiredAt: null } })

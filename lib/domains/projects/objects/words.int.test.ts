@@ -243,7 +243,7 @@ describe.each([
       expect((await bed.dump()).filter(({ key }) => key.includes(runId))).toEqual([])
     })
 
-    it('cuts once, and reports the same count when a page is repeated after a crash', async () => {
+    it('cuts an object once, and reports the same count when a page is repeated after a crash', async () => {
       const [key, runId] = [at('glue'), newId('run')]
       await bed.put(key, `Summary by a model. ${turn} End of the summary.`)
       for (const source_id of [message, other])

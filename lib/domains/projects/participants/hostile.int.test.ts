@@ -164,7 +164,7 @@ describe('POST /api/participations/{id}/claim', () => {
   })
 })
 
-it('reporting a victim’s address for a participant gives neither the victim nor the attacker data of others', async () => {
+it('a report of a victim’s address for a participant gives neither the victim nor the attacker data of others', async () => {
   const victim = await verified()
   const own = await participant(victim.email)
   // Another participant cannot be changed to that address, and its messages cannot be moved.

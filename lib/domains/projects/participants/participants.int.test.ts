@@ -474,7 +474,7 @@ describe('a participant without an account', () => {
     }
   }, 300_000)
 
-  it('gets no new messages while the erasure runs', async () => {
+  it('gets no new messages while its erasure runs', async () => {
     const on = await madeProject(test)
     const { conversation } = await said(on, { external_id: 'p' })
     const { id } = await participantOf(on, 'p')
@@ -768,7 +768,7 @@ describe('the rectification of a participant', () => {
   })
 })
 
-it('the owner of a project files for a member, who confirms by a link; other members and owners of other projects get 404', async () => {
+it("a request of a project's owner for a member needs the member's confirmation by a link; other members and owners of other projects get 404", async () => {
   const on = await madeProject(test)
   const member = await madeMember(test, on)
   const file = (asker: Person) => stage.file(asker.cookie, { kinds: ['erasure'], member: member.accountId })

@@ -22,7 +22,7 @@ afterAll(async () => {
   rmSync(ledger, { recursive: true, force: true })
 })
 
-it('a replay erases a participant from a restored backup again, and suppresses them again', async () => {
+it('a replay erases a participant from a restored backup again, and suppresses the participant again', async () => {
   const project = await madeProject(before)
   const conversation = await madeConversation(before, project, {}, project.agent)
   const say = (external_id: string) =>

@@ -47,7 +47,7 @@ describe('while all people belong to one organization', () => {
     stranger = await issuedAgent(test, ['read', 'write'])
   })
 
-  it('this organization claims every id, and an unclaimed agent only its own prefix', async () => {
+  it('every id can be claimed by this organization, while an unclaimed agent can claim only ids with its own prefix', async () => {
     const person = await signedIn(test, 'person', admin.organisationId)
     expect(await namespaceOf(person)).toEqual({
       ...{ organisation_id: admin.organisationId, prefix: `${admin.organisationId}_`, namespaces: [], is_any: true },
@@ -60,7 +60,7 @@ describe('while all people belong to one organization', () => {
     expect((await created(stranger, { group_id: `${prefix}support` })).status).toBe(201)
   })
 
-  it('this organization reports every key with a common prefix, and an unclaimed agent only keys with its own id', async () => {
+  it('every key with a common prefix can be reported by this organization, while an unclaimed agent can report only keys with its own id', async () => {
     const person = await signedIn(test, 'person', admin.organisationId)
     expect(statuses(await reportedKeys(person, 'app:answers:7', 'uploads/7', 'other:7'))).toEqual([200, 200, 422])
     const { organisation_id } = await namespaceOf(stranger)

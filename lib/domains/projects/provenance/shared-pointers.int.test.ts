@@ -64,18 +64,18 @@ const fence = () =>
     data: { kind: 'account', id: member.accountId, runId: 'run_of_this_test', raisedAt: test.clock.now() },
   })
 
-it('erasure removes its words from an entry and an object that a remaining message also names', async () => {
+it('erasure removes only the erased words from an entry and an object that a remaining message also names', async () => {
   await eraseOwn()
   expect(await left()).toEqual([cut, cut])
 })
 
-it('erasure deletes both when the author of the other message is also being erased', async () => {
+it('erasure deletes the entry and the object when the author of the other message is also being erased', async () => {
   await fence()
   await eraseOwn()
   expect(await left()).toEqual([undefined, undefined])
 })
 
-it('erasure keeps the words of an author under legal hold', async () => {
+it('erasure keeps the words of an author under legal hold in the entry and the object', async () => {
   await fence()
   const admin = await issuedAgent(test, ['admin', 'read', 'write'], { tier: 'enterprise' })
   const body = { kind: 'account', target_id: member.accountId, reason: 'a court asked for it' }

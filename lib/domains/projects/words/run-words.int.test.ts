@@ -34,7 +34,7 @@ const messageOf = (message: { id: string }) => ({
 
 const words = runWords({ sources: gatheredSources(), namesOf: async () => [] })
 
-describe('the words of a run', () => {
+describe('the word fingerprints of an erasure run', () => {
   const begun = async () => {
     const id = newId('run')
     await test.db.prisma.erasureRun.create({
@@ -46,7 +46,7 @@ describe('the words of a run', () => {
     return id
   }
 
-  it('match the erased sentence, its earlier text and added texts, and are deleted with the run', async () => {
+  it('match the erased sentence, its earlier text and added texts, and are deleted with the erasure run', async () => {
     const conversation = await madeConversation(test, project)
     const message = await madeMessage(test, conversation, project.owner, { content: template })
     await test.fetch('PATCH', message.path, { ...project.owner, body: { content: sentence } })
@@ -74,7 +74,7 @@ describe('the words of a run', () => {
     for (const text of texts) expect(found?.runsIn(text).length).toBeGreaterThan(1)
   })
 
-  it('are explained by remaining messages and documents, and not by erased ones', async () => {
+  it('are attributed to remaining messages and documents that contain them, and not to erased ones', async () => {
     const conversation = await madeConversation(test, project)
     const one = await madeMessage(test, conversation, project.owner, { content: `${template} ${sentence}` })
     const other = await madeMessage(test, conversation, project.owner, { content: template })
@@ -108,8 +108,8 @@ describe('the words of a run', () => {
   })
 })
 
-describe('the ledger', () => {
-  it('stores the fingerprints encrypted, and they match the words after the run deletes them', async () => {
+describe('the erasure ledger', () => {
+  it('stores the fingerprints encrypted, and they match the words after the erasure run deletes its words', async () => {
     const conversation = await madeConversation(test, project)
     const message = await madeMessage(test, conversation, project.owner, { content: sentence })
     const { receipt } = await erase(message.path)
@@ -145,7 +145,7 @@ describe('a receipt', () => {
     expect(await stored(run.id)).toBeNull()
   })
 
-  it('has no such list when no other author wrote the words', async () => {
+  it('lists no messages when no other author wrote the words', async () => {
     const conversation = await madeConversation(test, project)
     const message = await madeMessage(test, conversation, project.owner, {
       content: 'These particular words were never written by anybody before.',

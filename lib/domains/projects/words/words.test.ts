@@ -125,7 +125,7 @@ describe('Fingerprints', () => {
 })
 
 describe('halfRuns', () => {
-  it('returns pieces such that every run contains one of them', () => {
+  it('returns pieces of runs such that every run contains one of them', () => {
     const tokens = tokenize(erased)
     const pieces = halfRuns(erased)
     for (let from = 0; from + 6 <= tokens.length; from++) {
@@ -188,7 +188,7 @@ describe('decideDerivedText', () => {
     const summary = 'The patient has a chronic illness and gets another room.'
     expect(decide(summary, { isNamed: true, named: [erased], remaining: [answer] })).toEqual({ decision: 'deleted' })
   })
-  it('retains another author’s episode that provenance names wrongly', () => {
+  it('retains another author’s episode when provenance wrongly names the erased message', () => {
     expect(decide(`Ben: ${answer}`, { isNamed: true, named: [erased], remaining: [answer] })).toEqual({
       decision: 'retained',
     })
