@@ -100,7 +100,7 @@ describe('the rows of a person', () => {
     await furnish(other)
   })
 
-  test('are counted, planned by id, erased once and searched, and another person’s rows remain', async () => {
+  test('are counted, planned by id, erased once and searched for, and another person’s rows remain', async () => {
     const before = await stateOf(other)
     const counts: Record<string, number> = {
       tokens: 2,
@@ -193,7 +193,7 @@ describe('the rows of a person', () => {
     expect(await residueOf('agents', subject, items)).toBe(1)
   })
 
-  test('count as residue when they return or were missed', async () => {
+  test('count as residue when they were missed or stored again after the erasure', async () => {
     const plans = new Map<string, string[]>()
     for (const name of identity) plans.set(name, (await planOf(name, mine.subject)).items)
     for (const name of identity) await erase(name, mine.subject, plans.get(name) ?? [])
@@ -275,7 +275,7 @@ describe('an agent whose record is under legal hold', () => {
   })
 })
 
-test('also remains when its record is held because of the expert whom its SOP names', async () => {
+test('an agent remains without its owner when its record is held because of the expert whom its SOP names', async () => {
   const admin = await issuedAgent(app, ['admin'])
   const mine = await somebody()
   const [author, sibling] = mine.agents
@@ -291,11 +291,11 @@ test('also remains when its record is held because of the expert whom its SOP na
   expect((await planOf('agents', mine.subject)).items).toHaveLength(2)
 })
 
-describe('jobs', () => {
+describe('jobs in the queue', () => {
   const jobs = () => rows<{ id: string }>('SELECT id::text FROM graphile_worker._private_jobs j ORDER BY j.id')
   beforeEach(() => rows('DELETE FROM graphile_worker._private_jobs'))
 
-  test('with the subject’s id are deleted, whether running, failed or waiting; others remain', async () => {
+  test('are deleted when they contain the subject’s id, whether running, failed or waiting; others remain', async () => {
     const mine = await somebody()
     const other = await somebody()
     const { accountId } = mine.person
@@ -335,7 +335,7 @@ describe('jobs', () => {
     expect(await residueOf('queue.jobs', mine.subject, items)).toBe(1)
   })
 
-  test('of others remain when an agent chose an id that equals a job, run, request or account', async () => {
+  test("of others remain when an agent's id equals the id of a job, run, request or account", async () => {
     const mine = await somebody()
     const { accountId } = mine.person
     const run = newId('run')
@@ -368,7 +368,7 @@ describe('emails in the folder', () => {
   const send = (to: string, about?: string) =>
     app.app.mail.send({ to, subject: 'x', text: 'x', html: '<p>x</p>', ...(about !== undefined && { about }) })
 
-  test('are erased by address and mark, while those of others and other files remain', async () => {
+  test('are erased by address and mark, while emails to others and other files remain', async () => {
     const mine = await somebody()
     const other = await somebody()
     const [mineAt, otherAt] = [await addressOf(mine), await addressOf(other)]

@@ -90,17 +90,20 @@ it('every operation whose stored responses omit secrets is tested', () => {
   ).toEqual(tested)
 })
 
-it.each(Object.keys(cases))('%s returns a complete response without credentials when it is repeated', async (id) => {
-  const operation = withSecrets().find((one) => one.id === id)
-  const [path, ask] = (await cases[id]?.()) ?? ['', {}]
-  const headers = { ...ask.headers, 'Idempotency-Key': `repeat ${id}` }
-  const first = await test.fetch('POST', path, { ...ask, headers })
-  expect(first.status, first.text).toBeLessThan(300)
-  const again = await test.fetch('POST', path, { ...ask, headers })
-  expect(again.headers.get('idempotency-replayed')).toBe('true')
-  const { data, ...rest } = first.json
-  const shown = Object.fromEntries(Object.entries(data).filter(([name]) => !credentials.has(name)))
-  expect([again.status, again.json]).toEqual([first.status, { ...rest, data: shown }])
-  // The check of a typed client.
-  expect(operation?.output.safeParse(again.json).error).toBeUndefined()
-})
+it.each(Object.keys(cases))(
+  '%s returns a complete response without credentials when the request is repeated',
+  async (id) => {
+    const operation = withSecrets().find((one) => one.id === id)
+    const [path, ask] = (await cases[id]?.()) ?? ['', {}]
+    const headers = { ...ask.headers, 'Idempotency-Key': `repeat ${id}` }
+    const first = await test.fetch('POST', path, { ...ask, headers })
+    expect(first.status, first.text).toBeLessThan(300)
+    const again = await test.fetch('POST', path, { ...ask, headers })
+    expect(again.headers.get('idempotency-replayed')).toBe('true')
+    const { data, ...rest } = first.json
+    const shown = Object.fromEntries(Object.entries(data).filter(([name]) => !credentials.has(name)))
+    expect([again.status, again.json]).toEqual([first.status, { ...rest, data: shown }])
+    // The check of a typed client.
+    expect(operation?.output.safeParse(again.json).error).toBeUndefined()
+  },
+)

@@ -125,7 +125,7 @@ describe('declared SQL statements', () => {
     expect(wrong).toEqual({})
   })
 
-  it('differ for a wrong type, a nullable column, a missing column, an undeclared column and invalid SQL', async () => {
+  it('are reported as different for a wrong type, a nullable column, a missing column, an undeclared column and invalid SQL', async () => {
     const returns = { id: 'int4', released_at: 'timestamptz', nothing: 'text' } as const
     const wrong = statement('test.wrong', {
       ...{ takes: { id: 'text' }, returns },
@@ -150,7 +150,7 @@ describe('declared SQL statements', () => {
     ])
   })
 
-  it('reject names that are used twice and parameters that are not declared', () => {
+  it('reject statement names that are used twice and parameters that are not declared', () => {
     const declaration = { takes: {}, returns: { n: 'int4' }, sql: 'SELECT 1 AS n' } as const
     statement('test.twice', declaration)
     expect(() => statement('test.twice', declaration)).toThrow('Two statements are named test.twice.')

@@ -139,5 +139,5 @@ describe('tableReferences', () => {
     ["const all = (table) => `SELECT FROM ${table} x, units`; all('messages')", ['units', 'messages']],
     ['// FROM units\n/* FROM agents */ const address = "https://x.org" // FROM skills', []],
     ["const words = ['agents', 'units']; say('read from units')", []],
-  ])('%s names %j', (source, tables) => expect(found(source)).toEqual(tables))
+  ])('tableReferences returns for %s the tables %j', (source, tables) => expect(found(source)).toEqual(tables))
 })

@@ -9,7 +9,7 @@ const pending = () => {
   return { done, end }
 }
 
-it('run starts the longest-waiting request when one ends, and rejects one that would wait too long', async () => {
+it('run starts the longest-waiting request when another ends, and rejects a request that would wait too long', async () => {
   const patient = admission({ atOnce: 2, waiting: 9, patience: 60_000 })
   const [first, second] = [pending(), pending()]
   const order: number[] = []

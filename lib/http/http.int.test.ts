@@ -119,7 +119,7 @@ describe('hostile requests', () => {
     expect((await raw(text)).split(' ')[1]).toBe(String(status))
   })
 
-  it('a chunked body without Content-Length is rejected at the limit', async () => {
+  it('are rejected at the size limit when a chunked body has no Content-Length', async () => {
     const { token } = await test.agent()
     const pieces = Array.from({ length: 400 }, () => '800\r\n'.concat(' '.repeat(2048), '\r\n')).join('')
     const answer = await raw(
@@ -128,7 +128,7 @@ describe('hostile requests', () => {
     expect(answer.split(' ')[1]).toBe('413')
   })
 
-  it('ids with escapes and quotes are rejected as invalid', async () => {
+  it('are rejected as invalid when ids contain escapes and quotes', async () => {
     for (const id of [
       "kp:trace:'; DROP TABLE units; --",
       'kp:trace:../../x',
@@ -140,7 +140,7 @@ describe('hostile requests', () => {
     }
   })
 
-  it('members named like those of Object.prototype are rejected as unknown fields', async () => {
+  it('are rejected as having unknown fields when properties have names of Object.prototype', async () => {
     const { token } = await test.agent()
     const body = JSON.stringify(trace()).replace('{', '{"__proto__":{"isAdmin":true},"constructor":{"prototype":{}},')
     const response = await test.fetch('POST', '/v1/knowledge', { token, body })
@@ -173,7 +173,7 @@ describe('requests outside the API', () => {
 })
 
 describe('a browser’s session', () => {
-  it('writes only from our own pages', async () => {
+  it('writes only when the request comes from our own pages', async () => {
     const person = await signedIn(test)
     const { token } = await test.agent()
     const claim = (headers: Record<string, string>) =>
@@ -195,7 +195,7 @@ describe('a browser’s session', () => {
     expect((await claim({})).status).toBe(200)
   })
 
-  it('is rejected on the next request when it is revoked or not ours', async () => {
+  it('is rejected on the next request after it was revoked, and when it was not issued here', async () => {
     const person = await signedIn(test)
     expect((await test.fetch('GET', '/api/sessions', { cookie: person.cookie })).status).toBe(200)
     await test.db.prisma.session.updateMany({ where: { accountId: person.accountId }, data: { revokedAt: new Date() } })
@@ -203,7 +203,7 @@ describe('a browser’s session', () => {
     expect((await test.fetch('GET', '/api/sessions', { cookie: 'next-auth.session-token=forged' })).status).toBe(401)
   })
 
-  it('does not replace an invalid token', async () => {
+  it('does not replace an invalid token of the same request', async () => {
     const person = await signedIn(test)
     const response = await test.fetch('GET', '/v1/auth/me', { cookie: person.cookie, token: 'kp_broken' })
     expect([response.status, response.json.code]).toEqual([401, 'token_invalid'])
@@ -211,7 +211,7 @@ describe('a browser’s session', () => {
 })
 
 describe('anonymous reading', () => {
-  it('is off by default; when an admin enables it, it returns network units and counts by address, ignoring forged headers', async () => {
+  it('is off by default; when an admin enables it, reads return network units and are counted by address, ignoring forged headers', async () => {
     const { json } = await test.fetch('POST', '/v1/knowledge', { token: agent.token, body: trace() })
     const hidden = await test.fetch('POST', '/v1/knowledge', {
       token: agent.token,
@@ -240,7 +240,7 @@ describe('anonymous reading', () => {
 
 describe('limits on two replicas', () => {
   it.each(['postgres', 'redis'] as const)(
-    'over one %s admit exactly as many requests as the tier allows',
+    'over one %s admit together exactly as many requests as the tier allows',
     async (store) => {
       const redis = store === 'redis' ? await startRedis() : undefined
       if (store === 'redis' && redis === undefined) return

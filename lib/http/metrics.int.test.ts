@@ -61,7 +61,7 @@ test('the listener of KP_METRICS_LISTEN serves GET /metrics and nothing else', a
   expect(listenedAt('[::1]:9464')).toEqual({ host: '::1', port: 9464 })
 })
 
-test('many requests of one address to /ready and pages return 429, and those of others do not', async () => {
+test('many requests of one address to /ready and pages return 429, and requests of other addresses do not', async () => {
   const flood = await testApp({ KP_TRUSTED_PROXIES: '127.0.0.1' }, undefined, {
     pages: () => async (_request, response) => {
       response.writeHead(200).end('a page')
@@ -147,7 +147,7 @@ test('GET /metrics returns requests by state and by deadline', async () => {
   expect(new Set(tags)).toEqual(new Set(['ok', 'near', 'overdue', 'paused', 'stopped']))
 })
 
-test('GET /metrics returns erasures by state, stuck erasures, and the duration of those of the last day', async () => {
+test('GET /metrics returns erasures by state, stuck erasures, and the duration of erasures of the last day', async () => {
   const none = (await ask()).text
   expect(numberOf(none, 'kp_erasure_steps_stuck')).toBe(0)
   expect(numberOf(none, 'kp_erasure_seconds_count')).toBe(0)
@@ -190,7 +190,7 @@ test('GET /metrics returns erasures by state, stuck erasures, and the duration o
   expect(numberOf(text, 'kp_erasure_seconds{quantile="1"}')).toBe(30)
 })
 
-test('GET /metrics returns the last complete retention sweep, the day’s sweeps, and whether limits are shared', async () => {
+test('GET /metrics returns the last complete retention sweep, the sweeps of the day, and whether limits are shared', async () => {
   const now = app.clock.now()
   const ago = (hours: number) => new Date(now.getTime() - hours * 3_600_000)
   const sweep = (hours: number, more: object) =>

@@ -35,7 +35,7 @@ test('metrics return gauges and summaries in Prometheus’ format, and report a 
     )
 })
 
-test('metrics return the measures of the process, and only their own answers, when a process has two applications', async () => {
+test('metrics return the measures of the process, and only the responses of their own application, when a process has two applications', async () => {
   const [one, other] = [createMetrics(), createMetrics()]
   one.answered('readReceipt', 200)
   const texts = [await one.text(new Date()), await other.text(new Date())]

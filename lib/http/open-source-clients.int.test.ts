@@ -232,7 +232,7 @@ describe('POST /v1/import of an export of the other registry', () => {
     expect(row?.originalAuthor).toBe('kp:agent:somebody')
   })
 
-  it('rejects a document whose count is wrong, that is cut off, or that has members behind data', async () => {
+  it('rejects a document with a wrong count, a truncated document, and a document that has properties after data', async () => {
     const agent = await register('mover')
     const body = exportOf(agent.id, unitsOf(agent.id, 'broken'))
     const send = (text: string) => test.fetch('POST', '/v1/import', { token: agent.token, body: text })
@@ -244,7 +244,7 @@ describe('POST /v1/import of an export of the other registry', () => {
     })
   })
 
-  it('stores units whose ids contain the time in milliseconds, as published clients number them', async () => {
+  it('stores units whose ids contain the time in milliseconds, as published clients generate them', async () => {
     const agent = await register('mover')
     const id = `kp:trace:flowise-${Date.now()}`
     const body = exportOf(agent.id, [trace({ id }, { agent_id: agent.id })])

@@ -139,7 +139,7 @@ describe('an id that does not exist', () => {
     }
   })
 
-  it('is rejected by its schema if it has one', async () => {
+  it('is rejected by the schema of the parameter if it has one', async () => {
     const { cookie } = await signedIn(test, 'person')
     const response = await test.fetch('DELETE', '/api/sessions/%00', { cookie })
     expect([response.status, response.json.code, response.json.issues[0].path]).toEqual([
@@ -149,7 +149,7 @@ describe('an id that does not exist', () => {
     ])
   })
 
-  it('is rejected in every query, like text that no column accepts', async () => {
+  it('is rejected in every query, as is text that no column accepts', async () => {
     const { token } = await issuedAgent(test, ['read', 'write', 'admin'], { tier: 'enterprise' })
     for (const { operation } of test.app.useCases)
       for (const name of Object.keys(operation.query?.shape ?? {}))
@@ -222,7 +222,7 @@ describe('authorization', () => {
 })
 
 describe('the concurrency limits', () => {
-  it('of erasures apply to the operations that carry one out, and to no other deletion', () => {
+  it('of erasures apply to the operations that carry out an erasure, and to no other deletion', () => {
     const operations = test.app.useCases.map(({ operation }) => operation)
     const idsOf = (isIt: (operation: (typeof operations)[number]) => boolean | undefined) =>
       operations.filter(isIt).map(({ id }) => id)

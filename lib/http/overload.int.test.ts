@@ -95,7 +95,7 @@ describe('the rate limit of pages', () => {
 })
 
 describe('POST /v1/auth/register', () => {
-  it('uses at most two database connections for one network: during a flood, others can still read, write and register', async () => {
+  it('uses at most two database connections for one network, so that others can read, write and register during a flood', async () => {
     const register = (address: string) => test.fetch('POST', '/v1/auth/register', { headers: from(address) })
     const { token } = await test.agent()
     expect((await register('198.51.100.1')).status).toBe(201)

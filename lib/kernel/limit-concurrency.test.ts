@@ -13,7 +13,7 @@ function held() {
 }
 const settled = () => new Promise((done) => setImmediate(done))
 
-it('turns runs a limited number at once, queues a limited number in order, and returns full for the rest', async () => {
+it('turns runs a limited number of tasks at a time, queues a limited number in order, and returns "full" for the rest', async () => {
   const { work, begun, end } = held()
   const take = limitConcurrency({ atOnce: 2, waiting: 2 })
   const all = [1, 2, 3, 4].map((n) => take(work(n)))
@@ -34,7 +34,7 @@ it('turns runs a limited number at once, queues a limited number in order, and r
   expect(await Promise.all([...all, late])).toEqual([1, 2, 3, 4, 6].map((value) => ({ value })))
 })
 
-it('turns starts the next work when one fails', async () => {
+it('turns starts the next task when one fails', async () => {
   const take = limitConcurrency({ atOnce: 1, waiting: 1 })
   const fails = take(() => Promise.reject(new Error('no')))
   const next = take(async () => 'yes')
@@ -43,7 +43,7 @@ it('turns starts the next work when one fails', async () => {
   expect(await take(async () => 'again')).toEqual({ value: 'again' })
 })
 
-it('turns gives one party its share of the slots and of the queue, and starts the others in turn', async () => {
+it('turns gives one party its share of the slots and of the queue, and starts tasks of the others in turn', async () => {
   const { work, begun, end } = held()
   const take = limitConcurrency({ atOnce: 4, waiting: 8, share: 1 / 4 })
   const flood = [1, 2, 3].map((n) => take(work(n), 'one'))
@@ -66,7 +66,7 @@ it('turns gives one party its share of the slots and of the queue, and starts th
   expect(await Promise.all([...flood, ...others, again])).toHaveLength(8)
 })
 
-it('turns returns late, without starting the work, when no slot is free in time', async () => {
+it('turns returns "late" without starting the task when no slot is free in time', async () => {
   const { work, begun, end } = held()
   const take = limitConcurrency({ atOnce: 1, waiting: 5, patience: 10 })
   const first = take(work(1))

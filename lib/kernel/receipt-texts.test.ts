@@ -16,7 +16,7 @@ describe('recognizeReceiptText', () => {
       }
   })
 
-  it('returns the legal hold of a line about retained records', () =>
+  it('returns the legal hold in a line about retained records', () =>
     expect(recognizeReceiptText('retained', receiptText('retained', 'held', { count: 2, hold: 'hold_abc' }))).toEqual({
       code: 'held',
       count: 2,

@@ -102,7 +102,7 @@ it('openStores connects to nothing, and every method except state reports the us
   await stores.close()
 })
 
-it('a store is not used when its use cannot be recorded', async () => {
+it('openStores rejects the use of a store when that use cannot be recorded', async () => {
   const stores = openStores(
     {
       DATABASE_URL: undefined,

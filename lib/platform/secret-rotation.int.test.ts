@@ -190,7 +190,7 @@ describe('the secret in a file', () => {
     expect(existsSync(nowhere.KP_DATA_DIR)).toBe(false)
   })
 
-  test('rotation is rejected when another folder replaces the ledger’s', async () => {
+  test('rotation is rejected when another folder is in place of the ledger’s folder', async () => {
     const secret = file()
     const told = async (sql: string) => {
       const { appUrl, embedded } = await openInstallation(settings)
@@ -243,7 +243,7 @@ describe('the secret in KP_SECRET', () => {
     }
   }
 
-  test('a start reseals what KP_SECRET_PREVIOUS opens, also when many start concurrently', async () => {
+  test('a start re-encrypts data that KP_SECRET_PREVIOUS decrypts, also when many starts are concurrent', async () => {
     const { database, start, use } = await place()
     const [first, second] = [newSecret(), newSecret()]
     expect(await start(first)).toEqual({ secret: first })
@@ -277,7 +277,7 @@ describe('the secret in KP_SECRET', () => {
     await database.drop()
   })
 
-  test('a start reports a lost secret, a new key signs, and the former secret repairs it later', async () => {
+  test('a start reports a lost secret and signs with a new key, and the former secret later repairs the installation', async () => {
     const { database, start, use } = await place()
     const [lost, second] = [newSecret(), newSecret()]
     await start(lost)

@@ -99,7 +99,7 @@ const standing = async ({ id, objectKey }: { id: string; objectKey: string }) =>
 ]
 const deltas = async (agent: Agent) => (await done('GET', agent, '/clade/deltas')).data
 
-test('each record of a retired agent is deleted at its time and not earlier, and its siblings keep their own', async () => {
+test("a retired agent's records are deleted each at its time and not earlier, and its siblings keep their own records", async () => {
   for (const agent of [dying, sibling, offline]) await done('PUT', agent, '/clade/sharing', { on: true })
   const { share, snapshots } = await furnish(dying)
   await furnish(sibling)

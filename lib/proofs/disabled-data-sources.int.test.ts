@@ -80,7 +80,7 @@ const names = [
   'mail.letters',
 ]
 it.each(sampled('erasures with a data source that does nothing', names, 1))(
-  'an erasure issues no receipt while %s erases nothing',
+  'an erasure issues no receipt while the data source %s erases nothing',
   async (name) => {
     const { subject } = await made()
     const dataSource = test.app.dataSources.find((one) => one.name === name)

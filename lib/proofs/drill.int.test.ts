@@ -134,15 +134,15 @@ async function expectReceipt(at: TestApp): Promise<void> {
   expect(await verifyReceipt(json, await at.app.signer.keys())).toHaveProperty('kid')
 }
 
-describe('a restore of database and var with a separate ledger', () => {
-  it('the original installation contains nothing of the erased subject', async () => {
+describe('a restore of the database and the folder var with a separate ledger', () => {
+  it('starts from an original installation that contains nothing of the erased subject', async () => {
     // Only the new account, and emails about the request itself: without a mail server they are stored in the folder.
     expect(Object.keys(await locationCountsIn(stored(test), [subject.email])).sort()).toEqual(['accounts', 'mail/'])
     await expectNothing(test)
     await expectReceipt(test)
   })
 
-  it('of an earlier backup brings the data back, and the replay erases it again and keeps newer data', async () => {
+  it('of a backup before the erasure brings the data back, and the replay erases it again and keeps newer data', async () => {
     const restored = await restore(early)
     expect(Object.keys(await locationCountsIn(stored(restored), [subject.marker]))).toEqual(
       expect.arrayContaining(['units', 'skills', 'accounts', 'mail/', 'search_words']),
@@ -181,7 +181,7 @@ describe('a restore of database and var with a separate ledger', () => {
     expect(await replay(restored)).toMatchObject({ erased: 0, subjects: 0, reinstated: 0, receipts: [] })
   }, 600_000)
 
-  it('of a later backup erases nothing, and a person who registered again keeps address, agent and units', async () => {
+  it('of a backup after the erasure erases nothing, and a person who registered again keeps address, agent and units', async () => {
     const restored = await restore(late)
     expect(await replay(restored)).toMatchObject({ erased: 0, subjects: 0, receipts: [] })
     await expectNothing(restored)

@@ -94,7 +94,7 @@ describe.each([
   ['Neo4j', isInstalled('neo4j'), inNeo4j],
 ])('concurrent erasures of messages that share graph entities, in %s', (place, isThere, open) => {
   test.skipIf(!isThere)(
-    'all succeed and leave the same graph as erasing in sequence',
+    'all succeed and leave the same graph as erasures in sequence',
     async () => {
       const [app, planting] = await open()
       const project = await madeProject(app)

@@ -287,6 +287,10 @@ describe.skipIf(!isReady)('the graph that Graphiti wrote', () => {
   for (const store of ['postgresql', 'neo4j'] as const)
     describe(store, () => {
       for (const one of cases)
-        it(`has no erased words, and the receipt says what remains: ${title(one)}`, () => check(store, one), 120_000)
+        it(
+          `has no erased words, and the receipt reports the remaining records: ${title(one)}`,
+          () => check(store, one),
+          120_000,
+        )
     })
 })

@@ -372,7 +372,7 @@ describe.each([
       },
     )
 
-    test('erasing a message of a DeltaChannel removes it from snapshots and writes, and every state can be read and continued', async () => {
+    test('erasing a message of a DeltaChannel removes the message from snapshots and writes, and every state can be read and continued', async () => {
       const project = await madeProject(stage.test)
       const conversation = await madeConversation(stage.test, project, {}, project.agent)
       const said: { id: string; path: string; content: string }[] = []

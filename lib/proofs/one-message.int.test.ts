@@ -183,7 +183,7 @@ describe.each([
   ['in Neo4j, Redis, S3 and another database', await areStoresInstalled(), withServers],
 ])('one message in every store, %s', (_, isThere, open) => {
   test.skipIf(!isThere)(
-    'erasing it removes its sentence from every column, property, key, value and version',
+    'is erased, and its sentence is removed from every column, property, key, value and version',
     async () => {
       const place = await open()
       const { app } = place

@@ -333,7 +333,7 @@ function judge(
 }
 
 it.skipIf(!(await isRedisInstalled()))(
-  'leaves no run of erased words outside remaining authors’ texts, whatever is written, erased and interrupted',
+  'erasures leave no run of erased words outside texts of remaining authors after any writes, erasures and interruptions',
   async () => {
     await fc.assert(
       fc.asyncProperty(historyOf, async (history) => {

@@ -672,7 +672,7 @@ describe('when a store fails', () => {
 })
 
 describe('the erasure of an agent', () => {
-  test('destroys the keys first, then everything they opened, and records it in the receipt', async () => {
+  test('destroys the keys of snapshots first, then all data that the keys opened, and records the destruction in the receipt', async () => {
     const owner = await signedIn(app)
     const agent = await keyed(owner)
     const colleague = await keyed(await signedIn(app, 'person', owner.organisationId))

@@ -44,7 +44,7 @@ describe('GET /api/stores', () => {
     expect(entry).toMatchObject({ action: 'read', details: { operation: 'listStores' } })
   })
 
-  it('returns the place and state of each store, without credentials', async () => {
+  it('returns the location and state of each store, without credentials', async () => {
     const { json, text } = await test.fetch('GET', '/api/stores', auditor)
     expect(text).not.toMatch(/-secret|a-key/)
     expect(json.data.residency).toBeNull()
@@ -136,7 +136,7 @@ describe('a store with data', () => {
     expect(await rows()).toEqual([expect.objectContaining({ firstSeen: before, lastSeen: test.clock.now() })])
   })
 
-  it('is missing when another is connected, unless it is known to be empty', async () => {
+  it('is reported as missing when another store is connected, unless it is known to be empty', async () => {
     await known('one').used('graph')
     expect(await known('one').missing('graph')()).toEqual([])
     const [gone] = await known('two').missing('graph')()

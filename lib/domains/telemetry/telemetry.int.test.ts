@@ -163,7 +163,7 @@ describe('a pseudonym', () => {
     expect(await keys()).toEqual([])
   })
 
-  test('is not created for a subject that is restricted, has objected or has such an owner, and nothing is sent', async () => {
+  test('is not created, and nothing is sent, when the subject or its owner is restricted or has objected', async () => {
     const { app } = setting
     const person = await signedIn(app)
     const agent = await issuedAgent(app, ['read', 'write'], { owner: person })
@@ -214,7 +214,7 @@ describe('an unreachable PostHog', () => {
 })
 
 describe('GET /v1/telemetry/events', () => {
-  test('returns the events, whether telemetry is on, and its destination to everyone', async () => {
+  test('returns to everyone the events, whether telemetry is on, and the destination', async () => {
     const off = await testApp()
     const view = listTelemetryEvents.output.parse((await off.fetch('GET', '/v1/telemetry/events')).json).data
     expect([view.on, view.to, view.key_days]).toEqual([false, null, 30])

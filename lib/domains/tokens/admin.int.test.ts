@@ -50,7 +50,7 @@ const used = async (tokenId: string, age: number, use: { reads?: number; writes?
 const refuse = (tokenId: string, ip = '192.0.2.7') =>
   app.app.tokens.keepRefusal({ tokenId, requestClass: 'read', limit: 300, consumed: 301, ip })
 
-describe('access', () => {
+describe('access to the administration of tokens', () => {
   const paths = ['/agents', '/agents/nobody', '/tokens', '/revocations', '/rejections']
   test.each(paths)('%s accepts only admins, by session or token', async (path) => {
     const open = path === '/agents/nobody' ? 404 : 200
@@ -162,7 +162,7 @@ describe('list of agents', () => {
 describe('token lookup by prefix', () => {
   const lookup = (prefix: string, who = admin) => get(`/tokens/match?key_prefix=${prefix}`, who)
 
-  test('returns the token, its agent with the owner, and how many tokens end with it', async () => {
+  test('returns the token, its agent with the owner, and the number of tokens that are revoked with the token', async () => {
     const owner = await signedIn(app)
     const agent = await issuedAgent(app, ['read', 'write'], { tier: 'pro', owner })
     const made = await app.fetch('POST', '/v1/auth/tokens', { token: agent.token, body: { scopes: ['read'] } })
@@ -237,7 +237,7 @@ describe('single agent', () => {
 })
 
 describe('automatic revocations', () => {
-  test('are listed with the refusals that caused them until those are deleted', async () => {
+  test('are listed with the rejected requests that caused them until those requests are deleted', async () => {
     const agent = await issuedAgent(app, ['read'])
     const { json: rotated } = await app.fetch('POST', `/v1/auth/tokens/${agent.tokenId}/rotate`, {
       token: agent.token,
@@ -297,7 +297,7 @@ describe('automatic revocations', () => {
   })
 })
 
-test('the summary counts active tokens and their usage of one day', async () => {
+test('the summary of tokens counts active tokens and their usage of one day', async () => {
   const before = (await found('/tokens')).data
   const [works, ended, expired] = [await named('sum-1'), await named('sum-2'), await named('sum-3')]
   await app.db.prisma.token.update({
@@ -317,7 +317,7 @@ test('the summary counts active tokens and their usage of one day', async () => 
   })
 })
 
-test('concurrent requests beyond the limit get 429', async () => {
+test('concurrent requests of an admin token beyond its rate limit return 429', async () => {
   const { id, token } = await issuedAgent(app, ['admin'], { tier: 'enterprise' })
   await app.db.prisma.agent.update({ where: { id }, data: { readsPerMinute: 5 } })
   const responses = await Promise.all(Array.from({ length: 7 }, () => get('/agents', { token })))

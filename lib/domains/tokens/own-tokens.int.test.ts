@@ -55,7 +55,7 @@ describe("list of a person's tokens", () => {
     expect((await app.fetch('GET', '/v1/auth/tokens?state=gone', { cookie: person.cookie })).status).toBe(422)
   })
 
-  test('shows the owner the refusals that revoked a token, without network addresses, while they are stored', async () => {
+  test('contains for the owner the rejected requests that revoked a token, without network addresses, while they are stored', async () => {
     const id = await create({ name: 'too eager' })
     const quiet = await create({ name: 'quiet' })
     // An hour earlier, so not part of the evidence.

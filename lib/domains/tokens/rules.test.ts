@@ -64,7 +64,7 @@ describe('keys', () => {
       expect(isTokenKey(text)).toBe(false)
   })
 
-  test('hashes differ between keys, and only the prefix stays readable', () => {
+  test('have different hashes, and only the prefix remains readable', () => {
     const key = makeKey()
     expect(hashOf(key)).toHaveLength(32)
     expect(hashOf(key).equals(hashOf(makeKey()))).toBe(false)
@@ -99,7 +99,7 @@ describe('grantable permissions', () => {
     [null, at(1), true],
     [at(2), at(1), true],
     [at(1), at(1), false],
-  ])('an expiry at %s is later than an expiry at %s: %s', (wanted, own, longer) =>
+  ])('compares an expiry at %s as later than an expiry at %s: %s', (wanted, own, longer) =>
     expect(outlives(wanted, own)).toBe(longer),
   )
 
@@ -137,13 +137,13 @@ describe('lifetime of a token', () => {
     expect(mayRotate(inUse, 'free', overlap)).toBe(may),
   )
 
-  test('an overlap never extends a token’s life', () => {
+  test('never extends a token’s life by an overlap', () => {
     expect(overlapEnd(null, 60_000, now)).toEqual(at(60_000))
     expect(overlapEnd(at(120_000), 60_000, now)).toEqual(at(60_000))
     expect(overlapEnd(at(30_000), 60_000, now)).toEqual(at(30_000))
   })
 
-  test('the refusal window is one hour', () => {
+  test('rejected requests count towards a revocation for one hour', () => {
     expect(countsSince(now)).toEqual(at(-3_600_000))
     expect(refusalWindow).toBe(3_600_000)
   })

@@ -110,7 +110,7 @@ describe('a token', () => {
     [{ scopes: ['everything'] }, 'scopes'],
     [{ name: 'a\u0000b' }, 'name'],
     [{ tier: 'pro' }, 'tier'],
-  ])('creating one with %j returns 422 naming %s', async (body, field) => {
+  ])('is not created with %j: the response is 422 and names %s', async (body, field) => {
     const agent = await issuedAgent(app, ['read'])
     const response = await create({ token: agent.token, body })
     expect([response.status, response.json.code]).toEqual([422, 'invalid'])
@@ -136,7 +136,7 @@ describe('a token', () => {
     expect((await me(writer.token)).status).toBe(200)
   })
 
-  test('that expires cannot grant a later expiry', async () => {
+  test('that expires cannot create a token with a later expiry', async () => {
     const agent = await issuedAgent(app, ['read'])
     const short = await created({ token: agent.token, body: { expires_in_days: 1 } })
     expect((await create({ token: short.api_key, body: { expires_in_days: 2 } })).status).toBe(403)
@@ -189,7 +189,7 @@ describe('revoking by prefix', () => {
     const again = revokeByPrefix.output.parse((await byPrefix(made.key_prefix, { token: agent.token })).json)
     expect(again.data).toEqual(first.data)
   })
-  test("returns 404 for an unknown prefix or another agent's, and 422 for an invalid one", async () => {
+  test('returns 404 for an unknown prefix or the prefix of another agent, and 422 for an invalid prefix', async () => {
     const agent = await issuedAgent(app, ['read'])
     const other = await issuedAgent(app, ['read'])
     for (const prefix of [agent.token.slice(0, 11), 'kp_00000000'])
@@ -201,7 +201,7 @@ describe('revoking by prefix', () => {
 })
 
 describe("access to another agent's token", () => {
-  test('strangers cannot see, create, rotate or revoke it', async () => {
+  test('is denied to strangers, who cannot see, create, rotate or revoke the token', async () => {
     const victim = await issuedAgent(app, ['read', 'write'])
     const owned = await issuedAgent(app, ['read', 'write'], { owner: await signedIn(app) })
     const stranger = await issuedAgent(app, ['read', 'write'])
@@ -223,7 +223,7 @@ describe("access to another agent's token", () => {
     )
   })
 
-  test('requests without a token get 401', async () => {
+  test('returns 401 for requests without a token', async () => {
     const victim = await issuedAgent(app, ['read'])
     const responses = [
       await app.fetch('GET', '/v1/auth/tokens'),
@@ -235,7 +235,7 @@ describe("access to another agent's token", () => {
     for (const { status, json } of responses) expect([status, json.code]).toEqual([401, 'token_missing'])
   })
 
-  test('admins and owners can manage it', async () => {
+  test('is granted to admins and owners', async () => {
     const owner = await signedIn(app)
     const agent = await issuedAgent(app, ['read'], { owner })
     const made = await created({ cookie: owner.cookie, body: { scopes: ['read', 'write'] } })
@@ -349,7 +349,7 @@ describe('rotation', () => {
     }
   })
 
-  test('and a 429 that revokes are serialized, so that no new token escapes', async () => {
+  test('is serialized with the 429 response that revokes the token, so that no new token remains active', async () => {
     for (const isRotationFirst of [true, false]) {
       const agent = await issuedAgent(app, ['read'])
       const victim = await created({ token: agent.token })
@@ -526,7 +526,7 @@ describe('rate limit windows', () => {
 })
 
 describe('429 responses', () => {
-  test('the third within an hour revokes the token, with evidence, an audit entry and an email to the owner', async () => {
+  test('revoke the token at the third within an hour, with evidence, an audit entry and an email to the owner', async () => {
     const owner = await signedIn(app)
     const agent = await issuedAgent(app, ['read'], { owner })
     expect([await refuse(agent.tokenId), await refuse(agent.tokenId)]).toEqual([false, false])
@@ -548,7 +548,7 @@ describe('429 responses', () => {
     expect(await rows('SELECT 1 FROM rate_limit_refusals WHERE token_id = $1', agent.tokenId)).toHaveLength(3)
   })
 
-  test('of a token and its successors add up, and revoke all of them that are active', async () => {
+  test('for a token and its successors are summed, and revoke all of them that are active', async () => {
     const owner = await signedIn(app)
     const agent = await issuedAgent(app, ['read'], { owner })
     const sibling = await created({ token: agent.token })
@@ -588,7 +588,7 @@ describe('429 responses', () => {
     expect(new Set(mails.map(({ prefix }) => prefix))).toEqual(new Set([second.key_prefix, third.key_prefix]))
   })
 
-  test('received by a token just before its rotation still count', async () => {
+  test('for a token just before its rotation still count after the rotation', async () => {
     const agent = await issuedAgent(app, ['read'])
     const next = await rotated(agent.tokenId, { token: agent.token })
     expect([await refuse(agent.tokenId), await refuse(agent.tokenId)]).toEqual([false, false])
@@ -597,7 +597,7 @@ describe('429 responses', () => {
     expect(await tokenRow(agent.tokenId)).toMatchObject({ revoked_reason: 'rotation' })
   })
 
-  test('across concurrent rotations are counted exactly', async () => {
+  test('are counted exactly across concurrent rotations', async () => {
     const agent = await issuedAgent(app, ['read'])
     const next = await rotated(agent.tokenId, { token: agent.token, body: { overlap: '1h' } })
     const last = await rotated(next.id, { token: next.api_key, body: { overlap: '1h' } })
@@ -608,7 +608,7 @@ describe('429 responses', () => {
     expect(await active(agent.id)).toBe(0)
   })
 
-  test('an hour apart do not add up', async () => {
+  test('are not summed when they are an hour apart', async () => {
     const agent = await issuedAgent(app, ['read'])
     for (let n = 0; n < 6; n++) {
       expect(await refuse(agent.tokenId)).toBe(false)
@@ -617,7 +617,7 @@ describe('429 responses', () => {
     expect((await me(agent.token)).status).toBe(200)
   })
 
-  test('of a stranger or of another token of the same agent never count', async () => {
+  test('for a stranger or for another token of the same agent never count', async () => {
     const [victim, stranger] = [await issuedAgent(app, ['read']), await issuedAgent(app, ['read'])]
     const sibling = await created({ token: victim.token })
     await refuse(victim.tokenId)
@@ -630,7 +630,7 @@ describe('429 responses', () => {
     expect((await me(victim.token)).status).toBe(200)
   })
 
-  test('that are concurrent are counted exactly', async () => {
+  test('are counted exactly when they are concurrent', async () => {
     const agent = await issuedAgent(app, ['read'])
     const kept = await Promise.all(Array.from({ length: 12 }, () => refuse(agent.tokenId)))
     expect(kept.filter(Boolean)).toHaveLength(1)
@@ -638,7 +638,7 @@ describe('429 responses', () => {
     expect(await rows('SELECT 1 FROM audit_entries WHERE resource_id = $1', agent.tokenId)).toHaveLength(1)
   })
 
-  test('over HTTP: two plain 429, a third that reports the revocation, then 401', async () => {
+  test('are sent over HTTP as two plain 429 and a third that reports the revocation, followed by 401', async () => {
     const agent = await issuedAgent(app, ['read'], { tier: 'enterprise' })
     const limits = { token: admin.token, body: { limits: { reads_per_minute: 2 } } }
     expect((await app.fetch('PATCH', `/v1/agents/${agent.id}`, limits)).status).toBe(200)
@@ -659,7 +659,7 @@ describe('429 responses', () => {
   })
 })
 
-test('the purge deletes only expired refusals and tokens that ended long ago', async () => {
+test('the purge deletes only expired records of rejected requests and tokens that ended long ago', async () => {
   const agent = await issuedAgent(app, ['read'])
   const revoked = await created({ token: agent.token })
   const expiring = await created({ token: agent.token, body: { expires_in_days: 1 } })

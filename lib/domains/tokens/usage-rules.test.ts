@@ -11,7 +11,7 @@ it('hourOf returns the start of the UTC hour', () => {
 })
 
 describe.each(usePeriodNames)('points of %s', (period) => {
-  it('are ordered without gaps and end with the current one', () => {
+  it('are ordered without gaps and end with the current hour or day', () => {
     const points = usagePointsOf(period, [], now)
     const { points: count, step } = usePeriods[period]
     expect(points).toHaveLength(count)

@@ -18,7 +18,7 @@ it('memoryCache evicts the least recently used entries when it is full', async (
   expect(await store.find({ patterns: [], about: ['somebody'] })).toHaveLength(3)
 })
 
-it('memoryCache stays within its bytes and does not store a value larger than that', async () => {
+it('memoryCache stays within its maximum of bytes and does not store a value larger than that', async () => {
   const store = memoryCache({ entries: 100, bytes: 2_000 })
   for (let n = 0; n < 20; n++) await store.set(`k${n}`, 'x'.repeat(200), kept)
   const left = await store.find({ patterns: ['*'], about: [] })

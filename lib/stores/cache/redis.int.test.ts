@@ -83,7 +83,7 @@ describe.skipIf(!isInstalled)('with a redis-server', () => {
       await client.flushDb()
     })
 
-    it('set never leaves an entry without its index or with a TTL above a day', async () => {
+    it('set never leaves an entry without its index or with a TTL longer than a day', async () => {
       const id = newId('msg')
       await store.set('day', 'x', { ttl: 7 * 86_400, about: [id] })
       expect(await client.ttl('kp:cache:day')).toBeLessThanOrEqual(86_400)
@@ -187,7 +187,7 @@ describe.skipIf(!isInstalled)('with a redis-server', () => {
       expect(await refusalAt(own.url, get)).toBeUndefined()
     })
 
-    it('get works again when its server is back', async () => {
+    it('get works again when the Redis server is back', async () => {
       const own = await startRedis()
       if (!own) throw new Error('redis-server went away')
       const store = redisCache(own.url)

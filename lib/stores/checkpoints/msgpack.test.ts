@@ -168,7 +168,7 @@ describe('rewriteValue', () => {
     expect(() => rewritten(list(ext(99, Buffer.from(`before ${text} after`))))).toThrow('cannot be changed')
   })
 
-  it('keeps an empty human message when state would lose its last one', () => {
+  it('keeps an empty human message when the state would lose its last human message', () => {
     const made = rewritten(list(human(id, text)), 'messages', { emptiedId: 'another-id' })
     expect(unpack(made).view).toEqual(unpack(list(human('another-id', '[erased]'))).view)
     const two = rewritten(list(human(id, text), human('other', 'y')), 'messages', { emptiedId: 'another-id' })

@@ -14,7 +14,7 @@ test.each([
   expect(isSupported(version)).toBe(is)
 })
 
-test('asProblem omits Neo4j’s message, which may quote stored data', () => {
+test('asProblem omits Neo4j’s message, because it may quote stored data', () => {
   const said = new Neo4jError(
     'Node(3) has name = `Nobody Real`',
     'Neo.ClientError.Schema.ConstraintValidationFailed',

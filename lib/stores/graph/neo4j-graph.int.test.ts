@@ -49,7 +49,7 @@ describe.skipIf(!isInstalled('neo4j'))('Neo4j', () => {
       },
     }
   })
-  it('texts returns an attribute whose words begin in one element of a list and end in the next', async () => {
+  it('texts returns an attribute whose words begin in one element of a list and end in the next element', async () => {
     const { url, port } = await neo4jServer()
     const { username, password } = new URL(url)
     const driver = neo4j.driver(`bolt://127.0.0.1:${port}`, neo4j.auth.basic(username, decodeURIComponent(password)))

@@ -142,7 +142,7 @@ describe.skipIf(!isInstalled('neo4j'))('a Neo4j that fails', () => {
 
   const outages = ['cut off', ...sampled('Neo4j that is killed in the middle of a change', ['killed'], 0)]
   test.each(outages)(
-    'change leaves nothing half-changed and succeeds on retry when Neo4j is %s in the middle',
+    'change leaves no partial change and succeeds on retry when Neo4j is %s during the change',
     async (how) => {
       const group = how.replace(' ', '-')
       const proxy = await tcpProxy(server.url)

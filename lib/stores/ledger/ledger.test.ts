@@ -45,7 +45,7 @@ it('read returns appended rows in order, also in a process that opens the ledger
   ])
 })
 
-it('append stores every row of many concurrent ones by several writers', async () => {
+it('append stores every row when several writers append many rows concurrently', async () => {
   const writers = [fileLedger(folder), fileLedger(folder), fileLedger(`file://${folder}`)]
   await Promise.all(Array.from({ length: 300 }, (_, i) => writers[i % 3]?.append(intent(`r${i}`))))
   await Promise.all(writers.map((writer) => writer.close()))
@@ -64,7 +64,7 @@ it('append writes to the configured path after its folder was moved away', async
   expect(await all(join(folder, 'moved'))).toEqual([intent('a'), items('a')])
 })
 
-it('read omits only a line that a crash cut short or that was edited', async () => {
+it('read omits only lines that a crash truncated or somebody edited', async () => {
   const ledger = fileLedger(folder)
   for (const id of ['a', 'b', 'c']) await ledger.append(intent(id))
   await ledger.close()

@@ -32,7 +32,7 @@ it.each([
   })
 })
 
-it('letterParts returns null as text when there is none that it can read', () => {
+it('letterParts returns null as the text when the message has no readable text', () => {
   expect(emailParts('To: a@example.org\r\nContent-Type: text/html\r\n\r\n<p>x</p>').text).toBeNull()
   expect(emailParts('').text).toBeNull()
 })
@@ -49,7 +49,7 @@ it('letterParts returns displayable text for any bytes', () => {
   )
 })
 
-it('letterParts parses endless headers and bodies in less than quadratic time', () => {
+it('letterParts parses extremely long headers and bodies in less than quadratic time', () => {
   const spent = processorTime(() => {
     headersOf(`Subject: =?utf-8?b?${'A'.repeat(200_000)}\r\n ${'\r\n '.repeat(50_000)}x`)
     emailParts(`Content-Type: multipart/mixed; boundary="b"\r\n\r\n${'--b\r\n'.repeat(50_000)}`)

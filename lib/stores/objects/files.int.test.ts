@@ -82,7 +82,7 @@ it('state returns down when the folder is not writable', async ({ skip }) => {
 })
 
 it.each(['a', '..', '.', 'a/b', 'ü', 'a.o', 'a+', '%2F', `${'ä'.repeat(200)}/x`])(
-  'placeOfKey encodes the key %s without path segments from it',
+  'placeOfKey encodes the key %s so that the key adds no path segments',
   (key) => {
     const { folders, name } = pathOfKey(key)
     for (const one of [...folders, `${name}.o`]) {

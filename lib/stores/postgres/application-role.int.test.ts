@@ -78,7 +78,7 @@ describe('views of append-only tables, for the application’s role', () => {
   ])('denies %s', async (sql) => expect(await outcome(sql)).toBe(DENIED))
 })
 
-test('keeps the rights unchanged when the application grants itself more', async () => {
+test('a GRANT by the application does not change the rights of its role', async () => {
   await app.query('GRANT UPDATE ON ledger TO PUBLIC') // PostgreSQL warns and grants nothing
   expect(await outcome(`UPDATE ledger SET what = 'else'`)).toBe(DENIED)
 })

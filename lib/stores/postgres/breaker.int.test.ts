@@ -29,7 +29,7 @@ function watchedPool(max: number, options: { slow: number; probe: number }) {
   return pool
 }
 
-it('a frozen server: requests with a connection, without one and later ones are rejected, until it responds', async () => {
+it('a frozen server: requests with a connection, requests without one and later requests are rejected until the server responds', async () => {
   const pool = watchedPool(2, { slow: 40, probe: 400 })
   await Promise.all([pool.query('SELECT 1'), pool.query('SELECT 1')])
   proxy.freeze()

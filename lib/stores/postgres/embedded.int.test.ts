@@ -74,7 +74,7 @@ test('startEmbedded recovers after kill -9 of the server', async () => {
   expect(await stored(second)).toEqual([{ what: 'acknowledged' }])
 })
 
-test('startEmbedded creates a complete cluster after a kill during creation', async () => {
+test('startEmbedded creates a complete cluster when an earlier creation was killed', async () => {
   // It kills itself before it renames the folder in a later turn of its event loop. A signal from another process could arrive too late.
   const killItself = `
     const { readdirSync } = await import('node:fs')
@@ -89,7 +89,7 @@ test('startEmbedded creates a complete cluster after a kill during creation', as
   expect(readdirSync(folder).filter((name) => name.startsWith('pgdata.unfinished'))).toEqual([])
 })
 
-test('startEmbedded rejects a second start, names the running process and leaves it running', async () => {
+test('startEmbedded rejects a second start, names the running process and does not stop it', async () => {
   const first = await start()
   await expect(startEmbedded(folder)).rejects.toMatchObject({
     code: 'ALREADY_RUNNING',

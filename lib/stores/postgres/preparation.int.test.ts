@@ -63,7 +63,7 @@ describe('prepareDatabase', () => {
     await expect(prepareDatabase({ ownerUrl, secret })).rejects.toMatchObject({ code: 'MIGRATION_FAILED' })
   })
 
-  test('rejects a migration that was edited after it was applied', async () => {
+  test('rejects a database when an applied migration was edited later', async () => {
     const { ownerUrl } = await database()
     await query(ownerUrl, `UPDATE _prisma_migrations SET checksum = repeat('0', 64)`)
     await expect(prepareDatabase({ ownerUrl, secret })).rejects.toMatchObject({ code: 'MIGRATION_CHANGED' })
@@ -76,7 +76,7 @@ describe('prepareDatabase', () => {
     expect(await query(ownerUrl, `SELECT to_regclass('_prisma_migrations') AS history`)).toEqual([{ history: null }])
   })
 
-  test('names a database that does not exist', async () => {
+  test('rejects a database that does not exist with NO_DATABASE', async () => {
     const { ownerUrl } = await database()
     const missing = Object.assign(new URL(ownerUrl), { pathname: '/not_there' }).href
     await expect(prepareDatabase({ ownerUrl: missing, secret })).rejects.toMatchObject({ code: 'NO_DATABASE' })
@@ -118,7 +118,7 @@ describe('the application’s role', () => {
     await expect(prepareDatabase({ ownerUrl, appUrl })).rejects.toMatchObject({ code: 'NO_ROLE' })
   })
 
-  test('is the owner, with a warning, when the owner may not create roles', async () => {
+  test('is the role of the database owner, with a warning, when the owner may not create roles', async () => {
     const { ownerUrl } = await database()
     const name = `plain_${new URL(ownerUrl).pathname.slice(1)}`
     await query(ownerUrl, `CREATE ROLE ${name} LOGIN PASSWORD 'plain'`)
@@ -146,7 +146,7 @@ describe('Prisma’s own engine', () => {
     })
   })
 
-  test('finds no difference between migrations and schema', async () => {
+  test('reports no difference between migrations and schema', async () => {
     const { ownerUrl } = await database()
     expect(await pending(ownerUrl)).toBeUndefined()
   })

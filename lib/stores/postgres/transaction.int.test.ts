@@ -14,7 +14,7 @@ afterAll(async () => {
 })
 
 describe('a statement on the connection of a transaction', () => {
-  it('is part of the transaction: both see each other’s rows, and a rollback removes them', async () => {
+  it('is part of the transaction: both see each other’s rows, and a rollback removes the rows of both', async () => {
     const ids = await db
       .transaction(async (tx) => {
         const [prisma] = await tx.$queryRaw<{ id: bigint }[]>`SELECT pg_current_xact_id()::text::bigint AS id`
@@ -117,7 +117,7 @@ describe('a statement on the connection of a transaction', () => {
     }
   })
 
-  it('is retried when the database aborts its transaction because of another one', async () => {
+  it('is retried when the database aborts its transaction because of another transaction', async () => {
     await db.query(
       undefined,
       "INSERT INTO settings (name, value, updated_at, updated_by) SELECT 'n' || n, '0', now(), 'test' FROM generate_series(1, 2) AS n",

@@ -92,7 +92,7 @@ const agentRow = (id: string) => ({ sql: 'SELECT 1 FROM agents WHERE id = $1 FOR
 const tokenRow = (id: string) => ({ sql: 'SELECT 1 FROM tokens WHERE id = $1 FOR UPDATE', id })
 
 describe('revoking a token', () => {
-  test('revokes all tokens that were created with it, each with an audit entry, and no other token', async () => {
+  test('revokes all tokens that were created with it, with one audit entry each, and no other token', async () => {
     const owner = await signedIn(app)
     const { agent, second, third, keys } = await chain(owner)
     const own = await created({ cookie: owner.cookie, body: { scopes: ['read'] } })
@@ -127,7 +127,7 @@ describe('revoking a token', () => {
     expect(again.data).toEqual({ ...told.data, revoked_descendants: 0 })
   })
 
-  test('revokes its descendants if an admin, the token itself or one of them does it', async () => {
+  test('revokes its descendants when an admin, the token itself or one of the descendants requests it', async () => {
     for (const ask of [
       () => ({ cookie: admin.cookie }),
       ({ agent }: { agent: Issued }) => ({ token: agent.token }),
@@ -145,7 +145,7 @@ describe('revoking a token', () => {
     expect(await codesOf(keys)).toEqual(['works', revoked, revoked])
   })
 
-  test('takes effect at once in another process', async () => {
+  test('takes effect immediately in another process', async () => {
     const { agent, keys } = await chain()
     const other = await testApp({ KP_DATA_DIR: app.dataDir }, { ...database, drop: async () => {} })
     try {
@@ -159,7 +159,7 @@ describe('revoking a token', () => {
     }
   })
 
-  test('also revokes its descendants when rejected requests revoke it, and the email to the owner counts them', async () => {
+  test('revokes its descendants when too many rejected requests cause it, and the email to the owner counts them', async () => {
     const owner = await signedIn(app)
     const { agent, second, third, keys } = await chain(owner)
     const refusal = {
@@ -208,7 +208,7 @@ describe('revoking a token', () => {
 })
 
 describe('a token of an admin', () => {
-  test('and the tokens that it created for agents of others are revoked together, and no other token of these agents', async () => {
+  test('is revoked together with the tokens that it created for agents of others, and no other token of these agents is revoked', async () => {
     const leaked = await issuedAgent(app, ['admin'])
     const owner = await signedIn(app)
     const victim = await issuedAgent(app, ['read'], { owner })
@@ -243,7 +243,7 @@ describe('a token of an admin', () => {
     expect(await codesOf([made.token, next.token])).toEqual(['token_expired', 'token_expired'])
   })
 
-  test('is the issuer of the tokens of agents that it registers; the token of another agent is not', async () => {
+  test('is the issuer of the tokens of agents that it registers; the token of an ordinary agent is not', async () => {
     const leaked = await issuedAgent(app, ['admin'])
     const ordinary = await issuedAgent(app, ['read', 'write'])
     const register = async (token: string, body: object) => {
@@ -344,7 +344,7 @@ describe('a token that is being revoked', () => {
     }
   })
 
-  test('cannot create a token after it is revoked', async () => {
+  test('cannot create a token after its revocation', async () => {
     const { agent, second, third } = await chain()
     await revoke(agent.tokenId, { token: agent.token })
     const before = await rows('SELECT count(*) FROM tokens')
@@ -381,7 +381,7 @@ describe('rotating a token', () => {
     expect(await codeOf(late.token)).toBe(revoked)
   })
 
-  test('by itself or by a person keeps its issuer; another token becomes the issuer', async () => {
+  test('by the token itself or by a person keeps its issuer; another token that rotates it becomes the issuer', async () => {
     const owner = await signedIn(app)
     const { agent, second, third } = await chain(owner)
     const byItself = await rotated(second.id, { token: second.token })
@@ -397,7 +397,7 @@ describe('rotating a token', () => {
     expect(await codesOf([byPerson.token, third.token, taken.token])).toEqual([revoked, revoked, revoked])
   })
 
-  test('is rejected for a token from which the actor descends, so no token is its own issuer', async () => {
+  test('is rejected when the acting token descends from it, so that no token is its own issuer', async () => {
     const { agent, second, third, keys } = await chain()
     const attempts: [Issued['tokenId'], string][] = [
       [agent.tokenId, second.token],
@@ -415,7 +415,7 @@ describe('rotating a token', () => {
     expect((await rotated(second.id, { token: agent.token })).issuer).toBe(agent.tokenId)
   })
 
-  test('and revoking terminate even if the rows form a cycle', async () => {
+  test('ends, as revoking does, even if the rows form a cycle', async () => {
     const { agent, second, third, keys } = await chain()
     await rows('UPDATE tokens SET issued_by_token_id = $2 WHERE id = $1', agent.tokenId, third.id)
     expect((await rotate(second.id, { token: third.token, body: {} })).status).toBe(403)
@@ -433,7 +433,7 @@ describe('rotating a token', () => {
     expect(await codeOf(second.token)).toBe(revoked)
   })
 
-  test('reports the successor when the owner revokes a leaked key by its prefix', async () => {
+  test('makes the successor known when the owner revokes a leaked key by its prefix', async () => {
     const owner = await signedIn(app)
     const leaked = await issuedAgent(app, ['read'], { owner })
     const next = await rotated(leaked.tokenId, { token: leaked.token })
@@ -448,7 +448,7 @@ describe('rotating a token', () => {
 })
 
 describe('the issuer of a token', () => {
-  test('is listed for the owner, in the answer of its creation and in the audit log, and in the export', async () => {
+  test('is visible to the owner in lists, in the response that creates the token, in the audit log and in the export', async () => {
     const owner = await signedIn(app)
     const { agent, second, third } = await chain(owner)
     const own = await created({ cookie: owner.cookie, body: { agent_id: agent.id } })

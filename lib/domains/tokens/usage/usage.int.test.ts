@@ -34,7 +34,7 @@ const limited = async (reads: number): Promise<Issued> => {
 /** A second process with the same database. */
 const another = () => createApp({ env: app.app.env, clock: app.clock })
 
-describe('counting', () => {
+describe('counting the usage of tokens', () => {
   test('reads, writes and rate limit refusals are counted in memory until the next write', async () => {
     const agent = await limited(2)
     const read = () => app.fetch('GET', '/v1/auth/me', { token: agent.token })
@@ -82,8 +82,8 @@ describe('counting', () => {
   })
 })
 
-describe('collected counts', () => {
-  test('of several processes add up exactly in any order', async () => {
+describe('usage counts collected in memory', () => {
+  test('of several processes are summed exactly in any order', async () => {
     const tokens = await Promise.all(Array.from({ length: 40 }, () => issuedAgent(app, ['read'])))
     const ids = tokens.map(({ tokenId }) => tokenId)
     const others = [another(), another()]
@@ -126,7 +126,7 @@ describe('collected counts', () => {
     expect(await total(tokenId)).toBe(2)
   })
 
-  test('are bounded: counts beyond the maximum are dropped, later ones are counted', async () => {
+  test('are bounded: counts beyond the maximum are dropped, and later counts are recorded', async () => {
     const { tokenId } = await issuedAgent(app, ['read'])
     for (let n = 0; n < 25_000; n++) count(`tok_of-nobody-${n}`)
     count(tokenId)
@@ -138,7 +138,7 @@ describe('collected counts', () => {
   })
 })
 
-describe('erasure and retention', () => {
+describe('erasure and retention of usage counts', () => {
   test('counts collected for an erased token are dropped, and others are written', async () => {
     const gone = await issuedAgent(app, ['read'])
     const stays = await issuedAgent(app, ['read'])
@@ -208,7 +208,7 @@ describe('erasure and retention', () => {
   })
 })
 
-test('an agent’s export contains usage as derived data, and an export with scope=provided omits it', async () => {
+test('an agent’s export contains usage as derived data, and an export with scope=provided omits the usage', async () => {
   const agent = await issuedAgent(app, ['read'])
   count(agent.tokenId, 'writes')
   await flush()
