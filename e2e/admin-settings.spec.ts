@@ -34,13 +34,14 @@ class CountedWork {
   }
 }
 
-async function asAdmin(browser: Browser, work: (admin: CountedWork) => Promise<void>): Promise<void> {
+/** Runs the work in a new browser session. `expected` are complaints of the browser that belong to it. */
+async function asAdmin(browser: Browser, work: (admin: CountedWork) => Promise<void>, expected = /^$/): Promise<void> {
   const context = await browser.newContext({ storageState: await sessionOf(people.admin) })
   const page = await context.newPage()
   const complaints = complaintsOf(page)
   await page.goto('/overview')
   await work(new CountedWork(page))
-  expect(complaints).toEqual([])
+  expect(complaints.filter((one) => !expected.test(one))).toEqual([])
   await context.close()
 }
 
@@ -82,19 +83,23 @@ test('an admin previews which units new retention periods would delete', async (
 
 test('an admin invites ten people at once and sees the outcome for each address', async ({ browser }) => {
   const addresses = Array.from({ length: 10 }, (_, index) => `invited-${index}@example.org`)
-  await asAdmin(browser, async (admin) => {
-    const { page } = admin
-    await admin.open('Users', 'Users')
-    await admin.click(page.getByRole('button', { name: 'Invite users' }))
-    const dialog = page.getByRole('dialog')
-    // One of them already has an account.
-    await admin.fill(dialog.getByLabel('Email addresses'), [...addresses, people.person].join('\n'))
-    await admin.click(dialog.getByRole('button', { name: 'Send 11 invitations' }))
-    await expect(dialog.getByText('10 of 11 invitations sent')).toBeVisible({ timeout: 20_000 })
-    await expect(dialog.getByText(`${people.person}: Already has an account`)).toBeVisible()
-    for (const address of addresses) await expect(dialog.getByText(`${address}: Invited`)).toBeVisible()
-    admin.finish()
-  })
+  await asAdmin(
+    browser,
+    async (admin) => {
+      const { page } = admin
+      await admin.open('Users', 'Users')
+      await admin.click(page.getByRole('button', { name: 'Invite users' }))
+      const dialog = page.getByRole('dialog')
+      // One of them already has an account.
+      await admin.fill(dialog.getByLabel('Email addresses'), [...addresses, people.person].join('\n'))
+      await admin.click(dialog.getByRole('button', { name: 'Send 11 invitations' }))
+      await expect(dialog.getByText('10 of 11 invitations sent')).toBeVisible({ timeout: 20_000 })
+      await expect(dialog.getByText(`${people.person}: Already has an account`)).toBeVisible()
+      for (const address of addresses) await expect(dialog.getByText(`${address}: Invited`)).toBeVisible()
+      admin.finish()
+    },
+    /409 \(Conflict\)/,
+  )
 })
 
 test('an admin sees why a control needs review, what to do, and the evidence', async ({ browser }) => {
