@@ -5,7 +5,7 @@ import { readCredentials } from './credentials.ts'
 import { complaintsOf, fillSignIn } from './journey.ts'
 
 /** A person of the demo who appears in no other journey. */
-const email = 'tess@example.org'
+const email = 'hana@example.org'
 const most = { clicks: 9, words: 900 }
 
 /** Counts clicks, and the visible words of each page. */
