@@ -1,7 +1,7 @@
 import type { Role } from '#lib/domains/accounts/rules.ts'
 import { downloadsHref } from './navigation.ts'
 
-export const paletteActions = [
+const paletteActions = [
   { name: 'createToken', href: '/tokens#create' },
   { name: 'claimAgent', href: '/agents#claim' },
   { name: 'createProject', href: '/projects#create' },

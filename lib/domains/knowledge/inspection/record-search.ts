@@ -31,8 +31,8 @@ export async function findRecords(db: Database, ctx: Context, q: string, most: n
   if (parseQuery(q).terms.length === 0) return []
   const asked = { q, mine: 'false', limit: most, offset: 0 } as const
   const [units, skills] = await Promise.all([
-    searchPage(db, ctx, asked, { table: 'units', filters: {}, rowsOf: listedUnitsPage }),
-    searchPage(db, ctx, asked, { table: 'skills', filters: {}, rowsOf: listedSkillsPage }),
+    searchPage(db, ctx, asked, { table: 'units', filters: {}, isUncorrected: true, rowsOf: listedUnitsPage }),
+    searchPage(db, ctx, asked, { table: 'skills', filters: {}, isUncorrected: true, rowsOf: listedSkillsPage }),
   ])
   return [
     ...found(
