@@ -20,11 +20,11 @@ export const runTones = {
 } as const
 export const erasureHref = ({ run_id }: Erasure): string => `/admin/erasures/${run_id}`
 
-/** The subject by name while it exists, otherwise by kind. */
+/** The subject by name while it exists, otherwise by kind. Only a restored database starts a deletion without a request. */
 export function useSubjectName() {
   const t = useTranslations('erasures.who')
-  return ({ subject, subject_name }: Pick<Erasure, 'subject' | 'subject_name'>): string =>
-    subject_name ?? t(subject ?? 'unknown')
+  return ({ subject, subject_name, request_id }: Pick<Erasure, 'subject' | 'subject_name' | 'request_id'>): string =>
+    subject_name ?? t(subject ?? (request_id === null ? 'replayed' : 'unknown'))
 }
 
 /** A bar only while the numbers change; otherwise the number says it all. */

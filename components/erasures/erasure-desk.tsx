@@ -51,7 +51,7 @@ export function ErasureDesk({ initial, isAdmin }: { initial: { data: Run }; isAd
   const planned = run.steps.reduce((sum, step) => sum + step.planned, 0)
   const erased = run.steps.reduce((sum, step) => sum + step.erased, 0)
   const percent = planned === 0 ? 0 : Math.floor((erased / planned) * 100)
-  const what = run.part ? list(`who.${run.part.kind}`) : run.request_id === null ? list('who.unknown') : t('name')
+  const what = run.part ? list(`who.${run.part.kind}`) : run.request_id === null ? list('who.replayed') : t('name')
   return (
     <Page
       width="wide"
