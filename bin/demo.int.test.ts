@@ -166,7 +166,7 @@ describe('the demo', () => {
       },
     })
     expect(asked.status).toBe(1)
-    expect(asked.stderr).toMatch(/^(This installation is in use|Somebody else is connected)/)
+    expect(asked.stderr).toMatch(/^(This installation is in use|Other programs are connected)/)
     expect(asked.stderr).toContain('Nothing was changed.')
     expect(asked.stderr.trim().split('\n')).toHaveLength(1)
   })
