@@ -292,7 +292,7 @@ describe('outside pointers of an erased message', () => {
     const line = { holder: 'projects.outside', found: 1, deleted: 1, residue: 0 }
     expect(receipt.json.stores).toContainEqual(expect.objectContaining(line))
     expect(receipt.json.retained).toContainEqual(
-      expect.objectContaining({ what: expect.stringMatching(/^what one pointer/), until: null }),
+      expect.objectContaining({ what: expect.stringMatching(/^external data named by one pointer/), until: null }),
     )
     expect(receipt.text).not.toContain('crm:')
     expect(await test.db.prisma.provenance.findMany({ select: { sourceId: true } })).toEqual([{ sourceId: other }])
