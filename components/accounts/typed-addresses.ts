@@ -17,7 +17,7 @@ export function typedAddresses(text: string): { people: TypedAddress[]; wrong: s
   const wrong: string[] = []
   for (const entry of text.split(/[\n,;]/).map((part) => part.trim())) {
     if (entry === '') continue
-    const named = /^(.*?)\s*<([^<>]+)>$/.exec(entry)
+    const named = /^([^<>]*)<([^<>]+)>$/.exec(entry)
     const email = (named?.[2] ?? entry).trim()
     if (!isAddress(email)) {
       wrong.push(entry)

@@ -9,7 +9,7 @@ import { AfterRetirement, StatusPanel } from './status-panel.tsx'
 import { agentHindranceOf } from './status-rules.ts'
 
 /** Whether the agent's data waits for deletion or is being deleted. */
-export const isBeingDeleted = ({ state }: Pick<OwnAgentWhole, 'state'>): boolean =>
+const isBeingDeleted = ({ state }: Pick<OwnAgentWhole, 'state'>): boolean =>
   state === 'suspended' || state === 'erasing'
 
 interface AgentControlsProps {

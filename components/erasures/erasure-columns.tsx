@@ -21,7 +21,7 @@ export const runTones = {
 export const erasureHref = ({ run_id }: Erasure): string => `/admin/erasures/${run_id}`
 
 /** The subject by name while it exists, otherwise by kind. Only a restored database starts a deletion without a request. */
-export function useSubjectName() {
+function useSubjectName() {
   const t = useTranslations('erasures.who')
   return ({ subject, subject_name, request_id }: Pick<Erasure, 'subject' | 'subject_name' | 'request_id'>): string =>
     subject_name ?? t(subject ?? (request_id === null ? 'replayed' : 'unknown'))

@@ -6,7 +6,23 @@ import { ButtonLink } from '#components/ui/button.tsx'
 import { Drawer } from '#components/ui/dialog.tsx'
 import { FactList } from '#components/ui/facts.tsx'
 import { Time } from '#components/ui/time.tsx'
-import type { InventoryRow } from './inventory-table.tsx'
+
+export interface InventoryRow {
+  key: string
+  what: string
+  store: string
+  /** Null if the records are not counted. */
+  records: number | null
+  since: string | null
+  until: string | null
+  contains: string
+  term: string
+  why: string
+  ground: string
+  place: string
+  /** The page that lists the records. */
+  href: string | undefined
+}
 
 /** One category of personal data: contents, purpose, legal basis, location and retention, with a link to the records. */
 export function CategoryDrawer({ row, onClose }: { row: InventoryRow | undefined; onClose: () => void }) {

@@ -6,24 +6,8 @@ import type { ReactNode } from 'react'
 import { Button } from '#components/ui/button.tsx'
 import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
 import { Time } from '#components/ui/time.tsx'
-import { CategoryDrawer } from './category-drawer.tsx'
+import { CategoryDrawer, type InventoryRow } from './category-drawer.tsx'
 
-export interface InventoryRow {
-  key: string
-  what: string
-  store: string
-  /** Null if the records are not counted. */
-  records: number | null
-  since: string | null
-  until: string | null
-  contains: string
-  term: string
-  why: string
-  ground: string
-  place: string
-  /** The page that lists the records. */
-  href: string | undefined
-}
 interface InventoryTableProps {
   label: string
   rows: readonly InventoryRow[]

@@ -1,13 +1,23 @@
 import type { getTranslations } from 'next-intl/server'
 import type { StatTile } from '#components/ui/stat-tiles.tsx'
-import type { QueueStatistics } from '#lib/domains/privacy-requests/summary.ts'
+
+interface QueueNumbers {
+  open: number
+  unassigned: number
+  overdue: number
+  /** Due within seven days. */
+  soon: number
+  /** Closed in the last 90 days, without cancelled ones. */
+  closed: number
+  median_days: number | null
+}
 
 type Words = Awaited<ReturnType<typeof getTranslations<'queue.stats'>>>
 
 /** The numbers above the queue. A median needs at least one closed request. */
 export const queueTiles = (
   t: Words,
-  { open, unassigned, overdue, soon, closed, median_days }: QueueStatistics,
+  { open, unassigned, overdue, soon, closed, median_days }: QueueNumbers,
 ): StatTile[] => [
   {
     label: t('open'),

@@ -141,7 +141,7 @@ export const replyTemplates: Record<TemplateAct, readonly ReplyTemplate[]> = {
 const gaps = new Set(
   Object.values(replyTemplates)
     .flat()
-    .flatMap((template) => replyLanguages.flatMap((language) => template[language].text.match(/\[[^\]]+\]/g) ?? [])),
+    .flatMap((template) => replyLanguages.flatMap((language) => template[language].text.match(/\[[^[\]]+\]/g) ?? [])),
 )
 /** Whether the text still contains a bracket of a template. */
 export const hasGap = (text: string): boolean => [...gaps].some((gap) => text.includes(gap))

@@ -24,7 +24,7 @@ const isView = (value: unknown): value is SavedView =>
   /^(\?[^#]*)?$/.test(value.query)
 
 /** Parses stored views. Entries of another version are dropped. */
-export function viewsIn(text: string | null): SavedView[] {
+function viewsIn(text: string | null): SavedView[] {
   try {
     const found: unknown = JSON.parse(text ?? '[]')
     return Array.isArray(found) ? found.filter(isView).slice(0, most) : []

@@ -6,7 +6,7 @@ import { Folded } from './folded.tsx'
 import { ReceiptTable } from './receipt-table.tsx'
 import { useReceiptWords } from './receipt-words.tsx'
 
-export function RetainedUntil({ at }: { at: string | null }) {
+function RetainedUntil({ at }: { at: string | null }) {
   const t = useTranslations('receipt.retained')
   return at === null ? t('noEnd') : <Time at={at} isDay />
 }

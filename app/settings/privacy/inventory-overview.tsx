@@ -1,6 +1,7 @@
 import { getTranslations } from 'next-intl/server'
+import type { InventoryRow } from '#components/privacy/category-drawer.tsx'
 import { recordsPageOf, sortedHoldings, staying } from '#components/privacy/inventory-rules.ts'
-import { type InventoryRow, InventoryTable } from '#components/privacy/inventory-table.tsx'
+import { InventoryTable } from '#components/privacy/inventory-table.tsx'
 import { ButtonLink } from '#components/ui/button.tsx'
 import { EmptyState } from '#components/ui/empty-state.tsx'
 import type { Inventory } from '#lib/domains/exports/inventory-contract.ts'

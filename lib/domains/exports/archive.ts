@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { configure, TextReader, ZipWriter } from '@zip.js/zip.js'
-import type { Locale } from '#lib/domains/accounts/rules.ts'
 import { csvCell } from '#lib/domains/audit/rules.ts'
 import type { ExportPart } from './document.ts'
+import type { IndexLanguage } from './index-words.ts'
 import { type IndexCollector, type IndexHead, indexCollector, indexPage } from './readable-index.ts'
 
 configure({ useWebWorkers: false })
@@ -28,7 +28,7 @@ interface ArchiveOptions {
   watch?: Watch
   given?: AsyncIterable<ArchiveFile> | undefined
   /** The language of index.html. */
-  locale?: Locale
+  locale?: IndexLanguage
 }
 interface FileFacts {
   records: number

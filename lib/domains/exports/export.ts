@@ -1,4 +1,3 @@
-import type { Locale } from '#lib/domains/accounts/rules.ts'
 import type { Context } from '#lib/kernel/context.ts'
 import type { Exporter } from '#lib/kernel/exporter.ts'
 import { Problem } from '#lib/kernel/problem.ts'
@@ -6,6 +5,7 @@ import { stream } from '#lib/kernel/use-case.ts'
 import { zipArchive } from './archive.ts'
 import { exportAgent, type formats } from './contract.ts'
 import { type DocumentHead, type ExportPart, exportPartsOf, jsonDocument, ndjsonDocument } from './document.ts'
+import type { IndexLanguage } from './index-words.ts'
 import { beginExport } from './quota.ts'
 import { schemaVersion } from './rules.ts'
 
@@ -20,7 +20,7 @@ export interface ExportPorts {
   /** Returns true when units name the id as their expert, first author or validator. */
   isAttributed(id: string): Promise<boolean>
   /** Returns the language of an account. */
-  localeOf(accountId: string): Promise<Locale>
+  localeOf(accountId: string): Promise<IndexLanguage>
 }
 
 const mediaTypes: Record<Format, string> = {
@@ -32,7 +32,7 @@ const body = (
   format: Format,
   head: DocumentHead,
   parts: readonly ExportPart[],
-  locale: Locale,
+  locale: IndexLanguage,
 ): AsyncIterable<string | Uint8Array> => {
   switch (format) {
     case 'json':

@@ -1,4 +1,5 @@
-import type { Locale } from '#lib/domains/accounts/rules.ts'
+/** The languages in which an archive describes itself. */
+export type IndexLanguage = 'en' | 'zh'
 
 interface IndexTexts {
   title: string
@@ -15,7 +16,7 @@ interface IndexTexts {
 }
 
 /** Texts of the page that an archive opens with. */
-export const indexTexts: Record<Locale, IndexTexts> = {
+export const indexTexts: Record<IndexLanguage, IndexTexts> = {
   en: {
     title: 'Data export',
     madeAt: 'Exported',
@@ -118,7 +119,7 @@ const english: Record<string, string> = {
 }
 
 /** The title of a part; without a translation, its name in words. */
-export function partTitle(part: string, locale: Locale): string {
+export function partTitle(part: string, locale: IndexLanguage): string {
   const known = locale === 'zh' ? chinese[part] : english[part]
   if (known !== undefined) return known
   const words = part.replaceAll('_', ' ')

@@ -1,6 +1,7 @@
 import { isBlank } from './split.ts'
 
-export const [quote, backslash, comma, colon] = [34, 92, 44, 58]
+const backslash = 92
+export const [quote, comma, colon] = [34, 44, 58]
 export const [openBrace, closeBrace, openBracket, closeBracket] = [123, 125, 91, 93]
 
 /** Finds the end of one JSON value, and stores its bytes up to a limit. */

@@ -1,4 +1,3 @@
-import type { Locale } from '#lib/domains/accounts/rules.ts'
 import type { Clock } from '#lib/kernel/clock.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { Exporter, ExportReader, PersonExporter } from '#lib/kernel/exporter.ts'
@@ -6,6 +5,7 @@ import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { zipArchive } from './archive.ts'
 import type { Attempt } from './export-files.ts'
+import type { IndexLanguage } from './index-words.ts'
 import { personDocument } from './person-document.ts'
 import { basisOf, exportNotice, type PreparedPorts } from './prepared.ts'
 import { lockUnfinishedExport } from './repository.ts'
@@ -19,7 +19,7 @@ export interface PreparationPorts extends PreparedPorts {
    * Returns the person's organization, language and owned agents, without agents that are being erased; undefined for an unknown
    * account.
    */
-  personOf(accountId: string): Promise<{ organisationId: string; locale: Locale; agents: string[] } | undefined>
+  personOf(accountId: string): Promise<{ organisationId: string; locale: IndexLanguage; agents: string[] } | undefined>
 }
 
 /** Milliseconds between updates of the progress. */
@@ -33,7 +33,7 @@ async function* watched(
   { db, exporters, personExporters }: PreparationPorts,
   which: Attempt,
   reader: ExportReader,
-  { accountId, locale }: { accountId: string; locale: Locale },
+  { accountId, locale }: { accountId: string; locale: IndexLanguage },
 ) {
   const { head, parts } = personDocument({ person: personExporters, agent: exporters }, accountId, reader)
   const so = { done: 0, records: 0 }

@@ -1,4 +1,4 @@
-import type { Locale } from '#lib/domains/accounts/rules.ts'
+import type { IndexLanguage } from './index-words.ts'
 import { indexTexts, partTitle } from './index-words.ts'
 
 /** Limits of the page, however large the export is. */
@@ -32,7 +32,7 @@ const textOf = (value: unknown): string =>
 
 const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
 /** Text of people in HTML: never markup. */
-export const escapeHtml = (text: string): string => text.replaceAll(/[&<>"']/g, (sign) => entities[sign] ?? '')
+const escapeHtml = (text: string): string => text.replaceAll(/[&<>"']/g, (sign) => entities[sign] ?? '')
 const hrefOf = (file: string): string => escapeHtml(file.split('/').map(encodeURIComponent).join('/'))
 
 /** Collects the first records of each part while the archive is written. */
@@ -82,7 +82,7 @@ function groupsOf({ agents = [] }: IndexHead, parts: readonly PartSample[]) {
 }
 
 /** A page to begin with: contents with counts, and readable tables, with links to the JSON and CSV files. It contains no scripts. */
-export function* indexPage(locale: Locale, head: IndexHead, all: readonly PartSample[]): Generator<string> {
+export function* indexPage(locale: IndexLanguage, head: IndexHead, all: readonly PartSample[]): Generator<string> {
   const t = indexTexts[locale]
   const number = new Intl.NumberFormat(locale === 'zh' ? 'zh-CN' : 'en')
   const parts = all.filter(({ records }) => records > 0)

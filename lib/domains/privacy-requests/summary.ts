@@ -17,7 +17,7 @@ export interface WaitingRequests {
   near: number
   overdue: number
 }
-export interface QueueStatistics {
+interface QueueStatistics {
   open: number
   unassigned: number
   overdue: number

@@ -5,7 +5,7 @@ import { factorKinds } from './rules.ts'
 const FactorId = z.string().regex(/^fct_[0-9A-Za-z]{22}$/, 'is not the id of a second factor')
 const FactorName = z.string().trim().min(1, 'must not be empty').max(100, 'must have at most 100 characters')
 /** A code of an authenticator app or a recovery code. */
-export const SecondFactorCode = z.string().min(6).max(64)
+const SecondFactorCode = z.string().min(6).max(64)
 
 export const FactorView = z
   .strictObject({

@@ -1,5 +1,4 @@
 export const factorKinds = ['passkey', 'totp'] as const
-export type FactorKind = (typeof factorKinds)[number]
 
 /** The most second factors of one account. */
 export const mostFactors = 10
