@@ -1,3 +1,4 @@
+import { createTranslator, IntlErrorCode } from 'next-intl'
 import { describe, expect, test } from 'vitest'
 import { problems } from '#lib/kernel/problem.ts'
 import en from '../messages/en.ts'
@@ -45,6 +46,23 @@ describe('the two languages', () => {
     expect(keys.map((key) => [key, blanks(chinese.get(key) ?? '')])).toEqual(
       keys.map((key) => [key, blanks(english.get(key) ?? '')]),
     )
+  })
+
+  test.each([
+    ['en', en],
+    ['zh', zh],
+  ] as const)('messages in %s follow the ICU message syntax', (locale, messages) => {
+    const invalid: string[] = []
+    for (const [key] of flat(messages)) {
+      const translate = createTranslator({
+        locale,
+        messages,
+        onError: ({ code }) => code === IntlErrorCode.INVALID_MESSAGE && invalid.push(key),
+        getMessageFallback: () => '',
+      }) as unknown as (key: string) => string
+      translate(key)
+    }
+    expect(invalid).toEqual([])
   })
 
   test('have no empty message, and leave only names untranslated', () => {

@@ -1,7 +1,6 @@
 import type { Metadata } from 'next'
 import { redirect } from 'next/navigation'
 import { getTranslations } from 'next-intl/server'
-import { apiReference } from '#app/docs/api/reference.ts'
 import { Messages } from '#components/frame/words.tsx'
 import { addressOfAnchor, matching } from '#components/reference/document.ts'
 import { FilterField } from '#components/reference/filter-field.tsx'
@@ -11,6 +10,7 @@ import { OperationList } from '#components/reference/operation-list.tsx'
 import { ProblemCodes } from '#components/reference/problem-codes.tsx'
 import { Page, Section } from '#components/ui/page.tsx'
 import { PlainLink, TextLink } from '#components/ui/text-link.tsx'
+import { apiReference } from './reference.ts'
 
 export const generateMetadata = async (): Promise<Metadata> => ({ title: (await getTranslations('reference'))('name') })
 

@@ -1,11 +1,11 @@
 import type { Metadata } from 'next'
 import { notFound } from 'next/navigation'
 import { getTranslations } from 'next-intl/server'
-import { apiReference } from '#app/docs/api/reference.ts'
 import { OperationList } from '#components/reference/operation-list.tsx'
 import { OperationView } from '#components/reference/operation-view.tsx'
 import { Page } from '#components/ui/page.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
+import { apiReference } from '../reference.ts'
 
 interface GroupPageProps {
   params: Promise<{ group: string }>
