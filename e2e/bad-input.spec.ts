@@ -27,7 +27,7 @@ test('a form reports an unreachable server, keeps its input and works when it is
   await expect(page.getByText('Connected again.')).toBeVisible()
   await expect(field).toHaveValue('kp_typed before the server went away')
   await page.getByRole('button', { name: 'Claim agent' }).click()
-  await expect(page.getByText('No agent is known by this token.')).toBeVisible()
+  await expect(page.getByText('No agent has this token, or it no longer works.')).toBeVisible()
   await context.close()
 })
 
