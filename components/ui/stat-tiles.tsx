@@ -36,7 +36,14 @@ function Tile({ label, value, tone = 'neutral', hint, trend, href }: StatTile) {
         )}
       </dt>
       <dd className="flex flex-wrap items-end justify-between gap-2">
-        <span className={clsx('text-title font-semibold tracking-tight tabular-nums', tones[tone])}>{value}</span>
+        <span
+          className={clsx(
+            'min-w-0 text-title font-semibold tracking-tight tabular-nums [&_span]:whitespace-normal',
+            tones[tone],
+          )}
+        >
+          {value}
+        </span>
         {trend}
       </dd>
       {hint && <dd className="text-sm text-quiet">{hint}</dd>}
