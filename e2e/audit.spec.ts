@@ -25,7 +25,7 @@ test('filters of the audit log are in the address, and a reload, another reader 
     await expect(page.locator('[data-filter]')).toBeFocused({ timeout: 5_000 })
   }).toPass()
   await page.keyboard.press('Escape')
-  await page.getByLabel('Action', { exact: true }).selectOption('delete')
+  await page.getByRole('combobox', { name: 'Action', exact: true }).selectOption('delete')
   await page.getByText('More filters').click()
   await page.getByLabel('Resource type').fill('knowledge')
   await page.getByRole('button', { name: 'Apply' }).click()

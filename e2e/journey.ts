@@ -31,7 +31,7 @@ export async function alive(page: Page): Promise<void> {
 }
 
 export async function signOutInBrowser(page: Page): Promise<void> {
-  await page.getByRole('button', { name: 'Account' }).click()
+  await page.getByRole('button', { name: 'Account', exact: true }).click()
   await page.getByRole('menuitem', { name: 'Sign out' }).click()
 }
 

@@ -88,7 +88,7 @@ test('the first admin signs in, chooses a password, ends another session and cla
     await token.fill(agent.token)
     await page.getByRole('button', { name: 'Claim agent' }).dblclick()
     await expect(page.getByText(/You now own .?Build helper/)).toBeVisible()
-    await expect(page.getByRole('heading', { level: 1, name: '2 agents are yours' })).toBeVisible()
+    await expect(page.getByRole('row', { name: /Build helper/ })).toBeVisible()
     await expect(token).toHaveValue('')
     await page.reload()
     await expect(page.getByRole('link', { name: /Build helper/ }).first()).toBeVisible()
@@ -157,12 +157,12 @@ const refusalTo = async (page: Page, email: string): Promise<string> => {
     await fillSignIn(page, { email, password: 'a wrong password' })
     await answered
   }
-  const alert = page.getByRole('status').filter({ hasText: 'Too many tries' })
+  const alert = page.getByRole('status').filter({ hasText: 'Too many attempts' })
   await expect(alert).toBeVisible()
   return ((await alert.textContent()) ?? '').replace(/\d+ seconds?/, '… seconds')
 }
 test('too many sign-ins are delayed in the same way for known and unknown addresses', async ({ page }) => {
   const known = await refusalTo(page, readCredentials().person.email)
-  expect(known).toContain('wait … seconds')
+  expect(known).toContain('Try again in … seconds')
   expect(await refusalTo(page, 'nobody@example.org')).toBe(known)
 })

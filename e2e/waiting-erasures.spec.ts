@@ -43,7 +43,7 @@ test('the requester cancels an erasure that waits for a store, and retries anoth
     await alive(page)
     await page.getByRole('button', { name: 'Cancel deletion' }).click()
     const dialog = page.getByRole('dialog')
-    await expect(dialog).toContainText('Nothing is erased yet.')
+    await expect(dialog).toContainText('Nothing is deleted yet.')
     await dialog.getByRole('button', { name: 'Cancel deletion' }).click()
     await expect(page).toHaveURL(/\/projects\/prj_\w+$/)
     expect(await read(kept)).toBe(200)
@@ -77,12 +77,16 @@ test('the owner decides about a thread that cannot be rewritten, and the receipt
   await page.goto(await erase(message))
   await control.work()
   await expect(state(page)).toContainText('Decision needed')
-  await expect(page.getByRole('heading', { name: 'Decide about one LangGraph thread' })).toBeVisible()
-  await expect(page.getByText('1 message by 1 person would be lost if you delete the thread.')).toBeVisible()
+  await expect(page.getByRole('heading', { name: 'LangGraph threads to decide: 1' })).toBeVisible()
+  await expect(
+    page.getByText('Deleting the thread also deletes messages of other authors: 1 by 1 person').first(),
+  ).toBeVisible()
   await expect(page.getByRole('button', { name: 'Retry' })).toHaveCount(0)
   await alive(page)
   await page.getByRole('button', { name: 'Delete thread' }).click()
-  await expect(page.getByRole('dialog')).toContainText('You also lose 1 message by 1 person in this thread.')
+  await expect(page.getByRole('dialog')).toContainText(
+    'Deleting the thread also deletes messages of other authors: 1 by 1 person',
+  )
   await page.keyboard.press('Escape')
   await expect(page.getByRole('button', { name: 'Delete thread' })).toBeFocused()
   await page.getByRole('button', { name: 'Retain thread' }).click()
@@ -90,7 +94,9 @@ test('the owner decides about a thread that cannot be rewritten, and the receipt
   await control.work()
   await expect(state(page)).toContainText('Deleted and verified')
   await page.getByRole('link', { name: 'View and verify receipt' }).click()
-  await expect(page.getByText(/^one LangGraph thread that cannot be rewritten/)).toBeVisible()
+  await expect(
+    page.getByText(/^LangGraph threads that cannot be rewritten and may contain deleted words: 1/),
+  ).toBeVisible()
   expect(complaints).toEqual([])
   await api.dispose()
   await context.close()

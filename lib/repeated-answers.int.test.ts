@@ -1,5 +1,7 @@
+import { Secret, TOTP } from 'otpauth'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { noticeVersion } from '#lib/domains/agents/rules.ts'
+import { newId } from '#lib/kernel/ids.ts'
 import { type TestApp, type TestRequest, testApp } from '#lib/testing/app.ts'
 import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 import {
@@ -31,8 +33,8 @@ beforeAll(async () => {
 })
 afterAll(() => test?.close())
 
-/** Operations that need a prepared snapshot or a confirmed request: their services return the same kinds of members. */
-const untested = ['linkSnapshot', 'filePrivacyRequest']
+/** Operations that need a prepared snapshot, a confirmed request or an authenticator: their services return the same kinds of members. */
+const untested = ['linkSnapshot', 'filePrivacyRequest', 'addPasskey']
 const bytes = { headers: { 'Content-Type': 'text/plain' }, body: Buffer.from('a text') }
 
 const cases: Record<string, () => Promise<[path: string, ask: TestRequest]> | [path: string, ask: TestRequest]> = {
@@ -72,12 +74,33 @@ const cases: Record<string, () => Promise<[path: string, ask: TestRequest]> | [p
   createToken: () => ['/v1/auth/tokens', { token: agent.token, body: {} }],
   rotateToken: () => [`/v1/auth/tokens/${agent.tokenId}/rotate`, { token: agent.token, body: { overlap: '1h' } }],
   createInvite: () => ['/v1/invites', { token: admin.token, body: {} }],
+  addAuthenticatorApp: () => ['/api/account/factors/totp', { cookie: person.cookie, body: { name: 'Phone' } }],
+  confirmAuthenticatorApp: async () => {
+    const who = await signedIn(test)
+    const added = await test.fetch('POST', '/api/account/factors/totp', { ...who, body: { name: 'Phone' } })
+    const totp = new TOTP({ secret: Secret.fromBase32(added.json.data.secret) })
+    const code = totp.generate({ timestamp: test.clock.now().getTime() })
+    return [`/api/account/factors/${added.json.data.factor_id}/confirm`, { ...who, body: { code } }]
+  },
+  renewRecoveryCodes: async () => {
+    const who = await signedIn(test)
+    const at = test.clock.now()
+    await test.db.prisma.accountFactor.create({
+      data: {
+        ...{ id: newId('fct'), accountId: who.accountId, kind: 'passkey', name: 'Laptop' },
+        ...{ createdAt: at, confirmedAt: at },
+        credentialId: new Uint8Array(Buffer.from(newId('credential'))),
+        publicKey: new Uint8Array(Buffer.from(newId('key'))),
+      },
+    })
+    return ['/api/account/recovery-codes', { ...who, body: {} }]
+  },
   createOwnAgent: () => [
     '/api/agents',
     { cookie: person.cookie, body: { consent: { policy_version: noticeVersion } } },
   ],
 }
-const credentials = new Set(['api_key', 'code', 'url', 'cancel_token'])
+const credentials = new Set(['api_key', 'code', 'url', 'cancel_token', 'secret', 'uri', 'recovery_codes'])
 const withSecrets = () =>
   test.app.useCases.flatMap(({ operation }) => (operation.method === 'post' && operation.secrets ? [operation] : []))
 

@@ -28,7 +28,9 @@ export function Sidebar({ role, organisation, isNarrowAtFirst, keepNarrow }: Sid
   const Icon = isNarrow ? PanelLeftOpen : PanelLeftClose
   const label = t(isNarrow ? 'expandSidebar' : 'collapseSidebar')
   return (
-    <div
+    // One landmark for all of it: also the brand and the button belong to the navigation.
+    <nav
+      aria-label={t('navigation')}
       className={clsx(
         'sticky top-0 flex h-dvh shrink-0 flex-col border-r border-line bg-raised max-lg:hidden print:hidden',
         isNarrow ? 'w-14' : 'w-60',
@@ -37,9 +39,9 @@ export function Sidebar({ role, organisation, isNarrowAtFirst, keepNarrow }: Sid
       <div className="flex h-12 shrink-0 items-center px-3">
         <Brand href="/overview" organisation={organisation} isNarrow={isNarrow} />
       </div>
-      <nav aria-label={t('navigation')} className="min-h-0 grow overflow-y-auto px-3 py-3">
+      <div className="min-h-0 grow overflow-y-auto px-3 py-3">
         <NavigationList role={role} isNarrow={isNarrow} />
-      </nav>
+      </div>
       <div className="border-t border-line px-3 py-2">
         <button
           type="button"
@@ -51,6 +53,6 @@ export function Sidebar({ role, organisation, isNarrowAtFirst, keepNarrow }: Sid
           <Icon aria-hidden className="size-4" />
         </button>
       </div>
-    </div>
+    </nav>
   )
 }

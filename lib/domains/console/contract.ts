@@ -208,5 +208,6 @@ export const searchConsole = operation({
   query: z.strictObject({
     q: z.string().trim().min(1, 'must not be empty').max(200, 'must have at most 200 characters'),
   }),
+  contributed: true,
   output: z.strictObject({ data: z.array(SearchHit) }),
 })

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -83,6 +83,8 @@ test('startEmbedded creates a complete cluster when an earlier creation was kill
     }, 1)`
   supervise('', killItself).catch(() => {}) // it prints nothing
   expect(await once(supervisors[0] as ChildProcess, 'exit')).toEqual([null, 'SIGKILL'])
+  // Its initdb can outlive it, and writes on.
+  await expect.poll(() => spawnSync('pgrep', ['-f', folder]).status, { timeout: 60_000 }).not.toBe(0)
   expect(readdirSync(folder)).not.toContain('pgdata')
   const database = await start()
   await withConnection(database.ownerUrl('postgres'), (client) => client.query('SELECT 1'))
