@@ -48,6 +48,7 @@ test('a person adds a passkey and an app, signs in with each, and removes both',
 
   await test.step('the password alone is not enough', async () => {
     await signOutInBrowser(page)
+    await expect(page).toHaveURL('/')
     await page.goto('/sign-in?callbackUrl=%2Faccount')
     await fillSignIn(page, person)
     await expect(page.getByLabel('Code')).toBeFocused()
@@ -59,6 +60,7 @@ test('a person adds a passkey and an app, signs in with each, and removes both',
 
   await test.step('a passkey is enough', async () => {
     await signOutInBrowser(page)
+    await expect(page).toHaveURL('/')
     await page.goto('/sign-in?callbackUrl=%2Faccount')
     await page.getByRole('button', { name: 'Use a passkey' }).click()
     await expect(page).toHaveURL('/account')
@@ -71,6 +73,7 @@ test('a person adds a passkey and an app, signs in with each, and removes both',
       await expect(factors.getByRole('listitem')).toHaveCount(left)
     }
     await signOutInBrowser(page)
+    await expect(page).toHaveURL('/')
     await page.goto('/sign-in?callbackUrl=%2Faccount')
     await fillSignIn(page, person)
     await expect(page).toHaveURL('/account')

@@ -52,10 +52,11 @@ export function TableGrid<Row>(props: TableGridProps<Row>) {
   const areAllChosen =
     selection !== undefined && rows.length > 0 && rows.every((row) => selection.chosen.has(rowKey(row)))
   return (
-    <section
+    // A group and not a region: a region with the title of its section would be a second landmark with that name.
+    <div
       ref={place}
       className={clsx(isOverflowing && 'sm:overflow-x-auto')}
-      {...(isOverflowing && { tabIndex: 0, 'aria-label': label })}
+      {...(isOverflowing && { role: 'group', tabIndex: 0, 'aria-label': label })}
     >
       <table
         aria-label={label}
@@ -85,6 +86,6 @@ export function TableGrid<Row>(props: TableGridProps<Row>) {
               ))}
         </tbody>
       </table>
-    </section>
+    </div>
   )
 }
