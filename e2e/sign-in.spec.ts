@@ -124,7 +124,7 @@ test('a form keeps its input when the session ends', async ({ page }) => {
   await expect(page.getByText('You’re not signed in.').first()).toBeVisible()
   await expect(page.getByLabel('Agent token')).toHaveValue('kp_typed before')
   const beside = page.waitForEvent('popup')
-  await page.getByRole('link', { name: 'Sign in in a new tab' }).first().click()
+  await page.getByRole('link', { name: 'Sign in (new tab)' }).first().click()
   await expect(await beside).toHaveURL('/sign-in?callbackUrl=%2Fagents')
 })
 
