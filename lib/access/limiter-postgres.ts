@@ -1,5 +1,6 @@
-import pg from 'pg'
+import type pg from 'pg'
 import { RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible'
+import { createPool } from '#lib/stores/postgres/pool.ts'
 import type { Queryable } from '#lib/stores/postgres/statement.ts'
 import { type Limiter, UNREACHABLE, WINDOW_SECONDS, type WindowRecord } from './limiter.ts'
 import { type LimiterEvents, limiterPatience, withFallback } from './limiter-fallback.ts'
@@ -25,7 +26,7 @@ const statusOf = (found: RateLimiterRes): WindowRecord => ({
 
 /** Connections for rate limits only: a hanging one is dropped within `patience`, and requests never wait for long transactions. */
 export const limitsPool = (connectionString: string, { max = 5, patience = limiterPatience } = {}): pg.Pool =>
-  new pg.Pool({
+  createPool({
     connectionString,
     max,
     connectionTimeoutMillis: patience * 0.9,
@@ -49,7 +50,6 @@ export function postgresLimiter(pool: pg.Pool, events?: LimiterEvents, patience?
     points: UNREACHABLE,
     duration: WINDOW_SECONDS,
   })
-  pool.on('error', () => {}) // without a listener, a broken idle connection would end the process; the next statement reports the error
   return withFallback(
     {
       store: 'postgres',

@@ -12,8 +12,8 @@ import { PostgresSaver } from '@langchain/langgraph-checkpoint-postgres'
 import { PostgresStore } from '@langchain/langgraph-checkpoint-postgres/store'
 import { createClient } from '@redis/client'
 import neo4j from 'neo4j-driver'
-import pg from 'pg'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
+import { createPool } from '#lib/stores/postgres/pool.ts'
 import { testDatabase } from './database.ts'
 import { type Contents, graphOf, keysOf, rowsOf, storedObjectsOf } from './everything.ts'
 import { neo4jPlanting } from './neo4j-planting.ts'
@@ -133,9 +133,7 @@ export async function connectTestStores({ graphUrl, redisUrl, s3Endpoint, checkp
   const checkpoints = new URL(checkpointsUrl)
   checkpoints.searchParams.set('schema', schema)
   // Tests stop the server, which ends idle connections.
-  const pool = new pg.Pool({ connectionString: checkpointsUrl })
-  pool.on('error', () => {})
-  pool.on('connect', (client) => client.on('error', () => {}))
+  const pool = createPool({ connectionString: checkpointsUrl })
   const saver = new PostgresSaver(pool, undefined, { schema })
   await saver.setup()
   /** Opened for one query only, because a stopping server ends its connections. */

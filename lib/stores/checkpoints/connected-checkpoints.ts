@@ -1,9 +1,9 @@
-import pg from 'pg'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { errorCode } from '#lib/kernel/error-code.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { type StoreRefusal, unusableStore } from '#lib/kernel/store-refusal.ts'
 import { type Database, queryWithin } from '../postgres/database.ts'
+import { createPool } from '../postgres/pool.ts'
 import { isDatabaseDown, isGivenUp } from '../postgres/problems.ts'
 import type { CheckpointStore, Remembered } from './checkpoints.ts'
 import { threadPage } from './exporting.ts'
@@ -150,7 +150,7 @@ export function otherCheckpoints(address: string): CheckpointStore {
   const url = new URL(address)
   const schema = url.searchParams.get('schema') ?? 'public'
   url.searchParams.delete('schema')
-  const pool = new pg.Pool({
+  const pool = createPool({
     connectionString: url.href,
     max: 4,
     connectionTimeoutMillis: 5_000,
@@ -159,8 +159,6 @@ export function otherCheckpoints(address: string): CheckpointStore {
     keepAlive: true,
     idleTimeoutMillis: 30_000,
   })
-  pool.on('error', () => {})
-  pool.on('connect', (client) => client.on('error', () => {}))
   async function within<T>(begin: string, run: (ask: CheckpointQuery) => Promise<T>): Promise<T> {
     try {
       const client = await pool.connect()

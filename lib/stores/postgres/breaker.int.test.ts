@@ -1,8 +1,8 @@
-import pg from 'pg'
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest'
 import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
 import { type TcpProxy, tcpProxy } from '#lib/testing/tcp-proxy.ts'
 import { breaker } from './breaker.ts'
+import { createPool } from './pool.ts'
 
 let database: TestDatabase
 let proxy: TcpProxy
@@ -17,9 +17,7 @@ afterAll(async () => {
 
 /** A pool whose own time limits are never reached. */
 function watchedPool(max: number, options: { slow: number; probe: number }) {
-  const pool = new pg.Pool({ connectionString: proxy.url, max, connectionTimeoutMillis: 120_000 })
-  pool.on('error', () => {})
-  pool.on('connect', (client) => client.on('error', () => {}))
+  const pool = createPool({ connectionString: proxy.url, max, connectionTimeoutMillis: 120_000 })
   const watched = breaker(pool, options)
   onTestFinished(async () => {
     proxy.thaw()

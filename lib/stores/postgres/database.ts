@@ -6,6 +6,7 @@ import { Problem } from '#lib/kernel/problem.ts'
 import { type Prisma, PrismaClient } from '../../../generated/prisma/client.ts'
 import { breaker } from './breaker.ts'
 import { hasSqlState } from './fault.ts'
+import { createPool } from './pool.ts'
 import { asProblem, isGivenUp } from './problems.ts'
 
 declare module '#lib/kernel/context.ts' {
@@ -138,7 +139,7 @@ function lendingPool(pool: pg.Pool, opening: AsyncLocalStorage<OpeningTransactio
 }
 
 function openPool(url: string, { max, longest, patience }: Record<'max' | 'longest' | 'patience', number>): pg.Pool {
-  const pool = new pg.Pool({
+  return createPool({
     connectionString: url,
     max,
     connectionTimeoutMillis: patience,
@@ -151,10 +152,6 @@ function openPool(url: string, { max, longest, patience }: Record<'max' | 'longe
     idleTimeoutMillis: 30_000,
     allowExitOnIdle: false,
   })
-  // The server may close an idle connection; the pool opens another.
-  pool.on('error', () => {})
-  pool.on('connect', (client) => client.on('error', () => {}))
-  return pool
 }
 
 /** Connects at the first query. */

@@ -10,8 +10,9 @@ import {
   type SqlQueryable,
 } from '@prisma/driver-adapter-utils'
 import * as wasm from '@prisma/schema-engine-wasm/schema_engine_bg'
-import pg from 'pg'
+import type pg from 'pg'
 import { localMigrations, migrationsFolder, schemaFolder } from './migration-history.ts'
+import { createPool } from './pool.ts'
 
 const TYPE_CHAR = 18 // PostgreSQL's internal "char", common in pg_catalog
 const TYPE_TEXT = 25
@@ -45,7 +46,7 @@ function unmarkChars<T extends SqlQueryable>(queryable: T): T {
 }
 
 async function connect(url: string): Promise<SqlDriverAdapter> {
-  const pool = new pg.Pool({ connectionString: url, max: 2 })
+  const pool = createPool({ connectionString: url, max: 2 })
   pool.on('connect', markChars)
   const adapter = unmarkChars(await new PrismaPg(pool, { disposeExternalPool: true }).connect())
   const begin = adapter.startTransaction.bind(adapter)
