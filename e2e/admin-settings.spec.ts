@@ -1,49 +1,8 @@
-import { type Browser, expect, type Locator, type Page, test } from '@playwright/test'
+import { expect, test } from '@playwright/test'
 import { sessionOf } from './control.ts'
-import { alive, complaintsOf, registerJourneyAgent } from './journey.ts'
+import { asAdmin } from './counted-work.ts'
+import { registerJourneyAgent } from './journey.ts'
 import { people, requestContext } from './requests.ts'
-
-const most = { actions: 6, milliseconds: 30_000 }
-
-/** An admin at work, from the overview on. Every click and every filled field counts as an action. */
-class CountedWork {
-  readonly page: Page
-  actions = 0
-  readonly #since = Date.now()
-  constructor(page: Page) {
-    this.page = page
-  }
-  async click(target: Locator): Promise<void> {
-    this.actions += 1
-    await target.click()
-  }
-  async fill(target: Locator, text: string): Promise<void> {
-    this.actions += 1
-    await target.fill(text)
-  }
-  /** Follows a link of the sidebar. A badge may follow the name. */
-  async open(name: string, heading: string): Promise<void> {
-    await this.click(this.page.getByRole('link', { name: new RegExp(`^${name}( |$)`) }).first())
-    await expect(this.page.getByRole('heading', { level: 1, name: heading })).toBeVisible()
-    await alive(this.page)
-  }
-  /** Fails if the task took too many actions or too long. */
-  finish(): void {
-    expect(this.actions).toBeLessThanOrEqual(most.actions)
-    expect(Date.now() - this.#since).toBeLessThan(most.milliseconds)
-  }
-}
-
-/** Runs the work in a new browser session. `expected` are complaints of the browser that belong to it. */
-async function asAdmin(browser: Browser, work: (admin: CountedWork) => Promise<void>, expected = /^$/): Promise<void> {
-  const context = await browser.newContext({ storageState: await sessionOf(people.admin) })
-  const page = await context.newPage()
-  const complaints = complaintsOf(page)
-  await page.goto('/overview')
-  await work(new CountedWork(page))
-  expect(complaints.filter((one) => !expected.test(one))).toEqual([])
-  await context.close()
-}
 
 test('an admin revokes a leaked token after seeing which one it is', async ({ browser, request }) => {
   const agent = await registerJourneyAgent(request, 'Leaky journey agent')
@@ -63,7 +22,7 @@ test('an admin revokes a leaked token after seeing which one it is', async ({ br
     await admin.click(dialog.getByRole('button', { name: 'Revoke token' }))
     await expect(page.getByText(`${agent.token.slice(0, 11)} revoked`)).toBeVisible()
     expect(await status()).toBe(401)
-    admin.finish()
+    await admin.finish()
   })
 })
 
@@ -77,7 +36,7 @@ test('an admin previews which units new retention periods would delete', async (
     await expect(records).toBeVisible()
     expect(await records.getByRole('row').count()).toBeGreaterThan(1)
     await expect(page.getByText('Nothing was deleted.')).toBeVisible()
-    admin.finish()
+    await admin.finish()
   })
 })
 
@@ -96,7 +55,7 @@ test('an admin invites ten people at once and sees the outcome for each address'
       await expect(dialog.getByText('10 of 11 invitations sent')).toBeVisible({ timeout: 20_000 })
       await expect(dialog.getByText(`${people.person}: Already has an account`)).toBeVisible()
       for (const address of addresses) await expect(dialog.getByText(`${address}: Invited`)).toBeVisible()
-      admin.finish()
+      await admin.finish()
     },
     /409 \(Conflict\)/,
   )
@@ -116,7 +75,7 @@ test('an admin sees why a control needs review, what to do, and the evidence', a
     await expect(control).toContainText('Turn off anonymous reading if not intended.')
     await admin.click(control.getByRole('link', { name: 'Evidence' }).first())
     await expect(page.getByRole('heading', { level: 1, name: 'Tokens and tiers' })).toBeVisible()
-    admin.finish()
+    await admin.finish()
   })
   await openReading(false)
   await api.dispose()

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { z } from 'zod'
 
-export const port = 3311
+/** The port of the installation. Another one lets two runs share a machine. */
+export const port = Number(process.env.KP_BROWSER_PORT ?? 3311)
 /** The port through which journeys move the clock. */
 export const controlPort = port + 1
 export const origin = `http://localhost:${port}`

@@ -44,7 +44,8 @@ export async function registerJourneyAgent(request: APIRequestContext, name: str
   return { id: data.agent_id, token: data.api_key }
 }
 
-const unit = {
+/** A valid reasoning trace. */
+export const unitOf = (objective: string, visibility: 'network' | 'private' = 'private') => ({
   '@context': 'https://openknowledgepulse.org/schema/v1',
   '@type': 'ReasoningTrace',
   metadata: {
@@ -52,19 +53,19 @@ const unit = {
     task_domain: 'code',
     success: true,
     quality_score: 0.5,
-    visibility: 'private',
-    privacy_level: 'private',
+    visibility,
+    privacy_level: visibility === 'network' ? 'aggregated' : 'private',
   },
-  task: { objective: 'Find out why the build is slow' },
+  task: { objective },
   steps: [{ step_id: 1, type: 'thought', content: 'Measure first' }],
   outcome: { result_summary: 'The cache was off', confidence: 0.9 },
-}
+})
 const Stored = z.object({ data: z.object({ id: z.string() }) })
 
 /** Contributes a unit and erases it. Returns the ids of the unit and its receipt. */
 export async function eraseOne(request: APIRequestContext, token: string): Promise<{ unit: string; receipt: string }> {
   const headers = { Authorization: `Bearer ${token}` }
-  const stored = await request.post('/v1/knowledge', { data: unit, headers })
+  const stored = await request.post('/v1/knowledge', { data: unitOf('Find out why the build is slow'), headers })
   expect(stored.status()).toBe(201)
   const { id } = Stored.parse(await stored.json()).data
   const erased = await request.delete(`/v1/knowledge/${id}`, { headers })

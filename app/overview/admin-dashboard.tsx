@@ -43,7 +43,7 @@ export async function AdminDashboard({ isAdmin }: { isAdmin: boolean }) {
               stores(`states.${state}`),
             )}
           />
-          <ActivityCard activity={activity} />
+          <ActivityCard activity={activity} role={isAdmin ? 'admin' : 'auditor'} />
         </div>
       </div>
     </div>

@@ -1,7 +1,8 @@
 import type { Metadata } from 'next'
 import { getTranslations } from 'next-intl/server'
 import { Messages } from '#components/frame/words.tsx'
-import { Page, Section } from '#components/ui/page.tsx'
+import { Folded } from '#components/receipts/folded.tsx'
+import { Page } from '#components/ui/page.tsx'
 import { PlainLink } from '#components/ui/text-link.tsx'
 import { Verifier } from '#components/verify/verifier.tsx'
 import { publicUrl, readEnv } from '#lib/config/env.ts'
@@ -14,13 +15,11 @@ export default async function VerifyPage() {
     <Messages of={['verify']}>
       <Page title={t('name')} lead={<p>{t('lead')}</p>}>
         <Verifier origin={publicUrl(readEnv())} />
-        <Section id="how" title={t('how.title')}>
-          <div className="grid max-w-prose gap-2">
-            <p>{t('how.text')}</p>
-            <p>{t.rich('how.pin', { link: (text) => <PlainLink href="/.well-known/jwks.json">{text}</PlainLink> })}</p>
-            <p>{t.rich('how.cli', { code: (text) => <code className="font-mono">{text}</code> })}</p>
-          </div>
-        </Section>
+        <Folded title={t('how.title')}>
+          <p>{t('how.text')}</p>
+          <p>{t.rich('how.pin', { link: (text) => <PlainLink href="/.well-known/jwks.json">{text}</PlainLink> })}</p>
+          <p>{t.rich('how.cli', { code: (text) => <code className="font-mono">{text}</code> })}</p>
+        </Folded>
       </Page>
     </Messages>
   )

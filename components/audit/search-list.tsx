@@ -1,13 +1,14 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
-import { type FormEvent, useState } from 'react'
+import { type FormEvent, useRef, useState } from 'react'
 import { useApiMutation, useApiQuery } from '#components/frame/api-query.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { Skeleton } from '#components/ui/skeleton.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
+import { UndoLine } from '#components/ui/undo-line.tsx'
 import type { Endpoint } from '#lib/client/request.ts'
 import type { deleteSearch, listSearches, saveSearch } from '#lib/domains/audit/searches-contract.ts'
 
@@ -23,14 +24,25 @@ export function SearchList({ search, onLeave }: { search: string; onLeave: () =>
   const saving = useApiMutation(saveAt, { touches: [path], isQuiet: true })
   const deleting = useApiMutation(deleteAt, { touches: [path], isQuiet: true })
   const [name, setName] = useState('')
+  const [removed, setRemoved] = useState<{ id: string; name: string; query: string }>()
+  const box = useRef<HTMLDivElement>(null)
   const problem = list.problem ?? saving.problem ?? deleting.problem
   const save = (event: FormEvent) => {
     event.preventDefault()
+    setRemoved(undefined)
     if (name.trim() !== '') saving.begin({ body: { name: name.trim(), query: search } }, () => setName(''))
   }
+  const undo = ({ name: called, query }: { name: string; query: string }) =>
+    saving.begin({ body: { name: called, query } }, () => {
+      setRemoved(undefined)
+      box.current?.focus()
+    })
   return (
-    <div className="grid gap-5">
+    <div ref={box} tabIndex={-1} className="grid gap-5 outline-none">
       {problem && <ProblemAlert problem={problem} />}
+      {removed && (
+        <UndoLine key={removed.id} text={t('deleted', { name: removed.name })} onUndo={() => undo(removed)} />
+      )}
       {!list.data && !list.problem && <Skeleton className="h-9" />}
       {list.data?.data.length === 0 && <p className="text-quiet">{t('none')}</p>}
       {list.data && list.data.data.length > 0 && (
@@ -45,7 +57,7 @@ export function SearchList({ search, onLeave }: { search: string; onLeave: () =>
                 size="small"
                 aria-label={t('deleteNamed', { name: called })}
                 aria-disabled={deleting.isPending}
-                onClick={() => deleting.begin({ params: { id } })}
+                onClick={() => deleting.begin({ params: { id } }, () => setRemoved({ id, name: called, query }))}
               >
                 {t('delete')}
               </Button>

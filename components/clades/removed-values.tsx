@@ -1,5 +1,5 @@
 import { useTranslations } from 'next-intl'
-import { Tag } from '#components/ui/tag.tsx'
+import { Badge } from '#components/ui/badge.tsx'
 import { removedCounts } from './manifest.ts'
 
 /** Kinds and counts of removed data, never the data itself. */
@@ -11,7 +11,7 @@ export function RemovedValues({ removed }: { removed: Readonly<Record<string, un
     <ul className="flex flex-wrap gap-2">
       {kinds.map(({ kind, count }) => (
         <li key={kind}>
-          <Tag>{t('takenOut', { kind: t(`kinds.${kind}`), count })}</Tag>
+          <Badge>{t('takenOut', { kind: t(`kinds.${kind}`), count })}</Badge>
         </li>
       ))}
     </ul>

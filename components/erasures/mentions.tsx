@@ -2,10 +2,10 @@
 
 import { useTranslations } from 'next-intl'
 import { useApiQuery } from '#components/frame/api-query.ts'
+import { Badge } from '#components/ui/badge.tsx'
 import { CopyableId } from '#components/ui/copyable-id.tsx'
 import { Section } from '#components/ui/page.tsx'
 import { DataTable } from '#components/ui/table.tsx'
-import { Tag } from '#components/ui/tag.tsx'
 import { erasureAt, type Run } from './endpoints.ts'
 import { mentionKind, wereNamesSearched } from './mention-rules.ts'
 import { useHoldingNames } from './store-progress.tsx'
@@ -53,7 +53,7 @@ export function Mentions({ run }: { run: Pick<Run, 'state' | 'steps' | 'remainin
                 key: 'state',
                 title: t('columns.state'),
                 cell: ({ is_redacted }) => (
-                  <Tag tone={is_redacted ? 'accent' : 'amber'}>{t(is_redacted ? 'redacted' : 'stays')}</Tag>
+                  <Badge tone={is_redacted ? 'progress' : 'warning'}>{t(is_redacted ? 'redacted' : 'stays')}</Badge>
                 ),
               },
             ]}

@@ -1,6 +1,6 @@
 import { useFormatter, useTranslations } from 'next-intl'
+import { Badge } from '#components/ui/badge.tsx'
 import { ProgressBar } from '#components/ui/progress.tsx'
-import { Tag } from '#components/ui/tag.tsx'
 import { Time } from '#components/ui/time.tsx'
 import type { RunDetail } from '#lib/domains/privacy-requests/erasures/contract.ts'
 import { isStuck } from './fault-rules.ts'
@@ -15,13 +15,13 @@ import {
 } from './store-rows.ts'
 
 const tones = {
-  waiting: 'plain',
-  blocked: 'amber',
-  running: 'accent',
-  done: 'accent',
-  stuck: 'red',
-  undecided: 'amber',
-  checked: 'plain',
+  waiting: 'neutral',
+  blocked: 'warning',
+  running: 'progress',
+  done: 'progress',
+  stuck: 'danger',
+  undecided: 'warning',
+  checked: 'neutral',
 } as const
 
 /** Display names of data sources and stores; the technical name if there is no translation. */
@@ -39,9 +39,9 @@ export function useHoldingNames() {
   }
 }
 
-const StateTag = ({ state, held }: { state: State; held: number }) => {
+const StateBadge = ({ state, held }: { state: State; held: number }) => {
   const t = useTranslations('storeProgress.states')
-  return <Tag tone={tones[state]}>{t(state === 'checked' && held > 0 ? 'checkedHeld' : state)}</Tag>
+  return <Badge tone={tones[state]}>{t(state === 'checked' && held > 0 ? 'checkedHeld' : state)}</Badge>
 }
 
 function Kind({ step }: { step: ShownStep }) {
@@ -57,7 +57,7 @@ function Kind({ step }: { step: ShownStep }) {
         <span className="text-sm text-quiet tabular-nums">
           {t('count', { erased: step.erased, planned: step.planned })}
         </span>
-        <StateTag state={progressOf(step)} held={held} />
+        <StateBadge state={progressOf(step)} held={held} />
       </p>
       {results.length > 0 && (
         <p className="text-sm text-quiet">
@@ -126,7 +126,7 @@ export function StoreProgress({ run: { state, steps, waits_for } }: StoreProgres
           <li key={row.store} className="grid gap-2 rounded-box border border-line bg-raised p-3">
             <p className="flex flex-wrap items-center justify-between gap-2">
               <span className="font-medium">{names.store(row.store)}</span>
-              <StateTag state={row.state} held={row.held} />
+              <StateBadge state={row.state} held={row.held} />
             </p>
             <ProgressBar
               value={row.planned === 0 ? 1 : row.erased}

@@ -4,11 +4,11 @@ import { useFormatter, useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { useApiMutation, useApiQuery } from '#components/frame/api-query.ts'
 import { requestPaths } from '#components/queue/endpoints.ts'
+import { Badge } from '#components/ui/badge.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
 import { CopyableId } from '#components/ui/copyable-id.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
-import { Tag } from '#components/ui/tag.tsx'
 import { decideThreadAt, type Run, type Thread, threadsAt } from './endpoints.ts'
 import { hasThreads } from './fault-rules.ts'
 
@@ -90,7 +90,7 @@ function ThreadRow({ thread, mayDelete, ...rest }: ThreadRowProps) {
     <li className="grid gap-2 py-3">
       <p className="flex flex-wrap items-center gap-x-3 gap-y-1">
         <CopyableId id={id} what={t('id')} />
-        {decision !== null && <Tag tone="accent">{t(`${decision}.decided`)}</Tag>}
+        {decision !== null && <Badge tone="progress">{t(`${decision}.decided`)}</Badge>}
       </p>
       <p className="text-quiet">
         {messages === 0 ? t('noOthers') : t('others', { messages, authors: authorsIn(authors) })}

@@ -34,8 +34,8 @@ export function RecordActivity({ recordId, names, mayAudit }: RecordActivityProp
     {
       key: 'by',
       title: t('by'),
-      cell: ({ agentId }) => {
-        const name = names[agentId]
+      cell: ({ agentId, actorName }) => {
+        const name = names[agentId] ?? actorName ?? undefined
         return name === undefined ? <CopyableId id={agentId} what={t('by')} /> : <bdi>{name}</bdi>
       },
     },

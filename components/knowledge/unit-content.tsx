@@ -1,6 +1,6 @@
 import { useFormatter, useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
-import { Tag } from '#components/ui/tag.tsx'
+import { Badge } from '#components/ui/badge.tsx'
 import { percent, type ShownUnit } from './knowledge.ts'
 
 /** User text, with its own writing direction and line breaks. */
@@ -90,7 +90,7 @@ function StepHead({
   return (
     <>
       <span>{t('step', { n })}</span>
-      <Tag>{t(`stepTypes.${step.type}`)}</Tag>
+      <Badge>{t(`stepTypes.${step.type}`)}</Badge>
       {step.tool && <bdi>{t('tool', { tool: step.tool.name })}</bdi>}
     </>
   )
@@ -120,7 +120,7 @@ function Pattern({ unit }: { unit: Extract<ShownUnit, { '@type': 'ToolCallPatter
               head={
                 <>
                   <span>{t('step', { n })}</span>
-                  {step.tools.length > 1 && <Tag>{t(step.execution)}</Tag>}
+                  {step.tools.length > 1 && <Badge>{t(step.execution)}</Badge>}
                 </>
               }
             >

@@ -1,5 +1,5 @@
 import { useTranslations } from 'next-intl'
-import { Tag } from '#components/ui/tag.tsx'
+import { Badge } from '#components/ui/badge.tsx'
 import type { Participant } from './endpoints.ts'
 
 /** Shows that processing is restricted, and that a person claimed the participation. */
@@ -8,11 +8,11 @@ export function ParticipantTags({ participant }: { participant: Pick<Participant
   return (
     <span className="flex flex-wrap gap-1.5">
       {participant.restricted_at === null ? (
-        <Tag tone="plain">{t('active')}</Tag>
+        <Badge tone="neutral">{t('active')}</Badge>
       ) : (
-        <Tag tone="amber">{t('restricted')}</Tag>
+        <Badge tone="warning">{t('restricted')}</Badge>
       )}
-      {participant.claimed && <Tag tone="accent">{t('claimed')}</Tag>}
+      {participant.claimed && <Badge tone="progress">{t('claimed')}</Badge>}
     </span>
   )
 }

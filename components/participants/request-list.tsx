@@ -5,10 +5,10 @@ import { useApiMutation, useApiQuery } from '#components/frame/api-query.ts'
 import { requestPollInterval } from '#components/requests/request-rules.ts'
 import { TimeLeft } from '#components/requests/time-left.tsx'
 import { Alert } from '#components/ui/alert.tsx'
+import { Badge } from '#components/ui/badge.tsx'
 import { Button, PlainButtonLink } from '#components/ui/button.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { DataTable } from '#components/ui/table.tsx'
-import { Tag } from '#components/ui/tag.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import {
@@ -20,16 +20,16 @@ import {
 } from './endpoints.ts'
 
 const tones = {
-  received: 'amber',
-  verified: 'plain',
-  waiting: 'amber',
-  running: 'accent',
-  verifying: 'accent',
-  completed: 'accent',
-  partly_completed: 'amber',
-  cancelled: 'plain',
-  rejected: 'plain',
-  failed: 'red',
+  received: 'warning',
+  verified: 'neutral',
+  waiting: 'warning',
+  running: 'progress',
+  verifying: 'progress',
+  completed: 'progress',
+  partly_completed: 'warning',
+  cancelled: 'neutral',
+  rejected: 'neutral',
+  failed: 'danger',
 } as const
 
 /** The path of the copy that a request for access or portability made available. */
@@ -94,7 +94,7 @@ export function ParticipantRequestList({ projectId, participantId, initial, mayC
           {
             key: 'state',
             title: t('columns.state'),
-            cell: ({ state }) => <Tag tone={tones[state]}>{t(`states.${state}`)}</Tag>,
+            cell: ({ state }) => <Badge tone={tones[state]}>{t(`states.${state}`)}</Badge>,
           },
           {
             key: 'due',

@@ -5,10 +5,10 @@ import { Paperclip } from 'lucide-react'
 import { useFormatter, useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { useApiQuery } from '#components/frame/api-query.ts'
+import { Badge } from '#components/ui/badge.tsx'
 import { ButtonLink } from '#components/ui/button.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { Skeleton } from '#components/ui/skeleton.tsx'
-import { Tag } from '#components/ui/tag.tsx'
 import { PlainLink, TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { attachmentFile, conversationPage, erasePage, messageEndpoint, type ProjectMessage } from './endpoints.ts'
@@ -71,7 +71,7 @@ export function MessageItem({ projectId, message, mayErase, isNamed, row, isAtHa
       )}
     >
       <header className="flex flex-wrap items-center gap-x-3 gap-y-1 text-sm">
-        <Tag tone={message.role === 'user' ? 'accent' : 'plain'}>{t(`roles.${message.role}`)}</Tag>
+        <Badge tone={message.role === 'user' ? 'progress' : 'neutral'}>{t(`roles.${message.role}`)}</Badge>
         <span className="font-medium">
           <WriterName writer={message.author} />
         </span>

@@ -117,6 +117,7 @@ function AssignDialog(props: ActProps & { minders: readonly Minder[]; me: string
   const t = useTranslations('adminRequest.dialogs.assign')
   const queue = useTranslations('queue')
   const words = useTranslations('adminRequest')
+  const common = useTranslations('common')
   const { request, minders, me } = props
   // An unassigned request: suggest the reader.
   const [who, setWho] = useState(request.assigned_to ?? me)
@@ -128,7 +129,7 @@ function AssignDialog(props: ActProps & { minders: readonly Minder[]; me: string
       const name = minders.find(({ account_id }) => account_id === who)?.name ?? queue('assignee.none')
       showToast({
         title: words('assignedTo', { name }),
-        undo: { label: queue('undo'), run: () => undoing.begin(assign(request.assigned_to)) },
+        undo: { label: common('undo'), run: () => undoing.begin(assign(request.assigned_to)) },
       })
       props.done()
     })

@@ -42,6 +42,7 @@ export function useBulk(me: string) {
   const [current, setCurrent] = useState<BulkAct>()
   const assigning = useApiMutation(bulkAt, { touches: requestPaths })
   const t = useTranslations('queue')
+  const common = useTranslations('common')
 
   /** Assigns the requests to the earlier assignees again, one call for each of them. */
   async function undoAssigning(outcomes: BulkResult['outcomes']): Promise<void> {
@@ -55,7 +56,7 @@ export function useBulk(me: string) {
     const total = outcomes.length
     showToast({
       title: t('result.summary', { action: t(`acts.${labelOf(act)}`), done: total, total }),
-      ...(act === 'assign' && { undo: { label: t('undo'), run: () => void undoAssigning(outcomes) } }),
+      ...(act === 'assign' && { undo: { label: common('undo'), run: () => void undoAssigning(outcomes) } }),
     })
   }
   return {

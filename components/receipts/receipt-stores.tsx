@@ -55,7 +55,12 @@ export function ReceiptStores({ stores }: Pick<Receipt, 'stores'>) {
           }))}
         />
       )}
-      {empty.length > 0 && <p className="text-sm text-quiet">{t('emptyStores', { list: format.list(empty) })}</p>}
+      {empty.length > 0 && (
+        <details className="text-sm text-quiet">
+          <summary className="min-h-6 w-fit cursor-pointer">{t('emptyCount', { count: empty.length })}</summary>
+          <p>{format.list(empty)}</p>
+        </details>
+      )}
     </Section>
   )
 }

@@ -1,7 +1,7 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
-import { useState } from 'react'
+import { useMemo, useState } from 'react'
 import { useApiInfiniteQuery, useApiMutation } from '#components/frame/api-query.ts'
 import { useKeys } from '#components/frame/keys.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
@@ -9,7 +9,9 @@ import { Alert } from '#components/ui/alert.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
 import { EmptyState } from '#components/ui/empty-state.tsx'
 import { MoreButton } from '#components/ui/more-button.tsx'
+import { useSelection } from '#components/ui/selection.ts'
 import { type QuarantinedItem, type QuarantinePage, quarantineAt, reviewAt } from './endpoints.ts'
+import { QuarantineBulk } from './quarantine-bulk.tsx'
 import { type Decision, QuarantinedItemView } from './quarantined-item.tsx'
 
 interface Choice {
@@ -46,6 +48,7 @@ export function Quarantine({ initial }: { initial: QuarantinePage }) {
   const [choice, setChoice] = useState<Choice>()
   const [isOpen, setIsOpen] = useState(false)
   const [done, setDone] = useState<{ id: string; decision: Decision }>()
+  const selection = useSelection(useMemo(() => list.rows.map(({ id }) => id), [list.rows]))
   const { cursor } = useRowKeys({
     count: list.rows.length,
     onOpen: toggleContent,
@@ -57,7 +60,12 @@ export function Quarantine({ initial }: { initial: QuarantinePage }) {
     setChoice({ item, decision })
     setIsOpen(true)
   }
+  const toggleAtHand = () => {
+    const item = list.rows[cursor]
+    if (item) selection.toggle(item.id)
+  }
   useKeys([
+    { key: 'x', label: t('keyChoose'), run: toggleAtHand },
     { key: 'r', label: t('keyRelease'), run: () => decide(list.rows[cursor], 'release') },
     { key: 'h', label: t('keyKeep'), run: () => decide(list.rows[cursor], 'keep') },
   ])
@@ -79,12 +87,15 @@ export function Quarantine({ initial }: { initial: QuarantinePage }) {
               index={index}
               isAtHand={index === cursor}
               isBusy={review.isPending}
+              isChosen={selection.chosen.has(item.id)}
+              onChoose={() => selection.toggle(item.id)}
               decide={(decision) => decide(item, decision)}
             />
           ))}
           <MoreButton pages={list} />
         </>
       )}
+      <QuarantineBulk items={list.rows.filter(({ id }) => selection.chosen.has(id))} onClear={selection.clear} />
       {choice && (
         <Confirm
           open={isOpen}

@@ -35,15 +35,20 @@ export function QuarantinedItemView({
   index,
   isAtHand,
   isBusy,
+  isChosen,
+  onChoose,
   decide,
 }: {
   item: QuarantinedItem
   index: number
   isAtHand: boolean
   isBusy: boolean
+  isChosen: boolean
+  onChoose: () => void
   decide: (decision: Decision) => void
 }) {
   const t = useTranslations('safety.held')
+  const common = useTranslations('common')
   const { id, kind, agent_id, visibility, quarantined_at, unit, skill_md } = item
   const content = skill_md ?? (unit === null ? null : JSON.stringify(unit, null, 2))
   return (
@@ -58,6 +63,15 @@ export function QuarantinedItemView({
     >
       <header className="grid gap-1">
         <h3 id={`held-${index}`} className="flex flex-wrap items-center gap-2 font-medium">
+          <label className="inline-flex size-6 items-center justify-center">
+            <input
+              type="checkbox"
+              aria-label={common('choose', { what: id })}
+              checked={isChosen}
+              onChange={onChoose}
+              className="size-4 accent-accent"
+            />
+          </label>
           {t(`kind.${kind}`)} <CopyableId id={id} what={t(`kind.${kind}`)} />{' '}
           <Badge>{t(`visibility.${visibility}`)}</Badge>
         </h3>

@@ -4,11 +4,11 @@ import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { useApiMutation } from '#components/frame/api-query.ts'
 import { Alert } from '#components/ui/alert.tsx'
+import { Badge } from '#components/ui/badge.tsx'
 import { Checkbox, TextArea } from '#components/ui/field.tsx'
 import { FormBox } from '#components/ui/form-box.tsx'
 import { MarkedText } from '#components/ui/marked-text.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
-import { Tag } from '#components/ui/tag.tsx'
 import { type ScanResult, scanAt } from './endpoints.ts'
 import { findingCountsOf, scanResultOf } from './findings.ts'
 
@@ -36,7 +36,9 @@ function Result({ text, result }: { text: string; result: ScanResult }) {
           <ul aria-label={t('result')} className="flex flex-wrap gap-2">
             {findingCountsOf(findings).map(({ kind, action, count: n }) => (
               <li key={kind}>
-                <Tag tone={action === 'block' ? 'red' : 'amber'}>{t('finding', { kind: kinds(kind), count: n })}</Tag>
+                <Badge tone={action === 'block' ? 'danger' : 'warning'}>
+                  {t('finding', { kind: kinds(kind), count: n })}
+                </Badge>
               </li>
             ))}
           </ul>

@@ -5,10 +5,10 @@ import { analyzedKinds, redactedKinds, refusedKinds } from '#components/safety/f
 import { rejectionPeriodAddress } from '#components/safety/period.ts'
 import { ScannerTrial } from '#components/safety/scanner-trial.tsx'
 import { SecretsOverTime } from '#components/safety/secrets-over-time.tsx'
+import { Badge } from '#components/ui/badge.tsx'
 import { FactList } from '#components/ui/facts.tsx'
 import { Section } from '#components/ui/page.tsx'
 import { Tabs } from '#components/ui/tabs.tsx'
-import { Tag } from '#components/ui/tag.tsx'
 import { app } from '#lib/app-instance.ts'
 import { rejectionPeriodNames } from '#lib/domains/knowledge/moderation/safety-rules.ts'
 import { Problem } from '#lib/kernel/problem.ts'
@@ -36,7 +36,7 @@ export async function ScannerView({ seen }: { seen: RejectionSummary }) {
   ])
   const namesOf = (kinds: readonly (typeof refusedKinds | typeof redactedKinds | typeof analyzedKinds)[number][]) =>
     format.list(kinds.map((kind) => t(`kinds.${kind}`)))
-  const tone = { off: 'plain', ok: 'accent', down: 'amber', unasked: 'plain' } as const
+  const tone = { off: 'neutral', ok: 'progress', down: 'warning', unasked: 'neutral' } as const
   return (
     <>
       <Section id="try" title={t('try.title')}>
@@ -52,7 +52,7 @@ export async function ScannerView({ seen }: { seen: RejectionSummary }) {
             [
               t('looked.analyzer'),
               <span key="analyzer" className="grid justify-items-start gap-1">
-                <Tag tone={tone[analyzer]}>{t(`looked.states.${analyzer}`)}</Tag>
+                <Badge tone={tone[analyzer]}>{t(`looked.states.${analyzer}`)}</Badge>
                 {t(`looked.${analyzer}`)}
               </span>,
             ],

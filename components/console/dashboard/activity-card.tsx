@@ -1,33 +1,45 @@
-import { useTranslations } from 'next-intl'
+import { useMessages, useTranslations } from 'next-intl'
 import { Card } from '#components/ui/page.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
+import type { Role } from '#lib/domains/accounts/rules.ts'
+import { changeHref } from './activity-links.ts'
 import type { Dashboard } from './dashboard-data.ts'
 
 const actions = ['create', 'update', 'delete', 'export'] as const
 
 /** Recent changes and exports by people, from the audit log. */
-export function ActivityCard({ activity }: { activity: Dashboard['activity'] }) {
+export function ActivityCard({ activity, role }: { activity: Dashboard['activity']; role: Role }) {
   const t = useTranslations('overview.admin.activity')
   const words = useTranslations('audit.actions')
   const actionOf = (action: string): string => {
     const known = actions.find((one) => one === action)
     return known ? words(known) : action
   }
+  const types = new Map<string, string>(Object.entries(useMessages().overview.admin.activity.types))
   return (
     <Card title={t('title')} actions={<TextLink href="/admin/audit">{t('all')}</TextLink>}>
       {activity.length === 0 ? (
         <p className="text-quiet">{t('none')}</p>
       ) : (
         <ol className="divide-y divide-line">
-          {activity.map(({ id, at, action, actor_name, resource_type }) => (
-            <li key={id} className="flex flex-wrap items-baseline gap-x-2 py-2">
-              <bdi className="font-medium">{actor_name ?? t('unknown')}</bdi>
-              <span className="grow">
-                {actionOf(action)} <code className="font-mono text-[0.8125rem]">{resource_type}</code>
+          {activity.map((change) => (
+            <li key={change.id} className="grid grid-cols-[minmax(0,1fr)_auto] items-baseline gap-x-4 py-2">
+              <span className="min-w-0">
+                <bdi className="font-medium [overflow-wrap:anywhere]">{change.actor_name ?? t('unknown')}</bdi>{' '}
+                <span className="text-quiet">{actionOf(change.action)}</span>{' '}
+                <TextLink href={changeHref(change, role)} tone="ink" className="[overflow-wrap:anywhere]">
+                  {types.get(change.resource_type) ?? t('other')}
+                  {change.resource_name !== null && (
+                    <>
+                      {' '}
+                      <bdi>{change.resource_name}</bdi>
+                    </>
+                  )}
+                </TextLink>
               </span>
               <span className="text-sm text-quiet">
-                <Time at={at} show="relative" />
+                <Time at={change.at} show="relative" />
               </span>
             </li>
           ))}

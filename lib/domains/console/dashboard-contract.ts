@@ -46,6 +46,10 @@ export const readDashboard = operation({
             actor_name: z.string().nullable().meta({ description: 'Null if the account is deleted' }),
             resource_type: z.string(),
             resource_id: z.string(),
+            resource_name: z
+              .string()
+              .nullable()
+              .meta({ description: 'The name of an account or agent; null for other types and after deletion' }),
           }),
         )
         .max(8)

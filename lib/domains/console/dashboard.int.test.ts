@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Person, signedIn } from '#lib/testing/people.ts'
 import { type PrivacyTest, privacyTest } from '#lib/testing/privacy.ts'
+import overview from '#messages/en/overview.json' with { type: 'json' }
 import { setupStatus, setupSteps, trendWeeks } from './rules.ts'
 
 let setting: PrivacyTest
@@ -50,12 +51,21 @@ describe('GET /api/admin/dashboard', () => {
     const { activity } = await dashboard()
     expect(activity[0]).toMatchObject({ action: 'create', actor_id: `user:${person.accountId}` })
     expect(activity[0].actor_name).toEqual(expect.any(String))
+    expect(activity[0].resource_name).toBeNull()
     expect(activity.map(({ action }: { action: string }) => action)).not.toContain('read')
     const entries = () => setting.test.db.prisma.auditEntry.count({ where: { resourceType: 'dashboard' } })
     const known = await entries()
     await dashboard()
     expect(await entries()).toBe(known + 1)
   })
+})
+
+it('the dashboard has a title for the resource type of every audited change', () => {
+  const types = setting.test.app.useCases.flatMap(({ operation: { audit } }) =>
+    'none' in audit || audit.action === 'read' || audit.action === 'validate' ? [] : [audit.resourceType],
+  )
+  expect(types.length).toBeGreaterThan(50)
+  expect(types.filter((type) => !Object.hasOwn(overview.admin.activity.types, type))).toEqual([])
 })
 
 it('setupStatus reports each step by its setting', () => {

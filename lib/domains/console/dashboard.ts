@@ -43,7 +43,7 @@ export const dashboard = (ports: DashboardPorts) =>
           activity: activity.map((act) => ({
             ...{ id: act.id, at: act.at.toISOString(), action: act.action },
             ...{ actor_id: act.actorId, actor_name: act.actorName },
-            ...{ resource_type: act.resourceType, resource_id: act.resourceId },
+            ...{ resource_type: act.resourceType, resource_id: act.resourceId, resource_name: act.resourceName },
           })),
         },
       },

@@ -50,6 +50,7 @@ interface AuditedChange {
   actorName: string | null
   resourceType: string
   resourceId: string
+  resourceName: string | null
 }
 
 /** Short queries of the console to the domains, connected by lib/app.ts. */

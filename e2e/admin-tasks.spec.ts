@@ -1,0 +1,130 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from '@playwright/test'
+import { z } from 'zod'
+import { sessionOf } from './control.ts'
+import { asAdmin } from './counted-work.ts'
+import { eraseOne, registerJourneyAgent, unitOf } from './journey.ts'
+import { people, requestContext } from './requests.ts'
+
+const Made = z.object({ data: z.object({ id: z.string() }) })
+
+test('an admin finds the request of a person by email address', async ({ browser }) => {
+  await asAdmin(browser, async (admin) => {
+    const { page } = admin
+    await admin.open('Requests', 'Privacy requests')
+    await admin.fill(page.getByLabel('Name, email or ID'), 'kim@example.org')
+    await expect(page).toHaveURL(/q=kim/)
+    const requests = page.getByRole('table', { name: 'Privacy requests' })
+    await expect(requests.getByRole('link', { name: 'Kim Example' }).first()).toBeVisible()
+    await admin.click(requests.getByRole('link', { name: 'Kim Example' }).first())
+    await expect(page.getByRole('heading', { level: 1 })).toContainText('Kim Example')
+    await admin.finish()
+  })
+})
+
+test('an admin sees by name who read a unit', async ({ browser, request }) => {
+  const [author, reader] = [
+    await registerJourneyAgent(request, 'Author of the read unit'),
+    await registerJourneyAgent(request, 'Reader of the unit'),
+  ]
+  const stored = await request.post('/v1/knowledge', {
+    headers: { Authorization: `Bearer ${author.token}` },
+    data: unitOf('A unit that somebody else reads', 'network'),
+  })
+  expect(stored.status(), await stored.text()).toBe(201)
+  const { id } = Made.parse(await stored.json()).data
+  const read = await request.get(`/v1/knowledge/${id}`, { headers: { Authorization: `Bearer ${reader.token}` } })
+  expect(read.status()).toBe(200)
+  await asAdmin(browser, async (admin) => {
+    const { page } = admin
+    await admin.find(id, 'A unit that somebody else reads')
+    await expect(page.getByRole('heading', { level: 1, name: 'A unit that somebody else reads' })).toBeVisible()
+    await admin.click(page.getByText('Show', { exact: true }).last())
+    const activity = page.getByRole('table', { name: 'Activity' })
+    await expect(activity.getByRole('row', { name: /Read.*Reader of the unit/ })).toBeVisible()
+    await expect(activity.getByRole('row', { name: /Stored.*Author of the read unit/ })).toBeVisible()
+    await admin.finish()
+  })
+})
+
+test('an admin sets a legal hold on an agent', async ({ browser, request }) => {
+  const agent = await registerJourneyAgent(request, 'Agent on hold')
+  await asAdmin(browser, async (admin) => {
+    const { page } = admin
+    await admin.open('Legal holds', 'Legal holds')
+    await admin.click(page.getByRole('button', { name: 'Set hold' }))
+    const dialog = page.getByRole('dialog')
+    await admin.fill(dialog.getByLabel('Target ID'), agent.id)
+    await admin.fill(dialog.getByLabel('Reason'), 'Case 17/2026')
+    await admin.click(dialog.getByRole('button', { name: 'Set hold' }))
+    await expect(page.getByRole('table', { name: 'Legal holds' })).toContainText('Case 17/2026')
+    await admin.finish()
+  })
+})
+
+test('an admin answers a request with a template', async ({ browser }) => {
+  const api = await requestContext(await sessionOf(people.admin))
+  const received_at = new Date(Date.now() - 3_600_000).toISOString()
+  const filed = await api.post('/api/admin/privacy/requests', {
+    data: { email: 'yu@example.org', kinds: ['objection'], statement: 'Please stop.', received_at },
+  })
+  expect(filed.ok(), await filed.text()).toBe(true)
+  const { id } = Made.parse(await filed.json()).data
+  const verified = await api.post(`/api/admin/privacy/requests/${id}/verify`, { data: { note: 'Called back' } })
+  expect(verified.ok(), await verified.text()).toBe(true)
+  await asAdmin(browser, async (admin) => {
+    const { page } = admin
+    await admin.find(id, 'Objection')
+    await expect(page.getByRole('heading', { level: 1, name: /^Objection/ })).toBeVisible()
+    await admin.click(page.getByRole('button', { name: 'Mark as done' }))
+    const dialog = page.getByRole('dialog')
+    await admin.choose(dialog.getByLabel('Template'), { label: 'Objection upheld' })
+    await expect(dialog.getByLabel('Answer (sent to the requester)')).not.toHaveValue('')
+    await admin.click(dialog.getByRole('button', { name: 'Mark as done' }))
+    await expect(page.getByRole('dialog')).toHaveCount(0)
+    await expect(page.getByRole('heading', { level: 1 }).locator('..')).toContainText('Completed')
+    await admin.finish()
+  })
+  await api.dispose()
+})
+
+test('an admin exports the audit log of a month', async ({ browser }) => {
+  await asAdmin(browser, async (admin) => {
+    const { page } = admin
+    await admin.open('Audit log', 'Audit log')
+    await admin.click(page.getByRole('button', { name: 'Export' }))
+    const dialog = page.getByRole('dialog')
+    await admin.choose(dialog.getByLabel('Period'), { index: 1 })
+    const download = page.waitForEvent('download')
+    await admin.click(dialog.getByRole('link', { name: 'Download' }))
+    const lines = readFileSync(await (await download).path(), 'utf8')
+      .trim()
+      .split('\n')
+    expect(lines.length).toBeGreaterThan(10)
+    await admin.finish()
+  })
+})
+
+test('an admin checks one receipt', async ({ browser, request }) => {
+  const agent = await registerJourneyAgent(request, 'Agent with a receipt')
+  const { receipt } = await eraseOne(request, agent.token)
+  await asAdmin(browser, async (admin) => {
+    const { page } = admin
+    await admin.find(receipt, receipt)
+    await expect(page).toHaveURL(new RegExp(receipt))
+    await admin.click(page.getByRole('main').getByRole('link', { name: 'Verify' }).first())
+    await expect(page.getByText('Valid signature')).toBeVisible()
+    await admin.finish()
+  })
+})
+
+test('a search without results says so and keeps the focus in its field', async ({ browser }) => {
+  await asAdmin(browser, async (admin) => {
+    const { page } = admin
+    await admin.open('Requests', 'Privacy requests')
+    await admin.fill(page.getByLabel('Name, email or ID'), 'nobody of this name')
+    await expect(page.getByText('No request matches these filters.')).toBeVisible()
+    await expect(page.getByLabel('Name, email or ID')).toBeFocused()
+    await admin.finish()
+  })
+})
