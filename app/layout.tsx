@@ -12,6 +12,7 @@ import { Sidebar } from '#components/frame/sidebar.tsx'
 import { Messages } from '#components/frame/words.tsx'
 import { ZoneKeeper } from '#components/frame/zone-keeper.tsx'
 import { ErasureBanner } from '#components/privacy/erasure-banner.tsx'
+import { RequirementBanner } from '#components/second-factors/requirement-banner.tsx'
 import './globals.css'
 import { erasuresForFrame, personForFrame } from './page-access.ts'
 import { chooseLocale, storeSidebar, storeTimeZone } from './preferences.ts'
@@ -42,7 +43,7 @@ export default async function Layout({ children }: { children: ReactNode }) {
     name: person.name,
     role: person.role,
     organisation: person.organisation.name,
-    isSettled: !person.must_change_password,
+    isSettled: !person.must_change_password && !person.second_factor.is_missing,
   }
   return (
     <html lang={locale} suppressHydrationWarning>
@@ -71,6 +72,12 @@ export default async function Layout({ children }: { children: ReactNode }) {
                 <FrameHeader person={shown} chooseLocale={chooseLocale} />
                 <ConnectionNotice />
                 <SessionEnded accountId={shown?.accountId} />
+                {person?.second_factor.required_from && (
+                  <RequirementBanner
+                    from={person.second_factor.required_from}
+                    isMissing={person.second_factor.is_missing}
+                  />
+                )}
                 {ahead && <ErasureBanner ahead={ahead} />}
                 {children}
               </div>

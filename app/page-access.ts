@@ -65,13 +65,15 @@ export async function requireCompletedSignIn(path: string): Promise<AccountView>
 }
 
 /**
- * The person who opens a page, after its access checks: redirects to the sign-in or the change of a one-time password if needed, and
+ * The person who opens a page, after its access checks: redirects to the sign-in, the change of a one-time password or the page that adds
+ * a required second factor if needed, and
  * responds with 403 if the person's role may not open the page.
  */
 export async function requirePageAccess(name: PageName): Promise<AccountView> {
   const page = pageNamed(name)
   const path = (await headers()).get('x-path') ?? page.path
   const person = page.isOpenToUnsettled ? await signedIn(path) : await requireCompletedSignIn(path)
+  if (person.second_factor.is_missing && !page.isOpenWithoutFactor) redirect('/account/second-factor')
   if (!mayOpen(page, person.role)) forbidden()
   return person
 }

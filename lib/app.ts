@@ -82,6 +82,7 @@ export function createApp(options: AppOptions) {
   const entryPoints = createEntryPoints({
     ...{ db, clock, env, pipeline, limiter, lookup, metrics, origin, restored, secret, telemetry },
     ...{ accounts: named.accounts, settings: named.settings, tokens: named.tokens },
+    factorPolicy: named.accounts.recentFactorPolicy,
     overheard: options.overheard,
     admissionPatience: options.patience?.admission,
   })

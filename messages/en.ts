@@ -42,6 +42,7 @@ import requests from './en/requests.json' with { type: 'json' }
 import retention from './en/retention.json' with { type: 'json' }
 import safety from './en/safety.json' with { type: 'json' }
 import secondFactors from './en/second-factors.json' with { type: 'json' }
+import security from './en/security.json' with { type: 'json' }
 import sessions from './en/sessions.json' with { type: 'json' }
 import signIn from './en/sign-in.json' with { type: 'json' }
 import storage from './en/storage.json' with { type: 'json' }
@@ -99,6 +100,7 @@ export default {
   retention,
   safety,
   secondFactors,
+  security,
   sessions,
   signIn,
   storeProgress,

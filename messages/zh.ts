@@ -42,6 +42,7 @@ import requests from './zh/requests.json' with { type: 'json' }
 import retention from './zh/retention.json' with { type: 'json' }
 import safety from './zh/safety.json' with { type: 'json' }
 import secondFactors from './zh/second-factors.json' with { type: 'json' }
+import security from './zh/security.json' with { type: 'json' }
 import sessions from './zh/sessions.json' with { type: 'json' }
 import signIn from './zh/sign-in.json' with { type: 'json' }
 import storage from './zh/storage.json' with { type: 'json' }
@@ -99,6 +100,7 @@ export default {
   retention,
   safety,
   secondFactors,
+  security,
   sessions,
   signIn,
   storeProgress,

@@ -95,6 +95,16 @@ async function listAccounts(session: CommandSession): Promise<void> {
   )
 }
 
+async function liftSecondFactors(session: CommandSession): Promise<void> {
+  const { terminal } = session
+  const { before } = await withInstallation(session.invocation, (app) => operatorAccounts(app).liftSecondFactors())
+  terminal.document({ data: { required_of: 'nobody', before } })
+  terminal.line(
+    terminal.good('✓ '),
+    `No account must have a second factor any more (before: ${before}). Existing second factors keep working.`,
+  )
+}
+
 function accountCommands(admin: Command, begin: () => CommandSession): void {
   const account = admin
     .command('account')
@@ -156,6 +166,13 @@ export function adminCommands(program: Command, begin: () => CommandSession): vo
     )
     .argument('<email>', 'the email address of the account')
     .action((email: string) => resetPassword(begin(), email))
+  admin
+    .command('lift-second-factors')
+    .summary('require second factors of nobody')
+    .description(
+      'Ends the requirement of second factors, for example when no admin can add one. Second factors of accounts keep working; reset-password removes them from one account.\n\nExample:\n  kp admin lift-second-factors',
+    )
+    .action(() => liftSecondFactors(begin()))
   admin
     .command('rotate-signing-key')
     .summary('the same as kp keys rotate signing')

@@ -35,6 +35,7 @@ export function UserFacts({ user }: { user: UserDetail }) {
           ? []
           : [[u('closedAt'), <Time key="closed" at={user.deactivated_at} show="relative" />] as const]),
         [u('signIn'), ways.length > 0 ? ways.join(', ') : u('ways.none')],
+        [u('factor'), u(user.has_second_factor ? 'factorYes' : 'factorNo')],
         [u('sessions'), user.sessions],
         [
           u('seen'),

@@ -6,6 +6,7 @@ export const userParsers = {
   q: parseAsString.withDefault(''),
   role: parseAsStringLiteral(roles),
   state: parseAsStringLiteral(accountStates),
+  second_factor: parseAsStringLiteral(['missing']),
 }
 export const memberParsers = { q: userParsers.q }
 export type UserPageFilters = inferParserType<typeof userParsers>
@@ -19,13 +20,14 @@ const searched = (q: string) => {
   const text = q.trim().slice(0, 200)
   return text === '' ? {} : { q: text }
 }
-export type UserQuery = { limit: string; q?: string; role?: Role; state?: AccountState }
+export type UserQuery = { limit: string; q?: string; role?: Role; state?: AccountState; second_factor?: 'missing' }
 /** The query for the API. */
-export const userQuery = ({ q, role, state }: UserPageFilters): UserQuery => ({
+export const userQuery = ({ q, role, state, second_factor }: UserPageFilters): UserQuery => ({
   limit: pageSize,
   ...searched(q),
   ...(role && { role }),
   ...(state && { state }),
+  ...(second_factor && { second_factor }),
 })
 export const memberQuery = ({ q }: { q: string }): { limit: string; q?: string } => ({
   limit: pageSize,

@@ -19,7 +19,7 @@ import { type UserPageFilters, userParsers, userQuery } from './user-filters.ts'
 
 type User = UserPage['data'][number]
 const addressOf = ({ account_id }: User) => `/admin/users/${account_id}`
-const nothing = { q: null, role: null, state: null }
+const nothing = { q: null, role: null, state: null, second_factor: null }
 
 function useColumns(): ShownColumn<User>[] {
   const t = useTranslations('users')
@@ -83,6 +83,13 @@ function useFacets(filters: UserPageFilters, setFilters: (next: Partial<UserPage
       value: filters.state ? [filters.state] : [],
       onChange: ([value]) => setFilters({ state: accountStates.find((state) => state === value) ?? null }),
     },
+    {
+      key: 'second-factor',
+      title: t('secondFactor'),
+      options: [{ value: 'missing', title: t('missingFactor') }],
+      value: filters.second_factor ? [filters.second_factor] : [],
+      onChange: ([value]) => setFilters({ second_factor: value === 'missing' ? value : null }),
+    },
   ]
 }
 
@@ -115,7 +122,7 @@ export function UserList({ initial, asked }: { initial: UserPage; asked: UserPag
         <FilterBar
           search={{ label: t('search'), value: filters.q, onChange: (q) => void setFilters({ q: q || null }) }}
           facets={facets}
-          isFiltered={filters.q !== '' || filters.role !== null || filters.state !== null}
+          isFiltered={Object.keys(query).length > 1}
           onClear={clear}
         />
       }

@@ -18,7 +18,7 @@ export interface FramePerson {
   name: string
   role: Role
   organisation: string
-  /** They have chosen their own password. */
+  /** They have chosen their own password, and have a second factor if one is required. */
   isSettled: boolean
 }
 interface FrameHeaderProps {

@@ -17,6 +17,8 @@ export interface PageEntry {
   isOpenToErased?: true
   /** Also open to people who still have a one-time password. */
   isOpenToUnsettled?: true
+  /** Also open to people who must have a second factor and have none: it adds one, or is about their own data. */
+  isOpenWithoutFactor?: true
 }
 
 const everybody = roles
@@ -43,16 +45,37 @@ export const pages = [
     roles: everybody,
     isInNavigation: true,
     keys: 'g p',
+    isOpenWithoutFactor: true,
   }),
-  page({ name: 'deletion', path: '/settings/privacy/delete', area: 'you', roles: everybody, isOpenToErased: true }),
-  page({ name: 'ownRequests', path: '/settings/privacy/requests', area: 'you', roles: everybody }),
-  page({ name: 'ownRequest', path: '/settings/privacy/requests/[id]', area: 'you', roles: everybody }),
+  page({
+    name: 'deletion',
+    path: '/settings/privacy/delete',
+    area: 'you',
+    roles: everybody,
+    isOpenToErased: true,
+    isOpenWithoutFactor: true,
+  }),
+  page({
+    name: 'ownRequests',
+    path: '/settings/privacy/requests',
+    area: 'you',
+    roles: everybody,
+    isOpenWithoutFactor: true,
+  }),
+  page({
+    name: 'ownRequest',
+    path: '/settings/privacy/requests/[id]',
+    area: 'you',
+    roles: everybody,
+    isOpenWithoutFactor: true,
+  }),
   page({
     name: 'ownReceipts',
     path: '/settings/privacy/receipts',
     area: 'you',
     roles: everybody,
     isInNavigation: true,
+    isOpenWithoutFactor: true,
   }),
   page({ name: 'knowledge', path: '/knowledge', area: 'you', roles: everybody, isInNavigation: true, keys: 'g k' }),
   page({ name: 'unit', path: '/knowledge/[id]', area: 'you', roles: everybody }),
@@ -86,7 +109,21 @@ export const pages = [
   }),
   page({ name: 'telemetry', path: '/telemetry', area: 'you', roles: everybody }),
   page({ name: 'account', path: '/account', area: 'you', roles: everybody }),
-  page({ name: 'password', path: '/account/password', area: 'you', roles: everybody, isOpenToUnsettled: true }),
+  page({
+    name: 'password',
+    path: '/account/password',
+    area: 'you',
+    roles: everybody,
+    isOpenToUnsettled: true,
+    isOpenWithoutFactor: true,
+  }),
+  page({
+    name: 'secondFactor',
+    path: '/account/second-factor',
+    area: 'you',
+    roles: everybody,
+    isOpenWithoutFactor: true,
+  }),
 
   page({
     name: 'requests',
@@ -135,6 +172,14 @@ export const pages = [
   page({ name: 'tieredAgent', path: '/admin/tokens/[id]', area: 'admin', roles: ['admin'] }),
   page({ name: 'users', path: '/admin/users', area: 'admin', roles: ['admin'], isInNavigation: true, keys: 'g u' }),
   page({ name: 'user', path: '/admin/users/[id]', area: 'admin', roles: ['admin'] }),
+  page({
+    name: 'security',
+    path: '/admin/security',
+    area: 'admin',
+    roles: ['admin'],
+    isInNavigation: true,
+    keys: 'g y',
+  }),
   page({ name: 'holds', path: '/admin/holds', area: 'admin', roles: ['admin'], isInNavigation: true, keys: 'g h' }),
   page({ name: 'safety', path: '/admin/safety', area: 'admin', roles: ['admin'], isInNavigation: true, keys: 'g s' }),
   page({

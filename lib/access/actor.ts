@@ -1,3 +1,4 @@
+import { hasSecondFactor } from '#lib/domains/accounts/second-factors/rules.ts'
 import type { SessionRow } from '#lib/domains/accounts/sessions/repository.ts'
 import type { StorageSubject } from '#lib/domains/quotas/measuring.ts'
 import type { TokenLookupRow } from '#lib/domains/tokens/bearers.ts'
@@ -63,6 +64,7 @@ export const personCaller = (row: SessionRow): Caller => ({
     accountId: row.account_id,
     sessionId: row.session_id,
     passwordAt: row.password_at ?? undefined,
+    hasSecondFactor: hasSecondFactor(row),
     scopes: [],
     quota: tierLimits.pro,
     can: (permission) => permits([row.role], permission),

@@ -136,6 +136,19 @@ describe('a person whom the OpenID provider authenticates', () => {
     expect(post.letters.filter(({ to }) => to === email)).toHaveLength(1)
   })
 
+  it.each([
+    [['pwd'], 'identity-one-factor'],
+    [['pwd', 'otp'], 'identity'],
+    [undefined, 'identity'],
+  ])('with the methods %j gets a session that is marked %s', async (amr, expected) => {
+    const person = await signedIn(test)
+    const email = await emailOf(person)
+    const { status } = await arrive({ sub: subject(), email, email_verified: true, ...(amr && { amr }) })
+    expect(status).toBe(200)
+    const opened = 'SELECT signed_in_with FROM sessions WHERE account_id = $1 AND signed_in_with IS NOT NULL'
+    expect(await rows(opened, person.accountId)).toEqual([{ signed_in_with: expected }])
+  })
+
   it('is rejected when the provider did not verify an address, whether or not an account has it', async () => {
     const person = await signedIn(test)
     const email = await emailOf(person)

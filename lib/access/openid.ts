@@ -4,6 +4,7 @@ import type { OpenIdProvider } from '#lib/config/env.ts'
 import type { Identified, IdentityRefusal } from '#lib/domains/accounts/identities.ts'
 import type { OpenSession, SignInVisit } from '#lib/domains/accounts/sign-in.ts'
 import { Problem } from '#lib/kernel/problem.ts'
+import { isOneFactor } from './authentication-methods.ts'
 
 /** Part of the redirect URI: `/api/auth/callback/oidc`. */
 export const providerId = 'oidc'
@@ -85,6 +86,7 @@ export async function identitySignIn(
     subject: sub,
     email: typeof email === 'string' && email.length <= 320 && !email.includes('\0') ? email : undefined,
     isEmailVerified: isEmailVerified === true,
+    isOneFactor: isOneFactor(claims),
   }
   try {
     const opened = await accounts.signInWithIdentity(identified, visit)

@@ -1,9 +1,11 @@
 import { deriveKey } from '#lib/config/secret.ts'
 import { seenEvery } from '#lib/domains/accounts/rules.ts'
+import { type FactorPolicy, hasSecondFactor, isRequired } from '#lib/domains/accounts/second-factors/rules.ts'
 import { noteSessionSeen, openSession } from '#lib/domains/accounts/sessions/repository.ts'
 import type { Clock } from '#lib/kernel/clock.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { type Caller, personCaller } from './actor.ts'
+import { permits } from './permissions.ts'
 
 /** The secret with which next-auth encrypts its cookie. */
 export const sessionSecret = (secret: string): string => deriveKey(secret, 'next-auth session').toString('base64url')
@@ -35,6 +37,15 @@ const confined = (caller: Caller): Caller => ({
   },
 })
 
+/**
+ * Restricts a person who must have a second factor and has none to what is open without one, and to their own data: without an admin's
+ * rights, whatever their role.
+ */
+const unprotected = ({ actor, ...caller }: Caller): Caller => ({
+  ...caller,
+  actor: { ...actor, isAdmin: false, lacksSecondFactor: true, can: (permission) => permits(['person'], permission) },
+})
+
 export interface SessionDeps {
   db: Database
   clock: Clock
@@ -42,13 +53,15 @@ export interface SessionDeps {
   secret: string
   /** The installation's public address. */
   origin: string
+  /** Who must have a second factor. */
+  factorPolicy(): Promise<FactorPolicy>
 }
 
 /**
  * Finds the person behind a cookie. Every request queries the database, so that a revoked session is rejected on the next request on
  * every replica. Returns undefined for a cookie that is missing, expired or not ours.
  */
-export function createSessions({ db, clock, secret, origin }: SessionDeps) {
+export function createSessions({ db, clock, secret, origin, factorPolicy }: SessionDeps) {
   const key = sessionSecret(secret)
 
   async function callerOfSession(id: string): Promise<Caller | undefined> {
@@ -57,7 +70,9 @@ export function createSessions({ db, clock, secret, origin }: SessionDeps) {
     if (!row) return undefined
     if (now.getTime() - row.last_seen_at.getTime() >= seenEvery) await noteSessionSeen(db, { id, now })
     const caller = personCaller(row)
-    return row.must_change_password ? confined(caller) : caller
+    if (row.must_change_password) return confined(caller)
+    const isLacking = !hasSecondFactor(row) && isRequired(await factorPolicy(), row.role, now)
+    return isLacking ? unprotected(caller) : caller
   }
 
   return {

@@ -7,6 +7,8 @@ import { accountsModule } from '#lib/domains/accounts/module.ts'
 import { enqueueNotice } from '#lib/domains/accounts/notices.ts'
 import { dropOrganisationIfEmpty } from '#lib/domains/accounts/organisations/directory.ts'
 import { createChallenges } from '#lib/domains/accounts/second-factors/challenges.ts'
+import { StoredFactorPolicy } from '#lib/domains/accounts/second-factors/requirement-contract.ts'
+import type { FactorPolicy } from '#lib/domains/accounts/second-factors/rules.ts'
 import { createOrganisation } from '#lib/domains/accounts/service.ts'
 import { cladeMembers } from '#lib/domains/agents/clade-members.ts'
 import { agentListing } from '#lib/domains/agents/listing.ts'
@@ -23,6 +25,7 @@ import { mergeVotes } from '#lib/domains/knowledge/votes/claimed-votes.ts'
 import { isOnFile, openRequestsOf } from '#lib/domains/privacy-requests/open-count.ts'
 import { followAgent } from '#lib/domains/projects/project-transfer.ts'
 import { settingsModule } from '#lib/domains/settings/module.ts'
+import { storedSetting } from '#lib/domains/settings/stored-setting.ts'
 import { insureRetiredAgents } from '#lib/domains/snapshots/terms.ts'
 import { tokensModule } from '#lib/domains/tokens/module.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
@@ -55,6 +58,10 @@ const composeAccounts = (
     challenges: createChallenges(keyFor('passkey challenges')),
     totpKey: keyFor(sealedPurposes.totpSecrets),
     party: { origin },
+    factorPolicy: storedSetting<FactorPolicy>(db, {
+      ...{ name: 'second_factors', schema: StoredFactorPolicy },
+      fallback: { required_of: 'nobody', from: null },
+    }),
     graceSignIn: env.KP_GRACE_SIGN_IN,
     unsuppress: suppressed.lift,
     networkOf: limitKeyOf,

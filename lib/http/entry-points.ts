@@ -7,6 +7,7 @@ import { createSessions } from '#lib/access/sessions.ts'
 import type { TokenLookup } from '#lib/access/token-lookup.ts'
 import { type Env, openIdProvider } from '#lib/config/env.ts'
 import { deriveKey } from '#lib/config/secret.ts'
+import type { FactorPolicy } from '#lib/domains/accounts/second-factors/rules.ts'
 import type { accountsService } from '#lib/domains/accounts/service.ts'
 import type { restoredDatabase } from '#lib/domains/erasure/ledger/restored-database.ts'
 import { storageAdmission } from '#lib/domains/quotas/admission.ts'
@@ -43,6 +44,8 @@ export interface EntryPointDeps {
   lookup: TokenLookup
   accounts: ReturnType<typeof accountsService>
   settings: Pick<ReturnType<typeof settingsService>, 'anonymousReading'>
+  /** Who must have a second factor. */
+  factorPolicy(): Promise<FactorPolicy>
   restored: ReturnType<typeof restoredDatabase>
   tokens: ReturnType<typeof tokensService>
   telemetry: Telemetry
@@ -73,7 +76,7 @@ export function createEntryPoints(deps: EntryPointDeps) {
   const { accounts, clock, db, env, limiter, lookup, metrics, origin, overheard, pipeline, restored, secret } = deps
   const { admissionPatience = 1_500, settings, telemetry, tokens } = deps
   const offer = telemetry.isOn ? telemetry.offer : overheard
-  const people = memoize(() => createSessions({ db, clock, secret: secret(), origin }))
+  const people = memoize(() => createSessions({ db, clock, secret: secret(), origin, factorPolicy: deps.factorPolicy }))
   const access = createAccess({
     tokens: lookup,
     limiter,

@@ -16,6 +16,11 @@ export function authorise(operation: OperationShape, ctx: Context): void {
       'dead',
       'This agent has been retired. For 24 hours, its token can only export heartbeats (GET /v1/agents/{id}/heartbeats/export). Its owner still has its documents.',
     )
+  if (actor.lacksSecondFactor && operation.permission !== 'public' && !operation.isOpenWithoutSecondFactor)
+    throw new Problem(
+      'second_factor_required',
+      'Add a second factor to your account on the page /account/second-factor. Nothing was changed. Your own data and requests stay available on the page /settings/privacy.',
+    )
   if (!actor.can(operation.permission)) {
     if (actor.kind === 'anonymous')
       throw new Problem(operation.path.startsWith('/v1/') ? 'token_missing' : 'sign_in_needed')

@@ -29,6 +29,10 @@ export interface Actor {
   sessionId?: string
   /** When the password was last entered in this session. */
   passwordAt?: Date | undefined
+  /** Set for people: whether this session has a second factor, its own or that of the identity provider. */
+  hasSecondFactor?: boolean
+  /** A second factor is required and this session has none: only operations that are open without one can be called. */
+  lacksSecondFactor?: true
   tokenId?: string
   scopes: readonly string[]
   quota: Quota

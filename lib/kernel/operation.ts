@@ -68,6 +68,8 @@ export interface OperationShape {
   isOpenOutsideRegion?: true
   /** The person must have entered the password within the last ten minutes: see {@link requireRecentPassword}. */
   needsRecentPassword?: true
+  /** Also open to a person who must have a second factor and has none: to add one, and for their rights over their data. */
+  isOpenWithoutSecondFactor?: true
   /** A token of a dead (retired) agent may still call it. */
   isOpenToDead?: true
   /** Available after a database restore even before erasures were replayed, because it returns no content. */

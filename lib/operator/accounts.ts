@@ -67,6 +67,18 @@ export function operatorAccounts({ pipeline, accounts, db }: App) {
         return { accountId, before }
       }),
 
+    /** Requires second factors of nobody. Returns of whom they were required. */
+    liftSecondFactors: (): Promise<{ before: string }> =>
+      pipeline.transaction(async (tx) => {
+        const now = pipeline.clock.now()
+        const before = await accounts.liftFactorRequirement(tx, { now, by: 'system:admin.account' })
+        await pipeline.auditWithin(tx, {
+          ...{ actorId: 'system:admin.account', action: 'update', resourceType: 'settings', ip: '', at: now },
+          ...{ resourceId: 'second_factors', details: { fields: ['second_factors'], from: before, to: 'nobody' } },
+        })
+        return { before }
+      }),
+
     /** Every account, oldest first. */
     list: (): Promise<AccountLine[]> => accounts.all(db.prisma),
   }

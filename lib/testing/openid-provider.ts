@@ -8,6 +8,8 @@ export interface ProviderUser {
   sub: string
   email?: string
   email_verified?: boolean
+  /** Authentication methods (RFC 8176). */
+  amr?: string[]
 }
 export const client = { id: 'knowledgepulse', secret: 'a secret between the two of them' }
 
@@ -36,7 +38,7 @@ export async function openIdProviderFor(redirectUri: string, { isInToken = false
     jwks: { keys: [{ ...(await exportJWK(privateKey)), alg: 'RS256', use: 'sig', kid: 'one' }] },
     cookies: { keys: ['only for tests'] },
     conformIdTokenClaims: !isInToken,
-    claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name'] },
+    claims: { openid: ['sub'], email: ['email', 'email_verified', 'amr'], profile: ['name'] },
     features: { devInteractions: { enabled: false } },
     interactions: { url: () => '/who' },
     findAccount: (_: unknown, sub: string) => ({ accountId: sub, claims: () => ({ ...known, sub, name: 'Somebody' }) }),

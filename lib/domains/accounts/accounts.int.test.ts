@@ -58,6 +58,7 @@ let db: Database
 let pipeline: PipelinePorts
 let accounts: ReturnType<typeof accountsService>
 let sessions: ReturnType<typeof createSessions>
+const factorPolicy = async () => ({ required_of: 'nobody' as const, from: null })
 let password: string
 let accountId: string
 
@@ -81,13 +82,14 @@ beforeAll(async () => {
     challenges: createChallenges(() => Buffer.from(secret)),
     totpKey: () => Buffer.alloc(32, 7),
     party: { origin: url },
+    factorPolicy: { read: factorPolicy, recent: factorPolicy, store: async () => {} },
     networkOf: limitKeyOf,
     isOnRecord: async () => false,
     agentsOf: async () => 0,
     revokeAdminTokens: async () => 0,
     openRequestsOf: async () => 0,
   })
-  sessions = createSessions({ db, clock, secret, origin: 'http://localhost:3000' })
+  sessions = createSessions({ db, clock, secret, origin: 'http://localhost:3000', factorPolicy })
 })
 afterAll(async () => {
   await db?.close()
@@ -342,7 +344,7 @@ describe('a session', () => {
     const withPrefix = (prefix: string) => cookie.replace('next-auth.', `${prefix}next-auth.`)
     for (const prefix of ['__Secure-', '__Host-']) expect(await sessions.caller(withPrefix(prefix))).toBeUndefined()
     // Under https, cookies without the __Host- prefix are ignored, because another host of the domain, or http, can set them.
-    const secure = createSessions({ db, clock, secret, origin: 'https://registry.example.org' })
+    const secure = createSessions({ db, clock, secret, origin: 'https://registry.example.org', factorPolicy })
     for (const prefix of ['', '__Secure-']) expect(await secure.caller(withPrefix(prefix))).toBeUndefined()
     expect((await secure.caller(withPrefix('__Host-')))?.actor.sessionId).toBe(sessionId)
   })

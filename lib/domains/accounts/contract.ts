@@ -23,6 +23,18 @@ export const AccountView = z
     has_password: z.boolean().meta({
       description: 'False for an account that signs in only with an identity provider. An emailed link sets a password',
     }),
+    second_factor: z
+      .strictObject({
+        is_missing: z.boolean().meta({
+          description:
+            'True if a second factor is required and this session has none. It can then only add one, and use the rights over its own data',
+        }),
+        required_from: z.iso.datetime().nullable().meta({
+          description:
+            'When a second factor becomes or became required. Null if none is required or this session has one',
+        }),
+      })
+      .meta({ id: 'SecondFactorState' }),
     created_at: z.iso.datetime(),
   })
   .meta({ id: 'Account' })
@@ -50,6 +62,7 @@ export const readAccount = operation({
   path: '/api/account',
   summary: 'Get my account',
   permission: 'accounts:person',
+  isOpenWithoutSecondFactor: true,
   audit: { none: 'people read their own name and role, on every page that they open' },
   limit: 'read',
   status: 200,
@@ -63,6 +76,7 @@ export const changePassword = operation({
   summary: 'Change my password',
   description: 'Ends all other sessions of the account. The current session continues.',
   permission: 'accounts:person',
+  isOpenWithoutSecondFactor: true,
   audit: { action: 'update', resourceType: 'account' },
   limit: 'write',
   status: 200,
@@ -79,6 +93,7 @@ export const confirmPassword = operation({
   description:
     'For ten minutes, the current session can call operations that require a recently entered password. Those operations otherwise return `step_up_required`. Signing in with a password has the same effect.',
   permission: 'accounts:person',
+  isOpenWithoutSecondFactor: true,
   audit: { action: 'update', resourceType: 'session' },
   limit: 'write',
   status: 200,
@@ -94,6 +109,7 @@ export const listSessions = operation({
   summary: 'List my sessions, newest first',
   description: 'Only open sessions: neither revoked nor expired.',
   permission: 'accounts:person',
+  isOpenWithoutSecondFactor: true,
   audit: { action: 'read', resourceType: 'session' },
   limit: 'read',
   status: 200,
@@ -108,6 +124,7 @@ export const revokeOtherSessions = operation({
   summary: 'End all my other sessions',
   description: 'Their next request is rejected.',
   permission: 'accounts:person',
+  isOpenWithoutSecondFactor: true,
   audit: { action: 'delete', resourceType: 'session' },
   deletes: { none: 'a session holds no content' },
   limit: 'write',
@@ -132,6 +149,7 @@ export const listIdentities = operation({
   path: '/api/account/identities',
   summary: 'List the identity provider sign-ins linked to my account',
   permission: 'accounts:person',
+  isOpenWithoutSecondFactor: true,
   audit: { none: 'people read how they themselves sign in' },
   limit: 'read',
   status: 200,
@@ -146,6 +164,7 @@ export const unlinkIdentity = operation({
   description:
     'Requires the account’s password, so that the account can still sign in. Ends all other sessions of the account. The sign-in is not linked again, even if the provider reports the same email address.',
   permission: 'accounts:person',
+  isOpenWithoutSecondFactor: true,
   audit: { action: 'update', resourceType: 'account' },
   limit: 'write',
   status: 200,
@@ -162,6 +181,7 @@ export const revokeSession = operation({
   summary: 'End one of my sessions',
   description: 'Its next request is rejected.',
   permission: 'accounts:person',
+  isOpenWithoutSecondFactor: true,
   audit: { action: 'delete', resourceType: 'session' },
   deletes: { none: 'a session holds no content' },
   limit: 'write',

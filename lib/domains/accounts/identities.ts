@@ -21,6 +21,8 @@ export interface Identified {
   email: string | undefined
   /** True when the provider verified the address. */
   isEmailVerified: boolean
+  /** True when the provider reported that it asked for one factor. */
+  isOneFactor: boolean
 }
 /**
  * uninvited: no account has this address, or the account is or was linked to another subject of the issuer. unlinked:

@@ -17,7 +17,7 @@ import {
 import { AccountNotice, noticeJob } from './notices.ts'
 import { deleteLinks } from './repository.ts'
 import { endedLinkRetention, endedSessionRetention, localeNamed, signInPlaceRemembered } from './rules.ts'
-import { secondFactorMail } from './second-factors/mail.ts'
+import { secondFactorMail, secondFactorReminderMail } from './second-factors/mail.ts'
 import { deleteEndedSessions, deleteSignInMarks } from './sessions/repository.ts'
 import { removeUninvited } from './uninvited.ts'
 
@@ -62,6 +62,8 @@ function letterOf(notice: PlainNotice, locale: string, deps: AccountsJobsDeps): 
     }
     case 'second-factor':
       return secondFactorMail(localeNamed(locale), { ...facts, change: notice.change })
+    case 'second-factor-reminder':
+      return secondFactorReminderMail(localeNamed(locale), { ...facts, requiredFrom: new Date(notice.requiredFrom) })
     case 'identity-linked':
       return identityLinkedMail(localeNamed(locale), { ...facts, provider: deps.provider ?? 'OpenID' })
   }

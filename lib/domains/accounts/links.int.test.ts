@@ -445,7 +445,13 @@ describe('a password reset', () => {
     // Other ways to sign in end as well.
     const come = () =>
       test.app.accounts.signInWithIdentity(
-        { issuer: 'https://id.example', subject: reset.id, email: reset.email, isEmailVerified: true },
+        {
+          issuer: 'https://id.example',
+          subject: reset.id,
+          email: reset.email,
+          isEmailVerified: true,
+          isOneFactor: false,
+        },
         visit,
       )
     expect(await come()).toBe('unlinked')

@@ -30,6 +30,8 @@ export const AccountNotice = z.discriminatedUnion('kind', [
     change: z.enum(['added', 'removed', 'removed-by-admin']),
     ...plain,
   }),
+  /** An admin asks for a second factor, which is or becomes required. */
+  z.strictObject({ kind: z.literal('second-factor-reminder'), requiredFrom: z.iso.datetime(), ...plain }),
   /** To an admin: erasures wait for a store that does not answer. */
   z.strictObject({
     kind: z.literal('store-unavailable'),

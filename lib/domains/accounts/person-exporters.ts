@@ -30,6 +30,7 @@ const account = (db: Database): PersonExporter => ({
           restricted_for: 'c.restricted_for',
           suspended_at: utc('c.suspended_at'),
           deactivated_at: utc('c.deactivated_at'),
+          second_factor_reminded_at: utc('c.factor_reminded_at'),
           has_password: 'c.password_hash IS NOT NULL',
           updated_at: utc('c.updated_at'),
         }),
@@ -56,6 +57,7 @@ const sessions = (db: Database): PersonExporter => ({
         last_seen_at: utc('c.last_seen_at'),
         expires_at: utc('c.expires_at'),
         revoked_at: utc('c.revoked_at'),
+        signed_in_with: 'c.signed_in_with',
       }),
     }),
 })

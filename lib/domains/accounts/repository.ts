@@ -111,9 +111,14 @@ const stateConditions: Record<AccountState, string> = {
   restricted: '(a.restricted_at IS NOT NULL)',
   active: `NOT (${isInvited} OR a.deactivated_at IS NOT NULL OR ${isErasing})`,
 }
+/** SQL condition: the account `a` is active. */
+export const isActive = stateConditions.active
+/** SQL condition: the account `a` has a second factor. */
+export const hasFactor =
+  'EXISTS (SELECT FROM account_factors f WHERE f.account_id = a.id AND f.confirmed_at IS NOT NULL)'
 const userColumns = `a.id, a.name, coalesce(a.invited_email, a.email) AS email, a.role::text AS role, a.organisation_id, o.name AS organisation, a.locale,
   array_remove(ARRAY[${accountStates.map((state) => `CASE WHEN ${stateConditions[state]} THEN '${state}' END`).join(', ')}], NULL) AS states,
-  a.password_hash IS NOT NULL AS has_password, a.created_at`
+  a.password_hash IS NOT NULL AS has_password, ${hasFactor} AS has_second_factor, a.created_at`
 const users = 'accounts a JOIN organisations o ON o.id = a.organisation_id'
 const userReturns = {
   id: 'text',
@@ -125,6 +130,7 @@ const userReturns = {
   locale: 'text',
   states: typed<AccountState[]>('text[]'),
   has_password: 'bool',
+  has_second_factor: 'bool',
   created_at: 'timestamptz',
 } as const
 
@@ -139,6 +145,7 @@ const userFilters = {
   q: '(coalesce(a.invited_email, a.email) ILIKE $q OR a.name ILIKE $q OR a.id LIKE $q)',
   role: 'a.role = $role::account_role',
   organisation: 'a.organisation_id = $organisation',
+  second_factor: `($second_factor = 'missing') = (a.password_hash IS NOT NULL AND NOT ${hasFactor})`,
 } as const
 /** The filters that apply to a list of accounts. */
 export interface UserSelection {
@@ -149,10 +156,10 @@ const selected = ({ filters, state }: UserSelection): string =>
   ['TRUE', ...filters.map((name) => userFilters[name]), ...(state === undefined ? [] : [stateConditions[state]])].join(
     ' AND ',
   )
-const userTakes = { q: 'text?', role: 'text?', organisation: 'text?' } as const
+const userTakes = { q: 'text?', role: 'text?', organisation: 'text?', second_factor: 'text?' } as const
 const userVariants: readonly UserSelection[] = [
   { filters: [], state: undefined },
-  ...accountStates.map((state): UserSelection => ({ filters: ['q', 'role', 'organisation'], state })),
+  ...accountStates.map((state): UserSelection => ({ filters: ['q', 'role', 'organisation', 'second_factor'], state })),
 ]
 
 export const countUsers = statement('accounts.count-users', {

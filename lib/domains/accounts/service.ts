@@ -18,6 +18,8 @@ import { type AccountChanges, rectifyAccount } from './rectification.ts'
 import { accountMarked } from './repository.ts'
 import { type Locale, localeNamed, normaliseEmail, oneTimePasswordLife, type Role } from './rules.ts'
 import { ownFactors } from './second-factors/own-factors.ts'
+import { factorRequirement, type RequirementDeps } from './second-factors/requirement.ts'
+import { requiredFrom } from './second-factors/rules.ts'
 import { ownSessions } from './sessions/own-sessions.ts'
 import { type SignInDeps, signInUseCases } from './sign-in.ts'
 import { type UserDeps, userAdministration } from './users.ts'
@@ -74,15 +76,16 @@ export async function createAccount(tx: Transaction, account: NewAccount): Promi
 export const setRole = (tx: Transaction, accountId: string, role: Role, now: Date): Promise<unknown> =>
   tx.account.update({ where: { id: accountId }, data: { role, updatedAt: now } })
 
-export interface AccountsServiceDeps extends SignInDeps, PasswordLinkDeps, UserDeps {}
+export interface AccountsServiceDeps extends SignInDeps, PasswordLinkDeps, UserDeps, RequirementDeps {}
 
-const me = (db: Database) =>
+const me = (db: Database, { factorPolicy }: RequirementDeps) =>
   read(readAccount, async (ctx) => {
     const found = await db.prisma.account.findUnique({
       where: { id: accountOf(ctx) },
       include: { organisation: true },
     })
     if (!found) throw new Problem('sign_in_needed')
+    const required = ctx.actor.hasSecondFactor ? undefined : requiredFrom(await factorPolicy.recent(), found.role)
     return {
       resourceId: found.id,
       body: {
@@ -95,6 +98,10 @@ const me = (db: Database) =>
           locale: localeNamed(found.locale),
           must_change_password: found.mustChangePassword,
           has_password: found.passwordHash !== null,
+          second_factor: {
+            is_missing: ctx.actor.lacksSecondFactor === true,
+            required_from: required?.toISOString() ?? null,
+          },
           created_at: found.createdAt.toISOString(),
         },
       },
@@ -152,6 +159,7 @@ export const accountsService = (db: Database, deps: AccountsServiceDeps) => ({
   ...ownIdentities(db, deps),
   ...ownPassword(deps),
   ...ownFactors(db, deps),
+  ...factorRequirement(db, deps),
   ...ownSessions(db),
   ...passwordLinkUse(deps),
   ...userAdministration(db, deps, { createAccount, createOrganisation }),
@@ -159,5 +167,5 @@ export const accountsService = (db: Database, deps: AccountsServiceDeps) => ({
   ...storeNamespaces(db),
   ...accountDirectory,
   ...accountFunctions(db, deps),
-  me: me(db),
+  me: me(db, deps),
 })

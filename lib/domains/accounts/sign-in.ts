@@ -10,6 +10,7 @@ import type { Unsuppress } from './rectification.ts'
 import { credentialsOf } from './repository.ts'
 import { browserName, type Locale, longestPassword, normaliseEmail, sessionLife } from './rules.ts'
 import { passkeyResponse } from './second-factors/passkeys.ts'
+import type { SignInWay } from './second-factors/rules.ts'
 import {
   type SecondFactorDeps,
   type SecondFactorVerification,
@@ -71,7 +72,7 @@ const openSession =
     tx: Transaction,
     account: { id: string; passwordHash?: string },
     visit: SignInVisit,
-    by: 'password' | 'identity' | 'passkey',
+    by: SignInWay,
   ): Promise<OpenSession | undefined> => {
     const now = pipeline.clock.now()
     // The update locks the row: a concurrent password change either ends this session or prevents it.
@@ -98,7 +99,8 @@ const openSession =
         lastSeenAt: now,
         expiresAt,
         // A passkey verifies its user, so it counts like a password that was just entered.
-        passwordAt: by === 'identity' ? null : now,
+        passwordAt: by === 'password' || by === 'passkey' ? now : null,
+        signedInWith: by,
         userAgent: browserName(visit.userAgent),
       },
     })
@@ -165,7 +167,8 @@ const signInWithIdentity =
     return pipeline.transaction(async (tx) => {
       const found = await accountOfIdentity(tx, identified, now)
       if (typeof found === 'string') return found
-      const opened = await open(tx, { id: found.accountId }, visit, 'identity')
+      const way = identified.isOneFactor ? 'identity-one-factor' : 'identity'
+      const opened = await open(tx, { id: found.accountId }, visit, way)
       if (!opened) return 'uninvited'
       if (found.isNew) {
         await noteLinked(tx, found.accountId, unsuppress, now)

@@ -47,7 +47,10 @@ const noUsers = { active: 0, invited: 0, deactivated: 0, erasing: 0, restricted:
 
 const listAll = ({ db }: ReadingDeps) =>
   read(listUsers, async (_ctx, { query }) => {
-    const [{ shown, page }, [counts]] = await Promise.all([userPage(db, query), countUsersByState(db, {})])
+    const [{ shown, page }, [counts]] = await Promise.all([
+      userPage(db, { ...query, secondFactor: query.second_factor }),
+      countUsersByState(db, {}),
+    ])
     return {
       resourceId: 'query',
       details: {

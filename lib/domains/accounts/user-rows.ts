@@ -15,6 +15,7 @@ export const userView = (row: UserRow): UserView => ({
   locale: localeNamed(row.locale),
   states: row.states,
   has_password: row.has_password,
+  has_second_factor: row.has_second_factor,
   created_at: row.created_at.toISOString(),
 })
 /** The view for managers, without anything that the person does about their own data. */
@@ -41,18 +42,23 @@ export interface UserListFilters {
   role?: Role | undefined
   state?: AccountState | undefined
   organisation?: string | undefined
+  secondFactor?: 'missing' | undefined
   cursor?: string | undefined
   limit: number
 }
 /** Returns a page of accounts, newest first, and the total of all matches. */
-export async function userPage(db: Database, { q, role, state, organisation, cursor, limit }: UserListFilters) {
+export async function userPage(
+  db: Database,
+  { q, role, state, organisation, secondFactor, cursor, limit }: UserListFilters,
+) {
   const after = parseCursor(cursor)
   const values = {
     q: q === undefined ? null : `%${q.replace(/[\\%_]/g, '\\$&')}%`,
     role: role ?? null,
     organisation: organisation ?? null,
+    second_factor: secondFactor ?? null,
   }
-  const filters = (['q', 'role', 'organisation'] as const).filter((name) => values[name] !== null)
+  const filters = (['q', 'role', 'organisation', 'second_factor'] as const).filter((name) => values[name] !== null)
   const [counted] = await countUsers(db, values, { filters, state })
   const records = await listUserRows(
     db,

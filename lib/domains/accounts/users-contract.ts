@@ -22,6 +22,7 @@ export const UserView = z
         'invited: has not chosen a password or signed in yet; deactivated: closed by an admin; erasing: the erasure is scheduled or running; active: none of these; restricted: processing is restricted (GDPR art. 18)',
     }),
     has_password: z.boolean(),
+    has_second_factor: z.boolean().meta({ description: 'A passkey or an authenticator app' }),
     created_at: when,
   })
   .meta({ id: 'User' })
@@ -63,6 +64,10 @@ export const listUsers = operation({
     role: z.enum(roles).optional(),
     state: z.enum(accountStates).optional(),
     organisation: OrganisationId.optional(),
+    second_factor: z
+      .enum(['missing'])
+      .optional()
+      .meta({ description: 'Only accounts with a password and without a second factor' }),
     cursor: Cursor.optional(),
     limit: PageLimit,
   }),

@@ -121,6 +121,7 @@ export const withdrawConsent = operation({
   description:
     'As easy as giving it (GDPR art. 7(3)). From then on the agent is restricted: it cannot write, and its contributions are neither found nor shared. Nothing is erased. The response explains how to request erasure. Repeating the withdrawal changes nothing.',
   permission: 'agents:self',
+  isOpenWithoutSecondFactor: true,
   audit: { action: 'update', ...agent },
   limit: 'write',
   status: 200,

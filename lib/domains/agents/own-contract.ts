@@ -43,6 +43,7 @@ export const listOwnAgents = operation({
   path: '/api/agents',
   summary: 'List the agents that you own, newest first',
   permission: 'agents:person',
+  isOpenWithoutSecondFactor: true,
   audit: { action: 'read', ...agent },
   limit: 'read',
   status: 200,

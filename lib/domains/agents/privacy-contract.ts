@@ -28,6 +28,7 @@ export const readRestriction = operation({
   description:
     'For a person: the person’s own restriction, which also applies to agents that they claim later, with counts of their agents; or the restriction of the agent in `agent_id`. For an agent’s token: the restriction of the agent.',
   permission: 'privacy:self',
+  isOpenWithoutSecondFactor: true,
   audit: { action: 'read', ...agent },
   limit: 'read',
   status: 200,
@@ -53,6 +54,7 @@ export const setRestriction = operation({
   description:
     'The right to restriction of processing (GDPR art. 18). A person pauses all their agents, including agents that they claim later, or only the agent in `agent_id`. An agent pauses itself, with the scope `write`. While paused, nothing can be written for them (403), and their contributions are neither found nor shared. Reading, exporting and erasing still work. `false` lifts only this restriction: restrictions caused by a withdrawn consent or an objection remain. Repeating the request changes nothing.',
   permission: 'privacy:self',
+  isOpenWithoutSecondFactor: true,
   audit: { action: 'update', ...agent },
   limit: 'write',
   status: 200,
@@ -77,6 +79,7 @@ export const withdrawAllConsent = operation({
   description:
     'As easy as giving it (GDPR art. 7(3)): one request for all agents of the person, or for the agent that sends it, with the scope `write`. From then on nothing can be written for them, and their contributions are neither found nor shared. Nothing is erased; the response explains how to request erasure. To give consent again, call POST /v1/auth/consent for each agent. Repeating the request changes nothing.',
   permission: 'privacy:self',
+  isOpenWithoutSecondFactor: true,
   audit: { action: 'update', ...agent },
   limit: 'write',
   status: 200,

@@ -49,6 +49,7 @@ export const listReceipts = operation({
   description:
     'Includes receipts of erasures that your agents requested, of messages, conversations and documents that you erased, and of agents whose erasure you requested in the console. The receipt of your own erasure outlives the account and is sent by email. `total` stops counting at 1,001.',
   permission: 'receipts:person',
+  isOpenWithoutSecondFactor: true,
   audit: { action: 'read', resourceType: 'receipt' },
   limit: 'read',
   status: 200,

@@ -45,6 +45,7 @@ export const readInventory = operation({
     'An export contains the records themselves.',
   ].join(' '),
   permission: 'privacy:self',
+  isOpenWithoutSecondFactor: true,
   audit: { action: 'read', resourceType: 'inventory' },
   limit: 'read',
   status: 200,

@@ -48,6 +48,7 @@ export const prepareExport = operation({
     '`all` (art. 15): also derived data. If an export of the same scope is already running, the request returns that export. Its owner can download the file for four hours. Exports count per UTC day.',
   ].join(' '),
   permission: 'privacy:self',
+  isOpenWithoutSecondFactor: true,
   audit: { action: 'export', resourceType: 'export' },
   limit: 'write',
   status: 202,
@@ -64,6 +65,7 @@ export const listExports = operation({
   description:
     'Exports of the last day, including expired ones, and how many more can be started today. Copies requested by a privacy request count towards the limit but are never rejected because of it.',
   permission: 'privacy:self',
+  isOpenWithoutSecondFactor: true,
   audit: { action: 'read', resourceType: 'export' },
   limit: 'read',
   status: 200,
@@ -78,6 +80,7 @@ export const readExport = operation({
   path: '/api/privacy/exports/{id}',
   summary: 'Get the progress of one of my exports',
   permission: 'privacy:self',
+  isOpenWithoutSecondFactor: true,
   audit: { action: 'read', resourceType: 'export' },
   limit: 'read',
   status: 200,
@@ -94,6 +97,7 @@ export const downloadExport = operation({
   description:
     'Only for sessions of its owner; 404 for anyone else. 409 while it is being prepared, 410 after it was deleted. The transfer breaks off if the export is deleted meanwhile; check `sha256`.',
   permission: 'privacy:self',
+  isOpenWithoutSecondFactor: true,
   audit: { action: 'export', resourceType: 'export' },
   limit: 'read',
   status: 200,
@@ -112,6 +116,7 @@ export const deleteExport = operation({
   description:
     'Deletes the file immediately. An export in preparation is cancelled. It still counts towards the daily limit.',
   permission: 'privacy:self',
+  isOpenWithoutSecondFactor: true,
   audit: { action: 'delete', resourceType: 'export' },
   deletes: { counts: 'exportsDeleted' },
   limit: 'write',

@@ -127,6 +127,7 @@ export const fileRequest = operation({
   description:
     'For yourself, for one of your agents, or, as a manager, for a member of your organization. With the correct password the request is verified immediately; otherwise a link is sent to the address on file. An agent’s token verifies requests about that agent only. If a request of this kind is already open, it is returned with 200. If the open request is unconfirmed, a requester who proves their identity joins it only by requesting everything in it, and an erasure then has the grace period of their call. Otherwise the kinds that they request move from the unconfirmed request into a new request of their own. A token joins only requests by its own agent.',
   permission,
+  isOpenWithoutSecondFactor: true,
   audit: { action: 'create', ...request },
   limit: 'write',
   status: 201,
@@ -178,6 +179,7 @@ export const listRequests = operation({
   description:
     'Requests about you and your agents, and the status of requests that you filed as a manager for members whom you still manage. An agent’s token sees only requests by its agent. `total` stops counting at 1,001.',
   permission,
+  isOpenWithoutSecondFactor: true,
   isOpenToSuspended: true,
   audit: { action: 'read', ...request },
   limit: 'read',
@@ -200,6 +202,7 @@ export const readRequest = operation({
   path: '/api/privacy/requests/{id}',
   summary: 'Get one of my privacy requests, with its timeline',
   permission,
+  isOpenWithoutSecondFactor: true,
   isOpenToSuspended: true,
   audit: { action: 'read', ...request },
   limit: 'read',
@@ -212,6 +215,7 @@ export const readRequest = operation({
 const act = {
   method: 'post',
   permission,
+  isOpenWithoutSecondFactor: true,
   audit: { action: 'update', ...request },
   limit: 'write',
   status: 200,

@@ -24,6 +24,7 @@ export const planErasure = operation({
   path: '/api/privacy/plan',
   summary: 'Preview what an erasure would delete, without deleting anything',
   permission: 'privacy:self',
+  isOpenWithoutSecondFactor: true,
   audit: { action: 'read', resourceType: 'request' },
   // Computing a plan costs as much as preparing an erasure.
   limit: 'write',

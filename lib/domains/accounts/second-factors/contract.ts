@@ -29,6 +29,7 @@ const RecoveryCodes = z.array(z.string()).optional().meta({
 
 const own = {
   permission: 'accounts:person',
+  isOpenWithoutSecondFactor: true,
   audit: { action: 'update', resourceType: 'account' },
   limit: 'write',
 } as const
@@ -40,6 +41,7 @@ export const listFactors = operation({
   summary: 'List my second factors',
   description: 'Passkeys and authenticator apps that protect the sign-in, and how many unused recovery codes remain.',
   permission: 'accounts:person',
+  isOpenWithoutSecondFactor: true,
   audit: { none: 'people read how they sign in themselves' },
   limit: 'read',
   status: 200,
@@ -114,13 +116,13 @@ export const removeFactor = operation({
   path: '/api/account/factors/{id}',
   summary: 'Remove a second factor',
   description:
-    'Without any second factor, the password alone opens a session again, and the recovery codes are deleted.',
+    'Without any second factor, the password alone opens a session again, and the recovery codes are deleted. The last one cannot be removed while a second factor is required.',
   ...own,
   needsRecentPassword: true,
   status: 204,
   params: z.strictObject({ id: FactorId }),
   output: z.undefined(),
-  refusals: ['not_found'],
+  refusals: ['not_found', 'wrong_state'],
 })
 
 export const renewRecoveryCodes = operation({

@@ -42,3 +42,27 @@ export function secondFactorMail(
     `${url}/account`,
   ])
 }
+
+/** The email that asks a person for a second factor, which is or becomes required. */
+export function secondFactorReminderMail(
+  locale: Locale,
+  { url, at, requiredFrom }: { url: string; at: Date; requiredFrom: Date },
+): EmailContent {
+  const isAhead = requiredFrom > at
+  const page = `${url}/account/second-factor`
+  return locale === 'zh'
+    ? emailContent(locale, '请为您的账户添加第二重验证', [
+        isAhead
+          ? `自 ${time(requiredFrom)} 起，您的账户必须启用第二重验证。届时若仍未添加，登录后只能添加第二重验证，以及查阅、导出、删除您自己的数据。`
+          : `自 ${time(requiredFrom)} 起，您的账户必须启用第二重验证。在添加之前，登录后只能添加第二重验证，以及查阅、导出、删除您自己的数据。`,
+        '请在此处添加通行密钥或身份验证器应用：',
+        page,
+      ])
+    : emailContent(locale, 'Add a second factor to your account', [
+        isAhead
+          ? `Your account must have a second factor from ${time(requiredFrom)}. Without one, you can then only add one, and see, export and delete your own data.`
+          : `Your account must have a second factor since ${time(requiredFrom)}. Until you add one, you can only do that, and see, export and delete your own data.`,
+        'Add a passkey or an authenticator app here:',
+        page,
+      ])
+}

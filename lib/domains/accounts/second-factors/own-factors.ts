@@ -22,11 +22,12 @@ import {
 } from './contract.ts'
 import { registeredPasskey, registrationOptions, type StoredPasskey, signInOptions } from './passkeys.ts'
 import { replaceRecoveryCodes } from './recovery-codes.ts'
+import { keepLastFactor, type RequirementDeps } from './requirement.ts'
 import { confirmationLife, mostFactors } from './rules.ts'
 import { newTotpSecret, stepOfCode } from './totp.ts'
 import type { SecondFactorDeps } from './verification.ts'
 
-export interface OwnFactorDeps extends SecondFactorDeps {
+export interface OwnFactorDeps extends SecondFactorDeps, RequirementDeps {
   tries: Tries
 }
 
@@ -177,14 +178,15 @@ const finishPasskey = ({ challenges, party }: OwnFactorDeps) =>
     }
   })
 
-const remove = () =>
+const remove = (deps: RequirementDeps) =>
   mutation(removeFactor, async (ctx, { params: { id } }) => {
     const accountId = accountOf(ctx)
     await lockAccount(ctx.tx, accountId)
     const { count } = await ctx.tx.accountFactor.deleteMany({ where: { id, accountId, ...confirmed } })
     if (count === 0) throw new Problem('not_found', 'You have no second factor with this id.')
-    if ((await ctx.tx.accountFactor.count({ where: { accountId, ...confirmed } })) === 0)
-      await ctx.tx.accountRecoveryCode.deleteMany({ where: { accountId } })
+    const left = await ctx.tx.accountFactor.count({ where: { accountId, ...confirmed } })
+    await keepLastFactor(ctx.tx, deps, { accountId, left, now: ctx.now })
+    if (left === 0) await ctx.tx.accountRecoveryCode.deleteMany({ where: { accountId } })
     await notifyOfChange(ctx.tx, accountId, 'removed', ctx.now)
     return { resourceId: accountId, body: undefined, details: { factor: id, changed: ['factors'] } }
   })
@@ -218,7 +220,7 @@ export const ownFactors = (db: Database, deps: OwnFactorDeps) => ({
   confirmTotp: confirm(deps),
   startPasskey: beginPasskey(deps),
   addPasskey: finishPasskey(deps),
-  removeFactor: remove(),
+  removeFactor: remove(deps),
   renewRecoveryCodes: renewCodes(),
   startPasskeySignIn: read(startPasskeySignIn, async ({ now }) => ({
     resourceId: '',

@@ -1,4 +1,5 @@
 import type { Role } from '#lib/domains/accounts/rules.ts'
+import type { SignInWay } from '#lib/domains/accounts/second-factors/rules.ts'
 import { accountRows } from '#lib/stores/postgres/account-rows.ts'
 import { statement, typed } from '#lib/stores/postgres/statement.ts'
 
@@ -13,12 +14,16 @@ export const openSession = statement('sessions.open', {
     organisation_id: 'text',
     role: typed<Role>('text'),
     must_change_password: 'bool',
+    signed_in_with: typed<SignInWay | null>('text?'),
+    has_factor: 'bool',
     /** Ids of the person's agents, sorted. */
     agents: 'text[]',
   },
   isPrepared: true,
   sql: `SELECT s.id AS session_id, s.last_seen_at, s.password_at, a.id AS account_id, a.organisation_id, a.role::text AS role,
-      a.must_change_password, ARRAY(SELECT g.id FROM agent_owners g WHERE g.owner_id = a.id ORDER BY g.id) AS agents
+      a.must_change_password, s.signed_in_with,
+      EXISTS (SELECT FROM account_factors f WHERE f.account_id = a.id AND f.confirmed_at IS NOT NULL) AS has_factor,
+      ARRAY(SELECT g.id FROM agent_owners g WHERE g.owner_id = a.id ORDER BY g.id) AS agents
     FROM sessions s JOIN accounts a ON a.id = s.account_id
     WHERE s.id = $id AND s.revoked_at IS NULL AND s.expires_at > $now AND a.deactivated_at IS NULL`,
 })

@@ -153,6 +153,7 @@ export const readErasure = operation({
   description:
     'By its own id, or by the id of its entry in the deletion log. For admins, auditors and the subject. For part of a project: the requester, the author of the part while its row exists, the project’s owners, and the managers of the organization.',
   permission: 'privacy:self',
+  isOpenWithoutSecondFactor: true,
   audit: { action: 'read', resourceType: 'erasure' },
   limit: 'read',
   status: 200,

@@ -47,6 +47,8 @@ async function subjectOf({ people }: PrivacyDeps, { actor, tx }: MutationContext
   if (body.agent_id !== undefined && body.member !== undefined)
     throw invalid(['member'], 'cannot be combined with agent_id')
   if (body.member !== undefined) {
+    if (actor.lacksSecondFactor)
+      throw new Problem('second_factor_required', 'Add a second factor before you file requests for members.')
     const isMember = actor.accountId !== undefined && (await people.mayFileFor(tx, actor.accountId, body.member))
     if (!isMember)
       throw new Problem(

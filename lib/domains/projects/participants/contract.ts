@@ -181,6 +181,7 @@ export const listParticipations = operation({
   description:
     'A participation is claimable if the application reported your verified email address, and no account has claimed it.',
   permission: 'participations:person',
+  isOpenWithoutSecondFactor: true,
   audit: { action: 'read', ...participant },
   limit: 'read',
   status: 200,
@@ -201,6 +202,7 @@ export const claimParticipation = operation({
   description:
     'Needs your verified email address, and the participation must name it. From then on your data overview, exports and erasure cover what was written on your behalf. An account cannot give a claimed participation back, and no other account can claim it.',
   permission: 'participations:person',
+  isOpenWithoutSecondFactor: true,
   audit: { action: 'update', ...participant },
   limit: 'write',
   status: 200,
