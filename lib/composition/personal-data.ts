@@ -25,6 +25,7 @@ import { storesData } from '#lib/domains/stores/module.ts'
 import { telemetryData } from '#lib/domains/telemetry/module.ts'
 import { tokensData } from '#lib/domains/tokens/module.ts'
 import { queueDataSource } from '#lib/jobs/data-source.ts'
+import type { Transaction } from '#lib/kernel/context.ts'
 import type { DataSource } from '#lib/kernel/data-source.ts'
 import type { PersonalData } from '#lib/kernel/module.ts'
 import { outboxDataSource } from '#lib/stores/mail/data-source.ts'
@@ -33,6 +34,7 @@ import type { Foundation } from './foundation.ts'
 /** Within a stage, data is erased in this order: records before the identities through which they are found. */
 function inOrderOfErasure(foundation: Foundation, moreDataSources: readonly DataSource[]): readonly PersonalData[] {
   const { db, env, keys, known, mail, namesOf, pipeline, prepared, pseudonymOf, sources, stores } = foundation
+  const addressOf = async (id: string, tx: Transaction = db.prisma) => (await accountDirectory.contactOf(tx, id))?.email
   return [
     { dataSources: moreDataSources },
     knowledgeData({ db, pseudonymOf, withdrawAnswers, withdrawNaming }),
@@ -46,15 +48,8 @@ function inOrderOfErasure(foundation: Foundation, moreDataSources: readonly Data
     exportsData({ ...prepared, recordedOf }),
     retentionData(db),
     holdsData(db),
-    {
-      dataSources: [
-        outboxDataSource({
-          folder: mail.folder,
-          addressOf: async (id, tx = db.prisma) => (await accountDirectory.contactOf(tx, id))?.email,
-        }),
-      ],
-    },
-    privacyRequestsData({ db, pipeline, subjectKey: keys.subject, requestsYears: env.KP_REQUESTS_YEARS }),
+    { dataSources: [outboxDataSource({ folder: mail.folder, addressOf })] },
+    privacyRequestsData({ db, pipeline, subjectKey: keys.subject, requestsYears: env.KP_REQUESTS_YEARS, addressOf }),
     // Keys of snapshots are destroyed first, and their rows are deleted before the keyring with which they are sealed.
     snapshotsData({ ...foundation.snapshotStorage, whatIsMissing: known.missing('objects') }),
     grimoireData(db, keys.grimoire),

@@ -5,12 +5,14 @@ import { actorsOfRequest } from '#lib/domains/audit/repository.ts'
 import { oldestRead } from '#lib/domains/audit/rules.ts'
 import { retainedOfSubject } from '#lib/domains/erasure/rules.ts'
 import { holdsInForce } from '#lib/domains/holds/in-force.ts'
+import { formTriesPerMinute } from '#lib/domains/privacy-requests/form/rules.ts'
 import { privacyRequestsModule } from '#lib/domains/privacy-requests/module.ts'
 import { requestLinkTriesPerMinute } from '#lib/domains/privacy-requests/rules.ts'
 import { answersForPart } from '#lib/domains/projects/erasing/parts.ts'
 import {
   actedFor,
   ownsProjectOf,
+  participantsByEmail,
   projectOfParticipant,
   rectifyParticipant,
 } from '#lib/domains/projects/participants/acting.ts'
@@ -24,7 +26,7 @@ import type { PeopleModules } from './people-modules.ts'
 
 export function composeRequests(
   foundation: Foundation,
-  { agents, people }: PeopleModules,
+  { agents, people, settings }: PeopleModules,
   { engine }: Erasures,
   exported: ExportsModule,
 ) {
@@ -39,6 +41,7 @@ export function composeRequests(
     agents: agents.useCases.agents,
     participants: {
       find: actedFor(db),
+      byEmail: participantsByEmail,
       projectOf: projectOfParticipant,
       restrict: restrictParticipants,
       unrestrict: unrestrictParticipants,
@@ -54,6 +57,13 @@ export function composeRequests(
     actorsOf: (id, now) => actorsOfRequest(db, { id, from: oldestRead(now) }),
     countTry: (address) =>
       countTry(limiter, [{ key: `privacy-link:${limitKeyOf(address)}`, limit: requestLinkTriesPerMinute }]),
+    form: {
+      isOn: settings.useCases.settings.isRequestFormOn,
+      key: keyFor(sealedPurposes.privacyForms),
+      networkOf: limitKeyOf,
+      countTry: (address) =>
+        countTry(limiter, [{ key: `request-form:${limitKeyOf(address)}`, limit: formTriesPerMinute }]),
+    },
     contactKey: keyFor(sealedPurposes.privacyContacts),
     retained: (now) =>
       retainedOfSubject(now, {

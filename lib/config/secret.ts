@@ -68,6 +68,7 @@ export const sealedPurposes = {
   signingKeys: 'receipt signing keys',
   suppressionKeys: 'suppression keys',
   privacyContacts: 'privacy contacts',
+  privacyForms: 'privacy forms',
   grimoire: 'grimoire entries',
   clades: 'clade shares',
   llmLog: 'model log',

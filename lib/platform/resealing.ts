@@ -1,11 +1,16 @@
 import type { ClientBase } from 'pg'
-import { deriveKey, secretFingerprint, subjectPurpose } from '#lib/config/secret.ts'
+import { deriveKey, sealedPurposes, secretFingerprint, subjectPurpose } from '#lib/config/secret.ts'
 import { sealedTotpSecrets } from '#lib/domains/accounts/second-factors/sealed-column.ts'
 import { sealedShares } from '#lib/domains/clades/sealed-column.ts'
 import { sealedSigningKeys, sealedSuppressionKeys } from '#lib/domains/erasure/sealed-columns.ts'
 import { sealedEntries } from '#lib/domains/grimoire/sealed-column.ts'
 import { sealedExchanges } from '#lib/domains/llm-log/sealed-column.ts'
-import { rehashSubjects, sealedContacts } from '#lib/domains/privacy-requests/sealed-column.ts'
+import {
+  rehashAddresses,
+  rehashSubjects,
+  sealedContacts,
+  sealedForms,
+} from '#lib/domains/privacy-requests/sealed-column.ts'
 import { secretRecord, secretRecordTable, storeSecretRecord } from '#lib/domains/settings/installation-secret.ts'
 import { sealedTelemetryKeys } from '#lib/domains/telemetry/sealed-column.ts'
 import { resealColumn, type SealedColumn } from '#lib/stores/postgres/sealed-column.ts'
@@ -16,6 +21,7 @@ export const sealedColumns: readonly SealedColumn[] = [
   sealedSigningKeys,
   sealedSuppressionKeys,
   sealedContacts,
+  sealedForms,
   sealedEntries,
   sealedShares,
   sealedExchanges,
@@ -53,7 +59,13 @@ export async function reseal(
       made.sealed += sealed
       if (lost > 0) made.lost[column.table] = lost
     }
-    await rehashSubjects(client, deriveKey(to, subjectPurpose))
+    const subject = deriveKey(to, subjectPurpose)
+    await rehashSubjects(client, subject)
+    await rehashAddresses(client, {
+      subject,
+      contacts: deriveKey(to, sealedPurposes.privacyContacts),
+      forms: deriveKey(to, sealedPurposes.privacyForms),
+    })
     const mark = secretFingerprint(to)
     const former = new Set([...(known?.former ?? []), ...from.map(secretFingerprint)])
     former.delete(mark)

@@ -1,9 +1,16 @@
 import { closeAsObsolete } from '#lib/domains/privacy-requests/execution/erasure-start.ts'
+import {
+  deleteUnconfirmed,
+  inventoryOfUnconfirmed,
+  unconfirmedOf,
+} from '#lib/domains/privacy-requests/form/repository.ts'
+import type { Transaction } from '#lib/kernel/context.ts'
 import type { DataSource } from '#lib/kernel/data-source.ts'
 import type { ErasureScope, Subject } from '#lib/kernel/erasure-scope.ts'
 import { receiptText } from '#lib/kernel/receipt-texts.ts'
 import type { PrivacyDeps } from './ports.ts'
 import {
+  assignToSubject,
   countResidue,
   countRetainedAddresses,
   deleteActors,
@@ -15,7 +22,7 @@ import {
   requestsAbout,
   requestsNaming,
 } from './repository.ts'
-import { lockedRequest, requestSubjectHash } from './requests.ts'
+import { formHash, lockedRequest, requestSubjectHash } from './requests.ts'
 import { retainedUntil } from './rules.ts'
 import { settle, systemWork } from './timeline.ts'
 
@@ -36,6 +43,20 @@ const hashesOf = (
   ...participants.map((id) => requestSubjectHash(subjectKey(), 'participant', id)),
 ]
 
+interface AddressPort {
+  /** Returns the email address of the account; undefined when the account does not exist. */
+  addressOf(accountId: string, tx?: Transaction): Promise<string | undefined>
+}
+/** The keyed hash of the subject's address, by which its requests from the form are found. */
+export async function addressesOf(
+  { subjectKey, addressOf }: Pick<PrivacyDeps, 'subjectKey'> & AddressPort,
+  account: string | null,
+  tx?: Transaction,
+): Promise<string[]> {
+  const email = account === null ? undefined : await addressOf(account, tx)
+  return email === undefined ? [] : [formHash(subjectKey(), 'address', email)]
+}
+
 /**
  * Privacy requests. They prove that rights were answered and are retained for some years after closing. When the
  * subject is erased they become pseudonymous: kinds, states, times and counts without names and texts.
@@ -43,39 +64,50 @@ const hashesOf = (
  * is being carried out keeps its address until its last email is sent.
  */
 export const requestDataSource = (
-  deps: Pick<PrivacyDeps, 'db' | 'pipeline' | 'subjectKey' | 'requestsYears'>,
+  deps: Pick<PrivacyDeps, 'db' | 'pipeline' | 'subjectKey' | 'requestsYears'> & AddressPort,
 ): DataSource => ({
   name: 'privacy.requests',
   store: 'postgresql',
   stage: 'account',
   what: 'names and texts in privacy requests; the kinds, states and times remain under a pseudonym',
-  held: 'privacy requests: their content, steps and messages, and the sealed address for emails',
+  held: 'privacy requests: their content, steps and messages, and the sealed address for emails; requests from the form with the same address',
   purpose: 'to answer requests, and to prove that they were answered',
   kept: `${deps.requestsYears} ${deps.requestsYears === 1 ? 'year' : 'years'} after a request is closed`,
   basis: 'legal obligation (GDPR art. 6(1)(c) with art. 5(2), 12)',
-  tables: ['privacy_requests', 'privacy_request_parts', 'privacy_request_events', 'privacy_links'],
+  tables: [
+    'privacy_requests',
+    'privacy_request_parts',
+    'privacy_request_events',
+    'privacy_links',
+    'unconfirmed_requests',
+  ],
 
   async inventory(subject) {
     const { subject: ids, actors } = valuesOf(subject)
-    const [row] = await inventoryOfRequests(deps.db, { ...ids, actors })
+    const addresses = await addressesOf(deps, ids.account)
+    const [row] = await inventoryOfRequests(deps.db, { ...ids, addresses, actors })
+    const [unconfirmed] = await inventoryOfUnconfirmed(deps.db, { addresses })
     return {
-      count: row?.n ?? 0,
-      since: row?.since ?? null,
+      count: (row?.n ?? 0) + (unconfirmed?.n ?? 0),
+      since: row?.since ?? unconfirmed?.since ?? null,
       until: row?.closed ? retainedUntil(row.closed, deps.requestsYears) : null,
     }
   },
 
   async plan(scope, tx) {
     const { subject, actors } = valuesOf(subjectIn(scope))
-    const rows = await requestsNaming(tx, { ...subject, actors, hashes: hashesOf(deps, subject) })
-    return { items: rows.map(({ id }) => id), held: {} }
+    const addresses = await addressesOf(deps, subject.account, tx)
+    const rows = await requestsNaming(tx, { ...subject, addresses, actors, hashes: hashesOf(deps, subject) })
+    const unconfirmed = await unconfirmedOf(tx, { addresses })
+    return { items: [...rows, ...unconfirmed].map(({ id }) => id), held: {} }
   },
 
   async erase(scope, ids, tx) {
     const { subject, actors } = valuesOf(subjectIn(scope))
     await lockRequests(tx, { ids })
     // Requests of others that the subject filed or was assigned to only lose the subject's name.
-    const own = await requestsAbout(tx, { ...subject, ids, hashes: hashesOf(deps, subject) })
+    const addresses = await addressesOf(deps, subject.account, tx)
+    const own = await requestsAbout(tx, { ...subject, addresses, ids, hashes: hashesOf(deps, subject) })
     const ownIds = own.map(({ id }) => id)
     const work = systemWork(tx, deps.pipeline.clock.now(), 'erasure')
     for (const { id, isObsolete } of own) {
@@ -85,9 +117,12 @@ export const requestDataSource = (
     // No emails about the closed requests: the emails about the erasure itself report the outcome.
     work.told.clear()
     await settle(deps, work)
+    await deleteUnconfirmed(tx, { ids })
     await deleteNotes(tx, { ids: ownIds })
     await deleteExportPaths(tx, { ids: ownIds })
     await tx.privacyLink.deleteMany({ where: { requestId: { in: ownIds } } })
+    const [subjectKey] = hashesOf(deps, subject)
+    if (subjectKey !== undefined) await assignToSubject(tx, { ids: ownIds, subjectKey })
     await deleteSubjects(tx, { ids: ownIds })
     await deleteActors(tx, { ids, actors, account: subject.account })
     return ids.length

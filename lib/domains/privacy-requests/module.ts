@@ -1,6 +1,6 @@
 import type { PersonalData } from '#lib/kernel/module.ts'
 import type { MailPort } from '#lib/stores/mail/mail.ts'
-import { requestDataSource } from './data-source.ts'
+import { addressesOf, requestDataSource } from './data-source.ts'
 import { requestsEvidence } from './evidence.ts'
 import { requestExporters, requestPersonExporters } from './exporters.ts'
 import type { PrivacyDeps } from './ports.ts'
@@ -9,7 +9,7 @@ import { privacyRequestsJobs, privacyRequestsService } from './service.ts'
 export const privacyRequestsData = (deps: Parameters<typeof requestDataSource>[0]): PersonalData => ({
   dataSources: [requestDataSource(deps)],
   exporters: requestExporters(deps.db),
-  personExporters: requestPersonExporters(deps.db),
+  personExporters: requestPersonExporters(deps.db, (account) => addressesOf(deps, account)),
 })
 
 /** Privacy requests under the GDPR. */

@@ -8,6 +8,8 @@ export type RequestLocale = 'en' | 'zh'
 export interface RequestContact {
   email: string
   locale: RequestLocale
+  /** The name that a requester entered in the form. */
+  requesterName?: string | undefined
 }
 interface KnownAccount {
   accountId: string
@@ -99,6 +101,12 @@ export interface ParticipantPorts {
     changes: Pick<Changes, 'name' | 'email'>,
     now: Date,
   ): Promise<string[]>
+  /** Returns unclaimed participants with this email address, the newest first, at most `most`. */
+  byEmail(
+    tx: Transaction,
+    email: string,
+    most: number,
+  ): Promise<{ projectId: string; projectName: string; participantId: string; name: string | null }[]>
   /** Undefined when the participant is erased. */
   projectOf(tx: Transaction, participantId: string): Promise<string | undefined>
 }
@@ -142,6 +150,19 @@ export interface PrivacyDeps {
   countTry(network: string): Promise<void>
   /** Returns who caused the events of a request, as named in the audit log, while the log retains their entries. */
   actorsOf(requestId: string, now: Date): Promise<{ at: Date; event: string; actor: string }[]>
+  /** The public request form. */
+  form: {
+    isOn(tx: Transaction): Promise<boolean>
+    /** Key that seals unconfirmed requests. */
+    key(): Uint8Array
+    /** Returns the network that limits count an address to. */
+    networkOf(address: string): string
+    /**
+     * Counts attempts by network address.
+     * @throws Problem `rate_limited`
+     */
+    countTry(address: string): Promise<void>
+  }
   /** Key for the hash of a subject, by which its requests are found. */
   subjectKey: () => Uint8Array
   /** Key that seals addresses. */

@@ -1,7 +1,8 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { RunView } from '#lib/kernel/erasure-run.ts'
 import type { PrivacyRequestEvent } from '../../../generated/prisma/client.ts'
-import type { PrivacyDeps } from './ports.ts'
+import { openContact } from './filing/contact.ts'
+import type { PrivacyDeps, RequestContact } from './ports.ts'
 import type { RequestRow } from './requests.ts'
 import type { Beside } from './views.ts'
 
@@ -19,9 +20,15 @@ export async function pauseReasons(tx: Transaction, rows: readonly RequestRow[])
   return new Map(events.map(({ requestId, note }) => [requestId, note ?? '']))
 }
 
+/** Returns what a requester without an account entered in the form, while the address is stored. */
+export const requesterOf = (key: Uint8Array, row: RequestRow): RequestContact | undefined =>
+  row.channel === 'form' && row.accountId === null && row.contact !== null
+    ? openContact(key, row.id, row.contact)
+    : undefined
+
 /** Loads the data that admins see with the rows: pause reasons and names. */
 export async function besideOf(
-  { people, agents }: Pick<PrivacyDeps, 'people' | 'agents'>,
+  { people, agents, contactKey }: Pick<PrivacyDeps, 'people' | 'agents' | 'contactKey'>,
   tx: Transaction,
   rows: readonly RequestRow[],
 ): Promise<Beside> {
@@ -30,6 +37,12 @@ export async function besideOf(
     reasons: await pauseReasons(tx, rows),
     people: await people.namesOf(tx, named(rows.flatMap(({ accountId, assignedTo }) => [accountId, assignedTo]))),
     agents: await agents.namesOf(tx, named(rows.map(({ agentId }) => agentId))),
+    requesters: new Map(
+      rows.flatMap((row) => {
+        const contact = requesterOf(contactKey(), row)
+        return contact ? [[row.id, contact.requesterName ?? contact.email] as const] : []
+      }),
+    ),
   }
 }
 

@@ -21,8 +21,10 @@ export const deletePayload = statement('privacy.delete-payload', {
   sql: 'UPDATE privacy_requests SET payload = NULL WHERE id = $id',
 })
 
-const subject = { account: 'text?', agents: 'text[]', participants: 'text[]' } as const
-const isAboutSubject = '(account_id = $account OR agent_id = ANY($agents) OR participant_id = ANY($participants))'
+/** `addresses`: keyed hashes of the subject's address, by which its requests from the form are found. */
+const subject = { account: 'text?', agents: 'text[]', participants: 'text[]', addresses: 'text[]' } as const
+const isAboutSubject =
+  '(account_id = $account OR agent_id = ANY($agents) OR participant_id = ANY($participants) OR address_key = ANY($addresses))'
 /** SQL condition: the request's own erasure is running, so its address is retained until the last email. */
 const isBeingErased = '(run_id IS NOT NULL AND closed_at IS NULL)'
 
@@ -72,9 +74,16 @@ export const deleteExportPaths = statement('privacy.delete-export-paths', {
 export const deleteSubjects = statement('privacy.delete-subjects', {
   takes: { ids: 'text[]' },
   returns: 'count',
-  sql: `UPDATE privacy_requests SET account_id = NULL, agent_id = NULL, participant_id = NULL, payload = NULL, version = version + 1,
+  sql: `UPDATE privacy_requests SET account_id = NULL, agent_id = NULL, participant_id = NULL, payload = NULL, address_key = NULL, version = version + 1,
       contact = CASE WHEN ${isBeingErased} THEN contact END
     WHERE id = ANY($ids)`,
+})
+
+/** Counts requests from the form under the subject's hash, so that verification searches them by it. */
+export const assignToSubject = statement('privacy.assign-to-subject', {
+  takes: { ids: 'text[]', subjectKey: 'text' },
+  returns: 'count',
+  sql: `UPDATE privacy_requests SET subject_key = $subjectKey WHERE id = ANY($ids) AND subject_kind = 'requester'`,
 })
 
 /** Deletes the subject's name from the requests that it filed or was assigned to. */
@@ -97,7 +106,8 @@ export const countResidue = statement('privacy.residue', {
       + (SELECT count(*) FROM privacy_requests WHERE id = ANY($items) AND (filed_by = ANY($actors) OR assigned_to = $account))
       + (SELECT count(*) FROM privacy_request_events e JOIN privacy_requests q ON q.id = e.request_id
          WHERE q.subject_key = ANY($hashes) AND e.note IS NOT NULL)
-      + (SELECT count(*) FROM privacy_links l JOIN privacy_requests q ON q.id = l.request_id WHERE q.subject_key = ANY($hashes)))::int AS n`,
+      + (SELECT count(*) FROM privacy_links l JOIN privacy_requests q ON q.id = l.request_id WHERE q.subject_key = ANY($hashes))
+      + (SELECT count(*) FROM unconfirmed_requests WHERE id = ANY($items)))::int AS n`,
 })
 
 /** Counts the requests of erased subjects that keep an address for the last email. */

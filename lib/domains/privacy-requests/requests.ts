@@ -51,8 +51,14 @@ export const requestPartOf = (row: RequestRow, kind: RequestKind): RequestPartRo
   row.parts.find((part) => part.kind === kind)
 
 /** HMAC-SHA256 of the subject, base64url. It remains when the request is pseudonymous. */
-export const requestSubjectHash = (key: Uint8Array, kind: 'account' | 'agent' | 'participant', id: string): string =>
-  createHmac('sha256', key).update(`${kind}:${id}`).digest('base64url')
+export const requestSubjectHash = (
+  key: Uint8Array,
+  kind: 'account' | 'agent' | 'participant' | 'requester',
+  id: string,
+): string => createHmac('sha256', key).update(`${kind}:${id}`).digest('base64url')
+/** HMAC-SHA256 of an email address or a network of the form, base64url. */
+export const formHash = (key: Uint8Array, kind: 'address' | 'network', value: string): string =>
+  createHmac('sha256', key).update(`form-${kind}:${value.trim().toLowerCase()}`).digest('base64url')
 
 /** Returns the current subject. The agents of a person are fixed only when the fence is raised. */
 export async function requestSubjectOf(tx: Transaction, row: RequestRow, agents: Agents): Promise<Subject> {
@@ -66,8 +72,12 @@ export const isPseudonymous = ({
   accountId,
   agentId,
   participantId,
-}: Pick<RequestRow, 'accountId' | 'agentId' | 'participantId'>): boolean =>
-  accountId === null && agentId === null && participantId === null
+  addressKey,
+}: Pick<RequestRow, 'accountId' | 'agentId' | 'participantId' | 'addressKey'>): boolean =>
+  accountId === null && agentId === null && participantId === null && addressKey === null
+
+/** Returns true for a request from the form that no admin has connected to an account or participant. */
+export const isUnconnected = ({ subjectKind }: Pick<RequestRow, 'subjectKind'>): boolean => subjectKind === 'requester'
 
 /** Returns true while a rectification waits until its new address is confirmed. */
 export const waitsForAddress = (row: RequestRow): boolean => {

@@ -1,9 +1,9 @@
 /** The rights that a subject can exercise, in the order of execution: erasure after everything that needs the data. */
 export const requestKinds = ['access', 'portability', 'rectification', 'restriction', 'objection', 'erasure'] as const
 export type RequestKind = (typeof requestKinds)[number]
-/** The kinds of subjects of a request. */
-export const requestSubjects = ['person', 'agent', 'participant'] as const
-export const channels = ['console', 'api', 'mail', 'manager'] as const
+/** The kinds of subjects of a request. requester: sent with the form, and not yet connected to an account or participant. */
+export const requestSubjects = ['person', 'agent', 'participant', 'requester'] as const
+export const channels = ['console', 'api', 'mail', 'manager', 'form'] as const
 export type Channel = (typeof channels)[number]
 export const graces = ['now', '24h', '7d', '14d'] as const
 export type Grace = (typeof graces)[number]
@@ -48,6 +48,12 @@ export const transitions: readonly Transition[] = [
     when: 'the subject cancels, or the person who filed it for a participant; nobody confirms the identity within the month; or a larger erasure includes it',
   },
   { from: 'received', to: 'rejected', by: ['admin'], when: 'an admin refuses it with a reason and the remedies' },
+  {
+    from: 'received',
+    to: 'completed',
+    by: ['admin'],
+    when: 'an admin answers a request from the form that is not connected to an account or participant',
+  },
   { from: 'verified', to: 'waiting', by: ['system'], when: 'it includes an erasure: the grace period begins' },
   { from: 'verified', to: 'running', by: ['system'], when: 'it includes no erasure' },
   {
@@ -111,6 +117,10 @@ export const graceMargin = 3 * day
  * expires a day after the grace period.
  */
 export const requestLinkLifetimes = { verify: 600_000, address: day, cancelledLate: day } as const
+/** Maximum months for which a link to the status page works while the request is open. */
+export const statusLinkMonths = 24
+/** Links to the status page expire 30 days after the request is closed. */
+export const statusLinkEnd = (closedAt: Date): Date => new Date(closedAt.getTime() + statusPageRetention)
 /** Maximum number of emails with a link to one subject within an hour. */
 export const requestLinkEmailsPerHour = 3
 /**
@@ -124,6 +134,13 @@ export const copyTries = { most: 5, after: hour } as const
 export const requestLinkTriesPerMinute = 20
 /** Milliseconds for which the address is retained when the last email cannot be sent. */
 export const contactRetention = 7 * day
+
+/** Milliseconds for which the status page of a request from the form remains after the request is closed. */
+export const statusPageRetention = 30 * day
+/** Milliseconds until a request from the form expires if its address is not confirmed. */
+export const unconfirmedLifetime = day
+/** Maximum numbers of unconfirmed requests from the form: of all networks together, and of one network. */
+export const mostUnconfirmed = { all: 500, network: 20 } as const
 
 /** Adds calendar months in UTC at the same time of day, clamped to the last day of the month. */
 export function addMonths(from: Date, months: number): Date {

@@ -5,6 +5,10 @@ import { erasuresList } from '#lib/domains/privacy-requests/erasures/erasures-li
 import { clockJobs } from '#lib/domains/privacy-requests/execution/clock.ts'
 import { following } from '#lib/domains/privacy-requests/execution/erasure-outcome.ts'
 import { requestLinkUse } from '#lib/domains/privacy-requests/filing/link-use.ts'
+import { formConnection } from '#lib/domains/privacy-requests/form/connection.ts'
+import { formJobs } from '#lib/domains/privacy-requests/form/jobs.ts'
+import { requestForm } from '#lib/domains/privacy-requests/form/sending.ts'
+import { formStatus } from '#lib/domains/privacy-requests/form/status.ts'
 import { ownRequests } from '#lib/domains/privacy-requests/own/requests.ts'
 import { bulk } from '#lib/domains/privacy-requests/queue/bulk.ts'
 import { requestQueue } from '#lib/domains/privacy-requests/queue/queue.ts'
@@ -20,6 +24,9 @@ export const privacyRequestsService = (deps: PrivacyDeps) => ({
   ...ownRequests(deps),
   ...participantRequests(deps),
   ...requestLinkUse(deps),
+  ...requestForm(deps),
+  ...formStatus(deps),
+  ...formConnection(deps),
   ...requestQueue(deps),
   ...bulk(deps),
   ...erasuresList(deps),
@@ -33,4 +40,5 @@ export const privacyRequestsJobs = (deps: PrivacyDeps, mail: MailPort) => [
   ...clockJobs(deps),
   adminDigest(deps),
   ...notifying(deps, mail),
+  ...formJobs(deps, mail),
 ]

@@ -7,7 +7,7 @@ import type { Prisma } from '../../../generated/prisma/client.ts'
 import type { PrivacyDeps } from './ports.ts'
 import { deletePayload } from './repository.ts'
 import { type RequestRow, StateName, withParts } from './requests.ts'
-import { isClosed, mayBecome, type Party, type RequestState } from './rules.ts'
+import { isClosed, mayBecome, type Party, type RequestState, statusLinkEnd } from './rules.ts'
 
 export const notifyJob = 'privacy.notify'
 /** Sends the email to the new address of a rectification. */
@@ -70,7 +70,8 @@ export async function change(work: RequestWork, row: RequestRow, made: RequestCh
     throw new Problem('wrong_state', `The request is ${from.replace('_', ' ')}. Nothing was changed.`)
   const closes = made.to !== undefined && isClosed(made.to)
   if (closes) {
-    await tx.privacyLink.deleteMany({ where: { requestId: row.id } })
+    await tx.privacyLink.deleteMany({ where: { requestId: row.id, purpose: { not: 'status' } } })
+    await tx.privacyLink.updateMany({ where: { requestId: row.id }, data: { expiresAt: statusLinkEnd(now) } })
     await deletePayload(tx, { id: row.id })
   }
   const next = await tx.privacyRequest.update({

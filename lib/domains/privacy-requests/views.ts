@@ -85,13 +85,15 @@ export interface Beside {
   reasons: ReadonlyMap<string, string>
   people: ReadonlyMap<string, string>
   agents: ReadonlyMap<string, string>
+  /** Names or addresses of requesters without an account, by request id. */
+  requesters: ReadonlyMap<string, string>
 }
-export const adminView = (row: RequestRow, now: Date, { reasons, people, agents }: Beside) => ({
+export const adminView = (row: RequestRow, now: Date, { reasons, people, agents, requesters }: Beside) => ({
   ...requestView(row, now, reasons),
   account_id: row.accountId,
   filed_by: row.filedBy,
   assigned_to: row.assignedTo,
-  subject_name: people.get(row.accountId ?? '') ?? agents.get(row.agentId ?? '') ?? null,
+  subject_name: people.get(row.accountId ?? '') ?? agents.get(row.agentId ?? '') ?? requesters.get(row.id) ?? null,
   assigned_name: people.get(row.assignedTo ?? '') ?? null,
 })
 

@@ -1,7 +1,8 @@
 import { z } from 'zod'
+import type { Transaction } from '#lib/kernel/context.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { editSettings, readSettings } from './contract.ts'
+import { editSettings, RequestFormSettings, readSettings } from './contract.ts'
 import { storedSetting } from './stored-setting.ts'
 
 const resourceId = 'installation'
@@ -9,21 +10,32 @@ const resourceId = 'installation'
 /** Settings that an admin changes at runtime. */
 export function settingsService(db: Database) {
   const reading = storedSetting(db, { name: 'anonymous_reading', schema: z.boolean(), fallback: false })
+  // Off by default: a form needs people who answer it.
+  const form = storedSetting(db, {
+    name: 'request_form',
+    schema: RequestFormSettings,
+    fallback: { is_on: false, origins: [] },
+  })
+  const present = async (tx?: Transaction) => ({
+    anonymous_reading: await reading.read(tx),
+    request_form: await form.read(tx),
+  })
 
   return {
-    read: read(readSettings, async () => ({ body: { data: { anonymous_reading: await reading.read() } }, resourceId })),
+    read: read(readSettings, async () => ({ body: { data: await present() }, resourceId })),
 
     edit: mutation(editSettings, async ({ tx, now, actor }, { body }) => {
-      const { anonymous_reading: value } = body
-      if (value !== undefined) await reading.store(tx, value, { now, by: actor.id })
-      return {
-        body: { data: { anonymous_reading: await reading.read(tx) } },
-        resourceId,
-        details: { fields: Object.keys(body) },
-      }
+      const by = { now, by: actor.id }
+      if (body.anonymous_reading !== undefined) await reading.store(tx, body.anonymous_reading, by)
+      if (body.request_form !== undefined) await form.store(tx, body.request_form, by)
+      return { body: { data: await present(tx) }, resourceId, details: { fields: Object.keys(body) } }
     }),
 
     /** Whether anonymous reading is on, at most one second old. Off by default. */
     anonymousReading: reading.recent,
+    /** Whether the public request form is on, in the caller's transaction. */
+    isRequestFormOn: async (tx: Transaction): Promise<boolean> => (await form.read(tx)).is_on,
+    /** The settings of the public request form, at most one second old. */
+    requestForm: form.recent,
   }
 }

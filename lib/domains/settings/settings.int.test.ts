@@ -11,17 +11,22 @@ beforeAll(async () => {
 })
 afterAll(() => app?.close())
 
+const formOff = { is_on: false, origins: [] }
 const edit = (body: unknown, token = admin.token) => app.fetch('PATCH', '/v1/settings', { token, body })
 
 test('anonymous reading is off by default, and follows the setting within a second', async () => {
   const { token } = admin
-  expect((await app.fetch('GET', '/v1/settings', { token })).json).toEqual({ data: { anonymous_reading: false } })
+  expect((await app.fetch('GET', '/v1/settings', { token })).json).toEqual({
+    data: { anonymous_reading: false, request_form: formOff },
+  })
   expect(await app.app.settings.anonymousReading()).toBe(false)
   for (const [seconds, value] of [
     [1, true],
     [2, false],
   ] as const) {
-    expect((await edit({ anonymous_reading: value })).json).toEqual({ data: { anonymous_reading: value } })
+    expect((await edit({ anonymous_reading: value })).json).toEqual({
+      data: { anonymous_reading: value, request_form: formOff },
+    })
     // A second later by system time, each time.
     const clock = vi.spyOn(performance, 'now').mockReturnValue(performance.now() + seconds * 1_000)
     try {
@@ -30,7 +35,7 @@ test('anonymous reading is off by default, and follows the setting within a seco
       clock.mockRestore()
     }
   }
-  expect((await edit({})).json).toEqual({ data: { anonymous_reading: false } })
+  expect((await edit({})).json).toEqual({ data: { anonymous_reading: false, request_form: formOff } })
 })
 
 test('the settings are limited to admins', async () => {
@@ -42,11 +47,32 @@ test('the settings are limited to admins', async () => {
     expect((await app.fetch(method, '/v1/settings', { body, cookie })).status).toBe(403)
   }
   expect((await app.fetch('GET', '/v1/settings', { token: admin.token })).json).toEqual({
-    data: { anonymous_reading: false },
+    data: { anonymous_reading: false, request_form: formOff },
   })
 })
 
-test.each([{ anonymous_reading: 'yes' }, { anonymous_reading: null }, { registration: 'open' }])(
-  'an edit of %j returns 422',
-  async (body) => expect((await edit(body)).status).toBe(422),
-)
+test('the request form is off by default, and keeps its origins', async () => {
+  const value = {
+    is_on: true,
+    origins: ['https://www.example.org', 'https://example.org:8443', 'http://localhost:3000'],
+  }
+  expect((await edit({ request_form: value })).json.data).toEqual({ anonymous_reading: false, request_form: value })
+  await edit({ request_form: formOff })
+})
+
+const formWith = (origin: string) => ({ request_form: { is_on: true, origins: [origin] } })
+test.each([
+  { anonymous_reading: 'yes' },
+  { anonymous_reading: null },
+  { registration: 'open' },
+  formWith('*'),
+  formWith('https://*'),
+  formWith('http://www.example.org'),
+  formWith('https://www.example.org/'),
+  formWith('https://www.example.org; script-src *'),
+  formWith("https://a.example 'self'"),
+  formWith('https://a.example;sandbox'),
+  formWith('https://a.example,https://b.example'),
+  formWith('https://a.example\nX-Other: 1'),
+  { request_form: { is_on: true, origins: Array.from({ length: 21 }, (_, n) => `https://a${n}.example`) } },
+])('an edit of %j returns 422', async (body) => expect((await edit(body)).status).toBe(422))

@@ -30,6 +30,12 @@ export interface EmailFacts {
   receipt: string | undefined
   /** The console page of the request; undefined when nobody remains who could sign in. */
   page: string | undefined
+  /** The status page of a request from the form; undefined for requesters with a console. */
+  statusPage: string | undefined
+  /** The request concerns a participant of a project. */
+  isParticipant: boolean
+  /** The request came from the form and is not connected to an account or participant. */
+  isUnconnected: boolean
   /** An admin closed the account of the subject or of the agent's owner, so nobody can sign in to it. */
   isClosed: boolean
   tokensStop: boolean
@@ -50,3 +56,7 @@ export const groundOf = (value: unknown): RefusalGround =>
   value === 'unfounded' || value === 'excessive' || value === 'identity' || value === 'legal_obligation'
     ? value
     : 'other'
+
+/** Returns true when the organization, not this installation, delivers the requested copy. */
+export const isHandedOver = ({ isParticipant, kinds }: Pick<EmailFacts, 'isParticipant' | 'kinds'>): boolean =>
+  isParticipant && kinds.some((kind) => kind === 'access' || kind === 'portability')

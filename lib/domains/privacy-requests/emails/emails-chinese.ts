@@ -1,6 +1,6 @@
 import type { RefusalGround, RequestKind } from '#lib/domains/privacy-requests/rules.ts'
 import { emailTime as time } from '#lib/stores/mail/email-content.ts'
-import { dateOf, type EmailFacts, type EmailWords, groundOf } from './email-facts.ts'
+import { dateOf, type EmailFacts, type EmailWords, groundOf, isHandedOver } from './email-facts.ts'
 
 const kindNames: Record<RequestKind, string> = {
   access: '查阅',
@@ -39,12 +39,22 @@ const stayNames: Partial<Record<RequestKind, string>> = {
 }
 const lifted = '因反对处理而施加的限制已解除：智能体可以重新写入，除非另有限制处理的请求。'
 
+/** What works during the grace period. */
+const untilErasure = ({ tokensStop, isAgent, signInStays }: EmailFacts): string =>
+  `在此之前，${isAgent ? '该智能体' : '智能体'}的令牌${tokensStop ? '全部停用' : '继续有效'}${
+    isAgent ? '' : signInStays ? '，您仍可登录' : '，您的登录会话已结束'
+  }。`
+
 /** Texts by event; other events are not emailed. */
 export const chinese: Record<string, EmailWords> = {
   received: {
     subject: '我们收到了您的隐私请求',
     text: (_, facts) => [
-      `我们收到了一项请求：${facts.kinds.map((kind) => kindNames[kind]).join('、')}。法定期限为 ${time(facts.legalDueAt)}；确认请求人身份之后，我们力争在 72 小时内完成。`,
+      `我们收到了一项请求：${facts.kinds.map((kind) => kindNames[kind]).join('、')}。法定期限为 ${time(facts.legalDueAt)}${
+        facts.isUnconnected
+          ? '。接下来我们会核对是否以及在何处处理您的数据；在披露、更改或删除任何数据之前，我们会核实您的身份。'
+          : '；确认请求人身份之后，我们力争在 72 小时内完成。'
+      }`,
       ...questions(facts),
     ],
   },
@@ -72,11 +82,7 @@ export const chinese: Record<string, EmailWords> = {
   waiting: {
     subject: ({ isAgent }) => (isAgent ? '您的一个智能体的数据将被删除' : '您的数据将被删除'),
     text: (entry, facts) => [
-      `${facts.isAgent ? `${agentOf(facts)}及其全部数据的` : ''}删除将于 ${time(facts.waitingUntil ?? dateOf(entry.details.until))} 开始。${entry.details.shortened === true ? '这早于您选择的时间，因为法定期限更早。' : ''}${
-        facts.tokensStop
-          ? `在此之前，${facts.isAgent ? '该智能体' : '智能体'}的令牌全部停用`
-          : `在此之前，${facts.isAgent ? '该智能体' : '智能体'}的令牌继续有效`
-      }${facts.isAgent ? '' : facts.signInStays ? '，您仍可登录' : '，您的登录会话已结束'}。`,
+      `${facts.isAgent ? `${agentOf(facts)}及其全部数据的` : ''}删除将于 ${time(facts.waitingUntil ?? dateOf(entry.details.until))} 开始。${entry.details.shortened === true ? '这早于您选择的时间，因为法定期限更早。' : ''}${facts.isParticipant ? '' : untilErasure(facts)}`,
       ...(facts.waitsForCopy ? ['删除还会等待您所要的数据副本：直到您取得它，或它在备好四小时后消失。'] : []),
       ...others(facts),
       ...(entry.details.by === 'token'
@@ -114,12 +120,14 @@ export const chinese: Record<string, EmailWords> = {
   },
   completed: {
     subject: '您的隐私请求已完成',
-    text: ({ details }, { receipt, kinds, isAgent }) => [
+    text: ({ details }, { receipt, kinds, isAgent, ...facts }) => [
       details.by === 'erasure'
         ? '该请求的其余部分由您范围更大的删除一并处理，该删除已经开始。'
         : kinds.includes('erasure')
           ? `${isAgent ? '该智能体的' : ''}全部数据已删除并通过核验。`
-          : '您请求的事项已全部完成。',
+          : isHandedOver({ ...facts, kinds })
+            ? '您的数据副本已备好，由该组织交付给您。'
+            : '您请求的事项已全部完成。',
       ...(receipt === undefined ? [] : ['这是已签名的删除回执。凭此地址即可查阅，请妥善保存。', receipt]),
     ],
   },
@@ -172,6 +180,23 @@ export const chinese: Record<string, EmailWords> = {
       ...(note ? [note] : []),
       ...(details.lifted === true ? [lifted] : []),
       remedies,
+    ],
+  },
+  answered: {
+    subject: '您的隐私请求已答复',
+    text: ({ note }, facts) => [
+      '管理员对您的请求作出了答复：',
+      ...(note ? [note] : []),
+      '该请求已结束。答复会在状态页上保留 30 天。',
+      remedies,
+      ...questions(facts),
+    ],
+  },
+  form_joined: {
+    subject: '您的说明已加入隐私请求',
+    text: (_, facts) => [
+      `您已有一项同类的待处理请求，我们已将您的说明加入其中。法定期限为 ${time(facts.legalDueAt)}。`,
+      ...questions(facts),
     ],
   },
   part_done: {

@@ -1,6 +1,6 @@
 import type { RefusalGround, RequestKind } from '#lib/domains/privacy-requests/rules.ts'
 import { emailTime as time } from '#lib/stores/mail/email-content.ts'
-import { dateOf, type EmailFacts, type EmailWords, groundOf } from './email-facts.ts'
+import { dateOf, type EmailFacts, type EmailWords, groundOf, isHandedOver } from './email-facts.ts'
 
 const kindNames: Record<RequestKind, string> = {
   access: 'access',
@@ -43,12 +43,22 @@ const stayNames: Partial<Record<RequestKind, string>> = {
 const lifted =
   'The restriction from your objection is lifted. Your agents can write again, unless you also asked for a restriction.'
 
+/** What works during the grace period. */
+const untilErasure = ({ tokensStop, isAgent, signInStays }: EmailFacts): string =>
+  `Until then, the tokens of ${isAgent ? 'this agent' : 'your agents'} ${tokensStop ? 'do not work' : 'still work'}${
+    isAgent ? '' : signInStays ? ', and you can still sign in' : ', and your sessions have ended'
+  }.`
+
 /** Texts by event; other events are not emailed. */
 export const english: Record<string, EmailWords> = {
   received: {
     subject: 'We received your privacy request',
     text: (_, facts) => [
-      `We received a request for ${facts.kinds.map((kind) => kindNames[kind]).join(', ')}. The legal deadline is ${time(facts.legalDueAt)}. We aim to complete it within 72 hours after your identity is confirmed.`,
+      `We received a request for ${facts.kinds.map((kind) => kindNames[kind]).join(', ')}. The legal deadline is ${time(facts.legalDueAt)}. ${
+        facts.isUnconnected
+          ? 'Next, we check whether and where we process your data. Before we disclose, change or erase anything, we verify your identity.'
+          : 'We aim to complete it within 72 hours after your identity is confirmed.'
+      }`,
       ...questions(facts),
     ],
   },
@@ -76,11 +86,7 @@ export const english: Record<string, EmailWords> = {
   waiting: {
     subject: ({ isAgent }) => (isAgent ? 'The data of one of your agents will be erased' : 'Your data will be erased'),
     text: (entry, facts) => [
-      `The erasure ${facts.isAgent ? `of ${agentOf(facts)} and all its data ` : ''}begins at ${time(facts.waitingUntil ?? dateOf(entry.details.until))}.${entry.details.shortened === true ? ' That is earlier than you chose, because the legal deadline is earlier.' : ''} ${
-        facts.tokensStop
-          ? `Until then, the tokens of ${facts.isAgent ? 'this agent' : 'your agents'} do not work`
-          : `Until then, the tokens of ${facts.isAgent ? 'this agent' : 'your agents'} still work`
-      }${facts.isAgent ? '' : facts.signInStays ? ', and you can still sign in' : ', and your sessions have ended'}.`,
+      `The erasure ${facts.isAgent ? `of ${agentOf(facts)} and all its data ` : ''}begins at ${time(facts.waitingUntil ?? dateOf(entry.details.until))}.${entry.details.shortened === true ? ' That is earlier than you chose, because the legal deadline is earlier.' : ''}${facts.isParticipant ? '' : ` ${untilErasure(facts)}`}`,
       ...(facts.waitsForCopy
         ? [
             'It also waits until you have downloaded the copy that you requested, or until the copy expires, four hours after it is ready.',
@@ -132,12 +138,14 @@ export const english: Record<string, EmailWords> = {
   },
   completed: {
     subject: 'Your privacy request is done',
-    text: ({ details }, { receipt, kinds, isAgent }) => [
+    text: ({ details }, { receipt, kinds, isAgent, ...facts }) => [
       details.by === 'erasure'
         ? 'The remaining part of this request is now part of your larger erasure, which has begun.'
         : kinds.includes('erasure')
           ? `Everything${isAgent ? ' of the agent' : ''} is erased and verified.`
-          : 'We completed everything that you asked for.',
+          : isHandedOver({ ...facts, kinds })
+            ? 'The copy of your data is ready. The organization hands it over to you.'
+            : 'We completed everything that you asked for.',
       ...(receipt === undefined
         ? []
         : ['This is the signed receipt. Anyone who has this link can read it, so store it safely.', receipt]),
@@ -201,6 +209,23 @@ export const english: Record<string, EmailWords> = {
       ...(note ? [note] : []),
       ...(details.lifted === true ? [lifted] : []),
       remedies,
+    ],
+  },
+  answered: {
+    subject: 'The answer to your privacy request',
+    text: ({ note }, facts) => [
+      'An administrator answered your request:',
+      ...(note ? [note] : []),
+      'The request is closed. Its status page shows the answer for 30 days.',
+      remedies,
+      ...questions(facts),
+    ],
+  },
+  form_joined: {
+    subject: 'We added to your privacy request',
+    text: (_, facts) => [
+      `You already have an open request of this kind, so we added your message to it. The legal deadline is ${time(facts.legalDueAt)}.`,
+      ...questions(facts),
     ],
   },
   part_done: {

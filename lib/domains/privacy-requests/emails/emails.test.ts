@@ -25,6 +25,9 @@ const facts: EmailFacts = {
   tokensStop: true,
   signInStays: true,
   privacyEmail: null,
+  statusPage: undefined,
+  isParticipant: false,
+  isUnconnected: false,
 }
 const told = (event: string): EmailTimelineEntry => ({
   event,

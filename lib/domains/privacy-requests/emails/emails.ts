@@ -34,6 +34,14 @@ export function requestEmail(
     ...known.flatMap(({ said, told: entry }) => said.text(entry, facts)),
     locale === 'zh' ? `请求编号 ${facts.id}` : `Request ID: ${facts.id}`,
     ...(facts.page === undefined ? [] : [locale === 'zh' ? '您的账户：' : 'Your account:', facts.page]),
+    ...(facts.statusPage === undefined
+      ? []
+      : [
+          locale === 'zh'
+            ? '请求状态（持有链接的人都能看到，请不要转发）：'
+            : 'Status of your request (anyone with this link can see it, so do not forward it):',
+          facts.statusPage,
+        ]),
   ])
 }
 

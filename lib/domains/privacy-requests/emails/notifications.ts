@@ -4,10 +4,13 @@ import { EventFacts } from '#lib/domains/privacy-requests/contract.ts'
 import { hasCopiesToFetch } from '#lib/domains/privacy-requests/execution/erasure-start.ts'
 import { openContact } from '#lib/domains/privacy-requests/filing/contact.ts'
 import { makeRequestLink, type RequestLinkPurpose } from '#lib/domains/privacy-requests/filing/links.ts'
+import { statusPageOf } from '#lib/domains/privacy-requests/form/status-page.ts'
 import type { PrivacyDeps, RequestContact } from '#lib/domains/privacy-requests/ports.ts'
 import { countNeedingAttention } from '#lib/domains/privacy-requests/queue/repository.ts'
 import {
   GraceName,
+  isPseudonymous,
+  isUnconnected,
   kindsOf,
   lockedRequest,
   payloadOf,
@@ -43,6 +46,10 @@ const canSignIn = (
 ): boolean =>
   accountId === null ? agentId !== null : runId === null && (state !== 'waiting' || graceSignIn === 'keep')
 
+/** Returns true when the requester has no console: the status page replaces it. Deleted when the data of the requester is erased. */
+const hasStatusPage = (row: RequestRow): boolean =>
+  row.channel === 'form' && row.accountId === null && !isPseudonymous(row) && row.runId === null
+
 /** Returns the account of the person, or of the owner of the agent, that the request is about. */
 const personOf = async (
   { agents }: Pick<PrivacyDeps, 'agents'>,
@@ -58,8 +65,8 @@ async function factsFor(
   { has, isShut, now }: { has: (event: string) => boolean; isShut: boolean; now: Date },
 ): Promise<EmailFacts> {
   const { origin } = deps
-  const link = async (purpose: RequestLinkPurpose) =>
-    pageOf(deps, purpose, await makeRequestLink(tx, row, purpose, now))
+  const token = (purpose: RequestLinkPurpose) => makeRequestLink(tx, row, purpose, now)
+  const link = async (purpose: RequestLinkPurpose) => pageOf(deps, purpose, await token(purpose))
   const isWaiting = row.state === 'waiting' && (has('waiting') || has('reminded') || has('address_moved'))
   return {
     id: row.id,
@@ -75,6 +82,9 @@ async function factsFor(
     stays: has('cancelled') ? await carriedOut(tx, row) : [],
     receipt: isSigned(row) ? `${origin}/receipts/${row.receiptId}` : undefined,
     page: canSignIn(deps, row) && !isShut ? `${origin}/settings/privacy/requests/${row.id}` : undefined,
+    statusPage: hasStatusPage(row) ? statusPageOf(deps, await token('status')) : undefined,
+    isUnconnected: isUnconnected(row),
+    isParticipant: row.subjectKind === 'participant',
     isClosed: isShut,
     tokensStop: deps.graceTokens === 'stop',
     signInStays: deps.graceSignIn === 'keep',

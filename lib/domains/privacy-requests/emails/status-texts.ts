@@ -1,7 +1,7 @@
 import type { Prisma } from '#generated/prisma/client.ts'
 import { hasCopiesToFetch } from '#lib/domains/privacy-requests/execution/erasure-start.ts'
 import type { PrivacyDeps } from '#lib/domains/privacy-requests/ports.ts'
-import { type RequestRow, StateName, wasFullyRetained } from '#lib/domains/privacy-requests/requests.ts'
+import { isUnconnected, type RequestRow, StateName, wasFullyRetained } from '#lib/domains/privacy-requests/requests.ts'
 
 /** Returns the message about the request's state in API responses. */
 export function timelineTextFor(
@@ -18,6 +18,10 @@ export function timelineTextFor(
   if (row.pausedAt) return 'This request and its deadlines are paused. The timeline states the reason.'
   switch (StateName.parse(row.state)) {
     case 'received':
+      if (isUnconnected(row))
+        return 'Received. The email address is confirmed. An admin connects the request to an account or participant, or answers it.'
+      if (row.channel === 'form' && row.participantId !== null)
+        return 'Received. An admin verifies the identity of the requester.'
       return row.contact === null
         ? 'Received. No email address is stored, so an admin verifies the identity of the requester.'
         : 'Received. We sent an email with a confirmation link to the stored address. The link works once and expires after ten minutes. Nothing happens before the confirmation.'
@@ -38,7 +42,7 @@ export function timelineTextFor(
     case 'verifying':
       return 'Everything is erased. Every store is searched again for remaining data before the receipt is signed.'
     case 'completed':
-      return 'Done.'
+      return isUnconnected(row) ? 'Answered. Nothing was erased or changed.' : 'Done.'
     case 'partly_completed':
       return wasFullyRetained(row)
         ? 'Nothing was erased, because all of the data is under a legal hold. The account and its agents work as before. The erasure begins automatically when the hold ends.'

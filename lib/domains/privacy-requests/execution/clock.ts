@@ -1,7 +1,14 @@
 import { z } from 'zod'
+import { deleteAddressKeys, deleteAnswers } from '#lib/domains/privacy-requests/form/repository.ts'
 import type { PrivacyDeps } from '#lib/domains/privacy-requests/ports.ts'
 import { KindName, type RequestRow, withParts } from '#lib/domains/privacy-requests/requests.ts'
-import { addMonths, contactRetention, nearlyDueAt, nextDue } from '#lib/domains/privacy-requests/rules.ts'
+import {
+  addMonths,
+  contactRetention,
+  nearlyDueAt,
+  nextDue,
+  statusPageRetention,
+} from '#lib/domains/privacy-requests/rules.ts'
 import { change, type RequestWork, settle, systemWork } from '#lib/domains/privacy-requests/timeline.ts'
 import type { Context } from '#lib/kernel/context.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
@@ -106,7 +113,7 @@ const sweeps = (deps: PrivacyDeps): Sweep[] => [
   { work: 'nearlyDue', act: flag('nearly_due', nearlyDueAt) },
 ]
 
-/** Deletes expired links, addresses of closed requests, and requests whose retention period is over. */
+/** Deletes expired links, addresses of closed requests, unconfirmed requests, and requests whose retention period is over. */
 async function deleteExpired(
   { db, requestsYears }: Pick<PrivacyDeps, 'db' | 'requestsYears'>,
   now: Date,
@@ -118,6 +125,10 @@ async function deleteExpired(
     where: { closedAt: { lt: new Date(now.getTime() - contactRetention) }, contact: { not: null } },
     data: { contact: null },
   })
+  await db.prisma.unconfirmedRequest.deleteMany({ where: { expiresAt: { lte: now } } })
+  const before = new Date(now.getTime() - statusPageRetention)
+  await deleteAnswers(db, { before })
+  await deleteAddressKeys(db, { before })
   // Deleted with all dependent rows.
   const keptSince = addMonths(now, -12 * requestsYears)
   await db.prisma.privacyRequest.deleteMany({ where: { closedAt: { lte: keptSince } } })

@@ -11,7 +11,9 @@ const clockConditions = {
       AND coalesce((p.outcome->>'tries')::int, 0) < ${copyTries.most})`,
   reminder: `state = 'waiting' AND paused_at IS NULL AND reminded_at IS NULL AND grace IN ('7d', '14d')
     AND waiting_until > $now AND waiting_until <= $now + interval '1 day'`,
-  expiry: "state = 'received' AND paused_at IS NULL AND legal_due_at <= $now",
+  // Requests from the form wait for an admin until they are connected to an account, whose owner then confirms them.
+  expiry:
+    "state = 'received' AND paused_at IS NULL AND legal_due_at <= $now AND (channel <> 'form' OR account_id IS NOT NULL)",
   overdue: `${isOwed()} AND overdue_told_at IS NULL AND ${nextDueSql} < $now`,
   nearlyDue: `${isOwed()} AND nearly_told_at IS NULL AND ${nearlyDueSql} < $now`,
 } as const

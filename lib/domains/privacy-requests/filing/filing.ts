@@ -54,8 +54,9 @@ export function checkFiling({ kinds, grace, redact, statement, changes }: Repeat
 async function contactFor(
   { people, agents }: PrivacyDeps,
   tx: Transaction,
-  about: About,
+  { about, contact }: Filing,
 ): Promise<RequestContact | undefined> {
+  if ('requester' in about) return contact
   if ('account' in about) return people.contactOf(tx, about.account)
   // An address that an application reported is unverified: no email is sent to it.
   if ('participant' in about) return undefined
@@ -64,7 +65,7 @@ async function contactFor(
 }
 
 /** Erasing the last admin would leave the installation without an admin. */
-async function refuseLastAdmin({ people }: PrivacyDeps, tx: Transaction, about: About): Promise<void> {
+export async function refuseLastAdmin({ people }: PrivacyDeps, tx: Transaction, about: About): Promise<void> {
   if (!('account' in about) || (await people.byId(tx, about.account))?.role !== 'admin') return
   if (await people.isLastAdmin(tx, about.account))
     throw new Problem(
@@ -73,13 +74,14 @@ async function refuseLastAdmin({ people }: PrivacyDeps, tx: Transaction, about: 
     )
 }
 
-function namedBy(about: About): ['account' | 'agent' | 'participant', string] {
+export function subjectNamedBy(about: About): ['account' | 'agent' | 'participant' | 'requester', string] {
   if ('account' in about) return ['account', about.account]
+  if ('requester' in about) return ['requester', about.requester]
   return 'agent' in about ? ['agent', about.agent] : ['participant', about.participant]
 }
 
 /** Returns the open requests of the subject, oldest first. */
-const openRequestsOf = (tx: Transaction, subjectKey: string): Promise<RequestRow[]> =>
+export const openRequestsOf = (tx: Transaction, subjectKey: string): Promise<RequestRow[]> =>
   tx.privacyRequest.findMany({
     where: { subjectKey, state: { notIn: [...closedStates] } },
     include: withParts,
@@ -87,7 +89,7 @@ const openRequestsOf = (tx: Transaction, subjectKey: string): Promise<RequestRow
   })
 
 /** While an erasure of the subject runs, only a further erasure is accepted. */
-function refuseDuringErasure(open: readonly RequestRow[], { kinds }: Filing): void {
+export function refuseDuringErasure(open: readonly RequestRow[], { kinds }: Pick<Filing, 'kinds'>): void {
   if (
     open.some(({ runId, state }) => runId !== null && state !== 'partly_completed' && state !== 'failed') &&
     kinds.some((kind) => kind !== 'erasure')
@@ -145,7 +147,7 @@ async function createRequest(
 ): Promise<RequestRow> {
   const { requestId, kinds, subjectKey, receivedAt, contact } = given
   const { about } = filing
-  const [subjectType] = namedBy(about)
+  const [subjectType] = subjectNamedBy(about)
   const isErasure = kinds.includes('erasure')
   const words = {
     ...(filing.statement !== undefined && { statements: [filing.statement] }),
@@ -161,10 +163,12 @@ async function createRequest(
       participantId: 'participant' in about ? about.participant : null,
       subjectKind: subjectType === 'account' ? 'person' : subjectType,
       subjectKey,
+      addressKey: 'requester' in about ? about.requester : null,
       filedBy: filing.filedBy,
       grace: isErasure ? GraceName.parse(filing.grace ?? '24h') : null,
       redacts: isErasure && (filing.redacts ?? false),
-      receiptId: isErasure ? newId('rcpt') : null,
+      // Nothing is erased before the request is connected to an account or participant.
+      receiptId: isErasure && !('requester' in about) ? newId('rcpt') : null,
       receivedAt,
       legalDueAt: legalDueAt(receivedAt),
       ...(contact && { contact: sealContact(contactKey(), requestId, contact) }),
@@ -193,7 +197,7 @@ async function createRequest(
 export async function fileRequestIn(deps: PrivacyDeps, work: RequestWork, filing: Filing): Promise<FiledRequest> {
   const { tx } = work
   const { about, channel, isProven } = filing
-  const subjectKey = requestSubjectHash(deps.subjectKey(), ...namedBy(about))
+  const subjectKey = requestSubjectHash(deps.subjectKey(), ...subjectNamedBy(about))
   await lockSubject(tx, { subjectKey })
   const open = await openRequestsOf(tx, subjectKey)
   refuseDuringErasure(open, filing)
@@ -219,7 +223,7 @@ export async function fileRequestIn(deps: PrivacyDeps, work: RequestWork, filing
   if (kinds.includes('erasure')) await refuseLastAdmin(deps, tx, about)
   const requestId = newId('preq')
   const receivedAt = await takeOver(work, met, filing, kinds, requestId)
-  const contact = await contactFor(deps, tx, about)
+  const contact = await contactFor(deps, tx, filing)
   const row = await createRequest(deps, work, filing, { requestId, kinds, subjectKey, receivedAt, contact })
   return { row, isNew: true, joined, unconfirmed }
 }

@@ -1,4 +1,4 @@
-import type { Changes } from '#lib/domains/privacy-requests/ports.ts'
+import type { Changes, RequestContact } from '#lib/domains/privacy-requests/ports.ts'
 import { GraceName, kindsOf, payloadOf, type RequestRow } from '#lib/domains/privacy-requests/requests.ts'
 import {
   type Channel,
@@ -11,7 +11,8 @@ import {
 import { change, type RequestWork } from '#lib/domains/privacy-requests/timeline.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 
-export type About = { account: string } | { agent: string } | { participant: string }
+/** requester: the keyed hash of the confirmed email address of a request from the form. */
+export type About = { account: string } | { agent: string } | { participant: string } | { requester: string }
 export interface Filing {
   about: About
   kinds: readonly RequestKind[]
@@ -23,6 +24,8 @@ export interface Filing {
   redacts?: boolean | undefined
   statement?: string | undefined
   changes?: Changes | undefined
+  /** For a requester: the confirmed address. Otherwise the address on file is used. */
+  contact?: RequestContact
   /** Whether this call proves the caller's identity. */
   isProven: boolean
   /** Whether the caller's scopes allow all of these kinds. If omitted, they allow everything. */

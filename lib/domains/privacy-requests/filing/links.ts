@@ -1,30 +1,41 @@
 import { randomBytes } from 'node:crypto'
 import { lockedRequest, type RequestRow } from '#lib/domains/privacy-requests/requests.ts'
-import { requestLinkEmailsPerHour, requestLinkLifetimes } from '#lib/domains/privacy-requests/rules.ts'
+import {
+  addMonths,
+  requestLinkEmailsPerHour,
+  requestLinkLifetimes,
+  statusLinkEnd,
+  statusLinkMonths,
+} from '#lib/domains/privacy-requests/rules.ts'
 import { hashOf } from '#lib/kernel/code-hash.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { base62 } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 
-export type RequestLinkPurpose = 'verify' | 'cancel' | 'address'
+export type RequestLinkPurpose = 'verify' | 'cancel' | 'address' | 'status'
 
 /**
  * Creates a link of a request from 32 random bytes; the database stores only the hash. A link to verify or confirm an
- * address replaces the previous one. A link to cancel is valid until a while after the grace period.
+ * address replaces the previous one. A link to cancel is valid until a while after the grace period, and a link to the
+ * status page until 30 days after the request is closed.
  */
 export async function makeRequestLink(
   tx: Transaction,
-  row: Pick<RequestRow, 'id' | 'waitingUntil'>,
+  row: Pick<RequestRow, 'id' | 'waitingUntil' | 'closedAt'>,
   purpose: RequestLinkPurpose,
   now: Date,
 ): Promise<string> {
   const token = base62(randomBytes(32), 43)
   const expiresAt =
-    purpose === 'cancel'
-      ? // A late cancellation thus gets a response that lists the erased data.
-        new Date((row.waitingUntil ?? now).getTime() + requestLinkLifetimes.cancelledLate)
-      : new Date(now.getTime() + requestLinkLifetimes[purpose])
-  if (purpose !== 'cancel') await tx.privacyLink.deleteMany({ where: { requestId: row.id, purpose } })
+    purpose === 'status'
+      ? // Closing the request sets the end.
+        statusLinkEnd(row.closedAt ?? addMonths(now, statusLinkMonths))
+      : purpose === 'cancel'
+        ? // A late cancellation thus gets a response that lists the erased data.
+          new Date((row.waitingUntil ?? now).getTime() + requestLinkLifetimes.cancelledLate)
+        : new Date(now.getTime() + requestLinkLifetimes[purpose])
+  if (purpose !== 'cancel' && purpose !== 'status')
+    await tx.privacyLink.deleteMany({ where: { requestId: row.id, purpose } })
   await tx.privacyLink.create({ data: { hash: hashOf(token), requestId: row.id, purpose, createdAt: now, expiresAt } })
   return token
 }

@@ -1,6 +1,6 @@
 import { carryOut } from '#lib/domains/privacy-requests/execution/execution.ts'
 import type { PrivacyDeps } from '#lib/domains/privacy-requests/ports.ts'
-import { type RequestRow, StateName } from '#lib/domains/privacy-requests/requests.ts'
+import { isUnconnected, type RequestRow, StateName } from '#lib/domains/privacy-requests/requests.ts'
 import { change, type RequestWork } from '#lib/domains/privacy-requests/timeline.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 
@@ -22,6 +22,11 @@ export async function verifyRequestIn(
     throw new Problem(
       'wrong_state',
       `The request is ${state.replace('_', ' ')}, and the identity of the requester is already verified.`,
+    )
+  if (isUnconnected(row))
+    throw new Problem(
+      'wrong_state',
+      'The request came from the form, and only its email address is confirmed. Connect it to an account or participant first, or answer it. Nothing was changed.',
     )
   await work.tx.privacyLink.deleteMany({ where: { requestId: row.id, purpose: 'verify', usedAt: null } })
   // A pause because of doubts about identity ends here.

@@ -158,7 +158,8 @@ export const fileForSubject = operation({
   refusals: ['not_found', 'conflict', 'content_rejected', 'rate_limited'],
 })
 
-const act = {
+/** What the actions of admins on one request have in common. */
+export const actOnRequest = {
   method: 'post',
   permission,
   audit: { action: 'update', ...request },
@@ -170,7 +171,7 @@ const act = {
 const at = <const V extends string>(verb: V) => `/api/admin/privacy/requests/{id}/${verb}` as const
 
 export const assignRequest = operation({
-  ...act,
+  ...actOnRequest,
   id: 'assignPrivacyRequest',
   path: at('assign'),
   summary: 'Assign a request to an admin',
@@ -178,7 +179,7 @@ export const assignRequest = operation({
   refusals: ['not_found', 'wrong_state'],
 })
 export const verifyByAdmin = operation({
-  ...act,
+  ...actOnRequest,
   needsRecentPassword: true,
   id: 'verifyPrivacyRequestByAdmin',
   path: at('verify'),
@@ -187,7 +188,7 @@ export const verifyByAdmin = operation({
   refusals: ['not_found', 'wrong_state', 'content_rejected'],
 })
 export const refuseRequest = operation({
-  ...act,
+  ...actOnRequest,
   id: 'refusePrivacyRequest',
   path: at('refuse'),
   summary: 'Refuse a request, with the reason and the remedies',
@@ -197,7 +198,7 @@ export const refuseRequest = operation({
   refusals: ['not_found', 'wrong_state', 'content_rejected'],
 })
 export const extendRequest = operation({
-  ...act,
+  ...actOnRequest,
   id: 'extendPrivacyRequest',
   path: at('extend'),
   summary: 'Extend the legal deadline, once, within the first month',
@@ -209,7 +210,7 @@ export const extendRequest = operation({
   refusals: ['not_found', 'wrong_state', 'content_rejected'],
 })
 export const pauseRequest = operation({
-  ...act,
+  ...actOnRequest,
   id: 'pausePrivacyRequest',
   path: at('pause'),
   summary: 'Pause the deadlines, with a reason that the subject sees',
@@ -217,14 +218,14 @@ export const pauseRequest = operation({
   refusals: ['not_found', 'wrong_state', 'content_rejected'],
 })
 export const resumeRequest = operation({
-  ...act,
+  ...actOnRequest,
   id: 'resumePrivacyRequest',
   path: at('resume'),
   summary: 'Resume the deadlines',
   refusals: ['not_found', 'wrong_state'],
 })
 export const expediteByAdmin = operation({
-  ...act,
+  ...actOnRequest,
   needsRecentPassword: true,
   id: 'expeditePrivacyRequestByAdmin',
   path: at('expedite'),
@@ -234,7 +235,7 @@ export const expediteByAdmin = operation({
   refusals: ['not_found', 'wrong_state', 'content_rejected'],
 })
 export const retryRequest = operation({
-  ...act,
+  ...actOnRequest,
   id: 'retryPrivacyRequest',
   path: at('retry'),
   summary: 'Retry a failed request, or a stuck step of its erasure',
@@ -242,7 +243,7 @@ export const retryRequest = operation({
   refusals: ['not_found', 'wrong_state'],
 })
 export const completePart = operation({
-  ...act,
+  ...actOnRequest,
   id: 'completePrivacyRequestPart',
   path: at('complete'),
   summary: 'Record that a rectification or objection was carried out manually',
@@ -250,7 +251,7 @@ export const completePart = operation({
   refusals: ['not_found', 'wrong_state', 'content_rejected'],
 })
 export const commentRequest = operation({
-  ...act,
+  ...actOnRequest,
   id: 'commentPrivacyRequest',
   path: at('comment'),
   summary: 'Add a comment for other admins',

@@ -1,5 +1,5 @@
 import type { PrivacyDeps, RequestContact } from '#lib/domains/privacy-requests/ports.ts'
-import { besideOf, requestsCountedTo, storyOf } from '#lib/domains/privacy-requests/reading.ts'
+import { besideOf, requesterOf, requestsCountedTo, storyOf } from '#lib/domains/privacy-requests/reading.ts'
 import { type RequestRow, requestSubjectOf, StateName, withParts } from '#lib/domains/privacy-requests/requests.ts'
 import { isClosed } from '#lib/domains/privacy-requests/rules.ts'
 import { adminView, eventView, runView, statementOf } from '#lib/domains/privacy-requests/views.ts'
@@ -48,9 +48,12 @@ const conditionsOf = <N extends QueueCondition>(given: Readonly<Record<N, unknow
 
 /** Returns the subject's stored address, with which an admin compares the sender of a mailed request, and their language. */
 async function contactOf(
-  { db, agents, people }: Pick<PrivacyDeps, 'db' | 'agents' | 'people'>,
-  { accountId, agentId }: RequestRow,
+  { db, agents, people, contactKey }: Pick<PrivacyDeps, 'db' | 'agents' | 'people' | 'contactKey'>,
+  row: RequestRow,
 ): Promise<RequestContact | undefined> {
+  const { accountId, agentId } = row
+  const requester = requesterOf(contactKey(), row)
+  if (requester) return requester
   const owner = agentId === null ? accountId : await agents.ownerOf(db.prisma, agentId)
   return owner ? people.contactOf(db.prisma, owner) : undefined
 }
@@ -76,7 +79,7 @@ async function namedActors(
 }
 
 /** Lists all requests, filtered and sorted as the admin asked for. */
-export const listRequestsOfAll = (deps: Pick<PrivacyDeps, 'db' | 'people' | 'agents'>) =>
+export const listRequestsOfAll = (deps: Pick<PrivacyDeps, 'db' | 'people' | 'agents' | 'contactKey'>) =>
   read(listAllRequests, async (ctx, { query }) => {
     const { found, total } = await matching(deps, query, parseCursor(query.cursor), ctx.now)
     const { shown: places, page } = pageOf(found, query.limit, total, (place) => place)
@@ -107,7 +110,7 @@ export const listAssignees = ({ db, people }: Pick<PrivacyDeps, 'db' | 'people'>
 
 /** Reads one request with its timeline, its erasure, and the legal holds on its subject. */
 export const readRequestAsAdmin = (
-  deps: Pick<PrivacyDeps, 'db' | 'people' | 'agents' | 'erasures' | 'holdsOn' | 'actorsOf'>,
+  deps: Pick<PrivacyDeps, 'db' | 'people' | 'agents' | 'erasures' | 'holdsOn' | 'actorsOf' | 'contactKey'>,
 ) =>
   read(readAnyRequest, async (ctx, { params: { id } }) => {
     const row = await deps.db.prisma.privacyRequest.findUnique({ where: { id }, include: withParts })

@@ -18,7 +18,7 @@ export async function replyToAdmin(deps: PrivacyDeps, ctx: MutationContext, work
   const reasons = await pauseReasons(ctx.tx, [row])
   return {
     body: {
-      data: adminView(row, ctx.now, { reasons, people: new Map(), agents: new Map() }),
+      data: adminView(row, ctx.now, { reasons, people: new Map(), agents: new Map(), requesters: new Map() }),
       message: timelineTextFor(deps, row),
     },
     resourceId: row.id,

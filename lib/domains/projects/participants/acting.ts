@@ -35,6 +35,19 @@ export const actedFor =
     return { ...record, actsAs: project.role === 'owner' ? 'owner' : (project.office ?? 'owner') }
   }
 
+/** Unclaimed participants with this email address, which an application reported, the newest first. */
+export async function participantsByEmail(tx: Transaction, email: string, most: number) {
+  const records = await tx.projectParticipant.findMany({
+    where: { email: email.toLowerCase(), accountId: null },
+    select: { id: true, name: true, project: { select: { id: true, name: true } } },
+    orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
+    take: most,
+  })
+  return records.map(({ id, name, project }) => ({
+    ...{ participantId: id, name, projectId: project.id, projectName: project.name },
+  }))
+}
+
 /** The project of a participant. */
 export const projectOfParticipant = async (tx: Transaction, participantId: string): Promise<string | undefined> =>
   (await tx.projectParticipant.findUnique({ where: { id: participantId }, select: { projectId: true } }))?.projectId

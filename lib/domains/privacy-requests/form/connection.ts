@@ -1,0 +1,153 @@
+import { setPart } from '#lib/domains/privacy-requests/execution/request-parts.ts'
+import { openContact, sealContact } from '#lib/domains/privacy-requests/filing/contact.ts'
+import {
+  openRequestsOf,
+  refuseDuringErasure,
+  refuseLastAdmin,
+  requestLink,
+  subjectNamedBy,
+} from '#lib/domains/privacy-requests/filing/filing.ts'
+import { type About, isOpenIn } from '#lib/domains/privacy-requests/filing/joining.ts'
+import type { PrivacyDeps, RequestContact } from '#lib/domains/privacy-requests/ports.ts'
+import { noSuchRequest, replyToAdmin } from '#lib/domains/privacy-requests/queue/replies.ts'
+import { lockSubject } from '#lib/domains/privacy-requests/repository.ts'
+import {
+  formHash,
+  isUnconnected,
+  KindName,
+  kindsOf,
+  lockedRequest,
+  type RequestRow,
+  requestSubjectHash,
+} from '#lib/domains/privacy-requests/requests.ts'
+import { change, type RequestWork, workOf } from '#lib/domains/privacy-requests/timeline.ts'
+import { plainTextPhrases } from '#lib/domains/sanitizer/plain-words.ts'
+import type { MutationContext } from '#lib/kernel/context.ts'
+import { newId } from '#lib/kernel/ids.ts'
+import type { Input } from '#lib/kernel/operation.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { mutation, read } from '#lib/kernel/use-case.ts'
+import { answerRequest, connectRequest, listSuggestions } from './connection-contract.ts'
+import { mostSuggested } from './rules.ts'
+
+/** @throws Problem `wrong_state` for a request that is connected, closed, or did not come from the form */
+function requireUnconnected(row: RequestRow): void {
+  if (isUnconnected(row) && row.state === 'received') return
+  throw new Problem(
+    'wrong_state',
+    'This is only possible for an open request from the form that is not connected to an account or participant. Nothing was changed.',
+  )
+}
+
+type Target = { about: { participant: string } } | { about: { account: string }; contact: RequestContact }
+/** @throws Problem `conflict` when the account has another address: a form proves only its own address */
+async function targetOf(
+  deps: PrivacyDeps,
+  ctx: MutationContext,
+  row: RequestRow,
+  body: Input<typeof connectRequest>['body'],
+): Promise<Target> {
+  let accountId = body.account_id
+  if (body.project_id !== undefined && body.participant_id !== undefined) {
+    const found = await deps.participants.find(ctx, { projectId: body.project_id, participantId: body.participant_id })
+    if (found.accountId === null) return { about: { participant: found.id } }
+    accountId = found.accountId
+  }
+  const contact = accountId === undefined ? undefined : await deps.people.contactOf(ctx.tx, accountId)
+  if (accountId === undefined || !contact) throw new Problem('not_found', 'No account has this id.')
+  if (formHash(deps.subjectKey(), 'address', contact.email) !== row.addressKey)
+    throw new Problem(
+      'conflict',
+      'The account has another email address than the requester. File a request by email for the account instead, and answer this one. Nothing was changed.',
+    )
+  return { about: { account: accountId }, contact }
+}
+
+/** @throws Problem `conflict` when the subject has an open request of the same kind */
+async function refuseDuplicate(deps: PrivacyDeps, work: RequestWork, row: RequestRow, about: About): Promise<void> {
+  const kinds = kindsOf(row)
+  const open = await openRequestsOf(work.tx, requestSubjectHash(deps.subjectKey(), ...subjectNamedBy(about)))
+  refuseDuringErasure(open, { kinds })
+  if (open.some((other) => kinds.some((kind) => isOpenIn(other, kind))))
+    throw new Problem(
+      'conflict',
+      'An open request of the same kind already exists for this account or participant. Answer this request with a reference to it. Nothing was changed.',
+    )
+  if (kinds.includes('erasure')) await refuseLastAdmin(deps, work.tx, about)
+}
+
+async function connectIn(deps: PrivacyDeps, work: RequestWork, row: RequestRow, target: Target): Promise<RequestRow> {
+  const { about } = target
+  const subjectKey = requestSubjectHash(deps.subjectKey(), ...subjectNamedBy(about))
+  await lockSubject(work.tx, { subjectKey })
+  await refuseDuplicate(deps, work, row, about)
+  const isAccount = 'account' in about
+  const next = await change(work, row, {
+    event: 'connected',
+    data: {
+      ...(isAccount ? { accountId: about.account } : { participantId: about.participant }),
+      subjectKind: isAccount ? 'person' : 'participant',
+      subjectKey,
+      ...('contact' in target && { contact: sealContact(deps.contactKey(), row.id, target.contact) }),
+      ...(kindsOf(row).includes('erasure') && { receiptId: newId('rcpt') }),
+    },
+    details: { subject: isAccount ? 'account' : 'participant' },
+    isInternal: true,
+  })
+  if (isAccount) await requestLink(work, next, 'verify')
+  return next
+}
+
+/** Closes the request with an answer in words. */
+async function answerIn(work: RequestWork, given: RequestRow, note: string): Promise<RequestRow> {
+  let row = given
+  for (const { kind } of given.parts) row = await setPart(work, row, KindName.parse(kind), 'done', { answered: true })
+  return change(work, row, { event: 'answered', to: 'completed', note })
+}
+
+async function unconnectedRequest(ctx: MutationContext, id: string): Promise<RequestRow> {
+  const row = await lockedRequest(ctx.tx, id)
+  if (!row) throw noSuchRequest()
+  requireUnconnected(row)
+  return row
+}
+
+const suggestionsFor = (deps: PrivacyDeps) =>
+  read(listSuggestions, async (_ctx, { params: { id } }) => {
+    const tx = deps.db.prisma
+    const row = await tx.privacyRequest.findUnique({ where: { id } })
+    if (!row) throw noSuchRequest()
+    const isOpen = isUnconnected(row) && row.closedAt === null && row.contact !== null
+    const email = isOpen && row.contact ? openContact(deps.contactKey(), id, row.contact).email : undefined
+    const found = email === undefined ? undefined : await deps.people.byEmail(tx, email)
+    const names = await deps.people.namesOf(tx, found ? [found.accountId] : [])
+    const participants = email === undefined ? [] : await deps.participants.byEmail(tx, email, mostSuggested)
+    return {
+      body: {
+        data: {
+          account: found ? { account_id: found.accountId, name: names.get(found.accountId) ?? '' } : null,
+          participants: participants.map(({ projectId, projectName, participantId, name }) => ({
+            ...{ project_id: projectId, project_name: projectName, participant_id: participantId, name },
+          })),
+        },
+      },
+      resourceId: id,
+      details: { accounts: found ? 1 : 0, participants: participants.length },
+    }
+  })
+
+/** Use cases with which admins handle requests from the form before they concern an account or participant. */
+export const formConnection = (deps: PrivacyDeps) => ({
+  listSuggestions: suggestionsFor(deps),
+  connectRequest: mutation(connectRequest, async (ctx, { params: { id }, body }) => {
+    const row = await unconnectedRequest(ctx, id)
+    const work = workOf(ctx, 'admin')
+    return replyToAdmin(deps, ctx, work, await connectIn(deps, work, row, await targetOf(deps, ctx, row, body)))
+  }),
+  answerRequest: mutation(answerRequest, async (ctx, { params: { id }, body }) => {
+    const row = await unconnectedRequest(ctx, id)
+    const work = workOf(ctx, 'admin')
+    const answered = await answerIn(work, row, plainTextPhrases(body.note, 'note', deps.strict))
+    return replyToAdmin(deps, ctx, work, answered)
+  }),
+})

@@ -1,0 +1,336 @@
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { passwordEntered, signedIn } from '#lib/testing/people.ts'
+import { type PrivacyTest, privacyTest } from '#lib/testing/privacy.ts'
+import { personWithPassword } from '#lib/testing/subjects.ts'
+
+let kit: PrivacyTest
+let test: PrivacyTest['test']
+beforeAll(async () => {
+  kit = await privacyTest({ KP_TRUSTED_PROXIES: '127.0.0.1,::1' })
+  test = kit.test
+  await turn(true)
+})
+afterAll(() => kit?.close())
+
+const day = 86_400_000
+let count = 0
+const newAddress = () => `stranger-${++count}@example.org`
+async function turn(isOn: boolean, origins: string[] = []) {
+  await passwordEntered(test, kit.admin)
+  const response = await test.fetch('PATCH', '/v1/settings', {
+    cookie: kit.admin.cookie,
+    body: { request_form: { is_on: isOn, origins } },
+  })
+  expect(response.status).toBe(200)
+}
+let networks = 0
+/** By default, each call comes from another network. */
+const newNetwork = () => `198.51.${Math.floor(++networks / 250)}.${networks % 250}`
+const post = (path: string, body: object, from = newNetwork()) =>
+  test.fetch('POST', `/api/privacy/form${path}`, { body, headers: { 'X-Forwarded-For': from } })
+const send = (email: string, more: object = {}, from?: string) =>
+  post('', { email, kind: 'access', locale: 'en', ...more }, from)
+const secretIn = (email: string, page: string): string => {
+  const texts = kit.lettersTo(email).map(({ text }) => text)
+  return (
+    texts.flatMap((text) => [...text.matchAll(new RegExp(`/request/${page}#(\\w+)`, 'g'))]).at(-1)?.[1] ?? 'no link'
+  )
+}
+/** Sends the form, confirms the address, and returns the id of the request and the token of its status page. */
+async function filed(email: string, more: object = {}) {
+  expect((await send(email, more)).status).toBe(202)
+  await kit.work()
+  expect((await post('/confirm', { token: secretIn(email, 'confirm') })).status).toBe(200)
+  await kit.work()
+  const [latest] = await test.db.prisma.privacyRequestEvent.findMany({
+    where: { event: 'received', request: { channel: 'form' } },
+    orderBy: { id: 'desc' },
+    take: 1,
+  })
+  return { id: latest?.requestId ?? 'none', token: secretIn(email, 'status') }
+}
+const status = async (token: string) => post('/status', { token })
+
+describe('the form', () => {
+  it('files a request only after the address is confirmed, with the deadline from the time of sending', async () => {
+    const email = newAddress()
+    const sent = await send(email, { name: 'Ada Example', statement: 'Please send me my data' })
+    expect(sent.status).toBe(202)
+    const at = test.clock.now()
+    await kit.work()
+    expect(await test.db.prisma.privacyRequest.count({ where: { channel: 'form' } })).toBe(0)
+    test.clock.advance(day / 2)
+    const confirmed = await post('/confirm', { token: secretIn(email, 'confirm') })
+    expect([confirmed.status, confirmed.json.data.received_at]).toEqual([200, at.toISOString()])
+    await kit.work()
+    const [row] = await test.db.prisma.privacyRequest.findMany({ where: { channel: 'form' } })
+    expect(row).toMatchObject({ state: 'received', subjectKind: 'requester', accountId: null, verifiedBy: null })
+    expect(await kit.adminRead(row?.id ?? '')).toMatchObject({
+      channel: 'form',
+      subject: 'requester',
+      subject_name: 'Ada Example',
+      subject_email: email,
+      statement: 'Please send me my data',
+    })
+    expect((await status(secretIn(email, 'status'))).json.data).toMatchObject({
+      kinds: ['access'],
+      stage: 'in_review',
+      can_withdraw: true,
+      messages: [],
+      copy: null,
+    })
+  })
+
+  it('returns the same response for a stranger, an account, a replay and too many requests, and sends at most three emails', async () => {
+    const person = await personWithPassword(test)
+    const stranger = newAddress()
+    const bodies: [number, unknown][] = []
+    for (const email of [stranger, person.email, stranger, stranger, stranger]) {
+      const { status: code, json } = await send(email)
+      bodies.push([code, json])
+    }
+    expect(new Set(bodies.map((body) => JSON.stringify(body))).size).toBe(1)
+    await kit.work()
+    expect([kit.lettersTo(stranger).length, kit.lettersTo(person.email).length]).toEqual([3, 1])
+    expect(await test.db.prisma.privacyRequest.count({ where: { accountId: person.accountId } })).toBe(0)
+  })
+
+  it('runs the same statements for every address', async () => {
+    const person = await personWithPassword(test)
+    const statements = async (email: string) => {
+      const before = await test.db.prisma.unconfirmedRequest.count()
+      await send(email)
+      return (await test.db.prisma.unconfirmedRequest.count()) - before
+    }
+    expect([await statements(person.email), await statements(newAddress())]).toEqual([1, 1])
+    await kit.work()
+  })
+
+  it('stores nothing readable, and deletes unconfirmed requests after 24 hours', async () => {
+    const email = newAddress()
+    await send(email, { name: 'Very Readable', statement: 'Very readable' })
+    await kit.work()
+    const { rows } = await test.db.pool.query('SELECT * FROM unconfirmed_requests')
+    expect(JSON.stringify(rows.map((row) => ({ ...row, content: row.content?.toString('latin1') })))).not.toMatch(
+      /eadable|example\.org/,
+    )
+    const token = secretIn(email, 'confirm')
+    test.clock.advance(day)
+    const late = await post('/confirm', { token })
+    expect([late.status, late.json.code]).toEqual([410, 'link_spent'])
+    expect(late.json.detail).toContain('expired')
+    await kit.tick()
+    expect(await test.db.prisma.unconfirmedRequest.count()).toBe(0)
+  })
+
+  it('rejects a used link plainly, and a link of another purpose', async () => {
+    const email = newAddress()
+    const { token } = await filed(email)
+    const again = await post('/confirm', { token: secretIn(email, 'confirm') })
+    expect([again.status, again.json.detail]).toEqual([410, expect.stringContaining('already used')])
+    for (const path of ['/confirm', '/status', '/withdraw'])
+      expect((await post(path, { token: 'x'.repeat(43) })).status).toBe(410)
+    expect((await post('/confirm', { token })).status).toBe(410)
+    expect((await post('/status', { token: secretIn(email, 'confirm') })).status).toBe(410)
+    expect((await kit.use(token, 'cancel')).status).toBe(410)
+  })
+
+  it('files one request when a link is confirmed twice at once', async () => {
+    const email = newAddress()
+    await send(email)
+    await kit.work()
+    const token = secretIn(email, 'confirm')
+    const codes = await Promise.all([post('/confirm', { token }), post('/confirm', { token })])
+    expect(codes.map(({ status: code }) => code).sort()).toEqual([200, 410])
+    await kit.work()
+  })
+
+  it('accepts but discards a form with the hidden field', async () => {
+    const before = await test.db.prisma.unconfirmedRequest.count()
+    const { status: code, json } = await send(newAddress(), { website: 'https://spam.example' })
+    expect([code, json]).toEqual([202, (await send(newAddress())).json])
+    expect(await test.db.prisma.unconfirmedRequest.count()).toBe(before + 1)
+    await kit.work()
+  })
+
+  it('limits unconfirmed requests of one network and of all networks', async () => {
+    await test.db.prisma.unconfirmedRequest.deleteMany()
+    const codes: number[] = []
+    for (let sent = 0; sent < 12; sent++) codes.push((await send(newAddress(), {}, '203.0.113.7')).status)
+    expect(codes).toEqual([...Array(10).fill(202), 429, 429])
+    // As many as a network may have, in the course of a day.
+    await test.db.pool.query(
+      `INSERT INTO unconfirmed_requests (id, address_key, network_key, created_at, expires_at)
+       SELECT 'pform_' || n, 'a' || n, network_key, now(), expires_at FROM generate_series(1, 10) n,
+         (SELECT network_key, expires_at FROM unconfirmed_requests LIMIT 1) AS one`,
+    )
+    const clock = vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 61_000)
+    onTestFinished(() => clock.mockRestore())
+    expect((await send(newAddress(), {}, '203.0.113.7')).status).toBe(429)
+    expect((await send(newAddress())).status).toBe(202)
+    await test.db.pool.query(
+      `INSERT INTO unconfirmed_requests (id, address_key, network_key, created_at, expires_at)
+       SELECT 'pform_n' || n, 'a' || n, 'n' || n, now(), $1 FROM generate_series(1, 500) n`,
+      [new Date(test.clock.now().getTime() + day)],
+    )
+    await test.db.pool.query(
+      "UPDATE unconfirmed_requests SET network_key = 'elsewhere' WHERE network_key NOT LIKE 'n%'",
+    )
+    expect((await send(newAddress())).status).toBe(429)
+    await test.db.prisma.unconfirmedRequest.deleteMany()
+    await kit.work()
+  })
+
+  it.each([
+    [{ email: 'no address' }, 422],
+    [{ kind: 'rectification' }, 422],
+    [{ kind: 'everything' }, 422],
+    [{ name: 'line\nbreak' }, 422],
+    [{ statement: 'x'.repeat(4_001) }, 422],
+    [{ account_id: 'usr_0000000000000000000000' }, 422],
+  ])('rejects %j', async (more, code) => expect((await send(newAddress(), more)).status).toBe(code))
+
+  it('is off by default, and answers nothing but the setting while it is off', async () => {
+    await turn(false)
+    expect((await test.fetch('GET', '/api/privacy/form')).json.data.is_on).toBe(false)
+    expect((await send(newAddress())).status).toBe(404)
+    expect((await post('/links', { email: newAddress() })).status).toBe(404)
+    await turn(true)
+    expect((await test.fetch('GET', '/api/privacy/form')).json.data.is_on).toBe(true)
+  })
+})
+
+describe('the status page', () => {
+  it('ends 30 days after the request is closed, with the texts of the admins', async () => {
+    const { id, token } = await filed(newAddress(), { kind: 'erasure' })
+    const answer = 'We looked everywhere and store nothing about you.'
+    expect((await kit.asAdmin(id, 'answer', { note: answer })).status).toBe(200)
+    await kit.work()
+    const { data } = (await status(token)).json
+    expect(data).toMatchObject({
+      stage: 'answered',
+      can_withdraw: false,
+      messages: [{ event: 'answered', text: answer }],
+    })
+    expect(JSON.stringify(data)).not.toMatch(/preq_|usr_|rcpt_|example\.org/)
+    test.clock.advance(30 * day - 60_000)
+    await kit.tick()
+    expect((await status(token)).status).toBe(200)
+    test.clock.advance(120_000)
+    await kit.tick()
+    expect((await status(token)).status).toBe(410)
+    const row = await test.db.prisma.privacyRequest.findUniqueOrThrow({ where: { id }, include: { events: true } })
+    expect([row.contact, row.addressKey, row.payload, row.receiptId]).toEqual([null, null, null, null])
+    expect(row.events.filter(({ note }) => note !== null)).toEqual([])
+  })
+
+  it('withdraws the request, once', async () => {
+    const { id, token } = await filed(newAddress())
+    expect((await post('/withdraw', { token })).json.data.stage).toBe('cancelled')
+    expect((await post('/withdraw', { token })).status).toBe(409)
+    expect((await kit.adminRead(id)).state).toBe('cancelled')
+    await kit.work()
+  })
+
+  it('sends the links again only to an address with open requests, at most three times an hour, with one response', async () => {
+    const email = newAddress()
+    await filed(email)
+    const before = kit.lettersTo(email).length
+    const responses: unknown[] = []
+    for (let asked = 0; asked < 4; asked++) {
+      responses.push((await post('/links', { email })).json)
+      await kit.work()
+    }
+    const nobody = newAddress()
+    responses.push((await post('/links', { email: nobody })).json)
+    await kit.work()
+    expect(new Set(responses.map((one) => JSON.stringify(one))).size).toBe(1)
+    expect(kit.lettersTo(email).length - before).toBe(3)
+    expect(kit.lettersTo(nobody)).toEqual([])
+    expect((await status(secretIn(email, 'status'))).status).toBe(200)
+  })
+})
+
+describe('an admin', () => {
+  it('cannot verify or execute a request that is not connected', async () => {
+    const person = await personWithPassword(test)
+    const { id } = await filed(person.email, { kind: 'erasure' })
+    const refused = await kit.asAdmin(id, 'verify', { note: 'seems fine' })
+    expect([refused.status, refused.json.code]).toEqual([409, 'wrong_state'])
+    expect(await test.db.prisma.account.count({ where: { id: person.accountId } })).toBe(1)
+  })
+
+  it('connects it to the account of the same address, whose owner then confirms it', async () => {
+    const person = await personWithPassword(test)
+    const { id, token } = await filed(person.email, { kind: 'erasure' })
+    const found = await test.fetch('GET', `/api/admin/privacy/requests/${id}/suggestions`, { cookie: kit.admin.cookie })
+    expect(found.json.data).toMatchObject({ account: { account_id: person.accountId }, participants: [] })
+    expect((await kit.asAdmin(id, 'connect', { account_id: person.accountId })).status).toBe(200)
+    expect((await status(token)).json.data.stage).toBe('confirm_by_email')
+    await kit.work()
+    expect((await kit.adminRead(id)).state).toBe('received')
+    expect((await kit.use(kit.linkTo(person.email, 'verify'), 'verify')).status).toBe(200)
+    expect((await status(token)).json.data).toMatchObject({ stage: 'grace_period', can_withdraw: true })
+    expect((await kit.asAdmin(id, 'answer', { note: 'too late' })).status).toBe(409)
+    await kit.work()
+  })
+
+  it('cannot connect it to an account with another address, or twice, or as another person', async () => {
+    const [person, other] = [await personWithPassword(test), await personWithPassword(test)]
+    const { id } = await filed(person.email)
+    expect((await kit.asAdmin(id, 'connect', { account_id: other.accountId })).status).toBe(409)
+    const somebody = await signedIn(test)
+    for (const verb of ['connect', 'answer'])
+      expect(
+        (
+          await test.fetch('POST', `/api/admin/privacy/requests/${id}/${verb}`, {
+            cookie: somebody.cookie,
+            body: verb === 'connect' ? { account_id: person.accountId } : { note: 'x' },
+          })
+        ).status,
+      ).toBe(403)
+    expect((await kit.asAdmin(id, 'connect', { account_id: person.accountId })).status).toBe(200)
+    expect((await kit.asAdmin(id, 'connect', { account_id: person.accountId })).status).toBe(409)
+    await kit.work()
+  })
+
+  it('sees that an unconnected request is overdue; it does not expire', async () => {
+    const { id } = await filed(newAddress())
+    test.clock.advance(40 * day)
+    await kit.tick()
+    expect(await kit.adminRead(id)).toMatchObject({ state: 'received', due: 'overdue' })
+  })
+})
+
+describe('the erasure of an account', () => {
+  it('erases requests from the form with its address, and they are exported before', async () => {
+    const person = await personWithPassword(test)
+    const { id } = await filed(person.email, { name: 'Somebody', statement: 'My words' })
+    await send(person.email)
+    await kit.work()
+    const source = test.app.dataSources.find(({ name }) => name === 'privacy.requests')
+    const subject = { account: person.accountId, agents: [] }
+    expect((await source?.inventory(subject, test.clock.now()))?.count).toBeGreaterThanOrEqual(2)
+    const parts = test.app.personExporters.filter(({ tables }) =>
+      tables.some((table) => /privacy_requests|unconfirmed/.test(table)),
+    )
+    for (const { part, pages } of parts) {
+      const lines: string[] = []
+      for await (const page of pages(person.accountId, {
+        id: person.accountId,
+        basis: 'all',
+        until: test.clock.now(),
+      } as never))
+        lines.push(page.lines)
+      expect(lines.join(''), part).toContain(part === 'privacy_requests' ? 'My words' : 'pform_')
+    }
+    const filedErasure = await kit.file(person.cookie, { kinds: ['erasure'], grace: 'now', password: person.password })
+    expect(filedErasure.status).toBe(201)
+    await kit.tick()
+    await kit.work()
+    const row = await test.db.prisma.privacyRequest.findUniqueOrThrow({ where: { id } })
+    expect(row).toMatchObject({ state: 'cancelled', contact: null, payload: null, addressKey: null })
+    expect(await test.db.prisma.privacyLink.count({ where: { requestId: id } })).toBe(0)
+    expect(await test.db.prisma.unconfirmedRequest.count({ where: { content: { not: null } } })).toBe(0)
+  })
+})
