@@ -51,6 +51,7 @@ const ofPeople = [
   'prepared_exports',
   'project_participants',
   'saved_searches',
+  'unconfirmed_requests',
 ]
 
 const tablesOf = (exporters: readonly { tables: readonly string[] }[]) =>

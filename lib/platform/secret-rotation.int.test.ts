@@ -15,7 +15,9 @@ import {
 } from '#lib/config/secret.ts'
 import { createSigner, verifyReceipt } from '#lib/domains/erasure/receipts/signing.ts'
 import { createSuppressionKeys } from '#lib/domains/erasure/suppression/suppression-keys.ts'
-import { requestSubjectHash } from '#lib/domains/privacy-requests/requests.ts'
+import { sealContact } from '#lib/domains/privacy-requests/filing/contact.ts'
+import { openForm, sealForm } from '#lib/domains/privacy-requests/form/content.ts'
+import { formHash, requestSubjectHash } from '#lib/domains/privacy-requests/requests.ts'
 import { assertPresentSecret } from '#lib/domains/settings/installation-secret.ts'
 import { systemClock } from '#lib/kernel/clock.ts'
 import { fileLedger } from '#lib/stores/ledger/ledger.ts'
@@ -53,6 +55,7 @@ function user(db: Database, dataDir: string, given?: string) {
   const suppression = createSuppressionKeys(db, { ledger, secret, assertPresentSecret, clock: systemClock })
   const contactKey = () => deriveKey(secret(), sealedPurposes.privacyContacts)
   const subjectKey = () => deriveKey(secret(), subjectPurpose)
+  const formKey = () => deriveKey(secret(), sealedPurposes.privacyForms)
   return {
     signer,
     suppression,
@@ -83,6 +86,36 @@ function user(db: Database, dataDir: string, given?: string) {
           ...{ subjectKey: requestSubjectHash(subjectKey(), 'participant', 'prt_1'), receivedAt: at, legalDueAt: at },
         },
       })
+    },
+    async keepForm() {
+      const at = new Date()
+      const content = { email: 'stranger@example.org', locale: 'en' as const, kind: 'access' as const }
+      const addressKey = formHash(subjectKey(), 'address', content.email)
+      await db.prisma.privacyRequest.create({
+        data: {
+          ...{ id: 'req_3', kinds: ['access'], channel: 'form', subjectKind: 'requester', addressKey },
+          ...{ subjectKey: requestSubjectHash(subjectKey(), 'requester', addressKey), receivedAt: at, legalDueAt: at },
+          contact: sealContact(contactKey(), 'req_3', content),
+        },
+      })
+      await db.prisma.unconfirmedRequest.create({
+        data: {
+          ...{ id: 'pform_1', addressKey, networkKey: 'n', createdAt: at, expiresAt: at },
+          content: sealForm(formKey(), 'pform_1', content),
+        },
+      })
+    },
+    async form() {
+      const request = await db.prisma.privacyRequest.findUniqueOrThrow({ where: { id: 'req_3' } })
+      const form = await db.prisma.unconfirmedRequest.findUniqueOrThrow({ where: { id: 'pform_1' } })
+      const addressKey = formHash(subjectKey(), 'address', 'stranger@example.org')
+      return {
+        isFound:
+          request.addressKey === addressKey &&
+          form.addressKey === addressKey &&
+          request.subjectKey === requestSubjectHash(subjectKey(), 'requester', addressKey),
+        email: form.content && openForm(formKey(), 'pform_1', form.content).email,
+      }
     },
     async contact() {
       const row = await db.prisma.privacyRequest.findUniqueOrThrow({ where: { id: 'req_1' } })
@@ -132,6 +165,7 @@ describe('the secret in a file', () => {
     kid: await one.kid(),
     hash: await one.hash(),
     contact: await one.contact(),
+    form: await one.form(),
   })
   const killedAt = (point: string) =>
     new Promise<string | null>((done, failed) => {
@@ -143,9 +177,11 @@ describe('the secret in a file', () => {
   test('rotation keeps every key usable after a kill at any point, and the next rotation finishes', async () => {
     const before = await started(async (one) => {
       await one.keepContact()
+      await one.keepForm()
       return state(one)
     })
     expect(before.contact).toEqual({ isFound: true, email: 'somebody@example.org' })
+    expect(before.form).toEqual({ isFound: true, email: 'stranger@example.org' })
     for (const [point, isReplaced] of [
       ['begun', false],
       ['next', false],
@@ -308,6 +344,8 @@ test('rotation covers every bytea column except known hashes', async () => {
     'idempotency_records.request_hash',
     'suppressions.hash',
     'privacy_links.hash',
+    // SHA-256 of a random token, deleted within a day.
+    'unconfirmed_requests.hash',
     'attachments.sha256',
     'documents.sha256',
     'clade_shares.digest',
