@@ -29,9 +29,12 @@ export interface Cluster {
   open(name: string): Promise<BenchInstallation>
 }
 
-/** A durable cluster: every commit is on disk before it is answered. */
-export async function startCluster(scope: AsyncDisposableStack): Promise<Cluster> {
-  const cluster = await startTemporary({ isDurable: true })
+/**
+ * A durable cluster: every commit is on disk before it is answered.
+ * @param tune further settings of the server, each `name=value`
+ */
+export async function startCluster(scope: AsyncDisposableStack, tune: readonly string[] = []): Promise<Cluster> {
+  const cluster = await startTemporary({ isDurable: true, tune })
   scope.defer(() => cluster.stop())
   const open = async (name: string) => {
     const ownerUrl = cluster.ownerUrl(name)

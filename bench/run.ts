@@ -34,6 +34,7 @@ const groups: Record<string, () => Promise<BenchRow[]>> = {
 }
 
 const usage = `npm run bench -- [${Object.keys(groups).join(' | ')}]… [--write]
+npm run bench -- profile [get | post | search-rare | search-common | search-two | export]…
 
 Measures all groups, or those that are named. --write puts the tables into bench/README.md.`
 
@@ -52,6 +53,11 @@ function readArguments() {
   }
 }
 
+if (process.argv[2] === 'profile') {
+  process.chdir(join(import.meta.dirname, '..'))
+  for (const name of process.argv.slice(3)) await (await import('./profile.ts')).profile(name)
+  process.exit()
+}
 const { names, write, help } = readArguments()
 if (help) {
   console.log(usage)

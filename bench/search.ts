@@ -126,10 +126,10 @@ async function crowd(registry: Registry, parameters: Record<string, string>): Pr
 /** The lower bound: matching rows in any order, without rank, count, snippet, page, HTTP or audit. */
 async function plainly(pool: pg.Pool, word: string, seen: readonly string[]): Promise<number> {
   const started = performance.now()
-  await pool.query('SELECT id, document FROM units WHERE search @@ $1::tsquery AND scope = ANY($2::text[]) LIMIT 20', [
-    `'${word}'`,
-    seen,
-  ])
+  await pool.query(
+    'SELECT id, document FROM units WHERE search @@ $1::tsquery AND ARRAY[scope] && $2::text[] LIMIT 20',
+    [`'${word}'`, seen],
+  )
   return performance.now() - started
 }
 

@@ -62,14 +62,14 @@ export type StatementResult = Pick<pg.QueryResult, 'rows' | 'rowCount'>
 type RunStatement = (name: string | undefined, text: string, values: readonly unknown[]) => Promise<StatementResult>
 const databases = new WeakMap<object, RunStatement>()
 
-/** Runs a query, for example with a time limit or on one state of the database. */
-export type RunQuery = (text: string, values: readonly unknown[]) => Promise<pg.QueryResultRow[]>
+/** Runs a query, for example with a time limit or on one state of the database. With a name, it may be prepared once per connection. */
+export type RunQuery = (text: string, values: readonly unknown[], name?: string) => Promise<pg.QueryResultRow[]>
 
 /** Runs statements on the connection of a transaction, on free connections of a database or of its Prisma client, or as `on` does. */
 export function statementRunner(on: Transaction | Database | pg.ClientBase | RunQuery): RunStatement {
   if (typeof on === 'function')
-    return async (_name, text, values) => {
-      const rows = await on(text, values)
+    return async (name, text, values) => {
+      const rows = await on(text, values, name)
       return { rows, rowCount: rows.length }
     }
   if (on instanceof pg.Client) return (_name, text, values) => on.query({ text, values: [...values] })

@@ -3,7 +3,11 @@ import type { Database } from './database.ts'
 import { asProblem } from './problems.ts'
 
 /** Runs statements of one read transaction. */
-export type SnapshotQuery = <R extends QueryResultRow>(text: string, values: readonly unknown[]) => Promise<R[]>
+export type SnapshotQuery = <R extends QueryResultRow>(
+  text: string,
+  values: readonly unknown[],
+  name?: string,
+) => Promise<R[]>
 
 /**
  * Runs several queries on one state of the database, read-only, with these settings. The settings are constants, never a caller's input.
@@ -20,7 +24,10 @@ export async function snapshot<T>(
     const client = await db.pool.connect()
     try {
       await client.query(['BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', ...set].join('; '))
-      const made = await work(async (text, values) => (await client.query({ text, values: [...values] })).rows)
+      const made = await work(async (text, values, name) => {
+        const { rows } = await client.query({ ...(name !== undefined && { name }), text, values: [...values] })
+        return rows
+      })
       await client.query('COMMIT')
       return made
     } catch (error) {

@@ -69,10 +69,13 @@ export const typed = <T>(type: string): Narrowed<T> => ({ type })
 /** Where a statement runs: inside the transaction, on a free connection of the database, on this connection, or by this function. */
 export type Queryable = Transaction | Database | ClientBase | RunQuery
 
-interface Common<P extends Parameters> {
+interface Common<P extends Parameters, V> {
   takes: P
-  /** Prepared once per connection. PostgreSQL may then use one plan for all values, so do not set it where the best plan depends on them. */
-  isPrepared?: boolean
+  /**
+   * Prepared once per connection, or only for some variants. PostgreSQL may then use one plan for all values, so do not set it where the
+   * best plan depends on them.
+   */
+  isPrepared?: boolean | ((variant: V) => boolean)
 }
 type Sql<V> = { sql: string } | { sql: (variant: V) => string; variants: readonly V[] }
 
@@ -134,23 +137,23 @@ const encode = (type: string, value: unknown): unknown =>
  */
 export function statement<const P extends Parameters, const C extends Columns>(
   name: string,
-  declaration: Common<P> & { returns: C; sql: string },
+  declaration: Common<P, undefined> & { returns: C; sql: string },
 ): (on: Queryable, values: ValuesOf<P>) => Promise<RowOf<C>[]>
 export function statement<const P extends Parameters, const C extends Columns, V>(
   name: string,
-  declaration: Common<P> & { returns: C; sql: (variant: V) => string; variants: readonly V[] },
+  declaration: Common<P, V> & { returns: C; sql: (variant: V) => string; variants: readonly V[] },
 ): (on: Queryable, values: ValuesOf<P>, variant: V) => Promise<RowOf<C>[]>
 export function statement<const P extends Parameters>(
   name: string,
-  declaration: Common<P> & { returns: 'count'; sql: string },
+  declaration: Common<P, undefined> & { returns: 'count'; sql: string },
 ): (on: Queryable, values: ValuesOf<P>) => Promise<number>
 export function statement<const P extends Parameters, V>(
   name: string,
-  declaration: Common<P> & { returns: 'count'; sql: (variant: V) => string; variants: readonly V[] },
+  declaration: Common<P, V> & { returns: 'count'; sql: (variant: V) => string; variants: readonly V[] },
 ): (on: Queryable, values: ValuesOf<P>, variant: V) => Promise<number>
 export function statement<V>(
   name: string,
-  declaration: Common<Parameters> & { returns: Columns | 'count' } & Sql<V>,
+  declaration: Common<Parameters, V> & { returns: Columns | 'count' } & Sql<V>,
 ): (on: Queryable, values: Readonly<Record<string, unknown>>, variant: V) => Promise<unknown> {
   const { takes, returns, isPrepared = false } = declaration
   if (declared.has(name)) throw new Error(`Two statements are named ${name}.`)
@@ -177,7 +180,7 @@ export function statement<V>(
   return async (on, values, variant) => {
     const { text, order, name: preparedName } = compiled(variant)
     const { rows, rowCount }: StatementResult = await statementRunner(on)(
-      isPrepared ? preparedName : undefined,
+      (typeof isPrepared === 'function' ? isPrepared(variant) : isPrepared) ? preparedName : undefined,
       text,
       order.map((parameter) => encode(typeOf(takes[parameter] ?? 'text'), values[parameter])),
     )

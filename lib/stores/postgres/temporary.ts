@@ -36,7 +36,14 @@ async function sweep() {
  * A cluster in the temporary folder, for tests and shadow databases: fast, but not safe against power failure. With `isDurable` it is,
  * with an installation's settings, for measurements. Deleted by `stop`.
  */
-export async function startTemporary({ isDurable = false } = {}): Promise<EmbeddedDatabase> {
+export async function startTemporary({
+  isDurable = false,
+  tune: more = [],
+}: {
+  isDurable?: boolean
+  /** Further settings of the server, each `name=value`. */
+  tune?: readonly string[]
+} = {}): Promise<EmbeddedDatabase> {
   await sweep()
   const home = mkdtempSync(join(tmpdir(), PREFIX))
   chmodSync(home, 0o755) // the server's account needs access; the contents are private
@@ -44,7 +51,7 @@ export async function startTemporary({ isDurable = false } = {}): Promise<Embedd
   try {
     // Without autovacuum, plans do not depend on when it gathers statistics, and no background work disturbs measurements.
     const tune = isDurable ? [] : ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off', 'autovacuum=off']
-    const database = await startEmbedded(home, { tune })
+    const database = await startEmbedded(home, { tune: [...tune, ...more] })
     return { ...database, stop: () => database.stop().finally(remove) }
   } catch (error) {
     remove()

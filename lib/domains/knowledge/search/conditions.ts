@@ -110,9 +110,13 @@ export const searchTarget = (table: Table, reader: SearchReader, filters: Filter
 })
 export type SearchTarget = ReturnType<typeof searchTarget>
 
-/** Condition for a scope column of rows or of words. */
-export const withinScopes = (column: string, everyOrganisation: boolean): string =>
-  everyOrganisation ? `(${column} = ANY($scopes) OR ${column} LIKE 'org:%')` : `${column} = ANY($scopes)`
+/** Condition for the scope of a word. */
+export const wordWithinScopes = (everyOrganisation: boolean): string =>
+  everyOrganisation ? "(scope = ANY($scopes) OR scope LIKE 'org:%')" : 'scope = ANY($scopes)'
+
+/** Condition for the scope of the row `u`, in the form that the word index contains. */
+export const withinScopes = (everyOrganisation: boolean): string =>
+  everyOrganisation ? "(ARRAY[u.scope] && $scopes OR u.scope LIKE 'org:%')" : 'ARRAY[u.scope] && $scopes'
 
 /** A row is neither in quarantine nor by a restricted author, or is the reader's own (GDPR art. 18). */
 const shown =

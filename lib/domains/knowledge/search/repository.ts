@@ -1,6 +1,6 @@
 import { unitColumns, unitRow } from '#lib/domains/knowledge/units/repository.ts'
 import { statement, typed } from '#lib/stores/postgres/statement.ts'
-import { conditionsOf, type SearchForm, searchParameters, withinScopes } from './conditions.ts'
+import { conditionsOf, type SearchForm, searchParameters, withinScopes, wordWithinScopes } from './conditions.ts'
 
 /** Totals stop counting at this number. */
 export const searchCountedTo = 1_001
@@ -13,14 +13,21 @@ const largestPage = 4 * 1024 * 1024
 /** Maximum number of similar words. */
 const mostSimilar = 400
 
-/** Settings that the statements of a search rely on; a table scan would decompress the words of every row. */
-export const searchSettings = {
+/** Settings that the statements of a search rely on; a table scan would read the words of every row. */
+const searchSettings = {
   enable_seqscan: 'off',
   jit: 'off',
   work_mem: '32MB',
   statement_timeout: '10s',
   'pg_trgm.similarity_threshold': '0.2',
 }
+/** Without filters, one plan is right for every search, because words and scopes have only one index. Planning takes longer than a search. */
+export const unfilteredSettings = { ...searchSettings, plan_cache_mode: 'force_generic_plan' }
+/** With filters, the best index depends on their values. */
+export const filteredSettings = { ...searchSettings, plan_cache_mode: 'force_custom_plan' }
+const isUnfiltered = ({ filters }: SearchForm): boolean => filters.length === 0
+/** Most terms of a search whose statement is prepared, which bounds the memory of each connection. */
+const mostPreparedTerms = 4
 
 const forms: readonly SearchForm[] = [true, false].flatMap((everyOrganisation): SearchForm[] => [
   { table: 'units', everyOrganisation, filters: ['authors', 'types', 'domain', 'min_quality', 'from', 'to'] },
@@ -33,11 +40,12 @@ const forms: readonly SearchForm[] = [true, false].flatMap((everyOrganisation): 
 export const wordCounts = statement('knowledge.word-counts', {
   takes: { words: 'text[]', scopes: 'text[]' },
   returns: { word: 'text', units: 'int4' },
+  isPrepared: true,
   variants: forms,
   sql: ({
     everyOrganisation,
   }: Pick<SearchForm, 'everyOrganisation'>) => `SELECT word, sum(units)::int AS units FROM search_words
-    WHERE word = ANY($words) AND ${withinScopes('scope', everyOrganisation)} GROUP BY word`,
+    WHERE word = ANY($words) AND ${wordWithinScopes(everyOrganisation)} GROUP BY word`,
 })
 
 /** Words similar to the given one whose length is within the limits. */
@@ -48,7 +56,7 @@ export const similarWords = statement('knowledge.similar-words', {
   sql: ({
     everyOrganisation,
   }: Pick<SearchForm, 'everyOrganisation'>) => `SELECT word, sum(units)::int AS units FROM search_words
-    WHERE word % $word AND char_length(word) BETWEEN $shortest AND $longest AND ${withinScopes('scope', everyOrganisation)}
+    WHERE word % $word AND char_length(word) BETWEEN $shortest AND $longest AND ${wordWithinScopes(everyOrganisation)}
     GROUP BY word ORDER BY similarity(word, $word) DESC LIMIT ${mostSimilar}`,
 })
 
@@ -56,9 +64,10 @@ export const similarWords = statement('knowledge.similar-words', {
 export const anyMatch = statement('knowledge.any-match', {
   takes: { ...searchParameters, query: typed<string>('tsquery') },
   returns: { id: 'text' },
+  isPrepared: isUnfiltered,
   variants: forms,
   sql: (form: SearchForm) => `SELECT u.id FROM ${form.table} u
-    WHERE u.search @@ $query AND ${conditionsOf(form, withinScopes('u.scope', form.everyOrganisation))} LIMIT 1`,
+    WHERE u.search @@ $query AND ${conditionsOf(form, withinScopes(form.everyOrganisation))} LIMIT 1`,
 })
 
 export interface RankedForm extends SearchForm {
@@ -69,23 +78,27 @@ export interface RankedForm extends SearchForm {
   phrases: number
 }
 const matchesFrom: Record<RankedForm['candidates'], (form: SearchForm) => string> = {
-  index: (form) => `SELECT u.id, u.quality_score, u.search FROM ${form.table} u
-    WHERE u.search @@ $query AND ${conditionsOf(form, withinScopes('u.scope', form.everyOrganisation))}`,
+  index: (form) => `SELECT u.ctid AS place, u.id, u.quality_score FROM ${form.table} u
+    WHERE u.search @@ $query AND ${conditionsOf(form, withinScopes(form.everyOrganisation))}`,
   // OFFSET 0 fixes the order of evaluation: words of rows that other conditions exclude are not decompressed. The function replaces its
   // operator because the word index must not be used here.
   quality: (form) => `SELECT found.* FROM unnest($scopes) AS s(scope) CROSS JOIN LATERAL (
-      SELECT u.id, u.quality_score, u.search FROM (
-        SELECT u.* FROM (SELECT * FROM ${form.table} o WHERE o.scope = s.scope ORDER BY o.quality_score DESC, o.id LIMIT ${mostScanned}) u
+      SELECT u.place, u.id, u.quality_score FROM (
+        SELECT u.* FROM (SELECT o.ctid AS place, o.* FROM ${form.table} o WHERE o.scope = s.scope ORDER BY o.quality_score DESC, o.id LIMIT ${mostScanned}) u
         WHERE ${conditionsOf(form)} OFFSET 0) u
       WHERE ts_match_vq(u.search, $query) LIMIT ${searchCountedTo}) AS found`,
 }
+/** The words of the row `u`. Concatenating the empty vector decompresses, or reads, a long one once for all terms. */
+const decompressed = `CASE WHEN pg_column_size(u.search) < 4080 AND pg_column_compression(u.search) IS NULL THEN u.search
+  ELSE u.search || ''::tsvector END`
 const eachOf = (count: number, sql: (position: number) => string): string[] =>
   Array.from({ length: count }, (_, n) => sql(n + 1))
 
 /**
  * The matches of the query with the highest quality, ranked by words. A term's weight depends on its rarity, position and frequency;
- * adjacent words typed together rank higher, long texts lower, and quality has a bounded influence. Concatenating the empty vector
- * decompresses the stored one once for all terms. Terms are written out, so that each is parsed once instead of once per row.
+ * adjacent words typed together rank higher, long texts lower, and quality has a bounded influence. Terms are written out, so that each is
+ * parsed once instead of once per row. Matches are collected without their words and read again by their place (`ctid`, which is stable
+ * within a statement), because most are not ranked.
  */
 export const rankedMatches = statement('knowledge.ranked-matches', {
   takes: {
@@ -94,6 +107,7 @@ export const rankedMatches = statement('knowledge.ranked-matches', {
     phrases: typed<readonly string[]>('tsquery[]'),
   },
   returns: { id: 'text', total: 'int4', score: 'float8' },
+  isPrepared: (form) => isUnfiltered(form) && form.terms <= mostPreparedTerms,
   variants: forms.flatMap((form): RankedForm[] => [
     { ...form, candidates: 'index', terms: 1, phrases: 0 },
     { ...form, candidates: 'quality', terms: 3, phrases: 2 },
@@ -109,7 +123,8 @@ export const rankedMatches = statement('knowledge.ranked-matches', {
       SELECT best.id, (SELECT count(*)::int FROM (SELECT FROM matching LIMIT ${searchCountedTo}) AS counted) AS total,
         round(((${score}) * (1${near}) * (0.7 + 0.3 * best.quality_score) / ln(20 + length(v.vector)))::numeric, 6)::float8 AS score
       FROM best
-        CROSS JOIN LATERAL (SELECT best.search || ''::tsvector AS vector OFFSET 0) AS v
+        JOIN ${form.table} u ON u.ctid = best.place
+        CROSS JOIN LATERAL (SELECT ${decompressed} AS vector OFFSET 0) AS v
       ORDER BY score DESC, best.id OFFSET $offset LIMIT $limit`
   },
 })
@@ -130,7 +145,7 @@ function newestRows(form: NewestForm): string {
   // The index only covers the author; visibility to the reader is checked per row.
   if (filters.includes('authors'))
     return `SELECT found.* FROM unnest($authors) AS o(author)
-      CROSS JOIN LATERAL (${newestOf(`u.agent_id = o.author AND ${withinScopes('u.scope', everyOrganisation)}`)}) AS found`
+      CROSS JOIN LATERAL (${newestOf(`u.agent_id = o.author AND ${withinScopes(everyOrganisation)}`)}) AS found`
   const own = `SELECT found.* FROM unnest($scopes) AS s(scope) CROSS JOIN LATERAL (${newestOf('u.scope = s.scope')}) AS found`
   if (!everyOrganisation) return `SELECT * FROM (${own}) AS everything`
   return `SELECT * FROM (${own} UNION ALL (${newestOf("u.visibility = 'org' AND u.scope <> ALL($scopes)")})) AS everything`
@@ -145,6 +160,7 @@ const newestForms = forms.flatMap((form): NewestForm[] => [
 export const newestPage = statement('knowledge.newest-page', {
   takes: { ...newestParameters, offset: 'int4', limit: 'int4' },
   returns: { id: 'text', created_at: 'timestamptz' },
+  isPrepared: isUnfiltered,
   variants: newestForms,
   sql: (form: NewestForm) => `${newestRows(form)} ORDER BY created_at DESC, id OFFSET $offset LIMIT $limit`,
 })
@@ -152,6 +168,7 @@ export const newestPage = statement('knowledge.newest-page', {
 export const countNewest = statement('knowledge.count-newest', {
   takes: newestParameters,
   returns: { n: 'int4' },
+  isPrepared: isUnfiltered,
   variants: newestForms,
   sql: (form: NewestForm) => `SELECT count(*)::int AS n FROM (${newestRows(form)} LIMIT $wanted) AS c`,
 })
@@ -161,12 +178,14 @@ export const countNewest = statement('knowledge.count-newest', {
  * beyond the limit are not decompressed.
  */
 export const pageSql = (table: SearchForm['table'], columns: string, size = 'pg_column_size(u.document)'): string =>
-  `WITH wanted AS MATERIALIZED (SELECT id, sum(size) OVER (ORDER BY place) - size AS before FROM (
-      SELECT u.id, w.place, ${size} AS size FROM unnest($ids) WITH ORDINALITY AS w(id, place) JOIN ${table} u ON u.id = w.id) AS sized)
-    SELECT ${columns} FROM wanted JOIN ${table} u ON u.id = wanted.id WHERE wanted.before < ${largestPage}`
+  `SELECT ${columns} FROM (
+      SELECT u.*, sum(${size}) OVER (ORDER BY w.place) - ${size} AS before
+      FROM unnest($ids) WITH ORDINALITY AS w(id, place) JOIN ${table} u ON u.id = w.id OFFSET 0) AS u
+    WHERE u.before < ${largestPage}`
 
 export const unitsPage = statement('knowledge.units-page', {
   takes: { ids: 'text[]' },
   returns: { ...unitRow, agent_id: 'text' },
+  isPrepared: true,
   sql: pageSql('units', `${unitColumns}, u.agent_id`),
 })

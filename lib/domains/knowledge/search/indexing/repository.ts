@@ -75,7 +75,7 @@ export const olderSimilarUnits = statement('knowledge.older-similar-units', {
   },
   returns: { words: 'text[]' },
   sql: `WITH matching AS MATERIALIZED (
-      SELECT u.id, u.search FROM units u WHERE u.search @@ $query AND u.scope = ANY($scopes) AND u.domain = $domain AND u.id <> $id
+      SELECT u.id, u.search FROM units u WHERE u.search @@ $query AND ARRAY[u.scope] && $scopes AND u.domain = $domain AND u.id <> $id
         AND (u.created_at, u.id) < ($at, $id) AND u.quarantined_at IS NULL
         AND NOT EXISTS (SELECT FROM restricted_agents r WHERE r.id = u.agent_id)
       LIMIT $mostFound)
