@@ -1,4 +1,5 @@
 import { tokenLookup } from './access/token-lookup.ts'
+import { composeDigest } from './composition/digest.ts'
 import { createDomainModules } from './composition/domain-modules.ts'
 import { createErasures } from './composition/erasures.ts'
 import { createFoundation } from './composition/foundation.ts'
@@ -66,15 +67,16 @@ function compose({
     ...{ foundation, data, peopleModules, erasures, retentionStores, erasurePatience },
   })
   const compliance = composeCompliance(foundation, data, modules)
+  const digest = composeDigest(foundation, peopleModules, compliance)
   const metrics = composeMetrics(foundation)
   const service = composeService(foundation, erasures, metrics, [...modules, compliance])
   const all = [...modules, compliance, { useCases: { service } }] as const
-  return { foundation, data, erasures, retentionStores, modules, metrics, service, all }
+  return { foundation, data, erasures, retentionStores, modules, metrics, service, digest, all }
 }
 
 /** The composition root. Connects to nothing before the first request. */
 export function createApp(options: AppOptions) {
-  const { foundation, data, erasures, retentionStores, modules, metrics, service, all } = compose(options)
+  const { foundation, data, erasures, retentionStores, modules, metrics, service, digest, all } = compose(options)
   const { clock, db, env, ledger, limiter, log, mail, origin, pipeline, secret, stores, telemetry } = foundation
   const { engine, replay, restored } = erasures
   const named = mergeUseCases(all)
@@ -98,7 +100,7 @@ export function createApp(options: AppOptions) {
           named.audit.query({ agent_id: agentId, action, from, to }, clock.now()),
       },
     },
-    jobs: modules.flatMap((module: DomainModule) => module.jobs ?? []),
+    jobs: [...modules.flatMap((module: DomainModule) => module.jobs ?? []), ...digest],
     ...data,
     storeLocations: foundation.storeLocations,
     assessedLocations: foundation.assessedLocations,

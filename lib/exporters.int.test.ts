@@ -42,6 +42,7 @@ const unexported: Record<string, string> = {
 const ofPeople = [
   'organisations',
   'accounts',
+  'email_choices',
   'sessions',
   'account_identities',
   'account_links',

@@ -12,6 +12,7 @@ import common from './en/common.json' with { type: 'json' }
 import compliance from './en/compliance.json' with { type: 'json' }
 import confirm from './en/confirm.json' with { type: 'json' }
 import deletion from './en/deletion.json' with { type: 'json' }
+import emails from './en/emails.json' with { type: 'json' }
 import erasure from './en/erasure.json' with { type: 'json' }
 import erasures from './en/erasures.json' with { type: 'json' }
 import exportWords from './en/exports.json' with { type: 'json' }
@@ -70,6 +71,7 @@ export default {
   compliance,
   confirm,
   deletion,
+  emails,
   erasure,
   erasures,
   exports: exportWords,

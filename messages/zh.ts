@@ -12,6 +12,7 @@ import common from './zh/common.json' with { type: 'json' }
 import compliance from './zh/compliance.json' with { type: 'json' }
 import confirm from './zh/confirm.json' with { type: 'json' }
 import deletion from './zh/deletion.json' with { type: 'json' }
+import emails from './zh/emails.json' with { type: 'json' }
 import erasure from './zh/erasure.json' with { type: 'json' }
 import erasures from './zh/erasures.json' with { type: 'json' }
 import exportWords from './zh/exports.json' with { type: 'json' }
@@ -70,6 +71,7 @@ export default {
   compliance,
   confirm,
   deletion,
+  emails,
   erasure,
   erasures,
   exports: exportWords,

@@ -10,7 +10,7 @@ const hour = 3_600_000
 const step = 12 * hour
 /** Jobs that advance the story at each step or every day. The worker runs them every minute or hour. */
 const atEachStep = ['privacy.clock', 'exports.upkeep', 'erasure.watch']
-const daily = ['privacy.admin-digest', 'projects.close', 'retention.sweep', 'accounts.upkeep', 'agents.purge-unused']
+const daily = ['accounts.digest', 'projects.close', 'retention.sweep', 'accounts.upkeep', 'agents.purge-unused']
 /** Jobs that run once more at the end, so that nothing expired waits for the first hour of a worker. */
 const cleaning = ['retention.sweep', 'accounts.upkeep']
 /** Interval of all other jobs in days. They find little to delete. */

@@ -32,6 +32,7 @@ export const pages = [
   page({ name: 'newPassword', path: '/password/new', area: 'public' }),
   page({ name: 'notice', path: '/privacy', area: 'public' }),
   page({ name: 'confirm', path: '/privacy/confirm', area: 'public' }),
+  page({ name: 'unsubscribe', path: '/emails/unsubscribe', area: 'public' }),
   page({ name: 'verify', path: '/verify', area: 'public' }),
   page({ name: 'reference', path: '/docs/api', area: 'public' }),
   page({ name: 'referenceGroup', path: '/docs/api/[group]', area: 'public' }),

@@ -1,4 +1,5 @@
 import { countActiveAdmins } from '#lib/domains/accounts/active-admins.ts'
+import { digestEmailJob } from '#lib/domains/accounts/email-choices/digest.ts'
 import { noticeJob } from '#lib/domains/accounts/notices.ts'
 import { findPeople } from '#lib/domains/accounts/person-search.ts'
 import { newestSignIns } from '#lib/domains/accounts/sessions/repository.ts'
@@ -33,7 +34,7 @@ import type { CollectedData } from './personal-data.ts'
 import type { RequestModules } from './request-modules.ts'
 
 /** Jobs whose failure the console reports as an undelivered email. */
-const emailJobs = [noticeJob, notifyJob, addressJob, notifyAdminJob]
+const emailJobs = [noticeJob, notifyJob, addressJob, notifyAdminJob, digestEmailJob]
 
 /** The modules that the console asks. */
 export interface ConsoleSources {

@@ -3,6 +3,8 @@ import { customerNetworkOf, limitKeyOf } from '#lib/access/client-address.ts'
 import { purgeExpiredWindows } from '#lib/access/limiter-postgres.ts'
 import { openIdProvider } from '#lib/config/env.ts'
 import { sealedPurposes } from '#lib/config/secret.ts'
+import { optionalEmails } from '#lib/domains/accounts/email-choices/optional-emails.ts'
+import { unsubscribeLinks } from '#lib/domains/accounts/email-choices/unsubscribe-links.ts'
 import { accountsModule } from '#lib/domains/accounts/module.ts'
 import { enqueueNotice } from '#lib/domains/accounts/notices.ts'
 import { dropOrganisationIfEmpty } from '#lib/domains/accounts/organisations/directory.ts'
@@ -41,11 +43,20 @@ const composeTokens = ({ clock, db, pipeline }: Foundation) =>
   })
 type Tokens = ReturnType<typeof composeTokens>
 
+const composeEmails = ({ db, keyFor, mail, origin }: Foundation) => {
+  const links = unsubscribeLinks(keyFor('unsubscribe links'))
+  return { links, ...optionalEmails({ db, mail, origin, links }) }
+}
+type Emails = ReturnType<typeof composeEmails>
+
 const composeAccounts = (
   { clock, db, env, keyFor, limiter, mail, origin, pipeline, suppressed }: Foundation,
   tokens: Tokens,
+  emails: Emails,
 ) =>
   accountsModule({
+    emails,
+    unsubscribeLinks: emails.links,
     ...{ db, mail, pipeline },
     isOnRecord: async (tx: Transaction, accountId: string) =>
       (await agentsOfAccount(tx, accountId)).length > 0 ||
@@ -110,8 +121,9 @@ function composeAgents(
 export function createPeopleModules(foundation: Foundation) {
   const settings = settingsModule(foundation.db)
   const tokens = composeTokens(foundation)
-  const accounts = composeAccounts(foundation, tokens)
+  const emails = composeEmails(foundation)
+  const accounts = composeAccounts(foundation, tokens, emails)
   const agents = composeAgents(foundation, tokens, accounts)
-  return { settings, tokens, accounts, agents, people: accounts.useCases.accounts }
+  return { settings, tokens, accounts, agents, emails, people: accounts.useCases.accounts }
 }
 export type PeopleModules = ReturnType<typeof createPeopleModules>

@@ -26,7 +26,7 @@ import type { PeopleModules } from './people-modules.ts'
 
 export function composeRequests(
   foundation: Foundation,
-  { agents, people, settings }: PeopleModules,
+  { agents, emails, people, settings }: PeopleModules,
   { engine }: Erasures,
   exported: ExportsModule,
 ) {
@@ -39,6 +39,9 @@ export function composeRequests(
         (await people.sameOrganisation(tx, filer, member)) || (await ownsProjectOf(tx, filer, member)),
     },
     agents: agents.useCases.agents,
+    async sendToAdmin(accountId, write) {
+      await emails.sendAtOnce({ accountId, kind: 'requests' }, (locale) => [write(locale)])
+    },
     participants: {
       find: actedFor(db),
       byEmail: participantsByEmail,

@@ -6,6 +6,8 @@ export interface ReceivedEmail {
   subject: string
   text: string
   html: string
+  /** All headers, unfolded. */
+  head: string
 }
 
 const decoded = (body: string, encoding: string): string => {
@@ -45,7 +47,13 @@ function parsed(to: string, raw: string): ReceivedEmail {
     const start = found.search(/\r?\n\r?\n/)
     return decoded(found.slice(start).trimStart(), header(found.slice(0, start), 'Content-Transfer-Encoding'))
   }
-  return { to, subject: subjectOf(head), text: part('text/plain'), html: part('text/html') }
+  return {
+    to,
+    subject: subjectOf(head),
+    text: part('text/plain'),
+    html: part('text/html'),
+    head: head.replace(/\r?\n[ \t]/g, ' '),
+  }
 }
 
 /** A real SMTP server on a free port of 127.0.0.1 that records every email. `refuse(true)` makes it reject all emails. */

@@ -3,6 +3,7 @@ import { getTranslations } from 'next-intl/server'
 import { callUseCase, requirePageAccess } from '#app/page-access.ts'
 import { IdentityList } from '#components/accounts/identity-list.tsx'
 import { SessionList } from '#components/accounts/session-list.tsx'
+import { EmailChoiceList } from '#components/email-choices/choice-list.tsx'
 import { Messages } from '#components/frame/words.tsx'
 import { FactorList } from '#components/second-factors/factor-list.tsx'
 import { Badge } from '#components/ui/badge.tsx'
@@ -17,17 +18,19 @@ export const generateMetadata = async (): Promise<Metadata> => ({ title: (await 
 
 export default async function AccountPage() {
   const person = await requirePageAccess('account')
-  const [t, ofFactors, sessions, identities, factors] = await Promise.all([
+  const [t, ofFactors, ofEmails, sessions, identities, factors, emails] = await Promise.all([
     getTranslations('account'),
     getTranslations('secondFactors'),
+    getTranslations('emails'),
     callUseCase(app.accounts.sessions, { query: { limit: '100' } }),
     callUseCase(app.accounts.identities),
     callUseCase(app.accounts.factors),
+    callUseCase(app.accounts.emailChoices),
   ])
   const isLinked = identities.data.length > 0
   const way = person.has_password ? (isLinked ? 'both' : 'password') : 'identity'
   return (
-    <Messages of={['account', 'secondFactors', 'sessions']}>
+    <Messages of={['account', 'emails', 'secondFactors', 'sessions']}>
       <Page title={t('name')} status={<Badge>{t(`roles.${person.role}.name`)}</Badge>} summary={<p>{person.name}</p>}>
         <Section id="me" title={t('me')}>
           <FactList
@@ -59,6 +62,9 @@ export default async function AccountPage() {
             <FactorList initial={factors.data} />
           </Section>
         )}
+        <Section id="emails" title={ofEmails('title')}>
+          <EmailChoiceList initial={emails} />
+        </Section>
         <Section id="sessions" title={t('sessions')} lead={t('sessionsLead')}>
           <SessionList initial={sessions} />
         </Section>

@@ -18,6 +18,7 @@ import { openMail } from '#lib/stores/mail/mail.ts'
 import { type Database, openDatabase } from '#lib/stores/postgres/database.ts'
 import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
 import type { Tries } from './attempts.ts'
+import { unsubscribeLinks } from './email-choices/unsubscribe-links.ts'
 import { accountsJobs } from './jobs.ts'
 import { dropOrganisationIfEmpty } from './organisations/directory.ts'
 import { oneTimePassword } from './passwords.ts'
@@ -58,6 +59,7 @@ let db: Database
 let pipeline: PipelinePorts
 let accounts: ReturnType<typeof accountsService>
 let sessions: ReturnType<typeof createSessions>
+const optionalEmails = { sendAtOnce: async () => false }
 const factorPolicy = async () => ({ required_of: 'nobody' as const, from: null })
 let password: string
 let accountId: string
@@ -82,6 +84,7 @@ beforeAll(async () => {
     challenges: createChallenges(() => Buffer.from(secret)),
     totpKey: () => Buffer.alloc(32, 7),
     party: { origin: url },
+    unsubscribeLinks: unsubscribeLinks(() => Buffer.from(secret)),
     factorPolicy: { read: factorPolicy, recent: factorPolicy, store: async () => {} },
     networkOf: limitKeyOf,
     isOnRecord: async () => false,
@@ -111,9 +114,11 @@ beforeEach(async () => {
 const from = (address: string) => ({ ...visit, address, limitKey: limitKeyOf(address) })
 const upkeep = async () => {
   const mail = openMail({ from: 'KnowledgePulse <noreply@registry.example>', dataDir })
-  for (const job of accountsJobs(db, mail, { publicUrl: url, isOnRecord: async () => false }).filter(
-    ({ cron }) => cron,
-  ))
+  for (const job of accountsJobs(db, mail, {
+    publicUrl: url,
+    isOnRecord: async () => false,
+    emails: optionalEmails,
+  }).filter(({ cron }) => cron))
     await job.execute(pipeline, {})
 }
 const open = async (word = password): Promise<OpenSession> => {
@@ -567,6 +572,7 @@ describe('a notice', () => {
   const deliver = async () => {
     const job = accountsJobs(db, openMail({ from: 'KnowledgePulse <noreply@registry.example>', dataDir }), {
       publicUrl: url,
+      emails: optionalEmails,
       isOnRecord: async () => false,
     }).find(({ name }) => name === 'accounts.notify')
     for (const { payload } of await waiting()) await job?.execute(pipeline, payload)

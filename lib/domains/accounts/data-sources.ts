@@ -2,6 +2,7 @@ import type { DataSource, Holding } from '#lib/kernel/data-source.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import { rowsOfAccount } from '#lib/stores/postgres/account-rows.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import { emailChoiceRows } from './email-choices/repository.ts'
 import { dropOrganisationIfEmpty } from './organisations/directory.ts'
 import {
   accountCreation,
@@ -69,6 +70,15 @@ export const recoveryCodeDataSource = (db: Database): DataSource =>
     purpose: 'to let a person sign in who has lost every second factor',
     kept: 'until they are replaced, the last second factor is removed or the person is erased',
     rows: recoveryCodeRows,
+  })
+
+export const emailChoiceDataSource = (db: Database): DataSource =>
+  rowsOfAccount(db, {
+    name: 'accounts.email-choices',
+    what: 'which emails the person turned off or gets daily',
+    purpose: 'to send only the emails that a person wants',
+    kept: 'until the person is erased',
+    rows: emailChoiceRows,
   })
 
 /** The item is the account id, so that the provider's subject is in no plan and no ledger. */

@@ -2,8 +2,11 @@ import { z } from 'zod'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { job } from '#lib/kernel/job.ts'
 import { outboxRetention } from '#lib/stores/mail/data-source.ts'
+import type { EmailSections } from '#lib/stores/mail/email-content.ts'
 import type { Email, MailPort } from '#lib/stores/mail/mail.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import type { OptionalEmails } from './email-choices/optional-emails.ts'
+import type { EmailKind } from './email-choices/rules.ts'
 import { identityLinkedMail, invitationMail, passwordSetMail, resetLinkMail } from './link-mails.ts'
 import { type Addressee, dropLink, isFenced, makePasswordLink } from './links.ts'
 import {
@@ -16,13 +19,21 @@ import {
 } from './mails.ts'
 import { AccountNotice, noticeJob } from './notices.ts'
 import { deleteLinks } from './repository.ts'
-import { endedLinkRetention, endedSessionRetention, localeNamed, signInPlaceRemembered } from './rules.ts'
+import { endedLinkRetention, endedSessionRetention, type Locale, localeNamed, signInPlaceRemembered } from './rules.ts'
 import { secondFactorMail, secondFactorReminderMail } from './second-factors/mail.ts'
 import { deleteEndedSessions, deleteSignInMarks } from './sessions/repository.ts'
 import { removeUninvited } from './uninvited.ts'
 
 type LinkNotice = Extract<AccountNotice, { kind: 'invitation' | 'reset-link' }>
-type PlainNotice = Exclude<AccountNotice, LinkNotice>
+/** The kinds of notices that the recipient can turn off. All others are required. */
+const optionalKinds = {
+  'storage-warning': 'storage',
+  'store-unavailable': 'outages',
+  'store-refuses': 'outages',
+} as const satisfies Partial<Record<AccountNotice['kind'], EmailKind>>
+type OptionalNotice = Extract<AccountNotice, { kind: keyof typeof optionalKinds }>
+const isOptional = (notice: AccountNotice): notice is OptionalNotice => notice.kind in optionalKinds
+type RequiredNotice = Exclude<AccountNotice, LinkNotice | OptionalNotice>
 const hasLink = (notice: AccountNotice): notice is LinkNotice =>
   notice.kind === 'invitation' || notice.kind === 'reset-link'
 
@@ -30,6 +41,7 @@ export interface AccountsJobsDeps {
   publicUrl: string
   /** Display name of the identity provider. */
   provider?: string | undefined
+  emails: Pick<OptionalEmails, 'sendAtOnce'>
   /**
    * Returns true when another domain has a record about the account that prevents its deletion: a privacy request or a
    * legal hold.
@@ -37,7 +49,7 @@ export interface AccountsJobsDeps {
   isOnRecord(tx: Transaction, accountId: string): Promise<boolean>
 }
 
-function letterOf(notice: PlainNotice, locale: string, deps: AccountsJobsDeps): Omit<Email, 'to'> {
+function letterOf(notice: RequiredNotice, locale: string, deps: AccountsJobsDeps): Omit<Email, 'to'> {
   const facts = { url: deps.publicUrl, at: new Date(notice.at) }
   switch (notice.kind) {
     case 'token-revoked': {
@@ -46,26 +58,30 @@ function letterOf(notice: PlainNotice, locale: string, deps: AccountsJobsDeps): 
     }
     case 'token-issued':
       return tokenIssuedMail(localeNamed(locale), { ...facts, keyPrefix: notice.keyPrefix })
-    case 'storage-warning':
-      return storageWarningMail(localeNamed(locale), { ...facts, percent: notice.percent })
     case 'password-reset':
       return passwordResetMail(localeNamed(locale), facts)
     case 'password-set':
       return passwordSetMail(localeNamed(locale), facts)
-    case 'store-unavailable': {
-      const { store, runs, since } = notice
-      return storeUnavailableMail(localeNamed(locale), { ...facts, store, runs, since: new Date(since) })
-    }
-    case 'store-refuses': {
-      const { store, runs, since, refusal } = notice
-      return storeRefusesMail(localeNamed(locale), { ...facts, store, runs, since: new Date(since), refusal })
-    }
     case 'second-factor':
       return secondFactorMail(localeNamed(locale), { ...facts, change: notice.change })
     case 'second-factor-reminder':
       return secondFactorReminderMail(localeNamed(locale), { ...facts, requiredFrom: new Date(notice.requiredFrom) })
     case 'identity-linked':
       return identityLinkedMail(localeNamed(locale), { ...facts, provider: deps.provider ?? 'OpenID' })
+  }
+}
+function optionalLetterOf(notice: OptionalNotice, locale: Locale, url: string): EmailSections {
+  switch (notice.kind) {
+    case 'storage-warning':
+      return storageWarningMail(locale, { url, percent: notice.percent })
+    case 'store-unavailable': {
+      const { store, runs, since } = notice
+      return storeUnavailableMail(locale, { url, store, runs, since: new Date(since) })
+    }
+    case 'store-refuses': {
+      const { store, runs, since, refusal } = notice
+      return storeRefusesMail(locale, { url, store, runs, since: new Date(since), refusal })
+    }
   }
 }
 function linkLetterOf(notice: LinkNotice, to: Addressee, url: string): Omit<Email, 'to'> {
@@ -116,6 +132,11 @@ export function accountsJobs(db: Database, mail: MailPort, deps: AccountsJobsDep
       payload: AccountNotice,
       async run({ now }, notice) {
         if (hasLink(notice)) return sendLink(notice, now)
+        if (isOptional(notice)) {
+          const to = { accountId: notice.accountId, kind: optionalKinds[notice.kind] }
+          await deps.emails.sendAtOnce(to, (locale) => optionalLetterOf(notice, locale, deps.publicUrl))
+          return
+        }
         const account = await db.prisma.account.findUnique({
           where: { id: notice.accountId },
           select: { email: true, locale: true },

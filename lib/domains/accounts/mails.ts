@@ -1,5 +1,10 @@
 import type { StoreRefusal } from '#lib/kernel/store-refusal.ts'
-import { type EmailContent, emailContent, emailTime as time } from '#lib/stores/mail/email-content.ts'
+import {
+  type EmailContent,
+  type EmailSections,
+  emailContent,
+  emailTime as time,
+} from '#lib/stores/mail/email-content.ts'
 import type { Locale } from './rules.ts'
 
 /** The email to an agent's owner after a token received three 429s within an hour. It names the token by its readable prefix. */
@@ -56,18 +61,28 @@ export function tokenIssuedMail(
 }
 
 /** The email to people of an organization that uses at least 80 % of its storage quota. */
-export function storageWarningMail(locale: Locale, { url, percent }: { url: string; percent: number }): EmailContent {
+export function storageWarningMail(locale: Locale, { url, percent }: { url: string; percent: number }): EmailSections {
   return locale === 'zh'
-    ? emailContent(locale, `存储配额已使用 ${percent}%`, [
-        `您所在组织的存储配额已使用 ${percent}%。配额用尽后，新的写入请求会被拒绝（413 quota_exceeded）；读取、导出和删除不受影响。`,
-        '请删除不再需要的数据，或联系管理员提高配额。',
-        `${url}/overview`,
-      ])
-    : emailContent(locale, `${percent}% of your storage quota is used`, [
-        `Your organization uses ${percent}% of its storage quota. When the quota is used up, new writes are rejected (413 quota_exceeded). Reading, exporting and deleting still work.`,
-        'Delete data that you no longer need, or ask an admin for a larger quota.',
-        `${url}/overview`,
-      ])
+    ? [
+        {
+          subject: `存储配额已使用 ${percent}%`,
+          paragraphs: [
+            `您所在组织的存储配额已使用 ${percent}%。配额用尽后，新的写入请求会被拒绝（413 quota_exceeded）；读取、导出和删除不受影响。`,
+            '请删除不再需要的数据，或联系管理员提高配额。',
+            `${url}/overview`,
+          ],
+        },
+      ]
+    : [
+        {
+          subject: `${percent}% of your storage quota is used`,
+          paragraphs: [
+            `Your organization uses ${percent}% of its storage quota. When the quota is used up, new writes are rejected (413 quota_exceeded). Reading, exporting and deleting still work.`,
+            'Delete data that you no longer need, or ask an admin for a larger quota.',
+            `${url}/overview`,
+          ],
+        },
+      ]
 }
 
 /** The email to a person whose password the operator reset. It contains no password. */
@@ -88,7 +103,7 @@ export function passwordResetMail(locale: Locale, { url, at }: { url: string; at
 }
 
 /** Display names of stores by their names on receipts; other stores are shown by that name. */
-const storeNames: Record<Locale, Partial<Record<string, string>>> = {
+export const storeNames: Record<Locale, Partial<Record<string, string>>> = {
   en: {
     graph: 'knowledge graph',
     checkpoints: 'checkpoint database',
@@ -111,21 +126,31 @@ const storeNames: Record<Locale, Partial<Record<string, string>>> = {
 export function storeUnavailableMail(
   locale: Locale,
   { url, store, runs, since }: { url: string; store: string; runs: number; since: Date },
-): EmailContent {
+): EmailSections {
   const name = storeNames[locale][store] ?? store
   return locale === 'zh'
-    ? emailContent(locale, `数据删除任务正在等待${name}恢复`, [
-        `自 ${time(since)} 起，${name}没有响应，或者曾保存数据的${name}已被关闭。有 ${runs} 个删除任务正在等待它。`,
-        '数据没有丢失。系统会持续重试，存储恢复后一分钟内会自动继续删除，无需重新提交。',
-        '请检查该存储是否在运行、网络是否可达、设置是否正确。',
-        `${url}/admin/erasures`,
-      ])
-    : emailContent(locale, `Erasures are waiting for the ${name}`, [
-        `The ${name} has not answered since ${time(since)}, or it contains data and is switched off. ${runs === 1 ? 'One erasure is' : `${runs} erasures are`} waiting for it.`,
-        'No data was lost. The system keeps retrying, and the erasures continue automatically within a minute after the store answers again.',
-        'Check that the store is running, that the network reaches it, and that its settings are correct.',
-        `${url}/admin/erasures`,
-      ])
+    ? [
+        {
+          subject: `数据删除任务正在等待${name}恢复`,
+          paragraphs: [
+            `自 ${time(since)} 起，${name}没有响应，或者曾保存数据的${name}已被关闭。有 ${runs} 个删除任务正在等待它。`,
+            '数据没有丢失。系统会持续重试，存储恢复后一分钟内会自动继续删除，无需重新提交。',
+            '请检查该存储是否在运行、网络是否可达、设置是否正确。',
+            `${url}/admin/erasures`,
+          ],
+        },
+      ]
+    : [
+        {
+          subject: `Erasures are waiting for the ${name}`,
+          paragraphs: [
+            `The ${name} has not answered since ${time(since)}, or it contains data and is switched off. ${runs === 1 ? 'One erasure is' : `${runs} erasures are`} waiting for it.`,
+            'No data was lost. The system keeps retrying, and the erasures continue automatically within a minute after the store answers again.',
+            'Check that the store is running, that the network reaches it, and that its settings are correct.',
+            `${url}/admin/erasures`,
+          ],
+        },
+      ]
 }
 
 const refusals: Record<Locale, Record<StoreRefusal, string>> = {
@@ -161,17 +186,27 @@ export function storeRefusesMail(
     since,
     refusal,
   }: { url: string; store: string; runs: number; since: Date; refusal: StoreRefusal },
-): EmailContent {
+): EmailSections {
   const name = storeNames[locale][store] ?? store
   return locale === 'zh'
-    ? emailContent(locale, `${name}拒绝执行数据删除`, [
-        `自 ${time(since)} 起，${name}拒绝执行 ${runs} 个删除任务。${refusals.zh[refusal]}`,
-        '数据没有丢失，但等待不会解决问题。排除原因后，请在此处重试这些删除任务：',
-        `${url}/admin/erasures`,
-      ])
-    : emailContent(locale, `The ${name} rejects erasures`, [
-        `Since ${time(since)} the ${name} has rejected ${runs === 1 ? 'one erasure' : `${runs} erasures`}. ${refusals.en[refusal]}`,
-        'No data was lost, but waiting does not help. Fix the cause, then retry the erasures here:',
-        `${url}/admin/erasures`,
-      ])
+    ? [
+        {
+          subject: `${name}拒绝执行数据删除`,
+          paragraphs: [
+            `自 ${time(since)} 起，${name}拒绝执行 ${runs} 个删除任务。${refusals.zh[refusal]}`,
+            '数据没有丢失，但等待不会解决问题。排除原因后，请在此处重试这些删除任务：',
+            `${url}/admin/erasures`,
+          ],
+        },
+      ]
+    : [
+        {
+          subject: `The ${name} rejects erasures`,
+          paragraphs: [
+            `Since ${time(since)} the ${name} has rejected ${runs === 1 ? 'one erasure' : `${runs} erasures`}. ${refusals.en[refusal]}`,
+            'No data was lost, but waiting does not help. Fix the cause, then retry the erasures here:',
+            `${url}/admin/erasures`,
+          ],
+        },
+      ]
 }

@@ -3,6 +3,7 @@ import type { MailPort } from '#lib/stores/mail/mail.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import {
   accountDataSource,
+  emailChoiceDataSource,
   factorDataSource,
   identityDataSource,
   linkDataSource,
@@ -10,6 +11,7 @@ import {
   sessionDataSource,
   signInDataSource,
 } from './data-sources.ts'
+import type { OptionalEmails } from './email-choices/optional-emails.ts'
 import { accountsJobs } from './jobs.ts'
 import { accountExporters } from './person-exporters.ts'
 import { type AccountsServiceDeps, accountsService } from './service.ts'
@@ -20,6 +22,7 @@ export interface AccountsDeps extends AccountsServiceDeps {
   publicUrl: string
   /** The display name of the identity provider, if one is configured. */
   provider: string | undefined
+  emails: OptionalEmails
 }
 
 export const accountsData = (db: Database): PersonalData => ({
@@ -29,6 +32,7 @@ export const accountsData = (db: Database): PersonalData => ({
     linkDataSource(db),
     factorDataSource(db),
     recoveryCodeDataSource(db),
+    emailChoiceDataSource(db),
     identityDataSource(db),
     accountDataSource(db),
   ],
@@ -36,7 +40,7 @@ export const accountsData = (db: Database): PersonalData => ({
 })
 
 /** People, organizations, passwords and sessions. */
-export const accountsModule = ({ db, mail, publicUrl, provider, ...deps }: AccountsDeps) => ({
+export const accountsModule = ({ db, mail, publicUrl, provider, emails, ...deps }: AccountsDeps) => ({
   useCases: { accounts: accountsService(db, deps) },
-  jobs: accountsJobs(db, mail, { publicUrl, provider, isOnRecord: deps.isOnRecord }),
+  jobs: accountsJobs(db, mail, { publicUrl, provider, emails, isOnRecord: deps.isOnRecord }),
 })

@@ -165,6 +165,22 @@ const recoveryCodes = (db: Database): PersonExporter => ({
     }),
 })
 
+const emailChoices = (db: Database): PersonExporter => ({
+  part: 'email_choices',
+  bases: ['provided', 'all'],
+  tables: ['email_choices'],
+  pages: (accountId, { until }) =>
+    recordPages(db, {
+      from: 'email_choices e',
+      where: 'e.account_id = $1 AND e.updated_at <= $2',
+      values: [accountId, until],
+      at: 'e.updated_at',
+      id: 'e.id',
+      columns: 'e.*',
+      record: jsonObject({ kind: 'c.kind', delivery: 'c.delivery', updated_at: utc('c.updated_at') }),
+    }),
+})
+
 /** Exports the person's account without the password, and their sessions, identities, links, second factors and sign-in marks. */
 export const accountExporters = (db: Database): PersonExporter[] => [
   account(db),
@@ -173,5 +189,6 @@ export const accountExporters = (db: Database): PersonExporter[] => [
   links(db),
   factors(db),
   recoveryCodes(db),
+  emailChoices(db),
   knownSignIns(db),
 ]

@@ -82,7 +82,7 @@ export const organisationOfAccount = statement('accounts.organisation', {
 })
 
 /** SQL condition: the person can sign in. The account is open, is not being erased, and has a password or a linked identity. */
-const canSignIn = `(a.deactivated_at IS NULL AND (a.password_hash IS NOT NULL OR ${hasIdentity}) AND NOT ${isFenced})`
+export const canSignIn = `(a.deactivated_at IS NULL AND (a.password_hash IS NOT NULL OR ${hasIdentity}) AND NOT ${isFenced})`
 
 /** All admins, and whether each can sign in and is not suspended. With the variant `lock`, their rows are locked in the lock order. */
 export const adminAccounts = statement('accounts.admins', {

@@ -6,6 +6,7 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 import { accountStatusOf, endSessions, freeAccount, restrictAccount, suspendAccount } from './account-status.ts'
 import { readAccount } from './contract.ts'
 import { accountDirectory } from './directory.ts'
+import { type EmailChoiceDeps, ownEmailChoices } from './email-choices/own-choices.ts'
 import { ownIdentities } from './identities.ts'
 import { type PasswordLinkDeps, passwordLinkUse } from './link-use.ts'
 import { organisationMembers } from './members.ts'
@@ -76,7 +77,7 @@ export async function createAccount(tx: Transaction, account: NewAccount): Promi
 export const setRole = (tx: Transaction, accountId: string, role: Role, now: Date): Promise<unknown> =>
   tx.account.update({ where: { id: accountId }, data: { role, updatedAt: now } })
 
-export interface AccountsServiceDeps extends SignInDeps, PasswordLinkDeps, UserDeps, RequirementDeps {}
+export interface AccountsServiceDeps extends SignInDeps, PasswordLinkDeps, UserDeps, RequirementDeps, EmailChoiceDeps {}
 
 const me = (db: Database, { factorPolicy }: RequirementDeps) =>
   read(readAccount, async (ctx) => {
@@ -161,6 +162,7 @@ export const accountsService = (db: Database, deps: AccountsServiceDeps) => ({
   ...ownFactors(db, deps),
   ...factorRequirement(db, deps),
   ...ownSessions(db),
+  ...ownEmailChoices(db, deps),
   ...passwordLinkUse(deps),
   ...userAdministration(db, deps, { createAccount, createOrganisation }),
   ...organisationMembers(db, { createAccount, createOrganisation }, deps.isOnRecord),

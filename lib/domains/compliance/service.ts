@@ -68,21 +68,23 @@ export function complianceService({ db, checks }: ComplianceServiceDeps) {
     return { asked_at: now.toISOString(), took_ms: Math.round(performance.now() - started), lines }
   }
   let active: ReturnType<typeof all> | undefined
+  async function counted(now: Date) {
+    active ??= all(now).finally(() => {
+      active = undefined
+    })
+    const data = await active
+    const count = (state: CheckView['state']) => data.lines.filter((line) => line.state === state).length
+    return { data, counts: { fails: count('fails'), attention: count('attention'), unknown: count('unknown') } }
+  }
 
   return {
     /** The names of all checks. */
     checkNames: checks.map(({ name }) => name),
     read: read(readCompliance, async ({ now }) => {
-      active ??= all(now).finally(() => {
-        active = undefined
-      })
-      const data = await active
-      const count = (state: CheckView['state']) => data.lines.filter((line) => line.state === state).length
-      return {
-        body: { data },
-        resourceId: 'installation',
-        details: { fails: count('fails'), attention: count('attention'), unknown: count('unknown') },
-      }
+      const { data, counts } = await counted(now)
+      return { body: { data }, resourceId: 'installation', details: counts }
     }),
+    /** How many lines of the report fail, need attention or are unknown. */
+    counts: async (now: Date) => (await counted(now)).counts,
   }
 }

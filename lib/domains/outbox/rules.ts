@@ -11,7 +11,11 @@ export function withoutLinks(text: string): { text: string; links: string[] } {
   return { text: bare, links }
 }
 
-const purposes: Readonly<Record<string, string>> = { '/password/new': 'password', '/privacy/confirm': 'privacy' }
+const purposes: Readonly<Record<string, string>> = {
+  '/password/new': 'password',
+  '/privacy/confirm': 'privacy',
+  '/emails/unsubscribe': 'unsubscribe',
+}
 /** Purposes of the links: fixed names, without any part of a link. */
 export const purposesOf = (links: readonly string[]): string[] =>
   [...new Set(links.flatMap((one) => (URL.canParse(one) ? (purposes[new URL(one).pathname] ?? []) : [])))].sort()

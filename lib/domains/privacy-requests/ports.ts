@@ -2,6 +2,7 @@ import type { Context, PipelinePorts, Transaction } from '#lib/kernel/context.ts
 import type { SubjectErasures } from '#lib/kernel/erasure-run.ts'
 import type { ProjectPart, Subject } from '#lib/kernel/erasure-scope.ts'
 import type { Basis } from '#lib/kernel/exporter.ts'
+import type { EmailSections } from '#lib/stores/mail/email-content.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 
 export type RequestLocale = 'en' | 'zh'
@@ -132,6 +133,8 @@ export interface CopyChange {
 }
 
 export interface PrivacyDeps {
+  /** Sends an admin an email about requests, unless they get such emails only daily or never. */
+  sendToAdmin(accountId: string, write: (locale: RequestLocale) => EmailSections[number]): Promise<void>
   db: Database
   pipeline: Pick<PipelinePorts, 'clock' | 'transaction' | 'auditWithin'>
   people: People

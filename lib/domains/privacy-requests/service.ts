@@ -1,4 +1,3 @@
-import { adminDigest } from '#lib/domains/privacy-requests/emails/admin-notice.ts'
 import { notifying } from '#lib/domains/privacy-requests/emails/notifications.ts'
 import { erasuresAhead } from '#lib/domains/privacy-requests/erasures/erasures-ahead.ts'
 import { erasuresList } from '#lib/domains/privacy-requests/erasures/erasures-list.ts'
@@ -38,7 +37,6 @@ export const privacyRequestsService = (deps: PrivacyDeps) => ({
 
 export const privacyRequestsJobs = (deps: PrivacyDeps, mail: MailPort) => [
   ...clockJobs(deps),
-  adminDigest(deps),
   ...notifying(deps, mail),
   ...formJobs(deps, mail),
 ]

@@ -5,6 +5,7 @@ export const tags: Readonly<Record<string, string>> = {
   agents: 'Registration and lifecycle of agents',
   audit: 'The audit log',
   auth: 'Sign-in and tokens',
+  emails: 'Emails that people can turn off',
   erasures: 'Erasures of messages, conversations, projects and people',
   export: 'Exports of knowledge',
   holds: 'Legal holds',

@@ -22,5 +22,55 @@ export function emailContent(language: string, subject: string, paragraphs: read
   }
 }
 
+/** Parts of one email, each with its own subject. */
+export type EmailSections = readonly { subject: string; paragraphs: readonly string[] }[]
+/** How the recipient turns the email off: a page for people, and an address for mail programs (RFC 8058). */
+export interface UnsubscribeAddresses {
+  page: string
+  oneClick: string
+}
+
+const optionalWords = {
+  en: {
+    digest: (count: number) => `Daily digest: ${count} topics`,
+    off: 'Turn these emails off:',
+    needed: 'You are the only admin who gets these emails, so they cannot be turned off.',
+  },
+  zh: {
+    digest: (count: number) => `每日摘要：${count} 项`,
+    off: '关闭此类邮件：',
+    needed: '您是唯一接收此类邮件的管理员，因此无法关闭。',
+  },
+}
+
+/**
+ * An email that its recipient can turn off, with the headers of RFC 2369 and RFC 8058. Mail programs post only to https. Without
+ * addresses, it says why it cannot be turned off.
+ */
+export function optionalEmailContent(
+  language: 'en' | 'zh',
+  sections: EmailSections,
+  unsubscribe: UnsubscribeAddresses | undefined,
+): EmailContent {
+  const words = optionalWords[language]
+  const [first] = sections
+  const subject = first && sections.length === 1 ? first.subject : words.digest(sections.length)
+  const paragraphs = sections.flatMap((section) =>
+    sections.length === 1 ? section.paragraphs : [section.subject, ...section.paragraphs],
+  )
+  return {
+    ...emailContent(language, subject, [
+      ...paragraphs,
+      ...(unsubscribe ? [words.off, unsubscribe.page] : [words.needed]),
+    ]),
+    ...(unsubscribe && {
+      headers: {
+        'List-Unsubscribe': `<${unsubscribe.oneClick}>`,
+        ...(unsubscribe.oneClick.startsWith('https:') && { 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' }),
+      },
+    }),
+  }
+}
+
 /** A time in the format of emails: to the minute, in UTC. */
 export const emailTime = (at: Date): string => `${at.toISOString().slice(0, 16).replace('T', ' ')} UTC`

@@ -8,6 +8,8 @@ export interface Email {
   subject: string
   text: string
   html: string
+  /** Additional headers. */
+  headers?: Record<string, string>
   /**
    * Identifies the email in the folder: the id of the account that it is about, so that it is deleted with the account. An email that
    * informs a person about their erasure has the id of the request instead, which manages it.

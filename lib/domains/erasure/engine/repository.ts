@@ -192,6 +192,15 @@ export const markAlertedWaits = statement('erasure.mark-alerted-waits', {
   sql: 'UPDATE erasure_waits SET alerted_at = $now WHERE alerted_at IS NULL AND since <= $before RETURNING store, since, refusal',
 })
 
+/** Stores for which admins were notified that runs wait, with the number of runs and the earliest time. */
+export const waitingStores = statement('erasure.waiting-stores', {
+  takes: {},
+  returns: { store: 'text', runs: 'int4', since: 'timestamptz!', isRefusing: 'bool!' },
+  isPrepared: true,
+  sql: `SELECT store, count(*)::int AS runs, min(since) AS since, bool_or(refusal IS NOT NULL) AS "isRefusing"
+    FROM erasure_waits WHERE alerted_at IS NOT NULL GROUP BY store ORDER BY store`,
+})
+
 // Runs
 
 /** The keys of jobs that wait or run. The queue itself retries the jobs of a dead worker. */

@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from 'vitest'
 import { requestKinds, states } from '#lib/domains/privacy-requests/rules.ts'
 import type { EmailFacts, EmailTimelineEntry } from './email-facts.ts'
-import { addressEmail, dueEmail, requestEmail } from './emails.ts'
+import { addressEmail, dueSection, requestEmail } from './emails.ts'
 import { chinese } from './emails-chinese.ts'
 import { english } from './emails-english.ts'
 
@@ -195,13 +195,13 @@ describe('emails', () => {
 
   it.each(languages)('emails in %s contain only the link for a new address, and only counts for admins', (locale) => {
     expect(addressEmail(locale, 'https://kp.example/a').text).toContain('https://kp.example/a')
-    const due = dueEmail(locale, { near: 2, overdue: 31, failed: 0, page: 'https://kp.example/q' })
-    expect(due.text).toMatch(/2.*31.*0/s)
+    const due = dueSection(locale, { near: 2, overdue: 31, failed: 0, page: 'https://kp.example/q' })
+    expect(due.paragraphs.join()).toMatch(/2.*31.*0/s)
     const subjects = [
       [1, 0, 0],
       [0, 1, 0],
       [0, 0, 1],
-    ].map(([near = 0, overdue = 0, failed = 0]) => dueEmail(locale, { near, overdue, failed, page: '' }).subject)
+    ].map(([near = 0, overdue = 0, failed = 0]) => dueSection(locale, { near, overdue, failed, page: '' }).subject)
     expect(new Set(subjects).size).toBe(3)
   })
 })

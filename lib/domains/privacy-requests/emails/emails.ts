@@ -1,5 +1,5 @@
 import type { RequestLocale } from '#lib/domains/privacy-requests/ports.ts'
-import { type EmailContent, emailContent } from '#lib/stores/mail/email-content.ts'
+import { type EmailContent, type EmailSections, emailContent } from '#lib/stores/mail/email-content.ts'
 import type { EmailFacts, EmailTimelineEntry, EmailWords } from './email-facts.ts'
 import { chinese } from './emails-chinese.ts'
 import { english } from './emails-english.ts'
@@ -65,8 +65,11 @@ export interface DeadlineSummary {
   failed: number
   page: string
 }
-/** Builds the email that tells an admin how many requests are nearly due, overdue or failed. It contains only counts. */
-export function dueEmail(locale: RequestLocale, { near, overdue, failed, page }: DeadlineSummary): EmailContent {
+/** Tells an admin how many requests are nearly due, overdue or failed. It contains only counts. */
+export function dueSection(
+  locale: RequestLocale,
+  { near, overdue, failed, page }: DeadlineSummary,
+): EmailSections[number] {
   const which = overdue > 0 ? 'overdue' : failed > 0 ? 'failed' : 'near'
   const subjects = {
     en: {
@@ -80,5 +83,5 @@ export function dueEmail(locale: RequestLocale, { near, overdue, failed, page }:
     locale === 'zh'
       ? `即将到期（剩余不足四分之一的时间）：${near}。已逾期：${overdue}。未能完成、需要重试：${failed}。`
       : `Due soon (less than a quarter of the time remains): ${near}. Overdue: ${overdue}. Failed, retry needed: ${failed}.`
-  return emailContent(locale, subjects[locale][which], [text, page])
+  return { subject: subjects[locale][which], paragraphs: [text, page] }
 }

@@ -6,7 +6,6 @@ import { openContact } from '#lib/domains/privacy-requests/filing/contact.ts'
 import { makeRequestLink, type RequestLinkPurpose } from '#lib/domains/privacy-requests/filing/links.ts'
 import { statusPageOf } from '#lib/domains/privacy-requests/form/status-page.ts'
 import type { PrivacyDeps, RequestContact } from '#lib/domains/privacy-requests/ports.ts'
-import { countNeedingAttention } from '#lib/domains/privacy-requests/queue/repository.ts'
 import {
   GraceName,
   isPseudonymous,
@@ -24,9 +23,10 @@ import { addressJob, notifyAdminJob, notifyJob } from '#lib/domains/privacy-requ
 import type { Transaction } from '#lib/kernel/context.ts'
 import { job } from '#lib/kernel/job.ts'
 import type { MailPort } from '#lib/stores/mail/mail.ts'
+import { needingAttention } from './admin-notice.ts'
 import type { EmailFacts } from './email-facts.ts'
 import { type EmailMark, emailMarkOf, lastEmailMark } from './email-marks.ts'
-import { addressEmail, dueEmail, requestEmail } from './emails.ts'
+import { addressEmail, dueSection, requestEmail } from './emails.ts'
 
 interface Prepared {
   mark: EmailMark
@@ -179,17 +179,16 @@ const confirmAddress = (deps: PrivacyDeps, mail: MailPort) =>
     },
   })
 
-/** Sends an admin the number of requests that need attention. */
-const notifyAdmin = ({ db, people, origin }: Pick<PrivacyDeps, 'db' | 'people' | 'origin'>, mail: MailPort) =>
+/** Sends an admin the number of requests that need attention, if they get such emails at once. */
+const notifyAdmin = ({ db, origin, sendToAdmin }: Pick<PrivacyDeps, 'db' | 'origin' | 'sendToAdmin'>) =>
   job({
     name: notifyAdminJob,
     payload: z.strictObject({ accountId: z.string() }),
-    async run(ctx, { accountId }) {
-      const contact = await ctx.pipeline.transaction((tx) => people.contactOf(tx, accountId))
-      const [counts = { near: 0, overdue: 0, failed: 0 }] = await countNeedingAttention(db, { now: ctx.now })
-      const page = `${origin}/admin/requests?open=true&sort=due`
-      if (contact)
-        await mail.send({ to: contact.email, about: accountId, ...dueEmail(contact.locale, { ...counts, page }) })
+    async run({ now }, { accountId }) {
+      const counts = await needingAttention(db, now)
+      await sendToAdmin(accountId, (locale) =>
+        dueSection(locale, { ...counts, page: `${origin}/admin/requests?open=true&sort=due` }),
+      )
     },
   })
 
@@ -200,7 +199,7 @@ const notifyAdmin = ({ db, people, origin }: Pick<PrivacyDeps, 'db' | 'people' |
 export const notifying = (deps: PrivacyDeps, mail: MailPort) => [
   notify(deps, mail),
   confirmAddress(deps, mail),
-  notifyAdmin(deps, mail),
+  notifyAdmin(deps),
 ]
 
 /** Returns true when the receipt exists. Its id is reserved long before. */

@@ -19,7 +19,7 @@ const adminLetters = async () => {
 }
 
 const digest = async () => {
-  await kit.test.app.jobs.find(({ name }) => name === 'privacy.admin-digest')?.execute(kit.test.app.pipeline, {})
+  await kit.test.app.jobs.find(({ name }) => name === 'accounts.digest')?.execute(kit.test.app.pipeline, {})
   await kit.work()
 }
 
