@@ -86,6 +86,7 @@ const holders = [
   'accounts_identities',
   'accounts_factors',
   'accounts_recovery-codes',
+  'accounts_email-choices',
   'audit_searches',
   'projects_projects',
   'projects_members',

@@ -24,7 +24,7 @@ const nothing: Holding = { count: 0, since: null, until: null }
 export const sessionDataSource = (db: Database): DataSource =>
   rowsOfAccount(db, {
     name: 'accounts.sessions',
-    what: 'sessions: start, last activity and the browser’s name',
+    what: 'sessions: start, last activity, how you signed in, and the browser’s name',
     purpose: 'to keep you signed in, and to let you see and end your sessions',
     kept: 'until one day after the session ends; a session lasts at most 8 hours',
     rows: sessionRows,

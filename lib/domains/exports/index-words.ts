@@ -57,6 +57,7 @@ const chinese: Record<string, string> = {
   clade_shares: '共享条目',
   content_rejections: '被拒绝的提交',
   erasure_runs: '删除任务',
+  email_choices: '邮件偏好',
   erasures: '删除记录',
   export_runs: '导出历史',
   graph_episodes: '知识图谱',
