@@ -9,6 +9,8 @@ export interface LoadTarget {
   body?: string
   /** The expected status. Any other fails the run. */
   status: number
+  /** By default {@link CONNECTIONS}. */
+  connections?: number
 }
 export interface Load {
   perSecond: number
@@ -17,7 +19,13 @@ export interface Load {
 
 /** Sends requests as fast as responses arrive over 32 keep-alive connections, for this many seconds. @throws for an unexpected response */
 export async function load({ status, ...target }: LoadTarget, seconds: number): Promise<Load> {
-  const result = await autocannon({ ...target, connections: CONNECTIONS, duration: seconds, sampleInt: 100 })
+  const result = await autocannon({
+    connections: CONNECTIONS,
+    timeout: 60,
+    ...target,
+    duration: seconds,
+    sampleInt: 100,
+  })
   const { statusCodeStats = {}, errors, timeouts } = result
   const answered = statusCodeStats[`${status}`]?.count ?? 0
   const others = Object.keys(statusCodeStats).filter((code) => code !== String(status))

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -39,6 +39,7 @@ export const profiledTargets: Readonly<Record<string, (url: string, agent: Agent
   'search-two': (url, agent) => searchTarget(url, agent, `${planted.frequent} ${planted.everywhere}`),
   export: (url, { id, token }) => ({
     url: `${url}/v1/export/${id}?format=ndjson`,
+    connections: 1,
     method: 'GET',
     headers: { Authorization: `Bearer ${token}` },
     status: 200,
@@ -183,7 +184,6 @@ async function profileWithin(scope: AsyncDisposableStack, name: string): Promise
       }
     })
   })
-  if (process.env.KEEP) writeFileSync('/tmp/l/last.cpuprofile', readFileSync(file))
   const shares = sharesOf(readFileSync(file, 'utf8'))
   const { answered, perSecond, server, database } = made
   console.log(

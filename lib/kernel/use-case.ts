@@ -70,11 +70,14 @@ export interface StatementPlan<T> {
   translate?(error: unknown): unknown
 }
 
+/** An audit entry whose resource is not known yet. */
+export type UnboundAuditRecord = Omit<AuditRecord, 'resourceId'>
+
 const auditOf = (
   operation: OperationShape,
   ctx: Context,
   { details, resourceType }: Pick<Reply<unknown>, 'details' | 'resourceType'>,
-) =>
+): UnboundAuditRecord | undefined =>
   'none' in operation.audit
     ? undefined
     : {
@@ -227,10 +230,15 @@ export function preparedMutation<const O extends OperationShape, P>(
   }
 }
 
-/** A mutation of one statement that includes the audit entry: one round trip. */
-export function statement<const O extends OperationShape>(
+/**
+ * A mutation of one statement that includes the audit entry: one round trip.
+ * @param share stores the plan together with concurrent ones, with its own audit entry; undefined if this plan must be stored alone. Not
+ * called for requests with an Idempotency-Key, whose transaction is their own.
+ */
+export function statement<const O extends OperationShape, P extends StatementPlan<Output<O>>>(
   operation: O,
-  plan: (ctx: Context, input: Input<O>) => Promise<StatementPlan<Output<O>>>,
+  plan: (ctx: Context, input: Input<O>) => Promise<P>,
+  share?: (ctx: Context, planned: P, entry: UnboundAuditRecord | undefined) => Promise<SqlRow | undefined> | undefined,
 ): UseCase<O> {
   return {
     operation,
@@ -239,7 +247,9 @@ export function statement<const O extends OperationShape>(
       const planned = await plan(ctx, parseInput(operation, raw))
       const entry = auditOf(operation, ctx, planned)
       const run = async (tx?: MutationContext['tx']): Promise<Made> => {
-        const row = await ctx.pipeline.statement(planned.statement, entry, tx).catch((error: unknown) => {
+        const stored =
+          (tx ? undefined : share?.(ctx, planned, entry)) ?? ctx.pipeline.statement(planned.statement, entry, tx)
+        const row = await stored.catch((error: unknown) => {
           throw planned.translate?.(error) ?? error
         })
         if (!row) throw await planned.nothing()

@@ -36,8 +36,8 @@ interface PageRow {
 }
 
 /**
- * Records as JSON text, built by PostgreSQL page by page from a key on. Between two pages it holds no cursor, transaction or connection.
- * The next page is queried only after the previous one was consumed.
+ * Records as JSON text, built by PostgreSQL page by page from a key on. Between two pages it holds no cursor or transaction. PostgreSQL
+ * builds one page while the previous one is sent; the one after that waits until the reader has taken a page.
  */
 export async function* recordPages(db: Database, query: RecordQuery): AsyncGenerator<ExportPage> {
   const { from, where, values, at, id, columns, record, weight = '0' } = query
@@ -51,12 +51,18 @@ export async function* recordPages(db: Database, query: RecordQuery): AsyncGener
     page AS (SELECT key_n, key_at, key_id, ${record}::text AS line FROM weighed AS c WHERE key_n = 1 OR key_bytes <= ${pageBytes})
     SELECT string_agg(line, E'\\n' ORDER BY key_n) AS lines, count(*)::int AS count, count(*) = (SELECT count(*) FROM candidate) AND count(*) < ${pageRows} AS is_last,
       (array_agg(key_at ORDER BY key_n DESC))[1]::text AS at, (array_agg(key_id ORDER BY key_n DESC))[1] AS id FROM page`
-  for (let after = { at: '-infinity', id: '' }; ; ) {
-    const [page] = await db.query<PageRow>(undefined, text, [...values, after.at, after.id])
+  const pageAfter = (position: { at: string; id: string }) => {
+    const page = db.query<PageRow>(undefined, text, [...values, position.at, position.id])
+    // A reader that stops leaves a page that nobody awaits.
+    page.catch(() => {})
+    return page
+  }
+  for (let coming = pageAfter({ at: '-infinity', id: '' }); ; ) {
+    const [page] = await coming
     if (!page || page.lines === null) return
+    if (!page.is_last) coming = pageAfter(page)
     yield { lines: page.lines, count: page.count }
     if (page.is_last) return
-    after = page
   }
 }
 

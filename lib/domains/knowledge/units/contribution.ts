@@ -13,6 +13,7 @@ import { hasSqlState } from '#lib/stores/postgres/fault.ts'
 import { warningsWithNames } from './name-warnings.ts'
 import { type PreparedUnit, prepareUnit } from './preparation.ts'
 import { insertUnitSql } from './repository.ts'
+import { sharedStorage } from './shared-storage.ts'
 import type { KnowledgeDeps } from './stored-unit.ts'
 
 export const quarantinedForReview =
@@ -72,6 +73,14 @@ async function refuseGuessable(
   if (refusal) throw idProblem(refusal)
 }
 
+/** A contribution that was checked but not stored. */
+export interface PlannedContribution extends StatementPlan<Contributed> {
+  unit: PreparedUnit
+  organisationId: string
+  /** Whether the client chose the id, so that it can be in use or erased. */
+  hasChosenId: boolean
+}
+
 /**
  * Stores one unit in a single statement, with an SOP's first version and the author's reputation.
  * @throws {Problem} `forbidden`, `content_rejected` (counted), `invalid`, `id_in_use`, `erased`
@@ -80,7 +89,7 @@ export async function planContribution(
   { db, strict, names, chosenIds }: ContributionParts,
   ctx: Context,
   sent: Unit,
-): Promise<StatementPlan<Contributed>> {
+): Promise<PlannedContribution> {
   const { author, organisationId } = contributorOf(ctx)
   refuseOthers(sent, author)
   const { now } = ctx
@@ -111,8 +120,9 @@ export async function planContribution(
       ],
     },
     details: { type: unit.type, visibility: unit.visibility, sanitized: unit.sanitized },
-    reply: ({ quarantined }) => ({
-      body: contributed(unit, quarantined === true, now),
+    ...{ unit, organisationId, hasChosenId: sent.id !== undefined },
+    reply: ({ quarantined, stored_at: storedAt }) => ({
+      body: contributed(unit, quarantined === true, storedAt instanceof Date ? storedAt : now),
       headers: {
         Location: `/v1/knowledge/${unit.id}`,
         ETag: etagOf({ version: 1, quality: unit.quality }),
@@ -123,5 +133,12 @@ export async function planContribution(
   }
 }
 
-export const contribution = (deps: ContributionParts) =>
-  statement(contributeUnit, (ctx, { body }) => planContribution(deps, ctx, body))
+/** Stores contributions. Concurrent ones of an agent share transactions. */
+export function contribution(deps: ContributionParts) {
+  const share = sharedStorage()
+  return statement(
+    contributeUnit,
+    (ctx, { body }) => planContribution(deps, ctx, body),
+    (ctx, planned, entry) => (planned.hasChosenId ? undefined : share(ctx, planned, entry)),
+  )
+}
