@@ -12,6 +12,7 @@ const groups: Record<string, () => Promise<BenchRow[]>> = {
   scanner: async () => (await import('./scanner.ts')).run(),
   throughput: async () => (await import('./throughput.ts')).run(),
   'sql-ceiling': async () => (await import('./sql-ceiling.ts')).run(),
+  rates: async () => (await import('./rates.ts')).run(),
   batch: async () => (await import('./batch.ts')).run(),
   'audit-growth': async () => (await import('./audit-growth.ts')).run(),
   'audit-query': async () => (await import('./audit-query.ts')).run(),
