@@ -14,7 +14,11 @@ const installation = () => {
 const toastStyles = toastStyleHashes.map((hash) => `'${hash}'`).join(' ')
 
 /** Content Security Policy: resources only from this origin, and inline scripts and styles only with the nonce of this response. */
-const policy = (nonce: string, { isSecure, isDevelopment }: { isSecure: boolean; isDevelopment: boolean }): string =>
+const policy = (
+  nonce: string,
+  { isSecure, isDevelopment }: { isSecure: boolean; isDevelopment: boolean },
+  framedBy: readonly string[],
+): string =>
   [
     "default-src 'self'",
     `script-src 'self' 'nonce-${nonce}' 'strict-dynamic'${isDevelopment ? " 'unsafe-eval'" : ''}`,
@@ -26,15 +30,24 @@ const policy = (nonce: string, { isSecure, isDevelopment }: { isSecure: boolean;
     "object-src 'none'",
     "base-uri 'none'",
     "form-action 'self'",
-    "frame-ancestors 'none'",
+    `frame-ancestors ${framedBy.length === 0 ? "'none'" : framedBy.join(' ')}`,
     ...(isSecure ? ['upgrade-insecure-requests'] : []),
   ].join('; ')
 
+/** Origins that may show this page in a frame: those that an admin listed for the embedded request form, and none for all other pages. */
+async function framingOrigins(path: string): Promise<readonly string[]> {
+  if (path !== '/embed/request') return []
+  // Without the application or its database, nobody may.
+  const settings = await globalThis.knowledgePulse?.settings.requestForm().catch(() => undefined)
+  return settings?.is_on ? settings.origins : []
+}
+
 /** Sets the headers of every page. Does not check access. */
-export function proxy(request: NextRequest) {
+export async function proxy(request: NextRequest) {
   const nonce = randomBytes(18).toString('base64')
   const settings = installation()
-  const csp = policy(nonce, settings)
+  const framedBy = await framingOrigins(request.nextUrl.pathname)
+  const csp = policy(nonce, settings, framedBy)
   const headers = new Headers(request.headers)
   headers.set('x-nonce', nonce)
   // The page to return to after sign-in.
@@ -42,7 +55,7 @@ export function proxy(request: NextRequest) {
   headers.set('content-security-policy', csp)
   const response = NextResponse.next({ request: { headers } })
   response.headers.set('content-security-policy', csp)
-  response.headers.set('x-frame-options', 'DENY')
+  if (framedBy.length === 0) response.headers.set('x-frame-options', 'DENY')
   response.headers.set('x-content-type-options', 'nosniff')
   // Anyone with a receipt's URL may read the receipt, so other sites must not receive it.
   response.headers.set('referrer-policy', 'same-origin')

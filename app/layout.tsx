@@ -14,6 +14,7 @@ import { ZoneKeeper } from '#components/frame/zone-keeper.tsx'
 import { ErasureBanner } from '#components/privacy/erasure-banner.tsx'
 import { RequirementBanner } from '#components/second-factors/requirement-banner.tsx'
 import './globals.css'
+import { isEmbeddedPath } from '../i18n/choice.ts'
 import { erasuresForFrame, personForFrame } from './page-access.ts'
 import { chooseLocale, storeSidebar, storeTimeZone } from './preferences.ts'
 
@@ -37,6 +38,7 @@ export default async function Layout({ children }: { children: ReactNode }) {
     headers(),
     cookies(),
   ])
+  const isEmbedded = isEmbeddedPath(sent.get('x-path'))
   const ahead = person && (await erasuresForFrame(person.account_id))
   const shown = person && {
     accountId: person.account_id,
@@ -52,36 +54,42 @@ export default async function Layout({ children }: { children: ReactNode }) {
           <Providers nonce={sent.get('x-nonce') ?? ''}>
             <NavigationProgress />
             <FocusKeeper />
-            <ZoneKeeper zone={zone} keep={storeTimeZone} />
-            <a
-              href="#content"
-              className="sr-only focus:not-sr-only focus:fixed focus:z-50 focus:m-2 focus:rounded-box focus:bg-raised focus:px-4 focus:py-2"
-            >
-              {t('skip')}
-            </a>
-            <div className={shown?.isSettled ? 'with-sidebar flex min-h-dvh' : 'flex min-h-dvh'}>
-              {shown?.isSettled && (
-                <Sidebar
-                  role={shown.role}
-                  organisation={shown.organisation}
-                  isNarrowAtFirst={jar.get('sidebar')?.value === 'narrow'}
-                  keepNarrow={storeSidebar}
-                />
-              )}
-              <div className="flex min-w-0 grow flex-col">
-                <FrameHeader person={shown} chooseLocale={chooseLocale} />
-                <ConnectionNotice />
-                <SessionEnded accountId={shown?.accountId} />
-                {person?.second_factor.required_from && (
-                  <RequirementBanner
-                    from={person.second_factor.required_from}
-                    isMissing={person.second_factor.is_missing}
-                  />
-                )}
-                {ahead && <ErasureBanner ahead={ahead} />}
-                {children}
-              </div>
-            </div>
+            {isEmbedded ? (
+              children
+            ) : (
+              <>
+                <ZoneKeeper zone={zone} keep={storeTimeZone} />
+                <a
+                  href="#content"
+                  className="sr-only focus:not-sr-only focus:fixed focus:z-50 focus:m-2 focus:rounded-box focus:bg-raised focus:px-4 focus:py-2"
+                >
+                  {t('skip')}
+                </a>
+                <div className={shown?.isSettled ? 'with-sidebar flex min-h-dvh' : 'flex min-h-dvh'}>
+                  {shown?.isSettled && (
+                    <Sidebar
+                      role={shown.role}
+                      organisation={shown.organisation}
+                      isNarrowAtFirst={jar.get('sidebar')?.value === 'narrow'}
+                      keepNarrow={storeSidebar}
+                    />
+                  )}
+                  <div className="flex min-w-0 grow flex-col">
+                    <FrameHeader person={shown} chooseLocale={chooseLocale} />
+                    <ConnectionNotice />
+                    <SessionEnded accountId={shown?.accountId} />
+                    {person?.second_factor.required_from && (
+                      <RequirementBanner
+                        from={person.second_factor.required_from}
+                        isMissing={person.second_factor.is_missing}
+                      />
+                    )}
+                    {ahead && <ErasureBanner ahead={ahead} />}
+                    {children}
+                  </div>
+                </div>
+              </>
+            )}
           </Providers>
         </Messages>
       </body>

@@ -12,3 +12,11 @@ export function chosenZone(text: string | undefined): string | undefined {
     return undefined
   }
 }
+
+/** Whether the page is shown in a frame of another website, without the frame of the console. */
+export const isEmbeddedPath = (path: string | null): boolean => path?.startsWith('/embed/') ?? false
+/** The language that the URL of an embedded page names; cookies are not available there. */
+export const embeddedLocale = (path: string | null) =>
+  path !== null && isEmbeddedPath(path)
+    ? chosenLocale(new URL(path, 'http://localhost').searchParams.get('lang') ?? undefined)
+    : undefined

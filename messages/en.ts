@@ -18,6 +18,7 @@ import erasures from './en/erasures.json' with { type: 'json' }
 import exportWords from './en/exports.json' with { type: 'json' }
 import failed from './en/failed.json' with { type: 'json' }
 import filing from './en/filing.json' with { type: 'json' }
+import formSettings from './en/form-settings.json' with { type: 'json' }
 import frame from './en/frame.json' with { type: 'json' }
 import holds from './en/holds.json' with { type: 'json' }
 import home from './en/home.json' with { type: 'json' }
@@ -39,6 +40,7 @@ import projects from './en/projects.json' with { type: 'json' }
 import queue from './en/queue.json' with { type: 'json' }
 import receipt from './en/receipt.json' with { type: 'json' }
 import reference from './en/reference.json' with { type: 'json' }
+import requestForm from './en/request-form.json' with { type: 'json' }
 import requests from './en/requests.json' with { type: 'json' }
 import retention from './en/retention.json' with { type: 'json' }
 import safety from './en/safety.json' with { type: 'json' }
@@ -70,6 +72,7 @@ export default {
   common,
   compliance,
   confirm,
+  formSettings,
   deletion,
   emails,
   erasure,
@@ -98,6 +101,7 @@ export default {
   queue,
   receipt,
   reference,
+  requestForm,
   requests,
   retention,
   safety,

@@ -18,6 +18,7 @@ import erasures from './zh/erasures.json' with { type: 'json' }
 import exportWords from './zh/exports.json' with { type: 'json' }
 import failed from './zh/failed.json' with { type: 'json' }
 import filing from './zh/filing.json' with { type: 'json' }
+import formSettings from './zh/form-settings.json' with { type: 'json' }
 import frame from './zh/frame.json' with { type: 'json' }
 import holds from './zh/holds.json' with { type: 'json' }
 import home from './zh/home.json' with { type: 'json' }
@@ -39,6 +40,7 @@ import projects from './zh/projects.json' with { type: 'json' }
 import queue from './zh/queue.json' with { type: 'json' }
 import receipt from './zh/receipt.json' with { type: 'json' }
 import reference from './zh/reference.json' with { type: 'json' }
+import requestForm from './zh/request-form.json' with { type: 'json' }
 import requests from './zh/requests.json' with { type: 'json' }
 import retention from './zh/retention.json' with { type: 'json' }
 import safety from './zh/safety.json' with { type: 'json' }
@@ -70,6 +72,7 @@ export default {
   common,
   compliance,
   confirm,
+  formSettings,
   deletion,
   emails,
   erasure,
@@ -98,6 +101,7 @@ export default {
   queue,
   receipt,
   reference,
+  requestForm,
   requests,
   retention,
   safety,

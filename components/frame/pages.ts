@@ -33,6 +33,10 @@ export const pages = [
   page({ name: 'notice', path: '/privacy', area: 'public' }),
   page({ name: 'confirm', path: '/privacy/confirm', area: 'public' }),
   page({ name: 'unsubscribe', path: '/emails/unsubscribe', area: 'public' }),
+  page({ name: 'publicForm', path: '/request', area: 'public' }),
+  page({ name: 'formConfirm', path: '/request/confirm', area: 'public' }),
+  page({ name: 'formStatus', path: '/request/status', area: 'public' }),
+  page({ name: 'formEmbed', path: '/embed/request', area: 'public' }),
   page({ name: 'verify', path: '/verify', area: 'public' }),
   page({ name: 'reference', path: '/docs/api', area: 'public' }),
   page({ name: 'referenceGroup', path: '/docs/api/[group]', area: 'public' }),
@@ -135,6 +139,7 @@ export const pages = [
     keys: 'g r',
   }),
   page({ name: 'filing', path: '/admin/requests/new', area: 'admin', roles: ['admin'] }),
+  page({ name: 'formSettings', path: '/admin/requests/form', area: 'admin', roles: ['admin'] }),
   page({ name: 'request', path: '/admin/requests/[id]', area: 'admin', roles: ['admin'] }),
   page({
     name: 'erasures',

@@ -7,7 +7,7 @@ import { Checkbox, Select } from '#components/ui/field.tsx'
 import { showToast } from '#components/ui/toast.ts'
 import { type ActProps, type DialogAct, Shell, touching, useReasonText } from './act-shell.tsx'
 import { CompleteDialog, ExtendDialog, RefuseDialog } from './decision-dialogs.tsx'
-import { assignAt, expediteAt, type Minder, pauseAt, resumeAt, retryAt, verifyAt } from './endpoints.ts'
+import { answerAt, assignAt, expediteAt, type Minder, pauseAt, resumeAt, retryAt, verifyAt } from './endpoints.ts'
 import { ReplyTemplates } from './reply-templates.tsx'
 import { hasGap } from './reply-texts.ts'
 import { WordsField } from './words-field.tsx'
@@ -27,6 +27,25 @@ function VerifyDialog(props: ActProps) {
       isIncomplete={words.isEmpty}
     >
       <WordsField label={t('field')} hint={t('hint')} value={words.text} change={words.type} autoFocus required />
+    </Shell>
+  )
+}
+
+function AnswerDialog(props: ActProps) {
+  const t = useTranslations('adminRequest.dialogs.answer')
+  const words = useReasonText(props, 'answer')
+  const change = useApiMutation(answerAt, touching)
+  const send = () => change.begin({ params: { id: props.request.id }, body: { note: words.text } }, words.sent)
+  return (
+    <Shell
+      {...props}
+      act="answer"
+      text={<p>{t('text')}</p>}
+      change={change}
+      onConfirm={send}
+      isIncomplete={words.isEmpty}
+    >
+      <WordsField label={t('field')} value={words.text} change={words.type} autoFocus required />
     </Shell>
   )
 }
@@ -159,6 +178,8 @@ export function ActDialog({
   ...props
 }: ActProps & { act: DialogAct; minders: readonly Minder[]; me: string }) {
   switch (act) {
+    case 'answer':
+      return <AnswerDialog {...props} />
     case 'verify':
       return <VerifyDialog {...props} />
     case 'pause':

@@ -24,6 +24,7 @@ export type WordedAct = (typeof wordedActs)[number]
 export const isWorded = (act: BulkAct): act is WordedAct => wordedActs.some((worded) => worded === act)
 
 export const acts = [
+  'answer',
   'verify',
   'complete',
   'retry',
@@ -37,7 +38,10 @@ export const acts = [
 ] as const
 export type Act = (typeof acts)[number]
 
-type ActableRequest = Pick<AdminRequest, 'state' | 'parts' | 'paused' | 'extended' | 'account_id' | 'agent_id'>
+type ActableRequest = Pick<
+  AdminRequest,
+  'state' | 'parts' | 'paused' | 'extended' | 'account_id' | 'agent_id' | 'participant_id' | 'subject'
+>
 const handKinds = ['rectification', 'objection'] as const
 export type HandKind = (typeof handKinds)[number]
 
@@ -50,13 +54,16 @@ export const partsByHand = ({ parts }: Pick<ActableRequest, 'parts'>): HandKind[
  * `wrong_state`.
  */
 export function actsOf(request: ActableRequest, erasure?: AdminRequestDetail['erasure']): Act[] {
-  const { state, parts, paused, account_id, agent_id } = request
+  const { state, parts, paused, account_id, agent_id, participant_id, subject } = request
   const isOver = isClosed(state)
   const isEarly = isCancellable(state)
-  const isPseudonymous = account_id === null && agent_id === null
+  const isUnconnected = subject === 'requester'
+  const isPseudonymous =
+    account_id === null && agent_id === null && participant_id === null && !(isUnconnected && !isOver)
   const isSettled = isOver || state === 'partly_completed'
   const applies: Record<Act, boolean> = {
-    verify: state === 'received',
+    answer: isUnconnected && state === 'received',
+    verify: state === 'received' && !isUnconnected,
     complete: partsByHand(request).length > 0,
     retry:
       !isOver &&

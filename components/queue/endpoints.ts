@@ -1,5 +1,10 @@
 import type { Endpoint } from '#lib/client/request.ts'
 import type {
+  answerRequest,
+  connectRequest,
+  listSuggestions,
+} from '#lib/domains/privacy-requests/form/connection-contract.ts'
+import type {
   assignRequest,
   bulkRequests,
   commentRequest,
@@ -36,6 +41,9 @@ export const expediteAt: Endpoint<typeof expediteByAdmin> = { method: 'post', pa
 export const retryAt: Endpoint<typeof retryRequest> = { method: 'post', path: `${at}/{id}/retry` }
 export const completeAt: Endpoint<typeof completePart> = { method: 'post', path: `${at}/{id}/complete` }
 export const commentAt: Endpoint<typeof commentRequest> = { method: 'post', path: `${at}/{id}/comment` }
+export const answerAt: Endpoint<typeof answerRequest> = { method: 'post', path: `${at}/{id}/answer` }
+export const connectAt: Endpoint<typeof connectRequest> = { method: 'post', path: `${at}/{id}/connect` }
+export const suggestionsAt: Endpoint<typeof listSuggestions> = { method: 'get', path: `${at}/{id}/suggestions` }
 
 export type RequestPage = Output<typeof listAllRequests>
 export type AdminRequest = RequestPage['data'][number]

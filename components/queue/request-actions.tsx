@@ -8,6 +8,7 @@ import type { Act } from './acts.ts'
 
 /** The same keys as in the queue for actions that exist there. */
 export const actKeys: Record<Act, string> = {
+  answer: 'w',
   verify: 'v',
   complete: 'h',
   retry: 't',
@@ -21,7 +22,7 @@ export const actKeys: Record<Act, string> = {
 }
 const dangers: readonly Act[] = ['expedite', 'refuse']
 /** The actions that a request waits for; others are in the menu. */
-const leading: readonly Act[] = ['verify', 'complete', 'retry', 'resume']
+const leading: readonly Act[] = ['answer', 'verify', 'complete', 'retry', 'resume']
 
 /** The action that the request waits for, and a menu with all others. */
 export function RequestActions({ acts, onAct }: { acts: readonly Act[]; onAct: (act: Act) => void }) {

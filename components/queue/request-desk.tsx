@@ -15,6 +15,7 @@ import { type Act, actsOf } from './acts.ts'
 import { type AdminRequestDetail, type Minder, readAnyRequestAt } from './endpoints.ts'
 import { actKeys, RequestActions } from './request-actions.tsx'
 import { RequestAside } from './request-aside.tsx'
+import { RequestConnection } from './request-connection.tsx'
 import { RequestErasure } from './request-erasure.tsx'
 import { RequestNext } from './request-next.tsx'
 import { AdminRequestParts } from './request-parts.tsx'
@@ -79,6 +80,7 @@ export function RequestDesk({ initial, me, minders }: RequestDeskProps) {
     >
       {asked.problem && <ProblemAlert problem={asked.problem} />}
       <RequestNext request={request} focus={answer.ref} />
+      {request.subject === 'requester' && request.state === 'received' && <RequestConnection request={request} />}
       {request.statement !== null && (
         <Section id="statement" title={t('statement.title')} lead={t('statement.text')}>
           <blockquote dir="auto" className="border-l-2 border-edge pl-4 whitespace-pre-wrap [overflow-wrap:anywhere]">

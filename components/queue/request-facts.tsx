@@ -25,7 +25,7 @@ function useSubjectFacts(request: AdminRequestDetail): Fact[] {
   return [
     [
       t('about'),
-      page === null && request.participant_id === null ? (
+      page === null && request.participant_id === null && subject_email === null ? (
         t('erased')
       ) : page === null ? (
         words.subject(request)
@@ -41,7 +41,7 @@ function useSubjectFacts(request: AdminRequestDetail): Fact[] {
     [
       t('verified'),
       verified_at === null
-        ? t('notVerified')
+        ? t(request.channel === 'form' && account_id === null ? 'addressOnly' : 'notVerified')
         : t.rich('verifiedBy', {
             time: () => <Time at={verified_at} />,
             way: way ? t(`ways.${way}`) : (verified_by ?? ''),

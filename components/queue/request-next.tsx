@@ -29,6 +29,9 @@ function useNextStep(request: AdminRequestDetail): ReactNode {
     (part) => part.state === 'running' && (part.kind === 'access' || part.kind === 'portability'),
   )
   if (state === 'running' && isCopying) return t('copy')
+  if (request.subject === 'requester' && state === 'received') return t('unconnected')
+  if (request.subject === 'requester' && state === 'completed') return t('answered')
+  if (request.channel === 'form' && request.participant_id !== null && state === 'received') return t('unverified')
   return t(state === 'waiting' ? 'verified' : state)
 }
 

@@ -26,6 +26,7 @@ export function AdminRequestParts({ request }: { request: AdminRequestDetail }) 
         const said = [
           state === 'running' && outcome.waits_for === 'admin' && t('waitsAdmin'),
           state === 'running' && outcome.waits_for === 'address' && t('waitsAddress'),
+          outcome.answered === true && t('answered'),
           copy && t(`copy.${copy}`),
           typeof outcome.records === 'number' && t('records', { count: outcome.records }),
           typeof outcome.erased === 'number' && t('erased', { count: outcome.erased }),

@@ -37,6 +37,10 @@ const events = [
   'copy_fetched',
   'copy_gone',
   'copy_failed',
+  'connected',
+  'answered',
+  'form_joined',
+  'status_link',
 ] as const
 export type TimelineEventName = (typeof events)[number]
 

@@ -30,7 +30,14 @@ export default async function RequestsPage({ searchParams }: Props) {
       <Page
         width="wide"
         title={t('name')}
-        actions={<ButtonLink href="/admin/requests/new">{t('new')}</ButtonLink>}
+        actions={
+          <>
+            <ButtonLink href="/admin/requests/form" tone="plain">
+              {t('form')}
+            </ButtonLink>
+            <ButtonLink href="/admin/requests/new">{t('new')}</ButtonLink>
+          </>
+        }
         summary={<StatTiles tiles={queueTiles(stats, statistics)} />}
       >
         <RequestQueue initial={initial} initialFilters={initialFilters} me={person.account_id} minders={minders.data} />
