@@ -1,39 +1,13 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { AxeBuilder } from '@axe-core/playwright'
 import { expect, type Page, test } from '@playwright/test'
 import { z } from 'zod'
 import { origin, readCredentials } from './credentials.ts'
+import { linkInEmailTo } from './emails.ts'
 import { complaintsOf, fillSignIn, registerJourneyAgent, signOutInBrowser } from './journey.ts'
 
 /** The headers of the console's own pages. */
 const headers = { Origin: origin, 'Sec-Fetch-Site': 'same-origin' }
 const Filed = z.object({ data: z.object({ state: z.string(), waiting_until: z.string() }) })
-
-/** Waits for the newest link of this form in an email to the address. */
-async function inLetterTo(email: string, form: RegExp, known: readonly string[] = []): Promise<string> {
-  const { letters: emails } = readCredentials()
-  let found: string | undefined
-  await expect
-    .poll(() => {
-      found = (existsSync(emails) ? readdirSync(emails) : [])
-        .sort()
-        .map((name) => readFileSync(join(emails, name), 'utf8'))
-        .filter((text) => text.includes(`To: ${email}`))
-        .flatMap(
-          (text) =>
-            text
-              .replaceAll(/=\r?\n/g, '')
-              .replaceAll('=3D', '=')
-              .match(form) ?? [],
-        )
-        .filter((one) => !known.includes(one))
-        .at(-1)
-      return found
-    })
-    .toBeTruthy()
-  return found ?? ''
-}
 
 test('a waiting erasure is shown on every page, cancelled by its button and by its email, and finally carried out', async ({
   page,
@@ -91,7 +65,7 @@ test('a waiting erasure is shown on every page, cancelled by its button and by i
       const { violations } = await new AxeBuilder({ page }).analyze()
       expect(violations.map(({ id }) => id)).toEqual([])
     }
-    cancelLink = await inLetterTo(leaving.email, /http\S+\/privacy\/confirm#cancel\.\w+/g)
+    cancelLink = await linkInEmailTo(leaving.email, /http\S+\/privacy\/confirm#cancel\.\w+/g)
   })
 
   await test.step('the banner is shown immediately after signing in', async () => {
@@ -115,7 +89,7 @@ test('a waiting erasure is shown on every page, cancelled by its button and by i
 
   await test.step('the link in the email cancels a second erasure once', async () => {
     await ask('7d')
-    const link = await inLetterTo(leaving.email, /http\S+\/privacy\/confirm#cancel\.\w+/g, [cancelLink])
+    const link = await linkInEmailTo(leaving.email, /http\S+\/privacy\/confirm#cancel\.\w+/g, [cancelLink])
     await page.goto(link)
     await expect(keep).toBeVisible()
     expect(await tokenWorks()).toBe(false)
@@ -136,7 +110,7 @@ test('a waiting erasure is shown on every page, cancelled by its button and by i
 
   await test.step('an erasure without a grace period ends the session, and a receipt exists', async () => {
     await ask('now')
-    const receipt = await inLetterTo(leaving.email, /http\S+\/receipts\/rcpt_\w+/g)
+    const receipt = await linkInEmailTo(leaving.email, /http\S+\/receipts\/rcpt_\w+/g)
     expect(await tokenWorks()).toBe(false)
     await page.goto('/account')
     await expect(page).toHaveURL('/sign-in?callbackUrl=%2Faccount')

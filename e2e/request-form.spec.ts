@@ -1,0 +1,192 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { AxeBuilder } from '@axe-core/playwright'
+import { type Browser, expect, type Locator, type Page, test } from '@playwright/test'
+import { sessionOf } from './control.ts'
+import { origin } from './credentials.ts'
+import { linkInEmailTo } from './emails.ts'
+import { alive, complaintsOf } from './journey.ts'
+import { people, requestContext } from './requests.ts'
+
+const answer = 'We searched all our systems and process no data about you.'
+
+async function changeForm(form: { is_on: boolean; origins: string[] }): Promise<void> {
+  const office = await requestContext(await sessionOf(people.admin))
+  expect((await office.patch('/v1/settings', { data: { request_form: form } })).status()).toBe(200)
+  await office.dispose()
+}
+
+/** Presses Tab until the element has the focus. */
+async function tabTo(page: Page, target: Locator): Promise<void> {
+  for (let pressed = 0; pressed < 40; pressed++) {
+    if (await target.evaluate((element) => element === document.activeElement)) return
+    await page.keyboard.press('Tab')
+  }
+  await expect(target).toBeFocused()
+}
+
+async function expectAccessible(page: Page): Promise<void> {
+  const { violations } = await new AxeBuilder({ page }).setLegacyMode().analyze()
+  expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html.slice(0, 120))])).toEqual([])
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(320)
+}
+
+const phone = (browser: Browser, locale: string) =>
+  browser.newContext({ baseURL: origin, locale, timezoneId: 'Europe/Berlin', viewport: { width: 320, height: 800 } })
+
+/** Fills in and sends the form with the keyboard alone. */
+async function sendByKeyboard(page: Page, email: string): Promise<void> {
+  await page.goto('/request')
+  await alive(page)
+  await expectAccessible(page)
+  await tabTo(page, page.getByLabel('Email address'))
+  await page.keyboard.type(email)
+  await tabTo(page, page.getByLabel('Name (optional)'))
+  await page.keyboard.type('Ada Example')
+  await tabTo(page, page.getByRole('radio', { name: 'Access' }))
+  await page.keyboard.press('Space')
+  await tabTo(page, page.getByLabel('Description (optional)'))
+  await page.keyboard.type('I used your support chat.')
+  await tabTo(page, page.getByRole('button', { name: 'Send request' }))
+  await page.keyboard.press('Enter')
+  await expect(page.getByRole('status').filter({ hasText: 'Check your email' })).toBeFocused()
+  await expectAccessible(page)
+}
+
+async function answerAsAdmin(browser: Browser): Promise<void> {
+  const context = await browser.newContext({ baseURL: origin, storageState: await sessionOf(people.admin) })
+  const page = await context.newPage()
+  await page.goto('/admin/requests?channel=form')
+  await page.getByRole('link', { name: 'Ada Example' }).first().click()
+  await expect(page.getByText('Only the email address is confirmed.', { exact: false }).first()).toBeVisible()
+  await expect(page.getByText('No account or participant has this address', { exact: false })).toBeVisible()
+  await alive(page)
+  await page.getByRole('button', { name: 'Answer' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Answer (sent to the requester)').fill(answer)
+  await dialog.getByRole('button', { name: 'Answer' }).click()
+  await expect(page.getByText('Answered. Nothing was deleted or changed.')).toBeVisible()
+  await context.close()
+}
+
+test('a stranger sends a request with the keyboard of a phone, confirms it, and follows its status until the answer', async ({
+  browser,
+}) => {
+  await changeForm({ is_on: true, origins: [] })
+  const email = `stranger-${Date.now()}@example.org`
+  const context = await phone(browser, 'en-GB')
+  const page = await context.newPage()
+  const complaints = complaintsOf(page)
+
+  await sendByKeyboard(page, email)
+  await page.goto(await linkInEmailTo(email, /http\S+\/request\/confirm#\w+/g))
+  await alive(page)
+  await expectAccessible(page)
+  await tabTo(page, page.getByRole('button', { name: 'Confirm request' }))
+  await page.keyboard.press('Enter')
+  await expect(page.getByRole('status').filter({ hasText: 'Request filed' })).toBeFocused()
+
+  const link = await linkInEmailTo(email, /http\S+\/request\/status#\w+/g)
+  await page.goto(link)
+  await expect(page.getByText('In review')).toBeVisible()
+  await expect(page.getByRole('button', { name: 'Withdraw request' })).toBeVisible()
+  await expectAccessible(page)
+  expect(await (await page.request.get('/request/status')).text()).toContain('noindex')
+
+  await answerAsAdmin(browser)
+  await page.reload()
+  await expect(page.getByText('Answered', { exact: true })).toBeVisible()
+  await expect(page.getByText(answer)).toBeVisible()
+  await expect(page.getByRole('button', { name: 'Withdraw request' })).toHaveCount(0)
+  await linkInEmailTo(email, /process no data about you/g)
+
+  const chinese = await phone(browser, 'zh-CN')
+  const other = await chinese.newPage()
+  for (const address of ['/request', link, '/request/confirm#wrong']) {
+    await other.goto(address)
+    await expect(other.locator('html')).toHaveAttribute('lang', 'zh')
+    await alive(other)
+    await expectAccessible(other)
+  }
+  expect(complaints).toEqual([])
+  await chinese.close()
+  await context.close()
+})
+
+test('a wrong or missing link says so, and an unknown address gets the same answer', async ({ page }) => {
+  await page.goto('/request/status#wrong')
+  await expect(page.getByText('This link has expired or is invalid')).toBeVisible()
+  await alive(page)
+  await page.getByLabel('Email address').fill('nobody@example.org')
+  await page.getByRole('button', { name: 'Send links' }).click()
+  await expect(page.getByText('If this address has open requests', { exact: false })).toBeVisible()
+  await page.goto('/request/confirm')
+  await expect(page.getByText('Incomplete link')).toBeVisible()
+})
+
+test('only listed origins embed the form, without cookies, in the height that it reports', async ({ browser }) => {
+  const site = createServer((_, response) =>
+    response.setHeader('Content-Type', 'text/html').end(`<!doctype html><title>Site</title>
+      <script>addEventListener('message', ({ data }) => { if (data?.height > 300) document.title = data.type })</script>
+      <iframe src="${origin}/embed/request?lang=zh" width="360" height="200"></iframe>`),
+  )
+  await new Promise<void>((done) => site.listen(0, () => done()))
+  const address = `http://localhost:${(site.address() as AddressInfo).port}`
+  const context = await browser.newContext()
+  const page = await context.newPage()
+  try {
+    await changeForm({ is_on: true, origins: [] })
+    await expect(async () => {
+      const closed = await page.request.get(`${origin}/embed/request`)
+      expect(closed.headers()).toMatchObject({ 'x-frame-options': 'DENY' })
+      expect(closed.headers()['content-security-policy']).toContain("frame-ancestors 'none'")
+    }).toPass()
+    await changeForm({ is_on: true, origins: [address] })
+    await expect(async () => {
+      const open = await page.request.get(`${origin}/embed/request`)
+      expect(open.headers()['content-security-policy']).toContain(`frame-ancestors ${address}`)
+      expect(open.headers()).not.toHaveProperty('x-frame-options')
+    }).toPass()
+    for (const path of ['/', '/request', '/sign-in', '/embed/request/x'])
+      expect((await page.request.get(`${origin}${path}`)).headers()['content-security-policy']).toContain(
+        "frame-ancestors 'none'",
+      )
+    await page.goto(address)
+    await expect(page).toHaveTitle('privacy-request-height')
+    const frame = page.frameLocator('iframe')
+    await frame.getByLabel('邮箱地址').fill(`framed-${Date.now()}@example.org`)
+    await frame.getByRole('radio', { name: '删除' }).check()
+    await frame.getByRole('button', { name: '提交请求' }).click()
+    await expect(frame.getByText('请查收邮件')).toBeVisible()
+    expect(await context.cookies()).toEqual([])
+    await page.goto(address.replace('localhost', '127.0.0.1'))
+    await expect(page.frameLocator('iframe').getByLabel('邮箱地址')).toHaveCount(0)
+  } finally {
+    site.close()
+    await context.close()
+  }
+})
+
+test('the form is off until an admin turns it on in the console', async ({ browser }) => {
+  await changeForm({ is_on: false, origins: [] })
+  const context = await browser.newContext({ baseURL: origin, storageState: await sessionOf(people.admin) })
+  const page = await context.newPage()
+  await page.goto('/request')
+  await expect(page.getByText('The request form is not available')).toBeVisible()
+  await page.goto('/admin/requests')
+  await page.getByRole('link', { name: 'Request form' }).click()
+  await expect(page.getByRole('heading', { level: 1, name: 'Request form' })).toBeVisible()
+  await alive(page)
+  await page.getByRole('button', { name: 'Turn on' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Turn on' }).click()
+  await expect(page.getByRole('button', { name: 'Turn off' })).toBeVisible()
+  await page.getByLabel('Allowed origins').fill('https://www.example.org\nnot an origin')
+  await page.getByRole('button', { name: 'Save origins' }).click()
+  await expect(page.getByText('Not an origin: not an origin')).toBeVisible()
+  await page.getByLabel('Allowed origins').fill('https://www.example.org')
+  await page.getByRole('button', { name: 'Save origins' }).click()
+  await expect(page.getByText('<iframe id="privacy-request"', { exact: false })).toBeVisible()
+  await page.goto('/request')
+  await expect(page.getByLabel('Email address')).toBeVisible()
+  await context.close()
+})
