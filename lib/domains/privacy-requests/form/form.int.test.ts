@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { passwordEntered, signedIn } from '#lib/testing/people.ts'
 import { type PrivacyTest, privacyTest } from '#lib/testing/privacy.ts'
+import { madeProject } from '#lib/testing/projects.ts'
 import { personWithPassword } from '#lib/testing/subjects.ts'
 
 let kit: PrivacyTest
@@ -300,6 +301,64 @@ describe('an admin', () => {
     await kit.tick()
     expect(await kit.adminRead(id)).toMatchObject({ state: 'received', due: 'overdue' })
   })
+  it('connects it to a participant, verifies the identity with evidence, and hands the copy over', async () => {
+    const project = await madeProject(test)
+    const email = newAddress()
+    const made = await test.fetch('POST', `${project.path}/participants`, {
+      token: project.agent.token,
+      body: { external_id: 'ada', name: 'Ada', email: email.toUpperCase() },
+    })
+    expect([200, 201]).toContain(made.status)
+    const participant = await test.db.prisma.projectParticipant.findFirstOrThrow({ where: { projectId: project.id } })
+    const { id, token } = await filed(email)
+    const found = await test.fetch('GET', `/api/admin/privacy/requests/${id}/suggestions`, { cookie: kit.admin.cookie })
+    expect(found.json.data).toEqual({
+      account: null,
+      participants: [
+        { project_id: project.id, project_name: 'A project', participant_id: participant.id, name: 'Ada' },
+      ],
+    })
+    const body = { project_id: project.id, participant_id: participant.id }
+    expect((await kit.asAdmin(id, 'connect', body)).status).toBe(200)
+    expect((await status(token)).json.data.stage).toBe('verifying_identity')
+    test.clock.advance(40 * day)
+    await kit.tick()
+    expect((await kit.adminRead(id)).state).toBe('received')
+    expect((await kit.asAdmin(id, 'verify', { note: 'Called back' })).status).toBe(200)
+    await kit.work()
+    expect((await status(token)).json.data).toMatchObject({ stage: 'completed', copy: 'organization', messages: [] })
+    expect(kit.lettersTo(email).at(-1)?.text).toContain('The organization hands it over to you')
+  })
+
+  it('cannot connect it while the account has an open request of the same kind, or is unknown', async () => {
+    const person = await personWithPassword(test)
+    expect((await kit.file(person.cookie, { kinds: ['access'] })).status).toBe(201)
+    const { id } = await filed(person.email)
+    expect((await kit.asAdmin(id, 'connect', { account_id: person.accountId })).status).toBe(409)
+    expect((await kit.asAdmin(id, 'connect', { account_id: 'usr_0000000000000000000000' })).status).toBe(404)
+    expect((await kit.asAdmin(id, 'connect', {})).status).toBe(422)
+    expect((await kit.adminRead(id)).account_id).toBe(null)
+  })
+
+  it('sees neither addresses nor texts of requests in the audit log and in jobs', async () => {
+    const email = newAddress()
+    await send(email, { name: 'Auditee Example', statement: 'Words of the auditee' })
+    const jobs = await test.db.pool.query('SELECT payload::text FROM graphile_worker._private_jobs')
+    await kit.work()
+    const audit = await test.db.pool.query('SELECT details::text, resource_id FROM audit_entries')
+    expect(audit.rows.length).toBeGreaterThan(0)
+    expect(JSON.stringify([jobs.rows, audit.rows])).not.toMatch(/example\.org|uditee/)
+  })
+
+  it('needs a recent password to answer', async () => {
+    const { id } = await filed(newAddress())
+    const other = await signedIn(test, 'admin')
+    const act = () =>
+      test.fetch('POST', `/api/admin/privacy/requests/${id}/answer`, { cookie: other.cookie, body: { note: 'x' } })
+    test.clock.advance(3_600_000)
+    expect([(await act()).status, (await act()).json.code]).toEqual([403, 'step_up_required'])
+    expect((await kit.adminRead(id)).state).toBe('received')
+  })
 })
 
 describe('the erasure of an account', () => {
@@ -308,6 +367,7 @@ describe('the erasure of an account', () => {
     const { id } = await filed(person.email, { name: 'Somebody', statement: 'My words' })
     await send(person.email)
     await kit.work()
+    const unconfirmed = await test.db.prisma.unconfirmedRequest.findFirstOrThrow({ orderBy: { createdAt: 'desc' } })
     const source = test.app.dataSources.find(({ name }) => name === 'privacy.requests')
     const subject = { account: person.accountId, agents: [] }
     expect((await source?.inventory(subject, test.clock.now()))?.count).toBeGreaterThanOrEqual(2)
@@ -331,6 +391,7 @@ describe('the erasure of an account', () => {
     const row = await test.db.prisma.privacyRequest.findUniqueOrThrow({ where: { id } })
     expect(row).toMatchObject({ state: 'cancelled', contact: null, payload: null, addressKey: null })
     expect(await test.db.prisma.privacyLink.count({ where: { requestId: id } })).toBe(0)
-    expect(await test.db.prisma.unconfirmedRequest.count({ where: { content: { not: null } } })).toBe(0)
+    const { addressKey } = unconfirmed
+    expect(await test.db.prisma.unconfirmedRequest.count({ where: { addressKey } })).toBe(0)
   })
 })
