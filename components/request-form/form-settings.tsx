@@ -99,7 +99,7 @@ export function FormSettings({ initial, origin }: { initial: Output<typeof readS
         {settings.origins.length === 0 ? (
           <p className="text-quiet">{t('noOrigins')}</p>
         ) : (
-          <CodeBlock code={embedSnippet(origin, { locale, title: t('title') })} what={t('snippet')} />
+          <CodeBlock code={embedSnippet(origin, { locale, title: t('frameTitle') })} what={t('snippet')} />
         )}
       </Section>
     </>
