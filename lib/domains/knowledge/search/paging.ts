@@ -22,7 +22,7 @@ import {
 import { newest } from './newest.ts'
 import { parseQuery, type Query, type Term } from './query.ts'
 import { rankedSearch } from './ranking.ts'
-import { filteredSettings, mostRanked, unfilteredSettings } from './repository.ts'
+import { hasOnePlan, mostRanked, onePlanSettings, plannedSettings } from './repository.ts'
 
 /** Query parameters of every searchable list. */
 export interface Searching {
@@ -73,7 +73,7 @@ export async function searchPage<R extends { id: string }>(
   const authors = authorsOf(actor, agentId, mine === 'true')
   const target = searchTarget(table, searchReaderOf(actor, visibility), { authors, ...filters })
   const identity = JSON.stringify([table, actor.id, q, authors, visibility, filters])
-  const settings = target.form.filters.length === 0 ? unfilteredSettings : filteredSettings
+  const settings = hasOnePlan(target.form) ? onePlanSettings : plannedSettings
   return snapshot(db, settings, async (on) => {
     const rowsInOrder = async (ids: readonly string[]): Promise<R[]> => {
       const byId = new Map((await rowsOf(on, { ids })).map((row) => [row.id, row]))

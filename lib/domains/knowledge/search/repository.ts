@@ -21,11 +21,15 @@ const searchSettings = {
   statement_timeout: '10s',
   'pg_trgm.similarity_threshold': '0.2',
 }
-/** Without filters, one plan is right for every search, because words and scopes have only one index. Planning takes longer than a search. */
-export const unfilteredSettings = { ...searchSettings, plan_cache_mode: 'force_generic_plan' }
-/** With filters, the best index depends on their values. */
-export const filteredSettings = { ...searchSettings, plan_cache_mode: 'force_custom_plan' }
-const isUnfiltered = ({ filters }: SearchForm): boolean => filters.length === 0
+/** Planning takes longer than a search, so statements with one right plan keep it. */
+export const onePlanSettings = { ...searchSettings, plan_cache_mode: 'force_generic_plan' }
+export const plannedSettings = { ...searchSettings, plan_cache_mode: 'force_custom_plan' }
+/**
+ * Whether one plan is right for every search of this form, because words and scopes have only one index. With filters, and for readers of
+ * every organization, the best index depends on the values.
+ */
+export const hasOnePlan = ({ filters, everyOrganisation }: SearchForm): boolean =>
+  filters.length === 0 && !everyOrganisation
 /** Most terms of a search whose statement is prepared, which bounds the memory of each connection. */
 const mostPreparedTerms = 4
 
@@ -64,7 +68,7 @@ export const similarWords = statement('knowledge.similar-words', {
 export const anyMatch = statement('knowledge.any-match', {
   takes: { ...searchParameters, query: typed<string>('tsquery') },
   returns: { id: 'text' },
-  isPrepared: isUnfiltered,
+  isPrepared: hasOnePlan,
   variants: forms,
   sql: (form: SearchForm) => `SELECT u.id FROM ${form.table} u
     WHERE u.search @@ $query AND ${conditionsOf(form, withinScopes(form.everyOrganisation))} LIMIT 1`,
@@ -107,7 +111,7 @@ export const rankedMatches = statement('knowledge.ranked-matches', {
     phrases: typed<readonly string[]>('tsquery[]'),
   },
   returns: { id: 'text', total: 'int4', score: 'float8' },
-  isPrepared: (form) => isUnfiltered(form) && form.terms <= mostPreparedTerms,
+  isPrepared: (form) => hasOnePlan(form) && form.terms <= mostPreparedTerms,
   variants: forms.flatMap((form): RankedForm[] => [
     { ...form, candidates: 'index', terms: 1, phrases: 0 },
     { ...form, candidates: 'quality', terms: 3, phrases: 2 },
@@ -160,7 +164,7 @@ const newestForms = forms.flatMap((form): NewestForm[] => [
 export const newestPage = statement('knowledge.newest-page', {
   takes: { ...newestParameters, offset: 'int4', limit: 'int4' },
   returns: { id: 'text', created_at: 'timestamptz' },
-  isPrepared: isUnfiltered,
+  isPrepared: hasOnePlan,
   variants: newestForms,
   sql: (form: NewestForm) => `${newestRows(form)} ORDER BY created_at DESC, id OFFSET $offset LIMIT $limit`,
 })
@@ -168,7 +172,7 @@ export const newestPage = statement('knowledge.newest-page', {
 export const countNewest = statement('knowledge.count-newest', {
   takes: newestParameters,
   returns: { n: 'int4' },
-  isPrepared: isUnfiltered,
+  isPrepared: hasOnePlan,
   variants: newestForms,
   sql: (form: NewestForm) => `SELECT count(*)::int AS n FROM (${newestRows(form)} LIMIT $wanted) AS c`,
 })

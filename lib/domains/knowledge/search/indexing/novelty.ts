@@ -1,7 +1,7 @@
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { snapshot } from '#lib/stores/postgres/snapshot.ts'
 import { qualityOf, scoreOf } from '../../rules.ts'
-import { filteredSettings } from '../repository.ts'
+import { plannedSettings } from '../repository.ts'
 import { lockVotesOfVersion, olderSimilarUnits, setNovelty, unitsWithoutNovelty, wordsByRarity } from './repository.ts'
 
 /** Maximum units per batch. */
@@ -45,7 +45,7 @@ async function store(db: Database, { id, document, version }: UnjudgedUnit, nove
 }
 
 const nearest = (db: Database, { id, domain, scope, created_at }: UnjudgedUnit): Promise<number> =>
-  snapshot(db, filteredSettings, async (on) => {
+  snapshot(db, plannedSettings, async (on) => {
     const scopes = [...new Set([scope, 'network'])]
     const words = await wordsByRarity(on, { id, scopes })
     const telling: string[] = []
