@@ -2,6 +2,7 @@ import { type SpawnOptions, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { writeCompressedCopies } from './compressed-copies.ts'
 
 /** A build step failed. The message is the output of the step. */
 export class BuildFailure extends Error {}
@@ -12,6 +13,8 @@ type Step = {
   /** The file with the hash of the sources, stored next to the result. */
   stamp: string
   command: string[]
+  /** Runs after the command. */
+  finish?: () => Promise<void>
 }
 
 const GENERATE: Step = {
@@ -28,6 +31,7 @@ const BUILD: Step = {
   ],
   stamp: '.next/knowledgepulse-sources',
   command: ['node_modules/next/dist/bin/next', 'build'],
+  finish: writeCompressedCopies,
 }
 
 /** SHA-256 of the names and contents of all sources of a step. */
@@ -43,7 +47,7 @@ function sourcesHash({ sources }: Step): string {
 
 const isDone = ({ stamp }: Step, hash: string) => existsSync(stamp) && readFileSync(stamp, 'utf8') === hash
 
-async function carryOut({ command, stamp }: Step, hash: string, options: SpawnOptions) {
+async function carryOut({ command, stamp, finish }: Step, hash: string, options: SpawnOptions) {
   rmSync(stamp, { force: true }) // an interrupted build must not look up to date
   const child = spawn(process.execPath, command, { ...options, stdio: ['ignore', 'pipe', 'pipe'] })
   let said = ''
@@ -54,6 +58,7 @@ async function carryOut({ command, stamp }: Step, hash: string, options: SpawnOp
   }
   const status = await new Promise((done, fail) => child.once('error', fail).once('close', done))
   if (status !== 0) throw new BuildFailure(said.trim())
+  await finish?.()
   mkdirSync(dirname(stamp), { recursive: true })
   writeFileSync(stamp, hash)
 }

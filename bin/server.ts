@@ -3,6 +3,7 @@ import cluster from 'node:cluster'
 import next from 'next'
 import { publicUrl, readEnv } from '#lib/config/env.ts'
 import { createApiServer } from '#lib/http/api-server.ts'
+import { consolePages } from '#lib/http/console-pages.ts'
 import { createListener } from '#lib/http/listener.ts'
 import { listenedAt, metricsListener } from '#lib/http/metrics-listener.ts'
 import { supervised } from './supervised.ts'
@@ -13,10 +14,14 @@ const env = readEnv()
 async function serve(): Promise<void> {
   process.env.NEXTAUTH_URL = publicUrl(env)
   const { app } = await import('#lib/app-instance.ts')
-  const pages = next({ dev: false, quiet: true, dir: `${import.meta.dirname}/..`, hostname: env.HOST, port: env.PORT })
+  const dir = `${import.meta.dirname}/..`
+  const pages = next({ dev: false, quiet: true, dir, hostname: env.HOST, port: env.PORT })
   await pages.prepare()
   const handlePage = pages.getRequestHandler()
-  const apiServer = createApiServer(app, (request, response) => handlePage(request, response))
+  const apiServer = createApiServer(
+    app,
+    consolePages((request, response) => handlePage(request, response), dir),
+  )
   const server = createListener(apiServer)
   // Loads the keys into memory, so that receipts can be verified while the database is down.
   app.signer.keys().catch(() => {})

@@ -3,6 +3,7 @@ import next from 'next'
 import { createApp } from '#lib/app.ts'
 import type { Env } from '#lib/config/env.ts'
 import { createApiServer } from '#lib/http/api-server.ts'
+import { consolePages } from '#lib/http/console-pages.ts'
 import { createListener } from '#lib/http/listener.ts'
 import { runJobs } from '#lib/jobs/runner.ts'
 import { Problem } from '#lib/kernel/problem.ts'
@@ -34,16 +35,14 @@ export async function startInstallation({
   })
   // The pages of the build use this application instead of creating one.
   globalThis.knowledgePulse = app
-  const pages = next({
-    dev: false,
-    quiet: true,
-    dir: `${import.meta.dirname}/..`,
-    hostname: env.HOST,
-    port: env.PORT,
-  })
+  const dir = `${import.meta.dirname}/..`
+  const pages = next({ dev: false, quiet: true, dir, hostname: env.HOST, port: env.PORT })
   await pages.prepare()
   const handlePage = pages.getRequestHandler()
-  const apiServer = createApiServer(app, (request, response) => handlePage(request, response))
+  const apiServer = createApiServer(
+    app,
+    consolePages((request, response) => handlePage(request, response), dir),
+  )
   let server: Server | undefined
   let visits = 0
 

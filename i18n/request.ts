@@ -1,11 +1,13 @@
 import { cookies, headers } from 'next/headers'
 import { getRequestConfig } from 'next-intl/server'
 import { type Locale, localeOf } from '#lib/domains/accounts/rules.ts'
+import { memoize } from '#lib/kernel/memoize.ts'
 import { chosenLocale, chosenZone, embeddedLocale } from './choice.ts'
+import { compiled } from './compiled.ts'
 
 const messages = {
-  en: () => import('../messages/en.ts'),
-  zh: () => import('../messages/zh.ts'),
+  en: memoize(async () => compiled((await import('../messages/en.ts')).default)),
+  zh: memoize(async () => compiled((await import('../messages/zh.ts')).default)),
 }
 
 /** The language and time zone that the reader chose. Otherwise the language of the browser, and UTC until the browser has sent its time zone. */
@@ -18,7 +20,7 @@ export default getRequestConfig(async () => {
     localeOf(sent.get('accept-language') ?? '')
   return {
     locale,
-    messages: (await messages[locale]()).default,
+    messages: await messages[locale](),
     timeZone: chosenZone(jar.get('tz')?.value) ?? 'UTC',
     now: new Date(),
   }

@@ -14,6 +14,7 @@ import type { UseCase } from '#lib/kernel/use-case.ts'
 import type { ApiRequest, ApiResponse } from './api-request.ts'
 import { arriving, boundBody, patience } from './arrival.ts'
 import { clientAddresses, headerText } from './client-sockets.ts'
+import { compressed } from './compression.ts'
 import { type Handle, plainHeaders, refusalResponse } from './handle.ts'
 
 export interface ApiServerDeps {
@@ -239,7 +240,8 @@ export function createApiServer(
       const useCase: UseCase = found.store
       const params = Object.fromEntries(Object.entries(found.params).map(([name, value]) => [name, value ?? '']))
       boundBody(request, response, useCase.operation.upload !== undefined, most)
-      return send(response, await handle(useCase, apiRequest(request, most), { params, address }), isHead, most)
+      const answer = await handle(useCase, apiRequest(request, most), { params, address })
+      return send(response, await compressed(answer, request), isHead, most)
     }
     boundBody(request, response, false, most)
     const [path = '/'] = url.split('?', 1)

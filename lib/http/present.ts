@@ -45,7 +45,8 @@ export function present(
   const text = isText ? String(made.body) : JSON.stringify(made.body)
   headers['Content-Type'] ??= isText ? (operation.produces?.[0] ?? 'text/plain') : 'application/json'
   if (operation.method === 'get' && made.status === 200) {
-    headers.ETag ??= `"${createHash('sha1').update(text).digest('base64url')}"`
+    // Weak, because all encodings share it (RFC 9110 §8.8.3.3).
+    headers.ETag ??= `W/"${createHash('sha1').update(text).digest('base64url')}"`
     if (matches(request.headers.get('if-none-match'), headers.ETag)) {
       const { 'Content-Type': _, ...rest } = headers
       return { status: 304, headers: rest, body: null }
