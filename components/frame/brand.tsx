@@ -1,5 +1,5 @@
 import { clsx } from 'clsx'
-import Link from 'next/link'
+import { PageLink } from '#components/ui/page-link.tsx'
 
 interface BrandProps {
   href: string
@@ -11,7 +11,7 @@ interface BrandProps {
 
 /** The mark and the name of the product, as a link to the start. */
 export const Brand = ({ href, organisation, isNarrow = false }: BrandProps) => (
-  <Link
+  <PageLink
     href={href}
     title={isNarrow ? 'KnowledgePulse' : undefined}
     className={clsx('flex min-h-9 min-w-0 items-center gap-2 rounded-small', isNarrow && 'justify-center')}
@@ -34,5 +34,5 @@ export const Brand = ({ href, organisation, isNarrow = false }: BrandProps) => (
         </span>
       )}
     </span>
-  </Link>
+  </PageLink>
 )

@@ -1,16 +1,16 @@
 'use client'
 
 import { clsx } from 'clsx'
-import Link from 'next/link'
 import { usePathname } from 'next/navigation'
 import type { ReactNode } from 'react'
+import { PageLink } from '#components/ui/page-link.tsx'
 
 /** A navigation link that marks itself as current. */
 export function NavLink({ href, className, children }: { href: string; className?: string; children: ReactNode }) {
   const path = usePathname()
   const isHere = path === href || path.startsWith(`${href}/`)
   return (
-    <Link
+    <PageLink
       href={href}
       aria-current={isHere ? (path === href ? 'page' : 'true') : undefined}
       className={clsx(
@@ -20,6 +20,6 @@ export function NavLink({ href, className, children }: { href: string; className
       )}
     >
       {children}
-    </Link>
+    </PageLink>
   )
 }

@@ -2,10 +2,10 @@
 
 import { clsx } from 'clsx'
 import { ChevronDown } from 'lucide-react'
-import Link from 'next/link'
 import { usePathname, useSearchParams } from 'next/navigation'
 import { useTranslations } from 'next-intl'
 import { useId, useState } from 'react'
+import { PageLink } from '#components/ui/page-link.tsx'
 import type { Role } from '#lib/domains/accounts/rules.ts'
 import { countText } from './count-text.ts'
 import { currentEntry, type NavigationEntry, type NavigationGroup, navigationGroups } from './navigation.ts'
@@ -41,7 +41,7 @@ interface EntryLinkProps {
 function EntryLink({ entry: { name, href, Icon }, state, waiting, isNarrow }: EntryLinkProps) {
   const title = useTranslations('pages')(name)
   return (
-    <Link
+    <PageLink
       href={href}
       title={isNarrow ? title : undefined}
       aria-current={state === 'page' ? 'page' : state && 'true'}
@@ -54,7 +54,7 @@ function EntryLink({ entry: { name, href, Icon }, state, waiting, isNarrow }: En
       <Icon aria-hidden className={clsx('size-4 shrink-0', state && 'text-accent')} />
       <span className={isNarrow ? 'sr-only' : 'min-w-0 truncate'}>{title}</span>
       {waiting && <Count waiting={waiting} isNarrow={isNarrow} />}
-    </Link>
+    </PageLink>
   )
 }
 

@@ -1,7 +1,7 @@
 import { cva, type VariantProps } from 'class-variance-authority'
 import { clsx } from 'clsx'
-import Link from 'next/link'
 import type { ComponentProps } from 'react'
+import { PageLink } from './page-link.tsx'
 
 const look = cva(
   'inline-flex items-center justify-center gap-2 rounded-lg font-medium whitespace-nowrap motion-safe:transition-colors duration-100 disabled:cursor-not-allowed disabled:opacity-60 aria-disabled:opacity-60',
@@ -26,8 +26,8 @@ export const Button = ({ tone, size, className, type = 'button', ...rest }: Comp
   <button type={type} className={clsx(look({ tone, size }), className)} {...rest} />
 )
 
-export const ButtonLink = ({ tone, size, className, ...rest }: ComponentProps<typeof Link> & Look) => (
-  <Link className={clsx(look({ tone, size }), className)} {...rest} />
+export const ButtonLink = ({ tone, size, className, ...rest }: ComponentProps<typeof PageLink> & Look) => (
+  <PageLink className={clsx(look({ tone, size }), className)} {...rest} />
 )
 
 /** For addresses that are not console pages, such as files of the API. */

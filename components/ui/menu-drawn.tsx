@@ -3,8 +3,8 @@
 import * as Radix from '@radix-ui/react-dropdown-menu'
 import { clsx } from 'clsx'
 import { Check } from 'lucide-react'
-import Link from 'next/link'
 import { type ComponentProps, Fragment, type ReactElement, type ReactNode } from 'react'
+import { PageLink } from './page-link.tsx'
 
 export interface MenuItem {
   key: string
@@ -46,7 +46,7 @@ function Item({ item: { label, href, onSelect, tone, isDisabled, isChecked } }: 
     )
   return (
     <Radix.Item {...state} {...(onSelect && { onSelect })} asChild={href !== undefined}>
-      {href === undefined ? label : <Link href={href}>{label}</Link>}
+      {href === undefined ? label : <PageLink href={href}>{label}</PageLink>}
     </Radix.Item>
   )
 }

@@ -1,6 +1,6 @@
 import { clsx } from 'clsx'
-import Link from 'next/link'
 import type { ReactNode } from 'react'
+import { PageLink } from './page-link.tsx'
 
 export interface StatTile {
   /** What is counted: "Overdue". */
@@ -30,9 +30,9 @@ function Tile({ label, value, tone = 'neutral', hint, trend, href }: StatTile) {
         {href === undefined ? (
           label
         ) : (
-          <Link href={href} className="after:absolute after:inset-0 after:rounded-box">
+          <PageLink href={href} className="after:absolute after:inset-0 after:rounded-box">
             {label}
-          </Link>
+          </PageLink>
         )}
       </dt>
       <dd className="flex flex-wrap items-end justify-between gap-2">

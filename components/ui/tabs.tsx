@@ -1,6 +1,6 @@
 import { clsx } from 'clsx'
-import Link from 'next/link'
 import { LinkStrip } from './link-strip.tsx'
+import { PageLink } from './page-link.tsx'
 
 interface Tab {
   href: string
@@ -17,7 +17,7 @@ export const Tabs = ({ label, tabs }: { label: string; tabs: readonly Tab[] }) =
     className="-mx-1 gap-1 border-b border-line px-1"
   >
     {tabs.map(({ href, title, count, isCurrent }) => (
-      <Link
+      <PageLink
         key={href}
         href={href}
         aria-current={isCurrent ? 'page' : undefined}
@@ -28,7 +28,7 @@ export const Tabs = ({ label, tabs }: { label: string; tabs: readonly Tab[] }) =
       >
         {title}
         {count !== undefined && <span className="text-sm text-quiet tabular-nums">{count}</span>}
-      </Link>
+      </PageLink>
     ))}
   </LinkStrip>
 )

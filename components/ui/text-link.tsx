@@ -1,15 +1,15 @@
 import { clsx } from 'clsx'
-import Link from 'next/link'
 import type { ComponentProps } from 'react'
+import { PageLink } from './page-link.tsx'
 
 const look = 'decoration-1 underline-offset-3 hover:text-accent-strong hover:decoration-2'
 const tones = { accent: 'text-accent underline', ink: 'text-ink hover:underline', quiet: 'text-quiet hover:underline' }
 
-interface TextLinkProps extends ComponentProps<typeof Link> {
+interface TextLinkProps extends ComponentProps<typeof PageLink> {
   tone?: keyof typeof tones
 }
 export const TextLink = ({ tone = 'accent', className, ...rest }: TextLinkProps) => (
-  <Link className={clsx(look, tones[tone], className)} {...rest} />
+  <PageLink className={clsx(look, tones[tone], className)} {...rest} />
 )
 
 /** For addresses that are not console pages, such as documents of the API. */

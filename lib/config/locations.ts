@@ -181,11 +181,15 @@ function checkpointsSite({ KP_CHECKPOINTS_URL: url }: Settings): Omit<Site, 'nam
 
 /** The folder of prepared exports. */
 export const exportsFolder = ({ KP_DATA_DIR }: Pick<Env, 'KP_DATA_DIR'>): string => resolve(KP_DATA_DIR, 'exports')
-/** The folder of the snapshots' wrapped keys. */
+/**
+ * The folder of the snapshots' wrapped keys. The comment tells the bundler that the path is known only at run time: otherwise it lists the
+ * whole project as files of every route.
+ */
 export const snapshotKeysFolder = ({
   KP_SNAPSHOT_KEYS_DIR: folder,
   KP_DATA_DIR,
-}: Pick<Env, 'KP_SNAPSHOT_KEYS_DIR' | 'KP_DATA_DIR'>): string => resolve(folder ?? join(KP_DATA_DIR, 'snapshot-keys'))
+}: Pick<Env, 'KP_SNAPSHOT_KEYS_DIR' | 'KP_DATA_DIR'>): string =>
+  resolve(/* turbopackIgnore: true */ folder ?? join(KP_DATA_DIR, 'snapshot-keys'))
 
 const processors = ['llm', 'presidio', 'posthog'] as const
 
