@@ -39,3 +39,14 @@ test.each([
       expect([own].flat().join(''), key).toBe(translate.markup(key, values))
     }
 })
+
+test('compiled messages contain only plain objects and arrays, which React sends to the browser', () => {
+  const prototypes = new Set<unknown>()
+  const visit = (value: unknown): void => {
+    if (typeof value !== 'object' || value === null) return
+    prototypes.add(Object.getPrototypeOf(value))
+    for (const part of Object.values(value)) visit(part)
+  }
+  visit(compiled(en))
+  expect(prototypes).toEqual(new Set([Object.prototype, Array.prototype]))
+})
