@@ -1,4 +1,4 @@
-import { createLoader, type inferParserType, parseAsString, parseAsStringLiteral } from 'nuqs/server'
+import { createLoader, parseAsString, parseAsStringLiteral, type QueryValues } from '#components/frame/query-parsers.ts'
 import { type AccountState, accountStates, type Role, roles } from '#lib/domains/accounts/rules.ts'
 
 /** The filters in the addresses of the user list and the member list. */
@@ -9,7 +9,7 @@ export const userParsers = {
   second_factor: parseAsStringLiteral(['missing']),
 }
 export const memberParsers = { q: userParsers.q }
-export type UserPageFilters = inferParserType<typeof userParsers>
+export type UserPageFilters = QueryValues<typeof userParsers>
 export const loadUserFilters = createLoader(userParsers)
 export const loadMemberFilters = createLoader(memberParsers)
 

@@ -1,9 +1,10 @@
 'use client'
 
 import { useFormatter, useTranslations } from 'next-intl'
-import { parseAsString, useQueryStates } from 'nuqs'
 import { useApiInfiniteQuery } from '#components/frame/api-query.ts'
 import { countText } from '#components/frame/count-text.ts'
+import { parseAsString } from '#components/frame/query-parsers.ts'
+import { useQueryStates } from '#components/frame/query-state.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
 import { Button, ButtonLink } from '#components/ui/button.tsx'
 import { CopyableId } from '#components/ui/copyable-id.tsx'

@@ -1,9 +1,9 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
-import { useQueryState } from 'nuqs'
 import { useState } from 'react'
 import { useApiInfiniteQuery, useApiMutation, useApiQuery } from '#components/frame/api-query.ts'
+import { useQueryState } from '#components/frame/query-state.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
 import { useSizes } from '#components/projects/sizes.ts'
 import { Button } from '#components/ui/button.tsx'

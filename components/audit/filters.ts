@@ -1,4 +1,10 @@
-import { createLoader, createSerializer, type inferParserType, parseAsString, parseAsStringLiteral } from 'nuqs/server'
+import {
+  createLoader,
+  createSerializer,
+  parseAsString,
+  parseAsStringLiteral,
+  type QueryValues,
+} from '#components/frame/query-parsers.ts'
 import { filterNames, oldestRead } from '#lib/domains/audit/rules.ts'
 
 export const auditActionFilters = ['create', 'read', 'update', 'delete', 'export', 'validate'] as const
@@ -15,7 +21,7 @@ export const auditFilterParsers = {
   /** Reads are hidden unless the address asks for them. */
   reads: parseAsStringLiteral(['true']),
 }
-export type AuditBrowserFilters = inferParserType<typeof auditFilterParsers>
+export type AuditBrowserFilters = QueryValues<typeof auditFilterParsers>
 export const loadAuditFilters = createLoader(auditFilterParsers)
 const serialize = createSerializer(auditFilterParsers)
 
@@ -55,7 +61,7 @@ export function auditQueryOf(
 export const isAuditFiltered = ({ to: _to, reads: _reads, ...filters }: AuditBrowserFilters): boolean =>
   Object.values(filters).some(Boolean)
 /** The filters as a query string without `?`. */
-export const searchOf = (filters: AuditBrowserFilters): string => serialize(filters).replace(/^\?/, '')
+export const searchOf = (filters: AuditBrowserFilters): string => serialize('', filters).replace(/^\?/, '')
 
 /** The address to download these rows as a file. */
 export const exportHref = (query: AuditQuery, format: 'csv' | 'jsonl'): string =>

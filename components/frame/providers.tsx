@@ -3,7 +3,6 @@
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { setNonce } from 'get-nonce'
 import { ThemeProvider } from 'next-themes'
-import { NuqsAdapter } from 'nuqs/adapters/next/app'
 import { type ReactNode, useState } from 'react'
 import { Toaster } from '#components/ui/toaster.tsx'
 import { RequestRefused } from '#lib/client/request.ts'
@@ -24,10 +23,8 @@ export function Providers({ nonce, children }: { nonce: string; children: ReactN
   return (
     <ThemeProvider attribute="class" defaultTheme="system" enableSystem disableTransitionOnChange nonce={own}>
       <QueryClientProvider client={client}>
-        <NuqsAdapter>
-          <StepUpProvider>{children}</StepUpProvider>
-          <Toaster />
-        </NuqsAdapter>
+        <StepUpProvider>{children}</StepUpProvider>
+        <Toaster />
       </QueryClientProvider>
     </ThemeProvider>
   )

@@ -1,4 +1,4 @@
-import { createLoader, type inferParserType, parseAsStringLiteral } from 'nuqs/server'
+import { createLoader, parseAsStringLiteral, type QueryValues } from '#components/frame/query-parsers.ts'
 import type { Endpoint } from '#lib/client/request.ts'
 import type { addEntry, deleteEntry, editEntry, listEntries, readEntry } from '#lib/domains/grimoire/contract.ts'
 import type { readKeyring, storeKeyring } from '#lib/domains/grimoire/keyring-contract.ts'
@@ -38,7 +38,7 @@ export const entryFilterParsers = {
   kind: parseAsStringLiteral(shownEntryKinds),
   scope: parseAsStringLiteral(shownEntryScopes),
 }
-export type EntryFilters = inferParserType<typeof entryFilterParsers>
+export type EntryFilters = QueryValues<typeof entryFilterParsers>
 export const loadEntryFilters = createLoader(entryFilterParsers)
 export const entryQueryOf = ({ kind, scope }: EntryFilters) => ({
   limit: '50',

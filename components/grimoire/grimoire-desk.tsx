@@ -1,10 +1,10 @@
 'use client'
 
 import { useTimeZone, useTranslations } from 'next-intl'
-import { useQueryState, useQueryStates } from 'nuqs'
 import { useState } from 'react'
 import type { agentHindranceOf } from '#components/agents/status-rules.ts'
 import { useApiInfiniteQuery, useApiMutation } from '#components/frame/api-query.ts'
+import { useQueryState, useQueryStates } from '#components/frame/query-state.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'

@@ -1,5 +1,5 @@
-import { createLoader, type inferParserType, parseAsString, parseAsStringLiteral } from 'nuqs/server'
 import { beginningOf, endOf } from '#components/frame/local-time.ts'
+import { createLoader, parseAsString, parseAsStringLiteral, type QueryValues } from '#components/frame/query-parsers.ts'
 import { recordVisibilities } from './knowledge.ts'
 
 export const recordKindFilters = ['trace', 'pattern', 'sop', 'skill'] as const
@@ -17,7 +17,7 @@ export const knowledgeFilterParsers = {
   to: parseAsString,
   quality: parseAsStringLiteral(qualities),
 }
-export type KnowledgeFilters = inferParserType<typeof knowledgeFilterParsers>
+export type KnowledgeFilters = QueryValues<typeof knowledgeFilterParsers>
 export const loadKnowledgeFilters = createLoader(knowledgeFilterParsers)
 /** All filters cleared. */
 export const noKnowledgeFilters = {

@@ -1,10 +1,10 @@
 'use client'
 
 import { useTimeZone, useTranslations } from 'next-intl'
-import { useQueryStates } from 'nuqs'
 import { useState } from 'react'
 import { useApiInfiniteQuery } from '#components/frame/api-query.ts'
 import { countText } from '#components/frame/count-text.ts'
+import { useQueryStates } from '#components/frame/query-state.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
 import { Badge } from '#components/ui/badge.tsx'
 import { BulkBar } from '#components/ui/bulk-bar.tsx'

@@ -1,8 +1,8 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
-import { parseAsString, useQueryState } from 'nuqs'
 import { useApiInfiniteQuery } from '#components/frame/api-query.ts'
+import { useQueryState } from '#components/frame/query-state.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
 import { Button } from '#components/ui/button.tsx'
 import { EmptyState } from '#components/ui/empty-state.tsx'
@@ -57,7 +57,8 @@ function useColumns(onOpen: (id: string) => void): ShownColumn<Email>[] {
 /** Emails in the outbox folder. The address holds the search and the open email. */
 export function OutboxView({ initial }: { initial: Output<typeof listLetters> }) {
   const t = useTranslations('outbox')
-  const [q, setQ] = useQueryState('q', parseAsString.withDefault(''))
+  const [sought, setSought] = useQueryState('q')
+  const q = sought ?? ''
   const text = q.trim().slice(0, 200)
   const query = { limit: '50', ...(text !== '' && { q: text }) }
   const pages = useApiInfiniteQuery(listAt, { query }, text === '' ? { initial } : {})
@@ -65,7 +66,7 @@ export function OutboxView({ initial }: { initial: Output<typeof listLetters> })
   const { rows } = pages
   const { cursor } = useRowKeys({ count: rows.length, onOpen: (index) => void setOpen(rows[index]?.id ?? null) })
   const columns = useColumns((id) => void setOpen(id))
-  const clear = () => void setQ(null)
+  const clear = () => setSought(null)
   return (
     <>
       <DataTable
@@ -79,7 +80,7 @@ export function OutboxView({ initial }: { initial: Output<typeof listLetters> })
         onOpen={({ id }) => void setOpen(id)}
         toolbar={
           <FilterBar
-            search={{ label: t('search'), value: q, onChange: (next) => void setQ(next || null) }}
+            search={{ label: t('search'), value: q, onChange: (next) => setSought(next || null) }}
             isFiltered={q !== ''}
             onClear={clear}
           />

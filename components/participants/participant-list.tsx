@@ -1,8 +1,9 @@
 'use client'
 
 import { useFormatter, useTranslations } from 'next-intl'
-import { parseAsString, useQueryStates } from 'nuqs'
 import { useApiInfiniteQuery } from '#components/frame/api-query.ts'
+import { parseAsString } from '#components/frame/query-parsers.ts'
+import { useQueryStates } from '#components/frame/query-state.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
 import { Button } from '#components/ui/button.tsx'
 import { EmptyState } from '#components/ui/empty-state.tsx'

@@ -1,8 +1,8 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
-import { parseAsString, useQueryState } from 'nuqs'
 import { useTransition } from 'react'
+import { useQueryState } from '#components/frame/query-state.ts'
 import { Select } from '#components/ui/field.tsx'
 
 /** Selects whose data the page shows: the person with all their agents, or one agent. The address holds the choice. */
@@ -10,14 +10,11 @@ export function AgentSelect({ agents }: { agents: readonly { id: string; name: s
   const t = useTranslations('inventory')
   const label = useTranslations('myPrivacy.filter')('label')
   const [isChanging, startTransition] = useTransition()
-  const [agent, setAgent] = useQueryState(
-    'agent',
-    parseAsString.withDefault('').withOptions({ shallow: false, history: 'push', startTransition }),
-  )
+  const [agent, setAgent] = useQueryState('agent', { shallow: false, history: 'push', startTransition })
   return (
     <Select
       label={label}
-      value={agent}
+      value={agent ?? ''}
       aria-busy={isChanging}
       data-filter
       onChange={({ target }) => void setAgent(target.value === '' ? null : target.value)}

@@ -1,8 +1,9 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
-import { parseAsStringLiteral, useQueryStates } from 'nuqs'
 import { type ReactNode, useEffect, useRef } from 'react'
+import { parseAsStringLiteral } from '#components/frame/query-parsers.ts'
+import { useQueryStates } from '#components/frame/query-state.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Checkbox } from '#components/ui/field.tsx'
 import { Stepper } from '#components/ui/stepper.tsx'

@@ -1,8 +1,8 @@
 'use client'
 
 import { useFormatter, useTranslations } from 'next-intl'
-import { useQueryState } from 'nuqs'
 import type { ReactNode } from 'react'
+import { useQueryState } from '#components/frame/query-state.ts'
 import { Button } from '#components/ui/button.tsx'
 import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
 import { Time } from '#components/ui/time.tsx'

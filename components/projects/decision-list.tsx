@@ -1,9 +1,10 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
-import { parseAsString, parseAsStringLiteral, useQueryStates } from 'nuqs'
 import { useCallback, useDeferredValue, useState } from 'react'
 import { useHoldingNames } from '#components/erasures/store-progress.tsx'
+import { parseAsString, parseAsStringLiteral } from '#components/frame/query-parsers.ts'
+import { useQueryStates } from '#components/frame/query-state.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
 import { useTyped } from '#components/frame/typed.ts'
 import { Badge } from '#components/ui/badge.tsx'

@@ -1,4 +1,10 @@
-import { createLoader, createSerializer, type inferParserType, parseAsString, parseAsStringLiteral } from 'nuqs/server'
+import {
+  createLoader,
+  createSerializer,
+  parseAsString,
+  parseAsStringLiteral,
+  type QueryValues,
+} from '#components/frame/query-parsers.ts'
 import {
   type Channel,
   channels,
@@ -24,7 +30,7 @@ export const queueFilterParsers = {
   hold: parseAsString,
   sort: parseAsStringLiteral(sorts).withDefault('due'),
 }
-export type QueueFilterValues = inferParserType<typeof queueFilterParsers>
+export type QueueFilterValues = QueryValues<typeof queueFilterParsers>
 export const loadQueueFilters = createLoader(queueFilterParsers)
 export const addressOf = createSerializer(queueFilterParsers)
 

@@ -1,9 +1,9 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
-import { parseAsString, useQueryState } from 'nuqs'
 import { useCallback, useRef } from 'react'
 import { useKeys } from '#components/frame/keys.ts'
+import { useQueryState } from '#components/frame/query-state.ts'
 import { useTyped } from '#components/frame/typed.ts'
 import { Field } from '#components/ui/field.tsx'
 
@@ -12,9 +12,9 @@ export function FilterField() {
   const t = useTranslations('reference')
   const keys = useTranslations('common.keys')
   const input = useRef<HTMLInputElement>(null)
-  const [query, setQuery] = useQueryState('q', parseAsString.withDefault('').withOptions({ shallow: false }))
+  const [query, setQuery] = useQueryState('q', { shallow: false })
   const pass = useCallback((text: string) => void setQuery(text || null), [setQuery])
-  const { typed, setTyped } = useTyped(query, pass)
+  const { typed, setTyped } = useTyped(query ?? '', pass)
   useKeys([{ key: '/', label: keys('filter'), run: () => input.current?.focus() }])
   return (
     <search>

@@ -1,4 +1,4 @@
-import { createLoader, createSerializer, parseAsStringLiteral } from 'nuqs/server'
+import { createLoader, createSerializer, parseAsStringLiteral } from '#components/frame/query-parsers.ts'
 import { rejectionPeriodNames } from '#lib/domains/knowledge/moderation/safety-rules.ts'
 
 export const safetyViews = ['review', 'scanner'] as const

@@ -1,10 +1,16 @@
-import { createLoader, createSerializer, type inferParserType, parseAsString, parseAsStringLiteral } from 'nuqs/server'
+import {
+  createLoader,
+  createSerializer,
+  parseAsString,
+  parseAsStringLiteral,
+  type QueryValues,
+} from '#components/frame/query-parsers.ts'
 import { type TierName, tiers } from '#lib/domains/tokens/tier-rules.ts'
 import { usePeriodNames } from '#lib/domains/tokens/usage-rules.ts'
 
 /** The filters in the address of the agent list. */
 export const tierFilterParsers = { q: parseAsString.withDefault(''), tier: parseAsStringLiteral(tiers) }
-export type AgentTierFilters = inferParserType<typeof tierFilterParsers>
+export type AgentTierFilters = QueryValues<typeof tierFilterParsers>
 export const loadTierFilters = createLoader(tierFilterParsers)
 
 /** The filter in the address of an agent page. */

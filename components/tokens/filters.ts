@@ -1,4 +1,4 @@
-import { createLoader, type inferParserType, parseAsString, parseAsStringLiteral } from 'nuqs/server'
+import { createLoader, parseAsString, parseAsStringLiteral, type QueryValues } from '#components/frame/query-parsers.ts'
 import type { ListedToken } from '#lib/domains/tokens/contract.ts'
 
 export const tokenStateFilters = [
@@ -10,7 +10,7 @@ export const tokenStateFilters = [
 
 /** The filters in the address of the token list. */
 export const tokenFilterParsers = { agent: parseAsString, state: parseAsStringLiteral(tokenStateFilters) }
-export type TokenFilters = inferParserType<typeof tokenFilterParsers>
+export type TokenFilters = QueryValues<typeof tokenFilterParsers>
 export const loadTokenFilters = createLoader(tokenFilterParsers)
 
 /** Rows per page. */

@@ -1,9 +1,9 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
-import { useQueryStates } from 'nuqs'
 import { useState } from 'react'
 import { useApiInfiniteQuery } from '#components/frame/api-query.ts'
+import { useQueryStates } from '#components/frame/query-state.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
 import { EmptyState } from '#components/ui/empty-state.tsx'
 import { type Facet, FilterBar } from '#components/ui/filter-bar.tsx'

@@ -1,7 +1,7 @@
 'use client'
 
-import { useQueryState } from 'nuqs'
 import { type ReactNode, useState } from 'react'
+import { useQueryState } from '#components/frame/query-state.ts'
 import { useLoaded } from './loaded.ts'
 import { type ShownColumn, type SortOrder, sortKeyOf } from './table-column.ts'
 

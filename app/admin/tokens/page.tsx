@@ -1,7 +1,7 @@
 import type { Metadata } from 'next'
 import { getFormatter, getTranslations } from 'next-intl/server'
-import type { SearchParams } from 'nuqs/server'
 import { callUseCase, requirePageAccess } from '#app/page-access.ts'
+import type { SearchParams } from '#components/frame/query-parsers.ts'
 import { Messages } from '#components/frame/words.tsx'
 import { AgentTierList } from '#components/tiers/agent-list.tsx'
 import { loadTierFilters, tierQueryOf } from '#components/tiers/filters.ts'

@@ -1,7 +1,7 @@
 import type { Metadata } from 'next'
 import { getTimeZone, getTranslations } from 'next-intl/server'
-import type { SearchParams } from 'nuqs/server'
 import { callUseCase, requirePageAccess } from '#app/page-access.ts'
+import type { SearchParams } from '#components/frame/query-parsers.ts'
 import { Messages } from '#components/frame/words.tsx'
 import { knowledgeQueryOf, loadKnowledgeFilters } from '#components/knowledge/filters.ts'
 import { RecordList } from '#components/knowledge/record-list.tsx'
