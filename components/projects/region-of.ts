@@ -1,4 +1,4 @@
-import { isWithin } from '#lib/kernel/data-regions.ts'
+import { isWithin } from '#lib/kernel/region-rules.ts'
 
 interface Placed {
   region: string | null

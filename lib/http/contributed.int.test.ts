@@ -73,7 +73,9 @@ describe('the header KP-Content-Trust', () => {
     const document = JSON.parse(JSON.stringify(test.app.openApi()))
     for (const { operation } of test.app.useCases) {
       const { method, path, status } = operation
-      const { headers } = document.paths[path][method].responses[status]
+      const response = document.paths[path][method].responses[status]
+      const name = response.$ref?.slice('#/components/responses/'.length)
+      const { headers } = name === undefined ? response : document.components.responses[name]
       const isDeclared = (operation as OperationShape).contributed === true
       expect([operation.id, 'KP-Content-Trust' in headers]).toEqual([operation.id, isDeclared])
     }

@@ -1,11 +1,6 @@
 import { z } from 'zod'
 import { invalid, Problem } from './problem.ts'
 
-/** Member states of the European Economic Area: the EU, Iceland, Liechtenstein and Norway. Not Switzerland or the United Kingdom. */
-export const eeaCountries: ReadonlySet<string> = new Set(
-  'AT BE BG HR CY CZ DK EE FI FR DE GR HU IE IT LV LT LU MT NL PL PT RO SK SI ES SE IS LI NO'.split(' '),
-)
-
 /** A region that data can be promised to: `eu` for the European Economic Area, or the two letters of a country. */
 export const dataRegionForm = /^[a-z]{2}$/
 
@@ -14,10 +9,6 @@ export const DataRegion = z
   .string()
   .regex(dataRegionForm, 'must be eu or a two-letter country code')
   .meta({ id: 'DataRegion', description: '`eu`, or a two-letter country code from KP_DATA_REGIONS' })
-
-/** Whether a region is the outer one or part of it. Null: not limited. A limit is never outside of none. */
-export const isWithin = (inner: string | null, outer: string | null): boolean =>
-  outer === null || inner === outer || (outer === 'eu' && inner !== null && eeaCountries.has(inner.toUpperCase()))
 
 /** The regions that can be chosen here for agents, projects and conversations. */
 export interface DataRegions {

@@ -17,17 +17,19 @@ const idOf = (kind: 'trace' | 'pattern' | 'sop') =>
     .string()
     .regex(new RegExp(`^kp:${kind}:[A-Za-z0-9_-]{1,64}$`), `must be kp:${kind}: and up to 64 letters, digits, - or _`)
 
-const Metadata = z.strictObject({
-  created_at: z.iso.datetime({ offset: true, message: 'must be an ISO 8601 time' }),
-  agent_id: Name.optional(),
-  framework: Text.optional(),
-  task_domain: Name,
-  success: z.boolean(),
-  quality_score: Share.meta({ description: 'Claimed by the contributor. The registry computes its own score' }),
-  visibility: z.enum(visibilities),
-  privacy_level: z.enum(['aggregated', 'federated', 'private']),
-  validated_by: z.array(Name).optional(),
-})
+const Metadata = z
+  .strictObject({
+    created_at: z.iso.datetime({ offset: true, message: 'must be an ISO 8601 time' }),
+    agent_id: Name.optional(),
+    framework: Text.optional(),
+    task_domain: Name,
+    success: z.boolean(),
+    quality_score: Share.meta({ description: 'Claimed by the contributor. The registry computes its own score' }),
+    visibility: z.enum(visibilities),
+    privacy_level: z.enum(['aggregated', 'federated', 'private']),
+    validated_by: z.array(Name).optional(),
+  })
+  .meta({ id: 'UnitMetadata' })
 
 const base = { '@context': z.literal(schemaContext), metadata: Metadata }
 

@@ -9,6 +9,8 @@ const whenever = when.nullable()
 export const RequestId = z.string().regex(/^preq_[0-9A-Za-z]{22}$/, 'is not the id of a privacy request')
 export const RequestedAgentId = z.string().regex(/^[\w.:-]{1,200}$/, 'is not the id of an agent')
 export const AccountId = z.string().regex(/^usr_[0-9A-Za-z]{22}$/, 'is not the id of an account')
+export const RequestStateName = z.enum(states).meta({ id: 'PrivacyRequestState' })
+export const RequestKindName = z.enum(requestKinds).meta({ id: 'PrivacyRequestKind' })
 const Password = z.string().min(1).max(200)
 export const StatementText = z
   .string()
@@ -20,7 +22,7 @@ export const EventFacts = z.record(z.string(), z.union([z.string(), z.number(), 
 
 const PartView = z
   .strictObject({
-    kind: z.enum(requestKinds),
+    kind: RequestKindName,
     state: z.enum(partStates),
     started_at: whenever,
     finished_at: whenever,
@@ -30,10 +32,10 @@ const PartView = z
 
 const requestFields = {
   id: RequestId,
-  kinds: z.array(z.enum(requestKinds)),
+  kinds: z.array(RequestKindName),
   parts: z.array(PartView),
   channel: z.enum(channels),
-  state: z.enum(states),
+  state: RequestStateName,
   subject: z.enum(requestSubjects),
   agent_id: z.string().nullable(),
   participant_id: z.string().nullable().meta({ description: 'For a request about a participant of a project' }),
@@ -80,8 +82,8 @@ export const EventView = z
     at: when,
     by: z.enum(parties),
     event: z.string(),
-    from: z.enum(states).nullable(),
-    to: z.enum(states).nullable(),
+    from: RequestStateName.nullable(),
+    to: RequestStateName.nullable(),
     details: EventFacts,
     note: z.string().nullable(),
   })
@@ -104,7 +106,7 @@ const request = { resourceType: 'request' }
 const params = z.strictObject({ id: RequestId })
 const answered = z.strictObject({ data: RequestView, message: z.string() })
 const asked = z
-  .array(z.enum(requestKinds))
+  .array(RequestKindName)
   .min(1, 'must name at least one kind')
   .max(requestKinds.length)
   .refine((list) => new Set(list).size === list.length, 'must name each kind once')
@@ -115,7 +117,7 @@ export const Redact = z.boolean().optional().meta({
 })
 
 export const JoinedRequest = z
-  .strictObject({ kind: z.enum(requestKinds), request_id: RequestId })
+  .strictObject({ kind: RequestKindName, request_id: RequestId })
   .meta({ id: 'JoinedPrivacyRequest' })
 
 export const fileRequest = operation({

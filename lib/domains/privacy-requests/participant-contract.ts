@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
-import { JoinedRequest, RequestId, RequestView, StatementText } from './contract.ts'
+import { JoinedRequest, RequestId, RequestKindName, RequestView, StatementText } from './contract.ts'
 import { ErasurePlanView } from './plan-contract.ts'
 import { graces, requestKinds } from './rules.ts'
 
@@ -35,7 +35,7 @@ export const fileForParticipant = operation({
   params: ofParticipant,
   body: z.strictObject({
     kinds: z
-      .array(z.enum(requestKinds))
+      .array(RequestKindName)
       .min(1, 'must name at least one kind')
       .max(requestKinds.length)
       .refine((list) => new Set(list).size === list.length, 'must name each kind once'),

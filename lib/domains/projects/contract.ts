@@ -31,7 +31,9 @@ export const WrittenBy = z
 export const OwnId = z.string().regex(projectIdForm, 'must have at most 200 letters, digits, _ . : and -')
 
 /** The author or actor of a record, with the current name; null if the name no longer exists. */
-export const Writer = z.strictObject({ kind: z.enum(writerKinds), id: z.string(), name: z.string().nullable() })
+export const Writer = z
+  .strictObject({ kind: z.enum(writerKinds), id: z.string(), name: z.string().nullable() })
+  .meta({ id: 'Writer' })
 export type Writer = z.output<typeof Writer>
 
 const EntityKinds = z

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { eeaCountries } from '#lib/kernel/data-regions.ts'
+import { eeaCountries } from '#lib/kernel/region-rules.ts'
 import { regionOfHost } from './host-rules.ts'
 import { regionsOf } from './region-rules.ts'
 import {

@@ -1,4 +1,4 @@
-import { eeaCountries } from '#lib/kernel/data-regions.ts'
+import { eeaCountries } from '#lib/kernel/region-rules.ts'
 import { providerNames, regionsOf } from './region-rules.ts'
 
 /** The stores and processors that have a region, as KP_REGIONS names them. */

@@ -25,13 +25,15 @@ const PeriodChange = z
   })
   .meta({ id: 'RetentionChange' })
 
-const Period = z.strictObject({
-  days: Days.meta({ description: 'Days from when we stored it; null: forever' }),
-  source: z.enum(['environment', 'override']),
-  set_by: z.string().optional(),
-  set_at: when.optional(),
-})
-const Periods = z.strictObject({ network: Days, org: Days, private: Days })
+const Period = z
+  .strictObject({
+    days: Days.meta({ description: 'Days from when we stored it; null: forever' }),
+    source: z.enum(['environment', 'override']),
+    set_by: z.string().optional(),
+    set_at: when.optional(),
+  })
+  .meta({ id: 'RetentionPeriod' })
+const Periods = z.strictObject({ network: Days, org: Days, private: Days }).meta({ id: 'RetentionPeriods' })
 const count = z.number().int()
 const Removed = z.strictObject({ network: count, org: count, private: count, total: count })
 const Due = z.strictObject({

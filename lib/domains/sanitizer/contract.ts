@@ -20,8 +20,11 @@ export const SanitizedPlace = z
 export type SanitizedPlace = z.output<typeof SanitizedPlace>
 export const SanitizedPlaces = z
   .array(SanitizedPlace)
+  .meta({
+    id: 'SanitizedPlaces',
+    description: `The first ${mostNamed} places that the sanitizer changed; absent if it changed nothing`,
+  })
   .optional()
-  .meta({ description: `The first ${mostNamed} places that the sanitizer changed; absent if it changed nothing` })
 
 const pointer = (path: readonly JsonPathStep[]): string =>
   path.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')

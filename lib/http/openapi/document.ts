@@ -2,6 +2,7 @@ import type { OperationShape, Permission } from '#lib/kernel/operation.ts'
 import { type OpenApiParameter, sharedParameters } from './parameters.ts'
 import { errorResponses, headers, problemSchema, successHeaders } from './responses.ts'
 import { type Components, type OpenApiSchema, schemaOf } from './schemas.ts'
+import { type DescribedOperation, type DescribedPaths, sharedResponses } from './shared-responses.ts'
 import { tagOf, tags } from './tags.ts'
 
 const idempotencyKey: OpenApiParameter = {
@@ -77,11 +78,11 @@ interface Shared {
   responses: Record<string, OpenApiSchema>
   referenceTo: (parameter: OpenApiParameter) => OpenApiSchema
 }
-function described(
+function documentOf(
   operation: OperationShape,
   parameters: readonly OpenApiParameter[],
   { components, mediaTypes, responses, referenceTo }: Shared,
-) {
+): DescribedOperation {
   const { description, permission, status } = operation
   const body = operation.upload
     ? contentOf(operation.id, operation.upload, bytes, mediaTypes)
@@ -133,17 +134,18 @@ export function openApi(operations: readonly OperationShape[], version: string):
   const components: Components = { Problem: problemSchema }
   const responses: Record<string, OpenApiSchema> = {}
   const mediaTypes = new Map<string, string>()
-  const paths: Record<string, Record<string, unknown>> = {}
+  const described: DescribedPaths = {}
   const ordered = [...operations].sort((a, b) =>
     a.path === b.path ? (a.method < b.method ? -1 : 1) : a.path < b.path ? -1 : 1,
   )
   const parameters = new Map(ordered.map((operation) => [operation, parametersOf(operation, components)]))
   const { shared, referenceTo } = sharedParameters([...parameters.values()].flat())
   for (const [operation, own] of parameters)
-    paths[operation.path] = {
-      ...paths[operation.path],
-      [operation.method]: described(operation, own, { components, mediaTypes, responses, referenceTo }),
+    described[operation.path] = {
+      ...described[operation.path],
+      [operation.method]: documentOf(operation, own, { components, mediaTypes, responses, referenceTo }),
     }
+  const { paths, shared: successes } = sharedResponses(described)
   const used = new Set(operations.map(({ path }) => tagOf(path)))
   return {
     openapi: '3.1.0',
@@ -172,7 +174,7 @@ export function openApi(operations: readonly OperationShape[], version: string):
       },
       headers,
       parameters: sorted(shared),
-      responses: sorted(responses),
+      responses: sorted({ ...responses, ...successes }),
       schemas: sorted(components),
     },
   }

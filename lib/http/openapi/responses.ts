@@ -14,8 +14,15 @@ const isOfSentToken = (code: ProblemCode): boolean => code !== 'token_missing' &
 const withBody: readonly ProblemCode[] = ['malformed_json', 'too_large', 'unsupported_media_type', 'invalid']
 const order = Object.keys(problems)
 
+/** The statuses of server errors share one response, since almost every operation has them. */
+const serverErrors = '5XX'
+const statusOf = (code: ProblemCode): string => {
+  const [status] = problems[code]
+  return status >= 500 ? serverErrors : String(status)
+}
+
 /** The error codes of an operation by status, in the order of the list of all codes. */
-function errorsOf(operation: OperationShape): Map<number, ProblemCode[]> {
+function errorsOf(operation: OperationShape): Map<string, ProblemCode[]> {
   const codes: ProblemCode[] = [
     ...always,
     // A token in the request is checked even if the operation needs none.
@@ -28,20 +35,22 @@ function errorsOf(operation: OperationShape): Map<number, ProblemCode[]> {
     ...(operation.refusals ?? []),
   ]
   const sorted = [...new Set(codes)].sort((one, other) => order.indexOf(one) - order.indexOf(other))
-  const byStatus = new Map<number, ProblemCode[]>(Map.groupBy(sorted, (code) => problems[code][0]))
+  const byStatus = new Map<string, ProblemCode[]>(Map.groupBy(sorted, statusOf))
   // This code has another status for storage than for exports per day.
-  if (operation.stores) byStatus.set(413, [...(byStatus.get(413) ?? []), 'quota_exceeded'])
-  return new Map([...byStatus].sort(([one], [other]) => one - other))
+  if (operation.stores) byStatus.set('413', [...(byStatus.get('413') ?? []), 'quota_exceeded'])
+  return new Map([...byStatus].sort(([one], [other]) => (one < other ? -1 : 1)))
 }
 
 const isSame = (one: readonly string[], other: readonly string[]) => one.join() === other.join()
 const unauthorized = withToken.filter((code) => problems[code][0] === 401)
+const named: readonly [name: string, codes: readonly ProblemCode[]][] = [
+  ['Unauthorized', unauthorized],
+  ['TokenRefused', unauthorized.filter(isOfSentToken)],
+  ['ServerError', ['internal', 'unavailable']],
+]
 const nameOf = (codes: readonly ProblemCode[]): string =>
-  isSame(codes, unauthorized)
-    ? 'Unauthorized'
-    : isSame(codes, unauthorized.filter(isOfSentToken))
-      ? 'TokenRefused'
-      : codes.map((code) => code.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase())).join('Or')
+  named.find(([, own]) => isSame(codes, own))?.[0] ??
+  codes.map((code) => code.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase())).join('Or')
 
 const reference = (kind: 'headers' | 'responses', name: string) => ({ $ref: `#/components/${kind}/${name}` })
 const text = { type: 'string' }
@@ -74,7 +83,7 @@ export const successHeaders = ({
   ...((status === 201 || status === 202) && { Location: reference('headers', 'Location') }),
   ...(contributed && { 'KP-Content-Trust': reference('headers', 'Trust') }),
 })
-const retried = new Set([429, 503])
+const retried = new Set(['429', serverErrors])
 
 /** References to shared error responses; new ones are added to `shared`. */
 export function errorResponses(
@@ -93,7 +102,7 @@ export function errorResponses(
         },
         content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
       }
-      return [String(status), reference('responses', name)]
+      return [status, reference('responses', name)]
     }),
   )
 }

@@ -21,6 +21,16 @@ const control = '\\u0000-\\u001f\\u007f-\\u009f'
 const withoutCategories = (pattern: string): string =>
   pattern.replaceAll('\\P{Cc}', `[^${control}]`).replaceAll('\\p{Cc}\\p{Cs}', control)
 
+/** Shortens `anyOf` of one simple type and null to a list of types. Enumerations remain: null would have to be one of their values. */
+function withNullableType(schema: OpenApiSchema): OpenApiSchema {
+  const { anyOf, ...rest } = schema
+  if (!Array.isArray(anyOf) || anyOf.length !== 2) return schema
+  const [first, last]: unknown[] = anyOf
+  if (!isObject(first) || !isObject(last) || last.type !== 'null' || Object.keys(last).length > 1) return schema
+  if (typeof first.type !== 'string' || 'enum' in first || 'const' in first) return schema
+  return { ...first, type: [first.type, 'null'], ...rest }
+}
+
 /**
  * Simplifies Zod's output: removes a pattern of 300 characters for times, and bounds that every safe integer satisfies. Outputs may get
  * more properties in a later version.
@@ -55,17 +65,13 @@ export function schemaOf(type: z.ZodType, io: 'input' | 'output', components: Co
     if (Array.isArray(part)) return part.map(moved)
     if (!isObject(part)) return part
     if (isJsonUnion(part)) return reference(anyJson)
-    return simplified(
-      Object.fromEntries(
-        Object.entries(part).flatMap(([key, value]) => {
-          if (key === 'id' && typeof value === 'string' && value in $defs) return []
-          if (key === '$ref' && typeof value === 'string' && value.startsWith('#/$defs/'))
-            return [[key, reference(nameOf(value.slice('#/$defs/'.length))).$ref]]
-          return [[key, moved(value)]]
-        }),
-      ),
-      io,
-    )
+    const entries = Object.entries(part).flatMap(([key, value]) => {
+      if (key === 'id' && typeof value === 'string' && value in $defs) return []
+      if (key === '$ref' && typeof value === 'string' && value.startsWith('#/$defs/'))
+        return [[key, reference(nameOf(value.slice('#/$defs/'.length))).$ref]]
+      return [[key, moved(value)]]
+    })
+    return withNullableType(simplified(Object.fromEntries(entries), io))
   }
   for (const [id, definition] of Object.entries($defs))
     if (!isJsonUnion(definition)) components[nameOf(id)] = moved(definition) as OpenApiSchema

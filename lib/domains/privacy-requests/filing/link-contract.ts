@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { states } from '#lib/domains/privacy-requests/rules.ts'
+import { RequestStateName } from '#lib/domains/privacy-requests/contract.ts'
 import { operation } from '#lib/kernel/operation.ts'
 
 export const useLink = operation({
@@ -18,7 +18,7 @@ export const useLink = operation({
     purpose: z.enum(['verify', 'cancel', 'address']),
   }),
   output: z.strictObject({
-    data: z.strictObject({ purpose: z.enum(['verify', 'cancel', 'address']), state: z.enum(states) }),
+    data: z.strictObject({ purpose: z.enum(['verify', 'cancel', 'address']), state: RequestStateName }),
   }),
   refusals: ['link_spent', 'wrong_state', 'conflict', 'rate_limited'],
 })

@@ -7,10 +7,12 @@ import {
   RequestDetailView,
   RequestedAgentId,
   RequestId,
+  RequestKindName,
+  RequestStateName,
   RequestView,
   StatementText,
 } from '#lib/domains/privacy-requests/contract.ts'
-import { channels, graces, refusalGrounds, requestKinds, states } from '#lib/domains/privacy-requests/rules.ts'
+import { channels, graces, refusalGrounds, requestKinds } from '#lib/domains/privacy-requests/rules.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page, Timestamp } from '#lib/kernel/pages.ts'
 
@@ -67,8 +69,8 @@ export const listAllRequests = operation({
   limit: 'read',
   status: 200,
   query: z.strictObject({
-    state: z.enum(states).optional(),
-    kind: z.enum(requestKinds).optional(),
+    state: RequestStateName.optional(),
+    kind: RequestKindName.optional(),
     channel: z.enum(channels).optional(),
     due: z.enum(['near', 'overdue']).optional(),
     assignee: AccountId.or(z.literal('none')).optional(),
@@ -134,7 +136,7 @@ export const fileForSubject = operation({
   body: z
     .strictObject({
       kinds: z
-        .array(z.enum(requestKinds))
+        .array(RequestKindName)
         .min(1, 'must name at least one kind')
         .max(requestKinds.length)
         .refine((list) => new Set(list).size === list.length, 'must name each kind once'),
@@ -288,7 +290,7 @@ export const bulkRequests = operation({
       z.strictObject({
         id: RequestId,
         ok: z.boolean(),
-        state: z.enum(states).nullable(),
+        state: RequestStateName.nullable(),
         code: z.string().nullable().meta({ description: 'Why the action failed' }),
         detail: z.string().nullable(),
       }),

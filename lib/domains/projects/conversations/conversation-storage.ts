@@ -3,8 +3,9 @@ import { claimThreads, foreignThreads, requireOwnThreads } from '#lib/domains/pr
 import { conversationTies } from '#lib/domains/projects/provenance/pointers.ts'
 import { newStoredId, projectIdInUse } from '#lib/domains/projects/stored-ids.ts'
 import type { Actor, Transaction } from '#lib/kernel/context.ts'
-import { isWithin, requireRegion, requireStorable } from '#lib/kernel/data-regions.ts'
+import { requireRegion, requireStorable } from '#lib/kernel/data-regions.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
+import { isWithin } from '#lib/kernel/region-rules.ts'
 import { shownId } from '#lib/kernel/scoped-ids.ts'
 import { insertConversation, lockRegionOfProject, lockThreads, takenThreads } from './repository.ts'
 
