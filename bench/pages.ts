@@ -1,6 +1,4 @@
-import { gzipSync } from 'node:zlib'
-import { type Browser, type BrowserContextOptions, chromium } from '@playwright/test'
-import { z } from 'zod'
+import { chromium } from '@playwright/test'
 import { addresses, areaOf, people } from '#e2e/requests.ts'
 import { createApp } from '#lib/app.ts'
 import { readEnv } from '#lib/config/env.ts'
@@ -13,67 +11,51 @@ import { findBrowser } from '../e2e/browser.ts'
 import { sessionOf, setInstallation } from '../e2e/control.ts'
 import { untilAtRest } from '../e2e/rest.ts'
 import { startCluster } from './installation.ts'
+import { type FirstView, firstView, navigation } from './page-views.ts'
 import { type BenchRow, median } from './row.ts'
 import { withScope } from './scope.ts'
 import { buildPages, startApiServer } from './server.ts'
 
 const ROUNDS = 5
-/** Limits of a page's first view: median milliseconds, and kilobytes of JavaScript after gzip. */
-const MOST = { milliseconds: 1_000, kilobytes: 200 }
-const PATIENCE = 30_000
+/** Limits of a first view at the median page (milliseconds) and at each page, and of each navigation (milliseconds). */
+const MOST = { painted: 500, interactive: 800, kibibytes: 150, requests: 30, navigation: 150 }
 
-/**
- * When the page becomes interactive: the time from the start of the navigation to the first frame in which all
- * controls of the main part (or of the header when there are none) have React's handlers. Runs in the browser and
- * measures itself.
- */
-const watchHydration = `(() => {
-  const isAlive = (element) => Object.keys(element).some((key) => key.startsWith('__reactProps$'))
-  const look = () => {
-    const inMain = [...document.querySelectorAll('main :is(button, input, select, textarea)')]
-    const all = inMain.length > 0 ? inMain : [...document.querySelectorAll('header :is(button, a)')]
-    const isStreaming = document.readyState === 'loading' || document.querySelector('main [aria-busy=true]') !== null
-    if (all.length > 0 && !isStreaming && all.every(isAlive)) window.aliveAt = performance.now()
-    else requestAnimationFrame(look)
-  }
-  requestAnimationFrame(look)
-})()`
+type NamedPage = PageEntry & { name: PageName }
 
-/** Each console page in a fresh browser: time until it is interactive, and size of its JavaScript. */
+const limited = (name: string, value: number, unit: string, most: number): BenchRow => ({
+  name,
+  value,
+  unit,
+  bar: `at most ${most} ${unit}`,
+  met: value <= most,
+})
+const medianOf = (views: readonly FirstView[], part: (view: FirstView) => number): number =>
+  Math.round(median(views.map(part)))
+
+/** The rows of one page. Times have a bar at the median page only. */
+function rowsOf({ path }: PageEntry, views: readonly FirstView[]): BenchRow[] {
+  const kibibytes = (part: (view: FirstView) => number) => Math.round(medianOf(views, part) / 1024)
+  return [
+    { name: `${path}: largest paint`, value: medianOf(views, (one) => one.painted), unit: 'ms' },
+    { name: `${path}: interactive`, value: medianOf(views, (one) => one.interactive), unit: 'ms' },
+    limited(
+      `${path}: requests`,
+      medianOf(views, (one) => one.requests),
+      'requests',
+      MOST.requests,
+    ),
+    limited(
+      `${path}: JavaScript on the wire`,
+      kibibytes(({ bytes }) => bytes.scripts),
+      'KiB',
+      MOST.kibibytes,
+    ),
+    { name: `${path}: all on the wire`, value: kibibytes(({ bytes }) => bytes.all), unit: 'KiB' },
+  ]
+}
+
+/** Each console page in a fresh browser: times, requests and bytes of the first view, and the navigation to it from the sidebar. */
 export const run = (): Promise<BenchRow[]> => withScope(measure)
-
-interface View {
-  milliseconds: number
-  bytes: number
-}
-
-async function view(browser: Browser, options: BrowserContextOptions, address: string): Promise<View> {
-  const context = await browser.newContext(options)
-  try {
-    const page = await context.newPage()
-    await page.addInitScript(watchHydration)
-    const bodies: Promise<number>[] = []
-    page.on('response', (response) => {
-      if (response.request().resourceType() === 'script' && response.ok())
-        bodies.push(
-          response.body().then(
-            (body) => gzipSync(body).byteLength,
-            () => 0,
-          ),
-        )
-    })
-    const answer = await page.goto(address)
-    if (answer?.status() !== 200) throw new Error(`${address} answered ${answer?.status()}`)
-    const alive = await page.waitForFunction(() => Reflect.get(globalThis, 'aliveAt'), undefined, { timeout: PATIENCE })
-    const milliseconds = z.number().parse(await alive.jsonValue())
-    // Requests after that moment still belong to the first view.
-    await page.waitForLoadState('networkidle')
-    const bytes = (await Promise.all(bodies)).reduce((sum, size) => sum + size, 0)
-    return { milliseconds, bytes }
-  } finally {
-    await context.close()
-  }
-}
 
 async function measure(scope: AsyncDisposableStack): Promise<BenchRow[]> {
   const executablePath = findBrowser()
@@ -111,32 +93,35 @@ async function measure(scope: AsyncDisposableStack): Promise<BenchRow[]> {
   const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
   scope.defer(() => browser.close())
   const rows: BenchRow[] = []
-  for (const entry of pages as readonly (PageEntry & { name: PageName })[]) {
-    const { name, path } = entry
+  const all: FirstView[] = []
+  for (const entry of pages as readonly NamedPage[]) {
     const storageState = sessions[areaOf(entry)]
     const options = { ...(storageState && { storageState }), locale: 'en-GB', reducedMotion: 'reduce' as const }
-    const address = origin + at[name]
-    await view(browser, options, address) // the server's first render does not count
-    const views: View[] = []
-    for (let round = 0; round < ROUNDS; round++) views.push(await view(browser, options, address))
-    const milliseconds = Math.round(median(views.map((one) => one.milliseconds)))
-    const kilobytes = Math.round(median(views.map(({ bytes }) => bytes)) / 1024)
-    rows.push(
-      {
-        name: `${path}: interactive`,
-        value: milliseconds,
-        unit: 'ms',
-        bar: `under ${MOST.milliseconds} ms`,
-        met: milliseconds < MOST.milliseconds,
-      },
-      {
-        name: `${path}: JavaScript, gzip`,
-        value: kilobytes,
-        unit: 'KiB',
-        bar: `under ${MOST.kilobytes} KiB`,
-        met: kilobytes < MOST.kilobytes,
-      },
-    )
+    const address = origin + at[entry.name]
+    await firstView(browser, options, address) // the server's first render does not count
+    const views: FirstView[] = []
+    for (let round = 0; round < ROUNDS; round++) views.push(await firstView(browser, options, address))
+    all.push(...views)
+    rows.push(...rowsOf(entry, views))
+    if (!entry.isInNavigation || entry.name === 'overview') continue
+    const times: number[] = []
+    for (let round = 0; round < ROUNDS; round++)
+      times.push(await navigation(browser, options, `${origin}/overview`, entry.path))
+    rows.push(limited(`${entry.path}: navigation`, Math.round(median(times)), 'ms', MOST.navigation))
   }
-  return rows
+  return [
+    limited(
+      'largest paint, median of all views',
+      medianOf(all, (one) => one.painted),
+      'ms',
+      MOST.painted,
+    ),
+    limited(
+      'interactive, median of all views',
+      medianOf(all, (one) => one.interactive),
+      'ms',
+      MOST.interactive,
+    ),
+    ...rows,
+  ]
 }
