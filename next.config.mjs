@@ -29,7 +29,7 @@ const config = {
   experimental: {
     // Sizes of sources in bytes. One large file has 8% fewer compressed bytes than twelve small ones.
     turbopackChunking: { requestCost: 1_000_000, minChunkSize: 400_000, maxMergeChunkSize: 10_000_000 },
-    // Writing the cache takes longer than it saves in later builds.
+    // An installation builds once for each version. Writing a cache for the next build (560 MB) takes a third of the processor time.
     turbopackFileSystemCacheForBuild: false,
     // Enables `forbidden()`, with which a page responds with 403 to users without access.
     authInterrupts: true,

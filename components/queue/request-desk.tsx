@@ -6,10 +6,10 @@ import { useEffect, useRef, useState } from 'react'
 import { useApiQuery } from '#components/frame/api-query.ts'
 import { useKeys } from '#components/frame/keys.ts'
 import { Badge } from '#components/ui/badge.tsx'
+import { useLoaded } from '#components/ui/loaded.ts'
 import { Page, Section } from '#components/ui/page.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { showToast } from '#components/ui/toast.ts'
-import { ActDialog } from './act-dialogs.tsx'
 import type { DialogAct } from './act-shell.tsx'
 import { type Act, actsOf } from './acts.ts'
 import { type AdminRequestDetail, type Minder, readAnyRequestAt } from './endpoints.ts'
@@ -28,6 +28,8 @@ const pace = ({ erasure, state }: AdminRequestDetail): number | false => {
   if (erasure && ['planning', 'erasing', 'verifying'].includes(erasure.state)) return 2_000
   return state === 'running' || state === 'verifying' ? 10_000 : false
 }
+
+const dialogs = () => import('./act-dialogs.tsx')
 
 interface RequestDeskProps {
   initial: { data: AdminRequestDetail }
@@ -49,6 +51,7 @@ export function RequestDesk({ initial, me, minders }: RequestDeskProps) {
   const request = asked.data?.data ?? initial.data
   const acts = actsOf(request, request.erasure)
   const [act, setAct] = useState<DialogAct>()
+  const loaded = useLoaded(dialogs, act !== undefined)
   const answer = useFocusAfter(act === undefined)
   const begin = (wanted: Act) => {
     if (wanted === 'comment') document.querySelector<HTMLElement>('[data-comment]')?.focus()
@@ -95,8 +98,8 @@ export function RequestDesk({ initial, me, minders }: RequestDeskProps) {
       <Section id="timeline" title={t('timeline.title')}>
         <RequestTimeline request={request} canComment={acts.includes('comment')} />
       </Section>
-      {act && (
-        <ActDialog
+      {act && loaded && (
+        <loaded.ActDialog
           key={act}
           act={act}
           request={request}
