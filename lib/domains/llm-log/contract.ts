@@ -15,12 +15,10 @@ const ofOne = z.strictObject({
 })
 
 export const ExchangeMessage = z.strictObject({ role: z.enum(exchangeRoles), content: z.string() })
-export const Redacted = z
-  .partialRecord(z.enum(sensitiveKinds), z.int().positive())
-  .meta({
-    id: 'RedactedKinds',
-    description: 'Number of removed parts by kind. They were removed before the exchange was stored',
-  })
+export const Redacted = z.partialRecord(z.enum(sensitiveKinds), z.int().positive()).meta({
+  id: 'RedactedKinds',
+  description: 'Number of removed parts by kind. They were removed before the exchange was stored',
+})
 
 const described = {
   id: z.string(),
