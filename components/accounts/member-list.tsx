@@ -6,10 +6,9 @@ import { useApiInfiniteQuery, useApiMutation } from '#components/frame/api-query
 import { useQueryStates } from '#components/frame/query-state.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
 import { Alert } from '#components/ui/alert.tsx'
-import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
-import { EmptyState } from '#components/ui/empty-state.tsx'
 import { FilterBar } from '#components/ui/filter-bar.tsx'
+import { NoMatch } from '#components/ui/no-match.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { DataTable } from '#components/ui/table.tsx'
 import type { OrganisationMember } from '#lib/domains/accounts/members-contract.ts'
@@ -86,16 +85,9 @@ export function OrganisationMemberList({ initial, asked, me }: OrganisationMembe
           />
         }
         empty={
-          <EmptyState
-            title={t('noMatchTitle')}
-            action={
-              <Button tone="plain" size="small" onClick={clear}>
-                {t('clear')}
-              </Button>
-            }
-          >
-            <p>{t('noMatch')}</p>
-          </EmptyState>
+          <NoMatch title={t('noMatchTitle')} clear={t('clear')} onClear={clear}>
+            {t('noMatch')}
+          </NoMatch>
         }
       />
       {withdrawn && (

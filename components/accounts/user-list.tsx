@@ -4,9 +4,8 @@ import { useTranslations } from 'next-intl'
 import { useApiInfiniteQuery } from '#components/frame/api-query.ts'
 import { useQueryStates } from '#components/frame/query-state.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
-import { Button } from '#components/ui/button.tsx'
-import { EmptyState } from '#components/ui/empty-state.tsx'
 import { type Facet, FilterBar } from '#components/ui/filter-bar.tsx'
+import { NoMatch } from '#components/ui/no-match.tsx'
 import { useSelection } from '#components/ui/selection.ts'
 import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
@@ -127,16 +126,9 @@ export function UserList({ initial, asked }: { initial: UserPage; asked: UserPag
         />
       }
       empty={
-        <EmptyState
-          title={t('noMatchTitle')}
-          action={
-            <Button tone="plain" size="small" onClick={clear}>
-              {t('clear')}
-            </Button>
-          }
-        >
-          <p>{t('noMatch')}</p>
-        </EmptyState>
+        <NoMatch title={t('noMatchTitle')} clear={t('clear')} onClear={clear}>
+          {t('noMatch')}
+        </NoMatch>
       }
       bulk={<UserBulk users={chosen} onClear={selection.clear} />}
     />

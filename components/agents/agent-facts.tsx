@@ -1,9 +1,9 @@
-import { useLocale, useTranslations } from 'next-intl'
+import { useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
 import { CopyableId } from '#components/ui/copyable-id.tsx'
 import { FactList } from '#components/ui/facts.tsx'
 import { Card } from '#components/ui/page.tsx'
-import { regionTitle } from '#components/ui/region-words.ts'
+import { useRegionTitle } from '#components/ui/region-words.ts'
 import { Time } from '#components/ui/time.tsx'
 import type { OwnAgentWhole } from './agents.ts'
 import { heartbeatsUntil } from './status-rules.ts'
@@ -14,16 +14,7 @@ type Fact = readonly [name: string, value: ReactNode]
 export function AgentFacts({ agent, isAvailable }: { agent: OwnAgentWhole; isAvailable: boolean }) {
   const t = useTranslations('agents')
   const one = useTranslations('agents.one')
-  const locale = useLocale()
-  const region = regionTitle(
-    {
-      anywhere: one('regions.anywhere'),
-      eu: one('regions.eu'),
-      country: (country) => one('regions.country', { country }),
-    },
-    locale,
-    agent.region,
-  )
+  const region = useRegionTitle()(agent.region)
   const snapshots: Fact[] =
     agent.self_hosted || agent.status === 'dead'
       ? []

@@ -3,29 +3,19 @@
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { useApiInfiniteQuery, useApiMutation } from '#components/frame/api-query.ts'
-import { useRowKeys } from '#components/frame/row-keys.ts'
+import { ListTable } from '#components/frame/list-table.tsx'
 import { Badge } from '#components/ui/badge.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
 import { CopyableId } from '#components/ui/copyable-id.tsx'
-import { EmptyState } from '#components/ui/empty-state.tsx'
-import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
+import type { ShownColumn } from '#components/ui/table-column.ts'
 import { Time } from '#components/ui/time.tsx'
 import { chainTouched, deleteNoteAt, type Note, type NotePage, notesAt, recordsPerPage } from './records.ts'
 
-interface ChainNotesProps {
-  agentId: string
-  initial: NotePage
-  mayDelete: boolean
-}
-/** References to records on public blockchains. We can delete the reference, but nobody can delete the record. */
-export function ChainNotes({ agentId, initial, mayDelete }: ChainNotesProps) {
+/** The columns of the list; `onDelete` is absent if the reader may not delete. */
+function useNoteColumns(onDelete: ((note: Note) => void) | undefined): ShownColumn<Note>[] {
   const t = useTranslations('agentRecords.chain')
-  const list = useApiInfiniteQuery(notesAt, { params: { id: agentId }, query: { limit: recordsPerPage } }, { initial })
-  const { cursor } = useRowKeys({ count: list.rows.length, onOpen: null })
-  const [asked, setAsked] = useState<Note>()
-  const remove = useApiMutation(deleteNoteAt, { touches: chainTouched })
-  const columns: ShownColumn<Note>[] = [
+  return [
     {
       key: 'reference',
       title: t('columns.reference'),
@@ -61,7 +51,7 @@ export function ChainNotes({ agentId, initial, mayDelete }: ChainNotesProps) {
       value: ({ reported_at }) => reported_at,
       cell: ({ reported_at }) => <Time at={reported_at} />,
     },
-    ...(mayDelete
+    ...(onDelete
       ? [
           {
             key: 'actions',
@@ -72,7 +62,7 @@ export function ChainNotes({ agentId, initial, mayDelete }: ChainNotesProps) {
                 tone="plain"
                 size="small"
                 aria-label={t('deleteNamed', { reference: note.reference })}
-                onClick={() => setAsked(note)}
+                onClick={() => onDelete(note)}
               >
                 {t('delete')}
               </Button>
@@ -81,22 +71,32 @@ export function ChainNotes({ agentId, initial, mayDelete }: ChainNotesProps) {
         ]
       : []),
   ]
+}
+
+interface ChainNotesProps {
+  agentId: string
+  initial: NotePage
+  mayDelete: boolean
+}
+/** References to records on public blockchains. We can delete the reference, but nobody can delete the record. */
+export function ChainNotes({ agentId, initial, mayDelete }: ChainNotesProps) {
+  const t = useTranslations('agentRecords.chain')
+  const list = useApiInfiniteQuery(notesAt, { params: { id: agentId }, query: { limit: recordsPerPage } }, { initial })
+  const [asked, setAsked] = useState<Note>()
+  const remove = useApiMutation(deleteNoteAt, { touches: chainTouched })
+  const columns = useNoteColumns(mayDelete ? setAsked : undefined)
   return (
     <div className="grid gap-3">
-      <DataTable
+      <ListTable
         name="blockchain-references"
         label={t('list')}
-        rows={list.rows}
-        pages={list}
-        rowKey={({ id }) => id}
-        cursor={cursor}
+        list={list}
         columns={columns}
-        empty={
-          <EmptyState title={t('none')}>
-            <p>{t('noneText')}</p>
-          </EmptyState>
-        }
-      />
+        rowKey={({ id }) => id}
+        none={t('none')}
+      >
+        {t('noneText')}
+      </ListTable>
       <Confirm
         open={asked !== undefined}
         onOpenChange={(open) => !open && setAsked(undefined)}

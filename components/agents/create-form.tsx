@@ -1,6 +1,6 @@
 'use client'
 
-import { useLocale, useTranslations } from 'next-intl'
+import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { useApiMutation } from '#components/frame/api-query.ts'
 import { useDraft } from '#components/frame/draft.ts'
@@ -10,7 +10,7 @@ import { CodeBlock } from '#components/ui/code-block.tsx'
 import { Checkbox, Field, Select } from '#components/ui/field.tsx'
 import { FormBox } from '#components/ui/form-box.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
-import { regionOptions } from '#components/ui/region-words.ts'
+import { RegionSelect } from '#components/ui/region-select.tsx'
 import { PlainLink, TextLink } from '#components/ui/text-link.tsx'
 import type { ProblemDocument } from '#lib/client/request.ts'
 import { agentPage, createAgentAt } from './agents.ts'
@@ -70,33 +70,7 @@ export function CreateAgentForm({ notice, origin, ancestors, regions }: CreateFo
         ) : (
           problem && !isOfField && <ProblemAlert problem={problem} />
         )}
-        <Field
-          label={t('nameLabel')}
-          hint={t('nameHint')}
-          name="name"
-          dir="auto"
-          autoComplete="off"
-          value={draft.name}
-          onChange={(event) => change({ name: event.target.value })}
-          error={isAbout(problem, 'name') ? t('badName') : undefined}
-        />
-        <details open={draft.id !== '' || undefined}>
-          <summary className="cursor-pointer text-accent">{t('idShown')}</summary>
-          <div className="mt-3">
-            <Field
-              label={t('idLabel')}
-              hint={t('idHint')}
-              name="agent_id"
-              autoComplete="off"
-              autoCapitalize="none"
-              spellCheck={false}
-              className="font-mono"
-              value={draft.id}
-              onChange={(event) => change({ id: event.target.value })}
-              error={problem?.code === 'id_in_use' ? t('taken') : isAbout(problem, 'agent_id') ? t('badId') : undefined}
-            />
-          </div>
-        </details>
+        <NameFields draft={draft} change={change} problem={problem} />
         <PlacementFields
           draft={draft}
           change={change}
@@ -121,6 +95,47 @@ export function CreateAgentForm({ notice, origin, ancestors, regions }: CreateFo
 
 type CreateDraft = typeof empty
 
+interface NameFieldsProps {
+  draft: CreateDraft
+  change: (changes: Partial<CreateDraft>) => void
+  problem: ProblemDocument | undefined
+}
+/** The display name, and an id of the person's choice. */
+function NameFields({ draft, change, problem }: NameFieldsProps) {
+  const t = useTranslations('agents.create')
+  return (
+    <>
+      <Field
+        label={t('nameLabel')}
+        hint={t('nameHint')}
+        name="name"
+        dir="auto"
+        autoComplete="off"
+        value={draft.name}
+        onChange={(event) => change({ name: event.target.value })}
+        error={isAbout(problem, 'name') ? t('badName') : undefined}
+      />
+      <details open={draft.id !== '' || undefined}>
+        <summary className="cursor-pointer text-accent">{t('idShown')}</summary>
+        <div className="mt-3">
+          <Field
+            label={t('idLabel')}
+            hint={t('idHint')}
+            name="agent_id"
+            autoComplete="off"
+            autoCapitalize="none"
+            spellCheck={false}
+            className="font-mono"
+            value={draft.id}
+            onChange={(event) => change({ id: event.target.value })}
+            error={problem?.code === 'id_in_use' ? t('taken') : isAbout(problem, 'agent_id') ? t('badId') : undefined}
+          />
+        </div>
+      </details>
+    </>
+  )
+}
+
 interface PlacementFieldsProps extends Pick<CreateFormProps, 'regions' | 'ancestors'> {
   draft: CreateDraft
   change: (changes: Partial<CreateDraft>) => void
@@ -129,28 +144,17 @@ interface PlacementFieldsProps extends Pick<CreateFormProps, 'regions' | 'ancest
 }
 /** Where the agent stores its data, where it runs, and its siblings. */
 function PlacementFields({ draft, change, regions, ancestors, isAncestorGone }: PlacementFieldsProps) {
-  const locale = useLocale()
   const t = useTranslations('agents.create')
   return (
     <details open={draft.region !== '' || draft.isSelfHosted || draft.ancestor !== '' || undefined}>
       <summary className="cursor-pointer text-accent">{t('placeShown')}</summary>
       <div className="mt-3 grid gap-4">
-        <Select
+        <RegionSelect
           label={t('regionLabel')}
           hint={t('regionHint')}
-          name="region"
           value={draft.region}
-          options={regionOptions(
-            {
-              anywhere: t('regions.anywhere'),
-              eu: t('regions.eu'),
-              country: (country) => t('regions.country', { country }),
-            },
-            locale,
-            regions,
-            draft.region,
-          )}
-          onChange={({ target }) => change({ region: target.value })}
+          regions={regions}
+          onChange={(region) => change({ region })}
         />
         <Checkbox
           name="self_hosted"

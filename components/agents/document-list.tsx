@@ -2,11 +2,10 @@
 
 import { useTranslations } from 'next-intl'
 import { useApiInfiniteQuery } from '#components/frame/api-query.ts'
-import { useRowKeys } from '#components/frame/row-keys.ts'
+import { ListTable } from '#components/frame/list-table.tsx'
 import { useSizes } from '#components/projects/sizes.ts'
 import { PlainButtonLink } from '#components/ui/button.tsx'
-import { EmptyState } from '#components/ui/empty-state.tsx'
-import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
+import type { ShownColumn } from '#components/ui/table-column.ts'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import {
@@ -19,22 +18,10 @@ import {
   type ShownDocumentKind,
 } from './documents.ts'
 
-interface DocumentListProps {
-  agentId: string
-  initial: AgentDocumentPage
-  kind: ShownDocumentKind | undefined
-}
-/** The private documents of an agent and its owner: theses and playbooks. */
-export function AgentDocumentList({ agentId, initial, kind }: DocumentListProps) {
+function useDocumentColumns(agentId: string): ShownColumn<ListedDocument>[] {
   const t = useTranslations('agentDocuments')
   const size = useSizes()
-  const list = useApiInfiniteQuery(
-    agentDocumentsAt,
-    { params: { id: agentId }, query: { ...(kind && { kind }), limit: documentsAtOnce } },
-    { initial },
-  )
-  const { cursor } = useRowKeys({ count: list.rows.length })
-  const columns: ShownColumn<ListedDocument>[] = [
+  return [
     {
       key: 'title',
       title: t('columns.title'),
@@ -90,21 +77,33 @@ export function AgentDocumentList({ agentId, initial, kind }: DocumentListProps)
       ),
     },
   ]
+}
+
+interface DocumentListProps {
+  agentId: string
+  initial: AgentDocumentPage
+  kind: ShownDocumentKind | undefined
+}
+/** The private documents of an agent and its owner: theses and playbooks. */
+export function AgentDocumentList({ agentId, initial, kind }: DocumentListProps) {
+  const t = useTranslations('agentDocuments')
+  const list = useApiInfiniteQuery(
+    agentDocumentsAt,
+    { params: { id: agentId }, query: { ...(kind && { kind }), limit: documentsAtOnce } },
+    { initial },
+  )
+  const columns = useDocumentColumns(agentId)
   return (
-    <DataTable
+    <ListTable
       name="agent-documents"
       label={t('list')}
-      rows={list.rows}
-      pages={list}
+      list={list}
+      columns={columns}
       rowKey={({ id }) => id}
       open={({ id }) => documentPage(agentId, id)}
-      cursor={cursor}
-      columns={columns}
-      empty={
-        <EmptyState title={t(kind === undefined ? 'none' : `noneOf.${kind}`)}>
-          <p>{t('noneText')}</p>
-        </EmptyState>
-      }
-    />
+      none={t(kind === undefined ? 'none' : `noneOf.${kind}`)}
+    >
+      {t('noneText')}
+    </ListTable>
   )
 }

@@ -2,10 +2,9 @@
 
 import { useFormatter, useTranslations } from 'next-intl'
 import { useApiInfiniteQuery } from '#components/frame/api-query.ts'
-import { useRowKeys } from '#components/frame/row-keys.ts'
+import { ListTable } from '#components/frame/list-table.tsx'
 import { Badge, type BadgeTone } from '#components/ui/badge.tsx'
-import { EmptyState } from '#components/ui/empty-state.tsx'
-import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
+import type { ShownColumn } from '#components/ui/table-column.ts'
 import { Time } from '#components/ui/time.tsx'
 import { heartbeatCounts } from '#lib/domains/agents/life/rules.ts'
 import { type Heartbeat, type HeartbeatPage, heartbeatsAt, recordsPerPage } from './records.ts'
@@ -26,7 +25,6 @@ export function HeartbeatList({ agentId, initial }: { agentId: string; initial: 
     { params: { id: agentId }, query: { limit: recordsPerPage } },
     { initial },
   )
-  const { cursor } = useRowKeys({ count: list.rows.length, onOpen: null })
   const columns: ShownColumn<Heartbeat>[] = [
     { key: 'at', title: t('columns.at'), main: true, value: ({ at }) => at, cell: ({ at }) => <Time at={at} /> },
     {
@@ -54,19 +52,15 @@ export function HeartbeatList({ agentId, initial }: { agentId: string; initial: 
     ),
   ]
   return (
-    <DataTable
+    <ListTable
       name="heartbeats"
       label={t('list')}
-      rows={list.rows}
-      pages={list}
-      rowKey={({ at }) => at}
-      cursor={cursor}
+      list={list}
       columns={columns}
-      empty={
-        <EmptyState title={t('none')}>
-          <p>{t('noneText')}</p>
-        </EmptyState>
-      }
-    />
+      rowKey={({ at }) => at}
+      none={t('none')}
+    >
+      {t('noneText')}
+    </ListTable>
   )
 }

@@ -4,9 +4,9 @@ import { useTranslations } from 'next-intl'
 import { useApiInfiniteQuery } from '#components/frame/api-query.ts'
 import { useQueryState } from '#components/frame/query-state.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
-import { Button } from '#components/ui/button.tsx'
 import { EmptyState } from '#components/ui/empty-state.tsx'
 import { FilterBar } from '#components/ui/filter-bar.tsx'
+import { NoMatch } from '#components/ui/no-match.tsx'
 import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
 import { Time } from '#components/ui/time.tsx'
 import type { Endpoint } from '#lib/client/request.ts'
@@ -91,16 +91,9 @@ export function OutboxView({ initial }: { initial: Output<typeof listLetters> })
               <p>{t('empty.text')}</p>
             </EmptyState>
           ) : (
-            <EmptyState
-              title={t('noMatch.title')}
-              action={
-                <Button tone="plain" size="small" onClick={clear}>
-                  {t('noMatch.clear')}
-                </Button>
-              }
-            >
-              <p>{t('noMatch.text')}</p>
-            </EmptyState>
+            <NoMatch title={t('noMatch.title')} clear={t('noMatch.clear')} onClear={clear}>
+              {t('noMatch.text')}
+            </NoMatch>
           )
         }
       />

@@ -5,9 +5,9 @@ import { useApiInfiniteQuery } from '#components/frame/api-query.ts'
 import { parseAsString } from '#components/frame/query-parsers.ts'
 import { useQueryStates } from '#components/frame/query-state.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
-import { Button } from '#components/ui/button.tsx'
 import { EmptyState } from '#components/ui/empty-state.tsx'
 import { FilterBar } from '#components/ui/filter-bar.tsx'
+import { NoMatch } from '#components/ui/no-match.tsx'
 import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
@@ -20,31 +20,10 @@ import {
 } from './endpoints.ts'
 import { ParticipantTags } from './participant-tags.tsx'
 
-interface ParticipantListProps {
-  projectId: string
-  initial: ParticipantPage
-  /** The search text of `initial`. */
-  asked: string
-  /** The reader files requests for participants, so each row links to one. */
-  mayFile: boolean
-}
-/** The participants of a project, with a search. Other members see no email addresses and no links. */
-export function ParticipantList({ projectId, initial, asked, mayFile }: ParticipantListProps) {
+function useParticipantColumns(projectId: string, mayFile: boolean): ShownColumn<Participant>[] {
   const t = useTranslations('participants')
   const format = useFormatter()
-  const [{ q }, setFilters] = useQueryStates({ q: parseAsString.withDefault('') })
-  const query = participantQuery(q)
-  const isInitial = JSON.stringify(query) === JSON.stringify(participantQuery(asked))
-  const list = useApiInfiniteQuery(
-    participantsAt,
-    { params: { projectId }, query },
-    { initial: isInitial ? initial : undefined },
-  )
-  const { cursor } = useRowKeys({ count: list.rows.length, ...(!mayFile && { onOpen: null }) })
-  const addressOf = ({ id }: Participant) => participantPage(projectId, id)
-  const isFiltered = query.q !== undefined
-  const clear = () => void setFilters({ q: null })
-  const columns: ShownColumn<Participant>[] = [
+  return [
     {
       key: 'participant',
       title: t('columns.participant'),
@@ -55,7 +34,7 @@ export function ParticipantList({ projectId, initial, asked, mayFile }: Particip
         const name = <bdi>{one.name ?? one.external_id}</bdi>
         return (
           <div className="grid">
-            {mayFile ? <TextLink href={addressOf(one)}>{name}</TextLink> : name}
+            {mayFile ? <TextLink href={participantPage(projectId, one.id)}>{name}</TextLink> : name}
             <code className="font-mono text-[0.8125rem] font-normal text-quiet [overflow-wrap:anywhere]">
               {one.external_id}
             </code>
@@ -93,6 +72,32 @@ export function ParticipantList({ projectId, initial, asked, mayFile }: Particip
       cell: ({ created_at }) => <Time at={created_at} isDay />,
     },
   ]
+}
+
+interface ParticipantListProps {
+  projectId: string
+  initial: ParticipantPage
+  /** The search text of `initial`. */
+  asked: string
+  /** The reader files requests for participants, so each row links to one. */
+  mayFile: boolean
+}
+/** The participants of a project, with a search. Other members see no email addresses and no links. */
+export function ParticipantList({ projectId, initial, asked, mayFile }: ParticipantListProps) {
+  const t = useTranslations('participants')
+  const [{ q }, setFilters] = useQueryStates({ q: parseAsString.withDefault('') })
+  const query = participantQuery(q)
+  const isInitial = JSON.stringify(query) === JSON.stringify(participantQuery(asked))
+  const list = useApiInfiniteQuery(
+    participantsAt,
+    { params: { projectId }, query },
+    { initial: isInitial ? initial : undefined },
+  )
+  const { cursor } = useRowKeys({ count: list.rows.length, ...(!mayFile && { onOpen: null }) })
+  const addressOf = ({ id }: Participant) => participantPage(projectId, id)
+  const isFiltered = query.q !== undefined
+  const clear = () => void setFilters({ q: null })
+  const columns = useParticipantColumns(projectId, mayFile)
   return (
     <div className="grid gap-4">
       <DataTable
@@ -117,16 +122,9 @@ export function ParticipantList({ projectId, initial, asked, mayFile }: Particip
         }
         empty={
           isFiltered ? (
-            <EmptyState
-              title={t('noMatch')}
-              action={
-                <Button tone="plain" size="small" onClick={clear}>
-                  {t('clear')}
-                </Button>
-              }
-            >
-              <p>{t('noMatchText')}</p>
-            </EmptyState>
+            <NoMatch title={t('noMatch')} clear={t('clear')} onClear={clear}>
+              {t('noMatchText')}
+            </NoMatch>
           ) : (
             <EmptyState title={t('none')}>
               <p>{t('noneText')}</p>

@@ -19,6 +19,9 @@ const prepareAt: Endpoint<typeof prepareExport> = { method: 'post', path: '/api/
 const deleteAt: Endpoint<typeof deleteExport> = { method: 'delete', path: '/api/privacy/exports/{id}' }
 export type Exports = Output<typeof listExports>
 
+/** The number of remaining exports from which the page shows it. */
+const shownFrom = 20
+
 interface ExportDeskProps {
   initial: Exports
   /** For use beside a decision: offers only the full export, with shorter text. */
@@ -76,7 +79,9 @@ export function ExportDesk({ initial, isBrief = false }: ExportDeskProps) {
       {problem && <ProblemAlert problem={problem} />}
       <p className="text-sm text-quiet">
         {t('form')}{' '}
-        {left !== null && t.rich('quota', { left, time: () => <Time at={quota.resets_at} show="relative" /> })}
+        {left !== null &&
+          left <= shownFrom &&
+          t.rich('quota', { left, time: () => <Time at={quota.resets_at} show="relative" /> })}
       </p>
       <p role="status" className="sr-only">
         {(wasGoing || beginning.isSuccess) && data[0]?.state === 'ready' && t('ready')}

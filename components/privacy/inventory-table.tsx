@@ -50,6 +50,7 @@ export function InventoryTable({ label, rows, name, empty }: InventoryTableProps
     {
       key: 'since',
       title: t('columns.since'),
+      isHiddenAtFirst: true,
       value: ({ since }) => since,
       cell: ({ since }) => (since === null ? <span className="text-quiet">–</span> : <Time at={since} isDay />),
     },

@@ -1,13 +1,13 @@
 'use client'
 
-import { useLocale, useTranslations } from 'next-intl'
+import { useTranslations } from 'next-intl'
 import { useApiMutation } from '#components/frame/api-query.ts'
 import { useDraft } from '#components/frame/draft.ts'
 import { Alert } from '#components/ui/alert.tsx'
-import { Field, Select } from '#components/ui/field.tsx'
+import { Field } from '#components/ui/field.tsx'
 import { FormBox } from '#components/ui/form-box.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
-import { regionOptions } from '#components/ui/region-words.ts'
+import { RegionSelect } from '#components/ui/region-select.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { beginAt, conversationPage, type Project, projectPaths } from './endpoints.ts'
 import { regionsWithin } from './region-of.ts'
@@ -22,9 +22,7 @@ interface BeginFormProps {
 /** Starts a conversation as the reader. */
 export function BeginForm({ project, regions }: BeginFormProps) {
   const projectId = project.id
-  const locale = useLocale()
   const t = useTranslations('projects.conversations')
-  const names = useTranslations('projects.create.regions')
   const common = useTranslations('common')
   const { draft, change, clear } = useDraft(`projects.begin.${projectId}`, empty)
   const begin = useApiMutation(beginAt, { touches: projectPaths })
@@ -66,21 +64,13 @@ export function BeginForm({ project, regions }: BeginFormProps) {
         required
       />
       {choosable.length > 0 && (
-        <Select
+        <RegionSelect
           label={t('region')}
           hint={t('regionHint')}
-          name="region"
           value={draft.region}
-          options={regionOptions(
-            {
-              anywhere: t('regionOfProject'),
-              eu: names('eu'),
-              country: (country) => names('country', { country }),
-            },
-            locale,
-            choosable,
-          )}
-          onChange={({ target }) => change({ region: target.value })}
+          regions={choosable}
+          anywhere={t('regionOfProject')}
+          onChange={(region) => change({ region })}
         />
       )}
     </FormBox>

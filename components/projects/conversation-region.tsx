@@ -1,7 +1,7 @@
 'use client'
 
-import { useLocale, useTranslations } from 'next-intl'
-import { regionTitle } from '#components/ui/region-words.ts'
+import { useTranslations } from 'next-intl'
+import { useRegionTitle } from '#components/ui/region-words.ts'
 import type { Conversation, Project } from './endpoints.ts'
 import { regionOf } from './region-of.ts'
 
@@ -13,14 +13,8 @@ export function ConversationRegion({
   conversation: Pick<Conversation, 'region'>
   project: Pick<Project, 'region'>
 }) {
-  const locale = useLocale()
   const t = useTranslations('projects.conversation')
-  const regions = useTranslations('projects.create.regions')
-  const words = {
-    anywhere: regions('anywhere'),
-    eu: regions('eu'),
-    country: (country: string) => regions('country', { country }),
-  }
-  const region = regionTitle(words, locale, regionOf(conversation, project))
+  const titleOf = useRegionTitle()
+  const region = titleOf(regionOf(conversation, project))
   return conversation.region === null && project.region !== null ? t('regionOfProject', { region }) : region
 }

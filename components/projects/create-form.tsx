@@ -1,13 +1,13 @@
 'use client'
 
-import { useLocale, useTranslations } from 'next-intl'
+import { useTranslations } from 'next-intl'
 import { useApiMutation } from '#components/frame/api-query.ts'
 import { useDraft } from '#components/frame/draft.ts'
 import { Alert } from '#components/ui/alert.tsx'
-import { Field, Select } from '#components/ui/field.tsx'
+import { Field } from '#components/ui/field.tsx'
 import { FormBox } from '#components/ui/form-box.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
-import { regionOptions } from '#components/ui/region-words.ts'
+import { RegionSelect } from '#components/ui/region-select.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { createProjectAt, projectPage, projectPaths } from './endpoints.ts'
 
@@ -21,7 +21,6 @@ interface CreateFormProps {
 }
 /** A new project, whose owner the reader becomes. */
 export function CreateProjectForm({ prefixes, regions }: CreateFormProps) {
-  const locale = useLocale()
   const t = useTranslations('projects.create')
   const faults = useTranslations('common.faults')
   const { draft, change, clear } = useDraft('projects.create', empty)
@@ -81,22 +80,12 @@ export function CreateProjectForm({ prefixes, regions }: CreateFormProps) {
       <details open={draft.region !== '' || draft.group !== '' || undefined}>
         <summary className="cursor-pointer text-accent">{t('more')}</summary>
         <div className="mt-3 grid gap-4 sm:grid-cols-2">
-          <Select
+          <RegionSelect
             label={t('region')}
             hint={t('regionHint')}
-            name="region"
             value={draft.region}
-            options={regionOptions(
-              {
-                anywhere: t('regions.anywhere'),
-                eu: t('regions.eu'),
-                country: (country) => t('regions.country', { country }),
-              },
-              locale,
-              regions,
-              draft.region,
-            )}
-            onChange={({ target }) => change({ region: target.value })}
+            regions={regions}
+            onChange={(region) => change({ region })}
           />
           <Field
             label={t('group')}

@@ -2,10 +2,9 @@
 
 import { useTranslations } from 'next-intl'
 import { useApiInfiniteQuery } from '#components/frame/api-query.ts'
-import { useRowKeys } from '#components/frame/row-keys.ts'
+import { ListTable } from '#components/frame/list-table.tsx'
 import { ButtonLink, PlainButtonLink } from '#components/ui/button.tsx'
-import { EmptyState } from '#components/ui/empty-state.tsx'
-import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
+import type { ShownColumn } from '#components/ui/table-column.ts'
 import { Time } from '#components/ui/time.tsx'
 import {
   erasePage,
@@ -18,22 +17,10 @@ import {
 import { useSizes } from './sizes.ts'
 import { WriterName } from './writer-name.tsx'
 
-interface DocumentListProps {
-  projectId: string
-  initial: ProjectDocumentPage
-  kind: ProjectDocument['kind'] | undefined
-  isOwner: boolean
-}
-export function ProjectDocumentList({ projectId, initial, kind, isOwner }: DocumentListProps) {
+function useDocumentColumns(projectId: string, isOwner: boolean): ShownColumn<ProjectDocument>[] {
   const t = useTranslations('projects.documents')
   const size = useSizes()
-  const list = useApiInfiniteQuery(
-    projectDocumentsAt,
-    { params: { projectId }, query: { ...(kind && { kind }), limit: projectRowsPerPage } },
-    { initial },
-  )
-  const { cursor } = useRowKeys({ count: list.rows.length, onOpen: null })
-  const columns: ShownColumn<ProjectDocument>[] = [
+  return [
     {
       key: 'name',
       title: t('columns.name'),
@@ -102,20 +89,32 @@ export function ProjectDocumentList({ projectId, initial, kind, isOwner }: Docum
       ),
     },
   ]
+}
+
+interface DocumentListProps {
+  projectId: string
+  initial: ProjectDocumentPage
+  kind: ProjectDocument['kind'] | undefined
+  isOwner: boolean
+}
+export function ProjectDocumentList({ projectId, initial, kind, isOwner }: DocumentListProps) {
+  const t = useTranslations('projects.documents')
+  const list = useApiInfiniteQuery(
+    projectDocumentsAt,
+    { params: { projectId }, query: { ...(kind && { kind }), limit: projectRowsPerPage } },
+    { initial },
+  )
+  const columns = useDocumentColumns(projectId, isOwner)
   return (
-    <DataTable
+    <ListTable
       name="project-documents"
       label={t('list')}
-      rows={list.rows}
-      pages={list}
-      rowKey={({ id }) => id}
-      cursor={cursor}
+      list={list}
       columns={columns}
-      empty={
-        <EmptyState title={t('none')}>
-          <p>{t('noneText')}</p>
-        </EmptyState>
-      }
-    />
+      rowKey={({ id }) => id}
+      none={t('none')}
+    >
+      {t('noneText')}
+    </ListTable>
   )
 }

@@ -20,23 +20,11 @@ import {
 } from './endpoints.ts'
 import { ProjectStatusTag } from './project-status.tsx'
 
-interface ProjectListProps {
-  initial: ProjectPage
-  view: ProjectListView
-  mayCreate: boolean
-}
-/** Projects that the reader may see, newest change first. */
-export function ProjectList({ initial, view, mayCreate }: ProjectListProps) {
+function useProjectColumns(): ShownColumn<Project>[] {
   const t = useTranslations('projects')
   const format = useFormatter()
-  const projects = useApiInfiniteQuery(
-    projectsAt,
-    { query: { ...viewQuery(view), limit: projectRowsPerPage } },
-    { initial },
-  )
-  const { cursor } = useRowKeys({ count: projects.rows.length })
   const nameOf = ({ name }: Project) => (name === '' ? t('closedName') : name)
-  const columns: ShownColumn<Project>[] = [
+  return [
     {
       key: 'project',
       title: t('columns.project'),
@@ -106,6 +94,23 @@ export function ProjectList({ initial, view, mayCreate }: ProjectListProps) {
       cell: ({ id }) => <CopyableId id={id} what={t('one.facts.id')} />,
     },
   ]
+}
+
+interface ProjectListProps {
+  initial: ProjectPage
+  view: ProjectListView
+  mayCreate: boolean
+}
+/** Projects that the reader may see, newest change first. */
+export function ProjectList({ initial, view, mayCreate }: ProjectListProps) {
+  const t = useTranslations('projects')
+  const projects = useApiInfiniteQuery(
+    projectsAt,
+    { query: { ...viewQuery(view), limit: projectRowsPerPage } },
+    { initial },
+  )
+  const { cursor } = useRowKeys({ count: projects.rows.length })
+  const columns = useProjectColumns()
   return (
     <DataTable
       name="projects"

@@ -1,18 +1,16 @@
 'use client'
 
-import { useLocale, useTranslations } from 'next-intl'
+import { useTranslations } from 'next-intl'
 import { type FormEvent, useState } from 'react'
 import { useApiMutation } from '#components/frame/api-query.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
-import { Select } from '#components/ui/field.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
-import { regionOptions } from '#components/ui/region-words.ts'
+import { RegionSelect } from '#components/ui/region-select.tsx'
 import { editProjectAt, type Project, projectPaths } from './endpoints.ts'
 
 /** Where the data of the project may be stored: in one region, or in any region of this installation. */
 export function RegionForm({ project: { id, region }, regions }: { project: Project; regions: readonly string[] }) {
-  const locale = useLocale()
   const t = useTranslations('projects.settings.region')
   const create = useTranslations('projects.create')
   const [chosen, setChosen] = useState<string>(region ?? '')
@@ -30,22 +28,13 @@ export function RegionForm({ project: { id, region }, regions }: { project: Proj
         problem && <ProblemAlert problem={problem} />
       )}
       {edit.isSuccess && <Alert tone="done" title={t('saved')} isLive />}
-      <Select
+      <RegionSelect
         label={create('region')}
         hint={t('hint')}
-        name="region"
         value={chosen}
-        options={regionOptions(
-          {
-            anywhere: create('regions.anywhere'),
-            eu: create('regions.eu'),
-            country: (country) => create('regions.country', { country }),
-          },
-          locale,
-          regions,
-          region ?? '',
-        )}
-        onChange={({ target }) => setChosen(target.value)}
+        regions={regions}
+        present={region}
+        onChange={setChosen}
       />
       <Button type="submit" tone="plain" aria-disabled={edit.isPending} className="justify-self-start">
         {t('submit')}

@@ -4,10 +4,10 @@ import { clsx } from 'clsx'
 import { useEffect, useRef, useState } from 'react'
 import type { BarsProps, ChartTone } from './chart-bars.tsx'
 import { useLoaded } from './loaded.ts'
-import { Skeleton } from './skeleton.tsx'
 
-// The chart library is large and no page depends on it: it loads when a chart scrolls into view.
+// The chart library is large and no page depends on it: it loads when a chart is about to scroll into view.
 const drawn = () => import('./chart-bars.tsx')
+const ahead = '400px 0px'
 
 const swatches: Record<ChartTone, string> = {
   accent: 'bg-accent',
@@ -25,11 +25,14 @@ export function Bars(props: BarsProps) {
   const loaded = useLoaded(drawn, isInView)
   useEffect(() => {
     if (!place.current) return
-    const observer = new IntersectionObserver(([entry]) => {
-      if (!entry?.isIntersecting) return
-      setIsInView(true)
-      observer.disconnect()
-    })
+    const observer = new IntersectionObserver(
+      ([entry]) => {
+        if (!entry?.isIntersecting) return
+        setIsInView(true)
+        observer.disconnect()
+      },
+      { rootMargin: ahead },
+    )
     observer.observe(place.current)
     return () => observer.disconnect()
   }, [])
@@ -56,9 +59,31 @@ export function Bars(props: BarsProps) {
         aria-label={words.length === 0 ? label : `${label}. ${words.join('; ')}`}
         className="h-56 w-full"
       >
-        {loaded ? <loaded.DrawnBars {...props} /> : <Skeleton className="h-full" />}
+        {loaded ? <loaded.DrawnBars {...props} /> : <PlainBars {...props} />}
       </div>
     </figure>
+  )
+}
+
+/** The bars without axes and colors, until the chart library has loaded. */
+function PlainBars({ data, series, isGrouped = false }: BarsProps) {
+  const sizes = data.map(({ values }) => {
+    const each = series.map(({ key }) => values[key] ?? 0)
+    return isGrouped ? Math.max(0, ...each) : each.reduce((sum, value) => sum + value, 0)
+  })
+  const top = Math.max(1, ...sizes)
+  return (
+    <svg
+      viewBox={`0 0 ${Math.max(1, data.length)} 1`}
+      preserveAspectRatio="none"
+      aria-hidden="true"
+      className="h-full w-full fill-line py-4"
+    >
+      {data.map(({ label }, index) => {
+        const height = (sizes[index] ?? 0) / top
+        return <rect key={label} x={index + 0.15} y={1 - height} width={0.7} height={height} />
+      })}
+    </svg>
   )
 }
 

@@ -1,3 +1,5 @@
+import { useLocale, useTranslations } from 'next-intl'
+
 interface RegionWords {
   anywhere: string
   eu: string
@@ -13,6 +15,10 @@ export function regionTitle({ anywhere, eu, country }: RegionWords, locale: stri
   return country(names.of(region.toUpperCase()) ?? region)
 }
 
-/** The options of a choice of region: anywhere, the regions of this installation, and the present one. */
-export const regionOptions = (words: RegionWords, locale: string, regions: readonly string[], present = '') =>
-  [...new Set(['', ...regions, present])].map((value) => ({ value, title: regionTitle(words, locale, value) }))
+/** The titles of regions in the reader's language. */
+export function useRegionTitle(): (region: string | null) => string {
+  const locale = useLocale()
+  const t = useTranslations('common.regions')
+  const words = { anywhere: t('anywhere'), eu: t('eu'), country: (country: string) => t('country', { country }) }
+  return (region) => regionTitle(words, locale, region)
+}

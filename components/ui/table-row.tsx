@@ -84,7 +84,7 @@ export function TableRow<Row>({
             )}
             <div
               className={clsx(
-                'min-w-0 max-w-full max-sm:wrap-anywhere sm:max-w-md',
+                'min-w-0 max-w-full max-sm:wrap-anywhere sm:max-w-md sm:wrap-break-word',
                 numeric && 'sm:ml-auto',
                 minWidth && minWidths[minWidth],
               )}

@@ -17,10 +17,10 @@ import { closingWindow } from '#lib/domains/projects/closing/rules.ts'
 /** Project settings. Owners can change and close the project; managers and admins can only close it, without access to its content. */
 export async function Settings({ project }: { project: Project }) {
   const isOwner = project.role === 'owner'
-  const [t, one, create, roles, namespace] = await Promise.all([
+  const [t, one, regions, roles, namespace] = await Promise.all([
     getTranslations('projects.settings'),
     getTranslations('projects.one'),
-    getTranslations('projects.create'),
+    getTranslations('common.regions'),
     getTranslations('projects.roles'),
     isOwner ? callUseCase(app.accounts.namespace) : undefined,
   ])
@@ -46,9 +46,9 @@ export async function Settings({ project }: { project: Project }) {
                     one('facts.region'),
                     regionTitle(
                       {
-                        anywhere: create('regions.anywhere'),
-                        eu: create('regions.eu'),
-                        country: (country) => create('regions.country', { country }),
+                        anywhere: regions('anywhere'),
+                        eu: regions('eu'),
+                        country: (country) => regions('country', { country }),
                       },
                       await getLocale(),
                       project.region,
