@@ -78,7 +78,7 @@ export function ConversationList({ project, initial }: ConversationListProps) {
       key: 'updated',
       title: t('columns.updated'),
       value: ({ updated_at }) => updated_at,
-      cell: ({ updated_at }) => <Time at={updated_at} relative />,
+      cell: ({ updated_at }) => <Time at={updated_at} show="relative" />,
     },
   ]
   return (

@@ -84,7 +84,7 @@ function useProjectColumns(): ShownColumn<Project>[] {
       key: 'updated',
       title: t('columns.updated'),
       value: ({ updated_at }) => updated_at,
-      cell: ({ updated_at }) => <Time at={updated_at} relative />,
+      cell: ({ updated_at }) => <Time at={updated_at} show="relative" />,
     },
     {
       key: 'id',

@@ -6,6 +6,11 @@ export function useSizes(): (bytes: number) => string {
   const format = useFormatter()
   return (bytes) => {
     const { value, unit } = exportSizeOf(bytes)
-    return format.number(value, { style: 'unit', unit, unitDisplay: 'short', maximumFractionDigits: 1 })
+    return format.number(value, {
+      style: 'unit',
+      unit,
+      unitDisplay: unit === 'byte' ? 'long' : 'short',
+      maximumFractionDigits: 1,
+    })
   }
 }

@@ -38,8 +38,10 @@ function FacetChip({ facet: { title, options, value, onChange, isMultiple = fals
     <Menu
       trigger={
         <Button tone={chosen.length > 0 ? 'accent' : 'plain'} size="small" className="border border-edge">
-          {title}
-          {chosen.length > 0 && <span className="font-normal">: {chosen.map((one) => one.title).join(', ')}</span>}
+          <span>
+            {title}
+            {chosen.length > 0 && <span className="font-normal">: {chosen.map((one) => one.title).join(', ')}</span>}
+          </span>
           <ChevronDown aria-hidden className="size-3.5" />
         </Button>
       }

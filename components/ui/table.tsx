@@ -89,7 +89,7 @@ export function DataTable<Row>({
       {engine}
       {(toolbar || name !== undefined) && (
         <div className="flex flex-wrap items-end justify-between gap-3">
-          <div className="min-w-0 grow">{toolbar}</div>
+          <div className="min-w-[min(100%,16rem)] flex-1">{toolbar}</div>
           {name !== undefined && !isEmpty && (
             <ViewMenu name={name} columns={columns} shown={{ columns: visible, rows }} view={view} onView={setView} />
           )}
