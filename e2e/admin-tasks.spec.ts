@@ -92,7 +92,7 @@ test('an admin exports the audit log of a month', async ({ browser }) => {
   await asAdmin(browser, async (admin) => {
     const { page } = admin
     await admin.open('Audit log', 'Audit log')
-    await admin.click(page.getByRole('button', { name: 'Export' }))
+    await admin.click(page.getByRole('button', { name: 'Export', exact: true }))
     const dialog = page.getByRole('dialog')
     await admin.choose(dialog.getByLabel('Period'), { index: 1 })
     const download = page.waitForEvent('download')
