@@ -92,7 +92,7 @@ export const countById = statement('knowledge.residue-by-id', {
 export const countDocumentsById = statement('knowledge.residue-in-documents', {
   takes: { ids: 'text[]' },
   returns: { n: 'int4' },
-  sql: "SELECT count(*)::int AS n FROM units WHERE document->>'id' = ANY($ids) AND id <> ALL($ids)",
+  sql: "SELECT count(*)::int AS n FROM units WHERE document->>'id' = ANY($ids) AND document->>'id' <> id AND id <> ALL($ids)",
 })
 
 /** Whether each record was ever visible outside its organization. */
