@@ -121,8 +121,13 @@ export default async function PrivacyPage() {
   const named = [...app.dataSources, ...app.retainedRecords]
   const counts = new Map<string, number>()
   for (const { store } of named) counts.set(store, (counts.get(store) ?? 0) + 1)
-  const [held, facts] = await Promise.all([
+  const [held, isFormOn, facts] = await Promise.all([
     heldEntries(env),
+    // The notice is also shown while the database does not answer.
+    app.settings.requestForm().then(
+      ({ is_on }) => is_on,
+      () => false,
+    ),
     placeFacts(app.storeLocations, counts, env.KP_RESIDENCY === 'eu'),
   ])
   const email = env.KP_PRIVACY_EMAIL
@@ -163,6 +168,7 @@ export default async function PrivacyPage() {
       </Section>
       <Section id="rights" title={t('rights.title')}>
         <p>{email === undefined ? t('rights.how') : t('rights.howByMail', { email })}</p>
+        {isFormOn && <p>{t.rich('rights.form', { form: (words) => <TextLink href="/request">{words}</TextLink> })}</p>}
         <p>{t('rights.when')}</p>
         <Points points={rights.map((key) => [key, t(`rights.${key}`, grace)] as const)} />
       </Section>

@@ -43,8 +43,9 @@ function AnswerDialog(props: ActProps) {
       text={<p>{t('text')}</p>}
       change={change}
       onConfirm={send}
-      isIncomplete={words.isEmpty}
+      isIncomplete={words.isEmpty || hasGap(words.text)}
     >
+      <ReplyTemplates act="answer" request={props.request} use={({ text }) => words.type(text)} />
       <WordsField label={t('field')} value={words.text} change={words.type} autoFocus required />
     </Shell>
   )

@@ -12,11 +12,35 @@ export interface ReplyTemplate extends Record<ReplyLanguage, ReplyText> {
   /** For refusals. */
   ground?: RefusalGround
 }
-/** The dialogs with templates; `rectification` and `objection` are answers. */
-export type TemplateAct = 'refuse' | 'extend' | 'pause' | 'rectification' | 'objection'
+/** The dialogs with templates; `rectification` and `objection` are answers, and `answer` closes a request from the form. */
+export type TemplateAct = 'answer' | 'refuse' | 'extend' | 'pause' | 'rectification' | 'objection'
 
 /** Proposals for texts to requesters. They are in the language of the requester, not of the console. */
 export const replyTemplates: Record<TemplateAct, readonly ReplyTemplate[]> = {
+  answer: [
+    {
+      id: 'no_data',
+      en: {
+        title: 'No data found',
+        text: 'We searched [systems] for your email address and [other details], and found no data about you.',
+      },
+      zh: {
+        title: '未找到数据',
+        text: '我们已在[系统]中检索您的邮箱地址和[其他信息]，没有找到与您有关的数据。',
+      },
+    },
+    {
+      id: 'open_request',
+      en: {
+        title: 'Already an open request',
+        text: 'You already have an open request of this kind, which we received on [date]. We answer both requests with it.',
+      },
+      zh: {
+        title: '已有待处理请求',
+        text: '您已有一项同类的待处理请求，我们于[日期]收到。两项请求将一并答复。',
+      },
+    },
+  ],
   refuse: [
     {
       id: 'identity',
