@@ -11,7 +11,8 @@ import { type RequestKind, requestKinds } from '#lib/domains/privacy-requests/ru
 import { sendFormAt } from './endpoints.ts'
 
 const longestStatement = 4_000
-const isAddress = (text: string): boolean => /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(text)
+/** The server checks the address completely; this catches common slips. */
+const isAddress = (text: string): boolean => /^[^\s@]+@[^\s@]+$/.test(text) && text.includes('.', text.indexOf('@'))
 const textIn = (data: FormData, name: string): string => String(data.get(name) ?? '').trim()
 
 type Fault = 'email' | 'kind' | 'statement'

@@ -23,6 +23,8 @@ const plain = [
   'copy_failed',
   'retried',
   'taken_over',
+  'answered',
+  'form_joined',
 ] as const
 
 /** The message key of an event; `other` for an unknown event. */

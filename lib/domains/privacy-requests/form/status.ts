@@ -19,7 +19,7 @@ import { mutation, read } from '#lib/kernel/use-case.ts'
 import { readFormStatus, withdrawFormRequest } from './contract.ts'
 import type { StatusStage } from './rules.ts'
 
-export function stageOf(row: RequestRow): StatusStage {
+function stageOf(row: RequestRow): StatusStage {
   const state = StateName.parse(row.state)
   switch (state) {
     case 'received':
