@@ -48,7 +48,7 @@ const set = async (who: { cookie?: string; token?: string }, body: object) => {
   settle()
   return answer
 }
-const require = async (who: 'admins' | 'everybody', from?: Date) => {
+const requireOf = async (who: 'admins' | 'everybody', from?: Date) => {
   const admin = await protectedAdmin()
   const answer = await set(admin, { required_of: who, ...(from && { from: from.toISOString() }) })
   expect(answer.status, answer.text).toBe(200)
@@ -88,7 +88,7 @@ describe('a requirement of second factors', () => {
 
   it('also confines sessions that were open before, from its time on', async () => {
     const person = await signedIn(test)
-    await require('everybody', new Date(test.clock.now().getTime() + day))
+    await requireOf('everybody', new Date(test.clock.now().getTime() + day))
     expect(await ask(person)).toBe(200)
     expect(await stateOf(person)).toEqual({ is_missing: false, required_from: expect.any(String) })
     test.clock.advance(day)
@@ -101,7 +101,7 @@ describe('a requirement of second factors', () => {
 
   it('of admins confines no other role, and follows a change of the role', async () => {
     const [person, admin] = [await signedIn(test), await signedIn(test, 'admin')]
-    const chief = await require('admins')
+    const chief = await requireOf('admins')
     expect([await ask(person), await ask(admin), await ask(chief)]).toEqual([200, missing, 200])
     for (const [role, expected] of [
       ['admin', missing],
@@ -118,7 +118,7 @@ describe('a requirement of second factors', () => {
     const other = await signedIn(test)
     const filed = await test.fetch('POST', '/api/privacy/requests', { ...other, body: { kinds: ['access'] } })
     expect(filed.status, filed.text).toBe(201)
-    await require('admins')
+    await requireOf('admins')
     expect(await ask(admin, '/api/admin/users')).toBe(missing)
     expect(await ask(admin, '/api/admin/second-factors', 'PUT', { required_of: 'nobody' })).toBe(missing)
     expect(await ask(admin, `/api/privacy/requests/${filed.json.data.id}`)).toBe('not_found')
@@ -128,7 +128,7 @@ describe('a requirement of second factors', () => {
 
   it('never blocks the rights of a person over their own data', async () => {
     const person = await signedIn(test)
-    await require('everybody')
+    await requireOf('everybody')
     const open = test.app.useCases.filter(({ operation }) => operation.permission === 'privacy:self')
     expect(open.length).toBeGreaterThan(15)
     expect(open.filter(({ operation }) => !operation.isOpenWithoutSecondFactor)).toEqual([])
@@ -146,7 +146,7 @@ describe('a requirement of second factors', () => {
   it('blocks every operation that is not declared open', async () => {
     const manager = await signedIn(test, 'manager')
     const member = await signedIn(test, 'person', manager.organisationId)
-    await require('everybody')
+    await requireOf('everybody')
     const body = { kinds: ['access'], member: member.accountId }
     expect(await ask(manager, '/api/privacy/requests', 'POST', body)).toBe(missing)
     for (const path of ['/api/members', '/api/projects', '/api/agents/none', '/v1/auth/tokens', '/v1/knowledge'])
@@ -157,14 +157,14 @@ describe('a requirement of second factors', () => {
   it('leaves tokens unaffected', async () => {
     const owner = await signedIn(test)
     const agent = await issuedAgent(test, ['read', 'write'], { owner })
-    await require('everybody')
+    await requireOf('everybody')
     expect((await test.fetch('GET', '/v1/auth/me', { token: agent.token })).status).toBe(200)
   })
 
   it('keeps the last second factor of an affected account', async () => {
     const person = await signedIn(test)
     const { id } = await addFactor(person)
-    await require('everybody')
+    await requireOf('everybody')
     expect(await ask(person, `/api/account/factors/${id}`, 'DELETE')).toBe('wrong_state')
     await addFactor(person, id.replace('fct_', 'fct_x').slice(0, id.length))
     expect(await ask(person, `/api/account/factors/${id}`, 'DELETE')).toBe(204)
@@ -174,7 +174,7 @@ describe('a requirement of second factors', () => {
   it('confines a person whose second factors an admin removed', async () => {
     const person = await signedIn(test)
     await addFactor(person)
-    const admin = await require('everybody')
+    const admin = await requireOf('everybody')
     expect(await ask(person)).toBe(200)
     expect((await test.fetch('DELETE', `/api/admin/users/${person.accountId}/factors`, admin)).status).toBe(200)
     expect(await ask(person)).toBe(missing)
@@ -189,13 +189,13 @@ describe('a requirement of second factors', () => {
     const person = await signedIn(test)
     if (hasFactor) await addFactor(person)
     await test.db.prisma.session.updateMany({ where: { accountId: person.accountId }, data: { signedInWith } })
-    await require('everybody')
+    await requireOf('everybody')
     expect(await ask(person)).toBe(expected)
   })
 
   it('is lifted by the operator', async () => {
     const admin = await signedIn(test, 'admin')
-    await require('everybody')
+    await requireOf('everybody')
     expect(await ask(admin)).toBe(missing)
     expect(await operatorAccounts(test.app).liftSecondFactors()).toEqual({ before: 'everybody' })
     settle()
@@ -214,7 +214,7 @@ describe('reminders', () => {
     expect((await remind(admin)).json.code).toBe('wrong_state')
     const one = await signedIn(test, 'admin')
     const { email } = await test.db.prisma.account.findUniqueOrThrow({ where: { id: one.accountId } })
-    await require('admins', new Date(test.clock.now().getTime() + day))
+    await requireOf('admins', new Date(test.clock.now().getTime() + day))
     const both = await Promise.all([remind(admin), remind(admin)])
     const sent = both.map(({ json }) => json.data.reminded)
     expect(Math.min(...sent)).toBe(0)
@@ -229,7 +229,7 @@ describe('reminders', () => {
   })
 
   it('have their recipients in the list of users', async () => {
-    const admin = await require('everybody')
+    const admin = await requireOf('everybody')
     const person = await signedIn(test)
     const list = async () =>
       (await test.fetch('GET', '/api/admin/users?second_factor=missing&limit=100', admin)).json.data.map(
