@@ -8,7 +8,7 @@ import { useRowKeys } from '#components/frame/row-keys.ts'
 import { useSizes } from '#components/projects/sizes.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
-import { Sheet } from '#components/ui/dialog.tsx'
+import { Drawer } from '#components/ui/dialog.tsx'
 import { EmptyState } from '#components/ui/empty-state.tsx'
 import { FactList } from '#components/ui/facts.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
@@ -147,7 +147,7 @@ function ExchangeDrawer({ id, onClose }: { id: string | null; onClose: () => voi
   const asked = useApiQuery(exchangeAt, { params: { id: id ?? '' } }, { enabled: id !== null })
   const exchange = asked.data?.data
   return (
-    <Sheet open={id !== null} onOpenChange={(isOpen) => !isOpen && onClose()} title={t('one')}>
+    <Drawer open={id !== null} onOpenChange={(isOpen) => !isOpen && onClose()} title={t('one')}>
       {asked.problem && <ProblemAlert problem={asked.problem} />}
       {!exchange && !asked.problem && <Skeleton className="h-48" />}
       {exchange && !asked.problem && (
@@ -172,6 +172,6 @@ function ExchangeDrawer({ id, onClose }: { id: string | null; onClose: () => voi
           </ol>
         </div>
       )}
-    </Sheet>
+    </Drawer>
   )
 }

@@ -7,7 +7,7 @@ import { Alert } from '#components/ui/alert.tsx'
 import { Badge } from '#components/ui/badge.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { CopyableId } from '#components/ui/copyable-id.tsx'
-import { Sheet } from '#components/ui/dialog.tsx'
+import { Drawer } from '#components/ui/dialog.tsx'
 import { FactList } from '#components/ui/facts.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { Skeleton } from '#components/ui/skeleton.tsx'
@@ -47,7 +47,7 @@ export function GrimoireEntryDrawer({ agentId, entryId, known, vault, onClose, o
   const { problem } = asked
   const isGone = problem?.code === 'not_found' || problem?.code === 'invalid'
   return (
-    <Sheet
+    <Drawer
       open
       onOpenChange={(isOpen) => !isOpen && onClose()}
       title={entry ? t(`kinds.${entry.kind}`) : t('entry.title')}
@@ -66,7 +66,7 @@ export function GrimoireEntryDrawer({ agentId, entryId, known, vault, onClose, o
       ) : (
         <Skeleton className="h-40" />
       )}
-    </Sheet>
+    </Drawer>
   )
 }
 

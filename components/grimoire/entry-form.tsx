@@ -4,7 +4,7 @@ import { useTimeZone, useTranslations } from 'next-intl'
 import { type FormEvent, useRef, useState } from 'react'
 import { useApiMutation, useApiQuery } from '#components/frame/api-query.ts'
 import { Button } from '#components/ui/button.tsx'
-import { Sheet } from '#components/ui/dialog.tsx'
+import { Drawer } from '#components/ui/dialog.tsx'
 import { MovedAlert } from '#components/ui/moved-alert.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { addEntryAt, editEntryAt, entryAt, grimoirePaths } from './endpoints.ts'
@@ -78,7 +78,7 @@ export function EntryForm({ agentId, vault, edited, draft, change, onClose, onSt
     }
   }
   return (
-    <Sheet
+    <Drawer
       open
       onOpenChange={(isOpen) => !isOpen && !isPending && onClose()}
       title={t(edited ? 'change.title' : 'write.title')}
@@ -112,6 +112,6 @@ export function EntryForm({ agentId, vault, edited, draft, change, onClose, onSt
           </Button>
         </div>
       </form>
-    </Sheet>
+    </Drawer>
   )
 }

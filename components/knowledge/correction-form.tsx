@@ -96,6 +96,91 @@ interface Draft extends Record<string, unknown> {
 const faultOf = (problem: ProblemDocument | undefined, key: string): string | undefined =>
   problem?.issues?.find(({ path }) => [path.join('.'), path.slice(1).join('.')].includes(key))?.message
 
+/** The result, with warnings of the sanitizer. */
+function SavedCorrection({ id, warnings }: { id: string; warnings: readonly string[] }) {
+  const t = useTranslations('knowledge.correct')
+  return (
+    <div className="grid justify-items-start gap-4">
+      <Alert tone="done" title={t('saved')} isLive>
+        {warnings.length > 0 && (
+          <>
+            <p>{t('warnings')}</p>
+            <ul className="list-disc pl-5">
+              {warnings.map((warning) => (
+                <li key={warning} lang="en">
+                  {warning}
+                </li>
+              ))}
+            </ul>
+          </>
+        )}
+      </Alert>
+      <ButtonLink href={recordPage(id)}>{t('back')}</ButtonLink>
+    </div>
+  )
+}
+
+/** The label of a text: its field, with its number or path. */
+function useFieldName(): (field: TextField) => string {
+  const t = useTranslations('knowledge.correct')
+  return (one) => {
+    if (one.label === 'file') return t('fields.file', { path: one.of ?? '' })
+    const n = one.of ?? 0
+    switch (one.label) {
+      case 'step':
+      case 'stepSummary':
+      case 'condition':
+      case 'instruction':
+        return t(`fields.${one.label}`, { n })
+      default:
+        return t(`fields.${one.label}`)
+    }
+  }
+}
+
+interface CorrectedFieldProps {
+  field: TextField
+  value: string
+  error: string | undefined
+  /** Somebody else changed this text after the edit began. */
+  isOther: boolean
+  onType: (text: string) => void
+  /** Uses the stored text. */
+  onTake: () => void
+}
+function CorrectedField({ field, value, error, isOther, onType, onTake }: CorrectedFieldProps) {
+  const t = useTranslations('knowledge.correct')
+  const nameOf = useFieldName()
+  const shared = {
+    name: field.key,
+    label: nameOf(field),
+    dir: 'auto' as const,
+    value,
+    error,
+    className: field.label === 'skillMd' || field.label === 'file' ? 'font-mono' : undefined,
+  }
+  return (
+    <div className="grid gap-2">
+      {field.isLong ? (
+        <TextArea {...shared} onChange={({ target }) => onType(target.value)} />
+      ) : (
+        <Field {...shared} onChange={({ target }) => onType(target.value)} />
+      )}
+      {isOther && (
+        <div className="grid gap-1 rounded-box border border-amber/40 bg-amber-wash px-4 py-3">
+          <p className="font-medium">{t('now')}</p>
+          <p dir="auto" className="whitespace-pre-wrap [overflow-wrap:anywhere]">
+            {field.value}
+          </p>
+          <Button tone="plain" size="small" className="justify-self-start" onClick={onTake}>
+            {t('take')}
+          </Button>
+        </div>
+      )}
+    </div>
+  )
+}
+
 function CorrectionForm({ id, etag, fields, isSop, state, save }: CorrectionFormProps) {
   const t = useTranslations('knowledge.correct')
   const { draft, change, clear } = useDraft<Draft>(`correct:${id}`, { etag: '', typed: {} })
@@ -114,20 +199,6 @@ function CorrectionForm({ id, etag, fields, isSop, state, save }: CorrectionForm
 
   const type = (key: string, text: string) =>
     change({ etag: draft.etag === '' ? etag : draft.etag, typed: { ...draft.typed, [key]: text } })
-  const take = ({ key, value }: TextField) => change({ typed: { ...draft.typed, [key]: value } })
-  const nameOf = (one: TextField) => {
-    if (one.label === 'file') return t('fields.file', { path: one.of ?? '' })
-    const n = one.of ?? 0
-    switch (one.label) {
-      case 'step':
-      case 'stepSummary':
-      case 'condition':
-      case 'instruction':
-        return t(`fields.${one.label}`, { n })
-      default:
-        return t(`fields.${one.label}`)
-    }
-  }
   const submit = (event: FormEvent) => {
     event.preventDefault()
     if (!hasChanges) return
@@ -136,26 +207,7 @@ function CorrectionForm({ id, etag, fields, isSop, state, save }: CorrectionForm
       setWarnings(told)
     })
   }
-  if (warnings)
-    return (
-      <div className="grid justify-items-start gap-4">
-        <Alert tone="done" title={t('saved')} isLive>
-          {warnings.length > 0 && (
-            <>
-              <p>{t('warnings')}</p>
-              <ul className="list-disc pl-5">
-                {warnings.map((warning) => (
-                  <li key={warning} lang="en">
-                    {warning}
-                  </li>
-                ))}
-              </ul>
-            </>
-          )}
-        </Alert>
-        <ButtonLink href={recordPage(id)}>{t('back')}</ButtonLink>
-      </div>
-    )
+  if (warnings) return <SavedCorrection id={id} warnings={warnings} />
   return (
     <form method="post" onSubmit={submit} className="grid gap-5" data-form="correct">
       <div className="grid gap-2 text-quiet">
@@ -177,37 +229,17 @@ function CorrectionForm({ id, etag, fields, isSop, state, save }: CorrectionForm
           ))}
         </ul>
       )}
-      {fields.map((one) => {
-        const isOther = isMoved && one.key in changed
-        const shared = {
-          name: one.key,
-          label: nameOf(one),
-          dir: 'auto' as const,
-          value: draft.typed[one.key] ?? one.value,
-          error: errorOf(one.key),
-          className: one.label === 'skillMd' || one.label === 'file' ? 'font-mono' : undefined,
-        }
-        return (
-          <div key={one.key} className="grid gap-2">
-            {one.isLong ? (
-              <TextArea {...shared} onChange={({ target }) => type(one.key, target.value)} />
-            ) : (
-              <Field {...shared} onChange={({ target }) => type(one.key, target.value)} />
-            )}
-            {isOther && (
-              <div className="grid gap-1 rounded-box border border-amber/40 bg-amber-wash px-4 py-3">
-                <p className="font-medium">{t('now')}</p>
-                <p dir="auto" className="whitespace-pre-wrap [overflow-wrap:anywhere]">
-                  {one.value}
-                </p>
-                <Button tone="plain" size="small" className="justify-self-start" onClick={() => take(one)}>
-                  {t('take')}
-                </Button>
-              </div>
-            )}
-          </div>
-        )
-      })}
+      {fields.map((one) => (
+        <CorrectedField
+          key={one.key}
+          field={one}
+          value={draft.typed[one.key] ?? one.value}
+          error={errorOf(one.key)}
+          isOther={isMoved && one.key in changed}
+          onType={(text) => type(one.key, text)}
+          onTake={() => change({ typed: { ...draft.typed, [one.key]: one.value } })}
+        />
+      ))}
       {homeless.length > 0 && (
         <Alert tone="warning" title={t('goneTitle')}>
           <p>{t('goneText')}</p>

@@ -2,7 +2,7 @@
 
 import { useRouter } from 'next/navigation'
 import { useTranslations } from 'next-intl'
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { isolated } from '#components/agents/names.ts'
 import { useApiInfiniteQuery, useApiMutation } from '#components/frame/api-query.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
@@ -23,32 +23,13 @@ import {
   removeMemberAt,
 } from './endpoints.ts'
 
-interface MemberListProps {
-  projectId: string
-  initial: ProjectMemberPage
-  isOwner: boolean
-  /** The account id of the reader. */
-  me: string
-}
-/** The members. Owners change roles and remove members; everybody may leave, except the last owner. */
-export function ProjectMemberList({ projectId, initial, isOwner, me }: MemberListProps) {
+const isReader = ({ kind, member_id }: Member, me: string) => kind === 'account' && member_id === me
+const nameOf = ({ name, member_id }: Member) => name ?? member_id
+
+function useMemberColumns(me: string, actions: (member: Member) => ReactNode): ShownColumn<Member>[] {
   const t = useTranslations('projects.members')
   const roles = useTranslations('projects.roles')
-  const router = useRouter()
-  const list = useApiInfiniteQuery(
-    projectMembersAt,
-    { params: { projectId }, query: { limit: projectRowsPerPage } },
-    { initial },
-  )
-  const removal = useApiMutation(removeMemberAt, { touches: projectPaths })
-  const promotion = useApiMutation(addMemberAt, { touches: projectPaths })
-  const [removing, setRemoving] = useState<Member>()
-  const { cursor } = useRowKeys({ count: list.rows.length, onOpen: null })
-  const isMe = ({ kind, member_id }: Member) => kind === 'account' && member_id === me
-  const nameOf = ({ name, member_id }: Member) => name ?? member_id
-  const isLastOwner = (problem: { code: string } | undefined) => problem?.code === 'conflict'
-
-  const columns: ShownColumn<Member>[] = [
+  return [
     {
       key: 'member',
       title: t('columns.member'),
@@ -58,7 +39,7 @@ export function ProjectMemberList({ projectId, initial, isOwner, me }: MemberLis
       cell: (member) => (
         <>
           <bdi>{member.name ?? (member.kind === 'agent' ? member.member_id : t('unnamed'))}</bdi>
-          {isMe(member) && <span className="font-normal text-accent"> · {t('you')}</span>}
+          {isReader(member, me) && <span className="font-normal text-accent"> · {t('you')}</span>}
         </>
       ),
     },
@@ -86,43 +67,85 @@ export function ProjectMemberList({ projectId, initial, isOwner, me }: MemberLis
       key: 'actions',
       title: t('columns.actions'),
       isTitleHidden: true,
-      cell: (member) => (
-        <span className="flex flex-wrap gap-2">
-          {isOwner && (
-            <Button
-              tone="plain"
-              size="small"
-              aria-label={t(`makeNamed.${member.role}`, { name: nameOf(member) })}
-              aria-disabled={promotion.isPending}
-              onClick={() =>
-                promotion.begin({
-                  params: { projectId },
-                  body: {
-                    kind: member.kind,
-                    member_id: member.member_id,
-                    role: member.role === 'owner' ? 'member' : 'owner',
-                  },
-                })
-              }
-            >
-              {t(`make.${member.role}`)}
-            </Button>
-          )}
-          {(isOwner || isMe(member)) && (
-            <Button
-              tone="plain"
-              size="small"
-              aria-label={isMe(member) ? t('leave') : t('removeNamed', { name: nameOf(member) })}
-              onClick={() => setRemoving(member)}
-            >
-              {t(isMe(member) ? 'leave' : 'remove')}
-            </Button>
-          )}
-        </span>
-      ),
+      cell: actions,
     },
   ]
-  const leaves = removing !== undefined && isMe(removing)
+}
+
+interface MemberActionsProps {
+  member: Member
+  /** The reader is an owner. */
+  isOwner: boolean
+  /** The member is the reader. */
+  isMe: boolean
+  isBusy: boolean
+  onRole: (role: Member['role']) => void
+  onRemove: () => void
+}
+function MemberActions({ member, isOwner, isMe, isBusy, onRole, onRemove }: MemberActionsProps) {
+  const t = useTranslations('projects.members')
+  return (
+    <span className="flex flex-wrap gap-2">
+      {isOwner && (
+        <Button
+          tone="plain"
+          size="small"
+          aria-label={t(`makeNamed.${member.role}`, { name: nameOf(member) })}
+          aria-disabled={isBusy}
+          onClick={() => onRole(member.role === 'owner' ? 'member' : 'owner')}
+        >
+          {t(`make.${member.role}`)}
+        </Button>
+      )}
+      {(isOwner || isMe) && (
+        <Button
+          tone="plain"
+          size="small"
+          aria-label={isMe ? t('leave') : t('removeNamed', { name: nameOf(member) })}
+          onClick={onRemove}
+        >
+          {t(isMe ? 'leave' : 'remove')}
+        </Button>
+      )}
+    </span>
+  )
+}
+
+interface MemberListProps {
+  projectId: string
+  initial: ProjectMemberPage
+  isOwner: boolean
+  /** The account id of the reader. */
+  me: string
+}
+/** The members. Owners change roles and remove members; everybody may leave, except the last owner. */
+export function ProjectMemberList({ projectId, initial, isOwner, me }: MemberListProps) {
+  const t = useTranslations('projects.members')
+  const router = useRouter()
+  const list = useApiInfiniteQuery(
+    projectMembersAt,
+    { params: { projectId }, query: { limit: projectRowsPerPage } },
+    { initial },
+  )
+  const removal = useApiMutation(removeMemberAt, { touches: projectPaths })
+  const promotion = useApiMutation(addMemberAt, { touches: projectPaths })
+  const [removing, setRemoving] = useState<Member>()
+  const { cursor } = useRowKeys({ count: list.rows.length, onOpen: null })
+  const isLastOwner = (problem: { code: string } | undefined) => problem?.code === 'conflict'
+
+  const columns = useMemberColumns(me, (member) => (
+    <MemberActions
+      member={member}
+      isOwner={isOwner}
+      isMe={isReader(member, me)}
+      isBusy={promotion.isPending}
+      onRole={(role) =>
+        promotion.begin({ params: { projectId }, body: { kind: member.kind, member_id: member.member_id, role } })
+      }
+      onRemove={() => setRemoving(member)}
+    />
+  ))
+  const leaves = removing !== undefined && isReader(removing, me)
   return (
     <div className="grid gap-3">
       {promotion.problem &&

@@ -13,7 +13,7 @@ import type { fileForSubject } from '#lib/domains/privacy-requests/queue/contrac
 import { graces, legalDueAt, receivedAtMost, requestKinds } from '#lib/domains/privacy-requests/rules.ts'
 import type { Output } from '#lib/kernel/operation.ts'
 import { fileForSubjectAt, requestPaths } from './endpoints.ts'
-import { faultsOf, filingBody, localTime, type QueueFilingDraft, subjectsBy } from './filing.ts'
+import { faultsOf, filingBody, localTime, type QueueFilingDraft, type QueueFilingFault, subjectsBy } from './filing.ts'
 import { WordsField } from './words-field.tsx'
 
 type Filed = Output<typeof fileForSubject>
@@ -57,13 +57,105 @@ const empty: QueueFilingDraft = {
   redact: false,
 }
 
+const noFaults: ReadonlySet<QueueFilingFault> = new Set()
+
+interface FilingFieldProps {
+  draft: QueueFilingDraft
+  type: (changes: Partial<QueueFilingDraft>) => void
+  /** The faults to show. */
+  shown: ReadonlySet<QueueFilingFault>
+}
+
+function KindsField({ draft, type, shown }: FilingFieldProps) {
+  const t = useTranslations('filing')
+  const queue = useTranslations('queue')
+  return (
+    <fieldset className="grid gap-2">
+      <legend className="mb-2 font-medium">{t('what')}</legend>
+      {requestKinds.map((kind) => (
+        <Checkbox
+          key={kind}
+          label={queue(`kinds.${kind}`)}
+          hint={t(`kindTexts.${kind}`)}
+          checked={draft.kinds.includes(kind)}
+          onChange={(event) =>
+            type({
+              kinds: event.currentTarget.checked ? [...draft.kinds, kind] : draft.kinds.filter((one) => one !== kind),
+            })
+          }
+        />
+      ))}
+      {shown.has('kinds') && <p className="text-sm text-red">{t('kindsMissing')}</p>}
+      {shown.has('copyOfAgent') && <p className="text-sm text-red">{t('copyOfAgent')}</p>}
+    </fieldset>
+  )
+}
+
+/** When the request arrived, and the deadline that follows. */
+function ReceivedField({ draft, type, shown }: FilingFieldProps) {
+  const t = useTranslations('filing')
+  const received = localTime(draft.received)
+  const isWrong = faultsOf(draft, new Date(), receivedAtMost).has('received')
+  const isOver = received !== undefined && legalDueAt(received) < new Date()
+  return (
+    <>
+      <Field
+        label={t('received')}
+        hint={t('receivedHint')}
+        type="datetime-local"
+        value={draft.received}
+        onChange={(event) => type({ received: event.currentTarget.value })}
+        error={shown.has('received') ? t('receivedFault') : undefined}
+        className="max-w-64"
+        required
+      />
+      {received && !isWrong && (
+        <p role="status" className={isOver ? 'text-red' : 'text-quiet'}>
+          {t.rich(isOver ? 'dueOver' : 'due', {
+            time: () => <Time at={legalDueAt(received).toISOString()} relative />,
+          })}
+        </p>
+      )}
+    </>
+  )
+}
+
+/** The grace period, and whether names are also removed from records of other people. */
+function ErasureFields({ draft, type }: Omit<FilingFieldProps, 'shown'>) {
+  const t = useTranslations('filing')
+  const queue = useTranslations('queue')
+  return (
+    <>
+      <Choice
+        label={t('grace')}
+        name="grace"
+        value={draft.grace}
+        options={graces.map((value) => ({
+          value,
+          title: queue(`graces.${value}`),
+          text: t(`graceTexts.${value}`),
+        }))}
+        onChange={(grace) => type({ grace })}
+      />
+      {draft.by !== 'agent_id' && (
+        <Checkbox
+          name="redact"
+          label={t('redact')}
+          hint={t('redactHint')}
+          checked={draft.redact}
+          onChange={(event) => type({ redact: event.currentTarget.checked })}
+        />
+      )}
+    </>
+  )
+}
+
 /**
  * Records a request that arrived by mail. Typed text survives until it is filed. A form about one account (`about`) has its own draft, so that
  * it cannot contain another person's data.
  */
 export function QueueFilingForm({ about }: { about: string | undefined }) {
   const t = useTranslations('filing')
-  const queue = useTranslations('queue')
   const common = useTranslations('common')
   const {
     draft,
@@ -76,10 +168,8 @@ export function QueueFilingForm({ about }: { about: string | undefined }) {
   const [isTried, setIsTried] = useState(false)
   const [filed, setFiled] = useState<Filed>()
   const change = useApiMutation(fileForSubjectAt, { touches: requestPaths })
-  const received = localTime(draft.received)
   const faults = faultsOf(draft, new Date(), receivedAtMost)
-  const shown = isTried ? faults : new Set()
-  const isOver = received !== undefined && legalDueAt(received) < new Date()
+  const shown = isTried ? faults : noFaults
 
   const submit = (event: FormEvent) => {
     event.preventDefault()
@@ -119,41 +209,8 @@ export function QueueFilingForm({ about }: { about: string | undefined }) {
         error={shown.has('subject') ? t('subjectMissing') : undefined}
         required
       />
-      <fieldset className="grid gap-2">
-        <legend className="mb-2 font-medium">{t('what')}</legend>
-        {requestKinds.map((kind) => (
-          <Checkbox
-            key={kind}
-            label={queue(`kinds.${kind}`)}
-            hint={t(`kindTexts.${kind}`)}
-            checked={draft.kinds.includes(kind)}
-            onChange={(event) =>
-              type({
-                kinds: event.currentTarget.checked ? [...draft.kinds, kind] : draft.kinds.filter((one) => one !== kind),
-              })
-            }
-          />
-        ))}
-        {shown.has('kinds') && <p className="text-sm text-red">{t('kindsMissing')}</p>}
-        {shown.has('copyOfAgent') && <p className="text-sm text-red">{t('copyOfAgent')}</p>}
-      </fieldset>
-      <Field
-        label={t('received')}
-        hint={t('receivedHint')}
-        type="datetime-local"
-        value={draft.received}
-        onChange={(event) => type({ received: event.currentTarget.value })}
-        error={shown.has('received') ? t('receivedFault') : undefined}
-        className="max-w-64"
-        required
-      />
-      {received && !faults.has('received') && (
-        <p role="status" className={isOver ? 'text-red' : 'text-quiet'}>
-          {t.rich(isOver ? 'dueOver' : 'due', {
-            time: () => <Time at={legalDueAt(received).toISOString()} relative />,
-          })}
-        </p>
-      )}
+      <KindsField draft={draft} type={type} shown={shown} />
+      <ReceivedField draft={draft} type={type} shown={shown} />
       <WordsField
         label={t('statement')}
         hint={t('statementHint')}
@@ -161,28 +218,7 @@ export function QueueFilingForm({ about }: { about: string | undefined }) {
         change={(statement) => type({ statement })}
         error={shown.has('statement') ? t('statementMissing') : undefined}
       />
-      {draft.kinds.includes('erasure') && (
-        <Choice
-          label={t('grace')}
-          name="grace"
-          value={draft.grace}
-          options={graces.map((value) => ({
-            value,
-            title: queue(`graces.${value}`),
-            text: t(`graceTexts.${value}`),
-          }))}
-          onChange={(grace) => type({ grace })}
-        />
-      )}
-      {draft.kinds.includes('erasure') && draft.by !== 'agent_id' && (
-        <Checkbox
-          name="redact"
-          label={t('redact')}
-          hint={t('redactHint')}
-          checked={draft.redact}
-          onChange={(event) => type({ redact: event.currentTarget.checked })}
-        />
-      )}
+      {draft.kinds.includes('erasure') && <ErasureFields draft={draft} type={type} />}
       <p className="text-quiet">{t('next')}</p>
       <div className="flex flex-wrap gap-2">
         <Button type="submit" aria-disabled={change.isPending}>

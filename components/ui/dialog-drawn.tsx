@@ -4,7 +4,7 @@ import * as Radix from '@radix-ui/react-dialog'
 import { clsx } from 'clsx'
 import { X } from 'lucide-react'
 import { useTranslations } from 'next-intl'
-import { type ReactNode, useRef } from 'react'
+import { type ReactNode, type RefObject, useInsertionEffect, useRef } from 'react'
 
 export interface DialogProps {
   open: boolean
@@ -38,9 +38,9 @@ function Content({
   children,
   letsKeysThrough,
   className,
-}: Omit<DialogProps, 'open' | 'onOpenChange'> & { className: string }) {
+  opener,
+}: Omit<DialogProps, 'open' | 'onOpenChange'> & { className: string; opener: RefObject<HTMLElement | null> }) {
   const t = useTranslations('common')
-  const before = useRef<HTMLElement>(null)
   return (
     <Radix.Portal>
       <Radix.Overlay className={shade} />
@@ -49,13 +49,10 @@ function Content({
           'fixed z-50 overflow-y-auto overscroll-contain border-line bg-paper p-5 outline-none sm:p-6',
           className,
         )}
-        onOpenAutoFocus={() => {
-          before.current = focused()
-        }}
         onCloseAutoFocus={(event) => {
           // Radix returns the focus to its own trigger, but these dialogs have none.
           event.preventDefault()
-          if (before.current?.isConnected) before.current.focus()
+          if (opener.current?.isConnected) opener.current.focus()
         }}
         {...(letsKeysThrough && { 'data-keys': '' })}
         {...(lead === undefined && { 'aria-describedby': undefined })}
@@ -95,8 +92,15 @@ const shapes = {
 }
 
 /** See {@link DialogProps}. Radix traps the focus. */
-export const DrawnDialog = ({ open, onOpenChange, shape, ...rest }: DialogProps & { shape: keyof typeof shapes }) => (
-  <Radix.Root open={open} onOpenChange={onOpenChange}>
-    <Content className={shapes[shape]} {...rest} />
-  </Radix.Root>
-)
+export function DrawnDialog({ open, onOpenChange, shape, ...rest }: DialogProps & { shape: keyof typeof shapes }) {
+  const opener = useRef<HTMLElement>(null)
+  // Insertion effects run before a field of the dialog takes the focus.
+  useInsertionEffect(() => {
+    if (open) opener.current = focused()
+  }, [open])
+  return (
+    <Radix.Root open={open} onOpenChange={onOpenChange}>
+      <Content className={shapes[shape]} opener={opener} {...rest} />
+    </Radix.Root>
+  )
+}

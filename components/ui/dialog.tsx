@@ -20,9 +20,6 @@ export function Drawer(props: DialogProps) {
   return loaded ? <loaded.DrawnDialog shape="sheet" {...props} /> : null
 }
 
-/** A `Drawer` by its earlier name. Use `Drawer` in new code. */
-export const Sheet = (props: DialogProps) => <Drawer {...props} />
-
 /** The navigation on a phone: on the left. */
 export function SideSheet(props: DialogProps) {
   const loaded = useLoaded(drawn, props.open)

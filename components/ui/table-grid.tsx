@@ -55,7 +55,8 @@ export function TableGrid<Row>(props: TableGridProps<Row>) {
     // A group and not a region: a region with the title of its section would be a second landmark with that name.
     <div
       ref={place}
-      className={clsx(isOverflowing && 'sm:overflow-x-auto')}
+      // Positioned, so that hidden texts in its cells scroll with it and do not widen the page.
+      className={clsx(isOverflowing && 'relative sm:overflow-x-auto')}
       {...(isOverflowing && { role: 'group', tabIndex: 0, 'aria-label': label })}
     >
       <table

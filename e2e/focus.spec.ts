@@ -1,0 +1,100 @@
+import { expect, type Page, test } from '@playwright/test'
+import { sessionOf } from './control.ts'
+import { alive, complaintsOf } from './journey.ts'
+import { addresses, people } from './requests.ts'
+
+const isFocusLost = (page: Page) => page.evaluate(() => document.activeElement === document.body)
+const opened = (page: Page) => page.locator('[role=dialog], [role=menu]').first()
+
+/** The buttons that open something on the pages of an admin's daily tasks. */
+const buttons = {
+  requests: ['Saved views', 'View', /^Status/],
+  request: ['Actions', 'Mark as done'],
+  audit: ['Export', 'Saved searches'],
+  holds: ['Set hold', 'View', /^Status/],
+  retention: ['Sweep now'],
+  users: ['Invite users', 'View', /^Role/],
+  tiers: ['Revoke leaked token', 'Invite agent'],
+  erasures: ['View'],
+  overview: ['Search', 'Account'],
+} as const
+
+test('closing a dialog, a menu or a drawer returns the focus to its button', async ({ browser }) => {
+  test.setTimeout(240_000)
+  const at = await addresses()
+  const context = await browser.newContext({
+    storageState: await sessionOf(people.admin),
+    viewport: { width: 1280, height: 800 },
+  })
+  const page = await context.newPage()
+  const complaints = complaintsOf(page)
+  for (const [name, openers] of Object.entries(buttons))
+    await test.step(name, async () => {
+      await page.goto(at[name as keyof typeof buttons])
+      await alive(page)
+      for (const label of openers) {
+        const button = page.getByRole('button', { name: label, exact: typeof label === 'string' }).first()
+        await button.focus()
+        await page.keyboard.press('Enter')
+        await expect(opened(page), `${name}: ${label}`).toBeVisible()
+        await page.keyboard.press('Escape')
+        await expect(page.locator('[role=dialog], [role=menu]'), `${name}: ${label}`).toHaveCount(0)
+        await expect(button, `${name}: ${label}`).toBeFocused()
+      }
+    })
+  await test.step('the drawer of an audit entry', async () => {
+    await page.goto(at.audit)
+    await alive(page)
+    await page.locator('[data-row="0"] button').click()
+    await expect(page.getByRole('dialog')).toBeVisible()
+    await page.keyboard.press('Escape')
+    await expect(page.getByRole('dialog')).toHaveCount(0)
+    expect(await isFocusLost(page)).toBe(false)
+  })
+  await test.step('a deleted saved view and its return', async () => {
+    await page.goto(`${at.requests}?state=failed`)
+    await alive(page)
+    await page.getByRole('button', { name: 'Saved views' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('View name').fill('Failed ones')
+    await dialog.getByRole('button', { name: 'Save', exact: true }).click()
+    await dialog.getByRole('button', { name: 'Delete view Failed ones' }).click()
+    await expect(dialog.getByRole('link', { name: 'Failed ones' })).toHaveCount(0)
+    await expect(dialog.getByRole('button', { name: 'Undo' })).toBeFocused()
+    await page.keyboard.press('Enter')
+    await expect(dialog.getByRole('link', { name: 'Failed ones' })).toBeVisible()
+    expect(await isFocusLost(page)).toBe(false)
+    await page.keyboard.press('Escape')
+    await expect(page.getByRole('button', { name: 'Saved views' })).toBeFocused()
+  })
+  expect(complaints).toEqual([])
+  await context.close()
+})
+
+test('the pages of daily tasks fit a window at 200 % zoom', async ({ browser }) => {
+  test.setTimeout(240_000)
+  const at = await addresses()
+  // A window of 1280 × 800 at 200 % zoom.
+  const context = await browser.newContext({
+    storageState: await sessionOf(people.admin),
+    viewport: { width: 640, height: 400 },
+    deviceScaleFactor: 2,
+  })
+  const page = await context.newPage()
+  for (const name of [...(Object.keys(buttons) as (keyof typeof buttons)[]), 'compliance', 'filing'] as const)
+    await test.step(name, async () => {
+      await page.goto(at[name])
+      await alive(page)
+      const width = () => page.evaluate(() => document.documentElement.scrollWidth)
+      await expect.poll(width, name).toBeLessThanOrEqual(640)
+      // Sticky parts must leave room for the content.
+      const covered = await page.evaluate(() =>
+        [...document.querySelectorAll('body *')]
+          .filter((one) => ['sticky', 'fixed'].includes(getComputedStyle(one).position) && one.checkVisibility())
+          .filter((one) => one.getBoundingClientRect().width > 320)
+          .reduce((sum, one) => sum + one.getBoundingClientRect().height, 0),
+      )
+      expect(covered, name).toBeLessThan(200)
+    })
+  await context.close()
+})
