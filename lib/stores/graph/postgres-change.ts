@@ -11,15 +11,17 @@ const deleteFacts = `DELETE FROM graph_facts WHERE group_id = $1 AND uuid IN (
 /** The array without these values, in its order. */
 const without = (column: string, values: string) =>
   `ARRAY(SELECT o.x FROM unnest(${column}) WITH ORDINALITY AS o (x, n) WHERE o.x <> ALL(${values}) ORDER BY o.n)`
-/** $2 and $3: facts and sources to remove from them, in parallel; $4: all facts, including those without sources to remove. */
-const changeFacts = `UPDATE graph_facts f SET episodes = ${without('f.episodes', 'coalesce(a.gone, ARRAY[]::text[])')}, attributes = '{}'
+/** $2 and $3: facts and sources to remove from them, in parallel; $4: all facts, including those without sources to remove; $5: facts to empty. */
+const changeFacts = `UPDATE graph_facts f SET episodes = ${without('f.episodes', 'coalesce(a.gone, ARRAY[]::text[])')}, attributes = '{}',
+    name = CASE WHEN e.uuid IS NULL THEN f.name ELSE 'RELATES_TO' END, fact = CASE WHEN e.uuid IS NULL THEN f.fact ELSE '' END,
+    fact_embedding = CASE WHEN e.uuid IS NULL THEN f.fact_embedding ELSE '{}' END,
+    reference_time = CASE WHEN e.uuid IS NULL THEN f.reference_time END
   FROM unnest($4::text[]) AS c (uuid) LEFT JOIN (SELECT b.uuid, array_agg(b.gone) AS gone FROM unnest($2::text[], $3::text[]) AS b (uuid, gone) GROUP BY b.uuid) AS a
-    ON a.uuid = c.uuid WHERE f.group_id = $1 AND f.uuid = c.uuid RETURNING f.uuid`
+    ON a.uuid = c.uuid LEFT JOIN (SELECT DISTINCT uuid FROM unnest($5::text[]) AS d (uuid)) AS e ON e.uuid = c.uuid
+  WHERE f.group_id = $1 AND f.uuid = c.uuid RETURNING f.uuid`
 const editEpisodes = `UPDATE graph_episodes e SET content = a.content FROM unnest($2::text[], $3::text[]) AS a (uuid, content)
   WHERE e.group_id = $1 AND e.uuid = a.uuid AND e.content <> a.content RETURNING e.uuid`
 const removeMentions = `DELETE FROM graph_mentions WHERE group_id = $1 AND (episode, entity) IN (SELECT * FROM unnest($2::text[], $3::text[]))`
-const blankFacts = `UPDATE graph_facts SET name = 'RELATES_TO', fact = '', fact_embedding = '{}', reference_time = NULL
-  WHERE group_id = $1 AND uuid = ANY($2::text[])`
 const restoreFacts = `UPDATE graph_facts SET invalid_at = NULL, expired_at = NULL
   WHERE group_id = $1 AND uuid = ANY($2::text[]) RETURNING uuid`
 const forgetFacts = `DELETE FROM graph_links WHERE group_id = $1 AND kind = 'edge' AND target = ANY($2::text[])`
@@ -53,9 +55,8 @@ export async function postgresApplyChange(tx: Transaction, group: string, change
     change.changeFacts.flatMap(({ uuid, without: gone }) => gone.map(() => uuid)),
     change.changeFacts.flatMap(({ without: gone }) => gone),
     change.changeFacts.map(({ uuid }) => uuid),
+    change.changeFacts.filter(({ isBlanked }) => isBlanked).map(({ uuid }) => uuid),
   )
-  const blanked = change.changeFacts.filter(({ isBlanked }) => isBlanked).map(({ uuid }) => uuid)
-  await ask('blank-facts', blankFacts, blanked)
   const restored = await ask('restore-facts', restoreFacts, change.restoreFacts)
   await ask('forget-facts', forgetFacts, goneFacts)
   const cut = await ask(

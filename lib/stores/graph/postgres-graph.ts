@@ -35,7 +35,7 @@ const searched = `SELECT DISTINCT ON (uuid) ${episodeColumns} FROM unnest($2::te
 const namedAsIds = [
   'SELECT count(*)::int AS n FROM graph_episodes WHERE uuid = ANY($2::text[]) AND group_id = $1',
   'SELECT count(*)::int AS n FROM graph_mentions WHERE group_id = $1 AND (episode = ANY($2::text[]))',
-  `SELECT count(*)::int AS n FROM graph_facts WHERE episodes && $2::text[] AND ${postgresInGroup}`,
+  `SELECT count(DISTINCT f.uuid)::int AS n FROM unnest($2::text[]) AS a (id) JOIN graph_facts f ON f.episodes @> ARRAY[a.id] AND f.${postgresInGroup}`,
   'SELECT count(*)::int AS n FROM graph_gatherings WHERE group_id = $1 AND first_episode = ANY($2::text[])',
   'SELECT count(*)::int AS n FROM graph_gatherings WHERE group_id = $1 AND last_episode = ANY($2::text[])',
   `SELECT count(*)::int AS n FROM graph_links WHERE group_id = $1 AND kind IN ('next', 'edge') AND source = ANY($2::text[])`,

@@ -14,8 +14,14 @@ import { entityColumns, episodeColumns, factColumns, rowsAsEntities, rowsAsEpiso
 const episodesOf = `SELECT ${episodeColumns} FROM graph_episodes WHERE group_id = $1 AND uuid = ANY($2::text[]) ORDER BY uuid`
 /** Restricts to the group without using its index: with few known rows, the planner considers scanning a whole group cheap. */
 export const postgresInGroup = "group_id || '' = $1"
+/**
+ * SQL: the uuids of facts with one of these sources. Each source is one search of the index: a search for all of them
+ * (`&&`) compares each fact with each source.
+ */
+export const postgresFactsFrom = (sources: string) => `SELECT s.uuid FROM unnest(${sources}::text[]) AS a (e), LATERAL (
+    SELECT f.uuid FROM graph_facts f WHERE f.episodes @> ARRAY[a.e] AND f.${postgresInGroup} OFFSET 0) AS s`
 /** Facts by their sources; by the episodes' `entityEdges` only if a fact has no source. */
-const factsOf = `SELECT ${factColumns} FROM graph_facts WHERE ${postgresInGroup} AND episodes && $2::text[]
+const factsOf = `SELECT ${factColumns} FROM graph_facts WHERE group_id = $1 AND uuid IN (${postgresFactsFrom('$2')})
   UNION ALL SELECT ${factColumns} FROM graph_facts WHERE group_id = $1 AND uuid = ANY($3::text[]) AND episodes = '{}'
   ORDER BY uuid`
 /** $3: ends of the facts; $4: facts that have no other source. */

@@ -4,7 +4,7 @@ import { queryWithin } from '#lib/stores/postgres/database.ts'
 import { contextWindow, type GraphText, type TextEdit } from './graph.ts'
 import { graphTextsOf } from './graph-texts.ts'
 import { hasWords, textPlaces } from './postgres-names.ts'
-import { postgresInGroup, preferGraphIndexes } from './postgres-neighbourhood.ts'
+import { postgresFactsFrom, preferGraphIndexes } from './postgres-neighbourhood.ts'
 
 type TextPlace = (typeof textPlaces)[number]
 interface TextRow extends Record<string, unknown> {
@@ -211,7 +211,7 @@ const exposed = `WITH asked AS MATERIALIZED (SELECT uuid, valid_at, created_at F
 const [, entityPlace, factPlace] = textPlaces
 const exposedEntities = `SELECT ${columnsOf(entityPlace)} FROM graph_entities t WHERE t.group_id = $1 AND t.uuid IN (
     SELECT m.entity FROM graph_mentions m WHERE m.group_id = $1 AND m.episode = ANY($2::text[])) ORDER BY t.uuid`
-const exposedFacts = `SELECT ${columnsOf(factPlace)} FROM graph_facts t WHERE ${postgresInGroup.replace('group_id', 't.group_id')} AND t.episodes && $2::text[] ORDER BY t.uuid`
+const exposedFacts = `SELECT ${columnsOf(factPlace)} FROM graph_facts t WHERE t.group_id = $1 AND t.uuid IN (${postgresFactsFrom('$2')}) ORDER BY t.uuid`
 
 /** Generated texts of the episodes that followed these, without the entities' names, which the episodes themselves contain. */
 export async function postgresTextsAfter(

@@ -46,6 +46,22 @@ it('fileObjects stores files that only their owner can read, and removes empty f
   await rm(outer, { recursive: true })
 })
 
+it('erase removes all keys of a folder and the folder when two calls erase them concurrently', async () => {
+  const outer = await mkdtemp(join(tmpdir(), 'kp-objects-'))
+  const root = join(outer, 'objects')
+  const store = fileObjects(root)
+  const keys = Array.from({ length: 40 }, (_, n) => `projects/p/messages/m${n % 2}/a${n}`)
+  for (const key of [...keys, 'projects/p/messages/other/a'])
+    await store.put(key, bytes('x'), { mediaType: 'text/plain' })
+  const counts = await Promise.all([store.erase([...keys, ...keys]), fileObjects(root).erase(keys)])
+  expect(counts.reduce((sum, count) => sum + count, 0)).toBeGreaterThanOrEqual(keys.length)
+  expect(await store.list('', '', 100)).toEqual(['projects/p/messages/other/a'])
+  expect(await readdir(join(root, 'projects/p/messages'))).toEqual(['other'])
+  await store.put(keys[0] ?? '', bytes('y'), { mediaType: 'text/plain' })
+  expect(await store.erase(keys)).toBe(1)
+  await rm(outer, { recursive: true })
+})
+
 it('put loses no object when neighbours are erased and folders come and go', async () => {
   const root = await mkdtemp(join(tmpdir(), 'kp-objects-'))
   const store = fileObjects(root)

@@ -43,20 +43,29 @@ async function readObject(root: string, key: string, most: number) {
   }
 }
 
+/** A concurrent erasure that removed the folder syncs its parent. */
+const syncedIfPresent = (folder: string): Promise<void> =>
+  synced(folder).catch((error: unknown) => {
+    if (!isMissing(error)) throw error
+  })
+
+/** Keys that are erased concurrently, because each removal waits for the disk. */
+const erasedAtOnce = 16
+
 /** Also removes the folders that this leaves empty. Returns whether the key had any file. */
 async function eraseOne(root: string, key: string): Promise<boolean> {
   const { folder } = pathIn(root, key)
   const names = await filesOfKey(root, key)
   if (names.length === 0) return false
   for (const name of names) await rm(join(folder, name), { force: true })
-  await synced(folder)
+  await syncedIfPresent(folder)
   for (let empty = folder; empty.startsWith(root) && empty !== root; empty = dirname(empty)) {
     const isGone = await rmdir(empty).then(
       () => true,
       () => false, // the folder is not empty
     )
     if (!isGone) break
-    await synced(dirname(empty)).catch(() => {}) // the parent may already be removed; earlier removals are synced
+    await syncedIfPresent(dirname(empty))
   }
   return true
 }
@@ -96,7 +105,11 @@ export function fileObjects(root: string): ObjectStore {
     versions: async (key) => (isObjectKey(key) ? versionsOf(root, key) : []),
     async erase(given) {
       let count = 0
-      for (const key of new Set(given)) if (isObjectKey(key) && (await orProblem(eraseOne(root, key)))) count++
+      const keys = new Set(given).values()
+      const eraseSome = async () => {
+        for (const key of keys) if (isObjectKey(key) && (await orProblem(eraseOne(root, key)))) count++
+      }
+      await Promise.all(Array.from({ length: erasedAtOnce }, eraseSome))
       return count
     },
     async read(key, most, version = '') {

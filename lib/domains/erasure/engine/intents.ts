@@ -3,7 +3,7 @@ import { dataSourcesInOrder, nobody, participating, type RunScope } from '#lib/d
 import { runPartOf, stepsOf } from '#lib/domains/erasure/runs/runs.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { DataSource } from '#lib/kernel/data-source.ts'
-import type { RecordIntent } from '#lib/stores/ledger/ledger.ts'
+import type { ItemsRow, RecordIntent } from '#lib/stores/ledger/ledger.ts'
 import { identitiesOf } from './pages.ts'
 import type { RunPlan, StartDeps } from './planning.ts'
 import { withPages } from './plans.ts'
@@ -55,18 +55,23 @@ async function intentOfRun(
   }
 }
 
-/** Returns the next page to erase, in the form that the ledger stores. */
-async function pageToNote(tx: Transaction, runId: string, dataSource: DataSource, after: number) {
-  const [found, further] = await tx.erasurePage.findMany({
+/** Pages that one transaction reads for the ledger, which writes them to the disk together. */
+const pagesAtOnce = 20
+
+/** Returns the next pages to erase, in the form that the ledger stores. */
+async function pagesToNote(tx: Transaction, runId: string, dataSource: DataSource, after: number) {
+  const pages = await tx.erasurePage.findMany({
     where: { runId, holder: dataSource.name, erasedAt: null, page: { gt: after } },
     orderBy: { page: 'asc' },
-    take: 2,
+    take: pagesAtOnce,
   })
-  if (!found) return undefined
-  const { page, items } = found
-  const known = await identitiesOf(tx, dataSource, items)
-  const identities = Object.fromEntries(known.map(({ id, wasPublic }) => [id, wasPublic]))
-  return { next: further ? page : undefined, row: { items, ...(known.length > 0 && { identities }) } }
+  const rows: Pick<ItemsRow, 'items' | 'identities'>[] = []
+  for (const { items } of pages) {
+    const known = await identitiesOf(tx, dataSource, items)
+    const identities = Object.fromEntries(known.map(({ id, wasPublic }) => [id, wasPublic]))
+    rows.push({ items, ...(known.length > 0 && { identities }) })
+  }
+  return { rows, last: pages.length < pagesAtOnce ? undefined : pages.at(-1)?.page }
 }
 
 /** Appends to the ledger, page by page, what a run is about to erase, including data outside the database. */
@@ -80,9 +85,9 @@ export async function writeIntent({ runId, free }: RunPlan, deps: StartDeps): Pr
   for (const { dataSource } of dataSourcesInOrder(dataSources)) {
     if (!toErase.has(dataSource.name)) continue
     for (let after: number | undefined = -1; after !== undefined; ) {
-      const page = await db.transaction((tx) => pageToNote(tx, runId, dataSource, after ?? -1))
-      if (page) await ledger.append({ kind: 'items', id, holder: dataSource.name, ...page.row })
-      after = page?.next
+      const { rows, last } = await db.transaction((tx) => pagesToNote(tx, runId, dataSource, after ?? -1))
+      await Promise.all(rows.map((row) => ledger.append({ kind: 'items', id, holder: dataSource.name, ...row })))
+      after = last
     }
   }
 }

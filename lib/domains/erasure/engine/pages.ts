@@ -2,6 +2,7 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import type { DataSource, ErasureOptions, ItemId } from '#lib/kernel/data-source.ts'
 import { type Erased, erasedOf } from '#lib/kernel/erased.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
+import { insertErasedIds } from './repository.ts'
 
 /** An id that can never be used again. */
 export interface ErasedIdentity {
@@ -18,8 +19,8 @@ export async function reserveIds(
   erasedAt: Date,
 ): Promise<void> {
   if (identities.length === 0) return
-  const data = identities.map(({ id, wasPublic }) => ({ id, receiptId, erasedAt, wasPublic }))
-  await tx.erasedId.createMany({ data, skipDuplicates: true })
+  const idsOf = (isPublic: boolean) => identities.flatMap(({ id, wasPublic }) => (wasPublic === isPublic ? [id] : []))
+  await insertErasedIds(tx, { receiptId, erasedAt, ids: idsOf(false), publicIds: idsOf(true) })
 }
 
 /** Returns the ids of existing records among the items. */

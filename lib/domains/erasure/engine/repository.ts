@@ -113,10 +113,21 @@ export const openPage = statement('erasure.open-page', {
   sql: 'SELECT page FROM erasure_pages WHERE run_id = $runId AND holder = $holder AND erased_at IS NULL LIMIT 1',
 })
 
+/** Blocks ids of erased records for new records. */
+export const insertErasedIds = statement('erasure.insert-erased-ids', {
+  takes: { receiptId: 'text', erasedAt: 'timestamptz', ids: 'text[]', publicIds: 'text[]' },
+  returns: 'count',
+  isPrepared: true,
+  sql: `INSERT INTO erased_ids (id, receipt_id, erased_at, was_public)
+    SELECT id, $receiptId, $erasedAt, false FROM unnest($ids) AS id
+    UNION ALL SELECT id, $receiptId, $erasedAt, true FROM unnest($publicIds) AS id
+    ON CONFLICT DO NOTHING`,
+})
+
 const isGone = {
   ids: 'id = ANY($gone)',
-  // See `idOfPart`.
-  parts: `(id = ANY($gone) OR split_part(id, E'\\n', 1) IN (SELECT unnest($gone)))`,
+  // See `idOfPart`. Each condition has an index.
+  parts: `(id = ANY($gone) OR split_part(id, E'\\n', 1) = ANY($gone))`,
 }
 /** Adds ids to a tallied count and removes deleted ones. Returns by how much the count changes. */
 export const tally = statement('erasure.tally', {

@@ -14,6 +14,7 @@ export async function talliedUp(
 ): Promise<Record<string, number>> {
   const counts: Record<string, number> = {}
   for (const [name, { met, gone, isOfParts = false }] of Object.entries(tallies)) {
+    if (met.length + gone.length === 0) continue
     const [row] = await tally(tx, { runId, holder, name, met, gone }, isOfParts ? 'parts' : 'ids')
     counts[name] = row?.n ?? 0
   }

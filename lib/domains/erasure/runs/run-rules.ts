@@ -4,10 +4,10 @@ import type { LegalHoldCount, StepState } from '#lib/kernel/erasure-run.ts'
 import type { ProjectPart, Subject } from '#lib/kernel/erasure-scope.ts'
 
 /**
- * Default number of items per page, which one transaction of a step erases. It takes some 30 ms, so that other commits
- * wait no longer.
+ * Default number of items per page, which one transaction of a step erases. Legal holds and other commits wait for the
+ * page, so it takes at most some 100 ms.
  */
-export const erasurePageSize = 100
+export const erasurePageSize = 500
 /**
  * Milliseconds of rest after a page that took `took` milliseconds, so that other work gets processor time; an erasure
  * has days. Shorter for derived data, which is mostly the work of other servers and must be done before anything else

@@ -127,7 +127,7 @@ export function objectsDataSource(ports: ObjectsSourcePorts): DataSource {
     store: 'objects',
     isShared: true,
     stage: 'derived',
-    pageSize: 50,
+    pageSize: 100,
     what: 'files of messages and documents, in every version',
     held: 'files of your messages, and documents',
     purpose: 'storing the attachments and documents of a project for its members',
