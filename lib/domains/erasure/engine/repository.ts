@@ -113,6 +113,23 @@ export const openPage = statement('erasure.open-page', {
   sql: 'SELECT page FROM erasure_pages WHERE run_id = $runId AND holder = $holder AND erased_at IS NULL LIMIT 1',
 })
 
+/** The first page of a step that is not erased, and whether another follows. */
+export const firstOpenPage = statement('erasure.first-open-page', {
+  takes: { runId: 'text', holder: 'text' },
+  returns: { page: 'int4', items: 'text[]', isWatched: 'bool', hasNext: 'bool' },
+  isPrepared: true,
+  sql: `SELECT page, items, is_watched AS "isWatched", EXISTS (SELECT FROM erasure_pages n
+      WHERE n.run_id = $runId AND n.holder = $holder AND n.erased_at IS NULL AND n.page > p.page) AS "hasNext"
+    FROM erasure_pages p WHERE run_id = $runId AND holder = $holder AND erased_at IS NULL ORDER BY page LIMIT 1`,
+})
+
+export const markPageErased = statement('erasure.mark-page-erased', {
+  takes: { runId: 'text', holder: 'text', page: 'int4', now: 'timestamptz' },
+  returns: 'count',
+  isPrepared: true,
+  sql: 'UPDATE erasure_pages SET erased_at = $now WHERE run_id = $runId AND holder = $holder AND page = $page',
+})
+
 /** Blocks ids of erased records for new records. */
 export const insertErasedIds = statement('erasure.insert-erased-ids', {
   takes: { receiptId: 'text', erasedAt: 'timestamptz', ids: 'text[]', publicIds: 'text[]' },

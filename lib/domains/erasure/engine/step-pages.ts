@@ -7,7 +7,7 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 import { noteMentions } from './mentions.ts'
 import { erasePage, identitiesOf } from './pages.ts'
 import { planTargetOf } from './plans.ts'
-import { lockStep } from './repository.ts'
+import { firstOpenPage, lockStep, markPageErased } from './repository.ts'
 import type { SubjectErasurePorts } from './subject-erasures.ts'
 import { talliedUp } from './tallies.ts'
 import { endWaits, isStillWaiting } from './waits.ts'
@@ -49,11 +49,7 @@ export async function eraseNextPage(
   }
   const { fingerprint, free } = await planTargetOf(tx, scopeOf(run), holds, now())
   if (fingerprint !== run.holdsSeen) return 'holds'
-  const [page, next] = await tx.erasurePage.findMany({
-    where: { runId, holder: dataSource.name, erasedAt: null },
-    orderBy: { page: 'asc' },
-    take: 2,
-  })
+  const [page] = await firstOpenPage(tx, { runId, holder: dataSource.name })
   if (!page) return 'all'
   // A plan under the same holds has no pages for a subject that they cover.
   if (free === null)
@@ -72,10 +68,7 @@ export async function eraseNextPage(
   const results = { ...erased.results, ...(await talliedUp(tx, runId, dataSource.name, erased)) }
   const { mentions } = erased
   await noteMentions(tx, runId, mentions)
-  await tx.erasurePage.update({
-    where: { runId_holder_page: { runId, holder: dataSource.name, page: page.page } },
-    data: { erasedAt: now() },
-  })
+  await markPageErased(tx, { runId, holder: dataSource.name, page: page.page, now: now() })
   await tx.erasureStep.update({
     where: { runId_holder: { runId, holder: dataSource.name } },
     data: {
@@ -88,5 +81,5 @@ export async function eraseNextPage(
   })
   if (counted.fault !== null) await endWaits(tx, runId, storesOf(dataSource, dataSources))
   interrupt(`step.${dataSource.name}.inside`)
-  return next ? 'page' : 'all'
+  return page.hasNext ? 'page' : 'all'
 }

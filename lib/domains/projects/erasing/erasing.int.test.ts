@@ -66,6 +66,20 @@ const runOf = async ({ json }: TestResponse) => {
 const logged = (auditId: string) => test.db.prisma.deletionAuditEntry.findUnique({ where: { auditId } })
 
 describe('DELETE of a message', () => {
+  it('notes every item in the ledger when a step has more pages than one transaction reads', async () => {
+    const made = await talk()
+    const message = first(made)
+    for (let n = 0; n < 50; n++) late(made, message)
+    const entries = [...side.entries].flatMap(([id, entry]) => (entry.message === message ? [id] : []))
+    const response = await erase(made, message)
+    const { receiptId } = await runOf(response)
+    const noted: string[] = []
+    for await (const row of test.app.ledger.read())
+      if (row.kind === 'items' && row.id === receiptId && row.holder === 'side.entries') noted.push(...row.items)
+    expect([response.status, entries.length >= 50]).toEqual([200, true])
+    expect(noted.sort()).toEqual([...entries, `about:${message}`].sort())
+  })
+
   it('erases derived data and returns 200, with a receipt and a deletion log entry under the returned id', async () => {
     const made = await talk()
     const [message = '', other = ''] = made.messages
