@@ -76,7 +76,7 @@ export interface Explained {
   isPartial: boolean
 }
 
-/** What a data source would erase: distinct items, sorted. */
+/** What a data source would erase: distinct items, in the same order for the same data. */
 export interface Planned {
   items: ItemId[]
   /**

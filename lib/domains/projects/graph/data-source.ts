@@ -84,7 +84,8 @@ async function planGroups(
       watched.add(isUnsearched ? unsearchedItem(group, source) : aboutItem(group, source))
   }
   for (const group of await groupsOfPerson(scope, tx, now)) watched.add(namesItem(group))
-  return { items: [...items].sort(), watched: [...watched].sort() }
+  // Episodes keep the order of their times.
+  return { items: [...items], watched: [...watched].sort() }
 }
 
 /** The words of the run, or of the scope if the caller passes none. */

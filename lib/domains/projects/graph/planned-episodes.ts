@@ -13,7 +13,7 @@ import { namedByOthers } from './shared-episodes.ts'
 /** The episodes of a scope in one group. */
 export interface GroupPlan {
   group: string
-  /** By uuid: how the episode was found. */
+  /** By uuid: how the episode was found. Episodes that exist are ordered by time. */
   episodes: Map<string, 'pointer' | 'group' | 'text'>
   /** Episodes that only pointers name: no such episode exists, or the graph did not answer. */
   told: Set<string>
@@ -99,6 +99,15 @@ async function addSources(
 /** Episodes per batch of decisions. */
 const decidedAtOnce = 500
 
+/**
+ * By time, then by id: consecutive episodes have the same following episodes, so a page of them reads few texts that may
+ * have been generated from it. Episodes without a time are last.
+ */
+const inOrderOf =
+  (times: ReadonlyMap<string, number>) =>
+  ([one]: readonly [string, unknown], [other]: readonly [string, unknown]): number =>
+    (times.get(one) ?? Number.MAX_VALUE) - (times.get(other) ?? Number.MAX_VALUE) || (one < other ? -1 : 1)
+
 /** Decides about the planned episodes that exist, by the words of the scope. */
 async function decideAll(
   graph: GraphStore,
@@ -109,6 +118,7 @@ async function decideAll(
   const erased = await erasedTexts(plan.group, scope, words, tx, now)
   const decisions = new Map<string, DerivedTextDecision['decision']>()
   const deciders = new Map<string, EpisodeDecider>()
+  const times = new Map<string, number>()
   const ids = [...plan.episodes.keys()].filter((uuid) => !plan.told.has(uuid))
   for (let at = 0; at < ids.length; at += decidedAtOnce) {
     const episodes = await graph.episodesById(plan.group, ids.slice(at, at + decidedAtOnce), tx)
@@ -116,8 +126,10 @@ async function decideAll(
     for (const episode of episodes) {
       decisions.set(episode.uuid, decider.decide(episode).decision)
       deciders.set(episode.uuid, decider)
+      times.set(episode.uuid, episode.validAt.getTime())
     }
   }
+  plan.episodes = new Map([...plan.episodes].sort(inOrderOf(times)))
   plan.decisions = decisions
   plan.erased = erased
   plan.decider = {
