@@ -116,7 +116,7 @@ export const openPage = statement('erasure.open-page', {
 /** The first page of a step that is not erased, and whether another follows. */
 export const firstOpenPage = statement('erasure.first-open-page', {
   takes: { runId: 'text', holder: 'text' },
-  returns: { page: 'int4', items: 'text[]', isWatched: 'bool', hasNext: 'bool' },
+  returns: { page: 'int4', items: 'text[]!', isWatched: 'bool', hasNext: 'bool' },
   isPrepared: true,
   sql: `SELECT page, items, is_watched AS "isWatched", EXISTS (SELECT FROM erasure_pages n
       WHERE n.run_id = $runId AND n.holder = $holder AND n.erased_at IS NULL AND n.page > p.page) AS "hasNext"
