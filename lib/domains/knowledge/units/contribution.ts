@@ -13,7 +13,7 @@ import { hasSqlState } from '#lib/stores/postgres/fault.ts'
 import { warningsWithNames } from './name-warnings.ts'
 import { type PreparedUnit, prepareUnit } from './preparation.ts'
 import { insertUnitSql } from './repository.ts'
-import { sharedStorage } from './shared-storage.ts'
+import { type StorableContribution, sharedStorage } from './shared-storage.ts'
 import type { KnowledgeDeps } from './stored-unit.ts'
 
 export const quarantinedForReview =
@@ -73,10 +73,7 @@ async function refuseGuessable(
   if (refusal) throw idProblem(refusal)
 }
 
-/** A contribution that was checked but not stored. */
-export interface PlannedContribution extends StatementPlan<Contributed> {
-  unit: PreparedUnit
-  organisationId: string
+export interface PlannedContribution extends StatementPlan<Contributed>, StorableContribution {
   /** Whether the client chose the id, so that it can be in use or erased. */
   hasChosenId: boolean
 }

@@ -1,16 +1,24 @@
-import type { Context, SqlRow } from '#lib/kernel/context.ts'
+import type { Context, SqlRow, Statement } from '#lib/kernel/context.ts'
 import { groupCommit } from '#lib/kernel/group-commit.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { UnboundAuditRecord } from '#lib/kernel/use-case.ts'
-import type { PlannedContribution } from './contribution.ts'
+import type { PreparedUnit } from './preparation.ts'
 import { awardStored, storeUnits } from './storage.ts'
 
 /** More would hold the lock of the author's reputation longer, and gain little. */
 const mostShared = 16
 
+/** A contribution that was checked but not stored. */
+export interface StorableContribution {
+  /** Stores it alone. */
+  statement: Statement
+  unit: PreparedUnit
+  organisationId: string
+}
+
 interface Member {
   ctx: Pick<Context, 'pipeline' | 'now'>
-  planned: PlannedContribution
+  planned: StorableContribution
   entry: UnboundAuditRecord | undefined
 }
 
@@ -50,6 +58,6 @@ export function sharedStorage() {
     most: mostShared,
     lanes: 2,
   })
-  return (ctx: Context, planned: PlannedContribution, entry: UnboundAuditRecord | undefined) =>
+  return (ctx: Context, planned: StorableContribution, entry: UnboundAuditRecord | undefined) =>
     add(`${planned.unit.author} ${planned.organisationId}`, { ctx, planned, entry })
 }
