@@ -122,8 +122,15 @@ describe('a requirement of second factors', () => {
     expect(await ask(admin, '/api/admin/users')).toBe(missing)
     expect(await ask(admin, '/api/admin/second-factors', 'PUT', { required_of: 'nobody' })).toBe(missing)
     expect(await ask(admin, `/api/privacy/requests/${filed.json.data.id}`)).toBe('not_found')
-    const { json } = await test.fetch('GET', '/api/receipts', admin)
-    expect(json.total).toBe(0)
+    const leaving = await signedIn(test)
+    const erasure = { kinds: ['erasure'], grace: 'now', password: leaving.password }
+    expect(await ask(leaving, '/api/privacy/requests', 'POST', erasure)).toBe(201)
+    await drain(test, { except: ['privacy.clock'] })
+    const run = await test.db.pool.query('SELECT id FROM erasure_runs ORDER BY created_at DESC LIMIT 1')
+    const path = `/api/erasures/${run.rows[0].id}`
+    expect(await ask(admin, path)).toBe('not_found')
+    await addFactor(admin)
+    expect(await ask(admin, path)).toBe(200)
   })
 
   it('never blocks the rights of a person over their own data', async () => {
