@@ -63,13 +63,13 @@ function Messages({ messages }: { messages: Status['messages'] }) {
   if (messages.length === 0) return <p className="text-quiet">{t('noMessages')}</p>
   return (
     <ol className="grid gap-4">
-      {messages.map(({ at, text }) => (
-        <li key={`${at}${text}`} className="grid gap-1">
+      {messages.map(({ at, note }) => (
+        <li key={`${at}${note}`} className="grid gap-1">
           <p className="text-sm text-quiet">
             <Time at={at} />
           </p>
           <blockquote dir="auto" className="border-l-2 border-edge pl-4 whitespace-pre-wrap [overflow-wrap:anywhere]">
-            {text}
+            {note}
           </blockquote>
         </li>
       ))}

@@ -93,7 +93,7 @@ const FormStatus = z
     copy: z.enum(['sign_in', 'organization']).nullable().meta({
       description: 'A copy of the data is ready: in the account of the requester, or the organization hands it over',
     }),
-    messages: z.array(z.strictObject({ at: when, event: z.string(), text: z.string() })),
+    messages: z.array(z.strictObject({ at: when, event: z.string(), note: z.string() })),
   })
   .meta({ id: 'PrivacyRequestFormStatus' })
 

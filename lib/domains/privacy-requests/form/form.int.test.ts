@@ -211,7 +211,7 @@ describe('the status page', () => {
     expect(data).toMatchObject({
       stage: 'answered',
       can_withdraw: false,
-      messages: [{ event: 'answered', text: answer }],
+      messages: [{ event: 'answered', note: answer }],
     })
     expect(JSON.stringify(data)).not.toMatch(/preq_|usr_|rcpt_|example\.org/)
     test.clock.advance(30 * day - 60_000)

@@ -69,7 +69,7 @@ async function statusOf(tx: Transaction, row: RequestRow, now: Date): Promise<St
     expires_at: row.closedAt ? statusLinkEnd(row.closedAt).toISOString() : null,
     can_withdraw: isCancellable(StateName.parse(row.state)),
     copy: copyOf(row),
-    messages: events.map(({ at, event, note }) => ({ at: at.toISOString(), event, text: note ?? '' })),
+    messages: events.map(({ at, event, note }) => ({ at: at.toISOString(), event, note: note ?? '' })),
   }
 }
 
