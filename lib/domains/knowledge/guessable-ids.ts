@@ -2,7 +2,7 @@ const uuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/i
 /** Hashes, and random numbers of 48 bits or more. Rate limits make it impossible to try so many. */
 const hex = /[0-9a-f]{12,}/gi
 /** A day with a time, such as 20260301093000. */
-const date = /^20\d+$/
+const date = /^20\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?:[01]\d|2[0-3])[0-5]\d+$/
 /** ULID, KSUID, cuid, and the ids that this registry generates. */
 const unbroken = /[0-9A-Za-z]{20}/
 /** A time in milliseconds: published clients of the open-source registry number their units by it. */
