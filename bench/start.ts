@@ -4,6 +4,7 @@ import { chmodSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { memoryAtRest, memoryOfTree } from '#lib/testing/process-memory.ts'
 import { storeUnit } from './installation.ts'
 import type { BenchRow } from './row.ts'
 import { withScope } from './scope.ts'
@@ -13,6 +14,8 @@ const PATIENCE = 300_000
 const FIRST = 60
 const SECOND = 5
 const AGAIN = 3
+const REST = 15_000
+const MOST_MEMORY = 350
 
 interface Start {
   said(): string
@@ -20,6 +23,8 @@ interface Start {
   installed: number | undefined
   built: number | undefined
   ready: number
+  /** MiB of all processes, some seconds after the start; see {@link memoryAtRest}. Undefined where /proc is missing. */
+  memory(): Promise<number | undefined>
   /** Signals the foreground process group, like Ctrl-C. Resolves when `npm start` has ended. */
   signal(name: 'SIGINT' | 'SIGKILL'): Promise<void>
 }
@@ -45,13 +50,18 @@ async function npmStart(folder: string, env: NodeJS.ProcessEnv, url: string): Pr
     if (!hasEnded() && child.pid !== undefined) process.kill(-child.pid, name)
     await exited
   }
+  const memory = async () => {
+    if (process.platform !== 'linux' || child.pid === undefined) return undefined
+    await delay(REST)
+    return memoryAtRest(memoryOfTree(child.pid).filter(({ name }) => !name.startsWith('npm')))
+  }
   for (;;) {
     if (!wasBuilt && built === undefined && existsSync(stamp)) built = seconds()
     const isReady = await fetch(`${url}/ready`).then(
       (response) => response.status === 200,
       () => false,
     )
-    if (isReady) return { said: () => said, installed, built, ready: seconds(), signal }
+    if (isReady) return { said: () => said, installed, built, ready: seconds(), memory, signal }
     if (hasEnded() || seconds() * 1000 > PATIENCE) {
       await signal('SIGKILL')
       throw new Error(`npm start did not come to serve; it said:\n${said}`)
@@ -114,6 +124,7 @@ async function measureAll(scope: AsyncDisposableStack): Promise<BenchRow[]> {
   }
   const first = await start()
   const { installed = 0, built = installed } = first
+  const memory = await first.memory()
   const token = /kp_\w+/.exec(first.said())?.[0]
   if (!token) throw new Error(`the first start showed no token; it said:\n${first.said()}`)
   await first.signal('SIGINT')
@@ -140,6 +151,17 @@ async function measureAll(scope: AsyncDisposableStack): Promise<BenchRow[]> {
     row('the install before it, with what had to be downloaded', download),
     row(`second start → serving (slowest of ${AGAIN})`, Math.max(...later), SECOND),
     row(`start after kill -9 of everything but the database (slowest of ${AGAIN})`, Math.max(...afterKill), SECOND),
+    ...(memory === undefined
+      ? []
+      : [
+          {
+            name: 'memory at rest after the first start: RSS of the Node processes, PSS of PostgreSQL',
+            value: Math.round(memory),
+            unit: 'MiB',
+            bar: `at most ${MOST_MEMORY}`,
+            met: memory <= MOST_MEMORY,
+          },
+        ]),
     {
       name: `acknowledged units missing after ${AGAIN} times kill -9`,
       value: missing,

@@ -5,6 +5,7 @@ import { createServer } from 'node:net'
 import { constants, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
+import { pathToFileURL } from 'node:url'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { takeOwnerLock } from '#lib/stores/postgres/owner-lock.ts'
 
@@ -85,6 +86,26 @@ test('start names HOST in one line when the address belongs to another machine',
   const { status, lines } = await refusedStart({ HOST: '192.0.2.1', PORT: '3000' }) // TEST-NET-1 (RFC 5737)
   expect(status).toBe(1)
   expect(lines).toEqual([expect.stringContaining('HOST: 192.0.2.1')])
+})
+
+/** Prints the address of each module that the process has loaded when it ends. */
+const listModules = `
+import { registerHooks } from 'node:module'
+const loaded = []
+registerHooks({ load: (url, context, next) => (loaded.push(url), next(url, context)) })
+process.on('exit', () => console.log(loaded.join('\\n')))`
+
+test('the supervisor loads the embedded database and pg, and neither the application nor another package', async () => {
+  const list = `--import=data:text/javascript,${encodeURIComponent(listModules)}`
+  const { lines } = await refusedStart({ PORT: '99999' }, [list, ...supervisor])
+  const root = `${pathToFileURL(process.cwd())}/`
+  const files = lines.filter((line) => line.startsWith(root)).map((line) => line.slice(root.length))
+  const packages = files.flatMap((file) => /^node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(file)?.[1] ?? [])
+  expect(packages.filter((name) => !/^(?:pg|postgres|pgpass$|split2$|xtend$)/.test(name))).toEqual([])
+  const ours = files.filter((file) => !file.startsWith('node_modules/')).sort()
+  expect(ours).toContain('bin/start.ts')
+  expect(ours.filter((file) => !/^bin\/|^lib\/stores\/postgres\/|^lib\/kernel\/error-code\.ts$/.test(file))).toEqual([])
+  expect(ours.length).toBeLessThanOrEqual(12)
 })
 
 describe('kp start', () => {

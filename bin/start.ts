@@ -1,32 +1,36 @@
 import './runtime.ts'
-import { createServer } from 'node:net'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { setTimeout as delay } from 'node:timers/promises'
-import { BadVariable, type Env, publicUrl, readEnv } from '#lib/config/env.ts'
-import { refuseOutside } from '#lib/config/locations.ts'
 import { errorCode } from '#lib/kernel/error-code.ts'
-import { type Installation, openInstallation } from '#lib/platform/installation.ts'
-import { findEmbedded, startEmbedded } from '#lib/stores/postgres/embedded.ts'
+import { type EmbeddedDatabase, startEmbedded } from '#lib/stores/postgres/embedded.ts'
 import { DatabaseFault } from '#lib/stores/postgres/fault.ts'
-import { BuildFailure, buildChanged } from './build.ts'
 import { type Child, ChildFailure, restartAllowance, startChild } from './children.ts'
-import { tooLittleSpace } from './free-space.ts'
+import { compileCache } from './compile-cache.ts'
+import type { DatabaseReply, PreparationMessage } from './prepare.ts'
 
-/** An error that the operator can correct, in one line. */
-class Refusal extends Error {}
+// This process runs as long as the installation. It must not import the application, which would stay in its memory:
+// `prepare.ts` reads the settings, migrates, builds and creates the first admin in a child process that ends.
 
 const PRODUCTION = { NODE_ENV: 'production', NEXT_TELEMETRY_DISABLED: '1' } as const
 
-const aborted = new AbortController()
+let preparation: ChildProcess | undefined
 let children: Child[] = []
-let installation: Promise<Installation> | undefined
+let database: Promise<EmbeddedDatabase> | undefined
 let stopping: Promise<void> | undefined
+
+const hasEnded = ({ pid, exitCode, signalCode }: ChildProcess) =>
+  pid === undefined || exitCode !== null || signalCode !== null
 
 /** Stops everything in order: the server first, so that no new requests arrive, and the database last. */
 async function stopAll() {
-  aborted.abort()
+  if (preparation && !hasEnded(preparation)) {
+    const ended = new Promise((done) => preparation?.once('exit', done))
+    preparation.kill('SIGTERM')
+    await ended
+  }
   for (const child of children) await child.stop()
-  const opened = await installation?.catch(() => undefined)
-  await opened?.embedded?.stop()
+  const embedded = await database?.catch(() => undefined)
+  await embedded?.stop()
 }
 
 function stop(status: number) {
@@ -45,7 +49,10 @@ function stop(status: number) {
 /** The first signal finishes running work. A second one kills the processes; the database still stops in order. */
 function onSignal() {
   if (!stopping) console.log('\nStopping …')
-  else for (const child of children) child.kill()
+  else {
+    preparation?.kill('SIGKILL')
+    for (const child of children) child.kill()
+  }
   stop(0)
 }
 
@@ -54,127 +61,71 @@ const fail = (message: string) => {
   stop(1)
 }
 
-/** The pid of the KnowledgePulse that uses the embedded database of this data directory. */
-const running = async ({ DATABASE_URL, DATABASE_MIGRATION_URL, KP_DATA_DIR }: Env) =>
-  DATABASE_URL || DATABASE_MIGRATION_URL ? undefined : (await findEmbedded(KP_DATA_DIR)).ownerPid
-
-/** Waits up to two seconds for the port, because processes of a killed start take a moment to exit. */
-async function checkPort(env: Env) {
-  const { HOST, PORT } = env
-  const patience = performance.now() + 2000
-  for (;;) {
-    const probe = createServer()
-    const code = await new Promise<string | undefined>((done) => {
-      probe.once('error', (error) => done(errorCode(error) ?? error.message)).listen(PORT, HOST, () => done(undefined))
-    })
-    await new Promise((done) => probe.close(done))
-    if (code === undefined) return
-    if (code === 'EADDRINUSE' && performance.now() < patience) {
-      await delay(100)
-      continue
-    }
-    const pid = code === 'EADDRINUSE' ? await running(env) : undefined
-    if (pid !== undefined)
-      throw new Refusal(
-        `KnowledgePulse is already running here (process ${pid}) and uses this data directory. Stop it first, or give this one a KP_DATA_DIR and a PORT of its own.`,
-      )
-    const why: Record<string, string> = {
-      EADDRINUSE: `Port ${PORT} on ${HOST} is in use, by another program or another KnowledgePulse. Stop that one, or choose another port: PORT=${PORT + 1} npm start`,
-      EACCES: `Port ${PORT} needs rights that this user lacks. Choose one above 1023: PORT=3000 npm start`,
-    }
-    throw new Refusal(why[code] ?? `HOST: ${HOST} is not an address of this machine (${code}).`)
-  }
-}
-
-/** Restarts the database server, which ends only if it crashes or is killed. Its clients reconnect to the same address. */
-async function keepDatabase(opened: Installation, env: Env) {
+/** Starts the embedded database and restarts it if it ends, which happens only if it crashes or is killed. */
+async function runDatabase(dataDir: string, reply: (url: string) => void) {
+  database = startEmbedded(dataDir)
+  const started = await database
+  if (started.notice) console.log(started.notice)
+  reply(started.ownerUrl('kp'))
   const allowance = restartAllowance()
-  while (opened.embedded) {
-    await opened.embedded.exited
+  for (let embedded = started; ; ) {
+    await embedded.exited
     if (stopping) return
     const pause = allowance()
     if (pause === undefined)
       return fail('The database ended too often within a minute. Its log is pgdata.log in the data directory.')
     console.error('The database ended and is restarted.')
-    await opened.embedded.stop()
+    await embedded.stop()
     await delay(pause)
     if (stopping) return
-    opened.embedded = await startEmbedded(env.KP_DATA_DIR)
-    if (stopping) return opened.embedded.stop()
+    database = startEmbedded(dataDir) // its clients reconnect to the same address
+    embedded = await database
   }
 }
 
-function startChildren(
-  { appUrl, embedded }: Installation,
-  { KP_ROLE: role, KP_LIMITS, KP_REDIS_URL, KP_WEB_PROCESSES }: Env,
-): Child[] {
-  const { DATABASE_MIGRATION_URL: _, ...inherited } = process.env // only this process gets the owner's rights
-  // A single server process with its own database needs no shared store for its limits.
-  const isAlone = embedded !== undefined && KP_WEB_PROCESSES === 1 && KP_REDIS_URL === undefined
-  const limits = KP_LIMITS === 'auto' && isAlone ? 'memory' : KP_LIMITS
-  const env = { ...inherited, ...PRODUCTION, DATABASE_URL: appUrl, KP_LIMITS: limits }
-  const child = (name: string, file: string) => startChild({ name, file, env, onGivenUp: fail })
-  return [
-    ...(role === 'worker' ? [] : [child('server', 'bin/server.ts')]),
-    ...(role === 'web' ? [] : [child('worker', 'bin/worker.ts')]),
-  ]
+function startChildren(processes: readonly { name: string; file: string }[], settings: Record<string, string>) {
+  const { DATABASE_MIGRATION_URL: _, ...inherited } = process.env // only the preparation gets the owner's rights
+  const env = { ...inherited, ...PRODUCTION, ...settings }
+  children = processes.map(({ name, file }) => startChild({ name, file, env, onGivenUp: fail }))
 }
 
-/** After a restore, repeats the erasures of the ledger before anything is served. The operator must resolve the remaining ones. */
-async function caughtUp({ appUrl }: Installation, env: Env) {
-  const { createApp } = await import('#lib/app.ts')
-  const app = createApp({ env: { ...env, DATABASE_URL: appUrl }, replaysByItself: env.KP_ROLE === 'all' })
-  try {
-    return await app.restored.state()
-  } finally {
-    await app.close()
-  }
+async function announce(text: string, isWarning: boolean) {
+  await Promise.all(children.map((child) => child.ready))
+  if (stopping) return
+  if (isWarning) console.error(text)
+  else console.log(text)
 }
 
-async function start() {
-  const env = readEnv()
-  refuseOutside(env)
-  const servesWeb = env.KP_ROLE !== 'worker'
-  if (servesWeb && env.PORT !== 0) await checkPort(env)
-  const full = env.DATABASE_URL || env.DATABASE_MIGRATION_URL ? undefined : tooLittleSpace(env.KP_DATA_DIR)
-  if (full !== undefined) throw new Refusal(full)
-  installation = openInstallation(env)
-  installation.catch(() => {}) // a rejection is handled where it is awaited below
-  const buildEnv = { ...process.env, ...PRODUCTION }
-  const built = buildChanged(buildEnv, aborted.signal, () => console.log('Building (once after each change) …'))
-  const [opened] = await Promise.all([installation, built])
-  if (stopping) return
-  if (opened.embedded?.notice) console.log(opened.embedded.notice)
-  if (opened.applied.length > 0) console.log(`Database prepared: ${opened.applied.length} migrations applied.`)
-  if (opened.warning) console.warn(opened.warning)
-  keepDatabase(opened, env).catch((error: unknown) => fail(explain(error)))
-  const { detail } = await caughtUp(opened, env)
-  if (stopping) return
-  children = startChildren(opened, env)
-  const { firstRun } = await import('#lib/operator/first-run.ts')
-  const [news] = await Promise.all([
-    servesWeb ? firstRun({ databaseUrl: opened.appUrl, isTerminal: process.stdout.isTTY === true }) : [],
-    ...children.map((child) => child.ready),
-  ])
-  if (stopping) return
-  const where = servesWeb ? `on ${publicUrl(env)}` : 'as a worker'
-  if (detail !== undefined) return console.error([`KnowledgePulse runs ${where}. ${detail}`, ...news].join('\n'))
-  console.log([`KnowledgePulse is ready ${where} (Ctrl-C stops it)`, ...news].join('\n'))
+function start() {
+  const child = spawn(process.execPath, ['bin/prepare.ts'], {
+    env: { ...compileCache, ...process.env },
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  })
+  preparation = child
+  const failed = (error: unknown) => fail(explain(error))
+  child.on('message', (message: PreparationMessage) => {
+    if (stopping) return
+    if (message.step === 'database') {
+      const reply = (ownerUrl: string) => child.send({ ownerUrl } satisfies DatabaseReply, () => {})
+      runDatabase(message.dataDir, reply).catch(failed)
+    } else if (message.step === 'start') startChildren(message.children, message.env)
+    else announce(message.text, message.isWarning).catch(failed)
+  })
+  child.once('error', failed)
+  child.once('exit', (status, signal) => {
+    if (status === 0) return
+    if (signal) fail(`The preparation ended early (${signal}). Start again.`)
+    else stop(1) // it printed its error
+  })
 }
 
 /** One line for an error that the operator can correct. Everything else is a defect, and printed in full. */
 function explain(error: unknown): string {
-  const isPlain = [Refusal, ChildFailure, DatabaseFault, BadVariable].some((kind) => error instanceof kind)
-  if (isPlain && error instanceof Error) return error.message
-  if (error instanceof BuildFailure) {
-    return error.message.includes('ENOSPC')
-      ? 'The disk is full: the build could not be written. Free some space and start again; nothing stored was lost.'
-      : `${error.message}\nThe build failed. See its output above. Nothing was started.`
-  }
+  if (error instanceof ChildFailure || error instanceof DatabaseFault) return error.message
   if (errorCode(error) === 'ENOSPC')
     return 'The disk is full. Free some space and start again; nothing stored was lost.'
   return error instanceof Error ? (error.stack ?? error.message) : String(error)
 }
 
+start()
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal)
-start().catch((error: unknown) => fail(explain(error)))

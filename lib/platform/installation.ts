@@ -19,17 +19,28 @@ export type Installation = PreparedDatabase & {
 type Settings = Pick<Env, 'DATABASE_URL' | 'DATABASE_MIGRATION_URL'> & SecretSettings
 
 /**
+ * Prepares an installation's database that is running.
+ * @param embeddedUrl the owner's URL of the embedded database; without it, the settings name the database
+ * @throws DatabaseFault
+ */
+export function prepareInstallation(settings: Settings, embeddedUrl?: string): Promise<PreparedDatabase> {
+  const { DATABASE_URL: appUrl, DATABASE_MIGRATION_URL } = settings
+  const secret = (owner: ClientBase) => settleSecret(owner, settings)
+  if (embeddedUrl !== undefined) return prepareDatabase({ ownerUrl: embeddedUrl, secret, mayCreateDatabase: true })
+  const ownerUrl = DATABASE_MIGRATION_URL ?? appUrl
+  if (!ownerUrl) throw new TypeError('The settings name no database.')
+  return prepareDatabase({ ownerUrl, appUrl, secret })
+}
+
+/**
  * The installation's database, running and prepared: the one that DATABASE_URL names, otherwise the embedded one in KP_DATA_DIR. @throws
  * DatabaseFault
  */
 export async function openInstallation(settings: Settings): Promise<Installation> {
-  const { DATABASE_URL: appUrl, DATABASE_MIGRATION_URL, KP_DATA_DIR } = settings
-  const secret = (owner: ClientBase) => settleSecret(owner, settings)
-  const ownerUrl = DATABASE_MIGRATION_URL ?? appUrl
-  if (ownerUrl) return prepareDatabase({ ownerUrl, appUrl, secret })
-  const embedded = await startEmbedded(KP_DATA_DIR)
+  if (settings.DATABASE_MIGRATION_URL || settings.DATABASE_URL) return prepareInstallation(settings)
+  const embedded = await startEmbedded(settings.KP_DATA_DIR)
   try {
-    const prepared = await prepareDatabase({ ownerUrl: embedded.ownerUrl('kp'), secret, mayCreateDatabase: true })
+    const prepared = await prepareInstallation(settings, embedded.ownerUrl('kp'))
     return { ...prepared, embedded }
   } catch (error) {
     await embedded.stop()

@@ -13,7 +13,6 @@ import {
 import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
-import { z } from 'zod'
 import { errorCode } from '#lib/kernel/error-code.ts'
 import { fullDisk, initialise, type Paths, paths, urlOf, whyNot } from './cluster.ts'
 import { DatabaseFault } from './fault.ts'
@@ -63,7 +62,8 @@ async function packagedBinaries(): Promise<Binaries> {
     )
   if (process.platform === 'win32') throw missing() // Node cannot use PostgreSQL's sockets on Windows
   try {
-    return z.object({ postgres: z.string(), initdb: z.string() }).parse(await import(name))
+    const { postgres, initdb } = await import(name)
+    return { postgres: String(postgres), initdb: String(initdb) }
   } catch (error) {
     if (errorCode(error) === 'ERR_MODULE_NOT_FOUND') throw missing(error)
     throw error

@@ -1,0 +1,33 @@
+import { readFileSync } from 'node:fs'
+
+const MIB = 1024
+
+const childrenOf = (pid: number): number[] =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number)
+
+export interface ProcessMemory {
+  pid: number
+  /** The script of a Node process, or the program. */
+  name: string
+  /** Resident memory in MiB, with pages that other processes share. */
+  rss: number
+  /** Proportional memory in MiB: a page that n processes share counts 1/n. */
+  pss: number
+}
+
+function memoryOf(pid: number): ProcessMemory {
+  const rollup = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8')
+  const size = (field: string) => Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(rollup)?.[1]) / MIB
+  const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')
+  return { pid, name: /bin\/\w+\.ts/.exec(command)?.[0] ?? command, rss: size('Rss'), pss: size('Pss') }
+}
+
+/** The memory of a process and of its descendants, from /proc (Linux). */
+export const memoryOfTree = (pid: number): ProcessMemory[] => [
+  memoryOf(pid),
+  ...childrenOf(pid).flatMap((child) => memoryOfTree(child)),
+]
+
+/** RSS of the Node processes and PSS of PostgreSQL, whose processes share their buffers, in MiB. */
+export const memoryAtRest = (processes: readonly ProcessMemory[]): number =>
+  processes.reduce((sum, { name, rss, pss }) => sum + (name.startsWith('bin/') ? rss : pss), 0)
