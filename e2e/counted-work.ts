@@ -43,7 +43,7 @@ export class CountedWork {
     await this.press('Enter')
     await expect(this.page.getByRole('dialog')).toHaveCount(0)
   }
-  /** Fails if the task took too many actions or too long, or if the focus is lost. */
+  /** Fails if the task took too many actions or too long. */
   async finish(): Promise<void> {
     const [actions, milliseconds] = [this.actions, Date.now() - this.#since]
     console.log(JSON.stringify({ actions, seconds: Math.round(milliseconds / 100) / 10 }))
