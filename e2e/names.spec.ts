@@ -66,7 +66,9 @@ for (const [index, [kind, name]] of Object.entries(names).entries())
     const changed = await renamed(short)
     expect(changed.ok(), await changed.text()).toBe(true)
     // Tags are removed from the names of people.
-    const called = Account.parse(await (await api.get('/api/account')).json()).data.name
+    const nameNow = async () => Account.parse(await (await api.get('/api/account')).json()).data.name
+    await expect.poll(nameNow).not.toBe(account.name)
+    const called = await nameNow()
 
     const context = await browser.newContext({ storageState: session })
     const page = await context.newPage()
