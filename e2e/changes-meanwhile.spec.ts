@@ -40,7 +40,7 @@ test('an admin who acts after another admin sees the new status, keeps the typed
   })
   expect(first.ok(), await first.text()).toBe(true)
   await dialog.getByRole('button', { name: 'Mark as done' }).click()
-  await expect(dialog.getByText(/^Not done: no such part is waiting for a decision/)).toBeVisible()
+  await expect(dialog.getByText(/^Not done: no part of this type is waiting for a decision/)).toBeVisible()
   await expect(answer).toHaveValue('We agree with your objection.')
   await page.keyboard.press('Escape')
   await expect(dialog).toHaveCount(0)
@@ -75,7 +75,7 @@ test('a page of an admin whose role changes meanwhile refuses the next action an
   await giveRole('auditor')
   try {
     await dialog.getByRole('button', { name: 'Set hold' }).click()
-    await expect(page.getByText('For the role Admin. Yours: Auditor.')).toBeVisible()
+    await expect(page.getByText('This page is for the role Admin. Your role is Auditor.')).toBeVisible()
     const holds = await api.get('/v1/holds?active=true&limit=100')
     expect(await holds.text()).not.toContain('Case 18/2026')
     await page.goto('/admin/audit')
