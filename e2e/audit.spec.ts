@@ -32,7 +32,7 @@ test('filters of the audit log are in the address, and a reload, another reader 
   await expect(page).toHaveURL(/action=delete/)
   await expect(page).toHaveURL(/resource_type=knowledge/)
   // Pins the end time in the address, so that later entries do not change the rows.
-  await page.getByRole('button', { name: 'Pin time' }).click()
+  await page.getByRole('button', { name: 'Hide newer entries' }).click()
   await expect(page).toHaveURL(/to=/)
   const rows = await rowsOf(page)
   expect(rows.count).toBeGreaterThan(4)
