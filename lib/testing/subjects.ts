@@ -341,6 +341,9 @@ async function rowsOf(
   await app.db.prisma.accountIdentity.create({
     data: { issuer: 'https://id.example.org', subject: newId('sub'), accountId, linkedAt: at },
   })
+  await app.db.prisma.emailChoice.create({
+    data: { id: newId('emc'), accountId, kind: 'requests', delivery: 'daily', updatedAt: at },
+  })
   await app.db.prisma.accountFactor.create({
     data: {
       ...{ id: newId('fct'), accountId, kind: 'passkey', name: 'Laptop', createdAt: at, confirmedAt: at },
