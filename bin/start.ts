@@ -1,5 +1,6 @@
 import './runtime.ts'
 import { type ChildProcess, spawn } from 'node:child_process'
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { errorCode } from '#lib/kernel/error-code.ts'
 import { type EmbeddedDatabase, startEmbedded } from '#lib/stores/postgres/embedded.ts'
@@ -97,7 +98,7 @@ async function announce(text: string, isWarning: boolean) {
 }
 
 function start() {
-  const child = spawn(process.execPath, ['bin/prepare.ts'], {
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'prepare.ts')], {
     env: { ...compileCache, ...process.env },
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { errorCode } from '#lib/kernel/error-code.ts'
 
 const MIB = 1024
 
@@ -22,12 +23,16 @@ function memoryOf(pid: number): ProcessMemory {
   return { pid, name: /bin\/\w+\.ts/.exec(command)?.[0] ?? command, rss: size('Rss'), pss: size('Pss') }
 }
 
-/** The memory of a process and of its descendants, from /proc (Linux). */
-export const memoryOfTree = (pid: number): ProcessMemory[] => [
-  memoryOf(pid),
-  ...childrenOf(pid).flatMap((child) => memoryOfTree(child)),
-]
+/** The memory of a process and of its descendants, from /proc (Linux). Processes that end meanwhile are left out. */
+export function memoryOfTree(pid: number): ProcessMemory[] {
+  try {
+    return [memoryOf(pid), ...childrenOf(pid).flatMap(memoryOfTree)]
+  } catch (error) {
+    if (['ENOENT', 'ESRCH'].includes(errorCode(error) ?? '')) return []
+    throw error
+  }
+}
 
 /** RSS of the Node processes and PSS of PostgreSQL, whose processes share their buffers, in MiB. */
 export const memoryAtRest = (processes: readonly ProcessMemory[]): number =>
-  processes.reduce((sum, { name, rss, pss }) => sum + (name.startsWith('bin/') ? rss : pss), 0)
+  processes.reduce((sum, { name, rss, pss }) => sum + (name.includes('postgres') ? pss : rss), 0)
