@@ -52,10 +52,22 @@ describe('the sections of a receipt about derived data', () => {
   })
 
   it.each([
-    [{ matched: 0, unmatched: 0 }, 'which we blanked: 0. Other texts remain and may paraphrase it: 0.'],
-    [{ matched: 2, unmatched: 0 }, 'which we blanked: 2. Other texts remain and may paraphrase it: 0.'],
-    [{ matched: 1, unmatched: 1 }, 'which we blanked: 1. Other texts remain and may paraphrase it: 1.'],
-    [{ matched: 0, unmatched: 7 }, 'which we blanked: 0. Other texts remain and may paraphrase it: 7.'],
+    [
+      { matched: 0, unmatched: 0 },
+      'which we blanked: 0. Other generated texts, which remain and may paraphrase the deleted text: 0.',
+    ],
+    [
+      { matched: 2, unmatched: 0 },
+      'which we blanked: 2. Other generated texts, which remain and may paraphrase the deleted text: 0.',
+    ],
+    [
+      { matched: 1, unmatched: 1 },
+      'which we blanked: 1. Other generated texts, which remain and may paraphrase the deleted text: 1.',
+    ],
+    [
+      { matched: 0, unmatched: 7 },
+      'which we blanked: 0. Other generated texts, which remain and may paraphrase the deleted text: 7.',
+    ],
   ])('state how many exposed texts were blanked and how many remain: %j', (exposed, said) => {
     expect(textsOf({ exposed }).join(' ')).toContain(said)
   })
