@@ -84,7 +84,7 @@ test('a stranger sends a request with the keyboard of a phone, confirms it, and 
   await expectAccessible(page)
   await tabTo(page, page.getByRole('button', { name: 'Confirm request' }))
   await page.keyboard.press('Enter')
-  await expect(page.getByRole('status').filter({ hasText: 'Request filed' })).toBeFocused()
+  await expect(page.getByRole('status').filter({ hasText: 'Request submitted' })).toBeFocused()
 
   const link = await linkInEmailTo(email, /http\S+\/request\/status#\w+/g)
   await page.goto(link)
