@@ -10,17 +10,17 @@ export const events = {
     kind: z.enum(['unit', 'sop', 'skill']),
     visibility: z.enum(['private', 'org', 'network']),
   }),
-  search: declared('Somebody searched or listed; the search text is never sent.', {
+  search: declared('Somebody searched or listed knowledge; the search text is never sent.', {
     of: z.enum(['units', 'sops', 'skills']),
     mode: z.enum(['words', 'list']),
     has_results: z.boolean(),
   }),
   export_prepared: declared('A copy of personal data was requested.', { basis: z.enum(['provided', 'all']) }),
-  request_filed: declared('A privacy request was filed; one event for each of its kinds.', {
+  request_filed: declared('A privacy request was submitted; we send one event for each kind of request in it.', {
     kind: z.enum(['access', 'portability', 'rectification', 'restriction', 'erasure', 'objection']),
   }),
   erasure_completed: declared(
-    'An erasure was completed and verified. Sent without a user, under a random number that is used only once.',
+    'A deletion was completed and verified. We send this without a user, under a random number that is used only once.',
     {
       of: z.enum(['subject', 'project', 'conversation', 'message', 'document']),
       steps: z.int().min(0).max(200),
