@@ -33,7 +33,7 @@ const deltaDataSource = (db: Database): DataSource => ({
   tables: ['clade_deltas'],
   what: 'delivery records of shares from siblings: ids, states and times',
   purpose: 'to deliver shares, and to recall them from every sibling',
-  kept: '7 days if not fetched; otherwise until 30 days after the share is recalled',
+  kept: 'until 30 days after the share is recalled, or after it expires because nobody fetched it for 7 days',
   inventory: async ({ agents }) => holdingOf(await deltaInventory(db, { agents })),
   async plan(scope, tx) {
     if (!('subject' in scope)) return { items: [], held: {} }
