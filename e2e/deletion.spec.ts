@@ -84,7 +84,7 @@ test('a person goes from the front page to a verified receipt in at most 9 click
   await page.getByLabel('Type DELETE to confirm').fill('DELETE')
   await page.getByLabel('Password').fill(readCredentials().password)
   await done.click(page.getByText('Now', { exact: true }))
-  await expect(page.getByText('The deletion starts within a minute and can’t be cancelled.')).toBeVisible()
+  await expect(page.getByText('Starts within a minute and can’t be cancelled.')).toBeVisible()
   await done.read('confirm')
   await done.click(page.getByRole('button', { name: 'Delete my data' }))
 

@@ -67,6 +67,7 @@ export function PeriodForm({ inForce }: { inForce: Periods }) {
             {t('edit.present')}
           </Button>
         </div>
+        <p className="text-sm text-quiet">{t('edit.presets')}</p>
       </fieldset>
       <div className="grid gap-5 sm:grid-cols-3">
         {retainedVisibilities.toReversed().map((visibility) => {

@@ -6,6 +6,7 @@ import { prepareCheckpointTables } from './checkpoint-tables.ts'
 import { withConnection } from './connection.ts'
 import { DatabaseFault } from './fault.ts'
 import { deploy } from './migration-history.ts'
+import { createPool } from './pool.ts'
 
 export interface ConfirmedSecret {
   secret: string
@@ -72,6 +73,16 @@ async function checkServer(client: ClientBase) {
   }
 }
 
+/** Creates the tables of the job queue. The queue's own pool would close later, when nothing listens for its errors any more. */
+async function prepareQueue(ownerUrl: string): Promise<void> {
+  const pgPool = createPool({ connectionString: ownerUrl, max: 1 })
+  try {
+    await runMigrations({ pgPool, logger: quiet })
+  } finally {
+    await pgPool.end()
+  }
+}
+
 /**
  * Makes a database ready to serve: our migrations, the job queue's, LangGraph's, and the application's role and rights. Safe to repeat
  * and to run concurrently from several processes. It takes a few milliseconds if there is nothing to do. @throws DatabaseFault
@@ -86,7 +97,7 @@ export async function prepareDatabase(options: PreparationOptions): Promise<Prep
       await checkServer(owner)
       await owner.query('SELECT pg_advisory_lock($1)', [PREPARATION_LOCK]) // released with the connection
       const applied = await deploy(owner)
-      await runMigrations({ connectionString: ownerUrl, maxPoolSize: 1, logger: quiet })
+      await prepareQueue(ownerUrl)
       await prepareCheckpointTables(owner, ownerUrl)
       const settled = typeof options.secret === 'function' ? await options.secret(owner) : undefined
       const secret = typeof options.secret === 'function' ? settled?.secret : options.secret
