@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { dailyCaps, gains } from '#lib/domains/knowledge/reputation/rules.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { issuedAgent } from '#lib/testing/people.ts'
@@ -42,11 +43,10 @@ it('concurrent contributions share transactions, and each has its own unit, time
   expect(entries.map(({ resourceId }) => resourceId).sort()).toEqual(ids.toSorted())
   const wordings = await test.db.prisma.sopVersion.findMany({ where: { unitId: { in: ids } } })
   expect(wordings).toHaveLength(10)
-  // The daily cap of the reputation holds however the contributions are stored.
-  const alone = await agent()
-  for (const unit of sent) await contribute(alone.token, unit)
-  const score = async (agentId: string) => (await test.db.prisma.reputation.findUnique({ where: { agentId } }))?.score
-  expect(await score(id)).toBeCloseTo((await score(alone.id)) ?? -1)
+  // Which gains fit below the daily cap depends on the order in which the contributions arrive.
+  const { score = 0 } = (await test.db.prisma.reputation.findUnique({ where: { agentId: id } })) ?? {}
+  expect(score).toBeLessThanOrEqual(dailyCaps.all + 1e-9)
+  expect(score).toBeGreaterThan(dailyCaps.all - Math.max(...Object.values(gains)))
 })
 
 it('a contribution that cannot be stored fails alone, and no unit is stored without its audit entry', async () => {

@@ -1,6 +1,6 @@
 import { PostgresSaver } from '@langchain/langgraph-checkpoint-postgres'
 import { PostgresStore } from '@langchain/langgraph-checkpoint-postgres/store'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { newId } from '#lib/kernel/ids.ts'
 import {
   type Assistant,
@@ -46,8 +46,10 @@ describe.each([
     const url = other?.ownerUrl ?? database.ownerUrl
     const schema = isConnected ? 'public' : 'langgraph'
     place = { url, schema }
-    saver = PostgresSaver.fromConnString(url, { schema })
-    memory = PostgresStore.fromConnString(url, { schema })
+    const named = new URL(url)
+    named.searchParams.set('application_name', 'langgraph')
+    saver = PostgresSaver.fromConnString(named.href, { schema })
+    memory = PostgresStore.fromConnString(named.href, { schema })
     await saver.setup()
     await memory.setup()
     test = await testApp(isConnected ? { KP_CHECKPOINTS_URL: url } : {}, database)
@@ -57,6 +59,14 @@ describe.each([
   afterAll(async () => {
     await saver?.end()
     await memory?.stop()
+    // Their pools have no listeners any more: a database that is dropped under a closing connection would end the process.
+    await withConnection(place.url, (owner) =>
+      vi.waitFor(async () => {
+        const open =
+          "SELECT FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'langgraph'"
+        expect((await owner.query(open)).rowCount).toBe(0)
+      }),
+    )
     await test?.close()
     await other?.drop()
   })
