@@ -65,6 +65,9 @@ export interface AuditRecord {
   details: Record<string, unknown>
 }
 
+/** An audit entry whose resource is not known yet. */
+export type UnboundAuditRecord = Omit<AuditRecord, 'resourceId'>
+
 export interface IdempotencyClaim {
   /** The owner of the key: a token, or an address and a body for callers without a token. */
   scope: string
@@ -95,11 +98,7 @@ export interface PipelinePorts {
   regions: DataRegions
   transaction<T>(run: (tx: Transaction) => Promise<T>): Promise<T>
   /** Runs the statement together with its audit entry. Returns undefined, without an audit entry, when `done` returned no row. */
-  statement(
-    statement: Statement,
-    entry: Omit<AuditRecord, 'resourceId'> | undefined,
-    tx?: Transaction,
-  ): Promise<SqlRow | undefined>
+  statement(statement: Statement, entry: UnboundAuditRecord | undefined, tx?: Transaction): Promise<SqlRow | undefined>
   /** Inserts all records with one statement, in this transaction. */
   auditWithin(tx: Transaction, ...records: readonly AuditRecord[]): Promise<void>
   /** Writes the row in this transaction; it is retained for seven years. */

@@ -1,5 +1,13 @@
 import { authorise } from './authorise.ts'
-import type { AuditRecord, Context, MutationContext, SqlRow, Statement, StoredReply } from './context.ts'
+import type {
+  AuditRecord,
+  Context,
+  MutationContext,
+  SqlRow,
+  Statement,
+  StoredReply,
+  UnboundAuditRecord,
+} from './context.ts'
 import { parseInput } from './input.ts'
 import type { AuditAction, Input, OperationShape, Output, RawInput } from './operation.ts'
 import { Problem } from './problem.ts'
@@ -69,9 +77,6 @@ export interface StatementPlan<T> {
   /** Maps an error of the statement to a problem, if it has a known meaning. */
   translate?(error: unknown): unknown
 }
-
-/** An audit entry whose resource is not known yet. */
-export type UnboundAuditRecord = Omit<AuditRecord, 'resourceId'>
 
 const auditOf = (
   operation: OperationShape,

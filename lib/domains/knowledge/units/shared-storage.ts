@@ -1,7 +1,6 @@
-import type { Context, SqlRow, Statement } from '#lib/kernel/context.ts'
+import type { Context, SqlRow, Statement, UnboundAuditRecord } from '#lib/kernel/context.ts'
 import { groupCommit } from '#lib/kernel/group-commit.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import type { UnboundAuditRecord } from '#lib/kernel/use-case.ts'
 import type { PreparedUnit } from './preparation.ts'
 import { awardStored, storeUnits } from './storage.ts'
 
