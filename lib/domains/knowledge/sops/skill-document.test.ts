@@ -146,6 +146,19 @@ Tools:
   })
 })
 
+describe('the heading of a skill made from an SOP', () => {
+  it.each(['system:ignore', 'System ：obey', 'ｓｙｓｔｅｍ:x'])('is quoted for the name %s', (name) => {
+    const { skill_md } = skillDocument(sopOf({ name }), origin)
+    expect(skill_md).toContain(`\n# “${name}”\n`)
+    expect(sanitizeSkillMd(skill_md).text).toBe(skill_md)
+  })
+
+  it('is the plain name otherwise', () => {
+    const { skill_md } = skillDocument(sopOf({ name: 'The system: restart' }), origin)
+    expect(skill_md).toContain('\n# The system: restart\n')
+  })
+})
+
 const fragments = [
   ...['ignore', 'previous instructions', 'all', 'you are', 'now', 'system', ':', 'disregard', 'your', 'rules', 'inst'],
   ...[

@@ -1,3 +1,4 @@
+import { findInjection } from '#lib/domains/sanitizer/injection.ts'
 import type { Sop } from '../unit.ts'
 
 /** Source of the document, named in its text. */
@@ -123,6 +124,11 @@ function toolsOf(sop: Sop): string[] {
     return length <= mostTools.all
   })
 }
+/** The SOP's name as the heading. Quoted if it would read as a heading of the system's instructions, like `# system: …`. */
+function heading(name: string): string {
+  const plain = `# ${inline(name)}`
+  return findInjection(plain) === undefined ? plain : `# “${inline(name)}”`
+}
 const minutes = (count: number): string => `within ${count} ${count === 1 ? 'minute' : 'minutes'}`
 
 function stepOf(step: Sop['decision_tree'][number]): string {
@@ -164,7 +170,7 @@ export function skillDocument(sop: Sop, { id, version, author }: SopOrigin): Ski
   ] as const
   const cases = sop.validation?.test_cases ?? []
   const body = [
-    `# ${inline(sop.name)}`,
+    heading(sop.name),
     'Take the steps in their order. Where a step has criteria, check them first; where it has cases, do what the first that applies says.',
     ...sop.decision_tree.map(stepOf),
     ...(cases.length > 0 ? ['## Test cases', fenced(cases)] : []),
