@@ -38,7 +38,6 @@ export default async function TokensPage({ searchParams }: { searchParams: Promi
       <Page
         width="wide"
         title={t('name')}
-        count={own.reduce((sum, { used }) => sum + used, 0)}
         summary={agents.total > own.length && <p>{t('newest', { count: own.length })}</p>}
         actions={<CreateToken agents={own} isAdmin={me.role === 'admin'} />}
         lead={

@@ -3,6 +3,7 @@ import type { ReactNode } from 'react'
 import { CopyableId } from '#components/ui/copyable-id.tsx'
 import { FactList } from '#components/ui/facts.tsx'
 import { Card } from '#components/ui/page.tsx'
+import { usePunctuation } from '#components/ui/punctuation.ts'
 import { useRegionTitle } from '#components/ui/region-words.ts'
 import { Time } from '#components/ui/time.tsx'
 import type { OwnAgentWhole } from './agents.ts'
@@ -51,6 +52,7 @@ function useStatusFacts({
 }: OwnAgentWhole): Fact[] {
   const t = useTranslations('agents')
   const one = useTranslations('agents.one')
+  const { list } = usePunctuation()
   const facts: Fact[] = []
   if (status !== 'active' && statusAt) facts.push([one(`since.${status}`), <Time key="since" at={statusAt} relative />])
   if (diedAt)
@@ -58,7 +60,7 @@ function useStatusFacts({
   if (restrictedAt)
     facts.push(
       [one('pausedSince'), <Time key="restricted" at={restrictedAt} />],
-      [one('why'), reasons.map((reason) => t(`reasons.${reason}`)).join(', ')],
+      [one('why'), list(reasons.map((reason) => t(`reasons.${reason}`)))],
     )
   return facts
 }

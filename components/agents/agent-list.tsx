@@ -10,6 +10,7 @@ import { Button, ButtonLink } from '#components/ui/button.tsx'
 import { CopyableId } from '#components/ui/copyable-id.tsx'
 import { EmptyState } from '#components/ui/empty-state.tsx'
 import { FilterBar } from '#components/ui/filter-bar.tsx'
+import { usePunctuation } from '#components/ui/punctuation.ts'
 import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
@@ -95,6 +96,7 @@ export function OwnAgentList({ initial }: { initial: OwnAgents }) {
 function useAgentColumns(): ShownColumn<OwnAgentRow>[] {
   const t = useTranslations('agents')
   const common = useTranslations('common')
+  const { list } = usePunctuation()
   const format = useFormatter()
   const held = (count: number) => countText(common, count, { limit: ownAgentsCountedTo })
   return [
@@ -113,10 +115,7 @@ function useAgentColumns(): ShownColumn<OwnAgentRow>[] {
     {
       key: 'state',
       title: t('columns.state'),
-      value: (agent) =>
-        agentStatusTags(agent)
-          .map((one) => t(`states.${one}.name`))
-          .join(', '),
+      value: (agent) => list(agentStatusTags(agent).map((one) => t(`states.${one}.name`))),
       cell: (agent) => <AgentStateTag agent={agent} />,
     },
     {

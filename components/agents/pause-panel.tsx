@@ -5,6 +5,7 @@ import { useState } from 'react'
 import { useApiMutation } from '#components/frame/api-query.ts'
 import { Button, ButtonLink } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
+import { usePunctuation } from '#components/ui/punctuation.ts'
 import { type OwnAgentWhole, restrictAt } from './agents.ts'
 import { agentTitle } from './names.ts'
 
@@ -14,6 +15,7 @@ const touches = ['/api/agents', '/api/knowledge', '/api/privacy']
 export function PausePanel({ agent }: { agent: OwnAgentWhole }) {
   const t = useTranslations('agents.one')
   const reasons = useTranslations('agents.reasons')
+  const { list } = usePunctuation()
   const [isOpen, setOpen] = useState(false)
   const change = useApiMutation(restrictAt, { touches })
   const isOwnPause = agent.restricted_for.includes('request')
@@ -31,7 +33,7 @@ export function PausePanel({ agent }: { agent: OwnAgentWhole }) {
     )
   return (
     <div className="grid justify-items-start gap-3">
-      {others.length > 0 && <p>{t(isOwnPause ? 'resumeStays' : 'pausedByOther', { reasons: others.join(', ') })}</p>}
+      {others.length > 0 && <p>{t(isOwnPause ? 'resumeStays' : 'pausedByOther', { reasons: list(others) })}</p>}
       <Button tone="plain" onClick={() => setOpen(true)}>
         {isOwnPause ? t('resumeDo') : t('pauseDo')}
       </Button>
@@ -43,7 +45,7 @@ export function PausePanel({ agent }: { agent: OwnAgentWhole }) {
         consequences={
           <>
             <p>{t(isOwnPause ? 'resumeText' : 'pauseText')}</p>
-            {isOwnPause && others.length > 0 && <p>{t('resumeStays', { reasons: others.join(', ') })}</p>}
+            {isOwnPause && others.length > 0 && <p>{t('resumeStays', { reasons: list(others) })}</p>}
           </>
         }
         action={t(isOwnPause ? 'resumeDo' : 'pause').replace(/\s?…$/, '')}

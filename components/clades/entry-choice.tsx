@@ -19,7 +19,9 @@ export function EntryChoice({ agentId, rows }: { agentId: string; rows: readonly
               <bdi>{excerpt}</bdi>
             </p>
             <p className="flex flex-wrap items-center gap-x-2 gap-y-1 text-sm text-quiet">
-              {kinds(kind)} · {t('confidence', { confidence })} · <Time at={created_at} />
+              <span>
+                {kinds(kind)} · {t('confidence', { confidence })} · <Time at={created_at} />
+              </span>
               {!decideGate(kind, confidence).passes && (
                 <Badge tone="warning">{t('unsure', { needed: decideGate(kind, confidence).needed })}</Badge>
               )}

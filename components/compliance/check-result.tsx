@@ -1,5 +1,7 @@
 import { useFormatter, useTranslations } from 'next-intl'
 import { mayOpen, pageAt } from '#components/frame/pages.ts'
+import { durationText } from '#components/ui/duration.ts'
+import { usePunctuation } from '#components/ui/punctuation.ts'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import type { Role } from '#lib/domains/accounts/rules.ts'
@@ -24,6 +26,7 @@ function Evidence({ address, role }: { address: string; role: Role }) {
 /** The sentence of a check with its numbers and names. */
 function useSentence({ name, state, fault, facts, numbers }: CheckView): string {
   const t = useTranslations('compliance')
+  const format = useFormatter()
   const key = checkKeyOf(name)
   if (fault) return t(`faults.${fault}`)
   if (!key) return name
@@ -35,6 +38,7 @@ function useSentence({ name, state, fault, facts, numbers }: CheckView): string 
     ...Object.fromEntries(words),
     // A number and the names that it counts have the same key.
     ...numbers,
+    median: durationText(format, numbers.seconds ?? 0),
     state,
     unanswered_names: facts.unanswered ?? '',
     missing_names: facts.missing ?? '',
@@ -47,6 +51,7 @@ function useSentence({ name, state, fault, facts, numbers }: CheckView): string 
 /** The result of one check: a sentence with its numbers, what to do about a problem, and where to look. */
 export function CheckResult({ check, showsState, role }: { check: CheckView; showsState: boolean; role: Role }) {
   const t = useTranslations('compliance')
+  const { colon } = usePunctuation()
   const sentence = useSentence(check)
   const remedy = remedyOf(check.name)
   const times = Object.entries(check.times).flatMap(([name, at]) => (at !== null && isTime(name) ? [{ name, at }] : []))
@@ -65,7 +70,8 @@ export function CheckResult({ check, showsState, role }: { check: CheckView; sho
         <p className="flex flex-wrap items-center gap-x-4 text-sm text-quiet">
           {times.map(({ name, at }) => (
             <span key={name}>
-              {t(`times.${name}`)}: <Time at={at} relative />
+              {`${t(`times.${name}`)}${colon}`}
+              <Time at={at} relative />
             </span>
           ))}
           {check.page && <Evidence address={check.page} role={role} />}

@@ -9,6 +9,7 @@ import { Confirm } from '#components/ui/confirm.tsx'
 import { CopyableId } from '#components/ui/copyable-id.tsx'
 import { Section } from '#components/ui/page.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
+import { usePunctuation } from '#components/ui/punctuation.ts'
 import { DataTable } from '#components/ui/table.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { decideReferencesAt, referenceKey, referencesAt, type UndecidedReference } from './endpoints.ts'
@@ -28,6 +29,7 @@ interface ReferenceListProps {
 /** Records that contain a name, with one decision for the selected ones. */
 function ReferenceList({ receiptId, decision, rows, total, children, onDone }: ReferenceListProps) {
   const t = useTranslations('erasures.references')
+  const { list } = usePunctuation()
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
   const [isOpen, setOpen] = useState(false)
   const decide = useApiMutation(decideReferencesAt, { touches: [referencesAt.path] })
@@ -59,7 +61,7 @@ function ReferenceList({ receiptId, decision, rows, total, children, onDone }: R
               {
                 key: 'field',
                 title: t('columns.field'),
-                cell: ({ places }) => places.map((place) => t(`places.${referenceKey(place)}`)).join(', '),
+                cell: ({ places }) => list(places.map((place) => t(`places.${referenceKey(place)}`))),
               },
               {
                 key: 'visibility',

@@ -1,6 +1,7 @@
 import { useFormatter, useTranslations } from 'next-intl'
 import { Badge } from '#components/ui/badge.tsx'
 import { ProgressBar } from '#components/ui/progress.tsx'
+import { usePunctuation } from '#components/ui/punctuation.ts'
 import { Time } from '#components/ui/time.tsx'
 import type { RunDetail } from '#lib/domains/privacy-requests/erasures/contract.ts'
 import { isStuck } from './fault-rules.ts'
@@ -97,6 +98,7 @@ function UnavailableStores({ waits }: { waits: RunDetail['waits_for'] }) {
 /** Progress of an erasure: a row of stores, and below it the data by kind. Needs the messages `storeProgress`. */
 export function StoreProgress({ run: { state, steps, waits_for } }: StoreProgressProps) {
   const t = useTranslations('storeProgress')
+  const { list } = usePunctuation()
   const names = useHoldingNames()
   if (steps.length === 0)
     return (
@@ -148,7 +150,7 @@ export function StoreProgress({ run: { state, steps, waits_for } }: StoreProgres
       {empty.length > 0 && (
         <details className="text-sm text-quiet">
           <summary className="cursor-pointer">{t('empty', { count: empty.length })}</summary>
-          <p className="mt-1">{empty.join(', ')}</p>
+          <p className="mt-1">{list(empty)}</p>
         </details>
       )}
     </div>

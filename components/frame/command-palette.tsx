@@ -8,6 +8,7 @@ import { type ReactNode, useState } from 'react'
 import { Dialog } from '#components/ui/dialog.tsx'
 import { inputLook } from '#components/ui/field.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
+import { usePunctuation } from '#components/ui/punctuation.ts'
 import type { Endpoint } from '#lib/client/request.ts'
 import type { Role } from '#lib/domains/accounts/rules.ts'
 import type { SearchHit, searchConsole } from '#lib/domains/console/contract.ts'
@@ -48,6 +49,7 @@ function Item({ value, onSelect, children }: { value: string; onSelect: () => vo
 /** A result with its kind and what distinguishes it. */
 function Hit({ hit }: { hit: SearchHit }) {
   const t = useTranslations('frame')
+  const { list } = usePunctuation()
   const asked = requestKinds.filter((kind) => hit.request_kinds.includes(kind))
   return (
     <>
@@ -56,7 +58,7 @@ function Hit({ hit }: { hit: SearchHit }) {
         {hit.detail !== null && <span className="truncate text-sm text-quiet">{hit.detail}</span>}
       </span>
       <span className="shrink-0 text-sm text-quiet">
-        {asked.length > 0 ? asked.map((kind) => t(`requestKinds.${kind}`)).join(', ') : t(`hitKinds.${hit.kind}`)}
+        {asked.length > 0 ? list(asked.map((kind) => t(`requestKinds.${kind}`))) : t(`hitKinds.${hit.kind}`)}
       </span>
     </>
   )

@@ -7,6 +7,7 @@ import { listAllRequestsAt } from '#components/queue/endpoints.ts'
 import { useRequestWords } from '#components/queue/request-words.tsx'
 import { Alert } from '#components/ui/alert.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
+import { usePunctuation } from '#components/ui/punctuation.ts'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { showToast } from '#components/ui/toast.ts'
 import { type Hold, holdPaths, releaseAt } from './endpoints.ts'
@@ -36,6 +37,7 @@ function WaitingRequests({ hold }: { hold: Hold }) {
 /** Confirms the release of holds, with the consequences. Every hold has its own outcome; those that failed stay in the dialog. */
 export function ReleaseDialog({ holds, close }: { holds: readonly Hold[]; close: () => void }) {
   const t = useTranslations('holds')
+  const { list } = usePunctuation()
   const change = useApiMutation(releaseAt, { touches: holdPaths })
   const [left, setLeft] = useState(holds)
   const [isRunning, setIsRunning] = useState(false)
@@ -76,7 +78,7 @@ export function ReleaseDialog({ holds, close }: { holds: readonly Hold[]; close:
       onConfirm={() => void release()}
     >
       {!isRunning && left.length > 0 && change.problem && (
-        <Alert tone="danger" isLive title={t('releasing.failed', { target: left.map(targetName).join(', ') })} />
+        <Alert tone="danger" isLive title={t('releasing.failed', { target: list(left.map(targetName)) })} />
       )}
     </Confirm>
   )

@@ -1,6 +1,7 @@
 import { useFormatter, useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
 import { Badge } from '#components/ui/badge.tsx'
+import { usePunctuation } from '#components/ui/punctuation.ts'
 import { percent, type ShownUnit } from './knowledge.ts'
 
 /** User text, with its own writing direction and line breaks. */
@@ -98,6 +99,7 @@ function StepHead({
 
 function Pattern({ unit }: { unit: Extract<ShownUnit, { '@type': 'ToolCallPattern' }> }) {
   const t = useTranslations('knowledge.unit')
+  const { colon } = usePunctuation()
   const { uses, success_rate, avg_ms } = unit.performance
   return (
     <div className="grid gap-6">
@@ -108,7 +110,8 @@ function Pattern({ unit }: { unit: Extract<ShownUnit, { '@type': 'ToolCallPatter
         <Written text={unit.trigger_conditions.task_types.join(' · ')} />
         {unit.trigger_conditions.required_tools && (
           <p className="text-quiet">
-            {t('requiredTools')}: <bdi>{unit.trigger_conditions.required_tools.join(', ')}</bdi>
+            {`${t('requiredTools')}${colon}`}
+            <bdi>{unit.trigger_conditions.required_tools.join(', ')}</bdi>
           </p>
         )}
       </Block>
@@ -142,6 +145,7 @@ function Pattern({ unit }: { unit: Extract<ShownUnit, { '@type': 'ToolCallPatter
 
 function Procedure({ unit }: { unit: Extract<ShownUnit, { '@type': 'ExpertSOP' }> }) {
   const t = useTranslations('knowledge.unit')
+  const { colon } = usePunctuation()
   const format = useFormatter()
   const cases = unit.validation?.test_cases.length ?? 0
   return (
@@ -154,7 +158,7 @@ function Procedure({ unit }: { unit: Extract<ShownUnit, { '@type': 'ExpertSOP' }
               {Object.entries(step.conditions ?? {}).map(([condition, { action, sla_min }]) => (
                 <p key={condition} dir="auto" className="text-quiet">
                   {t('conditionAction', { condition, action })}
-                  {sla_min !== undefined && ` (${t('sla', { minutes: sla_min })})`}
+                  {sla_min !== undefined && `${open}${t('sla', { minutes: sla_min })}${close}`}
                 </p>
               ))}
               {step.tool_suggestions?.map(({ name, when }) => (
@@ -171,7 +175,8 @@ function Procedure({ unit }: { unit: Extract<ShownUnit, { '@type': 'ExpertSOP' }
         <Written text={unit.source.expert_id} />
         {unit.source.credentials.length > 0 && (
           <p className="text-quiet">
-            {t('credentials')}: <bdi>{format.list(unit.source.credentials)}</bdi>
+            {`${t('credentials')}${colon}`}
+            <bdi>{format.list(unit.source.credentials)}</bdi>
           </p>
         )}
       </Block>

@@ -8,6 +8,7 @@ import { Alert } from '#components/ui/alert.tsx'
 import { Badge } from '#components/ui/badge.tsx'
 import { Button, PlainButtonLink } from '#components/ui/button.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
+import { usePunctuation } from '#components/ui/punctuation.ts'
 import { DataTable } from '#components/ui/table.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
@@ -46,6 +47,7 @@ interface RequestListProps {
 export function ParticipantRequestList({ projectId, participantId, initial, mayCancel }: RequestListProps) {
   const t = useTranslations('participants.requests')
   const file = useTranslations('participants.file')
+  const punctuation = usePunctuation()
   const params = { projectId, participantId }
   const list = useApiQuery(
     requestsAt,
@@ -89,7 +91,7 @@ export function ParticipantRequestList({ projectId, participantId, initial, mayC
             key: 'kinds',
             title: t('columns.kinds'),
             main: true,
-            cell: ({ kinds }) => kinds.map((kind) => file(`kinds.${kind}.title`)).join(', '),
+            cell: ({ kinds }) => punctuation.list(kinds.map((kind) => file(`kinds.${kind}.title`))),
           },
           {
             key: 'state',

@@ -7,6 +7,7 @@ import { useFormatter, useNow, useTranslations } from 'next-intl'
 import { useRef } from 'react'
 import { Button } from '#components/ui/button.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
+import { spacedDigits } from '#components/ui/punctuation.ts'
 import { Time } from '#components/ui/time.tsx'
 import { type Endpoint, RequestRefused, request } from '#lib/client/request.ts'
 import type { cancelRequest } from '#lib/domains/privacy-requests/contract.ts'
@@ -61,7 +62,7 @@ export function ErasureNotice({ erasure, onKept }: { erasure: ErasureAhead; onKe
           ? t.rich('waiting', {
               ...named,
               time: () => <Time at={grace.until} />,
-              left: format.relativeTime(new Date(grace.until), now),
+              left: spacedDigits(format.relativeTime(new Date(grace.until), now)),
             })
           : t(standing === 'waiting' ? 'due' : standing, named)
       }

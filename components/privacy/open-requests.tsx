@@ -1,6 +1,7 @@
 import { clsx } from 'clsx'
 import { useNow, useTranslations } from 'next-intl'
 import { Badge, statusTones } from '#components/ui/badge.tsx'
+import { usePunctuation } from '#components/ui/punctuation.ts'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import type { RequestView } from '#lib/domains/privacy-requests/contract.ts'
@@ -28,6 +29,7 @@ interface OpenPrivacyRequestsProps {
 /** Open requests: what each is, its state and its due date. */
 export function OpenPrivacyRequests({ requests, more, agents }: OpenPrivacyRequestsProps) {
   const t = useTranslations('myPrivacy')
+  const { list } = usePunctuation()
   const now = useNow()
   return (
     <div className="grid gap-3">
@@ -38,7 +40,7 @@ export function OpenPrivacyRequests({ requests, more, agents }: OpenPrivacyReque
           return (
             <li key={id} className="flex flex-wrap items-center gap-x-4 gap-y-1 px-4 py-3">
               <TextLink href={`/settings/privacy/requests/${id}`} className="font-medium">
-                {kinds.map((kind) => t(`kinds.${kind}`)).join(', ')}
+                {list(kinds.map((kind) => t(`kinds.${kind}`)))}
               </TextLink>
               {agent !== null && <span className="text-sm wrap-anywhere text-quiet">{agents.get(agent) ?? agent}</span>}
               <Badge tone={tones[state]} hasDot>

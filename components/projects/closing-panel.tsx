@@ -8,6 +8,7 @@ import { Alert } from '#components/ui/alert.tsx'
 import { Button, PlainButtonLink } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
 import { Select } from '#components/ui/field.tsx'
+import { spacedDigits } from '#components/ui/punctuation.ts'
 import { closeAt, type Project, projectPaths, reopenAt } from './endpoints.ts'
 
 const reasons = ['deal_closure', 'user_request', 'gdpr_erasure'] as const
@@ -95,7 +96,7 @@ export function ClosingAlert({ project, exportHref }: { project: Project; export
       tone="warning"
       title={t('title', {
         date: format.dateTime(at, { ...shape, hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }),
-        left: format.relativeTime(at, now),
+        left: spacedDigits(format.relativeTime(at, now)),
       })}
     >
       {project.is_held && <p className="font-medium">{t('held')}</p>}

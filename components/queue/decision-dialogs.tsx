@@ -4,6 +4,7 @@ import { useNow, useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { useApiMutation } from '#components/frame/api-query.ts'
 import { Field, Select } from '#components/ui/field.tsx'
+import { usePunctuation } from '#components/ui/punctuation.ts'
 import { Time } from '#components/ui/time.tsx'
 import { isCancellable, type RefusalGround, refusalGrounds } from '#lib/domains/privacy-requests/rules.ts'
 import { type ActProps, Shell, touching, useReasonText } from './act-shell.tsx'
@@ -67,13 +68,12 @@ export function RefuseDialog(props: ActProps) {
   const t = useTranslations('adminRequest.dialogs.refuse')
   const queue = useTranslations('queue.kinds')
   const dialogs = useTranslations('queue.dialogs')
+  const { list } = usePunctuation()
   const words = useReasonText(props, 'refuse')
   const [ground, setGround] = useState<RefusalGround>()
   const change = useApiMutation(refuseAt, touching)
   const { request } = props
-  const kinds = partsByHand(request)
-    .map((kind) => queue(kind))
-    .join(', ')
+  const kinds = list(partsByHand(request).map((kind) => queue(kind)))
   const send = () => {
     if (ground) change.begin({ params: { id: request.id }, body: { ground, reason: words.text } }, words.sent)
   }

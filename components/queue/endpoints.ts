@@ -2,6 +2,7 @@ import type { Endpoint } from '#lib/client/request.ts'
 import type {
   answerRequest,
   connectRequest,
+  disconnectRequest,
   listSuggestions,
 } from '#lib/domains/privacy-requests/form/connection-contract.ts'
 import type {
@@ -43,6 +44,7 @@ export const completeAt: Endpoint<typeof completePart> = { method: 'post', path:
 export const commentAt: Endpoint<typeof commentRequest> = { method: 'post', path: `${at}/{id}/comment` }
 export const answerAt: Endpoint<typeof answerRequest> = { method: 'post', path: `${at}/{id}/answer` }
 export const connectAt: Endpoint<typeof connectRequest> = { method: 'post', path: `${at}/{id}/connect` }
+export const disconnectAt: Endpoint<typeof disconnectRequest> = { method: 'post', path: `${at}/{id}/disconnect` }
 export const suggestionsAt: Endpoint<typeof listSuggestions> = { method: 'get', path: `${at}/{id}/suggestions` }
 
 export type RequestPage = Output<typeof listAllRequests>

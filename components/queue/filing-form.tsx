@@ -8,6 +8,7 @@ import { Alert } from '#components/ui/alert.tsx'
 import { Button, ButtonLink } from '#components/ui/button.tsx'
 import { Checkbox, Choice, Field } from '#components/ui/field.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
+import { usePunctuation } from '#components/ui/punctuation.ts'
 import { Time } from '#components/ui/time.tsx'
 import type { fileForSubject } from '#lib/domains/privacy-requests/queue/contract.ts'
 import { graces, legalDueAt, receivedAtMost, requestKinds } from '#lib/domains/privacy-requests/rules.ts'
@@ -22,6 +23,7 @@ type Filed = Output<typeof fileForSubject>
 function Outcome({ filed, again }: { filed: Filed; again: () => void }) {
   const t = useTranslations('filing.done')
   const queue = useTranslations('queue.kinds')
+  const { list } = usePunctuation()
   const { data, joined } = filed
   // A kind that joined no open request made this a new request.
   const isNew = data.kinds.some((kind) => !joined.some((one) => one.kind === kind))
@@ -29,7 +31,7 @@ function Outcome({ filed, again }: { filed: Filed; again: () => void }) {
   return (
     <Alert tone="done" isLive title={isNew ? t('newTitle') : t('joined')}>
       {isNew && <p>{t.rich('new', { time: () => <Time at={data.legal_due_at} relative /> })}</p>}
-      {joined.length > 0 && <p>{t('joinedText', { kinds: joined.map(({ kind }) => queue(kind)).join(', ') })}</p>}
+      {joined.length > 0 && <p>{t('joinedText', { kinds: list(joined.map(({ kind }) => queue(kind))) })}</p>}
       <div className="flex flex-wrap gap-2">
         <ButtonLink href={`/admin/requests/${data.id}`} size="small">
           {t('open')}

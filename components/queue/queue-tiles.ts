@@ -1,4 +1,6 @@
+import type { useFormatter } from 'next-intl'
 import type { getTranslations } from 'next-intl/server'
+import { durationText } from '#components/ui/duration.ts'
 import type { StatTile } from '#components/ui/stat-tiles.tsx'
 
 interface QueueNumbers {
@@ -17,6 +19,7 @@ type Words = Awaited<ReturnType<typeof getTranslations<'queue.stats'>>>
 /** The numbers above the queue. A median needs at least one closed request. */
 export const queueTiles = (
   t: Words,
+  format: ReturnType<typeof useFormatter>,
   { open, unassigned, overdue, soon, closed, median_days }: QueueNumbers,
 ): StatTile[] => [
   {
@@ -34,7 +37,7 @@ export const queueTiles = (
   { label: t('week'), value: soon },
   {
     label: t('median'),
-    value: median_days === null ? '–' : t('medianDays', { days: Math.round(median_days * 10) / 10 }),
+    value: median_days === null ? '–' : durationText(format, median_days * 86_400),
     hint: t('medianOf', { count: closed }),
   },
 ]

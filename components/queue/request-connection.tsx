@@ -9,7 +9,7 @@ import { Section } from '#components/ui/page.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { showToast } from '#components/ui/toast.ts'
 import { touching } from './act-shell.tsx'
-import { type AdminRequestDetail, connectAt, suggestionsAt } from './endpoints.ts'
+import { type AdminRequestDetail, connectAt, disconnectAt, suggestionsAt } from './endpoints.ts'
 
 interface Suggestion {
   key: string
@@ -71,6 +71,30 @@ export function RequestConnection({ request }: { request: AdminRequestDetail }) 
           onConfirm={connect}
         />
       )}
+    </Section>
+  )
+}
+
+/** Makes a request unconnected again, until the requester confirms it. */
+export function RequestDisconnection({ request }: { request: AdminRequestDetail }) {
+  const t = useTranslations('adminRequest.connect')
+  const [isOpen, setOpen] = useState(false)
+  const change = useApiMutation(disconnectAt, touching)
+  return (
+    <Section id="disconnect" title={t('wrong')} lead={t('wrongText')}>
+      <Button tone="plain" className="justify-self-start" onClick={() => setOpen(true)}>
+        {t('disconnect')}
+      </Button>
+      <Confirm
+        open={isOpen}
+        onOpenChange={setOpen}
+        title={t('disconnectTitle')}
+        consequences={<p>{t('disconnectText')}</p>}
+        action={t('disconnect')}
+        tone="main"
+        change={change}
+        onConfirm={() => change.begin({ params: { id: request.id } }, () => showToast({ title: t('disconnected') }))}
+      />
     </Section>
   )
 }

@@ -15,7 +15,7 @@ import { type Act, actsOf } from './acts.ts'
 import { type AdminRequestDetail, type Minder, readAnyRequestAt } from './endpoints.ts'
 import { actKeys, RequestActions } from './request-actions.tsx'
 import { RequestAside } from './request-aside.tsx'
-import { RequestConnection } from './request-connection.tsx'
+import { RequestConnection, RequestDisconnection } from './request-connection.tsx'
 import { RequestErasure } from './request-erasure.tsx'
 import { RequestNext } from './request-next.tsx'
 import { AdminRequestParts } from './request-parts.tsx'
@@ -95,6 +95,9 @@ export function RequestDesk({ initial, me, minders }: RequestDeskProps) {
         <AdminRequestParts request={request} />
       </Section>
       {request.kinds.includes('erasure') && <RequestErasure request={request} />}
+      {request.channel === 'form' && request.subject !== 'requester' && request.state === 'received' && (
+        <RequestDisconnection request={request} />
+      )}
       <Section id="timeline" title={t('timeline.title')}>
         <RequestTimeline request={request} canComment={acts.includes('comment')} />
       </Section>

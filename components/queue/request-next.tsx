@@ -4,6 +4,7 @@ import { useNow, useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
 import { isStuck, isUndecided } from '#components/erasures/fault-rules.ts'
 import { requestSayingOf } from '#components/requests/request-rules.ts'
+import { usePunctuation } from '#components/ui/punctuation.ts'
 import { Time } from '#components/ui/time.tsx'
 import { partsByHand } from './acts.ts'
 import { DueStatusTag } from './due-tag.tsx'
@@ -13,6 +14,7 @@ import type { AdminRequestDetail } from './endpoints.ts'
 function useNextStep(request: AdminRequestDetail): ReactNode {
   const t = useTranslations('adminRequest.next')
   const kinds = useTranslations('queue.kinds')
+  const { list } = usePunctuation()
   const now = useNow({ updateInterval: 60_000 })
   const { state, paused, waiting_until, erasure, parts } = request
   const byHand = partsByHand(request)
@@ -24,7 +26,7 @@ function useNextStep(request: AdminRequestDetail): ReactNode {
   if (saying === 'duePerson' || saying === 'dueAgent') return t('due')
   if (erasure?.steps.some(isStuck)) return t('stuck')
   if (erasure?.steps.some(isUndecided)) return t('undecided')
-  if (byHand.length > 0) return t('byHand', { kinds: byHand.map((kind) => kinds(kind)).join(', ') })
+  if (byHand.length > 0) return t('byHand', { kinds: list(byHand.map((kind) => kinds(kind))) })
   const isCopying = parts.some(
     (part) => part.state === 'running' && (part.kind === 'access' || part.kind === 'portability'),
   )

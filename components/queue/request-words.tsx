@@ -1,11 +1,12 @@
 import { useTranslations } from 'next-intl'
+import { usePunctuation } from '#components/ui/punctuation.ts'
 import type { AdminRequest } from './endpoints.ts'
 
 /** Names for requests. Needs the messages `queue`. */
 export function useRequestWords() {
   const t = useTranslations('queue')
-  const kinds = ({ kinds: asked }: Pick<AdminRequest, 'kinds'>): string =>
-    asked.map((kind) => t(`kinds.${kind}`)).join(', ')
+  const { colon, list } = usePunctuation()
+  const kinds = ({ kinds: asked }: Pick<AdminRequest, 'kinds'>): string => list(asked.map((kind) => t(`kinds.${kind}`)))
   /** The name, otherwise an available id. An erased subject has neither. */
   const subject = ({
     subject_name,
@@ -19,6 +20,6 @@ export function useRequestWords() {
     subject,
     state: ({ state }: Pick<AdminRequest, 'state'>): string => t(`states.${state}`),
     /** For a checkbox or a list of results. */
-    whole: (request: AdminRequest): string => `${subject(request)}: ${kinds(request)}`,
+    whole: (request: AdminRequest): string => `${subject(request)}${colon}${kinds(request)}`,
   }
 }

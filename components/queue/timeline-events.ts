@@ -38,6 +38,7 @@ const events = [
   'copy_gone',
   'copy_failed',
   'connected',
+  'disconnected',
   'answered',
   'form_joined',
   'status_link',

@@ -11,6 +11,7 @@ import { Confirm } from '#components/ui/confirm.tsx'
 import { FactList } from '#components/ui/facts.tsx'
 import { Section } from '#components/ui/page.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
+import { usePunctuation } from '#components/ui/punctuation.ts'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { RequestRefused, request } from '#lib/client/request.ts'
@@ -35,10 +36,11 @@ const tones = {
 function StatusFacts({ status }: { status: Status }) {
   const t = useTranslations('requestForm.status')
   const kinds = useTranslations('requestForm.kinds')
+  const { close, list, open } = usePunctuation()
   return (
     <FactList
       facts={[
-        [t('kind'), status.kinds.map((kind) => kinds(`${kind}.title`)).join(', ')],
+        [t('kind'), list(status.kinds.map((kind) => kinds(`${kind}.title`)))],
         [t('received'), <Time key="r" at={status.received_at} />],
         ...(status.closed_at === null
           ? [
@@ -46,7 +48,11 @@ function StatusFacts({ status }: { status: Status }) {
                 t('due'),
                 <span key="d">
                   <Time at={status.legal_due_at} />
-                  {status.paused ? ` (${t('paused')})` : status.extended ? ` (${t('extended')})` : ''}
+                  {status.paused
+                    ? `${open}${t('paused')}${close}`
+                    : status.extended
+                      ? `${open}${t('extended')}${close}`
+                      : ''}
                 </span>,
               ] as const,
             ]

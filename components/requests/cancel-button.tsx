@@ -5,6 +5,7 @@ import { useHoldingNames } from '#components/erasures/store-progress.tsx'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
+import { usePunctuation } from '#components/ui/punctuation.ts'
 import type { useCancelling } from './requests.ts'
 
 /** The number of records that were already erased, by store, from the refusal. */
@@ -36,6 +37,7 @@ export function CancelButton({ id, label, cancelling }: CancelProps) {
 /** The result of a cancellation: done, refused, or too late, with the counts of erased records. */
 export function CancelOutcome({ cancelling }: Pick<CancelProps, 'cancelling'>) {
   const t = useTranslations('requests.request.actions')
+  const { list } = usePunctuation()
   const names = useHoldingNames()
   const { problem, isSuccess } = cancelling
   if (isSuccess) return <Alert tone="done" isLive title={t('cancelled')} />
@@ -46,7 +48,7 @@ export function CancelOutcome({ cancelling }: Pick<CancelProps, 'cancelling'>) {
       {erased.length > 0 && (
         <p>
           {t('erasedSoFar', {
-            list: erased.map(([store, count]) => t('erasedOf', { store: names.store(store), count })).join(', '),
+            list: list(erased.map(([store, count]) => t('erasedOf', { store: names.store(store), count }))),
           })}
         </p>
       )}

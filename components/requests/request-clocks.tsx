@@ -3,6 +3,7 @@ import type { ReactNode } from 'react'
 import { CopyableId } from '#components/ui/copyable-id.tsx'
 import { FactList } from '#components/ui/facts.tsx'
 import { Card } from '#components/ui/page.tsx'
+import { usePunctuation } from '#components/ui/punctuation.ts'
 import { Time } from '#components/ui/time.tsx'
 import { ourTerm } from '#lib/domains/privacy-requests/rules.ts'
 import { ClockRow } from './clock-row.tsx'
@@ -13,6 +14,7 @@ const proofs = ['password', 'link', 'token', 'admin', 'manager'] as const
 /** The subject, dates and id of a request. */
 export function RequestFacts({ request, agentName }: { request: OwnRequestDetail; agentName: string | undefined }) {
   const t = useTranslations('requests')
+  const { close, open } = usePunctuation()
   const { received_at, verified_at, waiting_until, closed_at } = request
   const proof = proofs.find((one) => one === request.verified_by)
   const about = request.for_member
@@ -27,7 +29,7 @@ export function RequestFacts({ request, agentName }: { request: OwnRequestDetail
       t('request.facts.confirmed'),
       <span key="verified">
         <Time at={verified_at} />
-        {proof && <> ({t(`request.facts.by.${proof}`)})</>}
+        {proof && `${open}${t(`request.facts.by.${proof}`)}${close}`}
       </span>,
     ])
   if (waiting_until !== null)

@@ -6,6 +6,7 @@ import { useRowKeys } from '#components/frame/row-keys.ts'
 import { Badge } from '#components/ui/badge.tsx'
 import { ButtonLink } from '#components/ui/button.tsx'
 import { EmptyState } from '#components/ui/empty-state.tsx'
+import { usePunctuation } from '#components/ui/punctuation.ts'
 import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
@@ -18,7 +19,8 @@ const pageOf = ({ id }: Row) => `/settings/privacy/requests/${id}`
 
 function useColumns(agentNames: Readonly<Record<string, string>>): readonly ShownColumn<Row>[] {
   const t = useTranslations('requests')
-  const kindsOf = ({ kinds }: Row) => kinds.map((kind) => t(`kinds.${kind}`)).join(', ')
+  const { list } = usePunctuation()
+  const kindsOf = ({ kinds }: Row) => list(kinds.map((kind) => t(`kinds.${kind}`)))
   const aboutOf = ({ agent_id, subject, for_member }: Row) => {
     if (for_member) return t('about.member')
     if (agent_id !== null) return agentNames[agent_id] ?? agent_id

@@ -8,6 +8,7 @@ import { Badge } from '#components/ui/badge.tsx'
 import { ButtonLink } from '#components/ui/button.tsx'
 import { Page, Section } from '#components/ui/page.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
+import { usePunctuation } from '#components/ui/punctuation.ts'
 import { RequestActions } from './request-actions.tsx'
 import { RequestDeadlines, RequestFacts } from './request-clocks.tsx'
 import { RequestPartList } from './request-parts.tsx'
@@ -76,6 +77,7 @@ interface RequestPanelProps {
 /** One request: its state, actions, deadlines, progress and timeline. It polls for changes. */
 export function RequestPanel({ initial, hasPassword, agentName }: RequestPanelProps) {
   const t = useTranslations('requests')
+  const { list } = usePunctuation()
   const now = useNow({ updateInterval: 10_000 })
   const breadcrumbs = useBreadcrumbs()
   const { data, problem } = useApiQuery(
@@ -92,7 +94,7 @@ export function RequestPanel({ initial, hasPassword, agentName }: RequestPanelPr
   const receiptId = signedReceiptOf(request)
   return (
     <Page
-      title={request.kinds.map((kind) => t(`kinds.${kind}`)).join(', ')}
+      title={list(request.kinds.map((kind) => t(`kinds.${kind}`)))}
       breadcrumbs={breadcrumbs}
       status={
         <Badge tone={requestTones[request.state]} hasDot>

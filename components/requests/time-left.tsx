@@ -1,5 +1,6 @@
 import { useFormatter, useTranslations } from 'next-intl'
 import { Badge } from '#components/ui/badge.tsx'
+import { spacedDigits } from '#components/ui/punctuation.ts'
 import { spanOf, type TimeLeftSpan, timeLeftOf } from './time-left-rules.ts'
 
 const units = { days: 'day', hours: 'hour', minutes: 'minute' } as const
@@ -8,7 +9,7 @@ const units = { days: 'day', hours: 'hour', minutes: 'minute' } as const
 export function useSpanWords() {
   const format = useFormatter()
   return ({ unit, n }: TimeLeftSpan): string =>
-    format.number(n, { style: 'unit', unit: units[unit], unitDisplay: 'long' })
+    spacedDigits(format.number(n, { style: 'unit', unit: units[unit], unitDisplay: 'long' }))
 }
 
 const tones = { plain: 'neutral', amber: 'warning', red: 'danger' } as const

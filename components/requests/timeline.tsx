@@ -1,4 +1,5 @@
 import { useTranslations } from 'next-intl'
+import { usePunctuation } from '#components/ui/punctuation.ts'
 import { Time } from '#components/ui/time.tsx'
 import { Timeline, type TimelineEvent } from '#components/ui/timeline.tsx'
 import { graces, refusalGrounds, requestKinds } from '#lib/domains/privacy-requests/rules.ts'
@@ -16,12 +17,13 @@ function known<T extends string>(all: readonly T[], name: string, words: (found:
 function EventWords({ event }: { event: ShownTimelineEvent }) {
   const t = useTranslations('timeline')
   const kind = useTranslations('requests.kinds')
+  const { list } = usePunctuation()
   const { details } = event
   const named = {
     fields: (name: string) => known(fields, name, (field) => t(`fields.${field}`)),
     kinds: (name: string) => known(requestKinds, name, (one) => kind(one)),
   }
-  const list = (group: 'fields' | 'kinds', value: unknown) => namesIn(value).map(named[group]).join(', ')
+  const listOf = (group: 'fields' | 'kinds', value: unknown) => list(namesIn(value).map(named[group]))
   const until = textIn(details.until)
   return t.rich(`events.${eventTextOf(event)}`, {
     time: () => (until === '' ? '' : <Time at={until} />),
@@ -30,8 +32,8 @@ function EventWords({ event }: { event: ShownTimelineEvent }) {
     grace: known(graces, textIn(details.grace), (grace) => t(`graces.${grace}`)),
     ground: known(refusalGrounds, textIn(details.ground), (ground) => t(`grounds.${ground}`)),
     kind: named.kinds(textIn(details.kind)),
-    kinds: list('kinds', details.kinds),
-    fields: list('fields', details.fields),
+    kinds: listOf('kinds', details.kinds),
+    fields: listOf('fields', details.fields),
     event: event.event,
   })
 }

@@ -7,6 +7,7 @@ import { BulkBar } from '#components/ui/bulk-bar.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
 import { OutcomeList } from '#components/ui/outcome-list.tsx'
+import { usePunctuation } from '#components/ui/punctuation.ts'
 import { type QuarantinedItem, reviewAt } from './endpoints.ts'
 import type { Decision } from './quarantined-item.tsx'
 
@@ -78,6 +79,7 @@ export function QuarantineBulk({ items, onClear }: { items: readonly Quarantined
 
 function BulkConsequences({ decision, items }: Started) {
   const t = useTranslations('safety.held')
+  const { close, colon, open } = usePunctuation()
   if (decision === 'keep')
     return (
       <>
@@ -92,7 +94,7 @@ function BulkConsequences({ decision, items }: Started) {
         return (
           count > 0 && (
             <p key={visibility}>
-              {t(`visibility.${visibility}`)} ({count}): {t('releaseText', { visibility })}
+              {`${t(`visibility.${visibility}`)}${open}${count}${close}${colon}${t('releaseText', { visibility })}`}
             </p>
           )
         )

@@ -1,12 +1,13 @@
 'use client'
 
-import { useFormatter, useTranslations } from 'next-intl'
+import { useTranslations } from 'next-intl'
 import type { ComponentProps } from 'react'
 import { useSizes } from '#components/projects/sizes.ts'
 import { Badge } from '#components/ui/badge.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { CopyableId } from '#components/ui/copyable-id.tsx'
 import { EmptyState } from '#components/ui/empty-state.tsx'
+import { usePunctuation } from '#components/ui/punctuation.ts'
 import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
 import { Time } from '#components/ui/time.tsx'
 import type { Snapshot } from './endpoints.ts'
@@ -150,13 +151,11 @@ function SnapshotState({ snapshot: { state, failure } }: { snapshot: Snapshot })
 
 function Expiry({ snapshot, now }: { snapshot: Snapshot; now: Date }) {
   const t = useTranslations('agentSnapshots')
-  const format = useFormatter()
   const { state, expires_at: until } = snapshot
   if (until === null) return state === 'ready' ? t('entry.stays') : '–'
-  const left = format.relativeTime(new Date(until), now)
   return (
     <span className={clockOf(snapshot, now) === 'little' ? 'text-amber' : undefined}>
-      <Time at={until} /> ({left})
+      <Time at={until} relative />
     </span>
   )
 }
@@ -164,6 +163,7 @@ function Expiry({ snapshot, now }: { snapshot: Snapshot; now: Date }) {
 /** Why the snapshot was not stored. */
 function Failure({ failure }: { failure: NonNullable<Snapshot['failure']> }) {
   const t = useTranslations('agentSnapshots')
+  const { colon } = usePunctuation()
   const nameOf = (kind: string) => {
     const known = secrets.find((one) => one === kind)
     return known ? t(`secrets.${known}`) : kind
@@ -177,7 +177,8 @@ function Failure({ failure }: { failure: NonNullable<Snapshot['failure']> }) {
       <ul className="grid gap-0.5">
         {[...places.values()].map(({ kind, path }) => (
           <li key={`${kind} ${path}`}>
-            {nameOf(kind)}: <code className="font-mono text-[0.8125rem] wrap-anywhere">{path}</code>
+            {`${nameOf(kind)}${colon}`}
+            <code className="font-mono text-[0.8125rem] wrap-anywhere">{path}</code>
           </li>
         ))}
       </ul>

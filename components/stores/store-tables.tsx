@@ -2,6 +2,7 @@
 
 import { useTranslations } from 'next-intl'
 import { useRowKeys } from '#components/frame/row-keys.ts'
+import { usePunctuation } from '#components/ui/punctuation.ts'
 import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
 import { anotherFolder } from '#lib/domains/stores/rules.ts'
 import { AddressCell, JurisdictionTag, LocationCell, listed, RegionCell, StateTag } from './location-words.tsx'
@@ -41,6 +42,7 @@ function StoreState({ store: { state, detail } }: { store: Store }) {
 /** The connected stores: status, location and contents of each. */
 export function StoreTable({ stores }: { stores: readonly Store[] }) {
   const t = useTranslations('stores')
+  const { close, open } = usePunctuation()
   const { cursor } = useRowKeys({ count: stores.length, onOpen: null })
   const regions = useRegionColumns(stores)
   const contentsOf = ({ holds }: Store) =>
@@ -81,7 +83,7 @@ export function StoreTable({ stores }: { stores: readonly Store[] }) {
         <>
           {contentsOf(store)}
           {(store.port === 'graph' || store.port === 'cache' || store.port === 'checkpoints') && (
-            <span className="text-quiet"> ({t('writers')})</span>
+            <span className="text-quiet">{`${open}${t('writers')}${close}`}</span>
           )}
         </>
       ),

@@ -8,6 +8,7 @@ import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
 import { TextArea } from '#components/ui/field.tsx'
+import { usePunctuation } from '#components/ui/punctuation.ts'
 import { Time } from '#components/ui/time.tsx'
 import { AddressCell, LocationCell, listed, useLocationNames } from './location-words.tsx'
 import { retireAt, type Store } from './locations.ts'
@@ -67,10 +68,11 @@ const isKnown = (store: Store): store is Store & { known_store_id: string } => s
 /** Stores that held data and are no longer connected. An admin can declare that one contains no data any more. */
 export function SwitchedOff({ stores, isAdmin }: { stores: readonly Store[]; isAdmin: boolean }) {
   const t = useTranslations('stores')
+  const { close, open } = usePunctuation()
   const nameOf = useLocationNames()
   const [retiring, setRetiring] = useState<Store & { known_store_id: string }>()
   const [told, setTold] = useState('')
-  const called = ({ name, provider }: Store) => `${nameOf(name)} (${provider})`
+  const called = ({ name, provider }: Store) => `${nameOf(name)}${open}${provider}${close}`
   return (
     <div className="grid gap-3">
       {told !== '' && <Alert tone="done" title={told} isLive />}

@@ -3,6 +3,7 @@
 import { useFormatter, useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
 import { Badge } from '#components/ui/badge.tsx'
+import { usePunctuation } from '#components/ui/punctuation.ts'
 import type { ShownColumn } from '#components/ui/table.tsx'
 import { Time } from '#components/ui/time.tsx'
 import type { AgentUse } from './endpoints.ts'
@@ -42,11 +43,8 @@ function TokenState({ token }: { token: AgentToken }) {
 export function useTokenColumns(actions: (token: AgentToken) => ReactNode): ShownColumn<AgentToken>[] {
   const t = useTranslations('tiers.agent')
   const format = useFormatter()
-  const scopesOf = ({ scopes }: AgentToken) =>
-    format.list(
-      scopes.map((scope) => t(`scope.${scope}`)),
-      { type: 'unit' },
-    )
+  const { list } = usePunctuation()
+  const scopesOf = ({ scopes }: AgentToken) => list(scopes.map((scope) => t(`scope.${scope}`)))
   return [
     {
       key: 'token',

@@ -4,6 +4,7 @@ import { agentPage } from '#components/agents/agents.ts'
 import { Badge } from '#components/ui/badge.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Menu } from '#components/ui/menu.tsx'
+import { usePunctuation } from '#components/ui/punctuation.ts'
 import type { ShownColumn } from '#components/ui/table.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
@@ -63,6 +64,7 @@ export function useTokenColumns(
   onAction: OpenAction,
 ): readonly ShownColumn<ListedTokenRow>[] {
   const t = useTranslations('tokens')
+  const { list } = usePunctuation()
   return [
     {
       key: 'token',
@@ -85,8 +87,8 @@ export function useTokenColumns(
     {
       key: 'scopes',
       title: t('columns.scopes'),
-      cell: ({ scopes }) => scopes.map((scope) => t(`scopes.${scope}`)).join(', '),
-      value: ({ scopes }) => scopes.map((scope) => t(`scopes.${scope}`)).join(', '),
+      cell: ({ scopes }) => list(scopes.map((scope) => t(`scopes.${scope}`))),
+      value: ({ scopes }) => list(scopes.map((scope) => t(`scopes.${scope}`))),
     },
     {
       key: 'state',

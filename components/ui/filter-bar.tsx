@@ -6,6 +6,7 @@ import type { ReactNode } from 'react'
 import { useTyped } from '#components/frame/typed.ts'
 import { Button } from './button.tsx'
 import { Menu } from './menu.tsx'
+import { usePunctuation } from './punctuation.ts'
 
 export interface Facet {
   key: string
@@ -29,6 +30,7 @@ interface FilterBarProps {
 }
 
 function FacetChip({ facet: { title, options, value, onChange, isMultiple = false } }: { facet: Facet }) {
+  const { colon, list } = usePunctuation()
   const chosen = options.filter((option) => value.includes(option.value))
   const toggle = (one: string) => {
     if (value.includes(one)) onChange(value.filter((other) => other !== one))
@@ -40,7 +42,9 @@ function FacetChip({ facet: { title, options, value, onChange, isMultiple = fals
         <Button tone={chosen.length > 0 ? 'accent' : 'plain'} size="small" className="border border-edge">
           <span>
             {title}
-            {chosen.length > 0 && <span className="font-normal">: {chosen.map((one) => one.title).join(', ')}</span>}
+            {chosen.length > 0 && (
+              <span className="font-normal">{`${colon}${list(chosen.map((one) => one.title))}`}</span>
+            )}
           </span>
           <ChevronDown aria-hidden className="size-3.5" />
         </Button>

@@ -4,6 +4,7 @@ import { CircleCheck, CircleX } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { useEffect, useRef } from 'react'
 import type { ProblemDocument } from '#lib/client/request.ts'
+import { usePunctuation } from './punctuation.ts'
 
 export interface Outcome {
   key: string
@@ -17,6 +18,7 @@ export interface Outcome {
 /** The outcome of a bulk action for each item: failures first, with their reasons. It takes the focus when it appears. */
 export function OutcomeList({ title, done, outcomes }: { title: string; done: string; outcomes: readonly Outcome[] }) {
   const t = useTranslations('problems')
+  const { colon } = usePunctuation()
   const place = useRef<HTMLElement>(null)
   useEffect(() => place.current?.focus(), [])
   const reasonOf = ({ problem, reason }: Outcome) =>
@@ -40,7 +42,9 @@ export function OutcomeList({ title, done, outcomes }: { title: string; done: st
                 <CircleX aria-hidden className="mt-0.5 size-4 shrink-0 text-red" />
               )}
               <span>
-                {outcome.name}: {outcome.problem === undefined ? done : reasonOf(outcome)}
+                {outcome.name}
+                {colon}
+                {outcome.problem === undefined ? done : reasonOf(outcome)}
               </span>
             </li>
           ))}

@@ -1,4 +1,5 @@
 import { useFormatter, useNow } from 'next-intl'
+import { spacedDigits, usePunctuation } from './punctuation.ts'
 
 const shape = {
   day: 'numeric',
@@ -25,10 +26,11 @@ interface TimeProps {
 export function Time({ at, relative = false, show = relative ? 'both' : 'exact', isDay = false }: TimeProps) {
   const format = useFormatter()
   const now = useNow()
+  const { open, close } = usePunctuation()
   const date = new Date(at)
   const utc = `${at.slice(0, 16).replace('T', ' ')} UTC`
   const exact = format.dateTime(date, isDay ? dayShape : shape)
-  const distance = format.relativeTime(date, now)
+  const distance = spacedDigits(format.relativeTime(date, now))
   return (
     <time dateTime={at} title={`${format.dateTime(date, shape)} (${utc})`} className="tabular-nums">
       {show === 'relative' && <span className="whitespace-nowrap print:hidden">{distance}</span>}
@@ -36,7 +38,7 @@ export function Time({ at, relative = false, show = relative ? 'both' : 'exact',
         {exact}
       </span>
       <span className="hidden whitespace-nowrap text-quiet print:inline"> ({utc})</span>
-      {show === 'both' && <span className="text-quiet print:hidden"> ({distance})</span>}
+      {show === 'both' && <span className="text-quiet print:hidden">{`${open}${distance}${close}`}</span>}
     </time>
   )
 }

@@ -1,5 +1,5 @@
 import type { Metadata } from 'next'
-import { getTranslations } from 'next-intl/server'
+import { getFormatter, getTranslations } from 'next-intl/server'
 import { callUseCase, requirePageAccess } from '#app/page-access.ts'
 import { Messages } from '#components/frame/words.tsx'
 import { loadQueueFilters, queueQueryOf } from '#components/queue/filters.ts'
@@ -18,9 +18,10 @@ interface Props {
 export default async function RequestsPage({ searchParams }: Props) {
   const person = await requirePageAccess('requests')
   const initialFilters = queueQueryOf(await loadQueueFilters(searchParams), person.account_id)
-  const [t, stats, initial, minders, statistics] = await Promise.all([
+  const [t, stats, format, initial, minders, statistics] = await Promise.all([
     getTranslations('queue'),
     getTranslations('queue.stats'),
+    getFormatter(),
     callUseCase(app.requests.listAll, { query: initialFilters }),
     callUseCase(app.requests.listMinders),
     app.requests.statistics(app.pipeline.clock.now()),
@@ -38,7 +39,7 @@ export default async function RequestsPage({ searchParams }: Props) {
             <ButtonLink href="/admin/requests/new">{t('new')}</ButtonLink>
           </>
         }
-        summary={<StatTiles tiles={queueTiles(stats, statistics)} />}
+        summary={<StatTiles tiles={queueTiles(stats, format, statistics)} />}
       >
         <RequestQueue initial={initial} initialFilters={initialFilters} me={person.account_id} minders={minders.data} />
       </Page>

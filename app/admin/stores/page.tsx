@@ -1,5 +1,5 @@
 import type { Metadata } from 'next'
-import { getFormatter, getTranslations } from 'next-intl/server'
+import { getLocale, getTranslations } from 'next-intl/server'
 import { callUseCase, requirePageAccess } from '#app/page-access.ts'
 import { Messages } from '#components/frame/words.tsx'
 import { locationCountsOf, locationKey } from '#components/stores/locations.ts'
@@ -9,6 +9,7 @@ import { SwitchedOff } from '#components/stores/switched-off.tsx'
 import { UnavailableRegions } from '#components/stores/unavailable-regions.tsx'
 import { Alert } from '#components/ui/alert.tsx'
 import { Page, Section } from '#components/ui/page.tsx'
+import { punctuationOf } from '#components/ui/punctuation.ts'
 import { RetryButton } from '#components/ui/retry-button.tsx'
 import { StatTiles } from '#components/ui/stat-tiles.tsx'
 import { app } from '#lib/app-instance.ts'
@@ -17,9 +18,9 @@ export const generateMetadata = async (): Promise<Metadata> => ({ title: (await 
 
 export default async function StoresPage() {
   const { role } = await requirePageAccess('stores')
-  const [t, format, { data }, organisations] = await Promise.all([
+  const { list } = punctuationOf(await getLocale())
+  const [t, { data }, organisations] = await Promise.all([
     getTranslations('stores'),
-    getFormatter(),
     callUseCase(app.residency.list),
     role === 'admin' ? callUseCase(app.accounts.organisations) : undefined,
   ])
@@ -63,7 +64,7 @@ export default async function StoresPage() {
           </Alert>
         )}
         {unset.length > 0 && (
-          <Alert title={t('unset.title', { names: format.list([...new Set(unset)], { type: 'unit' }) })}>
+          <Alert title={t('unset.title', { names: list([...new Set(unset)]) })}>
             <p>{t('unset.text')}</p>
           </Alert>
         )}

@@ -1,9 +1,10 @@
-import { getFormatter, getTranslations } from 'next-intl/server'
+import { getFormatter, getLocale, getTranslations } from 'next-intl/server'
 import { inventoryTexts } from '#app/settings/privacy/inventory-texts.ts'
 import type { Consequences as Numbers } from '#components/privacy/deletion-rules.ts'
 import { Points } from '#components/privacy/notice-list.tsx'
 import { PlanTable } from '#components/privacy/plan-table.tsx'
 import { Alert } from '#components/ui/alert.tsx'
+import { punctuationOf } from '#components/ui/punctuation.ts'
 import { type StatTile, StatTiles } from '#components/ui/stat-tiles.tsx'
 import type { planErasure } from '#lib/domains/privacy-requests/plan-contract.ts'
 import type { Output } from '#lib/kernel/operation.ts'
@@ -50,7 +51,8 @@ export async function ConsequenceList({ holdings, numbers, isOfAgent }: Conseque
 
 /** What is deleted or anonymized, in a few lines, with all categories behind a disclosure. */
 async function Deleted({ holdings, numbers, isOfAgent }: ConsequencesProps) {
-  const [t, words] = await Promise.all([getTranslations('deletion.what'), inventoryTexts()])
+  const [t, words, locale] = await Promise.all([getTranslations('deletion.what'), inventoryTexts(), getLocale()])
+  const { colon } = punctuationOf(locale)
   const { gone, mentions, requests, others } = numbers
   const items = (['units', 'skills', 'agents', 'tokens'] as const)
     .filter((key) => numbers[key] > 0)
@@ -84,8 +86,8 @@ async function Deleted({ holdings, numbers, isOfAgent }: ConsequencesProps) {
       )}
       {mentions + requests > 0 && (
         <p>
-          {t('changed')}: {mentions > 0 && t('mentions', { count: mentions })}{' '}
-          {requests > 0 && t('requests', { count: requests })}
+          {`${t('changed')}${colon}`}
+          {mentions > 0 && t('mentions', { count: mentions })} {requests > 0 && t('requests', { count: requests })}
         </p>
       )}
       <p className="text-quiet">{t('everywhere')}</p>

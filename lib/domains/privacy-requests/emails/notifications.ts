@@ -105,7 +105,8 @@ async function prepare(
   // No recipient exists, or the address was already deleted.
   if (!row || row.contact === null) return undefined
   const events = await tx.privacyRequestEvent.findMany({
-    where: { requestId, id: { in: eventIds } },
+    // A request that was disconnected since has nobody to confirm it.
+    where: { requestId, id: { in: eventIds }, ...(isUnconnected(row) && { event: { not: 'link_sent' } }) },
     orderBy: [{ at: 'asc' }, { id: 'asc' }],
   })
   const personId = await personOf(deps, tx, row)

@@ -55,6 +55,17 @@ export const connectRequest = operation({
   refusals: ['not_found', 'forbidden', 'wrong_state', 'conflict', 'fenced', 'rate_limited'],
 })
 
+export const disconnectRequest = operation({
+  ...actOnRequest,
+  needsRecentPassword: true,
+  id: 'disconnectPrivacyRequest',
+  path: '/api/admin/privacy/requests/{id}/disconnect',
+  summary: 'Disconnect a request from the form from its account or participant',
+  description:
+    'Only until the identity is verified, or the owner of the account acts on the request. The confirmation link stops working.',
+  refusals: ['not_found', 'wrong_state'],
+})
+
 export const answerRequest = operation({
   ...actOnRequest,
   needsRecentPassword: true,

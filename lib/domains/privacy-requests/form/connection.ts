@@ -13,6 +13,7 @@ import { noSuchRequest, replyToAdmin } from '#lib/domains/privacy-requests/queue
 import { lockSubject } from '#lib/domains/privacy-requests/repository.ts'
 import {
   formHash,
+  isPseudonymous,
   isUnconnected,
   KindName,
   kindsOf,
@@ -27,7 +28,7 @@ import { newId } from '#lib/kernel/ids.ts'
 import type { Input } from '#lib/kernel/operation.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
-import { answerRequest, connectRequest, listSuggestions } from './connection-contract.ts'
+import { answerRequest, connectRequest, disconnectRequest, listSuggestions } from './connection-contract.ts'
 import { mostSuggested } from './rules.ts'
 
 /** @throws Problem `wrong_state` for a request that is connected, closed, or did not come from the form */
@@ -76,6 +77,10 @@ async function refuseDuplicate(deps: PrivacyDeps, work: RequestWork, row: Reques
   if (kinds.includes('erasure')) await refuseLastAdmin(deps, work.tx, about)
 }
 
+/** The name that the requester entered. It is stored until the request is closed, so that disconnecting restores it. */
+const requesterNameOf = (deps: PrivacyDeps, { id, contact }: RequestRow): string | undefined =>
+  contact === null ? undefined : openContact(deps.contactKey(), id, contact).requesterName
+
 async function connectIn(deps: PrivacyDeps, work: RequestWork, row: RequestRow, target: Target): Promise<RequestRow> {
   const { about } = target
   const subjectKey = requestSubjectHash(deps.subjectKey(), ...subjectNamedBy(about))
@@ -88,7 +93,12 @@ async function connectIn(deps: PrivacyDeps, work: RequestWork, row: RequestRow, 
       ...(isAccount ? { accountId: about.account } : { participantId: about.participant }),
       subjectKind: isAccount ? 'person' : 'participant',
       subjectKey,
-      ...('contact' in target && { contact: sealContact(deps.contactKey(), row.id, target.contact) }),
+      ...('contact' in target && {
+        contact: sealContact(deps.contactKey(), row.id, {
+          ...target.contact,
+          requesterName: requesterNameOf(deps, row),
+        }),
+      }),
       ...(kindsOf(row).includes('erasure') && { receiptId: newId('rcpt') }),
     },
     details: { subject: isAccount ? 'account' : 'participant' },
@@ -96,6 +106,35 @@ async function connectIn(deps: PrivacyDeps, work: RequestWork, row: RequestRow, 
   })
   if (isAccount) await requestLink(work, next, 'verify')
   return next
+}
+
+/**
+ * Makes a connected request unconnected again, and deletes the link that confirms it.
+ * @throws Problem `wrong_state` once the identity is verified, or the owner of the account acted on the request
+ */
+async function disconnectIn(deps: PrivacyDeps, work: RequestWork, row: RequestRow): Promise<RequestRow> {
+  const acted = await work.tx.privacyRequestEvent.count({
+    where: {
+      requestId: row.id,
+      by: { notIn: ['admin', 'system'] },
+      event: { notIn: ['received', 'form_joined', 'status_link'] },
+    },
+  })
+  const { addressKey } = row
+  if (row.state !== 'received' || isUnconnected(row) || isPseudonymous(row) || addressKey === null || acted > 0)
+    throw new Problem(
+      'wrong_state',
+      'This is only possible for a connected request from the form whose identity is not verified, and which the owner of the account did not add to. Nothing was changed.',
+    )
+  await work.tx.privacyLink.deleteMany({ where: { requestId: row.id, purpose: { not: 'status' } } })
+  return change(work, row, {
+    event: 'disconnected',
+    data: {
+      ...{ accountId: null, participantId: null, subjectKind: 'requester', receiptId: null },
+      subjectKey: requestSubjectHash(deps.subjectKey(), 'requester', addressKey),
+    },
+    isInternal: true,
+  })
 }
 
 /** Closes the request with an answer in words. */
@@ -143,6 +182,12 @@ export const formConnection = (deps: PrivacyDeps) => ({
     const row = await unconnectedRequest(ctx, id)
     const work = workOf(ctx, 'admin')
     return replyToAdmin(deps, ctx, work, await connectIn(deps, work, row, await targetOf(deps, ctx, row, body)))
+  }),
+  disconnectRequest: mutation(disconnectRequest, async (ctx, { params: { id } }) => {
+    const row = await lockedRequest(ctx.tx, id)
+    if (!row) throw noSuchRequest()
+    const work = workOf(ctx, 'admin')
+    return replyToAdmin(deps, ctx, work, await disconnectIn(deps, work, row))
   }),
   answerRequest: mutation(answerRequest, async (ctx, { params: { id }, body }) => {
     const row = await unconnectedRequest(ctx, id)

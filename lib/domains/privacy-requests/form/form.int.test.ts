@@ -340,6 +340,62 @@ describe('an admin', () => {
     expect((await kit.adminRead(id)).account_id).toBe(null)
   })
 
+  it('disconnects it until the owner confirms it, and the link that was sent no longer works', async () => {
+    const person = await personWithPassword(test)
+    const { id, token } = await filed(person.email, { kind: 'erasure', name: 'Entered Name' })
+    const connect = () => kit.asAdmin(id, 'connect', { account_id: person.accountId })
+    expect((await kit.asAdmin(id, 'disconnect')).status).toBe(409)
+    expect((await connect()).status).toBe(200)
+    await kit.work()
+    const link = kit.linkTo(person.email, 'verify')
+    expect((await kit.asAdmin(id, 'disconnect')).status).toBe(200)
+    expect(await kit.adminRead(id)).toMatchObject({
+      ...{ subject: 'requester', account_id: null, subject_name: 'Entered Name', subject_email: person.email },
+    })
+    expect((await kit.use(link, 'verify')).status).toBe(410)
+    expect((await status(token)).json.data.stage).toBe('in_review')
+    const row = await test.db.prisma.privacyRequest.findUniqueOrThrow({ where: { id } })
+    expect([row.state, row.accountId, row.receiptId]).toEqual(['received', null, null])
+    expect((await kit.asAdmin(id, 'verify', { note: 'seems fine' })).status).toBe(409)
+    // Requests and links of the account no longer find it.
+    expect((await test.fetch('GET', `/api/privacy/requests/${id}`, { cookie: person.cookie })).status).toBe(404)
+    expect((await connect()).status).toBe(200)
+    await kit.work()
+    expect((await kit.use(kit.linkTo(person.email, 'verify'), 'verify')).status).toBe(200)
+    const late = await kit.asAdmin(id, 'disconnect')
+    expect([late.status, late.json.code]).toEqual([409, 'wrong_state'])
+    await kit.work()
+  })
+
+  it('sends no confirmation link for a request that was disconnected before its email left', async () => {
+    const person = await personWithPassword(test)
+    const { id } = await filed(person.email)
+    expect((await kit.asAdmin(id, 'connect', { account_id: person.accountId })).status).toBe(200)
+    expect((await kit.asAdmin(id, 'disconnect')).status).toBe(200)
+    const before = kit.lettersTo(person.email).length
+    await kit.work()
+    expect(kit.lettersTo(person.email).length).toBe(before)
+    expect(await test.db.prisma.privacyLink.count({ where: { requestId: id, purpose: 'verify' } })).toBe(0)
+  })
+
+  it('cannot disconnect a request that the owner of the account added to, that another channel filed, or without a session', async () => {
+    const person = await personWithPassword(test)
+    const { id } = await filed(person.email)
+    expect((await kit.asAdmin(id, 'connect', { account_id: person.accountId })).status).toBe(200)
+    const joined = await kit.file(person.cookie, { kinds: ['access'], statement: 'Also my messages' })
+    expect([joined.status, joined.json.data?.id ?? joined.json.joined?.[0]?.request_id]).toEqual([200, id])
+    expect((await kit.asAdmin(id, 'disconnect')).status).toBe(409)
+    const somebody = await signedIn(test)
+    const path = `/api/admin/privacy/requests/${id}/disconnect`
+    expect((await test.fetch('POST', path, { cookie: somebody.cookie })).status).toBe(403)
+    expect((await test.fetch('POST', path)).status).toBe(401)
+    const other = await personWithPassword(test)
+    const own = await kit.file(other.cookie, { kinds: ['access'] })
+    expect((await kit.asAdmin(own.json.data.id, 'disconnect')).status).toBe(409)
+    expect((await kit.asAdmin('preq_0000000000000000000000', 'disconnect')).status).toBe(404)
+    await kit.work()
+  })
+
   it('sees neither addresses nor texts of requests in the audit log and in jobs', async () => {
     const email = newAddress()
     await send(email, { name: 'Auditee Example', statement: 'Words of the auditee' })
