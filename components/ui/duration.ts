@@ -1,7 +1,7 @@
 import type { useFormatter } from 'next-intl'
 import { spacedDigits } from './punctuation.ts'
 
-export interface Duration {
+interface Duration {
   unit: 'day' | 'hour' | 'minute' | 'second'
   n: number
 }
