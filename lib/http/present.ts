@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
+import type { Answer, FixedContent } from '#lib/kernel/answer.ts'
 import type { OperationShape } from '#lib/kernel/operation.ts'
-import type { Answer, FixedContent } from '#lib/kernel/use-case.ts'
 import type { ApiRequest, ApiResponse } from './api-request.ts'
 import { acceptedEncoding } from './fixed-content.ts'
 

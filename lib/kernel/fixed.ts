@@ -1,7 +1,8 @@
+import type { FixedContent } from './answer.ts'
 import { authorise } from './authorise.ts'
 import { parseInput } from './input.ts'
 import type { OperationShape } from './operation.ts'
-import type { FixedContent, UseCase } from './use-case.ts'
+import type { UseCase } from './use-case.ts'
 
 /** Returns content that is prepared once and never validated, serialized or compressed again. For operations without an audit entry. */
 export function fixed<const O extends OperationShape>(

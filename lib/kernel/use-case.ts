@@ -1,13 +1,7 @@
+import type { Answer } from './answer.ts'
 import { authorise } from './authorise.ts'
-import type {
-  AuditRecord,
-  Context,
-  MutationContext,
-  SqlRow,
-  Statement,
-  StoredReply,
-  UnboundAuditRecord,
-} from './context.ts'
+import type { AuditRecord, Context, MutationContext, SqlRow, Statement, UnboundAuditRecord } from './context.ts'
+import { type AnswerForResource, runOnce } from './idempotent-replay.ts'
 import { parseInput } from './input.ts'
 import type { AuditAction, Input, OperationShape, Output, RawInput } from './operation.ts'
 import { Problem } from './problem.ts'
@@ -41,19 +35,6 @@ export interface Reply<T> {
   headers?: Record<string, string>
   /** Runs after the commit and before the response; its result replaces this reply. A crash before it does not undo the transaction. */
   afterCommit?: () => Promise<Pick<Reply<T>, 'body' | 'status' | 'headers'>>
-}
-/** Content that is the same for everybody, in memory in every encoding in which it is sent. */
-export interface FixedContent {
-  mediaType: string
-  etag: string
-  encodings: Record<'br' | 'gzip' | 'identity', Uint8Array>
-}
-export interface Answer {
-  status: number
-  body: unknown
-  headers: Record<string, string>
-  stream?: AsyncIterable<string | Uint8Array>
-  fixed?: FixedContent
 }
 export interface UseCase<O extends OperationShape = OperationShape> {
   operation: O
@@ -113,25 +94,6 @@ const answer = <O extends OperationShape>(operation: O, reply: Omit<Reply<unknow
   headers: reply.headers ?? {},
 })
 
-const redacted = (operation: OperationShape, body: unknown): unknown => {
-  if (
-    !operation.secrets ||
-    typeof body !== 'object' ||
-    body === null ||
-    !('data' in body) ||
-    typeof body.data !== 'object'
-  )
-    return body
-  const data = Object.fromEntries(Object.entries(body.data ?? {}).filter(([key]) => !operation.secrets?.includes(key)))
-  return { ...body, data }
-}
-export const replay = (stored: StoredReply): Answer => ({
-  ...stored,
-  headers: { ...stored.headers, 'Idempotency-Replayed': 'true' },
-})
-
-type Made = Answer & { resourceId: string }
-
 /** Writes the deletion log row of an operation that deletes personal content without an erasure run. */
 async function recordDeletion(
   { deletes, audit }: OperationShape,
@@ -146,38 +108,6 @@ async function recordDeletion(
     results: { [deletes.counts]: count },
     now,
   })
-}
-
-/**
- * Reads the members that are not stored with the reply: content that would otherwise outlive its resource. Throws if the caller may no
- * longer read it.
- */
-type Complete = (data: Record<string, unknown>) => Promise<Record<string, unknown>>
-
-export async function completed(stored: StoredReply, complete: Complete | undefined): Promise<StoredReply> {
-  const { body } = stored
-  if (!complete || typeof body !== 'object' || body === null || !('data' in body)) return stored
-  const data = { ...(body.data as Record<string, unknown>) }
-  return { ...stored, body: { ...body, data: { ...data, ...(await complete(data)) } } }
-}
-
-async function once(
-  ctx: MutationContext,
-  operation: OperationShape,
-  run: () => Promise<Made>,
-  complete?: Complete,
-): Promise<Answer> {
-  if (!ctx.idempotency) return run()
-  const stored = await ctx.pipeline.idempotency.claim(ctx.tx, ctx.idempotency, ctx.now)
-  if (stored) return replay(await completed(stored, complete))
-  if (ctx.overQuota) throw ctx.overQuota
-  const { resourceId, ...made } = await run()
-  await ctx.pipeline.idempotency.complete(ctx.tx, ctx.idempotency, {
-    ...made,
-    body: redacted(operation, made.body),
-    resourceId,
-  })
-  return made
 }
 
 /**
@@ -224,7 +154,7 @@ export function preparedMutation<const O extends OperationShape, P>(
             await recordDeletion(operation, inside, reply)
             return { ...answer(operation, reply), resourceId: reply.resourceId }
           }
-          return once(inside, operation, first, missing)
+          return runOnce(inside, operation, first, missing)
         })
         .catch(async (error: unknown) => {
           if (Problem.is(error)) await error.afterRollback?.()
@@ -251,7 +181,7 @@ export function statement<const O extends OperationShape, P extends StatementPla
       authorise(operation, ctx)
       const planned = await plan(ctx, parseInput(operation, raw))
       const entry = auditOf(operation, ctx, planned)
-      const run = async (tx?: MutationContext['tx']): Promise<Made> => {
+      const run = async (tx?: MutationContext['tx']): Promise<AnswerForResource> => {
         const stored =
           (tx ? undefined : share?.(ctx, planned, entry)) ?? ctx.pipeline.statement(planned.statement, entry, tx)
         const row = await stored.catch((error: unknown) => {
@@ -260,7 +190,9 @@ export function statement<const O extends OperationShape, P extends StatementPla
         if (!row) throw await planned.nothing()
         return { ...answer(operation, planned.reply(row)), resourceId: String(row.resource_id) }
       }
-      return ctx.idempotency ? ctx.pipeline.transaction((tx) => once({ ...ctx, tx }, operation, () => run(tx))) : run()
+      return ctx.idempotency
+        ? ctx.pipeline.transaction((tx) => runOnce({ ...ctx, tx }, operation, () => run(tx)))
+        : run()
     },
   }
 }
