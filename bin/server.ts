@@ -1,5 +1,6 @@
 import './runtime.ts'
 import cluster from 'node:cluster'
+import { readFileSync } from 'node:fs'
 import next from 'next'
 import { publicUrl, readEnv } from '#lib/config/env.ts'
 import { createApiServer } from '#lib/http/api-server.ts'
@@ -10,11 +11,19 @@ import { supervised } from './supervised.ts'
 
 const env = readEnv()
 
+/** The configuration that `next build` recorded, as JSON. */
+function builtConfig(dir: string): string {
+  const { config } = JSON.parse(readFileSync(`${dir}/.next/required-server-files.json`, 'utf8'))
+  return JSON.stringify(config)
+}
+
 /** Serves the API and the pages on HOST:PORT until it is stopped. Finishes running requests. */
 async function serve(): Promise<void> {
   process.env.NEXTAUTH_URL = publicUrl(env)
   const { app } = await import('#lib/app-instance.ts')
   const dir = `${import.meta.dirname}/..`
+  // As in Next's standalone output. Evaluating next.config.mjs would load SWC and a file watcher, 27 MB that only a build uses.
+  process.env.__NEXT_PRIVATE_STANDALONE_CONFIG = builtConfig(dir)
   const pages = next({ dev: false, quiet: true, dir, hostname: env.HOST, port: env.PORT })
   await pages.prepare()
   const handlePage = pages.getRequestHandler()
