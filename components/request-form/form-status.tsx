@@ -1,6 +1,6 @@
 'use client'
 
-import { useQuery } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { useApiMutation } from '#components/frame/api-query.ts'
@@ -12,10 +12,11 @@ import { FactList } from '#components/ui/facts.tsx'
 import { Section } from '#components/ui/page.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { usePunctuation } from '#components/ui/punctuation.ts'
+import { saveFile } from '#components/ui/save-file.ts'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { RequestRefused, request } from '#lib/client/request.ts'
-import { formStatusAt, type FormStatus as Status, withdrawFormAt } from './endpoints.ts'
+import { formCopyAt, formStatusAt, type FormStatus as Status, withdrawFormAt } from './endpoints.ts'
 import { useFragment } from './fragment.ts'
 import { StatusLinks } from './status-links.tsx'
 
@@ -83,6 +84,29 @@ function Messages({ messages }: { messages: Status['messages'] }) {
   )
 }
 
+/** Downloads the copy. The token goes into the body of the request: the address of a download would be logged. */
+function Copy({ token }: { token: string }) {
+  const t = useTranslations('requestForm.status')
+  const fetched = useMutation({
+    mutationFn: () => request(formCopyAt, { body: { token } }),
+    onSuccess: (text) => saveFile('my-data.ndjson', text, 'application/x-ndjson'),
+  })
+  const problem = fetched.error instanceof RequestRefused ? fetched.error.problem : undefined
+  return (
+    <>
+      <p>{t('copyReady')}</p>
+      {problem && <ProblemAlert problem={problem} />}
+      <Button
+        className="justify-self-start"
+        aria-disabled={fetched.isPending}
+        onClick={() => !fetched.isPending && fetched.mutate()}
+      >
+        {t(fetched.isPending ? 'copyBusy' : 'copyDownload')}
+      </Button>
+    </>
+  )
+}
+
 function Withdraw({ token, done }: { token: string; done: () => void }) {
   const t = useTranslations('requestForm.status')
   const [isOpen, setOpen] = useState(false)
@@ -128,6 +152,8 @@ function Shown({ status, token, reload }: { status: Status; token: string; reloa
           <p>{t.rich('copySignIn', { here: (words) => <TextLink href="/settings/privacy">{words}</TextLink> })}</p>
         )}
         {status.copy === 'organization' && <p>{t('copyOrganization')}</p>}
+        {status.copy === 'email' && <p>{t('copyEmail')}</p>}
+        {status.copy === 'download' && <Copy token={token} />}
       </section>
       <StatusFacts status={status} />
       <Section id="messages" title={t('messages')}>

@@ -80,6 +80,7 @@ export const composeProjects = (
     participantExporters: requestParticipantExporters(db),
     shapes: { schemaVersion, zip: (head, parts, given) => zipArchive(head, parts, { given }) },
   })
+export type ProjectsModule = ReturnType<typeof composeProjects>
 
 export const composeExports = (
   { assessedLocations, chosenIds, db, erasedAgents, prepared, storeLocations, strict }: Foundation,

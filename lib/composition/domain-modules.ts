@@ -42,7 +42,8 @@ export function createDomainModules(deps: ModuleDeps) {
 
   const retention = composeRetention(foundation, retentionStores)
   const exported = composeExports(foundation, data)
-  const requests = composeRequests(foundation, peopleModules, erasures, exported)
+  const projects = composeProjects(foundation, peopleModules, erasures, erasurePatience)
+  const requests = composeRequests(foundation, peopleModules, erasures, exported, projects)
   followChanges(foundation, erasures, requests)
   const erasure = erasureModule({
     ...{ db, signer, ledger, facts, engine: erasures.engine },
@@ -57,7 +58,7 @@ export function createDomainModules(deps: ModuleDeps) {
     composeQuotas(foundation, peopleModules),
     settings,
     composeKnowledge(foundation, erasures, retention),
-    composeProjects(foundation, peopleModules, erasures, erasurePatience),
+    projects,
     auditModule(db, log, {
       peopleMatching: accountDirectory.matching,
       requestSubjects: requests.useCases.requests.subjectNames,

@@ -19,7 +19,7 @@ import {
 import { restrictParticipants, unrestrictParticipants } from '#lib/domains/projects/participants/restricting.ts'
 import { durationOf } from '#lib/domains/telemetry/events.ts'
 import { reportCompletedErasures } from '#lib/domains/telemetry/jobs.ts'
-import type { ExportsModule } from './content-modules.ts'
+import type { ExportsModule, ProjectsModule } from './content-modules.ts'
 import type { Erasures } from './erasures.ts'
 import type { Foundation } from './foundation.ts'
 import type { PeopleModules } from './people-modules.ts'
@@ -29,6 +29,7 @@ export function composeRequests(
   { agents, emails, people, settings }: PeopleModules,
   { engine }: Erasures,
   exported: ExportsModule,
+  { useCases: { projects } }: ProjectsModule,
 ) {
   const { db, env, facts, keyFor, keys, limiter, mail, origin, pipeline, strict } = foundation
   return privacyRequestsModule({
@@ -45,6 +46,7 @@ export function composeRequests(
     participants: {
       find: actedFor(db),
       byEmail: participantsByEmail,
+      copyOf: projects.participantCopy,
       projectOf: projectOfParticipant,
       restrict: restrictParticipants,
       unrestrict: unrestrictParticipants,

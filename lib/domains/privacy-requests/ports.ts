@@ -108,6 +108,8 @@ export interface ParticipantPorts {
     email: string,
     most: number,
   ): Promise<{ projectId: string; projectName: string; participantId: string; name: string | null }[]>
+  /** The copy of a participant's data as NDJSON. The caller checks that the reader may have it. */
+  copyOf(copy: { participantId: string; projectId: string; scope: Basis; now: Date }): AsyncIterable<string>
   /** Undefined when the participant is erased. */
   projectOf(tx: Transaction, participantId: string): Promise<string | undefined>
 }

@@ -5,6 +5,7 @@ import { clockJobs } from '#lib/domains/privacy-requests/execution/clock.ts'
 import { following } from '#lib/domains/privacy-requests/execution/erasure-outcome.ts'
 import { requestLinkUse } from '#lib/domains/privacy-requests/filing/link-use.ts'
 import { formConnection } from '#lib/domains/privacy-requests/form/connection.ts'
+import { formCopy } from '#lib/domains/privacy-requests/form/copy.ts'
 import { formJobs } from '#lib/domains/privacy-requests/form/jobs.ts'
 import { requestForm } from '#lib/domains/privacy-requests/form/sending.ts'
 import { formStatus } from '#lib/domains/privacy-requests/form/status.ts'
@@ -25,6 +26,7 @@ export const privacyRequestsService = (deps: PrivacyDeps) => ({
   ...requestLinkUse(deps),
   ...requestForm(deps),
   ...formStatus(deps),
+  ...formCopy(deps),
   ...formConnection(deps),
   ...requestQueue(deps),
   ...bulk(deps),

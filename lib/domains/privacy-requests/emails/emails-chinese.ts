@@ -40,6 +40,12 @@ const stayNames: Partial<Record<RequestKind, string>> = {
 const lifted = '因反对处理而施加的限制已解除：智能体可以重新写入，除非另有限制处理的请求。'
 
 /** What works during the grace period. */
+/** How a participant gets the copy: with the link in this email, or from the organization. */
+const handedOver = ({ statusPage }: Pick<EmailFacts, 'statusPage'>): string =>
+  statusPage === undefined
+    ? '您的数据副本已备好，由该组织交付给您。'
+    : '您的数据副本已备好。身份核实后的 30 天内，您可以在状态页下载。任何持有下方链接的人也能下载。'
+
 const untilErasure = ({ tokensStop, isAgent, signInStays }: EmailFacts): string =>
   `在此之前，${isAgent ? '该智能体' : '智能体'}的令牌${tokensStop ? '全部停用' : '继续有效'}${
     isAgent ? '' : signInStays ? '，您仍可登录' : '，您的登录会话已结束'
@@ -126,7 +132,7 @@ export const chinese: Record<string, EmailWords> = {
         : kinds.includes('erasure')
           ? `${isAgent ? '该智能体的' : ''}全部数据已删除并通过核验。`
           : isHandedOver({ ...facts, kinds })
-            ? '您的数据副本已备好，由该组织交付给您。'
+            ? handedOver(facts)
             : '您请求的事项已全部完成。',
       ...(receipt === undefined ? [] : ['这是已签名的删除回执。凭此地址即可查阅，请妥善保存。', receipt]),
     ],

@@ -44,6 +44,12 @@ const lifted =
   'The restriction from your objection is lifted. Your agents can write again, unless you also asked for a restriction.'
 
 /** What works during the grace period. */
+/** How a participant gets the copy: with the link in this email, or from the organization. */
+const handedOver = ({ statusPage }: Pick<EmailFacts, 'statusPage'>): string =>
+  statusPage === undefined
+    ? 'The copy of your data is ready. The organization hands it over to you.'
+    : 'The copy of your data is ready. You can download it from the status page for 30 days after your identity was verified. Anyone with the link below can download it too.'
+
 const untilErasure = ({ tokensStop, isAgent, signInStays }: EmailFacts): string =>
   `Until then, the tokens of ${isAgent ? 'this agent' : 'your agents'} ${tokensStop ? 'do not work' : 'still work'}${
     isAgent ? '' : signInStays ? ', and you can still sign in' : ', and your sessions have ended'
@@ -144,7 +150,7 @@ export const english: Record<string, EmailWords> = {
         : kinds.includes('erasure')
           ? `Everything${isAgent ? ' of the agent' : ''} is erased and verified.`
           : isHandedOver({ ...facts, kinds })
-            ? 'The copy of your data is ready. The organization hands it over to you.'
+            ? handedOver(facts)
             : 'We completed everything that you asked for.',
       ...(receipt === undefined
         ? []

@@ -1,8 +1,6 @@
+import { copyOpen } from '#lib/domains/privacy-requests/form/rules.ts'
 import { copyRequests } from '#lib/domains/privacy-requests/repository.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-
-/** Milliseconds for which a request for a copy of a participant's data opens the export to managers and admins. */
-const copyOpen = 30 * 86_400_000
 
 /** Returns true when a verified request for access or portability exists for the participant, verified within 30 days. */
 export const requestedCopy =

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { StatementText } from '#lib/domains/privacy-requests/contract.ts'
 import { requestKinds } from '#lib/domains/privacy-requests/rules.ts'
 import { operation } from '#lib/kernel/operation.ts'
-import { statusStages } from './rules.ts'
+import { copyDeliveries, statusStages } from './rules.ts'
 
 const path = '/api/privacy/form'
 const request = { resourceType: 'request' } as const
@@ -90,8 +90,9 @@ const FormStatus = z
     closed_at: when.nullable(),
     expires_at: when.nullable().meta({ description: 'When this page is deleted: 30 days after closing' }),
     can_withdraw: z.boolean(),
-    copy: z.enum(['sign_in', 'organization']).nullable().meta({
-      description: 'A copy of the data is ready: in the account of the requester, or the organization hands it over',
+    copy: z.enum(copyDeliveries).nullable().meta({
+      description:
+        'A copy of the data is ready. sign_in: in the account of the requester. download: with this link. email: with the link of an email that was sent after the identity was verified. organization: the organization hands it over',
     }),
     messages: z.array(z.strictObject({ at: when, event: z.string(), note: z.string() })),
   })
@@ -108,6 +109,22 @@ export const readFormStatus = operation({
   body: withToken,
   output: z.strictObject({ data: FormStatus }),
   refusals: ['link_spent', 'rate_limited'],
+})
+
+export const downloadFormCopy = operation({
+  ...open,
+  id: 'downloadRequestFormCopy',
+  path: `${path}/copy`,
+  summary: 'Download the copy of a participant’s data, with the token of the status page',
+  description:
+    'NDJSON like the export of a participant. Only with a link that was sent after the identity was verified, within 30 days of the verification.',
+  audit: { action: 'export', ...request },
+  status: 200,
+  body: withToken,
+  contributed: true,
+  output: z.string(),
+  produces: ['application/x-ndjson'],
+  refusals: ['link_spent', 'wrong_state', 'rate_limited'],
 })
 
 export const withdrawFormRequest = operation({

@@ -51,6 +51,10 @@ async function filed(email: string, more: object = {}) {
   return { id: latest?.requestId ?? 'none', token: secretIn(email, 'status') }
 }
 const status = async (token: string) => post('/status', { token })
+const copied = async (token: string, from?: string) => {
+  const { status: code, json, text, headers } = await post('/copy', { token }, from)
+  return { status: code, code: json?.code, text, headers }
+}
 
 describe('the form', () => {
   it('files a request only after the address is confirmed, with the deadline from the time of sending', async () => {
@@ -326,8 +330,53 @@ describe('an admin', () => {
     expect((await kit.adminRead(id)).state).toBe('received')
     expect((await kit.asAdmin(id, 'verify', { note: 'Called back' })).status).toBe(200)
     await kit.work()
-    expect((await status(token)).json.data).toMatchObject({ stage: 'completed', copy: 'organization', messages: [] })
-    expect(kit.lettersTo(email).at(-1)?.text).toContain('The organization hands it over to you')
+    // The link from before the verification shows only the status.
+    expect((await status(token)).json.data).toMatchObject({ stage: 'completed', copy: 'email', messages: [] })
+    expect(await copied(token)).toMatchObject({ status: 409, code: 'wrong_state' })
+    expect(kit.lettersTo(email).at(-1)?.text).toContain('Anyone with the link below can download it too')
+    const newest = secretIn(email, 'status')
+    expect((await status(newest)).json.data.copy).toBe('download')
+    const copy = await copied(newest)
+    expect([copy.status, copy.headers.get('cache-control'), copy.headers.get('content-disposition')]).toEqual([
+      ...[200, expect.stringContaining('no-store'), expect.stringContaining('attachment')],
+    ])
+    const [head, ...lines] = copy.text.trim().split('\n')
+    expect(JSON.parse(head ?? '')).toMatchObject({ participant_id: participant.id, scope: 'all' })
+    expect(lines.join('\n')).toContain('"Ada"')
+    const [entry] = await test.db.prisma.auditEntry.findMany({ where: { action: 'export', resourceId: id } })
+    expect(entry?.details).toMatchObject({ participant_id: participant.id, scope: 'all' })
+    test.clock.advance(30 * day)
+    expect(await copied(newest)).toMatchObject({ status: expect.toBeOneOf([409, 410]) })
+  })
+
+  it('downloads no copy with a link of another purpose or request, before the request is verified, or after the erasure', async () => {
+    const project = await madeProject(test)
+    const email = newAddress()
+    await test.fetch('POST', `${project.path}/participants`, {
+      token: project.agent.token,
+      body: { external_id: 'eve', name: 'Eve', email },
+    })
+    const participant = await test.db.prisma.projectParticipant.findFirstOrThrow({ where: { projectId: project.id } })
+    const { id, token } = await filed(email, { kind: 'portability' })
+    const other = await filed(newAddress())
+    for (const wrong of [token, other.token]) expect((await copied(wrong)).status).toBe(409)
+    for (const wrong of ['x'.repeat(43), secretIn(email, 'confirm')]) expect((await copied(wrong)).status).toBe(410)
+    const body = { project_id: project.id, participant_id: participant.id }
+    expect((await kit.asAdmin(id, 'connect', body)).status).toBe(200)
+    await kit.work()
+    expect((await copied(secretIn(email, 'status'))).status).toBe(409)
+    expect((await kit.asAdmin(id, 'verify', { note: 'Called back' })).status).toBe(200)
+    await kit.work()
+    const newest = secretIn(email, 'status')
+    const copy = await copied(newest)
+    expect([copy.status, JSON.parse(copy.text.split('\n')[0] ?? '').scope]).toEqual([200, 'provided'])
+    expect(copy.text).not.toContain(other.id)
+    const from = newNetwork()
+    const codes: number[] = []
+    for (let tries = 0; tries < 11; tries++) codes.push((await copied(newest, from)).status)
+    expect(codes).toEqual([...Array(10).fill(200), 429])
+    await test.db.prisma.projectParticipant.delete({ where: { id: participant.id } })
+    expect((await copied(newest)).status).toBe(409)
   })
 
   it('cannot connect it while the account has an open request of the same kind, or is unknown', async () => {

@@ -12,6 +12,12 @@ export const statusStages = [
   'cancelled',
   'refused',
 ] as const
+/** How a requester gets a ready copy: in their account, with this link, with a link from a later email, or from the organization. */
+export const copyDeliveries = ['sign_in', 'download', 'email', 'organization'] as const
+export type CopyDelivery = (typeof copyDeliveries)[number]
+/** Milliseconds after the verification in which a request for a copy opens the export of a participant. */
+export const copyOpen = 30 * 86_400_000
+
 export type StatusStage = (typeof statusStages)[number]
 
 /** Maximum number of emails from the form to one address within an hour. */

@@ -1,6 +1,6 @@
 import { ndjson } from '#lib/domains/projects/exporting/ndjson.ts'
 import type { Context, MutationContext } from '#lib/kernel/context.ts'
-import type { ExportReader, PersonExporter } from '#lib/kernel/exporter.ts'
+import type { Basis, ExportReader, PersonExporter } from '#lib/kernel/exporter.ts'
 import { pageOf } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read, stream } from '#lib/kernel/use-case.ts'
@@ -195,17 +195,28 @@ async function requireExportable(
   )
 }
 
-const exported = ({ participantExporters, ...ports }: Pick<ProjectPorts, 'db' | 'copyAskedFor'> & ParticipantExports) =>
+/** All parts about a participant as NDJSON. The caller checks that the reader may have them. */
+function participantDocument(
+  exporters: ParticipantExports['participantExporters'],
+  { participantId, projectId, reader }: { participantId: string; projectId: string; reader: ExportReader },
+): AsyncIterable<string> {
+  const { basis, until } = reader
+  const parts = exporters
+    .filter(({ bases }) => bases.includes(basis))
+    .map((exporter) => ({ name: exporter.part, pages: () => exporter.pages(participantId, reader) }))
+  return ndjson(
+    { participant_id: participantId, project_id: projectId, exported_at: until.toISOString(), scope: basis },
+    parts,
+  )
+}
+
+const exported = (ports: Pick<ProjectPorts, 'db' | 'copyAskedFor'> & ParticipantExports) =>
   stream(exportParticipant, async (ctx, { params: { projectId, participantId }, query: { scope } }) => {
     await requireExportable(ports, ctx, projectId, participantId)
     const { id, agents, organisationId, isAdmin } = ctx.actor
     const reader: ExportReader = { basis: scope, id, agents, organisationId, isAdmin, until: ctx.now }
-    const parts = participantExporters
-      .filter(({ bases }) => bases.includes(scope))
-      .map((exporter) => ({ name: exporter.part, pages: () => exporter.pages(participantId, reader) }))
-    const head = { participant_id: participantId, project_id: projectId, exported_at: ctx.now.toISOString(), scope }
     return {
-      body: ndjson(head, parts),
+      body: participantDocument(ports.participantExporters, { participantId, projectId, reader }),
       resourceId: participantId,
       details: { project: projectId, scope },
       headers: {
@@ -249,6 +260,16 @@ export const projectParticipants = (
 ) => {
   const { db } = ports
   return {
+    /** The copy that a participant gets with a link. */
+    participantCopy: (copy: { participantId: string; projectId: string; scope: Basis; now: Date }) =>
+      participantDocument(ports.participantExporters, {
+        ...copy,
+        reader: {
+          ...{ basis: copy.scope, id: copy.participantId, agents: [], organisationId: undefined, isAdmin: false },
+          until: copy.now,
+        },
+      }),
+
     participants: read(
       listParticipants,
       async (ctx, { params: { projectId }, query: { external_id, q, ...query } }) => {
