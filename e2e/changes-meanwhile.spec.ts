@@ -75,7 +75,7 @@ test('a page of an admin whose role changes meanwhile refuses the next action an
   await giveRole('auditor')
   try {
     await dialog.getByRole('button', { name: 'Set hold' }).click()
-    await expect(page.getByText('This page is for the role Admin. Your role is Auditor.')).toBeVisible()
+    await expect(page.getByText('This page is only for the role Admin. Your role is Auditor.')).toBeVisible()
     const holds = await api.get('/v1/holds?active=true&limit=100')
     expect(await holds.text()).not.toContain('Case 18/2026')
     await page.goto('/admin/audit')

@@ -23,7 +23,7 @@ test('an admin gets a digest instead of single emails, and a changed link turns 
   expect(complaints).toEqual([])
 
   await page.goto('/emails/unsubscribe#bm9ib2R5.AAAA')
-  await expect(page.getByText('This link is not valid')).toBeVisible()
+  await expect(page.getByText('This link isn’t valid')).toBeVisible()
   await expect(page.getByRole('button', { name: 'Turn off' })).toHaveCount(0)
   await context.close()
 })

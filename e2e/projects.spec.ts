@@ -170,7 +170,7 @@ test('a project is created and filled, one message is planned, erased and proved
     await page.getByRole('link', { name: 'View receipt' }).click()
     await expect(page).toHaveURL(/\/receipts\/rcpt_/)
     await page.goto(`/projects/${project}/conversations/${conversation}?message=msg_never`)
-    await expect(page.getByText('It was deleted or never existed here.')).toBeVisible()
+    await expect(page.getByText('The message was deleted, or never existed here.')).toBeVisible()
   })
 
   await test.step('the EEA region is rejected because of a store, and the project is closed and reopened', async () => {

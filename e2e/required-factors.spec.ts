@@ -24,7 +24,7 @@ async function addPasskey(page: Page): Promise<void> {
   const factors = page.locator('#factors')
   await factors.getByRole('button', { name: 'Add passkey' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Continue' }).click()
-  await page.getByRole('dialog', { name: 'Recovery codes' }).getByRole('button', { name: 'I saved them' }).click()
+  await page.getByRole('dialog', { name: 'Recovery codes' }).getByRole('button', { name: 'I saved the codes' }).click()
   await expect(factors.getByRole('listitem')).toHaveCount(1)
 }
 async function chooseRequirement(page: Page, who: string): Promise<void> {

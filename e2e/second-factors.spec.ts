@@ -26,7 +26,7 @@ test('a person adds a passkey and an app, signs in with each, and removes both',
     await page.getByRole('dialog').getByRole('button', { name: 'Continue' }).click()
     const codes = page.getByRole('dialog', { name: 'Recovery codes' })
     await expect(codes.locator('code, pre').first()).toContainText(/([a-z2-9]{5}-){3}[a-z2-9]{5}/)
-    await codes.getByRole('button', { name: 'I saved them' }).click()
+    await codes.getByRole('button', { name: 'I saved the codes' }).click()
     await expect(factors.getByRole('listitem').filter({ hasText: 'Laptop' })).toBeVisible()
   })
 

@@ -43,7 +43,7 @@ test('the requester cancels an erasure that waits for a store, and retries anoth
     await alive(page)
     await page.getByRole('button', { name: 'Cancel deletion' }).click()
     const dialog = page.getByRole('dialog')
-    await expect(dialog).toContainText('Nothing is deleted yet.')
+    await expect(dialog).toContainText('Nothing has been deleted yet.')
     await dialog.getByRole('button', { name: 'Cancel deletion' }).click()
     await expect(page).toHaveURL(/\/projects\/prj_\w+$/)
     expect(await read(kept)).toBe(200)

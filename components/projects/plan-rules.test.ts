@@ -99,9 +99,9 @@ describe('plansByStore', () => {
     [
       'en',
       en,
-      '31 graph entities: 4 people deleted, 12 without other sources deleted, 15 company records retained because others mention them.',
+      'Graph entities (31): 4 people deleted, 12 without other sources deleted, 15 company records retained because others mention them.',
     ],
-    ['zh', zh, '31 个图谱实体：删除 4 名个人、12 个因没有其他来源而删除、15 条公司记录因其他内容提及而保留。'],
+    ['zh', zh, '图谱实体（31 个）：删除 4 名个人、12 个因没有其他来源而删除、15 条公司记录因其他内容提及而保留。'],
   ] as const)(
     'the summary in %s states how many entities are deleted, how many stay, and why',
     (locale, messages, sentence) => {

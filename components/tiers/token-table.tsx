@@ -86,7 +86,7 @@ export function TokenTable({ tokens }: { tokens: readonly AgentToken[] }) {
         open={asked.length > 0}
         onOpenChange={(open) => !open && setAsked([])}
         title={t('revokeTitle', { count: asked.length, token: `${asked[0]?.key_prefix ?? ''}…` })}
-        consequences={<p>{t('revokeText', { count: asked.length })}</p>}
+        consequences={<p>{t('revokeText')}</p>}
         action={t('revokeAction', { count: asked.length })}
         change={{ isPending: batch.isPending, problem: undefined, reset: () => {} }}
         onConfirm={() =>
