@@ -43,6 +43,7 @@ const ofPeople = [
   'organisations',
   'accounts',
   'email_choices',
+  'approval_proposals',
   'sessions',
   'account_identities',
   'account_links',

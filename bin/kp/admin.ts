@@ -105,6 +105,16 @@ async function liftSecondFactors(session: CommandSession): Promise<void> {
   )
 }
 
+async function liftApprovals(session: CommandSession): Promise<void> {
+  const { terminal } = session
+  const { before } = await withInstallation(session.invocation, (app) => operatorAccounts(app).liftApprovals())
+  terminal.document({ data: { is_on: false, before } })
+  terminal.line(
+    terminal.good('✓ '),
+    `No action needs the approval of a second admin any more (before: ${before ? 'on' : 'off'}).`,
+  )
+}
+
 function accountCommands(admin: Command, begin: () => CommandSession): void {
   const account = admin
     .command('account')
@@ -173,6 +183,13 @@ export function adminCommands(program: Command, begin: () => CommandSession): vo
       'Ends the requirement of second factors, for example when no admin can add one. Second factors of accounts keep working; reset-password removes them from one account.\n\nExample:\n  kp admin lift-second-factors',
     )
     .action(() => liftSecondFactors(begin()))
+  admin
+    .command('lift-approvals')
+    .summary('require no approval by a second admin')
+    .description(
+      'Ends the requirement that a second admin approves consequential actions, for example when only one admin remains. Open proposals are not carried out.\n\nExample:\n  kp admin lift-approvals',
+    )
+    .action(() => liftApprovals(begin()))
   admin
     .command('rotate-signing-key')
     .summary('the same as kp keys rotate signing')

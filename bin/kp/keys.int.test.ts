@@ -132,3 +132,31 @@ test('admin account adds and lists accounts and changes roles, and rejects the r
   expect(audited.map(({ action }) => action).sort()).toEqual(['create', 'update', 'update'])
   expect(JSON.stringify(audited)).not.toContain('@')
 })
+
+test('admin lift-second-factors and lift-approvals end both requirements, write audit entries and can be repeated', async () => {
+  const now = new Date()
+  const policy = { required_of: 'everybody', from: now.toISOString() }
+  for (const [name, value] of [
+    ['second_factors', policy],
+    ['two_person_approval', true],
+  ] as const)
+    await app.db.prisma.setting.create({ data: { name, value, updatedBy: 'system:test', updatedAt: now } })
+  const factors = await kp('admin', 'lift-second-factors', '--json')
+  expect([factors.status, factors.json?.data], factors.err).toEqual([0, { required_of: 'nobody', before: 'everybody' }])
+  expect(await app.app.accounts.recentFactorPolicy()).toMatchObject({ required_of: 'nobody' })
+  const approvals = await kp('admin', 'lift-approvals', '--json')
+  expect([approvals.status, approvals.json?.data], approvals.err).toEqual([0, { is_on: false, before: true }])
+  expect(await app.db.prisma.setting.findMany({ orderBy: { name: 'asc' } })).toMatchObject([
+    { name: 'second_factors', value: { required_of: 'nobody', from: null } },
+    { name: 'two_person_approval', value: false },
+  ])
+  expect((await kp('admin', 'lift-second-factors')).out).toContain('(before: nobody)')
+  expect((await kp('admin', 'lift-approvals')).out).toContain('(before: off)')
+  const audited = await app.db.prisma.auditEntry.findMany({
+    where: { resourceType: 'settings', agentId: 'system:admin.account' },
+    orderBy: { at: 'asc' },
+  })
+  expect(audited.map(({ resourceId }) => resourceId)).toEqual([
+    ...['second_factors', 'two_person_approval', 'second_factors', 'two_person_approval'],
+  ])
+})

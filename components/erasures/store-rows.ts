@@ -87,6 +87,7 @@ const holders = [
   'accounts_factors',
   'accounts_recovery-codes',
   'accounts_email-choices',
+  'approvals_proposals',
   'audit_searches',
   'projects_projects',
   'projects_members',

@@ -35,6 +35,7 @@ const lines: Record<Purpose, readonly LineKey[]> = {
   operation: ['queue_jobs', 'idempotency_answers'],
   accountability: [
     'agents_invites',
+    'approvals_proposals',
     'audit_searches',
     'settings_acts',
     'retention_periods',

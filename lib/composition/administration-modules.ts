@@ -5,13 +5,14 @@ import { agentIdsInRegions, agentsInRegions } from '#lib/domains/agents/in-regio
 import { agentOf } from '#lib/domains/agents/rows.ts'
 import { holdsModule } from '#lib/domains/holds/module.ts'
 import { isStored } from '#lib/domains/knowledge/erasure/legal-holds.ts'
-import { isProject, projectNames } from '#lib/domains/projects/erasing/parts.ts'
+import { isProject } from '#lib/domains/projects/erasing/parts.ts'
 import { idsInRegions, projectsInRegions } from '#lib/domains/projects/in-region.ts'
 import { quotasModule } from '#lib/domains/quotas/module.ts'
 import { residencyModule } from '#lib/domains/residency/module.ts'
 import { fulfilledRegions } from '#lib/domains/residency/rules.ts'
 import { storesModule } from '#lib/domains/stores/module.ts'
 import { telemetryModule } from '#lib/domains/telemetry/module.ts'
+import { heldNames } from './approvals.ts'
 import type { Erasures } from './erasures.ts'
 import type { Foundation } from './foundation.ts'
 import type { PeopleModules } from './people-modules.ts'
@@ -26,30 +27,25 @@ export const composeQuotas = ({ db }: Foundation, { people }: PeopleModules) =>
     },
   })
 
-export const composeHolds = ({ db, strict }: Foundation, { agents, people }: PeopleModules, { engine }: Erasures) =>
+export const composeHolds = ({ db, strict }: Foundation, { approvals, people }: PeopleModules, { engine }: Erasures) =>
   holdsModule({
     ...{ db, strict },
+    requireApproval: approvals.useCases.approvals.requireApproval,
     exists: async (tx, kind, id) => {
       if (kind === 'account') return (await people.byId(tx, id)) !== undefined
       if (kind === 'project') return isProject(tx, id)
       return kind === 'agent' ? (await agentOf(tx, id)) !== null : await isStored(tx, kind, id)
     },
-    async namesOf(tx, ids) {
-      const [accounts, named, projects] = await Promise.all([
-        people.namesOf(tx, ids.accounts),
-        agents.useCases.agents.namesOf(tx, ids.agents),
-        projectNames(tx, ids.projects),
-      ])
-      return new Map([...accounts, ...named, ...projects])
-    },
+    namesOf: heldNames,
     onReleased: engine.runs.resumeHeld,
   })
 
-export function composeStores(foundation: Foundation) {
+export function composeStores(foundation: Foundation, { approvals }: Pick<PeopleModules, 'approvals'>) {
   const { assessedLocations, db, env, known, query, regions, sites, stateOf, storeLocations, strict } = foundation
   const fulfilled = fulfilledRegions(assessedLocations, regions.choosable)
   return storesModule({
     ...{ db, known, strict, stateOf },
+    requireApproval: approvals.useCases.approvals.requireApproval,
     residency: env.KP_RESIDENCY ?? null,
     sites: assessSites(sites, assessedLocations),
     emailsInFolder: storeLocations.mail === 'folder',

@@ -24,19 +24,21 @@ import { participationsOf } from '#lib/domains/projects/participants/fence.ts'
 import { retentionModule } from '#lib/domains/retention/module.ts'
 import type { RetentionStores } from '#lib/domains/retention/retention-manager.ts'
 import { tierLimits } from '#lib/domains/tokens/rules.ts'
+import { environmentPeriods } from './approvals.ts'
 import type { Erasures } from './erasures.ts'
 import type { Foundation } from './foundation.ts'
 import type { PeopleModules } from './people-modules.ts'
 import type { CollectedData } from './personal-data.ts'
 
-export const composeRetention = ({ env }: Foundation, stores: RetentionStores) =>
+export const composeRetention = (
+  foundation: Foundation,
+  stores: RetentionStores,
+  { approvals }: Pick<PeopleModules, 'approvals'>,
+) =>
   retentionModule({
     stores,
-    environment: {
-      network: env.KP_RETENTION_NETWORK_DAYS,
-      org: env.KP_RETENTION_ORG_DAYS,
-      private: env.KP_RETENTION_PRIVATE_DAYS,
-    },
+    environment: environmentPeriods(foundation),
+    requireApproval: approvals.useCases.approvals.requireApproval,
   })
 export type Retention = ReturnType<typeof composeRetention>
 

@@ -38,9 +38,9 @@ export interface ModuleDeps {
 export function createDomainModules(deps: ModuleDeps) {
   const { foundation, data, peopleModules, erasures, retentionStores, erasurePatience } = deps
   const { db, facts, ledger, log, recognise, signer } = foundation
-  const { accounts, agents, settings, tokens } = peopleModules
+  const { accounts, agents, approvals, settings, tokens } = peopleModules
 
-  const retention = composeRetention(foundation, retentionStores)
+  const retention = composeRetention(foundation, retentionStores, peopleModules)
   const exported = composeExports(foundation, data)
   const projects = composeProjects(foundation, peopleModules, erasures, erasurePatience)
   const requests = composeRequests(foundation, peopleModules, erasures, exported, projects)
@@ -57,6 +57,7 @@ export function createDomainModules(deps: ModuleDeps) {
     tokens,
     composeQuotas(foundation, peopleModules),
     settings,
+    approvals,
     composeKnowledge(foundation, erasures, retention),
     projects,
     auditModule(db, log, {
@@ -75,7 +76,7 @@ export function createDomainModules(deps: ModuleDeps) {
     composeConsole(foundation, data, erasures, { erasure, requests, retention }),
     composeOutbox(foundation, peopleModules),
     piiModule({ recognise }),
-    composeStores(foundation),
+    composeStores(foundation, peopleModules),
     composeResidency(foundation),
     composeTelemetry(foundation),
     idempotencyModule(db),

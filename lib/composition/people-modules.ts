@@ -9,8 +9,6 @@ import { accountsModule } from '#lib/domains/accounts/module.ts'
 import { enqueueNotice } from '#lib/domains/accounts/notices.ts'
 import { dropOrganisationIfEmpty } from '#lib/domains/accounts/organisations/directory.ts'
 import { createChallenges } from '#lib/domains/accounts/second-factors/challenges.ts'
-import { StoredFactorPolicy } from '#lib/domains/accounts/second-factors/requirement-contract.ts'
-import type { FactorPolicy } from '#lib/domains/accounts/second-factors/rules.ts'
 import { createOrganisation } from '#lib/domains/accounts/service.ts'
 import { cladeMembers } from '#lib/domains/agents/clade-members.ts'
 import { agentListing } from '#lib/domains/agents/listing.ts'
@@ -27,15 +25,16 @@ import { mergeVotes } from '#lib/domains/knowledge/votes/claimed-votes.ts'
 import { isOnFile, openRequestsOf } from '#lib/domains/privacy-requests/open-count.ts'
 import { followAgent } from '#lib/domains/projects/project-transfer.ts'
 import { settingsModule } from '#lib/domains/settings/module.ts'
-import { storedSetting } from '#lib/domains/settings/stored-setting.ts'
 import { insureRetiredAgents } from '#lib/domains/snapshots/terms.ts'
 import { tokensModule } from '#lib/domains/tokens/module.ts'
+import type { RequireApproval } from '#lib/kernel/approval.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
+import { composeApprovals, factorPolicyOf } from './approvals.ts'
 import type { Foundation } from './foundation.ts'
 
-const composeTokens = ({ clock, db, pipeline }: Foundation) =>
+const composeTokens = ({ clock, db, pipeline }: Foundation, requireApproval: RequireApproval) =>
   tokensModule({
-    ...{ db, pipeline, agentOf },
+    ...{ db, pipeline, agentOf, requireApproval },
     profileOf: profileOf(db),
     notify: (tx, notice) => enqueueNotice(tx, { ...notice, at: clock.now().toISOString() }),
     agents: agentListing(db),
@@ -52,10 +51,10 @@ type Emails = ReturnType<typeof composeEmails>
 const composeAccounts = (
   { clock, db, env, keyFor, limiter, mail, origin, pipeline, suppressed }: Foundation,
   tokens: Tokens,
-  emails: Emails,
+  { emails, requireApproval }: { emails: Emails; requireApproval: RequireApproval },
 ) =>
   accountsModule({
-    emails,
+    ...{ emails, requireApproval },
     unsubscribeLinks: emails.links,
     ...{ db, mail, pipeline },
     isOnRecord: async (tx: Transaction, accountId: string) =>
@@ -69,10 +68,7 @@ const composeAccounts = (
     challenges: createChallenges(keyFor('passkey challenges')),
     totpKey: keyFor(sealedPurposes.totpSecrets),
     party: { origin },
-    factorPolicy: storedSetting<FactorPolicy>(db, {
-      ...{ name: 'second_factors', schema: StoredFactorPolicy },
-      fallback: { required_of: 'nobody', from: null },
-    }),
+    factorPolicy: factorPolicyOf({ db }),
     graceSignIn: env.KP_GRACE_SIGN_IN,
     unsuppress: suppressed.lift,
     networkOf: limitKeyOf,
@@ -120,10 +116,12 @@ function composeAgents(
 /** The modules of people, agents and tokens. They do not need the erasure engine. */
 export function createPeopleModules(foundation: Foundation) {
   const settings = settingsModule(foundation.db)
-  const tokens = composeTokens(foundation)
+  const approvals = composeApprovals(foundation)
+  const { requireApproval } = approvals.useCases.approvals
+  const tokens = composeTokens(foundation, requireApproval)
   const emails = composeEmails(foundation)
-  const accounts = composeAccounts(foundation, tokens, emails)
+  const accounts = composeAccounts(foundation, tokens, { emails, requireApproval })
   const agents = composeAgents(foundation, tokens, accounts)
-  return { settings, tokens, accounts, agents, emails, people: accounts.useCases.accounts }
+  return { approvals, settings, tokens, accounts, agents, emails, people: accounts.useCases.accounts }
 }
 export type PeopleModules = ReturnType<typeof createPeopleModules>

@@ -2,6 +2,7 @@ import { accountDirectory } from '#lib/domains/accounts/directory.ts'
 import { accountsData } from '#lib/domains/accounts/module.ts'
 import { dropOrganisationIfEmpty, organisationDirectory } from '#lib/domains/accounts/organisations/directory.ts'
 import { agentsData } from '#lib/domains/agents/module.ts'
+import { approvalsData } from '#lib/domains/approvals/module.ts'
 import { auditData } from '#lib/domains/audit/module.ts'
 import { cladesData } from '#lib/domains/clades/module.ts'
 import { moveItems } from '#lib/domains/erasure/engine/planned-items.ts'
@@ -67,6 +68,7 @@ function inOrderOfErasure(foundation: Foundation, moreDataSources: readonly Data
       dropOrganisationIfEmpty,
       countEmptyOrganisations: organisationDirectory.countEmptyNamed,
     }),
+    approvalsData(db),
     accountsData(db),
   ]
 }

@@ -74,6 +74,7 @@ export const sealedPurposes = {
   llmLog: 'model log',
   telemetryKeys: 'telemetry keys',
   totpSecrets: 'authenticator secrets',
+  proposals: 'proposals of admins',
 } as const
 
 /** The purpose for {@link deriveKey} of the hashes of privacy request subjects. A rotation recomputes hashes whose id still exists. */

@@ -11,6 +11,7 @@ export const problems = {
   forbidden: [403, 'You are not allowed to do this'],
   step_up_required: [403, 'Confirm your password first'],
   second_factor_required: [403, 'Add a second factor first'],
+  approval_required: [403, 'Another admin must approve this'],
   scope_too_small: [403, 'The token lacks the scope for this'],
   cross_site: [403, 'The request came from another site'],
   registration_closed: [403, 'Registration is closed'],

@@ -17,7 +17,7 @@ export interface AccountLine {
 }
 
 /** Account management by the operator. Everything is audited as `system:admin.account`; entries contain no addresses. */
-export function operatorAccounts({ pipeline, accounts, db }: App) {
+export function operatorAccounts({ pipeline, accounts, approvals, db }: App) {
   const audit = (tx: Transaction, action: 'create' | 'update', resourceId: string, details: Record<string, unknown>) =>
     pipeline.auditWithin(tx, {
       ...{ actorId: 'system:admin.account', action, resourceType: 'account', resourceId, details, ip: '' },
@@ -75,6 +75,21 @@ export function operatorAccounts({ pipeline, accounts, db }: App) {
         await pipeline.auditWithin(tx, {
           ...{ actorId: 'system:admin.account', action: 'update', resourceType: 'settings', ip: '', at: now },
           ...{ resourceId: 'second_factors', details: { fields: ['second_factors'], from: before, to: 'nobody' } },
+        })
+        return { before }
+      }),
+
+    /** Requires approvals for nothing. Returns whether they were required. */
+    liftApprovals: (): Promise<{ before: boolean }> =>
+      pipeline.transaction(async (tx) => {
+        const now = pipeline.clock.now()
+        const before = await approvals.liftApprovals(tx, { now, by: 'system:admin.account' })
+        await pipeline.auditWithin(tx, {
+          ...{ actorId: 'system:admin.account', action: 'update', resourceType: 'settings', ip: '', at: now },
+          ...{
+            resourceId: 'two_person_approval',
+            details: { fields: ['two_person_approval'], from: before, to: false },
+          },
         })
         return { before }
       }),

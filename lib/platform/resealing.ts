@@ -1,6 +1,7 @@
 import type { ClientBase } from 'pg'
 import { deriveKey, sealedPurposes, secretFingerprint, subjectPurpose } from '#lib/config/secret.ts'
 import { sealedTotpSecrets } from '#lib/domains/accounts/second-factors/sealed-column.ts'
+import { sealedProposals } from '#lib/domains/approvals/sealed-column.ts'
 import { sealedShares } from '#lib/domains/clades/sealed-column.ts'
 import { sealedSigningKeys, sealedSuppressionKeys } from '#lib/domains/erasure/sealed-columns.ts'
 import { sealedEntries } from '#lib/domains/grimoire/sealed-column.ts'
@@ -27,6 +28,7 @@ export const sealedColumns: readonly SealedColumn[] = [
   sealedExchanges,
   sealedTelemetryKeys,
   sealedTotpSecrets,
+  sealedProposals,
 ]
 
 export interface Resealed {

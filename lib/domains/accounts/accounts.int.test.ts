@@ -89,6 +89,7 @@ beforeAll(async () => {
     networkOf: limitKeyOf,
     isOnRecord: async () => false,
     agentsOf: async () => 0,
+    requireApproval: async () => {},
     revokeAdminTokens: async () => 0,
     openRequestsOf: async () => 0,
   })

@@ -5,6 +5,7 @@ import { outboxRetention } from '#lib/stores/mail/data-source.ts'
 import type { EmailSections } from '#lib/stores/mail/email-content.ts'
 import type { Email, MailPort } from '#lib/stores/mail/mail.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import { approvalDecidedMail, approvalRequestedMail } from './approval-mails.ts'
 import type { OptionalEmails } from './email-choices/optional-emails.ts'
 import type { EmailKind } from './email-choices/rules.ts'
 import { identityLinkedMail, invitationMail, passwordSetMail, resetLinkMail } from './link-mails.ts'
@@ -30,6 +31,8 @@ const optionalKinds = {
   'storage-warning': 'storage',
   'store-unavailable': 'outages',
   'store-refuses': 'outages',
+  'approval-requested': 'approvals',
+  'approval-decided': 'approvals',
 } as const satisfies Partial<Record<AccountNotice['kind'], EmailKind>>
 type OptionalNotice = Extract<AccountNotice, { kind: keyof typeof optionalKinds }>
 const isOptional = (notice: AccountNotice): notice is OptionalNotice => notice.kind in optionalKinds
@@ -82,6 +85,10 @@ function optionalLetterOf(notice: OptionalNotice, locale: Locale, url: string): 
       const { store, runs, since, refusal } = notice
       return storeRefusesMail(locale, { url, store, runs, since: new Date(since), refusal })
     }
+    case 'approval-requested':
+      return approvalRequestedMail(locale, { url, at: new Date(notice.at) })
+    case 'approval-decided':
+      return approvalDecidedMail(locale, { url, at: new Date(notice.at), isApproved: notice.decision === 'approved' })
   }
 }
 function linkLetterOf(notice: LinkNotice, to: Addressee, url: string): Omit<Email, 'to'> {

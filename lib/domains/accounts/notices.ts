@@ -32,6 +32,10 @@ export const AccountNotice = z.discriminatedUnion('kind', [
   }),
   /** An admin asks for a second factor, which is or becomes required. */
   z.strictObject({ kind: z.literal('second-factor-reminder'), requiredFrom: z.iso.datetime(), ...plain }),
+  /** To an admin: another admin proposed an action that needs an approval. */
+  z.strictObject({ kind: z.literal('approval-requested'), ...plain }),
+  /** To the admin who proposed an action: another admin decided. */
+  z.strictObject({ kind: z.literal('approval-decided'), decision: z.enum(['approved', 'rejected']), ...plain }),
   /** To an admin: erasures wait for a store that does not answer. */
   z.strictObject({
     kind: z.literal('store-unavailable'),

@@ -141,7 +141,7 @@ export const inviteUser = operation({
     })
     .meta({ description: 'If omitted, the admin’s own organization' }),
   output,
-  refusals: ['conflict', 'not_found', 'step_up_required'],
+  refusals: ['approval_required', 'conflict', 'not_found', 'step_up_required'],
 })
 
 export const changeRole = operation({
@@ -158,7 +158,7 @@ export const changeRole = operation({
   params,
   body: z.strictObject({ role: z.enum(roles) }),
   output,
-  refusals: ['conflict', 'fenced', 'not_found'],
+  refusals: ['approval_required', 'conflict', 'fenced', 'not_found'],
 })
 
 export const deactivateUser = operation({
@@ -173,7 +173,7 @@ export const deactivateUser = operation({
   status: 200,
   params,
   output,
-  refusals: ['conflict', 'fenced', 'not_found', 'wrong_state'],
+  refusals: ['approval_required', 'conflict', 'fenced', 'not_found', 'wrong_state'],
 })
 
 export const reactivateUser = operation({
@@ -187,7 +187,7 @@ export const reactivateUser = operation({
   status: 200,
   params,
   output,
-  refusals: ['fenced', 'not_found', 'wrong_state'],
+  refusals: ['approval_required', 'conflict', 'fenced', 'not_found', 'wrong_state'],
 })
 
 export const endUserSessions = operation({
@@ -230,7 +230,7 @@ export const removeUserFactors = operation({
   status: 200,
   params,
   output: z.strictObject({ data: z.strictObject({ factors_removed: z.number().int() }) }),
-  refusals: ['not_found'],
+  refusals: ['approval_required', 'conflict', 'not_found'],
 })
 
 export const sendReset = operation({

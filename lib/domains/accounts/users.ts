@@ -1,3 +1,4 @@
+import type { RequireApproval } from '#lib/kernel/approval.ts'
 import type { MutationContext, Transaction } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { requireRecentPassword } from '#lib/kernel/step-up.ts'
@@ -8,6 +9,7 @@ import { accountDirectory } from './directory.ts'
 import { type AccountMaking, invite, inviteAgain, lockedUser, noAccount, withdrawInvitation } from './inviting.ts'
 import { boundPasswordLinkEmails, endLinks } from './links.ts'
 import { enqueueNotice } from './notices.ts'
+import type { Role } from './rules.ts'
 import { dropFactors } from './second-factors/own-factors.ts'
 import { userReading } from './user-reading.ts'
 import { userRow, userView } from './user-rows.ts'
@@ -34,6 +36,7 @@ export interface UserDeps {
   agentsOf(accountId: string): Promise<number>
   /** Returns the number of open privacy requests about the person or one of their agents. */
   openRequestsOf(accountId: string): Promise<number>
+  requireApproval: RequireApproval
   /** Revokes the tokens with scope `admin` of the person's agents and returns their number. The account must be locked. */
   revokeAdminTokens(ctx: MutationContext, accountId: string, reason: 'owner_role' | 'owner_closed'): Promise<number>
 }
@@ -62,6 +65,9 @@ async function refuseLastAdmin(tx: Transaction, id: string): Promise<void> {
     )
 }
 
+/** Whether the role sees or changes data of all organizations. */
+const isAuthority = (role: Role): boolean => role === 'admin' || role === 'auditor'
+
 /** Responds with the account after the change. */
 async function replyWith({ tx }: MutationContext, id: string, details: Record<string, unknown>) {
   const row = await userRow(tx, id)
@@ -69,7 +75,7 @@ async function replyWith({ tx }: MutationContext, id: string, details: Record<st
   return { resourceId: id, body: { data: userView(row) }, details }
 }
 
-const inviteToAny = (making: AccountMaking) =>
+const inviteToAny = (making: AccountMaking, { requireApproval }: Pick<UserDeps, 'requireApproval'>) =>
   mutation(inviteUser, async (ctx, { body }) => {
     if (body.role !== 'person') {
       refuseTokens(ctx)
@@ -82,6 +88,7 @@ const inviteToAny = (making: AccountMaking) =>
       made === undefined ? (given ?? ctx.actor.organisationId) : await making.createOrganisation(ctx.tx, made, ctx.now)
     if (organisationId === undefined)
       throw new Problem('not_found', 'You have no organization. Set organisation_id or new_organisation.')
+    if (isAuthority(body.role)) await requireApproval(ctx, { operation: inviteUser, input: { body } })
     const row = await invite(ctx, making, { ...person, organisationId })
     return {
       resourceId: row.id,
@@ -90,13 +97,15 @@ const inviteToAny = (making: AccountMaking) =>
     }
   })
 
-const setRole = (deps: Pick<UserDeps, 'revokeAdminTokens'>) =>
-  mutation(changeRole, async (ctx, { params: { id }, body: { role } }) => {
+const setRole = (deps: Pick<UserDeps, 'revokeAdminTokens' | 'requireApproval'>) =>
+  mutation(changeRole, async (ctx, { params, body }) => {
+    const [{ id }, { role }] = [params, body]
     refuseTokens(ctx)
     if (ctx.actor.accountId === id) throw ownAccount()
     // Before the account's own lock, because this check locks all admins in a fixed order.
     if (role !== 'admin') await refuseLastAdmin(ctx.tx, id)
     const { role: from } = await lockedUser(ctx.tx, id)
+    await deps.requireApproval(ctx, { operation: changeRole, input: { params, body } })
     await ctx.tx.account.update({ where: { id }, data: { role, updatedAt: ctx.now } })
     const revoked = from === 'admin' && role !== 'admin' ? await deps.revokeAdminTokens(ctx, id, 'owner_role') : 0
     return replyWith(ctx, id, {
@@ -107,13 +116,15 @@ const setRole = (deps: Pick<UserDeps, 'revokeAdminTokens'>) =>
     })
   })
 
-const close = (deps: Pick<UserDeps, 'revokeAdminTokens'>) =>
-  mutation(deactivateUser, async (ctx, { params: { id } }) => {
+const close = (deps: Pick<UserDeps, 'revokeAdminTokens' | 'requireApproval'>) =>
+  mutation(deactivateUser, async (ctx, { params }) => {
+    const { id } = params
     refuseTokens(ctx)
     if (ctx.actor.accountId === id) throw ownAccount()
     await refuseLastAdmin(ctx.tx, id)
     const { states } = await lockedUser(ctx.tx, id)
     if (states.includes('deactivated')) throw new Problem('wrong_state', 'This account is already closed.')
+    await deps.requireApproval(ctx, { operation: deactivateUser, input: { params } })
     await ctx.tx.account.update({ where: { id }, data: { deactivatedAt: ctx.now, updatedAt: ctx.now } })
     const ended = await endSessions(ctx.tx, id, ctx.now)
     await endLinks(ctx.tx, id, ctx.now)
@@ -125,11 +136,13 @@ const close = (deps: Pick<UserDeps, 'revokeAdminTokens'>) =>
     })
   })
 
-const reopen = () =>
-  mutation(reactivateUser, async (ctx, { params: { id } }) => {
+const reopen = ({ requireApproval }: Pick<UserDeps, 'requireApproval'>) =>
+  mutation(reactivateUser, async (ctx, { params }) => {
+    const { id } = params
     refuseTokens(ctx)
     const { states } = await lockedUser(ctx.tx, id)
     if (!states.includes('deactivated')) throw new Problem('wrong_state', 'This account is not closed.')
+    await requireApproval(ctx, { operation: reactivateUser, input: { params } })
     await ctx.tx.account.update({ where: { id }, data: { deactivatedAt: null, updatedAt: ctx.now } })
     return replyWith(ctx, id, { changed: ['deactivated_at'] })
   })
@@ -168,11 +181,13 @@ const sendResetEmail = () =>
     return replyWith(ctx, id, { letter: 'reset' })
   })
 
-const removeFactors = () =>
-  mutation(removeUserFactors, async (ctx, { params: { id } }) => {
+const removeFactors = ({ requireApproval }: Pick<UserDeps, 'requireApproval'>) =>
+  mutation(removeUserFactors, async (ctx, { params }) => {
+    const { id } = params
     refuseTokens(ctx)
     if (ctx.actor.accountId === id) throw ownAccount()
     await lockedUser(ctx.tx, id)
+    await requireApproval(ctx, { operation: removeUserFactors, input: { params } })
     const count = await dropFactors(ctx.tx, id)
     if (count > 0)
       await enqueueNotice(ctx.tx, {
@@ -190,13 +205,13 @@ const removeFactors = () =>
 export const userAdministration = (db: Database, deps: UserDeps, making: AccountMaking) =>
   ({
     ...userReading({ ...deps, db }),
-    inviteUser: inviteToAny(making),
+    inviteUser: inviteToAny(making, deps),
     changeRole: setRole(deps),
     deactivate: close(deps),
-    reactivate: reopen(),
+    reactivate: reopen(deps),
     endUserSessions: endAllSessions(),
     resendInvitation: resend(),
     withdrawInvitation: withdraw(deps),
     sendReset: sendResetEmail(),
-    removeUserFactors: removeFactors(),
+    removeUserFactors: removeFactors(deps),
   }) satisfies Record<string, UseCase>

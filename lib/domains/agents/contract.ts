@@ -78,6 +78,7 @@ export const registerAgent = operation({
   }),
   secrets: ['api_key'],
   refusals: [
+    'approval_required',
     'id_in_use',
     'registration_closed',
     'forbidden',

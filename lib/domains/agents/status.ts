@@ -36,6 +36,15 @@ export async function agentsOfAccount(tx: Transaction, accountId: string): Promi
   return owned.map(({ id }) => id)
 }
 
+/** Names by agent id; agents without a name are omitted. */
+export async function agentNames(tx: Transaction, agentIds: readonly string[]): Promise<Map<string, string>> {
+  const records = await tx.agent.findMany({
+    where: { id: { in: [...agentIds] }, name: { not: null } },
+    select: { id: true, name: true },
+  })
+  return new Map(records.flatMap(({ id, name }) => (name === null ? [] : [[id, name]])))
+}
+
 const isSame = (one: ConsentState, other: ConsentState): boolean =>
   one.consentWithdrawnAt?.getTime() === other.consentWithdrawnAt?.getTime() &&
   one.restrictedAt?.getTime() === other.restrictedAt?.getTime() &&
@@ -158,14 +167,7 @@ export function agentStatusPorts({
 
     agentsOfAccount,
 
-    /** Names by agent id; agents without a name are omitted. */
-    async namesOf(tx: Transaction, agentIds: readonly string[]): Promise<Map<string, string>> {
-      const records = await tx.agent.findMany({
-        where: { id: { in: [...agentIds] }, name: { not: null } },
-        select: { id: true, name: true },
-      })
-      return new Map(records.flatMap(({ id, name }) => (name === null ? [] : [[id, name]])))
-    },
+    namesOf: agentNames,
 
     /** The account that owns the agent; null if unclaimed, undefined if the agent does not exist. */
     async ownerOf(tx: Transaction, agentId: string): Promise<string | null | undefined> {

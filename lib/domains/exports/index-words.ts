@@ -81,6 +81,7 @@ const chinese: Record<string, string> = {
   project_messages: '项目消息',
   project_participations: '项目参与身份',
   project_provenance: '项目来源记录',
+  proposals: '管理操作审批',
   rate_limit_refusals: '被拒绝的请求',
   recovery_codes: '恢复码',
   references: '他人内容中的提及',

@@ -62,7 +62,7 @@ export const createHold = operation({
     }),
   }),
   output,
-  refusals: ['not_found', 'content_rejected'],
+  refusals: ['approval_required', 'conflict', 'content_rejected', 'not_found'],
 })
 
 export const listHolds = operation({
@@ -106,5 +106,5 @@ export const releaseHold = operation({
   status: 200,
   params: z.strictObject({ id: HoldId }),
   output,
-  refusals: ['not_found'],
+  refusals: ['approval_required', 'conflict', 'not_found'],
 })

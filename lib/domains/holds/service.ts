@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { plainTextPhrases } from '#lib/domains/sanitizer/plain-words.ts'
+import type { RequireApproval } from '#lib/kernel/approval.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { pageOf, parseCursor } from '#lib/kernel/pages.ts'
@@ -26,6 +27,7 @@ export interface HoldsServiceDeps {
   /** Called in the transaction that releases a hold, so that waiting erasures continue. */
   onReleased(tx: Transaction): Promise<void>
   strict: boolean
+  requireApproval: RequireApproval
 }
 
 interface HoldRow {
@@ -80,15 +82,17 @@ const presented = (row: HoldRow, now: Date, names = noNames) => ({
  * Use cases for legal holds. Other domains read them through the view `holds_in_force`, under a shared advisory lock
  * named `legal_holds`.
  */
-export function holdsService({ db, exists, namesOf, onReleased, strict }: HoldsServiceDeps) {
+export function holdsService({ db, exists, namesOf, onReleased, requireApproval, strict }: HoldsServiceDeps) {
   return {
-    create: mutation(createHold, async ({ tx, now, actor }, { body }) => {
+    create: mutation(createHold, async (ctx, { body }) => {
+      const { tx, now, actor } = ctx
       if (body.expires_at && body.expires_at <= now) throw invalid(['expires_at'], 'must be in the future')
       const reason = plainTextPhrases(body.reason, 'reason', strict, 'No hold was created.')
       // Waits for running erasures and sweeps: everything that exists afterwards is held.
       await lockHoldsExclusively(tx, {})
       if (!(await exists(tx, body.kind, body.target_id)))
         throw new Problem('not_found', `The ${body.kind} does not exist. Check the id. No hold was created.`)
+      await requireApproval(ctx, { operation: createHold, input: { body } })
       const row = await tx.legalHold.create({
         data: {
           id: newId('hold'),
@@ -133,9 +137,14 @@ export function holdsService({ db, exists, namesOf, onReleased, strict }: HoldsS
       }
     }),
 
-    release: mutation(releaseHold, async ({ tx, now, actor }, { params: { id } }) => {
+    release: mutation(releaseHold, async (ctx, { params }) => {
+      const { tx, now, actor } = ctx
+      const { id } = params
       // Waits for transactions that finish under this hold; they continue with the remaining records.
       await lockHoldsExclusively(tx, {})
+      // Releasing again changes nothing.
+      if ((await tx.legalHold.count({ where: { id, releasedAt: null } })) > 0)
+        await requireApproval(ctx, { operation: releaseHold, input: { params } })
       const { count } = await tx.legalHold.updateMany({
         where: { id, releasedAt: null },
         data: { releasedAt: now, releasedBy: actor.id },

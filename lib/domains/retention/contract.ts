@@ -96,6 +96,7 @@ export const editRetention = operation({
   status: 200,
   body: PeriodChange,
   output: policyOutput,
+  refusals: ['approval_required', 'conflict'],
 })
 
 export const resetRetention = operation({
@@ -109,6 +110,7 @@ export const resetRetention = operation({
   limit: 'write',
   status: 200,
   output: policyOutput,
+  refusals: ['approval_required', 'conflict'],
 })
 
 export const dryRunRetention = operation({
@@ -160,7 +162,7 @@ export const sweepRetention = operation({
   limit: 'write',
   status: 200,
   output: z.strictObject({ data: SweepView }),
-  refusals: ['conflict'],
+  refusals: ['approval_required', 'conflict'],
 })
 
 export const listSweeps = operation({

@@ -1,3 +1,4 @@
+import type { RequireApproval } from '#lib/kernel/approval.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { Counts, Periods } from '#lib/kernel/expiring.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
@@ -58,13 +59,15 @@ async function recordsDueAt({ expiring }: RetentionStores, periods: Periods, at:
 }
 
 /** Use cases that read and change the retention periods, and that count what they would delete. */
-export function retentionPolicy(stores: RetentionStores, policyNow: PolicyNow) {
+export function retentionPolicy(stores: RetentionStores, policyNow: PolicyNow, requireApproval: RequireApproval) {
   const policyBody = async (tx?: Transaction) => ({ data: { policy: await policyNow(tx), presets } })
   return {
     read: read(readRetention, async () => ({ body: await policyBody(), resourceId })),
 
-    edit: mutation(editRetention, async ({ tx, now, actor }, { body }) => {
+    edit: mutation(editRetention, async (ctx, { body }) => {
+      const { tx, now, actor } = ctx
       const changes = retentionChangesOf(body)
+      await requireApproval(ctx, { operation: editRetention, input: { body } })
       for (const visibility of retainedVisibilities) {
         const days = changes[visibility]
         if (days === undefined) continue
@@ -74,7 +77,9 @@ export function retentionPolicy(stores: RetentionStores, policyNow: PolicyNow) {
       return { body: await policyBody(tx), resourceId, details: { set: changes } }
     }),
 
-    reset: mutation(resetRetention, async ({ tx }) => {
+    reset: mutation(resetRetention, async (ctx) => {
+      const { tx } = ctx
+      await requireApproval(ctx, { operation: resetRetention, input: {} })
       const { count } = await tx.retentionOverride.deleteMany()
       return { body: await policyBody(tx), resourceId, details: { removed: count } }
     }),

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { enqueue } from '#lib/jobs/queue.ts'
+import type { RequireApproval } from '#lib/kernel/approval.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { Periods } from '#lib/kernel/expiring.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
@@ -17,6 +18,7 @@ export interface RetentionServiceDeps {
   stores: RetentionStores
   /** The periods of the environment. */
   environment: Periods
+  requireApproval: RequireApproval
 }
 
 /** Milliseconds that a response waits for its sweep. */
@@ -67,7 +69,7 @@ const sweepHistory = ({ db }: RetentionStores) => ({
 })
 
 /** Retention periods, and the sweeps that this process executes. */
-export function retentionService({ stores, environment }: RetentionServiceDeps) {
+export function retentionService({ stores, environment, requireApproval }: RetentionServiceDeps) {
   const { db } = stores
   const ending = new AbortController()
   const active = new Set<Promise<unknown>>()
@@ -88,10 +90,12 @@ export function retentionService({ stores, environment }: RetentionServiceDeps) 
   return {
     /** The periods in force with their source. */
     policyNow,
-    ...retentionPolicy(stores, policyNow),
+    ...retentionPolicy(stores, policyNow, requireApproval),
     ...sweepHistory(stores),
 
-    sweep: mutation(sweepRetention, async ({ tx, now, actor, ip }) => {
+    sweep: mutation(sweepRetention, async (ctx) => {
+      const { tx, now, actor, ip } = ctx
+      await requireApproval(ctx, { operation: sweepRetention, input: {} })
       const manager = managerOf(periodsOf(await policyNow(tx)))
       const order: SweepOrder = { trigger: 'demand', requestedBy: actor.id, now }
       const id = await manager.begin(tx, order)

@@ -138,5 +138,5 @@ export const retireStore = operation({
       .meta({ description: 'What was done with the data there. Plain text, stored with the audit entry' }),
   }),
   output: z.strictObject({ data: RetiredStore }),
-  refusals: ['not_found', 'conflict', 'content_rejected'],
+  refusals: ['approval_required', 'conflict', 'content_rejected', 'not_found'],
 })

@@ -1,4 +1,5 @@
 import { plainTextPhrases } from '#lib/domains/sanitizer/plain-words.ts'
+import type { RequireApproval } from '#lib/kernel/approval.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
@@ -37,6 +38,7 @@ export interface StoresServiceDeps {
   /** Agents, likewise. */
   agentsOutside(most: number): Promise<{ total: number; ids: string[] }>
   strict: boolean
+  requireApproval: RequireApproval
 }
 
 interface KnownRow {
@@ -147,8 +149,10 @@ const list = (deps: StoresServiceDeps) => {
   })
 }
 
-const retire = ({ known, strict }: Pick<StoresServiceDeps, 'known' | 'strict'>) =>
-  mutation(retireStore, async ({ tx, now, actor }, { params: { id }, body }) => {
+const retire = ({ known, requireApproval, strict }: Pick<StoresServiceDeps, 'known' | 'requireApproval' | 'strict'>) =>
+  mutation(retireStore, async (ctx, { params, body }) => {
+    const { tx, now, actor } = ctx
+    const { id } = params
     const statement = plainTextPhrases(body.statement, 'statement', strict, 'The store is not retired.')
     const record = await tx.knownStore.findUnique({ where: { id } })
     if (!record || record.retiredAt !== null)
@@ -159,6 +163,7 @@ const retire = ({ known, strict }: Pick<StoresServiceDeps, 'known' | 'strict'>) 
         'conflict',
         'This store is connected. Remove it from the settings and restart before you retire it.',
       )
+    await requireApproval(ctx, { operation: retireStore, input: { params, body } })
     await tx.knownStore.update({ where: { id }, data: { retiredAt: now, retiredBy: actor.id, statement } })
     return {
       body: {

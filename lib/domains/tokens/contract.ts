@@ -183,7 +183,7 @@ export const createToken = operation({
     .prefault({}),
   output: issued,
   secrets: ['api_key'],
-  refusals: ['not_found', 'conflict', 'step_up_required'],
+  refusals: ['approval_required', 'conflict', 'not_found', 'step_up_required'],
 })
 
 export const revokeToken = operation({
@@ -225,7 +225,7 @@ export const rotateToken = operation({
     .prefault({}),
   output: issued,
   secrets: ['api_key'],
-  refusals: ['not_found', 'conflict', 'forbidden'],
+  refusals: ['approval_required', 'conflict', 'forbidden', 'not_found'],
 })
 
 export const KeyPrefix = z

@@ -1,3 +1,4 @@
+import type { ApprovalRequest, RequireApproval } from '#lib/kernel/approval.ts'
 import type { MutationContext, PipelinePorts, Transaction } from '#lib/kernel/context.ts'
 import type { TierName, TokenScope } from './rules.ts'
 
@@ -25,6 +26,7 @@ export interface TokenPorts {
   pipeline: Pick<PipelinePorts, 'clock' | 'auditWithin'>
   /** `lock` locks the agent's row until the transaction ends. Lock it before counting the agent's tokens. */
   agentOf(tx: Transaction, agentId: string, options?: { lock?: boolean }): Promise<TokenAgentStatus | null>
+  requireApproval: RequireApproval
   profileOf(agentId: string): Promise<AgentProfile | null>
   /** Queues the email within the transaction. */
   notify(
@@ -58,5 +60,9 @@ export type IssueToken = (tx: Transaction, spec: TokenOrder & { now: Date }) => 
 /** Without `expiresAt` the token gets the longest lifetime that the actor may grant. If the actor is a token, that token is its issuer. */
 export type GrantToken = (
   ctx: MutationContext,
-  spec: Omit<TokenOrder, 'expiresAt' | 'issuedByTokenId'> & { expiresAt?: Date | undefined },
+  spec: Omit<TokenOrder, 'expiresAt' | 'issuedByTokenId'> & {
+    expiresAt?: Date | undefined
+    /** The request that creates it, if a second admin can approve it. */
+    request?: ApprovalRequest
+  },
 ) => Promise<NewToken>

@@ -15,7 +15,7 @@ import { tokenUse } from './usage/token-use.ts'
 /** Tokens: issuing, authentication, scopes, rotation and revocation. */
 export function tokensService(db: Database, ports: TokenPorts) {
   const issue = tokenIssue(ports)
-  const grant = tokenGrant(issue)
+  const grant = tokenGrant(issue, ports.requireApproval)
   return {
     ...tokenOverview(db, ports),
     ...tokenManagement({ ...ports, grant }),

@@ -9,7 +9,7 @@ export const EmailChoiceView = z
   .strictObject({
     kind: Kind.meta({
       description:
-        'requests: privacy requests that are nearly due, overdue or failed; outages: stores that do not respond or reject erasures; controls: compliance checks that fail; safety: content that waits for a review; storage: the storage quota is nearly used',
+        'requests: privacy requests that are nearly due, overdue or failed; outages: stores that do not respond or reject erasures; controls: compliance checks that fail; safety: content that waits for a review; approvals: actions that wait for the approval of a second admin, and decisions about my own; storage: the storage quota is nearly used',
     }),
     delivery: Delivery,
     choices: z.array(Delivery),

@@ -66,6 +66,7 @@ describe('email choices', () => {
     expect(await choicesOf(person)).toEqual({ storage: 'at_once' })
     expect(await choicesOf(admin)).toEqual({
       ...{ requests: 'at_once', outages: 'at_once', controls: 'never', safety: 'never', storage: 'at_once' },
+      approvals: 'at_once',
     })
   })
 

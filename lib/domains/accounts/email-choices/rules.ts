@@ -1,5 +1,5 @@
 /** Emails that their recipient can turn off. All other emails are required: see docs/adr/0082-optional-emails.md. */
-export const emailKinds = ['requests', 'outages', 'controls', 'safety', 'storage'] as const
+export const emailKinds = ['requests', 'outages', 'controls', 'safety', 'approvals', 'storage'] as const
 export type EmailKind = (typeof emailKinds)[number]
 /** When an email of a kind is sent. `daily`: only in the daily digest. */
 export const emailDeliveries = ['at_once', 'daily', 'never'] as const
@@ -22,6 +22,7 @@ export const emailKindRules: Readonly<Record<EmailKind, EmailKindRule>> = {
   outages: { ...forAdmins, choices: emailDeliveries, usual: 'at_once', needsReceiver: true },
   controls: { ...forAdmins, choices: ['daily', 'never'], usual: 'never' },
   safety: { ...forAdmins, choices: ['daily', 'never'], usual: 'never' },
+  approvals: { ...forAdmins, choices: ['at_once', 'never'], usual: 'at_once' },
   storage: { ...forAdmins, isForAdmins: false, choices: ['at_once', 'never'], usual: 'at_once' },
 }
 

@@ -55,7 +55,7 @@ export const changeRequirement = operation({
       }),
   }),
   output,
-  refusals: ['wrong_state'],
+  refusals: ['approval_required', 'conflict', 'wrong_state'],
 })
 
 export const remindOfRequirement = operation({

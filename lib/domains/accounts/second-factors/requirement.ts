@@ -1,4 +1,5 @@
 import { enqueueNotice } from '#lib/domains/accounts/notices.ts'
+import type { RequireApproval } from '#lib/kernel/approval.ts'
 import type { MutationContext, Transaction } from '#lib/kernel/context.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
@@ -21,6 +22,7 @@ export interface FactorPolicySetting {
 }
 export interface RequirementDeps {
   factorPolicy: FactorPolicySetting
+  requireApproval: RequireApproval
 }
 
 const resourceId = 'second_factors'
@@ -45,12 +47,13 @@ function policyOf(body: { required_of: FactorPolicy['required_of']; from?: strin
   return { required_of: body.required_of, from: from.toISOString() }
 }
 
-const change = ({ factorPolicy }: RequirementDeps) =>
+const change = ({ factorPolicy, requireApproval }: RequirementDeps) =>
   mutation(changeRequirement, async (ctx, { body }) => {
     refuseTokens(ctx)
     const policy = policyOf(body, ctx.now)
     if (policy.from !== null && ctx.actor.hasSecondFactor !== true)
       throw new Problem('wrong_state', 'Add a second factor to your own account first. Nothing was changed.')
+    await requireApproval(ctx, { operation: changeRequirement, input: { body } })
     const before = await factorPolicy.read(ctx.tx)
     await factorPolicy.store(ctx.tx, policy, { now: ctx.now, by: ctx.actor.id })
     return {
@@ -102,7 +105,7 @@ export const factorRequirement = (db: Database, deps: RequirementDeps) => ({
 /** @throws Problem `wrong_state` if the account must have a second factor and this is its last one */
 export async function keepLastFactor(
   tx: Transaction,
-  { factorPolicy }: RequirementDeps,
+  { factorPolicy }: Pick<RequirementDeps, 'factorPolicy'>,
   { accountId, left, now }: { accountId: string; left: number; now: Date },
 ): Promise<void> {
   if (left > 0) return

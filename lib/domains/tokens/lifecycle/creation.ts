@@ -26,6 +26,7 @@ export const tokenCreation = (deps: ManagementDeps & { grant: GrantToken }) =>
     const made = await deps.grant(ctx, {
       ...{ agentId: agent.id, scopes: body.scopes ?? ['read'], name, expiresAt },
       issuedByAdmin: isByAdmin(ctx, agent),
+      request: { operation: createToken, input: { body } },
     })
     await notifyOwner(deps, ctx, agent, made)
     return {

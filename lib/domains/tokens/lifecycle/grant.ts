@@ -1,3 +1,4 @@
+import type { RequireApproval } from '#lib/kernel/approval.ts'
 import type { Actor, MutationContext } from '#lib/kernel/context.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { requireRecentPassword } from '#lib/kernel/step-up.ts'
@@ -62,11 +63,12 @@ export function refuseEscalation(
 
 /** Issues a token within the actor's own scopes and lifetime. The caller must already have checked that the actor may manage the agent. */
 export const tokenGrant =
-  (issue: IssueToken): GrantToken =>
-  async (ctx, { expiresAt, ...spec }) => {
+  (issue: IssueToken, requireApproval: RequireApproval): GrantToken =>
+  async (ctx, { expiresAt, request, ...spec }) => {
     const issuer = await lockIssuer(ctx)
     const longest = spec.scopes.includes('admin') ? endOfAdminToken(ctx) : (issuer?.expiresAt ?? null)
     const wanted = { ...spec, expiresAt: expiresAt ?? longest }
     refuseEscalation(ctx, issuer, wanted)
+    if (spec.scopes.includes('admin')) await requireApproval(ctx, request)
     return issue(ctx.tx, { ...wanted, issuedByTokenId: issuer?.id ?? null, now: ctx.now })
   }

@@ -3,7 +3,7 @@ import { Problem } from '#lib/kernel/problem.ts'
 import type { NewToken, TokenAgentStatus, TokenPorts } from '../ports.ts'
 import { isOwn } from './grant.ts'
 
-export type ManagementDeps = Pick<TokenPorts, 'agentOf' | 'pipeline' | 'notify'>
+export type ManagementDeps = Pick<TokenPorts, 'agentOf' | 'pipeline' | 'notify' | 'requireApproval'>
 
 export const tokenNotFound = () =>
   new Problem('not_found', 'This token does not exist, or it belongs to an agent that you do not manage.')

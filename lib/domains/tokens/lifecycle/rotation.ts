@@ -57,6 +57,7 @@ export const tokenRotation = (deps: ManagementDeps) =>
     const scopes = tokenScopesInOrder(old.scopes)
     const expiresAt = endOfSuccessor(ctx, old, { scopes, issuer })
     refuseEscalation(ctx, issuer, { scopes, expiresAt })
+    if (scopes.includes('admin')) await deps.requireApproval(ctx, { operation: rotateToken, input: { params, body } })
     // A token that replaces itself keeps its issuer. Another token knows the new key, so it becomes the issuer.
     const isByAnother = issuer !== null && issuer.id !== old.id
     if (isByAnother && (await descendsFrom(ctx.tx, issuer.id, old.id)))
