@@ -118,7 +118,7 @@ async function send(
   async function* watched(pieces: AsyncIterable<string | Uint8Array>) {
     hasBegun = true
     try {
-      yield* pieces
+      for await (const piece of pieces) yield typeof piece === 'string' ? Buffer.from(piece) : piece
     } catch (error) {
       // Readable also throws the client's disconnect into this generator.
       isOurs = !response.destroyed

@@ -17,6 +17,8 @@ export interface RecordQuery {
   record: string
   /** The compressed size of a row in bytes, read without decompressing it. */
   weight?: string
+  /** The maximum number of rows per page, by default 128. Tables with small rows need fewer pages with more. */
+  mostRows?: number
 }
 
 /** The maximum number of rows per page, … */
@@ -40,16 +42,16 @@ interface PageRow {
  * builds one page while the previous one is sent; the one after that waits until the reader has taken a page.
  */
 export async function* recordPages(db: Database, query: RecordQuery): AsyncGenerator<ExportPage> {
-  const { from, where, values, at, id, columns, record, weight = '0' } = query
+  const { from, where, values, at, id, columns, record, weight = '0', mostRows = pageRows } = query
   const key = (offset: number): string => `$${values.length + offset}`
   // Sizes determine the page before any document is decompressed.
   const text = `WITH candidate AS MATERIALIZED (
       SELECT ${columns}, ${at} AS key_at, ${id} AS key_id, ${weight} AS key_weight FROM ${from}
-      WHERE (${where}) AND (${at}, ${id}) > (${key(1)}::timestamptz, ${key(2)}) ORDER BY ${at}, ${id} LIMIT ${pageRows}),
+      WHERE (${where}) AND (${at}, ${id}) > (${key(1)}::timestamptz, ${key(2)}) ORDER BY ${at}, ${id} LIMIT ${mostRows}),
     weighed AS (SELECT *, row_number() OVER ordered AS key_n, sum(key_weight) OVER ordered AS key_bytes FROM candidate
       WINDOW ordered AS (ORDER BY key_at, key_id ROWS UNBOUNDED PRECEDING)),
     page AS (SELECT key_n, key_at, key_id, ${record}::text AS line FROM weighed AS c WHERE key_n = 1 OR key_bytes <= ${pageBytes})
-    SELECT string_agg(line, E'\\n' ORDER BY key_n) AS lines, count(*)::int AS count, count(*) = (SELECT count(*) FROM candidate) AND count(*) < ${pageRows} AS is_last,
+    SELECT string_agg(line, E'\\n' ORDER BY key_n) AS lines, count(*)::int AS count, count(*) = (SELECT count(*) FROM candidate) AND count(*) < ${mostRows} AS is_last,
       (array_agg(key_at ORDER BY key_n DESC))[1]::text AS at, (array_agg(key_id ORDER BY key_n DESC))[1] AS id FROM page`
   const pageAfter = (position: { at: string; id: string }) => {
     const page = db.query<PageRow>(undefined, text, [...values, position.at, position.id])

@@ -1,0 +1,43 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
+import { type Database, openDatabase } from './database.ts'
+import { recordPages } from './record-pages.ts'
+
+let database: TestDatabase
+let db: Database
+beforeAll(async () => {
+  database = await testDatabase()
+  db = openDatabase(database.appUrl, { max: 2 })
+})
+afterAll(async () => {
+  await db.close()
+  await database.drop()
+})
+
+/** Exports 300 rows, of which pairs have the same time. Returns the numbers of each page. */
+async function exported(query: { mostRows?: number; weight?: string }): Promise<number[][]> {
+  const pages: number[][] = []
+  const rows = recordPages(db, {
+    ...{ from: 'generate_series(1, $1::int) AS g(n)', where: 'true', values: [300], columns: 'g.n' },
+    ...{ at: "timestamptz '2026-01-01' + g.n / 2 * interval '1 second'", id: "lpad(g.n::text, 4, '0')", record: 'c.n' },
+    ...query,
+  })
+  for await (const { lines, count } of rows) {
+    const numbers = lines.split('\n').map(Number)
+    expect(numbers).toHaveLength(count)
+    pages.push(numbers)
+  }
+  return pages
+}
+const all = Array.from({ length: 300 }, (_, n) => n + 1)
+
+it.each([
+  { what: 'by default', query: {}, pages: [128, 128, 44] },
+  { what: 'with larger pages', query: { mostRows: 200 }, pages: [200, 100] },
+  { what: 'with one page', query: { mostRows: 1_000 }, pages: [300] },
+  { what: 'of 100 KiB each', query: { mostRows: 1_000, weight: '102400' }, pages: Array(150).fill(2) },
+])('recordPages returns every row once $what', async ({ query, pages }) => {
+  const made = await exported(query)
+  expect(made.flat()).toEqual(all)
+  expect(made.map(({ length }) => length)).toEqual(pages)
+})
