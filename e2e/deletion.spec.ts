@@ -73,7 +73,7 @@ test('a person goes from the front page to a verified receipt in at most 9 click
   })
 
   await done.click(page.getByRole('link', { name: 'Delete my data' }))
-  await expect(heading(page, 'What is deleted and retained')).toBeVisible()
+  await expect(heading(page, 'What will be deleted or retained')).toBeVisible()
   await expect(page.getByText(`${records} records`, { exact: true })).toBeVisible()
   await done.read('review')
   await done.click(page.getByRole('button', { name: 'Continue' }))

@@ -43,7 +43,7 @@ test('the first admin signs in, chooses a password, ends another session and cla
   }
   await test.step('an invalid value is reported at its field', async () => {
     await change(admin.password, chosen, `${chosen}!`)
-    await expect(page.getByText('The new passwords differ.')).toBeVisible()
+    await expect(page.getByText('The new passwords don’t match.')).toBeVisible()
     await change(admin.password, 'aaaaaaaaaaaaaaa', 'aaaaaaaaaaaaaaa')
     await expect(page.getByText('Too repetitive.')).toBeVisible()
     await change('wrong', chosen, chosen)
