@@ -10,6 +10,7 @@ import type { LoadTarget } from './load.ts'
 import { type BenchRow, median } from './row.ts'
 import { sampleUnits } from './samples.ts'
 import { withScope } from './scope.ts'
+import { queryOf, readAnyMatches } from './search-bounds.ts'
 import { buildPages, startApiServer } from './server.ts'
 
 const [FEW, MANY] = [10_000, 100_000]
@@ -123,13 +124,10 @@ async function crowd(registry: Registry, parameters: Record<string, string>): Pr
   return taken
 }
 
-/** The lower bound: matching rows in any order, without rank, count, snippet, page, HTTP or audit. */
+/** Milliseconds of the bound. */
 async function plainly(pool: pg.Pool, word: string, seen: readonly string[]): Promise<number> {
   const started = performance.now()
-  await pool.query(
-    'SELECT id, document FROM units WHERE search @@ $1::tsquery AND ARRAY[scope] && $2::text[] LIMIT 20',
-    [`'${word}'`, seen],
-  )
+  await readAnyMatches(pool, queryOf([word]), seen)
   return performance.now() - started
 }
 

@@ -125,7 +125,7 @@ export const rankedMatches = statement('knowledge.ranked-matches', {
     return `WITH matching AS MATERIALIZED (${matchesFrom[form.candidates](form)}),
         best AS (SELECT * FROM matching ORDER BY quality_score DESC, id LIMIT ${mostRanked})
       SELECT best.id, (SELECT count(*)::int FROM (SELECT FROM matching LIMIT ${searchCountedTo}) AS counted) AS total,
-        round(((${score}) * (1${near}) * (0.7 + 0.3 * best.quality_score) / ln(20 + length(v.vector)))::numeric, 6)::float8 AS score
+        round((${score}) * (1${near}) * (0.7 + 0.3 * best.quality_score) / ln(20 + length(v.vector)) * 1e6::float8) / 1e6::float8 AS score
       FROM best
         JOIN ${form.table} u ON u.ctid = best.place
         CROSS JOIN LATERAL (SELECT ${decompressed} AS vector OFFSET 0) AS v
