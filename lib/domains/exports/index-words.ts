@@ -90,7 +90,7 @@ const chinese: Record<string, string> = {
   reputation: '信誉',
   reputation_ledger: '信誉记录',
   saved_searches: '已保存的搜索',
-  second_factors: '第二重验证',
+  second_factors: '两步验证',
   sessions: '会话',
   skills: '技能',
   snapshot_links: '快照链接',

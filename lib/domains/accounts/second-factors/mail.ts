@@ -19,11 +19,11 @@ const texts: Record<Locale, Record<FactorChange, { subject: string; happened: (a
     },
   },
   zh: {
-    added: { subject: '您的账户添加了第二重验证', happened: (at) => `您的账户已于 ${at} 添加一种第二重验证方式。` },
-    removed: { subject: '您的账户移除了第二重验证', happened: (at) => `您的账户已于 ${at} 移除一种第二重验证方式。` },
+    added: { subject: '您的账户添加了两步验证', happened: (at) => `您的账户已于 ${at} 添加一种两步验证方式。` },
+    removed: { subject: '您的账户移除了两步验证', happened: (at) => `您的账户已于 ${at} 移除一种两步验证方式。` },
     'removed-by-admin': {
-      subject: '管理员移除了您的第二重验证',
-      happened: (at) => `管理员已于 ${at} 移除您账户的全部第二重验证方式和恢复码。您的密码仍然有效。`,
+      subject: '管理员移除了您的两步验证',
+      happened: (at) => `管理员已于 ${at} 移除您账户的全部两步验证方式和恢复码。您的密码仍然有效。`,
     },
   },
 }
@@ -51,10 +51,10 @@ export function secondFactorReminderMail(
   const isAhead = requiredFrom > at
   const page = `${url}/account/second-factor`
   return locale === 'zh'
-    ? emailContent(locale, '请为您的账户添加第二重验证', [
+    ? emailContent(locale, '请为您的账户添加两步验证', [
         isAhead
-          ? `自 ${time(requiredFrom)} 起，您的账户必须启用第二重验证。届时若仍未添加，登录后只能添加第二重验证，以及查阅、导出、删除您自己的数据。`
-          : `自 ${time(requiredFrom)} 起，您的账户必须启用第二重验证。在添加之前，登录后只能添加第二重验证，以及查阅、导出、删除您自己的数据。`,
+          ? `自 ${time(requiredFrom)} 起，您的账户必须启用两步验证。届时若仍未添加，登录后只能添加两步验证，以及查阅、导出、删除您自己的数据。`
+          : `自 ${time(requiredFrom)} 起，您的账户必须启用两步验证。在添加之前，登录后只能添加两步验证，以及查阅、导出、删除您自己的数据。`,
         '请在此处添加通行密钥或身份验证器应用：',
         page,
       ])
