@@ -26,6 +26,7 @@ import {
 /** Edits a document. Typed text survives when somebody else changes the document, and both versions are shown. */
 export function DocumentEdit({ agentId, initial }: { agentId: string; initial: WholeDocument }) {
   const t = useTranslations('agentDocuments.edit')
+  const documents = useTranslations('agentDocuments')
   const common = useTranslations('common')
   const params = { id: agentId, documentId: initial.id }
   const asked = useApiQuery(documentAt, { params }, { initial: { data: initial } })
@@ -54,7 +55,7 @@ export function DocumentEdit({ agentId, initial }: { agentId: string; initial: W
     return (
       <div className="grid justify-items-start gap-4">
         <Alert tone={saved.isAsSent ? 'done' : 'warning'} title={t('saved')} isLive>
-          {!saved.isAsSent && <p>{t('cleaned')}</p>}
+          {!saved.isAsSent && <p>{documents('cleaned')}</p>}
         </Alert>
         <ButtonLink href={documentPage(agentId, initial.id)}>{t('read')}</ButtonLink>
       </div>

@@ -22,6 +22,7 @@ interface Draft extends Record<string, unknown> {
 export function DocumentForm({ agentId, kind }: { agentId: string; kind: ShownDocumentKind }) {
   const t = useTranslations('agentDocuments.add')
   const kinds = useTranslations('agentDocuments.kinds')
+  const documents = useTranslations('agentDocuments')
   const common = useTranslations('common')
   const { draft, change, clear } = useDraft<Draft>(`agents.document.${agentId}`, { kind, title: '', body: '' })
   const add = useApiMutation(addDocumentAt, { touches: documentsTouched })
@@ -47,7 +48,7 @@ export function DocumentForm({ agentId, kind }: { agentId: string; kind: ShownDo
       )}
       {made && (
         <Alert tone={made.is_as_sent ? 'done' : 'warning'} title={t('done')} isLive>
-          {!made.is_as_sent && <p>{t('cleaned')}</p>}
+          {!made.is_as_sent && <p>{documents('cleaned')}</p>}
           <p>
             <TextLink href={documentPage(agentId, made.id)}>{t('open')}</TextLink>
           </p>

@@ -114,7 +114,7 @@ export function ParticipantFilingForm({ projectId, participant }: { projectId: s
             autoComplete="off"
             maxLength={320}
             value={draft.email}
-            error={fault === 'email' ? t('emailWrong') : undefined}
+            error={fault === 'email' ? common('faults.email') : undefined}
             onChange={({ target }) => change({ email: target.value })}
           />
         </div>

@@ -16,6 +16,7 @@ import { RefusalNote } from './refusal.tsx'
 /** Corrects name, email address and language of the account. A new address takes effect after its mailbox confirms it. */
 export function CorrectForm({ account, identity }: { account: AccountFields; identity: PasswordIdentity }) {
   const t = useTranslations('myPrivacy.correct')
+  const common = useTranslations('common')
   const busy = useTranslations('myPrivacy.filed')('busy')
   const { draft, change, clear } = useDraft('privacy.correct', { ...account })
   const filing = useFiling(identity)
@@ -67,7 +68,7 @@ export function CorrectForm({ account, identity }: { account: AccountFields; ide
           autoComplete="email"
           maxLength={320}
           value={draft.email}
-          error={fault === 'email' || refusedAddress ? t('emailWrong') : undefined}
+          error={fault === 'email' || refusedAddress ? common('faults.email') : undefined}
           onChange={({ target }) => change({ email: target.value })}
         />
         <Select

@@ -3,12 +3,13 @@
 import { useFormatter, useNow, useTranslations } from 'next-intl'
 import { Alert } from '#components/ui/alert.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
+import { spacedDigits } from '#components/ui/punctuation.ts'
 import { RequestRefused } from '#lib/client/request.ts'
 
 /** Problem codes with a specific meaning on these pages. All others use the general words. */
 const own = {
-  myPrivacy: ['fenced', 'conflict', 'rate_limited', 'unavailable', 'expired'],
-  deletion: ['conflict', 'fenced', 'rate_limited', 'unavailable', 'not_found'],
+  myPrivacy: ['fenced', 'conflict', 'unavailable', 'expired'],
+  deletion: ['conflict', 'fenced', 'unavailable', 'not_found'],
 } as const
 type Own<W extends keyof typeof own> = (typeof own)[W][number]
 
@@ -42,7 +43,6 @@ export function RefusalNote({ error, words, conflict }: RefusalProps) {
   const now = useNow()
   if (!(error instanceof RequestRefused)) return null
   const { problem, retryAfter } = error
-  const wait = retryAfter === undefined ? 'none' : format.relativeTime(new Date(now.getTime() + retryAfter * 1000), now)
   const requestId = problem.instance
   if (problem.code === 'conflict' && conflict !== undefined) {
     const told =
@@ -51,12 +51,18 @@ export function RefusalNote({ error, words, conflict }: RefusalProps) {
         : { title: deletion('lastAdmin.what'), text: deletion('lastAdmin.do') }
     return <OwnWords {...told} requestId={requestId} />
   }
+  if (problem.code === 'rate_limited') {
+    const wait =
+      retryAfter === undefined
+        ? 'none'
+        : spacedDigits(format.relativeTime(new Date(now.getTime() + retryAfter * 1000), now))
+    return <OwnWords title={mine('rate_limited.what')} text={mine('rate_limited.do', { wait })} requestId={requestId} />
+  }
   const isOwn = <W extends keyof typeof own>(list: W): Own<W> | undefined =>
     own[list].find((code): code is Own<W> => code === problem.code)
   const here = words === 'myPrivacy' ? isOwn('myPrivacy') : undefined
-  if (here) return <OwnWords title={mine(`${here}.what`)} text={mine(`${here}.do`, { wait })} requestId={requestId} />
+  if (here) return <OwnWords title={mine(`${here}.what`)} text={mine(`${here}.do`)} requestId={requestId} />
   const there = words === 'deletion' ? isOwn('deletion') : undefined
-  if (there)
-    return <OwnWords title={deletion(`${there}.what`)} text={deletion(`${there}.do`, { wait })} requestId={requestId} />
+  if (there) return <OwnWords title={deletion(`${there}.what`)} text={deletion(`${there}.do`)} requestId={requestId} />
   return <ProblemAlert problem={problem} />
 }

@@ -101,7 +101,7 @@ function Copy({ token }: { token: string }) {
         aria-disabled={fetched.isPending}
         onClick={() => !fetched.isPending && fetched.mutate()}
       >
-        {t(fetched.isPending ? 'copyBusy' : 'copyDownload')}
+        {t('copyDownload')}
       </Button>
     </>
   )
@@ -168,6 +168,7 @@ function Shown({ status, token, reload }: { status: Status; token: string; reloa
 /** The status of one request, for the holder of the link. */
 export function FormStatus() {
   const t = useTranslations('requestForm.status')
+  const confirm = useTranslations('requestForm.confirm')
   const token = useFragment()
   const asked = useQuery({
     queryKey: ['request-form-status', token],
@@ -180,8 +181,8 @@ export function FormStatus() {
   if (token === '' || problem?.code === 'link_spent')
     return (
       <div className="grid gap-8">
-        <Alert tone="warning" title={t(token === '' ? 'missing' : 'spent')}>
-          <p>{t(token === '' ? 'missingText' : 'spentText')}</p>
+        <Alert tone="warning" title={token === '' ? confirm('missing') : t('spent')}>
+          <p>{token === '' ? confirm('missingText') : t('spentText')}</p>
         </Alert>
         <StatusLinks />
       </div>
