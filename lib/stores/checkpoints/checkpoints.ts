@@ -112,8 +112,8 @@ export interface CheckpointStore {
    * thread
    */
   rewrite(thread: string, wanted: ThreadSearchTerms, tx: Transaction): Promise<Rewritten>
-  /** Deletes items of the long-term store, with their vectors. Returns how many. */
-  forget(wanted: Remembered, tx: Transaction): Promise<number>
+  /** Deletes the items of the long-term store that one of the searches finds, with their vectors. Returns how many. */
+  forget(wanted: readonly Remembered[], tx: Transaction): Promise<number>
   /**
    * A page of items of the long-term stores of any owner, in the order of their keys. `words`, in lower case: items that contain
    * none of them may be omitted.

@@ -10,7 +10,16 @@ import { threadPage } from './exporting.ts'
 import { changeMemories, memoryPage } from './memory-pages.ts'
 import { isDistinctiveText } from './needles.ts'
 import { type CheckpointQuery, type CheckpointSchema, otherStores, shapeOf, statementName } from './rows.ts'
-import { countMemories, deleteThread, dropMemories, presentThreads, rowsHolding, threadsNaming } from './searching.ts'
+import {
+  combinedSearches,
+  countMemories,
+  deleteThread,
+  dropMemories,
+  isEmptyStore,
+  presentThreads,
+  rowsHolding,
+  threadsNaming,
+} from './searching.ts'
 import { findInThread, rewriteThread, wordsInThread } from './thread.ts'
 
 /** A schema of our own database; lib/stores/postgres/checkpoint-tables.ts creates its tables. */
@@ -26,22 +35,31 @@ interface SchemaLocation {
 
 const lockSql = 'SELECT pg_advisory_xact_lock(hashtextextended($1, 0))'
 
-/** Runs on every long-term store of the database. */
+/**
+ * Runs on every long-term store of the database, for each of these searches. Each search reads the whole store and most find nothing, so
+ * searches that find nothing together are not made one by one.
+ */
 async function inStores(
   ask: CheckpointQuery,
   shape: CheckpointSchema,
-  wanted: Remembered,
+  wanted: readonly Remembered[],
   run: (ask: CheckpointQuery, shape: CheckpointSchema, wanted: Remembered) => Promise<number>,
 ): Promise<number> {
-  let count = await run(ask, shape, wanted)
-  for (const other of await otherStores(ask, shape.schema)) count += await run(ask, other, wanted)
+  let count = 0
+  for (const store of await storesOf(ask, shape)) {
+    if (await isEmptyStore(ask, store)) continue
+    for (const { all, each } of combinedSearches(wanted))
+      if (each.length === 1 || (await countMemories(ask, store, all)) > 0)
+        for (const one of each) count += await run(ask, store, one)
+  }
   return count
 }
 
 /** All long-term stores of the database. */
-async function storesOf(ask: CheckpointQuery, schema: string): Promise<CheckpointSchema[]> {
-  return [await shapeOf(ask, schema), ...(await otherStores(ask, schema))]
-}
+const storesOf = async (ask: CheckpointQuery, shape: CheckpointSchema): Promise<CheckpointSchema[]> => [
+  shape,
+  ...(await otherStores(ask, shape.schema)),
+]
 
 const checkpointsAt = ({ schema, reading, writing, close }: SchemaLocation): CheckpointStore => ({
   provider: 'postgresql',
@@ -63,7 +81,7 @@ const checkpointsAt = ({ schema, reading, writing, close }: SchemaLocation): Che
   present: (threads, tx) => reading(async (ask) => presentThreads(ask, await shapeOf(ask, schema), threads), tx),
   page: (thread, after, tx) => reading(async (ask) => threadPage(ask, await shapeOf(ask, schema), thread, after), tx),
   memories: (wanted, tx) =>
-    reading(async (ask) => inStores(ask, await shapeOf(ask, schema), wanted, countMemories), tx),
+    reading(async (ask) => inStores(ask, await shapeOf(ask, schema), [wanted], countMemories), tx),
   rewrite: (thread, wanted, tx) =>
     writing(async (ask) => {
       const shape = await shapeOf(ask, schema)
@@ -79,9 +97,10 @@ const checkpointsAt = ({ schema, reading, writing, close }: SchemaLocation): Che
       }
     }, tx),
   forget: (wanted, tx) => writing(async (ask) => inStores(ask, await shapeOf(ask, schema), wanted, dropMemories), tx),
-  memoryPage: (query, tx) => reading(async (ask) => memoryPage(ask, await storesOf(ask, schema), query), tx),
+  memoryPage: (query, tx) =>
+    reading(async (ask) => memoryPage(ask, await storesOf(ask, await shapeOf(ask, schema)), query), tx),
   changeMemories: (changes, tx) =>
-    writing(async (ask) => changeMemories(ask, await storesOf(ask, schema), changes), tx),
+    writing(async (ask) => changeMemories(ask, await storesOf(ask, await shapeOf(ask, schema)), changes), tx),
   drop: (thread, tx) =>
     writing(async (ask) => {
       await ask(statementName(lockSql), lockSql, [`checkpoints of ${thread}`])
@@ -92,8 +111,9 @@ const checkpointsAt = ({ schema, reading, writing, close }: SchemaLocation): Che
       const shape = await shapeOf(ask, schema)
       // Generated ids need no tie, so one search covers them all: each search reads the whole store.
       const sure = remembered.flatMap((one) => one.sure)
-      let count = await inStores(ask, shape, { sure, ids: [], texts: [], ties: [] }, countMemories)
-      for (const one of remembered) count += await inStores(ask, shape, { ...one, sure: [] }, countMemories)
+      let count = await inStores(ask, shape, [{ sure, ids: [], texts: [], ties: [] }], countMemories)
+      const weak = remembered.map((one) => ({ ...one, sure: [] }))
+      count += await inStores(ask, shape, weak, countMemories)
       for (const { thread, ...one } of wanted) {
         const { words } = one
         // Texts with runs are searched by their words instead, because other authors may have written the same.

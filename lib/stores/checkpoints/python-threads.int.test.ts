@@ -222,7 +222,7 @@ describe.skipIf(!isInstalled('python'))('threads of LangGraph in Python', () => 
     const wanted = { sure: [id], ids: [id], texts: [sentence], ties: [conversation], words: wordsOf([sentence]) }
     const count = () => db.transaction((tx) => store.memories(wanted, tx))
     expect([await count(), await store.residue([], [wanted])]).toEqual([2, 2])
-    expect(await db.transaction((tx) => store.forget(wanted, tx))).toBe(2)
+    expect(await db.transaction((tx) => store.forget([wanted], tx))).toBe(2)
     expect([await count(), await store.residue([], [wanted])]).toEqual([0, 0])
     const left = (namespace: string[]) =>
       python.call('remembered', { url: address.href, namespace }, z.array(z.string()))

@@ -104,7 +104,39 @@ function memoryGoes(shape: CheckpointSchema, wanted: Remembered): { where: strin
     AND (${memoryHolds(shape, list(5))} OR ${memoryIsIn(shape, list(7))})))`
   return { where, values }
 }
-async function isEmptyStore(ask: CheckpointQuery, shape: CheckpointSchema): Promise<boolean> {
+/** Ids that one combined search contains. */
+const idsTogether = 500
+/**
+ * Combines consecutive searches with the same words: `all` finds everything that `each` of them finds, and possibly more, because a text of
+ * one search may occur beside a tie of another.
+ */
+export function* combinedSearches(
+  wanted: readonly Remembered[],
+): Generator<{ all: Remembered; each: readonly Remembered[] }> {
+  let each: Remembered[] = []
+  const together = () => ({
+    all: {
+      ...each[0],
+      sure: each.flatMap(({ sure }) => sure),
+      ids: each.flatMap(({ ids }) => ids),
+      texts: each.flatMap(({ texts }) => texts),
+      ties: [...new Set(each.flatMap(({ ties }) => ties))],
+    },
+    each,
+  })
+  let ids = 0
+  for (const one of wanted) {
+    if (each.length > 0 && (one.words !== each[0]?.words || ids + one.ids.length > idsTogether)) {
+      yield together()
+      each = []
+      ids = 0
+    }
+    each.push(one)
+    ids += one.ids.length
+  }
+  if (each.length > 0) yield together()
+}
+export async function isEmptyStore(ask: CheckpointQuery, shape: CheckpointSchema): Promise<boolean> {
   if (!has(shape, 'store')) return true
   const text = `SELECT 1 FROM ${qualifiedTable(shape, 'store')} LIMIT 1`
   return (await ask(statementName(text), text, [])).length === 0
@@ -150,7 +182,6 @@ export async function countMemories(
   shape: CheckpointSchema,
   wanted: Remembered,
 ): Promise<number> {
-  if (await isEmptyStore(ask, shape)) return 0
   const goes = memoryGoes(shape, wanted)
   const withWords = await itemsWithWords(ask, shape, wanted)
   if (!goes) return withWords.length
@@ -160,7 +191,6 @@ export async function countMemories(
 }
 /** Deletes items; the library's own foreign key deletes their vectors. */
 export async function dropMemories(ask: CheckpointQuery, shape: CheckpointSchema, wanted: Remembered): Promise<number> {
-  if (await isEmptyStore(ask, shape)) return 0
   const goes = memoryGoes(shape, wanted)
   const withWords = await itemsWithWords(ask, shape, wanted)
   if (!goes && withWords.length === 0) return 0

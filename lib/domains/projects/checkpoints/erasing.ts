@@ -160,9 +160,11 @@ export async function eraseCheckpoints(
     run(tx),
   )
   const rewriter = threadRewriter(deps, scope, { rows, wordsIn }, tx, options)
-  let gone = 0
-  for (const one of together(ids.map((id) => rememberedOf(id, rows.get(id)))))
-    gone += await store.forget({ ...one, ...wordsIn(null) }, tx)
+  const remembered = together(ids.map((id) => rememberedOf(id, rows.get(id))))
+  let gone = await store.forget(
+    remembered.map((one) => ({ ...one, ...wordsIn(null) })),
+    tx,
+  )
   gone += await eraseThreads(deps, scope, threads, { rows, rewrite: rewriter.rewrite }, tx, now)
   const wordings = [...rewriter.rewritten.values()].flatMap(({ wording }) => wording)
   const texts = [...rows.values()].flatMap((row) => row.texts)

@@ -234,8 +234,14 @@ export function checkpointsSuite(name: string, open: () => Promise<CheckpointsUn
       await memory.put(['others'], 'nothing', { text: 'Noted: nothing.', of: conversation })
       const count = () => place.transaction((tx) => place.store.memories(wanted, tx))
       expect([await count(), await place.store.residue([], [wanted])]).toEqual([5, 5])
-      expect(await place.transaction((tx) => place.store.forget({ ...wanted, sure: [], ties: [] }, tx))).toBe(0)
-      expect(await place.transaction((tx) => place.store.forget(wanted, tx))).toBe(5)
+      expect(await place.transaction((tx) => place.store.forget([{ ...wanted, sure: [], ties: [] }], tx))).toBe(0)
+      // Together they have the words and the tie, but neither search has both.
+      const apart = [
+        { ...wanted, sure: [], ids: [], ties: ['room-number-99'] },
+        { ...wanted, sure: [], ids: [], texts: ['Another sentence that nobody wrote.'] },
+      ]
+      expect(await place.transaction((tx) => place.store.forget(apart, tx))).toBe(0)
+      expect(await place.transaction((tx) => place.store.forget([...apart, wanted], tx))).toBe(5)
       expect([await count(), await place.store.residue([], [wanted])]).toEqual([0, 0])
       const left = await memory.search(['others'])
       expect(left.map(({ key }) => key).sort()).toEqual(others.sort())
