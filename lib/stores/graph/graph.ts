@@ -63,7 +63,7 @@ export interface Saga {
 }
 /**
  * A community with what a judgement needs: its members among the neighbourhood's entities, and how many other members it has, counted up
- * to {@link mostCounted}.
+ * to {@link mostCounted}; by a change, up to one.
  */
 export interface CommunityNeighbour {
   uuid: string
@@ -74,7 +74,7 @@ export interface CommunityNeighbour {
 }
 /**
  * A saga with what a judgement needs: some of its episodes, and how many it has besides the requested ones, counted up to {@link
- * mostCounted}.
+ * mostCounted}; by a change, up to one.
  */
 export interface SagaNeighbour extends Saga {
   others: number
@@ -93,7 +93,7 @@ export interface Neighbourhood {
    * other fact uses them.
    */
   entities: Entity[]
-  /** How many other episodes mention each of these entities, counted up to {@link mostCounted}; absent: none. */
+  /** How many other episodes mention each of these entities, counted up to {@link mostCounted}, by a change up to one; absent: none. */
   otherMentions: ReadonlyMap<string, number>
   /**
    * Facts that list one of the episodes, or that list none and are in the `entityEdges` of one. Other facts at an entity are deleted

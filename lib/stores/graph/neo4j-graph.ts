@@ -43,6 +43,8 @@ export function neo4jGraph(url: string): GraphStore {
     await indexes.ready()
     return connection.read(work)
   }
+  /** Each query in its own transaction, so that several can run at the same time. */
+  const each: CypherQuery = (text, parameters) => reading((ask) => ask(text, parameters))
   const writing = async <T>(work: (ask: CypherQuery) => Promise<T>): Promise<T> => {
     await indexes.ready()
     return connection.write(work)
@@ -105,19 +107,17 @@ export function neo4jGraph(url: string): GraphStore {
       neo4jEpisodes(
         await reading((ask) =>
           ask(
-            'UNWIND $ids AS id MATCH (e:Episodic {uuid: id}) WHERE e.group_id = $group RETURN DISTINCT properties(e) AS p',
+            'UNWIND $ids AS id MATCH (e:Episodic {uuid: id}) WHERE e.group_id = $group WITH DISTINCT e RETURN properties(e) AS p',
             { group, ids },
           ),
         ),
       ),
-    texts: async (group, _tx, mayMatter = () => true) =>
-      neo4jAllTexts((text, parameters) => reading((ask) => ask(text, parameters)), group, mayMatter),
+    texts: async (group, _tx, mayMatter = () => true) => neo4jAllTexts(each, group, mayMatter),
     textsWith: (group, phrases) =>
       withWords((words) => reading((ask) => neo4jTextsWithPhrases(ask, group, phrases, words))),
     bareEntities: (group) => reading((ask) => neo4jEntitiesWithoutMentions(ask, group)),
-    exposedTexts: (group, episodes) => reading((ask) => neo4jTextsAfter(ask, group, episodes)),
-    residue: (group, episodes, asIds = []) =>
-      withWords((words) => reading((ask) => neo4jResidue(ask, group, episodes, asIds, words))),
+    exposedTexts: (group, episodes) => neo4jTextsAfter(each, group, episodes),
+    residue: (group, episodes, asIds = []) => withWords((words) => neo4jResidue(each, group, episodes, asIds, words)),
     dropGroup: (group, most) => neo4jDropGroup(writing, group, most),
     countGroup: (group) => reading((ask) => neo4jCountGroup(ask, group)),
     close: () => connection.close(),

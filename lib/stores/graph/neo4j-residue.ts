@@ -22,7 +22,10 @@ const relationsOfIds = `CALL db.index.fulltext.queryRelationships($index, $query
 /** Each of these properties is a clause, and Lucene allows 1,024 clauses. */
 const idsAtOnce = 300
 
-/** Searches the words of every property, including ids and lists of ids, and not by the queries that erasure uses. */
+/**
+ * Searches the words of every property, including ids and lists of ids, and not by the queries that erasure uses. `ask` runs each query in
+ * its own transaction, so that nodes and relationships are searched at the same time.
+ */
 export async function neo4jResidue(
   ask: CypherQuery,
   group: string,
@@ -33,9 +36,12 @@ export async function neo4jResidue(
   let left = 0
   for (const { texts, query } of phrases(episodes, words.phrases)) {
     const parameters = { group, ids: texts, query: neo4jInGroup(group, query) }
-    left += await countOf(ask, linksOf, { group, ids: texts })
-    left += await countOf(ask, nodesNaming, { ...parameters, index: words.nodes })
-    left += await countOf(ask, relationsNaming, { ...parameters, index: words.relations })
+    const counts = await Promise.all([
+      countOf(ask, linksOf, { group, ids: texts }),
+      countOf(ask, nodesNaming, { ...parameters, index: words.nodes }),
+      countOf(ask, relationsNaming, { ...parameters, index: words.relations }),
+    ])
+    for (const count of counts) left += count
   }
   for (const { texts: ids } of phrases(asIds, idsAtOnce)) {
     left += await countOf(ask, linksOf, { group, ids })

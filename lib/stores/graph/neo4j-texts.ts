@@ -235,12 +235,21 @@ export const neo4jEntitiesWithoutMentions = async (
 const following = (time: string) => `UNWIND $ids AS id MATCH (a:Episodic {uuid: id}) WHERE a.group_id = $group
   CALL (a) { MATCH (e:Episodic) WHERE e.group_id = $group AND e.${time} >= a.${time} AND e.uuid <> a.uuid
     RETURN e.uuid AS uuid ORDER BY e.group_id, e.${time} LIMIT ${contextWindow} } RETURN DISTINCT uuid`
+/** A record without the properties of Graphiti's model that contain no text: times are the slowest to transfer. */
+const textsOnly = (of: string, { textless }: Pick<Portion, 'textless'>) =>
+  `elementId(${of}) AS at, ${of}.uuid AS uuid,
+    [key IN keys(${of}) WHERE NOT key IN ${JSON.stringify(textless)} AND NOT key ENDS WITH '_embedding' | [key, ${of}[key]]] AS pairs`
 const exposedEntities = `UNWIND $ids AS id MATCH (e:Episodic {uuid: id})-[:MENTIONS]->(n:Entity) WHERE e.group_id = $group AND n.group_id = $group
-  WITH DISTINCT n RETURN ${node} ORDER BY uuid`
+  WITH DISTINCT n
+  RETURN ${textsOnly('n', propertiesOf('entity'))}, labels(n) AS labels`
 const exposedFacts = `CALL db.index.fulltext.queryRelationships('${sources}', $query) YIELD relationship AS r
-  WHERE r.group_id = $group AND any(episode IN r.episodes WHERE episode IN $ids) WITH DISTINCT r RETURN ${relation}`
+  WHERE r.group_id = $group AND any(episode IN r.episodes WHERE episode IN $ids) WITH DISTINCT r
+  RETURN ${textsOnly('r', propertiesOf('fact'))}, [] AS labels, type(r) AS type`
 
-/** Generated texts of the episodes that followed these, without the entities' names, which the episodes themselves contain. */
+/**
+ * Generated texts of the episodes that followed these, without the entities' names, which the episodes themselves contain. `ask` runs each
+ * query in its own transaction, so that entities and facts are read at the same time.
+ */
 export async function neo4jTextsAfter(
   ask: CypherQuery,
   group: string,
@@ -248,14 +257,20 @@ export async function neo4jTextsAfter(
 ): Promise<GraphText[]> {
   const asked = new Set(episodes)
   const after = new Set<string>()
-  for (const time of ['valid_at', 'created_at'])
-    for (const { uuid } of await ask(following(time), { group, ids: episodes })) after.add(String(uuid))
+  const next = await Promise.all(
+    ['valid_at', 'created_at'].map((time) => ask(following(time), { group, ids: episodes })),
+  )
+  for (const { uuid } of next.flat()) after.add(String(uuid))
   const ids = [...after].filter((uuid) => !asked.has(uuid))
   if (ids.length === 0) return []
-  const records = Records.parse(await ask(exposedEntities, { group, ids }))
-  for (const { texts, query } of phrases(ids))
-    records.push(...Records.parse(await ask(exposedFacts, { group, ids: texts, query })))
-  return records.flatMap(textsOfRecord).filter(({ kind, field }) => kind !== 'entity' || field !== 'name')
+  const found = await Promise.all([
+    ask(exposedEntities, { group, ids }),
+    ...[...phrases(ids)].map(({ texts, query }) => ask(exposedFacts, { group, ids: texts, query })),
+  ])
+  return found
+    .flatMap((rows) => Records.parse(rows))
+    .flatMap(textsOfRecord)
+    .filter(({ kind, field }) => kind !== 'entity' || field !== 'name')
 }
 
 /** Rewrites texts. Returns how many changed. */

@@ -17,6 +17,15 @@ export const coreOfGathering = [
 export const lock = 'knowledgepulse_lock'
 
 const asDate = (value: unknown): unknown => {
+  // The driver's own conversion computes with big integers; with a plain offset, this gives the same instant.
+  if (isDateTime(value) && typeof value.timeZoneOffsetSeconds === 'number' && Number(value.year) >= 100)
+    return new Date(
+      Date.UTC(
+        ...([Number(value.year), Number(value.month) - 1, Number(value.day)] as const),
+        ...([Number(value.hour), Number(value.minute), Number(value.second) - value.timeZoneOffsetSeconds] as const),
+        Math.floor(Number(value.nanosecond) / 1_000_000),
+      ),
+    )
   if (isDateTime(value) || isLocalDateTime(value) || isDate(value)) return value.toStandardDate()
   return typeof value === 'string' ? new Date(value) : value
 }

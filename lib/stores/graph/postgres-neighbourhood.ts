@@ -34,7 +34,7 @@ const entitiesOf = `SELECT ${entityColumns} FROM graph_entities WHERE group_id =
   ORDER BY uuid`
 const lockEntities = `${entitiesOf} FOR UPDATE`
 const mentionsOf = `SELECT a.e AS entity, n.n FROM unnest($2::text[]) AS a (e), LATERAL (SELECT count(*)::int AS n FROM (
-    SELECT FROM graph_mentions m WHERE m.group_id = $1 AND m.entity = a.e AND m.episode <> ALL($3::text[]) LIMIT ${mostCounted}) AS counted) AS n
+    SELECT FROM graph_mentions m WHERE m.group_id = $1 AND m.entity = a.e AND m.episode <> ALL($3::text[]) LIMIT $4::int) AS counted) AS n
   WHERE n.n > 0`
 const ownMentions = `SELECT episode, entity FROM graph_mentions WHERE group_id = $1 AND episode = ANY($2::text[]) AND entity = ANY($3::text[])
   ORDER BY episode, entity`
@@ -56,7 +56,7 @@ const communitiesOf = `WITH RECURSIVE within AS MATERIALIZED (
       SELECT source FROM graph_links WHERE group_id = $1 AND kind = 'member' AND target = a.source OFFSET 0) AS l)
   SELECT uuid, name, summary, coalesce(w.members, '{}') AS members,
     (SELECT count(*)::int FROM (SELECT FROM graph_links l WHERE l.group_id = $1 AND l.kind = 'member' AND l.source = g.uuid
-      AND l.target <> ALL($2::text[]) LIMIT ${mostCounted}) AS counted) AS others
+      AND l.target <> ALL($2::text[]) LIMIT $3::int) AS counted) AS others
   FROM graph_gatherings g LEFT JOIN within w ON w.source = g.uuid
   WHERE group_id = $1 AND kind = 'community' AND uuid IN (SELECT source FROM above) ORDER BY uuid`
 const nextOf = `SELECT source AS from, target AS to FROM graph_links WHERE group_id = $1 AND kind = 'next' AND source = ANY($2::text[])
@@ -68,7 +68,7 @@ const sagasOf = `WITH said AS MATERIALIZED (
   SELECT uuid, name, summary, first_episode AS "firstEpisode", last_episode AS "lastEpisode",
     summarized_to AS "summarizedTo", coalesce(s.episodes, '{}') AS episodes,
     (SELECT count(*)::int FROM (SELECT FROM graph_links l WHERE l.group_id = $1 AND l.kind = 'episode' AND l.source = g.uuid
-      AND l.target <> ALL($2::text[]) LIMIT ${mostCounted}) AS counted) AS others
+      AND l.target <> ALL($2::text[]) LIMIT $4::int) AS counted) AS others
   FROM graph_gatherings g LEFT JOIN said s ON s.source = g.uuid WHERE group_id = $1 AND kind = 'saga' AND uuid IN (
     SELECT source FROM graph_links WHERE group_id = $1 AND kind = 'episode' AND target = ANY($2::text[])
     UNION SELECT uuid FROM graph_gatherings WHERE group_id = $1 AND first_episode = ANY($2::text[])
@@ -89,7 +89,8 @@ export const preferGraphIndexes = (tx: Transaction) =>
 
 /**
  * Reads episodes of a group and what they are connected to, only through mentions and indexes. `locks`: first locks the entities in the
- * order of their uuids, so that no other transaction judges or changes them meanwhile.
+ * order of their uuids, so that no other transaction judges or changes them meanwhile. A change needs to know only whether there are other
+ * mentions and members, so they are not counted any further.
  */
 export async function postgresNeighbourhood(
   tx: Transaction,
@@ -101,6 +102,7 @@ export async function postgresNeighbourhood(
   const ask = (name: string, text: string, ...values: unknown[]) =>
     queryWithin<Record<string, unknown>>(tx, `graph-${name}`, text, [group, ...values])
   await preferGraphIndexes(tx)
+  const counted = locks ? 1 : mostCounted
   const episodes = rowsAsEpisodes(await ask('episodes', episodesOf, asked))
   const ids = episodes.map(({ uuid }) => uuid)
   const noted = [...new Set(episodes.flatMap(({ entityEdges }) => entityEdges))]
@@ -115,9 +117,7 @@ export async function postgresNeighbourhood(
   )
   const entityIds = entities.map(({ uuid }) => uuid)
   const mentions = await queryWithin<{ entity: string; n: number }>(tx, 'graph-mentions', mentionsOf, [
-    group,
-    entityIds,
-    ids,
+    ...[group, entityIds, ids, counted],
   ])
   const times = episodes.map(({ createdAt }) => createdAt)
   const own = facts.map(({ uuid }) => uuid)
@@ -137,9 +137,11 @@ export async function postgresNeighbourhood(
       tx,
       'graph-communities',
       communitiesOf,
-      [group, entityIds],
+      [group, entityIds, counted],
     ),
-    sagas: await queryWithin<SagaNeighbour & Record<string, unknown>>(tx, 'graph-sagas', sagasOf, [group, ids, around]),
+    sagas: await queryWithin<SagaNeighbour & Record<string, unknown>>(tx, 'graph-sagas', sagasOf, [
+      ...[group, ids, around, counted],
+    ]),
     next,
   }
 }

@@ -1,5 +1,6 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { Erased } from '#lib/kernel/erased.ts'
+import { preferIndexes } from '#lib/stores/postgres/legal-hold-rows.ts'
 import { tally } from './repository.ts'
 
 /**
@@ -13,8 +14,9 @@ export async function talliedUp(
   { tallies = {} }: Pick<Erased, 'tallies'>,
 ): Promise<Record<string, number>> {
   const counts: Record<string, number> = {}
-  for (const [name, { met, gone, isOfParts = false }] of Object.entries(tallies)) {
-    if (met.length + gone.length === 0) continue
+  const changed = Object.entries(tallies).filter(([, { met, gone }]) => met.length + gone.length > 0)
+  if (changed.length > 0) await preferIndexes(tx)
+  for (const [name, { met, gone, isOfParts = false }] of changed) {
     const [row] = await tally(tx, { runId, holder, name, met, gone }, isOfParts ? 'parts' : 'ids')
     counts[name] = row?.n ?? 0
   }
