@@ -26,7 +26,10 @@ const EntryBody = z
     valid_from: Timestamp.optional(),
     valid_until: Timestamp.optional(),
   })
-  .meta({ description: 'An entry that is private here. Its owner’s client opened and redacted it' })
+  .meta({
+    id: 'PrivateCladeEntry',
+    description: 'An entry that is private here. Its owner’s client opened and redacted it',
+  })
 const what = {
   entry_id: z
     .string()
@@ -58,6 +61,7 @@ export const CladePayload = z
   .meta({ id: 'CladePayload', description: 'The payload to be sent: the entry without the removed parts' })
 
 const Removed = z.partialRecord(z.enum(strippedKinds), z.int()).meta({
+  id: 'RemovedCounts',
   description: 'Number of removed parts by kind; never their content',
 })
 const Degraded = z

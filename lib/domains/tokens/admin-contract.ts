@@ -19,7 +19,7 @@ const use = {
   writes: count,
   refused: count.meta({ description: 'Requests beyond the limit, answered with 429' }),
 }
-const Use = z.strictObject(use)
+const Use = z.strictObject(use).meta({ id: 'TokenUse' })
 const Limits = z.strictObject({ reads_per_minute: count, writes_per_minute: count })
 
 const Owner = z

@@ -43,9 +43,10 @@ export const TokenView = z
     last_used_at: when.nullable().meta({ description: 'Accurate to a few seconds' }),
     revoked_at: when.nullable(),
     revoked_reason: z.string().nullable(),
-    state: z
-      .enum(tokenStates)
-      .meta({ description: '`rotated`: replaced by a new token, but valid until `expires_at`, when the overlap ends' }),
+    state: z.enum(tokenStates).meta({
+      id: 'TokenState',
+      description: '`rotated`: replaced by a new token, but valid until `expires_at`, when the overlap ends',
+    }),
   })
   .meta({ id: 'Token' })
 export type TokenView = z.output<typeof TokenView>

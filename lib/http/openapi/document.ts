@@ -1,4 +1,5 @@
 import type { OperationShape, Permission } from '#lib/kernel/operation.ts'
+import { extendedSchemas } from './extended-schemas.ts'
 import { type OpenApiParameter, sharedParameters } from './parameters.ts'
 import { errorResponses, headers, problemSchema, successHeaders } from './responses.ts'
 import { type Components, type OpenApiSchema, schemaOf } from './schemas.ts'
@@ -8,7 +9,6 @@ import { tagOf, tags } from './tags.ts'
 const idempotencyKey: OpenApiParameter = {
   name: 'Idempotency-Key',
   in: 'header',
-  required: false,
   schema: { type: 'string', pattern: '^[\\x20-\\x7e]{1,255}$', minLength: 1, maxLength: 255 },
   description: 'A repetition with the same key within 24 hours returns the first response',
 }
@@ -25,7 +25,7 @@ const parametersOf = (operation: OperationShape, components: Components): OpenAp
     return Object.entries(properties).map(([name, { description, ...schema }]) => ({
       name,
       in: placeOf[part],
-      required: part === 'params' || required.includes(name),
+      ...((part === 'params' || required.includes(name)) && { required: true }),
       ...(description !== undefined && { description }),
       schema,
     }))
@@ -103,7 +103,7 @@ function documentOf(
     tags: [tagOf(operation.path)],
     ...securityOf(permission),
     'x-permission': permission,
-    parameters: parameters.map(referenceTo),
+    ...(parameters.length > 0 && { parameters: parameters.map(referenceTo) }),
     ...(body && { requestBody: { required: !operation.body?.safeParse(undefined).success, ...body } }),
     responses: {
       [status]: {
@@ -175,7 +175,7 @@ export function openApi(operations: readonly OperationShape[], version: string):
       headers,
       parameters: sorted(shared),
       responses: sorted({ ...responses, ...successes }),
-      schemas: sorted(components),
+      schemas: sorted(extendedSchemas(components)),
     },
   }
 }

@@ -48,9 +48,19 @@ const named: readonly [name: string, codes: readonly ProblemCode[]][] = [
   ['TokenRefused', unauthorized.filter(isOfSentToken)],
   ['ServerError', ['internal', 'unavailable']],
 ]
-const nameOf = (codes: readonly ProblemCode[]): string =>
-  named.find(([, own]) => isSame(codes, own))?.[0] ??
-  codes.map((code) => code.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase())).join('Or')
+/** Codes that the name of a longer list omits, since nearly every operation with the status has them. */
+const implied = new Set<ProblemCode>(['bad_request', 'scope_too_small'])
+/** Shorter names of codes in the name of a list. */
+const shortNames: Partial<Record<ProblemCode, string>> = { idempotency_mismatch: 'KeyReused' }
+const pascal = (code: ProblemCode): string =>
+  code.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase())
+function nameOf(codes: readonly ProblemCode[]): string {
+  const name = named.find(([, own]) => isSame(codes, own))?.[0]
+  if (name !== undefined) return name
+  const [only, ...others] = codes
+  if (only !== undefined && others.length === 0) return pascal(only)
+  return codes.flatMap((code) => (implied.has(code) ? [] : [shortNames[code] ?? pascal(code)])).join('Or')
+}
 
 const reference = (kind: 'headers' | 'responses', name: string) => ({ $ref: `#/components/${kind}/${name}` })
 const text = { type: 'string' }
@@ -85,6 +95,13 @@ export const successHeaders = ({
 })
 const retried = new Set(['429', serverErrors])
 
+/** @throws when two lists of codes have the same name */
+function withResponse(shared: Record<string, OpenApiSchema>, name: string, response: OpenApiSchema): void {
+  const before = shared[name]
+  if (before && before.description !== response.description) throw new Error(`Two responses have the name ${name}`)
+  shared[name] = response
+}
+
 /** References to shared error responses; new ones are added to `shared`. */
 export function errorResponses(
   operation: OperationShape,
@@ -93,7 +110,7 @@ export function errorResponses(
   return Object.fromEntries(
     [...errorsOf(operation)].map(([status, codes]) => {
       const name = nameOf(codes)
-      shared[name] ??= {
+      withResponse(shared, name, {
         description: codes.map((code) => `\`${code}\`: ${problems[code][1]}`).join('; '),
         headers: {
           ...common,
@@ -101,7 +118,7 @@ export function errorResponses(
           ...(retried.has(status) && { 'Retry-After': reference('headers', 'RetryAfter') }),
         },
         content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
-      }
+      })
       return [status, reference('responses', name)]
     }),
   )

@@ -17,6 +17,7 @@ export const agentParams = z.strictObject({ id: AgentParam })
 /** Fixed properties and settings of an agent. */
 export const lifeFields = {
   status: z.enum(agentStatuses).meta({
+    id: 'AgentStatus',
     description:
       'Set by its owner. `paused`: the agent can read but not write. `dead`: the agent is retired, and for 24 hours its tokens can only export heartbeats. A restriction of processing is reported in `restricted_at`.',
   }),

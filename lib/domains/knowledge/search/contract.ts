@@ -22,8 +22,8 @@ export const searchResultFields = {
 }
 export const Corrected = z
   .array(z.strictObject({ from: z.string(), to: z.string() }))
+  .meta({ id: 'CorrectedWords', description: 'Words without a match, and the words searched instead' })
   .optional()
-  .meta({ description: 'Words without a match, and the words searched instead' })
 
 /** Query parameters of all searchable lists. */
 export const searching = {

@@ -18,10 +18,12 @@ const SkillMd = z
   .meta({ description: 'SKILL.md: front matter between two lines of ---, then Markdown' })
 const Files = z
   .array(
-    z.strictObject({
-      path: z.string().meta({ description: 'Relative to the skill’s folder, with forward slashes' }),
-      content: z.string(),
-    }),
+    z
+      .strictObject({
+        path: z.string().meta({ description: 'Relative to the skill’s folder, with forward slashes' }),
+        content: z.string(),
+      })
+      .meta({ id: 'SkillFile' }),
   )
   .max(mostFiles, `must have at most ${mostFiles} files`)
   .meta({ description: 'Text files that accompany SKILL.md' })
