@@ -1,5 +1,5 @@
 import type { OperationShape, Permission } from '#lib/kernel/operation.ts'
-import { extendedSchemas } from './extended-schemas.ts'
+import { schemaExtensions } from './extended-schemas.ts'
 import { type OpenApiParameter, sharedParameters } from './parameters.ts'
 import { errorResponses, headers, problemSchema, successHeaders } from './responses.ts'
 import { type Components, type OpenApiSchema, schemaOf } from './schemas.ts'
@@ -145,7 +145,8 @@ export function openApi(operations: readonly OperationShape[], version: string):
       ...described[operation.path],
       [operation.method]: documentOf(operation, own, { components, mediaTypes, responses, referenceTo }),
     }
-  const { paths, shared: successes } = sharedResponses(described)
+  const { extended, extendedComponent } = schemaExtensions(components)
+  const { paths, shared: successes } = sharedResponses(extended(described))
   const used = new Set(operations.map(({ path }) => tagOf(path)))
   return {
     openapi: '3.1.0',
@@ -175,7 +176,9 @@ export function openApi(operations: readonly OperationShape[], version: string):
       headers,
       parameters: sorted(shared),
       responses: sorted({ ...responses, ...successes }),
-      schemas: sorted(extendedSchemas(components)),
+      schemas: sorted(
+        Object.fromEntries(Object.entries(components).map(([name, schema]) => [name, extendedComponent(schema)])),
+      ),
     },
   }
 }

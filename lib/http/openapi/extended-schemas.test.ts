@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { extendedSchemas } from './extended-schemas.ts'
+import { schemaExtensions } from './extended-schemas.ts'
 
 const text = (description: string) => ({ type: 'string', description })
 const properties = {
@@ -7,35 +7,31 @@ const properties = {
   state: text('The state, with a description that is long enough to save something'),
 }
 const base = { type: 'object', properties, required: ['id'] }
+const reference = { $ref: '#/components/schemas/Base' }
+const detail = { type: 'object', properties: { ...properties, notes: text('Notes') }, required: ['id', 'notes'] }
+const shortDetail = {
+  allOf: [reference, { type: 'object', properties: { notes: text('Notes') }, required: ['notes'] }],
+}
 
-it('extendedSchemas() refers to the schema whose properties another one repeats', () => {
-  const detail = { type: 'object', properties: { ...properties, notes: text('Notes') }, required: ['id', 'notes'] }
-  expect(extendedSchemas({ Base: base, Detail: detail })).toEqual({
-    Base: base,
-    Detail: {
-      allOf: [
-        { $ref: '#/components/schemas/Base' },
-        { type: 'object', properties: { notes: text('Notes') }, required: ['notes'] },
-      ],
-    },
+it('schemaExtensions() refers to the shared schema whose properties a schema repeats', () => {
+  const { extended, extendedComponent } = schemaExtensions({ Base: base, Detail: detail })
+  expect(extendedComponent(detail)).toEqual(shortDetail)
+  expect(extendedComponent({ type: 'array', items: base })).toEqual({ type: 'array', items: reference })
+  expect(extended({ '/v1/bases': { schema: { properties: { data: base } } } })).toEqual({
+    '/v1/bases': { schema: { properties: { data: reference } } },
   })
 })
 
+it('schemaExtensions() keeps a shared schema that equals another one', () => {
+  const { extendedComponent } = schemaExtensions({ Base: base, Same: { ...base } })
+  expect(extendedComponent(base)).toEqual(base)
+})
+
 it.each([
-  [
-    'a property differs',
-    { properties: { ...properties, id: text('Another id'), notes: text('Notes') }, required: ['id'] },
-  ],
-  [
-    'a property is required in one only',
-    { properties: { ...properties, notes: text('Notes') }, required: ['id', 'state'] },
-  ],
-  [
-    'more properties are forbidden',
-    { properties: { ...properties, notes: text('Notes') }, required: ['id'], additionalProperties: false },
-  ],
-  ['the properties are the same', { properties, required: ['id'] }],
-])('extendedSchemas() keeps a schema when %s', (_, other) => {
-  const schemas = { Base: base, Other: { type: 'object', ...other } }
-  expect(extendedSchemas(schemas)).toEqual(schemas)
+  ['a property differs', { properties: { ...detail.properties, id: text('Another id') }, required: ['id'] }],
+  ['a property is required in one only', { properties: detail.properties, required: ['id', 'state'] }],
+  ['other properties are rejected', { ...detail, additionalProperties: false }],
+])('schemaExtensions() keeps a schema when %s', (_, other) => {
+  const schema = { type: 'object', ...other }
+  expect(schemaExtensions({ Base: base }).extended(schema)).toEqual(schema)
 })

@@ -9,56 +9,66 @@ interface ObjectSchema extends OpenApiSchema {
   required?: string[]
 }
 const keywords = new Set(['type', 'properties', 'required'])
-const isExtensible = (schema: OpenApiSchema): schema is ObjectSchema =>
-  schema.type === 'object' && 'properties' in schema && Object.keys(schema).every((keyword) => keywords.has(keyword))
+const isExtensible = (value: unknown): value is ObjectSchema =>
+  typeof value === 'object' &&
+  value !== null &&
+  'type' in value &&
+  value.type === 'object' &&
+  'properties' in value &&
+  Object.keys(value).every((keyword) => keywords.has(keyword))
+
+const lengthOf = (value: unknown): number => JSON.stringify(value).length
 
 const isRequired = ({ required = [] }: ObjectSchema, name: string): boolean => required.includes(name)
 
-/** Whether `schema` has every property of `base`, equally described and equally required, and others. */
-function isExtension(schema: ObjectSchema, base: ObjectSchema): boolean {
-  const names = Object.keys(base.properties)
-  return (
-    names.length < Object.keys(schema.properties).length &&
-    names.every(
-      (name) =>
-        JSON.stringify(schema.properties[name]) === JSON.stringify(base.properties[name]) &&
-        isRequired(schema, name) === isRequired(base, name),
-    )
+/** Whether `schema` has every property of `base`, equally described and equally required. */
+const isExtension = (schema: ObjectSchema, base: ObjectSchema): boolean =>
+  Object.keys(base.properties).every(
+    (name) =>
+      JSON.stringify(schema.properties[name]) === JSON.stringify(base.properties[name]) &&
+      isRequired(schema, name) === isRequired(base, name),
   )
-}
 
 function withBase(schema: ObjectSchema, baseName: string, base: ObjectSchema): OpenApiSchema {
   const isOwn = (name: string) => !(name in base.properties)
+  const properties = Object.fromEntries(Object.entries(schema.properties).filter(([name]) => isOwn(name)))
   const required = schema.required?.filter(isOwn) ?? []
-  return {
-    allOf: [
-      { $ref: `#/components/schemas/${baseName}` },
-      {
-        type: 'object',
-        properties: Object.fromEntries(Object.entries(schema.properties).filter(([name]) => isOwn(name))),
-        ...(required.length > 0 && { required }),
-      },
-    ],
-  }
+  const reference = { $ref: `#/components/schemas/${baseName}` }
+  if (Object.keys(properties).length === 0) return reference
+  return { allOf: [reference, { type: 'object', properties, ...(required.length > 0 && { required }) }] }
+}
+
+/** Applies `change` to each part of a JSON value, to outer parts before their inner parts. */
+function mapParts<T>(value: T, change: (part: unknown) => unknown): T
+function mapParts(value: unknown, change: (part: unknown) => unknown): unknown {
+  const changed = change(value)
+  if (Array.isArray(changed)) return changed.map((part) => mapParts(part, change))
+  if (typeof changed !== 'object' || changed === null) return changed
+  return Object.fromEntries(Object.entries(changed).map(([key, part]) => [key, mapParts(part, change)]))
 }
 
 /**
- * States the properties of a schema once where another schema only adds properties: the larger schema refers to the smaller one with
- * `allOf`. The values that each schema accepts remain the same.
+ * States the properties of a shared schema once: a schema that adds properties to it refers to it with `allOf`. The values that each schema
+ * accepts remain the same.
+ * @returns a function for the parts of the document, and one for a shared schema, which never refers to itself or to an equal schema
  */
-export function extendedSchemas(components: Components): Components {
+export function schemaExtensions(components: Components) {
   const objects = Object.entries(components).filter((entry): entry is [string, ObjectSchema] => isExtensible(entry[1]))
-  const smallestOf = (schema: ObjectSchema): OpenApiSchema => {
-    const all = objects
-      .filter(([, base]) => isExtension(schema, base))
-      .map(([name, base]) => withBase(schema, name, base))
-    return all.reduce((best, one) => (JSON.stringify(one).length < JSON.stringify(best).length ? one : best), schema)
+  const smallestOf = (part: unknown, bases: typeof objects): unknown => {
+    if (!isExtensible(part)) return part
+    const all = bases.filter(([, base]) => isExtension(part, base)).map(([name, base]) => withBase(part, name, base))
+    const best = all.reduce<OpenApiSchema>((one, other) => (lengthOf(other) < lengthOf(one) ? other : one), part)
+    return lengthOf(part) - lengthOf(best) < leastSaved ? part : best
   }
-  return Object.fromEntries(
-    Object.entries(components).map(([name, schema]) => {
-      const smallest = isExtensible(schema) ? smallestOf(schema) : schema
-      const saved = JSON.stringify(schema).length - JSON.stringify(smallest).length
-      return [name, saved < leastSaved ? schema : smallest]
-    }),
-  )
+  const extended = <T>(value: T): T => mapParts(value, (part) => smallestOf(part, objects))
+  return {
+    extended,
+    extendedComponent(schema: OpenApiSchema): OpenApiSchema {
+      if (!isExtensible(schema)) return extended(schema)
+      const count = Object.keys(schema.properties).length
+      const smaller = objects.filter(([, { properties }]) => Object.keys(properties).length < count)
+      const changed = smallestOf(schema, smaller) as OpenApiSchema
+      return Object.fromEntries(Object.entries(changed).map(([keyword, value]) => [keyword, extended(value)]))
+    },
+  }
 }

@@ -47,9 +47,10 @@ const named: readonly [name: string, codes: readonly ProblemCode[]][] = [
   ['Unauthorized', unauthorized],
   ['TokenRefused', unauthorized.filter(isOfSentToken)],
   ['ServerError', ['internal', 'unavailable']],
+  ['MediaType', ['unsupported_media_type']],
 ]
 /** Codes that the name of a longer list omits, since nearly every operation with the status has them. */
-const implied = new Set<ProblemCode>(['bad_request', 'scope_too_small'])
+const implied = new Set<ProblemCode>(['bad_request', 'scope_too_small', 'invalid'])
 /** Shorter names of codes in the name of a list. */
 const shortNames: Partial<Record<ProblemCode, string>> = { idempotency_mismatch: 'KeyReused' }
 const pascal = (code: ProblemCode): string =>
@@ -114,7 +115,7 @@ export function errorResponses(
         description: codes.map((code) => `\`${code}\`: ${problems[code][1]}`).join('; '),
         headers: {
           ...common,
-          'RateLimit-Policy': reference('headers', 'RateLimitPolicy'),
+          ...(status === '429' && { 'RateLimit-Policy': reference('headers', 'RateLimitPolicy') }),
           ...(retried.has(status) && { 'Retry-After': reference('headers', 'RetryAfter') }),
         },
         content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
