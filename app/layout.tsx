@@ -15,7 +15,7 @@ import { ErasureBanner } from '#components/privacy/erasure-banner.tsx'
 import { RequirementBanner } from '#components/second-factors/requirement-banner.tsx'
 import './globals.css'
 import { isEmbeddedPath } from '../i18n/choice.ts'
-import { erasuresForFrame, personForFrame } from './page-access.ts'
+import { approvalRequiredForFrame, erasuresForFrame, personForFrame } from './page-access.ts'
 import { chooseLocale, storeSidebar, storeTimeZone } from './preferences.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
@@ -40,6 +40,7 @@ export default async function Layout({ children }: { children: ReactNode }) {
   ])
   const isEmbedded = isEmbeddedPath(sent.get('x-path'))
   const ahead = person && (await erasuresForFrame(person.account_id))
+  const isApprovalRequired = person?.role === 'admin' && (await approvalRequiredForFrame())
   const shown = person && {
     accountId: person.account_id,
     name: person.name,
@@ -51,7 +52,7 @@ export default async function Layout({ children }: { children: ReactNode }) {
     <html lang={locale} suppressHydrationWarning>
       <body className="font-sans">
         <Messages>
-          <Providers nonce={sent.get('x-nonce') ?? ''}>
+          <Providers nonce={sent.get('x-nonce') ?? ''} isApprovalRequired={isApprovalRequired}>
             <NavigationProgress />
             <FocusKeeper />
             {isEmbedded ? (

@@ -52,6 +52,16 @@ export async function erasuresForFrame(accountId: string): Promise<ErasuresAhead
   }
 }
 
+/** Whether consequential actions need a second admin, for the labels of buttons. Returns false when a store is unavailable. */
+export async function approvalRequiredForFrame(): Promise<boolean> {
+  try {
+    return await app.approvals.isRequired()
+  } catch (error) {
+    if (Problem.is(error)) return false
+    throw error
+  }
+}
+
 /** The signed-in person. Redirects everybody else to the sign-in page, which returns to `path`. */
 async function signedIn(path: string): Promise<AccountView> {
   return (await currentPerson()) ?? redirect(`/sign-in?callbackUrl=${encodeURIComponent(path)}`)

@@ -6,6 +6,7 @@ import agentRecords from './en/agent-records.json' with { type: 'json' }
 import agentSharing from './en/agent-sharing.json' with { type: 'json' }
 import agentSnapshots from './en/agent-snapshots.json' with { type: 'json' }
 import agents from './en/agents.json' with { type: 'json' }
+import approvals from './en/approvals.json' with { type: 'json' }
 import audit from './en/audit.json' with { type: 'json' }
 import claim from './en/claim.json' with { type: 'json' }
 import common from './en/common.json' with { type: 'json' }
@@ -67,6 +68,7 @@ export default {
   agentSharing,
   agentSnapshots,
   agents,
+  approvals,
   audit,
   claim,
   common,

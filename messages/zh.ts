@@ -6,6 +6,7 @@ import agentRecords from './zh/agent-records.json' with { type: 'json' }
 import agentSharing from './zh/agent-sharing.json' with { type: 'json' }
 import agentSnapshots from './zh/agent-snapshots.json' with { type: 'json' }
 import agents from './zh/agents.json' with { type: 'json' }
+import approvals from './zh/approvals.json' with { type: 'json' }
 import audit from './zh/audit.json' with { type: 'json' }
 import claim from './zh/claim.json' with { type: 'json' }
 import common from './zh/common.json' with { type: 'json' }
@@ -67,6 +68,7 @@ export default {
   agentSharing,
   agentSnapshots,
   agents,
+  approvals,
   audit,
   claim,
   common,

@@ -3,6 +3,7 @@
 import { useTranslations } from 'next-intl'
 import { type ReactNode, useState } from 'react'
 import type { BatchOutcome } from '#components/frame/api-batch.ts'
+import { useApprovalMode } from '#components/ui/approval-mode.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
 import { Choice, Select, TextArea } from '#components/ui/field.tsx'
@@ -78,6 +79,8 @@ export function InvitationForm<R extends Role>({
   children,
 }: InvitationFormProps<R>) {
   const t = useTranslations('invitation')
+  const ofApproval = useTranslations('common.approval')
+  const isAsking = useApprovalMode() && (draft.role === 'admin' || draft.role === 'auditor')
   const [isTried, setTried] = useState(false)
   const { people, wrong } = typedAddresses(draft.addresses)
   const isTooMany = people.length > mostAddresses
@@ -139,7 +142,7 @@ export function InvitationForm<R extends Role>({
       )}
       <div className="flex justify-end">
         <Button type="submit" aria-disabled={inviting.isPending || isIncomplete}>
-          {t('submit', { count: people.length })}
+          {isAsking ? ofApproval('ask') : t('submit', { count: people.length })}
         </Button>
       </div>
     </form>

@@ -5,6 +5,7 @@ import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { useApiMutation } from '#components/frame/api-query.ts'
 import { RemoveUserFactors } from '#components/second-factors/remove-user-factors.tsx'
 import { Alert } from '#components/ui/alert.tsx'
+import { useApprovalMode } from '#components/ui/approval-mode.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
@@ -23,6 +24,8 @@ const touches = [usersAt.path]
 export function UserAccess({ user, isSelf }: { user: UserDetail; isSelf: boolean }) {
   const t = useTranslations('users.user')
   const ofFactors = useTranslations('secondFactors.admin')
+  const ofApproval = useTranslations('common.approval')
+  const isApprovalRequired = useApprovalMode()
   const params = { id: user.account_id }
   const resend = useApiMutation(resendInvitationAt, { touches })
   const reset = useApiMutation(sendResetAt, { touches })
@@ -93,7 +96,7 @@ export function UserAccess({ user, isSelf }: { user: UserDetail; isSelf: boolean
               aria-disabled={reopen.isPending}
               onClick={() => reopen.begin({ params }, () => finish(t('done.reopen')))}
             >
-              {t('reopen')}
+              {isApprovalRequired ? ofApproval('ask') : t('reopen')}
             </Button>
           </Line>
         )}
@@ -126,6 +129,7 @@ export function UserAccess({ user, isSelf }: { user: UserDetail; isSelf: boolean
           </>
         }
         action={t('close')}
+        needsApproval
         change={close}
         onConfirm={() => close.begin({ params }, () => finish(t('done.close')))}
       />

@@ -75,6 +75,7 @@ export function UserBulk({ users, onClear }: { users: readonly User[]; onClear: 
         title={act && t('title', { action: act, count: users.length })}
         consequences={act && <p>{t('text', { action: act })}</p>}
         action={t(act ?? 'end')}
+        needsApproval={act === 'close'}
         tone={act === 'close' ? 'danger' : 'main'}
         change={{ isPending: active.isPending, problem: undefined, reset: active.reset }}
         onConfirm={confirm}

@@ -49,6 +49,7 @@ export function UserRole({ id, name, role }: { id: string; name: string; role: R
           </p>
         }
         action={t('user.roleSave')}
+        needsApproval
         tone="main"
         change={giving}
         onConfirm={() => giving.begin({ params: { id }, body: { role: chosen } }, () => setConfirming(false))}

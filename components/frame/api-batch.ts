@@ -3,6 +3,8 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useRouter } from 'next/navigation'
 import { useRef, useState } from 'react'
+import { askForApproval } from '#components/approvals/proposing.ts'
+import { useApprovalMode } from '#components/ui/approval-mode.tsx'
 import { type Endpoint, type ProblemDocument, type RequestInput, RequestRefused, request } from '#lib/client/request.ts'
 import type { OperationShape, Output } from '#lib/kernel/operation.ts'
 import { useStepUp } from './step-up.tsx'
@@ -27,6 +29,7 @@ export function useApiBatch<O extends OperationShape, T>(
   const client = useQueryClient()
   const router = useRouter()
   const stepUp = useStepUp()
+  const isApprovalRequired = useApprovalMode()
   const isBusy = useRef(false)
   const [outcomes, setOutcomes] = useState<readonly BatchOutcome<T>[]>([])
   const [total, setTotal] = useState(0)
@@ -37,7 +40,10 @@ export function useApiBatch<O extends OperationShape, T>(
   async function callFor(item: T): Promise<BatchOutcome<T>> {
     const target = at.method === 'post' ? { idempotencyKey: crypto.randomUUID() } : {}
     try {
-      last.current = await stepUp(() => request<O>(at, partsOf(item, last.current), target))
+      const parts = partsOf(item, last.current)
+      last.current = await stepUp(() => request<O>(at, parts, target)).catch(async (refusal: unknown) => {
+        throw isApprovalRequired ? await stepUp(() => askForApproval(refusal, parts)) : refusal
+      })
       return { item, problem: undefined }
     } catch (error) {
       if (error instanceof RequestRefused) return { item, problem: error.problem }

@@ -10,6 +10,8 @@ import {
 } from '@tanstack/react-query'
 import { useRouter } from 'next/navigation'
 import { useRef } from 'react'
+import { askForApproval } from '#components/approvals/proposing.ts'
+import { useApprovalMode } from '#components/ui/approval-mode.tsx'
 import { type Endpoint, type ProblemDocument, type RequestInput, RequestRefused, request } from '#lib/client/request.ts'
 import type { OperationShape, Output } from '#lib/kernel/operation.ts'
 import { useStepUp } from './step-up.tsx'
@@ -99,6 +101,7 @@ export function useApiInfiniteQuery<O extends OperationShape>(
 
 /**
  * Runs a mutation. Before it counts as done, it refetches the page and every cached answer under a path that begins with one of `touches`.
+ * If the action needs the approval of another admin, asks for it; the problem then has a `proposal_id`.
  * One intent has one Idempotency-Key: while it is pending, and for retries after a lost response, the server receives the same key.
  */
 export function useApiMutation<O extends OperationShape>(
@@ -108,6 +111,7 @@ export function useApiMutation<O extends OperationShape>(
   const client = useQueryClient()
   const router = useRouter()
   const stepUp = useStepUp()
+  const isApprovalRequired = useApprovalMode()
   const intent = useRef<{ of: string; key: string }>(undefined)
   const isBusy = useRef(false)
   const mutation = useMutation<Output<O>, unknown, RequestInput<O>>({
@@ -115,7 +119,9 @@ export function useApiMutation<O extends OperationShape>(
       const of = JSON.stringify(parts)
       if (intent.current?.of !== of) intent.current = { of, key: crypto.randomUUID() }
       const target = at.method === 'post' ? { idempotencyKey: intent.current.key } : {}
-      const answer = await stepUp(() => request<O>(at, parts, target))
+      const answer = await stepUp(() => request<O>(at, parts, target)).catch(async (error: unknown) => {
+        throw isApprovalRequired ? await stepUp(() => askForApproval(error, parts)) : error
+      })
       intent.current = undefined
       return answer
     },

@@ -20,6 +20,7 @@ import {
   ShieldCheck,
   Trash2,
   User,
+  UserCheck,
   Users,
 } from 'lucide-react'
 import type { Role } from '#lib/domains/accounts/rules.ts'
@@ -51,6 +52,7 @@ const icons: Partial<Record<NavigationEntry['name'], LucideIcon>> = {
   tiers: ChartNoAxesColumn,
   users: Users,
   security: ShieldCheck,
+  approvals: UserCheck,
   holds: Gavel,
   safety: ShieldAlert,
   compliance: ClipboardCheck,

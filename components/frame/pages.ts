@@ -186,6 +186,14 @@ export const pages = [
     isInNavigation: true,
     keys: 'g y',
   }),
+  page({
+    name: 'approvals',
+    path: '/admin/approvals',
+    area: 'admin',
+    roles: ['admin'],
+    isInNavigation: true,
+    keys: 'g v',
+  }),
   page({ name: 'holds', path: '/admin/holds', area: 'admin', roles: ['admin'], isInNavigation: true, keys: 'g h' }),
   page({ name: 'safety', path: '/admin/safety', area: 'admin', roles: ['admin'], isInNavigation: true, keys: 'g s' }),
   page({

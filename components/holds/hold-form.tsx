@@ -43,6 +43,7 @@ export function HoldForm({ close, done }: { close: () => void; done: () => void 
       title={t('title')}
       consequences={<p>{t('lead')}</p>}
       action={t('open')}
+      needsApproval
       tone="main"
       change={{ ...change, problem: isUnknown ? undefined : change.problem }}
       isIncomplete={isIncomplete}

@@ -10,6 +10,7 @@ import { Confirm } from '#components/ui/confirm.tsx'
 import { usePunctuation } from '#components/ui/punctuation.ts'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { showToast } from '#components/ui/toast.ts'
+import { RequestRefused } from '#lib/client/request.ts'
 import { type Hold, holdPaths, releaseAt } from './endpoints.ts'
 import { targetName } from './hold-columns.tsx'
 
@@ -37,6 +38,7 @@ function WaitingRequests({ hold }: { hold: Hold }) {
 /** Confirms the release of holds, with the consequences. Every hold has its own outcome; those that failed stay in the dialog. */
 export function ReleaseDialog({ holds, close }: { holds: readonly Hold[]; close: () => void }) {
   const t = useTranslations('holds')
+  const ofApproval = useTranslations('common.approval')
   const { list } = usePunctuation()
   const change = useApiMutation(releaseAt, { touches: holdPaths })
   const [left, setLeft] = useState(holds)
@@ -45,12 +47,15 @@ export function ReleaseDialog({ holds, close }: { holds: readonly Hold[]; close:
   async function release(): Promise<void> {
     setIsRunning(true)
     const failed: Hold[] = []
+    let asked = 0
     for (const hold of left)
-      await change.mutateAsync({ params: { id: hold.id } }).catch(() => {
-        failed.push(hold)
+      await change.mutateAsync({ params: { id: hold.id } }).catch((error: unknown) => {
+        if (error instanceof RequestRefused && error.problem.proposal_id !== undefined) asked++
+        else failed.push(hold)
       })
     setIsRunning(false)
-    const done = left.length - failed.length
+    const done = left.length - failed.length - asked
+    if (asked > 0) showToast({ title: ofApproval('asked') })
     if (done > 0) showToast({ title: t('releasing.done', { done, total: left.length }) })
     setLeft(failed)
     if (failed.length === 0) close()
@@ -74,6 +79,7 @@ export function ReleaseDialog({ holds, close }: { holds: readonly Hold[]; close:
         </>
       }
       action={t('release')}
+      needsApproval
       change={{ ...change, isPending: isRunning || change.isPending }}
       onConfirm={() => void release()}
     >

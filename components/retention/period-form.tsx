@@ -114,6 +114,7 @@ export function PeriodForm({ inForce }: { inForce: Periods }) {
           title={t('edit.confirmTitle')}
           consequences={<DryRunConsequences run={counted} />}
           action={t('edit.save')}
+          needsApproval
           tone={counted.would_delete.total > 0 ? 'danger' : 'main'}
           change={edit}
           onConfirm={() => {

@@ -40,6 +40,7 @@ export function ResetButton({ environment }: { environment: Periods }) {
             </>
           }
           action={t('reset.action')}
+          needsApproval
           tone={run.would_delete.total > 0 ? 'danger' : 'main'}
           change={reset}
           onConfirm={() => reset.begin({}, () => setRun(undefined))}

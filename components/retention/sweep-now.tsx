@@ -74,6 +74,7 @@ export function SweepNow({ running }: { running: ListedSweep | undefined }) {
             </>
           }
           action={t('open')}
+          needsApproval
           tone={count > 0 ? 'danger' : 'main'}
           change={start}
           onConfirm={() =>

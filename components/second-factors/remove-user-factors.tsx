@@ -29,6 +29,7 @@ export function RemoveUserFactors({
         title={t('title', { name })}
         consequences={<p>{t('text')}</p>}
         action={t('remove')}
+        needsApproval
         change={removing}
         onConfirm={() =>
           removing.begin({ params: { id } }, ({ data }) => {

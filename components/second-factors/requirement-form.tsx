@@ -37,6 +37,7 @@ function ChangeRequirement({ now: chosen, close, done }: ChangeProps) {
       title={t('change')}
       consequences={<p>{t('consequences')}</p>}
       action={t('save')}
+      needsApproval
       tone="main"
       change={{ ...change, problem: isOwnMissing ? undefined : change.problem }}
       isIncomplete={isTooLate || (from !== '' && !starts)}

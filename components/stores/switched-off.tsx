@@ -41,6 +41,7 @@ function RetireDialog({ store, name, close, done }: RetireDialogProps) {
         </>
       }
       action={t('do')}
+      needsApproval
       change={change}
       isIncomplete={length < bounds.least || length > bounds.most}
       onConfirm={() =>

@@ -69,6 +69,7 @@ export function CreateToken({ agents, isAdmin }: CreateTokenProps) {
         title={t('form.title')}
         consequences={<p>{t('form.lead')}</p>}
         action={t('form.submit')}
+        needsApproval={wanted.includes('admin')}
         change={isFull || isNameBad ? { ...create, problem: undefined } : create}
         isIncomplete={wanted.length === 0 || !isDayGood}
         onConfirm={() =>

@@ -56,6 +56,7 @@ export function Rotation({ token, onClose }: { token: ListedTokenRow; onClose: (
       title={t('title', { name: isolated(token.name ?? token.key_prefix) })}
       consequences={<p>{t('lead')}</p>}
       action={t('action')}
+      needsApproval={token.scopes.includes('admin')}
       change={isFull ? { ...rotate, problem: undefined } : rotate}
       onConfirm={() =>
         rotate.begin({ params: { id: token.id }, body: { overlap } }, ({ data }) =>

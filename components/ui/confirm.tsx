@@ -3,6 +3,7 @@
 import { useTranslations } from 'next-intl'
 import { type FormEvent, type ReactNode, useId } from 'react'
 import type { ProblemDocument } from '#lib/client/request.ts'
+import { useApprovalMode } from './approval-mode.tsx'
 import { Button } from './button.tsx'
 import { Dialog } from './dialog.tsx'
 import { ProblemAlert } from './problem-alert.tsx'
@@ -26,6 +27,8 @@ interface ConfirmProps {
   onConfirm: () => void
   /** Disables the button while required input is missing. */
   isIncomplete?: boolean
+  /** Whether the action needs the approval of another admin while approvals are required. The button then asks for it. */
+  needsApproval?: boolean
   /** Form fields. */
   children?: ReactNode
 }
@@ -44,10 +47,13 @@ export function Confirm({
   change,
   onConfirm,
   isIncomplete = false,
+  needsApproval = false,
   children,
 }: ConfirmProps) {
   const t = useTranslations('common')
   const id = useId()
+  const asks = useApprovalMode() && needsApproval
+  const isAsked = change.problem?.proposal_id !== undefined
   const toggle = (next: boolean) => {
     if (change.isPending) return
     onOpenChange(next)
@@ -57,20 +63,23 @@ export function Confirm({
     event.preventDefault()
     // React bubbles events out of a dialog to a surrounding form, which must not be submitted.
     event.stopPropagation()
-    if (!change.isPending && !isIncomplete) onConfirm()
+    if (!change.isPending && !isIncomplete && !isAsked) onConfirm()
   }
   return (
     <Dialog open={open} onOpenChange={toggle} title={title} lead={consequences}>
       <form id={id} onSubmit={submit} className="grid gap-5">
         {change.problem && <ProblemAlert problem={change.problem} />}
-        {children}
+        {!isAsked && children}
+        {asks && !isAsked && <p className="text-sm text-quiet">{t('approval.needed')}</p>}
         <div className="flex flex-wrap justify-end gap-2">
           <Button tone="plain" onClick={() => toggle(false)} aria-disabled={change.isPending}>
-            {t('cancel')}
+            {t(isAsked ? 'close' : 'cancel')}
           </Button>
-          <Button type="submit" tone={tone} aria-disabled={change.isPending || isIncomplete}>
-            {change.isPending ? t('busy') : action}
-          </Button>
+          {!isAsked && (
+            <Button type="submit" tone={asks ? 'main' : tone} aria-disabled={change.isPending || isIncomplete}>
+              {change.isPending ? t('busy') : asks ? t('approval.ask') : action}
+            </Button>
+          )}
         </div>
       </form>
     </Dialog>

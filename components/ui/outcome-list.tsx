@@ -21,8 +21,11 @@ export function OutcomeList({ title, done, outcomes }: { title: string; done: st
   const { colon } = usePunctuation()
   const place = useRef<HTMLElement>(null)
   useEffect(() => place.current?.focus(), [])
+  const ofApproval = useTranslations('common.approval')
   const reasonOf = ({ problem, reason }: Outcome) =>
-    reason ?? (problem && t.has(`${problem.code}.what`) ? t(`${problem.code}.what`) : (problem?.title ?? ''))
+    problem?.proposal_id === undefined
+      ? (reason ?? (problem && t.has(`${problem.code}.what`) ? t(`${problem.code}.what`) : (problem?.title ?? '')))
+      : ofApproval('asked')
   return (
     <section
       ref={place}

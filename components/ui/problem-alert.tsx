@@ -11,6 +11,15 @@ export function ProblemAlert({ problem }: { problem: ProblemDocument }) {
   const t = useTranslations('problems')
   const common = useTranslations('common')
   const path = usePathname()
+  if (problem.proposal_id !== undefined)
+    return (
+      <Alert tone="done" title={common('approval.asked')} isLive>
+        <p>{common('approval.askedText')}</p>
+        <p>
+          <PlainLink href="/admin/approvals">{common('approval.open')}</PlainLink>
+        </p>
+      </Alert>
+    )
   // A newer server may return a code that this page does not know.
   const code = t.has(`${problem.code}.what`) ? problem.code : 'unknown'
   const isOurs = problem.status > 0 && problem.status < 500

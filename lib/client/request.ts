@@ -12,6 +12,10 @@ export interface ProblemDocument {
   issues?: Issue[]
   /** The request id, which the log contains. */
   instance?: string
+  /** With `approval_required`: the operation that can be proposed. */
+  operation?: string
+  /** The proposal that asks another admin for approval. */
+  proposal_id?: string
 }
 
 /** The error that {@link send} throws. */

@@ -5,6 +5,7 @@ import { findPeople } from '#lib/domains/accounts/person-search.ts'
 import { newestSignIns } from '#lib/domains/accounts/sessions/repository.ts'
 import { findAgents } from '#lib/domains/agents/agent-search.ts'
 import { agentSummary } from '#lib/domains/agents/summary.ts'
+import { waitingProposals } from '#lib/domains/approvals/module.ts'
 import { newestActsOfPeople } from '#lib/domains/audit/activity/newest-acts.ts'
 import { consoleModule } from '#lib/domains/console/module.ts'
 import type { erasureModule } from '#lib/domains/erasure/module.ts'
@@ -89,6 +90,7 @@ export const composeConsole = (
       participationsOf: (accountId) => participationsOf(db.prisma, accountId),
       closingSoon: (owner, most) => closingSoon(db, owner, most),
     },
+    approvals: { waitingFor: (accountId, now) => waitingProposals(db, accountId, now) },
     holds: { ending: (span) => holdsEnding(db, span) },
     retention: { active: (now) => activeSweep(db, now) },
     search: {

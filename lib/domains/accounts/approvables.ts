@@ -19,7 +19,12 @@ export const accountApprovables = (factorPolicy: Pick<FactorPolicySetting, 'read
     const { subjects, facts } = await userFacts(tx, id)
     return { subjects, facts: { ...facts, role_next: role } }
   }),
-  approvable(inviteUser, async (_tx, { body: { name, email, role } }) => ({ facts: { name, email, role_next: role } })),
+  approvable(
+    inviteUser,
+    async (_tx, { body: { name, email, role, organisation_id: given, new_organisation: made } }) => ({
+      facts: { name, email, role_next: role, organization: made ?? given ?? null },
+    }),
+  ),
   approvable(deactivateUser, (tx, { params: { id } }) => userFacts(tx, id)),
   approvable(reactivateUser, (tx, { params: { id } }) => userFacts(tx, id)),
   approvable(removeUserFactors, (tx, { params: { id } }) => userFacts(tx, id)),

@@ -84,8 +84,12 @@ async function refuseExcess(
   await lockProposer(tx, { account })
   const open = await lockedOpenProposals(tx, { account, operation: null, now })
   const same = open.filter(({ operation }) => operation === action.operation.id)
-  if (await actions.matching(same, action, actions.canonicalOf(action, given)))
-    throw new Problem('conflict', 'You have already proposed exactly this. Nothing was changed.')
+  const twin = await actions.matching(same, action, actions.canonicalOf(action, given))
+  if (twin)
+    throw new Problem('conflict', {
+      detail: 'You have already proposed exactly this. Nothing was changed.',
+      extensions: { proposal_id: twin.id },
+    })
   if (open.length >= mostOpenProposals)
     throw new Problem('conflict', `You have ${mostOpenProposals} open proposals. Withdraw one first.`)
   const [today] = await countProposed(tx, { account, since: new Date(now.getTime() - day) })

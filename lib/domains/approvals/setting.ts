@@ -30,6 +30,9 @@ export const approvalSetting = ({ activeAdmins, db, setting }: ApprovalDeps, req
     }
   }),
 
+  /** Whether approvals are required, at most one second old. */
+  isRequired: setting.recent,
+
   /** Turns the setting off on behalf of the operator. Returns whether it was on. */
   async liftApprovals(tx: Transaction, change: { now: Date; by: string }): Promise<boolean> {
     const before = await setting.read(tx)

@@ -58,6 +58,7 @@ describe('authorization', () => {
       holds: null,
       outbox: null,
       revocations: null,
+      approvals: null,
     })
   })
 

@@ -168,6 +168,9 @@ export const readWaiting = operation({
           files: count.nullable().meta({ description: 'Emails in the folder; null if a mail server delivers them' }),
         })
         .nullable(),
+      approvals: z
+        .strictObject({ waiting: count.meta({ description: 'Actions of other admins that you can approve' }) })
+        .nullable(),
       revocations: z
         .strictObject({
           recent: count.meta({

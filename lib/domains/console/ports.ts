@@ -122,6 +122,8 @@ export interface ConsolePorts {
       most: number,
     ): Promise<{ id: string; name: string; closesAt: Date }[]>
   }
+  /** The number of proposals that an admin can decide. */
+  approvals: { waitingFor(accountId: string, now: Date): Promise<number> }
   holds: { ending(span: Span): Promise<number> }
   retention: { active(now: Date): Promise<{ id: string; startedAt: Date; deleted: number } | undefined> }
   mail: {

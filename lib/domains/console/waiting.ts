@@ -3,13 +3,16 @@ import { readWaiting } from './contract.ts'
 import type { ConsolePorts } from './ports.ts'
 import { daysAfter, expiringWithin } from './rules.ts'
 
-type WaitingPorts = Pick<ConsolePorts, 'requests' | 'erasures' | 'knowledge' | 'holds' | 'mail' | 'tokens'>
+type WaitingPorts = Pick<
+  ConsolePorts,
+  'requests' | 'erasures' | 'knowledge' | 'holds' | 'mail' | 'tokens' | 'approvals'
+>
 
 /** Counts the work that waits for an admin. A count that the reader may not see is null. */
 export const waitingForAdmins = (ports: WaitingPorts) =>
   read(readWaiting, async ({ actor, now }) => {
     const mayAdmin = (domain: string) => actor.can(`${domain}:admin`)
-    const [requests, open, quarantined, ending, undelivered, files, recent] = await Promise.all([
+    const [requests, open, quarantined, ending, undelivered, files, recent, proposals] = await Promise.all([
       mayAdmin('privacy') ? ports.requests.waiting(now) : null,
       actor.can('erasures:audit') ? ports.erasures.open() : null,
       mayAdmin('quarantine') ? ports.knowledge.quarantined() : null,
@@ -17,6 +20,7 @@ export const waitingForAdmins = (ports: WaitingPorts) =>
       mayAdmin('outbox') ? ports.mail.undelivered() : null,
       mayAdmin('outbox') ? ports.mail.files() : null,
       mayAdmin('tokens') ? ports.tokens.revokedByLimits(daysAfter(now, -expiringWithin.revocations)) : null,
+      mayAdmin('approvals') && actor.accountId !== undefined ? ports.approvals.waitingFor(actor.accountId, now) : null,
     ])
     return {
       resourceId: 'waiting',
@@ -32,6 +36,7 @@ export const waitingForAdmins = (ports: WaitingPorts) =>
           quarantined,
           holds: ending === null ? null : { ending },
           outbox: undelivered === null ? null : { undelivered, files },
+          approvals: proposals === null ? null : { waiting: proposals },
           revocations: recent === null ? null : { recent },
         },
       },
