@@ -8,8 +8,6 @@ export interface ApprovalDeps {
   key: () => Uint8Array
   setting: {
     read(on?: Transaction): Promise<boolean>
-    /** At most one second old. */
-    recent(): Promise<boolean>
     store(tx: Transaction, value: boolean, change: { now: Date; by: string }): Promise<void>
   }
   approvables: readonly Approvable[]

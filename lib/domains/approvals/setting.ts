@@ -30,8 +30,8 @@ export const approvalSetting = ({ activeAdmins, db, setting }: ApprovalDeps, req
     }
   }),
 
-  /** Whether approvals are required, at most one second old. */
-  isRequired: setting.recent,
+  /** Whether approvals are required. */
+  isRequired: (): Promise<boolean> => setting.read(),
 
   /** Turns the setting off on behalf of the operator. Returns whether it was on. */
   async liftApprovals(tx: Transaction, change: { now: Date; by: string }): Promise<boolean> {
