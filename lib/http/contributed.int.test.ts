@@ -19,6 +19,7 @@ const files: Record<string, 'contributed' | 'not contributed'> = {
   downloadAttachment: 'contributed',
   downloadDocument: 'contributed',
   downloadExport: 'contributed',
+  downloadRequestFormCopy: 'contributed',
   downloadSnapshot: 'not contributed', // sealed
   exportAgent: 'contributed',
   exportAudit: 'not contributed',
@@ -30,7 +31,13 @@ const files: Record<string, 'contributed' | 'not contributed'> = {
   readSigningKeys: 'not contributed',
 }
 /** Members and schemas with these names that contain something else. */
-const others: Record<string, string> = { readOutboxLetter: 'an email of this installation' }
+const proposed = 'the request that an admin proposed'
+const others: Record<string, string> = {
+  readOutboxLetter: 'an email of this installation',
+  listProposals: proposed,
+  propose: proposed,
+  decideProposal: proposed,
+}
 
 type Json = Record<string, unknown>
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null
