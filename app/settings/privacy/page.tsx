@@ -9,7 +9,7 @@ import { Page } from '#components/ui/page.tsx'
 import { Tabs } from '#components/ui/tabs.tsx'
 import { agentIn, loadOwnAgents, type OwnAgentOption } from './own-agents.ts'
 import { CorrectTab } from './tabs/correct-tab.tsx'
-import { DataTab } from './tabs/data-tab.tsx'
+import { DataTab, loadDataTab } from './tabs/data-tab.tsx'
 import { DeleteTab } from './tabs/delete-tab.tsx'
 import { DownloadTab } from './tabs/download-tab.tsx'
 import { RestrictTab } from './tabs/restrict-tab.tsx'
@@ -33,6 +33,8 @@ export default async function PrivacyPage({
   const query = await searchParams
   const agentId = agentIn(query.agent)
   const tab = privacyTabs.find((one) => one === query.tab) ?? 'data'
+  // Concurrently with the agents. `DataTab` reports a failure.
+  if (tab === 'data') loadDataTab(agentId).catch(() => {})
   const [t, pages, inventory, { agents, total }] = await Promise.all([
     getTranslations('myPrivacy'),
     getTranslations('pages'),

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import type { Context } from '#lib/kernel/context.ts'
 import type { DataSource, Holding, RetainedRecord } from '#lib/kernel/data-source.ts'
 import type { Subject } from '#lib/kernel/erasure-scope.ts'
@@ -44,6 +45,12 @@ const times = ({ since, until }: Holding) => ({
   until: until?.toISOString() ?? null,
 })
 
+/** Concurrent queries of one inventory: few, so that it does not use all database connections. */
+const atOnce = 4
+/** The results of the queries, in the order of the items. */
+const inOrder = <T, R>(items: readonly T[], query: (item: T) => Promise<R>): Promise<R[]> =>
+  Readable.from(items).map(query, { concurrency: atOnce }).toArray()
+
 /** Lists what is stored about a subject. Queries every personal data source, so everything that can be erased is listed. */
 export const inventory = ({
   dataSources,
@@ -57,27 +64,24 @@ export const inventory = ({
     const subject = await subjectOf({ participationsOf }, ctx, agentId)
     const registered = (await registeredOn(subject.agents)).map((name) => bases[name] ?? name).sort()
     const ofContent = registered.length > 0 ? registered.join(', ') : contract
-    const data = []
-    // Sequential, so that an inventory does not use all database connections.
-    for (const dataSource of dataSources) {
+    const data = await inOrder(dataSources, async (dataSource) => {
       const { name, store, stage, held: what = dataSource.what, purpose, kept: term, basis } = dataSource
       const holding = await dataSource.inventory(subject, ctx.now)
-      data.push({
+      return {
         ...{ holder: name, store, what, count: holding.count, ...times(holding), purpose },
         basis: basis ?? (stage === 'account' ? contract : ofContent),
         ...{ kept: term, where: placeOf(store) },
-      })
-    }
-    const beside = []
-    for (const one of retainedRecords) {
+      }
+    })
+    const beside = await inOrder(retainedRecords, async (one) => {
       const { name, store, what, purpose, basis, kept: term } = one
       const holding = await one.inventory(subject, ctx.now)
-      beside.push({
+      return {
         ...{ name, store, what, count: holding?.count ?? null },
         ...times(holding ?? { count: 0, since: null, until: null }),
         ...{ purpose, basis, kept: term, where: placeOf(store) },
-      })
-    }
+      }
+    })
     return {
       resourceId: agentId ?? ctx.actor.accountId ?? ctx.actor.id,
       details: { holders: data.length },

@@ -1,4 +1,5 @@
 import { getTranslations } from 'next-intl/server'
+import { cache } from 'react'
 import { callUseCase } from '#app/page-access.ts'
 import { InventoryOverview } from '#app/settings/privacy/inventory-overview.tsx'
 import { callForOwnAgent } from '#app/settings/privacy/own-agents.ts'
@@ -13,14 +14,21 @@ import { agentQuery, type PrivacyTabProps } from './tab.ts'
 
 const mostOpen = 5
 
-/** What is stored: the number of records, categories, open requests, and participations to claim. */
-export async function DataTab({ agent, agents }: PrivacyTabProps) {
-  const [t, words, inventory, requests, participations] = await Promise.all([
-    getTranslations('myPrivacy'),
-    getTranslations('inventory'),
-    callForOwnAgent(app.exports.readInventory, { query: agentQuery(agent) }),
+/** The records of the tab, loaded once per page. The page starts this before it loads the agents. */
+export const loadDataTab = cache((agentId: string | undefined) =>
+  Promise.all([
+    callForOwnAgent(app.exports.readInventory, { query: agentQuery(agentId) }),
     callUseCase(app.requests.list, { query: { open: 'true', limit: String(mostOpen) } }),
     callUseCase(app.projects.participations),
+  ]),
+)
+
+/** What is stored: the number of records, categories, open requests, and participations to claim. */
+export async function DataTab({ agent, agents }: PrivacyTabProps) {
+  const [t, words, [inventory, requests, participations]] = await Promise.all([
+    getTranslations('myPrivacy'),
+    getTranslations('inventory'),
+    loadDataTab(agent?.id),
   ])
   const { stores } = sortedHoldings(inventory.data)
   return (

@@ -9,7 +9,7 @@ import { agentQuery, type PrivacyTabProps } from './tab.ts'
 export async function DeleteTab({ agent }: PrivacyTabProps) {
   const [t, { total }] = await Promise.all([
     getTranslations('myPrivacy'),
-    callForOwnAgent(app.exports.readInventory, { query: agentQuery(agent) }),
+    callForOwnAgent(app.exports.readInventory, { query: agentQuery(agent?.id) }),
   ])
   return (
     <div className="grid max-w-[48rem] justify-items-start gap-4">

@@ -19,7 +19,7 @@ export async function RestrictTab({ agent, person }: PrivacyTabProps) {
   const [t, words, standing, ofAll] = await Promise.all([
     getTranslations('myPrivacy'),
     getTranslations('inventory'),
-    callForOwnAgent(app.agents.readRestriction, { query: agentQuery(agent) }),
+    callForOwnAgent(app.agents.readRestriction, { query: agentQuery(agent?.id) }),
     callUseCase(app.agents.readRestriction),
   ])
   const basis = readEnv().KP_LAWFUL_BASIS

@@ -9,4 +9,4 @@ export interface PrivacyTabProps {
   agents: readonly OwnAgentOption[]
 }
 /** The query of an API operation about the agent, if there is one. */
-export const agentQuery = (agent: OwnAgentOption | undefined) => (agent === undefined ? {} : { agent_id: agent.id })
+export const agentQuery = (agentId: string | undefined) => (agentId === undefined ? {} : { agent_id: agentId })
