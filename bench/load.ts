@@ -4,7 +4,7 @@ export const CONNECTIONS = 32
 
 export interface LoadTarget {
   url: string
-  method: 'GET' | 'POST'
+  method: 'GET' | 'POST' | 'DELETE'
   headers?: Record<string, string>
   body?: string
   /** The expected status. Any other fails the run. */

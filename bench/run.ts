@@ -19,6 +19,7 @@ const groups: Record<string, () => Promise<BenchRow[]>> = {
   'audit-browser': async () => (await import('./audit-browser.ts')).run(),
   sweep: async () => (await import('./sweep.ts')).run(),
   search: async () => (await import('./search.ts')).run(),
+  growth: async () => (await import('./growth.ts')).run(),
   'console-search': async () => (await import('./console-search.ts')).run(),
   erasure: async () => (await import('./erasure.ts')).run(),
   graph: async () => (await import('./graph.ts')).run(),
