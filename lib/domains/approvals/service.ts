@@ -25,7 +25,7 @@ const mostListed = 100
 const day = 86_400_000
 
 /** @throws Problem `forbidden` for tokens, which do not identify a person */
-export function adminOf({ accountId, isAdmin }: Actor): string {
+function adminOf({ accountId, isAdmin }: Actor): string {
   if (accountId === undefined || !isAdmin)
     throw new Problem('forbidden', 'This operation requires the session of an admin. Nothing was changed.')
   return accountId
