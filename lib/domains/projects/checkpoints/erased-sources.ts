@@ -12,18 +12,6 @@ export const isAbout = (scope: ErasureScope): boolean => 'part' in scope || 'sub
 export const isNobody = (scope: ErasureScope): boolean =>
   'subject' in scope && writersOf(scope.subject).ids.length === 0
 
-/** The ids of the sources of a scope. */
-export async function erasedIds(
-  sources: Sources,
-  scope: ErasureScope,
-  tx: Transaction,
-  now: Date,
-): Promise<Set<string>> {
-  const ids = new Set<string>()
-  for await (const batch of sources.of(scope, tx, now)) for (const { id } of batch) ids.add(id)
-  return ids
-}
-
 /** The sources of a scope, without pointers to messages of remaining sources: a false pointer must not erase messages of others. */
 export async function* erasedSources(
   sources: Sources,

@@ -5,7 +5,7 @@ import { shownId } from '#lib/kernel/scoped-ids.ts'
 import type { CheckpointStore, FoundInThread } from '#lib/stores/checkpoints/checkpoints.ts'
 import { Fingerprints } from '../words/fingerprints.ts'
 import { mostNeedles, runNeedles } from '../words/run-needles.ts'
-import { conversationsOf, erasedIds, erasedSources } from './erased-sources.ts'
+import { conversationsOf, erasedSources } from './erased-sources.ts'
 import { memoriesItem, messageItem, wholeThread } from './items.ts'
 import { erasersOf, memoriesWithWords } from './memories-by-words.ts'
 import { threadsOfOthers } from './shared-threads.ts'
@@ -193,32 +193,41 @@ async function* unasked(
   for (const { id } of batch) yield { ...nothing, thread: null, watched: [messageItem(null, id, null)] }
 }
 
-/** Items of the long-term store that name no id of the scope but contain its words. One search for the whole scope. */
-async function* memoriesByWords(
-  { store, sources }: ThreadPlanningDeps,
-  scope: ErasureScope,
-  tx: Transaction,
-  now: Date,
-  { goes, isAway }: { goes: ReadonlySet<string>; isAway: boolean },
-): AsyncGenerator<ThreadPlan> {
+/** The words and ids of a scope, added while its sources are read. */
+function scopeTerms(goes: ReadonlySet<string>) {
   const words = new Fingerprints()
   const ids = new Set(goes)
   const projects = new Set<string>()
   let needles: string[] | undefined = []
-  for await (const batch of sources.of(scope, tx, now))
+  const add = (batch: readonly ThreadSearch[]) => {
     for (const { project, conversation, threads, texts } of batch) {
       projects.add(project)
       for (const id of [...(conversation === null ? [] : [conversation]), ...threads]) ids.add(id)
       for (const text of texts) words.add(text)
       const more: string[] | undefined = needles && runNeedles(texts)
-      needles = needles && more && needles.length + more.length <= mostNeedles ? [...needles, ...more] : undefined
+      if (needles && more && needles.length + more.length <= mostNeedles) needles.push(...more)
+      else needles = undefined
     }
+  }
+  return { words, ids, projects, add, needles: () => needles }
+}
+
+/** Items of the long-term store that name no id of the scope but contain its words. One search for the whole scope. */
+async function* memoriesByWords(
+  store: CheckpointStore,
+  terms: ReturnType<typeof scopeTerms>,
+  tx: Transaction,
+  now: Date,
+  { goes, isAway }: { goes: ReadonlySet<string>; isAway: boolean },
+): AsyncGenerator<ThreadPlan> {
+  const { words, ids, projects } = terms
   if (words.isEmpty && projects.size === 0) return
   const item = memoriesItem([...projects])
   let count = 0
   if (!isAway) {
     const erasers = await erasersOf(tx, [...projects], ids)
-    const sought = { words: [words], needles, erasers, going: goes, now, within: <T>(run: Within<T>) => run(tx) }
+    const within = <T>(run: Within<T>) => run(tx)
+    const sought = { words: [words], needles: terms.needles(), erasers, going: goes, now, within }
     for await (const { changes } of memoriesWithWords(store, sought, tx)) count += changes.length
   }
   if (count > 0) yield { ...nothing, thread: null, items: [item], messages: count, found: ['text'] }
@@ -236,7 +245,7 @@ export async function* plannedThreads(
   isAway: boolean,
 ): AsyncGenerator<ThreadPlan> {
   const part = partOf(scope)
-  const goes = await erasedIds(sources, scope, tx, now)
+  const goes = await sources.ids(scope, tx, now)
   const whole = await sources.whole(scope, tx, now)
   const named = [...new Set(whole.flatMap(({ threads }) => threads))]
   const shared = await threadsOfOthers(
@@ -253,17 +262,22 @@ export async function* plannedThreads(
     else yield { ...nothing, thread, watched: [item], isWhole: true }
   }
   for (const thread of [...shared].sort()) yield { ...nothing, thread, isShared: true, found: ['thread'] }
+  const terms = scopeTerms(goes)
   if (isAway) {
-    for await (const batch of erasedSources(sources, scope, tx, now, goes)) yield* unasked(batch, wholes, tx)
-    yield* memoriesByWords({ store, sources }, scope, tx, now, { goes, isAway })
+    for await (const batch of erasedSources(sources, scope, tx, now, goes)) {
+      terms.add(batch)
+      yield* unasked(batch, wholes, tx)
+    }
+    yield* memoriesByWords(store, terms, tx, now, { goes, isAway })
     return
   }
   const byId = await threadsById(store, [...goes], tx)
   for await (const batch of erasedSources(sources, scope, tx, now, goes)) {
+    terms.add(batch)
     yield* threadsOfBatch(store, batch, wholes, byId, { tx, goes, now })
     yield* memoriesOfBatch(store, batch, tx)
   }
-  yield* memoriesByWords({ store, sources }, scope, tx, now, { goes, isAway })
+  yield* memoriesByWords(store, terms, tx, now, { goes, isAway })
   if (goes.size > 0 || part?.kind !== 'message') return
   // The message's row no longer exists. Find late writes by its id and in its conversation's thread.
   const gone: ThreadSearch = {

@@ -1,7 +1,7 @@
 import type { Sources } from '#lib/domains/projects/provenance/sources.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
-import { conversationsOf, erasedIds, erasedSources } from './erased-sources.ts'
+import { conversationsOf, erasedSources } from './erased-sources.ts'
 import { lockConversationsOf, sourcesOfThreads, threadsListedElsewhere } from './repository.ts'
 import { idsOf, threadsOf } from './thread-search.ts'
 
@@ -46,7 +46,7 @@ export async function erasedInSharedThreads(
   if (threads.length === 0) return new Map()
   await lockConversationsOf(tx, { threads })
   const conversations = conversationsOf(await sources.whole(scope, tx, now))
-  const ids = () => erasedIds(sources, scope, tx, now)
+  const ids = () => sources.ids(scope, tx, now)
   const kept = await threadsOfOthers(tx, threads, { conversations, sources: ids }, now)
   const found = new Map([...kept].map((thread): [string, InThread] => [thread, { ids: [], texts: [] }]))
   if (kept.size === 0) return found

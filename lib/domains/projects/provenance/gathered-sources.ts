@@ -41,30 +41,49 @@ const sourceOf = (kind: Source['kind'], row: SourceRow): Source => ({
   pointers: row.pointers,
 })
 
-async function* batches(
+type SourceId = Awaited<ReturnType<typeof sourceIdsAfter>>[number]
+/** The ids of the sources in a table that a scope covers, page by page. */
+async function* idPages(
   table: AuthoredTable,
   scope: ErasureScope,
   tx: Transaction,
   now: Date,
-): AsyncGenerator<Source[]> {
+): AsyncGenerator<SourceId[]> {
   const covered = coveredRows(scope, table)
   if (!covered) return
   for (let after = ''; ; ) {
     const next = await sourceIdsAfter(tx, { ...covered.values, now, after }, covered.which)
-    for (const ids of together(next)) {
-      const rows = await sourcesById(tx, { ids }, table)
-      yield rows.map((row) => sourceOf(table === 'messages' ? 'message' : 'document', row))
-    }
+    yield next
     const last = next.at(-1)
     if (last === undefined || next.length < idsAtOnce) return
     after = last.id
   }
 }
 
+async function* batches(
+  table: AuthoredTable,
+  scope: ErasureScope,
+  tx: Transaction,
+  now: Date,
+): AsyncGenerator<Source[]> {
+  for await (const page of idPages(table, scope, tx, now))
+    for (const ids of together(page)) {
+      const rows = await sourcesById(tx, { ids }, table)
+      yield rows.map((row) => sourceOf(table === 'messages' ? 'message' : 'document', row))
+    }
+}
+
 /** The sources that a scope covers, read from rows while they exist: messages, then documents, ordered by id. */
 export const gatheredSources = (): Sources => ({
   async *of(scope, tx, now) {
     for (const table of ['messages', 'documents'] as const) yield* batches(table, scope, tx, now)
+  },
+
+  async ids(scope, tx, now) {
+    const found = new Set<string>()
+    for (const table of ['messages', 'documents'] as const)
+      for await (const page of idPages(table, scope, tx, now)) for (const { id } of page) found.add(id)
+    return found
   },
 
   async whole(scope, tx, now): Promise<WholeContainer[]> {

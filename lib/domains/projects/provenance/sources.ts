@@ -44,6 +44,8 @@ export interface WholeContainer {
 export interface Sources {
   /** In batches, ordered by id. */
   of(scope: ErasureScope, tx: Transaction, now: Date): AsyncIterable<Source[]>
+  /** Only the ids of these sources. */
+  ids(scope: ErasureScope, tx: Transaction, now: Date): Promise<Set<string>>
   /** Projects and conversations that are erased completely. */
   whole(scope: ErasureScope, tx: Transaction, now: Date): Promise<WholeContainer[]>
   /** Number of sources under legal hold, by hold. */
