@@ -167,6 +167,24 @@ test('only listed origins embed the form, without cookies, in the height that it
   }
 })
 
+test('the form keeps what was typed while the server does not respond, and sends it afterwards', async ({ page }) => {
+  await changeForm({ is_on: true, origins: [] })
+  await page.goto('/request')
+  await alive(page)
+  await page.getByLabel('Email address').fill(`patient-${Date.now()}@example.org`)
+  await page.getByLabel('Name (optional)').fill('Pat Patient')
+  await page.getByRole('radio', { name: 'Correction' }).check()
+  await page.getByLabel('What must be corrected?').fill('My name is misspelled.')
+  await page.route('**/api/privacy/form', (route) => route.abort())
+  await page.getByRole('button', { name: 'Send request' }).click()
+  await expect(page.getByRole('alert').first()).toBeVisible()
+  await expect(page.getByLabel('What must be corrected?')).toHaveValue('My name is misspelled.')
+  await expect(page.getByRole('radio', { name: 'Correction' })).toBeChecked()
+  await page.unroute('**/api/privacy/form')
+  await page.getByRole('button', { name: 'Send request' }).click()
+  await expect(page.getByText('Check your email')).toBeVisible()
+})
+
 test('the form is off until an admin turns it on in the console', async ({ browser }) => {
   await changeForm({ is_on: false, origins: [] })
   const context = await browser.newContext({ baseURL: origin, storageState: await sessionOf(people.admin) })

@@ -299,6 +299,18 @@ describe('an admin', () => {
     await kit.work()
   })
 
+  it('finds it by the complete email address of the requester only', async () => {
+    const email = newAddress()
+    const { id } = await filed(email)
+    const found = async (q: string) => {
+      const path = `/api/admin/privacy/requests?q=${encodeURIComponent(q)}`
+      const { data } = (await test.fetch('GET', path, { cookie: kit.admin.cookie })).json
+      return data.map((row: { id: string }) => row.id)
+    }
+    expect(await found(email.toUpperCase())).toEqual([id])
+    expect(await found(email.slice(0, -1))).toEqual([])
+  })
+
   it('sees that an unconnected request is overdue; it does not expire', async () => {
     const { id } = await filed(newAddress())
     test.clock.advance(40 * day)

@@ -76,7 +76,7 @@ export const listAllRequests = operation({
     assignee: AccountId.or(z.literal('none')).optional(),
     q: z.string().trim().min(1).max(100).optional().meta({
       description:
-        'The beginning of a request’s id, or a part of the name, email address or id of its person or agent, or of the agent’s owner',
+        'The beginning of a request’s id, or a part of the name, email address or id of its person or agent, or of the agent’s owner. For a request from the form: the complete email address of the requester',
     }),
     hold: z
       .string()

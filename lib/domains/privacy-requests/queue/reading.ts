@@ -1,6 +1,12 @@
 import type { PrivacyDeps, RequestContact } from '#lib/domains/privacy-requests/ports.ts'
 import { besideOf, requesterOf, requestsCountedTo, storyOf } from '#lib/domains/privacy-requests/reading.ts'
-import { type RequestRow, requestSubjectOf, StateName, withParts } from '#lib/domains/privacy-requests/requests.ts'
+import {
+  formHash,
+  type RequestRow,
+  requestSubjectOf,
+  StateName,
+  withParts,
+} from '#lib/domains/privacy-requests/requests.ts'
 import { isClosed } from '#lib/domains/privacy-requests/rules.ts'
 import { adminView, eventView, runView, statementOf } from '#lib/domains/privacy-requests/views.ts'
 import type { Input } from '#lib/kernel/operation.ts'
@@ -16,7 +22,7 @@ const mostMatching = 200
 type Filters = Input<typeof listAllRequests>['query']
 /** Returns one page of the queue and one more row, and the number of matching requests. */
 async function matching(
-  { db, people }: Pick<PrivacyDeps, 'db' | 'people'>,
+  { db, people, subjectKey }: Pick<PrivacyDeps, 'db' | 'people' | 'subjectKey'>,
   query: Filters,
   after: TimeCursor | undefined,
   now: Date,
@@ -33,6 +39,7 @@ async function matching(
   const values = {
     ...{ state: state ?? null, kind: kind ?? null, channel: channel ?? null, assignee: assignee ?? null },
     ...{ q: q ?? null, accounts, hold: hold ?? null, now },
+    address: q === undefined ? null : formHash(subjectKey(), 'address', q),
   }
   const [counted] = await countQueue(db, { ...values, most: requestsCountedTo }, conditions)
   const found = await listQueue(
@@ -79,7 +86,7 @@ async function namedActors(
 }
 
 /** Lists all requests, filtered and sorted as the admin asked for. */
-export const listRequestsOfAll = (deps: Pick<PrivacyDeps, 'db' | 'people' | 'agents' | 'contactKey'>) =>
+export const listRequestsOfAll = (deps: Pick<PrivacyDeps, 'db' | 'people' | 'agents' | 'contactKey' | 'subjectKey'>) =>
   read(listAllRequests, async (ctx, { query }) => {
     const { found, total } = await matching(deps, query, parseCursor(query.cursor), ctx.now)
     const { shown: places, page } = pageOf(found, query.limit, total, (place) => place)

@@ -7,7 +7,7 @@ const conditions = {
   channel: 'channel = $channel',
   assignee: 'assigned_to = $assignee',
   unassigned: 'assigned_to IS NULL',
-  q: `(starts_with(id, $q) OR account_id = ANY($accounts)
+  q: `(starts_with(id, $q) OR account_id = ANY($accounts) OR address_key = $address
     OR agent_id IN (SELECT a.id FROM agent_names a
       WHERE a.owner_id = ANY($accounts) OR strpos(a.id, $q) > 0 OR strpos(lower(a.name), lower($q)) > 0))`,
   hold: `EXISTS (SELECT FROM privacy_request_parts p WHERE p.request_id = privacy_requests.id
@@ -28,6 +28,8 @@ const filters = {
   assignee: 'text?',
   q: 'text?',
   accounts: 'text[]?',
+  /** The hash of the whole text as the address of a requester from the form. */
+  address: 'text?',
   hold: 'text?',
   now: 'timestamptz',
 } as const

@@ -1,0 +1,89 @@
+import { type Browser, expect, type Page, test } from '@playwright/test'
+import { sessionOf } from './control.ts'
+import { origin } from './credentials.ts'
+import { people } from './requests.ts'
+
+// The same count is shown on several pages; people compare them. Sessions count as records, so pages are read in one session.
+
+async function pageOf(browser: Browser, email: string): Promise<Page> {
+  const context = await browser.newContext({
+    baseURL: origin,
+    locale: 'en-GB',
+    timezoneId: 'Europe/Berlin',
+    storageState: await sessionOf(email),
+  })
+  return context.newPage()
+}
+const numberIn = (text: string | null): number =>
+  Number(/\d[\d,]*/.exec(text ?? '')?.[0].replaceAll(',', '') ?? Number.NaN)
+/** The number of the tile with this label on the open page. */
+const tile = async (page: Page, label: string): Promise<number> => {
+  const box = page.locator('dl > div').filter({ has: page.locator('dt').getByText(label, { exact: true }) })
+  return numberIn(await box.first().locator('dd').first().textContent())
+}
+/** The number of rows that the first list of the page reports below itself. */
+const shown = async (page: Page): Promise<number> => {
+  const text = await page
+    .getByText(/^(\d+ of )?\d+ shown$/)
+    .first()
+    .textContent()
+  return numberIn(text?.replace(/^\d+ of /, '') ?? null)
+}
+
+test('open and overdue requests have the same count in the overview, the queue, its list and the navigation', async ({
+  browser,
+}) => {
+  const page = await pageOf(browser, people.admin)
+  await page.goto('/overview', { waitUntil: 'networkidle' })
+  const [open, overdue, quarantined] = [
+    await tile(page, 'Open requests'),
+    await tile(page, 'Overdue'),
+    await tile(page, 'In quarantine'),
+  ]
+  expect(open).toBeGreaterThan(0)
+  await page.goto('/admin/requests', { waitUntil: 'networkidle' })
+  expect([await tile(page, 'Open'), await tile(page, 'Overdue'), await shown(page)]).toEqual([open, overdue, open])
+  await expect(page.getByRole('link', { name: /^Requests/ }).first()).toContainText(String(open))
+  await page.goto('/admin/requests?due=overdue', { waitUntil: 'networkidle' })
+  expect(await shown(page)).toBe(overdue)
+  await page.goto('/admin/safety', { waitUntil: 'networkidle' })
+  expect([await tile(page, 'In quarantine'), await shown(page)]).toEqual([quarantined, quarantined])
+  await page.context().close()
+})
+
+test('records of a person have the same count in the overview, the privacy page and the deletion', async ({
+  browser,
+}) => {
+  for (const email of [people.person, people.manager, people.auditor]) {
+    const page = await pageOf(browser, email)
+    await page.goto('/overview', { waitUntil: 'networkidle' })
+    const records = await tile(page, 'Records')
+    const agents = await tile(page, 'Agents')
+    await page.goto('/settings/privacy', { waitUntil: 'networkidle' })
+    expect(numberIn(await page.getByText(/^[\d,]+ records about you/).textContent()), email).toBe(records)
+    await page.goto('/settings/privacy/delete', { waitUntil: 'networkidle' })
+    expect(numberIn(await page.getByText(/^[\d,]+ records$/).textContent()), email).toBe(records)
+    // The tiles together are the records; a tile without records is left out.
+    const parts = await page.locator('dl').first().locator('dd').allTextContents()
+    expect(
+      parts.reduce((sum, text) => sum + numberIn(text), 0),
+      email,
+    ).toBe(records)
+    await page.goto('/agents', { waitUntil: 'networkidle' })
+    expect(agents === 0 ? 0 : await shown(page), email).toBe(agents)
+    await page.context().close()
+  }
+})
+
+test('users and deletions have the same count in tiles and lists', async ({ browser }) => {
+  const page = await pageOf(browser, people.admin)
+  await page.goto('/admin/users', { waitUntil: 'networkidle' })
+  let users = 0
+  for (const label of ['Active', 'Invited', 'Closed', 'Deletion pending']) users += await tile(page, label)
+  expect(await shown(page)).toBe(users)
+  await page.goto('/admin/erasures', { waitUntil: 'networkidle' })
+  const held = await tile(page, 'On hold')
+  await page.goto('/admin/erasures?state=held', { waitUntil: 'networkidle' })
+  expect(await page.getByRole('table').first().getByRole('row').count()).toBe(held + 1)
+  await page.context().close()
+})
