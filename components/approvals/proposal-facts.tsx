@@ -43,8 +43,10 @@ export function ProposalFacts({ facts }: { facts: NonNullable<Proposal['facts']>
     if (value !== null && value !== undefined) return named(name, value)
     return t(/_(now|next)$/.test(name) ? 'forEver' : 'none')
   }
-  // An empty value says something only about a period.
+  // An empty value says something only about a period. That an account is not deactivated needs no line.
   const isTold = (name: FactName) =>
-    name in facts && ((facts[name] ?? null) !== null || /^(network|org|private)_/.test(name))
+    name in facts &&
+    !(name === 'is_closed' && facts[name] === false) &&
+    ((facts[name] ?? null) !== null || /^(network|org|private)_/.test(name))
   return <FactList facts={names.filter(isTold).map((name) => [t(`facts.${name}`), shown(name)])} />
 }

@@ -95,23 +95,27 @@ export function ProposalList({ initial }: { initial: Proposals }) {
   return (
     <div ref={top} tabIndex={-1} className="grid gap-8 outline-none">
       {query.problem && <ProblemAlert problem={query.problem} />}
-      {groups.map(({ name, rows }) => (
-        <Section key={name} id={name} title={t(`groups.${name}`)}>
-          {rows.length === 0 ? (
-            <EmptyState title={t(`empty.${name}`)}>{name === 'forYou' && <p>{t('emptyText')}</p>}</EmptyState>
-          ) : (
-            <ul className="divide-y divide-line rounded-box border border-line bg-raised">
-              {rows.map((proposal) => (
-                <ProposalItem
-                  key={proposal.proposal_id}
-                  proposal={proposal}
-                  start={(of) => setStep({ proposal, of })}
-                />
-              ))}
-            </ul>
-          )}
-        </Section>
-      ))}
+      {groups
+        .filter(({ name, rows }) => name === 'forYou' || rows.length > 0)
+        .map(({ name, rows }) => (
+          <Section key={name} id={name} title={t(`groups.${name}`)}>
+            {rows.length === 0 ? (
+              <EmptyState title={t('empty.title')}>
+                <p>{t('empty.text')}</p>
+              </EmptyState>
+            ) : (
+              <ul className="divide-y divide-line rounded-box border border-line bg-raised">
+                {rows.map((proposal) => (
+                  <ProposalItem
+                    key={proposal.proposal_id}
+                    proposal={proposal}
+                    start={(of) => setStep({ proposal, of })}
+                  />
+                ))}
+              </ul>
+            )}
+          </Section>
+        ))}
       {step &&
         (step.of !== 'carryOut' ? (
           <DecisionDialog proposal={step.proposal} decision={step.of} close={close} />
