@@ -1,12 +1,16 @@
+import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { AxeBuilder } from '@axe-core/playwright'
 import { type Browser, expect, type Locator, type Page, test } from '@playwright/test'
+import { z } from 'zod'
 import { sessionOf } from './control.ts'
 import { origin } from './credentials.ts'
 import { linkInEmailTo } from './emails.ts'
 import { alive, complaintsOf } from './journey.ts'
-import { people, requestContext } from './requests.ts'
+import { addParticipant, people, requestContext } from './requests.ts'
+
+const Made = z.object({ data: z.object({ id: z.string() }) })
 
 const answer = 'We searched all our systems and process no data about you.'
 
@@ -183,6 +187,73 @@ test('the form keeps what was typed while the server does not respond, and sends
   await page.unroute('**/api/privacy/form')
   await page.getByRole('button', { name: 'Send request' }).click()
   await expect(page.getByText('Check your email')).toBeVisible()
+})
+
+/** Connects the open request on the page to the participant. */
+async function connectTo(page: Page, name: string): Promise<void> {
+  await page.getByRole('listitem').filter({ hasText: name }).getByRole('button', { name: 'Connect' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Connect' }).click()
+  await expect(page.getByRole('button', { name: 'Disconnect' })).toBeVisible()
+}
+
+test('an admin undoes a wrong connection, and a participant downloads the copy once the identity is verified', async ({
+  browser,
+}) => {
+  test.setTimeout(240_000)
+  await changeForm({ is_on: true, origins: [] })
+  const email = `participant-${Date.now()}@example.org`
+  const own = await requestContext(await sessionOf(people.person))
+  const made = await own.post('/api/projects', { data: { name: 'With a participant' } })
+  const { id: projectId } = Made.parse(await made.json()).data
+  await addParticipant(own, projectId, { external_id: email, name: 'Petra Part', email }, ['What I asked.'])
+  await own.dispose()
+  const outside = await requestContext()
+  // The tests before this one used the ten attempts that a network has in a minute.
+  const send = (path: string, data: object, status: number) =>
+    expect
+      .poll(async () => (await outside.post(`/api/privacy/form${path}`, { data })).status(), {
+        ...{ timeout: 75_000, intervals: [10_000] },
+      })
+      .toBe(status)
+  await send('', { email, kind: 'access', locale: 'en' }, 202)
+  const [, token] = (await linkInEmailTo(email, /http\S+\/request\/confirm#\w+/g)).split('#')
+  await send('/confirm', { token }, 200)
+  await outside.dispose()
+  const early = await linkInEmailTo(email, /http\S+\/request\/status#\w+/g)
+
+  const office = await browser.newContext({ baseURL: origin, storageState: await sessionOf(people.admin) })
+  const admin = await office.newPage()
+  await admin.goto(`/admin/requests?q=${encodeURIComponent(email)}`)
+  await admin.getByRole('table', { name: 'Privacy requests' }).getByRole('link').first().click()
+  await alive(admin)
+  await connectTo(admin, 'Petra Part')
+  await admin.getByRole('button', { name: 'Disconnect' }).click()
+  await admin.getByRole('dialog').getByRole('button', { name: 'Disconnect' }).click()
+  await expect(admin.getByRole('dialog')).toBeHidden()
+  await expect.poll(() => admin.evaluate(() => document.activeElement !== document.body)).toBe(true)
+  await connectTo(admin, 'Petra Part')
+  await admin.getByRole('button', { name: 'Confirm identity' }).click()
+  await admin.getByRole('dialog').getByLabel('Evidence').fill('Called back on a known number.')
+  await admin.getByRole('dialog').getByRole('button', { name: 'Confirm identity' }).click()
+  await expect(admin.getByText('Completed').first()).toBeVisible()
+  await office.close()
+
+  const visitor = await phone(browser, 'en-GB')
+  const page = await visitor.newPage()
+  const newest = await linkInEmailTo(email, /http\S+\/request\/status#\w+/g, [early])
+  await page.goto(newest)
+  await alive(page)
+  await expect(page.getByRole('button', { name: 'Download copy' })).toBeVisible()
+  await expectAccessible(page)
+  const download = page.waitForEvent('download')
+  await page.getByRole('button', { name: 'Download copy' }).click()
+  const path = await (await download).path()
+  expect(readFileSync(path, 'utf8')).toContain('What I asked.')
+  await page.goto(early)
+  await page.reload()
+  await expect(page.getByText('Download it with the link in our latest email', { exact: false })).toBeVisible()
+  await expect(page.getByRole('button', { name: 'Download copy' })).toHaveCount(0)
+  await visitor.close()
 })
 
 test('the form is off until an admin turns it on in the console', async ({ browser }) => {
