@@ -72,7 +72,7 @@ test('an admin sees why a control needs review, what to do, and the evidence', a
     const control = page.locator('[data-line="by_design"]')
     await expect(control).toContainText('Needs review')
     await expect(control).toContainText('Anyone can read network units.')
-    await expect(control).toContainText('If you don’t want this, turn off anonymous reading.')
+    await expect(control).toContainText('Turn off anonymous reading if you don’t want it.')
     await admin.click(control.getByRole('link', { name: 'Evidence' }).first())
     await expect(page.getByRole('heading', { level: 1, name: 'Tokens and tiers' })).toBeVisible()
     await admin.finish()

@@ -63,7 +63,7 @@ async function answerAsAdmin(browser: Browser): Promise<void> {
   await page.goto('/admin/requests?channel=form')
   await page.getByRole('link', { name: 'Ada Example' }).first().click()
   await expect(page.getByText('Only the email address is confirmed.', { exact: false }).first()).toBeVisible()
-  await expect(page.getByText('No account or participant has this address', { exact: false })).toBeVisible()
+  await expect(page.getByText('No account or participant has this email address', { exact: false })).toBeVisible()
   await alive(page)
   await page.getByRole('button', { name: 'Answer' }).click()
   const dialog = page.getByRole('dialog')

@@ -19,7 +19,7 @@ test('a sweep deletes what the dry run of the new periods announced', async ({ b
   await expect(page.getByText('Periods saved')).toBeVisible()
 
   await page.getByRole('button', { name: 'Sweep now' }).click()
-  await expect(dialog).toContainText(`This will delete expired units and skills: ${expected}.`)
+  await expect(dialog).toContainText(`The sweep will delete expired units and skills: ${expected}.`)
   await dialog.getByRole('button', { name: 'Sweep now' }).dblclick()
   await expect(page.getByText(`Sweep finished: ${expected} deleted`)).toBeVisible()
 
