@@ -5,7 +5,7 @@ import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { nodeFlags } from '#bin/children.ts'
-import { buildChanged } from '../bin/build.ts'
+import { buildChanged, bundleFolder } from '../bin/build.ts'
 import type { LoadTarget } from './load.ts'
 
 const PATIENCE = 60_000
@@ -70,7 +70,7 @@ export async function startServer(scope: AsyncDisposableStack, options: ServerOp
 
 /** The production server: the API server in the process that also runs Next. */
 export const startApiServer = (scope: AsyncDisposableStack, env: Record<string, string>): Promise<Server> =>
-  startServer(scope, { command: () => [...nodeFlags, 'bin/server.ts'], env, readyPath: '/ready' })
+  startServer(scope, { command: () => [...nodeFlags, `${bundleFolder}/server.mjs`], env, readyPath: '/ready' })
 
 const next = 'node_modules/next/dist/bin/next'
 

@@ -4,7 +4,7 @@ import { chmodSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { memoryAtRest, memoryOfTree } from '#lib/testing/process-memory.ts'
+import { memoryAtRest, memoryOfTree, type ProcessMemory } from '#lib/testing/process-memory.ts'
 import { storeUnit } from './installation.ts'
 import type { BenchRow } from './row.ts'
 import { withScope } from './scope.ts'
@@ -23,8 +23,8 @@ interface Start {
   installed: number | undefined
   built: number | undefined
   ready: number
-  /** MiB of all processes, some seconds after the start; see {@link memoryAtRest}. Undefined where /proc is missing. */
-  memory(): Promise<number | undefined>
+  /** The memory of all processes, some seconds after the start. Empty where /proc is missing. */
+  memory(): Promise<ProcessMemory[]>
   /** Signals the foreground process group, like Ctrl-C. Resolves when `npm start` has ended. */
   signal(name: 'SIGINT' | 'SIGKILL'): Promise<void>
 }
@@ -51,9 +51,9 @@ async function npmStart(folder: string, env: NodeJS.ProcessEnv, url: string): Pr
     await exited
   }
   const memory = async () => {
-    if (process.platform !== 'linux' || child.pid === undefined) return undefined
+    if (process.platform !== 'linux' || child.pid === undefined) return []
     await delay(REST)
-    return memoryAtRest(memoryOfTree(child.pid).filter(({ name }) => !name.startsWith('npm')))
+    return memoryOfTree(child.pid).filter(({ name }) => !name.startsWith('npm'))
   }
   for (;;) {
     if (!wasBuilt && built === undefined && existsSync(stamp)) built = seconds()
@@ -89,6 +89,26 @@ const row = (name: string, value: number, least?: number): BenchRow => ({
   unit: 's',
   ...(least !== undefined && { bar: `at most ${least}`, met: value <= least }),
 })
+
+/** RSS and PSS of each Node process and of PostgreSQL, and their sum. */
+function memoryRows(processes: readonly ProcessMemory[]): BenchRow[] {
+  if (processes.length === 0) return []
+  const isDatabase = ({ name }: ProcessMemory) => name.includes('postgres')
+  const sum = (of: readonly ProcessMemory[], kind: 'rss' | 'pss') => of.reduce((total, each) => total + each[kind], 0)
+  const size = (name: string, value: number): BenchRow => ({ name, value: Math.round(value), unit: 'MiB' })
+  const atRest = memoryAtRest(processes)
+  return [
+    ...processes
+      .filter((each) => !isDatabase(each))
+      .flatMap(({ name, rss, pss }) => [size(`memory at rest, ${name}: RSS`, rss), size('… PSS', pss)]),
+    size('memory at rest, PostgreSQL: PSS', sum(processes.filter(isDatabase), 'pss')),
+    size('memory at rest, all processes: PSS', sum(processes, 'pss')),
+    {
+      ...size('memory at rest after the first start: RSS of the Node processes, PSS of PostgreSQL', atRest),
+      ...{ bar: `at most ${MOST_MEMORY}`, met: atRest <= MOST_MEMORY },
+    },
+  ]
+}
 
 /**
  * Time from a clone of the last commit to a response of GET /ready, and of later starts. Downloads by npm are done
@@ -151,17 +171,7 @@ async function measureAll(scope: AsyncDisposableStack): Promise<BenchRow[]> {
     row('the install before it, with what had to be downloaded', download),
     row(`second start → serving (slowest of ${AGAIN})`, Math.max(...later), SECOND),
     row(`start after kill -9 of everything but the database (slowest of ${AGAIN})`, Math.max(...afterKill), SECOND),
-    ...(memory === undefined
-      ? []
-      : [
-          {
-            name: 'memory at rest after the first start: RSS of the Node processes, PSS of PostgreSQL',
-            value: Math.round(memory),
-            unit: 'MiB',
-            bar: `at most ${MOST_MEMORY}`,
-            met: memory <= MOST_MEMORY,
-          },
-        ]),
+    ...memoryRows(memory),
     {
       name: `acknowledged units missing after ${AGAIN} times kill -9`,
       value: missing,

@@ -34,6 +34,18 @@ const BUILD: Step = {
   finish: writeCompressedCopies,
 }
 
+/** The folder of the bundled processes, relative to the checkout. */
+export const bundleFolder = 'generated/server'
+
+const BUNDLE: Step = {
+  sources: [
+    ...['bin', 'i18n', 'lib', 'messages', 'prisma/schema'].map((folder) => `${folder}/**`),
+    'package-lock.json',
+  ],
+  stamp: `${bundleFolder}/knowledgepulse-sources`,
+  command: ['bin/bundle.ts'],
+}
+
 /** SHA-256 of the names and contents of all sources of a step. */
 function sourcesHash({ sources }: Step): string {
   const hash = createHash('sha256')
@@ -64,23 +76,31 @@ async function carryOut({ command, stamp, finish }: Step, hash: string, options:
 }
 
 /** Builds only the database client, for commands without pages. @throws BuildFailure */
-export const generateChanged = (env: NodeJS.ProcessEnv, signal: AbortSignal) => make([GENERATE], env, signal, () => {})
+export const generateChanged = (env: NodeJS.ProcessEnv, signal: AbortSignal) =>
+  make([[GENERATE]], env, signal, () => {})
 
 /**
- * Builds the database client and the pages when their sources have changed.
+ * Builds the database client, the bundled processes and the pages when their sources have changed.
  * @param onWork called once before the first step that runs
  * @throws BuildFailure
  */
 export const buildChanged = (env: NodeJS.ProcessEnv, signal: AbortSignal, onWork: () => void) =>
-  make([GENERATE, BUILD], env, signal, onWork)
+  make([[GENERATE], [BUNDLE, BUILD]], env, signal, onWork)
 
-async function make(steps: readonly Step[], env: NodeJS.ProcessEnv, signal: AbortSignal, onWork: () => void) {
+/** Carries out the phases one after the other, and the steps of a phase concurrently. */
+async function make(
+  phases: readonly (readonly Step[])[],
+  env: NodeJS.ProcessEnv,
+  signal: AbortSignal,
+  onWork: () => void,
+) {
   let isAnnounced = false
-  for (const step of steps) {
+  const bringUpToDate = async (step: Step) => {
     const hash = sourcesHash(step)
-    if (isDone(step, hash)) continue
+    if (isDone(step, hash)) return
     if (!isAnnounced) onWork()
     isAnnounced = true
     await carryOut(step, hash, { env, signal })
   }
+  for (const steps of phases) await Promise.all(steps.map(bringUpToDate))
 }

@@ -1,13 +1,15 @@
 import './runtime.ts'
+import { flushCompileCache } from 'node:module'
 import { createServer } from 'node:net'
+import { resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { BadVariable, type Env, publicUrl, readEnv } from '#lib/config/env.ts'
+import { pathToFileURL } from 'node:url'
+import { type Env, publicUrl, readEnv } from '#lib/config/env.ts'
 import { refuseOutside } from '#lib/config/locations.ts'
 import { errorCode } from '#lib/kernel/error-code.ts'
 import { prepareInstallation } from '#lib/platform/installation.ts'
 import { findEmbedded } from '#lib/stores/postgres/embedded.ts'
-import { DatabaseFault } from '#lib/stores/postgres/fault.ts'
-import { BuildFailure, buildChanged } from './build.ts'
+import { BuildFailure, buildChanged, bundleFolder } from './build.ts'
 import { tooLittleSpace } from './free-space.ts'
 
 // The supervisor runs this file as a child process that ends. Memory used here is free again while the installation runs.
@@ -24,7 +26,9 @@ export type PreparationMessage =
 export type DatabaseReply = { ownerUrl: string }
 
 /** An error that the operator can correct, in one line. */
-class Refusal extends Error {}
+class Refusal extends Error {
+  override readonly name = 'Refusal'
+}
 
 const aborted = new AbortController()
 let preparing: Promise<unknown> | undefined
@@ -84,22 +88,15 @@ function childrenOf({ appUrl, isEmbedded }: Prepared, env: Env): PreparationMess
   const isAlone = isEmbedded && KP_WEB_PROCESSES === 1 && KP_REDIS_URL === undefined
   const limits = KP_LIMITS === 'auto' && isAlone ? 'memory' : KP_LIMITS
   const children = [
-    ...(role === 'worker' ? [] : [{ name: 'server', file: 'bin/server.ts' }]),
-    ...(role === 'web' ? [] : [{ name: 'worker', file: 'bin/worker.ts' }]),
+    ...(role === 'worker' ? [] : [{ name: 'server', file: `${bundleFolder}/server.mjs` }]),
+    ...(role === 'web' ? [] : [{ name: 'worker', file: `${bundleFolder}/worker.mjs` }]),
   ]
   return { step: 'start', children, env: { DATABASE_URL: appUrl, KP_LIMITS: limits } }
 }
 
-/** After a restore, repeats the erasures of the ledger before anything is served. The operator must resolve the remaining ones. */
-async function caughtUp({ appUrl }: Prepared, env: Env) {
-  const { createApp } = await import('#lib/app.ts')
-  const app = createApp({ env: { ...env, DATABASE_URL: appUrl }, replaysByItself: env.KP_ROLE === 'all' })
-  try {
-    return await app.restored.state()
-  } finally {
-    await app.close()
-  }
-}
+/** The parts of the preparation that need the application, from the bundle that the build wrote. */
+const finishStart = (): Promise<typeof import('./finish-start.ts')> =>
+  import(pathToFileURL(resolve(bundleFolder, 'finish-start.mjs')).href)
 
 async function prepare() {
   const env = readEnv()
@@ -118,9 +115,10 @@ async function prepare() {
   const [opened] = await Promise.all([prepared, built])
   if (opened.applied.length > 0) console.log(`Database prepared: ${opened.applied.length} migrations applied.`)
   if (opened.warning) console.warn(opened.warning)
-  const { detail } = await caughtUp(opened, env)
+  const { firstRun, repeatErasures } = await finishStart()
+  const { detail } = await repeatErasures({ ...env, DATABASE_URL: opened.appUrl })
+  flushCompileCache() // for the processes that start now
   send(childrenOf(opened, env))
-  const { firstRun } = await import('#lib/operator/first-run.ts')
   const isTerminal = process.stdout.isTTY === true
   const news = servesWeb ? await firstRun({ databaseUrl: opened.appUrl, isTerminal }) : []
   const where = servesWeb ? `on ${publicUrl(env)}` : 'as a worker'
@@ -133,8 +131,9 @@ async function prepare() {
 
 /** One line for an error that the operator can correct. Everything else is a defect, and printed in full. */
 function explain(error: unknown): string {
-  const isPlain = [Refusal, DatabaseFault, BadVariable].some((kind) => error instanceof kind)
-  if (isPlain && error instanceof Error) return error.message
+  // The bundle has its own copies of these classes, so the name decides.
+  const isPlain = error instanceof Error && ['Refusal', 'DatabaseFault', 'BadVariable'].includes(error.name)
+  if (isPlain) return error.message
   if (error instanceof BuildFailure) {
     return error.message.includes('ENOSPC')
       ? 'The disk is full: the build could not be written. Free some space and start again; nothing stored was lost.'

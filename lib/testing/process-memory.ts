@@ -20,7 +20,12 @@ function memoryOf(pid: number): ProcessMemory {
   const rollup = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8')
   const size = (field: string) => Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(rollup)?.[1]) / MIB
   const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')
-  return { pid, name: /bin\/\w+\.ts/.exec(command)?.[0] ?? command, rss: size('Rss'), pss: size('Pss') }
+  return {
+    pid,
+    name: /(?:bin\/\w+\.ts|generated\/server\/[\w-]+\.mjs)/.exec(command)?.[0] ?? command,
+    rss: size('Rss'),
+    pss: size('Pss'),
+  }
 }
 
 /** The memory of a process and of its descendants, from /proc (Linux). Processes that end meanwhile are left out. */
