@@ -41,9 +41,10 @@ export function restartAllowance(now: () => number = () => performance.now()): (
 /**
  * Semi-space size in MiB, half of Node's default. Streamed data, mainly exports, is short-lived garbage, and a larger
  * semi-space only increases the memory of the process. The heap is collected when it has doubled: under a flood, V8's own
- * factor lets it grow to four times the live data.
+ * factor lets it grow to four times the live data. WebAssembly runs as first compiled: only Prisma's query compiler uses it, once per
+ * form of a query, and optimizing it takes 20 MiB.
  */
-export const nodeFlags = ['--max-semi-space-size=8', '--heap-growing-percent=100'] as const
+export const nodeFlags = ['--max-semi-space-size=8', '--heap-growing-percent=100', '--liftoff-only'] as const
 
 /** Starts a child process with an IPC channel. It is restarted when it ends unexpectedly, and ends when this process is killed. */
 export function startChild({ name, file, env, onGivenUp }: ChildOptions): Child {

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import type { Command } from 'commander'
+import { compileCache } from '../compile-cache.ts'
 import { Failure } from './failure.ts'
 import { checkout } from './installation.ts'
 
@@ -11,7 +12,7 @@ function start(): void {
     throw new Failure('not_installed', 'The required packages could not be installed. See the error above.')
   if (!process.execve)
     throw new Failure('not_here', 'kp start needs Linux or macOS. Nothing was started.', { advice: 'Run npm start.' })
-  process.execve(process.execPath, [process.execPath, 'bin/start.ts'], process.env)
+  process.execve(process.execPath, [process.execPath, 'bin/start.ts'], { ...process.env, ...compileCache })
 }
 
 /** Starts the server of this `kp`'s checkout. */
