@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { errorCode } from '#lib/kernel/error-code.ts'
 import { type EmbeddedDatabase, startEmbedded } from '#lib/stores/postgres/embedded.ts'
 import { DatabaseFault } from '#lib/stores/postgres/fault.ts'
-import { type Child, ChildFailure, restartAllowance, startChild } from './children.ts'
+import { type Child, ChildFailure, nodeFlags, restartAllowance, startChild } from './children.ts'
 import { compileCache } from './compile-cache.ts'
 import type { DatabaseReply, PreparationMessage } from './prepare.ts'
 
@@ -98,7 +98,8 @@ async function announce(text: string, isWarning: boolean) {
 }
 
 function start() {
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'prepare.ts')], {
+  // With the flags of the processes, because Node's compile cache depends on them.
+  const child = spawn(process.execPath, [...nodeFlags, join(import.meta.dirname, 'prepare.ts')], {
     env: { ...compileCache, ...process.env },
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
