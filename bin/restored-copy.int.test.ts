@@ -143,12 +143,12 @@ test('npm start with a restored copy of the embedded database repeats the erasur
   expect(await Promise.all(after.map((path) => asked(path, reader)))).toEqual([410, 404, 200, 200])
   expect(await asked('/v1/auth/me', leaving)).toBe(401)
   if (process.platform === 'linux') {
-    // 85 and 480 MiB when this was written. The preparation has ended; its memory is free again.
+    // 74 and 446 MiB when this was written. The preparation has ended; its memory is free again.
     const processes = memoryOfTree(started.pid ?? 0)
     expect(processes.map(({ name }) => name)).not.toContain('bin/prepare.ts')
-    expect(processes.find(({ name }) => name === 'bin/start.ts')?.rss).toBeLessThan(130)
+    expect(processes.find(({ name }) => name === 'bin/start.ts')?.rss).toBeLessThan(100)
     const atRest = memoryAtRest(processes)
-    expect(atRest, `${Math.round(atRest)} MiB`).toBeLessThan(550)
+    expect(atRest, `${Math.round(atRest)} MiB`).toBeLessThan(500)
   }
   expect(await asked(`/v1/receipts/${receiptId}`, reader)).toBe(200)
 }, 900_000)
