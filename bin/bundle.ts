@@ -56,15 +56,19 @@ const compilerInFile: Plugin = {
  * modules less to load, which halves the memory that the application needs and takes a fifth of the processor time.
  */
 export async function bundle(output: string, given: Record<string, string> = programs): Promise<void> {
-  await using build = await rolldown({
+  const build = await rolldown({
     ...{ input: given, cwd: root, platform: 'node', external },
     plugins: [sourceLocations(output), compilerInFile],
     onLog: () => {},
   })
-  await build.write({
-    ...{ dir: output, format: 'esm', cleanDir: true, comments: false, keepNames: true },
-    ...{ entryFileNames: '[name].mjs', chunkFileNames: '[name]-[hash].mjs' },
-  })
+  try {
+    await build.write({
+      ...{ dir: output, format: 'esm', cleanDir: true, comments: false, keepNames: true },
+      ...{ entryFileNames: '[name].mjs', chunkFileNames: '[name]-[hash].mjs' },
+    })
+  } finally {
+    await build.close()
+  }
 }
 
 if (import.meta.main) await bundle(join(root, 'generated/server'))
