@@ -7,6 +7,8 @@ import { mostScanned, type RankedForm, rankedMatches, searchCountedTo } from './
 
 /** Assumed share of rows that conditions other than words keep. */
 const filtered = 0.1
+/** The cost of a row scanned by quality, compared with a row that the word index finds. */
+const scanCost = 2
 /** Maximum matches of the words of a relaxed search. */
 const mostRelaxed = 4_000
 
@@ -58,9 +60,8 @@ async function matching(
   const { filters, everyOrganisation } = target.form
   const share = terms.reduce((all, term) => all * counts.share(term), filters.length > 0 ? filtered : 1)
   const candidates = { query: matchesAll(terms), terms, counts }
-  // A row scanned by quality costs about eight index rows, because its words are decompressed.
   const scanned = searchCountedTo / share
-  if (scanned <= mostScanned && scanned * 8 < share * counts.rows && !everyOrganisation) {
+  if (scanned <= mostScanned && scanned * scanCost < share * counts.rows && !everyOrganisation) {
     const hits = await ranked(on, target, sought, { ...candidates, from: 'quality' })
     if (hits && hits.total >= searchCountedTo) return hits
   }

@@ -7,7 +7,7 @@ export const searchCountedTo = 1_001
 /** Maximum number of matches ranked by words, taken by quality; paging ends there. */
 export const mostRanked = 300
 /** Maximum rows scanned by quality; beyond it the word index is used instead. */
-export const mostScanned = 12_000
+export const mostScanned = 16_000
 /** Maximum stored bytes of the rows in one response, so that large pages do not exhaust memory. */
 const largestPage = 4 * 1024 * 1024
 /** Maximum number of similar words. */
