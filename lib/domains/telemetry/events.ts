@@ -6,7 +6,7 @@ export type Duration = (typeof durations)[number]
 
 /** Every event that can be sent, with all its properties. */
 export const events = {
-  contribution: declared('Something was contributed.', {
+  contribution: declared('A contribution was made.', {
     kind: z.enum(['unit', 'sop', 'skill']),
     visibility: z.enum(['private', 'org', 'network']),
   }),
