@@ -54,6 +54,15 @@ export function Confirm({
   const id = useId()
   const asks = useApprovalMode() && needsApproval
   const isAsked = change.problem?.proposal_id !== undefined
+  const lead =
+    asks && !isAsked ? (
+      <>
+        <p>{t('approval.needed')}</p>
+        {consequences}
+      </>
+    ) : (
+      consequences
+    )
   const toggle = (next: boolean) => {
     if (change.isPending) return
     onOpenChange(next)
@@ -66,11 +75,10 @@ export function Confirm({
     if (!change.isPending && !isIncomplete && !isAsked) onConfirm()
   }
   return (
-    <Dialog open={open} onOpenChange={toggle} title={title} lead={consequences}>
+    <Dialog open={open} onOpenChange={toggle} title={title} lead={lead}>
       <form id={id} onSubmit={submit} className="grid gap-5">
         {change.problem && <ProblemAlert problem={change.problem} />}
         {!isAsked && children}
-        {asks && !isAsked && <p className="text-sm text-quiet">{t('approval.needed')}</p>}
         <div className="flex flex-wrap justify-end gap-2">
           <Button tone="plain" onClick={() => toggle(false)} aria-disabled={change.isPending}>
             {t(isAsked ? 'close' : 'cancel')}
