@@ -12,7 +12,7 @@ const reservedForms =
   /^(usr|preq|req|run|rcpt|exp|hold|org|tok|ses|plan|swp|batch|imp|job|prj|conv|msg|doc|att|prov|edit|store|adoc|chain|ent|shr|cld|key|snap|llm|erased|system|user)[_-]/
 /** Names of jobs and data sources (`<domain>.<word>`), and three domain names. */
 const reservedNames =
-  /^((accounts|agents|audit|cache|checkpoints|clades|erasure|exports|graph|grimoire|holds|idempotency|installation|knowledge|llm-log|mail|objects|privacy|projects|queue|quotas|reputation|residency|retention|settings|skills|snapshots|sops|stores|telemetry|tokens|units)\..*|accounts|agents|tokens)$/
+  /^((accounts|agents|approvals|audit|cache|checkpoints|clades|erasure|exports|graph|grimoire|holds|idempotency|installation|knowledge|llm-log|mail|objects|privacy|projects|queue|quotas|reputation|residency|retention|settings|skills|snapshots|sops|stores|telemetry|tokens|units)\..*|accounts|agents|tokens)$/
 /**
  * Whether the id is reserved, so that no agent has the name of something else. Agents registered with earlier versions may have such an id,
  * so nothing may rely on it.
