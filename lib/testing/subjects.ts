@@ -344,6 +344,12 @@ async function rowsOf(
   await app.db.prisma.emailChoice.create({
     data: { id: newId('emc'), accountId, kind: 'requests', delivery: 'daily', updatedAt: at },
   })
+  await app.db.prisma.approvalProposal.create({
+    data: {
+      ...{ id: newId('app'), operation: 'createHold', status: 'rejected', accountId, createdAt: at, expiresAt: at },
+      ...{ subjectIds: [], decidedAt: at },
+    },
+  })
   await app.db.prisma.accountFactor.create({
     data: {
       ...{ id: newId('fct'), accountId, kind: 'passkey', name: 'Laptop', createdAt: at, confirmedAt: at },
