@@ -130,17 +130,19 @@ export const chinese: Record<string, EmailWords> = {
       details.by === 'erasure'
         ? '该请求的其余部分由您范围更大的删除一并处理，该删除已经开始。'
         : kinds.includes('erasure')
-          ? `${isAgent ? '该智能体的' : ''}全部数据已删除并通过核验。`
+          ? `${isAgent ? '该智能体' : '您'}的数据已删除并通过核验。`
           : isHandedOver({ ...facts, kinds })
             ? handedOver(facts)
             : '您请求的事项已全部完成。',
-      ...(receipt === undefined ? [] : ['这是已签名的删除回执。凭此地址即可查阅，请妥善保存。', receipt]),
+      ...(receipt === undefined
+        ? []
+        : ['已签名的回执列明已删除的内容、保留的数据及其原因。凭此地址即可查阅，请妥善保存。', receipt]),
     ],
   },
   partly_completed: {
     subject: '您的隐私请求已完成，依法保留的部分除外',
     text: (_, { receipt }) => [
-      '除法律保全所涵盖的数据外，全部数据已删除并通过核验。保全结束后，其余数据会自动删除，届时我们会通知您。',
+      '除法律保全所涵盖的数据外，数据已删除并通过核验。保全结束后，其余数据会自动删除，届时我们会通知您。',
       ...(receipt === undefined ? [] : ['已签名的回执列明保留的数据及其原因。', receipt]),
     ],
   },

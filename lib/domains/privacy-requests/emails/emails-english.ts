@@ -148,19 +148,22 @@ export const english: Record<string, EmailWords> = {
       details.by === 'erasure'
         ? 'The remaining part of this request is now part of your larger erasure, which has begun.'
         : kinds.includes('erasure')
-          ? `Everything${isAgent ? ' of the agent' : ''} is erased and verified.`
+          ? `${isAgent ? 'The data of the agent' : 'Your data'} is erased and verified.`
           : isHandedOver({ ...facts, kinds })
             ? handedOver(facts)
             : 'We completed everything that you asked for.',
       ...(receipt === undefined
         ? []
-        : ['This is the signed receipt. Anyone who has this link can read it, so store it safely.', receipt]),
+        : [
+            'The signed receipt lists what was erased, and which data we retain and why. Anyone who has this link can read it, so store it safely.',
+            receipt,
+          ]),
     ],
   },
   partly_completed: {
     subject: 'Your privacy request is done, except for data under a legal hold',
     text: (_, { receipt }) => [
-      'Everything is erased and verified, except for data under a legal hold. We erase that data automatically when the hold ends, and then send you an email.',
+      'The data is erased and verified, except for data under a legal hold. We erase that data automatically when the hold ends, and then send you an email.',
       ...(receipt === undefined ? [] : ['The signed receipt lists the retained data and the reasons.', receipt]),
     ],
   },
