@@ -31,7 +31,7 @@ test('an admin who acts after another admin sees the new status, keeps the typed
   const page = await context.newPage()
   await page.goto(`/admin/requests/${id}`)
   await alive(page)
-  await page.getByRole('button', { name: 'Mark as done' }).click()
+  await page.getByRole('button', { name: 'Answer and close' }).click()
   const dialog = page.getByRole('dialog')
   const answer = dialog.getByLabel('Answer (sent to the requester)')
   await answer.fill('We agree with your objection.')
@@ -39,7 +39,7 @@ test('an admin who acts after another admin sees the new status, keeps the typed
     data: { kind: 'objection', note: 'Upheld by the other admin.' },
   })
   expect(first.ok(), await first.text()).toBe(true)
-  await dialog.getByRole('button', { name: 'Mark as done' }).click()
+  await dialog.getByRole('button', { name: 'Answer and close' }).click()
   await expect(dialog.getByText(/^Not done: no part of this type is waiting for a decision/)).toBeVisible()
   await expect(answer).toHaveValue('We agree with your objection.')
   await page.keyboard.press('Escape')
@@ -70,7 +70,7 @@ test('a page of an admin whose role changes meanwhile refuses the next action an
   await alive(page)
   await page.getByRole('button', { name: 'Set hold' }).click()
   const dialog = page.getByRole('dialog')
-  await dialog.getByLabel('Target ID').fill('build-helper')
+  await dialog.getByRole('combobox', { name: 'Target' }).fill('build-helper')
   await dialog.getByLabel('Reason').fill('Case 18/2026')
   await giveRole('auditor')
   try {

@@ -9,7 +9,7 @@ const opened = (page: Page) => page.locator('[role=dialog], [role=menu]').first(
 /** The buttons that open something on the pages of an admin's daily tasks. */
 const buttons = {
   requests: ['Saved views', 'View', /^Status/],
-  request: ['Actions', 'Mark as done'],
+  request: ['Actions', 'Answer and close'],
   audit: ['Export', 'Saved searches'],
   holds: ['Set hold', 'View', /^Status/],
   retention: ['Sweep now'],

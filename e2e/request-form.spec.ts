@@ -65,10 +65,10 @@ async function answerAsAdmin(browser: Browser): Promise<void> {
   await expect(page.getByText('Only the email address is confirmed.', { exact: false }).first()).toBeVisible()
   await expect(page.getByText('No account or participant has this email address', { exact: false })).toBeVisible()
   await alive(page)
-  await page.getByRole('button', { name: 'Answer' }).click()
+  await page.getByRole('button', { name: 'Answer', exact: true }).click()
   const dialog = page.getByRole('dialog')
   await dialog.getByLabel('Answer (sent to the requester)').fill(answer)
-  await dialog.getByRole('button', { name: 'Answer' }).click()
+  await dialog.getByRole('button', { name: 'Answer', exact: true }).click()
   await expect(page.getByText('Answered. Nothing was deleted or changed.')).toBeVisible()
   await context.close()
 }

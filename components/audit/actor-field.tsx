@@ -1,8 +1,8 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
-import { useEffect, useState } from 'react'
 import { useApiQuery } from '#components/frame/api-query.ts'
+import { useSettled } from '#components/frame/typed.ts'
 import { Combobox, type ComboboxOption } from '#components/ui/combobox.tsx'
 import { actorsAt, type Named } from './actors.ts'
 import { bareId } from './filters.ts'
@@ -47,14 +47,4 @@ function useActors({ id, text }: Named, isResource: boolean): ComboboxOption[] {
     })),
     { value: text.trim(), title: t('asId', { text: text.trim() }) },
   ]
-}
-
-/** The text after a pause in typing. */
-function useSettled(text: string): string {
-  const [settled, setSettled] = useState(text)
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(text), 200)
-    return () => clearTimeout(timer)
-  }, [text])
-  return settled
 }

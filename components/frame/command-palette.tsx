@@ -9,14 +9,13 @@ import { Dialog } from '#components/ui/dialog.tsx'
 import { inputLook } from '#components/ui/field.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { usePunctuation } from '#components/ui/punctuation.ts'
-import type { Endpoint } from '#lib/client/request.ts'
 import type { Role } from '#lib/domains/accounts/rules.ts'
-import type { SearchHit, searchConsole } from '#lib/domains/console/contract.ts'
+import type { SearchHit } from '#lib/domains/console/contract.ts'
 import { requestKinds } from '#lib/domains/privacy-requests/rules.ts'
 import { useApiQuery } from './api-query.ts'
 import { hasNames, mayOpen, type PageEntry, type PageName, pages } from './pages.ts'
 import { actionsOf } from './palette-actions.ts'
-import { hitPage } from './search-hits.ts'
+import { hitPage, searchAt } from './search-hits.ts'
 import { useSettled } from './typed.ts'
 
 interface CommandPaletteProps {
@@ -25,7 +24,6 @@ interface CommandPaletteProps {
   role: Role
 }
 
-const searchAt: Endpoint<typeof searchConsole> = { method: 'get', path: '/api/search' }
 /** Pages without a use in the palette of a signed-in person. */
 const hidden: ReadonlySet<PageName> = new Set(['signIn', 'forgotten', 'newPassword', 'confirm', 'home'])
 /** Milliseconds after the last key press until the search begins. */

@@ -1,5 +1,8 @@
+import type { Endpoint } from '#lib/client/request.ts'
 import type { Role } from '#lib/domains/accounts/rules.ts'
-import type { SearchHit } from '#lib/domains/console/contract.ts'
+import type { SearchHit, searchConsole } from '#lib/domains/console/contract.ts'
+
+export const searchAt: Endpoint<typeof searchConsole> = { method: 'get', path: '/api/search' }
 
 const part = encodeURIComponent
 

@@ -17,8 +17,8 @@ export function useTyped(value: string, pass: (text: string) => void) {
   return { typed, setTyped }
 }
 
-/** The value once it has not changed for this number of milliseconds. */
-export function useSettled<T>(value: T, milliseconds: number): T {
+/** The value once it has not changed for this number of milliseconds, by default a pause in typing. */
+export function useSettled<T>(value: T, milliseconds = later): T {
   const [settled, setSettled] = useState(value)
   useEffect(() => {
     const timer = setTimeout(() => setSettled(value), milliseconds)

@@ -4,16 +4,14 @@ import { useNow, useTranslations } from 'next-intl'
 import { useApiMutation } from '#components/frame/api-query.ts'
 import { useDraft } from '#components/frame/draft.ts'
 import { localTime } from '#components/queue/filing.ts'
-import { Alert } from '#components/ui/alert.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
 import { Choice, Field, TextArea } from '#components/ui/field.tsx'
 import { type HoldKind, holdKinds } from '#lib/domains/holds/rules.ts'
 import { createHoldAt, holdPaths } from './endpoints.ts'
+import { TargetField } from './target-field.tsx'
 
-type HoldDraft = { kind: HoldKind; target: string; reason: string; expires: string }
-/** How ids begin. */
-const targetHints = { unit: 'kp:trace:…', skill: 'kp:skill:…', agent: undefined, account: 'usr_…', project: 'prj_…' }
-const empty: HoldDraft = { kind: 'agent', target: '', reason: '', expires: '' }
+type HoldDraft = { kind: HoldKind; targetId: string | null; target: string; reason: string; expires: string }
+const empty: HoldDraft = { kind: 'agent', targetId: null, target: '', reason: '', expires: '' }
 
 /** Creates a legal hold and explains its effects. Typed text survives until the hold is created. */
 export function HoldForm({ close, done }: { close: () => void; done: () => void }) {
@@ -25,11 +23,11 @@ export function HoldForm({ close, done }: { close: () => void; done: () => void 
   const ends = localTime(draft.expires)
   const isPast = draft.expires !== '' && (!ends || ends <= now)
   const isIncomplete = draft.target.trim() === '' || draft.reason.trim() === '' || isPast
-  const isUnknown = change.problem?.code === 'not_found'
+  const isUnknown = change.problem?.code === 'not_found' || change.problem?.code === 'invalid'
   const send = () => {
-    const { kind, target, reason } = draft
+    const { kind, targetId, target, reason } = draft
     change.begin(
-      { body: { kind, target_id: target.trim(), reason, ...(ends && { expires_at: ends.toISOString() }) } },
+      { body: { kind, target_id: targetId ?? target.trim(), reason, ...(ends && { expires_at: ends.toISOString() }) } },
       () => {
         clear()
         done()
@@ -49,24 +47,22 @@ export function HoldForm({ close, done }: { close: () => void; done: () => void 
       isIncomplete={isIncomplete}
       onConfirm={send}
     >
-      {isUnknown && <Alert tone="danger" title={t('notFound')} isLive />}
       <Choice
         label={t('kind')}
         name="kind"
         value={draft.kind}
         options={holdKinds.map((value) => ({ value, title: kinds(value), text: t(`texts.${value}`) }))}
-        onChange={(kind) => type({ kind })}
+        onChange={(kind) => type({ kind, targetId: null })}
       />
-      <Field
-        label={t('target')}
-        hint={targetHints[draft.kind]}
-        value={draft.target}
-        onChange={(event) => type({ target: event.currentTarget.value })}
-        maxLength={200}
-        autoComplete="off"
-        spellCheck={false}
-        className="font-mono"
-        required
+      <TargetField
+        kind={draft.kind}
+        targetId={draft.targetId}
+        target={draft.target}
+        onChange={(target) => {
+          type(target)
+          change.reset()
+        }}
+        error={isUnknown ? t('notFound') : undefined}
       />
       <TextArea
         label={t('reason')}

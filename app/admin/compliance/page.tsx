@@ -31,7 +31,7 @@ export default async function CompliancePage() {
       <Page
         width="wide"
         title={t('name')}
-        summary={t('summary', { holds: count('holds'), all: data.lines.length })}
+        summary={t('summary', { holds: count('holds'), all: data.lines.length - count('not_applicable') })}
         actions={
           <>
             <span className="text-sm text-quiet">
