@@ -93,7 +93,13 @@ export function RecordList({ initial, initialFilters, agents }: RecordListProps)
         })}
         columns={columns}
         toolbar={<KnowledgeFilterBar filters={filters} set={(changes) => void setFilters(changes)} agents={agents} />}
-        empty={<Nothing filters={filters} clear={() => void setFilters(noKnowledgeFilters)} />}
+        empty={
+          <Nothing
+            filters={filters}
+            clear={() => void setFilters(noKnowledgeFilters)}
+            showAll={() => void setFilters({ show: 'all' })}
+          />
+        }
         bulk={
           <BulkBar count={ids.size} onClear={() => choose(new Set())}>
             <Button tone="danger" size="small" onClick={() => setErasing(true)}>
@@ -201,7 +207,13 @@ function TitleCell({ row }: { row: ListedRecord }) {
   )
 }
 
-function Nothing({ filters, clear }: { filters: KnowledgeFilters; clear: () => void }) {
+interface NothingProps {
+  filters: KnowledgeFilters
+  clear: () => void
+  /** Shows records of other agents, too. */
+  showAll: () => void
+}
+function Nothing({ filters, clear, showAll }: NothingProps) {
   const t = useTranslations('knowledge')
   if (isNarrowed(filters) || filters.show === 'all')
     return (
@@ -221,9 +233,14 @@ function Nothing({ filters, clear }: { filters: KnowledgeFilters; clear: () => v
     <EmptyState
       title={t(isSkills ? 'empty.skillsTitle' : 'empty.title')}
       action={
-        <ButtonLink tone="plain" href="/agents">
-          {t('empty.agents')}
-        </ButtonLink>
+        <>
+          <Button tone="main" onClick={showAll}>
+            {t('empty.all')}
+          </Button>
+          <ButtonLink tone="plain" href="/agents">
+            {t('empty.agents')}
+          </ButtonLink>
+        </>
       }
     >
       <p>{t(isSkills ? 'empty.skillsText' : 'empty.text')}</p>
