@@ -47,14 +47,15 @@ test('an admin sees by name who read a unit', async ({ browser, request }) => {
   })
 })
 
-test('an admin sets a legal hold on an agent', async ({ browser, request }) => {
-  const agent = await registerJourneyAgent(request, 'Agent on hold')
+test('an admin sets a legal hold on an agent found by its name', async ({ browser, request }) => {
+  await registerJourneyAgent(request, 'Agent on hold')
   await asAdmin(browser, async (admin) => {
     const { page } = admin
     await admin.open('Legal holds', 'Legal holds')
     await admin.click(page.getByRole('button', { name: 'Set hold' }))
     const dialog = page.getByRole('dialog')
-    await admin.fill(dialog.getByRole('combobox', { name: 'Target' }), agent.id)
+    await admin.fill(dialog.getByRole('combobox', { name: 'Target', exact: true }), 'Agent on hold')
+    await admin.click(dialog.getByRole('option', { name: 'Agent on hold' }))
     await admin.fill(dialog.getByLabel('Reason'), 'Case 17/2026')
     await admin.click(dialog.getByRole('button', { name: 'Set hold' }))
     await expect(page.getByRole('table', { name: 'Legal holds' })).toContainText('Case 17/2026')

@@ -70,7 +70,7 @@ test('a page of an admin whose role changes meanwhile refuses the next action an
   await alive(page)
   await page.getByRole('button', { name: 'Set hold' }).click()
   const dialog = page.getByRole('dialog')
-  await dialog.getByRole('combobox', { name: 'Target' }).fill('build-helper')
+  await dialog.getByRole('combobox', { name: 'Target', exact: true }).fill('build-helper')
   await dialog.getByLabel('Reason').fill('Case 18/2026')
   await giveRole('auditor')
   try {

@@ -5,7 +5,7 @@ import { useApiMutation } from '#components/frame/api-query.ts'
 import { useDraft } from '#components/frame/draft.ts'
 import { localTime } from '#components/queue/filing.ts'
 import { Confirm } from '#components/ui/confirm.tsx'
-import { Choice, Field, TextArea } from '#components/ui/field.tsx'
+import { Field, Select, TextArea } from '#components/ui/field.tsx'
 import { type HoldKind, holdKinds } from '#lib/domains/holds/rules.ts'
 import { createHoldAt, holdPaths } from './endpoints.ts'
 import { TargetField } from './target-field.tsx'
@@ -47,12 +47,15 @@ export function HoldForm({ close, done }: { close: () => void; done: () => void 
       isIncomplete={isIncomplete}
       onConfirm={send}
     >
-      <Choice
+      <Select
         label={t('kind')}
-        name="kind"
+        hint={t(`texts.${draft.kind}`)}
         value={draft.kind}
-        options={holdKinds.map((value) => ({ value, title: kinds(value), text: t(`texts.${value}`) }))}
-        onChange={(kind) => type({ kind, targetId: null })}
+        options={holdKinds.map((value) => ({ value, title: kinds(value) }))}
+        onChange={({ target }) => {
+          const kind = holdKinds.find((one) => one === target.value)
+          if (kind) type({ kind, targetId: null })
+        }}
       />
       <TargetField
         kind={draft.kind}
