@@ -75,6 +75,7 @@ async function exportRow(installation: BenchInstallation, url: string, agent: Ag
   const plain: number[] = []
   await withConnection(installation.ownerUrl, async (owner) => {
     await owner.query('ALTER TABLE units DISABLE TRIGGER USER')
+    await owner.query('UPDATE agents SET organisation_id = $2 WHERE id = $1', [agent.id, corpusOrganisation(1)])
     await owner.query('UPDATE units SET agent_id = $1, organisation_id = $2', [agent.id, corpusOrganisation(1)])
     await owner.query('ALTER TABLE units ENABLE TRIGGER USER')
     await owner.query('VACUUM (ANALYZE) units')
