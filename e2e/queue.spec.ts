@@ -69,6 +69,16 @@ test('an admin handles twenty requests by keyboard', async ({ browser }) => {
     await page.goBack()
     await expect(page).toHaveURL(/channel=mail/)
   })
+  await test.step('a search of open requests says how many closed requests match', async () => {
+    const [refused] = (await mailed()).data
+    if (!refused) throw new Error('no request is open')
+    const data = { ground: 'excessive', reason: 'It repeats the request of last week.' }
+    await api.post(`/api/admin/privacy/requests/${refused.id}/refuse`, { data })
+    await page.goto(`/admin/requests?q=${refused.id}`)
+    await page.getByRole('link', { name: '1 closed request also matches' }).click()
+    await expect(page).toHaveURL(/open=false/)
+    await expect(page.getByRole('table').locator(`a[href="/admin/requests/${refused.id}"]`)).toBeVisible()
+  })
   expect(complaints).toEqual([])
   await api.dispose()
   await context.close()

@@ -1,6 +1,7 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
+import { toneOfTimeLeft } from '#components/requests/time-left-rules.ts'
 import { countByStretch } from './due.ts'
 import type { AdminRequest } from './endpoints.ts'
 
@@ -9,7 +10,7 @@ const [width, height, left, right] = [960, 58, 60, 20]
 const [before, after] = [7, 35]
 const base = height - 19
 const marks = [1, 3, 7, 14, 28]
-const tones = { overdue: 'fill-red', near: 'fill-amber', ok: 'fill-accent' } as const
+const tones = { red: 'fill-red', amber: 'fill-amber', plain: 'fill-accent' } as const
 
 const clamped = (days: number) => Math.max(-before, Math.min(after, days))
 /** Near days get more room than far ones, because they need action first. */
@@ -29,7 +30,7 @@ export function DuePicture({ requests }: { requests: readonly AdminRequest[] }) 
     const column = Math.round(xOf(seconds_left / 86_400) / 9)
     const level = heights.get(column) ?? 0
     heights.set(column, level + 1)
-    return [{ id, tone: tones[due], x: column * 9, y: base - 6 - Math.min(level, 3) * 9 }]
+    return [{ id, tone: tones[toneOfTimeLeft(seconds_left)], x: column * 9, y: base - 6 - Math.min(level, 3) * 9 }]
   })
   const now = xOf(0)
   return (

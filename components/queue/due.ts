@@ -9,9 +9,7 @@ export type Due = ReturnType<typeof timeLeftOf> & {
   clock: 'ours' | 'legal'
 }
 
-/**
- * The due tag of a request: amber when less than a quarter of the time remains, red when overdue. The words repeat what the colour shows.
- */
+/** The due tag of a request. */
 export function dueOf({ due, seconds_left, due_at, legal_due_at }: Clocks): Due {
   const isOurs = due_at !== null && due_at < legal_due_at
   const [clock, at] = isOurs ? (['ours', due_at] as const) : (['legal', legal_due_at] as const)

@@ -43,7 +43,8 @@ const request = (more: Partial<AdminRequest> = {}): AdminRequest => ({
 describe('due dates', () => {
   it.each([
     ['ok', 4 * day, 'left', 'plain'],
-    ['near', 3_600, 'left', 'amber'],
+    ['near', 5 * day, 'left', 'plain'],
+    ['ok', 2 * day - 1, 'left', 'amber'],
     ['overdue', -3_600, 'over', 'red'],
     ['paused', 3_600, 'paused', 'plain'],
     ['paused', -3_600, 'pausedOver', 'plain'],
@@ -132,13 +133,13 @@ describe('queryOf', () => {
     expect(queueQueryOf(await read('open=all&sort=received'), me)).toEqual({ sort: 'received', limit: '50' })
   })
   it('passes every filter to the API', async () => {
-    const query = `state=waiting&kind=${requestKinds[5]}&channel=mail&due=near&assignee=me&q=preq_1&open=false`
+    const query = `state=waiting&kind=${requestKinds[5]}&channel=mail&due=week&assignee=me&q=preq_1&open=false`
     expect(queueQueryOf(await read(query), me)).toEqual({
       open: 'false',
       state: 'waiting',
       kind: 'erasure',
       channel: 'mail',
-      due: 'near',
+      due: 'week',
       assignee: me,
       q: 'preq_1',
       sort: 'due',

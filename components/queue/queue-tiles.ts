@@ -7,8 +7,9 @@ interface QueueNumbers {
   open: number
   unassigned: number
   overdue: number
+  legally_overdue: number
   /** Due within seven days. */
-  soon: number
+  week: number
   /** Closed in the last 90 days, without cancelled ones. */
   closed: number
   median_days: number | null
@@ -20,7 +21,7 @@ type Words = Awaited<ReturnType<typeof getTranslations<'queue.stats'>>>
 export const queueTiles = (
   t: Words,
   format: ReturnType<typeof useFormatter>,
-  { open, unassigned, overdue, soon, closed, median_days }: QueueNumbers,
+  { open, unassigned, overdue, legally_overdue, week, closed, median_days }: QueueNumbers,
 ): StatTile[] => [
   {
     label: t('open'),
@@ -31,10 +32,10 @@ export const queueTiles = (
   {
     label: t('overdue'),
     value: overdue,
-    ...(overdue > 0 && { tone: 'danger' as const }),
+    ...(overdue > 0 && { tone: 'danger' as const, hint: t('legally', { count: legally_overdue }) }),
     href: '/admin/requests?due=overdue',
   },
-  { label: t('week'), value: soon },
+  { label: t('week'), value: week, href: '/admin/requests?due=week' },
   {
     label: t('median'),
     value: median_days === null ? '–' : durationText(format, median_days * 86_400),

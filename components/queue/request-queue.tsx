@@ -13,6 +13,7 @@ import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { useSelection } from '#components/ui/selection.ts'
 import { type BulkAct, bulkActs, isWorded, type WordedAct } from './acts.ts'
 import { type BulkWords, mostAtOnce, useBulk } from './bulk.ts'
+import { ClosedMatches } from './closed-matches.tsx'
 import { listAllRequestsAt, type Minder, type RequestPage } from './endpoints.ts'
 import { queueFilterParsers, queueQueryOf, type RequestQuery } from './filters.ts'
 import { QueueBulkBar } from './queue-bulk-bar.tsx'
@@ -98,7 +99,12 @@ export function RequestQueue({ initial, initialFilters, me, minders }: RequestQu
         selection={selection}
         filters={filters}
         change={setFilters}
-        toolbar={<QueueFilters filters={filters} change={setFilters} minders={minders} me={me} />}
+        toolbar={
+          <div className="grid gap-2">
+            <QueueFilters filters={filters} change={setFilters} minders={minders} me={me} />
+            <ClosedMatches filters={filters} query={query} />
+          </div>
+        }
         bulk={<QueueBulkBar count={chosen.size} busy={bulk.current} onAct={begin} onClear={selection.clear} />}
       />
       {lacksChoice && meant.length === 0 && (

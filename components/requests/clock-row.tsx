@@ -2,7 +2,9 @@ import { useTranslations } from 'next-intl'
 import { ProgressBar } from '#components/ui/progress.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { useSpanWords } from './time-left.tsx'
-import { handOf, spanOf } from './time-left-rules.ts'
+import { handOf, spanOf, toneOfTimeLeft } from './time-left-rules.ts'
+
+const textTones = { plain: undefined, amber: 'text-amber', red: 'text-red' } as const
 
 interface ClockRowProps {
   name: string
@@ -20,12 +22,11 @@ export function ClockRow({ name, text, from, until, now, runs }: ClockRowProps) 
   const words = useSpanWords()
   const { elapsed, secondsLeft } = handOf(from, until, now)
   const left = t(`due.${secondsLeft < 0 ? 'over' : 'left'}`, { left: words(spanOf(secondsLeft)) })
-  const isNear = secondsLeft < 0 || elapsed > 0.75
   return (
     <div className="grid gap-1.5 py-3">
       <p className="flex flex-wrap items-baseline gap-x-3">
         <span className="grow font-medium">{name}</span>
-        {runs && <span className={secondsLeft < 0 ? 'text-red' : isNear ? 'text-amber' : undefined}>{left}</span>}
+        {runs && <span className={textTones[toneOfTimeLeft(secondsLeft)]}>{left}</span>}
         <Time at={until} />
       </p>
       {runs && <ProgressBar value={elapsed} max={1} label={t('request.elapsed', { name, left })} />}

@@ -152,8 +152,15 @@ describe('remaining time', () => {
   ])('spanOf %i seconds returns a rounded-down number of %s', (seconds, unit, n) => {
     expect(spanOf(seconds)).toEqual({ unit, n })
   })
-  it('leftOf returns amber when the limit is near and red when it has passed', () => {
-    expect(timeLeftOf('near', 60).tone).toBe('amber')
+  it.each([
+    [5 * 86_400, 'plain'],
+    [2 * 86_400, 'plain'],
+    [2 * 86_400 - 1, 'amber'],
+    [-1, 'red'],
+  ])('timeLeftOf %i seconds returns the tone %s, whatever share of the term has passed', (seconds, tone) => {
+    for (const due of ['ok', 'near']) expect(timeLeftOf(due, seconds).tone).toBe(tone)
+  })
+  it('timeLeftOf returns the text of a passed and of a stopped clock', () => {
     expect(timeLeftOf('overdue', -60)).toEqual({ says: 'over', tone: 'red' })
     expect(timeLeftOf('stopped', null).says).toBe('stopped')
   })

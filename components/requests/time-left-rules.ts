@@ -2,20 +2,24 @@ export interface TimeLeftSpan {
   unit: 'days' | 'hours' | 'minutes'
   n: number
 }
+const twoDays = 2 * 86_400
 /** A duration as one number: days from two days, hours from two hours, otherwise minutes. Rounded down. */
 export function spanOf(seconds: number): TimeLeftSpan {
   const whole = Math.abs(seconds)
-  if (whole >= 2 * 86_400) return { unit: 'days', n: Math.floor(whole / 86_400) }
+  if (whole >= twoDays) return { unit: 'days', n: Math.floor(whole / 86_400) }
   if (whole >= 2 * 3_600) return { unit: 'hours', n: Math.floor(whole / 3_600) }
   return { unit: 'minutes', n: Math.floor(whole / 60) }
 }
 
+/** The colour of a running clock, the same for each deadline: amber below two days, red when it has passed. */
+export const toneOfTimeLeft = (secondsLeft: number) =>
+  secondsLeft < 0 ? 'red' : secondsLeft < twoDays ? 'amber' : 'plain'
+
 /** The text key and colour of a due tag for a clock state (`ok`, `near`, `overdue`, `paused`, `stopped`). */
 export function timeLeftOf(due: string, secondsLeft: number | null) {
-  if (due === 'stopped') return { says: 'stopped', tone: 'plain' } as const
-  if (due === 'paused') return { says: (secondsLeft ?? 0) < 0 ? 'pausedOver' : 'paused', tone: 'plain' } as const
-  if (due === 'overdue') return { says: 'over', tone: 'red' } as const
-  return { says: 'left', tone: due === 'near' ? 'amber' : 'plain' } as const
+  if (due === 'stopped' || secondsLeft === null) return { says: 'stopped', tone: 'plain' } as const
+  if (due === 'paused') return { says: secondsLeft < 0 ? 'pausedOver' : 'paused', tone: 'plain' } as const
+  return { says: secondsLeft < 0 ? 'over' : 'left', tone: toneOfTimeLeft(secondsLeft) } as const
 }
 
 export interface ClockHand {

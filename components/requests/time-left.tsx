@@ -12,15 +12,15 @@ export function useSpanWords() {
     spacedDigits(format.number(n, { style: 'unit', unit: units[unit], unitDisplay: 'long' }))
 }
 
-const tones = { plain: 'neutral', amber: 'warning', red: 'danger' } as const
+export const timeLeftTones = { plain: 'neutral', amber: 'warning', red: 'danger' } as const
 
-/** The time until the earlier of the two limits: amber below a quarter, red when overdue. */
+/** The time until the earlier of the two deadlines. */
 export function TimeLeft({ due, seconds_left }: { due: string; seconds_left: number | null }) {
   const t = useTranslations('requests.due')
   const words = useSpanWords()
   const { says, tone } = timeLeftOf(due, seconds_left)
   return (
-    <Badge tone={tones[tone]}>
+    <Badge tone={timeLeftTones[tone]}>
       {says === 'stopped' ? t('stopped') : t(says, { left: words(spanOf(seconds_left ?? 0)) })}
     </Badge>
   )

@@ -1,5 +1,5 @@
 import { useTranslations } from 'next-intl'
-import { TimeLeft } from '#components/requests/time-left.tsx'
+import { DueStatusTag } from '#components/queue/due-tag.tsx'
 import { Card } from '#components/ui/page.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import type { listAllRequests } from '#lib/domains/privacy-requests/queue/contract.ts'
@@ -26,7 +26,7 @@ export function DeadlinesCard({ requests }: { requests: Output<typeof listAllReq
                   </>
                 )}
               </TextLink>
-              <TimeLeft due={request.due} seconds_left={request.seconds_left} />
+              <DueStatusTag request={request} />
             </li>
           ))}
         </ul>

@@ -17,7 +17,7 @@ export function WaitingTiles({ waiting }: { waiting: Waiting }) {
         href: '/admin/requests?due=overdue',
         ...alarm(requests.overdue, 'danger'),
       },
-      { label: t('near'), value: requests.near, href: '/admin/requests?due=near', ...alarm(requests.near, 'warning') },
+      { label: t('week'), value: requests.week, href: '/admin/requests?due=week' },
     )
   if (erasures)
     tiles.push(

@@ -311,12 +311,12 @@ describe('running and waiting work', () => {
     expect(counted.open).toBeGreaterThan(0)
     expect(counted).toEqual({
       open: await total(''),
-      near: await total('due=near'),
+      week: await total('due=week'),
       overdue: await total('due=overdue'),
     })
     setting.test.clock.advance(25 * day)
-    expect((await waiting()).requests.near).toBe(await total('due=near'))
-    expect((await waiting()).requests.near).toBeGreaterThan(0)
+    expect((await waiting()).requests.week).toBe(await total('due=week'))
+    expect((await waiting()).requests.week).toBeGreaterThan(0)
     setting.test.clock.advance(30 * day)
     expect((await waiting()).requests.overdue).toBe(await total('due=overdue'))
     expect((await waiting()).requests.overdue).toBeGreaterThan(0)

@@ -14,15 +14,18 @@ const looked = 50
 
 export interface WaitingRequests {
   open: number
-  near: number
+  /** Due within seven days. */
+  week: number
   overdue: number
 }
 interface QueueStatistics {
   open: number
   unassigned: number
   overdue: number
+  /** Past the legal deadline, not only past our own. */
+  legally_overdue: number
   /** Due within seven days. */
-  soon: number
+  week: number
   /** Closed in the last 90 days, without cancelled ones. */
   closed: number
   median_days: number | null
@@ -50,13 +53,13 @@ export const requestSummary = ({ db, people, agents }: Pick<PrivacyDeps, 'db' | 
   /** Counts like the admins' queue. */
   async waiting(now: Date): Promise<WaitingRequests> {
     const [row] = await countWaiting(db, { now })
-    return row ?? { open: 0, near: 0, overdue: 0 }
+    return row ?? { open: 0, week: 0, overdue: 0 }
   },
 
   /** Numbers for the head of the queue: due within a week, and the median time until requests were closed. */
   async statistics(now: Date): Promise<QueueStatistics> {
-    const [row] = await queueStatistics(db, { now, soon: daysFrom(now, 7), from: daysFrom(now, -90) })
-    return row ?? { open: 0, unassigned: 0, overdue: 0, soon: 0, closed: 0, median_days: null }
+    const [row] = await queueStatistics(db, { now, from: daysFrom(now, -90) })
+    return row ?? { open: 0, unassigned: 0, overdue: 0, legally_overdue: 0, week: 0, closed: 0, median_days: null }
   },
 
   /** Returns the names of the subjects by request id. Deleted subjects have none. */

@@ -124,6 +124,45 @@ describe('names in requests', () => {
   })
 })
 
+describe('the queue by deadline', () => {
+  it('lists requests without a deadline last, on every page', async () => {
+    const person = await personWithPassword(kit.test)
+    const file = async (kind: string) =>
+      (await kit.file(person.cookie, { kinds: [kind], password: person.password, statement: 'No.' })).json.data.id
+    const ids: string[] = []
+    for (const kind of ['objection', 'rectification', 'restriction', 'access']) ids.push(await file(kind))
+    const [refused, answered, ...running] = ids as [string, string, string, string]
+    for (const id of [answered, refused])
+      await kit.asAdmin(id, 'refuse', { ground: 'excessive', reason: 'It repeats an earlier request.' })
+    const found: string[] = []
+    const dues: string[] = []
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const { json } = await kit.test.fetch(
+        'GET',
+        `/api/admin/privacy/requests?q=${person.accountId}&limit=1${cursor && `&cursor=${cursor}`}`,
+        { cookie: kit.admin.cookie },
+      )
+      found.push(...json.data.map(({ id }: { id: string }) => id))
+      dues.push(...json.data.map(({ due }: { due: string }) => due))
+      cursor = json.next_cursor
+    }
+    expect(new Set(found)).toEqual(new Set(ids))
+    expect(new Set(found.slice(0, 2))).toEqual(new Set(running))
+    expect(dues).toEqual(['ok', 'ok', 'stopped', 'stopped'])
+  })
+
+  it('statistics distinguishes the legal deadline from our own', async () => {
+    const person = await personWithPassword(kit.test)
+    await kit.file(person.cookie, { kinds: ['objection'], password: person.password, statement: 'No.' })
+    const at = (days: number) => new Date(kit.test.clock.now().getTime() + days * 86_400_000)
+    const numbers = (days: number) => kit.test.app.requests.statistics(at(days))
+    const [today, later] = [await numbers(0), await numbers(6)]
+    expect(later.overdue).toBeGreaterThan(today.overdue)
+    expect(later.legally_overdue).toBe(today.legally_overdue)
+    expect((await numbers(40)).legally_overdue).toBeGreaterThan(today.legally_overdue)
+  })
+})
+
 it('GET /api/admin/privacy/minders lists all admins and returns 403 to other roles', async () => {
   const [auditor, person] = [await signedIn(kit.test, 'auditor'), await signedIn(kit.test)]
   const minders = (cookie?: string) =>

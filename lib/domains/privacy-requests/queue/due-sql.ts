@@ -7,5 +7,11 @@ export const isOwed = (row = ''): string =>
   `${row}closed_at IS NULL AND ${row}paused_at IS NULL AND ${row}state <> 'partly_completed'`
 /** Like `nextDue`: the earlier deadline. */
 export const nextDueSql = 'least(legal_due_at, due_at)'
+/**
+ * Sorts by the earlier deadline. Requests without a deadline follow, the newest first: their keys are dates after the year 9000, which
+ * cursors can still contain.
+ */
+export const dueOrderSql = `CASE WHEN closed_at IS NULL AND state <> 'partly_completed' THEN ${nextDueSql}
+  ELSE timestamptz '9000-01-01' + (timestamptz '2500-01-01' - received_at) END`
 /** Like `nearlyDueAt`: when less than a quarter of the time until a deadline remains. */
 export const nearlyDueSql = `least(legal_due_at - (legal_due_at - received_at) / 4, due_at - interval '${ourTerm / 4} milliseconds')`

@@ -1,5 +1,5 @@
 import { statement, typed } from '#lib/stores/postgres/statement.ts'
-import { isOwed, nearlyDueSql, nextDueSql } from './due-sql.ts'
+import { dueOrderSql, isOwed, nearlyDueSql, nextDueSql } from './due-sql.ts'
 
 const conditions = {
   state: 'state = $state::request_state',
@@ -16,6 +16,7 @@ const conditions = {
   closed: 'closed_at IS NOT NULL',
   overdue: `${isOwed()} AND ${nextDueSql} < $now`,
   near: `${isOwed()} AND ${nearlyDueSql} < $now AND ${nextDueSql} >= $now`,
+  week: `${isOwed()} AND ${nextDueSql} >= $now AND ${nextDueSql} < $now + interval '7 days'`,
 } as const
 export type QueueCondition = keyof typeof conditions
 const allConditions = Object.keys(conditions) as QueueCondition[]
@@ -45,7 +46,7 @@ export const countQueue = statement('privacy.count-queue', {
 
 interface QueueOrder {
   conditions: readonly QueueCondition[]
-  /** By due date, the earliest first, or by the time of receipt, the newest first. */
+  /** By deadline, the earliest first and requests without one last, or by the time of receipt, the newest first. */
   isByDue: boolean
 }
 /** A page of the matching requests. A page after a cursor begins after `at` and `id`. */
@@ -57,19 +58,19 @@ export const listQueue = statement('privacy.list-queue', {
     { conditions: [], isByDue: false },
   ],
   sql: ({ conditions: given, isByDue }: QueueOrder) => {
-    const [at, beyond, way] = isByDue ? [nextDueSql, '>', 'ASC'] : ['received_at', '<', 'DESC']
+    const [at, beyond, way] = isByDue ? [dueOrderSql, '>', 'ASC'] : ['received_at', '<', 'DESC']
     return `SELECT id, ${at} AS at FROM privacy_requests
       WHERE ${matches(given)} AND ($at IS NULL OR (${at}, id) ${beyond} ($at, $id))
       ORDER BY ${at} ${way}, id ${way} LIMIT $limit`
   },
 })
 
-/** Counts the open requests, those that are nearly due and those that are overdue. */
+/** Counts the open requests, those that are due within seven days and those that are overdue. */
 export const countWaiting = statement('privacy.count-waiting', {
   takes: { now: 'timestamptz' },
-  returns: { open: 'int4', near: 'int4', overdue: 'int4' },
+  returns: { open: 'int4', week: 'int4', overdue: 'int4' },
   isPrepared: true,
-  sql: `SELECT count(*)::int AS open, (count(*) FILTER (WHERE ${conditions.near}))::int AS near,
+  sql: `SELECT count(*)::int AS open, (count(*) FILTER (WHERE ${conditions.week}))::int AS week,
       (count(*) FILTER (WHERE ${conditions.overdue}))::int AS overdue
     FROM privacy_requests WHERE closed_at IS NULL`,
 })
@@ -79,19 +80,22 @@ export const countWaiting = statement('privacy.count-waiting', {
  * none.
  */
 export const queueStatistics = statement('privacy.queue-statistics', {
-  takes: { now: 'timestamptz', soon: 'timestamptz', from: 'timestamptz' },
+  takes: { now: 'timestamptz', from: 'timestamptz' },
   returns: {
     open: 'int4',
     unassigned: 'int4',
     overdue: 'int4',
-    soon: 'int4',
+    /** Overdue by the legal deadline, not only by our own. */
+    legally_overdue: 'int4',
+    week: 'int4',
     closed: 'int4',
     median_days: 'float8?',
   },
   sql: `SELECT o.*, c.* FROM
     (SELECT count(*)::int AS open, (count(*) FILTER (WHERE assigned_to IS NULL))::int AS unassigned,
-        (count(*) FILTER (WHERE ${isOwed()} AND ${nextDueSql} < $now))::int AS overdue,
-        (count(*) FILTER (WHERE ${isOwed()} AND ${nextDueSql} >= $now AND ${nextDueSql} < $soon))::int AS soon
+        (count(*) FILTER (WHERE ${conditions.overdue}))::int AS overdue,
+        (count(*) FILTER (WHERE ${isOwed()} AND legal_due_at < $now))::int AS legally_overdue,
+        (count(*) FILTER (WHERE ${conditions.week}))::int AS week
       FROM privacy_requests WHERE closed_at IS NULL) AS o,
     (SELECT count(*)::int AS closed,
         percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM closed_at - received_at) / 86400)::float8 AS median_days
