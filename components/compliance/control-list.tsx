@@ -41,7 +41,7 @@ function Control({ control: { line, state, checks }, role }: { control: LineView
   const rank = (check: CheckView) => resultOrder.indexOf(check.state)
   const shown = checks.filter((check) => !passing.includes(check)).toSorted((one, other) => rank(one) - rank(other))
   return (
-    <li data-line={line} data-state={state} className="grid gap-x-8 gap-y-3 py-4 sm:grid-cols-[17rem_1fr]">
+    <li id={line} data-line={line} data-state={state} className="grid gap-x-8 gap-y-3 py-4 sm:grid-cols-[17rem_1fr]">
       <div className="grid content-start justify-items-start gap-1.5">
         <h3 className="font-semibold">{t(`lines.${line}.title`)}</h3>
         <ResultTag state={state} />

@@ -35,12 +35,8 @@ const placeKeys = {
 /** The message key for a place in a record: next-intl nests keys at dots, so the API name cannot be one. */
 export const referenceKey = (place: UndecidedReference['places'][number]) => placeKeys[place]
 
-export const runStates = ['planning', 'erasing', 'verifying', 'held', 'failed', 'done'] as const
-export type ShownRunState = (typeof runStates)[number]
 /** The state changes soon without a user action. */
-export const isLive = ({ state }: { state: ShownRunState }): boolean =>
+export const isLive = ({ state }: Pick<Erasure, 'state'>): boolean =>
   state === 'planning' || state === 'erasing' || state === 'verifying'
 /** Milliseconds between polls of a running erasure. */
 export const erasurePollInterval = 2_000
-export const stateNamed = (text: string | undefined): ShownRunState | undefined =>
-  runStates.find((state) => state === text)

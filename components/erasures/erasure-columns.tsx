@@ -30,7 +30,8 @@ function useSubjectName() {
 /** A bar only while the numbers change; otherwise the number says it all. */
 function Records({ erasure }: { erasure: Erasure }) {
   const t = useTranslations('erasures')
-  const { planned, erased } = erasure
+  const { planned, erased, held } = erasure
+  if (held > 0) return t('recordsHeld', { erased, held })
   if (planned === 0) return <span className="text-quiet">{t('notYet')}</span>
   return (
     <span className="grid gap-1">
@@ -102,9 +103,8 @@ export function useErasureColumns(): ShownColumn<Erasure>[] {
     {
       key: 'run',
       title: t('columns.run'),
-      isHiddenAtFirst: true,
       value: ({ run_id }) => run_id,
-      cell: ({ run_id }) => <CopyableId id={run_id} what={t('columns.run')} />,
+      cell: ({ run_id }) => <CopyableId id={run_id} what={t('columns.run')} longest={18} />,
     },
   ]
 }

@@ -3,23 +3,31 @@
 import { useTranslations } from 'next-intl'
 import { useEffect } from 'react'
 import { useApiInfiniteQuery } from '#components/frame/api-query.ts'
+import { useQueryStates } from '#components/frame/query-state.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
 import { EmptyState } from '#components/ui/empty-state.tsx'
+import { FilterBar } from '#components/ui/filter-bar.tsx'
 import { Page } from '#components/ui/page.tsx'
 import { type StatTile, StatTiles } from '#components/ui/stat-tiles.tsx'
 import { DataTable } from '#components/ui/table.tsx'
 import { Tabs } from '#components/ui/tabs.tsx'
-import { type ErasurePage, erasurePollInterval, erasuresAt, runStates, type ShownRunState } from './endpoints.ts'
+import { type ErasurePage, erasurePollInterval, erasuresAt } from './endpoints.ts'
 import { erasureHref, useErasureColumns } from './erasure-columns.tsx'
+import { erasureFilterParsers, erasureQueryOf, erasuresAddress, listedStates } from './filters.ts'
 
 interface ErasureListProps {
   initial: ErasurePage
-  state: ShownRunState | undefined
+  /** The query that `initial` answers. */
+  initialQuery: ReturnType<typeof erasureQueryOf>
 }
-/** Deletions by status, newest first. While one is running, rows and counts are polled. */
-export function ErasureList({ initial, state }: ErasureListProps) {
+/** Deletions by status and search, newest first. While one is running, rows and counts are polled. */
+export function ErasureList({ initial, initialQuery }: ErasureListProps) {
   const t = useTranslations('erasures')
-  const list = useApiInfiniteQuery(erasuresAt, { query: { ...(state && { state }), limit: '50' } }, { initial })
+  const [filters, setFilters] = useQueryStates(erasureFilterParsers)
+  const { state, q } = filters
+  const query = erasureQueryOf(filters)
+  const isInitial = JSON.stringify(query) === JSON.stringify(initialQuery)
+  const list = useApiInfiniteQuery(erasuresAt, { query }, { initial: isInitial ? initial : undefined })
   const { again, rows } = list
   const { cursor } = useRowKeys({ count: rows.length })
   const open = list.first?.open ?? initial.open
@@ -30,10 +38,11 @@ export function ErasureList({ initial, state }: ErasureListProps) {
     const timer = setInterval(again, erasurePollInterval * 2)
     return () => clearInterval(timer)
   })
-  const tile = (label: string, value: number, tone: NonNullable<StatTile['tone']>): StatTile => ({
-    label,
-    value,
-    ...(value > 0 && { tone }),
+  const tile = (one: 'stuck' | 'held' | 'failed', tone: NonNullable<StatTile['tone']>): StatTile => ({
+    label: t(`states.${one}`),
+    value: open[one],
+    href: erasuresAddress({ state: one }),
+    ...(open[one] > 0 && { tone }),
   })
   return (
     <Page
@@ -42,10 +51,10 @@ export function ErasureList({ initial, state }: ErasureListProps) {
       summary={
         <StatTiles
           tiles={[
-            tile(t('stats.running'), running, 'neutral'),
-            tile(t('stats.stuck'), open.stuck, 'danger'),
-            tile(t('states.held'), open.held, 'warning'),
-            tile(t('states.failed'), open.failed, 'danger'),
+            { label: t('running'), value: running },
+            tile('stuck', 'danger'),
+            tile('held', 'warning'),
+            tile('failed', 'danger'),
           ]}
         />
       }
@@ -53,9 +62,9 @@ export function ErasureList({ initial, state }: ErasureListProps) {
       <Tabs
         label={t('columns.state')}
         tabs={[
-          { href: '/admin/erasures', title: t('all'), isCurrent: state === undefined },
-          ...runStates.map((one) => ({
-            href: `/admin/erasures?state=${one}`,
+          { href: erasuresAddress({ q }), title: t('all'), isCurrent: state === null },
+          ...listedStates.map((one) => ({
+            href: erasuresAddress({ state: one, q }),
             title: t(`states.${one}`),
             isCurrent: one === state,
             ...(one !== 'done' && open[one] > 0 && { count: open[one] }),
@@ -71,10 +80,17 @@ export function ErasureList({ initial, state }: ErasureListProps) {
         rowKey={({ run_id }) => run_id}
         open={erasureHref}
         cursor={cursor}
+        toolbar={
+          <FilterBar
+            search={{ label: t('search'), value: q ?? '', onChange: (text) => setFilters({ q: text || null }) }}
+            isFiltered={q !== null}
+            onClear={() => setFilters({ q: null })}
+          />
+        }
         pages={list}
         empty={
           <EmptyState title={t('empty.title')}>
-            <p>{t('empty.text')}</p>
+            <p>{t(q === null && state === null ? 'empty.text' : 'empty.filtered')}</p>
           </EmptyState>
         }
       />

@@ -118,6 +118,15 @@ export interface ExplainedPart {
   unanswered: string[]
 }
 
+export interface RunFilter {
+  /** `stuck`: with a stuck step, or could not be planned or verified. */
+  state?: RunState | 'stuck' | undefined
+  /** The beginning of an id of the run, its receipt, its request, its log entry or its part; or one of these requests. */
+  search?: { text: string; requests: readonly string[] } | undefined
+  /** Starts after this run. */
+  after?: { at: Date; id: string } | undefined
+}
+
 /** What the erasure domain provides to privacy requests and to the operator. */
 export interface SubjectErasures {
   /** What an erasure would delete now. It raises no fence and writes nothing. */
@@ -132,12 +141,8 @@ export interface SubjectErasures {
   explain(part: ProjectPart, now: Date): Promise<ExplainedPart>
   /** The run whose entry in the deletion log has this id. */
   byAudit(auditId: string, tx?: Transaction): Promise<RunView | undefined>
-  /** Newest first, starting after the cursor. */
-  runs(which: {
-    state?: RunState | undefined
-    after?: { at: Date; id: string } | undefined
-    limit: number
-  }): Promise<RunView[]>
+  /** Newest first. */
+  runs(which: RunFilter & { limit: number }): Promise<RunView[]>
   /** The number of runs in each state except done. `stuck`: those with a stuck step, and those that could not be planned. */
   open(): Promise<Record<Exclude<RunState, 'done'> | 'stuck', number>>
   /** Locks the run until the transaction ends. For callers that then lock rows which a run locks after its own row. */

@@ -29,12 +29,17 @@ export type EvidenceLine = (typeof evidenceLines)[number]
 export const findingStates = ['holds', 'attention', 'fails', 'not_applicable'] as const
 type FindingState = (typeof findingStates)[number]
 
+/** A console page, with the filters that show the counted records. */
+export type EvidencePage = `/${string}`
+
 /** The result of a check: counts, times and words of a fixed vocabulary. Never content; ids only of parts of the installation. */
 export interface EvidenceFinding {
   state: FindingState
   numbers?: Readonly<Record<string, number>>
   times?: Readonly<Record<string, Date | null>>
   facts?: Readonly<Record<string, string>>
+  /** The page with the records that explain this result, instead of that of the check. */
+  page?: EvidencePage
 }
 
 /** Runs one statement that only reads. Throws when it exceeds its time limit. */
@@ -48,8 +53,8 @@ export interface EvidenceCheck {
   line: EvidenceLine
   /** `<domain>.<what>`; the key of its console texts. */
   name: string
-  /** The console page that shows the details. */
-  page: `/${string}` | null
+  /** The console page that shows what was checked; null if no page does. */
+  page: EvidencePage | null
   ask(query: DatabaseQuery, now: Date): Promise<EvidenceFinding>
 }
 

@@ -1,8 +1,8 @@
 import type { Metadata } from 'next'
 import { getTranslations } from 'next-intl/server'
 import { callUseCase, requirePageAccess } from '#app/page-access.ts'
-import { stateNamed } from '#components/erasures/endpoints.ts'
 import { ErasureList } from '#components/erasures/erasure-list.tsx'
+import { erasureQueryOf, loadErasureFilters } from '#components/erasures/filters.ts'
 import { Messages } from '#components/frame/words.tsx'
 import { app } from '#lib/app-instance.ts'
 
@@ -13,12 +13,11 @@ interface Props {
 }
 export default async function ErasuresPage({ searchParams }: Props) {
   await requirePageAccess('erasures')
-  const asked = (await searchParams).state
-  const state = stateNamed(typeof asked === 'string' ? asked : undefined)
-  const initial = await callUseCase(app.requests.listErasures, { query: { ...(state && { state }), limit: '50' } })
+  const query = erasureQueryOf(await loadErasureFilters(searchParams))
+  const initial = await callUseCase(app.requests.listErasures, { query })
   return (
     <Messages of={['erasures']}>
-      <ErasureList initial={initial} state={state} />
+      <ErasureList initial={initial} initialQuery={query} />
     </Messages>
   )
 }

@@ -3,6 +3,7 @@
 import { useTranslations } from 'next-intl'
 import { useApiQuery } from '#components/frame/api-query.ts'
 import { Badge } from '#components/ui/badge.tsx'
+import { TextLink } from '#components/ui/text-link.tsx'
 import type { Endpoint } from '#lib/client/request.ts'
 import type { LineView, readCompliance } from '#lib/domains/compliance/contract.ts'
 import { LiveCard } from './live-card.tsx'
@@ -32,7 +33,9 @@ export function ControlsCard({ titles, states }: ControlsCardProps) {
           <ul className="divide-y divide-line">
             {shown.map(({ line, state }) => (
               <li key={line} className="flex items-center gap-4 py-2">
-                <span className="grow">{titles[line]}</span>
+                <TextLink href={`/admin/compliance#${line}`} tone="ink" className="grow">
+                  {titles[line]}
+                </TextLink>
                 <Badge tone={tones[state]} hasDot>
                   {states[state]}
                 </Badge>

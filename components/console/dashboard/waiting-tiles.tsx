@@ -1,4 +1,5 @@
 import { useTranslations } from 'next-intl'
+import { erasuresAddress } from '#components/erasures/filters.ts'
 import { type StatTile, StatTiles } from '#components/ui/stat-tiles.tsx'
 import type { Waiting } from './dashboard-data.ts'
 
@@ -21,8 +22,18 @@ export function WaitingTiles({ waiting }: { waiting: Waiting }) {
     )
   if (erasures)
     tiles.push(
-      { label: t('stuck'), value: erasures.stuck, href: '/admin/erasures', ...alarm(erasures.stuck, 'danger') },
-      { label: t('failed'), value: erasures.failed, href: '/admin/erasures', ...alarm(erasures.failed, 'danger') },
+      {
+        label: t('stuck'),
+        value: erasures.stuck,
+        href: erasuresAddress({ state: 'stuck' }),
+        ...alarm(erasures.stuck, 'danger'),
+      },
+      {
+        label: t('failed'),
+        value: erasures.failed,
+        href: erasuresAddress({ state: 'failed' }),
+        ...alarm(erasures.failed, 'danger'),
+      },
     )
   if (quarantined !== null)
     tiles.push({ label: t('quarantined'), value: quarantined, href: '/admin/safety', ...alarm(quarantined, 'warning') })

@@ -23,7 +23,7 @@ export const auditEvidence = (): EvidenceCheck[] => [
   {
     line: 'audit_trail',
     name: 'audit.append-only',
-    page: '/admin/audit',
+    page: null,
     async ask(query) {
       const [row] = await rightsToEntries(query, {})
       const { tables = 0, writable = 0, readable = false, owned = true } = row ?? {}
@@ -36,13 +36,17 @@ export const auditEvidence = (): EvidenceCheck[] => [
   {
     line: 'storage_limitation',
     name: 'audit.oldest',
-    page: '/admin/audit',
+    page: '/admin/audit?reads=true',
     async ask(query, now) {
       const [row] = await oldestEntry(query, {})
       const oldest = row?.oldest ?? null
       // Reads end at 90 days to the millisecond. The row itself is deleted after a write, up to a minute later.
       const limit = oldestRead(now).getTime() - 2 * hour
-      return { state: failsIf(oldest !== null && oldest.getTime() < limit), times: { oldest } }
+      return {
+        state: failsIf(oldest !== null && oldest.getTime() < limit),
+        times: { oldest },
+        ...(oldest && { page: `/admin/audit?reads=true&to=${oldest.toISOString()}` as const }),
+      }
     },
   },
 ]

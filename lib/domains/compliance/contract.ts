@@ -14,7 +14,7 @@ export const CheckView = z
     numbers: z.record(z.string(), z.number()),
     times: z.record(z.string(), when.nullable()),
     facts: z.record(z.string(), z.string()),
-    page: z.string().nullable().meta({ description: 'The console page with details' }),
+    page: z.string().nullable().meta({ description: 'The console page that shows the checked records' }),
     took_ms: z.number().int(),
     fault: z.enum(['too_slow', 'unavailable', 'error']).nullable(),
   })

@@ -35,11 +35,18 @@ export interface CoverageDeps {
   usesOf(query: DatabaseQuery, operations: readonly string[], now: Date): Promise<{ uses: number; last: Date | null }>
 }
 
-/** The operations by which subjects access, export and delete their data. Each must be available to the subject. */
-const rights: readonly { line: EvidenceLine; operations: readonly string[] }[] = [
-  { line: 'can_view', operations: ['readInventory'] },
-  { line: 'can_export', operations: ['prepareExport', 'downloadExport', 'exportAgent'] },
-  { line: 'can_request_deletion', operations: ['filePrivacyRequest', 'planErasure'] },
+/**
+ * The operations by which subjects access, export and delete their data. Each must be available to the subject. `filter` shows their
+ * entries in the audit log.
+ */
+const rights: readonly { line: EvidenceLine; operations: readonly string[]; filter: string }[] = [
+  { line: 'can_view', operations: ['readInventory'], filter: 'resource_type=inventory&reads=true' },
+  { line: 'can_export', operations: ['prepareExport', 'downloadExport', 'exportAgent'], filter: 'action=export' },
+  {
+    line: 'can_request_deletion',
+    operations: ['filePrivacyRequest', 'planErasure'],
+    filter: 'resource_type=request&reads=true',
+  },
 ]
 
 /** Whether sessions of people and tokens of agents may call it for their own data. */
@@ -68,10 +75,10 @@ export const coverageChecks = ({ holders, kept, operations, usesOf }: CoverageDe
     },
   },
   ...rights.map(
-    ({ line, operations: wanted }): EvidenceCheck => ({
+    ({ line, operations: wanted, filter }): EvidenceCheck => ({
       line,
       name: `rights.${line}`,
-      page: '/admin/audit',
+      page: `/admin/audit?${filter}`,
       async ask(query, now) {
         const missing = wanted.filter(
           (id) => !operations.some((one) => one.id === id && isForSubjects(one) && !('none' in one.audit)),

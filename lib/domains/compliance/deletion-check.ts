@@ -11,7 +11,7 @@ const erasing = '^system:(erasure\\.|admin\\.replay|projects\\.close)'
 export const deletionCheck = (operations: readonly OperationShape[]): EvidenceCheck => ({
   line: 'audit_of_deletions',
   name: 'deletions.logged',
-  page: '/admin/audit',
+  page: '/admin/audit?action=delete',
   async ask(query, now) {
     const undeclared = operations.filter(
       ({ audit, deletes }) => 'action' in audit && audit.action === 'delete' && deletes === undefined,

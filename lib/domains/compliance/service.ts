@@ -44,8 +44,9 @@ export function complianceService({ db, checks }: ComplianceServiceDeps) {
         numbers = {},
         times,
         facts = {},
+        page: own = page,
       } = await withTimeout(checkMost, check.ask(bounded, now), new CheckTimeout())
-      return { ...known, state, numbers, times: texts(times), facts, took_ms: took(), fault: null }
+      return { ...known, page: own, state, numbers, times: texts(times), facts, took_ms: took(), fault: null }
     } catch (error) {
       const fault = faultOf(error)
       if (fault === 'error') logFault(error, { operationId: readCompliance.id, check: name })

@@ -38,7 +38,7 @@ const ledgerCheck = (ledgerFolder: string): EvidenceCheck => ({
 const receiptsCheck = (signer: Pick<Signer, 'keys'>): EvidenceCheck => ({
   line: 'erasure',
   name: 'erasure.receipts',
-  page: '/admin/erasures',
+  page: '/admin/erasures?state=done',
   async ask(query) {
     // Random sample: ids are random, so rows after a random id are a random choice.
     const rows = await query<{ receipt: unknown }>(
@@ -75,6 +75,7 @@ const unfinishedCheck: EvidenceCheck = {
     return {
       state: residue + unsigned > 0 ? 'fails' : failed + unsearched > 0 ? 'attention' : 'holds',
       numbers: { unsigned, running, failed, held, residue, unsearched },
+      ...(residue + unsigned === 0 && failed > 0 && { page: '/admin/erasures?state=failed' as const }),
     }
   },
 }
@@ -103,6 +104,7 @@ const stepsCheck: EvidenceCheck = {
           .map(({ store }) => store)
           .join(', '),
       },
+      ...(stuck > 0 && { page: '/admin/erasures?state=stuck' as const }),
     }
   },
 }
@@ -110,7 +112,7 @@ const stepsCheck: EvidenceCheck = {
 const loggedCheck: EvidenceCheck = {
   line: 'audit_of_deletions',
   name: 'erasure.logged',
-  page: '/admin/erasures',
+  page: '/admin/erasures?state=done',
   async ask(query) {
     const [row] = await query<{ erasures: number; logged: number; missing: number }>(
       `SELECT (SELECT count(*)::int FROM erasures) AS erasures, (SELECT count(*)::int FROM deletion_audit_log) AS logged,
@@ -139,7 +141,7 @@ const appendOnlyCheck: EvidenceCheck = {
 const graphCheck: EvidenceCheck = {
   line: 'pii_entities',
   name: 'installation.graph',
-  page: '/admin/erasures',
+  page: '/admin/erasures?state=done',
   async ask(query) {
     // Every erasure in the graph is followed by a search for residue, which is the evidence.
     const [row] = await query<{ steps: number; open: number; left: number }>(

@@ -13,7 +13,7 @@ const slack = day / 24
 const copies = (line: EvidenceCheck['line'], basis: 'all' | 'provided'): EvidenceCheck => ({
   line,
   name: `exports.${basis}`,
-  page: null,
+  page: '/admin/audit?resource_type=export',
   async ask(query, now) {
     const since = new Date(now.getTime() - month)
     const [row] = await summaryOfExports(query, { basis, since, overdue: new Date(now.getTime() - slack) })

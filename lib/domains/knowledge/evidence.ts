@@ -10,7 +10,7 @@ export const knowledgeEvidence = (): EvidenceCheck[] => [
   {
     line: 'minimisation',
     name: 'knowledge.warnings',
-    page: '/admin/safety',
+    page: null,
     async ask(query) {
       const rows = await query<{ document: unknown }>(
         `SELECT n.document FROM unnest(enum_range(NULL::visibility)) AS v (visibility)

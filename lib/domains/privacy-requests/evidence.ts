@@ -4,7 +4,7 @@ import {
   erasuresInTime,
   gracePeriods,
 } from '#lib/domains/privacy-requests/queue/repository.ts'
-import { type EvidenceCheck, failsIf } from '#lib/kernel/evidence.ts'
+import { type EvidenceCheck, type EvidencePage, failsIf } from '#lib/kernel/evidence.ts'
 import type { RequestKind } from './rules.ts'
 
 const day = 86_400_000
@@ -12,11 +12,13 @@ const day = 86_400_000
 const hoursOfOurs = 72
 /** The sealed address is deleted at most 7 days after closing; allows 2 hours of delay. */
 const contactKept = 7 * day + day / 12
+const requestsOf = (kind: RequestKind): EvidencePage => `/admin/requests?open=all&kind=${kind}`
+const overdueOf = (kind: RequestKind): EvidencePage => `/admin/requests?kind=${kind}&due=overdue`
 /** Counts answered, open and overdue requests of one kind. */
 const answered = (line: EvidenceCheck['line'], kind: RequestKind): EvidenceCheck => ({
   line,
   name: `requests.${kind}`,
-  page: '/admin/requests',
+  page: requestsOf(kind),
   async ask(query, now) {
     const [row] = await answersOfKind(query, { kind, now })
     const { asked = 0, done = 0, refused = 0, open = 0, overdue = 0, last = null } = row ?? {}
@@ -24,6 +26,7 @@ const answered = (line: EvidenceCheck['line'], kind: RequestKind): EvidenceCheck
       state: asked === 0 ? 'not_applicable' : failsIf(overdue > 0),
       numbers: { asked, done, refused, open, overdue },
       times: { last },
+      ...(overdue > 0 && { page: overdueOf(kind) }),
     }
   },
 })
@@ -35,20 +38,21 @@ export const requestsEvidence = (): EvidenceCheck[] => [
   {
     line: 'erasure',
     name: 'requests.erasure',
-    page: '/admin/requests',
+    page: requestsOf('erasure'),
     async ask(query, now) {
       const [row] = await erasuresInTime(query, { now, hours: hoursOfOurs })
       const { done = 0, in_time: inTime = 0, open = 0, overdue = 0 } = row ?? {}
       return {
         state: done + open === 0 ? 'not_applicable' : overdue > 0 ? 'fails' : inTime < done ? 'attention' : 'holds',
         numbers: { done, inTime, open, overdue, hours: hoursOfOurs },
+        ...(overdue > 0 && { page: overdueOf('erasure') }),
       }
     },
   },
   {
     line: 'grace',
     name: 'requests.grace',
-    page: '/admin/requests',
+    page: requestsOf('erasure'),
     async ask(query, now) {
       const [row] = await gracePeriods(query, { now })
       const { waiting = 0, begun = 0, early = 0, cancelled = 0 } = row ?? {}
@@ -61,7 +65,7 @@ export const requestsEvidence = (): EvidenceCheck[] => [
   {
     line: 'minimisation',
     name: 'requests.leftovers',
-    page: '/admin/requests',
+    page: '/admin/requests?open=false',
     async ask(query, now) {
       const [row] = await dataOfClosedRequests(query, { before: new Date(now.getTime() - contactKept) })
       const { closed = 0, payloads = 0, contacts = 0 } = row ?? {}

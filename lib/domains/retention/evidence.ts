@@ -17,7 +17,7 @@ export const retentionEvidence = ({ expiring, periods }: RetentionEvidenceDeps):
   {
     line: 'storage_limitation',
     name: 'retention.expired',
-    page: '/admin/retention',
+    page: '/admin/retention#force',
     async ask(_query, now) {
       const inForce = await periods()
       const sum: Counts = { network: 0, org: 0, private: 0, held: 0 }
@@ -42,7 +42,7 @@ export const retentionEvidence = ({ expiring, periods }: RetentionEvidenceDeps):
   {
     line: 'storage_limitation',
     name: 'retention.sweep',
-    page: '/admin/retention',
+    page: '/admin/retention#sweeps',
     async ask(query, now) {
       const [row] = await lastSweep(query, { since: new Date(now.getTime() - longestSilence) })
       const last = row?.last ?? null

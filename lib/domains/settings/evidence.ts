@@ -6,7 +6,7 @@ export const settingsEvidence = (): EvidenceCheck[] => [
   {
     line: 'by_design',
     name: 'settings.anonymous-reading',
-    page: '/admin/tokens',
+    page: '/admin/tokens#settings',
     async ask(query) {
       const [row] = await settingNamed(query, { name: 'anonymous_reading' })
       const isOn = row?.value === true

@@ -2,6 +2,7 @@ import type { Metadata } from 'next'
 import { getTranslations } from 'next-intl/server'
 import { callUseCase, requirePageAccess } from '#app/page-access.ts'
 import { countText } from '#components/frame/count-text.ts'
+import { mayOpen, pageNamed } from '#components/frame/pages.ts'
 import { Messages } from '#components/frame/words.tsx'
 import { ReceiptList } from '#components/receipts/receipt-list.tsx'
 import { ButtonLink } from '#components/ui/button.tsx'
@@ -13,7 +14,7 @@ export const generateMetadata = async (): Promise<Metadata> => ({
 })
 
 export default async function OwnReceiptsPage() {
-  await requirePageAccess('ownReceipts')
+  const { role } = await requirePageAccess('ownReceipts')
   const [t, common] = await Promise.all([getTranslations('receipt.own'), getTranslations('common')])
   const receipts = await callUseCase(app.receipts.own, { query: { limit: '50' } })
   return (
@@ -23,9 +24,16 @@ export default async function OwnReceiptsPage() {
         title={t('name')}
         count={countText(common, receipts.total)}
         actions={
-          <ButtonLink tone="plain" href="/verify">
-            {t('verify')}
-          </ButtonLink>
+          <>
+            {mayOpen(pageNamed('erasures'), role) && (
+              <ButtonLink tone="plain" href="/admin/erasures">
+                {t('all')}
+              </ButtonLink>
+            )}
+            <ButtonLink tone="plain" href="/verify">
+              {t('verify')}
+            </ButtonLink>
+          </>
         }
       >
         <ReceiptList initial={receipts} />

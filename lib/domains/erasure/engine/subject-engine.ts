@@ -8,6 +8,7 @@ import { planLateWrites } from './late-writes.ts'
 import type { StartDeps } from './planning.ts'
 import { enqueueRechecks, recheckRun } from './recheck.ts'
 import { openRunCounts } from './repository.ts'
+import { runsIn } from './run-filter.ts'
 import { runStart } from './start.ts'
 import { runStep } from './steps.ts'
 import { continueUnattended, retryRun, startHeldRuns } from './unattended-runs.ts'
@@ -90,12 +91,9 @@ export function subjectEngine(deps: StartDeps & VerificationDeps): SubjectEngine
       return run ? runViewOf(tx, run) : undefined
     },
 
-    async runs({ state, after, limit }) {
-      const older = after && {
-        OR: [{ createdAt: { lt: after.at } }, { createdAt: after.at, id: { lt: after.id } }],
-      }
+    async runs({ limit, ...filter }) {
       const records = await db.prisma.erasureRun.findMany({
-        where: { AND: [state ? { state } : {}, older ?? {}] },
+        where: runsIn(filter),
         orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
         take: limit,
       })

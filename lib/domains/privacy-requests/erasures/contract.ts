@@ -114,6 +114,7 @@ const ErasureView = z
     stuck: z.number().int(),
     planned: z.number().int(),
     erased: z.number().int(),
+    held: z.number().int().meta({ description: 'Records that legal holds retain; `planned` does not count them' }),
   })
   .meta({ id: 'Erasure' })
 
@@ -127,7 +128,15 @@ export const listErasures = operation({
   audit: { action: 'read', resourceType: 'erasure' },
   limit: 'read',
   status: 200,
-  query: z.strictObject({ state: z.enum(runStates).optional(), cursor: Cursor.optional(), limit: PageLimit }),
+  query: z.strictObject({
+    state: z.enum([...runStates, 'stuck']).optional(),
+    q: z.string().trim().min(1).max(100).optional().meta({
+      description:
+        'A part of the name of the person or agent, while it is stored; or the beginning of the id of the erasure, its receipt, its request, its entry in the deletion log, or the erased part of a project',
+    }),
+    cursor: Cursor.optional(),
+    limit: PageLimit,
+  }),
   output: z.strictObject({
     data: z.array(ErasureView),
     limit: z.number().int(),

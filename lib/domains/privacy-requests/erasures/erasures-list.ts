@@ -13,6 +13,7 @@ import { pageOf, parseCursor } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { read } from '#lib/kernel/use-case.ts'
 import { listErasures, readErasure } from './contract.ts'
+import { requestsOfSubjects } from './repository.ts'
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
@@ -34,6 +35,7 @@ const listed = (run: RunView, subject: NamedSubject | undefined) => ({
       : 0),
   planned: sum(run.steps.map(({ planned }) => planned)),
   erased: sum(run.steps.map(({ erased }) => erased)),
+  held: sum(run.steps.flatMap(({ held }) => held.map(({ count }) => count))),
 })
 
 function subjectFor({ actor }: Context, agentId: string | undefined): Subject {
@@ -91,10 +93,20 @@ const planOfParticipant = ({ participants }: Pick<PrivacyDeps, 'participants'>, 
     return { body: { data }, resourceId: id, resourceType: 'participant', details: { holders: data.holdings.length } }
   })
 
+/** People whose erasures a text finds. */
+const mostMatching = 200
+/** The search for a text; the requests are those of people and agents whose name, address or id contains it. */
+async function searchFor({ db, people }: Pick<PrivacyDeps, 'db' | 'people'>, text: string) {
+  const accounts = (await people.matching(db.prisma, text, mostMatching)).map(({ accountId }) => accountId)
+  const requests = await requestsOfSubjects(db, { text, accounts, most: mostMatching })
+  return { text, requests: requests.map(({ id }) => id) }
+}
+
 const list = ({ erasures, ...deps }: Pick<PrivacyDeps, 'db' | 'people' | 'agents' | 'erasures'>) =>
-  read(listErasures, async (_ctx, { query: { state, cursor, limit } }) => {
+  read(listErasures, async (_ctx, { query: { state, q, cursor, limit } }) => {
     const open = await erasures.open()
-    const found = await erasures.runs({ state, after: parseCursor(cursor), limit: limit + 1 })
+    const search = q === undefined ? undefined : await searchFor(deps, q)
+    const found = await erasures.runs({ state, search, after: parseCursor(cursor), limit: limit + 1 })
     const { shown, page } = pageOf(found, limit, found.length, ({ createdAt, id }) => ({ at: createdAt, id }))
     const subjects = await subjectsOf(
       deps,

@@ -32,3 +32,13 @@ export const erasuresOfPerson = statement('privacy.erasures-ahead', {
       AND (r.state IN ('verified', 'waiting') OR r.run_id IS NOT NULL AND r.state IN ('running', 'verifying', 'failed'))
     ORDER BY r.agent_id IS NOT NULL, r.waiting_until, r.id LIMIT 3`,
 })
+
+/** Requests with an erasure of one of these accounts, of their agents, or of an agent whose id or name contains the text. */
+export const requestsOfSubjects = statement('privacy.requests-of-subjects', {
+  takes: { text: 'text', accounts: 'text[]', most: 'int4' },
+  returns: { id: 'text' },
+  sql: `SELECT id FROM privacy_requests WHERE run_id IS NOT NULL AND (account_id = ANY($accounts)
+      OR agent_id IN (SELECT a.id FROM agent_names a
+        WHERE a.owner_id = ANY($accounts) OR strpos(a.id, $text) > 0 OR strpos(lower(a.name), lower($text)) > 0))
+    ORDER BY received_at DESC LIMIT $most`,
+})

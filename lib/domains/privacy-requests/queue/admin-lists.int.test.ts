@@ -269,3 +269,45 @@ it('GET /v1/holds finds holds by a prefix of their id or of their target', async
   expect((await found(`q=${id}&active=false`)).json.total).toBe(0)
   expect((await found('q=%25')).status).toBe(422)
 })
+
+describe('GET /api/erasures', () => {
+  const list = async (query: string) =>
+    (await kit.test.fetch('GET', `/api/erasures?limit=100&${query}`, { cookie: kit.admin.cookie })).json.data as {
+      run_id: string
+      erased: number
+      held: number
+    }[]
+  const runOf = async (id: string) => (await kit.adminRead(id)).erasure
+
+  it('finds an erasure by the name of its subject, and by its own id, that of its receipt and that of its request', async () => {
+    const person = await personWithPassword(kit.test, 'Sought Example')
+    const made = await kit.file(person.cookie, { kinds: ['erasure'], grace: 'now', password: person.password })
+    await kit.work(['erasure.step'])
+    const { id, receipt_id } = made.json.data
+    const { run_id } = await runOf(id)
+    for (const q of ['sought', run_id, receipt_id.slice(0, 20), id])
+      expect([q, (await list(`q=${q}`)).map((one) => one.run_id)]).toEqual([q, [run_id]])
+    await kit.work()
+    expect((await list(`q=${id}`)).map((one) => one.run_id)).toEqual([run_id])
+    expect(await list('q=sought')).toEqual([])
+  })
+
+  it('lists stuck erasures, and counts retained records apart from deleted ones', async () => {
+    const person = await personWithPassword(kit.test)
+    const agent = await issuedAgent(kit.test, ['read', 'write'], { owner: person })
+    const stored = await kit.test.fetch('POST', '/v1/knowledge', { token: agent.token, body: trace() })
+    const holdId = await idOfHold('unit', stored.json.data.id)
+    const made = await kit.file(person.cookie, { kinds: ['erasure'], grace: 'now', password: person.password })
+    await kit.work()
+    const { run_id, steps } = await runOf(made.json.data.id)
+    const listed = (await list('state=held')).find((one) => one.run_id === run_id)
+    expect(listed?.held).toBe(1)
+    expect((await list('state=stuck')).map((one) => one.run_id)).not.toContain(run_id)
+    const where = { runId_holder: { runId: run_id, holder: steps[0].holder } }
+    await kit.test.db.prisma.erasureStep.update({ where, data: { state: 'stuck' } })
+    expect((await list('state=stuck')).map((one) => one.run_id)).toContain(run_id)
+    await kit.test.db.prisma.erasureStep.update({ where, data: { state: 'done' } })
+    await kit.test.fetch('POST', `/v1/holds/${holdId}/release`, { cookie: kit.admin.cookie })
+    await kit.work()
+  })
+})
