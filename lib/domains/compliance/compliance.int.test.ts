@@ -572,6 +572,19 @@ describe('a planted fault', () => {
   })
 })
 
+it('a check that fails links the records that explain it, and otherwise all that it counted', async () => {
+  const pageOf = async () => (await asked('requests.portability')).page
+  expect(await pageOf()).toBe('/admin/requests?open=all&kind=portability')
+  const id = await request({
+    kinds: ['portability'],
+    state: 'verified',
+    legalDueAt: ago(1),
+    parts: [{ kind: 'portability' }],
+  })
+  expect(await pageOf()).toBe('/admin/requests?kind=portability&due=overdue')
+  await forget(id)
+})
+
 it('installation.secret fails when the file is readable or writable by others, or missing', async () => {
   const file = join(test.dataDir, 'a-secret')
   const places = { mail: 'folder', limits: 'here', postgresql: 'embedded' } as const

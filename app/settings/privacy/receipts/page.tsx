@@ -15,7 +15,11 @@ export const generateMetadata = async (): Promise<Metadata> => ({
 
 export default async function OwnReceiptsPage() {
   const { role } = await requirePageAccess('ownReceipts')
-  const [t, common] = await Promise.all([getTranslations('receipt.own'), getTranslations('common')])
+  const [t, pages, common] = await Promise.all([
+    getTranslations('receipt.own'),
+    getTranslations('pages'),
+    getTranslations('common'),
+  ])
   const receipts = await callUseCase(app.receipts.own, { query: { limit: '50' } })
   return (
     <Messages of={['receipt']}>
@@ -27,7 +31,7 @@ export default async function OwnReceiptsPage() {
           <>
             {mayOpen(pageNamed('erasures'), role) && (
               <ButtonLink tone="plain" href="/admin/erasures">
-                {t('all')}
+                {pages('erasures')}
               </ButtonLink>
             )}
             <ButtonLink tone="plain" href="/verify">
