@@ -9,7 +9,7 @@ export const tokenStateFilters = [
 ] as const satisfies readonly ListedToken['state'][]
 
 /** The filters in the address of the token list. */
-export const tokenFilterParsers = { agent: parseAsString, state: parseAsStringLiteral(tokenStateFilters) }
+export const tokenFilterParsers = { q: parseAsString, agent: parseAsString, state: parseAsStringLiteral(tokenStateFilters) }
 export type TokenFilters = QueryValues<typeof tokenFilterParsers>
 export const loadTokenFilters = createLoader(tokenFilterParsers)
 
@@ -17,8 +17,9 @@ export const loadTokenFilters = createLoader(tokenFilterParsers)
 const pageSize = 50
 
 /** The query for the API. The id of a foreign agent is omitted, so that a mistyped address shows more rows instead of an error. */
-export const tokenQueryOf = ({ agent, state }: TokenFilters, own: readonly string[]) => ({
+export const tokenQueryOf = ({ q, agent, state }: TokenFilters, own: readonly string[]) => ({
   limit: String(pageSize),
   ...(agent !== null && own.includes(agent) && { agent_id: agent }),
   ...(state && { state }),
+  ...(q !== null && q.trim() !== '' && { q: q.trim().slice(0, 64) }),
 })

@@ -36,7 +36,7 @@ export function TokenList({ initial, initialFilters, agents }: TokenListProps) {
     (what, token) => setOpen({ what, token }),
   )
   const close = () => setOpen(undefined)
-  const isFiltered = filters.agent !== null || filters.state !== null
+  const isFiltered = Object.values(filters).some((value) => value !== null)
   const facets: Facet[] = [
     {
       key: 'agent',
@@ -65,9 +65,10 @@ export function TokenList({ initial, initialFilters, agents }: TokenListProps) {
         pages={tokens}
         toolbar={
           <FilterBar
+            search={{ label: t('search'), value: filters.q ?? '', onChange: (q) => void setFilters({ q: q || null }) }}
             facets={facets}
             isFiltered={isFiltered}
-            onClear={() => void setFilters({ agent: null, state: null })}
+            onClear={() => void setFilters(null)}
           />
         }
         empty={

@@ -6,6 +6,8 @@ import { countListedAgents, type ListedAgent, listedAgent, listedAgentsPage } fr
 export interface AgentListFilter {
   /** Part of the id, of the name or of the owner's name, case-insensitive. */
   text?: string | undefined
+  /** Agents that match with a text, in addition. */
+  also?: readonly string[]
   tier?: TierName | undefined
 }
 export interface AgentListing {
@@ -16,8 +18,9 @@ export interface AgentListing {
   total(): Promise<number>
 }
 
-const conditions = ({ text, tier }: AgentListFilter) => ({
+const conditions = ({ text, also = [], tier }: AgentListFilter) => ({
   pattern: text === undefined ? null : `%${text.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`,
+  also,
   tier: tier ?? null,
 })
 

@@ -63,7 +63,7 @@ export const listAgents = operation({
   path: '/api/admin/agents',
   summary: 'List all agents with their tiers, limits and use, newest first',
   description:
-    '`q` is part of the id, of the name or of the owner’s name. Use is counted by the hour and written within about ten seconds; an agent’s is that of the tokens it still has. `total` stops counting at 1,001.',
+    '`q` is part of the id, of the name, of the owner’s name or of a token’s name, or at least the first four characters of a token. Use is counted by the hour and written within about ten seconds; an agent’s is that of the tokens it still has. `total` stops counting at 1,001.',
   permission,
   audit: { action: 'read', resourceType: 'agent' },
   limit: 'read',

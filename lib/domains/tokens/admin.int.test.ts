@@ -110,6 +110,21 @@ describe('list of agents', () => {
       expect([bad, (await get(`/agents?${bad}`)).status]).toEqual([bad, 422])
   })
 
+  test('search finds an agent by the name of its token and by the first characters of the key', async () => {
+    const { id, agentId } = await named('holder-of-a-named-token').then(async (token) => {
+      await app.db.prisma.token.update({ where: { id: token.id }, data: { name: 'Nightly import' } })
+      return { id: token.id, agentId: 'holder-of-a-named-token' }
+    })
+    const { prefix } = await app.db.prisma.token.findUniqueOrThrow({ where: { id } })
+    const ids = async (q: string) =>
+      (await found(`/agents?limit=100&q=${encodeURIComponent(q)}`)).data.map(
+        (one: { agent_id: string }) => one.agent_id,
+      )
+    for (const q of ['nightly', prefix, prefix.slice(0, 6)]) expect([q, await ids(q)]).toEqual([q, [agentId]])
+    // Every key begins with these characters.
+    expect(await ids(prefix.slice(0, 3))).not.toContain(agentId)
+  })
+
   test('returns tier, limits, organization, owner, tokens and usage', async () => {
     const owner = await signedIn(app)
     const agent = await issuedAgent(app, ['read'], { tier: 'enterprise', owner })

@@ -6,6 +6,7 @@ import { findToken, listAgents, listRevocations, readAgentUse, summariseTokens }
 import { tokenView } from './overview.ts'
 import {
   activeSuccessor,
+  agentsOfTokens,
   countActiveDescendants,
   countLimiterRevocations,
   countOfAgent,
@@ -35,6 +36,8 @@ interface ListedAgent {
 }
 interface AgentFilter {
   text?: string | undefined
+  /** Agents that match with a text, in addition. */
+  also?: readonly string[]
   tier?: TierName | undefined
 }
 export interface TokenAdminPorts {
@@ -88,7 +91,8 @@ async function usageOf(db: Database, agents: readonly string[], since: Date): Pr
 
 const agentList = ({ db, agents, inUse }: TokenAdminDeps) =>
   read(listAgents, async ({ now }, { query: { q, tier, cursor, limit } }) => {
-    const filter = { text: q, tier }
+    const ofTokens = q === undefined ? [] : await agentsOfTokens(db, { text: q, most: mostCounted })
+    const filter = { text: q, also: ofTokens.map(({ agent_id }) => agent_id), tier }
     const [found, total] = await Promise.all([
       agents.page(filter, parseCursor(cursor), limit + 1),
       agents.count(filter, mostCounted),

@@ -151,6 +151,13 @@ export const listTokens = operation({
   query: z.strictObject({
     agent_id: AgentRef.optional(),
     state: z.enum(tokenStates).optional(),
+    q: z
+      .string()
+      .trim()
+      .min(1)
+      .max(64)
+      .optional()
+      .meta({ description: 'A part of the name, or at least the first four characters of the token' }),
     cursor: Cursor.optional(),
     limit: PageLimit,
   }),

@@ -111,7 +111,7 @@ export function tokenOverview(db: Database, { profileOf }: Pick<TokenPorts, 'pro
       }
     }),
 
-    list: read(listTokens, async ({ actor, now }, { query: { agent_id, state, cursor, limit } }) => {
+    list: read(listTokens, async ({ actor, now }, { query: { agent_id, state, q, cursor, limit } }) => {
       let agents = actor.agents
       if (agent_id !== undefined) {
         const agent = await profileOf(agent_id)
@@ -120,10 +120,11 @@ export function tokenOverview(db: Database, { profileOf }: Pick<TokenPorts, 'pro
         agents = [agent.id]
       }
       const after = parseCursor(cursor)
+      const text = q ?? null
       const position = { after_at: after?.at ?? null, after_id: after?.id ?? null }
       const [found, [count]] = await Promise.all([
-        pageOfTokens(db, { agents, now, ...position, limit: limit + 1 }, state ?? 'any'),
-        countInState(db, { agents, now }, state ?? 'any'),
+        pageOfTokens(db, { agents, text, now, ...position, limit: limit + 1 }, state ?? 'any'),
+        countInState(db, { agents, text, now }, state ?? 'any'),
       ])
       const { shown, page } = pageOf(found, limit, count?.n ?? 0, ({ created_at, id }) => ({ at: created_at, id }))
       const refusals = await refusalsOf(db, shown)

@@ -55,6 +55,18 @@ describe("list of a person's tokens", () => {
     expect((await app.fetch('GET', '/v1/auth/tokens?state=gone', { cookie: person.cookie })).status).toBe(422)
   })
 
+  test('search finds a token by a part of its name and by the first characters of its key', async () => {
+    const id = await create({ name: 'Weekly Report' })
+    await create({ name: 'other' })
+    const { key_prefix } = (await list('?limit=100')).data.find((token) => token.id === id) ?? { key_prefix: '' }
+    for (const q of ['weekly', 'report', key_prefix, key_prefix.slice(0, 6)]) {
+      const { data, total } = await list(`?q=${encodeURIComponent(q)}`)
+      expect([q, total, data.map((token) => token.id)]).toEqual([q, 1, [id]])
+    }
+    expect((await list('?q=weekly&state=revoked')).total).toBe(0)
+    expect((await list(`?q=${key_prefix.slice(0, 3)}`)).total).toBe(0)
+  })
+
   test('contains for the owner the rejected requests that revoked a token, without network addresses, while they are stored', async () => {
     const id = await create({ name: 'too eager' })
     const quiet = await create({ name: 'quiet' })

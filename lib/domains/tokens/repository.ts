@@ -141,6 +141,10 @@ export const countOfAgent = statement('tokens.count-of-agent', {
   sql: 'SELECT count(*)::int4 AS n FROM tokens WHERE agent_id = $agent',
 })
 
+/** The token's name contains the text, or its key begins with it. Every key begins with three same characters. */
+const isSought =
+  '(strpos(lower(name), lower($text)) > 0 OR (length($text) > 3 AND starts_with(prefix, $text)))'
+
 type StateFilter = (typeof tokenStates)[number] | 'any'
 /** The states of `tokenStateOf` as SQL conditions. */
 const inState: Readonly<Record<StateFilter, string>> = {
@@ -152,24 +156,36 @@ const inState: Readonly<Record<StateFilter, string>> = {
 }
 const stateFilters: readonly StateFilter[] = ['any', 'active', 'rotated', 'expired', 'revoked']
 
-/** Tokens of these agents in one state, newest first, after a cursor. */
+/** Tokens of these agents in one state that a text finds, newest first, after a cursor. */
 export const pageOfTokens = statement('tokens.page', {
-  takes: { agents: 'text[]', now: 'timestamptz', after_at: 'timestamptz?', after_id: 'text?', limit: 'int4' },
+  takes: {
+    ...{ agents: 'text[]', text: 'text?', now: 'timestamptz' },
+    ...{ after_at: 'timestamptz?', after_id: 'text?', limit: 'int4' },
+  },
   returns: { ...overviewColumns, limit_key: 'text' },
   isPrepared: true,
   variants: stateFilters,
   sql: (state: StateFilter) => `SELECT ${overview}, limit_key FROM tokens
-    WHERE agent_id = ANY($agents) AND ${inState[state]} AND ($after_at IS NULL OR (created_at, id) < ($after_at, $after_id))
+    WHERE agent_id = ANY($agents) AND ${inState[state]} AND ($text IS NULL OR ${isSought})
+      AND ($after_at IS NULL OR (created_at, id) < ($after_at, $after_id))
     ORDER BY created_at DESC, id DESC LIMIT $limit`,
 })
 
 export const countInState = statement('tokens.count-in-state', {
-  takes: { agents: 'text[]', now: 'timestamptz' },
+  takes: { agents: 'text[]', text: 'text?', now: 'timestamptz' },
   returns: count,
   isPrepared: true,
   variants: stateFilters,
   sql: (state: StateFilter) =>
-    `SELECT count(*)::int4 AS n FROM tokens WHERE agent_id = ANY($agents) AND ${inState[state]}`,
+    `SELECT count(*)::int4 AS n FROM tokens
+      WHERE agent_id = ANY($agents) AND ${inState[state]} AND ($text IS NULL OR ${isSought})`,
+})
+
+/** Agents with a token that a text finds. */
+export const agentsOfTokens = statement('tokens.agents-of-found', {
+  takes: { text: 'text', most: 'int4' },
+  returns: { agent_id: 'text' },
+  sql: `SELECT DISTINCT agent_id FROM tokens WHERE ${isSought} LIMIT $most`,
 })
 
 /** The refusals that caused each revocation: those with the same limit key within the hour before it. */

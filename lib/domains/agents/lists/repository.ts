@@ -23,12 +23,13 @@ const selectListed = `SELECT a.id, a.name, a.tier, a.reads_per_minute AS "readsP
     a.owner_id AS "ownerId", w.name AS "ownerName", a.organisation_id AS "organisationId", o.name AS "organisationName",
     a.restricted_at AS "restrictedAt", a.suspended_at AS "suspendedAt", a.created_at AS "createdAt"
   FROM agents a JOIN organisation_names o ON o.id = a.organisation_id LEFT JOIN account_names w ON w.id = a.owner_id`
-const isListed = `($pattern IS NULL OR lower(a.id) LIKE $pattern OR lower(a.name) LIKE $pattern OR lower(w.name) LIKE $pattern)
+const isListed = `($pattern IS NULL OR lower(a.id) LIKE $pattern OR lower(a.name) LIKE $pattern OR lower(w.name) LIKE $pattern
+      OR a.id = ANY($also))
     AND ($tier IS NULL OR a.tier::text = $tier)`
 
 /** A page of all agents, newest first, after the position (`at`, `id`). `pattern`: a LIKE pattern in lower case. */
 export const listedAgentsPage = statement('agents.listed-page', {
-  takes: { pattern: 'text?', tier: 'text?', at: 'timestamptz?', id: 'text?', limit: 'int4' },
+  takes: { pattern: 'text?', also: 'text[]', tier: 'text?', at: 'timestamptz?', id: 'text?', limit: 'int4' },
   returns: listedColumns,
   isPrepared: true,
   sql: `${selectListed} WHERE ${isListed} AND ($at IS NULL OR (a.created_at, a.id) < ($at, $id))
@@ -37,7 +38,7 @@ export const listedAgentsPage = statement('agents.listed-page', {
 
 /** Counts agents, up to `most`. */
 export const countListedAgents = statement('agents.count-listed', {
-  takes: { pattern: 'text?', tier: 'text?', most: 'int4' },
+  takes: { pattern: 'text?', also: 'text[]', tier: 'text?', most: 'int4' },
   returns: { n: 'int4' },
   isPrepared: true,
   sql: `SELECT count(*)::int4 AS n FROM (SELECT FROM agents a
