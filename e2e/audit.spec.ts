@@ -27,7 +27,7 @@ test('filters of the audit log are in the address, and a reload, another reader 
   await page.keyboard.press('Escape')
   await page.getByRole('combobox', { name: 'Action', exact: true }).selectOption('delete')
   await page.getByText('More filters').click()
-  await page.getByLabel('Resource type').fill('knowledge')
+  await page.getByLabel('Resource type').selectOption('Knowledge unit')
   await page.getByRole('button', { name: 'Apply' }).click()
   await expect(page).toHaveURL(/action=delete/)
   await expect(page).toHaveURL(/resource_type=knowledge/)

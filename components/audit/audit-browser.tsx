@@ -68,7 +68,12 @@ export function AuditBrowser({ query, first, problem }: AuditBrowserProps) {
       {first && (
         <>
           <div className="flex flex-wrap items-center justify-between gap-x-4 gap-y-2 text-sm">
-            <Summary first={first} to={query.to} hasReads={query.reads === undefined} />
+            <Summary
+              first={first}
+              to={query.to}
+              hasReads={query.reads === undefined}
+              onReads={filters.action === 'read' ? undefined : (reads) => void setFilters({ reads })}
+            />
             <div className="flex flex-wrap gap-2">
               {isPinned ? (
                 <Button tone="plain" size="small" onClick={() => void setFilters({ to: null })}>
@@ -112,9 +117,17 @@ const namesIn = (entries: readonly AuditEntry[], { agent_id, resource_id }: Audi
   resource: entries.find(({ resourceId }) => resourceId === resource_id)?.resourceName ?? null,
 })
 
-/** The number of entries, up to when, and whether reads are among them. */
-function Summary({ first, to, hasReads }: { first: AuditPage; to: string; hasReads: boolean }) {
+interface SummaryProps {
+  first: AuditPage
+  to: string
+  hasReads: boolean
+  /** Undefined if only reads are shown. */
+  onReads: ((reads: 'true' | null) => void) | undefined
+}
+/** The number of entries, up to when, and whether reads are among them, with the switch for these. */
+function Summary({ first, to, hasReads, onReads }: SummaryProps) {
   const t = useTranslations('audit.summary')
+  const filters = useTranslations('audit.filters')
   const { total: count, counted, total_estimate: estimate } = first
   const number =
     counted === 'exact'
@@ -123,9 +136,16 @@ function Summary({ first, to, hasReads }: { first: AuditPage; to: string; hasRea
         ? t('more', { count })
         : t('about', { count: rounded(estimate) })
   return (
-    <p className="text-quiet">
-      {number} · {t.rich('upTo', { time: () => <Time at={to} /> })}
-      {!hasReads && ` · ${t('reads')}`}
+    <p className="flex flex-wrap items-center gap-x-3 gap-y-2 text-quiet">
+      <span>
+        {number} · {t.rich('upTo', { time: () => <Time at={to} /> })}
+        {!hasReads && ` · ${t('reads')}`}
+      </span>
+      {onReads && (
+        <Button tone="plain" size="small" onClick={() => onReads(hasReads ? null : 'true')}>
+          {filters(hasReads ? 'hideReads' : 'reads')}
+        </Button>
+      )}
     </p>
   )
 }

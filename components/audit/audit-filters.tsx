@@ -1,11 +1,12 @@
 'use client'
 
-import { useTimeZone, useTranslations } from 'next-intl'
+import { useLocale, useTimeZone, useTranslations } from 'next-intl'
 import { type FormEvent, type KeyboardEvent, useState } from 'react'
 import { fieldTime, momentOf } from '#components/frame/local-time.ts'
 import { Button } from '#components/ui/button.tsx'
 import { ActorField } from './actor-field.tsx'
 import { type ActorProblem, type Named, resolveActor } from './actors.ts'
+import { useResourceTypes } from './entry-names.ts'
 import { type AuditBrowserFilters, auditActionFilters, bareId, isAuditFiltered, noAuditFilters } from './filters.ts'
 
 interface AuditFiltersProps {
@@ -17,10 +18,43 @@ interface AuditFiltersProps {
 const minuteOf = (iso: string | null, zone: string): string => fieldTime(iso, zone).slice(0, 16)
 const inputLook = 'min-h-8 w-full min-w-0 rounded-box border border-edge bg-raised px-2.5 py-1 text-base sm:text-sm'
 
-/** The filters. They apply on Enter or with the button, not while typing; reads appear and disappear at once. */
+interface ChoiceProps {
+  name: 'action' | 'resource_type'
+  value: string | null
+  options: readonly { value: string; title: string }[]
+}
+function Choice({ name, value, options }: ChoiceProps) {
+  const t = useTranslations('audit.filters')
+  return (
+    <label className="grid min-w-0 content-start gap-1">
+      <span className="text-sm text-quiet">{t(name)}</span>
+      <select key={value ?? ''} name={name} defaultValue={value ?? ''} className={inputLook}>
+        <option value="">{t('any')}</option>
+        {options.map((one) => (
+          <option key={one.value} value={one.value}>
+            {one.title}
+          </option>
+        ))}
+      </select>
+    </label>
+  )
+}
+
+/** The resource types by title. A type of the address that has no title is one of them. */
+function useTypeOptions(chosen: string | null): ChoiceProps['options'] {
+  const types = useResourceTypes()
+  const locale = useLocale()
+  const all = { ...(chosen !== null && { [chosen]: chosen }), ...types }
+  return Object.entries(all)
+    .map(([value, title = value]) => ({ value, title }))
+    .sort((one, other) => one.title.localeCompare(other.title, locale))
+}
+
+/** The filters. They apply on Enter or with the button, not while typing. */
 export function AuditFilterBar({ filters, names, onChange }: AuditFiltersProps) {
   const t = useTranslations('audit')
   const zone = useTimeZone() ?? 'UTC'
+  const types = useTypeOptions(filters.resource_type)
   const [actor, setActor] = useState<Named>({ id: filters.agent_id, text: names.actor ?? filters.agent_id ?? '' })
   const [resource, setResource] = useState<Named>({
     id: filters.resource_id,
@@ -68,15 +102,15 @@ export function AuditFilterBar({ filters, names, onChange }: AuditFiltersProps) 
   const leave = (event: KeyboardEvent<HTMLFormElement>) => {
     if (event.key === 'Escape' && event.target instanceof HTMLElement) event.target.blur()
   }
-  const field = (name: 'q' | 'resource_type' | 'from' | 'to') => {
-    const value = name === 'from' || name === 'to' ? minuteOf(filters[name], zone) : (filters[name] ?? '')
+  const field = (name: 'q' | 'from' | 'to') => {
+    const value = name === 'q' ? (filters.q ?? '') : minuteOf(filters[name], zone)
     return (
       <label className="grid min-w-0 content-start gap-1">
         <span className="text-sm text-quiet">{t(`filters.${name}`)}</span>
         <input
           key={value}
           name={name}
-          type={name === 'q' ? 'search' : name === 'resource_type' ? 'text' : 'datetime-local'}
+          type={name === 'q' ? 'search' : 'datetime-local'}
           defaultValue={value}
           maxLength={200}
           autoComplete="off"
@@ -99,17 +133,11 @@ export function AuditFilterBar({ filters, names, onChange }: AuditFiltersProps) 
           isResource
           error={errorOf('resource')}
         />
-        <label className="grid min-w-0 content-start gap-1">
-          <span className="text-sm text-quiet">{t('filters.action')}</span>
-          <select key={filters.action ?? ''} name="action" defaultValue={filters.action ?? ''} className={inputLook}>
-            <option value="">{t('filters.anyAction')}</option>
-            {auditActionFilters.map((value) => (
-              <option key={value} value={value}>
-                {t(`actions.${value}`)}
-              </option>
-            ))}
-          </select>
-        </label>
+        <Choice
+          name="action"
+          value={filters.action}
+          options={auditActionFilters.map((value) => ({ value, title: t(`actions.${value}`) }))}
+        />
         {field('q')}
         <div className="flex gap-2">
           <Button type="submit" size="small" aria-disabled={isBusy}>
@@ -122,27 +150,16 @@ export function AuditFilterBar({ filters, names, onChange }: AuditFiltersProps) 
           )}
         </div>
       </div>
-      <div className="flex flex-wrap items-start gap-x-6 gap-y-2">
-        <label className="inline-flex min-h-6 items-center gap-2">
-          <input
-            type="checkbox"
-            checked={filters.reads !== null}
-            onChange={({ target }) => onChange({ reads: target.checked ? 'true' : null })}
-            className="size-4 accent-accent"
-          />
-          {t('filters.reads')}
-        </label>
-        <details open={hasMore} className="min-w-0 grow">
-          <summary className="min-h-6 w-fit cursor-pointer text-accent underline-offset-3 hover:underline">
-            {t('filters.more')}
-          </summary>
-          <div className="mt-3 grid gap-3 sm:grid-cols-3">
-            {field('resource_type')}
-            {field('from')}
-            {field('to')}
-          </div>
-        </details>
-      </div>
+      <details open={hasMore} className="min-w-0">
+        <summary className="min-h-6 w-fit cursor-pointer text-accent underline-offset-3 hover:underline">
+          {t('filters.more')}
+        </summary>
+        <div className="mt-3 grid gap-3 sm:grid-cols-3">
+          <Choice name="resource_type" value={filters.resource_type} options={types} />
+          {field('from')}
+          {field('to')}
+        </div>
+      </details>
     </form>
   )
 }

@@ -73,7 +73,7 @@ function EntryText({ entry, onOnly }: { entry: AuditEntry; onOnly: (filters: Onl
           [
             audit('columns.resource'),
             <span key="what" className="grid">
-              {resourceType} {entry.resourceName}
+              {names.type} {entry.resourceName}
               <CopyableId id={resourceId} what={t('what')} />
             </span>,
           ],

@@ -170,7 +170,7 @@ function EntryCells({ entry, onOpen }: { entry: AuditEntry; onOpen?: () => void 
             time,
             action: t(`actions.${entry.action}`),
             actor: names.actor,
-            resource: `${entry.resourceType} ${names.resource}`,
+            resource: `${names.type} ${names.resource}`,
           })}
           title={`${entry.timestamp.slice(0, 23).replace('T', ' ')} UTC`}
           className="text-accent underline-offset-3 after:absolute after:inset-0 after:cursor-pointer hover:underline"
@@ -183,7 +183,7 @@ function EntryCells({ entry, onOpen }: { entry: AuditEntry; onOpen?: () => void 
         <bdi>{names.actor}</bdi>
       </td>
       <td className={cellLook} title={`${entry.resourceType} ${entry.resourceId}`}>
-        {entry.resourceType}{' '}
+        {names.type}{' '}
         <bdi className={clsx('text-quiet', entry.resourceName === null && 'font-mono text-[0.8125rem]')}>
           {names.resource}
         </bdi>

@@ -5,12 +5,14 @@ import { useState } from 'react'
 import { Button, PlainButtonLink } from '#components/ui/button.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
 import { Checkbox, Select } from '#components/ui/field.tsx'
-import { type AuditQuery, auditMonths, exportHref, monthHref } from './filters.ts'
+import { showToast } from '#components/ui/toast.ts'
+import { oldestRead } from '#lib/domains/audit/rules.ts'
+import { type AuditQuery, auditMonths, exportHref, monthQuery } from './filters.ts'
 
 const formats = { csv: 'CSV', jsonl: 'JSON Lines' }
 
-/** Downloads the entries of the current filters, or of a month. */
-export function ExportDialog({ query }: { query: AuditQuery }) {
+/** Downloads the entries of the current filters, which is the default, or of a month. */
+export function ExportDialog({ query: shown }: { query: AuditQuery & { to: string } }) {
   const t = useTranslations('audit.export')
   const format = useFormatter()
   const now = useNow()
@@ -18,6 +20,12 @@ export function ExportDialog({ query }: { query: AuditQuery }) {
   const [period, setPeriod] = useState('view')
   const [file, setFile] = useState<keyof typeof formats>('csv')
   const [hasReads, setHasReads] = useState(false)
+  const query = period === 'view' ? shown : monthQuery(period, hasReads)
+  const viewPeriod = format.dateTimeRange(
+    shown.from ? new Date(shown.from) : oldestRead(now),
+    new Date(shown.to),
+    { dateStyle: 'medium' },
+  )
   const monthName = (month: string) =>
     t('month', {
       month: format.dateTime(new Date(`${month}-15T00:00:00Z`), { month: 'long', year: 'numeric', timeZone: 'UTC' }),
@@ -34,7 +42,7 @@ export function ExportDialog({ query }: { query: AuditQuery }) {
             value={period}
             onChange={({ target }) => setPeriod(target.value)}
             options={[
-              { value: 'view', title: t('view') },
+              { value: 'view', title: t('view', { period: viewPeriod }) },
               ...auditMonths(now).map((month) => ({ value: month, title: monthName(month) })),
             ]}
           />
@@ -48,8 +56,12 @@ export function ExportDialog({ query }: { query: AuditQuery }) {
             <Checkbox label={t('reads')} checked={hasReads} onChange={({ target }) => setHasReads(target.checked)} />
           )}
           <PlainButtonLink
-            href={period === 'view' ? exportHref(query, file) : monthHref(period, file, hasReads)}
+            href={exportHref(query, file)}
             download
+            onClick={() => {
+              setOpen(false)
+              showToast({ title: t('started') })
+            }}
             className="justify-self-end"
           >
             {t('download')}

@@ -5,8 +5,9 @@ import {
   auditMonths,
   auditQueryOf,
   entryKey,
+  exportHref,
   isAuditFiltered,
-  monthHref,
+  monthQuery,
   noAuditFilters,
   rounded,
   searchOf,
@@ -29,8 +30,8 @@ it('queryOf omits reads unless the address shows them or asks for this action', 
   expect(auditQueryOf({ ...empty, action: 'read' }, 'now')).toEqual({ to: 'now', action: 'read' })
 })
 
-it('monthHref covers the month in UTC to its last millisecond', () => {
-  const query = new URLSearchParams(monthHref('2026-02', 'csv', false).split('?')[1])
+it('monthQuery covers the month in UTC to its last millisecond', () => {
+  const query = new URLSearchParams(exportHref(monthQuery('2026-02', false), 'csv').split('?')[1])
   expect(Object.fromEntries(query)).toEqual({
     from: '2026-02-01T00:00:00.000Z',
     to: '2026-02-28T23:59:59.999Z',

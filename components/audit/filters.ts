@@ -70,14 +70,13 @@ export const exportHref = (query: AuditQuery, format: 'csv' | 'jsonl'): string =
 /** The id of a person without the prefix that actors have. */
 export const bareId = (actor: string): string => actor.replace(/^user:/, '')
 
-/** The address to download the entries of a month (`2026-01`) in UTC. */
-export function monthHref(month: string, format: 'csv' | 'jsonl', hasReads: boolean): string {
+/** The query for the entries of a month (`2026-01`) in UTC. */
+export function monthQuery(month: string, hasReads: boolean): AuditQuery {
   const from = new Date(`${month}-01T00:00:00.000Z`)
   const to = new Date(from)
   to.setUTCMonth(to.getUTCMonth() + 1)
   to.setUTCMilliseconds(-1)
-  const query = { from: from.toISOString(), to: to.toISOString(), ...(!hasReads && { reads: 'false' }), format }
-  return `/v1/audit/export?${new URLSearchParams(query)}`
+  return { from: from.toISOString(), to: to.toISOString(), ...(!hasReads && { reads: 'false' }) }
 }
 /** The months that still have entries, the newest first, as `2026-01`. */
 export function auditMonths(now: Date): string[] {

@@ -1,4 +1,5 @@
-import { useMessages, useTranslations } from 'next-intl'
+import { useTranslations } from 'next-intl'
+import { useResourceTypes } from '#components/audit/entry-names.ts'
 import { Card } from '#components/ui/page.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
@@ -16,7 +17,7 @@ export function ActivityCard({ activity, role }: { activity: Dashboard['activity
     const known = actions.find((one) => one === action)
     return known ? words(known) : action
   }
-  const types = new Map<string, string>(Object.entries(useMessages().overview.admin.activity.types))
+  const types = useResourceTypes()
   return (
     <Card title={t('title')} actions={<TextLink href="/admin/audit">{t('all')}</TextLink>}>
       {activity.length === 0 ? (
@@ -29,7 +30,7 @@ export function ActivityCard({ activity, role }: { activity: Dashboard['activity
                 <bdi className="font-medium [overflow-wrap:anywhere]">{change.actor_name ?? t('unknown')}</bdi>{' '}
                 <span className="text-quiet">{actionOf(change.action)}</span>{' '}
                 <TextLink href={changeHref(change, role)} tone="ink" className="[overflow-wrap:anywhere]">
-                  {types.get(change.resource_type) ?? t('other')}
+                  {types[change.resource_type] ?? t('other')}
                   {change.resource_name !== null && (
                     <>
                       {' '}

@@ -4,6 +4,20 @@ export const auditDays = 90
 /** Entries before this time are never read. */
 export const oldestRead = (now: Date): Date => new Date(now.getTime() - auditDays * 86_400_000)
 
+/** The period of an export in UTC: a month as `2026-11`, otherwise its first and last day. Entries before it are deleted. */
+function periodName(from: Date | undefined, to: Date, now: Date): string {
+  const first = from && from > oldestRead(now) ? from : oldestRead(now)
+  const nextMonth = new Date(Date.UTC(first.getUTCFullYear(), first.getUTCMonth() + 1, 1))
+  const [one, other] = [first.toISOString(), to.toISOString()]
+  const isMonth = one.endsWith('-01T00:00:00.000Z') && to.getTime() === nextMonth.getTime() - 1
+  return isMonth ? one.slice(0, 7) : `${one.slice(0, 10)}_${other.slice(0, 10)}`
+}
+/** The name of an exported file: `audit-2026-11.csv`. */
+export const auditFileName = (
+  { from, to, format }: { from?: Date | undefined; to?: Date | undefined; format: 'csv' | 'jsonl' },
+  now: Date,
+): string => `audit-${periodName(from, to ?? now, now)}.${format}`
+
 /** A CSV cell (RFC 4180). Text that a spreadsheet would run as a formula gets a leading apostrophe. */
 export function csvCell(value: string): string {
   const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value

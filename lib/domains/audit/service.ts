@@ -98,7 +98,7 @@ export function auditService(db: Database, deps: AuditNameDeps) {
       details: { filters: Object.keys(filters), format },
       headers: {
         'Content-Type': format === 'csv' ? 'text/csv; charset=utf-8' : 'application/jsonl',
-        'Content-Disposition': `attachment; filename="audit.${format}"`,
+        'Content-Disposition': `attachment; filename="${auditFileName({ ...filters, format }, ctx.now)}"`,
       },
     })),
   }
