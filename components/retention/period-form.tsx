@@ -13,7 +13,8 @@ import { presets, type RetainedVisibility, retainedVisibilities } from '#lib/dom
 import type { Periods } from '#lib/kernel/expiring.ts'
 import { DryRunTable } from './dry-run-table.tsx'
 import { type DryRun, dryRunAt, editRetentionAt } from './endpoints.ts'
-import { daysOf, isSame, periodChangeOf, periodsIn, type TypedPeriods, typedPeriodsOf } from './typed-periods.ts'
+import { usePeriodWords } from './period-words.ts'
+import { daysOf, isLonger, isSame, periodChangeOf, periodsIn, type TypedPeriods, typedPeriodsOf } from './typed-periods.ts'
 
 /** The effects of changed periods, before they are saved. */
 export function DryRunConsequences({ run }: { run: DryRun }) {
@@ -31,6 +32,7 @@ export function DryRunConsequences({ run }: { run: DryRun }) {
 /** Sets retention periods. Saving requires a dry run of exactly these periods. */
 export function PeriodForm({ inForce }: { inForce: Periods }) {
   const t = useTranslations('retention')
+  const words = usePeriodWords()
   const { draft, change, clear } = useDraft<{ typed: TypedPeriods | null }>('retention', { typed: null })
   const [run, setRun] = useState<DryRun>()
   const [isOpen, setIsOpen] = useState(false)
@@ -70,8 +72,10 @@ export function PeriodForm({ inForce }: { inForce: Periods }) {
         <p className="text-sm text-quiet">{t('edit.presets')}</p>
       </fieldset>
       <div className="grid gap-5 sm:grid-cols-3">
-        {retainedVisibilities.toReversed().map((visibility) => {
+        {retainedVisibilities.map((visibility) => {
           const { isForEver, days } = typed[visibility]
+          const now = inForce[visibility]
+          const isLoosened = wanted !== undefined && isLonger(wanted[visibility], now)
           return (
             <div key={visibility} className="grid content-start gap-2">
               <Field
@@ -91,6 +95,11 @@ export function PeriodForm({ inForce }: { inForce: Periods }) {
                 checked={isForEver}
                 onChange={({ target }) => typeOne(visibility, { isForEver: target.checked })}
               />
+              {isLoosened && (
+                <p role="status" className="text-sm text-amber">
+                  {t('edit.longer', { period: words(now) })}
+                </p>
+              )}
             </div>
           )
         })}

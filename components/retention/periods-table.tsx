@@ -38,7 +38,11 @@ export function PeriodsTable({
       cell: (visibility) => {
         const { source, set_by, set_at } = policy[visibility]
         if (source === 'environment' || set_by === undefined || set_at === undefined)
-          return <span className="text-quiet">{t('force.environment', { variable: variables[visibility] })}</span>
+          return (
+            <span className="text-quiet" title={variables[visibility]}>
+              {t('force.environment')}
+            </span>
+          )
         return t.rich('force.override', {
           who: nameOf(set_by),
           time: () => <Time at={set_at} show="relative" />,
@@ -66,7 +70,7 @@ export function PeriodsTable({
     <DataTable
       label={t('force.title')}
       columns={columns}
-      rows={retainedVisibilities.toReversed()}
+      rows={retainedVisibilities}
       rowKey={(visibility) => visibility}
     />
   )

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { daysOf, isSame, periodChangeOf, periodsIn, typedPeriodsOf } from './typed-periods.ts'
+import { daysOf, isLonger, isSame, periodChangeOf, periodsIn, typedPeriodsOf } from './typed-periods.ts'
 
 const periods = { network: null, org: 730, private: 365 }
 
@@ -21,6 +21,14 @@ describe('periodsIn', () => {
   it('returns undefined if one field is invalid', () =>
     expect(periodsIn({ ...typedPeriodsOf(periods), org: { isForEver: false, days: '0' } })).toBeUndefined())
 })
+
+it.each([
+  [180, 90, true],
+  [90, 90, false],
+  [null, 36_500, true],
+  [36_500, null, false],
+  [null, null, false],
+])('isLonger of %s than %s returns %s', (one, other, expected) => expect(isLonger(one, other)).toBe(expected))
 
 it('changeOf returns only the changed fields', () => {
   expect(periodChangeOf(periods, periods)).toEqual({})

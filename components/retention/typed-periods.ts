@@ -27,6 +27,10 @@ export function periodsIn(typed: TypedPeriods): Periods | undefined {
   return network === undefined || org === undefined || own === undefined ? undefined : { network, org, private: own }
 }
 
+/** Whether a period is longer than another. Null: forever. */
+export const isLonger = (one: number | null, other: number | null): boolean =>
+  (one ?? Number.POSITIVE_INFINITY) > (other ?? Number.POSITIVE_INFINITY)
+
 export const isSame = (one: Periods, other: Periods): boolean =>
   retainedVisibilities.every((visibility) => one[visibility] === other[visibility])
 

@@ -1,7 +1,9 @@
 import type { Metadata } from 'next'
 import { getFormatter, getTranslations } from 'next-intl/server'
 import { callUseCase, requirePageAccess } from '#app/page-access.ts'
+import { bareId } from '#components/audit/filters.ts'
 import { Messages } from '#components/frame/words.tsx'
+import type { AdminNames } from '#components/retention/admin-names.ts'
 import { OtherPeriods } from '#components/retention/other-periods.tsx'
 import { PeriodForm } from '#components/retention/period-form.tsx'
 import { PeriodsTable } from '#components/retention/periods-table.tsx'
@@ -17,22 +19,24 @@ import { periodsOf, retainedVisibilities } from '#lib/domains/retention/rules.ts
 
 export const generateMetadata = async (): Promise<Metadata> => ({ title: (await getTranslations('retention'))('name') })
 
-/** The names of admins, for those who may see them. */
-async function adminNames(isAdmin: boolean): Promise<Record<string, string>> {
-  if (!isAdmin) return {}
-  const { data } = await callUseCase(app.requests.listMinders)
-  return Object.fromEntries(data.map(({ account_id, name }) => [account_id, name]))
+/** The names of these admins by account id, as the audit log has them. Deleted admins have none. */
+async function adminNames(ids: readonly string[]): Promise<AdminNames> {
+  const found = await Promise.all([...new Set(ids)].map((q) => callUseCase(app.audit.actors, { query: { q } })))
+  return Object.fromEntries(found.flatMap(({ data }) => data.map(({ id, name }) => [bareId(id), name ?? bareId(id)])))
 }
 
 export default async function RetentionPage() {
   const isAdmin = (await requirePageAccess('retention')).role === 'admin'
-  const [t, format, { data }, sweeps, run, names] = await Promise.all([
+  const [t, format, { data }, sweeps, run] = await Promise.all([
     getTranslations('retention'),
     getFormatter(),
     callUseCase(app.retention.read),
     callUseCase(app.retention.sweeps, { query: { limit: '24' } }),
     isAdmin ? callUseCase(app.retention.dryRun, { body: {} }) : undefined,
-    adminNames(isAdmin),
+  ])
+  const names = await adminNames([
+    ...retainedVisibilities.flatMap((visibility) => data.policy[visibility].set_by ?? []),
+    ...sweeps.data.flatMap(({ trigger, requested_by }) => (trigger === 'demand' ? [requested_by] : [])),
   ])
   const { env } = app
   const last = sweeps.data.find(({ state }) => state !== 'running')

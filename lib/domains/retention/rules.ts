@@ -4,7 +4,8 @@ import type { Periods } from '#lib/kernel/expiring.ts'
 export const dayMs = 86_400_000
 /** In days; a hundred years. */
 export const longestPeriod = 36_500
-export const retainedVisibilities = ['network', 'org', 'private'] as const
+/** In the order in which the console lists them. */
+export const retainedVisibilities = ['private', 'org', 'network'] as const
 export type RetainedVisibility = (typeof retainedVisibilities)[number]
 
 export const presetNames = ['default', 'strict'] as const
