@@ -84,12 +84,15 @@ export const organisationOfAccount = statement('accounts.organisation', {
 /** SQL condition: the person can sign in. The account is open, is not being erased, and has a password or a linked identity. */
 export const canSignIn = `(a.deactivated_at IS NULL AND (a.password_hash IS NOT NULL OR ${hasIdentity}) AND NOT ${isFenced})`
 
-/** All admins, and whether each can sign in and is not suspended. With the variant `lock`, their rows are locked in the lock order. */
+/**
+ * All admins, and whether each can act as one: can sign in, has replaced a one-time password, and is not suspended. With the variant
+ * `lock`, their rows are locked in the lock order.
+ */
 export const adminAccounts = statement('accounts.admins', {
   takes: {},
   returns: { id: 'text', stays: 'bool' },
   variants: ['lock', 'read'],
-  sql: (mode: 'lock' | 'read') => `SELECT a.id, a.suspended_at IS NULL AND ${canSignIn} AS stays
+  sql: (mode: 'lock' | 'read') => `SELECT a.id, a.suspended_at IS NULL AND NOT a.must_change_password AND ${canSignIn} AS stays
     FROM accounts a WHERE a.role = 'admin' ORDER BY a.id ${mode === 'lock' ? 'FOR NO KEY UPDATE OF a' : ''}`,
 })
 

@@ -527,6 +527,19 @@ describe('the setting', () => {
     expect(codeOf(await change(one, false))).toBe(required)
   })
 
+  it('does not count an admin who has not replaced a one-time password', async () => {
+    const oneTime = (mustChangePassword: boolean) =>
+      test.db.prisma.account.update({ where: { id: two.accountId }, data: { mustChangePassword } })
+    const admins = async () => (await test.fetch('GET', at.setting, one)).json.data.active_admins
+    const before = await admins()
+    await oneTime(true)
+    expect(await admins()).toBe(before - 1)
+    await passwordEntered(test, one)
+    expect(codeOf(await change(one, true))).toBe('409 wrong_state')
+    await oneTime(false)
+    expect(await admins()).toBe(before)
+  })
+
   it('of an installation whose other admins left allows nothing until the operator lifts it', async () => {
     await turnOn()
     await test.db.prisma.account.update({ where: { id: two.accountId }, data: { deactivatedAt: new Date() } })

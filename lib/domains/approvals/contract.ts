@@ -44,7 +44,7 @@ const Setting = z
     active_admins: z
       .number()
       .int()
-      .meta({ description: 'Admins who can sign in. With fewer than two, nothing can be approved' }),
+      .meta({ description: 'Admins who can sign in and have replaced a one-time password. With fewer than two, nothing can be approved' }),
   })
   .meta({ id: 'ApprovalSetting' })
 
