@@ -2,27 +2,22 @@
 
 import { useTranslations } from 'next-intl'
 import { Alert } from '#components/ui/alert.tsx'
-import { Badge, type BadgeTone } from '#components/ui/badge.tsx'
+import { tokenTones } from '#components/tokens/token-state.tsx'
+import { Badge } from '#components/ui/badge.tsx'
 import { FactList } from '#components/ui/facts.tsx'
 import { Time } from '#components/ui/time.tsx'
 import type { MatchingToken } from './endpoints.ts'
 
-export const tokenTones: Record<MatchingToken['state'], BadgeTone> = {
-  active: 'success',
-  rotated: 'warning',
-  expired: 'neutral',
-  revoked: 'neutral',
-}
-
 /** The token that a revocation by prefix ends, and what ends with it. */
 export function MatchingTokenCard({ token }: { token: MatchingToken }) {
   const t = useTranslations('tiers')
+  const words = useTranslations('tokens')
   const { agent, state, last_used_at: used, active_descendants: descendants, active_successor: successor } = token
   const isEnded = state === 'expired' || state === 'revoked'
   return (
     <section aria-label={t('prefix.found')} className="grid gap-3 rounded-box border border-line bg-raised p-4">
       <p className="flex flex-wrap items-center gap-2 font-medium">
-        <code className="font-mono text-[0.8125rem]">{token.key_prefix}…</code> {token.name ?? t('agent.unnamed')}
+        <code className="font-mono text-[0.8125rem]">{token.key_prefix}…</code> {token.name ?? words('unnamed')}
       </p>
       <FactList
         facts={[
@@ -31,10 +26,10 @@ export function MatchingTokenCard({ token }: { token: MatchingToken }) {
           [
             t('prefix.state'),
             <Badge key="state" tone={tokenTones[state]} hasDot>
-              {t(`agent.states.${state}`)}
+              {words(`states.${state}`)}
             </Badge>,
           ],
-          [t('prefix.used'), used === null ? t('agent.never') : <Time key="used" at={used} show="relative" />],
+          [t('prefix.used'), used === null ? words('never') : <Time key="used" at={used} show="relative" />],
         ]}
       />
       {isEnded && <p>{t('prefix.ended')}</p>}

@@ -2,29 +2,17 @@
 
 import { useFormatter, useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
+import { tokenTones, useRevocationReason } from '#components/tokens/token-state.tsx'
 import { Badge } from '#components/ui/badge.tsx'
 import { usePunctuation } from '#components/ui/punctuation.ts'
 import type { ShownColumn } from '#components/ui/table.tsx'
 import { Time } from '#components/ui/time.tsx'
 import type { AgentUse } from './endpoints.ts'
-import { tokenTones } from './matching-token.tsx'
 
 export type AgentToken = AgentUse['tokens'][number]
-const reasons = [
-  'owner',
-  'admin',
-  'rotation',
-  'rate_limit',
-  'claim',
-  'owner_role',
-  'owner_closed',
-  'issuer_revoked',
-  'consent_withdrawn',
-] as const
-const reasonOf = (reason: string | null) => reasons.find((one) => one === reason) ?? 'other'
-
 function TokenState({ token }: { token: AgentToken }) {
-  const t = useTranslations('tiers.agent')
+  const t = useTranslations('tokens')
+  const reasonOf = useRevocationReason(useTranslations('tiers.agent')('byOwner'))
   const { state, revoked_at, revoked_reason, expires_at, issued_by_token_id } = token
   const at = revoked_at ?? expires_at
   return (
@@ -33,7 +21,7 @@ function TokenState({ token }: { token: AgentToken }) {
         {t(`states.${state}`)}
       </Badge>
       {issued_by_token_id !== null && <Badge>{t('issuedByToken')}</Badge>}
-      {revoked_at !== null && <span className="text-quiet">{t(`reasons.${reasonOf(revoked_reason)}`)}</span>}
+      {revoked_at !== null && <span className="text-quiet">{reasonOf(revoked_reason)}</span>}
       {at !== null && <Time at={at} show="relative" />}
     </span>
   )
@@ -41,14 +29,15 @@ function TokenState({ token }: { token: AgentToken }) {
 
 /** The columns of the tokens of an agent; `actions` are the buttons for one token. */
 export function useTokenColumns(actions: (token: AgentToken) => ReactNode): ShownColumn<AgentToken>[] {
-  const t = useTranslations('tiers.agent')
+  const t = useTranslations('tokens')
+  const own = useTranslations('tiers.agent')
   const format = useFormatter()
   const { list } = usePunctuation()
-  const scopesOf = ({ scopes }: AgentToken) => list(scopes.map((scope) => t(`scope.${scope}`)))
+  const scopesOf = ({ scopes }: AgentToken) => list(scopes.map((scope) => t(`scopes.${scope}`)))
   return [
     {
       key: 'token',
-      title: t('token'),
+      title: t('columns.token'),
       main: true,
       value: ({ key_prefix }) => key_prefix,
       cell: ({ key_prefix, name }) => (
@@ -58,16 +47,16 @@ export function useTokenColumns(actions: (token: AgentToken) => ReactNode): Show
         </>
       ),
     },
-    { key: 'scopes', title: t('scopes'), value: scopesOf, cell: scopesOf },
+    { key: 'scopes', title: t('columns.scopes'), value: scopesOf, cell: scopesOf },
     {
       key: 'state',
-      title: t('state'),
+      title: t('columns.state'),
       value: ({ state }) => t(`states.${state}`),
       cell: (token) => <TokenState token={token} />,
     },
     {
       key: 'used',
-      title: t('lastUsed'),
+      title: t('columns.lastUsed'),
       value: ({ last_used_at }) => last_used_at,
       cell: ({ last_used_at }) =>
         last_used_at === null ? (
@@ -78,11 +67,11 @@ export function useTokenColumns(actions: (token: AgentToken) => ReactNode): Show
     },
     {
       key: 'requests',
-      title: t('requests'),
+      title: own('requests'),
       numeric: true,
       value: ({ use: { reads, writes } }) => reads + writes,
       cell: ({ use: { reads, writes } }) => format.number(reads + writes),
     },
-    { key: 'actions', title: t('actions'), isTitleHidden: true, numeric: true, cell: actions },
+    { key: 'actions', title: t('columns.actions'), isTitleHidden: true, numeric: true, cell: actions },
   ]
 }

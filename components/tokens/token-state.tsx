@@ -3,14 +3,14 @@ import { Badge, type BadgeTone } from '#components/ui/badge.tsx'
 import { Time } from '#components/ui/time.tsx'
 import type { ListedTokenRow } from './tokens.ts'
 
-const tones: Record<ListedTokenRow['state'], BadgeTone> = {
+export const tokenTones: Record<ListedTokenRow['state'], BadgeTone> = {
   active: 'success',
   rotated: 'warning',
   expired: 'neutral',
   revoked: 'neutral',
 }
 
-const reasons = [
+const revocationReasons = [
   'owner',
   'admin',
   'rotation',
@@ -22,14 +22,24 @@ const reasons = [
   'consent_withdrawn',
 ] as const
 
+/** Why a token was revoked, in words; `owner` is how the reader calls the owner. */
+export function useRevocationReason(owner: string) {
+  const t = useTranslations('tokens.reasons')
+  return (reason: string | null): string => {
+    const known = revocationReasons.find((one) => one === reason)
+    if (known === undefined) return t('other', { reason: reason ?? '' })
+    return known === 'owner' ? owner : t(known)
+  }
+}
+
 /** The state of a token, why it was revoked, and the refused requests if they caused it. */
 export function TokenState({ token }: { token: ListedTokenRow }) {
   const t = useTranslations('tokens')
   const { state, revoked_at: at, revoked_reason: reason, refusals } = token
-  const known = reasons.find((one) => one === reason)
+  const wordsOf = useRevocationReason(t('byYou'))
   return (
     <div className="grid justify-items-start gap-1">
-      <Badge tone={tones[state]} hasDot>
+      <Badge tone={tokenTones[state]} hasDot>
         {t(`states.${state}`)}
       </Badge>
       {token.issued_by_admin && <Badge>{t('issuedByAdmin')}</Badge>}
@@ -38,7 +48,7 @@ export function TokenState({ token }: { token: ListedTokenRow }) {
         <span className="text-quiet">
           {t.rich('revokedAt', {
             time: () => <Time at={at} />,
-            reason: known ? t(`reasons.${known}`) : t('reasons.other', { reason: reason ?? '' }),
+            reason: wordsOf(reason),
           })}
         </span>
       )}

@@ -29,7 +29,7 @@ export default async function TiersPage({ searchParams }: { searchParams: Promis
   const { active_tokens, agents_with_tokens, auto_revoked_7d, use_24h } = summary.data
   const { reads, writes, refused } = use_24h
   return (
-    <Messages of={['tiers']}>
+    <Messages of={['tiers', 'tokens']}>
       <Page
         width="wide"
         title={t('name')}

@@ -52,7 +52,7 @@ export default async function TieredAgentPage({ params, searchParams }: TieredAg
     callUseCase(app.quotas.ofOrganisation, { params: { id: agent.organisation.id } }),
   ])
   return (
-    <Messages of={['tiers', 'storage']}>
+    <Messages of={['tiers', 'storage', 'tokens']}>
       <Page
         title={agent.name ?? agent.agent_id}
         breadcrumbs={[{ href: '/admin/tokens', title: t('name') }]}
