@@ -6,7 +6,7 @@ import { type AuditFilters, AuditLogEntry, exportAudit, findActors, queryAudit }
 import { type AuditNameDeps, auditNames } from './names.ts'
 import { auditReading } from './reading.ts'
 import type { EntryRow } from './repository.ts'
-import { csvCell } from './rules.ts'
+import { auditFileName, csvCell } from './rules.ts'
 import { searchesService } from './searches.ts'
 
 /** With `reader`, hides addresses of other actors, such as earlier users of an agent. */
