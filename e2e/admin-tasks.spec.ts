@@ -100,7 +100,9 @@ test('an admin exports the audit log of a month', async ({ browser }) => {
     await admin.click(dialog.getByRole('link', { name: 'Download' }))
     const file = await download
     expect(file.suggestedFilename()).toMatch(/^audit-\d{4}-\d\d\.csv$/)
-    const lines = readFileSync(await file.path(), 'utf8').trim().split('\n')
+    const lines = readFileSync(await file.path(), 'utf8')
+      .trim()
+      .split('\n')
     expect(lines.length).toBeGreaterThan(10)
     await expect(page.getByText('Download started')).toBeVisible()
     await admin.finish()

@@ -21,11 +21,9 @@ export function ExportDialog({ query: shown }: { query: AuditQuery & { to: strin
   const [file, setFile] = useState<keyof typeof formats>('csv')
   const [hasReads, setHasReads] = useState(false)
   const query = period === 'view' ? shown : monthQuery(period, hasReads)
-  const viewPeriod = format.dateTimeRange(
-    shown.from ? new Date(shown.from) : oldestRead(now),
-    new Date(shown.to),
-    { dateStyle: 'medium' },
-  )
+  const viewPeriod = format.dateTimeRange(shown.from ? new Date(shown.from) : oldestRead(now), new Date(shown.to), {
+    dateStyle: 'medium',
+  })
   const monthName = (month: string) =>
     t('month', {
       month: format.dateTime(new Date(`${month}-15T00:00:00Z`), { month: 'long', year: 'numeric', timeZone: 'UTC' }),

@@ -55,7 +55,9 @@ export function RecordActivity({ recordId, names, mayAudit }: RecordActivityProp
             ))}
           {mayAudit && (
             <p>
-              <TextLink href={`/admin/audit?${new URLSearchParams({ resource_id: recordId, reads: 'true' })}`}>{t('all')}</TextLink>
+              <TextLink href={`/admin/audit?${new URLSearchParams({ resource_id: recordId, reads: 'true' })}`}>
+                {t('all')}
+              </TextLink>
             </p>
           )}
         </div>

@@ -14,7 +14,15 @@ import type { Periods } from '#lib/kernel/expiring.ts'
 import { DryRunTable } from './dry-run-table.tsx'
 import { type DryRun, dryRunAt, editRetentionAt } from './endpoints.ts'
 import { usePeriodWords } from './period-words.ts'
-import { daysOf, isLonger, isSame, periodChangeOf, periodsIn, type TypedPeriods, typedPeriodsOf } from './typed-periods.ts'
+import {
+  daysOf,
+  isLonger,
+  isSame,
+  periodChangeOf,
+  periodsIn,
+  type TypedPeriods,
+  typedPeriodsOf,
+} from './typed-periods.ts'
 
 /** The effects of changed periods, before they are saved. */
 export function DryRunConsequences({ run }: { run: DryRun }) {

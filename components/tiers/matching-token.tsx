@@ -1,8 +1,8 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
-import { Alert } from '#components/ui/alert.tsx'
 import { tokenTones } from '#components/tokens/token-state.tsx'
+import { Alert } from '#components/ui/alert.tsx'
 import { Badge } from '#components/ui/badge.tsx'
 import { FactList } from '#components/ui/facts.tsx'
 import { Time } from '#components/ui/time.tsx'

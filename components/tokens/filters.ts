@@ -9,7 +9,11 @@ export const tokenStateFilters = [
 ] as const satisfies readonly ListedToken['state'][]
 
 /** The filters in the address of the token list. */
-export const tokenFilterParsers = { q: parseAsString, agent: parseAsString, state: parseAsStringLiteral(tokenStateFilters) }
+export const tokenFilterParsers = {
+  q: parseAsString,
+  agent: parseAsString,
+  state: parseAsStringLiteral(tokenStateFilters),
+}
 export type TokenFilters = QueryValues<typeof tokenFilterParsers>
 export const loadTokenFilters = createLoader(tokenFilterParsers)
 

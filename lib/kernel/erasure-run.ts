@@ -118,7 +118,7 @@ export interface ExplainedPart {
   unanswered: string[]
 }
 
-export interface RunFilter {
+export interface ErasureRunFilter {
   /** `stuck`: with a stuck step, or could not be planned or verified. */
   state?: RunState | 'stuck' | undefined
   /** The beginning of an id of the run, its receipt, its request, its log entry or its part; or one of these requests. */
@@ -142,7 +142,7 @@ export interface SubjectErasures {
   /** The run whose entry in the deletion log has this id. */
   byAudit(auditId: string, tx?: Transaction): Promise<RunView | undefined>
   /** Newest first. */
-  runs(which: RunFilter & { limit: number }): Promise<RunView[]>
+  runs(which: ErasureRunFilter & { limit: number }): Promise<RunView[]>
   /** The number of runs in each state except done. `stuck`: those with a stuck step, and those that could not be planned. */
   open(): Promise<Record<Exclude<RunState, 'done'> | 'stuck', number>>
   /** Locks the run until the transaction ends. For callers that then lock rows which a run locks after its own row. */

@@ -92,7 +92,9 @@ export const adminAccounts = statement('accounts.admins', {
   takes: {},
   returns: { id: 'text', stays: 'bool' },
   variants: ['lock', 'read'],
-  sql: (mode: 'lock' | 'read') => `SELECT a.id, a.suspended_at IS NULL AND NOT a.must_change_password AND ${canSignIn} AS stays
+  sql: (
+    mode: 'lock' | 'read',
+  ) => `SELECT a.id, a.suspended_at IS NULL AND NOT a.must_change_password AND ${canSignIn} AS stays
     FROM accounts a WHERE a.role = 'admin' ORDER BY a.id ${mode === 'lock' ? 'FOR NO KEY UPDATE OF a' : ''}`,
 })
 

@@ -41,10 +41,10 @@ const isOn = { is_on: z.boolean() }
 const Setting = z
   .strictObject({
     ...isOn,
-    active_admins: z
-      .number()
-      .int()
-      .meta({ description: 'Admins who can sign in and have replaced a one-time password. With fewer than two, nothing can be approved' }),
+    active_admins: z.number().int().meta({
+      description:
+        'Admins who can sign in and have replaced a one-time password. With fewer than two, nothing can be approved',
+    }),
   })
   .meta({ id: 'ApprovalSetting' })
 

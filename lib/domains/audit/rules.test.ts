@@ -4,7 +4,12 @@ import { auditFileName } from './rules.ts'
 const now = new Date('2026-11-28T12:00:00.000Z')
 it.each([
   ['a month', '2026-11-01T00:00:00.000Z', '2026-11-30T23:59:59.999Z', 'audit-2026-11.csv'],
-  ['a month whose first days are deleted', '2026-08-01T00:00:00.000Z', '2026-08-31T23:59:59.999Z', 'audit-2026-08-30_2026-08-31.csv'],
+  [
+    'a month whose first days are deleted',
+    '2026-08-01T00:00:00.000Z',
+    '2026-08-31T23:59:59.999Z',
+    'audit-2026-08-30_2026-08-31.csv',
+  ],
   ['a part of a month', '2026-11-01T00:00:00.000Z', '2026-11-15T08:00:00.000Z', 'audit-2026-11-01_2026-11-15.csv'],
   ['everything', undefined, undefined, 'audit-2026-08-30_2026-11-28.csv'],
 ])('auditFileName names the period of %s', (_, from, to, name) => {

@@ -142,8 +142,7 @@ export const countOfAgent = statement('tokens.count-of-agent', {
 })
 
 /** The token's name contains the text, or its key begins with it. Every key begins with three same characters. */
-const isSought =
-  '(strpos(lower(name), lower($text)) > 0 OR (length($text) > 3 AND starts_with(prefix, $text)))'
+const isSought = '(strpos(lower(name), lower($text)) > 0 OR (length($text) > 3 AND starts_with(prefix, $text)))'
 
 type StateFilter = (typeof tokenStates)[number] | 'any'
 /** The states of `tokenStateOf` as SQL conditions. */

@@ -73,7 +73,8 @@ export const listAllRequests = operation({
     kind: RequestKindName.optional(),
     channel: z.enum(channels).optional(),
     due: z.enum(['near', 'week', 'overdue']).optional().meta({
-      description: 'near: less than a quarter of the time remains; week: due within seven days; overdue: past a deadline',
+      description:
+        'near: less than a quarter of the time remains; week: due within seven days; overdue: past a deadline',
     }),
     assignee: AccountId.or(z.literal('none')).optional(),
     q: z.string().trim().min(1).max(100).optional().meta({

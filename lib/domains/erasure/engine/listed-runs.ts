@@ -1,5 +1,5 @@
 import type { Prisma } from '#generated/prisma/client.ts'
-import type { RunFilter } from '#lib/kernel/erasure-run.ts'
+import type { ErasureRunFilter } from '#lib/kernel/erasure-run.ts'
 
 /** Like `stuck` of `openRunCounts`. */
 const stuck: Prisma.ErasureRunWhereInput = {
@@ -11,7 +11,7 @@ const stuck: Prisma.ErasureRunWhereInput = {
 }
 
 /** The condition for runs of a list: in one state, and with an id that begins with the text or a request of `requests`. */
-export const runsIn = ({ state, search, after }: RunFilter): Prisma.ErasureRunWhereInput => ({
+export const runsIn = ({ state, search, after }: ErasureRunFilter): Prisma.ErasureRunWhereInput => ({
   AND: [
     state === undefined ? {} : state === 'stuck' ? stuck : { state },
     search === undefined
@@ -24,8 +24,6 @@ export const runsIn = ({ state, search, after }: RunFilter): Prisma.ErasureRunWh
             { requestId: { in: [...search.requests] } },
           ],
         },
-    after === undefined
-      ? {}
-      : { OR: [{ createdAt: { lt: after.at } }, { createdAt: after.at, id: { lt: after.id } }] },
+    after === undefined ? {} : { OR: [{ createdAt: { lt: after.at } }, { createdAt: after.at, id: { lt: after.id } }] },
   ],
 })
