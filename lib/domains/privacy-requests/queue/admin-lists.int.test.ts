@@ -10,8 +10,8 @@ beforeAll(async () => {
 })
 afterAll(() => kit.close())
 
-const queue = (query = '', cookie = kit.admin.cookie) =>
-  kit.test.fetch('GET', `/api/admin/privacy/requests?limit=100${query}`, { cookie })
+const queue = (query = '', cookie = kit.admin.cookie, limit = 100) =>
+  kit.test.fetch('GET', `/api/admin/privacy/requests?limit=${limit}${query}`, { cookie })
 const open = async () => (await kit.test.fetch('GET', '/api/erasures', { cookie: kit.admin.cookie })).json.open
 const hold = (kind: string, target_id: string) =>
   kit.test.fetch('POST', '/v1/holds', {
@@ -125,30 +125,25 @@ describe('names in requests', () => {
 })
 
 describe('the queue by deadline', () => {
-  it('lists requests without a deadline last, on every page', async () => {
+  it('lists requests without a deadline last, one per page', async () => {
     const person = await personWithPassword(kit.test)
-    const file = async (kind: string) =>
+    const file = async (kind: string): Promise<string> =>
       (await kit.file(person.cookie, { kinds: [kind], password: person.password, statement: 'No.' })).json.data.id
-    const ids: string[] = []
-    for (const kind of ['objection', 'rectification', 'restriction', 'access']) ids.push(await file(kind))
-    const [refused, answered, ...running] = ids as [string, string, string, string]
-    for (const id of [answered, refused])
-      await kit.asAdmin(id, 'refuse', { ground: 'excessive', reason: 'It repeats an earlier request.' })
-    const found: string[] = []
-    const dues: string[] = []
+    const [refused, running, answered] = [
+      await file('rectification'),
+      await file('objection'),
+      await file('restriction'),
+    ]
+    await kit.asAdmin(refused, 'refuse', { ground: 'excessive', reason: 'It repeats an earlier request.' })
+    const found: { id: string; due: string }[] = []
     for (let cursor: string | null = ''; cursor !== null; ) {
-      const { json } = await kit.test.fetch(
-        'GET',
-        `/api/admin/privacy/requests?q=${person.accountId}&limit=1${cursor && `&cursor=${cursor}`}`,
-        { cookie: kit.admin.cookie },
-      )
-      found.push(...json.data.map(({ id }: { id: string }) => id))
-      dues.push(...json.data.map(({ due }: { due: string }) => due))
+      const { json } = await queue(`&q=${person.accountId}${cursor && `&cursor=${cursor}`}`, kit.admin.cookie, 1)
+      found.push(...json.data)
       cursor = json.next_cursor
     }
-    expect(new Set(found)).toEqual(new Set(ids))
-    expect(new Set(found.slice(0, 2))).toEqual(new Set(running))
-    expect(dues).toEqual(['ok', 'ok', 'stopped', 'stopped'])
+    expect(found.map(({ due }) => due)).toEqual(['ok', 'stopped', 'stopped'])
+    expect(found[0]?.id).toBe(running)
+    expect(new Set(found.map(({ id }) => id))).toEqual(new Set([refused, running, answered]))
   })
 
   it('statistics distinguishes the legal deadline from our own', async () => {
@@ -301,7 +296,9 @@ describe('GET /api/erasures', () => {
     await kit.work()
     const { run_id, steps } = await runOf(made.json.data.id)
     const listed = (await list('state=held')).find((one) => one.run_id === run_id)
-    expect(listed?.held).toBe(1)
+    const held: { count: number }[] = steps.flatMap((step: { held: { count: number }[] }) => step.held)
+    expect(listed?.held).toBe(held.reduce((sum, { count }) => sum + count, 0))
+    expect(listed?.held).toBeGreaterThan(0)
     expect((await list('state=stuck')).map((one) => one.run_id)).not.toContain(run_id)
     const where = { runId_holder: { runId: run_id, holder: steps[0].holder } }
     await kit.test.db.prisma.erasureStep.update({ where, data: { state: 'stuck' } })

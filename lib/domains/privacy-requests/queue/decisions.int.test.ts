@@ -230,7 +230,7 @@ describe('the queue of requests', () => {
     expect((await ask(`q=${id.slice(0, 12)}`)).total).toBe(1)
     const verified = await personWithPassword(kit.test)
     const ours = (await kit.file(verified.cookie, { kinds: ['objection'], password: verified.password })).json.data
-    const all: { id: string; legal_due_at: string; due_at: string | null }[] = []
+    const all: { id: string; legal_due_at: string; due_at: string | null; due: string }[] = []
     for (let cursor = ''; ; ) {
       const page = await ask(`limit=3&sort=due${cursor && `&cursor=${cursor}`}`)
       all.push(...page.data)
@@ -239,7 +239,9 @@ describe('the queue of requests', () => {
     }
     expect(new Set(all.map((row) => row.id)).size).toBe(all.length)
     expect(all.length).toBe((await ask('limit=1')).total)
-    const firstDue = all.map((row) => [row.due_at ?? row.legal_due_at, row.legal_due_at].toSorted()[0])
+    const open = all.filter(({ due }) => due !== 'stopped')
+    expect(open).toEqual(all.slice(0, open.length))
+    const firstDue = open.map((row) => [row.due_at ?? row.legal_due_at, row.legal_due_at].toSorted()[0])
     expect(firstDue).toEqual(firstDue.toSorted())
     // Our 72 hours end before the legal month of the unconfirmed request, although that one was received first.
     expect(all.findIndex((row) => row.id === ours.id)).toBeLessThan(all.findIndex((row) => row.id === id))
