@@ -32,7 +32,7 @@ test('an admin previews which units new retention periods would delete', async (
     await admin.open('Retention', 'Retention')
     await admin.fill(page.getByLabel('Private: days'), '30')
     await admin.click(page.getByRole('button', { name: 'Preview' }))
-    const records = page.getByRole('table', { name: 'Units and skills that expire within 30 days' })
+    const records = page.getByRole('table', { name: 'Units and skills expired or expiring within 30 days' })
     await expect(records).toBeVisible()
     expect(await records.getByRole('row').count()).toBeGreaterThan(1)
     await expect(page.getByText('Nothing was deleted.')).toBeVisible()
