@@ -95,17 +95,28 @@ const loaded = []
 registerHooks({ load: (url, context, next) => (loaded.push(url), next(url, context)) })
 process.on('exit', () => console.log(loaded.join('\\n')))`
 
-test('the supervisor loads the embedded database and pg, and neither the application nor another package', async () => {
+/** Files of this project that a start loads until it rejects its settings, and names of packages. */
+async function loadedBy(file: string) {
   const list = `--import=data:text/javascript,${encodeURIComponent(listModules)}`
-  const { lines } = await refusedStart({ PORT: '99999' }, [list, ...supervisor])
+  const { lines } = await refusedStart({ PORT: '99999' }, [list, file])
   const root = `${pathToFileURL(process.cwd())}/`
   const files = lines.filter((line) => line.startsWith(root)).map((line) => line.slice(root.length))
-  const packages = files.flatMap((file) => /^node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(file)?.[1] ?? [])
+  const packages = files.flatMap((path) => /^node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? [])
+  return { packages, ours: files.filter((path) => !path.startsWith('node_modules/')).sort() }
+}
+
+test('the supervisor loads the embedded database and pg, and neither the application nor another package', async () => {
+  const { packages, ours } = await loadedBy(join(import.meta.dirname, 'start.ts'))
   expect(packages.filter((name) => !/^(?:pg|postgres|pgpass$|split2$|xtend$)/.test(name))).toEqual([])
-  const ours = files.filter((file) => !file.startsWith('node_modules/')).sort()
   expect(ours).toContain('bin/start.ts')
   expect(ours.filter((file) => !/^bin\/|^lib\/stores\/postgres\/|^lib\/kernel\/error-code\.ts$/.test(file))).toEqual([])
   expect(ours.length).toBeLessThanOrEqual(12)
+})
+
+test('the preparation loads nothing that it generates, because a fresh clone does not have it', async () => {
+  const { ours } = await loadedBy(join(import.meta.dirname, 'prepare.ts'))
+  expect(ours).toContain('lib/platform/installation.ts')
+  expect(ours.filter((file) => file.startsWith('generated/'))).toEqual([])
 })
 
 describe('kp start', () => {

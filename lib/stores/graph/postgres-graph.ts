@@ -1,7 +1,7 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { queryWithin } from '#lib/stores/postgres/database.ts'
 import { snapshot } from '#lib/stores/postgres/snapshot.ts'
+import { queryWithin } from '#lib/stores/postgres/statement-runner.ts'
 import type { Episode, GraphStore } from './graph.ts'
 import { postgresApplyChange } from './postgres-change.ts'
 import { postgresListGroup } from './postgres-listing.ts'

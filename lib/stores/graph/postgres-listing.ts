@@ -1,5 +1,5 @@
 import type { Transaction } from '#lib/kernel/context.ts'
-import { queryWithin } from '../postgres/database.ts'
+import { queryWithin } from '../postgres/statement-runner.ts'
 import type { ListedElement, ListedKind } from './listing.ts'
 
 const linked = (kind: string): string =>

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Transaction } from '#lib/kernel/context.ts'
-import { queryWithin } from '#lib/stores/postgres/database.ts'
+import { queryWithin } from '#lib/stores/postgres/statement-runner.ts'
 import { contextWindow, type GraphText, type TextEdit } from './graph.ts'
 import { graphTextsOf } from './graph-texts.ts'
 import { hasWords, textPlaces } from './postgres-names.ts'

@@ -1,81 +1,21 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { PrismaPg } from '@prisma/adapter-pg'
-import pg from 'pg'
+import type pg from 'pg'
 import type { Transaction } from '#lib/kernel/context.ts'
-import { Problem } from '#lib/kernel/problem.ts'
 import { type Prisma, PrismaClient } from '../../../generated/prisma/client.ts'
 import { breaker } from './breaker.ts'
 import { hasSqlState } from './fault.ts'
 import { createPool } from './pool.ts'
 import { asProblem, isGivenUp } from './problems.ts'
+import { type Loan, lendTo, runWith } from './statement-runner.ts'
 
 declare module '#lib/kernel/context.ts' {
   /** A Prisma transaction, through which domains access their tables. */
   interface Transaction extends Prisma.TransactionClient {}
 }
 
-/** The connection of a transaction. Once it is back in the pool, another transaction may use it, even while code of this one still runs. */
-interface Loan {
-  connection: pg.PoolClient
-  isOver: boolean
-  /** The time limit of its statements in milliseconds, if it is not the default. */
-  longest: number | undefined
-}
 /** How often a transaction is attempted when the database aborts it because of another one. */
 const mostTries = 3
-const loans = new WeakMap<Transaction, Loan>()
-
-/**
- * Runs one statement of an open transaction on its connection, without Prisma, which needs more time for a parameter of megabytes than
- * the database. The statement is prepared once per connection under its name. Never run two statements of a transaction concurrently.
- * @throws `unavailable` if the transaction took too long and was rolled back
- */
-export const queryWithin = async <R extends pg.QueryResultRow>(
-  tx: Transaction,
-  name: string,
-  text: string,
-  values: readonly unknown[],
-): Promise<R[]> => (await runWithin<R>(tx, name, text, values)).rows
-
-async function runWithin<R extends pg.QueryResultRow>(
-  tx: Transaction,
-  name: string | undefined,
-  text: string,
-  values: readonly unknown[],
-): Promise<pg.QueryResult<R>> {
-  const loan = loans.get(tx)
-  if (!loan) throw new Error(`"${name ?? text}" ran outside a database transaction`)
-  if (loan.isOver)
-    throw new Problem('unavailable', {
-      detail: 'The request took too long, so nothing was stored. Send a smaller request, or send it again later.',
-      headers: { 'Retry-After': '5' },
-    })
-  const asked = {
-    ...{ text, values: [...values] },
-    ...(name !== undefined && { name }),
-    ...(loan.longest !== undefined && { query_timeout: loan.longest }),
-  }
-  return loan.connection.query<R>(asked)
-}
-
-export type StatementResult = Pick<pg.QueryResult, 'rows' | 'rowCount'>
-type RunStatement = (name: string | undefined, text: string, values: readonly unknown[]) => Promise<StatementResult>
-const databases = new WeakMap<object, RunStatement>()
-
-/** Runs a query, for example with a time limit or on one state of the database. With a name, it may be prepared once per connection. */
-export type RunQuery = (text: string, values: readonly unknown[], name?: string) => Promise<pg.QueryResultRow[]>
-
-/** Runs statements on the connection of a transaction, on free connections of a database or of its Prisma client, or as `on` does. */
-export function statementRunner(on: Transaction | Database | pg.ClientBase | RunQuery): RunStatement {
-  if (typeof on === 'function')
-    return async (name, text, values) => {
-      const rows = await on(text, values, name)
-      return { rows, rowCount: rows.length }
-    }
-  if (on instanceof pg.Client) return (_name, text, values) => on.query({ text, values: [...values] })
-  return databases.get(on) ?? ((name, text, values) => runWithin(on as Transaction, name, text, values))
-}
-
 /** Access to our tables through one pool: Prisma, and plain SQL where each round trip matters. */
 export interface Database {
   prisma: PrismaClient
@@ -196,7 +136,7 @@ export function openDatabase(
       for (let tries = 1; ; tries++) {
         const asked: OpeningTransaction = { longest: given }
         const begun = async (tx: Transaction) => {
-          if (asked.loan) loans.set(tx, asked.loan)
+          if (asked.loan) lendTo(tx, asked.loan)
           // It may wait long for a store, but not for locks.
           if (given !== undefined)
             await tx.$executeRaw`SELECT set_config('statement_timeout', ${String(given)}, true), set_config('lock_timeout', ${String(longestLock)}, true)`
@@ -222,6 +162,7 @@ export function openDatabase(
       await pool.end()
     },
   }
-  databases.set(database, run).set(prisma, run)
+  runWith(database, run)
+  runWith(prisma, run)
   return database
 }

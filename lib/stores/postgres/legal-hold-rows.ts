@@ -1,8 +1,9 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { DataSource, Holding, Planned } from '#lib/kernel/data-source.ts'
-import { type Database, queryWithin } from './database.ts'
+import type { Database } from './database.ts'
 import { type SnapshotQuery, snapshot } from './snapshot.ts'
 import type { Queryable } from './statement.ts'
+import { queryWithin } from './statement-runner.ts'
 
 /** The number of items per statement. */
 const most = 1_000

@@ -1,6 +1,7 @@
 import type { ClientBase } from 'pg'
 import type { Transaction } from '#lib/kernel/context.ts'
-import { type Database, type RunQuery, type StatementResult, statementRunner } from './database.ts'
+import type { Database } from './database.ts'
+import { type RunQuery, type StatementResult, statementRunner } from './statement-runner.ts'
 
 /** JavaScript types of parameters and columns, as node-postgres reads them. */
 interface TypeMap {
