@@ -1,7 +1,6 @@
 import pg from 'pg'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import type { Database } from './database.ts'
 
 // Without the generated Prisma client: the preparation of a start runs statements before it generates that client.
 
@@ -59,10 +58,10 @@ export const runWith = (database: object, run: RunStatement): void => void datab
 export type RunQuery = (text: string, values: readonly unknown[], name?: string) => Promise<pg.QueryResultRow[]>
 
 /** Runs statements on the connection of a transaction, on free connections of a database or of its Prisma client, or as `on` does. */
-export function statementRunner(on: Transaction | Database | pg.ClientBase | RunQuery): RunStatement {
+export function statementRunner(on: object): RunStatement {
   if (typeof on === 'function')
     return async (name, text, values) => {
-      const rows = await on(text, values, name)
+      const rows = await (on as RunQuery)(text, values, name)
       return { rows, rowCount: rows.length }
     }
   if (on instanceof pg.Client) return (_name, text, values) => on.query({ text, values: [...values] })
