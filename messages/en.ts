@@ -47,6 +47,7 @@ import retention from './en/retention.json' with { type: 'json' }
 import safety from './en/safety.json' with { type: 'json' }
 import secondFactors from './en/second-factors.json' with { type: 'json' }
 import security from './en/security.json' with { type: 'json' }
+import sensitiveKinds from './en/sensitive-kinds.json' with { type: 'json' }
 import sessions from './en/sessions.json' with { type: 'json' }
 import signIn from './en/sign-in.json' with { type: 'json' }
 import storage from './en/storage.json' with { type: 'json' }
@@ -109,6 +110,7 @@ export default {
   safety,
   secondFactors,
   security,
+  sensitiveKinds,
   sessions,
   signIn,
   storeProgress,

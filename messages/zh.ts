@@ -47,6 +47,7 @@ import retention from './zh/retention.json' with { type: 'json' }
 import safety from './zh/safety.json' with { type: 'json' }
 import secondFactors from './zh/second-factors.json' with { type: 'json' }
 import security from './zh/security.json' with { type: 'json' }
+import sensitiveKinds from './zh/sensitive-kinds.json' with { type: 'json' }
 import sessions from './zh/sessions.json' with { type: 'json' }
 import signIn from './zh/sign-in.json' with { type: 'json' }
 import storage from './zh/storage.json' with { type: 'json' }
@@ -109,6 +110,7 @@ export default {
   safety,
   secondFactors,
   security,
+  sensitiveKinds,
   sessions,
   signIn,
   storeProgress,

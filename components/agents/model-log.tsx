@@ -12,6 +12,7 @@ import { Drawer } from '#components/ui/dialog.tsx'
 import { EmptyState } from '#components/ui/empty-state.tsx'
 import { FactList } from '#components/ui/facts.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
+import { usePunctuation } from '#components/ui/punctuation.ts'
 import { Skeleton } from '#components/ui/skeleton.tsx'
 import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
 import { Time } from '#components/ui/time.tsx'
@@ -29,12 +30,15 @@ import {
 /** The redactions before storing, in words: kinds with counts. */
 function useRedactedWords(): (redacted: ListedExchange['redacted']) => string {
   const t = useTranslations('agentRecords.log')
+  const common = useTranslations('common')
+  const kindName = useTranslations('sensitiveKinds')
+  const { list } = usePunctuation()
   return (redacted) => {
     const parts = redactionKindsOf.flatMap((kind) => {
       const count = redacted[kind]
-      return count === undefined ? [] : [t('redactedPart', { kind: t(`found.${kind}`), count })]
+      return count === undefined ? [] : [common('nameCount', { name: kindName(kind), count })]
     })
-    return parts.length === 0 ? t('nothingRedacted') : parts.join(t('separator'))
+    return parts.length === 0 ? t('nothingRedacted') : list(parts)
   }
 }
 

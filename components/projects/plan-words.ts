@@ -5,6 +5,7 @@ import { kindKey, matchReasonKey, reasonKey, type StorePlan } from './plan-rules
 /** Translates the codes of a plan. A reason without a translation is shown as it is. */
 export function usePlanWords() {
   const t = useTranslations('projects.plan')
+  const common = useTranslations('common')
   const format = useFormatter()
   const names = useHoldingNames()
   const entityParts = ({ entities }: StorePlan): string[] =>
@@ -40,7 +41,7 @@ export function usePlanWords() {
       const said =
         parts.length > 0
           ? parts.map(({ kind, verdict, count }) => t(`part.${verdict}`, { kind, what: t(`count.${kind}`, { count }) }))
-          : holders.map(({ holder, items }) => t('holder', { name: names.holder(holder), count: items }))
+          : holders.map(({ holder, items }) => common('nameCount', { name: names.holder(holder), count: items }))
       return said.length === 0 ? undefined : format.list(said)
     },
   }

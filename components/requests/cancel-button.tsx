@@ -37,6 +37,7 @@ export function CancelButton({ id, label, cancelling }: CancelProps) {
 /** The result of a cancellation: done, refused, or too late, with the counts of erased records. */
 export function CancelOutcome({ cancelling }: Pick<CancelProps, 'cancelling'>) {
   const t = useTranslations('requests.request.actions')
+  const common = useTranslations('common')
   const { list } = usePunctuation()
   const names = useHoldingNames()
   const { problem, isSuccess } = cancelling
@@ -48,7 +49,7 @@ export function CancelOutcome({ cancelling }: Pick<CancelProps, 'cancelling'>) {
       {erased.length > 0 && (
         <p>
           {t('erasedSoFar', {
-            list: list(erased.map(([store, count]) => t('erasedOf', { store: names.store(store), count }))),
+            list: list(erased.map(([store, count]) => common('nameCount', { name: names.store(store), count }))),
           })}
         </p>
       )}

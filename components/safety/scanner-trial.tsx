@@ -18,7 +18,8 @@ const tones = { nothing: 'done', blocked: 'danger', redacted: 'warning' } as con
 
 function Result({ text, result }: { text: string; result: ScanResult }) {
   const t = useTranslations('safety.scanner.try')
-  const kinds = useTranslations('safety.scanner.kinds')
+  const common = useTranslations('common')
+  const kindName = useTranslations('sensitiveKinds')
   const { findings, degraded } = result
   const { says, count } = scanResultOf(findings)
   return (
@@ -37,7 +38,7 @@ function Result({ text, result }: { text: string; result: ScanResult }) {
             {findingCountsOf(findings).map(({ kind, action, count: n }) => (
               <li key={kind}>
                 <Badge tone={action === 'block' ? 'danger' : 'warning'}>
-                  {t('finding', { kind: kinds(kind), count: n })}
+                  {common('nameCount', { name: kindName(kind), count: n })}
                 </Badge>
               </li>
             ))}
@@ -49,7 +50,7 @@ function Result({ text, result }: { text: string; result: ScanResult }) {
               start,
               end,
               tone: action === 'block' ? 'red' : 'amber',
-              note: kinds(kind),
+              note: kindName(kind),
             }))}
           />
         </>

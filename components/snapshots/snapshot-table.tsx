@@ -163,10 +163,11 @@ function Expiry({ snapshot, now }: { snapshot: Snapshot; now: Date }) {
 /** Why the snapshot was not stored. */
 function Failure({ failure }: { failure: NonNullable<Snapshot['failure']> }) {
   const t = useTranslations('agentSnapshots')
+  const kindName = useTranslations('sensitiveKinds')
   const { colon } = usePunctuation()
   const nameOf = (kind: string) => {
     const known = secrets.find((one) => one === kind)
-    return known ? t(`secrets.${known}`) : kind
+    return known ? kindName(known) : kind
   }
   // One place may contain several findings of the same kind.
   const places = new Map(failure.map((place) => [`${place.kind} ${place.path}`, place]))

@@ -27,7 +27,7 @@ export default async function SafetyPage({ searchParams }: { searchParams: Promi
     callUseCase(app.safety.rejections, { query: { period } }),
   ])
   return (
-    <Messages of={['safety']}>
+    <Messages of={['safety', 'sensitiveKinds']}>
       <Page width="wide" title={t('name')} lead={<p>{t(isScanner ? 'scanner.lead' : 'lead')}</p>}>
         <StatTiles
           tiles={[

@@ -28,14 +28,15 @@ async function analyzerState(): Promise<'off' | 'ok' | 'down' | 'unasked'> {
 
 /** The scanner: the kinds of data that it detects, its rejections, and a form to try it. */
 export async function ScannerView({ seen }: { seen: RejectionSummary }) {
-  const [t, shared, format, analyzer] = await Promise.all([
+  const [t, kindName, shared, format, analyzer] = await Promise.all([
     getTranslations('safety.scanner'),
+    getTranslations('sensitiveKinds'),
     getTranslations('safety.rejections'),
     getFormatter(),
     analyzerState(),
   ])
   const namesOf = (kinds: readonly (typeof refusedKinds | typeof redactedKinds | typeof analyzedKinds)[number][]) =>
-    format.list(kinds.map((kind) => t(`kinds.${kind}`)))
+    format.list(kinds.map((kind) => kindName(kind)))
   const tone = { off: 'neutral', ok: 'progress', down: 'warning', unasked: 'neutral' } as const
   return (
     <>
@@ -47,7 +48,7 @@ export async function ScannerView({ seen }: { seen: RejectionSummary }) {
           facts={[
             [t('looked.block'), namesOf(refusedKinds)],
             [t('looked.redact'), namesOf(redactedKinds)],
-            [t('looked.strategy'), t('kinds.strategy_detail')],
+            [t('looked.strategy'), kindName('strategy_detail')],
             [t('looked.names'), namesOf(analyzedKinds)],
             [
               t('looked.analyzer'),

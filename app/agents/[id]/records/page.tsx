@@ -51,7 +51,7 @@ export default async function AgentRecordsPage({ params, searchParams }: Props) 
     heartbeats: countText(common, heartbeats.total, { limit: heartbeatsCountedTo }),
   }
   return (
-    <AgentPageFrame agent={agent} view="agentRecords" words={['agentRecords']}>
+    <AgentPageFrame agent={agent} view="agentRecords" words={['agentRecords', 'sensitiveKinds']}>
       <Tabs
         label={t('views.label')}
         tabs={recordViews.map((one) => ({

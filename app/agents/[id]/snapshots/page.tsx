@@ -42,7 +42,7 @@ export default async function AgentSnapshots({ params }: { params: Promise<{ id:
     <AgentPageFrame
       agent={agent}
       view="agentSnapshots"
-      words={['agentSnapshots']}
+      words={['agentSnapshots', 'sensitiveKinds']}
       lead={
         <>
           <p>{t('lead')}</p>
