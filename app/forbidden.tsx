@@ -15,13 +15,13 @@ export const generateMetadata = async (): Promise<Metadata> => ({
 export default async function Forbidden() {
   const [t, names, format, person, sent] = await Promise.all([
     getTranslations('common.forbidden'),
-    getTranslations('account.roles'),
+    getTranslations('roles.names'),
     getFormatter(),
     currentPerson(),
     headers(),
   ])
   const page = pageAt(sent.get('x-path') ?? '')
-  const allowed = roles.filter((role) => page?.roles?.includes(role)).map((role) => names(`${role}.name`))
+  const allowed = roles.filter((role) => page?.roles?.includes(role)).map((role) => names(role))
   return (
     <Page
       width="narrow"
@@ -29,8 +29,8 @@ export default async function Forbidden() {
       lead={
         <p>
           {t('text', {
-            role: names(`${person?.role ?? 'person'}.name`),
-            allowed: allowed.length > 0 ? format.list(allowed, { type: 'disjunction' }) : names('admin.name'),
+            role: names(person?.role ?? 'person'),
+            allowed: allowed.length > 0 ? format.list(allowed, { type: 'disjunction' }) : names('admin'),
           })}
         </p>
       }

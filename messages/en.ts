@@ -44,6 +44,7 @@ import reference from './en/reference.json' with { type: 'json' }
 import requestForm from './en/request-form.json' with { type: 'json' }
 import requests from './en/requests.json' with { type: 'json' }
 import retention from './en/retention.json' with { type: 'json' }
+import roles from './en/roles.json' with { type: 'json' }
 import safety from './en/safety.json' with { type: 'json' }
 import secondFactors from './en/second-factors.json' with { type: 'json' }
 import security from './en/security.json' with { type: 'json' }
@@ -107,6 +108,7 @@ export default {
   requestForm,
   requests,
   retention,
+  roles,
   safety,
   secondFactors,
   security,

@@ -44,6 +44,7 @@ import reference from './zh/reference.json' with { type: 'json' }
 import requestForm from './zh/request-form.json' with { type: 'json' }
 import requests from './zh/requests.json' with { type: 'json' }
 import retention from './zh/retention.json' with { type: 'json' }
+import roles from './zh/roles.json' with { type: 'json' }
 import safety from './zh/safety.json' with { type: 'json' }
 import secondFactors from './zh/second-factors.json' with { type: 'json' }
 import security from './zh/security.json' with { type: 'json' }
@@ -107,6 +108,7 @@ export default {
   requestForm,
   requests,
   retention,
+  roles,
   safety,
   secondFactors,
   security,

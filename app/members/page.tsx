@@ -18,7 +18,7 @@ export default async function MembersPage({ searchParams }: { searchParams: Prom
   const [t, members] = await Promise.all([getTranslations('members'), callUseCase(app.accounts.members, { query })])
   const organisation = person.organisation.name
   return (
-    <Messages of={['members', 'invitation']}>
+    <Messages of={['members', 'roles', 'invitation']}>
       <Page
         width="wide"
         title={t('name')}

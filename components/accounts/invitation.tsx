@@ -79,6 +79,9 @@ export function InvitationForm<R extends Role>({
   children,
 }: InvitationFormProps<R>) {
   const t = useTranslations('invitation')
+  const roleNames = useTranslations('roles.names')
+  const may = useTranslations('roles.may')
+  const textsOf = (role: Role) => ({ title: roleNames(role), text: may(role) })
   const ofApproval = useTranslations('common.approval')
   const isAsking = useApprovalMode() && (draft.role === 'admin' || draft.role === 'auditor')
   const [isTried, setTried] = useState(false)
@@ -125,10 +128,7 @@ export function InvitationForm<R extends Role>({
         name="role"
         value={draft.role}
         onChange={(role) => change({ role })}
-        options={roles.map((value) => {
-          const role: Role = value
-          return { value, title: t(`roles.${role}`), text: t(`may.${role}`) }
-        })}
+        options={roles.map((value) => ({ value, ...textsOf(value) }))}
       />
       <Select
         label={t('locale')}

@@ -19,6 +19,7 @@ export function useMemberColumns(
   actions: (member: OrganisationMember) => ReactNode,
 ): ShownColumn<OrganisationMember>[] {
   const t = useTranslations('members')
+  const roleNames = useTranslations('roles.names')
   return [
     {
       key: 'person',
@@ -38,8 +39,8 @@ export function useMemberColumns(
       key: 'role',
       title: t('role'),
       minWidth: 'short',
-      value: ({ role }) => t(`roles.${role}`),
-      cell: ({ role }) => t(`roles.${role}`),
+      value: ({ role }) => roleNames(role),
+      cell: ({ role }) => roleNames(role),
     },
     {
       key: 'state',

@@ -18,6 +18,7 @@ function EmailLink({ letter }: { letter: NonNullable<UserDetail['letter']> }) {
 /** What an admin sees of an account. */
 export function UserFacts({ user }: { user: UserDetail }) {
   const t = useTranslations('users')
+  const roleNames = useTranslations('roles.names')
   const u = useTranslations('users.user')
   const locales = useTranslations('invitation.locales')
   const ways = [
@@ -27,7 +28,7 @@ export function UserFacts({ user }: { user: UserDetail }) {
   return (
     <FactList
       facts={[
-        [t('role'), t(`roles.${user.role}`)],
+        [t('role'), roleNames(user.role)],
         [t('organisation'), user.organisation.name],
         [u('locale'), locales(user.locale)],
         [t('since'), <Time key="since" at={user.created_at} show="relative" />],

@@ -22,6 +22,7 @@ const nothing = { q: null, role: null, state: null, second_factor: null }
 
 function useColumns(): ShownColumn<User>[] {
   const t = useTranslations('users')
+  const roleNames = useTranslations('roles.names')
   return [
     {
       key: 'person',
@@ -40,8 +41,8 @@ function useColumns(): ShownColumn<User>[] {
       key: 'role',
       title: t('role'),
       minWidth: 'short',
-      value: ({ role }) => t(`roles.${role}`),
-      cell: ({ role }) => t(`roles.${role}`),
+      value: ({ role }) => roleNames(role),
+      cell: ({ role }) => roleNames(role),
     },
     {
       key: 'organisation',
@@ -67,11 +68,12 @@ function useColumns(): ShownColumn<User>[] {
 
 function useFacets(filters: UserPageFilters, setFilters: (next: Partial<UserPageFilters>) => unknown): Facet[] {
   const t = useTranslations('users')
+  const roleNames = useTranslations('roles.names')
   return [
     {
       key: 'role',
       title: t('role'),
-      options: roles.map((role) => ({ value: role, title: t(`roles.${role}`) })),
+      options: roles.map((role) => ({ value: role, title: roleNames(role) })),
       value: filters.role ? [filters.role] : [],
       onChange: ([value]) => setFilters({ role: roles.find((role) => role === value) ?? null }),
     },

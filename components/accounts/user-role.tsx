@@ -13,7 +13,8 @@ import { roleAt, usersAt } from './endpoints.ts'
 /** Changes a role after showing what the new role may do. */
 export function UserRole({ id, name, role }: { id: string; name: string; role: Role }) {
   const t = useTranslations('users')
-  const may = useTranslations('invitation.may')
+  const roleNames = useTranslations('roles.names')
+  const may = useTranslations('roles.may')
   const [chosen, setChosen] = useState(role)
   const [isConfirming, setConfirming] = useState(false)
   const giving = useApiMutation(roleAt, { touches: [usersAt.path] })
@@ -23,14 +24,14 @@ export function UserRole({ id, name, role }: { id: string; name: string; role: R
   }
   return (
     <form onSubmit={submit} className="grid gap-4">
-      {giving.isSuccess && <Alert tone="done" title={t('user.roleSaved', { role: t(`roles.${role}`) })} isLive />}
+      {giving.isSuccess && <Alert tone="done" title={t('user.roleSaved', { role: roleNames(role) })} isLive />}
       <Choice
         label={t('user.roleTitle')}
         isLabelHidden
         name="role"
         value={chosen}
         onChange={setChosen}
-        options={roles.map((one) => ({ value: one, title: t(`roles.${one}`), text: may(one) }))}
+        options={roles.map((one) => ({ value: one, title: roleNames(one), text: may(one) }))}
       />
       <Button type="submit" tone="plain" aria-disabled={chosen === role} className="justify-self-start">
         {t('user.roleSave')}
@@ -38,12 +39,12 @@ export function UserRole({ id, name, role }: { id: string; name: string; role: R
       <Confirm
         open={isConfirming}
         onOpenChange={setConfirming}
-        title={t('user.roleConfirm', { name, role: chosen })}
+        title={t('user.roleConfirm', { name, role: roleNames(chosen) })}
         consequences={
           <p>
             {t('user.roleConsequence', {
-              from: t(`roles.${role}`),
-              to: t(`roles.${chosen}`),
+              from: roleNames(role),
+              to: roleNames(chosen),
               may: may(chosen),
             })}
           </p>

@@ -24,12 +24,12 @@ const among = <T extends string>(values: readonly T[], value: unknown): T | unde
 /** What a proposal would do, and the state when it was made. */
 export function ProposalFacts({ facts }: { facts: NonNullable<Proposal['facts']> }) {
   const t = useTranslations('approvals')
-  const ofUsers = useTranslations('users.roles')
+  const roleNames = useTranslations('roles.names')
   const ofHolds = useTranslations('holds.kinds')
   const ofFactors = useTranslations('security.factors.requirements')
   const named = (name: FactName, value: string | number): ReactNode => {
     const role = name.startsWith('role_') && among(roles, value)
-    if (role) return ofUsers(role)
+    if (role) return roleNames(role)
     const kind = name === 'kind' && among(holdKinds, value)
     if (kind) return ofHolds(kind)
     const who = name.startsWith('required_of_') && among(factorRequirements, value)

@@ -18,8 +18,10 @@ export const generateMetadata = async (): Promise<Metadata> => ({ title: (await 
 
 export default async function AccountPage() {
   const person = await requirePageAccess('account')
-  const [t, ofFactors, ofEmails, sessions, identities, factors, emails] = await Promise.all([
+  const [t, roleNames, may, ofFactors, ofEmails, sessions, identities, factors, emails] = await Promise.all([
     getTranslations('account'),
+    getTranslations('roles.names'),
+    getTranslations('roles.may'),
     getTranslations('secondFactors'),
     getTranslations('emails'),
     callUseCase(app.accounts.sessions, { query: { limit: '100' } }),
@@ -31,7 +33,7 @@ export default async function AccountPage() {
   const way = person.has_password ? (isLinked ? 'both' : 'password') : 'identity'
   return (
     <Messages of={['account', 'emails', 'secondFactors', 'sessions']}>
-      <Page title={t('name')} status={<Badge>{t(`roles.${person.role}.name`)}</Badge>} summary={<p>{person.name}</p>}>
+      <Page title={t('name')} status={<Badge>{roleNames(person.role)}</Badge>} summary={<p>{person.name}</p>}>
         <Section id="me" title={t('me')}>
           <FactList
             facts={[
@@ -39,8 +41,8 @@ export default async function AccountPage() {
               [
                 t('role'),
                 <span key="role">
-                  {t(`roles.${person.role}.name`)}
-                  <span className="text-quiet"> · {t(`roles.${person.role}.may`)}</span>
+                  {roleNames(person.role)}
+                  <span className="text-quiet"> · {may(person.role)}</span>
                 </span>,
               ],
               [t('organisation'), person.organisation.name],

@@ -17,7 +17,7 @@ export default async function ApprovalsPage() {
     callUseCase(app.approvals.list),
   ])
   return (
-    <Messages of={['approvals', 'holds', 'security', 'tokens', 'users']}>
+    <Messages of={['approvals', 'holds', 'roles', 'security', 'tokens']}>
       <Page title={t('name')} lead={<p>{t('lead')}</p>}>
         <ProposalList initial={proposals} />
         <Section id="setting" title={t('setting.title')}>

@@ -23,7 +23,7 @@ export default async function UsersPage({ searchParams }: { searchParams: Promis
     callUseCase(app.accounts.users, { query: userQuery(filters) }),
   ])
   return (
-    <Messages of={['users', 'invitation']}>
+    <Messages of={['users', 'roles', 'invitation']}>
       <Page
         width="wide"
         title={t('name')}

@@ -38,7 +38,7 @@ export default async function UserPage({ params }: { params: Promise<{ id: strin
   ])
   const isSelf = person.account_id === user.account_id
   return (
-    <Messages of={['users', 'invitation', 'secondFactors']}>
+    <Messages of={['users', 'roles', 'invitation', 'secondFactors']}>
       <Page
         title={user.name}
         status={<StateTags states={user.states} />}
