@@ -42,6 +42,7 @@ import queue from './en/queue.json' with { type: 'json' }
 import receipt from './en/receipt.json' with { type: 'json' }
 import reference from './en/reference.json' with { type: 'json' }
 import requestForm from './en/request-form.json' with { type: 'json' }
+import requestNames from './en/request-names.json' with { type: 'json' }
 import requests from './en/requests.json' with { type: 'json' }
 import retention from './en/retention.json' with { type: 'json' }
 import roles from './en/roles.json' with { type: 'json' }
@@ -106,6 +107,7 @@ export default {
   receipt,
   reference,
   requestForm,
+  requestNames,
   requests,
   retention,
   roles,

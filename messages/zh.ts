@@ -42,6 +42,7 @@ import queue from './zh/queue.json' with { type: 'json' }
 import receipt from './zh/receipt.json' with { type: 'json' }
 import reference from './zh/reference.json' with { type: 'json' }
 import requestForm from './zh/request-form.json' with { type: 'json' }
+import requestNames from './zh/request-names.json' with { type: 'json' }
 import requests from './zh/requests.json' with { type: 'json' }
 import retention from './zh/retention.json' with { type: 'json' }
 import roles from './zh/roles.json' with { type: 'json' }
@@ -106,6 +107,7 @@ export default {
   receipt,
   reference,
   requestForm,
+  requestNames,
   requests,
   retention,
   roles,

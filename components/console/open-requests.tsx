@@ -9,10 +9,10 @@ type Row = Overview['requests']['shown'][number]
 
 function RequestLine({ row, agentNames }: { row: Row; agentNames: Readonly<Record<string, string>> }) {
   const t = useTranslations('overview.requests')
-  const words = useTranslations('requests')
+  const names = useTranslations('requestNames')
   const asked = row.kinds
     .flatMap((name) => requestKinds.filter((kind) => kind === name))
-    .map((kind) => words(`kinds.${kind}`))
+    .map((kind) => names(`kinds.${kind}`))
   const state = states.find((one) => one === row.state)
   const isWaiting = row.state === 'waiting' && row.waiting_until !== null
   const at = isWaiting
@@ -34,7 +34,7 @@ function RequestLine({ row, agentNames }: { row: Row; agentNames: Readonly<Recor
             <bdi>{agentNames[row.agent_id] ?? row.agent_id}</bdi> ·{' '}
           </>
         )}
-        {state && words(`states.${state}`)}
+        {state && names(`states.${state}`)}
         {row.due !== 'stopped' && at !== null && (
           <> · {t.rich(isWaiting ? 'waiting' : 'limit', { time: () => <Time key="at" at={at} relative /> })}</>
         )}

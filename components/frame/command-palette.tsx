@@ -47,6 +47,7 @@ function Item({ value, onSelect, children }: { value: string; onSelect: () => vo
 /** A result with its kind and what distinguishes it. */
 function Hit({ hit }: { hit: SearchHit }) {
   const t = useTranslations('frame')
+  const kindName = useTranslations('requestNames.kinds')
   const { list } = usePunctuation()
   const asked = requestKinds.filter((kind) => hit.request_kinds.includes(kind))
   return (
@@ -56,7 +57,7 @@ function Hit({ hit }: { hit: SearchHit }) {
         {hit.detail !== null && <span className="truncate text-sm text-quiet">{hit.detail}</span>}
       </span>
       <span className="shrink-0 text-sm text-quiet">
-        {asked.length > 0 ? list(asked.map((kind) => t(`requestKinds.${kind}`))) : t(`hitKinds.${hit.kind}`)}
+        {asked.length > 0 ? list(asked.map((kind) => kindName(kind))) : t(`hitKinds.${hit.kind}`)}
       </span>
     </>
   )

@@ -5,7 +5,7 @@ import type messages from '#messages/en.ts'
 
 export type Namespace = keyof typeof messages
 /** Message namespaces that the frame and the basic components need on every page. */
-const everywhere: readonly Namespace[] = ['common', 'frame', 'problems', 'pages', 'erasure', 'failed']
+const everywhere: readonly Namespace[] = ['common', 'frame', 'problems', 'pages', 'erasure', 'failed', 'requestNames']
 
 /** Sends the browser these messages and those of the frame, so that a page does not ship the messages of the whole console. */
 export async function Messages({ of = [], children }: { of?: readonly Namespace[]; children: ReactNode }) {

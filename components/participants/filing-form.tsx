@@ -43,6 +43,7 @@ function Outcome({ filed, claimed }: { filed: FiledForParticipant; claimed: bool
 /** Files a request for a participant. An erasure shows its plan first and asks for confirmation. */
 export function ParticipantFilingForm({ projectId, participant }: { projectId: string; participant: Participant }) {
   const t = useTranslations('participants.file')
+  const kindName = useTranslations('requestNames.kinds')
   const common = useTranslations('common')
   const { id: participantId, claimed, name, email, external_id } = participant
   const empty: ParticipantFilingDraft = {
@@ -86,8 +87,8 @@ export function ParticipantFilingForm({ projectId, participant }: { projectId: s
         value={kind}
         options={requestKinds.map((value) => ({
           value,
-          title: t(`kinds.${value}.title`),
-          text: t(`kinds.${value}.text`),
+          title: kindName(value),
+          text: t(`kindTexts.${value}`),
         }))}
         onChange={(value) => {
           filing.reset()

@@ -46,7 +46,7 @@ interface RequestListProps {
 /** The privacy requests about a participant. While a request runs, the list refreshes; once they are erased, it says so. */
 export function ParticipantRequestList({ projectId, participantId, initial, mayCancel }: RequestListProps) {
   const t = useTranslations('participants.requests')
-  const file = useTranslations('participants.file')
+  const names = useTranslations('requestNames')
   const punctuation = usePunctuation()
   const params = { projectId, participantId }
   const list = useApiQuery(
@@ -91,12 +91,12 @@ export function ParticipantRequestList({ projectId, participantId, initial, mayC
             key: 'kinds',
             title: t('columns.kinds'),
             main: true,
-            cell: ({ kinds }) => punctuation.list(kinds.map((kind) => file(`kinds.${kind}.title`))),
+            cell: ({ kinds }) => punctuation.list(kinds.map((kind) => names(`kinds.${kind}`))),
           },
           {
             key: 'state',
             title: t('columns.state'),
-            cell: ({ state }) => <Badge tone={tones[state]}>{t(`states.${state}`)}</Badge>,
+            cell: ({ state }) => <Badge tone={tones[state]}>{names(`states.${state}`)}</Badge>,
           },
           {
             key: 'due',

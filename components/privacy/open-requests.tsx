@@ -29,6 +29,7 @@ interface OpenPrivacyRequestsProps {
 /** Open requests: what each is, its state and its due date. */
 export function OpenPrivacyRequests({ requests, more, agents }: OpenPrivacyRequestsProps) {
   const t = useTranslations('myPrivacy')
+  const names = useTranslations('requestNames')
   const { list } = usePunctuation()
   const now = useNow()
   return (
@@ -40,11 +41,11 @@ export function OpenPrivacyRequests({ requests, more, agents }: OpenPrivacyReque
           return (
             <li key={id} className="flex flex-wrap items-center gap-x-4 gap-y-1 px-4 py-3">
               <TextLink href={`/settings/privacy/requests/${id}`} className="font-medium">
-                {list(kinds.map((kind) => t(`kinds.${kind}`)))}
+                {list(kinds.map((kind) => names(`kinds.${kind}`)))}
               </TextLink>
               {agent !== null && <span className="text-sm wrap-anywhere text-quiet">{agents.get(agent) ?? agent}</span>}
               <Badge tone={tones[state]} hasDot>
-                {t(`states.${state}`)}
+                {names(`states.${state}`)}
               </Badge>
               {due !== 'stopped' && (
                 <span className={clsx('text-sm sm:ml-auto', due === 'overdue' ? 'text-red' : 'text-quiet')}>

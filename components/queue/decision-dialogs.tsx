@@ -66,14 +66,14 @@ export function ExtendDialog(props: ActProps) {
 
 export function RefuseDialog(props: ActProps) {
   const t = useTranslations('adminRequest.dialogs.refuse')
-  const queue = useTranslations('queue.kinds')
+  const kindName = useTranslations('requestNames.kinds')
   const dialogs = useTranslations('queue.dialogs')
   const { list } = usePunctuation()
   const words = useReasonText(props, 'refuse')
   const [ground, setGround] = useState<RefusalGround>()
   const change = useApiMutation(refuseAt, touching)
   const { request } = props
-  const kinds = list(partsByHand(request).map((kind) => queue(kind)))
+  const kinds = list(partsByHand(request).map((kind) => kindName(kind)))
   const send = () => {
     if (ground) change.begin({ params: { id: request.id }, body: { ground, reason: words.text } }, words.sent)
   }
@@ -113,7 +113,7 @@ export function RefuseDialog(props: ActProps) {
 
 export function CompleteDialog(props: ActProps) {
   const t = useTranslations('adminRequest.dialogs.complete')
-  const queue = useTranslations('queue.kinds')
+  const kindName = useTranslations('requestNames.kinds')
   const words = useReasonText(props, 'complete')
   const kinds = partsByHand(props.request)
   const [chosen, setChosen] = useState<HandKind>()
@@ -135,7 +135,7 @@ export function CompleteDialog(props: ActProps) {
         label={t('kind')}
         value={kind ?? ''}
         onChange={(event) => setChosen(kinds.find((one) => one === event.currentTarget.value))}
-        options={kinds.map((value) => ({ value, title: queue(value) }))}
+        options={kinds.map((value) => ({ value, title: kindName(value) }))}
       />
       {kind && <ReplyTemplates act={kind} request={props.request} use={({ text }) => words.type(text)} />}
       <WordsField label={t('field')} value={words.text} change={words.type} required />

@@ -22,7 +22,7 @@ type Filed = Output<typeof fileForSubject>
 /** The result: a new request, or parts added to an open one. */
 function Outcome({ filed, again }: { filed: Filed; again: () => void }) {
   const t = useTranslations('filing.done')
-  const queue = useTranslations('queue.kinds')
+  const kindName = useTranslations('requestNames.kinds')
   const { list } = usePunctuation()
   const { data, joined } = filed
   // A kind that joined no open request made this a new request.
@@ -31,7 +31,7 @@ function Outcome({ filed, again }: { filed: Filed; again: () => void }) {
   return (
     <Alert tone="done" isLive title={isNew ? t('newTitle') : t('joined')}>
       {isNew && <p>{t.rich('new', { time: () => <Time at={data.legal_due_at} relative /> })}</p>}
-      {joined.length > 0 && <p>{t('joinedText', { kinds: list(joined.map(({ kind }) => queue(kind))) })}</p>}
+      {joined.length > 0 && <p>{t('joinedText', { kinds: list(joined.map(({ kind }) => kindName(kind))) })}</p>}
       <div className="flex flex-wrap gap-2">
         <ButtonLink href={`/admin/requests/${data.id}`} size="small">
           {t('open')}
@@ -70,14 +70,14 @@ interface FilingFieldProps {
 
 function KindsField({ draft, type, shown }: FilingFieldProps) {
   const t = useTranslations('filing')
-  const queue = useTranslations('queue')
+  const kindName = useTranslations('requestNames.kinds')
   return (
     <fieldset className="grid gap-2">
       <legend className="mb-2 font-medium">{t('what')}</legend>
       {requestKinds.map((kind) => (
         <Checkbox
           key={kind}
-          label={queue(`kinds.${kind}`)}
+          label={kindName(kind)}
           hint={t(`kindTexts.${kind}`)}
           checked={draft.kinds.includes(kind)}
           onChange={(event) =>

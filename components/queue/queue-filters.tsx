@@ -19,6 +19,7 @@ interface QueueFiltersProps {
 /** The facets. Open, closed and all requests share one facet with the single states. */
 function useFacets({ filters, change, minders, me }: QueueFiltersProps): Facet[] {
   const t = useTranslations('queue')
+  const names = useTranslations('requestNames')
   const facet = <K extends 'kind' | 'due' | 'channel'>(
     key: K,
     title: string,
@@ -37,7 +38,7 @@ function useFacets({ filters, change, minders, me }: QueueFiltersProps): Facet[]
       title: t('filters.state'),
       options: [
         ...queueViews.map((value) => ({ value, title: t(`views.${value}`) })),
-        ...states.map((value) => ({ value, title: t(`states.${value}`) })),
+        ...states.map((value) => ({ value, title: names(`states.${value}`) })),
       ],
       value: [filters.state ?? filters.open],
       onChange: ([chosen]) => {
@@ -45,7 +46,7 @@ function useFacets({ filters, change, minders, me }: QueueFiltersProps): Facet[]
         change({ state, open: state ? 'all' : (queueViews.find((one) => one === chosen) ?? 'true') })
       },
     },
-    facet('kind', t('filters.kind'), requestKinds, (value) => t(`kinds.${value}`)),
+    facet('kind', t('filters.kind'), requestKinds, (value) => names(`kinds.${value}`)),
     facet('due', t('filters.due'), dues, (value) => t(`dueTags.${value}`)),
     {
       key: 'assignee',

@@ -13,7 +13,7 @@ import type { AdminRequestDetail } from './endpoints.ts'
 /** What the request waits for, in one sentence. */
 function useNextStep(request: AdminRequestDetail): ReactNode {
   const t = useTranslations('adminRequest.next')
-  const kinds = useTranslations('queue.kinds')
+  const kinds = useTranslations('requestNames.kinds')
   const { list } = usePunctuation()
   const now = useNow({ updateInterval: 60_000 })
   const { state, paused, waiting_until, erasure, parts } = request

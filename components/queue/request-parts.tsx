@@ -18,7 +18,7 @@ const copies = ['ready', 'fetched', 'gone', 'failed'] as const
 /** What was requested, each with its state. */
 export function AdminRequestParts({ request }: { request: AdminRequestDetail }) {
   const t = useTranslations('adminRequest.parts')
-  const queue = useTranslations('queue.kinds')
+  const names = useTranslations('requestNames')
   return (
     <ul aria-label={t('title')} className="divide-y divide-line border-y border-line">
       {request.parts.map(({ kind, state, outcome }) => {
@@ -34,8 +34,8 @@ export function AdminRequestParts({ request }: { request: AdminRequestDetail }) 
         ].filter((one) => typeof one === 'string')
         return (
           <li key={kind} className="flex flex-wrap items-baseline gap-x-3 gap-y-1 py-2">
-            <span className="font-medium">{queue(kind)}</span>
-            <Badge tone={tones[state]}>{t(`states.${state}`)}</Badge>
+            <span className="font-medium">{names(`kinds.${kind}`)}</span>
+            <Badge tone={tones[state]}>{names(`partStates.${state}`)}</Badge>
             {said.length > 0 && <span className="text-sm text-quiet">{said.join(' · ')}</span>}
           </li>
         )

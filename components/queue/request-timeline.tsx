@@ -63,7 +63,7 @@ const tones: Partial<Record<string, NonNullable<TimelineEvent['tone']>>> = {
 /** All events, oldest first. Events that only admins can read are marked. */
 export function RequestTimeline({ request, canComment }: { request: AdminRequestDetail; canComment: boolean }) {
   const t = useTranslations('adminRequest')
-  const states = useTranslations('queue.states')
+  const states = useTranslations('requestNames.states')
   const shown = ({ key, event }: ReturnType<typeof keyed>[number]): TimelineEvent => {
     const name = eventName(event)
     const tone = tones[event.event]

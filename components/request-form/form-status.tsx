@@ -36,12 +36,12 @@ const tones = {
 
 function StatusFacts({ status }: { status: Status }) {
   const t = useTranslations('requestForm.status')
-  const kinds = useTranslations('requestForm.kinds')
+  const kinds = useTranslations('requestNames.kinds')
   const { close, list, open } = usePunctuation()
   return (
     <FactList
       facts={[
-        [t('kind'), list(status.kinds.map((kind) => kinds(`${kind}.title`)))],
+        [t('kind'), list(status.kinds.map((kind) => kinds(kind)))],
         [t('received'), <Time key="r" at={status.received_at} />],
         ...(status.closed_at === null
           ? [

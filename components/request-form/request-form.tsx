@@ -48,6 +48,7 @@ const HiddenField = ({ label }: { label: string }) => (
 /** The public form for privacy requests without an account. */
 export function RequestForm() {
   const t = useTranslations('requestForm')
+  const kindName = useTranslations('requestNames.kinds')
   const locale: 'en' | 'zh' = useLocale() === 'zh' ? 'zh' : 'en'
   const [kind, setKind] = useState<RequestKind>()
   const [faults, setFaults] = useState<readonly Fault[]>([])
@@ -100,8 +101,8 @@ export function RequestForm() {
           onChange={setKind}
           options={requestKinds.map((value) => ({
             value,
-            title: t(`kinds.${value}.title`),
-            text: t(`kinds.${value}.text`),
+            title: kindName(value),
+            text: t(`kindTexts.${value}`),
           }))}
         />
         {faults.includes('kind') && kind === undefined && (

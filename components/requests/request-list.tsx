@@ -19,8 +19,9 @@ const pageOf = ({ id }: Row) => `/settings/privacy/requests/${id}`
 
 function useColumns(agentNames: Readonly<Record<string, string>>): readonly ShownColumn<Row>[] {
   const t = useTranslations('requests')
+  const names = useTranslations('requestNames')
   const { list } = usePunctuation()
-  const kindsOf = ({ kinds }: Row) => list(kinds.map((kind) => t(`kinds.${kind}`)))
+  const kindsOf = ({ kinds }: Row) => list(kinds.map((kind) => names(`kinds.${kind}`)))
   const aboutOf = ({ agent_id, subject, for_member }: Row) => {
     if (for_member) return t('about.member')
     if (agent_id !== null) return agentNames[agent_id] ?? agent_id
@@ -40,10 +41,10 @@ function useColumns(agentNames: Readonly<Record<string, string>>): readonly Show
       title: t('columns.state'),
       cell: ({ state }) => (
         <Badge tone={requestTones[state]} hasDot>
-          {t(`states.${state}`)}
+          {names(`states.${state}`)}
         </Badge>
       ),
-      value: ({ state }) => t(`states.${state}`),
+      value: ({ state }) => names(`states.${state}`),
     },
     {
       key: 'due',

@@ -14,6 +14,7 @@ function copyOf({ outcome: { copy, export_id }, state }: RequestPart) {
 /** The parts of a request with the progress of each. */
 export function RequestPartList({ request: { parts, redact } }: { request: OwnRequestDetail }) {
   const t = useTranslations('requests')
+  const names = useTranslations('requestNames')
   return (
     <ul className="divide-y divide-line border-y border-line">
       {parts.map((part) => {
@@ -22,11 +23,11 @@ export function RequestPartList({ request: { parts, redact } }: { request: OwnRe
         return (
           <li key={part.kind} className="grid gap-1 py-2.5">
             <p className="flex flex-wrap gap-x-4">
-              <span className="grow font-medium">{t(`kinds.${part.kind}`)}</span>
+              <span className="grow font-medium">{names(`kinds.${part.kind}`)}</span>
               <Badge tone={partTones[part.state]} hasDot>
                 {part.state === 'running' && (waitsFor === 'address' || waitsFor === 'admin')
                   ? t(`waitsFor.${waitsFor}`)
-                  : t(`partStates.${part.state}`)}
+                  : names(`partStates.${part.state}`)}
               </Badge>
             </p>
             {part.kind === 'erasure' && redact && <p className="text-sm text-quiet">{t('request.redact')}</p>}

@@ -103,7 +103,7 @@ describe('sayingOf', () => {
         const lead = leadOf(saying)
         if (lead) expect(words.requests.request.leads).toHaveProperty(lead)
       }
-      for (const state of states) expect(words.requests.states).toHaveProperty(state)
+      for (const state of states) expect(words.requestNames.states).toHaveProperty(state)
     }
   })
 })

@@ -77,6 +77,7 @@ interface RequestPanelProps {
 /** One request: its state, actions, deadlines, progress and timeline. It polls for changes. */
 export function RequestPanel({ initial, hasPassword, agentName }: RequestPanelProps) {
   const t = useTranslations('requests')
+  const names = useTranslations('requestNames')
   const { list } = usePunctuation()
   const now = useNow({ updateInterval: 10_000 })
   const breadcrumbs = useBreadcrumbs()
@@ -94,11 +95,11 @@ export function RequestPanel({ initial, hasPassword, agentName }: RequestPanelPr
   const receiptId = signedReceiptOf(request)
   return (
     <Page
-      title={list(request.kinds.map((kind) => t(`kinds.${kind}`)))}
+      title={list(request.kinds.map((kind) => names(`kinds.${kind}`)))}
       breadcrumbs={breadcrumbs}
       status={
         <Badge tone={requestTones[request.state]} hasDot>
-          {t(`states.${request.state}`)}
+          {names(`states.${request.state}`)}
         </Badge>
       }
       summary={<RequestStatusText saying={saying} request={request} agentName={agentName} />}

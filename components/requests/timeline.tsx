@@ -16,7 +16,7 @@ function known<T extends string>(all: readonly T[], name: string, words: (found:
 /** An event in words. A value without a translation is shown as it is. */
 function EventWords({ event }: { event: ShownTimelineEvent }) {
   const t = useTranslations('timeline')
-  const kind = useTranslations('requests.kinds')
+  const kind = useTranslations('requestNames.kinds')
   const { list } = usePunctuation()
   const { details } = event
   const named = {

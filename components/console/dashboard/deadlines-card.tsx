@@ -8,7 +8,7 @@ import type { Output } from '#lib/kernel/operation.ts'
 /** The open requests whose deadline is nearest. */
 export function DeadlinesCard({ requests }: { requests: Output<typeof listAllRequests>['data'] }) {
   const t = useTranslations('overview.admin.deadlines')
-  const kinds = useTranslations('requests.kinds')
+  const kinds = useTranslations('requestNames.kinds')
   return (
     <Card title={t('title')} actions={<TextLink href="/admin/requests">{t('all')}</TextLink>}>
       {requests.length === 0 ? (
