@@ -45,7 +45,7 @@ export default async function OverviewPage() {
   const [{ role }, t] = await Promise.all([requirePageAccess('overview'), getTranslations('overview')])
   const seesDashboard = role === 'admin' || role === 'auditor'
   return (
-    <Messages of={['overview', 'storage']}>
+    <Messages of={['overview', 'storage', 'requests']}>
       <Page width="wide" title={t('name')}>
         {seesDashboard ? (
           <>
