@@ -12,6 +12,7 @@ import claim from './en/claim.json' with { type: 'json' }
 import common from './en/common.json' with { type: 'json' }
 import compliance from './en/compliance.json' with { type: 'json' }
 import confirm from './en/confirm.json' with { type: 'json' }
+import dataNames from './en/data-names.json' with { type: 'json' }
 import deletion from './en/deletion.json' with { type: 'json' }
 import emails from './en/emails.json' with { type: 'json' }
 import erasure from './en/erasure.json' with { type: 'json' }
@@ -77,6 +78,7 @@ export default {
   common,
   compliance,
   confirm,
+  dataNames,
   formSettings,
   deletion,
   emails,

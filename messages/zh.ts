@@ -12,6 +12,7 @@ import claim from './zh/claim.json' with { type: 'json' }
 import common from './zh/common.json' with { type: 'json' }
 import compliance from './zh/compliance.json' with { type: 'json' }
 import confirm from './zh/confirm.json' with { type: 'json' }
+import dataNames from './zh/data-names.json' with { type: 'json' }
 import deletion from './zh/deletion.json' with { type: 'json' }
 import emails from './zh/emails.json' with { type: 'json' }
 import erasure from './zh/erasure.json' with { type: 'json' }
@@ -77,6 +78,7 @@ export default {
   common,
   compliance,
   confirm,
+  dataNames,
   formSettings,
   deletion,
   emails,

@@ -8,15 +8,17 @@ import { SinceCard } from '#components/console/dashboard/since-card.tsx'
 import { StoreStatesCard } from '#components/console/dashboard/store-states-card.tsx'
 import { TrendCard } from '#components/console/dashboard/trend-card.tsx'
 import { WaitingTiles } from '#components/console/dashboard/waiting-tiles.tsx'
+import { dataNamesIn } from '#components/stores/data-names.ts'
 import { shownLocationNames } from '#components/stores/locations.ts'
 import { app } from '#lib/app-instance.ts'
 import { evidenceLines } from '#lib/kernel/evidence.ts'
 
 /** The overview of an admin or auditor: what waits, what fails, and what changed. */
 export async function AdminDashboard({ isAdmin }: { isAdmin: boolean }) {
-  const [compliance, stores, { data: waiting }, { data: dashboard }, deadlines] = await Promise.all([
+  const [compliance, stores, names, { data: waiting }, { data: dashboard }, deadlines] = await Promise.all([
     getTranslations('compliance'),
     getTranslations('stores'),
+    getTranslations('dataNames').then(dataNamesIn),
     callUseCase(app.console.waiting),
     callUseCase(app.console.dashboard),
     isAdmin ? callUseCase(app.requests.listAll, { query: { open: 'true', limit: '10' } }) : undefined,
@@ -38,7 +40,7 @@ export async function AdminDashboard({ isAdmin }: { isAdmin: boolean }) {
         <div className="grid min-w-0 gap-6">
           {trend && <TrendCard trend={trend} />}
           <StoreStatesCard
-            names={titlesOf(shownLocationNames, (name) => stores(`names.${name}`))}
+            names={titlesOf(shownLocationNames, names.place)}
             states={titlesOf(['ok', 'degraded', 'down', 'unchecked', 'off'] as const, (state) =>
               stores(`states.${state}`),
             )}

@@ -2,6 +2,7 @@ import type { Metadata } from 'next'
 import { getLocale, getTranslations } from 'next-intl/server'
 import { groups, lineKeyOf, noticeLines } from '#components/privacy/notice-lines.ts'
 import { type NoticeEntry, NoticeList, Points } from '#components/privacy/notice-list.tsx'
+import { dataNamesIn } from '#components/stores/data-names.ts'
 import { FactList } from '#components/ui/facts.tsx'
 import { Page, Section } from '#components/ui/page.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
@@ -9,7 +10,7 @@ import { app } from '#lib/app-instance.ts'
 import { type Env, publicUrl, readEnv } from '#lib/config/env.ts'
 import type { StoreLocations } from '#lib/config/locations.ts'
 import { noticeVersion } from '#lib/domains/agents/rules.ts'
-import { placeNames, processors, storeDescriptions, whereabouts } from './places.ts'
+import { processors, storeDescriptions, whereabouts } from './places.ts'
 import { inventoryTerms } from './terms.ts'
 
 export const generateMetadata = async (): Promise<Metadata> => ({ title: (await getTranslations('privacy'))('title') })
@@ -27,16 +28,17 @@ const rights = [
   'court',
 ] as const
 
+const dataNames = async () => dataNamesIn(await getTranslations('dataNames'))
+
 /** The stored data with its retention periods: one entry per personal data source and retained record, with the periods in force. */
 async function heldEntries(env: Env) {
-  const t = await getTranslations('privacy.held')
-  const terms = await inventoryTerms()
+  const [t, names, terms] = await Promise.all([getTranslations('privacy.held'), dataNames(), inventoryTerms()])
   const lines = noticeLines(app.dataSources, app.retainedRecords)
   const entryOf = ({ name, what, purpose, kept }: (typeof lines)['proof'][number]): NoticeEntry => {
     const key = lineKeyOf(name)
     // A data source without a translation is shown in its own (English) words.
     if (key === undefined) return { key: name, what, text: purpose, term: kept }
-    return { key, what: t(`lines.${key}.what`), text: t(`lines.${key}.text`), term: t(`lines.${key}.term`, terms) }
+    return { key, what: names.records(name), text: t(`lines.${key}.text`), term: t(`lines.${key}.term`, terms) }
   }
   const of = (key: (typeof beside)[number] | 'backups') => ({
     key,
@@ -61,13 +63,13 @@ async function heldEntries(env: Env) {
 /** Each store with its number of data sources, and the external services that receive personal data. */
 async function placeFacts(storeLocations: StoreLocations, counts: ReadonlyMap<string, number>, isEuAlone: boolean) {
   const t = await getTranslations('privacy.where')
-  const [at, said, nameOf] = await Promise.all([whereabouts(), storeDescriptions(), placeNames()])
+  const [at, said, names] = await Promise.all([whereabouts(), storeDescriptions(), dataNames()])
   const stores = [...counts].map(([store, count]): [string, string] => [
-    nameOf(store),
+    names.place(store),
     `${t('kinds', { place: said(store), count })} ${at(store)}`,
   ])
   const used = app.assessedLocations.map(({ name }) => name)
-  const unstated = app.assessedLocations.filter(({ region }) => region === null).map(({ name }) => nameOf(name))
+  const unstated = app.assessedLocations.filter(({ region }) => region === null).map(({ name }) => names.place(name))
   const regions =
     unstated.length === used.length
       ? t('regions.none')
@@ -78,12 +80,12 @@ async function placeFacts(storeLocations: StoreLocations, counts: ReadonlyMap<st
           : t('regions.all')
   return [
     ...stores,
-    [t('mail.name'), `${t(`mail.${storeLocations.mail}`)} ${at('mail')}`],
-    [t('limits.name'), `${t(`limits.${storeLocations.limits}`)} ${at('limits')}`],
-    ...(used.includes('backups') ? [[t('backups.name'), `${t('backups.text')} ${at('backups')}`] as const] : []),
+    [names.place('mail'), `${t(`mail.${storeLocations.mail}`)} ${at('mail')}`],
+    [names.place('limits'), `${t(`limits.${storeLocations.limits}`)} ${at('limits')}`],
+    ...(used.includes('backups') ? [[names.place('backups'), `${t('backups')} ${at('backups')}`] as const] : []),
     ...processors
       .filter((name) => used.includes(name))
-      .map((name) => [t(`processors.${name}.name`), `${t(`processors.${name}.text`)} ${at(name)}`] as const),
+      .map((name) => [names.place(name), `${t(`processors.${name}`)} ${at(name)}`] as const),
     [t('readers.name'), t('readers.text')],
     [t('regions.name'), regions],
   ] as const

@@ -36,13 +36,3 @@ export async function storeDescriptions() {
   return (store: string): string => (isStore(store) ? texts[store] : '')
 }
 
-/** Names of stores and services. */
-export async function placeNames() {
-  const t = await getTranslations('privacy.where')
-  return (name: string): string => {
-    if (isStore(name)) return t(`stores.${name}.name`)
-    const processor = processors.find((one) => one === name)
-    if (processor) return t(`processors.${processor}.name`)
-    return name === 'mail' || name === 'limits' || name === 'backups' ? t(`${name}.name`) : name
-  }
-}

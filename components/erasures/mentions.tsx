@@ -2,13 +2,13 @@
 
 import { useTranslations } from 'next-intl'
 import { useApiQuery } from '#components/frame/api-query.ts'
+import { useDataNames } from '#components/stores/data-names.ts'
 import { Badge } from '#components/ui/badge.tsx'
 import { CopyableId } from '#components/ui/copyable-id.tsx'
 import { Section } from '#components/ui/page.tsx'
 import { DataTable } from '#components/ui/table.tsx'
 import { erasureAt, type Run } from './endpoints.ts'
 import { mentionKind, wereNamesSearched } from './mention-rules.ts'
-import { useHoldingNames } from './store-progress.tsx'
 
 const atOnce = 200
 
@@ -18,7 +18,7 @@ const atOnce = 200
  */
 export function Mentions({ run }: { run: Pick<Run, 'state' | 'steps' | 'remaining_mentions'> }) {
   const t = useTranslations('storeProgress.mentions')
-  const names = useHoldingNames()
+  const names = useDataNames()
   const mentions = run.remaining_mentions
   if (mentions.length === 0 && !wereNamesSearched(run)) return null
   const called = (kind: string): string => {
@@ -41,7 +41,7 @@ export function Mentions({ run }: { run: Pick<Run, 'state' | 'steps' | 'remainin
                 key: 'where',
                 title: t('columns.where'),
                 main: true,
-                cell: ({ store, kind }) => `${called(kind)} · ${names.store(store)}`,
+                cell: ({ store, kind }) => `${called(kind)} · ${names.place(store)}`,
               },
               { key: 'id', title: t('columns.id'), cell: ({ id }) => <CopyableId id={id} what={t('columns.id')} /> },
               {

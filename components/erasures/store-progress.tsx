@@ -1,19 +1,12 @@
 import { useFormatter, useTranslations } from 'next-intl'
+import { useDataNames } from '#components/stores/data-names.ts'
 import { Badge } from '#components/ui/badge.tsx'
 import { ProgressBar } from '#components/ui/progress.tsx'
 import { usePunctuation } from '#components/ui/punctuation.ts'
 import { Time } from '#components/ui/time.tsx'
 import type { RunDetail } from '#lib/domains/privacy-requests/erasures/contract.ts'
 import { isStuck } from './fault-rules.ts'
-import {
-  dataSourceKey,
-  progressOf,
-  resultsOf,
-  type ShownStep,
-  type StepProgress as State,
-  storeKey,
-  storeRows,
-} from './store-rows.ts'
+import { progressOf, resultsOf, type ShownStep, type StepProgress as State, storeRows } from './store-rows.ts'
 
 const tones = {
   waiting: 'neutral',
@@ -25,21 +18,6 @@ const tones = {
   checked: 'neutral',
 } as const
 
-/** Display names of data sources and stores; the technical name if there is no translation. */
-export function useHoldingNames() {
-  const t = useTranslations('storeProgress')
-  return {
-    holder: (name: string): string => {
-      const key = dataSourceKey(name)
-      return key ? t(`holders.${key}`) : name
-    },
-    store: (name: string): string => {
-      const key = storeKey(name)
-      return key ? t(`storeNames.${key}`) : name
-    },
-  }
-}
-
 const StateBadge = ({ state, held }: { state: State; held: number }) => {
   const t = useTranslations('storeProgress.states')
   return <Badge tone={tones[state]}>{t(state === 'checked' && held > 0 ? 'checkedHeld' : state)}</Badge>
@@ -48,13 +26,13 @@ const StateBadge = ({ state, held }: { state: State; held: number }) => {
 function Kind({ step }: { step: ShownStep }) {
   const t = useTranslations('storeProgress')
   const format = useFormatter()
-  const names = useHoldingNames()
+  const names = useDataNames()
   const results = resultsOf([step])
   const held = step.held.reduce((sum, { count }) => sum + count, 0)
   return (
     <li className="grid gap-1 py-2">
       <p className="flex flex-wrap items-baseline gap-x-3 gap-y-1">
-        <span className="grow">{names.holder(step.holder)}</span>
+        <span className="grow">{names.erasedRecords(step.holder)}</span>
         <span className="text-sm text-quiet tabular-nums">
           {t('count', { erased: step.erased, planned: step.planned })}
         </span>
@@ -87,19 +65,19 @@ interface StoreProgressProps {
 /** Stores that do not answer: since when, and that the erasure continues without help. */
 function UnavailableStores({ waits }: { waits: RunDetail['waits_for'] }) {
   const t = useTranslations('storeProgress')
-  const names = useHoldingNames()
+  const names = useDataNames()
   return waits.map(({ store, since }) => (
     <p key={store} className="text-amber">
-      {t.rich('storeDown', { store: names.store(store), time: () => <Time at={since} /> })}
+      {t.rich('storeDown', { store: names.place(store), time: () => <Time at={since} /> })}
     </p>
   ))
 }
 
-/** Progress of an erasure: a row of stores, and below it the data by kind. Needs the messages `storeProgress`. */
+/** Progress of an erasure: a row of stores, and below it the data by kind. Needs the messages `storeProgress` and `dataNames`. */
 export function StoreProgress({ run: { state, steps, waits_for } }: StoreProgressProps) {
   const t = useTranslations('storeProgress')
   const { list } = usePunctuation()
-  const names = useHoldingNames()
+  const names = useDataNames()
   if (steps.length === 0)
     return (
       <>
@@ -112,7 +90,7 @@ export function StoreProgress({ run: { state, steps, waits_for } }: StoreProgres
   const erased = rows.reduce((sum, row) => sum + row.erased, 0)
   const isThere = (step: ShownStep) =>
     step.planned > 0 || step.held.length > 0 || step.state === 'stuck' || step.waiting_since !== null
-  const empty = steps.filter((step) => !isThere(step)).map(({ holder }) => names.holder(holder))
+  const empty = steps.filter((step) => !isThere(step)).map(({ holder }) => names.erasedRecords(holder))
   return (
     <div className="grid gap-4">
       <p aria-live="polite">
@@ -127,13 +105,13 @@ export function StoreProgress({ run: { state, steps, waits_for } }: StoreProgres
         {rows.map((row) => (
           <li key={row.store} className="grid gap-2 rounded-box border border-line bg-raised p-3">
             <p className="flex flex-wrap items-center justify-between gap-2">
-              <span className="font-medium">{names.store(row.store)}</span>
+              <span className="font-medium">{names.place(row.store)}</span>
               <StateBadge state={row.state} held={row.held} />
             </p>
             <ProgressBar
               value={row.planned === 0 ? 1 : row.erased}
               max={Math.max(row.planned, 1)}
-              label={t('counted', { name: names.store(row.store), erased: row.erased, planned: row.planned })}
+              label={t('counted', { name: names.place(row.store), erased: row.erased, planned: row.planned })}
             />
             {row.held > 0 && <p className="text-sm text-quiet">{t('held', { count: row.held })}</p>}
           </li>

@@ -1,9 +1,6 @@
-import { afterAll, describe, expect, it } from 'vitest'
-import { createApp } from '#lib/app.ts'
-import { readEnv } from '#lib/config/env.ts'
+import { describe, expect, it } from 'vitest'
 import en from '#messages/en.ts'
-import zh from '#messages/zh.ts'
-import { dataSourceKey, progressOf, resultNames, resultsOf, type ShownStep, storeKey, storeRows } from './store-rows.ts'
+import { progressOf, resultNames, resultsOf, type ShownStep, storeRows } from './store-rows.ts'
 
 const step = (holder: string, more: Partial<ShownStep> = {}): ShownStep => ({
   holder,
@@ -88,22 +85,4 @@ it('resultsOf sums the counts of the steps, and every name has a translation', (
     { name: 'keys', count: 4 },
   ])
   expect(Object.keys(en.storeProgress.results).sort()).toEqual([...resultNames].sort())
-})
-
-// The production application; no test here queries its database.
-const app = createApp({ env: readEnv({}) })
-afterAll(() => app.close())
-
-describe.each([
-  ['English', en],
-  ['Chinese', zh],
-])('the progress of an erasure in %s', (_, { storeProgress }) => {
-  it('has a label for every data source and store, and no unused label', () => {
-    expect(Object.keys(storeProgress.holders).sort()).toEqual(
-      app.dataSources.map(({ name }) => dataSourceKey(name)).sort(),
-    )
-    // Only plans name locations outside, and only waits name the ledger.
-    const stores = new Set(['ledger', ...app.dataSources.map(({ store }) => storeKey(store)), 'outside'])
-    expect(Object.keys(storeProgress.storeNames).sort()).toEqual([...stores].sort())
-  })
 })

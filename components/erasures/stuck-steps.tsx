@@ -3,10 +3,10 @@
 import { useTranslations } from 'next-intl'
 import { useApiMutation } from '#components/frame/api-query.ts'
 import { requestPaths, retryAt } from '#components/queue/endpoints.ts'
+import { useDataNames } from '#components/stores/data-names.ts'
 import { Button } from '#components/ui/button.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { faultParts, isStuck } from './fault-rules.ts'
-import { useHoldingNames } from './store-progress.tsx'
 import type { ShownStep, ShownSteps } from './store-rows.ts'
 
 interface StuckStepProps {
@@ -17,9 +17,9 @@ function StuckStep({ step, requestId }: StuckStepProps) {
   const t = useTranslations('adminRequest.stuck')
   const common = useTranslations('common')
   const progress = useTranslations('storeProgress')
-  const names = useHoldingNames()
+  const names = useDataNames()
   const retry = useApiMutation(retryAt, { touches: requestPaths })
-  const holder = names.holder(step.holder)
+  const holder = names.erasedRecords(step.holder)
   const reasons = useTranslations('storeProgress.refusals')
   const { code, refusal } = faultParts(step.fault)
   const fault = code === 'unavailable' ? code : 'other'
@@ -28,7 +28,7 @@ function StuckStep({ step, requestId }: StuckStepProps) {
       <p>
         {t.rich('fault', {
           holder,
-          store: names.store(step.store),
+          store: names.place(step.store),
           fault: code,
           code: (text) => <code className="font-mono">{text}</code>,
         })}

@@ -1,7 +1,7 @@
 'use client'
 
 import { useFormatter, useTranslations } from 'next-intl'
-import { useHoldingNames } from '#components/erasures/store-progress.tsx'
+import { useDataNames } from '#components/stores/data-names.ts'
 import { useApiQuery } from '#components/frame/api-query.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
@@ -16,7 +16,7 @@ const changed = new Set(['privacy.requests', 'knowledge.references'])
 export function ParticipantErasurePlan({ projectId, participantId }: { projectId: string; participantId: string }) {
   const t = useTranslations('participants.plan')
   const format = useFormatter()
-  const names = useHoldingNames()
+  const names = useDataNames()
   const { data, problem } = useApiQuery(planAt, { params: { projectId, participantId } })
   if (problem) return <ProblemAlert problem={problem} />
   if (!data) return <Skeleton className="h-40" />
@@ -36,8 +36,8 @@ export function ParticipantErasurePlan({ projectId, participantId }: { projectId
           rows={rows}
           rowKey={({ holder }) => holder}
           columns={[
-            { key: 'what', title: t('what'), main: true, cell: ({ holder }) => names.holder(holder) },
-            { key: 'store', title: t('store'), cell: ({ store }) => names.store(store) },
+            { key: 'what', title: t('what'), main: true, cell: ({ holder }) => names.erasedRecords(holder) },
+            { key: 'store', title: t('store'), cell: ({ store }) => names.place(store) },
             { key: 'count', title: t('count'), numeric: true, cell: ({ count }) => format.number(count) },
           ]}
         />

@@ -14,10 +14,12 @@ const keys = named.map(({ name }) => lineKeyOf(name))
 describe.each([
   ['English', en],
   ['Chinese', zh],
-])('the privacy notice in %s', (_, { privacy }) => {
-  it('describes every data source and retained record and nothing else', () => {
+])('the privacy notice in %s', (_, { dataNames, privacy }) => {
+  it('names and describes every data source and retained record and nothing else', () => {
     expect(Object.keys(privacy.held.lines).sort()).toEqual([...keys].sort())
-    for (const line of Object.values(privacy.held.lines)) expect(Object.keys(line)).toEqual(['what', 'text', 'term'])
+    expect(Object.keys(dataNames.records)).toEqual(Object.keys(privacy.held.lines))
+    expect(Object.keys(dataNames.records)).toEqual(expect.arrayContaining(Object.keys(dataNames.notes)))
+    for (const line of Object.values(privacy.held.lines)) expect(Object.keys(line)).toEqual(['text', 'term'])
   })
 
   it('gives the location of every store and of no other', () => {

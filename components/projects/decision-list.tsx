@@ -2,7 +2,7 @@
 
 import { useTranslations } from 'next-intl'
 import { useCallback, useDeferredValue, useState } from 'react'
-import { useHoldingNames } from '#components/erasures/store-progress.tsx'
+import { useDataNames } from '#components/stores/data-names.ts'
 import { parseAsString, parseAsStringLiteral } from '#components/frame/query-parsers.ts'
 import { useQueryStates } from '#components/frame/query-state.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
@@ -23,7 +23,7 @@ const atOnce = 100
 export function DecisionTable({ label, verdicts }: { label: string; verdicts: readonly PlanDecision[] }) {
   const t = useTranslations('projects.plan')
   const words = usePlanWords()
-  const names = useHoldingNames()
+  const names = useDataNames()
   const [most, setMost] = useState(atOnce)
   const shown = verdicts.slice(0, most)
   const { cursor } = useRowKeys({ count: shown.length, onOpen: null })
@@ -44,7 +44,7 @@ export function DecisionTable({ label, verdicts }: { label: string; verdicts: re
     {
       key: 'store',
       title: t('verdicts.columns.store'),
-      cell: ({ store }) => <span className="whitespace-nowrap">{names.store(store)}</span>,
+      cell: ({ store }) => <span className="whitespace-nowrap">{names.place(store)}</span>,
     },
     {
       key: 'verdict',

@@ -4,7 +4,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useRouter } from 'next/navigation'
 import { useFormatter, useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { useHoldingNames } from '#components/erasures/store-progress.tsx'
+import { useDataNames } from '#components/stores/data-names.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
@@ -31,7 +31,7 @@ import { StorePlans } from './store-plans.tsx'
 function PlanView({ plan }: { plan: PartErasurePlan }) {
   const t = useTranslations('projects.plan')
   const format = useFormatter()
-  const names = useHoldingNames()
+  const names = useDataNames()
   const words = usePlanWords()
   const plans = plansByStore(plan)
   const goes = goingIn(plans)
@@ -51,7 +51,7 @@ function PlanView({ plan }: { plan: PartErasurePlan }) {
         {plan.unanswered.length > 0 && (
           <Alert
             tone="warning"
-            title={t('unanswered.title', { stores: format.list(plan.unanswered.map(names.store)) })}
+            title={t('unanswered.title', { stores: format.list(plan.unanswered.map(names.place)) })}
           >
             <p>{t('unanswered.text')}</p>
           </Alert>

@@ -8,7 +8,8 @@ import { erasureAt, isLive, type Run } from '#components/erasures/endpoints.ts'
 import { isStuck } from '#components/erasures/fault-rules.ts'
 import { Mentions } from '#components/erasures/mentions.tsx'
 import { RetryErasure } from '#components/erasures/retry-erasure.tsx'
-import { StoreProgress, useHoldingNames } from '#components/erasures/store-progress.tsx'
+import { StoreProgress } from '#components/erasures/store-progress.tsx'
+import { useDataNames } from '#components/stores/data-names.ts'
 import { StuckSteps } from '#components/erasures/stuck-steps.tsx'
 import { ThreadDecisions } from '#components/erasures/thread-decisions.tsx'
 import { useApiQuery } from '#components/frame/api-query.ts'
@@ -52,7 +53,7 @@ export function PartErasurePanel({ projectId, projectName, initial, isAdmin, may
   const t = useTranslations('projects.erasure')
   const words = useTranslations('projects')
   const format = useFormatter()
-  const names = useHoldingNames()
+  const names = useDataNames()
   const router = useRouter()
   const [isCancelled, setCancelled] = useState(false)
   const leave = () => {
@@ -69,7 +70,7 @@ export function PartErasurePanel({ projectId, projectName, initial, isAdmin, may
   const erased = run.steps.reduce((sum, step) => sum + step.erased, 0)
   const percent = planned === 0 ? 0 : Math.floor((erased / planned) * 100)
   const saying = partErasureSayingOf(run)
-  const stuck = [...new Set(run.steps.filter(isStuck).map(({ store }) => names.store(store)))]
+  const stuck = [...new Set(run.steps.filter(isStuck).map(({ store }) => names.place(store)))]
   const facts: [string, ReactNode][] = [
     ...(run.part ? [[t('what'), t(`parts.${run.part.kind}`)] satisfies [string, ReactNode]] : []),
     [t('audit'), <CopyableId key="audit" id={run.audit_id ?? run.run_id} what={t('audit')} />],
@@ -88,7 +89,7 @@ export function PartErasurePanel({ projectId, projectName, initial, isAdmin, may
       ]}
       status={
         <Badge tone={tones[saying]} hasDot role="status" className="whitespace-normal">
-          {t(`title.${saying}`, { percent, stores: format.list(run.waits_for.map(({ store }) => names.store(store))) })}
+          {t(`title.${saying}`, { percent, stores: format.list(run.waits_for.map(({ store }) => names.place(store))) })}
         </Badge>
       }
       summary={isLive(run) && t('leave')}

@@ -1,5 +1,5 @@
 import { useFormatter, useTranslations } from 'next-intl'
-import { useHoldingNames } from '#components/erasures/store-progress.tsx'
+import { useDataNames } from '#components/stores/data-names.ts'
 import { kindKey, matchReasonKey, reasonKey, type StorePlan } from './plan-rules.ts'
 
 /** Translates the codes of a plan. A reason without a translation is shown as it is. */
@@ -7,7 +7,7 @@ export function usePlanWords() {
   const t = useTranslations('projects.plan')
   const common = useTranslations('common')
   const format = useFormatter()
-  const names = useHoldingNames()
+  const names = useDataNames()
   const entityParts = ({ entities }: StorePlan): string[] =>
     entities.map(({ group, count, label }) =>
       label === undefined ? t(`entity.${group}`, { count }) : t('entity.keptOf', { count, label }),
@@ -41,7 +41,7 @@ export function usePlanWords() {
       const said =
         parts.length > 0
           ? parts.map(({ kind, verdict, count }) => t(`part.${verdict}`, { kind, what: t(`count.${kind}`, { count }) }))
-          : holders.map(({ holder, items }) => common('nameCount', { name: names.holder(holder), count: items }))
+          : holders.map(({ holder, items }) => common('nameCount', { name: names.erasedRecords(holder), count: items }))
       return said.length === 0 ? undefined : format.list(said)
     },
   }

@@ -1,7 +1,7 @@
 'use client'
 
 import { useFormatter, useTranslations } from 'next-intl'
-import { useHoldingNames } from '#components/erasures/store-progress.tsx'
+import { useDataNames } from '#components/stores/data-names.ts'
 import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
 import { isEmptyPlan, type StorePlan } from './plan-rules.ts'
 import { usePlanWords } from './plan-words.ts'
@@ -10,7 +10,7 @@ import { usePlanWords } from './plan-words.ts'
 export function StorePlans({ plans }: { plans: readonly StorePlan[] }) {
   const t = useTranslations('projects.plan')
   const format = useFormatter()
-  const names = useHoldingNames()
+  const names = useDataNames()
   const words = usePlanWords()
   const isHeld = plans.some(({ held }) => held > 0)
   const columns: ShownColumn<StorePlan>[] = [
@@ -18,8 +18,8 @@ export function StorePlans({ plans }: { plans: readonly StorePlan[] }) {
       key: 'store',
       title: t('stores.store'),
       main: true,
-      value: ({ store }) => names.store(store),
-      cell: ({ store }) => names.store(store),
+      value: ({ store }) => names.place(store),
+      cell: ({ store }) => names.place(store),
     },
     {
       key: 'what',

@@ -1,15 +1,16 @@
 import { useTranslations } from 'next-intl'
 import { mentionKind } from '#components/erasures/mention-rules.ts'
+import { useDataNames } from '#components/stores/data-names.ts'
 import { Section } from '#components/ui/page.tsx'
 import type { Receipt } from '#lib/kernel/receipt.ts'
 import { ReceiptTable } from './receipt-table.tsx'
-import { useReceiptWords, useStoreNames } from './receipt-words.tsx'
+import { useReceiptWords } from './receipt-words.tsx'
 
 /** Derived data, exposed texts, remaining mentions and unsearched data of a receipt; a section appears only if the receipt has its field. */
 export function DerivedSections({ receipt }: { receipt: Receipt }) {
   const t = useTranslations('receipt')
   const kinds = useTranslations('storeProgress.mentions.kinds')
-  const nameOf = useStoreNames()
+  const names = useDataNames()
   const words = useReceiptWords()
   const { derived, exposed, remaining_mentions: mentions, not_searched: notSearched } = receipt
   const kindOf = (kind: string): string => {
@@ -25,7 +26,7 @@ export function DerivedSections({ receipt }: { receipt: Receipt }) {
               columns={[t('store'), t('cut'), t('deleted'), t('judgedAgain'), t('derivedRetained')]}
               rows={derived.map(({ store, cut, deleted, judged_again, retained }) => ({
                 key: store,
-                cells: [nameOf(store), cut, deleted, judged_again, retained],
+                cells: [names.place(store), cut, deleted, judged_again, retained],
               }))}
             />
           )}
@@ -39,7 +40,7 @@ export function DerivedSections({ receipt }: { receipt: Receipt }) {
             rows={mentions.map(({ store, kind, field, count }) => ({
               key: `${store} ${kind} ${field}`,
               cells: [
-                nameOf(store),
+                names.place(store),
                 kindOf(kind),
                 <code key="field" className="font-mono text-[0.8125rem]">
                   {field}
@@ -56,7 +57,7 @@ export function DerivedSections({ receipt }: { receipt: Receipt }) {
             columns={[t('store'), t('what'), t('notSearched.count')]}
             rows={notSearched.map(({ store, what, count }) => ({
               key: `${store} ${what}`,
-              cells: [nameOf(store), words.notSearched(what), count ?? t('notSearched.unknown')],
+              cells: [names.place(store), words.notSearched(what), count ?? t('notSearched.unknown')],
             }))}
           />
         </Section>

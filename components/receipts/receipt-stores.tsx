@@ -1,20 +1,19 @@
 import { useFormatter, useTranslations } from 'next-intl'
+import { useDataNames } from '#components/stores/data-names.ts'
 import { Section } from '#components/ui/page.tsx'
 import { Time } from '#components/ui/time.tsx'
 import type { Receipt } from '#lib/kernel/receipt.ts'
 import { Folded } from './folded.tsx'
 import { ReceiptTable } from './receipt-table.tsx'
-import { useReceiptWords, useStoreNames } from './receipt-words.tsx'
 import { isEmpty, storeTotals } from './store-totals.ts'
 
 /** Each record type with records, in the reader's language. */
 export function RecordTypes({ stores }: Pick<Receipt, 'stores'>) {
   const t = useTranslations('receipt')
-  const nameOf = useStoreNames()
-  const words = useReceiptWords()
+  const names = useDataNames()
   const format = useFormatter()
   const filled = stores.filter(({ found, deleted, residue }) => !isEmpty({ found, deleted, left: residue }))
-  const empty = stores.filter((one) => !filled.includes(one)).map((one) => words.records(one))
+  const empty = stores.filter((one) => !filled.includes(one)).map((one) => names.erasedRecords(one.holder, one.what))
   return (
     <Folded title={t('byType')}>
       <ReceiptTable
@@ -22,8 +21,8 @@ export function RecordTypes({ stores }: Pick<Receipt, 'stores'>) {
         rows={filled.map((one) => ({
           key: one.holder,
           cells: [
-            nameOf(one.store),
-            words.records(one),
+            names.place(one.store),
+            names.erasedRecords(one.holder, one.what),
             one.found,
             one.deleted,
             one.residue,
@@ -39,11 +38,11 @@ export function RecordTypes({ stores }: Pick<Receipt, 'stores'>) {
 /** The totals of each store with records; the details of each record type are folded. */
 export function ReceiptStores({ stores }: Pick<Receipt, 'stores'>) {
   const t = useTranslations('receipt')
-  const nameOf = useStoreNames()
+  const names = useDataNames()
   const format = useFormatter()
   const totals = storeTotals({ stores })
   const filled = totals.filter((total) => !isEmpty(total))
-  const empty = totals.filter(isEmpty).map(({ store }) => nameOf(store))
+  const empty = totals.filter(isEmpty).map(({ store }) => names.place(store))
   return (
     <Section id="stores" title={t('stores')}>
       {filled.length > 0 && (
@@ -51,7 +50,7 @@ export function ReceiptStores({ stores }: Pick<Receipt, 'stores'>) {
           columns={[t('store'), t('found'), t('deleted'), t('left')]}
           rows={filled.map(({ store, found, deleted, left }) => ({
             key: store,
-            cells: [nameOf(store), found, deleted, left],
+            cells: [names.place(store), found, deleted, left],
           }))}
         />
       )}

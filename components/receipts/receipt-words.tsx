@@ -1,6 +1,5 @@
 import { useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
-import { dataSourceKey, storeKey } from '#components/erasures/store-rows.ts'
 import { recognizeReceiptText } from '#lib/kernel/receipt-texts.ts'
 
 /** A text as it is signed. A receipt is signed in English. */
@@ -10,27 +9,9 @@ const signedText = (text: string): ReactNode => (
   </span>
 )
 
-/** Display name of a store; the technical name if there is no translation. */
-export function useStoreNames(): (store: string) => string {
-  const t = useTranslations('storeProgress.storeNames')
-  return (store) => {
-    const key = storeKey(store)
-    return key ? t(key) : store
-  }
-}
-
-const noted = [
-  'erasure_owners',
-  'knowledge_references',
-  'knowledge_votes',
-  'privacy_requests',
-  'projects_references',
-] as const
-
 /** The texts of a receipt in the reader's language. A text without a translation is shown as it is signed. */
 export function useReceiptWords() {
   const t = useTranslations('receipt')
-  const holders = useTranslations('storeProgress.holders')
   return {
     retained(text: string): ReactNode {
       const found = recognizeReceiptText('retained', text)
@@ -49,13 +30,6 @@ export function useReceiptWords() {
     notSearched(text: string): ReactNode {
       const found = recognizeReceiptText('notSearched', text)
       return found ? t(`notSearched.texts.${found.code}`, { count: found.count }) : signedText(text)
-    },
-    /** The records of a data source, and what remains of them if they are not deleted entirely. */
-    records({ holder, what }: { holder: string; what: string }): string {
-      const key = dataSourceKey(holder)
-      if (!key) return what
-      const note = noted.find((one) => one === key)
-      return note ? `${holders(key)} (${t(`notes.${note}`)})` : holders(key)
     },
   }
 }

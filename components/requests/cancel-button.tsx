@@ -1,7 +1,7 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
-import { useHoldingNames } from '#components/erasures/store-progress.tsx'
+import { useDataNames } from '#components/stores/data-names.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
@@ -39,7 +39,7 @@ export function CancelOutcome({ cancelling }: Pick<CancelProps, 'cancelling'>) {
   const t = useTranslations('requests.request.actions')
   const common = useTranslations('common')
   const { list } = usePunctuation()
-  const names = useHoldingNames()
+  const names = useDataNames()
   const { problem, isSuccess } = cancelling
   if (isSuccess) return <Alert tone="done" isLive title={t('cancelled')} />
   if (problem?.code !== 'wrong_state') return problem ? <ProblemAlert problem={problem} /> : null
@@ -49,7 +49,7 @@ export function CancelOutcome({ cancelling }: Pick<CancelProps, 'cancelling'>) {
       {erased.length > 0 && (
         <p>
           {t('erasedSoFar', {
-            list: list(erased.map(([store, count]) => common('nameCount', { name: names.store(store), count }))),
+            list: list(erased.map(([store, count]) => common('nameCount', { name: names.place(store), count }))),
           })}
         </p>
       )}

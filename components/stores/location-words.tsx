@@ -2,17 +2,8 @@
 
 import { useLocale, useTranslations } from 'next-intl'
 import { Badge } from '#components/ui/badge.tsx'
+import { useDataNames } from './data-names.ts'
 import type { Processor, ShownJurisdiction, Store } from './locations.ts'
-import { locationKey } from './locations.ts'
-
-/** Display name of a store or processor; the technical name if there is no translation. */
-export function useLocationNames(): (name: string) => string {
-  const t = useTranslations('stores.names')
-  return (name) => {
-    const key = locationKey(name)
-    return key ? t(key) : name
-  }
-}
 
 const tones = { ok: 'success', degraded: 'warning', down: 'danger', unchecked: 'neutral', off: 'warning' } as const
 export function StateTag({ state }: { state: Store['state'] }) {
@@ -70,10 +61,10 @@ export function AddressCell({ address }: { address: string | null }) {
 
 /** The name of a store or processor and its provider. */
 export function LocationCell({ place }: { place: Store | Processor }) {
-  const nameOf = useLocationNames()
+  const names = useDataNames()
   return (
     <>
-      {nameOf(place.name)}
+      {names.place(place.name)}
       <span className="block font-normal text-quiet">{place.provider}</span>
     </>
   )

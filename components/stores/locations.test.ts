@@ -62,9 +62,10 @@ it.each([
   ['Chinese', zh],
 ])(
   'every stored and transferred kind of data has a %s translation and no translation is unused',
-  (_, { stores: words }) => {
+  (_, { dataNames, stores: words }) => {
     expect(Object.keys(words.holds)).toEqual([...inventoryKinds])
     expect(Object.keys(words.travels)).toEqual([...travellingThings])
-    expect(Object.keys(words.names)).toEqual([...shownLocationNames])
+    // Only plans name locations outside.
+    expect(Object.keys(dataNames.places)).toEqual([...shownLocationNames, 'outside'])
   },
 )

@@ -31,8 +31,6 @@ export const shownLocationNames = [
   'presidio',
   'posthog',
 ] as const
-/** The message key of a store or processor; undefined if it has no translation. */
-export const locationKey = (name: string) => shownLocationNames.find((one) => one === name)
 
 export type ShownJurisdiction = 'eea' | 'outside' | 'unknown'
 

@@ -10,7 +10,8 @@ import { Confirm } from '#components/ui/confirm.tsx'
 import { TextArea } from '#components/ui/field.tsx'
 import { usePunctuation } from '#components/ui/punctuation.ts'
 import { Time } from '#components/ui/time.tsx'
-import { AddressCell, LocationCell, listed, useLocationNames } from './location-words.tsx'
+import { useDataNames } from './data-names.ts'
+import { AddressCell, LocationCell, listed } from './location-words.tsx'
 import { retireAt, type Store } from './locations.ts'
 
 const bounds = { least: 10, most: 1_000 }
@@ -70,10 +71,10 @@ const isKnown = (store: Store): store is Store & { known_store_id: string } => s
 export function SwitchedOff({ stores, isAdmin }: { stores: readonly Store[]; isAdmin: boolean }) {
   const t = useTranslations('stores')
   const { close, open } = usePunctuation()
-  const nameOf = useLocationNames()
+  const names = useDataNames()
   const [retiring, setRetiring] = useState<Store & { known_store_id: string }>()
   const [told, setTold] = useState('')
-  const called = ({ name, provider }: Store) => `${nameOf(name)}${open}${provider}${close}`
+  const called = ({ name, provider }: Store) => `${names.place(name)}${open}${provider}${close}`
   return (
     <div className="grid gap-3">
       {told !== '' && <Alert tone="done" title={told} isLive />}

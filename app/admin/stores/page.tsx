@@ -2,7 +2,8 @@ import type { Metadata } from 'next'
 import { getLocale, getTranslations } from 'next-intl/server'
 import { callUseCase, requirePageAccess } from '#app/page-access.ts'
 import { Messages } from '#components/frame/words.tsx'
-import { locationCountsOf, locationKey } from '#components/stores/locations.ts'
+import { dataNamesIn } from '#components/stores/data-names.ts'
+import { locationCountsOf } from '#components/stores/locations.ts'
 import { Namespaces } from '#components/stores/namespaces.tsx'
 import { ProcessorTable, StoreTable } from '#components/stores/store-tables.tsx'
 import { SwitchedOff } from '#components/stores/switched-off.tsx'
@@ -19,8 +20,9 @@ export const generateMetadata = async (): Promise<Metadata> => ({ title: (await 
 export default async function StoresPage() {
   const { role } = await requirePageAccess('stores')
   const { list } = punctuationOf(await getLocale())
-  const [t, { data }, organisations] = await Promise.all([
+  const [t, names, { data }, organisations] = await Promise.all([
     getTranslations('stores'),
+    getTranslations('dataNames').then(dataNamesIn),
     callUseCase(app.residency.list),
     role === 'admin' ? callUseCase(app.accounts.organisations) : undefined,
   ])
@@ -29,12 +31,9 @@ export default async function StoresPage() {
   const off = stores.filter(({ is_connected }) => !is_connected)
   const unset = [...stores, ...processors]
     .filter(({ region }) => region === null)
-    .map(({ name }) => {
-      const key = locationKey(name)
-      return key ? t(`names.${key}`) : name
-    })
+    .map(({ name }) => names.place(name))
   return (
-    <Messages of={['stores']}>
+    <Messages of={['stores', 'dataNames']}>
       <Page
         width="wide"
         title={t('name')}
