@@ -16,6 +16,7 @@ import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { app } from '#lib/app-instance.ts'
 import { periodsOf, retainedVisibilities } from '#lib/domains/retention/rules.ts'
+import { otherPeriods } from './other-periods.ts'
 
 export const generateMetadata = async (): Promise<Metadata> => ({ title: (await getTranslations('retention'))('name') })
 
@@ -27,12 +28,13 @@ async function adminNames(ids: readonly string[]): Promise<AdminNames> {
 
 export default async function RetentionPage() {
   const isAdmin = (await requirePageAccess('retention')).role === 'admin'
-  const [t, format, { data }, sweeps, run] = await Promise.all([
+  const [t, format, { data }, sweeps, run, others] = await Promise.all([
     getTranslations('retention'),
     getFormatter(),
     callUseCase(app.retention.read),
     callUseCase(app.retention.sweeps, { query: { limit: '24' } }),
     isAdmin ? callUseCase(app.retention.dryRun, { body: {} }) : undefined,
+    otherPeriods(),
   ])
   const names = await adminNames([
     ...retainedVisibilities.flatMap((visibility) => data.policy[visibility].set_by ?? []),
@@ -81,7 +83,7 @@ export default async function RetentionPage() {
           <SweepHistory initial={sweeps} names={names} />
         </Section>
         <Section id="rest" title={t('rest.title')}>
-          <OtherPeriods years={env.KP_REQUESTS_YEARS} days={env.KP_BACKUP_DAYS ?? -1} />
+          <OtherPeriods rows={others} />
           <p>
             <TextLink href="/privacy">{t('rest.notice')}</TextLink>
           </p>
