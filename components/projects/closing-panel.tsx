@@ -10,8 +10,8 @@ import { Confirm } from '#components/ui/confirm.tsx'
 import { Select } from '#components/ui/field.tsx'
 import { spacedDigits } from '#components/ui/punctuation.ts'
 import { closeAt, type Project, projectPaths, reopenAt } from './endpoints.ts'
+import { type ErasureReason, shownErasureReasons } from './erasing.ts'
 
-const reasons = ['deal_closure', 'user_request', 'gdpr_erasure'] as const
 const shape = { day: 'numeric', month: 'long', year: 'numeric' } as const
 
 /**
@@ -20,10 +20,11 @@ const shape = { day: 'numeric', month: 'long', year: 'numeric' } as const
  */
 export function CloseButton({ project, days }: { project: Project; days: number }) {
   const t = useTranslations('projects.settings.close')
+  const reasonName = useTranslations('projects.reasons')
   const format = useFormatter()
   const now = useNow()
   const [isOpen, setOpen] = useState(false)
-  const [reason, setReason] = useState<(typeof reasons)[number]>('deal_closure')
+  const [reason, setReason] = useState<ErasureReason>('deal_closure')
   const change = useApiMutation(closeAt, { touches: projectPaths })
   const date = format.dateTime(new Date(now.getTime() + days * 86_400_000), shape)
   return (
@@ -52,8 +53,8 @@ export function CloseButton({ project, days }: { project: Project; days: number 
           label={t('reason')}
           hint={t('reasonHint')}
           value={reason}
-          options={reasons.map((value) => ({ value, title: t(`reasons.${value}`) }))}
-          onChange={({ target }) => setReason(reasons.find((one) => one === target.value) ?? 'deal_closure')}
+          options={shownErasureReasons.map((value) => ({ value, title: reasonName(value) }))}
+          onChange={({ target }) => setReason(shownErasureReasons.find((one) => one === target.value) ?? 'deal_closure')}
         />
       </Confirm>
     </>

@@ -98,6 +98,7 @@ export function DecisionTable({ label, verdicts }: { label: string; verdicts: re
 /** All verdicts of a plan. The address holds the filter. */
 export function DecisionList({ verdicts }: { verdicts: readonly PlanDecision[] }) {
   const t = useTranslations('projects.plan.verdicts')
+  const outcome = useTranslations('projects.plan.outcomes')
   const [{ verdict: view, q }, setFilters] = useQueryStates({
     verdict: parseAsStringLiteral(decisionViews).withDefault('all'),
     q: parseAsString.withDefault(''),
@@ -120,9 +121,9 @@ export function DecisionList({ verdicts }: { verdicts: readonly PlanDecision[] }
           onChange={({ target }) => setTyped(target.value)}
         />
         <Select
-          label={t('views.label')}
+          label={t('view')}
           value={view}
-          options={decisionViews.map((value) => ({ value, title: t(`views.${value}`) }))}
+          options={decisionViews.map((value) => ({ value, title: value === 'all' ? t('all') : outcome(value) }))}
           onChange={({ target }) =>
             void setFilters({ verdict: decisionViews.find((one) => one === target.value) ?? null })
           }

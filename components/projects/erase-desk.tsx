@@ -98,6 +98,7 @@ interface EraseDeskProps {
 export function EraseDesk({ projectId, target, mayRedact }: EraseDeskProps) {
   const t = useTranslations('projects.plan')
   const common = useTranslations('common')
+  const reasonName = useTranslations('projects.reasons')
   const router = useRouter()
   const client = useQueryClient()
   const erasing = useErasing(projectId, target)
@@ -151,7 +152,7 @@ export function EraseDesk({ projectId, target, mayRedact }: EraseDeskProps) {
               label={t('confirm.reason')}
               name="reason"
               value={reason}
-              options={shownErasureReasons.map((value) => ({ value, title: t(`confirm.reasons.${value}`) }))}
+              options={shownErasureReasons.map((value) => ({ value, title: reasonName(value) }))}
               onChange={({ target: { value } }) =>
                 setReason(shownErasureReasons.find((one) => one === value) ?? 'user_request')
               }

@@ -114,7 +114,7 @@ export function ProjectList({ initial, view, mayCreate }: ProjectListProps) {
   return (
     <DataTable
       name="projects"
-      label={t('list')}
+      label={t('name')}
       rows={projects.rows}
       pages={projects}
       rowKey={({ id }) => id}

@@ -88,7 +88,7 @@ export default async function SharingPage({ params, searchParams }: SharingPageP
         </Alert>
       )}
       {!isAlone && maySwitch && (
-        <Section id="switch" title={t('switch.title')}>
+        <Section id="switch" title={t('name')}>
           <SharingSwitch agentId={id} since={since} siblings={siblings.length} waiting={waiting} />
         </Section>
       )}
