@@ -1,6 +1,8 @@
+import { glob, readFile } from 'node:fs/promises'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { hashOf } from '#lib/kernel/code-hash.ts'
+import { newId } from '#lib/kernel/ids.ts'
 import { freedOf, type Restriction, restrictedBy, restrictionReasons } from '#lib/kernel/restriction.ts'
 import { NewAgentId } from './contract.ts'
 import { inviteId } from './registration/invites.ts'
@@ -54,6 +56,15 @@ describe('agent_id', () => {
     '%j is not reserved',
     (id) => expect(isReserved(id)).toBe(false),
   )
+
+  test('isReserved returns true for the form of every id that the registry generates, except ids of agents', async () => {
+    const prefixes = new Set<string>()
+    for await (const file of glob('lib/**/*.ts', { exclude: ['**/*.test.ts', '**/suite/**', 'lib/testing/**'] }))
+      for (const [, prefix = ''] of (await readFile(file, 'utf8')).matchAll(/\bnewId\('(\w+)'\)/g)) prefixes.add(prefix)
+    prefixes.delete('agent')
+    expect(prefixes).toContain('app')
+    expect([...prefixes].filter((prefix) => !isReserved(newId(prefix)))).toEqual([])
+  })
 })
 
 describe('grants of a registration', () => {
