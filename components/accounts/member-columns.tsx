@@ -40,7 +40,6 @@ export function useMemberColumns(
       title: t('role'),
       minWidth: 'short',
       value: ({ role }) => roleNames(role),
-      cell: ({ role }) => roleNames(role),
     },
     {
       key: 'state',

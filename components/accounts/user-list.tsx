@@ -42,14 +42,12 @@ function useColumns(): ShownColumn<User>[] {
       title: t('role'),
       minWidth: 'short',
       value: ({ role }) => roleNames(role),
-      cell: ({ role }) => roleNames(role),
     },
     {
       key: 'organisation',
       title: t('organisation'),
       minWidth: 'medium',
       value: ({ organisation }) => organisation.name,
-      cell: ({ organisation }) => organisation.name,
     },
     {
       key: 'states',

@@ -27,7 +27,6 @@ function useNoteColumns(onDelete: ((note: Note) => void) | undefined): ShownColu
       key: 'kind',
       title: t('columns.kind'),
       value: (note) => t(`kinds.${note.kind}`),
-      cell: (note) => t(`kinds.${note.kind}`),
     },
     {
       key: 'chain',

@@ -38,7 +38,6 @@ function useDocumentColumns(agentId: string): ShownColumn<ListedDocument>[] {
       key: 'kind',
       title: t('columns.kind'),
       value: (document) => t(`kinds.${document.kind}`),
-      cell: (document) => t(`kinds.${document.kind}`),
     },
     {
       key: 'bytes',
@@ -52,7 +51,6 @@ function useDocumentColumns(agentId: string): ShownColumn<ListedDocument>[] {
       title: t('columns.revision'),
       numeric: true,
       value: ({ revision }) => revision,
-      cell: ({ revision }) => revision,
     },
     {
       key: 'updated',

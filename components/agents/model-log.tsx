@@ -87,7 +87,6 @@ export function ModelLog({ agentId, initial, mayDelete }: ModelLogProps) {
       key: 'redacted',
       title: t('columns.redacted'),
       value: ({ redacted }) => redactedWords(redacted),
-      cell: ({ redacted }) => redactedWords(redacted),
     },
     {
       key: 'goes',

@@ -60,7 +60,6 @@ export function InventoryTable({ label, rows, name, empty }: InventoryTableProps
       minWidth: 'long',
       isHiddenAtFirst: true,
       value: ({ term }) => term,
-      cell: ({ term }) => term,
     },
     {
       key: 'last',

@@ -38,7 +38,6 @@ function useDocumentColumns(projectId: string, isOwner: boolean): ShownColumn<Pr
       key: 'kind',
       title: t('columns.kind'),
       value: (document) => t(`kinds.${document.kind}`),
-      cell: (document) => t(`kinds.${document.kind}`),
     },
     {
       key: 'bytes',

@@ -47,7 +47,6 @@ function useMemberColumns(me: string, actions: (member: Member) => ReactNode): S
       key: 'kind',
       title: t('columns.kind'),
       value: ({ kind }) => t(`kinds.${kind}`),
-      cell: ({ kind }) => t(`kinds.${kind}`),
     },
     { key: 'role', title: t('columns.role'), value: ({ role }) => roles(role), cell: ({ role }) => roles(role) },
     {

@@ -57,7 +57,6 @@ function useProjectColumns(): ShownColumn<Project>[] {
       key: 'role',
       title: t('columns.role'),
       value: ({ role }) => t(`roles.${role}`),
-      cell: ({ role }) => t(`roles.${role}`),
     },
     {
       key: 'conversations',

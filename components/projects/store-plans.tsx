@@ -19,7 +19,6 @@ export function StorePlans({ plans }: { plans: readonly StorePlan[] }) {
       title: t('stores.store'),
       main: true,
       value: ({ store }) => names.place(store),
-      cell: ({ store }) => names.place(store),
     },
     {
       key: 'what',

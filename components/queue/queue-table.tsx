@@ -80,7 +80,6 @@ function useColumns(me: string): ShownColumn<AdminRequest>[] {
       key: 'channel',
       title: t('columns.channel'),
       value: ({ channel }) => t(`channels.${channel}`),
-      cell: ({ channel }) => t(`channels.${channel}`),
     },
     {
       key: 'received',

@@ -67,7 +67,6 @@ function useSnapshotColumns({
       key: 'kind',
       title: t('columns.kind'),
       value: ({ kind }) => t(`kinds.${kind}`),
-      cell: ({ kind }) => t(`kinds.${kind}`),
     },
     {
       key: 'state',

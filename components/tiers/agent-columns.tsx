@@ -88,7 +88,6 @@ export function useAgentColumns(): ShownColumn<TieredAgent>[] {
       title: t('tokens'),
       numeric: true,
       value: ({ active_tokens }) => active_tokens,
-      cell: ({ active_tokens }) => active_tokens,
     },
     {
       key: 'day',

@@ -3,7 +3,8 @@ import type { ReactNode } from 'react'
 export interface ShownColumn<Row> {
   key: string
   title: string
-  cell: (row: Row) => ReactNode
+  /** Without it, the cell shows the value. */
+  cell?: (row: Row) => ReactNode
   /**
    * The value that sorting compares and the CSV export writes; times as ISO 8601. A column without it can be neither sorted nor exported.
    */

@@ -64,7 +64,7 @@ export function TableRow<Row>({
           </label>
         </td>
       )}
-      {columns.map(({ key, title, cell, numeric, main, isTitleHidden, minWidth }) => {
+      {columns.map(({ key, title, value, cell = value, numeric, main, isTitleHidden, minWidth }) => {
         const Cell = main ? 'th' : 'td'
         return (
           <Cell
@@ -89,7 +89,7 @@ export function TableRow<Row>({
                 minWidth && minWidths[minWidth],
               )}
             >
-              {cell(row)}
+              {cell?.(row)}
             </div>
           </Cell>
         )
