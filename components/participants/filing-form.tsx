@@ -17,6 +17,13 @@ import { ParticipantErasurePlan } from './erasure-plan.tsx'
 import { filingOf, hasStatement, type ParticipantFilingDraft, type ParticipantFilingFault } from './filing-rules.ts'
 
 const mostWords = 4_000
+const emptyDraft = ({ name, email }: Participant): ParticipantFilingDraft => ({
+  kind: 'access',
+  grace: '24h',
+  name: name ?? '',
+  email: email ?? '',
+  statement: '',
+})
 
 /** The outcome of a filed request, with the address of the receipt that follows an erasure. */
 function Outcome({ filed, claimed }: { filed: FiledForParticipant; claimed: boolean }) {
@@ -40,20 +47,47 @@ function Outcome({ filed, claimed }: { filed: FiledForParticipant; claimed: bool
   )
 }
 
+interface CorrectionFieldsProps {
+  draft: ParticipantFilingDraft
+  change: (changes: Partial<ParticipantFilingDraft>) => void
+  fault: ParticipantFilingFault | undefined
+}
+/** The participant's correct name and email address. */
+function CorrectionFields({ draft, change, fault }: CorrectionFieldsProps) {
+  const t = useTranslations('participants.file')
+  const faults = useTranslations('common.faults')
+  return (
+    <div className="grid gap-4 sm:grid-cols-2">
+      <Field
+        label={t('name')}
+        name="name"
+        autoComplete="off"
+        maxLength={200}
+        value={draft.name}
+        error={fault === 'changes' ? t('noChanges') : undefined}
+        onChange={({ target }) => change({ name: target.value })}
+      />
+      <Field
+        label={t('email')}
+        name="email"
+        type="email"
+        autoComplete="off"
+        maxLength={320}
+        value={draft.email}
+        error={fault === 'email' ? faults('email') : undefined}
+        onChange={({ target }) => change({ email: target.value })}
+      />
+    </div>
+  )
+}
+
 /** Files a request for a participant. An erasure shows its plan first and asks for confirmation. */
 export function ParticipantFilingForm({ projectId, participant }: { projectId: string; participant: Participant }) {
   const t = useTranslations('participants.file')
   const kindName = useTranslations('requestNames.kinds')
   const common = useTranslations('common')
-  const { id: participantId, claimed, name, email, external_id } = participant
-  const empty: ParticipantFilingDraft = {
-    kind: 'access',
-    grace: '24h',
-    name: name ?? '',
-    email: email ?? '',
-    statement: '',
-  }
-  const { draft, change, clear } = useDraft(`participant.${participantId}`, empty)
+  const { id: participantId, claimed, name, external_id } = participant
+  const { draft, change, clear } = useDraft(`participant.${participantId}`, emptyDraft(participant))
   const filing = useApiMutation(fileForParticipantAt, { touches: participantPaths })
   const [fault, setFault] = useState<ParticipantFilingFault>()
   const [isAsked, setAsked] = useState(false)
@@ -85,11 +119,7 @@ export function ParticipantFilingForm({ projectId, participant }: { projectId: s
         label={t('kind')}
         name="kind"
         value={kind}
-        options={requestKinds.map((value) => ({
-          value,
-          title: kindName(value),
-          text: t(`kindTexts.${value}`),
-        }))}
+        options={requestKinds.map((value) => ({ value, title: kindName(value), text: t(`kindTexts.${value}`) }))}
         onChange={(value) => {
           filing.reset()
           setFiled(undefined)
@@ -97,29 +127,7 @@ export function ParticipantFilingForm({ projectId, participant }: { projectId: s
           change({ kind: value })
         }}
       />
-      {kind === 'rectification' && !claimed && (
-        <div className="grid gap-4 sm:grid-cols-2">
-          <Field
-            label={t('name')}
-            name="name"
-            autoComplete="off"
-            maxLength={200}
-            value={draft.name}
-            error={fault === 'changes' ? t('noChanges') : undefined}
-            onChange={({ target }) => change({ name: target.value })}
-          />
-          <Field
-            label={t('email')}
-            name="email"
-            type="email"
-            autoComplete="off"
-            maxLength={320}
-            value={draft.email}
-            error={fault === 'email' ? common('faults.email') : undefined}
-            onChange={({ target }) => change({ email: target.value })}
-          />
-        </div>
-      )}
+      {kind === 'rectification' && !claimed && <CorrectionFields draft={draft} change={change} fault={fault} />}
       {hasStatement(kind) && (
         <TextArea
           label={t(`statement.${kind === 'objection' ? 'objection' : 'rectification'}`)}
@@ -131,17 +139,17 @@ export function ParticipantFilingForm({ projectId, participant }: { projectId: s
           onChange={({ target }) => change({ statement: target.value })}
         />
       )}
+      {kind === 'erasure' && !claimed && (
+        <ParticipantErasurePlan projectId={projectId} participantId={participantId} />
+      )}
       {kind === 'erasure' && (
-        <>
-          {!claimed && <ParticipantErasurePlan projectId={projectId} participantId={participantId} />}
-          <Choice
-            label={t('grace')}
-            name="grace"
-            value={draft.grace}
-            options={graces.map((value) => ({ value, title: t(`graces.${value}`) }))}
-            onChange={(grace) => change({ grace })}
-          />
-        </>
+        <Choice
+          label={t('grace')}
+          name="grace"
+          value={draft.grace}
+          options={graces.map((value) => ({ value, title: t(`graces.${value}`) }))}
+          onChange={(grace) => change({ grace })}
+        />
       )}
       <Button
         type="submit"

@@ -1,108 +1,69 @@
 'use client'
 
-import { useQueryClient } from '@tanstack/react-query'
-import { useRouter } from 'next/navigation'
 import { useTranslations } from 'next-intl'
-import { type FormEvent, useEffect, useRef, useState } from 'react'
+import { type FormEvent, useRef, useState } from 'react'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Field, Select } from '#components/ui/field.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { ProgressBar } from '#components/ui/progress.tsx'
-import { type ProblemDocument, RequestRefused } from '#lib/client/request.ts'
-import { projectPaths } from './endpoints.ts'
+import { type RunningUpload, useDocumentUpload } from './document-upload.ts'
 import { useSizes } from './sizes.ts'
-import { mediaTypeOf, upload } from './uploading.ts'
 
 const kinds = ['document', 'artifact'] as const
-interface Going {
-  name: string
-  sent: number
-  size: number
-  stop: () => void
+
+/** Why a file cannot be uploaded; an empty text if it can. */
+function useFileFault(most: number): (file: File | undefined) => string {
+  const t = useTranslations('projects.documents.upload')
+  const size = useSizes()
+  return (file) => {
+    if (!file) return t('none')
+    if (file.size === 0) return t('empty')
+    return file.size > most ? t('tooLarge', { size: size(file.size), most: size(most) }) : ''
+  }
 }
+
+function UploadProgress({ running: { name, sent, size } }: { running: RunningUpload }) {
+  const t = useTranslations('projects.documents.upload')
+  const percent = size > 0 ? Math.floor((sent / size) * 100) : 0
+  const label = t('progress', { name, percent })
+  return (
+    <div className="grid gap-2">
+      <p role="status">{percent >= 100 ? t('storing', { name }) : label}</p>
+      <ProgressBar value={sent} max={size} label={label} />
+    </div>
+  )
+}
+
 interface UploadFormProps {
   projectId: string
   /** Largest upload, in bytes. */
   most: number
   types: readonly string[]
 }
-
-/** Uploads a file with progress and a stop button. A stopped or refused upload stores nothing. */
+/** Uploads a file with progress and a stop button. */
 export function UploadForm({ projectId, most, types }: UploadFormProps) {
   const t = useTranslations('projects.documents.upload')
   const names = useTranslations('projects.documents.kinds')
   const size = useSizes()
-  const client = useQueryClient()
-  const router = useRouter()
   const form = useRef<HTMLFormElement>(null)
   const [file, setFile] = useState<File>()
   const [fault, setFault] = useState('')
-  const [going, setGoing] = useState<Going>()
-  const [problem, setProblem] = useState<ProblemDocument>()
-  const [told, setTold] = useState<{ tone: 'done' | 'info'; title: string }>()
-  // One intent, one idempotency key: a retry after a lost response uses the same key.
-  const intent = useRef<{ of: string; key: string }>(undefined)
-  const isGoing = going !== undefined
-  useEffect(() => {
-    if (!isGoing) return
-    const warn = (event: BeforeUnloadEvent) => event.preventDefault()
-    window.addEventListener('beforeunload', warn)
-    return () => window.removeEventListener('beforeunload', warn)
-  }, [isGoing])
+  const faultOf = useFileFault(most)
+  const { running, problem, outcome, send, reset } = useDocumentUpload(projectId, types)
 
-  const faultOf = (chosen: File | undefined): string => {
-    if (!chosen) return t('none')
-    if (chosen.size === 0) return t('empty')
-    return chosen.size > most ? t('tooLarge', { size: size(chosen.size), most: size(most) }) : ''
-  }
-  const send = async (chosen: File, kind: string) => {
-    const query = new URLSearchParams({ name: chosen.name, kind })
-    const of = JSON.stringify([chosen.name, chosen.size, chosen.lastModified, kind])
-    if (intent.current?.of !== of) intent.current = { of, key: crypto.randomUUID() }
-    const stopping = new AbortController()
-    const { name, size: whole } = chosen
-    setGoing({ name, sent: 0, size: whole, stop: () => stopping.abort() })
-    try {
-      await upload(
-        `/api/projects/${encodeURIComponent(projectId)}/documents?${query}`,
-        chosen,
-        mediaTypeOf(chosen, types),
-        intent.current.key,
-        {
-          signal: stopping.signal,
-          sent: (sent) => setGoing((before) => before && { ...before, sent: Math.min(sent, whole) }),
-        },
-      )
-      intent.current = undefined
-      form.current?.reset()
-      setFile(undefined)
-      setTold({ tone: 'done', title: t('done', { name }) })
-      await client.invalidateQueries({
-        predicate: ({ queryKey: [path] }) => typeof path === 'string' && path.startsWith(projectPaths[0] ?? ''),
-      })
-      router.refresh()
-    } catch (error) {
-      if (stopping.signal.aborted) setTold({ tone: 'info', title: t('stopped', { name }) })
-      else if (error instanceof RequestRefused) {
-        if (error.problem.code !== 'unreachable' && error.problem.code !== 'idempotency_in_progress')
-          intent.current = undefined
-        setProblem(error.problem)
-      } else throw error
-    } finally {
-      setGoing(undefined)
-    }
-  }
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
-    if (isGoing) return
-    setTold(undefined)
-    setProblem(undefined)
+    if (running) return
+    reset()
     const found = faultOf(file)
     setFault(found)
-    if (found === '' && file) void send(file, String(new FormData(event.currentTarget).get('kind')))
+    if (found !== '' || !file) return
+    void send(file, String(new FormData(event.currentTarget).get('kind')), () => {
+      form.current?.reset()
+      setFile(undefined)
+    })
   }
-  const percent = going && going.size > 0 ? Math.floor((going.sent / going.size) * 100) : 0
   return (
     <form
       ref={form}
@@ -113,7 +74,7 @@ export function UploadForm({ projectId, most, types }: UploadFormProps) {
     >
       <p className="text-quiet">{t('lead', { most: size(most) })}</p>
       {problem && <ProblemAlert problem={problem} />}
-      {told && <Alert tone={told.tone} title={told.title} isLive />}
+      {outcome && <Alert tone={outcome.tone} title={outcome.title} isLive />}
       <div className="grid gap-4 sm:grid-cols-[1fr_12rem]">
         <Field
           type="file"
@@ -134,20 +95,13 @@ export function UploadForm({ projectId, most, types }: UploadFormProps) {
           options={kinds.map((value) => ({ value, title: names(value) }))}
         />
       </div>
-      {going && (
-        <div className="grid gap-2">
-          <p role="status">
-            {percent >= 100 ? t('storing', { name: going.name }) : t('progress', { name: going.name, percent })}
-          </p>
-          <ProgressBar value={going.sent} max={going.size} label={t('progress', { name: going.name, percent })} />
-        </div>
-      )}
+      {running && <UploadProgress running={running} />}
       <div className="flex flex-wrap gap-2">
-        <Button type="submit" aria-disabled={isGoing}>
+        <Button type="submit" aria-disabled={running !== undefined}>
           {t('submit')}
         </Button>
-        {going && (
-          <Button tone="plain" onClick={going.stop}>
+        {running && (
+          <Button tone="plain" onClick={running.stop}>
             {t('cancel')}
           </Button>
         )}

@@ -9,14 +9,17 @@ import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
 import { Checkbox, Field, Select } from '#components/ui/field.tsx'
+import type { TokenScope } from '#lib/domains/tokens/rules.ts'
 import { tokenFilterParsers } from './filters.ts'
 import { KeyDialog } from './key-dialog.tsx'
 import { createTokenAt, type TokenAgent, tokenPaths } from './tokens.ts'
 
 const expiries = ['7', '30', '90', '365', 'never', 'day'] as const
+type Expiry = (typeof expiries)[number]
 /** The allowed lifetimes of a token with scope `admin`. */
 const adminExpiries = ['7', '30', '90', 'day'] as const
 const fresh = { agent: '', name: '', read: true, write: false, admin: false, expiry: '90', day: '' }
+type TokenDraft = typeof fresh
 
 /** The end of the token's last day, in the reader's time zone. */
 const endOf = (day: string): Date => new Date(`${day}T23:59:59.999`)
@@ -37,10 +40,10 @@ export function CreateToken({ agents, isAdmin }: CreateTokenProps) {
   const create = useApiMutation(createTokenAt, { touches: tokenPaths })
   const [filters] = useQueryStates(tokenFilterParsers)
   const agent = agents.find(({ id }) => id === (draft.agent || filters.agent)) ?? agents[0]
-  const scopes = isAdmin ? (['read', 'write', 'admin'] as const) : (['read', 'write'] as const)
+  const scopes: readonly TokenScope[] = isAdmin ? ['read', 'write', 'admin'] : ['read', 'write']
   const wanted = scopes.filter((scope) => draft[scope])
-  const offered: readonly string[] = wanted.includes('admin') ? adminExpiries : expiries
-  const expiry = offered.includes(draft.expiry) ? draft.expiry : '90'
+  const offered: readonly Expiry[] = wanted.includes('admin') ? adminExpiries : expiries
+  const expiry = offered.find((one) => one === draft.expiry) ?? '90'
   const isDayGood = expiry !== 'day' || (draft.day !== '' && endOf(draft.day) > new Date())
   const { problem } = create
   const isFull = problem?.code === 'conflict'
@@ -107,47 +110,70 @@ export function CreateToken({ agents, isAdmin }: CreateTokenProps) {
           onChange={({ target }) => change({ name: target.value })}
           error={isNameBad ? t('form.badName') : undefined}
         />
-        <fieldset className="grid gap-2">
-          <legend className="mb-2 font-medium">{t('form.scopes')}</legend>
-          {scopes.map((scope) => (
-            <Checkbox
-              key={scope}
-              name={scope}
-              label={t(`scopes.${scope}`)}
-              hint={t(`scopeTexts.${scope}`)}
-              checked={draft[scope]}
-              onChange={({ target }) => change({ [scope]: target.checked })}
-            />
-          ))}
-          {wanted.length === 0 && (
-            <p role="alert" className="text-sm text-red">
-              {t('form.noScope')}
-            </p>
-          )}
-        </fieldset>
-        <div className="grid gap-3 sm:grid-cols-2">
-          <Select
-            label={t('form.expiry')}
-            name="expiry"
-            value={expiry}
-            onChange={({ target }) => change({ expiry: target.value })}
-            options={expiries
-              .filter((one) => offered.includes(one))
-              .map((value) => ({ value, title: t(`form.expiries.${value}`) }))}
-          />
-          {expiry === 'day' && (
-            <Field
-              label={t('form.day')}
-              type="date"
-              name="day"
-              value={draft.day}
-              onChange={({ target }) => change({ day: target.value })}
-              error={isDayGood || draft.day === '' ? undefined : t('form.badDay')}
-              required
-            />
-          )}
-        </div>
+        <ScopesField scopes={scopes} draft={draft} change={change} />
+        <ExpiryFields offered={offered} expiry={expiry} isDayGood={isDayGood} draft={draft} change={change} />
       </Confirm>
     </>
+  )
+}
+
+interface TokenFieldProps {
+  draft: TokenDraft
+  change: (changes: Partial<TokenDraft>) => void
+}
+
+function ScopesField({ scopes, draft, change }: TokenFieldProps & { scopes: readonly TokenScope[] }) {
+  const t = useTranslations('tokens')
+  return (
+    <fieldset className="grid gap-2">
+      <legend className="mb-2 font-medium">{t('form.scopes')}</legend>
+      {scopes.map((scope) => (
+        <Checkbox
+          key={scope}
+          name={scope}
+          label={t(`scopes.${scope}`)}
+          hint={t(`scopeTexts.${scope}`)}
+          checked={draft[scope]}
+          onChange={({ target }) => change({ [scope]: target.checked })}
+        />
+      ))}
+      {!scopes.some((scope) => draft[scope]) && (
+        <p role="alert" className="text-sm text-red">
+          {t('form.noScope')}
+        </p>
+      )}
+    </fieldset>
+  )
+}
+
+interface ExpiryFieldsProps extends TokenFieldProps {
+  offered: readonly Expiry[]
+  expiry: Expiry
+  isDayGood: boolean
+}
+/** A lifetime, or the last day. */
+function ExpiryFields({ offered, expiry, isDayGood, draft, change }: ExpiryFieldsProps) {
+  const t = useTranslations('tokens.form')
+  return (
+    <div className="grid gap-3 sm:grid-cols-2">
+      <Select
+        label={t('expiry')}
+        name="expiry"
+        value={expiry}
+        onChange={({ target }) => change({ expiry: target.value })}
+        options={offered.map((value) => ({ value, title: t(`expiries.${value}`) }))}
+      />
+      {expiry === 'day' && (
+        <Field
+          label={t('day')}
+          type="date"
+          name="day"
+          value={draft.day}
+          onChange={({ target }) => change({ day: target.value })}
+          error={isDayGood || draft.day === '' ? undefined : t('badDay')}
+          required
+        />
+      )}
+    </div>
   )
 }
