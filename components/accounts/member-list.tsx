@@ -84,11 +84,7 @@ export function OrganisationMemberList({ initial, asked, me }: OrganisationMembe
             onClear={clear}
           />
         }
-        empty={
-          <NoMatch title={t('noMatchTitle')} clear={t('clear')} onClear={clear}>
-            {t('noMatch')}
-          </NoMatch>
-        }
+        empty={<NoMatch title={t('noMatch')} onClear={clear} />}
       />
       {withdrawn && (
         <Confirm

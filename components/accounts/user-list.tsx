@@ -125,11 +125,7 @@ export function UserList({ initial, asked }: { initial: UserPage; asked: UserPag
           onClear={clear}
         />
       }
-      empty={
-        <NoMatch title={t('noMatchTitle')} clear={t('clear')} onClear={clear}>
-          {t('noMatch')}
-        </NoMatch>
-      }
+      empty={<NoMatch title={t('noMatch')} onClear={clear} />}
       bulk={<UserBulk users={chosen} onClear={selection.clear} />}
     />
   )

@@ -6,10 +6,11 @@ import { countText } from '#components/frame/count-text.ts'
 import { parseAsString } from '#components/frame/query-parsers.ts'
 import { useQueryStates } from '#components/frame/query-state.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
-import { Button, ButtonLink } from '#components/ui/button.tsx'
+import { ButtonLink } from '#components/ui/button.tsx'
 import { CopyableId } from '#components/ui/copyable-id.tsx'
 import { EmptyState } from '#components/ui/empty-state.tsx'
 import { FilterBar } from '#components/ui/filter-bar.tsx'
+import { NoMatch } from '#components/ui/no-match.tsx'
 import { usePunctuation } from '#components/ui/punctuation.ts'
 import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
@@ -75,14 +76,7 @@ export function OwnAgentList({ initial }: { initial: OwnAgents }) {
       }
       empty={
         isFiltered ? (
-          <EmptyState
-            title={t('filters.none')}
-            action={
-              <Button tone="plain" onClick={clear}>
-                {t('filters.clear')}
-              </Button>
-            }
-          />
+          <NoMatch title={t('filters.none')} onClear={clear} />
         ) : (
           <EmptyState title={t('none')} action={<ButtonLink href="#create">{t('create.title')}</ButtonLink>}>
             <p>{t('noneText')}</p>

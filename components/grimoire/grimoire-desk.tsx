@@ -7,11 +7,11 @@ import { useApiInfiniteQuery, useApiMutation } from '#components/frame/api-query
 import { useQueryState, useQueryStates } from '#components/frame/query-state.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
 import { Alert } from '#components/ui/alert.tsx'
-import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
 import { EmptyState } from '#components/ui/empty-state.tsx'
 import { FilterBar } from '#components/ui/filter-bar.tsx'
 import { useLoaded } from '#components/ui/loaded.ts'
+import { NoMatch } from '#components/ui/no-match.tsx'
 import { Section } from '#components/ui/page.tsx'
 import {
   deleteEntryAt,
@@ -37,6 +37,7 @@ import { type OpenVault, useVault } from './use-vault.ts'
 import { VaultFault } from './vault-fault.tsx'
 
 const drawer = () => import('./entry-drawer.tsx')
+const noFilters = { kind: null, scope: null }
 
 interface GrimoireDeskProps {
   agentId: string
@@ -121,7 +122,35 @@ function EntryFilterBar({
         },
       ]}
       isFiltered={filters.kind !== null || filters.scope !== null}
-      onClear={() => set({ kind: null, scope: null })}
+      onClear={() => set(noFilters)}
+    />
+  )
+}
+
+interface RemoveEntryProps {
+  agentId: string
+  entryId: string
+  onClose: () => void
+  onDone: () => void
+}
+function RemoveEntry({ agentId, entryId, onClose, onDone }: RemoveEntryProps) {
+  const t = useTranslations('agentGrimoire.remove')
+  const removal = useApiMutation(deleteEntryAt, { touches: grimoirePaths })
+  return (
+    <Confirm
+      open
+      onOpenChange={(open) => !open && onClose()}
+      title={t('ask')}
+      consequences={
+        <>
+          <p>{t('text')}</p>
+          <p>{t('shared')}</p>
+          <p className="font-mono text-[0.8125rem]">{entryId}</p>
+        </>
+      }
+      action={t('do')}
+      change={removal}
+      onConfirm={() => removal.begin({ params: { id: agentId, entryId } }, onDone)}
     />
   )
 }
@@ -150,8 +179,8 @@ function Entries({
   const loadedDrawer = useLoaded(drawer, shown !== null)
   const zone = useTimeZone() ?? 'UTC'
   const [change, setChange] = useState<EntryEdit>()
-  const [removing, setRemoving] = useState<GrimoireEntry>()
-  const removal = useApiMutation(deleteEntryAt, { touches: grimoirePaths })
+  const [removing, setRemoving] = useState<string>()
+  const [isRemoved, setRemoved] = useState(false)
   const { cursor } = useRowKeys({
     count: list.rows.length,
     onOpen: (index) => void setShown(list.rows[index]?.id ?? null),
@@ -170,21 +199,16 @@ function Entries({
         onOpen={(id) => void setShown(id)}
         toolbar={<EntryFilterBar filters={filters} set={(changes) => void setFilters(changes)} />}
         empty={
-          <EmptyState
-            title={t(isNarrowed ? 'list.noneFound' : 'list.none')}
-            action={
-              isNarrowed && (
-                <Button tone="plain" size="small" onClick={() => void setFilters({ kind: null, scope: null })}>
-                  {t('list.clear')}
-                </Button>
-              )
-            }
-          >
-            {!isNarrowed && !isElsewhere && <p>{t(hasKeyring ? 'list.noneText' : 'list.noneYet')}</p>}
-          </EmptyState>
+          isNarrowed ? (
+            <NoMatch title={t('list.noneFound')} onClear={() => void setFilters(noFilters)} />
+          ) : (
+            <EmptyState title={t('list.none')}>
+              {!isElsewhere && <p>{t(hasKeyring ? 'list.noneText' : 'list.noneYet')}</p>}
+            </EmptyState>
+          )
         }
       />
-      {removal.isSuccess && <Alert tone="done" title={t('remove.done')} isLive />}
+      {isRemoved && <Alert tone="done" title={t('remove.done')} isLive />}
       {shown !== null && loadedDrawer && (
         <loadedDrawer.GrimoireEntryDrawer
           key={shown}
@@ -203,33 +227,25 @@ function Entries({
             },
           })}
           {...(mayDelete && {
-            onDelete: (entry: GrimoireEntry) => {
-              removal.reset()
+            onDelete: ({ id }: GrimoireEntry) => {
+              setRemoved(false)
               void setShown(null)
-              setRemoving(entry)
+              setRemoving(id)
             },
           })}
         />
       )}
-      <Confirm
-        open={removing !== undefined}
-        onOpenChange={(open) => {
-          if (!open) setRemoving(undefined)
-        }}
-        title={t('remove.ask')}
-        consequences={
-          <>
-            <p>{t('remove.text')}</p>
-            <p>{t('remove.shared')}</p>
-            <p className="font-mono text-[0.8125rem]">{removing?.id}</p>
-          </>
-        }
-        action={t('remove.do')}
-        change={removal}
-        onConfirm={() => {
-          if (removing) removal.begin({ params: { id: agentId, entryId: removing.id } }, () => setRemoving(undefined))
-        }}
-      />
+      {removing !== undefined && (
+        <RemoveEntry
+          agentId={agentId}
+          entryId={removing}
+          onClose={() => setRemoving(undefined)}
+          onDone={() => {
+            setRemoving(undefined)
+            setRemoved(true)
+          }}
+        />
+      )}
     </Section>
   )
 }

@@ -10,6 +10,7 @@ import { Badge } from '#components/ui/badge.tsx'
 import { BulkBar } from '#components/ui/bulk-bar.tsx'
 import { Button, ButtonLink } from '#components/ui/button.tsx'
 import { EmptyState } from '#components/ui/empty-state.tsx'
+import { NoMatch } from '#components/ui/no-match.tsx'
 import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
@@ -217,16 +218,9 @@ function Nothing({ filters, clear, showAll }: NothingProps) {
   const t = useTranslations('knowledge')
   if (isNarrowed(filters) || filters.show === 'all')
     return (
-      <EmptyState
-        title={t('empty.nothing')}
-        action={
-          <Button tone="plain" onClick={clear}>
-            {t('filters.clear')}
-          </Button>
-        }
-      >
-        <p>{t('empty.nothingText')}</p>
-      </EmptyState>
+      <NoMatch title={t('empty.nothing')} onClear={clear}>
+        {t('empty.nothingText')}
+      </NoMatch>
     )
   const isSkills = filters.kind === 'skill'
   return (

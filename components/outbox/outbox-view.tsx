@@ -91,9 +91,7 @@ export function OutboxView({ initial }: { initial: Output<typeof listLetters> })
               <p>{t('empty.text')}</p>
             </EmptyState>
           ) : (
-            <NoMatch title={t('noMatch.title')} clear={t('noMatch.clear')} onClear={clear}>
-              {t('noMatch.text')}
-            </NoMatch>
+            <NoMatch title={t('noMatch')} onClear={clear} />
           )
         }
       />

@@ -122,9 +122,7 @@ export function ParticipantList({ projectId, initial, asked, mayFile }: Particip
         }
         empty={
           isFiltered ? (
-            <NoMatch title={t('noMatch')} clear={t('clear')} onClear={clear}>
-              {t('noMatchText')}
-            </NoMatch>
+            <NoMatch title={t('noMatch')} onClear={clear} />
           ) : (
             <EmptyState title={t('none')}>
               <p>{t('noneText')}</p>

@@ -4,9 +4,9 @@ import { useTranslations } from 'next-intl'
 import { useApiInfiniteQuery } from '#components/frame/api-query.ts'
 import { useQueryStates } from '#components/frame/query-state.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
-import { Button } from '#components/ui/button.tsx'
 import { EmptyState } from '#components/ui/empty-state.tsx'
 import { FilterBar } from '#components/ui/filter-bar.tsx'
+import { NoMatch } from '#components/ui/no-match.tsx'
 import { DataTable } from '#components/ui/table.tsx'
 import { tiers } from '#lib/domains/tokens/tier-rules.ts'
 import { addressOfAgent } from './agent-address.ts'
@@ -58,18 +58,15 @@ export function AgentTierList({
         />
       }
       empty={
-        <EmptyState
-          title={t(isFiltered ? 'agents.noMatchTitle' : 'agents.noneTitle')}
-          action={
-            isFiltered && (
-              <Button tone="plain" size="small" onClick={clear}>
-                {t('agents.clear')}
-              </Button>
-            )
-          }
-        >
-          <p>{t(isFiltered ? 'agents.noMatch' : 'agents.none')}</p>
-        </EmptyState>
+        isFiltered ? (
+          <NoMatch title={t('agents.noMatch')} onClear={clear}>
+            {t('agents.noMatchHint')}
+          </NoMatch>
+        ) : (
+          <EmptyState title={t('agents.noneTitle')}>
+            <p>{t('agents.none')}</p>
+          </EmptyState>
+        )
       }
     />
   )
