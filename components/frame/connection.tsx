@@ -31,20 +31,8 @@ function useBlockedLinks(isGone: boolean, onBlocked: () => void): void {
   }, [isGone, onBlocked])
 }
 
-/**
- * Reports that the server cannot be reached, keeps checking, and refetches everything once it answers. Until then no link leaves the page,
- * and navigations and refreshes of the router wait.
- */
-export function ConnectionNotice() {
-  const t = useTranslations('common.offline')
-  const client = useQueryClient()
-  const router = useRouter()
-  const [isGone, setIsGone] = useState(false)
-  const [isBack, setIsBack] = useState(false)
-  const tries = useRef(0)
-  const retry = useRef<HTMLButtonElement>(null)
-  const isRouterOffline = useOffline()
-
+/** The fetches of the router fail in a way that the router can wait for. */
+function useRouterFetch(): void {
   useEffect(() => {
     const original = window.fetch
     window.fetch = fetchForRouter(original)
@@ -52,32 +40,40 @@ export function ConnectionNotice() {
       window.fetch = original
     }
   }, [])
+}
 
+/** Calls `onLost` when a call of the page, the router or the browser finds that the server cannot be reached. */
+function useLostConnection(onLost: () => void): void {
+  const client = useQueryClient()
+  const isRouterOffline = useOffline()
   useEffect(() => {
-    if (!isRouterOffline) return
-    setIsBack(false)
-    setIsGone(true)
-  }, [isRouterOffline])
-
+    if (isRouterOffline) onLost()
+  }, [isRouterOffline, onLost])
   useEffect(() => {
-    const lost = () => {
-      setIsBack(false)
-      setIsGone(true)
-    }
     const watch = [
       client.getQueryCache().subscribe(({ type, query }) => {
-        if (type === 'updated' && isUnreachable(query.state.fetchFailureReason ?? query.state.error)) lost()
+        if (type === 'updated' && isUnreachable(query.state.fetchFailureReason ?? query.state.error)) onLost()
       }),
       client.getMutationCache().subscribe(({ mutation }) => {
-        if (isUnreachable(mutation?.state.error)) lost()
+        if (isUnreachable(mutation?.state.error)) onLost()
       }),
     ]
-    window.addEventListener('offline', lost)
+    window.addEventListener('offline', onLost)
     return () => {
       for (const stop of watch) stop()
-      window.removeEventListener('offline', lost)
+      window.removeEventListener('offline', onLost)
     }
-  }, [client])
+  }, [client, onLost])
+}
+
+/** Whether the server cannot be reached, or answers again since a few seconds; `look` checks it now. */
+function useConnection() {
+  const client = useQueryClient()
+  const router = useRouter()
+  const [state, setState] = useState<'there' | 'gone' | 'back'>('there')
+  const tries = useRef(0)
+  const isGone = state === 'gone'
+  useLostConnection(useCallback(() => setState('gone'), []))
 
   const look = useCallback(async () => {
     const answer = await fetch('/health', { cache: 'no-store' }).catch(() => undefined)
@@ -86,8 +82,7 @@ export function ConnectionNotice() {
       return false
     }
     tries.current = 0
-    setIsGone(false)
-    setIsBack(true)
+    setState('back')
     await client.invalidateQueries()
     router.refresh()
     return true
@@ -106,18 +101,28 @@ export function ConnectionNotice() {
     return () => clearTimeout(timer)
   }, [isGone, look])
 
-  const focusRetry = useCallback(() => retry.current?.focus(), [])
-  useBlockedLinks(isGone, focusRetry)
-
   useEffect(() => {
-    if (!isBack) return
-    const timer = setTimeout(() => setIsBack(false), 5_000)
+    if (state !== 'back') return
+    const timer = setTimeout(() => setState('there'), 5_000)
     return () => clearTimeout(timer)
-  }, [isBack])
+  }, [state])
+  return { state, look }
+}
 
+/**
+ * Reports that the server cannot be reached, keeps checking, and refetches everything once it answers. Until then no link leaves the page,
+ * and navigations and refreshes of the router wait.
+ */
+export function ConnectionNotice() {
+  const t = useTranslations('common.offline')
+  const retry = useRef<HTMLButtonElement>(null)
+  useRouterFetch()
+  const { state, look } = useConnection()
+  const focusRetry = useCallback(() => retry.current?.focus(), [])
+  useBlockedLinks(state === 'gone', focusRetry)
   return (
     <div role="status" className="print:hidden">
-      {isGone && (
+      {state === 'gone' && (
         <div className="border-b border-amber/40 bg-amber-wash">
           <div className="flex flex-wrap items-center gap-x-4 gap-y-2 px-4 py-2.5 sm:px-6">
             <WifiOff aria-hidden className="size-4.5 text-amber" />
@@ -130,7 +135,9 @@ export function ConnectionNotice() {
           </div>
         </div>
       )}
-      {isBack && <p className="border-b border-line bg-accent-wash px-4 py-2 text-center sm:px-6">{t('back')}</p>}
+      {state === 'back' && (
+        <p className="border-b border-line bg-accent-wash px-4 py-2 text-center sm:px-6">{t('back')}</p>
+      )}
     </div>
   )
 }

@@ -32,84 +32,91 @@ async function erased({ id, title }: ListedRecord): Promise<Outcome> {
   }
 }
 
-/** Erases the selected records one after the other and reports the result of each. */
-export function BulkErasure({
-  records,
-  onClose,
-  onCancel,
-}: {
-  records: readonly ListedRecord[]
-  /** Called after the erasures. */
-  onClose: () => void
-  onCancel: () => void
-}) {
-  const t = useTranslations('knowledge')
-  const problems = useTranslations('problems')
+interface Run {
+  total: number
+  outcomes: readonly Outcome[]
+  isOver: boolean
+}
+
+/** Erases records one after the other. */
+function useBulkErasure() {
   const client = useQueryClient()
   const router = useRouter()
-  const [typed, setTyped] = useState('')
   // Kept in state, because the refreshed list no longer contains erased records.
-  const [run, setRun] = useState<{ total: number; outcomes: Outcome[]; isOver: boolean }>()
-
-  const begin = async () => {
-    const chosen = [...records]
+  const [run, setRun] = useState<Run>()
+  const begin = async (records: readonly ListedRecord[]) => {
+    const total = records.length
     const outcomes: Outcome[] = []
-    setRun({ total: chosen.length, outcomes: [], isOver: false })
-    for (const record of chosen) {
+    setRun({ total, outcomes, isOver: false })
+    for (const record of [...records]) {
       outcomes.push(await erased(record))
-      setRun({ total: chosen.length, outcomes: [...outcomes], isOver: false })
+      setRun({ total, outcomes: [...outcomes], isOver: false })
     }
-    setRun({ total: chosen.length, outcomes, isOver: true })
+    setRun({ total, outcomes, isOver: true })
     await client.invalidateQueries({
       predicate: ({ queryKey: [path] }) =>
         typeof path === 'string' && knowledgePaths.some((one) => path.startsWith(one)),
     })
     router.refresh()
   }
-  if (!run)
-    return (
-      <Confirm
-        open
-        onOpenChange={(open) => !open && onCancel()}
-        title={t('bulk.title', { count: records.length })}
-        consequences={
-          <>
-            <p>{t('bulk.consequences')}</p>
-            <p>
-              {t('bulk.export')} <TextLink href="/settings/privacy?tab=download">{t('bulk.toPrivacy')}</TextLink>
-            </p>
-          </>
-        }
-        action={t('bulk.action', { count: records.length })}
-        change={{ isPending: false, problem: undefined, reset() {} }}
-        isIncomplete={typed.trim() !== t('bulk.word')}
-        onConfirm={() => void begin()}
-      >
-        <Field
-          label={t('bulk.type', { word: t('bulk.word') })}
-          name="word"
-          autoComplete="off"
-          value={typed}
-          onChange={({ target }) => setTyped(target.value)}
-        />
-      </Confirm>
-    )
-  const { outcomes, total, isOver } = run
+  return { run, begin }
+}
+
+interface BulkErasureProps {
+  records: readonly ListedRecord[]
+  /** Called after the erasures. */
+  onClose: () => void
+  onCancel: () => void
+}
+/** Erases the selected records after a confirmation and reports the result of each. */
+export function BulkErasure({ records, onClose, onCancel }: BulkErasureProps) {
+  const t = useTranslations('knowledge.bulk')
+  const [typed, setTyped] = useState('')
+  const { run, begin } = useBulkErasure()
+  if (run) return <ErasureOutcomes run={run} onClose={onClose} />
+  return (
+    <Confirm
+      open
+      onOpenChange={(open) => !open && onCancel()}
+      title={t('title', { count: records.length })}
+      consequences={
+        <>
+          <p>{t('consequences')}</p>
+          <p>
+            {t('export')} <TextLink href="/settings/privacy?tab=download">{t('toPrivacy')}</TextLink>
+          </p>
+        </>
+      }
+      action={t('action', { count: records.length })}
+      change={{ isPending: false, problem: undefined, reset() {} }}
+      isIncomplete={typed.trim() !== t('word')}
+      onConfirm={() => void begin(records)}
+    >
+      <Field
+        label={t('type', { word: t('word') })}
+        name="word"
+        autoComplete="off"
+        value={typed}
+        onChange={({ target }) => setTyped(target.value)}
+      />
+    </Confirm>
+  )
+}
+
+/** The progress, and the receipt or the refusal of each record. */
+function ErasureOutcomes({ run: { outcomes, total, isOver }, onClose }: { run: Run; onClose: () => void }) {
+  const t = useTranslations('knowledge.bulk')
+  const problems = useTranslations('problems')
   const done = outcomes.filter(({ receiptId }) => receiptId !== undefined).length
+  const progress = t('progress', { done: outcomes.length, total })
   return (
     <Dialog
       open
       onOpenChange={(open) => !open && isOver && onClose()}
-      title={
-        isOver
-          ? t('bulk.doneTitle', { erased: done, failed: outcomes.length - done })
-          : t('bulk.progress', { done: outcomes.length, total })
-      }
+      title={isOver ? t('doneTitle', { erased: done, failed: outcomes.length - done }) : progress}
     >
-      {!isOver && (
-        <ProgressBar value={outcomes.length} max={total} label={t('bulk.progress', { done: outcomes.length, total })} />
-      )}
-      <ul aria-label={t('bulk.each')} className="divide-y divide-line rounded-box border border-line">
+      {!isOver && <ProgressBar value={outcomes.length} max={total} label={progress} />}
+      <ul aria-label={t('each')} className="divide-y divide-line rounded-box border border-line">
         {outcomes.map(({ id, title, receiptId, refused }) => (
           <li key={id} className="flex flex-wrap items-baseline justify-between gap-x-4 gap-y-1 px-4 py-2">
             <bdi className="line-clamp-1 min-w-0 grow basis-48">{title || id}</bdi>
@@ -117,7 +124,7 @@ export function BulkErasure({
               <span className="text-red">{problems(`${refused ?? 'unknown'}.what`)}</span>
             ) : (
               <span className="text-quiet">
-                {t('bulk.erased')} · <TextLink href={`/receipts/${receiptId}`}>{t('bulk.receipt')}</TextLink>
+                {t('erased')} · <TextLink href={`/receipts/${receiptId}`}>{t('receipt')}</TextLink>
               </span>
             )}
           </li>
@@ -125,7 +132,7 @@ export function BulkErasure({
       </ul>
       {isOver && (
         <div className="flex justify-end">
-          <Button onClick={onClose}>{t('bulk.close')}</Button>
+          <Button onClick={onClose}>{t('close')}</Button>
         </div>
       )}
     </Dialog>

@@ -22,7 +22,7 @@ import {
   projectDocumentFile,
   projectPaths,
 } from './endpoints.ts'
-import { type ErasureReason, shownErasureReasons, useErasing } from './erasing.ts'
+import { type ErasureReason, type Erasing, shownErasureReasons, useErasing } from './erasing.ts'
 import { goingIn, plansByStore } from './plan-rules.ts'
 import { usePlanWords } from './plan-words.ts'
 import { StorePlans } from './store-plans.tsx'
@@ -88,26 +88,44 @@ function PlanView({ plan }: { plan: PartErasurePlan }) {
   )
 }
 
-interface EraseDeskProps {
+interface PlannedErasureProps {
   projectId: string
   target: PlannedPart
   /** Whether the reader may remove names from records of others. Only project owners may. */
   mayRedact: boolean
 }
-/** Plans the erasure of a message, conversation or document, asks for confirmation and starts it. The dry run always comes first. */
-export function EraseDesk({ projectId, target, mayRedact }: EraseDeskProps) {
-  const t = useTranslations('projects.plan')
+
+/** Another way to keep the content: a download. */
+function CopyLine({ projectId, target }: Pick<PlannedErasureProps, 'projectId' | 'target'>) {
+  const t = useTranslations('projects.plan.confirm')
+  const isDocument = target.kind === 'document'
+  return (
+    <p>
+      {t('copy')}{' '}
+      <PlainLink href={isDocument ? projectDocumentFile(projectId, target.id) : exportFile(projectId)} download>
+        {t(isDocument ? 'copyDocument' : 'copyProject')}
+      </PlainLink>
+    </p>
+  )
+}
+
+/** Asks for the reason and a confirmation, and starts the erasure. */
+function ErasureForm({
+  projectId,
+  target,
+  mayRedact,
+  erasing,
+  count,
+}: PlannedErasureProps & { erasing: Erasing; count: number }) {
+  const t = useTranslations('projects.plan.confirm')
   const common = useTranslations('common')
   const reasonName = useTranslations('projects.reasons')
   const router = useRouter()
   const client = useQueryClient()
-  const erasing = useErasing(projectId, target)
   const [isOpen, setOpen] = useState(false)
   const [reason, setReason] = useState<ErasureReason>('user_request')
   const [redacts, setRedacts] = useState(false)
-  const { plan } = erasing
   const { kind } = target
-  const goes = plan ? goingIn(plansByStore(plan)) : 0
   const begin = () =>
     erasing.begin(reason, redacts, (auditId) => {
       // No cached list may still show the erased item.
@@ -117,12 +135,61 @@ export function EraseDesk({ projectId, target, mayRedact }: EraseDeskProps) {
       })
       router.push(erasurePage(projectId, auditId))
     })
-  if (erasing.planProblem?.code === 'forbidden') return <p>{t('forbidden')}</p>
-  if (erasing.planProblem)
+  return (
+    <div className="grid justify-items-start gap-4">
+      <div className="w-full sm:max-w-80">
+        <Select
+          label={t('reason')}
+          name="reason"
+          value={reason}
+          options={shownErasureReasons.map((value) => ({ value, title: reasonName(value) }))}
+          onChange={({ target: { value } }) =>
+            setReason(shownErasureReasons.find((one) => one === value) ?? 'user_request')
+          }
+        />
+      </div>
+      {mayRedact && (
+        <Checkbox
+          name="redact"
+          checked={redacts}
+          onChange={({ target: { checked } }) => setRedacts(checked)}
+          label={t('redact')}
+          hint={t('redactHint')}
+        />
+      )}
+      <CopyLine projectId={projectId} target={target} />
+      <Button tone="danger" onClick={() => setOpen(true)}>
+        {t(`do.${kind}`)}
+      </Button>
+      <Confirm
+        open={isOpen}
+        onOpenChange={setOpen}
+        title={t(`ask.${kind}`)}
+        consequences={
+          <>
+            <p>{t('final', { count })}</p>
+            {erasing.isPending && <p role="status">{t('waiting')}</p>}
+          </>
+        }
+        action={erasing.isPending ? common('busy') : t(`yes.${kind}`)}
+        change={erasing}
+        onConfirm={begin}
+      />
+    </div>
+  )
+}
+
+/** Plans the erasure of a message, conversation or document, asks for confirmation and starts it. The dry run always comes first. */
+export function EraseDesk(planned: PlannedErasureProps) {
+  const t = useTranslations('projects.plan')
+  const erasing = useErasing(planned.projectId, planned.target)
+  const { plan, planProblem } = erasing
+  if (planProblem?.code === 'forbidden') return <p>{t('forbidden')}</p>
+  if (planProblem)
     return (
       <div className="grid justify-items-start gap-3">
         <p>{t('failed')}</p>
-        <ProblemAlert problem={erasing.planProblem} />
+        <ProblemAlert problem={planProblem} />
         <Button tone="plain" onClick={erasing.lookAgain}>
           {t('again')}
         </Button>
@@ -142,59 +209,12 @@ export function EraseDesk({ projectId, target, mayRedact }: EraseDeskProps) {
     <>
       <PlanView plan={plan} />
       <Section id="erase" title={t('confirm.title')}>
-        <div className="grid justify-items-start gap-4">
-          <div className="grid gap-2">
-            <p>{t('confirm.never')}</p>
-            <p className="text-quiet">{t('confirm.missing')}</p>
-          </div>
-          <div className="w-full sm:max-w-80">
-            <Select
-              label={t('confirm.reason')}
-              name="reason"
-              value={reason}
-              options={shownErasureReasons.map((value) => ({ value, title: reasonName(value) }))}
-              onChange={({ target: { value } }) =>
-                setReason(shownErasureReasons.find((one) => one === value) ?? 'user_request')
-              }
-            />
-          </div>
-          {mayRedact && (
-            <Checkbox
-              name="redact"
-              checked={redacts}
-              onChange={({ target: { checked } }) => setRedacts(checked)}
-              label={t('confirm.redact')}
-              hint={t('confirm.redactHint')}
-            />
-          )}
-          <p>
-            {t('confirm.copy')}{' '}
-            <PlainLink
-              href={kind === 'document' ? projectDocumentFile(projectId, target.id) : exportFile(projectId)}
-              download
-            >
-              {t(kind === 'document' ? 'confirm.copyDocument' : 'confirm.copyProject')}
-            </PlainLink>
-          </p>
-          <Button tone="danger" onClick={() => setOpen(true)}>
-            {t(`confirm.do.${kind}`)}
-          </Button>
+        <div className="grid gap-2">
+          <p>{t('confirm.never')}</p>
+          <p className="text-quiet">{t('confirm.missing')}</p>
         </div>
+        <ErasureForm {...planned} erasing={erasing} count={goingIn(plansByStore(plan))} />
       </Section>
-      <Confirm
-        open={isOpen}
-        onOpenChange={setOpen}
-        title={t(`confirm.ask.${kind}`)}
-        consequences={
-          <>
-            <p>{t('confirm.final', { count: goes })}</p>
-            {erasing.isPending && <p role="status">{t('confirm.waiting')}</p>}
-          </>
-        }
-        action={erasing.isPending ? common('busy') : t(`confirm.yes.${kind}`)}
-        change={erasing}
-        onConfirm={begin}
-      />
     </>
   )
 }

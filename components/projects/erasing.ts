@@ -69,3 +69,4 @@ export function useErasing(projectId: string, { kind, id, conversation = '' }: P
     },
   }
 }
+export type Erasing = ReturnType<typeof useErasing>

@@ -9,10 +9,10 @@ import { isStuck } from '#components/erasures/fault-rules.ts'
 import { Mentions } from '#components/erasures/mentions.tsx'
 import { RetryErasure } from '#components/erasures/retry-erasure.tsx'
 import { StoreProgress } from '#components/erasures/store-progress.tsx'
-import { useDataNames } from '#components/stores/data-names.ts'
 import { StuckSteps } from '#components/erasures/stuck-steps.tsx'
 import { ThreadDecisions } from '#components/erasures/thread-decisions.tsx'
 import { useApiQuery } from '#components/frame/api-query.ts'
+import { useDataNames } from '#components/stores/data-names.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Badge, type BadgeTone } from '#components/ui/badge.tsx'
 import { CopyableId } from '#components/ui/copyable-id.tsx'
@@ -35,6 +35,48 @@ const tones: Record<PartErasureSaying, BadgeTone> = {
   stuck: 'danger',
   waiting: 'warning',
   undecided: 'warning',
+}
+
+/** The receipt and the facts of the erasure. */
+function ErasureProof({ run }: { run: Run }) {
+  const t = useTranslations('projects.erasure')
+  const facts: [string, ReactNode][] = [
+    ...(run.part ? [[t('what'), t(`parts.${run.part.kind}`)] satisfies [string, ReactNode]] : []),
+    [t('audit'), <CopyableId key="audit" id={run.audit_id ?? run.run_id} what={t('audit')} />],
+    [t('began'), <Time key="began" at={run.created_at} />],
+    ...(run.finished_at === null
+      ? []
+      : [[t('finished'), <Time key="finished" at={run.finished_at} />] satisfies [string, ReactNode]]),
+  ]
+  return (
+    <Card title={t('proof')}>
+      <p>
+        {run.receipt_id === null ? (
+          <span className="text-quiet">{t('receiptLater')}</span>
+        ) : (
+          <TextLink href={`/receipts/${run.receipt_id}`} prefetch={false}>
+            {t('receiptOpen')}
+          </TextLink>
+        )}
+      </p>
+      <FactList facts={facts} />
+    </Card>
+  )
+}
+
+/** When the stores that applications write to are searched again, or what that search found. */
+function SecondSearch({ run: { recheck_at: due, rechecked_at: done, late_found: count } }: { run: Run }) {
+  const t = useTranslations('projects.erasure.recheck')
+  if (due === null) return null
+  return (
+    <Section id="recheck" title={t('title')}>
+      <p>
+        {done === null
+          ? t.rich('ahead', { time: () => <Time key="at" at={due} relative /> })
+          : t.rich('done', { time: () => <Time key="at" at={done} />, count })}
+      </p>
+    </Section>
+  )
 }
 
 interface PartErasureProps {
@@ -71,14 +113,6 @@ export function PartErasurePanel({ projectId, projectName, initial, isAdmin, may
   const percent = planned === 0 ? 0 : Math.floor((erased / planned) * 100)
   const saying = partErasureSayingOf(run)
   const stuck = [...new Set(run.steps.filter(isStuck).map(({ store }) => names.place(store)))]
-  const facts: [string, ReactNode][] = [
-    ...(run.part ? [[t('what'), t(`parts.${run.part.kind}`)] satisfies [string, ReactNode]] : []),
-    [t('audit'), <CopyableId key="audit" id={run.audit_id ?? run.run_id} what={t('audit')} />],
-    [t('began'), <Time key="began" at={run.created_at} />],
-    ...(run.finished_at === null
-      ? []
-      : [[t('finished'), <Time key="finished" at={run.finished_at} />] satisfies [string, ReactNode]]),
-  ]
   return (
     <Page
       width="wide"
@@ -93,20 +127,7 @@ export function PartErasurePanel({ projectId, projectName, initial, isAdmin, may
         </Badge>
       }
       summary={isLive(run) && t('leave')}
-      aside={
-        <Card title={t('proof')}>
-          <p>
-            {run.receipt_id === null ? (
-              <span className="text-quiet">{t('receiptLater')}</span>
-            ) : (
-              <TextLink href={`/receipts/${run.receipt_id}`} prefetch={false}>
-                {t('receiptOpen')}
-              </TextLink>
-            )}
-          </p>
-          <FactList facts={facts} />
-        </Card>
-      }
+      aside={<ErasureProof run={run} />}
     >
       {asked.problem &&
         (asked.problem.code === 'unreachable' ? (
@@ -129,18 +150,7 @@ export function PartErasurePanel({ projectId, projectName, initial, isAdmin, may
         <StoreProgress run={run} />
       </Section>
       <Mentions run={run} />
-      {run.recheck_at !== null && (
-        <Section id="recheck" title={t('recheck.title')}>
-          <p>
-            {run.rechecked_at === null
-              ? t.rich('recheck.ahead', { time: () => <Time key="at" at={run.recheck_at ?? ''} relative /> })
-              : t.rich('recheck.done', {
-                  time: () => <Time key="at" at={run.rechecked_at ?? ''} />,
-                  count: run.late_found,
-                })}
-          </p>
-        </Section>
-      )}
+      <SecondSearch run={run} />
     </Page>
   )
 }
