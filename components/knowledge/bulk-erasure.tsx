@@ -47,7 +47,7 @@ function useBulkErasure() {
   const begin = async (records: readonly ListedRecord[]) => {
     const total = records.length
     const outcomes: Outcome[] = []
-    setRun({ total, outcomes, isOver: false })
+    setRun({ total, outcomes: [], isOver: false })
     for (const record of [...records]) {
       outcomes.push(await erased(record))
       setRun({ total, outcomes: [...outcomes], isOver: false })
