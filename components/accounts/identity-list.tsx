@@ -3,6 +3,7 @@
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { useApiMutation } from '#components/frame/api-query.ts'
+import { issueOf } from '#components/frame/faults.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
 import { Field } from '#components/ui/field.tsx'
@@ -21,7 +22,7 @@ export function IdentityList({ identities, hasPassword }: { identities: Identiti
     setChosen(undefined)
     setPassword('')
   }
-  const isWrong = unlinking.problem?.issues?.some(({ path }) => path[0] === 'password') ?? false
+  const isWrong = issueOf(unlinking.problem, 'password') !== undefined
   const issuer = hostOf(chosen?.issuer ?? '')
   return (
     <div className="grid gap-2">

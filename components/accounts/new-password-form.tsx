@@ -3,6 +3,7 @@
 import { useTranslations } from 'next-intl'
 import { type FormEvent, useEffect, useRef, useState } from 'react'
 import { useApiMutation } from '#components/frame/api-query.ts'
+import { issueOf } from '#components/frame/faults.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button, ButtonLink } from '#components/ui/button.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
@@ -32,8 +33,9 @@ export function NewPasswordForm() {
     return () => window.removeEventListener('hashchange', read)
   }, [reset])
 
-  const refusal = using.problem?.issues?.find(({ path }) => path[0] === 'new_password')
-  const shown: Fault | undefined = fault ?? (refusal && { field: 'next', reason: refusedFor(refusal.message) })
+  const refusal = issueOf(using.problem, 'new_password')
+  const shown: Fault | undefined =
+    fault ?? (refusal === undefined ? undefined : { field: 'next', reason: refusedFor(refusal) })
   const errorOf = (field: Fault['field']) => (shown?.field === field ? t(`faults.${shown.reason}`) : undefined)
 
   if (using.isSuccess)

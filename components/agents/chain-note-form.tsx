@@ -3,8 +3,9 @@
 import { useTranslations } from 'next-intl'
 import { useApiMutation } from '#components/frame/api-query.ts'
 import { useDraft } from '#components/frame/draft.ts'
+import { issueOf } from '#components/frame/faults.ts'
 import { Alert } from '#components/ui/alert.tsx'
-import { Field, Select } from '#components/ui/field.tsx'
+import { CodeField, Select } from '#components/ui/field.tsx'
 import { FormBox } from '#components/ui/form-box.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { mostChainReferences } from '#lib/domains/agents/life/rules.ts'
@@ -24,7 +25,7 @@ export function ChainNoteForm({ agentId }: { agentId: string }) {
   const { draft, change, clear } = useDraft(`agents.chain.${agentId}`, empty)
   const add = useApiMutation(addNoteAt, { touches: chainTouched })
   const { problem } = add
-  const isAbout = (field: string) => problem?.issues?.some(({ path }) => path[0] === field) ?? false
+  const isAbout = (field: string) => issueOf(problem, field) !== undefined
   const isOfField = isAbout('chain') || isAbout('reference')
   const submit = () =>
     add.begin(
@@ -60,30 +61,22 @@ export function ChainNoteForm({ agentId }: { agentId: string }) {
             if (chosen) change({ kind: chosen })
           }}
         />
-        <Field
+        <CodeField
           label={t('columns.chain')}
           hint={t('add.chainHint')}
           name="chain"
-          autoComplete="off"
-          autoCapitalize="none"
-          spellCheck={false}
           maxLength={41}
-          className="font-mono"
           value={draft.chain}
           onChange={({ target }) => change({ chain: target.value })}
           error={isAbout('chain') ? t('add.badChain') : undefined}
           required
         />
       </div>
-      <Field
+      <CodeField
         label={t('columns.reference')}
         hint={t('add.referenceHint')}
         name="reference"
-        autoComplete="off"
-        autoCapitalize="none"
-        spellCheck={false}
         maxLength={128}
-        className="font-mono"
         value={draft.reference}
         onChange={({ target }) => change({ reference: target.value })}
         error={isAbout('reference') ? t(`add.badReference.${draft.kind}`) : undefined}

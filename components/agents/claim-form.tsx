@@ -5,7 +5,7 @@ import { type FormEvent, useRef } from 'react'
 import { useApiMutation } from '#components/frame/api-query.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
-import { Field } from '#components/ui/field.tsx'
+import { CodeField } from '#components/ui/field.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { claimAt } from './agents.ts'
 import { isolated } from './names.ts'
@@ -57,15 +57,11 @@ export function ClaimForm() {
           isLive
         />
       )}
-      <Field
+      <CodeField
         label={t('token')}
         hint={t('hint')}
         name="token"
-        autoComplete="off"
-        autoCapitalize="none"
-        spellCheck={false}
         maxLength={200}
-        className="font-mono"
         error={problem && isOfToken ? faultOf(problem.code) : undefined}
         required
       />

@@ -4,10 +4,11 @@ import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { useApiMutation } from '#components/frame/api-query.ts'
 import { useDraft } from '#components/frame/draft.ts'
+import { issueOf } from '#components/frame/faults.ts'
 import { KeyDialog } from '#components/tokens/key-dialog.tsx'
 import { Alert } from '#components/ui/alert.tsx'
 import { CodeBlock } from '#components/ui/code-block.tsx'
-import { Checkbox, Field, Select } from '#components/ui/field.tsx'
+import { Checkbox, CodeField, Field, Select } from '#components/ui/field.tsx'
 import { FormBox } from '#components/ui/form-box.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { RegionSelect } from '#components/ui/region-select.tsx'
@@ -16,8 +17,7 @@ import type { ProblemDocument } from '#lib/client/request.ts'
 import { agentPage, createAgentAt } from './agents.ts'
 import { isolated } from './names.ts'
 
-const isAbout = (problem: ProblemDocument | undefined, field: string): boolean =>
-  problem?.issues?.some(({ path }) => path[0] === field) ?? false
+const isAbout = (problem: ProblemDocument | undefined, field: string): boolean => issueOf(problem, field) !== undefined
 
 const empty = { name: '', id: '', region: '', ancestor: '', isSelfHosted: false }
 
@@ -118,14 +118,10 @@ function NameFields({ draft, change, problem }: NameFieldsProps) {
       <details open={draft.id !== '' || undefined}>
         <summary className="cursor-pointer text-accent">{t('idShown')}</summary>
         <div className="mt-3">
-          <Field
+          <CodeField
             label={t('idLabel')}
             hint={t('idHint')}
             name="agent_id"
-            autoComplete="off"
-            autoCapitalize="none"
-            spellCheck={false}
-            className="font-mono"
             value={draft.id}
             onChange={(event) => change({ id: event.target.value })}
             error={problem?.code === 'id_in_use' ? t('taken') : isAbout(problem, 'agent_id') ? t('badId') : undefined}

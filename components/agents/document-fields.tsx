@@ -1,18 +1,15 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
-import { useFaultWords } from '#components/frame/faults.ts'
+import { issueOf, useFaultWords } from '#components/frame/faults.ts'
 import { Field, TextArea } from '#components/ui/field.tsx'
 import type { ProblemDocument } from '#lib/client/request.ts'
 import { documentBytes } from '#lib/domains/agents/life/rules.ts'
 import { isTooLong } from './documents.ts'
 
-const faultOf = (problem: ProblemDocument | undefined, field: string): string | undefined =>
-  problem?.issues?.find(({ path }) => path[0] === field)?.message
-
 /** Whether the problem is shown at a field, so that no general alert is needed. */
 export const isOfDocumentField = (problem: ProblemDocument): boolean =>
-  ['title', 'body'].some((field) => faultOf(problem, field) !== undefined)
+  ['title', 'body'].some((field) => issueOf(problem, field) !== undefined)
 
 interface DocumentFieldsProps {
   title: string
@@ -25,7 +22,7 @@ export function DocumentFields({ title, body, problem, onChange }: DocumentField
   const t = useTranslations('agentDocuments.fields')
   const faults = useFaultWords()
   const errorOf = (field: string) => {
-    const message = faultOf(problem, field)
+    const message = issueOf(problem, field)
     return message === undefined ? undefined : faults(message)
   }
   const most = documentBytes / 1024

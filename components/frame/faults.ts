@@ -1,6 +1,7 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
+import type { ProblemDocument } from '#lib/client/request.ts'
 
 interface Fault {
   name: 'empty' | 'email' | 'tooShort' | 'tooLong' | 'refusedAt' | 'other'
@@ -27,6 +28,10 @@ export function faultIn(message: string): Fault {
   }
   return { name: 'other', count: 0 }
 }
+
+/** The validation message about a field of a request; undefined if the problem is not about it. */
+export const issueOf = (problem: ProblemDocument | undefined, field: string): string | undefined =>
+  problem?.issues?.find(({ path }) => path.includes(field))?.message
 
 /** Translates a validation message. For an unknown fault the translation includes the message of the API. */
 export function useFaultWords(): (message: string) => string {

@@ -6,6 +6,7 @@ import { Confirm } from '#components/ui/confirm.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { type Endpoint, type ProblemDocument, RequestRefused, request } from '#lib/client/request.ts'
 import type { confirmPassword } from '#lib/domains/accounts/contract.ts'
+import { issueOf } from './faults.ts'
 
 const confirmAt: Endpoint<typeof confirmPassword> = { method: 'post', path: '/api/account/confirm' }
 
@@ -20,7 +21,7 @@ export function StepUpDialog({ open, onFinish }: StepUpDialogProps) {
   const [isPending, setPending] = useState(false)
   const [password, setPassword] = useState('')
   const [problem, setProblem] = useState<ProblemDocument>()
-  const wrong = problem?.issues?.some(({ path }) => path.includes('password')) ?? false
+  const wrong = issueOf(problem, 'password') !== undefined
   const finish = (confirmed: boolean) => {
     setPassword('')
     setProblem(undefined)

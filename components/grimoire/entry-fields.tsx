@@ -1,7 +1,7 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
-import { Choice, Field, Select, TextArea } from '#components/ui/field.tsx'
+import { Choice, CodeField, Field, Select, TextArea } from '#components/ui/field.tsx'
 import { shownEntryKinds } from './endpoints.ts'
 import type { Draft, Wrong } from './entry-draft.ts'
 
@@ -65,13 +65,9 @@ function SourceFields({ draft, change, faultOf }: DraftProps & { faultOf: (field
           onChange={({ target }) => change({ provenance: target.value })}
           error={faultOf('provenance', t('write.notJson'))}
         />
-        <Field
+        <CodeField
           label={t('entry.parents')}
           hint={t('write.parentsHint')}
-          autoComplete="off"
-          autoCapitalize="none"
-          spellCheck={false}
-          className="font-mono"
           value={draft.parents}
           onChange={({ target }) => change({ parents: target.value })}
           error={faultOf('parents', t('write.parentsWrong'))}

@@ -3,8 +3,9 @@
 import { useTranslations } from 'next-intl'
 import { useApiMutation } from '#components/frame/api-query.ts'
 import { useDraft } from '#components/frame/draft.ts'
+import { issueOf, useFaultWords } from '#components/frame/faults.ts'
 import { Alert } from '#components/ui/alert.tsx'
-import { Field } from '#components/ui/field.tsx'
+import { CodeField, Field } from '#components/ui/field.tsx'
 import { FormBox } from '#components/ui/form-box.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { RegionSelect } from '#components/ui/region-select.tsx'
@@ -22,21 +23,20 @@ interface CreateFormProps {
 /** A new project, whose owner the reader becomes. */
 export function CreateProjectForm({ prefixes, regions }: CreateFormProps) {
   const t = useTranslations('projects.create')
-  const faults = useTranslations('common.faults')
+  const faults = useFaultWords()
   const { draft, change, clear } = useDraft('projects.create', empty)
   const create = useApiMutation(createProjectAt, { touches: projectPaths })
   const { problem } = create
-  const messageOf = (field: string) => problem?.issues?.find(({ path }) => path.includes(field))?.message
   const faultOf = (field: string) => {
-    const message = messageOf(field)
-    return message === undefined ? undefined : faults('other', { message })
+    const message = issueOf(problem, field)
+    return message === undefined ? undefined : faults(message)
   }
   const group = draft.group.trim()
   const isOutside = group !== '' && prefixes.length > 0 && !prefixes.some((prefix) => group.startsWith(prefix))
   const namespace = prefixes.join(', ')
   const isConflict = problem?.code === 'conflict'
   const isTaken = isConflict && group !== '' && draft.region === ''
-  const isOfField = isTaken || ['name', 'group_id'].some((field) => messageOf(field) !== undefined)
+  const isOfField = isTaken || ['name', 'group_id'].some((field) => issueOf(problem, field) !== undefined)
 
   const submit = () => {
     const name = draft.name.trim()
@@ -87,23 +87,19 @@ export function CreateProjectForm({ prefixes, regions }: CreateFormProps) {
             regions={regions}
             onChange={(region) => change({ region })}
           />
-          <Field
+          <CodeField
             label={t('group')}
             hint={
               prefixes.length === 0 ? t('groupHint') : `${t('groupHint')} ${t('groupPrefix', { prefixes: namespace })}`
             }
             name="group_id"
-            autoComplete="off"
-            autoCapitalize="none"
-            spellCheck={false}
-            className="font-mono"
             maxLength={200}
             value={draft.group}
             onChange={({ target }) => change({ group: target.value })}
             error={
               isTaken
                 ? t('taken')
-                : isOutside && messageOf('group_id') !== undefined
+                : isOutside && issueOf(problem, 'group_id') !== undefined
                   ? t('outside', { prefixes: namespace })
                   : faultOf('group_id')
             }

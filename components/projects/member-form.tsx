@@ -6,7 +6,7 @@ import { useApiMutation } from '#components/frame/api-query.ts'
 import { useDraft } from '#components/frame/draft.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
-import { Choice, Field, Select } from '#components/ui/field.tsx'
+import { Choice, CodeField, Field, Select } from '#components/ui/field.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { addMemberAt, projectPaths } from './endpoints.ts'
 
@@ -69,14 +69,10 @@ export function MemberForm({ projectId }: { projectId: string }) {
             required
           />
         ) : (
-          <Field
+          <CodeField
             key="agent"
             label={t('add.agent')}
             name="agent"
-            autoComplete="off"
-            autoCapitalize="none"
-            spellCheck={false}
-            className="font-mono"
             maxLength={200}
             value={draft.agent}
             onChange={({ target }) => change({ agent: target.value })}

@@ -4,6 +4,7 @@ import { useTranslations } from 'next-intl'
 import type { FormEvent } from 'react'
 import { useApiMutation } from '#components/frame/api-query.ts'
 import { useDraft } from '#components/frame/draft.ts'
+import { issueOf } from '#components/frame/faults.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { TextArea } from '#components/ui/field.tsx'
@@ -18,7 +19,7 @@ export function WriteMessageForm({ projectId, conversationId }: { projectId: str
   const common = useTranslations('common')
   const { draft, change, clear } = useDraft(`projects.say.${conversationId}`, empty)
   const say = useApiMutation(writeMessageAt, { touches: projectPaths })
-  const isTooLong = say.problem?.issues?.some(({ path }) => path.includes('content')) ?? false
+  const isTooLong = issueOf(say.problem, 'content') !== undefined
   const submit = (event: FormEvent) => {
     event.preventDefault()
     if (draft.content === '') return

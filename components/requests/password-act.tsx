@@ -2,6 +2,7 @@
 
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
+import { issueOf } from '#components/frame/faults.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
 import { Field } from '#components/ui/field.tsx'
@@ -21,7 +22,7 @@ export function PasswordAct({ id, act, change }: PasswordActProps) {
     setOpen(open)
     setPassword('')
   }
-  const wrong = change.problem?.issues?.find(({ path }) => path.includes('password'))
+  const wrong = issueOf(change.problem, 'password')
   return (
     <>
       <Button tone="plain" onClick={() => toggle(true)}>

@@ -3,6 +3,7 @@
 import { useTranslations } from 'next-intl'
 import { type FormEvent, useEffect, useState } from 'react'
 import { useApiMutation } from '#components/frame/api-query.ts'
+import { issueOf } from '#components/frame/faults.ts'
 import { Button } from '#components/ui/button.tsx'
 import { CodeBlock } from '#components/ui/code-block.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
@@ -42,7 +43,7 @@ interface Started {
 function ConfirmApp({ started, onDone }: { started: Started; onDone: (codes: string[] | undefined) => void }) {
   const t = useTranslations('secondFactors.app')
   const confirming = useApiMutation(confirmTotpAt, { touches: touchedByFactors })
-  const isWrong = confirming.problem?.issues?.some(({ path }) => path[0] === 'code') ?? false
+  const isWrong = issueOf(confirming.problem, 'code') !== undefined
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
     const code = String(new FormData(event.currentTarget).get('code'))

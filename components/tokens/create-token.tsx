@@ -4,6 +4,7 @@ import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { useApiMutation } from '#components/frame/api-query.ts'
 import { useDraft } from '#components/frame/draft.ts'
+import { issueOf } from '#components/frame/faults.ts'
 import { useQueryStates } from '#components/frame/query-state.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
@@ -47,7 +48,7 @@ export function CreateToken({ agents, isAdmin }: CreateTokenProps) {
   const isDayGood = expiry !== 'day' || (draft.day !== '' && endOf(draft.day) > new Date())
   const { problem } = create
   const isFull = problem?.code === 'conflict'
-  const isNameBad = problem?.issues?.some(({ path }) => path[0] === 'name') ?? false
+  const isNameBad = issueOf(problem, 'name') !== undefined
   const made = create.data?.data
   const leave = () => {
     setOpen(false)

@@ -64,6 +64,17 @@ export const Field = ({
   </Frame>
 )
 
+/** Like {@link Field}, for an ID or another code: no browser corrects it. */
+export const CodeField = ({ className, ...rest }: ComponentProps<typeof Field>) => (
+  <Field
+    autoComplete="off"
+    autoCapitalize="none"
+    spellCheck={false}
+    className={clsx('font-mono', className)}
+    {...rest}
+  />
+)
+
 /** Like {@link Field}, for several lines; it grows with its text. */
 export const TextArea = ({
   label,
