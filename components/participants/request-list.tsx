@@ -3,6 +3,7 @@
 import { useTranslations } from 'next-intl'
 import { useApiMutation, useApiQuery } from '#components/frame/api-query.ts'
 import { requestPollInterval } from '#components/requests/request-rules.ts'
+import { requestTones } from '#components/requests/request-tones.ts'
 import { TimeLeft } from '#components/requests/time-left.tsx'
 import { Alert } from '#components/ui/alert.tsx'
 import { Badge } from '#components/ui/badge.tsx'
@@ -19,19 +20,6 @@ import {
   participantPaths,
   requestsAt,
 } from './endpoints.ts'
-
-const tones = {
-  received: 'warning',
-  verified: 'neutral',
-  waiting: 'warning',
-  running: 'progress',
-  verifying: 'progress',
-  completed: 'progress',
-  partly_completed: 'warning',
-  cancelled: 'neutral',
-  rejected: 'neutral',
-  failed: 'danger',
-} as const
 
 /** The path of the copy that a request for access or portability made available. */
 const copyOf = ({ parts }: ParticipantRequest): string | undefined =>
@@ -96,7 +84,7 @@ export function ParticipantRequestList({ projectId, participantId, initial, mayC
           {
             key: 'state',
             title: t('columns.state'),
-            cell: ({ state }) => <Badge tone={tones[state]}>{names(`states.${state}`)}</Badge>,
+            cell: ({ state }) => <Badge tone={requestTones[state]}>{names(`states.${state}`)}</Badge>,
           },
           {
             key: 'due',

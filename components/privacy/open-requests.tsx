@@ -1,23 +1,11 @@
 import { clsx } from 'clsx'
 import { useNow, useTranslations } from 'next-intl'
-import { Badge, statusTones } from '#components/ui/badge.tsx'
+import { requestTones } from '#components/requests/request-tones.ts'
+import { Badge } from '#components/ui/badge.tsx'
 import { usePunctuation } from '#components/ui/punctuation.ts'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import type { RequestView } from '#lib/domains/privacy-requests/contract.ts'
-
-const tones = {
-  received: statusTones.verifying,
-  verified: statusTones.received,
-  waiting: statusTones.grace,
-  running: statusTones.in_progress,
-  verifying: statusTones.in_progress,
-  completed: statusTones.completed,
-  partly_completed: statusTones.partly_completed,
-  cancelled: statusTones.cancelled,
-  rejected: statusTones.refused,
-  failed: statusTones.failed,
-}
 
 interface OpenPrivacyRequestsProps {
   requests: readonly RequestView[]
@@ -44,7 +32,7 @@ export function OpenPrivacyRequests({ requests, more, agents }: OpenPrivacyReque
                 {list(kinds.map((kind) => names(`kinds.${kind}`)))}
               </TextLink>
               {agent !== null && <span className="text-sm wrap-anywhere text-quiet">{agents.get(agent) ?? agent}</span>}
-              <Badge tone={tones[state]} hasDot>
+              <Badge tone={requestTones[state]} hasDot>
                 {names(`states.${state}`)}
               </Badge>
               {due !== 'stopped' && (

@@ -3,6 +3,7 @@
 import { useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
 import type { useApiInfiniteQuery } from '#components/frame/api-query.ts'
+import { requestTones } from '#components/requests/request-tones.ts'
 import { Badge } from '#components/ui/badge.tsx'
 import { EmptyState } from '#components/ui/empty-state.tsx'
 import type { Selection } from '#components/ui/selection.ts'
@@ -14,7 +15,6 @@ import { DueStatusTag } from './due-tag.tsx'
 import type { AdminRequest } from './endpoints.ts'
 import { isQueueFiltered, type QueueFilterValues } from './filters.ts'
 import { useRequestWords } from './request-words.tsx'
-import { stateTone } from './state-tone.ts'
 
 export const requestHref = ({ id }: Pick<AdminRequest, 'id'>): string => `/admin/requests/${id}`
 
@@ -57,7 +57,7 @@ function useColumns(me: string): ShownColumn<AdminRequest>[] {
       title: t('columns.state'),
       value: words.state,
       cell: (request) => (
-        <Badge tone={stateTone(request.state)} hasDot>
+        <Badge tone={requestTones[request.state]} hasDot>
           {words.state(request)}
         </Badge>
       ),

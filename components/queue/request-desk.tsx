@@ -5,6 +5,7 @@ import { useTranslations } from 'next-intl'
 import { useEffect, useRef, useState } from 'react'
 import { useApiQuery } from '#components/frame/api-query.ts'
 import { useKeys } from '#components/frame/keys.ts'
+import { requestTones } from '#components/requests/request-tones.ts'
 import { Badge } from '#components/ui/badge.tsx'
 import { useLoaded } from '#components/ui/loaded.ts'
 import { Page, Section } from '#components/ui/page.tsx'
@@ -21,7 +22,6 @@ import { RequestNext } from './request-next.tsx'
 import { AdminRequestParts } from './request-parts.tsx'
 import { RequestTimeline } from './request-timeline.tsx'
 import { useRequestWords } from './request-words.tsx'
-import { stateTone } from './state-tone.ts'
 
 /** Polls while an erasure runs; otherwise changes take days. */
 const pace = ({ erasure, state }: AdminRequestDetail): number | false => {
@@ -74,7 +74,7 @@ export function RequestDesk({ initial, me, minders }: RequestDeskProps) {
       breadcrumbs={[{ href: '/admin/requests', title: queue('name') }]}
       title={t('title', { kinds: words.kinds(request), subject: words.subject(request) })}
       status={
-        <Badge tone={stateTone(request.state)} hasDot>
+        <Badge tone={requestTones[request.state]} hasDot>
           {words.state(request)}
         </Badge>
       }

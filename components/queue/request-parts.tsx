@@ -1,18 +1,10 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
+import { partTones } from '#components/requests/request-tones.ts'
 import { Badge } from '#components/ui/badge.tsx'
 import type { AdminRequestDetail } from './endpoints.ts'
 
-const tones = {
-  pending: 'neutral',
-  running: 'progress',
-  done: 'success',
-  partly_done: 'warning',
-  refused: 'neutral',
-  cancelled: 'neutral',
-  failed: 'danger',
-} as const
 const copies = ['ready', 'fetched', 'gone', 'failed'] as const
 
 /** What was requested, each with its state. */
@@ -35,7 +27,7 @@ export function AdminRequestParts({ request }: { request: AdminRequestDetail }) 
         return (
           <li key={kind} className="flex flex-wrap items-baseline gap-x-3 gap-y-1 py-2">
             <span className="font-medium">{names(`kinds.${kind}`)}</span>
-            <Badge tone={tones[state]}>{names(`partStates.${state}`)}</Badge>
+            <Badge tone={partTones[state]}>{names(`partStates.${state}`)}</Badge>
             {said.length > 0 && <span className="text-sm text-quiet">{said.join(' · ')}</span>}
           </li>
         )
