@@ -35,4 +35,3 @@ export async function storeDescriptions() {
   }
   return (store: string): string => (isStore(store) ? texts[store] : '')
 }
-

@@ -40,16 +40,18 @@ function KindFields({ draft: { scope, kind }, change, isOpen }: DraftProps & { i
         options={shownEntryKinds
           .filter((one) => scope === 'private' || one !== 'episode')
           .map((one) => ({ value: one, title: t(`kinds.${one}`) }))}
-        onChange={({ target }) =>
-          change({ kind: shownEntryKinds.find((one) => one === target.value) ?? 'insight' })
-        }
+        onChange={({ target }) => change({ kind: shownEntryKinds.find((one) => one === target.value) ?? 'insight' })}
       />
     </>
   )
 }
 
 /** Where the entry comes from, and since when it is valid. */
-function SourceFields({ draft, change, faultOf }: DraftProps & { faultOf: (field: Wrong, text: string) => string | undefined }) {
+function SourceFields({
+  draft,
+  change,
+  faultOf,
+}: DraftProps & { faultOf: (field: Wrong, text: string) => string | undefined }) {
   const t = useTranslations('agentGrimoire')
   return (
     <details open={draft.provenance !== '' || draft.parents !== '' || draft.from !== '' || undefined}>

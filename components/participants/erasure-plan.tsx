@@ -1,8 +1,8 @@
 'use client'
 
 import { useFormatter, useTranslations } from 'next-intl'
-import { useDataNames } from '#components/stores/data-names.ts'
 import { useApiQuery } from '#components/frame/api-query.ts'
+import { useDataNames } from '#components/stores/data-names.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { Skeleton } from '#components/ui/skeleton.tsx'

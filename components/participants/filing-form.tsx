@@ -139,9 +139,7 @@ export function ParticipantFilingForm({ projectId, participant }: { projectId: s
           onChange={({ target }) => change({ statement: target.value })}
         />
       )}
-      {kind === 'erasure' && !claimed && (
-        <ParticipantErasurePlan projectId={projectId} participantId={participantId} />
-      )}
+      {kind === 'erasure' && !claimed && <ParticipantErasurePlan projectId={projectId} participantId={participantId} />}
       {kind === 'erasure' && (
         <Choice
           label={t('grace')}

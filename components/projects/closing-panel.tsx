@@ -54,7 +54,9 @@ export function CloseButton({ project, days }: { project: Project; days: number 
           hint={t('reasonHint')}
           value={reason}
           options={shownErasureReasons.map((value) => ({ value, title: reasonName(value) }))}
-          onChange={({ target }) => setReason(shownErasureReasons.find((one) => one === target.value) ?? 'deal_closure')}
+          onChange={({ target }) =>
+            setReason(shownErasureReasons.find((one) => one === target.value) ?? 'deal_closure')
+          }
         />
       </Confirm>
     </>

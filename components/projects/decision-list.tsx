@@ -2,11 +2,11 @@
 
 import { useTranslations } from 'next-intl'
 import { useCallback, useDeferredValue, useState } from 'react'
-import { useDataNames } from '#components/stores/data-names.ts'
 import { parseAsString, parseAsStringLiteral } from '#components/frame/query-parsers.ts'
 import { useQueryStates } from '#components/frame/query-state.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
 import { useTyped } from '#components/frame/typed.ts'
+import { useDataNames } from '#components/stores/data-names.ts'
 import { Badge } from '#components/ui/badge.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { CopyableId } from '#components/ui/copyable-id.tsx'

@@ -22,7 +22,7 @@ import {
   projectDocumentFile,
   projectPaths,
 } from './endpoints.ts'
-import { type ErasureReason, type Erasing, shownErasureReasons, useErasing } from './erasing.ts'
+import { type Erasing, type ErasureReason, shownErasureReasons, useErasing } from './erasing.ts'
 import { goingIn, plansByStore } from './plan-rules.ts'
 import { usePlanWords } from './plan-words.ts'
 import { StorePlans } from './store-plans.tsx'

@@ -7,7 +7,8 @@ export function useRequestWords() {
   const t = useTranslations('queue')
   const names = useTranslations('requestNames')
   const { colon, list } = usePunctuation()
-  const kinds = ({ kinds: asked }: Pick<AdminRequest, 'kinds'>): string => list(asked.map((kind) => names(`kinds.${kind}`)))
+  const kinds = ({ kinds: asked }: Pick<AdminRequest, 'kinds'>): string =>
+    list(asked.map((kind) => names(`kinds.${kind}`)))
   /** The name, otherwise an available id. An erased subject has neither. */
   const subject = ({
     subject_name,

@@ -29,9 +29,7 @@ export default async function StoresPage() {
   const { residency, stores, processors, projects_outside: away, agents_outside: awayAgents } = data
   const counts = locationCountsOf(data)
   const off = stores.filter(({ is_connected }) => !is_connected)
-  const unset = [...stores, ...processors]
-    .filter(({ region }) => region === null)
-    .map(({ name }) => names.place(name))
+  const unset = [...stores, ...processors].filter(({ region }) => region === null).map(({ name }) => names.place(name))
   return (
     <Messages of={['stores', 'dataNames']}>
       <Page

@@ -81,7 +81,12 @@ export default async function SharingPage({ params, searchParams }: SharingPageP
   // A paused agent can still turn sharing off. A retired agent has left its siblings, and a restricted agent shares nothing.
   const maySwitch = hindrance === undefined || hindrance === 'off' || (hindrance === 'paused' && since !== null)
   return (
-    <AgentPageFrame agent={agent} view="agentSharing" words={['agentSharing', 'sensitiveKinds']} lead={<p>{t('lead')}</p>}>
+    <AgentPageFrame
+      agent={agent}
+      view="agentSharing"
+      words={['agentSharing', 'sensitiveKinds']}
+      lead={<p>{t('lead')}</p>}
+    >
       {hindrance !== undefined && hindrance !== 'off' && hindrance !== 'alone' && (
         <Alert tone="warning" title={t(`hindrances.${hindrance}.title`)}>
           <p>{t(`hindrances.${hindrance}.text`)}</p>
