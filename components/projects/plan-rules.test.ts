@@ -99,7 +99,7 @@ describe('plansByStore', () => {
     [
       'en',
       en,
-      'Graph entities (31): 4 people deleted, 12 without other sources deleted, 15 company records retained because others mention them.',
+      'Graph entities (31): 4 people deleted, 12 deleted because no other source mentions them, 15 company records retained because others mention them.',
     ],
     ['zh', zh, '图谱实体（31 个）：删除 4 名个人、12 个因没有其他来源而删除、15 条公司记录因其他内容提及而保留。'],
   ] as const)(

@@ -35,14 +35,14 @@ describe('the sections of a receipt about derived data', () => {
 
   it('list by store the records that were cut, deleted, re-evaluated and retained', () => {
     const texts = textsOf({ derived: [{ store: 'graph', cut: 3, deleted: 12, judged_again: 41, retained: 2 }] })
-    const row = texts.indexOf('Graph')
+    const row = texts.indexOf('Knowledge graph')
     expect(texts.slice(row - 5, row + 5)).toEqual([
       'Store',
       'Cut',
       'Deleted',
       'Re-evaluated',
       'Retained',
-      'Graph',
+      'Knowledge graph',
       '3',
       '12',
       '41',
@@ -100,6 +100,6 @@ describe('the sections of a receipt about derived data', () => {
       { remaining_mentions: [{ store: 'graph', kind: 'entity', field: 'summary', count: 2 }] },
       'zh',
     )
-    expect(texts).toEqual(expect.arrayContaining([zh.receipt.mentions, '图谱', '实体']))
+    expect(texts).toEqual(expect.arrayContaining([zh.receipt.mentions, '知识图谱', '实体']))
   })
 })
