@@ -149,7 +149,7 @@ test('an owner reads an entry that kp sealed, shares and recalls it, makes a sna
     await alive(page)
     await shares.getByRole('button', { name: /^Recall/ }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Recall share' }).click()
-    await expect(shares).toContainText('Told to remove')
+    await expect(shares).toContainText('Removal requested')
     const Deltas = z.object({ data: z.array(z.object({ action: z.string() })), next_after: z.number() })
     const told = Deltas.parse(await (await api.get('/v1/agents/wren/clade/deltas')).json())
     expect(told.data.map(({ action }) => action)).toEqual(['remove'])
