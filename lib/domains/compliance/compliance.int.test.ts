@@ -585,6 +585,23 @@ it('a check that fails links the records that explain it, and otherwise all that
   await forget(id)
 })
 
+it('a failed copy links the requests of its kind if it answers one, and otherwise the exports in the audit log', async () => {
+  const { accountId } = await signedIn(test)
+  const failed = (requestId: string | null) =>
+    test.db.prisma.preparedExport.create({
+      data: {
+        ...{ id: newId('exp'), accountId, requestId, basis: 'provided' },
+        ...{ state: 'failed', fault: 'internal', createdAt: ago(day) },
+      },
+    })
+  const pageOf = async () => (await asked('exports.provided')).page
+  await failed(null)
+  expect(await pageOf()).toBe('/admin/audit?resource_type=export')
+  await failed(newId('preq'))
+  expect(await pageOf()).toBe('/admin/requests?open=all&kind=portability')
+  await test.db.prisma.preparedExport.deleteMany({ where: { accountId } })
+})
+
 it('installation.secret fails when the file is readable or writable by others, or missing', async () => {
   const file = join(test.dataDir, 'a-secret')
   const places = { mail: 'folder', limits: 'here', postgresql: 'embedded' } as const

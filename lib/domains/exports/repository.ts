@@ -163,11 +163,14 @@ export const summaryOfExports = statement('exports.summary', {
   takes: { basis: 'text', since: 'timestamptz', overdue: 'timestamptz' },
   returns: {
     ...{ runs: 'int4', last: 'timestamptz?', ready: 'int4', failed: 'int4', late: 'int4', seconds: 'float8?' },
+    /** Failed copies that answer a privacy request. */
+    owed: 'int4',
   },
   sql: `SELECT (SELECT count(*)::int4 FROM export_runs WHERE basis = $basis AND at > $since) AS runs,
       (SELECT max(at) FROM export_runs WHERE basis = $basis) AS last,
       count(*) FILTER (WHERE ready_at IS NOT NULL)::int4 AS ready,
       count(*) FILTER (WHERE state = 'failed' AND fault IS DISTINCT FROM 'erased')::int4 AS failed,
+      count(*) FILTER (WHERE state = 'failed' AND fault IS DISTINCT FROM 'erased' AND request_id IS NOT NULL)::int4 AS owed,
       count(*) FILTER (WHERE state = 'ready' AND expires_at < $overdue)::int4 AS late,
       percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM ready_at - created_at))::float8 AS seconds
     FROM prepared_exports WHERE basis = $basis AND created_at > $since`,

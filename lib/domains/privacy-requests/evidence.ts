@@ -45,7 +45,7 @@ export const requestsEvidence = (): EvidenceCheck[] => [
       return {
         state: done + open === 0 ? 'not_applicable' : overdue > 0 ? 'fails' : inTime < done ? 'attention' : 'holds',
         numbers: { done, inTime, open, overdue, hours: hoursOfOurs },
-        ...(overdue > 0 && { page: overdueOf('erasure') }),
+        page: overdue > 0 ? overdueOf('erasure') : inTime < done ? '/admin/erasures?state=done' : requestsOf('erasure'),
       }
     },
   },
