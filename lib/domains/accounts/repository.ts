@@ -85,17 +85,16 @@ export const organisationOfAccount = statement('accounts.organisation', {
 export const canSignIn = `(a.deactivated_at IS NULL AND (a.password_hash IS NOT NULL OR ${hasIdentity}) AND NOT ${isFenced})`
 
 /**
- * All admins, and whether each can act as one: can sign in, has replaced a one-time password, and is not suspended. With the variant
- * `lock`, their rows are locked in the lock order.
+ * All admins. `stays`: can sign in and is not suspended. `acts`: has also replaced a one-time password. With the variant `lock`, their
+ * rows are locked in the lock order.
  */
 export const adminAccounts = statement('accounts.admins', {
   takes: {},
-  returns: { id: 'text', stays: 'bool' },
+  returns: { id: 'text', stays: 'bool', acts: 'bool' },
   variants: ['lock', 'read'],
-  sql: (
-    mode: 'lock' | 'read',
-  ) => `SELECT a.id, a.suspended_at IS NULL AND NOT a.must_change_password AND ${canSignIn} AS stays
-    FROM accounts a WHERE a.role = 'admin' ORDER BY a.id ${mode === 'lock' ? 'FOR NO KEY UPDATE OF a' : ''}`,
+  sql: (mode: 'lock' | 'read') => `SELECT id, stays, stays AND NOT must_change_password AS acts
+    FROM (SELECT a.id, a.must_change_password, a.suspended_at IS NULL AND ${canSignIn} AS stays
+      FROM accounts a WHERE a.role = 'admin' ORDER BY a.id ${mode === 'lock' ? 'FOR NO KEY UPDATE OF a' : ''}) AS admins`,
 })
 
 /** The addresses of admins who can sign in, oldest first. */
