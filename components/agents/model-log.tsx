@@ -24,7 +24,6 @@ import {
   type ListedExchange,
   logTouched,
   recordsPerPage,
-  redactionKindsOf,
 } from './records.ts'
 
 /** The redactions before storing, in words: kinds with counts. */
@@ -34,10 +33,8 @@ function useRedactedWords(): (redacted: ListedExchange['redacted']) => string {
   const kindName = useTranslations('sensitiveKinds')
   const { list } = usePunctuation()
   return (redacted) => {
-    const parts = redactionKindsOf.flatMap((kind) => {
-      const count = redacted[kind]
-      return count === undefined ? [] : [common('nameCount', { name: kindName(kind), count })]
-    })
+    const kinds = Object.keys(redacted) as (keyof typeof redacted)[]
+    const parts = kinds.map((kind) => common('nameCount', { name: kindName(kind), count: redacted[kind] ?? 0 }))
     return parts.length === 0 ? t('nothingRedacted') : list(parts)
   }
 }

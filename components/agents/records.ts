@@ -30,24 +30,6 @@ export type Heartbeat = HeartbeatPage['data'][number]
 export type ExchangePage = Output<typeof listExchanges>
 export type ListedExchange = ExchangePage['data'][number]
 
-/** Kinds of findings of the scanner, most severe first. */
-export const redactionKindsOf = [
-  'private_key',
-  'seed_phrase',
-  'api_key',
-  'iban',
-  'card',
-  'ssn',
-  'ethereum_address',
-  'bitcoin_address',
-  'email',
-  'phone',
-  'ip',
-  'strategy_detail',
-  'name',
-  'address',
-] as const satisfies readonly (keyof ListedExchange['redacted'])[]
-
 /** The views of the records page; the first is the default. */
 export const recordViews = ['chain', 'log', 'heartbeats'] as const
 export type RecordView = (typeof recordViews)[number]

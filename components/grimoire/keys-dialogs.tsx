@@ -8,7 +8,6 @@ import { Button } from '#components/ui/button.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
-import type { ProblemDocument } from '#lib/client/request.ts'
 import { type StoredKeyring, storeKeyringAt } from './endpoints.ts'
 import { useNewPassphrase } from './new-passphrase.tsx'
 import { RecoveryCode } from './recovery-code.tsx'
@@ -49,36 +48,60 @@ function useWrapping({ keyring }: KeysDialogProps) {
   }
 }
 
-interface StepsProps {
-  problem: ProblemDocument | undefined
-  fault: VaultCode | undefined
-  isPending: boolean
-  isIncomplete?: boolean
+interface KeysFormProps {
+  title: string
+  lead: string
+  done: string
   action: string
+  wrapping: Pick<ReturnType<typeof useWrapping>, 'store' | 'fault' | 'isPending'>
+  isIncomplete?: boolean
   onSubmit: () => void
   onClose: () => void
   children: ReactNode
 }
-function Steps({ problem, fault, isPending, isIncomplete = false, action, onSubmit, onClose, children }: StepsProps) {
+/** A dialog with a form, and with its outcome after success. */
+function KeysForm({
+  title,
+  lead,
+  done,
+  action,
+  wrapping,
+  isIncomplete = false,
+  onSubmit,
+  onClose,
+  children,
+}: KeysFormProps) {
   const t = useTranslations('common')
+  const { store, fault, isPending } = wrapping
   const submit = (event: FormEvent) => {
     event.preventDefault()
     if (!isPending && !isIncomplete) onSubmit()
   }
   return (
-    <form method="post" onSubmit={submit} className="grid gap-4">
-      {problem && <ProblemAlert problem={problem} />}
-      {fault && <VaultFault code={fault} />}
-      {children}
-      <div className="flex flex-wrap justify-end gap-2">
-        <Button tone="plain" onClick={onClose}>
-          {t('cancel')}
-        </Button>
-        <Button type="submit" aria-disabled={isPending || isIncomplete}>
-          {isPending ? t('busy') : action}
-        </Button>
-      </div>
-    </form>
+    <Dialog open onOpenChange={(isOpen) => !isOpen && onClose()} title={title} lead={<p>{lead}</p>}>
+      {store.isSuccess ? (
+        <div className="grid gap-4">
+          <Alert tone="done" title={done} isLive />
+          <Button onClick={onClose} className="justify-self-end">
+            {t('close')}
+          </Button>
+        </div>
+      ) : (
+        <form method="post" onSubmit={submit} className="grid gap-4">
+          {store.problem && <ProblemAlert problem={store.problem} />}
+          {fault && <VaultFault code={fault} />}
+          {children}
+          <div className="flex flex-wrap justify-end gap-2">
+            <Button tone="plain" onClick={onClose}>
+              {t('cancel')}
+            </Button>
+            <Button type="submit" aria-disabled={isPending || isIncomplete}>
+              {isPending ? t('busy') : action}
+            </Button>
+          </div>
+        </form>
+      )}
+    </Dialog>
   )
 }
 
@@ -103,15 +126,14 @@ function Present({ by, typed, set }: { by: Opening['by']; typed: string; set: (t
 export function PassphraseDialog(props: KeysDialogProps) {
   const { keyring, vault, onClose } = props
   const t = useTranslations('agentGrimoire.keys.passphrase')
-  const common = useTranslations('common')
   const [present, setPresent] = useState('')
   const { fields, checked, clear } = useNewPassphrase()
-  const { store, fault, isPending, wrap, put } = useWrapping(props)
+  const wrapping = useWrapping(props)
   const isAsked = vault.openBy === 'passphrase'
   const change = async () => {
     const next = checked()
     if (next === undefined) return
-    const wrapped = await wrap(() =>
+    const wrapped = await wrapping.wrap(() =>
       vault.ask('changePassphrase', {
         keyring: keyring.keyring,
         present: isAsked ? { by: 'passphrase', secret: present } : null,
@@ -121,31 +143,21 @@ export function PassphraseDialog(props: KeysDialogProps) {
     if (!wrapped) return
     setPresent('')
     clear()
-    put(wrapped)
+    wrapping.put(wrapped)
   }
   return (
-    <Dialog open onOpenChange={(isOpen) => !isOpen && onClose()} title={t('title')} lead={<p>{t('lead')}</p>}>
-      {store.isSuccess ? (
-        <div className="grid gap-4">
-          <Alert tone="done" title={t('done')} isLive />
-          <Button onClick={onClose} className="justify-self-end">
-            {common('close')}
-          </Button>
-        </div>
-      ) : (
-        <Steps
-          problem={store.problem}
-          fault={fault}
-          isPending={isPending}
-          action={t('do')}
-          onSubmit={change}
-          onClose={onClose}
-        >
-          {isAsked && <Present by="passphrase" typed={present} set={setPresent} />}
-          {fields}
-        </Steps>
-      )}
-    </Dialog>
+    <KeysForm
+      title={t('title')}
+      lead={t('lead')}
+      done={t('done')}
+      action={t('do')}
+      wrapping={wrapping}
+      onSubmit={change}
+      onClose={onClose}
+    >
+      {isAsked && <Present by="passphrase" typed={present} set={setPresent} />}
+      {fields}
+    </KeysForm>
   )
 }
 
@@ -153,14 +165,13 @@ export function PassphraseDialog(props: KeysDialogProps) {
 export function CodeDialog(props: KeysDialogProps) {
   const { keyring, vault, onClose } = props
   const t = useTranslations('agentGrimoire.keys.code')
-  const common = useTranslations('common')
   const by = vault.openBy ?? 'passphrase'
   const [present, setPresent] = useState('')
   const [made, setMade] = useState<Questions['changeCode']['gives']>()
   const [isKept, setKept] = useState(false)
-  const { store, fault, isPending, wrap, put } = useWrapping(props)
+  const wrapping = useWrapping(props)
   const make = async () => {
-    const answer = await wrap(() =>
+    const answer = await wrapping.wrap(() =>
       vault.ask('changeCode', { keyring: keyring.keyring, present: { by, secret: present } }),
     )
     if (!answer) return
@@ -168,31 +179,21 @@ export function CodeDialog(props: KeysDialogProps) {
     setMade(answer)
   }
   return (
-    <Dialog open onOpenChange={(isOpen) => !isOpen && onClose()} title={t('title')} lead={<p>{t('lead')}</p>}>
-      {store.isSuccess ? (
-        <div className="grid gap-4">
-          <Alert tone="done" title={t('done')} isLive />
-          <Button onClick={onClose} className="justify-self-end">
-            {common('close')}
-          </Button>
-        </div>
+    <KeysForm
+      title={t('title')}
+      lead={t('lead')}
+      done={t('done')}
+      action={t(made ? 'store' : 'make')}
+      wrapping={wrapping}
+      isIncomplete={made !== undefined && !isKept}
+      onSubmit={made ? () => wrapping.put(made.keyring) : make}
+      onClose={onClose}
+    >
+      {made ? (
+        <RecoveryCode code={made.recoveryCode} agentId={keyring.agent_id} isKept={isKept} onKept={setKept} />
       ) : (
-        <Steps
-          problem={store.problem}
-          fault={fault}
-          isPending={isPending}
-          isIncomplete={made !== undefined && !isKept}
-          action={t(made ? 'store' : 'make')}
-          onSubmit={made ? () => put(made.keyring) : make}
-          onClose={onClose}
-        >
-          {made ? (
-            <RecoveryCode code={made.recoveryCode} agentId={keyring.agent_id} isKept={isKept} onKept={setKept} />
-          ) : (
-            <Present by={by} typed={present} set={setPresent} />
-          )}
-        </Steps>
+        <Present by={by} typed={present} set={setPresent} />
       )}
-    </Dialog>
+    </KeysForm>
   )
 }

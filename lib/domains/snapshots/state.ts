@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import type { SensitiveFinding } from '#lib/domains/pii/findings.ts'
 import { keysRefused } from '#lib/domains/pii/secrets/stored-keys.ts'
 import { type Scanned, TextScanner } from '#lib/domains/pii/streaming.ts'
@@ -9,6 +8,7 @@ import { logFault } from '#lib/kernel/fault-log.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
+import { limitedUpload, putUpload } from '#lib/stores/objects/uploads.ts'
 import { bundleText } from './content.ts'
 import { deleteState, readState, storeState } from './contract.ts'
 import { objectsOfAgent } from './making.ts'
@@ -78,42 +78,14 @@ export function stateStore({ db, objects, agents }: SnapshotPorts) {
      */
     async stage(agentId: string, mediaType: string, source: AsyncIterable<Uint8Array>): Promise<StagedState> {
       const objectKey = `${statesOfAgent(agentId)}${newId('state')}`
-      const hash = createHash('sha256')
-      let bytes = 0
-      let refused: Problem | undefined
-      async function* limited() {
-        let came = 0
-        for await (const piece of source) {
-          came += piece.byteLength
-          if (came > stateBytes)
-            throw new Problem('too_large', 'The state is larger than 50 MiB, which is the limit. Nothing was stored.')
-          yield piece
-        }
-      }
-      async function* measured() {
-        try {
-          for await (const piece of withoutKeys(mediaType, limited())) {
-            bytes += piece.byteLength
-            hash.update(piece)
-            yield piece
-          }
-        } catch (error) {
-          refused = Problem.is(error)
-            ? error
-            : new Problem('bad_request', {
-                detail: 'The upload ended before the state was complete. Nothing was stored.',
-                cause: error,
-              })
-          throw refused
-        }
-      }
+      const bytes = withoutKeys(mediaType, limitedUpload(source, stateBytes))
       try {
-        await objects.put(objectKey, measured(), { mediaType })
+        const { bytes: size, sha256 } = await putUpload(objects, objectKey, { mediaType, bytes })
+        return { objectKey, mediaType, bytes: size, digest: sha256 }
       } catch (error) {
         await drop(objectKey)
-        throw refused ?? error
+        throw error
       }
-      return { objectKey, mediaType, bytes, digest: new Uint8Array(hash.digest()) }
     },
     /** Assigns the staged state to the agent and deletes the previous one. Deletes the staged state when this is rejected. */
     async keep({ pipeline, actor, now }: Context, agentId: string, staged: StagedState): Promise<void> {

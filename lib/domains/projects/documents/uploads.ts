@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import type { ProjectPorts } from '#lib/domains/projects/ports.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import type { Upload } from '#lib/kernel/operation.ts'
 import { Problem } from '#lib/kernel/problem.ts'
+import { limitedUpload, putUpload } from '#lib/stores/objects/uploads.ts'
 import { keysInUse } from './repository.ts'
 
 export interface Uploaded {
@@ -24,38 +24,7 @@ export async function storeUpload(
   { bytes, mediaType }: Upload,
   most: number,
 ): Promise<Uploaded> {
-  const hash = createHash('sha256')
-  let size = 0
-  let refused: Problem | undefined
-  async function* measured(): AsyncGenerator<Uint8Array> {
-    try {
-      for await (const piece of bytes) {
-        size += piece.byteLength
-        if (size > most)
-          throw new Problem(
-            'too_large',
-            `The file exceeds the limit of ${most.toLocaleString('en')} bytes. Nothing was stored.`,
-          )
-        hash.update(piece)
-        yield piece
-      }
-    } catch (error) {
-      refused = Problem.is(error)
-        ? error
-        : new Problem('bad_request', {
-            detail: 'The upload was interrupted, so nothing was stored. Send the file again.',
-            cause: error,
-          })
-      throw refused
-    }
-  }
-  try {
-    await objects.put(key, measured(), { mediaType })
-  } catch (error) {
-    // Prefer the upload's own problem: the store may have wrapped it.
-    throw refused ?? error
-  }
-  return { key, mediaType, bytes: size, sha256: new Uint8Array(hash.digest()) }
+  return { key, mediaType, ...(await putUpload(objects, key, { mediaType, bytes: limitedUpload(bytes, most) })) }
 }
 
 /**
