@@ -1,3 +1,6 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest'
 import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
 import { type TcpProxy, tcpProxy } from '#lib/testing/tcp-proxy.ts'
@@ -53,4 +56,22 @@ it('a long statement is not interrupted while the server responds, also if this 
     await new Promise((done) => setImmediate(done))
   }
   expect((await asked).rows).toEqual([{ n: 1 }])
+})
+
+it('closing keeps a process alive that has nothing else to do', async () => {
+  const code = `
+    import { breaker } from './lib/stores/postgres/breaker.ts'
+    import { createPool } from './lib/stores/postgres/pool.ts'
+    const pool = createPool({ connectionString: process.env.KP_TEST_URL })
+    const watched = breaker(pool, { slow: 400, probe: 400 })
+    await pool.query('SELECT 1 FROM pg_sleep(0.2)')
+    await pool.end()
+    await watched.close()
+    console.log('closed')`
+  const child = spawn(process.execPath, ['--input-type=module-typescript', '-e', code], {
+    env: { ...process.env, KP_TEST_URL: proxy.url },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const [said, [status]] = await Promise.all([text(child.stdout), once(child, 'exit')])
+  expect([said, status]).toEqual(['closed\n', 0])
 })
