@@ -1,5 +1,5 @@
 import { expect, type Page, test } from '@playwright/test'
-import { readCredentials } from './credentials.ts'
+import { port, readCredentials } from './credentials.ts'
 import { complaintsOf, fillSignIn, registerJourneyAgent, signOutInBrowser } from './journey.ts'
 
 const chosen = 'a quiet harbour at noon'
@@ -135,6 +135,16 @@ test('the sign-in form keeps its input without a response', async ({ page }) => 
   await expect(page.getByText('Server unreachable')).toBeVisible()
   await expect(page.getByLabel('Email', { exact: true })).toHaveValue('somebody@example.org')
   await expect(page.getByLabel('Password')).toHaveValue('whatever it is')
+})
+
+test('the sign-in page at another address links to the configured address', async ({ page, baseURL }) => {
+  await page.goto('/sign-in?callbackUrl=%2Fagents')
+  await expect(page.getByLabel('Password')).toBeVisible()
+  await expect(page.getByText('Wrong address')).toHaveCount(0)
+  await page.goto(`http://127.0.0.1:${port}/sign-in?callbackUrl=%2Fagents`)
+  await page.getByRole('status').getByRole('link', { name: baseURL }).click()
+  await expect(page).toHaveURL(`${baseURL}/sign-in?callbackUrl=%2Fagents`)
+  await expect(page.getByText('Wrong address')).toHaveCount(0)
 })
 
 test('a password is never added to the address, even before the page is interactive', async ({ browser, baseURL }) => {

@@ -2,6 +2,7 @@ import type { Metadata } from 'next'
 import { redirect } from 'next/navigation'
 import { getTranslations } from 'next-intl/server'
 import { personForFrame } from '#app/page-access.ts'
+import { AddressNotice } from '#components/accounts/address-notice.tsx'
 import { SignInForm } from '#components/accounts/sign-in-form.tsx'
 import { Messages } from '#components/frame/words.tsx'
 import { Page } from '#components/ui/page.tsx'
@@ -29,6 +30,7 @@ export default async function SignInPage({
   return (
     <Messages of={['signIn']}>
       <Page width="narrow" title={t('title')}>
+        <AddressNotice origin={ownOrigin} next={next} />
         <SignInForm next={next} provider={provider} error={typeof error === 'string' ? error : undefined} />
         <p className="text-sm">
           <TextLink href="/password/forgotten">{t('forgotten')}</TextLink>
