@@ -65,12 +65,13 @@ function keyIn(answer: unknown): string | undefined {
     : undefined
 }
 
-/** Sends the approved request, which uses up the approval. */
+/** Sends the approved request, which uses up the approval. `isOutdated`: the server closed the proposal instead. */
 export function CarryOutDialog({
   proposal,
   request,
+  isOutdated,
   close,
-}: StepProps & { request: NonNullable<Proposal['request']> }) {
+}: StepProps & { request: NonNullable<Proposal['request']>; isOutdated: boolean }) {
   const t = useTranslations('approvals')
   const keys = useTranslations('tokens.key')
   const at: Endpoint<OperationShape> = {
@@ -83,7 +84,6 @@ export function CarryOutDialog({
   }
   const carrying = useApiMutation(at, { touches: ['/'] })
   const [apiKey, setApiKey] = useState<string>()
-  const isOutdated = carrying.problem?.code === 'conflict'
   if (apiKey !== undefined)
     return <KeyDialog apiKey={apiKey} title={keys('title')} replayed={keys('replayed')} onClose={close} />
   return (
@@ -100,6 +100,7 @@ export function CarryOutDialog({
       action={t('steps.carryOut.action')}
       tone="main"
       change={{ ...carrying, problem: isOutdated ? undefined : carrying.problem }}
+      isIncomplete={isOutdated}
       onConfirm={() =>
         carrying.begin(input, (answer) => {
           const key = keyIn(answer)
@@ -111,7 +112,7 @@ export function CarryOutDialog({
     >
       {isOutdated && (
         <Alert tone="danger" title={t('steps.carryOut.conflict')} isLive>
-          <p>{carrying.problem?.detail}</p>
+          <p>{t('outdatedText')}</p>
         </Alert>
       )}
     </Confirm>

@@ -121,7 +121,14 @@ export function ProposalList({ initial }: { initial: Proposals }) {
           <DecisionDialog proposal={step.proposal} decision={step.of} close={close} />
         ) : (
           step.proposal.request && (
-            <CarryOutDialog proposal={step.proposal} request={step.proposal.request} close={close} />
+            <CarryOutDialog
+              proposal={step.proposal}
+              request={step.proposal.request}
+              isOutdated={data.some(
+                (one) => one.proposal_id === step.proposal.proposal_id && one.status === 'outdated',
+              )}
+              close={close}
+            />
           )
         ))}
     </div>

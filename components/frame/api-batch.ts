@@ -7,6 +7,7 @@ import { askForApproval } from '#components/approvals/proposing.ts'
 import { useApprovalMode } from '#components/ui/approval-mode.tsx'
 import { type Endpoint, type ProblemDocument, type RequestInput, RequestRefused, request } from '#lib/client/request.ts'
 import type { OperationShape, Output } from '#lib/kernel/operation.ts'
+import { refetch } from './refetch.ts'
 import { useStepUp } from './step-up.tsx'
 
 /** What a batch did to one item. */
@@ -62,10 +63,7 @@ export function useApiBatch<O extends OperationShape, T>(
         made.push(await callFor(item))
         setOutcomes([...made])
       }
-      await client.invalidateQueries({
-        predicate: ({ queryKey: [path] }) =>
-          typeof path === 'string' && touches.some((touched) => path.startsWith(touched)),
-      })
+      await refetch(client, touches)
       router.refresh()
     } finally {
       isBusy.current = false

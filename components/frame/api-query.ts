@@ -14,6 +14,7 @@ import { askForApproval } from '#components/approvals/proposing.ts'
 import { useApprovalMode } from '#components/ui/approval-mode.tsx'
 import { type Endpoint, type ProblemDocument, type RequestInput, RequestRefused, request } from '#lib/client/request.ts'
 import type { OperationShape, Output } from '#lib/kernel/operation.ts'
+import { refetch } from './refetch.ts'
 import { useStepUp } from './step-up.tsx'
 
 /** Converts a refusal to its problem document. Rethrows any other error to the error boundary. */
@@ -134,22 +135,27 @@ export function useApiMutation<O extends OperationShape>(
       isBusy.current = false
       // The session has ended: a refresh would redirect to the sign-in page and lose the typed text.
       if (error instanceof RequestRefused && error.problem.status === 401) return
-      await client.invalidateQueries({
-        predicate: ({ queryKey: [path] }) =>
-          typeof path === 'string' && touches.some((touched) => path.startsWith(touched)),
-      })
+      await refetch(client, touches)
       if (!isQuiet) router.refresh()
     },
   })
   return {
     ...mutation,
     problem: problemOf(mutation.error),
-    /** Like `mutate`, but does nothing while a call is pending, so a second click has no effect. */
-    begin: (parts: RequestInput<O>, done?: (answer: Output<O>) => void) => {
+    /**
+     * Like `mutate`, but does nothing while a call is pending, so a second click has no effect. `asked` is called after the approval of
+     * another admin was requested.
+     */
+    begin: (parts: RequestInput<O>, done?: (answer: Output<O>) => void, asked?: () => void) => {
       // Two clicks can arrive before the next render.
       if (isBusy.current) return
       isBusy.current = true
-      mutation.mutate(parts, done ? { onSuccess: done } : {})
+      mutation.mutate(parts, {
+        ...(done && { onSuccess: done }),
+        onError: (error) => {
+          if (error instanceof RequestRefused && error.problem.proposal_id !== undefined) asked?.()
+        },
+      })
     },
   }
 }

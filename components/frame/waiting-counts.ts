@@ -1,11 +1,8 @@
 'use client'
 
-import type { Endpoint } from '#lib/client/request.ts'
-import type { readWaiting } from '#lib/domains/console/contract.ts'
 import { useApiQuery } from './api-query.ts'
+import { waitingAt } from './endpoints.ts'
 import type { NavigationEntry } from './navigation.ts'
-
-const waitingAt: Endpoint<typeof readWaiting> = { method: 'get', path: '/api/admin/waiting' }
 
 export interface WaitingCount {
   count: number

@@ -13,7 +13,7 @@ import { TargetField } from './target-field.tsx'
 type HoldDraft = { kind: HoldKind; targetId: string | null; target: string; reason: string; expires: string }
 const empty: HoldDraft = { kind: 'agent', targetId: null, target: '', reason: '', expires: '' }
 
-/** Creates a legal hold and explains its effects. Typed text survives until the hold is created. */
+/** Creates a legal hold and explains its effects. Typed text survives until the hold is created or its approval requested. */
 export function HoldForm({ close, done }: { close: () => void; done: () => void }) {
   const t = useTranslations('holds.new')
   const kinds = useTranslations('holds.kinds')
@@ -32,6 +32,7 @@ export function HoldForm({ close, done }: { close: () => void; done: () => void 
         clear()
         done()
       },
+      clear,
     )
   }
   return (

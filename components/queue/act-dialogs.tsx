@@ -8,8 +8,7 @@ import { showToast } from '#components/ui/toast.ts'
 import { type ActProps, type DialogAct, Shell, touching, useReasonText } from './act-shell.tsx'
 import { CompleteDialog, ExtendDialog, RefuseDialog } from './decision-dialogs.tsx'
 import { answerAt, assignAt, expediteAt, type Minder, pauseAt, resumeAt, retryAt, verifyAt } from './endpoints.ts'
-import { ReplyTemplates } from './reply-templates.tsx'
-import { hasGap } from './reply-texts.ts'
+import { ReplyField } from './reply-templates.tsx'
 import { WordsField } from './words-field.tsx'
 
 function VerifyDialog(props: ActProps) {
@@ -42,11 +41,10 @@ function AnswerDialog(props: ActProps) {
       act="answer"
       text={<p>{t('text')}</p>}
       change={change}
-      onConfirm={send}
-      isIncomplete={words.isEmpty || hasGap(words.text)}
+      onConfirm={words.unlessGap(send)}
+      isIncomplete={words.isEmpty}
     >
-      <ReplyTemplates act="answer" request={props.request} use={({ text }) => words.type(text)} />
-      <WordsField label={t('field')} value={words.text} change={words.type} autoFocus required />
+      <ReplyField act="answer" request={props.request} label={t('field')} words={words} autoFocus />
     </Shell>
   )
 }
@@ -62,11 +60,10 @@ function PauseDialog(props: ActProps) {
       act="pause"
       text={<p>{t('pause.text')}</p>}
       change={change}
-      onConfirm={send}
-      isIncomplete={words.isEmpty || hasGap(words.text)}
+      onConfirm={words.unlessGap(send)}
+      isIncomplete={words.isEmpty}
     >
-      <ReplyTemplates act="pause" request={props.request} use={({ text }) => words.type(text)} />
-      <WordsField label={t('reason')} value={words.text} change={words.type} autoFocus required />
+      <ReplyField act="pause" request={props.request} label={t('reason')} words={words} autoFocus />
     </Shell>
   )
 }

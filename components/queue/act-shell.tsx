@@ -1,11 +1,12 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
-import type { ReactNode } from 'react'
+import { type ReactNode, useRef } from 'react'
 import { useDraft } from '#components/frame/draft.ts'
 import { Confirm, type Confirmed } from '#components/ui/confirm.tsx'
 import type { Act } from './acts.ts'
 import { type AdminRequestDetail, requestPaths } from './endpoints.ts'
+import { gapIn } from './reply-texts.ts'
 import { StateProblem } from './state-problem.tsx'
 
 export type DialogAct = Exclude<Act, 'comment'>
@@ -51,9 +52,21 @@ export function Shell({ act, request, close, text, tone = 'main', change, childr
 /** A text draft that survives a reload and an ended session until it is sent. */
 export function useReasonText({ request, done }: ActProps, act: DialogAct) {
   const { draft, change, clear } = useDraft(`request:${request.id}:${act}`, { text: '' })
+  const field = useRef<HTMLTextAreaElement>(null)
+  const { text } = draft
+  const gap = gapIn(text)
   return {
-    text: draft.text,
-    isEmpty: draft.text.trim() === '',
+    text,
+    field,
+    gap,
+    isEmpty: text.trim() === '',
+    /** Calls `send`, or selects the placeholder that must be replaced first. */
+    unlessGap: (send: () => void) => () => {
+      if (gap === undefined) return send()
+      const start = text.indexOf(gap)
+      field.current?.focus()
+      field.current?.setSelectionRange(start, start + gap.length)
+    },
     type: (text: string) => change({ text }),
     sent: () => {
       clear()
@@ -61,3 +74,4 @@ export function useReasonText({ request, done }: ActProps, act: DialogAct) {
     },
   }
 }
+export type ReasonText = ReturnType<typeof useReasonText>

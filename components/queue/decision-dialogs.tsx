@@ -10,9 +10,7 @@ import { isCancellable, type RefusalGround, refusalGrounds } from '#lib/domains/
 import { type ActProps, Shell, touching, useReasonText } from './act-shell.tsx'
 import { extendedBy, type HandKind, longestExtension, partsByHand } from './acts.ts'
 import { completeAt, extendAt, refuseAt } from './endpoints.ts'
-import { ReplyTemplates } from './reply-templates.tsx'
-import { hasGap } from './reply-texts.ts'
-import { WordsField } from './words-field.tsx'
+import { ReplyField } from './reply-templates.tsx'
 
 export function ExtendDialog(props: ActProps) {
   const t = useTranslations('adminRequest.dialogs.extend')
@@ -33,8 +31,8 @@ export function ExtendDialog(props: ActProps) {
       act="extend"
       text={<p>{t('text')}</p>}
       change={change}
-      onConfirm={send}
-      isIncomplete={words.isEmpty || !isAllowed || hasGap(words.text)}
+      onConfirm={words.unlessGap(send)}
+      isIncomplete={words.isEmpty || !isAllowed}
     >
       {most === 0 ? (
         <p className="text-amber">{t('none')}</p>
@@ -56,8 +54,7 @@ export function ExtendDialog(props: ActProps) {
           {isAllowed && (
             <p role="status">{t.rich('preview', { time: () => <Time at={limit.toISOString()} relative /> })}</p>
           )}
-          <ReplyTemplates act="extend" request={props.request} use={({ text }) => words.type(text)} />
-          <WordsField label={dialogs('reason')} value={words.text} change={words.type} required />
+          <ReplyField act="extend" request={props.request} label={dialogs('reason')} words={words} />
         </>
       )}
     </Shell>
@@ -73,7 +70,8 @@ export function RefuseDialog(props: ActProps) {
   const [ground, setGround] = useState<RefusalGround>()
   const change = useApiMutation(refuseAt, touching)
   const { request } = props
-  const kinds = list(partsByHand(request).map((kind) => kindName(kind)))
+  const byHand = partsByHand(request)
+  const kinds = list(byHand.map((kind) => kindName(kind)))
   const send = () => {
     if (ground) change.begin({ params: { id: request.id }, body: { ground, reason: words.text } }, words.sent)
   }
@@ -82,30 +80,28 @@ export function RefuseDialog(props: ActProps) {
       {...props}
       act="refuse"
       tone="danger"
-      text={<p>{isCancellable(request.state) ? t('textWhole') : t('textPart', { kinds })}</p>}
+      text={
+        <p>
+          {isCancellable(request.state) ? t('textWhole') : t('textPart', { kinds })}{' '}
+          {byHand.includes('objection') && t('objection')}
+        </p>
+      }
       change={change}
-      onConfirm={send}
-      isIncomplete={words.isEmpty || ground === undefined || hasGap(words.text)}
+      onConfirm={words.unlessGap(send)}
+      isIncomplete={words.isEmpty || ground === undefined}
     >
-      <ReplyTemplates
-        act="refuse"
-        request={request}
-        use={(template) => {
-          setGround(template.ground)
-          words.type(template.text)
-        }}
-      />
-      <Select
-        label={t('ground')}
-        value={ground ?? ''}
-        onChange={(event) => setGround(refusalGrounds.find((one) => one === event.currentTarget.value))}
-        options={[
-          { value: '', title: t('choose') },
-          ...refusalGrounds.map((value) => ({ value, title: t(`grounds.${value}`) })),
-        ]}
-        required
-      />
-      <WordsField label={dialogs('reason')} value={words.text} change={words.type} required />
+      <ReplyField act="refuse" request={request} label={dialogs('reason')} words={words} onGround={setGround}>
+        <Select
+          label={t('ground')}
+          value={ground ?? ''}
+          onChange={(event) => setGround(refusalGrounds.find((one) => one === event.currentTarget.value))}
+          options={[
+            { value: '', title: t('choose') },
+            ...refusalGrounds.map((value) => ({ value, title: t(`grounds.${value}`) })),
+          ]}
+          required
+        />
+      </ReplyField>
       <p className="rounded-box border border-line bg-sunken px-4 py-3 text-sm text-quiet">{t('letter')}</p>
     </Shell>
   )
@@ -126,10 +122,14 @@ export function CompleteDialog(props: ActProps) {
     <Shell
       {...props}
       act="complete"
-      text={<p>{t('text')}</p>}
+      text={
+        <p>
+          {t('text')} {kind === 'objection' && t('objection')}
+        </p>
+      }
       change={change}
-      onConfirm={send}
-      isIncomplete={words.isEmpty || kind === undefined || hasGap(words.text)}
+      onConfirm={words.unlessGap(send)}
+      isIncomplete={words.isEmpty || kind === undefined}
     >
       <Select
         label={t('kind')}
@@ -137,8 +137,7 @@ export function CompleteDialog(props: ActProps) {
         onChange={(event) => setChosen(kinds.find((one) => one === event.currentTarget.value))}
         options={kinds.map((value) => ({ value, title: kindName(value) }))}
       />
-      {kind && <ReplyTemplates act={kind} request={props.request} use={({ text }) => words.type(text)} />}
-      <WordsField label={t('field')} value={words.text} change={words.type} required />
+      {kind && <ReplyField act={kind} request={props.request} label={t('field')} words={words} />}
     </Shell>
   )
 }

@@ -1,11 +1,13 @@
 'use client'
 
 import { useLocale, useTranslations } from 'next-intl'
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { Select } from '#components/ui/field.tsx'
 import type { RefusalGround } from '#lib/domains/privacy-requests/rules.ts'
+import type { ReasonText } from './act-shell.tsx'
 import type { AdminRequestDetail } from './endpoints.ts'
 import { type ReplyLanguage, replyLanguages, replyTemplates, type TemplateAct } from './reply-texts.ts'
+import { WordsField } from './words-field.tsx'
 
 interface ReplyTemplatesProps {
   act: TemplateAct
@@ -15,7 +17,7 @@ interface ReplyTemplatesProps {
 const languageNames = { en: 'English', zh: '中文' }
 
 /** Inserts a template in the language of the requester, to be edited. */
-export function ReplyTemplates({ act, request, use }: ReplyTemplatesProps) {
+function ReplyTemplates({ act, request, use }: ReplyTemplatesProps) {
   const t = useTranslations('adminRequest.templates')
   const locale = useLocale()
   const [language, setLanguage] = useState<ReplyLanguage>(request.subject_locale ?? locale)
@@ -31,7 +33,6 @@ export function ReplyTemplates({ act, request, use }: ReplyTemplatesProps) {
     <div className="grid gap-3 sm:grid-cols-[1fr_10rem]">
       <Select
         label={t('label')}
-        hint={t('hint')}
         value={chosen}
         onChange={(event) => insert(event.currentTarget.value, language)}
         options={[
@@ -48,5 +49,42 @@ export function ReplyTemplates({ act, request, use }: ReplyTemplatesProps) {
         options={replyLanguages.map((value) => ({ value, title: languageNames[value] }))}
       />
     </div>
+  )
+}
+
+interface ReplyFieldProps extends Pick<ReplyTemplatesProps, 'act' | 'request'> {
+  label: string
+  words: ReasonText
+  /** The ground of the chosen template. */
+  onGround?: (ground: RefusalGround | undefined) => void
+  autoFocus?: boolean
+  /** Fields between the template and the text. */
+  children?: ReactNode
+}
+/** A text for the requester, from a template if wanted. Names the first placeholder that is still in it. */
+export function ReplyField({ act, request, label, words, onGround, autoFocus = false, children }: ReplyFieldProps) {
+  const t = useTranslations('adminRequest.templates')
+  const { text, gap, field, type } = words
+  return (
+    <>
+      <ReplyTemplates
+        act={act}
+        request={request}
+        use={(template) => {
+          onGround?.(template.ground)
+          type(template.text)
+        }}
+      />
+      {children}
+      <WordsField
+        ref={field}
+        label={label}
+        hint={gap !== undefined && t('gap', { gap })}
+        value={text}
+        change={type}
+        autoFocus={autoFocus}
+        required
+      />
+    </>
   )
 }

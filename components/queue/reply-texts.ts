@@ -167,5 +167,5 @@ const gaps = new Set(
     .flat()
     .flatMap((template) => replyLanguages.flatMap((language) => template[language].text.match(/\[[^[\]]+\]/g) ?? [])),
 )
-/** Whether the text still contains a bracket of a template. */
-export const hasGap = (text: string): boolean => [...gaps].some((gap) => text.includes(gap))
+/** The first placeholder of a template that the text still contains. */
+export const gapIn = (text: string): string | undefined => text.match(/\[[^[\]]+\]/g)?.find((gap) => gaps.has(gap))

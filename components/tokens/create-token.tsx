@@ -87,6 +87,7 @@ export function CreateToken({ agents, isAdmin }: CreateTokenProps) {
               },
             },
             clear,
+            clear,
           )
         }
       >
