@@ -3,7 +3,7 @@ import { expect, test } from '@playwright/test'
 import { z } from 'zod'
 import { sessionOf } from './control.ts'
 import { asAdmin } from './counted-work.ts'
-import { eraseOne, registerJourneyAgent, unitOf } from './journey.ts'
+import { alive, eraseOne, registerJourneyAgent, unitOf } from './journey.ts'
 import { people, requestContext } from './requests.ts'
 
 const Made = z.object({ data: z.object({ id: z.string() }) })
@@ -75,6 +75,9 @@ test('an admin answers a request with a template', async ({ browser }) => {
   expect(verified.ok(), await verified.text()).toBe(true)
   await asAdmin(browser, async (admin) => {
     const { page } = admin
+    const open = page.getByRole('navigation').getByRole('link', { name: /^Requests/ }).locator('[aria-hidden]').last()
+    const countOpen = async () => Number(await open.textContent())
+    const before = await countOpen()
     await admin.find(id, 'Objection')
     await expect(page.getByRole('heading', { level: 1, name: /^Objection/ })).toBeVisible()
     await admin.click(page.getByRole('button', { name: 'Answer and close' }))
@@ -84,7 +87,43 @@ test('an admin answers a request with a template', async ({ browser }) => {
     await admin.click(dialog.getByRole('button', { name: 'Answer and close' }))
     await expect(page.getByRole('dialog')).toHaveCount(0)
     await expect(page.getByRole('heading', { level: 1 }).locator('..')).toContainText('Completed')
+    await expect(page.getByText('Answered', { exact: true }).first()).toBeVisible()
+    // Without the action, the count would be polled once a minute.
+    await expect.poll(countOpen, { timeout: 10_000 }).toBe(before - 1)
     await admin.finish()
+  })
+  await api.dispose()
+})
+
+test('an answer with a placeholder is not sent, and the placeholder is selected', async ({ browser }) => {
+  const api = await requestContext(await sessionOf(people.admin))
+  const filed = await api.post('/api/admin/privacy/requests', {
+    data: {
+      ...{ email: 'yu@example.org', kinds: ['rectification'], statement: 'My name is spelled Yü.' },
+      received_at: new Date(Date.now() - 3_600_000).toISOString(),
+    },
+  })
+  expect(filed.ok(), await filed.text()).toBe(true)
+  const { id } = Made.parse(await filed.json()).data
+  const verified = await api.post(`/api/admin/privacy/requests/${id}/verify`, { data: { note: 'Called back' } })
+  expect(verified.ok(), await verified.text()).toBe(true)
+  await asAdmin(browser, async ({ page }) => {
+    await page.goto(`/admin/requests/${id}`)
+    await alive(page)
+    await page.getByRole('button', { name: 'Answer and close' }).click()
+    const dialog = page.getByRole('dialog')
+    const answer = dialog.getByLabel('Answer (sent to the requester)')
+    const send = dialog.getByRole('button', { name: 'Answer and close' })
+    await dialog.getByLabel('Template').selectOption({ label: 'Corrected' })
+    await expect(dialog).not.toContainText('objection')
+    await send.click()
+    await expect(answer).toBeFocused()
+    await expect(answer).toHaveAccessibleDescription('Fill in [what] first.')
+    await page.keyboard.type('your name')
+    await expect(answer).toHaveValue('We corrected your name as you asked.')
+    await send.click()
+    await expect(dialog).toHaveCount(0)
+    await expect(page.getByRole('heading', { level: 1 }).locator('..')).toContainText('Completed')
   })
   await api.dispose()
 })

@@ -109,6 +109,46 @@ test('an admin asks for approval, another admin decides, and the first one carri
     await expect(one.getByRole('button', { name: 'Carry out' })).toHaveCount(0)
   })
 
+  await test.step('a proposal whose target has changed is reported and not carried out', async () => {
+    const { account_id: id } = await userOf(api, people.person)
+    const second = await requestContext(await sessionOf(people.auditor))
+    for (const next of ['manager', 'person']) {
+      const proposed = { operation: 'changeUserRole', params: { id }, body: { role: next } }
+      const { data } = Made.parse(await (await api.post('/api/admin/proposals', { data: proposed })).json())
+      const decided = await second.post(`/api/admin/proposals/${data.proposal_id}/decision`, {
+        data: { decision: 'approve' },
+      })
+      expect(decided.status()).toBe(200)
+    }
+    await second.dispose()
+    await setRole(api, people.person, 'manager')
+    await one.goto('/admin/approvals')
+    await alive(one)
+    await proposal(one, 'yours', role.name).getByRole('button', { name: 'Carry out' }).click()
+    const dialog = one.getByRole('dialog')
+    await dialog.getByRole('button', { name: 'Carry out', exact: true }).click()
+    await expect(dialog.getByRole('alert')).toContainText('The target or the admins changed after the proposal.')
+    expect((await userOf(api, people.person)).role).toBe('manager')
+  })
+
+  await test.step('a legal hold whose approval was requested leaves no draft', async () => {
+    const { account_id: id } = await userOf(api, people.person)
+    await one.goto('/admin/holds')
+    await alive(one)
+    const dialog = one.getByRole('dialog')
+    const open = () => one.getByRole('button', { name: 'Set hold' }).first().click()
+    await open()
+    await dialog.getByLabel('Target type').selectOption('account')
+    await dialog.getByRole('combobox', { name: 'Target', exact: true }).fill(id)
+    await dialog.getByLabel('Reason').fill('Case 19/2026')
+    await dialog.getByRole('button', { name: 'Ask for approval' }).click()
+    await expect(dialog.getByText('Approval requested')).toBeVisible()
+    await dialog.getByRole('button', { name: 'Close' }).last().click()
+    await open()
+    await expect(dialog.getByLabel('Reason')).toHaveValue('')
+    await expect(dialog.getByRole('combobox', { name: 'Target', exact: true })).toHaveValue('')
+  })
+
   const stop = { name: 'Stop requiring approvals' }
   const askToStop = async () => {
     await one.goto('/admin/approvals')
