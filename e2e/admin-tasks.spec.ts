@@ -63,6 +63,30 @@ test('an admin sets a legal hold on an agent found by its name', async ({ browse
   })
 })
 
+test('an admin sets a legal hold on a person from the page of the person', async ({ browser }) => {
+  const reason = 'Case 20/2026'
+  await asAdmin(browser, async (admin) => {
+    const { page } = admin
+    await admin.find('yu@example.org', /Yu/)
+    await admin.click(page.getByRole('link', { name: 'Set legal hold' }))
+    const dialog = page.getByRole('dialog')
+    await expect(dialog.getByLabel('Target type')).toHaveValue('account')
+    await expect(dialog.getByRole('combobox', { name: 'Target', exact: true })).toHaveValue(/^Yu/)
+    await admin.fill(dialog.getByLabel('Reason'), reason)
+    await admin.click(dialog.getByRole('button', { name: 'Set hold' }))
+    await expect(page.getByRole('table', { name: 'Legal holds' }).getByRole('row', { name: /Yu.*Person/ })).toContainText(reason)
+    await expect(page).toHaveURL('/admin/holds')
+    await admin.finish()
+  })
+  // The other journeys share the installation.
+  const Holds = z.object({ data: z.array(z.object({ id: z.string(), reason: z.string() })) })
+  const api = await requestContext(await sessionOf(people.admin))
+  const { data } = Holds.parse(await (await api.get('/v1/holds?active=true&limit=100')).json())
+  for (const { id } of data.filter((hold) => hold.reason === reason))
+    expect((await api.post(`/v1/holds/${id}/release`)).ok()).toBe(true)
+  await api.dispose()
+})
+
 test('an admin answers a request with a template', async ({ browser }) => {
   const api = await requestContext(await sessionOf(people.admin))
   const received_at = new Date(Date.now() - 3_600_000).toISOString()

@@ -8,17 +8,25 @@ import { Confirm } from '#components/ui/confirm.tsx'
 import { Field, Select, TextArea } from '#components/ui/field.tsx'
 import { type HoldKind, holdKinds } from '#lib/domains/holds/rules.ts'
 import { createHoldAt, holdPaths } from './endpoints.ts'
-import { TargetField } from './target-field.tsx'
+import { type HoldTarget, TargetField } from './target-field.tsx'
 
 type HoldDraft = { kind: HoldKind; targetId: string | null; target: string; reason: string; expires: string }
 const empty: HoldDraft = { kind: 'agent', targetId: null, target: '', reason: '', expires: '' }
+/** The person whom the address of the page names. */
+const personDraft = (person: HoldTarget): HoldDraft => ({ ...empty, ...person, kind: 'account' })
+
+interface HoldFormProps {
+  person?: HoldTarget | undefined
+  close: () => void
+  done: () => void
+}
 
 /** Creates a legal hold and explains its effects. Typed text survives until the hold is created or its approval requested. */
-export function HoldForm({ close, done }: { close: () => void; done: () => void }) {
+export function HoldForm({ person, close, done }: HoldFormProps) {
   const t = useTranslations('holds.new')
   const kinds = useTranslations('holds.kinds')
   const now = useNow()
-  const { draft, change: type, clear } = useDraft('hold', empty)
+  const { draft, change: type, clear } = useDraft(`hold:${person?.targetId ?? ''}`, person ? personDraft(person) : empty)
   const change = useApiMutation(createHoldAt, { touches: holdPaths })
   const ends = localTime(draft.expires)
   const isPast = draft.expires !== '' && (!ends || ends <= now)

@@ -20,13 +20,21 @@ import { targetName, useHoldColumns } from './hold-columns.tsx'
 import { HoldForm } from './hold-form.tsx'
 import { holdQuery } from './hold-query.ts'
 import { ReleaseDialog } from './release-dialog.tsx'
+import type { HoldTarget } from './target-field.tsx'
 
+interface HoldListProps {
+  initial: HoldPage
+  asked: Record<string, string>
+  /** The person whom `account` in the address names: the form opens with them as the target. */
+  person: HoldTarget | undefined
+}
 /** Legal holds. Several can be released at once, each with its own outcome. */
-export function HoldList({ initial, asked }: { initial: HoldPage; asked: Record<string, string> }) {
+export function HoldList({ initial, asked, person }: HoldListProps) {
   const t = useTranslations('holds')
-  const [{ active, q }, setFilters] = useQueryStates({
+  const [{ active, q, account }, setFilters] = useQueryStates({
     active: parseAsStringLiteral(holdViews).withDefault('true'),
     q: parseAsString,
+    account: parseAsString,
   })
   const query = holdQuery(active, q)
   const isAsked = JSON.stringify(query) === JSON.stringify(asked)
@@ -34,6 +42,11 @@ export function HoldList({ initial, asked }: { initial: HoldPage; asked: Record<
   const { rows } = list
   const search = useCallback((text: string) => void setFilters({ q: text.trim() || null }), [setFilters])
   const [isNew, setIsNew] = useState(false)
+  const target = account === null ? undefined : person
+  const closeForm = () => {
+    setIsNew(false)
+    void setFilters({ account: null })
+  }
   const [releasing, setReleasing] = useState<readonly Hold[]>()
   const selection = useSelection(useMemo(() => rows.filter((row) => row.active).map(({ id }) => id), [rows]))
   const chosen = rows.filter(({ id }) => selection.chosen.has(id))
@@ -94,11 +107,12 @@ export function HoldList({ initial, asked }: { initial: HoldPage; asked: Record<
           </BulkBar>
         }
       />
-      {isNew && (
+      {(isNew || target) && (
         <HoldForm
-          close={() => setIsNew(false)}
+          person={target}
+          close={closeForm}
           done={() => {
-            setIsNew(false)
+            closeForm()
             showToast({ title: t('new.done') })
           }}
         />

@@ -52,6 +52,9 @@ export default async function UserPage({ params }: { params: Promise<{ id: strin
             <ButtonLink href={`/admin/requests/new?account_id=${user.account_id}`} tone="plain" size="small">
               {u('file')}
             </ButtonLink>
+            <ButtonLink href={`/admin/holds?account=${user.account_id}`} tone="plain" size="small">
+              {u('hold')}
+            </ButtonLink>
           </>
         }
         aside={
