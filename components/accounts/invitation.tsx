@@ -6,6 +6,7 @@ import type { BatchOutcome } from '#components/frame/api-batch.ts'
 import { useApprovalMode } from '#components/ui/approval-mode.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
+import { DialogFooter } from '#components/ui/dialog-footer.tsx'
 import { Choice, Select, TextArea } from '#components/ui/field.tsx'
 import { OutcomeList } from '#components/ui/outcome-list.tsx'
 import { ProgressBar } from '#components/ui/progress.tsx'
@@ -45,7 +46,6 @@ function Results({ inviting, onEdit, onDone }: { inviting: Inviting; onEdit: () 
           reason: problem?.code === 'conflict' ? t('exists') : undefined,
         }))}
       />
-      <p className="text-sm text-quiet">{t('sentText')}</p>
       <div className="flex justify-end gap-2">
         {sent < outcomes.length && (
           <Button tone="plain" onClick={onEdit}>
@@ -140,11 +140,11 @@ export function InvitationForm<R extends Role>({
       {inviting.isPending && (
         <ProgressBar label={t('addresses')} value={inviting.outcomes.length} max={inviting.total} />
       )}
-      <div className="flex justify-end">
+      <DialogFooter>
         <Button type="submit" aria-disabled={inviting.isPending || isIncomplete}>
           {isAsking ? ofApproval('ask') : t('submit', { count: people.length })}
         </Button>
-      </div>
+      </DialogFooter>
     </form>
   )
 }
@@ -153,16 +153,27 @@ interface InvitationDialogProps {
   /** Label of the button that opens the dialog. */
   open: string
   title: string
+  hasMailServer: boolean
   form: (onDone: () => void) => ReactNode
 }
 /** The button and its dialog. */
-export function InvitationDialog({ open, title, form }: InvitationDialogProps) {
+export function InvitationDialog({ open, title, hasMailServer, form }: InvitationDialogProps) {
   const t = useTranslations('invitation')
   const [isOpen, setOpen] = useState(false)
   return (
     <>
       <Button onClick={() => setOpen(true)}>{open}</Button>
-      <Dialog open={isOpen} onOpenChange={setOpen} title={title} lead={<p>{t('lead')}</p>}>
+      <Dialog
+        open={isOpen}
+        onOpenChange={setOpen}
+        title={title}
+        lead={
+          <>
+            <p>{t('lead')}</p>
+            {!hasMailServer && <p>{t('noServer')}</p>}
+          </>
+        }
+      >
         {form(() => setOpen(false))}
       </Dialog>
     </>

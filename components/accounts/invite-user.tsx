@@ -66,9 +66,14 @@ function UserForm({ own, onDone }: { own: Own; onDone: () => void }) {
 }
 
 /** Invites people to any organization. `own` is the organization of the admin. */
-export function InviteUser({ own }: { own: Own }) {
+export function InviteUser({ own, hasMailServer }: { own: Own; hasMailServer: boolean }) {
   const t = useTranslations('users.invite')
   return (
-    <InvitationDialog open={t('open')} title={t('title')} form={(onDone) => <UserForm own={own} onDone={onDone} />} />
+    <InvitationDialog
+      open={t('open')}
+      title={t('title')}
+      hasMailServer={hasMailServer}
+      form={(onDone) => <UserForm own={own} onDone={onDone} />}
+    />
   )
 }

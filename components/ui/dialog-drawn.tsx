@@ -5,6 +5,7 @@ import { clsx } from 'clsx'
 import { X } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { type ReactNode, type RefObject, useInsertionEffect, useRef } from 'react'
+import { DialogFooter } from './dialog-footer.tsx'
 
 export interface DialogProps {
   open: boolean
@@ -70,11 +71,7 @@ function Content({
             )}
           </header>
           {children}
-          {footer && (
-            <footer className="sticky -bottom-5 -mx-5 flex flex-wrap justify-end gap-2 border-t border-line bg-paper px-5 py-3 sm:-bottom-6 sm:-mx-6 sm:px-6">
-              {footer}
-            </footer>
-          )}
+          {footer && <DialogFooter>{footer}</DialogFooter>}
         </div>
         <Radix.Close className="absolute top-4 right-4 inline-flex size-9 items-center justify-center rounded-small text-quiet hover:bg-sunken hover:text-ink">
           <X aria-hidden className="size-4.5" />

@@ -27,7 +27,12 @@ export default async function UsersPage({ searchParams }: { searchParams: Promis
       <Page
         width="wide"
         title={t('name')}
-        actions={<InviteUser own={{ id: organisation.organisation_id, name: organisation.name }} />}
+        actions={
+          <InviteUser
+            own={{ id: organisation.organisation_id, name: organisation.name }}
+            hasMailServer={app.storeLocations.mail !== 'folder'}
+          />
+        }
       >
         <StatTiles
           tiles={tiles.map((state) => ({
