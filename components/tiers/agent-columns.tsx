@@ -47,6 +47,9 @@ function Requests({ use: { reads, writes, refused } }: { use: TieredAgent['use']
 
 const sumOf = ({ reads, writes }: TieredAgent['use']['last_7d']) => reads + writes
 
+/** None of its tokens works while the deletion of an agent is pending. */
+const workingTokens = ({ active_tokens, suspended_at }: TieredAgent) => (suspended_at === null ? active_tokens : 0)
+
 /** The columns of the agent list. */
 export function useAgentColumns(): ShownColumn<TieredAgent>[] {
   const t = useTranslations('tiers.agents')
@@ -87,7 +90,7 @@ export function useAgentColumns(): ShownColumn<TieredAgent>[] {
       key: 'tokens',
       title: t('tokens'),
       numeric: true,
-      value: ({ active_tokens }) => active_tokens,
+      value: workingTokens,
     },
     {
       key: 'day',

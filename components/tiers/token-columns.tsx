@@ -10,14 +10,19 @@ import { Time } from '#components/ui/time.tsx'
 import type { AgentUse } from './endpoints.ts'
 
 export type AgentToken = AgentUse['tokens'][number]
-function TokenState({ token }: { token: AgentToken }) {
+/** The state of a token. While the deletion of its agent is pending, a token that is still valid does not work. */
+const stateOf = ({ state }: AgentToken, isSuspended: boolean) =>
+  isSuspended && (state === 'active' || state === 'rotated') ? 'suspended' : state
+
+function TokenState({ token, isSuspended }: { token: AgentToken; isSuspended: boolean }) {
   const t = useTranslations('tokens')
   const reasonOf = useRevocationReason(useTranslations('tiers.agent')('byOwner'))
-  const { state, revoked_at, revoked_reason, expires_at, issued_by_token_id } = token
+  const { revoked_at, revoked_reason, expires_at, issued_by_token_id } = token
   const at = revoked_at ?? expires_at
+  const state = stateOf(token, isSuspended)
   return (
     <span className="grid justify-items-start gap-0.5">
-      <Badge tone={tokenTones[state]} hasDot>
+      <Badge tone={state === 'suspended' ? 'warning' : tokenTones[state]} hasDot>
         {t(`states.${state}`)}
       </Badge>
       {issued_by_token_id !== null && <Badge>{t('issuedByToken')}</Badge>}
@@ -28,7 +33,10 @@ function TokenState({ token }: { token: AgentToken }) {
 }
 
 /** The columns of the tokens of an agent; `actions` are the buttons for one token. */
-export function useTokenColumns(actions: (token: AgentToken) => ReactNode): ShownColumn<AgentToken>[] {
+export function useTokenColumns(
+  actions: (token: AgentToken) => ReactNode,
+  isSuspended: boolean,
+): ShownColumn<AgentToken>[] {
   const t = useTranslations('tokens')
   const own = useTranslations('tiers.agent')
   const format = useFormatter()
@@ -51,8 +59,8 @@ export function useTokenColumns(actions: (token: AgentToken) => ReactNode): Show
     {
       key: 'state',
       title: t('columns.state'),
-      value: ({ state }) => t(`states.${state}`),
-      cell: (token) => <TokenState token={token} />,
+      value: (token) => t(`states.${stateOf(token, isSuspended)}`),
+      cell: (token) => <TokenState token={token} isSuspended={isSuspended} />,
     },
     {
       key: 'used',

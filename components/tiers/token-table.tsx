@@ -15,8 +15,13 @@ import { type AgentToken, useTokenColumns } from './token-columns.tsx'
 
 const isRevocable = ({ state }: AgentToken) => state === 'active' || state === 'rotated'
 
+interface TokenTableProps {
+  tokens: readonly AgentToken[]
+  /** The deletion of the agent is pending, so its tokens do not work. */
+  isSuspended: boolean
+}
 /** The tokens of an agent. One or several can be revoked; each has its own outcome. */
-export function TokenTable({ tokens }: { tokens: readonly AgentToken[] }) {
+export function TokenTable({ tokens, isSuspended }: TokenTableProps) {
   const t = useTranslations('tiers.agent')
   const [asked, setAsked] = useState<readonly AgentToken[]>([])
   const batch = useApiBatch(revokeAnyTokenAt, ({ id }: AgentToken) => ({ params: { id } }), { touches: ofTokens })
@@ -41,6 +46,7 @@ export function TokenTable({ tokens }: { tokens: readonly AgentToken[] }) {
           {t('revoke')}
         </Button>
       ),
+    isSuspended,
   )
   return (
     <>

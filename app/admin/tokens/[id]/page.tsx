@@ -51,6 +51,7 @@ export default async function TieredAgentPage({ params, searchParams }: TieredAg
     getTranslations('storage'),
     callUseCase(app.quotas.ofOrganisation, { params: { id: agent.organisation.id } }),
   ])
+  const isSuspended = agent.suspended_at !== null
   return (
     <Messages of={['tiers', 'storage', 'tokens']}>
       <Page
@@ -65,9 +66,13 @@ export default async function TieredAgentPage({ params, searchParams }: TieredAg
         <Section
           id="tokens"
           title={t('agent.tokens')}
-          lead={t('agent.tokensLead', { active: agent.active_tokens, allowed: agent.tokens_allowed })}
+          lead={
+            isSuspended
+              ? t('agent.tokensSuspended')
+              : t('agent.tokensLead', { active: agent.active_tokens, allowed: agent.tokens_allowed })
+          }
         >
-          <TokenTable tokens={agent.tokens} />
+          <TokenTable tokens={agent.tokens} isSuspended={isSuspended} />
           {agent.tokens_total > agent.tokens.length && (
             <p className="text-sm text-quiet">
               {t('agent.tokensMore', { shown: agent.tokens.length, total: agent.tokens_total })}
