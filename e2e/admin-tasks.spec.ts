@@ -152,6 +152,16 @@ test('an answer with a placeholder is not sent, and the placeholder is selected'
   await api.dispose()
 })
 
+test('the tokens of an agent whose deletion is pending are shown as suspended', async ({ browser }) => {
+  await asAdmin(browser, async ({ page }) => {
+    await page.goto('/admin/tokens/ward-roster')
+    await expect(page.locator('#tokens')).toContainText('Suspended: a deletion is pending.')
+    const tokens = page.getByRole('table', { name: 'Tokens', exact: true })
+    await expect(tokens.getByText('Suspended', { exact: true }).first()).toBeVisible()
+    await expect(tokens.getByText('Active', { exact: true })).toHaveCount(0)
+  })
+})
+
 test('an admin exports the audit log of a month', async ({ browser }) => {
   await asAdmin(browser, async (admin) => {
     const { page } = admin

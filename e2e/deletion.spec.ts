@@ -1,8 +1,9 @@
 import { expect, type Page, test } from '@playwright/test'
 import { z } from 'zod'
-import { control } from './control.ts'
+import { control, sessionOf } from './control.ts'
 import { readCredentials } from './credentials.ts'
-import { complaintsOf, fillSignIn } from './journey.ts'
+import { alive, complaintsOf, fillSignIn } from './journey.ts'
+import { people } from './requests.ts'
 
 /** A person of the demo who appears in no other journey. */
 const email = 'hana@example.org'
@@ -107,4 +108,26 @@ test('a person goes from the front page to a verified receipt in at most 9 click
   expect(done.total().clicks).toBeLessThanOrEqual(most.clicks)
   expect(done.total().words).toBeLessThanOrEqual(most.words)
   expect(complaints).toEqual([])
+})
+
+test('the confirmation states the current start of a deletion, also with a copy', async ({ browser }) => {
+  const context = await browser.newContext({ storageState: await sessionOf(people.person) })
+  const page = await context.newPage()
+  await page.clock.install()
+  await page.goto('/settings/privacy/delete?step=copy')
+  await alive(page)
+  await page.clock.fastForward('30:00')
+  await page.getByRole('button', { name: 'Continue' }).click()
+  const start = page.getByText('You can cancel until then.').locator('time')
+  const distance = async () => {
+    const now = await page.evaluate(() => Date.now())
+    return Math.abs(Date.parse((await start.getAttribute('datetime')) ?? '') - now - 86_400_000)
+  }
+  await expect.poll(distance, { timeout: 5_000 }).toBeLessThan(20_000)
+  await page.getByText('Now', { exact: true }).click()
+  await expect(page.getByText('Starts within a minute and can’t be cancelled.')).toBeVisible()
+  await page.goto('/settings/privacy/delete?step=confirm&grace=now&copy=with')
+  await expect(page.getByText('Starts once your copy is downloaded or expires.')).toBeVisible()
+  await expect(page.getByText('can’t be cancelled')).toHaveCount(0)
+  await context.close()
 })

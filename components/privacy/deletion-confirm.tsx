@@ -48,7 +48,7 @@ export function DeletionConfirm({ numbers, onGrace, tokens, signIn, ...props }: 
   return (
     <form method="post" onSubmit={submit} noValidate className="grid gap-5" aria-label={t('title')}>
       <DeletionSummary numbers={numbers} withCopy={withCopy} redacts={redacts} />
-      <DeletionStart {...{ grace, onGrace, tokens, signIn }} isOfAgent={agentId !== undefined} />
+      <DeletionStart {...{ grace, onGrace, withCopy, tokens, signIn }} isOfAgent={agentId !== undefined} />
       <RefusalNote error={filing.refusal} words="deletion" {...(isAdmin && !agentId && { conflict: 'lastAdmin' })} />
       <Field
         label={t('type', { word: own })}

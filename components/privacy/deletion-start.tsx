@@ -1,6 +1,7 @@
 'use client'
 
-import { useNow, useTranslations } from 'next-intl'
+import { useTranslations } from 'next-intl'
+import { useCurrentTime } from '#components/ui/current-time.ts'
 import { Choice } from '#components/ui/field.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { type Grace, graces } from '#lib/domains/privacy-requests/rules.ts'
@@ -14,13 +15,15 @@ export interface GraceRules {
 interface DeletionStartProps extends GraceRules {
   grace: Grace
   onGrace: (grace: Grace) => void
+  /** The deletion waits until the copy is downloaded or expires. */
+  withCopy: boolean
   isOfAgent: boolean
 }
 
 /** When the deletion starts, and what works until then. */
-export function DeletionStart({ grace, onGrace, tokens, signIn, isOfAgent }: DeletionStartProps) {
+export function DeletionStart({ grace, onGrace, withCopy, tokens, signIn, isOfAgent }: DeletionStartProps) {
   const t = useTranslations('deletion.when')
-  const now = useNow({ updateInterval: 60_000 })
+  const now = useCurrentTime(10_000)
   const whom = isOfAgent ? 'agent' : 'person'
   return (
     <div className="grid gap-3">
@@ -33,11 +36,13 @@ export function DeletionStart({ grace, onGrace, tokens, signIn, isOfAgent }: Del
         options={graces.map((value) => ({ value, title: t(`graces.${value}`) }))}
       />
       <div aria-live="polite" className="grid gap-1">
-        {grace === 'now' ? (
+        {grace === 'now' && !withCopy ? (
           <p className="font-medium">{t('now', { whom })}</p>
         ) : (
           <p>
-            {t.rich('at', { time: () => <Time at={beginsAt(grace, now).toISOString()} /> })}{' '}
+            {grace === 'now'
+              ? t('afterCopy')
+              : t.rich('at', { time: () => <Time at={beginsAt(grace, now).toISOString()} /> })}{' '}
             {t(`tokens.${tokens}`, { whom })} {!isOfAgent && t(`signIn.${signIn}`)}
           </p>
         )}

@@ -29,6 +29,7 @@ export function ExportEntry({ entry, onRemove }: { entry: ExportView; onRemove: 
   const { value, unit } = exportSizeOf(entry.bytes ?? 0)
   const size = format.number(value, { style: 'unit', unit, unitDisplay: 'short', maximumFractionDigits: 1 })
   const isGoing = status === 'queued' || status === 'running'
+  const removal = t(isGoing ? 'giveUp' : 'remove')
   return (
     <li className="grid gap-2 px-4 py-3">
       <div className="flex flex-wrap items-start gap-x-4 gap-y-2">
@@ -63,8 +64,8 @@ export function ExportEntry({ entry, onRemove }: { entry: ExportView; onRemove: 
             </PlainButtonLink>
           )}
           {(isGoing || status === 'ready') && (
-            <Button tone="plain" size="small" onClick={onRemove} aria-label={t('removeNamed', { what })}>
-              {t(isGoing ? 'giveUp' : 'remove')}
+            <Button tone="plain" size="small" onClick={onRemove} aria-label={t('removeNamed', { removal, what })}>
+              {removal}
             </Button>
           )}
         </div>
