@@ -16,8 +16,8 @@ export function useReceiptWords() {
     retained(text: string): ReactNode {
       const found = recognizeReceiptText('retained', text)
       if (!found) return signedText(text)
-      const { code, count, hold } = found
-      return t(`retained.texts.${code}`, { count, hold })
+      const { code, count, hold, system } = found
+      return t(`retained.texts.${code}`, { count, hold, system })
     },
     ground(text: string): ReactNode {
       const found = recognizeReceiptText('grounds', text)

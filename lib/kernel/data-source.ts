@@ -179,7 +179,7 @@ export interface DataSource {
    */
   notSearched?(results: Readonly<Record<string, number>>): { what: string; count: number | null }[]
   /** What remains of the erased items where nobody can erase it, for the receipt. */
-  leftBehind?(count: number, results?: Readonly<Record<string, number>>): { what: string; ground: string } | undefined
+  leftBehind?(count: number, results?: Readonly<Record<string, number>>): { what: string; ground: string }[]
   /**
    * What it retains about a subject on purpose while a legal hold keeps the erasure open, for the receipt. It is deleted when the hold
    * ends.

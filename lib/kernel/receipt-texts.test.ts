@@ -9,7 +9,7 @@ describe('recognizeReceiptText', () => {
   it.each(groups)('returns the code and values of every text of "%s"', (group) => {
     for (const code of codesOf(group))
       for (const count of [1, 4242]) {
-        const text = receiptText(group, code, { count, hold: 'hold_1' })
+        const text = receiptText(group, code, { count, hold: 'hold_1', system: 'crm.example.org' })
         expect(text).not.toMatch(/[{}]/)
         expect(recognizeReceiptText(group, text)).toMatchObject({ code })
         if (text.includes('4242')) expect(recognizeReceiptText(group, text)?.count).toBe(4242)
@@ -21,7 +21,13 @@ describe('recognizeReceiptText', () => {
       code: 'held',
       count: 2,
       hold: 'hold_abc',
+      system: '',
     }))
+
+  it.each([1, 4])('returns the system and the number of %i pointers to external data', (count) => {
+    const text = receiptText('retained', 'outsideIn', { count, system: 'crm.example.org' })
+    expect(recognizeReceiptText('retained', text)).toMatchObject({ code: 'outsideIn', count, system: 'crm.example.org' })
+  })
 
   it('returns undefined for an unknown text, and for a known text with an addition', () => {
     expect(recognizeReceiptText('retained', 'something else')).toBeUndefined()

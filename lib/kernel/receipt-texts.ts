@@ -1,6 +1,6 @@
 /** The English text of a receipt line. */
 interface ReceiptText {
-  /** The form in use. `{count}` and `{hold}` are filled in. */
+  /** The form in use. `{count}`, `{hold}` and `{system}` are filled in. */
   text: string
   /** The form for a count of one, if it differs. */
   one?: string
@@ -25,6 +25,10 @@ export const receiptTexts = {
         'what {count} pointers of applications named elsewhere: it stands where this installation reaches nothing, and whoever runs that place has to erase it',
         'what one pointer of applications named elsewhere: it stands where this installation reaches nothing, and whoever runs that place has to erase it',
       ],
+    },
+    outsideIn: {
+      text: 'external data in {system} named by {count} pointers of applications: this installation cannot reach it, and the operator of that system must erase it',
+      one: 'external data in {system} named by one pointer of applications: this installation cannot reach it, and the operator of that system must erase it',
     },
     blockchain: {
       text: 'data on public blockchains named by {count} references of ours: it remains there, and we could never erase it',
@@ -177,21 +181,24 @@ const filled = (text: string, values: Readonly<Record<string, string | number>>)
 export function receiptText<Group extends ReceiptTextGroup>(
   group: Group,
   code: ReceiptTextCode<Group>,
-  values: { count?: number; hold?: string } = {},
+  values: { count?: number; hold?: string; system?: string } = {},
 ): string {
   const forms: Record<string, ReceiptText> = receiptTexts[group]
   const { text = '', one } = forms[code] ?? {}
-  return values.count === 1 && one !== undefined ? one : filled(text, values)
+  return filled(values.count === 1 && one !== undefined ? one : text, values)
 }
 
 const escaped = (text: string): string => text.replace(/[.*+?^$()|[\]\\]/g, '\\$&')
 const patternOf = (form: string): RegExp =>
-  new RegExp(`^${escaped(form).replace('{count}', '(?<count>\\d+)').replace('{hold}', '(?<hold>\\S+)')}$`)
+  new RegExp(
+    `^${escaped(form).replace('{count}', '(?<count>\\d+)').replace('{hold}', '(?<hold>\\S+)').replace('{system}', '(?<system>\\S+)')}$`,
+  )
 
 export interface RecognizedReceiptText<Code extends string> {
   code: Code
   count: number
   hold: string
+  system: string
 }
 /** Returns the code of a text on a receipt, with its values; undefined for an unknown text, which is shown as it is signed. */
 export function recognizeReceiptText<Group extends ReceiptTextGroup>(
@@ -203,7 +210,8 @@ export function recognizeReceiptText<Group extends ReceiptTextGroup>(
     const { text: current = '', one, earlier = [] } = forms[code] ?? {}
     for (const form of [current, ...(one === undefined ? [] : [one]), ...earlier]) {
       const found = patternOf(form).exec(text)
-      if (found) return { code, count: Number(found.groups?.count ?? 1), hold: found.groups?.hold ?? '' }
+      const { count = 1, hold = '', system = '' } = found?.groups ?? {}
+      if (found) return { code, count: Number(count), hold, system }
     }
   }
   return undefined

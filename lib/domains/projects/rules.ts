@@ -100,6 +100,10 @@ export const ExternalReference = z
   .max(1_000, 'must have at most 1,000 characters')
   .refine((text) => isStorable(text) && !/\p{Cc}/u.test(text), 'must not contain control characters')
 
+/** Whether the text is a host name with a dot: `crm.example.org`. */
+export const isHostName = (text: string): boolean =>
+  text.length <= 100 && /^(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z][a-z0-9-]*[a-z0-9]$/.test(text)
+
 /** Best position to divide a text: after a line, a sentence or a word; never inside a surrogate pair. */
 function breakIn(text: string, most: number): number {
   if (text.length <= most) return text.length

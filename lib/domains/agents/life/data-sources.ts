@@ -55,9 +55,8 @@ export const agentLifeDataSources = (db: Database): DataSource[] => [
     what: 'our references to data about agents on public blockchains',
     purpose: 'to show the owner which public data about the agent cannot be erased',
     kept: 'until the agent or its owner deletes them',
-    leftBehind: (count) => ({
-      what: receiptText('retained', 'blockchain', { count }),
-      ground: receiptText('grounds', 'public'),
-    }),
+    leftBehind: (count) => [
+      { what: receiptText('retained', 'blockchain', { count }), ground: receiptText('grounds', 'public') },
+    ],
   }),
 ]

@@ -495,10 +495,9 @@ describe("personal data sources of an agent's life", () => {
       expect((await dataSource.inventory(scope(other).subject, now)).count).toBe(1)
     }
     const [notes] = app.app.dataSources.filter(({ name }) => name === 'agents.chain-references')
-    expect(notes?.leftBehind?.(2)).toEqual({
-      what: expect.stringContaining('2 references'),
-      ground: 'public ledger; nobody can erase it',
-    })
+    expect(notes?.leftBehind?.(2)).toEqual([
+      { what: expect.stringContaining('2 references'), ground: 'public ledger; nobody can erase it' },
+    ])
   })
 
   test('take part in an erasure, and the receipt counts data on chains', async () => {

@@ -54,10 +54,9 @@ export function receiptContent(
   const sourceOf = (name: string) => dataSources.find((one) => one.name === name)
   const held = legalHoldCounts(addLegalHoldCounts(outcomes.map((one) => one.held)))
   const heldTotal = held.reduce((sum, { count }) => sum + count, 0)
-  const beyondReach = outcomes.flatMap(({ holder, planned, results }) => {
-    const remains = planned > 0 ? sourceOf(holder)?.leftBehind?.(planned, results) : undefined
-    return remains ? [remains] : []
-  })
+  const beyondReach = outcomes.flatMap(({ holder, planned, results }) =>
+    planned > 0 ? (sourceOf(holder)?.leftBehind?.(planned, results) ?? []) : [],
+  )
   const lineOf = ({ holder, store, planned, erased }: SourceOutcome): Receipt['stores'][number] => ({
     store,
     holder,

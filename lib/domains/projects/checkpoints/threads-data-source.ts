@@ -74,9 +74,6 @@ export const threadsDataSource = ({ db, store }: { db: Database; store: Checkpoi
   },
   leftBehind: (_count, { threadsRetained: count = 0 } = {}) =>
     count === 0
-      ? undefined
-      : {
-          what: receiptText('retained', 'threads', { count }),
-          ground: receiptText('grounds', 'decided'),
-        },
+      ? []
+      : [{ what: receiptText('retained', 'threads', { count }), ground: receiptText('grounds', 'decided') }],
 })

@@ -289,10 +289,12 @@ describe('a dry run', () => {
 })
 
 describe('outside pointers of an erased message', () => {
-  it('are listed in the plan and counted on the receipt, and are deleted', async () => {
+  it('are listed in the plan and counted on the receipt by system, and are deleted', async () => {
     const made = await talk()
     const [message = '', other = ''] = made.messages
-    const entries = [message, other].map((source_id) => ({ source_id, store: 'outside', ref: `crm:${source_id}` }))
+    const pointer = (source_id: string) => ({ source_id, store: 'outside', ref: `crm:${source_id}` })
+    const places = ['crm.example.org', 'notes.example.org', 'notes of Ida']
+    const entries = [pointer(message), pointer(other), ...places.map((place) => ({ ...pointer(message), place }))]
     const { cookie } = made.owner
     const response = await test.fetch('POST', `/api/projects/${made.project}/provenance`, { cookie, body: { entries } })
     expect(response.status).toBe(200)
@@ -300,15 +302,18 @@ describe('outside pointers of an erased message', () => {
     expect(plan.json.data.verdicts).toContainEqual(
       expect.objectContaining({ store: 'outside', id: `crm:${message}`, verdict: 'untouched', reason: 'outside' }),
     )
-    expect(plan.json.data.counts.untouched).toBe(1)
+    expect(plan.json.data.counts.untouched).toBe(4)
     const { receiptId } = await runOf(await erase(made, message))
     const receipt = await test.fetch('GET', `/v1/receipts/${receiptId}`)
-    const line = { holder: 'projects.outside', found: 1, deleted: 1, residue: 0 }
+    const line = { holder: 'projects.outside', found: 4, deleted: 4, residue: 0 }
     expect(receipt.json.stores).toContainEqual(expect.objectContaining(line))
-    expect(receipt.json.retained).toContainEqual(
-      expect.objectContaining({ what: expect.stringMatching(/^external data named by one pointer/), until: null }),
-    )
-    expect(receipt.text).not.toContain('crm:')
+    const remains = receipt.json.retained.flatMap(({ what }: { what: string }) => /^external data (.+?) of/.exec(what)?.[1] ?? [])
+    expect(remains).toEqual([
+      'in crm.example.org named by one pointer',
+      'in notes.example.org named by one pointer',
+      'named by 2 pointers',
+    ])
+    for (const content of ['crm:', 'Ida']) expect(receipt.text).not.toContain(content)
     expect(await test.db.prisma.provenance.findMany({ select: { sourceId: true } })).toEqual([{ sourceId: other }])
   })
 })

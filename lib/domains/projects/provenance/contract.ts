@@ -14,7 +14,7 @@ export const ProvenancePointer = z
     }),
     place: ExternalReference.optional().meta({
       description:
-        'For checkpoints: the thread, if the conversation does not list it. For the graph: the group, if it is not the group of the project',
+        'For checkpoints: the thread, if the conversation does not list it. For the graph: the group, if it is not the group of the project. For `outside`: the host name of the system, such as crm.example.org; deletion receipts name it',
     }),
     ended: z.array(ExternalReference).max(1_000, 'must have at most 1,000 facts').optional().meta({
       description:

@@ -1,5 +1,6 @@
 import { coveredRows } from '#lib/domains/projects/covered-rows.ts'
 import { writersOf } from '#lib/domains/projects/legal-holds.ts'
+import { isHostName } from '#lib/domains/projects/rules.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { DataSource, PlannedRecord } from '#lib/kernel/data-source.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
@@ -24,9 +25,34 @@ async function pointersOf(
   return found.sort((one, other) => (one.id < other.id ? -1 : 1))
 }
 
+const grounds = { ground: receiptText('grounds', 'outside') }
+const mostSystems = 20
+const systemPrefix = 'outside:'
+
+/** The deleted pointers by system. A place that is no host name is not recorded: the receipt outlives it and is not secret. */
+function countsBySystem(deleted: readonly { place: string; n: number }[]): Record<string, number> {
+  return Object.fromEntries(
+    deleted.flatMap(({ place, n }) => (isHostName(place) ? [[systemPrefix + place, n] as const] : [])),
+  )
+}
+
+/** A line for each of the systems with the most pointers, and one for all other pointers. */
+function remainsOutside(count: number, results: Readonly<Record<string, number>> = {}) {
+  const named = Object.entries(results)
+    .filter(([name]) => name.startsWith(systemPrefix))
+    .toSorted(([one, ofOne], [other, ofOther]) => ofOther - ofOne || (one < other ? -1 : 1))
+    .slice(0, mostSystems)
+    .map(([name, n]) => ({ system: name.slice(systemPrefix.length), count: n }))
+  const others = count - named.reduce((sum, one) => sum + one.count, 0)
+  return [
+    ...named.map((values) => ({ what: receiptText('retained', 'outsideIn', values), ...grounds })),
+    ...(others > 0 ? [{ what: receiptText('retained', 'outside', { count: others }), ...grounds }] : []),
+  ]
+}
+
 /**
  * Personal data source for pointers to copies that this installation cannot reach, as reported by applications. They are deleted, and the
- * receipt reports their number. Runs before messages and documents, whose erasure deletes all their pointers.
+ * receipt reports their number by system. Runs before messages and documents, whose erasure deletes all their pointers.
  */
 export const outsidePointerDataSource = (db: Database): DataSource => ({
   name: 'projects.outside',
@@ -48,13 +74,14 @@ export const outsidePointerDataSource = (db: Database): DataSource => ({
     )
     return { verdicts, isPartial: false }
   },
-  erase: (_scope, items, tx) => deleteOutsidePointers(tx, { items }),
+  async erase(_scope, items, tx) {
+    const deleted = await deleteOutsidePointers(tx, { items })
+    const count = deleted.reduce((sum, { n }) => sum + n, 0)
+    return { count, results: countsBySystem(deleted), mentions: [] }
+  },
   residue: (_scope, items) =>
     sumRemaining(db, async function* (on) {
       for (const chunk of chunked(items)) yield countPointers(on, { items: chunk })
     }),
-  leftBehind: (count) => ({
-    what: receiptText('retained', 'outside', { count }),
-    ground: receiptText('grounds', 'outside'),
-  }),
+  leftBehind: remainsOutside,
 })

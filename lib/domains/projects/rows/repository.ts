@@ -126,11 +126,13 @@ export const outsidePointers = statement('projects.outside-pointers', {
   ) => `SELECT v.id, v.ref, v.place FROM (${selectPlanned(which)}) AS f JOIN provenance v ON v.source_id = f.id
     WHERE f.hold IS NULL AND v.source_kind = '${sources[which.table]}' AND v.store = 'outside'`,
 })
+/** Deletes pointers, and counts them by place. */
 export const deleteOutsidePointers = statement('projects.delete-outside-pointers', {
   takes: { items: 'text[]' },
-  returns: 'count',
+  returns: { place: 'text', n: 'int4' },
   isPrepared: true,
-  sql: "DELETE FROM provenance WHERE id = ANY($items) AND store = 'outside'",
+  sql: `WITH deleted AS (DELETE FROM provenance WHERE id = ANY($items) AND store = 'outside' RETURNING place)
+    SELECT place, count(*)::int4 AS n FROM deleted GROUP BY place ORDER BY place`,
 })
 export const countPointers = statement('projects.count-pointers', {
   takes: { items: 'text[]' },
