@@ -34,7 +34,8 @@ export function ReceiptActions({ id }: { id: string }) {
 export function ReceiptFacts({ receipt }: { receipt: Receipt }) {
   const t = useTranslations('receipt')
   const kind = receipt.part_kind ?? receipt.subject_kind
-  const facts: [string, ReactNode][] = [
+  const { names_replaced: names } = receipt
+  const facts: (readonly [string, ReactNode])[] = [
     [
       t('subject'),
       <span key="subject">
@@ -44,6 +45,9 @@ export function ReceiptFacts({ receipt }: { receipt: Receipt }) {
     ],
     [t('deletedAt'), <Time key="at" at={receipt.deleted_at} />],
     [t('signedAt'), <Time key="signed" at={receipt.signed_at} />],
+    ...(names === undefined
+      ? []
+      : [[t('names.title'), names === null ? t('names.kept') : t('names.replaced', { count: names })] as const]),
     [t('issuer'), receipt.issuer],
     [t('id'), <CopyableId key="receipt" id={receipt.receipt_id} what={t('id')} />],
   ]

@@ -1,4 +1,5 @@
 import type { Receipt } from '#lib/kernel/receipt.ts'
+import { recognizeReceiptText } from '#lib/kernel/receipt-texts.ts'
 
 export interface StoreTotal {
   store: string
@@ -36,3 +37,11 @@ export function receiptSummary(receipt: Pick<Receipt, 'stores'>, held: number) {
     totals.length === 0 ? 'nothing' : left > 0 ? 'incomplete' : held > 0 ? 'held' : 'verified'
   return { status, counts: { stores: totals.length, deleted: sum((total) => total.deleted), left, held } }
 }
+
+/**
+ * Whether the deleted records include those of the request for this deletion. They did not exist yet when the person saw the number of
+ * records in the preview.
+ */
+export const includesOwnRequest = ({ stores, retained }: Pick<Receipt, 'stores' | 'retained'>): boolean =>
+  stores.some(({ holder, deleted }) => holder === 'privacy.requests' && deleted > 0) &&
+  retained.some(({ what }) => recognizeReceiptText('retained', what)?.code === 'request')

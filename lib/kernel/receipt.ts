@@ -70,6 +70,10 @@ export const Receipt = z
         description:
           'Places where erased words or a name of the erased person remain: texts of authors who were not erased. A match has at least six consecutive words, or 24 characters of a script without spaces. A name matches at any length',
       }),
+    names_replaced: z.number().int().nullable().optional().meta({
+      description:
+        'For a person: number of places in knowledge graph records of other people in which their names and email addresses were replaced. null: the request did not ask for it, so nothing was replaced. Absent from other and older receipts, which prove neither',
+    }),
     not_searched: z
       .array(z.strictObject({ store: z.string(), what: z.string(), count: z.number().int().nullable() }))
       .optional()

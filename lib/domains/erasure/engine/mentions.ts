@@ -1,6 +1,6 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { Mention } from '#lib/kernel/erased.ts'
-import { mentionCounts, storeMentions } from './repository.ts'
+import { countRedacted, mentionCounts, storeMentions } from './repository.ts'
 
 /**
  * Stores where names of the erased subject remain in texts of other authors: only the place, not the text. Marks
@@ -18,5 +18,14 @@ export interface MentionCount {
   count: number
 }
 
-/** Counts the places of a run where erased words or names remain, by store, kind and field. */
-export const countMentions = (tx: Transaction, runId: string): Promise<MentionCount[]> => mentionCounts(tx, { runId })
+export interface RunMentions {
+  /** Places where erased words or names remain, by store, kind and field. */
+  mentions: MentionCount[]
+  /** Number of places where names were replaced. */
+  replaced: number
+}
+export async function countMentions(tx: Transaction, runId: string): Promise<RunMentions> {
+  const mentions = await mentionCounts(tx, { runId })
+  const [redacted] = await countRedacted(tx, { runId })
+  return { mentions, replaced: redacted?.n ?? 0 }
+}

@@ -184,6 +184,14 @@ export const mentionCounts = statement('erasure.mention-counts', {
     GROUP BY store, kind, field ORDER BY store, kind, field`,
 })
 
+/** The number of places where names were replaced. */
+export const countRedacted = statement('erasure.count-redacted', {
+  takes: { runId: 'text' },
+  returns: { n: 'int4' },
+  isPrepared: true,
+  sql: 'SELECT count(*)::int4 AS n FROM remaining_mentions WHERE run_id = $runId AND is_redacted',
+})
+
 // Waits
 
 /** Records that a store rejects the requests of a run. */

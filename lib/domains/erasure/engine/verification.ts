@@ -29,7 +29,7 @@ import {
   lockVerifiedRun,
   sharedSourcesOf,
 } from './completion.ts'
-import { countMentions, type MentionCount, noteMentions } from './mentions.ts'
+import { countMentions, noteMentions, type RunMentions } from './mentions.ts'
 import { type PlanTarget, planTargetOf, withPages } from './plans.ts'
 import { searchResidue } from './residue.ts'
 import { faultOf, isStillWaiting, needing, recordRefusal, recordWait, refusalBy, unavailableStore } from './waits.ts'
@@ -70,8 +70,8 @@ const sendBack = (known: RunRow, residues: ReadonlyMap<string, number>, deps: Ve
     await deps.onChange(tx, runChangeOf(run, await stepsOf(tx, run.id), 'failed', at))
   })
 
-/** Searches PostgreSQL for erased words in texts of other authors, and counts all places where words or names remain. */
-const findMentions = (runId: string, { db, words, now }: VerificationDeps): Promise<MentionCount[]> =>
+/** Searches PostgreSQL for erased words in texts of other authors, and counts all places where words or names remain or were replaced. */
+const findMentions = (runId: string, { db, words, now }: VerificationDeps): Promise<RunMentions> =>
   db.transaction(
     async (tx) => {
       await noteMentions(tx, runId, await words.mentions(tx, runId, now()))
@@ -112,7 +112,7 @@ async function signReceipt(
   // `residueIn` only queries the object store.
   const inStores = await needing('objects', () => deps.residueIn(storesOf(steps)))
   const isSearchedAgain = (await sharedSourcesOf(db.prisma, run.id, dataSources)).length > 0
-  const mentions = await findMentions(run.id, deps)
+  const { mentions, replaced } = await findMentions(run.id, deps)
   const subject = await subjectRetention(run, steps, deps)
   const at = now()
   const deletedAt = run.erasedAt ?? at
@@ -121,6 +121,7 @@ async function signReceipt(
     receiptContent(deps, {
       ...{ receiptId, scope: scopeOf(run), deletedAt, reason, outcomes: steps, subject },
       ...{ inStores, isSearchedAgain, mentions, at },
+      namesReplaced: run.redacts ? replaced : null,
       words: hasWords ? fingerprintRetention(deletedAt, facts) : [],
     }),
   )

@@ -36,6 +36,8 @@ export interface VerifiedErasure {
   /** Copies of deleted data that the stores retain. */
   inStores?: readonly Residue[]
   mentions?: readonly MentionCount[]
+  /** Number of places where a person's names were replaced; null if the request did not ask for it. */
+  namesReplaced?: number | null
   /** When the search was done. */
   at: Date
 }
@@ -45,12 +47,16 @@ export interface ReceiptDeps {
   facts: RetentionFacts
 }
 
+/** Names are searched only for people: accounts and participants. */
+const isOfPerson = (scope: ErasureScope): boolean =>
+  'subject' in scope && (scope.subject.account !== null || (scope.subject.participants ?? []).length > 0)
+
 /** Builds the receipt of an erasure of any scope, without its signature. */
 export function receiptContent(
   { dataSources, issuer, facts }: ReceiptDeps,
   { scope, deletedAt, outcomes, at, mentions = [], ...erasure }: VerifiedErasure,
 ): Omit<Receipt, 'jws'> {
-  const { words = [], isSearchedAgain = false, subject = { isOfRequest: false }, inStores = [] } = erasure
+  const { words = [], isSearchedAgain = false, subject = { isOfRequest: false }, inStores = [], namesReplaced } = erasure
   const sourceOf = (name: string) => dataSources.find((one) => one.name === name)
   const held = legalHoldCounts(addLegalHoldCounts(outcomes.map((one) => one.held)))
   const heldTotal = held.reduce((sum, { count }) => sum + count, 0)
@@ -88,6 +94,7 @@ export function receiptContent(
     ...(heldTotal > 0 && { held: heldTotal }),
     ...derivedOf(outcomes),
     ...(mentions.length > 0 && { remaining_mentions: [...mentions] }),
+    ...(isOfPerson(scope) && namesReplaced !== undefined && { names_replaced: namesReplaced }),
     ...notSearchedOf(dataSources, outcomes),
     physical: residueAfter(deletedAt, facts, inStores),
     signed_at: at.toISOString(),

@@ -29,6 +29,7 @@ const receipt = (more: Partial<Receipt> = {}): Receipt => ({
   derived: [{ store: 'graph', cut: 21, deleted: 22, judged_again: 23, retained: 24 }],
   exposed: { matched: 31, unmatched: 32 },
   remaining_mentions: [{ store: 'graph', kind: 'episode', field: 'content', count: 41 }],
+  names_replaced: 61,
   not_searched: [{ store: 'cache', what: 'compressed values', count: 51 }],
   physical: [{ what: 'write-ahead log, until it is recycled', until: null }],
   signed_at: '2026-02-28T11:22:59.000Z',
@@ -77,6 +78,13 @@ describe('the PDF of a receipt', () => {
     const kindOn = async (more: Partial<Receipt>) =>
       /Kind:(\w+?)At:/.exec((await readBy(await receiptPdf(receipt(more)))).text)?.[1]
     expect([await kindOn({}), await kindOn({ subject_kind: 'agent' })]).toEqual([undefined, 'agent'])
+  })
+
+  test('states that names were not replaced only if the receipt does', async () => {
+    const textOf = async (more: Partial<Receipt>) => (await readBy(await receiptPdf(receipt(more)))).text
+    expect(await textOf({ names_replaced: null })).toContain('notreplaced,becausetherequestdidnotaskforit')
+    const { names_replaced: _names, ...older } = receipt()
+    expect((await readBy(await receiptPdf(older))).text).not.toContain('Namesandemailaddresses')
   })
 
   test('reports records under a legal hold, and does not report that nothing was found', async () => {

@@ -91,6 +91,7 @@ export async function receiptPdf(receipt: Receipt): Promise<Uint8Array<ArrayBuff
     )
   }
   const { derived = [], exposed, remaining_mentions: mentions = [], not_searched: notSearched = [] } = receipt
+  const { names_replaced: names } = receipt
   if (derived.length > 0 || exposed) heading('Derived data')
   for (const { store, cut, deleted, judged_again, retained } of derived)
     line(
@@ -104,6 +105,11 @@ export async function receiptPdf(receipt: Receipt): Promise<Uint8Array<ArrayBuff
     )
   if (mentions.length > 0) heading('Remaining mentions in texts of other authors')
   for (const { store, kind, field, count } of mentions) line(`${store}, ${kind}, ${field}: ${count}.`, 6)
+  if (names !== undefined)
+    line(
+      `Names and email addresses in knowledge graph records of other people: ${names === null ? 'not replaced, because the request did not ask for it' : `replaced (places: ${names})`}.`,
+      6,
+    )
   if (notSearched.length > 0) heading('Not searched')
   for (const { store, what, count } of notSearched) line(`${store}: ${what}${count === null ? '' : ` (${count})`}.`, 6)
   heading('Retained data, with reason and period')

@@ -54,6 +54,10 @@ async function erased(accountId: string, redacts: boolean) {
   await drain(test)
   return test.app.subjectErasures.run(runId)
 }
+/** `names_replaced` of the receipt of a run. */
+async function namesReplaced(run: Awaited<ReturnType<typeof erased>>) {
+  return (await test.fetch('GET', `/v1/receipts/${run?.receiptId}`)).json.names_replaced
+}
 const places = (run: Awaited<ReturnType<typeof erased>>) =>
   (run?.mentions ?? []).map(({ store, kind, field, isRedacted }) => `${store} ${kind} ${field} ${isRedacted}`).sort()
 
@@ -69,6 +73,7 @@ it('erasure lists where a person’s name occurs in texts of others, and keeps t
     'postgresql message content false',
   ])
   expect(await planting.standing(groupId)).toEqual(before)
+  expect(await namesReplaced(run)).toBeNull()
   expect(JSON.stringify(run)).not.toContain('Beispiel')
   expect(said).toContain('Beispiel')
 })
@@ -88,6 +93,7 @@ it('erasure with redact removes the name from the graph and from no other store'
   expect(after.episodes[0]?.content).toBe(said.replace(name, redacted))
   expect(JSON.stringify(after)).not.toContain('Beispiel')
   expect(await planting.standing(other)).toEqual(elsewhere)
+  expect(await namesReplaced(run)).toBe(3)
   expect(await test.db.prisma.message.findUniqueOrThrow({ where: { id: message.id } })).toMatchObject({ content: said })
 })
 
