@@ -74,7 +74,9 @@ test('an admin sets a legal hold on a person from the page of the person', async
     await expect(dialog.getByRole('combobox', { name: 'Target', exact: true })).toHaveValue(/^Yu/)
     await admin.fill(dialog.getByLabel('Reason'), reason)
     await admin.click(dialog.getByRole('button', { name: 'Set hold' }))
-    await expect(page.getByRole('table', { name: 'Legal holds' }).getByRole('row', { name: /Yu.*Person/ })).toContainText(reason)
+    await expect(
+      page.getByRole('table', { name: 'Legal holds' }).getByRole('row', { name: /Yu.*Person/ }),
+    ).toContainText(reason)
     await expect(page).toHaveURL('/admin/holds')
     await admin.finish()
   })
@@ -99,7 +101,11 @@ test('an admin answers a request with a template', async ({ browser }) => {
   expect(verified.ok(), await verified.text()).toBe(true)
   await asAdmin(browser, async (admin) => {
     const { page } = admin
-    const open = page.getByRole('navigation').getByRole('link', { name: /^Requests/ }).locator('[aria-hidden]').last()
+    const open = page
+      .getByRole('navigation')
+      .getByRole('link', { name: /^Requests/ })
+      .locator('[aria-hidden]')
+      .last()
     const countOpen = async () => Number(await open.textContent())
     const before = await countOpen()
     await admin.find(id, 'Objection')

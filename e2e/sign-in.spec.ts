@@ -1,5 +1,5 @@
 import { expect, type Page, test } from '@playwright/test'
-import { port, readCredentials } from './credentials.ts'
+import { origin, port, readCredentials } from './credentials.ts'
 import { complaintsOf, fillSignIn, registerJourneyAgent, signOutInBrowser } from './journey.ts'
 
 const chosen = 'a quiet harbour at noon'
@@ -137,13 +137,13 @@ test('the sign-in form keeps its input without a response', async ({ page }) => 
   await expect(page.getByLabel('Password')).toHaveValue('whatever it is')
 })
 
-test('the sign-in page at another address links to the configured address', async ({ page, baseURL }) => {
+test('the sign-in page at another address links to the configured address', async ({ page }) => {
   await page.goto('/sign-in?callbackUrl=%2Fagents')
   await expect(page.getByLabel('Password')).toBeVisible()
   await expect(page.getByText('Wrong address')).toHaveCount(0)
   await page.goto(`http://127.0.0.1:${port}/sign-in?callbackUrl=%2Fagents`)
-  await page.getByRole('status').getByRole('link', { name: baseURL }).click()
-  await expect(page).toHaveURL(`${baseURL}/sign-in?callbackUrl=%2Fagents`)
+  await page.getByRole('status').getByRole('link', { name: origin }).click()
+  await expect(page).toHaveURL(`${origin}/sign-in?callbackUrl=%2Fagents`)
   await expect(page.getByText('Wrong address')).toHaveCount(0)
 })
 

@@ -84,7 +84,11 @@ async function lived(world: World, name: string, owner: 'ben' | 'cleo', talks: r
       })
       await world.ask(world.agent(helper), reportProvenance, {
         params,
-        body: { entries: [{ source_id: message.id, store: 'outside', ref: `notes of ${talk.id}`, place: 'notes.example.org' }] },
+        body: {
+          entries: [
+            { source_id: message.id, store: 'outside', ref: `notes of ${talk.id}`, place: 'notes.example.org' },
+          ],
+        },
       })
       if (who === 'dana' && content.startsWith('Agreed')) {
         const ofMessage = { ...inTalk, messageId: message.id }

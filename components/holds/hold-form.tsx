@@ -26,7 +26,11 @@ export function HoldForm({ person, close, done }: HoldFormProps) {
   const t = useTranslations('holds.new')
   const kinds = useTranslations('holds.kinds')
   const now = useNow()
-  const { draft, change: type, clear } = useDraft(`hold:${person?.targetId ?? ''}`, person ? personDraft(person) : empty)
+  const {
+    draft,
+    change: type,
+    clear,
+  } = useDraft(`hold:${person?.targetId ?? ''}`, person ? personDraft(person) : empty)
   const change = useApiMutation(createHoldAt, { touches: holdPaths })
   const ends = localTime(draft.expires)
   const isPast = draft.expires !== '' && (!ends || ends <= now)

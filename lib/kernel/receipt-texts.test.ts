@@ -26,7 +26,11 @@ describe('recognizeReceiptText', () => {
 
   it.each([1, 4])('returns the system and the number of %i pointers to external data', (count) => {
     const text = receiptText('retained', 'outsideIn', { count, system: 'crm.example.org' })
-    expect(recognizeReceiptText('retained', text)).toMatchObject({ code: 'outsideIn', count, system: 'crm.example.org' })
+    expect(recognizeReceiptText('retained', text)).toMatchObject({
+      code: 'outsideIn',
+      count,
+      system: 'crm.example.org',
+    })
   })
 
   it('returns undefined for an unknown text, and for a known text with an addition', () => {

@@ -307,7 +307,9 @@ describe('outside pointers of an erased message', () => {
     const receipt = await test.fetch('GET', `/v1/receipts/${receiptId}`)
     const line = { holder: 'projects.outside', found: 4, deleted: 4, residue: 0 }
     expect(receipt.json.stores).toContainEqual(expect.objectContaining(line))
-    const remains = receipt.json.retained.flatMap(({ what }: { what: string }) => /^external data (.+?) of/.exec(what)?.[1] ?? [])
+    const remains = receipt.json.retained.flatMap(
+      ({ what }: { what: string }) => /^external data (.+?) of/.exec(what)?.[1] ?? [],
+    )
     expect(remains).toEqual([
       'in crm.example.org named by one pointer',
       'in notes.example.org named by one pointer',
