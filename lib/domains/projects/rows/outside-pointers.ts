@@ -75,6 +75,7 @@ export const outsidePointerDataSource = (db: Database): DataSource => ({
     return { verdicts, isPartial: false }
   },
   async erase(_scope, items, tx) {
+    if (items.length === 0) return 0
     const deleted = await deleteOutsidePointers(tx, { items })
     const count = deleted.reduce((sum, { n }) => sum + n, 0)
     return { count, results: countsBySystem(deleted), mentions: [] }
