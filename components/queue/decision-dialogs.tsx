@@ -137,7 +137,7 @@ export function CompleteDialog(props: ActProps) {
         onChange={(event) => setChosen(kinds.find((one) => one === event.currentTarget.value))}
         options={kinds.map((value) => ({ value, title: kindName(value) }))}
       />
-      {kind && <ReplyField act={kind} request={props.request} label={t('field')} words={words} />}
+      <ReplyField act={kind} request={props.request} label={t('field')} words={words} />
     </Shell>
   )
 }

@@ -52,7 +52,9 @@ function ReplyTemplates({ act, request, use }: ReplyTemplatesProps) {
   )
 }
 
-interface ReplyFieldProps extends Pick<ReplyTemplatesProps, 'act' | 'request'> {
+interface ReplyFieldProps extends Pick<ReplyTemplatesProps, 'request'> {
+  /** Undefined when no part waits for a decision any more: no template fits. */
+  act: TemplateAct | undefined
   label: string
   words: ReasonText
   /** The ground of the chosen template. */
@@ -67,14 +69,16 @@ export function ReplyField({ act, request, label, words, onGround, autoFocus = f
   const { text, gap, field, type } = words
   return (
     <>
-      <ReplyTemplates
-        act={act}
-        request={request}
-        use={(template) => {
-          onGround?.(template.ground)
-          type(template.text)
-        }}
-      />
+      {act && (
+        <ReplyTemplates
+          act={act}
+          request={request}
+          use={(template) => {
+            onGround?.(template.ground)
+            type(template.text)
+          }}
+        />
+      )}
       {children}
       <WordsField
         ref={field}
