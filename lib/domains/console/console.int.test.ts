@@ -311,6 +311,7 @@ describe('running and waiting work', () => {
     expect(counted.open).toBeGreaterThan(0)
     expect(counted).toEqual({
       open: await total(''),
+      near: await total('due=near'),
       week: await total('due=week'),
       overdue: await total('due=overdue'),
     })

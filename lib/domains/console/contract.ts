@@ -153,7 +153,7 @@ export const readWaiting = operation({
   output: z.strictObject({
     data: z.strictObject({
       as_of: when,
-      requests: z.strictObject({ open: count, week: count, overdue: count }).nullable(),
+      requests: z.strictObject({ open: count, near: count, week: count, overdue: count }).nullable(),
       erasures: z
         .strictObject({ running: count, stuck: count, failed: count })
         .meta({ description: 'Running erasures; stuck: at least one step has stopped retrying' })

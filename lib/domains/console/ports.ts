@@ -72,7 +72,7 @@ export interface ConsolePorts {
   }
   requests: {
     openOf(actor: Actor, now: Date, most: number): Promise<{ open: number; shown: RequestNow[] }>
-    waiting(now: Date): Promise<{ open: number; week: number; overdue: number }>
+    waiting(now: Date): Promise<{ open: number; near: number; week: number; overdue: number }>
     trend(now: Date, weeks: number): Promise<{ from: Date; received: number; closed: number }[]>
     changes(since: Date): Promise<{ received: number; closed: number }>
     ownRuns(actor: Actor): Promise<{ requestId: string; runId: string }[]>

@@ -14,6 +14,8 @@ const looked = 50
 
 export interface WaitingRequests {
   open: number
+  /** With less than a quarter of the time left. */
+  near: number
   /** Due within seven days. */
   week: number
   overdue: number
@@ -53,7 +55,7 @@ export const requestSummary = ({ db, people, agents }: Pick<PrivacyDeps, 'db' | 
   /** Counts like the admins' queue. */
   async waiting(now: Date): Promise<WaitingRequests> {
     const [row] = await countWaiting(db, { now })
-    return row ?? { open: 0, week: 0, overdue: 0 }
+    return row ?? { open: 0, near: 0, week: 0, overdue: 0 }
   },
 
   /** Numbers for the head of the queue: due within a week, and the median time until requests were closed. */

@@ -65,12 +65,13 @@ export const listQueue = statement('privacy.list-queue', {
   },
 })
 
-/** Counts the open requests, those that are due within seven days and those that are overdue. */
+/** Counts the open requests, those that are nearly due, due within seven days, and overdue. */
 export const countWaiting = statement('privacy.count-waiting', {
   takes: { now: 'timestamptz' },
-  returns: { open: 'int4', week: 'int4', overdue: 'int4' },
+  returns: { open: 'int4', near: 'int4', week: 'int4', overdue: 'int4' },
   isPrepared: true,
-  sql: `SELECT count(*)::int AS open, (count(*) FILTER (WHERE ${conditions.week}))::int AS week,
+  sql: `SELECT count(*)::int AS open, (count(*) FILTER (WHERE ${conditions.near}))::int AS near,
+      (count(*) FILTER (WHERE ${conditions.week}))::int AS week,
       (count(*) FILTER (WHERE ${conditions.overdue}))::int AS overdue
     FROM privacy_requests WHERE closed_at IS NULL`,
 })
