@@ -20,6 +20,37 @@ import { SnapshotMaker } from './snapshot-maker.tsx'
 import { newestReady, snapshotPollInterval } from './snapshot-rules.ts'
 import { SnapshotTable } from './snapshot-table.tsx'
 
+interface RemoveSnapshotProps {
+  agentId: string
+  snapshot: Snapshot
+  isRetired: boolean
+  onClose: () => void
+  onDone: (isKeyDestroyed: boolean) => void
+}
+function RemoveSnapshot({ agentId, snapshot: { id, kind }, isRetired, onClose, onDone }: RemoveSnapshotProps) {
+  const t = useTranslations('agentSnapshots.remove')
+  const removal = useApiMutation(deleteAt, { touches: snapshotPaths })
+  return (
+    <Confirm
+      open
+      onOpenChange={(open) => !open && onClose()}
+      title={t('ask')}
+      consequences={
+        <>
+          <p>{t('key')}</p>
+          <p>{t(kind !== 'insurance' ? 'links' : isRetired ? 'insuredDead' : 'insured')}</p>
+          <p className="font-mono text-[0.8125rem]">{id}</p>
+        </>
+      }
+      action={t('do')}
+      change={removal}
+      onConfirm={() =>
+        removal.begin({ params: { id: agentId, snapshotId: id } }, ({ data }) => onDone(data.key_destroyed))
+      }
+    />
+  )
+}
+
 interface SnapshotDeskProps {
   agentId: string
   initial: SnapshotPage
@@ -53,8 +84,8 @@ export function SnapshotDesk({
     { params: { id: agentId }, query: { limit: snapshotsPerPage } },
     { initial },
   )
-  const removal = useApiMutation(deleteAt, { touches: snapshotPaths })
   const [removing, setRemoving] = useState<Snapshot>()
+  const [removed, setRemoved] = useState<{ isKeyDestroyed: boolean }>()
   const [linked, setLinked] = useState<Snapshot>()
   const { rows } = list
   const wait = snapshotPollInterval(rows)
@@ -67,10 +98,10 @@ export function SnapshotDesk({
   return (
     <>
       <Section id="list" title={t('list.title')}>
-        {removal.data && (
+        {removed && (
           <Alert
-            tone={removal.data.data.key_destroyed ? 'done' : 'warning'}
-            title={t(removal.data.data.key_destroyed ? 'remove.done' : 'remove.keyLeft')}
+            tone={removed.isKeyDestroyed ? 'done' : 'warning'}
+            title={t(removed.isKeyDestroyed ? 'remove.done' : 'remove.keyLeft')}
             isLive
           />
         )}
@@ -82,7 +113,7 @@ export function SnapshotDesk({
           onLink={setLinked}
           {...(mayWrite && {
             onRemove: (snapshot: Snapshot) => {
-              removal.reset()
+              setRemoved(undefined)
               setRemoving(snapshot)
             },
           })}
@@ -101,30 +132,18 @@ export function SnapshotDesk({
       </Section>
       <Restoring agentId={agentId} snapshot={newestReady(standing)} />
       {linked && <LinkDialog key={linked.id} snapshot={linked} onClose={() => setLinked(undefined)} />}
-      <Confirm
-        open={removing !== undefined}
-        onOpenChange={(open) => {
-          if (!open) setRemoving(undefined)
-        }}
-        title={t('remove.ask')}
-        consequences={
-          <>
-            <p>{t('remove.key')}</p>
-            <p>
-              {t(
-                removing?.kind === 'insurance' ? (isRetired ? 'remove.insuredDead' : 'remove.insured') : 'remove.links',
-              )}
-            </p>
-            <p className="font-mono text-[0.8125rem]">{removing?.id}</p>
-          </>
-        }
-        action={t('remove.do')}
-        change={removal}
-        onConfirm={() => {
-          if (removing)
-            removal.begin({ params: { id: agentId, snapshotId: removing.id } }, () => setRemoving(undefined))
-        }}
-      />
+      {removing && (
+        <RemoveSnapshot
+          agentId={agentId}
+          snapshot={removing}
+          isRetired={isRetired}
+          onClose={() => setRemoving(undefined)}
+          onDone={(isKeyDestroyed) => {
+            setRemoving(undefined)
+            setRemoved({ isKeyDestroyed })
+          }}
+        />
+      )}
     </>
   )
 }
