@@ -47,7 +47,7 @@ function Content({
       <Radix.Overlay className={shade} />
       <Radix.Content
         className={clsx(
-          'fixed z-50 overflow-y-auto overscroll-contain border-line bg-paper p-5 outline-none sm:p-6',
+          'fixed z-50 overflow-y-auto overscroll-contain scroll-pb-20 border-line bg-paper p-5 outline-none sm:p-6',
           className,
         )}
         onCloseAutoFocus={(event) => {
