@@ -33,7 +33,8 @@ test('without a server, links and the router stay on the page with its text, and
   } finally {
     await control.up()
   }
-  await expect(page.getByText('Connected again.')).toBeVisible()
+  // The page checks at growing intervals.
+  await expect(page.getByText('Connected again.')).toBeVisible({ timeout: 60_000 })
   await page.getByRole('link', { name: 'Overview' }).click()
   await expect(page).toHaveURL('/overview')
   await page.goBack()

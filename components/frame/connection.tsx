@@ -12,6 +12,8 @@ import { fetchForRouter } from './page-fetch.ts'
 
 /** Seconds between checks whether the server answers again. */
 const waits = [1, 2, 4, 8, 15, 30]
+/** Milliseconds after which a check counts as failed. */
+const patience = 10_000
 const isUnreachable = (error: unknown) => error instanceof RequestRefused && error.problem.code === 'unreachable'
 
 /** While the server cannot be reached, a link would leave the page for an error of the browser, and typed text would be lost. */
@@ -76,7 +78,9 @@ function useConnection() {
   useLostConnection(useCallback(() => setState('gone'), []))
 
   const look = useCallback(async () => {
-    const answer = await fetch('/health', { cache: 'no-store' }).catch(() => undefined)
+    const answer = await fetch('/health', { cache: 'no-store', signal: AbortSignal.timeout(patience) }).catch(
+      () => undefined,
+    )
     if (!answer?.ok) {
       tries.current += 1
       return false
