@@ -33,7 +33,7 @@ test('without a server, links and the router stay on the page with its text, and
   } finally {
     await control.up()
   }
-  // The page checks at growing intervals.
+  // The page checks at growing intervals of up to 30 s.
   await expect(page.getByText('Connected again.')).toBeVisible({ timeout: 60_000 })
   await page.getByRole('link', { name: 'Overview' }).click()
   await expect(page).toHaveURL('/overview')

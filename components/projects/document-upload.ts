@@ -1,7 +1,8 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useRouter } from 'next/navigation'
 import { useTranslations } from 'next-intl'
-import { useEffect, useRef, useState } from 'react'
+import { useRef, useState } from 'react'
+import { useLeaveWarning } from '#components/frame/leave-warning.ts'
 import { type ProblemDocument, RequestRefused } from '#lib/client/request.ts'
 import { projectPaths } from './endpoints.ts'
 import { mediaTypeOf, upload } from './uploading.ts'
@@ -11,16 +12,6 @@ export interface RunningUpload {
   sent: number
   size: number
   stop: () => void
-}
-
-/** Warns before the reader leaves a page with a running upload. */
-function useLeaveWarning(isRunning: boolean): void {
-  useEffect(() => {
-    if (!isRunning) return
-    const warn = (event: BeforeUnloadEvent) => event.preventDefault()
-    window.addEventListener('beforeunload', warn)
-    return () => window.removeEventListener('beforeunload', warn)
-  }, [isRunning])
 }
 
 /** The key of one intent: a retry after a lost response uses the same idempotency key. */

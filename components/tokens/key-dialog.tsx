@@ -2,12 +2,12 @@
 
 import { useTranslations } from 'next-intl'
 import { type ReactNode, useState } from 'react'
+import { useBackStop, useLeaveWarning } from '#components/frame/leave-warning.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
 import { Checkbox } from '#components/ui/field.tsx'
 import { Secret } from '#components/ui/secret.tsx'
-import { useBackStop, useLeaveWarning } from './leave-warning.ts'
 
 interface KeyDialogProps {
   /** Undefined if this was a replay: the key was shown before and is stored nowhere. */

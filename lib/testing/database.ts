@@ -10,7 +10,7 @@ export type TestDatabase = {
   drop(): Promise<void>
 }
 
-/** Waits half a second for closing connections: a library's client that the server ends instead would end the process of the tests. */
+/** Waits up to half a second for closing connections. If the server ended one of a library instead, its error would fail the test run. */
 const endOfConnections = (name: string): string => `DO $$ BEGIN
   FOR n IN 1..25 LOOP
     EXIT WHEN NOT EXISTS (SELECT FROM pg_stat_activity WHERE datname = '${name}');

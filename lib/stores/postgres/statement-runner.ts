@@ -51,17 +51,21 @@ async function runWithin<R extends pg.QueryResultRow>(
 export type StatementResult = Pick<pg.QueryResult, 'rows' | 'rowCount'>
 type RunStatement = (name: string | undefined, text: string, values: readonly unknown[]) => Promise<StatementResult>
 const databases = new WeakMap<object, RunStatement>()
+/** A database, without the type of its Prisma client. */
+interface Pooled {
+  pool: pg.Pool
+}
 /** Runs the statements of a database, or of its Prisma client, with this function. */
-export const runWith = (database: object, run: RunStatement): void => void databases.set(database, run)
+export const runWith = (database: Pooled | Transaction, run: RunStatement): void => void databases.set(database, run)
 
 /** Runs a query, for example with a time limit or on one state of the database. With a name, it may be prepared once per connection. */
 export type RunQuery = (text: string, values: readonly unknown[], name?: string) => Promise<pg.QueryResultRow[]>
 
 /** Runs statements on the connection of a transaction, on free connections of a database or of its Prisma client, or as `on` does. */
-export function statementRunner(on: object): RunStatement {
+export function statementRunner(on: Transaction | Pooled | pg.ClientBase | RunQuery): RunStatement {
   if (typeof on === 'function')
     return async (name, text, values) => {
-      const rows = await (on as RunQuery)(text, values, name)
+      const rows = await on(text, values, name)
       return { rows, rowCount: rows.length }
     }
   if (on instanceof pg.Client) return (_name, text, values) => on.query({ text, values: [...values] })

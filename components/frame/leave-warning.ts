@@ -3,7 +3,7 @@
 import { useRouter } from 'next/navigation'
 import { useEffect, useEffectEvent, useRef } from 'react'
 
-/** While active, the browser asks for confirmation before it leaves or reloads the page, because its contents cannot be shown again. */
+/** While active, the browser asks for confirmation before it leaves or reloads the page, whose content or work would be lost. */
 export function useLeaveWarning(isActive: boolean): void {
   useEffect(() => {
     if (!isActive) return
