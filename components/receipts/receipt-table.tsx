@@ -19,7 +19,7 @@ export function ReceiptTable({ columns, rows }: { columns: string[]; rows: { key
             {cells.map((cell, index) => (
               <td
                 key={columns[index]}
-                className="py-1.5 pr-4 align-top wrap-break-word max-sm:flex max-sm:gap-2 max-sm:py-0"
+                className="py-1.5 pr-4 align-top wrap-break-word max-sm:flex max-sm:wrap-anywhere max-sm:gap-2 max-sm:py-0"
               >
                 <span aria-hidden className="min-w-24 text-quiet sm:hidden print:hidden">
                   {columns[index]}
