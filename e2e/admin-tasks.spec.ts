@@ -107,6 +107,7 @@ test('an admin answers a request with a template', async ({ browser }) => {
       .locator('[aria-hidden]')
       .last()
     const countOpen = async () => Number(await open.textContent())
+    await expect(open).toHaveText(/^\d+$/)
     const before = await countOpen()
     await admin.find(id, 'Objection')
     await expect(page.getByRole('heading', { level: 1, name: /^Objection/ })).toBeVisible()
