@@ -41,3 +41,21 @@ it.each([
   expect(made.flat()).toEqual(all)
   expect(made.map(({ length }) => length)).toEqual(pages)
 })
+
+it('recordPages passes long records on in pieces of at most 16,384 characters', async () => {
+  const lengths: number[] = []
+  const rows = recordPages(db, {
+    ...{ from: 'generate_series(1, $1::int) AS g(n)', where: 'true', values: [200], columns: 'g.n' },
+    ...{ at: "timestamptz '2026-01-01'", id: "lpad(g.n::text, 4, '0')", record: "to_json(repeat('x', 5000))" },
+  })
+  for await (const { lines, count } of rows) {
+    expect(lines).toBe(
+      Array(count)
+        .fill(`"${'x'.repeat(5_000)}"`)
+        .join('\n'),
+    )
+    lengths.push(count)
+  }
+  expect(Math.max(...lengths)).toBe(3)
+  expect(lengths.reduce((sum, one) => sum + one)).toBe(200)
+})

@@ -25,16 +25,21 @@ export interface RecordQuery {
 const pageRows = 128
 /** … and of compressed bytes. Decompressed text is about three times as large, and never a hundred times. */
 const pageBytes = 256 * 1024
+/**
+ * The maximum length of a text that is passed on, except for a longer record. Strings over 128 KiB, which are 64 Ki UTF-16 units, do not
+ * become young objects, so they accumulate until V8 collects the whole heap.
+ */
+const pieceLength = 16 * 1024
 
 /** SQL for a time in the API's format. */
 export const utc = (column: string): string => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
 
-interface PageRow {
-  lines: string | null
-  count: number
-  is_last: boolean
+interface RecordRow {
+  line: string
   at: string
   id: string
+  /** The number of rows that were weighed for the page. */
+  candidates: number
 }
 
 /**
@@ -44,28 +49,45 @@ interface PageRow {
 export async function* recordPages(db: Database, query: RecordQuery): AsyncGenerator<ExportPage> {
   const { from, where, values, at, id, columns, record, weight = '0', mostRows = pageRows } = query
   const key = (offset: number): string => `$${values.length + offset}`
-  // Sizes determine the page before any document is decompressed.
+  // Sizes determine the page before any document is decompressed. The window has already sorted the rows.
   const text = `WITH candidate AS MATERIALIZED (
       SELECT ${columns}, ${at} AS key_at, ${id} AS key_id, ${weight} AS key_weight FROM ${from}
       WHERE (${where}) AND (${at}, ${id}) > (${key(1)}::timestamptz, ${key(2)}) ORDER BY ${at}, ${id} LIMIT ${mostRows}),
     weighed AS (SELECT *, row_number() OVER ordered AS key_n, sum(key_weight) OVER ordered AS key_bytes FROM candidate
-      WINDOW ordered AS (ORDER BY key_at, key_id ROWS UNBOUNDED PRECEDING)),
-    page AS (SELECT key_n, key_at, key_id, ${record}::text AS line FROM weighed AS c WHERE key_n = 1 OR key_bytes <= ${pageBytes})
-    SELECT string_agg(line, E'\\n' ORDER BY key_n) AS lines, count(*)::int AS count, count(*) = (SELECT count(*) FROM candidate) AND count(*) < ${mostRows} AS is_last,
-      (array_agg(key_at ORDER BY key_n DESC))[1]::text AS at, (array_agg(key_id ORDER BY key_n DESC))[1] AS id FROM page`
+      WINDOW ordered AS (ORDER BY key_at, key_id ROWS UNBOUNDED PRECEDING))
+    SELECT ${record}::text AS line, key_at::text AS at, key_id AS id, (SELECT count(*)::int FROM candidate) AS candidates FROM weighed AS c
+      WHERE key_n = 1 OR key_bytes <= ${pageBytes} ORDER BY key_at, key_id`
   const pageAfter = (position: { at: string; id: string }) => {
-    const page = db.query<PageRow>(undefined, text, [...values, position.at, position.id])
+    const page = db.query<RecordRow>(undefined, text, [...values, position.at, position.id])
     // A reader that stops leaves a page that nobody awaits.
     page.catch(() => {})
     return page
   }
   for (let coming = pageAfter({ at: '-infinity', id: '' }); ; ) {
-    const [page] = await coming
-    if (!page || page.lines === null) return
-    if (!page.is_last) coming = pageAfter(page)
-    yield { lines: page.lines, count: page.count }
-    if (page.is_last) return
+    const rows = await coming
+    const last = rows.at(-1)
+    if (!last) return
+    const isLast = rows.length === last.candidates && rows.length < mostRows
+    if (!isLast) coming = pageAfter(last)
+    yield* piecesOf(rows)
+    if (isLast) return
   }
+}
+
+/** Joins records to pieces. PostgreSQL would sort their text in order to join it. */
+function* piecesOf(rows: readonly RecordRow[]): Generator<ExportPage> {
+  let lines: string[] = []
+  let length = 0
+  for (const { line } of rows) {
+    if (length > 0 && length + line.length > pieceLength) {
+      yield { lines: lines.join('\n'), count: lines.length }
+      lines = []
+      length = 0
+    }
+    lines.push(line)
+    length += line.length
+  }
+  yield { lines: lines.join('\n'), count: lines.length }
 }
 
 /**
