@@ -51,6 +51,8 @@ test('a person goes from the front page to a verified receipt in at most 9 click
   await fillSignIn(page, { email, password: readCredentials().password })
   done.count()
   await expect(page).toHaveURL('/overview')
+  await expect(page.getByRole('main')).toBeVisible()
+  await alive(page)
 
   await done.click(page.getByRole('navigation').getByRole('link', { name: 'Privacy' }).first())
   await expect(heading(page, 'Privacy')).toBeVisible()

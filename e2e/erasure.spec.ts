@@ -3,7 +3,7 @@ import { expect, type Page, test } from '@playwright/test'
 import { z } from 'zod'
 import { origin, readCredentials } from './credentials.ts'
 import { linkInEmailTo } from './emails.ts'
-import { complaintsOf, fillSignIn, registerJourneyAgent, signOutInBrowser } from './journey.ts'
+import { alive, complaintsOf, fillSignIn, registerJourneyAgent, signOutInBrowser } from './journey.ts'
 
 /** The headers of the console's own pages. */
 const headers = { Origin: origin, 'Sec-Fetch-Site': 'same-origin' }
@@ -79,6 +79,7 @@ test('a waiting erasure is shown on every page, cancelled by its button and by i
   })
 
   await test.step('one click cancels the erasure', async () => {
+    await alive(page)
     await keep.click()
     await expect(banner.getByText('Deletion cancelled: your data is kept.')).toBeVisible()
     await expect(keep).toHaveCount(0)
@@ -92,6 +93,7 @@ test('a waiting erasure is shown on every page, cancelled by its button and by i
     const link = await linkInEmailTo(leaving.email, /http\S+\/privacy\/confirm#cancel\.\w+/g, [cancelLink])
     await page.goto(link)
     await expect(keep).toBeVisible()
+    await alive(page)
     expect(await tokenWorks()).toBe(false)
     await page.getByRole('main').getByRole('button', { name: 'Keep my data' }).click()
     await expect(page.getByText('Deletion cancelled. Nothing was deleted.')).toBeVisible()

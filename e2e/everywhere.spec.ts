@@ -4,7 +4,7 @@ import { type PageEntry, type PageName, pages } from '#components/frame/pages.ts
 import { sampled, sampleSeed } from '#lib/testing/sampling.ts'
 import { type BrowserSession, sessionOf } from './control.ts'
 import { origin } from './credentials.ts'
-import { complaintsOf } from './journey.ts'
+import { alive, complaintsOf } from './journey.ts'
 import { addresses, areaOf, people } from './requests.ts'
 
 const languages = [
@@ -40,6 +40,7 @@ async function checkView(page: Page, { name, language, theme }: PageView): Promi
   await expect.soft(page, view).toHaveTitle(/KnowledgePulse/)
   await expect.soft(page.getByRole('heading', { level: 1 }), view).toHaveCount(1)
   await expect.soft(page.locator('html'), view).toHaveClass(theme)
+  await alive(page)
   const width = await page.evaluate(() => document.documentElement.scrollWidth)
   expect.soft(width, `${view}: width at 360 px`).toBeLessThanOrEqual(360)
   await page.setViewportSize({ width: 1280, height: 900 })

@@ -3,7 +3,7 @@ import { expect, test } from '@playwright/test'
 import { z } from 'zod'
 import { openArchive } from '#lib/testing/archives.ts'
 import { control, sessionOf } from './control.ts'
-import { complaintsOf } from './journey.ts'
+import { alive, complaintsOf } from './journey.ts'
 import { requestContext } from './requests.ts'
 
 const person = 'mara@example.org'
@@ -41,6 +41,7 @@ test('an export that the console prepares is complete and contains the planted r
   const page = await context.newPage()
   const complaints = complaintsOf(page)
   await page.goto('/settings/privacy?tab=download')
+  await alive(page)
   await page.getByRole('button', { name: 'Prepare all data' }).dblclick()
   const list = page.getByRole('list', { name: 'Your exports' })
   await expect(list.getByRole('listitem')).toHaveCount(1)

@@ -17,6 +17,8 @@ export function complaintsOf(page: Page): string[] {
 }
 
 export async function fillSignIn(page: Page, { email, password }: { email: string; password: string }): Promise<void> {
+  await expect(page.getByLabel('Email', { exact: true })).toBeVisible()
+  await alive(page)
   await page.getByLabel('Email', { exact: true }).fill(email)
   await page.getByLabel('Password').fill(password)
   await page.getByRole('main').getByRole('button', { name: 'Sign in', exact: true }).click()
@@ -25,12 +27,15 @@ export async function fillSignIn(page: Page, { email, password }: { email: strin
 /** Resolves when the page is interactive. Before that, the browser handles clicks. */
 export async function alive(page: Page): Promise<void> {
   await page.waitForFunction(() => {
-    const all = [...document.querySelectorAll('main :is(button, input, select, textarea)')]
+    // A document that is still loading may have none of its elements yet. React does not hydrate the hidden field of a server action.
+    if (document.readyState !== 'complete') return false
+    const all = [...document.querySelectorAll('a[href], button, input:not([type=hidden]), select, textarea')]
     return all.every((element) => Object.keys(element).some((key) => key.startsWith('__reactProps$')))
   })
 }
 
 export async function signOutInBrowser(page: Page): Promise<void> {
+  await alive(page)
   await page.getByRole('button', { name: 'Account', exact: true }).click()
   await page.getByRole('menuitem', { name: 'Sign out' }).click()
 }

@@ -102,6 +102,7 @@ test('the language is kept, also without scripts', async ({ browser, baseURL }) 
 
 test('the theme can be chosen and is kept', async ({ page }) => {
   await page.goto('/')
+  await alive(page)
   const button = page.getByRole('button', { name: /^Theme/ })
   await button.click()
   await expect(page.locator('html')).toHaveClass('light')

@@ -21,6 +21,7 @@ test('an owner finds a participant, sees the plan of their erasure and files it'
   const complaints = complaintsOf(page)
 
   await page.goto(`/projects/${project.id}`)
+  await alive(page)
   await page.getByRole('link', { name: /^Participants/ }).click()
   await expect(page.getByRole('row')).toHaveCount(3)
   await page.getByRole('searchbox').fill('thistle')

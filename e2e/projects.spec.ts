@@ -85,6 +85,7 @@ test('a project is created and filled, one message is planned, erased and proved
 
   await test.step('the conversation is read from its end and from its beginning', async () => {
     await page.goto(`/projects/${project}`)
+    await alive(page)
     await page.getByRole('link', { name: 'About the vault' }).click()
     await expect(page.getByText(sentence)).toBeVisible()
     await expect(page.getByText('Message 0', { exact: true })).toHaveCount(0)
@@ -125,6 +126,7 @@ test('a project is created and filled, one message is planned, erased and proved
     }
     await page.setViewportSize({ width: 1280, height: 900 })
     await page.goto(`/projects/${project}/conversations/${conversation}`)
+    await alive(page)
   })
 
   await test.step('the plan of one message changes nothing', async () => {
@@ -189,6 +191,7 @@ test('a project is created and filled, one message is planned, erased and proved
     await dialog.getByRole('button', { name: 'Close in 30 days' }).click()
     await expect(page.getByText(/^Project data will be deleted on /)).toBeVisible()
     await page.goto('/overview')
+    await alive(page)
     await page.getByRole('link', { name: 'The quokka deal' }).click()
     await page.getByRole('button', { name: 'Reopen …' }).first().click()
     await page.getByRole('dialog').getByRole('button', { name: 'Reopen project' }).click()

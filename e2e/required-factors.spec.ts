@@ -1,6 +1,6 @@
 import { type Browser, expect, type Page, test } from '@playwright/test'
 import { sessionOf } from './control.ts'
-import { complaintsOf } from './journey.ts'
+import { alive, complaintsOf } from './journey.ts'
 import { people, requestContext } from './requests.ts'
 
 /** Chromium's own virtual authenticator (WebAuthn WebDriver extension). */
@@ -22,12 +22,15 @@ async function pageOf(browser: Browser, email: string): Promise<Page> {
 }
 async function addPasskey(page: Page): Promise<void> {
   const factors = page.locator('#factors')
+  await expect(factors).toBeVisible()
+  await alive(page)
   await factors.getByRole('button', { name: 'Add passkey' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Continue' }).click()
   await page.getByRole('dialog', { name: 'Recovery codes' }).getByRole('button', { name: 'I saved the codes' }).click()
   await expect(factors.getByRole('listitem')).toHaveCount(1)
 }
 async function chooseRequirement(page: Page, who: string): Promise<void> {
+  await alive(page)
   await page.getByRole('button', { name: 'Change requirement' }).click()
   const dialog = page.getByRole('dialog')
   await dialog.getByLabel(who).check()
@@ -77,6 +80,7 @@ test('an admin requires second factors, and a person adds one before anything el
     await expect(admin.locator('#factors').getByText('Nobody')).toBeVisible()
     for (const page of [admin, person]) {
       await page.goto('/account')
+      await alive(page)
       await page.locator('#factors').getByRole('listitem').first().getByRole('button').click()
       await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click()
       await expect(page.locator('#factors').getByRole('listitem')).toHaveCount(0)

@@ -1,6 +1,6 @@
 import { expect, test } from '@playwright/test'
 import { sessionOf } from './control.ts'
-import { complaintsOf } from './journey.ts'
+import { alive, complaintsOf } from './journey.ts'
 import { people } from './requests.ts'
 
 test('a sweep deletes what the dry run of the new periods announced', async ({ browser }) => {
@@ -8,6 +8,7 @@ test('a sweep deletes what the dry run of the new periods announced', async ({ b
   const page = await context.newPage()
   const complaints = complaintsOf(page)
   await page.goto('/admin/retention')
+  await alive(page)
   await page.getByLabel('Private: days').fill('20')
   await page.getByRole('button', { name: 'Preview' }).click()
   await page.getByRole('button', { name: 'Save periods' }).click()

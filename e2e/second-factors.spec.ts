@@ -1,7 +1,7 @@
 import { expect, test } from '@playwright/test'
 import { Secret, TOTP } from 'otpauth'
 import { readCredentials } from './credentials.ts'
-import { complaintsOf, fillSignIn, signOutInBrowser } from './journey.ts'
+import { alive, complaintsOf, fillSignIn, signOutInBrowser } from './journey.ts'
 
 test('a person adds a passkey and an app, signs in with each, and removes both', async ({ page }) => {
   // A person of their own: the sign-ins of one person are limited per minute.
@@ -19,6 +19,8 @@ test('a person adds a passkey and an app, signs in with each, and removes both',
   await page.goto('/sign-in?callbackUrl=%2Faccount')
   await fillSignIn(page, person)
   const factors = page.locator('#factors')
+  await expect(factors).toBeVisible()
+  await alive(page)
 
   await test.step('the first second factor comes with recovery codes', async () => {
     await factors.getByRole('button', { name: 'Add passkey' }).click()
@@ -63,8 +65,11 @@ test('a person adds a passkey and an app, signs in with each, and removes both',
     await signOutInBrowser(page)
     await expect(page).toHaveURL('/')
     await page.goto('/sign-in?callbackUrl=%2Faccount')
+    await alive(page)
     await page.getByRole('button', { name: 'Use a passkey' }).click()
     await expect(page).toHaveURL('/account')
+    await expect(factors).toBeVisible()
+    await alive(page)
   })
 
   await test.step('without second factors, the password is enough again', async () => {

@@ -1,6 +1,6 @@
 import { expect, type Page, test } from '@playwright/test'
 import { origin, port, readCredentials } from './credentials.ts'
-import { complaintsOf, fillSignIn, registerJourneyAgent, signOutInBrowser } from './journey.ts'
+import { alive, complaintsOf, fillSignIn, registerJourneyAgent, signOutInBrowser } from './journey.ts'
 
 const chosen = 'a quiet harbour at noon'
 
@@ -36,6 +36,7 @@ test('the first admin signs in, chooses a password, ends another session and cla
   })
 
   const change = async (current: string, next: string, again: string) => {
+    await alive(page)
     await page.getByLabel('Current password').fill(current)
     await page.getByLabel('New password', { exact: true }).fill(next)
     await page.getByLabel('Repeat new password').fill(again)
@@ -67,6 +68,7 @@ test('the first admin signs in, chooses a password, ends another session and cla
     await expect(other).toHaveURL('/overview')
     await page.reload()
     await expect(page.getByText(/^Signed in /)).toHaveCount(2)
+    await alive(page)
     await page.getByRole('button', { name: /^End session/ }).dblclick()
     await expect(page.getByText(/^Signed in /)).toHaveCount(1)
     await expect(page.getByRole('button', { name: /^End session/ })).toHaveCount(0)
@@ -79,6 +81,7 @@ test('the first admin signs in, chooses a password, ends another session and cla
   await test.step('an agent is claimed by its token, and not by another text', async () => {
     const agent = await registerJourneyAgent(request, 'Build helper')
     await page.goto('/agents')
+    await alive(page)
     const token = page.getByLabel('Agent token')
     await token.fill('kp_nonsense')
     await page.getByRole('button', { name: 'Claim agent' }).click()
@@ -118,6 +121,8 @@ test('a form keeps its input when the session ends', async ({ page }) => {
   await page.goto('/sign-in?callbackUrl=%2Fagents')
   await fillSignIn(page, readCredentials().person)
   await expect(page).toHaveURL('/agents')
+  await expect(page.getByLabel('Agent token')).toBeVisible()
+  await alive(page)
   await page.getByLabel('Agent token').fill('kp_typed before')
   await page.context().clearCookies({ name: 'next-auth.session-token' })
   await page.getByRole('button', { name: 'Claim agent' }).click()
@@ -155,7 +160,12 @@ test('a password is never added to the address, even before the page is interact
   })
   const page = await context.newPage()
   await page.goto('/sign-in')
-  await fillSignIn(page, { email: 'somebody@example.org', password: 'whatever it is' })
+  await page.getByLabel('Email', { exact: true }).fill('somebody@example.org')
+  await page.getByLabel('Password').fill('whatever it is')
+  const posted = page.waitForRequest((request) => request.method() === 'POST')
+  await page.getByRole('main').getByRole('button', { name: 'Sign in', exact: true }).click()
+  expect((await posted).url()).not.toContain('whatever')
+  await page.waitForLoadState()
   expect(page.url()).not.toContain('whatever')
   await context.close()
 })

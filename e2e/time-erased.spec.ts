@@ -2,7 +2,7 @@ import { expect, type Page, test } from '@playwright/test'
 import { z } from 'zod'
 import { control, sessionOf } from './control.ts'
 import { readCredentials } from './credentials.ts'
-import { complaintsOf, fillSignIn } from './journey.ts'
+import { alive, complaintsOf, fillSignIn } from './journey.ts'
 import { people, requestContext } from './requests.ts'
 
 // Journeys that move the clock are called time-… and run last, because the browser's own clock does not move. These
@@ -13,6 +13,7 @@ const staying = 'lea@example.org'
 /** Follows the console from the consequences to the button. Returns the id of the promised receipt. */
 async function askForErasure(page: Page, grace: string): Promise<string | null> {
   await page.goto('/settings/privacy')
+  await alive(page)
   await page.getByRole('link', { name: 'Delete my data' }).click()
   await expect(page).toHaveURL(/\/settings\/privacy\/delete/)
   await expect(page.getByRole('heading', { level: 1, name: 'Delete my data' })).toBeVisible()
@@ -98,6 +99,7 @@ test('a person erased in the console cannot be found after the grace period, and
     await page.goto(`/receipts/${receipt}`)
     await expect(page.getByText('found none of them')).toBeVisible()
     await page.goto('/verify')
+    await alive(page)
     await page.getByRole('textbox', { name: 'Receipt' }).fill(receipt ?? '')
     await page.getByRole('button', { name: 'Verify', exact: true }).click()
     await expect(page.getByText('Valid signature')).toBeVisible()
@@ -119,6 +121,7 @@ test('an erasure cancelled in its grace period changes nothing', async ({ browse
   await askForErasure(page, 'In 7 days')
   complaints.length = 0 // the browser logs the 422 of the wrong password
   await page.goto('/overview')
+  await alive(page)
   await page
     .getByRole('region', { name: 'Scheduled deletions' })
     .getByRole('button', { name: 'Keep my data' })

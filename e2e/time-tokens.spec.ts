@@ -1,6 +1,6 @@
 import { expect, type Page, test } from '@playwright/test'
 import { control, sessionOf } from './control.ts'
-import { complaintsOf } from './journey.ts'
+import { alive, complaintsOf } from './journey.ts'
 import { people } from './requests.ts'
 
 const isKey = /^kp_[0-9A-Za-z]{49}$/
@@ -27,6 +27,7 @@ test('a key is shown once, works for the chosen overlap after rotation, and is r
   const status = async (key: string) =>
     (await context.request.get('/v1/auth/me', { headers: { Authorization: `Bearer ${key}`, Cookie: '' } })).status()
   const act = async (name: RegExp) => {
+    await alive(page)
     await page
       .getByRole('row', { name: /for the journey/ })
       .first()
@@ -36,6 +37,7 @@ test('a key is shown once, works for the chosen overlap after rotation, and is r
   }
 
   await page.goto('/tokens')
+  await alive(page)
   await page.getByRole('button', { name: 'Create token' }).click()
   const form = page.getByRole('dialog')
   await form.getByLabel('Agent').selectOption('release-notes')
