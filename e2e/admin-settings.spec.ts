@@ -33,8 +33,8 @@ test('an admin previews which units new retention periods would delete', async (
     await admin.fill(page.getByLabel('Private: days'), '30')
     await admin.click(page.getByRole('button', { name: 'Preview' }))
     const records = page.getByRole('table', { name: 'Units and skills expired or expiring within 30 days' })
-    await expect(records).toBeVisible()
-    expect(await records.getByRole('row').count()).toBeGreaterThan(1)
+    // The first row is the head.
+    await expect(records.getByRole('row').nth(1)).toBeVisible()
     await expect(page.getByText('Nothing was deleted.')).toBeVisible()
     await admin.finish()
   })

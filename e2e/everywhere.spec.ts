@@ -41,8 +41,10 @@ async function checkView(page: Page, { name, language, theme }: PageView): Promi
   await expect.soft(page.getByRole('heading', { level: 1 }), view).toHaveCount(1)
   await expect.soft(page.locator('html'), view).toHaveClass(theme)
   await alive(page)
-  const width = await page.evaluate(() => document.documentElement.scrollWidth)
-  expect.soft(width, `${view}: width at 360 px`).toBeLessThanOrEqual(360)
+  await expect
+    .configure({ soft: true })
+    .poll(() => page.evaluate(() => document.documentElement.scrollWidth), `${view}: width at 360 px`)
+    .toBeLessThanOrEqual(360)
   await page.setViewportSize({ width: 1280, height: 900 })
   // Legacy mode runs axe in the page itself, which has no frames; reporting only violations takes a third less time.
   const { violations } = await new AxeBuilder({ page })

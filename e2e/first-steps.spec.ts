@@ -24,7 +24,9 @@ test('the commands on the front page lead to a verified receipt', async ({ page 
   }
   try {
     await page.goto('/')
-    const [register = '', contribute = '', erase = ''] = await page.locator('ol pre').allTextContents()
+    const steps = page.locator('ol pre')
+    await expect(steps).toHaveCount(3)
+    const [register = '', contribute = '', erase = ''] = await steps.allTextContents()
     run(register, ['--consent'])
     const id = /kp:trace:[\w-]+/.exec(run(contribute))?.[0]
     if (id === undefined) throw new Error('The answer names no id.')

@@ -49,7 +49,7 @@ test('closing a dialog, a menu or a drawer returns the focus to its button', asy
     await expect(page.getByRole('dialog')).toBeVisible()
     await page.keyboard.press('Escape')
     await expect(page.getByRole('dialog')).toHaveCount(0)
-    expect(await isFocusLost(page)).toBe(false)
+    await expect.poll(() => isFocusLost(page)).toBe(false)
   })
   await test.step('a deleted saved view and its return', async () => {
     await page.goto(`${at.requests}?state=failed`)
@@ -63,7 +63,7 @@ test('closing a dialog, a menu or a drawer returns the focus to its button', asy
     await expect(dialog.getByRole('button', { name: 'Undo' })).toBeFocused()
     await page.keyboard.press('Enter')
     await expect(dialog.getByRole('link', { name: 'Failed ones' })).toBeVisible()
-    expect(await isFocusLost(page)).toBe(false)
+    await expect.poll(() => isFocusLost(page)).toBe(false)
     await page.keyboard.press('Escape')
     await expect(page.getByRole('button', { name: 'Saved views' })).toBeFocused()
   })
@@ -88,13 +88,14 @@ test('the pages of daily tasks fit a window at 200 % zoom', async ({ browser }) 
       const width = () => page.evaluate(() => document.documentElement.scrollWidth)
       await expect.poll(width, name).toBeLessThanOrEqual(640)
       // Sticky parts must leave room for the content.
-      const covered = await page.evaluate(() =>
-        [...document.querySelectorAll('body *')]
-          .filter((one) => ['sticky', 'fixed'].includes(getComputedStyle(one).position) && one.checkVisibility())
-          .filter((one) => one.getBoundingClientRect().width > 320)
-          .reduce((sum, one) => sum + one.getBoundingClientRect().height, 0),
-      )
-      expect(covered, name).toBeLessThan(200)
+      const covered = () =>
+        page.evaluate(() =>
+          [...document.querySelectorAll('body *')]
+            .filter((one) => ['sticky', 'fixed'].includes(getComputedStyle(one).position) && one.checkVisibility())
+            .filter((one) => one.getBoundingClientRect().width > 320)
+            .reduce((sum, one) => sum + one.getBoundingClientRect().height, 0),
+        )
+      await expect.poll(covered, name).toBeLessThan(200)
     })
   await context.close()
 })

@@ -26,14 +26,15 @@ async function showsName(page: Page, path: string, name: string): Promise<void> 
     await expect
       .poll(() => page.evaluate(() => document.documentElement.scrollWidth), `${path} at ${width} px`)
       .toBeLessThanOrEqual(width)
-    const outside = await main.evaluate((element) =>
-      [...element.querySelectorAll('h1, h2, h3, nav li, dd, td, th')]
-        // On a phone, the head of a table is only for screen readers.
-        .filter((one) => one.checkVisibility() && !one.closest('thead'))
-        .filter((one) => one.scrollWidth > one.clientWidth + 1 && getComputedStyle(one).overflow === 'visible')
-        .map((one) => one.outerHTML.slice(0, 200)),
-    )
-    expect(outside, `${path} at ${width} px`).toEqual([])
+    const outside = () =>
+      main.evaluate((element) =>
+        [...element.querySelectorAll('h1, h2, h3, nav li, dd, td, th')]
+          // On a phone, the head of a table is only for screen readers.
+          .filter((one) => one.checkVisibility() && !one.closest('thead'))
+          .filter((one) => one.scrollWidth > one.clientWidth + 1 && getComputedStyle(one).overflow === 'visible')
+          .map((one) => one.outerHTML.slice(0, 200)),
+      )
+    await expect.poll(outside, `${path} at ${width} px`).toEqual([])
   }
   expect(await page.evaluate(() => 'hacked' in window)).toBe(false)
 }

@@ -34,9 +34,12 @@ test('a project is created and filled, one message is planned, erased and proved
   const project = await test.step('a project is created by keyboard', async () => {
     await page.goto('/overview')
     await alive(page)
-    await page.keyboard.press('g')
-    await page.keyboard.press('j')
-    await expect(page).toHaveURL('/projects')
+    // Keys work once the page has its effects.
+    await expect(async () => {
+      await page.keyboard.press('g')
+      await page.keyboard.press('j')
+      await expect(page).toHaveURL('/projects', { timeout: 5_000 })
+    }).toPass()
     const form = page.locator('[data-form="create-project"]')
     await form.getByLabel('Name').focus()
     await page.keyboard.type('The quokka deal')
@@ -45,6 +48,7 @@ test('a project is created and filled, one message is planned, erased and proved
     await page.keyboard.press('Enter')
     await expect(page.getByRole('heading', { level: 1 })).toContainText('The quokka deal')
     await expect(page.getByText('No conversations yet')).toBeVisible()
+    await expect(page).toHaveURL(/\/projects\/prj_/)
     return z.string().parse(new URL(page.url()).pathname.split('/')[2])
   })
 
@@ -96,6 +100,7 @@ test('a project is created and filled, one message is planned, erased and proved
     await expect(page.getByText('Message 0', { exact: true })).toBeVisible()
     await expect(page.getByText(sentence)).toHaveCount(0)
     await page.getByRole('link', { name: 'Last', exact: true }).click()
+    await expect(page.getByText(sentence)).toBeVisible()
     await looksRight(page)
   })
 
@@ -119,6 +124,7 @@ test('a project is created and filled, one message is planned, erased and proved
     await page.setViewportSize({ width: 360, height: 800 })
     for (const tab of ['settings', 'conversations', 'settings']) {
       await page.goto(`/projects/${project}?tab=${tab}`)
+      await alive(page)
       const current = page.getByRole('navigation', { name: 'Views of the project' }).locator('[aria-current]')
       // A tab overlaps the line below it by one pixel.
       await expect(current).toBeInViewport({ ratio: 0.95 })

@@ -13,8 +13,9 @@ test('a sweep deletes what the dry run of the new periods announced', async ({ b
   await page.getByRole('button', { name: 'Preview' }).click()
   await page.getByRole('button', { name: 'Save periods' }).click()
   const dialog = page.getByRole('dialog')
-  const said = (await dialog.getByText(/The next sweep/).textContent()) ?? ''
-  const expected = Number(/skills: (\d+)/.exec(said)?.[1])
+  const announced = dialog.getByText(/The next sweep/)
+  await expect(announced).toContainText(/skills: \d/)
+  const expected = Number(/skills: (\d+)/.exec((await announced.textContent()) ?? '')?.[1])
   expect(expected).toBeGreaterThan(3)
   await dialog.getByRole('button', { name: 'Save periods' }).dblclick()
   await expect(page.getByText('Periods saved')).toBeVisible()

@@ -36,6 +36,7 @@ async function askForErasure(page: Page, grace: string): Promise<string | null> 
   // A double click must have one effect.
   await button.dblclick()
   await expect(page.getByRole('heading', { name: 'Deletion scheduled' })).toBeVisible()
+  await expect(page).toHaveURL(/receipt=rcpt_/)
   return new URL(page.url()).searchParams.get('receipt')
 }
 
@@ -104,8 +105,9 @@ test('a person erased in the console cannot be found after the grace period, and
     await page.getByRole('button', { name: 'Verify', exact: true }).click()
     await expect(page.getByText('Valid signature')).toBeVisible()
     await page.getByText('Receipt and key').click()
-    const text = await page.getByRole('textbox', { name: 'Receipt' }).inputValue()
-    await page.getByRole('textbox', { name: 'Receipt' }).fill(text.replace(/"deleted": 1\b/, '"deleted": 2'))
+    const field = page.getByRole('textbox', { name: 'Receipt' })
+    await expect(field).toHaveValue(/"deleted": 1\b/)
+    await field.fill((await field.inputValue()).replace(/"deleted": 1\b/, '"deleted": 2'))
     await page.getByRole('button', { name: 'Verify', exact: true }).click()
     await expect(page.getByText('Changed after signing')).toBeVisible()
   })

@@ -8,7 +8,9 @@ const isKey = /^kp_[0-9A-Za-z]{49}$/
 /** Reads the key in the dialog, and closes it after confirming that the key is stored. */
 async function storedKey(page: Page): Promise<string> {
   const dialog = page.getByRole('dialog')
-  const key = ((await dialog.locator('code, pre').first().textContent()) ?? '').trim()
+  const shown = dialog.locator('code, pre').first()
+  await expect(shown).toContainText(/kp_[0-9A-Za-z]{49}/)
+  const key = ((await shown.textContent()) ?? '').trim()
   expect(key).toMatch(isKey)
   await page.keyboard.press('Escape')
   await expect(dialog.getByText('Close without storing the token?')).toBeVisible()
