@@ -120,7 +120,7 @@ test('an admin answers a request with a template', async ({ browser }) => {
     await expect(page.getByRole('heading', { level: 1 }).locator('..')).toContainText('Completed')
     await expect(page.getByText('Answered', { exact: true }).first()).toBeVisible()
     // Without the action, the count would be polled once a minute.
-    await expect.poll(countOpen, { timeout: 10_000 }).toBe(before - 1)
+    await expect.poll(countOpen, { timeout: 20_000 }).toBe(before - 1)
     await admin.finish()
   })
   await api.dispose()

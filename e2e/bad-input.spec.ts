@@ -13,6 +13,10 @@ test('a form reports an unreachable server, keeps its input and works when it is
   await alive(page)
   const field = page.getByLabel('Agent token')
   await field.fill('kp_typed before the server went away')
+  let checks = 0
+  page.on('requestfailed', (request) => {
+    if (request.url().endsWith('/health')) checks++
+  })
   // Wait: the router prefetches the page again, and a request that the outage cuts off would reload it.
   await page.waitForLoadState('networkidle')
   await control.down()
@@ -20,6 +24,8 @@ test('a form reports an unreachable server, keeps its input and works when it is
     await page.getByRole('button', { name: 'Claim agent' }).click()
     await expect(page.getByText('Server unreachable').first()).toBeVisible()
     await expect(field).toHaveValue('kp_typed before the server went away')
+    // The page now waits 8 s until its next check, so that the button is still shown when the server is back.
+    await expect.poll(() => checks).toBe(3)
   } finally {
     await control.up()
   }
@@ -72,6 +78,7 @@ test('the page of an erased unit says so, and shows the receipt only to its owne
   const other = await browser.newContext({ storageState: await sessionOf(people.person) })
   const beside = await other.newPage()
   await beside.goto(`/knowledge/${encodeURIComponent(unit.id)}`)
+  await expect(beside.getByRole('heading', { level: 1 })).toBeVisible()
   await expect(beside.getByText(receipt)).toHaveCount(0)
   await expect(beside.getByText('Deleted', { exact: true })).toHaveCount(0)
   await other.close()

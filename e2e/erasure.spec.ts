@@ -1,6 +1,7 @@
 import { AxeBuilder } from '@axe-core/playwright'
 import { expect, type Page, test } from '@playwright/test'
 import { z } from 'zod'
+import { control } from './control.ts'
 import { origin, readCredentials } from './credentials.ts'
 import { linkInEmailTo } from './emails.ts'
 import { alive, complaintsOf, fillSignIn, registerJourneyAgent, signOutInBrowser } from './journey.ts'
@@ -112,6 +113,7 @@ test('a waiting erasure is shown on every page, cancelled by its button and by i
 
   await test.step('an erasure without a grace period ends the session, and a receipt exists', async () => {
     await ask('now')
+    await control.work()
     const receipt = await linkInEmailTo(leaving.email, /http\S+\/receipts\/rcpt_\w+/g)
     expect(await tokenWorks()).toBe(false)
     await page.goto('/account')

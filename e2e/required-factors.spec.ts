@@ -64,7 +64,7 @@ test('an admin requires second factors, and a person adds one before anything el
   await test.step('the person reaches their own data and the page that adds one', async () => {
     await expect(async () => {
       await person.goto('/agents')
-      await expect(person).toHaveURL('/account/second-factor', { timeout: 1_000 })
+      await expect(person).toHaveURL('/account/second-factor', { timeout: 5_000 })
     }).toPass()
     await person.getByRole('link', { name: 'your data' }).click()
     await expect(person).toHaveURL('/settings/privacy')
