@@ -4,6 +4,7 @@ import { actsOf, extendedBy, longestExtension } from './acts.ts'
 import { countByStretch, dueOf } from './due.ts'
 import type { AdminRequest } from './endpoints.ts'
 import { isQueueFiltered, loadQueueFilters, type QueueFilterValues, queueQueryOf } from './filters.ts'
+import { eventName } from './timeline-events.ts'
 
 const day = 86_400
 const request = (more: Partial<AdminRequest> = {}): AdminRequest => ({
@@ -70,6 +71,18 @@ describe('due dates', () => {
       request({ due: 'stopped', seconds_left: null }),
     ]
     expect(countByStretch(all)).toEqual({ overdue: 1, week: 5, later: 2, still: 2 })
+  })
+})
+
+describe('eventName', () => {
+  const received = '2026-01-31T12:00:00.000Z'
+  it.each([
+    ['received', '2026-01-31T12:00:20.000Z', 'received'],
+    ['received', '2026-02-02T09:00:00.000Z', 'recorded'],
+    ['verified', '2026-02-02T09:00:00.000Z', 'verified'],
+    ['unheard_of', received, undefined],
+  ])('names the event %s at %s, of a request received on 31 January at noon, %s', (event, at, name) => {
+    expect(eventName({ event, at, details: {} }, received)).toBe(name)
   })
 })
 

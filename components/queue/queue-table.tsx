@@ -11,6 +11,7 @@ import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import type { listAllRequests } from '#lib/domains/privacy-requests/queue/contract.ts'
+import { dueOf } from './due.ts'
 import { DueStatusTag } from './due-tag.tsx'
 import type { AdminRequest } from './endpoints.ts'
 import { isQueueFiltered, type QueueFilterValues } from './filters.ts'
@@ -65,7 +66,7 @@ function useColumns(me: string): ShownColumn<AdminRequest>[] {
     {
       key: 'due',
       title: t('columns.due'),
-      value: ({ due, due_at, legal_due_at }) => (due === 'stopped' ? null : (due_at ?? legal_due_at)),
+      value: (request) => dueOf(request).at,
       cell: (request) => <DueStatusTag request={request} />,
     },
     {

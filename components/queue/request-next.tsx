@@ -48,9 +48,11 @@ export function RequestNext({ request, focus }: { request: AdminRequestDetail; f
       aria-label={t('title')}
       className="grid gap-2 rounded-box border border-line bg-raised p-4"
     >
-      <p>
-        <DueStatusTag request={request} />
-      </p>
+      {request.due !== 'stopped' && (
+        <p>
+          <DueStatusTag request={request} />
+        </p>
+      )}
       <p className="text-lg">{next}</p>
     </section>
   )

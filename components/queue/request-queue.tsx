@@ -103,6 +103,9 @@ export function RequestQueue({ initial, initialFilters, me, minders }: RequestQu
           <div className="grid gap-2">
             <QueueFilters filters={filters} change={setFilters} minders={minders} me={me} />
             <ClosedMatches filters={filters} query={query} />
+            {filters.sort === 'due' && rows.some(({ due }) => due === 'paused') && (
+              <p className="text-sm text-quiet">{t('pausedLast')}</p>
+            )}
           </div>
         }
         bulk={<QueueBulkBar count={chosen.size} busy={bulk.current} onAct={begin} onClear={selection.clear} />}

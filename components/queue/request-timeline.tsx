@@ -65,7 +65,7 @@ export function RequestTimeline({ request, canComment }: { request: AdminRequest
   const t = useTranslations('adminRequest')
   const states = useTranslations('requestNames.states')
   const shown = ({ key, event }: ReturnType<typeof keyed>[number]): TimelineEvent => {
-    const name = eventName(event)
+    const name = eventName(event, request.received_at)
     const tone = tones[event.event]
     const isOfState = event.from !== null && event.to !== null
     return {

@@ -1,6 +1,7 @@
 /** Timeline events that have a translation. */
 const events = [
   'received',
+  'recorded',
   'link_sent',
   'verified',
   'waiting',
@@ -47,8 +48,15 @@ export type TimelineEventName = (typeof events)[number]
 
 interface TimelineEntry {
   event: string
+  at: string
   details: Readonly<Record<string, string | number | boolean | null>>
 }
-/** The message key of an event; undefined if it has no translation. */
-export const eventName = ({ event, details }: TimelineEntry): TimelineEventName | undefined =>
-  event === 'assigned' && details.assigned === false ? 'unassigned' : events.find((name) => name === event)
+/**
+ * The message key of an event; undefined if it has no translation. A request that was entered after its receipt, or takes over the receipt
+ * of an earlier one, was only recorded at the time of its first event.
+ */
+export function eventName({ event, at, details }: TimelineEntry, receivedAt: string): TimelineEventName | undefined {
+  if (event === 'assigned' && details.assigned === false) return 'unassigned'
+  if (event === 'received' && at.slice(0, 16) !== receivedAt.slice(0, 16)) return 'recorded'
+  return events.find((name) => name === event)
+}

@@ -146,6 +146,27 @@ describe('the queue by deadline', () => {
     expect(new Set(found.map(({ id }) => id))).toEqual(new Set([refused, running, answered]))
   })
 
+  it('lists paused requests after those with a running deadline, by the time that remains', async () => {
+    const person = await personWithPassword(kit.test)
+    const file = async (body: object): Promise<string> => {
+      const made = await kit.fileAsAdmin({ account_id: person.accountId, received_at: kit.test.clock.now(), ...body })
+      return made.json.data.id
+    }
+    const early = new Date(kit.test.clock.now().getTime() - 20 * 86_400_000)
+    const [soon, later, running] = [
+      await file({ kinds: ['portability'], received_at: early }),
+      await file({ kinds: ['restriction'] }),
+      await file({ kinds: ['rectification'], statement: 'No.' }),
+    ]
+    for (const id of [later, soon]) expect((await kit.asAdmin(id, 'pause', { reason: 'Who asks?' })).status).toBe(200)
+    const { data } = (await queue(`&q=${person.accountId}`)).json
+    expect(data.map(({ id, due }: { id: string; due: string }) => [id, due])).toEqual([
+      [running, 'ok'],
+      [soon, 'paused'],
+      [later, 'paused'],
+    ])
+  })
+
   it('statistics distinguishes the legal deadline from our own', async () => {
     const person = await personWithPassword(kit.test)
     await kit.file(person.cookie, { kinds: ['objection'], password: person.password, statement: 'No.' })

@@ -8,10 +8,12 @@ export const isOwed = (row = ''): string =>
 /** Like `nextDue`: the earlier deadline. */
 export const nextDueSql = 'least(legal_due_at, due_at)'
 /**
- * Sorts by the earlier deadline. Requests without a deadline follow, the newest first: their keys are dates after the year 9000, which
- * cursors can still contain.
+ * Sorts by the earlier deadline. Paused requests follow, by the remaining time, because a pause moves their deadlines. Requests without a
+ * deadline are last, the newest first. The keys of both groups are dates after the years 5900 and 9000, which cursors can still contain.
  */
-export const dueOrderSql = `CASE WHEN closed_at IS NULL AND state <> 'partly_completed' THEN ${nextDueSql}
-  ELSE timestamptz '9000-01-01' + (timestamptz '2500-01-01' - received_at) END`
+export const dueOrderSql = `CASE WHEN closed_at IS NOT NULL OR state = 'partly_completed'
+    THEN timestamptz '9000-01-01' + (timestamptz '2500-01-01' - received_at)
+  WHEN paused_at IS NOT NULL THEN timestamptz '6000-01-01' + (${nextDueSql} - paused_at)
+  ELSE ${nextDueSql} END`
 /** Like `nearlyDueAt`: when less than a quarter of the time until a deadline remains. */
 export const nearlyDueSql = `least(legal_due_at - (legal_due_at - received_at) / 4, due_at - interval '${ourTerm / 4} milliseconds')`

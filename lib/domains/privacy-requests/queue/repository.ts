@@ -46,7 +46,7 @@ export const countQueue = statement('privacy.count-queue', {
 
 interface QueueOrder {
   conditions: readonly QueueCondition[]
-  /** By deadline, the earliest first and requests without one last, or by the time of receipt, the newest first. */
+  /** By deadline, the earliest first, then paused requests, then those without a deadline; or by the time of receipt, the newest first. */
   isByDue: boolean
 }
 /** A page of the matching requests. A page after a cursor begins after `at` and `id`. */
