@@ -46,14 +46,14 @@ function Results({ inviting, onEdit, onDone }: { inviting: Inviting; onEdit: () 
           reason: problem?.code === 'conflict' ? t('exists') : undefined,
         }))}
       />
-      <div className="flex justify-end gap-2">
+      <DialogFooter>
         {sent < outcomes.length && (
           <Button tone="plain" onClick={onEdit}>
             {t('retry')}
           </Button>
         )}
         <Button onClick={onDone}>{common('close')}</Button>
-      </div>
+      </DialogFooter>
     </div>
   )
 }

@@ -4,6 +4,7 @@ import { useFormatter, useNow, useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { Button, PlainButtonLink } from '#components/ui/button.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
+import { DialogFooter } from '#components/ui/dialog-footer.tsx'
 import { Checkbox, Select } from '#components/ui/field.tsx'
 import { showToast } from '#components/ui/toast.ts'
 import { oldestRead } from '#lib/domains/audit/rules.ts'
@@ -53,17 +54,18 @@ export function ExportDialog({ query: shown }: { query: AuditQuery & { to: strin
           {period !== 'view' && (
             <Checkbox label={t('reads')} checked={hasReads} onChange={({ target }) => setHasReads(target.checked)} />
           )}
-          <PlainButtonLink
-            href={exportHref(query, file)}
-            download
-            onClick={() => {
-              setOpen(false)
-              showToast({ title: t('started') })
-            }}
-            className="justify-self-end"
-          >
-            {t('download')}
-          </PlainButtonLink>
+          <DialogFooter>
+            <PlainButtonLink
+              href={exportHref(query, file)}
+              download
+              onClick={() => {
+                setOpen(false)
+                showToast({ title: t('started') })
+              }}
+            >
+              {t('download')}
+            </PlainButtonLink>
+          </DialogFooter>
         </div>
       </Dialog>
     </>

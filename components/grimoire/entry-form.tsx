@@ -5,6 +5,7 @@ import { type FormEvent, useRef, useState } from 'react'
 import { useApiMutation, useApiQuery } from '#components/frame/api-query.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Drawer } from '#components/ui/dialog.tsx'
+import { DialogFooter } from '#components/ui/dialog-footer.tsx'
 import { MovedAlert } from '#components/ui/moved-alert.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { addEntryAt, editEntryAt, entryAt, grimoirePaths } from './endpoints.ts'
@@ -103,14 +104,14 @@ export function EntryForm({ agentId, vault, edited, draft, change, onClose, onSt
           problem && <ProblemAlert problem={problem} />
         )}
         <EntryFields draft={draft} change={change} isNew={!edited} isOpen={vault.isOpen} isWrong={isWrong} />
-        <div className="flex flex-wrap justify-end gap-2">
+        <DialogFooter>
           <Button tone="plain" onClick={onClose} aria-disabled={isPending}>
             {common('cancel')}
           </Button>
           <Button type="submit" aria-disabled={isPending || moved !== undefined}>
             {isPending ? common('busy') : t(`write.do.${scope}`)}
           </Button>
-        </div>
+        </DialogFooter>
       </form>
     </Drawer>
   )

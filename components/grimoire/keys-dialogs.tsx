@@ -6,6 +6,7 @@ import { useApiMutation } from '#components/frame/api-query.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
+import { DialogFooter } from '#components/ui/dialog-footer.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { type StoredKeyring, storeKeyringAt } from './endpoints.ts'
@@ -82,23 +83,23 @@ function KeysForm({
       {store.isSuccess ? (
         <div className="grid gap-4">
           <Alert tone="done" title={done} isLive />
-          <Button onClick={onClose} className="justify-self-end">
-            {t('close')}
-          </Button>
+          <DialogFooter>
+            <Button onClick={onClose}>{t('close')}</Button>
+          </DialogFooter>
         </div>
       ) : (
         <form method="post" onSubmit={submit} className="grid gap-4">
           {store.problem && <ProblemAlert problem={store.problem} />}
           {fault && <VaultFault code={fault} />}
           {children}
-          <div className="flex flex-wrap justify-end gap-2">
+          <DialogFooter>
             <Button tone="plain" onClick={onClose}>
               {t('cancel')}
             </Button>
             <Button type="submit" aria-disabled={isPending || isIncomplete}>
               {isPending ? t('busy') : action}
             </Button>
-          </div>
+          </DialogFooter>
         </form>
       )}
     </Dialog>

@@ -7,6 +7,7 @@ import { useState } from 'react'
 import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
+import { DialogFooter } from '#components/ui/dialog-footer.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { ProgressBar } from '#components/ui/progress.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
@@ -131,9 +132,9 @@ function ErasureOutcomes({ run: { outcomes, total, isOver }, onClose }: { run: R
         ))}
       </ul>
       {isOver && (
-        <div className="flex justify-end">
+        <DialogFooter>
           <Button onClick={onClose}>{t('close')}</Button>
-        </div>
+        </DialogFooter>
       )}
     </Dialog>
   )

@@ -7,6 +7,7 @@ import { issueOf } from '#components/frame/faults.ts'
 import { Button } from '#components/ui/button.tsx'
 import { CodeBlock } from '#components/ui/code-block.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
+import { DialogFooter } from '#components/ui/dialog-footer.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { addTotpAt, confirmTotpAt, touchedByFactors } from './endpoints.ts'
@@ -65,9 +66,11 @@ function ConfirmApp({ started, onDone }: { started: Started; onDone: (codes: str
         error={isWrong ? t('wrong') : undefined}
         required
       />
-      <Button type="submit" aria-disabled={confirming.isPending} className="justify-self-end">
-        {t('confirm')}
-      </Button>
+      <DialogFooter>
+        <Button type="submit" aria-disabled={confirming.isPending}>
+          {t('confirm')}
+        </Button>
+      </DialogFooter>
     </form>
   )
 }
@@ -106,9 +109,11 @@ export function AddApp({ onCodes }: { onCodes: (codes: string[] | undefined) => 
           <form onSubmit={submit} className="grid gap-5">
             {adding.problem && <ProblemAlert problem={adding.problem} />}
             <Field label={t('name')} name="name" defaultValue={t('nameDefault')} maxLength={100} required />
-            <Button type="submit" aria-disabled={adding.isPending} className="justify-self-end">
-              {t('continue')}
-            </Button>
+            <DialogFooter>
+              <Button type="submit" aria-disabled={adding.isPending}>
+                {t('continue')}
+              </Button>
+            </DialogFooter>
           </form>
         )}
       </Dialog>

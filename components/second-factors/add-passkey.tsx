@@ -7,6 +7,7 @@ import { useApiMutation } from '#components/frame/api-query.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
+import { DialogFooter } from '#components/ui/dialog-footer.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { addPasskeyAt, startPasskeyAt, touchedByFactors } from './endpoints.ts'
@@ -59,9 +60,11 @@ export function AddPasskey({ onCodes }: { onCodes: (codes: string[] | undefined)
           {problem && <ProblemAlert problem={problem} />}
           {isDismissed && <Alert tone="warning" title={t('dismissed')} isLive />}
           <Field label={t('name')} name="name" defaultValue={t('nameDefault')} maxLength={100} required />
-          <Button type="submit" aria-disabled={isPending} className="justify-self-end">
-            {t('continue')}
-          </Button>
+          <DialogFooter>
+            <Button type="submit" aria-disabled={isPending}>
+              {t('continue')}
+            </Button>
+          </DialogFooter>
         </form>
       </Dialog>
     </>

@@ -6,6 +6,7 @@ import { useApiMutation } from '#components/frame/api-query.ts'
 import { Button, PlainButtonLink } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
+import { DialogFooter } from '#components/ui/dialog-footer.tsx'
 import { Secret } from '#components/ui/secret.tsx'
 import { renewCodesAt, touchedByFactors } from './endpoints.ts'
 
@@ -27,12 +28,12 @@ export function RecoveryCodes({ codes, onClose }: { codes: string[] | undefined;
       lead={<p>{t('text')}</p>}
     >
       <Secret value={text} label={t('title')} />
-      <div className="flex flex-wrap justify-end gap-2">
+      <DialogFooter>
         <PlainButtonLink tone="plain" href={file} download="knowledgepulse-recovery-codes.txt">
           {t('download')}
         </PlainButtonLink>
         <Button onClick={onClose}>{t('saved')}</Button>
-      </div>
+      </DialogFooter>
     </Dialog>
   )
 }

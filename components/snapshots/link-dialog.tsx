@@ -5,6 +5,7 @@ import { useApiMutation } from '#components/frame/api-query.ts'
 import { Button, PlainButtonLink } from '#components/ui/button.tsx'
 import { CodeBlock } from '#components/ui/code-block.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
+import { DialogFooter } from '#components/ui/dialog-footer.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { linkAt, type Snapshot } from './endpoints.ts'
@@ -34,7 +35,7 @@ export function LinkDialog({ snapshot, onClose }: { snapshot: Snapshot; onClose:
             <p role="status">{t.rich('until', { time: () => <Time at={made.expires_at} relative /> })}</p>
             {/* A replayed response does not contain the address. */}
             {made.url && <CodeBlock code={made.url} what={t('address')} />}
-            <div className="flex flex-wrap justify-end gap-2">
+            <DialogFooter>
               <Button tone="plain" onClick={onClose}>
                 {common('close')}
               </Button>
@@ -43,10 +44,10 @@ export function LinkDialog({ snapshot, onClose }: { snapshot: Snapshot; onClose:
                   {t('download')}
                 </PlainButtonLink>
               )}
-            </div>
+            </DialogFooter>
           </>
         ) : (
-          <div className="flex flex-wrap justify-end gap-2">
+          <DialogFooter>
             <Button tone="plain" onClick={onClose}>
               {common('cancel')}
             </Button>
@@ -56,7 +57,7 @@ export function LinkDialog({ snapshot, onClose }: { snapshot: Snapshot; onClose:
             >
               {link.isPending ? common('busy') : t('make')}
             </Button>
-          </div>
+          </DialogFooter>
         )}
       </div>
     </Dialog>

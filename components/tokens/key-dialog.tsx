@@ -6,6 +6,7 @@ import { useBackStop, useLeaveWarning } from '#components/frame/leave-warning.ts
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
+import { DialogFooter } from '#components/ui/dialog-footer.tsx'
 import { Checkbox } from '#components/ui/field.tsx'
 import { Secret } from '#components/ui/secret.tsx'
 
@@ -71,11 +72,11 @@ export function KeyDialog({ apiKey, title, children, after, replayed, onClose }:
         </Alert>
       )}
       {mayClose && after}
-      <div className="flex justify-end">
+      <DialogFooter>
         <Button onClick={leave} aria-disabled={!mayClose}>
           {t('done')}
         </Button>
-      </div>
+      </DialogFooter>
     </Dialog>
   )
 }

@@ -6,6 +6,7 @@ import type { ProblemDocument } from '#lib/client/request.ts'
 import { useApprovalMode } from './approval-mode.tsx'
 import { Button } from './button.tsx'
 import { Dialog } from './dialog.tsx'
+import { DialogFooter } from './dialog-footer.tsx'
 import { ProblemAlert } from './problem-alert.tsx'
 
 /** The part of a `useApiMutation` result that the dialog needs. */
@@ -79,7 +80,7 @@ export function Confirm({
       <form id={id} onSubmit={submit} className="grid gap-5">
         {change.problem && <ProblemAlert problem={change.problem} />}
         {!isAsked && children}
-        <div className="flex flex-wrap justify-end gap-2">
+        <DialogFooter>
           <Button tone="plain" onClick={() => toggle(false)} aria-disabled={change.isPending}>
             {t(isAsked ? 'close' : 'cancel')}
           </Button>
@@ -88,7 +89,7 @@ export function Confirm({
               {change.isPending ? t('busy') : asks ? t('approval.ask') : action}
             </Button>
           )}
-        </div>
+        </DialogFooter>
       </form>
     </Dialog>
   )
