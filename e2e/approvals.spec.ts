@@ -151,6 +151,22 @@ test('an admin asks for approval, another admin decides, and the first one carri
     await expect(dialog.getByRole('combobox', { name: 'Target', exact: true })).toHaveValue('')
   })
 
+  await test.step('retention periods whose approval was requested leave no draft', async () => {
+    await one.goto('/admin/retention')
+    await alive(one)
+    const days = one.getByLabel('Private: days')
+    const before = await days.inputValue()
+    await days.fill('21')
+    await one.getByRole('button', { name: 'Preview' }).click()
+    await one.getByRole('button', { name: 'Save periods' }).click()
+    const dialog = one.getByRole('dialog')
+    await dialog.getByRole('button', { name: 'Ask for approval' }).click()
+    await expect(dialog.getByText('Approval requested')).toBeVisible()
+    await one.reload()
+    await alive(one)
+    await expect(days).toHaveValue(before)
+  })
+
   const stop = { name: 'Stop requiring approvals' }
   const askToStop = async () => {
     await one.goto('/admin/approvals')

@@ -43,7 +43,8 @@ export function PeriodForm({ inForce }: { inForce: Periods }) {
   const words = usePeriodWords()
   const { draft, change, clear } = useDraft<{ typed: TypedPeriods | null }>('retention', { typed: null })
   const [run, setRun] = useState<DryRun>()
-  const [isOpen, setIsOpen] = useState(false)
+  /** The previewed periods that the dialog asks to confirm; a cleared draft leaves the dialog open. */
+  const [asked, setAsked] = useState<DryRun>()
   const dryRun = useApiMutation(dryRunAt, { isQuiet: true })
   const edit = useApiMutation(editRetentionAt, { touches: ['/v1/retention'] })
   const typed = draft.typed ?? typedPeriodsOf(inForce)
@@ -122,27 +123,30 @@ export function PeriodForm({ inForce }: { inForce: Periods }) {
         >
           {dryRun.isPending ? t('edit.trying') : t('edit.try')}
         </Button>
-        {counted && !isAsBefore && <Button onClick={() => setIsOpen(true)}>{t('edit.save')}</Button>}
+        {counted && !isAsBefore && <Button onClick={() => setAsked(counted)}>{t('edit.save')}</Button>}
       </div>
-      {counted && (
+      {asked && (
         <Confirm
-          open={isOpen}
-          onOpenChange={setIsOpen}
+          open
+          onOpenChange={(open) => !open && setAsked(undefined)}
           title={t('edit.confirmTitle')}
-          consequences={<DryRunConsequences run={counted} />}
+          consequences={<DryRunConsequences run={asked} />}
           action={t('edit.save')}
           needsApproval
-          tone={counted.would_delete.total > 0 ? 'danger' : 'main'}
+          tone={asked.would_delete.total > 0 ? 'danger' : 'main'}
           change={edit}
-          onConfirm={() => {
-            if (!wanted) return
-            edit.begin({ body: periodChangeOf(inForce, wanted) }, () => {
-              clear()
-              setIsOpen(false)
-              setRun(undefined)
-              showToast({ title: t('edit.saved') })
-            })
-          }}
+          onConfirm={() =>
+            edit.begin(
+              { body: periodChangeOf(inForce, asked.policy) },
+              () => {
+                clear()
+                setAsked(undefined)
+                setRun(undefined)
+                showToast({ title: t('edit.saved') })
+              },
+              clear,
+            )
+          }
         />
       )}
     </form>
