@@ -53,10 +53,11 @@ const workingTokens = ({ active_tokens, suspended_at }: TieredAgent) => (suspend
 /** The columns of the agent list. */
 export function useAgentColumns(): ShownColumn<TieredAgent>[] {
   const t = useTranslations('tiers.agents')
+  const tokens = useTranslations('tokens.columns')
   return [
     {
       key: 'agent',
-      title: t('agent'),
+      title: tokens('agent'),
       main: true,
       minWidth: 'medium',
       value: ({ name, agent_id }) => name ?? agent_id,

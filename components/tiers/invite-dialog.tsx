@@ -5,6 +5,7 @@ import { type FormEvent, useState } from 'react'
 import { useApiMutation } from '#components/frame/api-query.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
+import { DialogFooter } from '#components/ui/dialog-footer.tsx'
 import { Choice, Field, Select } from '#components/ui/field.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { Secret } from '#components/ui/secret.tsx'
@@ -20,6 +21,7 @@ interface Made {
 
 function InviteForm({ onMade }: { onMade: (made: Made) => void }) {
   const t = useTranslations('tiers')
+  const tokens = useTranslations('tokens')
   const [may, setMay] = useState<'read' | 'write'>('read')
   const [tier, setTier] = useState<TierName>('free')
   const [days, setDays] = useState('7')
@@ -35,12 +37,12 @@ function InviteForm({ onMade }: { onMade: (made: Made) => void }) {
     <form onSubmit={submit} className="grid gap-5">
       {invite.problem && <ProblemAlert problem={invite.problem} />}
       <Choice
-        label={t('invite.scopes')}
+        label={tokens('columns.scopes')}
         name="scopes"
         value={may}
         onChange={setMay}
         options={[
-          { value: 'read', title: t('invite.read'), text: t('invite.readText') },
+          { value: 'read', title: tokens('scopes.read'), text: t('invite.readText') },
           { value: 'write', title: t('invite.write'), text: t('invite.writeText') },
         ]}
       />
@@ -63,11 +65,11 @@ function InviteForm({ onMade }: { onMade: (made: Made) => void }) {
           onChange={({ target }) => setDays(target.value)}
         />
       </div>
-      <div className="flex justify-end">
+      <DialogFooter>
         <Button type="submit" aria-disabled={invite.isPending}>
           {t('invite.make')}
         </Button>
-      </div>
+      </DialogFooter>
     </form>
   )
 }
@@ -75,6 +77,7 @@ function InviteForm({ onMade }: { onMade: (made: Made) => void }) {
 /** Invites an agent and shows the code once. */
 export function InviteDialog() {
   const t = useTranslations('tiers.invite')
+  const key = useTranslations('tokens.key')
   const [isOpen, setIsOpen] = useState(false)
   const [made, setMade] = useState<Made>()
   const close = () => {
@@ -95,9 +98,9 @@ export function InviteDialog() {
         {made ? (
           <div className="grid gap-5">
             <Secret value={made.code} label={t('code')} />
-            <div className="flex justify-end">
-              <Button onClick={close}>{t('done')}</Button>
-            </div>
+            <DialogFooter>
+              <Button onClick={close}>{key('done')}</Button>
+            </DialogFooter>
           </div>
         ) : (
           <InviteForm onMade={setMade} />

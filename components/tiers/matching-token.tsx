@@ -21,15 +21,15 @@ export function MatchingTokenCard({ token }: { token: MatchingToken }) {
       </p>
       <FactList
         facts={[
-          [t('prefix.agent'), agent.name ?? token.agent_id],
+          [words('columns.agent'), agent.name ?? token.agent_id],
           [t('prefix.owner'), agent.owner?.name ?? t('agents.unclaimed')],
           [
-            t('prefix.state'),
+            words('columns.state'),
             <Badge key="state" tone={tokenTones[state]} hasDot>
               {words(`states.${state}`)}
             </Badge>,
           ],
-          [t('prefix.used'), used === null ? words('never') : <Time key="used" at={used} show="relative" />],
+          [words('columns.lastUsed'), used === null ? words('never') : <Time key="used" at={used} show="relative" />],
         ]}
       />
       {isEnded && <p>{t('prefix.ended')}</p>}

@@ -17,6 +17,7 @@ const form = /^kp_[0-9A-Za-z]{8}$/
 /** Revokes a token of which only the first characters are known, after showing which one it is. */
 export function PrefixDialog() {
   const t = useTranslations('tiers.prefix')
+  const revocation = useTranslations('tokens.revocation')
   const [isOpen, setIsOpen] = useState(false)
   const [prefix, setPrefix] = useState('')
   const isWhole = form.test(prefix)
@@ -33,8 +34,8 @@ export function PrefixDialog() {
         open={isOpen}
         onOpenChange={setIsOpen}
         title={t('title')}
-        consequences={<p>{t('lead')}</p>}
-        action={t('action')}
+        consequences={<p>{revocation('text')}</p>}
+        action={revocation('action', { count: 1 })}
         change={revoke}
         isIncomplete={!isRevocable}
         onConfirm={() =>

@@ -33,6 +33,7 @@ function Evidence({ revocation }: { revocation: Revocation }) {
 /** Tokens that were revoked because of refused requests, with these requests as evidence. `agentId` limits the list to one agent. */
 export function RevocationList({ initial, agentId }: { initial: RevocationPage; agentId?: string }) {
   const t = useTranslations('tiers.revocations')
+  const tokens = useTranslations('tokens.columns')
   const list = useApiInfiniteQuery(
     revocationsAt,
     { query: { limit: '20', ...(agentId !== undefined && { agent_id: agentId }) } },
@@ -41,7 +42,7 @@ export function RevocationList({ initial, agentId }: { initial: RevocationPage; 
   const columns: ShownColumn<Revocation>[] = [
     {
       key: 'token',
-      title: t('token'),
+      title: tokens('token'),
       main: true,
       cell: ({ key_prefix, token_id }) => (
         <>
@@ -56,7 +57,7 @@ export function RevocationList({ initial, agentId }: { initial: RevocationPage; 
       ? [
           {
             key: 'agent',
-            title: t('agent'),
+            title: tokens('agent'),
             cell: ({ agent_id }: Revocation) => (
               <TextLink href={`/admin/tokens/${encodeURIComponent(agent_id)}`}>{agent_id}</TextLink>
             ),

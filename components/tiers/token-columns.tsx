@@ -32,10 +32,16 @@ function TokenState({ token, isSuspended }: { token: AgentToken; isSuspended: bo
   )
 }
 
+export interface TokenTableOptions {
+  /** The deletion of the agent is pending, so its tokens do not work. */
+  isSuspended: boolean
+  /** The period in which the requests are counted, in words. */
+  period: string
+}
 /** The columns of the tokens of an agent; `actions` are the buttons for one token. */
 export function useTokenColumns(
   actions: (token: AgentToken) => ReactNode,
-  isSuspended: boolean,
+  { isSuspended, period }: TokenTableOptions,
 ): ShownColumn<AgentToken>[] {
   const t = useTranslations('tokens')
   const own = useTranslations('tiers.agent')
@@ -75,7 +81,7 @@ export function useTokenColumns(
     },
     {
       key: 'requests',
-      title: own('requests'),
+      title: own('requests', { period }),
       numeric: true,
       value: ({ use: { reads, writes } }) => reads + writes,
       cell: ({ use: { reads, writes } }) => format.number(reads + writes),

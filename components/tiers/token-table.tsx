@@ -11,18 +11,17 @@ import { OutcomeList } from '#components/ui/outcome-list.tsx'
 import { useSelection } from '#components/ui/selection.ts'
 import { DataTable } from '#components/ui/table.tsx'
 import { ofTokens, revokeAnyTokenAt } from './endpoints.ts'
-import { type AgentToken, useTokenColumns } from './token-columns.tsx'
+import { type AgentToken, type TokenTableOptions, useTokenColumns } from './token-columns.tsx'
 
 const isRevocable = ({ state }: AgentToken) => state === 'active' || state === 'rotated'
 
-interface TokenTableProps {
+interface TokenTableProps extends TokenTableOptions {
   tokens: readonly AgentToken[]
-  /** The deletion of the agent is pending, so its tokens do not work. */
-  isSuspended: boolean
 }
 /** The tokens of an agent. One or several can be revoked; each has its own outcome. */
-export function TokenTable({ tokens, isSuspended }: TokenTableProps) {
+export function TokenTable({ tokens, ...options }: TokenTableProps) {
   const t = useTranslations('tiers.agent')
+  const revocation = useTranslations('tokens.revocation')
   const [asked, setAsked] = useState<readonly AgentToken[]>([])
   const batch = useApiBatch(revokeAnyTokenAt, ({ id }: AgentToken) => ({ params: { id } }), { touches: ofTokens })
   const active = tokens.filter(isRevocable)
@@ -46,7 +45,7 @@ export function TokenTable({ tokens, isSuspended }: TokenTableProps) {
           {t('revoke')}
         </Button>
       ),
-    isSuspended,
+    options,
   )
   return (
     <>
@@ -72,7 +71,7 @@ export function TokenTable({ tokens, isSuspended }: TokenTableProps) {
         bulk={
           <BulkBar count={chosen.length} onClear={selection.clear}>
             <Button tone="danger" size="small" onClick={() => ask(chosen)}>
-              {t('revokeAction', { count: chosen.length })}
+              {revocation('action', { count: chosen.length })}
             </Button>
           </BulkBar>
         }
@@ -91,9 +90,9 @@ export function TokenTable({ tokens, isSuspended }: TokenTableProps) {
       <Confirm
         open={asked.length > 0}
         onOpenChange={(open) => !open && setAsked([])}
-        title={t('revokeTitle', { count: asked.length, token: `${asked[0]?.key_prefix ?? ''}…` })}
-        consequences={<p>{t('revokeText')}</p>}
-        action={t('revokeAction', { count: asked.length })}
+        title={revocation('title', { count: asked.length, name: `${asked[0]?.key_prefix ?? ''}…` })}
+        consequences={<p>{revocation('text')}</p>}
+        action={revocation('action', { count: asked.length })}
         change={{ isPending: batch.isPending, problem: undefined, reset: () => {} }}
         onConfirm={() =>
           batch.begin(asked, () => {

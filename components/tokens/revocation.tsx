@@ -14,9 +14,9 @@ export function Revocation({ token, onClose }: { token: ListedTokenRow; onClose:
     <Confirm
       open
       onOpenChange={(open) => !open && onClose()}
-      title={t('title', { name: isolated(token.name ?? token.key_prefix) })}
+      title={t('title', { count: 1, name: isolated(token.name ?? token.key_prefix) })}
       consequences={<p>{t('text')}</p>}
-      action={t('action')}
+      action={t('action', { count: 1 })}
       change={revoke}
       onConfirm={() =>
         revoke.begin({ params: { id: token.id } }, () => {

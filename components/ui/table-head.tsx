@@ -72,7 +72,7 @@ export function TableHead<Row>({
               aria-sort={isSorted ? (state === 'down' ? 'descending' : 'ascending') : undefined}
               className={clsx(
                 cell,
-                'pr-5 font-medium whitespace-nowrap text-quiet last:pr-0',
+                'pr-5 font-medium whitespace-pre text-quiet last:pr-0',
                 numeric ? 'text-right' : 'text-left',
               )}
             >

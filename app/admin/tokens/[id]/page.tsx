@@ -42,8 +42,9 @@ export default async function TieredAgentPage({ params, searchParams }: TieredAg
   await requirePageAccess('tieredAgent')
   const id = decodeURIComponent((await params).id)
   const { period } = await loadUsagePeriod(searchParams)
-  const [t, { data: agent }, revocations] = await Promise.all([
+  const [t, tokenWords, { data: agent }, revocations] = await Promise.all([
     getTranslations('tiers'),
+    getTranslations('tokens'),
     found(callUseCase(app.tiers.agent, { params: { id }, query: { period } })),
     found(callUseCase(app.tiers.revocations, { query: { agent_id: id, limit: '20' } })),
   ])
@@ -58,7 +59,7 @@ export default async function TieredAgentPage({ params, searchParams }: TieredAg
         title={agent.name ?? agent.agent_id}
         breadcrumbs={[{ href: '/admin/tokens', title: t('name') }]}
         aside={
-          <Card title={t('agent.facts')}>
+          <Card title={tokenWords('columns.agent')}>
             <AgentFacts agent={agent} />
           </Card>
         }
@@ -72,7 +73,7 @@ export default async function TieredAgentPage({ params, searchParams }: TieredAg
               : t('agent.tokensLead', { active: agent.active_tokens, allowed: agent.tokens_allowed })
           }
         >
-          <TokenTable tokens={agent.tokens} isSuspended={isSuspended} />
+          <TokenTable tokens={agent.tokens} isSuspended={isSuspended} period={t(`agent.period.${period}`)} />
           {agent.tokens_total > agent.tokens.length && (
             <p className="text-sm text-quiet">
               {t('agent.tokensMore', { shown: agent.tokens.length, total: agent.tokens_total })}
@@ -93,7 +94,7 @@ export default async function TieredAgentPage({ params, searchParams }: TieredAg
         <Section id="limits" title={t('agent.edit')}>
           <TierForm agent={agent} />
         </Section>
-        <Section id="storage" title={words('ofOrganisation')}>
+        <Section id="storage" title={words('title')}>
           <StorageUseCard storage={storage} />
           <QuotaForm storage={storage} />
         </Section>
