@@ -56,6 +56,9 @@ test('an admin sets a legal hold on an agent found by its name', async ({ browse
     const dialog = page.getByRole('dialog')
     await admin.fill(dialog.getByRole('combobox', { name: 'Target', exact: true }), 'Agent on hold')
     await admin.click(dialog.getByRole('option', { name: 'Agent on hold' }))
+    // The button stays visible in a dialog that is longer than the window.
+    await page.setViewportSize({ width: 1280, height: 480 })
+    await expect(dialog.getByRole('button', { name: 'Set hold' })).toBeInViewport({ ratio: 1 })
     await admin.fill(dialog.getByLabel('Reason'), 'Case 17/2026')
     await admin.click(dialog.getByRole('button', { name: 'Set hold' }))
     await expect(page.getByRole('table', { name: 'Legal holds' })).toContainText('Case 17/2026')
@@ -119,6 +122,10 @@ test('an admin answers a request with a template', async ({ browser }) => {
     await expect(page.getByRole('dialog')).toHaveCount(0)
     await expect(page.getByRole('heading', { level: 1 }).locator('..')).toContainText('Completed')
     await expect(page.getByText('Answered', { exact: true }).first()).toBeVisible()
+    await expect(page.getByText('No deadline')).toHaveCount(0)
+    // It was received an hour before it was recorded.
+    await expect(page.locator('#timeline').getByText('Recorded', { exact: true })).toBeVisible()
+    await expect(page.locator('#timeline').getByText('Received', { exact: true })).toHaveCount(0)
     // Without the action, the count would be polled once a minute.
     await expect.poll(countOpen, { timeout: 20_000 }).toBe(before - 1)
     await admin.finish()
@@ -166,6 +173,28 @@ test('the tokens of an agent whose deletion is pending are shown as suspended', 
     const tokens = page.getByRole('table', { name: 'Tokens', exact: true })
     await expect(tokens.getByText('Suspended', { exact: true }).first()).toBeVisible()
     await expect(tokens.getByText('Active', { exact: true })).toHaveCount(0)
+    await page.goto('/admin/tokens/ward-roster?period=7d')
+    await expect(tokens.getByRole('columnheader', { name: 'Requests, 7 days' })).toBeVisible()
+  })
+})
+
+test('the overview names whose storage it shows, counts expiring records separately and words activity', async ({
+  browser,
+}) => {
+  const context = await browser.newContext({ storageState: await sessionOf(people.person) })
+  const own = await context.newPage()
+  await own.goto('/overview')
+  await expect(own.getByRole('heading', { name: 'Organization storage' })).toBeVisible()
+  const tile = (label: string) => own.locator('dl > div').filter({ hasText: label })
+  await expect(tile('Records expiring')).toHaveText(/^Records expiring[\d,]+within \d+ days$/)
+  await expect(tile('Next automatic deletion')).not.toContainText('within')
+  await context.close()
+  await asAdmin(browser, async ({ page }) => {
+    await page.goto('/overview')
+    const heading = page.getByRole('heading', { name: 'Recent activity' })
+    const activity = page.locator('section').filter({ has: heading }).last().getByRole('listitem')
+    await expect(activity.first()).toContainText(/: .+ (created|changed|deleted|exported)/)
+    await expect(activity.filter({ hasText: 'Session' })).toHaveCount(0)
   })
 })
 

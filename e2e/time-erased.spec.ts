@@ -24,6 +24,7 @@ async function askForErasure(page: Page, grace: string): Promise<string | null> 
   }
   await page.getByText(grace).click()
   const button = page.getByRole('button', { name: 'Delete my data' })
+  await expect(page.getByLabel('Type DELETE to confirm')).toHaveAccessibleDescription('')
   await page.getByLabel('Type DELETE to confirm').fill('delete it')
   await page.getByLabel('Password').fill('not this one')
   await button.click()

@@ -45,12 +45,18 @@ export function OverviewTiles({ overview }: { overview: Overview }) {
     {
       label: t('next'),
       value: next === undefined ? '–' : <Time at={next} show="relative" />,
-      hint:
-        expiring.total === 0
-          ? next === undefined && t('nothing', { days: expiring.days })
-          : t('within', { count: expiring.total, days: expiring.days }),
-      ...(next !== undefined && { href: '#expiring' }),
+      ...(next === undefined ? { hint: t('nothing', { days: expiring.days }) } : { href: '#expiring' }),
     },
+    ...(expiring.total === 0
+      ? []
+      : [
+          {
+            label: t('expiringRecords'),
+            value: expiring.total,
+            hint: t('within', { days: expiring.days }),
+            href: '#expiring',
+          },
+        ]),
   ]
   return <StatTiles tiles={tiles} />
 }

@@ -33,7 +33,7 @@ export function DeletionConfirm({ numbers, onGrace, tokens, signIn, ...props }: 
   const { filing, file, isSent, withCopy } = useDeletion(props)
   const [word, setWord] = useState('')
   const [isMismatch, setMismatch] = useState(false)
-  const [own = '', other = ''] = t('word') === 'DELETE' ? ['DELETE', '删除'] : ['删除', 'DELETE']
+  const expected = t('word')
 
   const submit = (event: FormEvent) => {
     event.preventDefault()
@@ -51,9 +51,8 @@ export function DeletionConfirm({ numbers, onGrace, tokens, signIn, ...props }: 
       <DeletionStart {...{ grace, onGrace, withCopy, tokens, signIn }} isOfAgent={agentId !== undefined} />
       <RefusalNote error={filing.refusal} words="deletion" {...(isAdmin && !agentId && { conflict: 'lastAdmin' })} />
       <Field
-        label={t('type', { word: own })}
-        hint={t('typeHint', { other })}
-        error={isMismatch && !isDeleteWord(word) ? t('mismatch', { word: own }) : undefined}
+        label={t('type', { word: expected })}
+        error={isMismatch && !isDeleteWord(word) ? t('mismatch', { word: expected }) : undefined}
         name="word"
         autoComplete="off"
         autoCapitalize="characters"

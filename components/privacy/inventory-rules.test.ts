@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from 'vitest'
-import { groundsIn, sortedHoldings } from './inventory-rules.ts'
+import { groundsIn, recordsPageOf, sortedHoldings } from './inventory-rules.ts'
 
 test.each([
   ['legal obligation (GDPR art. 6(1)(c), with art. 15 and 20)', ['c']],
@@ -9,6 +9,15 @@ test.each([
   ['art. 16(1)(c), 6(1)(g), 6(2)(a)', []],
   ['', []],
 ])('groundsIn(%j) returns %j', (basis, grounds) => expect(groundsIn(basis)).toEqual(grounds))
+
+test.each([
+  ['projects.messages', '/projects'],
+  ['knowledge.units', '/knowledge'],
+  ['projects.references', undefined],
+  ['projects.participants', undefined],
+  ['projects.outside', undefined],
+  ['knowledge.words', undefined],
+])('recordsPageOf(%j) returns %j', (name, page) => expect(recordsPageOf(name)).toBe(page))
 
 describe('sortedHoldings', () => {
   const line = (holder: string, store: string, count: number) => ({

@@ -47,10 +47,14 @@ const recordPages: Record<string, string> = {
   'knowledge.skills': '/knowledge',
   'exports.files': '/settings/privacy?tab=download',
   'erasure.receipts': '/settings/privacy/receipts',
+  'projects.projects': '/projects',
+  'projects.members': '/projects',
+  'projects.conversations': '/projects',
+  'projects.messages': '/projects',
+  'projects.documents': '/projects',
 }
-/** The page that lists the records of a data source; undefined if there is none. */
-export const recordsPageOf = (name: string): string | undefined =>
-  recordPages[name] ?? (name.startsWith('projects.') ? '/projects' : undefined)
+/** The page that lists the records of a data source; undefined if there is none, as for mentions in other people’s projects. */
+export const recordsPageOf = (name: string): string | undefined => recordPages[name]
 
 export const privacyTabs = ['data', 'download', 'correct', 'restrict', 'delete'] as const
 export type PrivacyTab = (typeof privacyTabs)[number]

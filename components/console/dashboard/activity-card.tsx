@@ -1,6 +1,7 @@
 import { useTranslations } from 'next-intl'
 import { useResourceTypes } from '#components/audit/entry-names.ts'
 import { Card } from '#components/ui/page.tsx'
+import { usePunctuation } from '#components/ui/punctuation.ts'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import type { Role } from '#lib/domains/accounts/rules.ts'
@@ -12,11 +13,7 @@ const actions = ['create', 'update', 'delete', 'export'] as const
 /** Recent changes and exports by people, from the audit log. */
 export function ActivityCard({ activity, role }: { activity: Dashboard['activity']; role: Role }) {
   const t = useTranslations('overview.admin.activity')
-  const words = useTranslations('audit.actions')
-  const actionOf = (action: string): string => {
-    const known = actions.find((one) => one === action)
-    return known ? words(known) : action
-  }
+  const { colon } = usePunctuation()
   const types = useResourceTypes()
   return (
     <Card title={t('title')} actions={<TextLink href="/admin/audit">{t('all')}</TextLink>}>
@@ -27,16 +24,22 @@ export function ActivityCard({ activity, role }: { activity: Dashboard['activity
           {activity.map((change) => (
             <li key={change.id} className="grid grid-cols-[minmax(0,1fr)_auto] items-baseline gap-x-4 py-2">
               <span className="min-w-0">
-                <bdi className="font-medium [overflow-wrap:anywhere]">{change.actor_name ?? t('unknown')}</bdi>{' '}
-                <span className="text-quiet">{actionOf(change.action)}</span>{' '}
+                <bdi className="font-medium [overflow-wrap:anywhere]">{change.actor_name ?? t('unknown')}</bdi>
+                {colon}
                 <TextLink href={changeHref(change, role)} tone="ink" className="[overflow-wrap:anywhere]">
-                  {types[change.resource_type] ?? t('other')}
-                  {change.resource_name !== null && (
-                    <>
-                      {' '}
-                      <bdi>{change.resource_name}</bdi>
-                    </>
-                  )}
+                  {t.rich(`acts.${actions.find((one) => one === change.action) ?? 'update'}`, {
+                    what: () => (
+                      <>
+                        {types[change.resource_type] ?? t('other')}
+                        {change.resource_name !== null && (
+                          <>
+                            {' '}
+                            <bdi>{change.resource_name}</bdi>
+                          </>
+                        )}
+                      </>
+                    ),
+                  })}
                 </TextLink>
               </span>
               <span className="text-sm text-quiet">

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Person, signedIn } from '#lib/testing/people.ts'
 import { type PrivacyTest, privacyTest } from '#lib/testing/privacy.ts'
+import { personWithPassword } from '#lib/testing/subjects.ts'
 import titles from '#messages/en/audit.json' with { type: 'json' }
 import { setupStatus, setupSteps, trendWeeks } from './rules.ts'
 
@@ -58,6 +59,14 @@ describe('GET /api/admin/dashboard', () => {
     await dashboard()
     expect(await entries()).toBe(known + 1)
   })
+})
+
+it('the activity lists no confirmed password, which changes only the session', async () => {
+  const { cookie, password } = await personWithPassword(setting.test)
+  const confirmed = await setting.test.fetch('POST', '/api/account/confirm', { cookie, body: { password } })
+  expect(confirmed.status).toBe(200)
+  const { activity } = await dashboard()
+  expect(activity.map(({ resource_type }: { resource_type: string }) => resource_type)).not.toContain('session')
 })
 
 it('the audit log has a title for the resource type of every operation', () => {

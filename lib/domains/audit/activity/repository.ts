@@ -1,7 +1,7 @@
 import { statement } from '#lib/stores/postgres/statement.ts'
 
 /**
- * The newest acts of people that are not reads, with the current names of the actor and of an account or agent that is the resource. Looks at the newest `looked` entries only, because no index
+ * The newest acts of people that are neither reads nor sign-ins, sign-outs and confirmed passwords, which update only a session, with the current names of the actor and of an account or agent that is the resource. Looks at the newest `looked` entries only, because no index
  * leaves out reads.
  */
 export const newestActs = statement('audit.newest-acts', {
@@ -18,5 +18,6 @@ export const newestActs = statement('audit.newest-acts', {
     LEFT JOIN account_names account ON account.id = e.resource_id
     LEFT JOIN agent_names agent ON agent.id = e.resource_id
     WHERE e.action NOT IN ('read', 'validate') AND starts_with(e.agent_id, 'user:')
+      AND NOT (e.action = 'update' AND e.resource_type = 'session')
     ORDER BY e.at DESC, e.id DESC LIMIT $limit`,
 })

@@ -3,7 +3,7 @@ import type { SearchTarget } from './conditions.ts'
 import { correct } from './corrections.ts'
 import { type WordCounts, wordCountsOf } from './counts.ts'
 import type { Query, Term } from './query.ts'
-import { mostScanned, type RankedForm, type RankedRows, searchCountedTo } from './repository.ts'
+import { mostScanned, type RankedForm, rankedMatches, searchCountedTo } from './repository.ts'
 
 /** Assumed share of rows that conditions other than words keep. */
 const filtered = 0.1
@@ -12,15 +12,13 @@ const scanCost = 2
 /** Maximum matches of the words of a relaxed search. */
 const mostRelaxed = 4_000
 
-interface RankedSearch<R> {
+interface RankedSearch {
   query: Query
-  rows: RankedRows<R>
   offset: number
   limit: number
 }
-export interface RankedHits<R> {
-  /** As far as their sizes allow. */
-  hits: (R & { score: number })[]
+export interface RankedHits {
+  hits: { id: string; score: number }[]
   /** Stops at {@link searchCountedTo}. */
   total: number
   corrected: { from: string; to: string }[]
@@ -31,11 +29,7 @@ export interface RankedHits<R> {
  * Searches in two phases: the matches with the highest quality, then their ranking by words. Uses the word index; for words so common that
  * it would read much of the table, scans by quality until enough rows match.
  */
-export async function rankedSearch<R>(
-  on: Queryable,
-  target: SearchTarget,
-  sought: RankedSearch<R>,
-): Promise<RankedHits<R>> {
+export async function rankedSearch(on: Queryable, target: SearchTarget, sought: RankedSearch): Promise<RankedHits> {
   const { query } = sought
   const counts = await wordCountsOf(on, target, query.terms)
   const exact = await matching(on, target, sought, query.terms, counts)
@@ -51,18 +45,18 @@ export async function rankedSearch<R>(
   return { ...(found ?? { hits: [], total: 0 }), corrected: found ? corrected : [], terms }
 }
 
-type Hits<R> = Pick<RankedHits<R>, 'hits' | 'total'>
+type Hits = Pick<RankedHits, 'hits' | 'total'>
 
 const matchesAll = (terms: readonly Term[]): string => terms.map(({ query }) => `(${query})`).join(' & ')
 
 /** Rows that contain all terms; undefined if there are none. */
-async function matching<R>(
+async function matching(
   on: Queryable,
   target: SearchTarget,
-  sought: RankedSearch<R>,
+  sought: RankedSearch,
   terms: readonly Term[],
   counts: WordCounts,
-): Promise<Hits<R> | undefined> {
+): Promise<Hits | undefined> {
   const { filters, everyOrganisation } = target.form
   const share = terms.reduce((all, term) => all * counts.share(term), filters.length > 0 ? filtered : 1)
   const candidates = { query: matchesAll(terms), terms, counts }
@@ -75,13 +69,13 @@ async function matching<R>(
 }
 
 /** Rows that contain at least one of the rarest terms, ranked by all terms. */
-function relaxed<R>(
+function relaxed(
   on: Queryable,
   target: SearchTarget,
-  sought: RankedSearch<R>,
+  sought: RankedSearch,
   terms: readonly Term[],
   counts: WordCounts,
-): Promise<Hits<R> | undefined> {
+): Promise<Hits | undefined> {
   const rare: Term[] = []
   let most = 0
   for (const term of terms.toSorted((one, other) => counts.of(one) - counts.of(other))) {
@@ -102,15 +96,15 @@ interface Candidates {
   counts: WordCounts
 }
 /** The second phase. Returns undefined if no row matches. */
-async function ranked<R>(
+async function ranked(
   on: Queryable,
   target: SearchTarget,
-  sought: RankedSearch<R>,
+  sought: RankedSearch,
   candidates: Candidates,
-): Promise<Hits<R> | undefined> {
-  const { query, offset, limit, rows: rowsOf } = sought
+): Promise<Hits | undefined> {
+  const { query, offset, limit } = sought
   const { from, terms, counts } = candidates
-  const rows = await rowsOf(
+  const rows = await rankedMatches(
     on,
     {
       ...{ ...target.values, query: candidates.query, offset, limit, phrases: query.phrases },
@@ -120,7 +114,7 @@ async function ranked<R>(
     { ...target.form, candidates: from, terms: terms.length, phrases: query.phrases.length },
   )
   const [first] = rows
-  if (first) return { hits: rows, total: first.total }
+  if (first) return { hits: rows.map(({ id, score }) => ({ id, score })), total: first.total }
   if (offset === 0) return undefined
   // The page is beyond the end; determine whether there are earlier results.
   const before = await ranked(on, target, { ...sought, offset: 0, limit: 1 }, candidates)
