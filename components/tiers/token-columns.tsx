@@ -3,6 +3,7 @@
 import { useFormatter, useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
 import { tokenTones, useRevocationReason } from '#components/tokens/token-state.tsx'
+import { shownTokenState } from '#components/tokens/tokens.ts'
 import { Badge } from '#components/ui/badge.tsx'
 import { usePunctuation } from '#components/ui/punctuation.ts'
 import type { ShownColumn } from '#components/ui/table.tsx'
@@ -10,19 +11,16 @@ import { Time } from '#components/ui/time.tsx'
 import type { AgentUse } from './endpoints.ts'
 
 export type AgentToken = AgentUse['tokens'][number]
-/** The state of a token. While the deletion of its agent is pending, a token that is still valid does not work. */
-const stateOf = ({ state }: AgentToken, isSuspended: boolean) =>
-  isSuspended && (state === 'active' || state === 'rotated') ? 'suspended' : state
 
 function TokenState({ token, isSuspended }: { token: AgentToken; isSuspended: boolean }) {
   const t = useTranslations('tokens')
   const reasonOf = useRevocationReason(useTranslations('tiers.agent')('byOwner'))
   const { revoked_at, revoked_reason, expires_at, issued_by_token_id } = token
   const at = revoked_at ?? expires_at
-  const state = stateOf(token, isSuspended)
+  const state = shownTokenState(token.state, isSuspended)
   return (
     <span className="grid justify-items-start gap-0.5">
-      <Badge tone={state === 'suspended' ? 'warning' : tokenTones[state]} hasDot>
+      <Badge tone={tokenTones[state]} hasDot>
         {t(`states.${state}`)}
       </Badge>
       {issued_by_token_id !== null && <Badge>{t('issuedByToken')}</Badge>}
@@ -65,7 +63,7 @@ export function useTokenColumns(
     {
       key: 'state',
       title: t('columns.state'),
-      value: (token) => t(`states.${stateOf(token, isSuspended)}`),
+      value: ({ state }) => t(`states.${shownTokenState(state, isSuspended)}`),
       cell: (token) => <TokenState token={token} isSuspended={isSuspended} />,
     },
     {

@@ -9,7 +9,7 @@ import type { ShownColumn } from '#components/ui/table.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { TokenState } from './token-state.tsx'
-import { isNearlyOver, type ListedTokenRow, lifeLeft } from './tokens.ts'
+import { isNearlyOver, type ListedTokenRow, lifeLeft, shownTokenState } from './tokens.ts'
 
 export type TokenAction = 'rotate' | 'revoke'
 type OpenAction = (what: TokenAction, token: ListedTokenRow) => void
@@ -94,7 +94,7 @@ export function useTokenColumns(
       key: 'state',
       title: t('columns.state'),
       cell: (token) => <TokenState token={token} />,
-      value: ({ state }) => t(`states.${state}`),
+      value: ({ state, is_suspended }) => t(`states.${shownTokenState(state, is_suspended)}`),
     },
     {
       key: 'lastUsed',

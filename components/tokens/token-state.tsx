@@ -1,11 +1,12 @@
 import { useTranslations } from 'next-intl'
 import { Badge, type BadgeTone } from '#components/ui/badge.tsx'
 import { Time } from '#components/ui/time.tsx'
-import type { ListedTokenRow } from './tokens.ts'
+import { type ListedTokenRow, shownTokenState } from './tokens.ts'
 
-export const tokenTones: Record<ListedTokenRow['state'], BadgeTone> = {
+export const tokenTones: Record<ReturnType<typeof shownTokenState>, BadgeTone> = {
   active: 'success',
   rotated: 'warning',
+  suspended: 'warning',
   expired: 'neutral',
   revoked: 'neutral',
 }
@@ -35,7 +36,8 @@ export function useRevocationReason(owner: string) {
 /** The state of a token, why it was revoked, and the refused requests if they caused it. */
 export function TokenState({ token }: { token: ListedTokenRow }) {
   const t = useTranslations('tokens')
-  const { state, revoked_at: at, revoked_reason: reason, refusals } = token
+  const { revoked_at: at, revoked_reason: reason, refusals } = token
+  const state = shownTokenState(token.state, token.is_suspended)
   const wordsOf = useRevocationReason(t('byYou'))
   return (
     <div className="grid justify-items-start gap-1">

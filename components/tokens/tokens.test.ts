@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { isNearlyOver, lifeLeft } from './tokens.ts'
+import { isNearlyOver, lifeLeft, shownTokenState } from './tokens.ts'
 
 const created_at = '2026-01-01T00:00:00.000Z'
 const expires_at = '2026-01-05T00:00:00.000Z'
@@ -22,3 +22,13 @@ describe('the remaining life of a token', () => {
     expect(isNearlyOver(share('2026-01-01T00:00:00Z', created_at))).toBe(false)
   })
 })
+
+test.each([
+  ['active', true, 'suspended'],
+  ['rotated', true, 'suspended'],
+  ['revoked', true, 'revoked'],
+  ['expired', true, 'expired'],
+  ['active', false, 'active'],
+] as const)('shownTokenState(%s, %s) returns %s', (state, isSuspended, shown) =>
+  expect(shownTokenState(state, isSuspended)).toBe(shown),
+)

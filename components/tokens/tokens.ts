@@ -12,6 +12,13 @@ export const tokenPaths = ['/v1/auth/tokens', '/api/agents']
 export type TokenPage = Output<typeof listTokens>
 export type ListedTokenRow = TokenPage['data'][number]
 
+/** The state that people see. While the deletion of its agent is pending, a token that is still valid does not work. */
+export const shownTokenState = (
+  state: ListedTokenRow['state'],
+  isSuspended: boolean,
+): ListedTokenRow['state'] | 'suspended' =>
+  isSuspended && (state === 'active' || state === 'rotated') ? 'suspended' : state
+
 /** The data of an agent that the token pages need. */
 export interface TokenAgent {
   id: string

@@ -52,6 +52,9 @@ export const TokenView = z
 export type TokenView = z.output<typeof TokenView>
 
 export const ListedToken = TokenView.extend({
+  is_suspended: z
+    .boolean()
+    .meta({ description: 'An erasure of its agent is pending: it does not work unless the erasure is cancelled' }),
   refusals: z
     .array(
       z.strictObject({

@@ -130,7 +130,11 @@ export function tokenOverview(db: Database, { profileOf }: Pick<TokenPorts, 'pro
       const refusals = await refusalsOf(db, shown)
       return {
         body: {
-          data: shown.map((row) => ({ ...tokenView(row, now), refusals: refusals.get(row.id) ?? [] })),
+          data: shown.map((row) => ({
+            ...tokenView(row, now),
+            is_suspended: row.is_suspended,
+            refusals: refusals.get(row.id) ?? [],
+          })),
           ...page,
         },
         resourceId: agent_id ?? actor.id,

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
+import { personWithPassword } from '#lib/testing/subjects.ts'
 import { listTokens } from './contract.ts'
 import { refusalRetention, tokenStates } from './rules.ts'
 
@@ -92,6 +93,19 @@ describe("list of a person's tokens", () => {
     const purge = app.app.jobs.find(({ name }) => name === 'tokens.purge')
     await purge?.execute(app.app.pipeline, {})
     expect((await list('?limit=100')).data.find((token) => token.id === id)?.refusals).toEqual([])
+  })
+
+  test('marks a token as suspended while an erasure of its owner is pending', async () => {
+    const owner = await personWithPassword(app)
+    await issuedAgent(app, ['read'], { owner })
+    const marks = async () => (await list('', owner.cookie)).data.map(({ is_suspended: mark }) => mark)
+    expect(await marks()).toEqual([false])
+    const request = await app.fetch('POST', '/api/privacy/requests', {
+      cookie: owner.cookie,
+      body: { kinds: ['erasure'], grace: '24h', password: owner.password },
+    })
+    expect(request.status, request.text).toBe(201)
+    expect(await marks()).toEqual([true])
   })
 
   test('is empty or rejected for strangers, other tenants and ended sessions', async () => {

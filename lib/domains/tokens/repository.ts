@@ -161,10 +161,11 @@ export const pageOfTokens = statement('tokens.page', {
     ...{ agents: 'text[]', text: 'text?', now: 'timestamptz' },
     ...{ after_at: 'timestamptz?', after_id: 'text?', limit: 'int4' },
   },
-  returns: { ...overviewColumns, limit_key: 'text' },
+  returns: { ...overviewColumns, limit_key: 'text', is_suspended: 'bool' },
   isPrepared: true,
   variants: stateFilters,
-  sql: (state: StateFilter) => `SELECT ${overview}, limit_key FROM tokens
+  sql: (state: StateFilter) => `SELECT ${overview}, limit_key,
+      EXISTS (SELECT FROM agent_states a WHERE a.id = agent_id AND a.suspended_at IS NOT NULL) AS is_suspended FROM tokens
     WHERE agent_id = ANY($agents) AND ${inState[state]} AND ($text IS NULL OR ${isSought})
       AND ($after_at IS NULL OR (created_at, id) < ($after_at, $after_id))
     ORDER BY created_at DESC, id DESC LIMIT $limit`,
