@@ -21,14 +21,21 @@ describe('consequencesOf', () => {
       line('knowledge.votes', 6),
     ]
     expect(consequencesOf(plan)).toEqual({
-      ...{ units: 214, skills: 2, agents: 3, tokens: 5, others: 10 },
-      ...{ mentions: 0, requests: 0, gone: 235, changed: 0, held: 0 },
+      ...{ units: 214, skills: 2, agents: 3, tokens: 5, projects: 0, others: 10 },
+      ...{ mentions: 0, requests: 0, owners: 0, gone: 235, changed: 0, held: 0 },
     })
   })
 
   it('counts records that only lose a name separately from erased records', () => {
-    const plan = [line('knowledge.references', 7), line('privacy.requests', 2), line('accounts', 1)]
-    expect(consequencesOf(plan)).toMatchObject({ mentions: 7, requests: 2, changed: 9, gone: 1, others: 0 })
+    const plan = [
+      line('knowledge.references', 7),
+      line('projects.references', 1),
+      line('privacy.requests', 2),
+      line('erasure.owners', 3),
+      line('accounts', 1),
+    ]
+    const counts = { mentions: 8, requests: 2, owners: 3, changed: 13, gone: 1, others: 0 }
+    expect(consequencesOf(plan)).toMatchObject(counts)
   })
 
   it('sums the records under legal hold across data sources and holds', () => {

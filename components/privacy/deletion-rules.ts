@@ -1,3 +1,4 @@
+import { isAnonymized } from '#lib/domains/erasure/rules.ts'
 import type { planErasure } from '#lib/domains/privacy-requests/plan-contract.ts'
 import { type Grace, graceEnd, legalDueAt } from '#lib/domains/privacy-requests/rules.ts'
 import type { Output } from '#lib/kernel/operation.ts'
@@ -10,41 +11,44 @@ export interface Consequences {
   skills: number
   agents: number
   tokens: number
+  /** Projects without data of others. */
+  projects: number
   /** All other erased records, except the account and the agent itself. */
   others: number
   /** Records of others in which a pseudonym replaces the name. */
   mentions: number
   /** Requests that lose names and texts but are retained otherwise. */
   requests: number
+  /** Earlier receipts, which no longer name their owner. */
+  owners: number
   /** Records that are erased. */
   gone: number
-  /** Records that are retained without the name and texts: mentions and requests. */
+  /** Records that are retained without the name and texts: mentions, requests and receipts. */
   changed: number
   /** Records that a legal hold retains for now. */
   held: number
 }
 
-/**
- * Sums up a plan. Mentions and requests are changed, not erased, so `gone` excludes them. `gone`, `changed` and `held` add up to the total of
- * the inventory.
- */
+/** Sums up a plan. Anonymized records are not in `gone`. `gone`, `changed` and `held` add up to the total of the inventory. */
 export function consequencesOf(holdings: Holdings): Consequences {
   const count = (name: string): number => holdings.find(({ holder }) => holder === name)?.count ?? 0
-  const all = holdings.reduce((sum, one) => sum + one.count, 0)
+  const total = (some: Holdings): number => some.reduce((sum, one) => sum + one.count, 0)
+  const changed = total(holdings.filter(({ holder }) => isAnonymized(holder)))
+  const gone = total(holdings) - changed
   const named = {
     units: count('knowledge.units'),
     skills: count('knowledge.skills'),
     agents: count('agents'),
     tokens: count('tokens'),
+    projects: count('projects.projects'),
   }
-  const changed = { mentions: count('knowledge.references'), requests: count('privacy.requests') }
-  const gone = all - changed.mentions - changed.requests
   return {
     ...named,
-    ...changed,
-    changed: changed.mentions + changed.requests,
-    gone,
-    others: gone - named.units - named.skills - named.agents - named.tokens - count('accounts'),
+    mentions: count('knowledge.references') + count('projects.references'),
+    requests: count('privacy.requests'),
+    owners: count('erasure.owners'),
+    ...{ changed, gone },
+    others: gone - Object.values(named).reduce((sum, one) => sum + one, 0) - count('accounts'),
     held: holdings.reduce((sum, { held }) => sum + held.reduce((kept, one) => kept + one.count, 0), 0),
   }
 }

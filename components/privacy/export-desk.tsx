@@ -14,7 +14,7 @@ import type { Output } from '#lib/kernel/operation.ts'
 import { ExportEntry } from './export-entry.tsx'
 import { exportPollInterval } from './export-rules.ts'
 
-const listAt: Endpoint<typeof listExports> = { method: 'get', path: '/api/privacy/exports' }
+export const exportsAt: Endpoint<typeof listExports> = { method: 'get', path: '/api/privacy/exports' }
 const prepareAt: Endpoint<typeof prepareExport> = { method: 'post', path: '/api/privacy/exports' }
 const deleteAt: Endpoint<typeof deleteExport> = { method: 'delete', path: '/api/privacy/exports/{id}' }
 export type Exports = Output<typeof listExports>
@@ -32,7 +32,7 @@ interface ExportDeskProps {
 export function ExportDesk({ initial, isBrief = false }: ExportDeskProps) {
   const t = useTranslations('exports')
   const copy = useTranslations('deletion.copy')
-  const list = useApiQuery(listAt, {}, { initial, every: (data) => exportPollInterval(data?.data ?? []) })
+  const list = useApiQuery(exportsAt, {}, { initial, every: (data) => exportPollInterval(data?.data ?? []) })
   const change = { touches: ['/api/privacy/exports'], isQuiet: true }
   const beginning = useApiMutation(prepareAt, change)
   const removal = useApiMutation(deleteAt, change)

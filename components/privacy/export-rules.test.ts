@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { exportPollInterval, exportSizeOf, exportStatus } from './export-rules.ts'
+import { exportPollInterval, exportSizeOf, exportStatus, isUnfetched } from './export-rules.ts'
 
 test.each([
   [0, 0, 'byte'],
@@ -18,6 +18,16 @@ test.each([
   [{ state: 'expired', fault: 'erased', expires_at: null }, 'erased'],
   [{ state: 'failed', fault: 'internal', expires_at: null }, 'failed'],
 ] as const)('exportStanding maps %j to %s', (one, standing) => expect(exportStatus(one, now)).toBe(standing))
+
+test.each([
+  [{}, true],
+  [{ downloaded_at: now.toISOString() }, false],
+  [{ expires_at: now.toISOString() }, false],
+  [{ state: 'running' as const }, false],
+])('isUnfetched of a ready export with %j returns %s', (more, is) => {
+  const ready = { state: 'ready' as const, fault: null, expires_at: null, downloaded_at: null }
+  expect(isUnfetched({ ...ready, ...more }, now)).toBe(is)
+})
 
 test('askAgain returns a short delay during preparation, a long one until the download, then false', () => {
   const ready = { state: 'ready', downloaded_at: null } as const

@@ -16,6 +16,10 @@ export function exportStatus({ state, fault, expires_at: until }: Export, now: D
   return state === 'expired' || (until !== null && Date.parse(until) <= now.getTime()) ? 'expired' : 'ready'
 }
 
+/** A file that the person has not downloaded. A deletion of their data deletes it. */
+export const isUnfetched = (one: Export & Pick<ExportView, 'downloaded_at'>, now: Date): boolean =>
+  exportStatus(one, now) === 'ready' && one.downloaded_at === null
+
 /** Milliseconds until the next poll of the exports; false if nothing changes without a user action. */
 export function exportPollInterval(list: readonly Pick<ExportView, 'state' | 'downloaded_at'>[]): number | false {
   if (list.some(({ state }) => state === 'queued' || state === 'running')) return 1_500

@@ -30,12 +30,6 @@ export function sortedHoldings(data: readonly InventoryItem[]): {
   }
 }
 
-/** Records that remain after any erasure: those that every erasure creates, and others if there are any. */
-export const staying = (beside: Inventory['kept_beside']): Inventory['kept_beside'] =>
-  beside.filter(
-    ({ name, count }) => name === 'audit.entries' || name.startsWith('erasure.') || count === null || count > 0,
-  )
-
 const recordPages: Record<string, string> = {
   accounts: '/account',
   'accounts.sessions': '/account',

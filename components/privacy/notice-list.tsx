@@ -2,8 +2,8 @@ import type { ReactNode } from 'react'
 
 export interface NoticeEntry {
   key: string
-  what: string
-  text: string
+  what: ReactNode
+  text: ReactNode
   term: string
 }
 

@@ -6,16 +6,19 @@ import { DataTable } from '#components/ui/table.tsx'
 export interface PlanRow {
   key: string
   what: string
-  count: number
+  deleted: number
+  changed: number
   /** Records that a legal hold retains for now. */
   held: number
 }
 
-/** Records to delete by category, with a column for legal holds if there are any. */
+/** Records by category: deleted, and if there are any, anonymized and under legal hold. */
 export function PlanTable({ rows }: { rows: readonly PlanRow[] }) {
   const t = useTranslations('deletion.what')
   const format = useFormatter()
-  const isHeld = rows.some(({ held }) => held > 0)
+  const shown = (['deleted', 'changed', 'held'] as const).filter(
+    (key) => key === 'deleted' || rows.some((row) => row[key] > 0),
+  )
   return (
     <DataTable
       label={t('table', { count: rows.length })}
@@ -23,17 +26,12 @@ export function PlanTable({ rows }: { rows: readonly PlanRow[] }) {
       rowKey={({ key }) => key}
       columns={[
         { key: 'what', title: t('columns.what'), main: true, cell: ({ what }) => what },
-        { key: 'count', title: t('columns.count'), numeric: true, cell: ({ count }) => format.number(count) },
-        ...(isHeld
-          ? [
-              {
-                key: 'held',
-                title: t('columns.held'),
-                numeric: true,
-                cell: ({ held }: PlanRow) => (held > 0 ? format.number(held) : '–'),
-              },
-            ]
-          : []),
+        ...shown.map((key) => ({
+          key,
+          title: t(`columns.${key}`),
+          numeric: true,
+          cell: (row: PlanRow) => (row[key] > 0 ? format.number(row[key]) : '–'),
+        })),
       ]}
     />
   )

@@ -15,7 +15,9 @@ export function ReceiptProof({ receipt, address }: { receipt: Receipt; address: 
         <CodeBlock code={address} what={t('address')} />
       </Folded>
       <Folded title={t('offline')}>
-        <p className="text-quiet">{t('offlineText')}</p>
+        <p className="text-quiet">
+          {t.rich('offlineText', { keys: (text) => <PlainLink href="/.well-known/jwks.json">{text}</PlainLink> })}
+        </p>
         <CodeBlock
           code={`npm run --silent kp -- receipts get ${receipt.receipt_id} \\\n  --output receipt.json\nnpm run --silent kp -- receipts verify receipt.json`}
           what={t('command')}
@@ -23,7 +25,6 @@ export function ReceiptProof({ receipt, address }: { receipt: Receipt; address: 
         <p>
           {t.rich('other', {
             file: (text) => <PlainLink href={at}>{text}</PlainLink>,
-            keys: (text) => <PlainLink href="/.well-known/jwks.json">{text}</PlainLink>,
             pdf: (text) => <PlainLink href={`${at}/pdf`}>{text}</PlainLink>,
           })}
         </p>

@@ -5,27 +5,33 @@ import { Time } from '#components/ui/time.tsx'
 import type { Receipt } from '#lib/kernel/receipt.ts'
 import { Folded } from './folded.tsx'
 import { ReceiptTable } from './receipt-table.tsx'
-import { isEmpty, storeTotals } from './store-totals.ts'
+import { isEmpty, recordCounts, type StoreTotal, storeTotals } from './store-totals.ts'
+
+/** The columns of counts; anonymized records only if there are any. */
+const shownCounts = (rows: readonly StoreTotal[]) =>
+  (['found', 'deleted', 'anonymized', 'left'] as const).filter(
+    (key) => key !== 'anonymized' || rows.some(({ anonymized }) => anonymized > 0),
+  )
 
 /** Each record type with records, in the reader's language. */
 export function RecordTypes({ stores }: Pick<Receipt, 'stores'>) {
   const t = useTranslations('receipt')
   const names = useDataNames()
   const format = useFormatter()
-  const filled = stores.filter(({ found, deleted, residue }) => !isEmpty({ found, deleted, left: residue }))
-  const empty = stores.filter((one) => !filled.includes(one)).map((one) => names.erasedRecords(one.holder, one.what))
+  const counted = stores.map((one) => ({ ...one, ...recordCounts(one) }))
+  const filled = counted.filter((one) => !isEmpty(one))
+  const empty = counted.filter(isEmpty).map((one) => names.erasedRecords(one.holder, one.what))
+  const counts = shownCounts(filled)
   return (
     <Folded title={t('byType')}>
       <ReceiptTable
-        columns={[t('store'), t('what'), t('found'), t('deleted'), t('left'), t('checkedAt')]}
+        columns={[t('store'), t('what'), ...counts.map((key) => t(key)), t('checkedAt')]}
         rows={filled.map((one) => ({
           key: one.holder,
           cells: [
             names.place(one.store),
             names.erasedRecords(one.holder, one.what),
-            one.found,
-            one.deleted,
-            one.residue,
+            ...counts.map((key) => one[key]),
             <Time key="at" at={one.verified_at} />,
           ],
         }))}
@@ -42,15 +48,16 @@ export function ReceiptStores({ stores }: Pick<Receipt, 'stores'>) {
   const format = useFormatter()
   const totals = storeTotals({ stores })
   const filled = totals.filter((total) => !isEmpty(total))
+  const counts = shownCounts(filled)
   const empty = totals.filter(isEmpty).map(({ store }) => names.place(store))
   return (
     <Section id="stores" title={t('stores')}>
       {filled.length > 0 && (
         <ReceiptTable
-          columns={[t('store'), t('found'), t('deleted'), t('left')]}
-          rows={filled.map(({ store, found, deleted, left }) => ({
-            key: store,
-            cells: [names.place(store), found, deleted, left],
+          columns={[t('store'), ...counts.map((key) => t(key))]}
+          rows={filled.map((total) => ({
+            key: total.store,
+            cells: [names.place(total.store), ...counts.map((key) => total[key])],
           }))}
         />
       )}

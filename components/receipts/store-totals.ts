@@ -1,3 +1,4 @@
+import { isAnonymized } from '#lib/domains/erasure/rules.ts'
 import type { Receipt } from '#lib/kernel/receipt.ts'
 import { recognizeReceiptText } from '#lib/kernel/receipt-texts.ts'
 
@@ -5,27 +6,37 @@ export interface StoreTotal {
   store: string
   found: number
   deleted: number
+  /** Records that lost the name and texts of the subject instead. */
+  anonymized: number
   left: number
 }
 
 /** The counts of a receipt by store, in the order of the receipt. */
 export function storeTotals({ stores }: Pick<Receipt, 'stores'>): StoreTotal[] {
   const totals = new Map<string, StoreTotal>()
-  for (const { store, found, deleted, residue } of stores) {
-    const total = totals.get(store) ?? { store, found: 0, deleted: 0, left: 0 }
+  for (const one of stores) {
+    const { store, found, deleted, anonymized, left } = recordCounts(one)
+    const total = totals.get(store) ?? { store, found: 0, deleted: 0, anonymized: 0, left: 0 }
     totals.set(store, {
       store,
       found: total.found + found,
       deleted: total.deleted + deleted,
-      left: total.left + residue,
+      anonymized: total.anonymized + anonymized,
+      left: total.left + left,
     })
   }
   return [...totals.values()]
 }
 
+/** The counts of one record type. A receipt counts anonymized records as deleted. */
+export function recordCounts({ store, holder, found, deleted, residue }: Receipt['stores'][number]): StoreTotal {
+  const done = isAnonymized(holder) ? { deleted: 0, anonymized: deleted } : { deleted, anonymized: 0 }
+  return { store, found, ...done, left: residue }
+}
+
 /** True if the record type or store had no records. */
-export const isEmpty = ({ found, deleted, left }: Omit<StoreTotal, 'store'>): boolean =>
-  found === 0 && deleted === 0 && left === 0
+export const isEmpty = ({ found, deleted, anonymized, left }: Omit<StoreTotal, 'store'>): boolean =>
+  found + deleted + anonymized + left === 0
 
 export type ReceiptStatus = 'verified' | 'held' | 'incomplete' | 'nothing'
 /** The result of a deletion according to its receipt. A receipt without a searched store proves nothing. */
@@ -35,7 +46,8 @@ export function receiptSummary(receipt: Pick<Receipt, 'stores'>, held: number) {
   const left = sum((total) => total.left)
   const status: ReceiptStatus =
     totals.length === 0 ? 'nothing' : left > 0 ? 'incomplete' : held > 0 ? 'held' : 'verified'
-  return { status, counts: { stores: totals.length, deleted: sum((total) => total.deleted), left, held } }
+  const [deleted, anonymized] = [sum((total) => total.deleted), sum((total) => total.anonymized)]
+  return { status, counts: { stores: totals.length, deleted, anonymized, left, held } }
 }
 
 /**
@@ -45,3 +57,13 @@ export function receiptSummary(receipt: Pick<Receipt, 'stores'>, held: number) {
 export const includesOwnRequest = ({ stores, retained }: Pick<Receipt, 'stores' | 'retained'>): boolean =>
   stores.some(({ holder, deleted }) => holder === 'privacy.requests' && deleted > 0) &&
   retained.some(({ what }) => recognizeReceiptText('retained', what)?.code === 'request')
+
+/**
+ * Whether the requester gets an email with the link to the receipt. Without a mail server, emails are only written to a folder, and the receipt
+ * lists them as retained.
+ */
+export function linkEmailOf({ retained }: Pick<Receipt, 'retained'>): 'save' | 'saveEmailed' {
+  const codes = retained.map(({ what }) => recognizeReceiptText('retained', what)?.code)
+  const isWritten = codes.includes('lastEmail') || codes.includes('emails')
+  return codes.includes('request') && !isWritten ? 'saveEmailed' : 'save'
+}

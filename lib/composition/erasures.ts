@@ -1,5 +1,6 @@
 import { enqueueNotice } from '#lib/domains/accounts/notices.ts'
 import { erasureEngine } from '#lib/domains/erasure/engine/engine.ts'
+import { adminActCount, expectedRetention } from '#lib/domains/erasure/expected-retention.ts'
 import { replayErasures } from '#lib/domains/erasure/ledger/replay.ts'
 import { restoredDatabase } from '#lib/domains/erasure/ledger/restored-database.ts'
 import { holdsInForce } from '#lib/domains/holds/in-force.ts'
@@ -23,11 +24,12 @@ export interface ErasureComposition {
 /** The erasure engine over the personal data of all domains, and the replay of the ledger on a restored database. */
 export function createErasures(
   foundation: Foundation,
-  { dataSources }: Pick<CollectedData, 'dataSources'>,
+  { dataSources, retainedRecords }: Pick<CollectedData, 'dataSources' | 'retainedRecords'>,
   { agents, people }: Pick<PeopleModules, 'agents' | 'people'>,
   { interrupt, replaysByItself }: ErasureComposition,
 ) {
   const { clock, db, env, facts, ledger, log, namesOf, origin, signer, sources, stores, suppressed } = foundation
+  const adminActs = adminActCount(retainedRecords)
   /** The common dependencies of the erasure engine and its replay. */
   const erasing = {
     ...{ db, ledger, signer, dataSources, facts, issuer: origin, now: clock.now },
@@ -36,6 +38,7 @@ export function createErasures(
     holds: holdsInForce,
     subjects: erasureSubjects(agents.useCases.agents.unsuspend),
     parts: projectParts,
+    adminActs,
     words: runWords({ sources, namesOf }),
     residueIn: residueIn(stores, { hasOtherCheckpoints: env.KP_CHECKPOINTS_URL !== undefined }),
   }
@@ -62,6 +65,11 @@ export function createErasures(
     complete: engine.runs.complete,
     keys: foundation.suppressionKeys,
   })
-  return { engine, replay, restored: restoredDatabase({ db, ledger, replay, replaysByItself }) }
+  return {
+    engine,
+    replay,
+    restored: restoredDatabase({ db, ledger, replay, replaysByItself }),
+    expectedRetention: expectedRetention({ dataSources, adminActs, facts }),
+  }
 }
 export type Erasures = ReturnType<typeof createErasures>

@@ -3,7 +3,6 @@ import { sealedPurposes } from '#lib/config/secret.ts'
 import { countTry } from '#lib/domains/accounts/attempts.ts'
 import { actorsOfRequest } from '#lib/domains/audit/repository.ts'
 import { oldestRead } from '#lib/domains/audit/rules.ts'
-import { retainedOfSubject } from '#lib/domains/erasure/rules.ts'
 import { holdsInForce } from '#lib/domains/holds/in-force.ts'
 import { formTriesPerMinute } from '#lib/domains/privacy-requests/form/rules.ts'
 import { privacyRequestsModule } from '#lib/domains/privacy-requests/module.ts'
@@ -27,11 +26,11 @@ import type { PeopleModules } from './people-modules.ts'
 export function composeRequests(
   foundation: Foundation,
   { agents, emails, people, settings }: PeopleModules,
-  { engine }: Erasures,
+  { engine, expectedRetention }: Erasures,
   exported: ExportsModule,
   { useCases: { projects } }: ProjectsModule,
 ) {
-  const { db, env, facts, keyFor, keys, limiter, mail, origin, pipeline, strict } = foundation
+  const { db, env, keyFor, keys, limiter, mail, origin, pipeline, strict } = foundation
   return privacyRequestsModule({
     ...{ db, pipeline, mail, subjectKey: keys.subject, origin, strict },
     people: {
@@ -70,13 +69,7 @@ export function composeRequests(
         countTry(limiter, [{ key: `request-form:${limitKeyOf(address)}`, limit: formTriesPerMinute }]),
     },
     contactKey: keyFor(sealedPurposes.privacyContacts),
-    retained: (now) =>
-      retainedOfSubject(now, {
-        isOfRequest: true,
-        requestsYears: facts.requestsYears,
-        held: [],
-        letters: facts.emailsInFolder ? 'last' : 'none',
-      }),
+    expectedRetention,
     graceTokens: env.KP_GRACE_TOKENS,
     graceSignIn: env.KP_GRACE_SIGN_IN,
     privacyEmail: env.KP_PRIVACY_EMAIL ?? null,

@@ -42,6 +42,10 @@ export const receiptTexts = {
       text: '{count} LangGraph threads that cannot be rewritten (encrypted, pickled or malformed) and may contain erased words',
       one: 'one LangGraph thread that cannot be rewritten (encrypted, pickled or malformed) and may contain erased words',
     },
+    adminActs: {
+      text: 'the id of the erased admin beside {count} settings and decisions of the installation',
+      one: 'the id of the erased admin beside one setting or decision of the installation',
+    },
     address: {
       text: 'the email address for emails about this erasure, sealed; it is deleted with the last email, after the hold has ended',
       earlier: [
@@ -111,6 +115,7 @@ export const receiptTexts = {
       earlier: ['rights and freedoms of others (GDPR art. 15(4)): anybody may choose a name that somebody else has'],
     },
     decided: { text: 'decided by the requester, an owner of the project or an admin' },
+    administration: { text: 'accountable administration (GDPR art. 6(1)(f))' },
     outside: { text: 'not stored by this installation', earlier: ['not held by this installation'] },
     public: { text: 'public ledger; nobody can erase it' },
   },

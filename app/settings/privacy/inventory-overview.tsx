@@ -1,19 +1,21 @@
 import { getTranslations } from 'next-intl/server'
 import type { InventoryRow } from '#components/privacy/category-drawer.tsx'
-import { recordsPageOf, sortedHoldings, staying } from '#components/privacy/inventory-rules.ts'
+import { recordsPageOf, sortedHoldings } from '#components/privacy/inventory-rules.ts'
 import { InventoryTable } from '#components/privacy/inventory-table.tsx'
+import { RetainedList } from '#components/privacy/retained-list.tsx'
 import { ButtonLink } from '#components/ui/button.tsx'
 import { EmptyState } from '#components/ui/empty-state.tsx'
+import { app } from '#lib/app-instance.ts'
 import type { Inventory } from '#lib/domains/exports/inventory-contract.ts'
 import { type InventoryTexts, inventoryTexts } from './inventory-texts.ts'
 
 type Words = Awaited<ReturnType<typeof inventoryTexts>>
-type Line = Inventory['kept_beside'][number]
+type Line = Inventory['data'][number]
 
 function rowOf(words: Words, line: Line): InventoryRow {
-  const texts: InventoryTexts = words.of(line.name, line)
+  const texts: InventoryTexts = words.of(line.holder, line)
   return {
-    key: line.name,
+    key: line.holder,
     ...texts,
     store: words.store(line.store),
     place: words.place(line.store),
@@ -21,21 +23,32 @@ function rowOf(words: Words, line: Line): InventoryRow {
     since: line.since,
     until: line.until,
     ground: words.ground(line.basis),
-    href: recordsPageOf(line.name),
+    href: recordsPageOf(line.holder),
   }
 }
+
+/** What an erasure of the subject retains; records under legal hold are not deleted yet, so they are not listed. */
+const retainedAfterErasure = ({ data, subject, as_of }: Inventory) =>
+  app.expectedRetention(
+    {
+      subject: { account: subject.account_id },
+      counts: new Map(data.map(({ holder, count }) => [holder, count])),
+      held: [],
+    },
+    new Date(as_of),
+  )
 
 /** The inventory: categories with records, and collapsed lists of empty and of retained categories. */
 export async function InventoryOverview({ inventory }: { inventory: Inventory }) {
   const [t, words] = await Promise.all([getTranslations('inventory'), inventoryTexts()])
   const { held, empty } = sortedHoldings(inventory.data)
-  const retained = staying(inventory.kept_beside)
+  const retained = await retainedAfterErasure(inventory)
   return (
     <div className="grid min-w-0 grid-cols-[minmax(0,1fr)] gap-4">
       <InventoryTable
         name="privacy-inventory"
         label={t('held')}
-        rows={held.map((line) => rowOf(words, { ...line, name: line.holder }))}
+        rows={held.map((line) => rowOf(words, line))}
         empty={
           <EmptyState title={t('nothing')} action={<ButtonLink href="/agents">{t('agents')}</ButtonLink>}>
             {t('nothingText')}
@@ -58,10 +71,7 @@ export async function InventoryOverview({ inventory }: { inventory: Inventory })
         <summary className="min-h-6 cursor-pointer text-accent">{t('stays', { count: retained.length })}</summary>
         <div className="mt-2 grid grid-cols-[minmax(0,1fr)] gap-3">
           <p className="text-quiet">{t('staysLead')}</p>
-          <InventoryTable
-            label={t('stays', { count: retained.length })}
-            rows={retained.map((line) => rowOf(words, line))}
-          />
+          <RetainedList retained={retained} />
         </div>
       </details>
     </div>

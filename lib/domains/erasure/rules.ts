@@ -11,6 +11,10 @@ export interface RetentionFacts {
   emailsInFolder: boolean
 }
 
+const anonymizedSources = ['erasure.owners', 'knowledge.references', 'privacy.requests', 'projects.references']
+/** Whether an erasure leaves the records of a data source, without the name and texts of the subject, instead of deleting them. */
+export const isAnonymized = (holder: string): boolean => anonymizedSources.includes(holder)
+
 /**
  * Milliseconds before an erased id is listed as a tombstone: longer than a transaction can wait and run (5 + 15 s). A
  * transaction that starts earlier and commits later thus never falls behind a cursor that was already returned.
@@ -113,6 +117,12 @@ export const legalHoldCountsIn = ({ held, retained }: Pick<Receipt, 'held' | 're
     const found = recognizeReceiptText('retained', what)
     return found?.code === 'held' ? sum + found.count : sum
   }, 0)
+
+/** Records of the installation in which the id of an erased admin remains. */
+export const adminActLines = (count: number): { what: string; ground: string }[] =>
+  count === 0
+    ? []
+    : [{ what: receiptText('retained', 'adminActs', { count }), ground: receiptText('grounds', 'administration') }]
 
 /** Like {@link retainedAfter} for a person or agent, with the records under legal holds and the data that blocks a new import. */
 export const retainedOfSubject = (

@@ -172,8 +172,15 @@ export interface PrivacyDeps {
   subjectKey: () => Uint8Array
   /** Key that seals addresses. */
   contactKey: () => Uint8Array
-  /** Data that an erasure retains, with ground and end, in the words of receipts. */
-  retained(now: Date): { what: string; ground: string; until: string | null }[]
+  /** What an erasure will retain, with ground and end, in the words of its receipt. */
+  expectedRetention(
+    erasure: {
+      subject: Pick<Subject, 'account'>
+      counts: ReadonlyMap<string, number>
+      held: readonly { hold: string; count: number }[]
+    },
+    now: Date,
+  ): Promise<{ what: string; ground: string; until: string | null }[]>
   /** Base URL of this installation. */
   origin: string
   /** Whether texts of subjects are checked strictly; violations throw `content_rejected` or `invalid`. */

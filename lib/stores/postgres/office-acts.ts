@@ -21,6 +21,7 @@ export const officeActs = (db: Database, { name, what, table, by, at }: Office):
   basis: 'legitimate interest (GDPR art. 6(1)(f)): an accountable administration',
   kept: 'As long as the setting or decision; only the id.',
   tables: [table],
+  isAdminAct: true,
   async inventory({ account }) {
     if (account === null) return { count: 0, since: null, until: null }
     const [row] = await db.query<{ count: number; since: Date | null }>(

@@ -1,27 +1,32 @@
 import { getFormatter, getLocale, getTranslations } from 'next-intl/server'
-import { inventoryTexts } from '#app/settings/privacy/inventory-texts.ts'
 import type { Consequences as Numbers } from '#components/privacy/deletion-rules.ts'
 import { Points } from '#components/privacy/notice-list.tsx'
 import { PlanTable } from '#components/privacy/plan-table.tsx'
+import { dataNamesIn } from '#components/stores/data-names.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { punctuationOf } from '#components/ui/punctuation.ts'
 import { type StatTile, StatTiles } from '#components/ui/stat-tiles.tsx'
+import { isAnonymized } from '#lib/domains/erasure/rules.ts'
 import type { planErasure } from '#lib/domains/privacy-requests/plan-contract.ts'
 import type { Output } from '#lib/kernel/operation.ts'
 import { RetainedData } from './retained-data.tsx'
 
-type Holding = Output<typeof planErasure>['data']['holdings'][number]
+type Plan = Output<typeof planErasure>['data']
+type Holding = Plan['holdings'][number]
 
 const heldOf = ({ held }: Holding): number => held.reduce((sum, { count }) => sum + count, 0)
 
 interface ConsequencesProps {
-  holdings: readonly Holding[]
+  plan: Plan
   numbers: Numbers
   isOfAgent: boolean
+  /** The number of projects that the person owns. */
+  ownedProjects: number
 }
 
 /** The result of a dry run: what is deleted, what is retained and why, and what cannot be undone. */
-export async function ConsequenceList({ holdings, numbers, isOfAgent }: ConsequencesProps) {
+export async function ConsequenceList(props: ConsequencesProps) {
+  const { numbers, plan } = props
   const [t, format] = await Promise.all([getTranslations('deletion.what'), getFormatter()])
   const { gone, changed, held } = numbers
   const tiles: StatTile[] = [
@@ -37,8 +42,8 @@ export async function ConsequenceList({ holdings, numbers, isOfAgent }: Conseque
           <p>{t('held.text')}</p>
         </Alert>
       )}
-      <Deleted {...{ holdings, numbers, isOfAgent }} />
-      <RetainedData />
+      <Deleted {...props} />
+      <RetainedData retained={plan.retained} />
       <section aria-labelledby="final-title" className="grid gap-2">
         <h3 id="final-title" className="font-semibold">
           {t('final.title')}
@@ -50,20 +55,30 @@ export async function ConsequenceList({ holdings, numbers, isOfAgent }: Conseque
 }
 
 /** What is deleted or anonymized, in a few lines, with all categories behind a disclosure. */
-async function Deleted({ holdings, numbers, isOfAgent }: ConsequencesProps) {
-  const [t, words, locale] = await Promise.all([getTranslations('deletion.what'), inventoryTexts(), getLocale()])
+async function Deleted({ plan, numbers, isOfAgent, ownedProjects }: ConsequencesProps) {
+  const [t, names, locale] = await Promise.all([
+    getTranslations('deletion.what'),
+    getTranslations('dataNames').then(dataNamesIn),
+    getLocale(),
+  ])
   const { colon } = punctuationOf(locale)
-  const { gone, mentions, requests, others } = numbers
-  const items = (['units', 'skills', 'agents', 'tokens'] as const)
+  const { gone, others } = numbers
+  const heldProjects = plan.holdings.filter(({ holder }) => holder === 'projects.projects').reduce(
+    (sum, one) => sum + heldOf(one),
+    0,
+  )
+  const items = (['units', 'skills', 'agents', 'tokens', 'projects'] as const)
     .filter((key) => numbers[key] > 0)
     .map((key) => [key, t(`items.${key}`, { count: numbers[key] })] as const)
-  const rows = holdings
+  const changed = (['mentions', 'requests', 'owners'] as const).filter((key) => numbers[key] > 0)
+  const rows = plan.holdings
     .filter((one) => one.count > 0 || heldOf(one) > 0)
     .toSorted((one, other) => other.count - one.count)
     .map((one) => ({
       key: one.holder,
-      what: words.of(one.holder, { what: one.what, purpose: '', kept: '' }).what,
-      count: one.count,
+      what: names.erasedRecords(one.holder, one.what),
+      deleted: isAnonymized(one.holder) ? 0 : one.count,
+      changed: isAnonymized(one.holder) ? one.count : 0,
       held: heldOf(one),
     }))
   return (
@@ -84,10 +99,11 @@ async function Deleted({ holdings, numbers, isOfAgent }: ConsequencesProps) {
           ]}
         />
       )}
-      {mentions + requests > 0 && (
+      {ownedProjects > numbers.projects + heldProjects && <p>{t('projectsLeft')}</p>}
+      {changed.length > 0 && (
         <p>
           {`${t('changed')}${colon}`}
-          {mentions > 0 && t('mentions', { count: mentions })} {requests > 0 && t('requests', { count: requests })}
+          {changed.map((key) => t(key, { count: numbers[key] })).join(' ')}
         </p>
       )}
       <p className="text-quiet">{t('everywhere')}</p>

@@ -104,6 +104,8 @@ export interface SubjectErasurePorts {
     restored(tx: Transaction, part: ProjectPart, at: Date): Promise<ProjectPart[]>
   }
   words: RunFingerprints
+  /** Returns the number of retained records that name the person as the admin who changed something. */
+  adminActs(accountId: string, now: Date): Promise<number>
   /** Returns the copies of deleted data that the given stores retain. Stores are named as on receipts. */
   residueIn(stores: readonly string[]): Promise<Residue[]>
   onChange(tx: Transaction, change: RunChange): Promise<void>

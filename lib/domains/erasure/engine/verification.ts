@@ -5,7 +5,7 @@ import {
   type VerifiedErasure,
 } from '#lib/domains/erasure/receipts/receipt-content.ts'
 import type { Signer } from '#lib/domains/erasure/receipts/signing.ts'
-import { fingerprintRetention } from '#lib/domains/erasure/rules.ts'
+import { adminActLines, fingerprintRetention } from '#lib/domains/erasure/rules.ts'
 import { longestRetry, mostRounds } from '#lib/domains/erasure/runs/run-rules.ts'
 import {
   enqueueAgain,
@@ -98,7 +98,12 @@ async function subjectRetention(
   if (hasHeld(steps))
     for (const dataSource of deps.dataSources)
       whileHeld.push(...((await dataSource.whileHeld?.(runSubjectOf(run))) ?? []))
-  return { isOfRequest: run.requestId !== null, whileHeld, letters: lettersOf(run, steps, deps) }
+  const acts = run.accountId === null ? 0 : await deps.adminActs(run.accountId, deps.now())
+  return {
+    isOfRequest: run.requestId !== null,
+    whileHeld: [...whileHeld, ...adminActLines(acts)],
+    letters: lettersOf(run, steps, deps),
+  }
 }
 
 /** Signs the receipt of a run in which a search found no residue. */

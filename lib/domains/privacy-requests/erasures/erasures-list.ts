@@ -48,7 +48,7 @@ function subjectFor({ actor }: Context, agentId: string | undefined): Subject {
 type Plan = (subject: Subject, now: Date) => Promise<Output<typeof planErasure>['data']>
 
 /** Returns the function that plans an erasure without beginning it. */
-function createPlan({ erasures, retained }: Pick<PrivacyDeps, 'erasures' | 'retained'>): Plan {
+function createPlan({ erasures, expectedRetention }: Pick<PrivacyDeps, 'erasures' | 'expectedRetention'>): Plan {
   /** Running searches by subject. A search queries every data source, so concurrent calls for one subject share it. */
   const searching = new Map<string, Promise<PlannedHolding[]>>()
   function search(subject: Subject, now: Date): Promise<PlannedHolding[]> {
@@ -65,7 +65,14 @@ function createPlan({ erasures, retained }: Pick<PrivacyDeps, 'erasures' | 'reta
       count: items,
       held: heldCountView(held),
     }))
-    return { holdings, total: sum(planned.map(({ items }) => items)), retained: retained(now) }
+    const counts = new Map(planned.map(({ holder, items }) => [holder, items]))
+    const byHold = Map.groupBy(
+      planned.flatMap((one) => one.held),
+      ({ hold }) => hold,
+    )
+    const held = [...byHold].map(([hold, counts]) => ({ hold, count: sum(counts.map(({ count }) => count)) }))
+    const retained = await expectedRetention({ subject, counts, held }, now)
+    return { holdings, total: sum(planned.map(({ items }) => items)), retained }
   }
 }
 

@@ -1,0 +1,39 @@
+import { describe, expect, it, test } from 'vitest'
+import { type ReceiptTextCode, receiptText } from '#lib/kernel/receipt-texts.ts'
+import { linkEmailOf, receiptSummary, storeTotals } from './store-totals.ts'
+
+const line = (holder: string, deleted: number, store = 'postgresql') => ({
+  ...{ store, holder, what: holder, found: deleted, deleted, residue: 0, verified_at: '2026-01-31T12:00:00.000Z' },
+})
+const stores = [
+  line('knowledge.units', 7),
+  line('privacy.requests', 2),
+  line('knowledge.references', 3),
+  line('projects.references', 4),
+  line('erasure.owners', 1),
+  line('objects.bytes', 5, 'objects'),
+]
+
+describe('the counts of a receipt', () => {
+  it('separate anonymized from deleted records, by store', () =>
+    expect(storeTotals({ stores })).toEqual([
+      { store: 'postgresql', found: 17, deleted: 7, anonymized: 10, left: 0 },
+      { store: 'objects', found: 5, deleted: 5, anonymized: 0, left: 0 },
+    ]))
+
+  it('separate anonymized, deleted and retained records in the summary', () =>
+    expect(receiptSummary({ stores }, 6)).toEqual({
+      status: 'held',
+      counts: { stores: 2, deleted: 12, anonymized: 10, left: 0, held: 6 },
+    }))
+})
+
+const retained = (...codes: ReceiptTextCode<'retained'>[]) =>
+  codes.map((code) => ({ what: receiptText('retained', code), ground: '', until: null }))
+test.each([
+  ['saveEmailed', 'of a request, with a mail server', retained('request', 'audit')],
+  ['save', 'of a request, with an email folder', retained('lastEmail', 'request')],
+  ['save', 'without a request', retained('audit')],
+] as const)('linkEmailOf returns %s for a receipt %s', (text, _, retained) =>
+  expect(linkEmailOf({ retained: [...retained] })).toBe(text),
+)

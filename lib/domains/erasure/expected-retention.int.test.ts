@@ -1,0 +1,69 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { recognizeReceiptText } from '#lib/kernel/receipt-texts.ts'
+import { passwordEntered } from '#lib/testing/people.ts'
+import { type PrivacyTest, privacyTest } from '#lib/testing/privacy.ts'
+import { madeConversation, madeMember, madeMessage, madeProject, reported } from '#lib/testing/projects.ts'
+import { personWithPassword } from '#lib/testing/subjects.ts'
+
+let kit: PrivacyTest
+let test: PrivacyTest['test']
+beforeAll(async () => {
+  kit = await privacyTest()
+  test = kit.test
+})
+afterAll(() => kit?.close())
+
+type Retained = { what: string; ground: string }[]
+/** The classes of retained data, with their counts. */
+const classesOf = (retained: Retained) =>
+  retained.map(({ what }) => {
+    const { code, count } = recognizeReceiptText('retained', what) ?? { code: what, count: 0 }
+    return [code, count]
+  })
+
+async function erased(person: Awaited<ReturnType<typeof personWithPassword>>) {
+  const inventory = (await test.fetch('GET', '/api/privacy/inventory', person)).json
+  const counts: Map<string, number> = new Map(
+    inventory.data.map(({ holder, count }: { holder: string; count: number }) => [holder, count]),
+  )
+  const listed = await test.app.expectedRetention(
+    { subject: { account: person.accountId }, counts, held: [] },
+    test.clock.now(),
+  )
+  const planned: Retained = (await test.fetch('GET', '/api/privacy/plan', person)).json.data.retained
+  const filed = await kit.file(person.cookie, { kinds: ['erasure'], grace: 'now', password: person.password })
+  expect(filed.status, filed.text).toBe(201)
+  await kit.tick()
+  const signed: Retained = (await test.fetch('GET', `/v1/receipts/${filed.json.data.receipt_id}`)).json.retained
+  return { listed, planned, signed }
+}
+
+it('a receipt lists as retained what the inventory and the plan announced, in the same order', async () => {
+  const project = await madeProject(test)
+  const person = await personWithPassword(test, 'Some Body', project.owner.organisationId)
+  await madeMember(test, project, person)
+  const said = await madeMessage(test, await madeConversation(test, project, {}, person), person)
+  await reported(test, project, person, [{ source_id: said.id, store: 'outside', ref: 'copy' }])
+  await test.db.prisma.account.update({ where: { id: person.accountId }, data: { role: 'admin' } })
+  await passwordEntered(test, person)
+  const changed = await test.fetch('PATCH', '/v1/settings', { ...person, body: { anonymous_reading: true } })
+  expect(changed.status, changed.text).toBe(200)
+  const { listed, planned, signed } = await erased(person)
+  expect(classesOf(signed)).toEqual([
+    ...[
+      ['adminActs', 1],
+      ['outside', 1],
+    ],
+    ...['request', 'sameTexts', 'hashes', 'fingerprints', 'audit', 'proof', 'id'].map((code) => [code, 1]),
+  ])
+  expect(classesOf(planned)).toEqual(classesOf(signed))
+  expect(classesOf(listed)).toEqual(classesOf(signed))
+})
+
+it('a receipt omits, like the inventory and the plan, what does not apply to the person', async () => {
+  const { listed, planned, signed } = await erased(await personWithPassword(test))
+  const codes = ['request', 'sameTexts', 'hashes', 'audit', 'proof', 'id'].map((code) => [code, 1])
+  expect(classesOf(signed)).toEqual(codes)
+  expect(classesOf(planned)).toEqual(codes)
+  expect(classesOf(listed)).toEqual(codes)
+})
