@@ -77,10 +77,15 @@ test('a person goes from the front page to a verified receipt in at most 9 click
     expect([held, plan]).toEqual([records, records])
   })
 
+  const retained = page.locator('#retained-list + dl dt')
+  const announced = await retained.allTextContents()
+  expect(announced.length).toBeGreaterThan(5)
+
   await done.click(page.getByRole('link', { name: 'Delete my data' }))
   await expect(heading(page, 'What will be deleted or retained')).toBeVisible()
   await expect(page.getByText(`${records} records`, { exact: true })).toBeVisible()
   await done.read('review')
+  expect(await retained.allTextContents()).toEqual(announced)
   await done.click(page.getByRole('button', { name: 'Continue' }))
   await expect(heading(page, 'Copy of your data')).toBeFocused()
   await done.read('copy')
@@ -97,6 +102,8 @@ test('a person goes from the front page to a verified receipt in at most 9 click
     await control.work()
     await expect(page).toHaveURL(/\/receipts\/rcpt_\w+$/, { timeout: 60_000 })
     await expect(page.getByRole('main')).toContainText('rcpt_')
+    const signed = page.getByRole('region', { name: 'Retained' }).locator('td:first-child > span:last-child')
+    expect(await signed.allTextContents()).toEqual(announced)
     await done.read('receipt')
   })
   await done.click(

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { recognizeReceiptText } from '#lib/kernel/receipt-texts.ts'
 import { passwordEntered } from '#lib/testing/people.ts'
 import { type PrivacyTest, privacyTest } from '#lib/testing/privacy.ts'
-import { madeConversation, madeMember, madeMessage, madeProject, reported } from '#lib/testing/projects.ts'
+import { dataOf, madeConversation, madeMessage, madeProject, reported } from '#lib/testing/projects.ts'
 import { personWithPassword } from '#lib/testing/subjects.ts'
 
 let kit: PrivacyTest
@@ -41,7 +41,9 @@ async function erased(person: Awaited<ReturnType<typeof personWithPassword>>) {
 it('a receipt lists as retained what the inventory and the plan announced, in the same order', async () => {
   const project = await madeProject(test)
   const person = await personWithPassword(test, 'Some Body', project.owner.organisationId)
-  await madeMember(test, project, person)
+  await dataOf(test, 'POST', `${project.path}/members`, project.owner, {
+    body: { kind: 'account', member_id: person.accountId, role: 'member' },
+  })
   const said = await madeMessage(test, await madeConversation(test, project, {}, person), person)
   await reported(test, project, person, [{ source_id: said.id, store: 'outside', ref: 'copy' }])
   await test.db.prisma.account.update({ where: { id: person.accountId }, data: { role: 'admin' } })

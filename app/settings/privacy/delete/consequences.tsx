@@ -63,10 +63,9 @@ async function Deleted({ plan, numbers, isOfAgent, ownedProjects }: Consequences
   ])
   const { colon } = punctuationOf(locale)
   const { gone, others } = numbers
-  const heldProjects = plan.holdings.filter(({ holder }) => holder === 'projects.projects').reduce(
-    (sum, one) => sum + heldOf(one),
-    0,
-  )
+  const heldProjects = plan.holdings
+    .filter(({ holder }) => holder === 'projects.projects')
+    .reduce((sum, one) => sum + heldOf(one), 0)
   const items = (['units', 'skills', 'agents', 'tokens', 'projects'] as const)
     .filter((key) => numbers[key] > 0)
     .map((key) => [key, t(`items.${key}`, { count: numbers[key] })] as const)

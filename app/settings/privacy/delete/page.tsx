@@ -106,13 +106,7 @@ export default async function DeletionPage({
         {open && <OpenErasure request={open} />}
         {!isUnderWay && (
           <DeletionSteps
-            what={
-              <ConsequenceList
-                {...{ numbers, plan }}
-                isOfAgent={agent !== undefined}
-                ownedProjects={projects}
-              />
-            }
+            what={<ConsequenceList {...{ numbers, plan }} isOfAgent={agent !== undefined} ownedProjects={projects} />}
             numbers={numbers}
             exported={exported}
             agent={agent}
