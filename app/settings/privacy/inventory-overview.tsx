@@ -71,7 +71,7 @@ export async function InventoryOverview({ inventory }: { inventory: Inventory })
         <summary className="min-h-6 cursor-pointer text-accent">{t('stays', { count: retained.length })}</summary>
         <div className="mt-2 grid grid-cols-[minmax(0,1fr)] gap-3">
           <p className="text-quiet">{t('staysLead')}</p>
-          <RetainedList retained={retained} />
+          <RetainedList retained={retained} now={new Date(inventory.as_of)} />
         </div>
       </details>
     </div>

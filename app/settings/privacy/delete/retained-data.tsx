@@ -1,5 +1,6 @@
 import { getTranslations } from 'next-intl/server'
 import { RetainedList } from '#components/privacy/retained-list.tsx'
+import { app } from '#lib/app-instance.ts'
 import { readEnv } from '#lib/config/env.ts'
 import { auditDays } from '#lib/domains/audit/rules.ts'
 import type { Receipt } from '#lib/kernel/receipt.ts'
@@ -17,7 +18,7 @@ export async function RetainedData({ retained }: Pick<Receipt, 'retained'>) {
       <p>{backupDays === undefined ? t('backupsOpen') : t('backups', { days: backupDays })}</p>
       <details>
         <summary className="min-h-6 cursor-pointer text-accent">{t('all', { count: retained.length })}</summary>
-        <RetainedList retained={retained} />
+        <RetainedList retained={retained} now={app.pipeline.clock.now()} />
       </details>
     </section>
   )
