@@ -15,7 +15,8 @@ export function DeletionSummary({ numbers, withCopy, redacts }: DeletionSummaryP
   const t = useTranslations('deletion.confirm')
   const { gone, changed, held } = numbers
   const facts: (readonly [string, string])[] = [
-    [t('facts.gone'), changed > 0 ? t('goneChanged', { count: gone, changed }) : t('gone', { count: gone })],
+    [t('facts.gone'), t('gone', { count: gone })],
+    ...(changed > 0 ? [[t('facts.changed'), t('changed', { count: changed })] as const] : []),
     ...(held > 0 ? [[t('facts.held'), t('held', { count: held })] as const] : []),
     [t('facts.stays'), t('stays')],
     ...(withCopy ? [[t('facts.copy'), t('copyFirst')] as const] : []),
