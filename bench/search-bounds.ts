@@ -2,10 +2,10 @@ import pg from 'pg'
 import { searchTarget } from '#lib/domains/knowledge/search/conditions.ts'
 import {
   hasOnePlan,
+  listedUnits,
   onePlanSettings,
   plannedSettings,
   type RankedForm,
-  rankedMatches,
 } from '#lib/domains/knowledge/search/repository.ts'
 
 /** A `tsquery` for rows with all of the words. */
@@ -33,7 +33,7 @@ export function openSearchPool(url: string, max: number): pg.Pool {
   })
 }
 
-/** The statement of a search that ranks the matches of these words, without the texts of the 20 best. */
+/** The statement of a search that ranks the matches of these words and reads the 20 best. */
 export const rankMatches = (
   pool: pg.Pool,
   words: readonly string[],
@@ -41,7 +41,7 @@ export const rankMatches = (
   candidates: RankedForm['candidates'],
 ): Promise<unknown> => {
   const { form, values } = target(scopes)
-  return rankedMatches(
+  return listedUnits.ranked(
     async (text, given, name) =>
       (await pool.query({ ...(name !== undefined && { name }), text, values: [...given] })).rows,
     {

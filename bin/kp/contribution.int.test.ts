@@ -76,7 +76,7 @@ describe('a killed run of contribute', () => {
     const ended = new Promise((done) => child.once('exit', done))
     const count = () => app.db.prisma.unit.count({ where: { agentId } })
     await vi
-      .waitUntil(async () => child.exitCode !== null || (await count()) >= least, { timeout: 20_000, interval: 2 })
+      .waitUntil(async () => child.exitCode !== null || (await count()) >= least, { timeout: 120_000, interval: 2 })
       .finally(() => child.kill('SIGKILL'))
     await ended
     return count()

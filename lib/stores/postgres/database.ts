@@ -7,7 +7,8 @@ import { breaker } from './breaker.ts'
 import { hasSqlState } from './fault.ts'
 import { createPool } from './pool.ts'
 import { asProblem, isGivenUp } from './problems.ts'
-import { type Loan, lendTo, runWith } from './statement-runner.ts'
+import { type Settings, sessionPools } from './session-pools.ts'
+import { type Loan, lendTo, type RunQuery, runWith } from './statement-runner.ts'
 
 declare module '#lib/kernel/context.ts' {
   /** A Prisma transaction, through which domains access their tables. */
@@ -28,6 +29,8 @@ export interface Database {
    * few may run concurrently. `isSnapshot`: all statements see the state at the first one.
    */
   transaction<T>(run: (tx: Transaction) => Promise<T>, how?: { longest?: number; isSnapshot?: boolean }): Promise<T>
+  /** Runs single statements on connections of their own that keep these settings. @throws `unavailable` if the database is down */
+  withSettings(settings: Settings): RunQuery
   close(): Promise<void>
 }
 
@@ -78,8 +81,13 @@ function lendingPool(pool: pg.Pool, opening: AsyncLocalStorage<OpeningTransactio
   })
 }
 
-function openPool(url: string, { max, longest, patience }: Record<'max' | 'longest' | 'patience', number>): pg.Pool {
+type PoolLimits = Required<Pick<DatabaseOptions, 'max' | 'longest' | 'patience'>>
+function openPool(
+  url: string,
+  { max, longest, patience, ...hooks }: PoolLimits & Pick<pg.PoolConfig, 'onConnect'>,
+): pg.Pool {
   return createPool({
+    ...hooks,
     connectionString: url,
     max,
     connectionTimeoutMillis: patience,
@@ -102,7 +110,12 @@ export function openDatabase(
 ): Database {
   const pool = openPool(url, { max, longest, patience })
   // A frozen server is refused within two seconds. A longer patience than usual means a slow machine.
-  const watched = breaker(pool, { slow: Math.max(400, patience * 0.08), probe: Math.max(600, patience * 0.12) })
+  const limits = { slow: Math.max(400, patience * 0.08), probe: Math.max(600, patience * 0.12) }
+  const watched = breaker(pool, limits)
+  const sessions = sessionPools((onConnect) => {
+    const own = openPool(url, { max: Math.ceil(max / 2), longest, patience, onConnect })
+    return { pool: own, watched: breaker(own, limits) }
+  })
   const inTransaction = new AsyncLocalStorage<boolean>()
   const opening = new AsyncLocalStorage<OpeningTransaction>()
   const prisma = new PrismaClient({
@@ -110,13 +123,16 @@ export function openDatabase(
     transactionOptions: { maxWait: patience, timeout: longest },
   })
 
+  function refuseInTransaction(asked: string): void {
+    if (isGuarded && inTransaction.getStore())
+      throw new Error(`"${asked}" requests a second connection inside a transaction`)
+  }
   async function run<R extends pg.QueryResultRow>(
     name: string | undefined,
     text: string,
     values: readonly unknown[],
   ): Promise<pg.QueryResult<R>> {
-    if (isGuarded && inTransaction.getStore())
-      throw new Error(`"${name ?? text}" requests a second connection inside a transaction`)
+    refuseInTransaction(name ?? text)
     try {
       return await pool.query<R>({ ...(name !== undefined && { name }), text, values: [...values] })
     } catch (error) {
@@ -156,8 +172,12 @@ export function openDatabase(
         }
       }
     },
+    withSettings: (settings) => async (text, values, name) => {
+      refuseInTransaction(name ?? text)
+      return sessions.run(settings, text, values, name)
+    },
     async close() {
-      await watched.close()
+      await Promise.all([watched.close(), sessions.close()])
       await prisma.$disconnect()
       await pool.end()
     },

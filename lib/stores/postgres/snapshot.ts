@@ -1,6 +1,7 @@
 import type { QueryResultRow } from 'pg'
 import type { Database } from './database.ts'
 import { asProblem } from './problems.ts'
+import { type Settings, settingsSql } from './session-pools.ts'
 
 /** Runs statements of one read transaction. */
 export type SnapshotQuery = <R extends QueryResultRow>(
@@ -10,20 +11,19 @@ export type SnapshotQuery = <R extends QueryResultRow>(
 ) => Promise<R[]>
 
 /**
- * Runs several queries on one state of the database, read-only, with these settings. The settings are constants, never a caller's input.
+ * Runs several queries on one state of the database, read-only, with these settings.
  * @throws `unavailable` if the database is down or the time limit is exceeded
  */
 export async function snapshot<T>(
   db: Database,
-  settings: Readonly<Record<string, string>>,
+  settings: Settings,
   work: (ask: SnapshotQuery) => Promise<T>,
 ): Promise<T> {
-  const set = Object.entries(settings).map(([name, value]) => `SET LOCAL ${name} = '${value}'`)
   let broken: Error | undefined
   try {
     const client = await db.pool.connect()
     try {
-      await client.query(['BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', ...set].join('; '))
+      await client.query(`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ${settingsSql(settings, 'LOCAL')}`)
       const made = await work(async (text, values, name) => {
         const { rows } = await client.query({ ...(name !== undefined && { name }), text, values: [...values] })
         return rows

@@ -42,7 +42,7 @@ interface Narrowed<T> {
  */
 type Column = TypeName | `${TypeName}?` | `${TypeName}!` | Narrowed<unknown>
 type Parameter = TypeName | `${TypeName}?` | Narrowed<unknown>
-type Columns = Readonly<Record<string, Column>>
+export type Columns = Readonly<Record<string, Column>>
 type Parameters = Readonly<Record<string, Parameter>>
 
 type ColumnValue<C> =

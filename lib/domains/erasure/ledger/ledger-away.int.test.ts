@@ -116,7 +116,7 @@ test('replay reports a damaged commit line as uncertain', async () => {
   })
   expect(await replay()).toMatchObject({ damaged: 0, uncertain: 0, unknown: 0 })
   // Requests are rejected while the application still believes that the database lacks an erasure.
-  await expect.poll(() => app.app.restored.state()).toEqual({ missing: 0 })
+  await expect.poll(() => app.app.restored.state(), { timeout: 120_000 }).toEqual({ missing: 0 })
 })
 
 test('erasures continue after an admin declares the ledger lost, and replay ignores earlier erasures', async () => {

@@ -3,7 +3,7 @@ import { parseQuery } from '#lib/domains/knowledge/search/query.ts'
 import { knowledgeReaderOf } from '#lib/domains/knowledge/visibility.ts'
 import type { Context } from '#lib/kernel/context.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { inspectedSkill, inspectedUnit, listedSkillsPage, listedUnitsPage } from './repository.ts'
+import { inspectedSkill, inspectedUnit, skillSummaries, unitSummaries } from './repository.ts'
 
 export interface FoundRecord {
   kind: 'unit' | 'skill'
@@ -11,7 +11,7 @@ export interface FoundRecord {
   title: string
   isOwn: boolean
 }
-type Row = Awaited<ReturnType<typeof listedUnitsPage>>[number]
+type Row = Awaited<ReturnType<typeof unitSummaries.withIds>>[number]
 
 const isSkillId = (id: string) => id.startsWith('kp:skill:')
 
@@ -20,7 +20,7 @@ async function recordWithId(db: Database, ctx: Context, id: string): Promise<Row
   const reader = { id, ...knowledgeReaderOf(ctx) }
   const seen = isSkillId(id) ? await inspectedSkill(db, reader) : await inspectedUnit(db, reader)
   if (seen.length === 0) return []
-  return (isSkillId(id) ? listedSkillsPage : listedUnitsPage)(db, { ids: [id] })
+  return (isSkillId(id) ? skillSummaries : unitSummaries).withIds(db, { ids: [id] })
 }
 
 /** Finds units and skills that the reader may see: by id, or by words in the order of the search. At most this number of each. */
@@ -31,8 +31,8 @@ export async function findRecords(db: Database, ctx: Context, q: string, most: n
   if (parseQuery(q).terms.length === 0) return []
   const asked = { q, mine: 'false', limit: most, offset: 0 } as const
   const [units, skills] = await Promise.all([
-    searchPage(db, ctx, asked, { table: 'units', filters: {}, isUncorrected: true, rowsOf: listedUnitsPage }),
-    searchPage(db, ctx, asked, { table: 'skills', filters: {}, isUncorrected: true, rowsOf: listedSkillsPage }),
+    searchPage(db, ctx, asked, { listed: unitSummaries, filters: {}, isUncorrected: true }),
+    searchPage(db, ctx, asked, { listed: skillSummaries, filters: {}, isUncorrected: true }),
   ])
   return [
     ...found(

@@ -8,14 +8,14 @@ import { invalid } from '#lib/kernel/problem.ts'
 import { read } from '#lib/kernel/use-case.ts'
 import { expiryOf, type InspectionDeps } from './inspection.ts'
 import { type InspectedRecord, listRecords } from './inspection-contract.ts'
-import { listedSkillsPage, listedUnitsPage, searchedSkillsPage, searchedUnitsPage } from './repository.ts'
+import { skillSummaries, skillSummariesWithTexts, unitSummaries, unitSummariesWithTexts } from './repository.ts'
 
-type ListedRecord = Awaited<ReturnType<typeof listedUnitsPage>>[number] & {
+type ListedRecord = Awaited<ReturnType<typeof unitSummaries.withIds>>[number] & {
   document?: Unit | string
   front_matter?: FrontMatter
 }
-const listedPages = { units: listedUnitsPage, skills: listedSkillsPage }
-const searchedPages = { units: searchedUnitsPage, skills: searchedSkillsPage }
+const summaries = { units: unitSummaries, skills: skillSummaries }
+const summariesWithTexts = { units: unitSummariesWithTexts, skills: skillSummariesWithTexts }
 const typeOf = { trace: 'ReasoningTrace', pattern: 'ToolCallPattern', sop: 'ExpertSOP' } as const
 
 /** Lists units or skills in short form. Full texts stay on the server, which cuts snippets from them. */
@@ -27,17 +27,15 @@ export const records = ({ db, periods }: Omit<InspectionDeps, 'erasures'>) => ({
     const { min_quality, from, to } = query
     const type = kind === 'unit' || isSkill ? undefined : typeOf[kind]
     // Texts are only read for a word search.
-    const rowsOf = q === undefined ? listedPages : searchedPages
+    const listed = q === undefined ? summaries : summariesWithTexts
     const foundIn = isSkill
       ? searchPage<ListedRecord>(db, ctx, query, {
-          table: 'skills',
+          listed: listed.skills,
           filters: { min_quality, from, to },
-          rowsOf: rowsOf.skills,
         })
       : searchPage<ListedRecord>(db, ctx, query, {
-          table: 'units',
+          listed: listed.units,
           filters: { type, domain, min_quality, from, to },
-          rowsOf: rowsOf.units,
         })
     const [{ rows, terms, corrected, ...page }, inForce] = await Promise.all([foundIn, periods()])
     const snippets = q === undefined ? [] : rows.map(({ row }) => snippetOf(wordsOf(row), terms))

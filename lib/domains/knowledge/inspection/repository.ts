@@ -1,5 +1,5 @@
 import { expiringTables, isUnderLegalHold } from '#lib/domains/knowledge/repository.ts'
-import { pageSql } from '#lib/domains/knowledge/search/repository.ts'
+import { listedRows } from '#lib/domains/knowledge/search/repository.ts'
 import { skillColumns, skillRow } from '#lib/domains/knowledge/skills/repository.ts'
 import type { FrontMatter } from '#lib/domains/knowledge/skills/rules.ts'
 import type { Unit } from '#lib/domains/knowledge/unit.ts'
@@ -55,32 +55,34 @@ const listedRow = {
   summary: 'text?',
   domain: 'text?',
 } as const
-const listedUnits = `${columns}, split_part(u.id, ':', 2) AS kind, u.domain,
+const unitSummary = `${columns}, split_part(u.id, ':', 2) AS kind, u.domain,
   left(coalesce(u.document->'task'->>'objective', u.document->>'name', ''), ${titleLength}) AS title,
   left(coalesce(u.document->'outcome'->>'result_summary', u.document->>'description'), ${summaryLength}) AS summary`
-const listedSkills = `${columns}, 'skill' AS kind, NULL AS domain, u.name AS title, left(u.description, ${summaryLength}) AS summary`
+const skillSummary = `${columns}, 'skill' AS kind, NULL AS domain, u.name AS title, left(u.description, ${summaryLength}) AS summary`
 /** Without documents, all rows have about the same size. */
-const listedSize = '1000'
+const summarySize = '1000'
 
-export const listedUnitsPage = statement('knowledge.listed-units-page', {
-  takes: { ids: 'text[]' },
+export const unitSummaries = listedRows('knowledge.unit-summaries', {
+  table: 'units',
   returns: listedRow,
-  sql: pageSql('units', listedUnits, listedSize),
+  columns: unitSummary,
+  size: summarySize,
 })
-export const searchedUnitsPage = statement('knowledge.searched-units-page', {
-  takes: { ids: 'text[]' },
+export const unitSummariesWithTexts = listedRows('knowledge.unit-summaries-with-texts', {
+  table: 'units',
   returns: { ...listedRow, document: typed<Unit>('jsonb') },
-  sql: pageSql('units', `${listedUnits}, u.document`),
+  columns: `${unitSummary}, u.document`,
 })
-export const listedSkillsPage = statement('knowledge.listed-skills-page', {
-  takes: { ids: 'text[]' },
+export const skillSummaries = listedRows('knowledge.skill-summaries', {
+  table: 'skills',
   returns: listedRow,
-  sql: pageSql('skills', listedSkills, listedSize),
+  columns: skillSummary,
+  size: summarySize,
 })
-export const searchedSkillsPage = statement('knowledge.searched-skills-page', {
-  takes: { ids: 'text[]' },
+export const skillSummariesWithTexts = listedRows('knowledge.skill-summaries-with-texts', {
+  table: 'skills',
   returns: { ...listedRow, document: 'text', front_matter: typed<FrontMatter>('jsonb') },
-  sql: pageSql('skills', `${listedSkills}, u.document, u.front_matter`),
+  columns: `${skillSummary}, u.document, u.front_matter`,
 })
 
 const countOf = (table: 'units' | 'skills') =>

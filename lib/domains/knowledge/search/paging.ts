@@ -22,7 +22,7 @@ import {
 import { newest } from './newest.ts'
 import { parseQuery, type Query, type Term } from './query.ts'
 import { rankedSearch } from './ranking.ts'
-import { hasOnePlan, mostRanked, onePlanSettings, plannedSettings } from './repository.ts'
+import { hasOnePlan, mostRanked, onePlanSettings, plannedSettings, type RankedRows } from './repository.ts'
 
 /** Query parameters of every searchable list. */
 export interface Searching {
@@ -46,24 +46,27 @@ export interface FoundPage<R> {
   terms: readonly Term[]
 }
 
-interface SearchedTable<R> {
-  table: Table
+interface SearchedList<R> {
+  listed: {
+    table: Table
+    withIds(on: Queryable, values: { ids: readonly string[] }): Promise<R[]>
+    ranked: RankedRows<R>
+  }
   filters: Filters
   /** Searches for the words as typed, which takes less time when they occur nowhere. */
   isUncorrected?: true
-  rowsOf(on: Queryable, values: { ids: readonly string[] }): Promise<R[]>
 }
 
 /**
  * Returns one page of a searchable table as visible to this reader: ranked with `q`, otherwise newest first.
- * @param rowsOf reads the rows with these ids, as far as their sizes allow; declared with `pageSql`
+ * @param listed reads the rows, as far as their sizes allow; declared with `listedRows`
  * @throws {Problem} `invalid` for a query without words and for a cursor of another list
  */
 export async function searchPage<R extends { id: string }>(
   db: Database,
   { actor }: Pick<Context, 'actor'>,
   asked: Searching,
-  { table, filters, isUncorrected, rowsOf }: SearchedTable<R>,
+  { listed, filters, isUncorrected }: SearchedList<R>,
 ): Promise<FoundPage<R>> {
   const { q, agent_id: agentId, mine, visibility, limit, offset, cursor } = asked
   const parsed = q === undefined ? undefined : parseQuery(q)
@@ -71,19 +74,16 @@ export async function searchPage<R extends { id: string }>(
   if (terms && terms.terms.length === 0) throw invalid(['query', 'q'], 'must contain a word to search for')
   if (cursor !== undefined && offset > 0) throw invalid(['query', 'offset'], 'cannot be combined with a cursor')
   const authors = authorsOf(actor, agentId, mine === 'true')
-  const target = searchTarget(table, searchReaderOf(actor, visibility), { authors, ...filters })
-  const identity = JSON.stringify([table, actor.id, q, authors, visibility, filters])
-  const settings = hasOnePlan(target.form) ? onePlanSettings : plannedSettings
-  return snapshot(db, settings, async (on) => {
-    const rowsInOrder = async (ids: readonly string[]): Promise<R[]> => {
-      const byId = new Map((await rowsOf(on, { ids })).map((row) => [row.id, row]))
-      const missing = ids.findIndex((id) => !byId.has(id))
-      return (missing < 0 ? ids : ids.slice(0, missing)).flatMap((id) => byId.get(id) ?? [])
-    }
-    return terms
-      ? rankedPage(on, target, { terms, offset, limit, cursor, identity }, rowsInOrder)
-      : newestListPage(on, target, { offset, limit, cursor }, rowsInOrder)
-  })
+  const target = searchTarget(listed.table, searchReaderOf(actor, visibility), { authors, ...filters })
+  const isOnePlan = hasOnePlan(target.form)
+  const onSnapshot = <T>(work: (on: Queryable) => Promise<T>): Promise<T> =>
+    snapshot(db, isOnePlan ? onePlanSettings : plannedSettings, work)
+  if (!terms) return onSnapshot((on) => newestListPage(on, target, listed, { offset, limit, cursor }))
+  const identity = JSON.stringify([listed.table, actor.id, q, authors, visibility, filters])
+  const ranked = (on: Queryable) =>
+    rankedPage(on, target, { terms, offset, limit, cursor, identity, rows: listed.ranked })
+  // One statement reads the whole page, so only settings would need a transaction.
+  return isOnePlan ? ranked(db.withSettings(onePlanSettings)) : onSnapshot(ranked)
 }
 
 /** The query with words that are not corrected. */
@@ -97,40 +97,44 @@ interface PageRequest {
   limit: number
   cursor: string | undefined
 }
-type RowsInOrder<R> = (ids: readonly string[]) => Promise<R[]>
-
 async function rankedPage<R>(
   on: Queryable,
   target: SearchTarget,
-  { terms, cursor, limit, identity, ...request }: PageRequest & { terms: Query; identity: string },
-  rowsInOrder: RowsInOrder<R>,
+  {
+    terms,
+    cursor,
+    limit,
+    identity,
+    rows,
+    ...request
+  }: PageRequest & {
+    terms: Query
+    identity: string
+    rows: RankedRows<R>
+  },
 ): Promise<FoundPage<R>> {
   const offset = cursor === undefined ? request.offset : rankOf(cursor, identity)
   if (offset === undefined) throw invalid(['query', 'cursor'], 'is not a cursor of this search')
-  const found = await rankedSearch(on, target, { query: terms, offset, limit })
-  const rows = await rowsInOrder(found.hits.map(({ id }) => id))
-  const next = offset + rows.length
+  const { hits, total, ...found } = await rankedSearch(on, target, { query: terms, offset, limit, rows })
+  const next = offset + hits.length
   return {
-    rows: rows.map((row, at) => ({ row, score: found.hits[at]?.score })),
-    total: found.total,
-    offset,
-    limit,
-    next_cursor: next < Math.min(found.total, mostRanked) && rows.length > 0 ? rankCursor(next, identity) : null,
-    corrected: found.corrected,
-    terms: found.terms,
+    rows: hits.map((row) => ({ row, score: row.score })),
+    ...{ total, offset, limit },
+    next_cursor: next < Math.min(total, mostRanked) && hits.length > 0 ? rankCursor(next, identity) : null,
+    ...found,
   }
 }
 
-async function newestListPage<R>(
+async function newestListPage<R extends { id: string }>(
   on: Queryable,
   target: SearchTarget,
+  listed: SearchedList<R>['listed'],
   { cursor, offset, limit }: PageRequest,
-  rowsInOrder: RowsInOrder<R>,
 ): Promise<FoundPage<R>> {
   const after = cursor === undefined ? undefined : decodeCursor(cursor)
   if (cursor !== undefined && (!after || encodeCursor(after.at, after.id) !== cursor)) throw notOurCursor()
   const { rows: records, total } = await newest(on, target, { after, offset, limit })
-  const rows = await rowsInOrder(records.slice(0, limit).map(({ id }) => id))
+  const rows = await listed.withIds(on, { ids: records.slice(0, limit).map(({ id }) => id) })
   const last = records[rows.length - 1]
   return {
     rows: rows.map((row) => ({ row, score: undefined })),

@@ -3,7 +3,7 @@ import type { SearchTarget } from './conditions.ts'
 import { correct } from './corrections.ts'
 import { type WordCounts, wordCountsOf } from './counts.ts'
 import type { Query, Term } from './query.ts'
-import { mostScanned, type RankedForm, rankedMatches, searchCountedTo } from './repository.ts'
+import { mostScanned, type RankedForm, type RankedRows, searchCountedTo } from './repository.ts'
 
 /** Assumed share of rows that conditions other than words keep. */
 const filtered = 0.1
@@ -12,13 +12,15 @@ const scanCost = 2
 /** Maximum matches of the words of a relaxed search. */
 const mostRelaxed = 4_000
 
-interface RankedSearch {
+interface RankedSearch<R> {
   query: Query
+  rows: RankedRows<R>
   offset: number
   limit: number
 }
-export interface RankedHits {
-  hits: { id: string; score: number }[]
+export interface RankedHits<R> {
+  /** As far as their sizes allow. */
+  hits: (R & { score: number })[]
   /** Stops at {@link searchCountedTo}. */
   total: number
   corrected: { from: string; to: string }[]
@@ -29,7 +31,11 @@ export interface RankedHits {
  * Searches in two phases: the matches with the highest quality, then their ranking by words. Uses the word index; for words so common that
  * it would read much of the table, scans by quality until enough rows match.
  */
-export async function rankedSearch(on: Queryable, target: SearchTarget, sought: RankedSearch): Promise<RankedHits> {
+export async function rankedSearch<R>(
+  on: Queryable,
+  target: SearchTarget,
+  sought: RankedSearch<R>,
+): Promise<RankedHits<R>> {
   const { query } = sought
   const counts = await wordCountsOf(on, target, query.terms)
   const exact = await matching(on, target, sought, query.terms, counts)
@@ -45,18 +51,18 @@ export async function rankedSearch(on: Queryable, target: SearchTarget, sought: 
   return { ...(found ?? { hits: [], total: 0 }), corrected: found ? corrected : [], terms }
 }
 
-type Hits = Pick<RankedHits, 'hits' | 'total'>
+type Hits<R> = Pick<RankedHits<R>, 'hits' | 'total'>
 
 const matchesAll = (terms: readonly Term[]): string => terms.map(({ query }) => `(${query})`).join(' & ')
 
 /** Rows that contain all terms; undefined if there are none. */
-async function matching(
+async function matching<R>(
   on: Queryable,
   target: SearchTarget,
-  sought: RankedSearch,
+  sought: RankedSearch<R>,
   terms: readonly Term[],
   counts: WordCounts,
-): Promise<Hits | undefined> {
+): Promise<Hits<R> | undefined> {
   const { filters, everyOrganisation } = target.form
   const share = terms.reduce((all, term) => all * counts.share(term), filters.length > 0 ? filtered : 1)
   const candidates = { query: matchesAll(terms), terms, counts }
@@ -69,13 +75,13 @@ async function matching(
 }
 
 /** Rows that contain at least one of the rarest terms, ranked by all terms. */
-function relaxed(
+function relaxed<R>(
   on: Queryable,
   target: SearchTarget,
-  sought: RankedSearch,
+  sought: RankedSearch<R>,
   terms: readonly Term[],
   counts: WordCounts,
-): Promise<Hits | undefined> {
+): Promise<Hits<R> | undefined> {
   const rare: Term[] = []
   let most = 0
   for (const term of terms.toSorted((one, other) => counts.of(one) - counts.of(other))) {
@@ -96,15 +102,15 @@ interface Candidates {
   counts: WordCounts
 }
 /** The second phase. Returns undefined if no row matches. */
-async function ranked(
+async function ranked<R>(
   on: Queryable,
   target: SearchTarget,
-  sought: RankedSearch,
+  sought: RankedSearch<R>,
   candidates: Candidates,
-): Promise<Hits | undefined> {
-  const { query, offset, limit } = sought
+): Promise<Hits<R> | undefined> {
+  const { query, offset, limit, rows: rowsOf } = sought
   const { from, terms, counts } = candidates
-  const rows = await rankedMatches(
+  const rows = await rowsOf(
     on,
     {
       ...{ ...target.values, query: candidates.query, offset, limit, phrases: query.phrases },
@@ -114,7 +120,7 @@ async function ranked(
     { ...target.form, candidates: from, terms: terms.length, phrases: query.phrases.length },
   )
   const [first] = rows
-  if (first) return { hits: rows.map(({ id, score }) => ({ id, score })), total: first.total }
+  if (first) return { hits: rows, total: first.total }
   if (offset === 0) return undefined
   // The page is beyond the end; determine whether there are earlier results.
   const before = await ranked(on, target, { ...sought, offset: 0, limit: 1 }, candidates)

@@ -1,6 +1,13 @@
 import { unitColumns, unitRow } from '#lib/domains/knowledge/units/repository.ts'
-import { statement, typed } from '#lib/stores/postgres/statement.ts'
-import { conditionsOf, type SearchForm, searchParameters, withinScopes, wordWithinScopes } from './conditions.ts'
+import { type Columns, type Queryable, statement, typed, type ValuesOf } from '#lib/stores/postgres/statement.ts'
+import {
+  conditionsOf,
+  type SearchForm,
+  searchParameters,
+  type Table,
+  withinScopes,
+  wordWithinScopes,
+} from './conditions.ts'
 
 /** Totals stop counting at this number. */
 export const searchCountedTo = 1_001
@@ -98,41 +105,6 @@ const decompressed = `CASE WHEN pg_column_size(u.search) < 4080 AND pg_column_co
 const eachOf = (count: number, sql: (position: number) => string): string[] =>
   Array.from({ length: count }, (_, n) => sql(n + 1))
 
-/**
- * The matches of the query with the highest quality, ranked by words. A term's weight depends on its rarity, position and frequency;
- * adjacent words typed together rank higher, long texts lower, and quality has a bounded influence. Terms are written out, so that each is
- * parsed once instead of once per row. Matches are collected without their words and read again by their place (`ctid`, which is stable
- * within a statement), because most are not ranked.
- */
-export const rankedMatches = statement('knowledge.ranked-matches', {
-  takes: {
-    ...{ ...searchParameters, query: typed<string>('tsquery'), offset: 'int4', limit: 'int4' },
-    ...{ weights: 'float8[]', queries: typed<readonly string[]>('tsquery[]') },
-    phrases: typed<readonly string[]>('tsquery[]'),
-  },
-  returns: { id: 'text', total: 'int4', score: 'float8' },
-  isPrepared: (form) => hasOnePlan(form) && form.terms <= mostPreparedTerms,
-  variants: forms.flatMap((form): RankedForm[] => [
-    { ...form, candidates: 'index', terms: 1, phrases: 0 },
-    { ...form, candidates: 'quality', terms: 3, phrases: 2 },
-  ]),
-  sql: (form: RankedForm) => {
-    const score = eachOf(
-      form.terms,
-      (n) => `($weights)[${n}] * ts_rank('{0.2, 0.4, 0.6, 1.0}', v.vector, ($queries)[${n}])`,
-    ).join(' + ')
-    const near = eachOf(form.phrases, (n) => ` + 0.5 * (v.vector @@ ($phrases)[${n}])::int`).join('')
-    return `WITH matching AS MATERIALIZED (${matchesFrom[form.candidates](form)}),
-        best AS (SELECT * FROM matching ORDER BY quality_score DESC, id LIMIT ${mostRanked})
-      SELECT best.id, (SELECT count(*)::int FROM (SELECT FROM matching LIMIT ${searchCountedTo}) AS counted) AS total,
-        round((${score}) * (1${near}) * (0.7 + 0.3 * best.quality_score) / ln(20 + length(v.vector)) * 1e6::float8) / 1e6::float8 AS score
-      FROM best
-        JOIN ${form.table} u ON u.ctid = best.place
-        CROSS JOIN LATERAL (SELECT ${decompressed} AS vector OFFSET 0) AS v
-      ORDER BY score DESC, best.id OFFSET $offset LIMIT $limit`
-  },
-})
-
 export interface NewestForm extends SearchForm {
   /** Whether the list continues after a row. */
   isContinued: boolean
@@ -177,19 +149,103 @@ export const countNewest = statement('knowledge.count-newest', {
   sql: (form: NewestForm) => `SELECT count(*)::int AS n FROM (${newestRows(form)} LIMIT $wanted) AS c`,
 })
 
-/**
- * SQL for the columns of the rows `u` with the ids `$ids` until their sizes exceed the limit of a page. Reads sizes first, so that rows
- * beyond the limit are not decompressed.
- */
-export const pageSql = (table: SearchForm['table'], columns: string, size = 'pg_column_size(u.document)'): string =>
-  `SELECT ${columns} FROM (
-      SELECT u.*, sum(${size}) OVER (ORDER BY w.place) - ${size} AS before
-      FROM unnest($ids) WITH ORDINALITY AS w(id, place) JOIN ${table} u ON u.id = w.id OFFSET 0) AS u
-    WHERE u.before < ${largestPage}`
+/** How the rows of one searchable list are read. */
+interface ListedRows<C extends Columns> {
+  table: Table
+  returns: C
+  /** SQL of the columns of the row `u`. */
+  columns: string
+  /** SQL of the bytes of the row `u`, for the limit of a page. */
+  size?: string
+}
+/** SQL that leaves out the rows of `found` beyond the limit of a page. Reads sizes first, so that those rows are not decompressed. */
+const withinLimit = (selected: string, found: string, order: string, size: string): string =>
+  `SELECT ${selected} FROM (
+      SELECT u.*, found.*, sum(${size}) OVER (ORDER BY ${order}) - ${size} AS before FROM ${found} OFFSET 0) AS u
+    WHERE u.before < ${largestPage} ORDER BY ${order.replaceAll('found.', 'u.')}`
 
-export const unitsPage = statement('knowledge.units-page', {
-  takes: { ids: 'text[]' },
+const parametersOfRanked = {
+  ...searchParameters,
+  query: typed<string>('tsquery'),
+  offset: 'int4',
+  limit: 'int4',
+  weights: 'float8[]',
+  queries: typed<readonly string[]>('tsquery[]'),
+  phrases: typed<readonly string[]>('tsquery[]'),
+} as const
+const rankedVariants = (table: Table): RankedForm[] =>
+  forms
+    .filter((form) => form.table === table)
+    .flatMap((form): RankedForm[] => [
+      { ...form, candidates: 'index', terms: 1, phrases: 0 },
+      { ...form, candidates: 'quality', terms: 3, phrases: 2 },
+    ])
+
+/**
+ * The matches of the query with the highest quality, ranked by words, from `offset` on. A term's weight depends on its rarity, position and
+ * frequency; adjacent words typed together rank higher, long texts lower, and quality has a bounded influence. Terms are written out, so
+ * that each is parsed once instead of once per row. Matches are collected without their words and read again by their place (`ctid`, which
+ * is stable within a statement), because most are not ranked.
+ */
+function rankedSql(form: RankedForm, columns: string, size: string): string {
+  const score = eachOf(
+    form.terms,
+    (n) => `($weights)[${n}] * ts_rank('{0.2, 0.4, 0.6, 1.0}', v.vector, ($queries)[${n}])`,
+  ).join(' + ')
+  const near = eachOf(form.phrases, (n) => ` + 0.5 * (v.vector @@ ($phrases)[${n}])::int`).join('')
+  return `WITH matching AS MATERIALIZED (${matchesFrom[form.candidates](form)}),
+      best AS (SELECT * FROM matching ORDER BY quality_score DESC, id LIMIT ${mostRanked}),
+      ranked AS (SELECT best.place, best.id AS ranked_id,
+          round((${score}) * (1${near}) * (0.7 + 0.3 * best.quality_score) / ln(20 + length(v.vector)) * 1e6::float8) / 1e6::float8 AS score
+        FROM best
+          JOIN ${form.table} u ON u.ctid = best.place
+          CROSS JOIN LATERAL (SELECT ${decompressed} AS vector OFFSET 0) AS v
+        ORDER BY score DESC, ranked_id OFFSET $offset LIMIT $limit)
+    ${withinLimit(
+      `${columns}, u.score, (SELECT count(*)::int FROM (SELECT FROM matching LIMIT ${searchCountedTo}) AS counted) AS total`,
+      `ranked AS found JOIN ${form.table} u ON u.ctid = found.place`,
+      'found.score DESC, found.ranked_id',
+      size,
+    )}`
+}
+
+/** The best matches of a query, in order, each with the total of the search. */
+export type RankedRows<R> = (
+  on: Queryable,
+  values: ValuesOf<typeof parametersOfRanked>,
+  form: RankedForm,
+) => Promise<(R & { score: number; total: number })[]>
+
+/** Declares the two statements of a searchable list: the rows with these ids, and the best matches of a query, in order. */
+export function listedRows<const C extends Columns>(
+  name: string,
+  { table, returns, columns, size = 'pg_column_size(u.document)' }: ListedRows<C>,
+) {
+  return {
+    table,
+    withIds: statement(`${name}-page`, {
+      takes: { ids: 'text[]' },
+      returns,
+      isPrepared: true,
+      sql: withinLimit(
+        columns,
+        `unnest($ids) WITH ORDINALITY AS found(listed_id, position) JOIN ${table} u ON u.id = found.listed_id`,
+        'found.position',
+        size,
+      ),
+    }),
+    ranked: statement(`${name}-ranked`, {
+      takes: parametersOfRanked,
+      returns: { ...returns, score: 'float8', total: 'int4' },
+      isPrepared: (form) => hasOnePlan(form) && form.terms <= mostPreparedTerms,
+      variants: rankedVariants(table),
+      sql: (form: RankedForm) => rankedSql(form, columns, size),
+    }),
+  }
+}
+
+export const listedUnits = listedRows('knowledge.units', {
+  table: 'units',
   returns: { ...unitRow, agent_id: 'text' },
-  isPrepared: true,
-  sql: pageSql('units', `${unitColumns}, u.agent_id`),
+  columns: `${unitColumns}, u.agent_id`,
 })

@@ -3,7 +3,7 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 import { shown } from '../units/stored-unit.ts'
 import { listUnits } from './contract.ts'
 import { searchPage } from './paging.ts'
-import { unitsPage } from './repository.ts'
+import { listedUnits } from './repository.ts'
 import { snippetOf, spelling } from './snippet.ts'
 import { weightedTextsOf } from './unit-texts.ts'
 
@@ -13,7 +13,7 @@ export function searchService(db: Database) {
     list: read(listUnits, async (ctx, { query }) => {
       const { types, domain, min_quality, from, to } = query
       const filters = { types, domain, min_quality, from, to }
-      const found = await searchPage(db, ctx, query, { table: 'units', filters, rowsOf: unitsPage })
+      const found = await searchPage(db, ctx, query, { listed: listedUnits, filters })
       const { rows, terms, corrected, ...page } = found
       const snippets =
         query.q === undefined ? [] : rows.map(({ row }) => snippetOf(weightedTextsOf(row.document), terms))

@@ -5,7 +5,7 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 import { searchPage } from '../search/paging.ts'
 import { snippetOf } from '../search/snippet.ts'
 import type { listSkills } from './contract.ts'
-import { type SkillRow, skillsPage, skillsPageWithTexts } from './repository.ts'
+import { listedSkills, listedSkillsWithTexts, type SkillRow } from './repository.ts'
 import { skillTexts } from './skill-texts.ts'
 import { summaryOf } from './storage.ts'
 
@@ -15,12 +15,8 @@ export const listing =
   async (ctx: Context, { query }: Input<typeof listSkills>): Promise<Reply<Output<typeof listSkills>>> => {
     const { tags, q, min_quality, from, to } = query
     const filters = { tags: tags?.length ? tags : undefined, min_quality, from, to }
-    const rowsOf = q === undefined ? skillsPage : skillsPageWithTexts
-    const found = await searchPage<SkillRow & { texts?: string[] }>(db, ctx, query, {
-      table: 'skills',
-      filters,
-      rowsOf,
-    })
+    const listed = q === undefined ? listedSkills : listedSkillsWithTexts
+    const found = await searchPage<SkillRow & { texts?: string[] }>(db, ctx, query, { listed, filters })
     const { rows, terms, corrected, ...page } = found
     return {
       body: {

@@ -1,5 +1,5 @@
 import { rejectionsToQuarantine } from '#lib/domains/knowledge/rules.ts'
-import { pageSql } from '#lib/domains/knowledge/search/repository.ts'
+import { listedRows } from '#lib/domains/knowledge/search/repository.ts'
 import type { Visibility } from '#lib/domains/knowledge/units/repository.ts'
 import { type RowOf, statement, typed } from '#lib/stores/postgres/statement.ts'
 import { visibleTo } from '../visibility.ts'
@@ -57,20 +57,17 @@ export const lockChangeableSkill = statement('knowledge.lock-changeable-skill', 
 
 /** Number of files, and characters per file, in which a snippet may be found. */
 const [searchedFiles, searchedCharacters] = [10, 16_000]
-export const skillsPage = statement('knowledge.skills-page', {
-  takes: { ids: 'text[]' },
+export const listedSkills = listedRows('knowledge.skills', {
+  table: 'skills',
   returns: listedRow,
-  sql: pageSql('skills', listedColumns),
+  columns: listedColumns,
 })
-/** Like {@link skillsPage}, with SKILL.md and the beginnings of some files. */
-export const skillsPageWithTexts = statement('knowledge.skills-page-with-texts', {
-  takes: { ids: 'text[]' },
+/** Like {@link listedSkills}, with SKILL.md and the beginnings of some files. */
+export const listedSkillsWithTexts = listedRows('knowledge.skills-with-texts', {
+  table: 'skills',
   returns: { ...listedRow, texts: 'text[]' },
-  sql: pageSql(
-    'skills',
-    `${listedColumns}, ARRAY[u.document] || ARRAY(
-       SELECT left(f.content, ${searchedCharacters}) FROM skill_files f WHERE f.skill_id = u.id ORDER BY f.path LIMIT ${searchedFiles}) AS texts`,
-  ),
+  columns: `${listedColumns}, ARRAY[u.document] || ARRAY(
+    SELECT left(f.content, ${searchedCharacters}) FROM skill_files f WHERE f.skill_id = u.id ORDER BY f.path LIMIT ${searchedFiles}) AS texts`,
 })
 
 const written = {

@@ -1,4 +1,4 @@
-import { pageSql } from '#lib/domains/knowledge/search/repository.ts'
+import { listedRows } from '#lib/domains/knowledge/search/repository.ts'
 import type { Visibility } from '#lib/domains/knowledge/units/repository.ts'
 import { type RowOf, statement, typed } from '#lib/stores/postgres/statement.ts'
 import type { Sop } from '../unit.ts'
@@ -52,11 +52,7 @@ export const sopById = statement('knowledge.sop-by-id', {
   returns: sopRow,
   sql: `SELECT ${sopColumns} FROM units u WHERE u.id = $id`,
 })
-export const sopsPage = statement('knowledge.sops-page', {
-  takes: { ids: 'text[]' },
-  returns: sopRow,
-  sql: pageSql('units', sopColumns),
-})
+export const listedSops = listedRows('knowledge.sops', { table: 'units', returns: sopRow, columns: sopColumns })
 export const lockSop = statement('knowledge.lock-sop', {
   takes: { id: 'text' },
   returns: 'count',

@@ -21,7 +21,7 @@ import {
   reviseSop,
 } from './contract.ts'
 import { publish } from './publication.ts'
-import { sopsPage, visibleSop, visibleSopWithin } from './repository.ts'
+import { listedSops, visibleSop, visibleSopWithin } from './repository.ts'
 import { revise } from './revision.ts'
 import { etagOfSop, sopView } from './rows.ts'
 import { skillDocument } from './skill-document.ts'
@@ -44,7 +44,7 @@ const list = ({ db }: Pick<SopDeps, 'db'>) =>
   read(listSops, async (ctx, { query }) => {
     const { domain, approved } = query
     const filters = { isSop: true, sop_domain: domain, approved } as const
-    const found = await searchPage(db, ctx, query, { table: 'units', filters, rowsOf: sopsPage })
+    const found = await searchPage(db, ctx, query, { listed: listedSops, filters })
     const { rows, terms, corrected, ...page } = found
     return {
       body: {

@@ -65,7 +65,7 @@ describe.each([
         const open =
           "SELECT FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'langgraph'"
         expect((await owner.query(open)).rowCount).toBe(0)
-      }),
+      }, 120_000),
     )
     await test?.close()
     await other?.drop()

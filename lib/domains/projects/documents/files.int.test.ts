@@ -63,7 +63,7 @@ describe('an attachment', () => {
       const response = await test.fetch('HEAD', path, project.owner)
       expect([response.status, response.headers.get('content-length')]).toEqual([200, '200000'])
     }
-    await vi.waitFor(() => expect(openFiles()).toBe(0))
+    await vi.waitFor(() => expect(openFiles()).toBe(0), 120_000)
   })
 
   it('is returned unchanged, as a download that a browser does not execute', async () => {

@@ -1,0 +1,47 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
+import { type Database, openDatabase } from './database.ts'
+
+let database: TestDatabase
+let db: Database
+beforeAll(async () => {
+  database = await testDatabase()
+  db = openDatabase(database.appUrl, { isGuarded: true, max: 4 })
+})
+afterAll(async () => {
+  await db.close()
+  await database.drop()
+})
+
+const settings = { enable_seqscan: 'off', statement_timeout: '3s' }
+const read = "SELECT current_setting('enable_seqscan') AS scans, current_setting('statement_timeout') AS timeout"
+
+test('statements have the settings of their pool; other connections keep the defaults', async () => {
+  const asked = Array.from({ length: 8 }, () => db.withSettings(settings)(read, []))
+  for (const rows of await Promise.all(asked)) expect(rows).toEqual([{ scans: 'off', timeout: '3s' }])
+  const others = Array.from({ length: 8 }, () => db.query(undefined, read))
+  for (const rows of await Promise.all(others)) expect(rows).toEqual([{ scans: 'on', timeout: '15s' }])
+})
+
+test('the same settings share half as many connections as the database has', async () => {
+  const process = 'SELECT pg_backend_pid() AS pid, pg_sleep(0.02)::text AS slept'
+  const asked = Array.from({ length: 12 }, () => db.withSettings(settings)(process, []))
+  expect(new Set((await Promise.all(asked)).map(([row]) => row?.pid)).size).toBe(2)
+})
+
+test('slow statements with settings do not delay other statements', async () => {
+  const slow = Array.from({ length: 2 }, () => db.withSettings(settings)('SELECT pg_sleep(2.5)::text AS slept', []))
+  const began = performance.now()
+  await db.query(undefined, 'SELECT 1')
+  expect(performance.now() - began).toBeLessThan(2_000)
+  await Promise.all(slow)
+})
+
+test('a statement that exceeds the time limit of its settings is refused as unavailable', async () => {
+  const short = { statement_timeout: '50ms' }
+  await expect(db.withSettings(short)('SELECT pg_sleep(5)', [])).rejects.toMatchObject({ code: 'unavailable' })
+})
+
+test('inside a transaction, a second connection is refused in development', async () => {
+  await expect(db.transaction(async () => db.withSettings(settings)(read, []))).rejects.toThrow(/second connection/)
+})
