@@ -29,13 +29,13 @@ export interface Database {
    * few may run concurrently. `isSnapshot`: all statements see the state at the first one.
    */
   transaction<T>(run: (tx: Transaction) => Promise<T>, how?: { longest?: number; isSnapshot?: boolean }): Promise<T>
-  /** Runs single statements on connections of their own that keep these settings. @throws `unavailable` if the database is down */
+  /** Runs single read-only statements on connections that are kept for these settings. @throws `unavailable` if the database is down */
   withSettings(settings: Settings): RunQuery
   close(): Promise<void>
 }
 
 export interface DatabaseOptions {
-  /** The maximum number of connections of this process. */
+  /** The maximum number of connections for transactions and statements. Statements with settings have half as many of their own. */
   max?: number
   /** The time limit of a transaction before it is rolled back, in milliseconds. */
   longest?: number
@@ -84,10 +84,10 @@ function lendingPool(pool: pg.Pool, opening: AsyncLocalStorage<OpeningTransactio
 type PoolLimits = Required<Pick<DatabaseOptions, 'max' | 'longest' | 'patience'>>
 function openPool(
   url: string,
-  { max, longest, patience, ...hooks }: PoolLimits & Pick<pg.PoolConfig, 'onConnect'>,
+  { max, longest, patience, ...how }: PoolLimits & Pick<pg.PoolConfig, 'min' | 'onConnect'>,
 ): pg.Pool {
   return createPool({
-    ...hooks,
+    ...how,
     connectionString: url,
     max,
     connectionTimeoutMillis: patience,
@@ -113,7 +113,7 @@ export function openDatabase(
   const limits = { slow: Math.max(400, patience * 0.08), probe: Math.max(600, patience * 0.12) }
   const watched = breaker(pool, limits)
   const sessions = sessionPools((onConnect) => {
-    const own = openPool(url, { max: Math.ceil(max / 2), longest, patience, onConnect })
+    const own = openPool(url, { max: Math.ceil(max / 2), min: 1, longest, patience, onConnect })
     return { pool: own, watched: breaker(own, limits) }
   })
   const inTransaction = new AsyncLocalStorage<boolean>()

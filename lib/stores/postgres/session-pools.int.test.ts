@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
+import { withConnection } from './connection.ts'
 import { type Database, openDatabase } from './database.ts'
 
 let database: TestDatabase
@@ -30,7 +31,7 @@ test('the same settings share half as many connections as the database has', asy
 })
 
 test('slow statements with settings do not delay other statements', async () => {
-  const slow = Array.from({ length: 2 }, () => db.withSettings(settings)('SELECT pg_sleep(2.5)::text AS slept', []))
+  const slow = Array.from({ length: 4 }, () => db.withSettings(settings)('SELECT pg_sleep(2.5)::text AS slept', []))
   const began = performance.now()
   await db.query(undefined, 'SELECT 1')
   expect(performance.now() - began).toBeLessThan(2_000)
@@ -40,6 +41,31 @@ test('slow statements with settings do not delay other statements', async () => 
 test('a statement that exceeds the time limit of its settings is refused as unavailable', async () => {
   const short = { statement_timeout: '50ms' }
   await expect(db.withSettings(short)('SELECT pg_sleep(5)', [])).rejects.toMatchObject({ code: 'unavailable' })
+})
+
+test('statements with settings cannot write', async () => {
+  const write = db.withSettings(settings)('CREATE TEMPORARY SEQUENCE written', [])
+  await expect(write).rejects.toMatchObject({ cause: { code: '25006' } })
+})
+
+test('a connection that the server ends is replaced by one with the settings', async () => {
+  await withConnection(database.ownerUrl, (owner) =>
+    owner.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename <> current_user'),
+  )
+  await expect
+    .poll(() =>
+      db
+        .withSettings(settings)(read, [])
+        .catch(() => []),
+    )
+    .toEqual([{ scans: 'off', timeout: '3s' }])
+})
+
+test('after the database is closed, statements with settings are refused', async () => {
+  const other = openDatabase(database.appUrl)
+  await other.withSettings(settings)(read, [])
+  await other.close()
+  await expect(other.withSettings(settings)(read, [])).rejects.toMatchObject({ code: 'unavailable' })
 })
 
 test('inside a transaction, a second connection is refused in development', async () => {

@@ -1,4 +1,5 @@
 import type pg from 'pg'
+import { Problem } from '#lib/kernel/problem.ts'
 import { asProblem } from './problems.ts'
 
 /** PostgreSQL settings of a session: constants, never a caller's input. */
@@ -16,17 +17,20 @@ interface WatchedPool {
 }
 
 /**
- * One pool for each object of settings, opened at its first use. Settings are made once per connection: statements that need them save the
- * round trips of a transaction, and slow ones leave the other connections free.
+ * One read-only pool for each set of settings, opened at its first use. Each connection makes the settings once, which saves statements the
+ * round trips of a transaction. Slow statements leave the connections of the main pool free.
  * @param open creates a pool that runs `onConnect` on each new connection
  */
 export function sessionPools(open: (onConnect: (client: pg.ClientBase) => Promise<void>) => WatchedPool) {
-  const pools = new Map<Settings, WatchedPool>()
+  const pools = new Map<string, WatchedPool>()
+  let isClosed = false
   function poolFor(settings: Settings): pg.Pool {
-    const known = pools.get(settings)
+    if (isClosed) throw new Problem('unavailable', 'The server is stopping. Send the request again later.')
+    const sql = settingsSql({ ...settings, default_transaction_read_only: 'on' }, 'SESSION')
+    const known = pools.get(sql)
     if (known) return known.pool
-    const made = open(async (client) => void (await client.query(settingsSql(settings, 'SESSION'))))
-    pools.set(settings, made)
+    const made = open(async (client) => void (await client.query(sql)))
+    pools.set(sql, made)
     return made.pool
   }
   return {
@@ -44,10 +48,8 @@ export function sessionPools(open: (onConnect: (client: pg.ClientBase) => Promis
       }
     },
     async close(): Promise<void> {
-      for (const { pool, watched } of pools.values()) {
-        await watched.close()
-        await pool.end()
-      }
+      isClosed = true
+      await Promise.allSettled([...pools.values()].flatMap(({ pool, watched }) => [watched.close(), pool.end()]))
     },
   }
 }

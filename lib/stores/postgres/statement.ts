@@ -100,6 +100,10 @@ interface Compiled {
   /** The parameters in the order of their numbers. */
   order: string[]
 }
+interface NamedText extends Compiled {
+  /** Under which it is prepared. */
+  name: string | undefined
+}
 /** Replaces `$name` with a numbered parameter of the declared type. @throws for a parameter that is not declared or not used */
 function compile(name: string, sql: string, takes: Parameters): Compiled {
   const order: string[] = []
@@ -112,8 +116,8 @@ function compile(name: string, sql: string, takes: Parameters): Compiled {
   return { text, order }
 }
 
-/** How many forms of one statement are compiled once and prepared. Further ones run without a name. */
-const mostPrepared = 50
+/** How many prepared forms, and how many others, of one statement are compiled only once. Further ones run without a name. */
+const mostCompiled = 50
 
 /** JSON parameters are sent as text, because the driver would send a list as a PostgreSQL array. */
 const encode = (type: string, value: unknown): unknown =>
@@ -158,15 +162,18 @@ export function statement<V>(
 ): (on: Queryable, values: Readonly<Record<string, unknown>>, variant: V) => Promise<unknown> {
   const { takes, returns, isPrepared = false } = declaration
   if (declared.has(name)) throw new Error(`Two statements are named ${name}.`)
-  const compiledOf = new Map<string, Compiled & { name: string | undefined }>()
+  const compiledOf = { prepared: new Map<string, NamedText>(), unprepared: new Map<string, NamedText>() }
   const compiled = (variant: V) => {
     const sql = typeof declaration.sql === 'string' ? declaration.sql : declaration.sql(variant)
-    const known = compiledOf.get(sql)
+    const isNamed = typeof isPrepared === 'function' ? isPrepared(variant) : isPrepared
+    const texts = compiledOf[isNamed ? 'prepared' : 'unprepared']
+    const known = texts.get(sql)
     if (known) return known
     // A variant that contains values would otherwise fill the memory of the process and of the database.
-    if (compiledOf.size === mostPrepared) return { ...compile(name, sql, takes), name: undefined }
-    const made = { ...compile(name, sql, takes), name: compiledOf.size === 0 ? name : `${name}.${compiledOf.size}` }
-    compiledOf.set(sql, made)
+    if (texts.size === mostCompiled) return { ...compile(name, sql, takes), name: undefined }
+    const preparedName = texts.size === 0 ? name : `${name}.${texts.size}`
+    const made = { ...compile(name, sql, takes), name: isNamed ? preparedName : undefined }
+    texts.set(sql, made)
     return made
   }
   declared.set(name, {
@@ -181,7 +188,7 @@ export function statement<V>(
   return async (on, values, variant) => {
     const { text, order, name: preparedName } = compiled(variant)
     const { rows, rowCount }: StatementResult = await statementRunner(on)(
-      (typeof isPrepared === 'function' ? isPrepared(variant) : isPrepared) ? preparedName : undefined,
+      preparedName,
       text,
       order.map((parameter) => encode(typeOf(takes[parameter] ?? 'text'), values[parameter])),
     )

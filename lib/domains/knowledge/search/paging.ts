@@ -1,6 +1,6 @@
 /*
  * How to make a table searchable, like units and skills: it has the columns listed in conditions.ts; each write stores
- * `searchVector(texts)` (vector.ts) in the column `search`; its list calls `searchPage(…)` from this file, with `searching`,
+ * `searchVector(texts)` (vector.ts) in the column `search`; its list declares its rows with `listedRows` (repository.ts) and calls `searchPage(…)` from this file, with `searching`,
  * `searchResultFields` and `Corrected` of contract.ts in its contract; `snippetOf(texts, terms)` (snippet.ts) creates snippets. Triggers
  * maintain the word table; data-source.ts clears it when a row is erased.
  */
@@ -82,7 +82,7 @@ export async function searchPage<R extends { id: string }>(
   const identity = JSON.stringify([listed.table, actor.id, q, authors, visibility, filters])
   const ranked = (on: Queryable) =>
     rankedPage(on, target, { terms, offset, limit, cursor, identity, rows: listed.ranked })
-  // One statement reads the whole page, so only settings would need a transaction.
+  // One statement reads the whole page, so a transaction is needed only for settings.
   return isOnePlan ? ranked(db.withSettings(onePlanSettings)) : onSnapshot(ranked)
 }
 

@@ -19,8 +19,8 @@ interface RankedSearch<R> {
   limit: number
 }
 export interface RankedHits<R> {
-  /** As far as their sizes allow. */
-  hits: (R & { score: number })[]
+  /** The rows of the page until their sizes exceed the limit of a page. */
+  hits: (R & { score: number; total: number })[]
   /** Stops at {@link searchCountedTo}. */
   total: number
   corrected: { from: string; to: string }[]
@@ -69,7 +69,7 @@ async function matching<R>(
   const scanned = searchCountedTo / share
   if (scanned <= mostScanned && scanned * scanCost < share * counts.rows && !everyOrganisation) {
     const hits = await ranked(on, target, sought, { ...candidates, from: 'quality' })
-    if (hits && hits.total >= searchCountedTo) return hits
+    if (hits) return hits
   }
   return ranked(on, target, sought, { ...candidates, from: 'index' })
 }

@@ -41,6 +41,7 @@ export const hasOnePlan = ({ filters, everyOrganisation }: SearchForm): boolean 
 const mostPreparedTerms = 4
 
 const forms: readonly SearchForm[] = [true, false].flatMap((everyOrganisation): SearchForm[] => [
+  { table: 'units', everyOrganisation, filters: [] },
   { table: 'units', everyOrganisation, filters: ['authors', 'types', 'domain', 'min_quality', 'from', 'to'] },
   { table: 'units', everyOrganisation, filters: ['isSop', 'sop_domain', 'approved', 'type'] },
   { table: 'skills', everyOrganisation, filters: ['authors', 'tags', 'min_quality', 'from', 'to'] },
@@ -178,6 +179,7 @@ const rankedVariants = (table: Table): RankedForm[] =>
     .filter((form) => form.table === table)
     .flatMap((form): RankedForm[] => [
       { ...form, candidates: 'index', terms: 1, phrases: 0 },
+      { ...form, candidates: 'index', terms: mostPreparedTerms + 1, phrases: 0 },
       { ...form, candidates: 'quality', terms: 3, phrases: 2 },
     ])
 
@@ -185,7 +187,8 @@ const rankedVariants = (table: Table): RankedForm[] =>
  * The matches of the query with the highest quality, ranked by words, from `offset` on. A term's weight depends on its rarity, position and
  * frequency; adjacent words typed together rank higher, long texts lower, and quality has a bounded influence. Terms are written out, so
  * that each is parsed once instead of once per row. Matches are collected without their words and read again by their place (`ctid`, which
- * is stable within a statement), because most are not ranked.
+ * is stable within a statement), because most are not ranked. A scan by quality that ends before {@link searchCountedTo} matches may have
+ * missed some: it returns no row.
  */
 function rankedSql(form: RankedForm, columns: string, size: string): string {
   const score = eachOf(
@@ -193,8 +196,10 @@ function rankedSql(form: RankedForm, columns: string, size: string): string {
     (n) => `($weights)[${n}] * ts_rank('{0.2, 0.4, 0.6, 1.0}', v.vector, ($queries)[${n}])`,
   ).join(' + ')
   const near = eachOf(form.phrases, (n) => ` + 0.5 * (v.vector @@ ($phrases)[${n}])::int`).join('')
+  const total = `(SELECT count(*)::int FROM (SELECT FROM matching LIMIT ${searchCountedTo}) AS counted)`
+  const isComplete = form.candidates === 'index' ? 'true' : `${total} = ${searchCountedTo}`
   return `WITH matching AS MATERIALIZED (${matchesFrom[form.candidates](form)}),
-      best AS (SELECT * FROM matching ORDER BY quality_score DESC, id LIMIT ${mostRanked}),
+      best AS (SELECT * FROM matching WHERE ${isComplete} ORDER BY quality_score DESC, id LIMIT ${mostRanked}),
       ranked AS (SELECT best.place, best.id AS ranked_id,
           round((${score}) * (1${near}) * (0.7 + 0.3 * best.quality_score) / ln(20 + length(v.vector)) * 1e6::float8) / 1e6::float8 AS score
         FROM best
@@ -202,7 +207,7 @@ function rankedSql(form: RankedForm, columns: string, size: string): string {
           CROSS JOIN LATERAL (SELECT ${decompressed} AS vector OFFSET 0) AS v
         ORDER BY score DESC, ranked_id OFFSET $offset LIMIT $limit)
     ${withinLimit(
-      `${columns}, u.score, (SELECT count(*)::int FROM (SELECT FROM matching LIMIT ${searchCountedTo}) AS counted) AS total`,
+      `${columns}, u.score, ${total} AS total`,
       `ranked AS found JOIN ${form.table} u ON u.ctid = found.place`,
       'found.score DESC, found.ranked_id',
       size,
