@@ -1,4 +1,3 @@
-import { isAnonymized } from '#lib/domains/erasure/rules.ts'
 import type { Receipt } from '#lib/kernel/receipt.ts'
 import type { ReceiptFinding } from './receipt-check.ts'
 import type { Terminal } from './terminal.ts'
@@ -11,9 +10,9 @@ export function printReceipt(terminal: Terminal, receipt: Receipt): void {
   const named = receipt.part_kind ?? receipt.subject_kind
   const kind = named === undefined ? '' : `${named} `
   terminal.line(`  Erased ${kind}${receipt.deleted_id} at ${receipt.deleted_at} (${receipt.reason})`)
-  for (const { store, holder, what, found, deleted, residue, verified_at } of receipt.stores)
+  for (const { store, what, found, deleted, residue, verified_at } of receipt.stores)
     terminal.line(
-      `  ${store}: ${what}: ${found} found, ${deleted} ${isAnonymized(holder) ? 'anonymized' : 'deleted'}, ${residue} remained when searched again at ${verified_at}`,
+      `  ${store}: ${what}: ${found} found, ${deleted} deleted, ${residue} remained when searched again at ${verified_at}`,
     )
   for (const { what, ground, until } of receipt.retained)
     terminal.line(

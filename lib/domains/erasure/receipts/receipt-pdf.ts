@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { decodeProtectedHeader } from 'jose'
 import { readReceiptPdf } from '#lib/domains/erasure/contract.ts'
-import { isAnonymized, legalHoldCountsIn } from '#lib/domains/erasure/rules.ts'
+import { legalHoldCountsIn } from '#lib/domains/erasure/rules.ts'
 import { Receipt } from '#lib/kernel/receipt.ts'
 import { stream, type UseCase } from '#lib/kernel/use-case.ts'
 
@@ -86,7 +86,7 @@ export async function receiptPdf(receipt: Receipt): Promise<Uint8Array<ArrayBuff
   for (const { store, holder, what, found, deleted, residue, verified_at } of receipt.stores) {
     line(`${what} (${holder} in ${store})`, 6)
     line(
-      `${found} found, ${deleted} ${isAnonymized(holder) ? 'anonymized' : 'deleted'}. Searched again at ${verified_at}: ${foundAgain(residue, held)} (${residue} left).`,
+      `${found} found, ${deleted} deleted. Searched again at ${verified_at}: ${foundAgain(residue, held)} (${residue} left).`,
       0,
     )
   }
