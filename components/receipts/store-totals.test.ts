@@ -1,6 +1,5 @@
-import { describe, expect, it, test } from 'vitest'
-import { type ReceiptTextCode, receiptText } from '#lib/kernel/receipt-texts.ts'
-import { linkEmailOf, receiptSummary, storeTotals } from './store-totals.ts'
+import { describe, expect, it } from 'vitest'
+import { receiptSummary, storeTotals } from './store-totals.ts'
 
 const line = (holder: string, deleted: number, store = 'postgresql') => ({
   ...{ store, holder, what: holder, found: deleted, deleted, residue: 0, verified_at: '2026-01-31T12:00:00.000Z' },
@@ -27,13 +26,3 @@ describe('the counts of a receipt', () => {
       counts: { stores: 2, deleted: 12, anonymized: 10, left: 0, held: 6 },
     }))
 })
-
-const retained = (...codes: ReceiptTextCode<'retained'>[]) =>
-  codes.map((code) => ({ what: receiptText('retained', code), ground: '', until: null }))
-test.each([
-  ['saveEmailed', 'of a request, with a mail server', retained('request', 'audit')],
-  ['save', 'of a request, with an email folder', retained('lastEmail', 'request')],
-  ['save', 'without a request', retained('audit')],
-] as const)('linkEmailOf returns %s for a receipt %s', (text, _, retained) =>
-  expect(linkEmailOf({ retained: [...retained] })).toBe(text),
-)

@@ -57,13 +57,3 @@ export function receiptSummary(receipt: Pick<Receipt, 'stores'>, held: number) {
 export const includesOwnRequest = ({ stores, retained }: Pick<Receipt, 'stores' | 'retained'>): boolean =>
   stores.some(({ holder, deleted }) => holder === 'privacy.requests' && deleted > 0) &&
   retained.some(({ what }) => recognizeReceiptText('retained', what)?.code === 'request')
-
-/**
- * Whether the requester gets an email with the link to the receipt. Without a mail server, emails are only written to a folder, and the receipt
- * lists them as retained.
- */
-export function linkEmailOf({ retained }: Pick<Receipt, 'retained'>): 'save' | 'saveEmailed' {
-  const codes = retained.map(({ what }) => recognizeReceiptText('retained', what)?.code)
-  const isWritten = codes.includes('lastEmail') || codes.includes('emails')
-  return codes.includes('request') && !isWritten ? 'saveEmailed' : 'save'
-}

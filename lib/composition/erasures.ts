@@ -1,6 +1,6 @@
 import { enqueueNotice } from '#lib/domains/accounts/notices.ts'
 import { erasureEngine } from '#lib/domains/erasure/engine/engine.ts'
-import { adminActCount, expectedRetention } from '#lib/domains/erasure/expected-retention.ts'
+import { adminActSearch, expectedRetention } from '#lib/domains/erasure/expected-retention.ts'
 import { replayErasures } from '#lib/domains/erasure/ledger/replay.ts'
 import { restoredDatabase } from '#lib/domains/erasure/ledger/restored-database.ts'
 import { holdsInForce } from '#lib/domains/holds/in-force.ts'
@@ -29,7 +29,7 @@ export function createErasures(
   { interrupt, replaysByItself }: ErasureComposition,
 ) {
   const { clock, db, env, facts, ledger, log, namesOf, origin, signer, sources, stores, suppressed } = foundation
-  const adminActs = adminActCount(retainedRecords)
+  const hasAdminActs = adminActSearch(retainedRecords)
   /** The common dependencies of the erasure engine and its replay. */
   const erasing = {
     ...{ db, ledger, signer, dataSources, facts, issuer: origin, now: clock.now },
@@ -38,7 +38,7 @@ export function createErasures(
     holds: holdsInForce,
     subjects: erasureSubjects(agents.useCases.agents.unsuspend),
     parts: projectParts,
-    adminActs,
+    hasAdminActs,
     words: runWords({ sources, namesOf }),
     residueIn: residueIn(stores, { hasOtherCheckpoints: env.KP_CHECKPOINTS_URL !== undefined }),
   }
@@ -69,7 +69,7 @@ export function createErasures(
     engine,
     replay,
     restored: restoredDatabase({ db, ledger, replay, replaysByItself }),
-    expectedRetention: expectedRetention({ dataSources, adminActs, facts }),
+    expectedRetention: expectedRetention({ dataSources, hasAdminActs, facts }),
   }
 }
 export type Erasures = ReturnType<typeof createErasures>

@@ -221,7 +221,7 @@ export interface RetainedRecord {
   basis: string
   kept: string
   tables: readonly string[]
-  /** Its records name an admin who changed something. The receipt states their number. */
+  /** Its records name an admin who changed something. The receipt lists this, without a number. */
   isAdminAct?: true
   /** Null if it is not counted. */
   inventory(subject: Subject, now: Date): Promise<Holding | null>

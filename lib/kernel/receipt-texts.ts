@@ -42,10 +42,7 @@ export const receiptTexts = {
       text: '{count} LangGraph threads that cannot be rewritten (encrypted, pickled or malformed) and may contain erased words',
       one: 'one LangGraph thread that cannot be rewritten (encrypted, pickled or malformed) and may contain erased words',
     },
-    adminActs: {
-      text: 'the id of the erased admin beside {count} settings and decisions of the installation',
-      one: 'the id of the erased admin beside one setting or decision of the installation',
-    },
+    adminActs: { text: 'the erased id, as the admin who made changes' },
     address: {
       text: 'the email address for emails about this erasure, sealed; it is deleted with the last email, after the hold has ended',
       earlier: [

@@ -4,9 +4,12 @@ import type { Receipt } from '#lib/kernel/receipt.ts'
 import { receiptText } from '#lib/kernel/receipt-texts.ts'
 import { adminActLines, fingerprintRetention, type RetentionFacts, retainedOfSubject } from './rules.ts'
 
+/** Whether records of the installation name the account as the admin who changed something; false for no account. */
+export type HasAdminActs = (accountId: string | null, now: Date) => Promise<boolean>
+
 interface ExpectedRetentionDeps {
   dataSources: readonly DataSource[]
-  adminActs(accountId: string, now: Date): Promise<number>
+  hasAdminActs: HasAdminActs
   facts: RetentionFacts
 }
 export interface ExpectedErasure {
@@ -17,19 +20,21 @@ export interface ExpectedErasure {
 }
 export type ExpectedRetention = (erasure: ExpectedErasure, now: Date) => Promise<Receipt['retained']>
 
-/** Counts the records that name a person as the admin who changed something. */
-export const adminActCount =
-  (retainedRecords: readonly RetainedRecord[]) =>
-  async (accountId: string, now: Date): Promise<number> => {
-    let count = 0
+export const adminActSearch =
+  (retainedRecords: readonly RetainedRecord[]): HasAdminActs =>
+  async (account, now) => {
+    if (account === null) return false
     for (const { inventory } of retainedRecords.filter(({ isAdminAct }) => isAdminAct))
-      count += (await inventory({ account: accountId, agents: [] }, now))?.count ?? 0
-    return count
+      if (((await inventory({ account, agents: [] }, now))?.count ?? 0) > 0) return true
+    return false
   }
 
-/** Returns what the receipt of an erasure will list as retained, in its words and order, if the erasure begins now. */
+/**
+ * Returns the classes of data that the receipt of an erasure will list as retained, in the same order, if the erasure begins now. The receipt
+ * additionally names the external systems, and its counts are those of the erasure.
+ */
 export const expectedRetention =
-  ({ dataSources, adminActs, facts }: ExpectedRetentionDeps): ExpectedRetention =>
+  ({ dataSources, hasAdminActs, facts }: ExpectedRetentionDeps): ExpectedRetention =>
   async ({ subject: { account }, counts, held }, now) => {
     const countOf = (name: string): number => counts.get(name) ?? 0
     const beyondReach = dataSources.flatMap(({ name, leftBehind }) => {
@@ -45,7 +50,7 @@ export const expectedRetention =
       held,
       whileHeld: [
         ...(hasAddress ? [{ what: receiptText('retained', 'address'), ground: receiptText('grounds', 'end') }] : []),
-        ...adminActLines(account === null ? 0 : await adminActs(account, now)),
+        ...adminActLines(await hasAdminActs(account, now)),
         ...beyondReach,
       ],
       letters: !isMailed ? 'none' : held.length > 0 ? 'all' : 'last',

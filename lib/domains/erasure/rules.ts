@@ -118,11 +118,9 @@ export const legalHoldCountsIn = ({ held, retained }: Pick<Receipt, 'held' | 're
     return found?.code === 'held' ? sum + found.count : sum
   }, 0)
 
-/** Records of the installation in which the id of an erased admin remains. */
-export const adminActLines = (count: number): { what: string; ground: string }[] =>
-  count === 0
-    ? []
-    : [{ what: receiptText('retained', 'adminActs', { count }), ground: receiptText('grounds', 'administration') }]
+/** Records of the installation in which the id of an erased admin remains. Their number is not published. */
+export const adminActLines = (hasActs: boolean): { what: string; ground: string }[] =>
+  hasActs ? [{ what: receiptText('retained', 'adminActs'), ground: receiptText('grounds', 'administration') }] : []
 
 /** Like {@link retainedAfter} for a person or agent, with the records under legal holds and the data that blocks a new import. */
 export const retainedOfSubject = (

@@ -1,3 +1,4 @@
+import type { HasAdminActs } from '#lib/domains/erasure/expected-retention.ts'
 import type { Residue } from '#lib/domains/erasure/rules.ts'
 import type { AuditRecord, Transaction } from '#lib/kernel/context.ts'
 import type { ErasedWords } from '#lib/kernel/data-source.ts'
@@ -104,8 +105,7 @@ export interface SubjectErasurePorts {
     restored(tx: Transaction, part: ProjectPart, at: Date): Promise<ProjectPart[]>
   }
   words: RunFingerprints
-  /** Returns the number of retained records that name the person as the admin who changed something. */
-  adminActs(accountId: string, now: Date): Promise<number>
+  hasAdminActs: HasAdminActs
   /** Returns the copies of deleted data that the given stores retain. Stores are named as on receipts. */
   residueIn(stores: readonly string[]): Promise<Residue[]>
   onChange(tx: Transaction, change: RunChange): Promise<void>

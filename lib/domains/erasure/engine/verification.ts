@@ -98,10 +98,9 @@ async function subjectRetention(
   if (hasHeld(steps))
     for (const dataSource of deps.dataSources)
       whileHeld.push(...((await dataSource.whileHeld?.(runSubjectOf(run))) ?? []))
-  const acts = run.accountId === null ? 0 : await deps.adminActs(run.accountId, deps.now())
   return {
     isOfRequest: run.requestId !== null,
-    whileHeld: [...whileHeld, ...adminActLines(acts)],
+    whileHeld: [...whileHeld, ...adminActLines(await deps.hasAdminActs(run.accountId, deps.now()))],
     letters: lettersOf(run, steps, deps),
   }
 }

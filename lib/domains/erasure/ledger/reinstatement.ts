@@ -1,9 +1,11 @@
 import { recordDeletion } from '#lib/domains/erasure/deletion-log.ts'
 import { identitiesOf, reserveIds } from '#lib/domains/erasure/engine/pages.ts'
 import type { SubjectErasurePorts } from '#lib/domains/erasure/engine/subject-erasures.ts'
+import type { HasAdminActs } from '#lib/domains/erasure/expected-retention.ts'
 import { outcomesOf, type ReceiptDeps, receiptContent } from '#lib/domains/erasure/receipts/receipt-content.ts'
 import { storeReceipt } from '#lib/domains/erasure/receipts/receipts.ts'
 import type { Signer } from '#lib/domains/erasure/receipts/signing.ts'
+import { adminActLines } from '#lib/domains/erasure/rules.ts'
 import { namedInLog, recordIdOf } from '#lib/domains/erasure/runs/run-names.ts'
 import type { Suppressions } from '#lib/domains/erasure/suppression/suppressions.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
@@ -18,6 +20,7 @@ export interface ReinstatementDeps extends ReceiptDeps {
   subjects: SubjectErasurePorts['subjects']
   residueIn: SubjectErasurePorts['residueIn']
   suppressions: Suppressions
+  hasAdminActs: HasAdminActs
   now(): Date
 }
 
@@ -35,7 +38,10 @@ async function reinstateReceipt({ intent, commit }: Committed<RunIntent>, deps: 
   const outcomes = outcomesOf(dataSources, Object.fromEntries(counts))
   const emptied = new Set(outcomes.flatMap(({ store, erased }) => (erased > 0 ? [store] : [])))
   const inStores = await deps.residueIn([...emptied])
-  const verified = { receiptId, scope, deletedAt, reason, outcomes, inStores, at: now() }
+  const account = 'part' in scope ? null : scope.subject.account
+  const whileHeld = adminActLines(await deps.hasAdminActs(account, now()))
+  const subject = { isOfRequest: false, whileHeld }
+  const verified = { receiptId, scope, deletedAt, reason, outcomes, subject, inStores, at: now() }
   const receipt = await signer.sign(receiptContent(deps, verified))
   const since = 'part' in scope ? [] : (await subjects.stored(db.prisma, scope.subject, deletedAt)).since.agents
   await db.transaction(async (tx) => {

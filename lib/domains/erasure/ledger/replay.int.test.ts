@@ -4,11 +4,12 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { verifyReceipt } from '#lib/domains/erasure/receipts/signing.ts'
 import type { Subject } from '#lib/kernel/erasure-scope.ts'
+import { receiptText } from '#lib/kernel/receipt-texts.ts'
 import { operator } from '#lib/operator/operator.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { backupOf } from '#lib/testing/backup.ts'
 import { drain } from '#lib/testing/jobs.ts'
-import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
+import { type Issued, issuedAgent, type Person, passwordEntered, signedIn } from '#lib/testing/people.ts'
 import { trace } from '#lib/testing/units.ts'
 
 /** The ledger is stored outside the data folder, as recommended to operators. */
@@ -156,6 +157,20 @@ describe('replay on a backup from before the erasure', () => {
     const again = await app.fetch('POST', '/v1/knowledge', { token: writer.token, body: trace({ id: known.unit }) })
     expect([again.status, again.json.code]).toEqual([410, 'erased'])
     expect(await replay(app)).toMatchObject({ ...nothing, committed: 1 })
+  })
+
+  it('lists the id of an admin who made changes on the receipt that it signs again', async () => {
+    const { person, subject } = await somebody(before)
+    await before.db.prisma.account.update({ where: { id: person.accountId }, data: { role: 'admin' } })
+    await passwordEntered(before, person)
+    const changed = await before.fetch('PATCH', '/v1/settings', { ...person, body: { anonymous_reading: true } })
+    expect(changed.status, changed.text).toBe(200)
+    const fromBackup = await restore()
+    const { receiptId } = await erased(before, subject)
+    const app = await fromBackup()
+    await replay(app)
+    const { retained } = (await app.fetch('GET', `/v1/receipts/${receiptId}`)).json
+    expect(retained.map(({ what }: { what: string }) => what)).toContain(receiptText('retained', 'adminActs'))
   })
 
   it('keeps a newer agent of the person, without an owner, and its units', async () => {
