@@ -29,7 +29,7 @@ export async function showInventory(
     ]),
   )
   terminal.line()
-  terminal.line(terminal.bold('Records that remain after an erasure:'))
+  terminal.line(terminal.bold('Other records about you, which an erasure does not delete:'))
   const beside = options.all ? body.kept_beside : body.kept_beside.filter(({ count }) => count !== 0)
   for (const one of beside)
     terminal.line(`  ${one.count === null ? '' : `${one.count} `}${one.what}: ${one.kept} (${one.basis})`)
@@ -41,7 +41,7 @@ export async function showPlan({ call, terminal }: CommandActor, options: AgentO
   terminal.document(body)
   const { holdings, total, retained } = body.data
   terminal.table(
-    ['WHERE', 'WHAT', 'WOULD GO', 'HELD BY LAW'],
+    ['WHERE', 'WHAT', 'DELETED OR ANONYMIZED', 'HELD BY LAW'],
     holdings
       .filter(({ count, held }) => count > 0 || held.length > 0)
       .map((one) => [

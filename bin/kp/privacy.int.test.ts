@@ -160,7 +160,7 @@ describe('stored data', () => {
     const ran = await as(somebody, ['privacy', 'inventory'])
     expect(ran, ran.err).toMatchObject({ status: 0 })
     expect(ran.out).toMatch(/knowledge units.* {2}1 {2}/)
-    expect(ran.out).toContain('Records that remain after an erasure:')
+    expect(ran.out).toContain('Other records about you, which an erasure does not delete:')
     expect(ran.out).toContain('audit entries')
     const all = await as(somebody, ['privacy', 'inventory', '--json', '--agent', agent.id])
     expect(all.json.data.map(({ holder }: { holder: string }) => holder)).toContain('exports.files')

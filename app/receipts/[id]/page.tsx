@@ -3,7 +3,7 @@ import { notFound } from 'next/navigation'
 import { getTranslations } from 'next-intl/server'
 import { Messages } from '#components/frame/words.tsx'
 import { ReceiptActions, ReceiptFacts, ReceiptView } from '#components/receipts/receipt-view.tsx'
-import { includesOwnRequest, linkEmailOf, receiptSummary } from '#components/receipts/store-totals.ts'
+import { includesOwnRequest, receiptSummary } from '#components/receipts/store-totals.ts'
 import { Badge } from '#components/ui/badge.tsx'
 import { PlainButtonLink } from '#components/ui/button.tsx'
 import { CopyableId } from '#components/ui/copyable-id.tsx'
@@ -55,7 +55,7 @@ export default async function ReceiptPage({ params }: { params: Promise<{ id: st
         }
         summary={
           <p>
-            {t(`lead.${status}`, counts)} {includesOwnRequest(receipt) && t('ownRequest')} {t(linkEmailOf(receipt))}
+            {t(`lead.${status}`, { ...counts, own: String(includesOwnRequest(receipt)) })} {t('save')}
           </p>
         }
         actions={<ReceiptActions id={receipt.receipt_id} />}
