@@ -14,7 +14,7 @@ const lines: Record<Purpose, readonly LineKey[]> = {
     'accounts_links',
   ],
   access: ['agents', 'tokens', 'knowledge_rejections'],
-  requests: ['privacy_requests', 'exports_runs', 'exports_files'],
+  requests: ['privacy_requests', 'privacy_forms', 'exports_runs', 'exports_files'],
   agents: ['agents_documents', 'agents_heartbeats', 'agents_chain-references', 'grimoire_entries'],
   snapshots: ['snapshots_objects', 'snapshots_links', 'snapshots_rows', 'snapshots_state'],
   keys: ['snapshots_keys', 'grimoire_keyrings'],

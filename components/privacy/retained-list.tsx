@@ -2,7 +2,7 @@ import { useFormatter, useTranslations } from 'next-intl'
 import { useReceiptWords } from '#components/receipts/receipt-words.tsx'
 import type { Receipt } from '#lib/kernel/receipt.ts'
 import { NoticeList } from './notice-list.tsx'
-import { retentionTerm } from './retained-rules.ts'
+import { retentionTerm, specialTermOf } from './retained-rules.ts'
 
 /** What a deletion will retain, as its receipt will list it, with the time for which it is retained. */
 export function RetainedList({ retained, now }: Pick<Receipt, 'retained'> & { now: Date }) {
@@ -10,10 +10,14 @@ export function RetainedList({ retained, now }: Pick<Receipt, 'retained'> & { no
   const howLong = useTranslations('privacy.held')('howLong')
   const words = useReceiptWords()
   const format = useFormatter()
-  const termOf = (until: string | null): string => {
-    if (until === null) return t('noEnd')
+  const timeTo = (until: string): string => {
     const { value, unit } = retentionTerm(new Date(until), now)
     return format.number(value, { style: 'unit', unit, unitDisplay: 'long' })
+  }
+  const termOf = ({ what, until }: Receipt['retained'][number]): string => {
+    const time = until === null ? t('noEnd') : timeTo(until)
+    const special = specialTermOf(what)
+    return special === undefined ? time : t(`terms.${special}`, { time })
   }
   return (
     <NoticeList
@@ -21,11 +25,11 @@ export function RetainedList({ retained, now }: Pick<Receipt, 'retained'> & { no
       title={t('title')}
       isTitleHidden
       howLong={howLong}
-      entries={retained.map(({ what, ground, until }) => ({
-        key: what,
-        what: words.retained(what),
-        text: words.ground(ground),
-        term: termOf(until),
+      entries={retained.map((one) => ({
+        key: one.what,
+        what: words.retained(one.what),
+        text: words.ground(one.ground),
+        term: termOf(one),
       }))}
     />
   )

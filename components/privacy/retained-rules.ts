@@ -1,4 +1,15 @@
 import { plusYears } from '#lib/domains/erasure/rules.ts'
+import { recognizeReceiptText } from '#lib/kernel/receipt-texts.ts'
+import type en from '#messages/en.ts'
+
+type SpecialTerm = keyof typeof en.receipt.retained.terms
+const specialTerms: Record<SpecialTerm, true> = { request: true, lastEmail: true, emails: true, sharedIds: true }
+const isSpecial = (code: string): code is SpecialTerm => Object.hasOwn(specialTerms, code)
+/** The term of data whose retention does not run from the deletion, such as "3 years after closing". */
+export function specialTermOf(what: string): SpecialTerm | undefined {
+  const code = recognizeReceiptText('retained', what)?.code
+  return code !== undefined && isSpecial(code) ? code : undefined
+}
 
 const day = 86_400_000
 /** The time until then: in years if it is a number of calendar years, otherwise in days. */

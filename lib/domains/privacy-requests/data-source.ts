@@ -1,9 +1,4 @@
 import { closeAsObsolete } from '#lib/domains/privacy-requests/execution/erasure-start.ts'
-import {
-  deleteUnconfirmed,
-  inventoryOfUnconfirmed,
-  unconfirmedOf,
-} from '#lib/domains/privacy-requests/form/repository.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { DataSource } from '#lib/kernel/data-source.ts'
 import type { ErasureScope, Subject } from '#lib/kernel/erasure-scope.ts'
@@ -79,17 +74,15 @@ export const requestDataSource = (
     'privacy_request_parts',
     'privacy_request_events',
     'privacy_links',
-    'unconfirmed_requests',
   ],
 
   async inventory(subject) {
     const { subject: ids, actors } = valuesOf(subject)
     const addresses = await addressesOf(deps, ids.account)
     const [row] = await inventoryOfRequests(deps.db, { ...ids, addresses, actors })
-    const [unconfirmed] = await inventoryOfUnconfirmed(deps.db, { addresses })
     return {
-      count: (row?.n ?? 0) + (unconfirmed?.n ?? 0),
-      since: row?.since ?? unconfirmed?.since ?? null,
+      count: row?.n ?? 0,
+      since: row?.since ?? null,
       until: row?.closed ? retainedUntil(row.closed, deps.requestsYears) : null,
     }
   },
@@ -98,8 +91,7 @@ export const requestDataSource = (
     const { subject, actors } = valuesOf(subjectIn(scope))
     const addresses = await addressesOf(deps, subject.account, tx)
     const rows = await requestsNaming(tx, { ...subject, addresses, actors, hashes: hashesOf(deps, subject) })
-    const unconfirmed = await unconfirmedOf(tx, { addresses })
-    return { items: [...rows, ...unconfirmed].map(({ id }) => id), held: {} }
+    return { items: rows.map(({ id }) => id), held: {} }
   },
 
   async erase(scope, ids, tx) {
@@ -117,7 +109,6 @@ export const requestDataSource = (
     // No emails about the closed requests: the emails about the erasure itself report the outcome.
     work.told.clear()
     await settle(deps, work)
-    await deleteUnconfirmed(tx, { ids })
     await deleteNotes(tx, { ids: ownIds })
     await deleteExportPaths(tx, { ids: ownIds })
     await tx.privacyLink.deleteMany({ where: { requestId: { in: ownIds } } })

@@ -3,11 +3,12 @@ import type { MailPort } from '#lib/stores/mail/mail.ts'
 import { addressesOf, requestDataSource } from './data-source.ts'
 import { requestsEvidence } from './evidence.ts'
 import { requestExporters, requestPersonExporters } from './exporters.ts'
+import { formDataSource } from './form/data-source.ts'
 import type { PrivacyDeps } from './ports.ts'
 import { privacyRequestsJobs, privacyRequestsService } from './service.ts'
 
 export const privacyRequestsData = (deps: Parameters<typeof requestDataSource>[0]): PersonalData => ({
-  dataSources: [requestDataSource(deps)],
+  dataSources: [requestDataSource(deps), formDataSource(deps)],
   exporters: requestExporters(deps.db),
   personExporters: requestPersonExporters(deps.db, (account) => addressesOf(deps, account)),
 })

@@ -106,8 +106,7 @@ export const countResidue = statement('privacy.residue', {
       + (SELECT count(*) FROM privacy_requests WHERE id = ANY($items) AND (filed_by = ANY($actors) OR assigned_to = $account))
       + (SELECT count(*) FROM privacy_request_events e JOIN privacy_requests q ON q.id = e.request_id
          WHERE q.subject_key = ANY($hashes) AND e.note IS NOT NULL)
-      + (SELECT count(*) FROM privacy_links l JOIN privacy_requests q ON q.id = l.request_id WHERE q.subject_key = ANY($hashes))
-      + (SELECT count(*) FROM unconfirmed_requests WHERE id = ANY($items)))::int AS n`,
+      + (SELECT count(*) FROM privacy_links l JOIN privacy_requests q ON q.id = l.request_id WHERE q.subject_key = ANY($hashes)))::int AS n`,
 })
 
 /** Counts the requests of erased subjects that keep an address for the last email. */

@@ -71,6 +71,11 @@ export const deleteUnconfirmed = statement('privacy.delete-unconfirmed', {
   returns: 'count',
   sql: 'DELETE FROM unconfirmed_requests WHERE id = ANY($ids)',
 })
+export const countRemainingForms = statement('privacy.remaining-forms', {
+  takes: { items: 'text[]' },
+  returns: { n: 'int4' },
+  sql: 'SELECT count(*)::int4 AS n FROM unconfirmed_requests WHERE id = ANY($items)',
+})
 /** Unconfirmed requests for an address: how many, and since when. */
 export const inventoryOfUnconfirmed = statement('privacy.inventory-unconfirmed', {
   takes: { addresses: 'text[]' },
