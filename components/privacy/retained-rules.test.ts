@@ -1,5 +1,8 @@
+import { createTranslator } from 'next-intl'
 import { expect, test } from 'vitest'
-import { retentionTerm } from './retained-rules.ts'
+import { type ReceiptTextCode, receiptText } from '#lib/kernel/receipt-texts.ts'
+import en from '#messages/en.ts'
+import { retentionTerm, specialTermOf } from './retained-rules.ts'
 
 const now = new Date('2026-02-28T12:00:00.000Z')
 test.each([
@@ -11,3 +14,17 @@ test.each([
 ] as const)('retentionTerm until %s returns %d %s', (until, value, unit) =>
   expect(retentionTerm(new Date(until), now)).toEqual({ value, unit }),
 )
+
+const t = createTranslator({ locale: 'en', messages: en, namespace: 'receipt.retained' })
+const termOf = (code: ReceiptTextCode<'retained'>) => {
+  const special = specialTermOf(receiptText('retained', code))
+  return special === undefined ? undefined : t(`terms.${special}`, { time: '3 years' })
+}
+test.each([
+  ['request', '3 years after closing'],
+  ['lastEmail', '7 days'],
+  ['emails', '7 days each'],
+  ['sharedIds', 'until nothing is found'],
+  ['audit', undefined],
+  ['proof', undefined],
+] as const)('specialTermOf returns the term of %s: %s', (code, term) => expect(termOf(code)).toBe(term))

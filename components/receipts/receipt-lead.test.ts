@@ -1,0 +1,26 @@
+import { createTranslator } from 'next-intl'
+import { describe, expect, it } from 'vitest'
+import en from '#messages/en.ts'
+import zh from '#messages/zh.ts'
+
+const english = createTranslator({ locale: 'en', messages: en, namespace: 'receipt' })
+const chinese = createTranslator({ locale: 'zh', messages: zh, namespace: 'receipt' })
+const counts = { stores: 2, deleted: 235, anonymized: 12, left: 0, held: 3 }
+
+describe('the lead of a receipt', () => {
+  it('limits the second search to the listed stores', () => {
+    for (const status of ['verified', 'held'] as const) {
+      expect(english(`lead.${status}`, { ...counts, own: 'false' })).toContain('search of the stores below found')
+      expect(chinese(`lead.${status}`, { ...counts, own: 'false' })).toContain('再次搜索以下数据存储')
+    }
+  })
+
+  it('mentions the records of the request after the counts of erased records, and before the legal hold', () => {
+    expect(english('lead.held', { ...counts, own: 'true' })).toMatch(
+      /Anonymized: 12\. Includes records of the deletion request itself\. On legal hold: 3;/,
+    )
+    expect(chinese('lead.held', { ...counts, own: 'true' })).toContain(
+      '匿名化 12 条。包括本次删除请求自身产生的记录。另有 3 条',
+    )
+  })
+})
