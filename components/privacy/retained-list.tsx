@@ -4,7 +4,7 @@ import type { Receipt } from '#lib/kernel/receipt.ts'
 import { NoticeList } from './notice-list.tsx'
 import { retentionTerm, specialTermOf } from './retained-rules.ts'
 
-/** What a deletion will retain, as its receipt will list it, with the time for which it is retained. */
+/** The classes of data that a deletion will retain, in the order of its receipt, each with its term. */
 export function RetainedList({ retained, now }: Pick<Receipt, 'retained'> & { now: Date }) {
   const t = useTranslations('receipt.retained')
   const howLong = useTranslations('privacy.held')('howLong')

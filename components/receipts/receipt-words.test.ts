@@ -13,4 +13,7 @@ describe.each([
     expect(Object.keys(receipt.physical.texts).sort()).toEqual(codesOf('physical').sort())
     expect(Object.keys(receipt.notSearched.texts).sort()).toEqual(codesOf('notSearched').sort())
   })
+
+  it('limit unnamed external systems to those that the list does not name', () =>
+    expect(receipt.retained.texts.outside).toMatch(/not named here|此处未列名/))
 })

@@ -27,7 +27,7 @@ function rowOf(words: Words, line: Line): InventoryRow {
   }
 }
 
-/** What an erasure of the subject retains; records under legal hold are not deleted yet, so they are not listed. */
+/** What an erasure of the subject retains. Legal holds are not computed here, and the text above the list says so. */
 const retainedAfterErasure = ({ data, subject, as_of }: Inventory) =>
   app.expectedRetention(
     {
