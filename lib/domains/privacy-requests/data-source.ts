@@ -69,12 +69,7 @@ export const requestDataSource = (
   purpose: 'to answer requests, and to prove that they were answered',
   kept: `${deps.requestsYears} ${deps.requestsYears === 1 ? 'year' : 'years'} after a request is closed`,
   basis: 'legal obligation (GDPR art. 6(1)(c) with art. 5(2), 12)',
-  tables: [
-    'privacy_requests',
-    'privacy_request_parts',
-    'privacy_request_events',
-    'privacy_links',
-  ],
+  tables: ['privacy_requests', 'privacy_request_parts', 'privacy_request_events', 'privacy_links'],
 
   async inventory(subject) {
     const { subject: ids, actors } = valuesOf(subject)
