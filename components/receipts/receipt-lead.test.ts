@@ -23,4 +23,9 @@ describe('the lead of a receipt', () => {
       '匿名化 12 条。包括本次删除请求自身产生的记录。另有 3 条',
     )
   })
+
+  it('promises no email, because not every requester gets one', () => {
+    for (const { save } of [en.receipt, zh.receipt]) expect(save).not.toMatch(/email|邮件/)
+    expect(Object.keys(en.receipt)).not.toContain('saveEmailed')
+  })
 })

@@ -1,0 +1,21 @@
+import { expect, it } from 'vitest'
+import en from '#messages/en.ts'
+import zh from '#messages/zh.ts'
+
+function* textsIn(value: unknown): Generator<string> {
+  if (typeof value === 'string') yield value
+  else if (typeof value === 'object' && value !== null) for (const inner of Object.values(value)) yield* textsIn(inner)
+}
+
+// A run counts both kinds together, and its receipt counts them apart.
+it.each([
+  ['English', en, /deleted/i, /deleted or anonymized/i],
+  ['Chinese', zh, /已删除/, /已删除或匿名化/],
+] as const)('the counts of an erasure run in %s include anonymized records', (_, messages, deleted, both) => {
+  const { erasures, storeProgress, timeline, adminRequest } = messages
+  const counts = [...textsIn([erasures, storeProgress, timeline]), adminRequest.parts.erased]
+    .filter((text) => text === adminRequest.parts.erased || text.includes('{erased'))
+    .filter((text) => deleted.test(text))
+  expect(counts.length).toBeGreaterThan(8)
+  for (const text of counts) expect(text).toMatch(both)
+})
