@@ -1,14 +1,17 @@
 'use client'
 
-import { useNow, useTranslations } from 'next-intl'
+import { useFormatter, useNow, useTranslations } from 'next-intl'
+import { useState } from 'react'
 import { useApiQuery } from '#components/frame/api-query.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Choice } from '#components/ui/field.tsx'
 import { PlainLink } from '#components/ui/text-link.tsx'
+import { Time } from '#components/ui/time.tsx'
+import type { ExportView } from '#lib/domains/exports/prepared-contract.ts'
 import { AgentExport } from './agent-export.tsx'
 import { type CopyChoice, copyChoices } from './deletion-rules.ts'
 import { ExportDesk, type Exports, exportsAt } from './export-desk.tsx'
-import { isUnfetched } from './export-rules.ts'
+import { exportSizeOf, filesToFetch } from './export-rules.ts'
 
 interface DeletionCopyProps {
   exported: Exports
@@ -27,18 +30,12 @@ function PersonCopy({ exported, copy, onCopy }: Omit<DeletionCopyProps, 'agent'>
   const now = useNow({ updateInterval: 30_000 })
   const { data } = useApiQuery(exportsAt, {}, { initial: exported }).data ?? exported
   const isGoing = data.some(({ state }) => state === 'queued' || state === 'running')
-  const unfetched = data.find((one) => isUnfetched(one, now))
+  const [seen, setSeen] = useState<ReadonlySet<string>>(new Set())
+  const files = filesToFetch(data, seen, now)
+  if (files.some(({ id }) => !seen.has(id))) setSeen(new Set(files.map(({ id }) => id)))
   return (
     <>
-      {unfetched && (
-        <Alert tone="warning" title={t('unfetched')}>
-          <p>
-            <PlainLink href={`/api/privacy/exports/${unfetched.id}/file`} download>
-              {t('download')}
-            </PlainLink>
-          </p>
-        </Alert>
-      )}
+      {files.length > 0 && <FilesToFetch files={files} />}
       <Choice
         label={t('label')}
         isLabelHidden
@@ -54,5 +51,42 @@ function PersonCopy({ exported, copy, onCopy }: Omit<DeletionCopyProps, 'agent'>
       <ExportDesk initial={exported} isBrief />
       {isGoing && <p className="text-sm text-quiet">{t('preparing')}</p>}
     </>
+  )
+}
+
+/** Prepared files that the deletion, or the end of their retention, deletes. */
+function FilesToFetch({ files }: { files: readonly ExportView[] }) {
+  const t = useTranslations('deletion.copy.files')
+  const count = files.filter(({ downloaded_at: at }) => at === null).length
+  return (
+    <Alert tone={count > 0 ? 'warning' : 'done'} title={t('title', { count })}>
+      {files.map((file) => (
+        <FileToFetch key={file.id} file={file} />
+      ))}
+    </Alert>
+  )
+}
+
+function FileToFetch({ file: { id, scope, bytes, expires_at: until, downloaded_at: at } }: { file: ExportView }) {
+  const t = useTranslations('deletion.copy.files')
+  const exports = useTranslations('exports')
+  const format = useFormatter()
+  const { value, unit } = exportSizeOf(bytes ?? 0)
+  const size = format.number(value, { style: 'unit', unit, unitDisplay: 'short', maximumFractionDigits: 1 })
+  return (
+    <div>
+      <PlainLink
+        href={`/api/privacy/exports/${id}/file`}
+        download
+        aria-label={exports('downloadNamed', { what: exports(`scopes.${scope}`), size })}
+      >
+        {exports('download')}
+      </PlainLink>
+      <p>
+        {at === null
+          ? until !== null && t.rich('until', { time: () => <Time at={until} /> })
+          : exports.rich('fetched', { time: () => <Time at={at} /> })}
+      </p>
+    </div>
   )
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { exportPollInterval, exportSizeOf, exportStatus, isUnfetched } from './export-rules.ts'
+import { exportPollInterval, exportSizeOf, exportStatus, filesToFetch, isUnfetched } from './export-rules.ts'
 
 test.each([
   [0, 0, 'byte'],
@@ -27,6 +27,18 @@ test.each([
 ])('isUnfetched of a ready export with %j returns %s', (more, is) => {
   const ready = { state: 'ready' as const, fault: null, expires_at: null, downloaded_at: null }
   expect(isUnfetched({ ...ready, ...more }, now)).toBe(is)
+})
+
+test('filesToFetch returns unfetched files, and fetched ones that were seen before', () => {
+  const ready = { state: 'ready', fault: null, expires_at: null, downloaded_at: null } as const
+  const fetched = { ...ready, downloaded_at: now.toISOString() }
+  const files = [
+    { ...ready, id: 'open' },
+    { ...fetched, id: 'seen' },
+    { ...fetched, id: 'earlier' },
+    { ...fetched, id: 'expired', expires_at: now.toISOString() },
+  ]
+  expect(filesToFetch(files, new Set(['seen', 'expired']), now).map(({ id }) => id)).toEqual(['open', 'seen'])
 })
 
 test('askAgain returns a short delay during preparation, a long one until the download, then false', () => {

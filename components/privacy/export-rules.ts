@@ -20,6 +20,16 @@ export function exportStatus({ state, fault, expires_at: until }: Export, now: D
 export const isUnfetched = (one: Export & Pick<ExportView, 'downloaded_at'>, now: Date): boolean =>
   exportStatus(one, now) === 'ready' && one.downloaded_at === null
 
+/**
+ * Returns the files that are not downloaded, and those that the page has `seen` so and that are downloaded by now: their links may have the
+ * focus.
+ */
+export const filesToFetch = <E extends Export & Pick<ExportView, 'id' | 'downloaded_at'>>(
+  list: readonly E[],
+  seen: ReadonlySet<string>,
+  now: Date,
+): E[] => list.filter((one) => isUnfetched(one, now) || (seen.has(one.id) && exportStatus(one, now) === 'ready'))
+
 /** Milliseconds until the next poll of the exports; false if nothing changes without a user action. */
 export function exportPollInterval(list: readonly Pick<ExportView, 'state' | 'downloaded_at'>[]): number | false {
   if (list.some(({ state }) => state === 'queued' || state === 'running')) return 1_500

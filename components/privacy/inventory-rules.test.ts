@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from 'vitest'
-import { groundsIn, recordsPageOf, sortedHoldings } from './inventory-rules.ts'
+import { groundsIn, recordsPageOf, sortedHoldings, storedBeside } from './inventory-rules.ts'
 
 test.each([
   ['legal obligation (GDPR art. 6(1)(c), with art. 15 and 20)', ['c']],
@@ -18,6 +18,15 @@ test.each([
   ['projects.outside', undefined],
   ['knowledge.words', undefined],
 ])('recordsPageOf(%j) returns %j', (name, page) => expect(recordsPageOf(name)).toBe(page))
+
+test('storedBeside returns the records that exist or are not counted', () => {
+  const line = (name: string, count: number | null) => ({
+    ...{ name, count, store: 'postgresql', what: '', since: null, until: null },
+    ...{ purpose: '', basis: '', kept: '', where: '' },
+  })
+  const beside = [line('audit.entries', 3), line('erasure.receipts', 0), line('erasure.fingerprints', null)]
+  expect(storedBeside(beside).map(({ name }) => name)).toEqual(['audit.entries', 'erasure.fingerprints'])
+})
 
 describe('sortedHoldings', () => {
   const line = (holder: string, store: string, count: number) => ({

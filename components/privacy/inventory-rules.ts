@@ -30,6 +30,10 @@ export function sortedHoldings(data: readonly InventoryItem[]): {
   }
 }
 
+/** Records that are stored now as proof or by law; those that are not counted may exist. */
+export const storedBeside = (beside: Inventory['kept_beside']): Inventory['kept_beside'] =>
+  beside.filter(({ count }) => count !== 0)
+
 const recordPages: Record<string, string> = {
   accounts: '/account',
   'accounts.sessions': '/account',

@@ -78,6 +78,8 @@ describe('eventName', () => {
   const received = '2026-01-31T12:00:00.000Z'
   it.each([
     ['received', '2026-01-31T12:00:20.000Z', 'received'],
+    ['received', '2026-01-31T11:59:59.000Z', 'received'],
+    ['received', '2026-01-31T12:01:00.000Z', 'recorded'],
     ['received', '2026-02-02T09:00:00.000Z', 'recorded'],
     ['verified', '2026-02-02T09:00:00.000Z', 'verified'],
     ['unheard_of', received, undefined],

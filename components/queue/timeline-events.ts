@@ -57,6 +57,6 @@ interface TimelineEntry {
  */
 export function eventName({ event, at, details }: TimelineEntry, receivedAt: string): TimelineEventName | undefined {
   if (event === 'assigned' && details.assigned === false) return 'unassigned'
-  if (event === 'received' && at.slice(0, 16) !== receivedAt.slice(0, 16)) return 'recorded'
+  if (event === 'received' && Math.abs(Date.parse(at) - Date.parse(receivedAt)) >= 60_000) return 'recorded'
   return events.find((name) => name === event)
 }

@@ -7,6 +7,7 @@ import { holdsInForce } from '#lib/domains/holds/in-force.ts'
 import { formTriesPerMinute } from '#lib/domains/privacy-requests/form/rules.ts'
 import { privacyRequestsModule } from '#lib/domains/privacy-requests/module.ts'
 import { requestLinkTriesPerMinute } from '#lib/domains/privacy-requests/rules.ts'
+import { countRemainingProjects } from '#lib/domains/projects/containers/remaining-projects.ts'
 import { answersForPart } from '#lib/domains/projects/erasing/parts.ts'
 import {
   actedFor,
@@ -70,6 +71,7 @@ export function composeRequests(
     },
     contactKey: keyFor(sealedPurposes.privacyContacts),
     expectedRetention,
+    countRemainingProjects: countRemainingProjects(db),
     graceTokens: env.KP_GRACE_TOKENS,
     graceSignIn: env.KP_GRACE_SIGN_IN,
     privacyEmail: env.KP_PRIVACY_EMAIL ?? null,

@@ -1,6 +1,6 @@
 import { getTranslations } from 'next-intl/server'
 import type { InventoryRow } from '#components/privacy/category-drawer.tsx'
-import { recordsPageOf, sortedHoldings } from '#components/privacy/inventory-rules.ts'
+import { recordsPageOf, sortedHoldings, storedBeside } from '#components/privacy/inventory-rules.ts'
 import { InventoryTable } from '#components/privacy/inventory-table.tsx'
 import { RetainedList } from '#components/privacy/retained-list.tsx'
 import { ButtonLink } from '#components/ui/button.tsx'
@@ -10,12 +10,12 @@ import type { Inventory } from '#lib/domains/exports/inventory-contract.ts'
 import { type InventoryTexts, inventoryTexts } from './inventory-texts.ts'
 
 type Words = Awaited<ReturnType<typeof inventoryTexts>>
-type Line = Inventory['data'][number]
+type Line = Inventory['kept_beside'][number]
 
 function rowOf(words: Words, line: Line): InventoryRow {
-  const texts: InventoryTexts = words.of(line.holder, line)
+  const texts: InventoryTexts = words.of(line.name, line)
   return {
-    key: line.holder,
+    key: line.name,
     ...texts,
     store: words.store(line.store),
     place: words.place(line.store),
@@ -23,7 +23,7 @@ function rowOf(words: Words, line: Line): InventoryRow {
     since: line.since,
     until: line.until,
     ground: words.ground(line.basis),
-    href: recordsPageOf(line.holder),
+    href: recordsPageOf(line.name),
   }
 }
 
@@ -38,17 +38,18 @@ const retainedAfterErasure = ({ data, subject, as_of }: Inventory) =>
     new Date(as_of),
   )
 
-/** The inventory: categories with records, and collapsed lists of empty and of retained categories. */
+/** The inventory: categories with records, and collapsed lists of empty categories, of proof and of what a deletion retains. */
 export async function InventoryOverview({ inventory }: { inventory: Inventory }) {
   const [t, words] = await Promise.all([getTranslations('inventory'), inventoryTexts()])
   const { held, empty } = sortedHoldings(inventory.data)
+  const beside = storedBeside(inventory.kept_beside)
   const retained = await retainedAfterErasure(inventory)
   return (
     <div className="grid min-w-0 grid-cols-[minmax(0,1fr)] gap-4">
       <InventoryTable
         name="privacy-inventory"
         label={t('held')}
-        rows={held.map((line) => rowOf(words, line))}
+        rows={held.map((line) => rowOf(words, { ...line, name: line.holder }))}
         empty={
           <EmptyState title={t('nothing')} action={<ButtonLink href="/agents">{t('agents')}</ButtonLink>}>
             {t('nothingText')}
@@ -65,6 +66,17 @@ export async function InventoryOverview({ inventory }: { inventory: Inventory })
               </li>
             ))}
           </ul>
+        </details>
+      )}
+      {beside.length > 0 && (
+        <details>
+          <summary className="min-h-6 cursor-pointer text-accent">{t('beside', { count: beside.length })}</summary>
+          <div className="mt-2">
+            <InventoryTable
+              label={t('beside', { count: beside.length })}
+              rows={beside.map((line) => rowOf(words, line))}
+            />
+          </div>
         </details>
       )}
       <details>

@@ -52,9 +52,10 @@ export const TokenView = z
 export type TokenView = z.output<typeof TokenView>
 
 export const ListedToken = TokenView.extend({
-  is_suspended: z
-    .boolean()
-    .meta({ description: 'An erasure of its agent is pending: it does not work unless the erasure is cancelled' }),
+  is_suspended: z.boolean().meta({
+    description:
+      'Its agent is suspended because of an erasure: the token is refused except for `/api/privacy`. False for expired and revoked tokens',
+  }),
   refusals: z
     .array(
       z.strictObject({

@@ -13,7 +13,7 @@ import {
   type TokenOverviewRow,
   tokenById,
 } from './repository.ts'
-import { tierLimits, tokenScopesInOrder, tokenStateOf } from './rules.ts'
+import { isValidState, tierLimits, tokenScopesInOrder, tokenStateOf } from './rules.ts'
 
 const iso = (at: Date | null): string | null => at?.toISOString() ?? null
 export const tokenView = (row: TokenOverviewRow, now: Date) => ({
@@ -130,11 +130,11 @@ export function tokenOverview(db: Database, { profileOf }: Pick<TokenPorts, 'pro
       const refusals = await refusalsOf(db, shown)
       return {
         body: {
-          data: shown.map((row) => ({
-            ...tokenView(row, now),
-            is_suspended: row.is_suspended,
-            refusals: refusals.get(row.id) ?? [],
-          })),
+          data: shown.map((row) => {
+            const view = tokenView(row, now)
+            const isSuspended = row.is_suspended && isValidState(view.state)
+            return { ...view, is_suspended: isSuspended, refusals: refusals.get(row.id) ?? [] }
+          }),
           ...page,
         },
         resourceId: agent_id ?? actor.id,

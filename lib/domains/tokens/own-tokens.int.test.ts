@@ -95,17 +95,45 @@ describe("list of a person's tokens", () => {
     expect((await list('?limit=100')).data.find((token) => token.id === id)?.refusals).toEqual([])
   })
 
-  test('marks a token as suspended while an erasure of its owner is pending', async () => {
-    const owner = await personWithPassword(app)
-    await issuedAgent(app, ['read'], { owner })
-    const marks = async () => (await list('', owner.cookie)).data.map(({ is_suspended: mark }) => mark)
-    expect(await marks()).toEqual([false])
-    const request = await app.fetch('POST', '/api/privacy/requests', {
-      cookie: owner.cookie,
+  /** The tokens of a person whose erasure is pending: one active, one rotated with overlap, one revoked. */
+  async function pendingIn(at: TestApp) {
+    const owner = await personWithPassword(at)
+    const { id } = await issuedAgent(at, ['read'], { owner })
+    const asOwner = { cookie: owner.cookie }
+    const made = async (overlap: string) => {
+      const created = await at.fetch('POST', '/v1/auth/tokens', { ...asOwner, body: { agent_id: id } })
+      const path = `/v1/auth/tokens/${created.json.data.id}`
+      return overlap === ''
+        ? at.fetch('DELETE', path, asOwner)
+        : at.fetch('POST', `${path}/rotate`, { ...asOwner, body: { overlap } })
+    }
+    expect([(await made('')).status, (await made('1h')).status]).toEqual([204, 201])
+    const marks = async () => {
+      const { json } = await at.fetch('GET', '/v1/auth/tokens', asOwner)
+      const { data } = listTokens.output.parse(json)
+      return data.map(({ state, is_suspended: is }) => `${state}: ${is}`).sort()
+    }
+    expect(await marks()).toEqual(['active: false', 'active: false', 'revoked: false', 'rotated: false'])
+    const request = await at.fetch('POST', '/api/privacy/requests', {
+      ...asOwner,
       body: { kinds: ['erasure'], grace: '24h', password: owner.password },
     })
     expect(request.status, request.text).toBe(201)
-    expect(await marks()).toEqual([true])
+    return marks()
+  }
+
+  test('marks valid tokens as suspended, and no revoked ones, while an erasure of the owner is pending', async () => {
+    expect(await pendingIn(app)).toEqual(['active: true', 'active: true', 'revoked: false', 'rotated: true'])
+  })
+
+  test('marks no token as suspended when tokens work until an erasure starts', async () => {
+    const kept = await testApp({ KP_GRACE_TOKENS: 'keep' })
+    try {
+      const marks = await pendingIn(kept)
+      expect(marks).toEqual(['active: false', 'active: false', 'revoked: false', 'rotated: false'])
+    } finally {
+      await kept.close()
+    }
   })
 
   test('is empty or rejected for strangers, other tenants and ended sessions', async () => {

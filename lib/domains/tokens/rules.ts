@@ -88,6 +88,9 @@ export function tokenStateOf(
   return revokedReason === 'rotation' ? 'rotated' : 'active'
 }
 
+/** Whether a token in this state is valid. */
+export const isValidState = (state: (typeof tokenStates)[number]): boolean => state === 'active' || state === 'rotated'
+
 /**
  * Whether an agent with this many active tokens may rotate one. Without overlap the number does not change; with overlap the agent may
  * exceed its tier's limit by one token until the overlap ends.

@@ -20,8 +20,6 @@ interface ConsequencesProps {
   plan: Plan
   numbers: Numbers
   isOfAgent: boolean
-  /** The number of projects that the person owns. */
-  ownedProjects: number
 }
 
 /** The result of a dry run: what is deleted, what is retained and why, and what cannot be undone. */
@@ -55,7 +53,7 @@ export async function ConsequenceList(props: ConsequencesProps) {
 }
 
 /** What is deleted or anonymized, in a few lines, with all categories behind a disclosure. */
-async function Deleted({ plan, numbers, isOfAgent, ownedProjects }: ConsequencesProps) {
+async function Deleted({ plan, numbers, isOfAgent }: ConsequencesProps) {
   const [t, names, locale] = await Promise.all([
     getTranslations('deletion.what'),
     getTranslations('dataNames').then(dataNamesIn),
@@ -63,9 +61,7 @@ async function Deleted({ plan, numbers, isOfAgent, ownedProjects }: Consequences
   ])
   const { colon } = punctuationOf(locale)
   const { gone, others } = numbers
-  const heldProjects = plan.holdings
-    .filter(({ holder }) => holder === 'projects.projects')
-    .reduce((sum, one) => sum + heldOf(one), 0)
+  const { remaining_projects: remaining = 0 } = plan
   const items = (['units', 'skills', 'agents', 'tokens', 'projects'] as const)
     .filter((key) => numbers[key] > 0)
     .map((key) => [key, t(`items.${key}`, { count: numbers[key] })] as const)
@@ -98,7 +94,7 @@ async function Deleted({ plan, numbers, isOfAgent, ownedProjects }: Consequences
           ]}
         />
       )}
-      {ownedProjects > numbers.projects + heldProjects && <p>{t('projectsLeft')}</p>}
+      {!isOfAgent && remaining > 0 && <p>{t('projectsLeft', { count: remaining })}</p>}
       {changed.length > 0 && (
         <p>
           {`${t('changed')}${colon}`}

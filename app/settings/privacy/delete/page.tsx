@@ -34,12 +34,6 @@ async function openErasure(agentId: string | undefined): Promise<RequestView | u
   )
 }
 
-/** The number of the person's own projects that are not closed, up to 100. */
-async function ownedProjects(): Promise<number> {
-  const { data } = await callUseCase(app.projects.list, { query: { limit: '100' } })
-  return data.filter(({ role, status }) => role === 'owner' && status !== 'closed').length
-}
-
 async function OpenErasure({ request }: { request: RequestView }) {
   const [t, now, detail] = await Promise.all([getTranslations('deletion.open'), getNow(), detailOf(request.id)])
   const saying = requestSayingOf(detail ?? request, detail?.timeline ?? [], now)
@@ -82,14 +76,13 @@ export default async function DeletionPage({
   }
   const person = await requirePageAccess('deletion')
   const agentId = agentIn(query.agent)
-  const [t, pages, { data: plan }, exported, open, { agents }, projects] = await Promise.all([
+  const [t, pages, { data: plan }, exported, open, { agents }] = await Promise.all([
     getTranslations('deletion'),
     getTranslations('pages'),
     callForOwnAgent(app.requests.plan, { query: agentId === undefined ? {} : { agent_id: agentId } }),
     callUseCase(app.exports.listExports),
     openErasure(agentId),
     loadOwnAgents(),
-    agentId === undefined ? ownedProjects() : 0,
   ])
   const agent =
     agentId === undefined ? undefined : (agents.find(({ id }) => id === agentId) ?? { id: agentId, name: agentId })
@@ -106,7 +99,7 @@ export default async function DeletionPage({
         {open && <OpenErasure request={open} />}
         {!isUnderWay && (
           <DeletionSteps
-            what={<ConsequenceList {...{ numbers, plan }} isOfAgent={agent !== undefined} ownedProjects={projects} />}
+            what={<ConsequenceList {...{ numbers, plan }} isOfAgent={agent !== undefined} />}
             numbers={numbers}
             exported={exported}
             agent={agent}

@@ -76,12 +76,12 @@ function createPlan({ erasures, expectedRetention }: Pick<PrivacyDeps, 'erasures
   }
 }
 
-const planOwn = (plan: Plan) =>
+const planOwn = ({ countRemainingProjects }: Pick<PrivacyDeps, 'countRemainingProjects'>, plan: Plan) =>
   read(planErasure, async (ctx, { query: { agent_id } }) => {
     const subject = subjectFor(ctx, agent_id)
     const data = await plan(subject, ctx.now)
     return {
-      body: { data },
+      body: { data: { ...data, remaining_projects: await countRemainingProjects(subject) } },
       resourceId: subject.account ?? subject.agents[0] ?? 'nobody',
       resourceType: subject.account === null ? 'agent' : 'account',
       details: { holders: data.holdings.length },
@@ -159,7 +159,7 @@ const readOne = (deps: Pick<PrivacyDeps, 'db' | 'erasures' | 'answersForPart'>) 
 export function erasuresList(deps: PrivacyDeps) {
   const plan = createPlan(deps)
   return {
-    plan: planOwn(plan),
+    plan: planOwn(deps, plan),
     planForParticipant: planOfParticipant(deps, plan),
     listErasures: list(deps),
     readErasure: readOne(deps),

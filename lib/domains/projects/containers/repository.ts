@@ -133,6 +133,16 @@ export const countErasableProjects = statement('projects.count-erasable-projects
   returns: counted,
   sql: `SELECT count(*)::int4 AS n FROM (${selectPlanned}) AS f WHERE hold IS NULL`,
 })
+/** Open projects that the subject owns and that have members or content of others. */
+export const countSharedOwnedProjects = statement('projects.count-shared-owned', {
+  takes: subject,
+  returns: counted,
+  isPrepared: true,
+  sql: `SELECT count(*)::int4 AS n FROM (
+      SELECT m.project_id AS id FROM unnest($kinds, $ids) AS w(kind, id)
+        JOIN project_members m ON m.kind = w.kind AND m.member_id = w.id WHERE m.role = 'owner'
+      EXCEPT ${emptiedProjects}) AS f JOIN projects p ON p.id = f.id WHERE p.status <> 'closed'`,
+})
 const isEmpty = ['messages', 'documents', 'conversations']
   .map((table) => `NOT EXISTS (SELECT FROM ${table} x WHERE x.project_id = p.id)`)
   .join(' AND ')
