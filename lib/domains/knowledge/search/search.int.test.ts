@@ -45,7 +45,7 @@ async function contribute(
 }
 async function stored(body: unknown, by = author): Promise<string> {
   const made = await test.fetch('POST', '/v1/knowledge', { token: by.token, body })
-  expect(made.status).toBe(201)
+  expect(made.status, made.text).toBe(201)
   return String(made.json.data.id)
 }
 

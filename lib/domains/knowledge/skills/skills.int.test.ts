@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { refusalsToRevoke } from '#lib/domains/tokens/rules.ts'
 import { operator } from '#lib/operator/operator.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { issuedAgent, signedIn } from '#lib/testing/people.ts'
@@ -282,7 +283,11 @@ describe('rejected skills', () => {
     const { id, token } = await test.agent()
     const responses = await Promise.all(Array.from({ length: 40 }, () => post({ skill_md: skillMd(fresh()) }, token)))
     expect(responses.filter(({ status }) => status === 201)).toHaveLength(30)
-    expect(responses.filter(({ status }) => status === 429)).toHaveLength(10)
+    const rejected = responses.flatMap(({ status, json }) => (status === 201 ? [] : [json.code]))
+    // The third rejection revokes the token, so later writes are rejected as unauthenticated.
+    const isLimited = (code: string) => code === 'rate_limited'
+    expect(rejected.filter(isLimited).length).toBeGreaterThanOrEqual(refusalsToRevoke)
+    expect(rejected.filter((code) => !isLimited(code) && code !== 'token_revoked')).toEqual([])
     expect(await countOf(id)).toBe(30)
   })
 })
