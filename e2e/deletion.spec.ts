@@ -121,6 +121,19 @@ test('a person goes from the front page to a verified receipt in at most 9 click
   expect(complaints).toEqual([])
 })
 
+test('“Your data” lists records kept as proof, with purpose and legal basis', async ({ browser }) => {
+  const context = await browser.newContext({ storageState: await sessionOf(people.person) })
+  const page = await context.newPage()
+  await page.goto('/settings/privacy')
+  await alive(page)
+  await page.getByText(/^Kept as proof or by law \(\d+\)$/).click()
+  const list = page.getByRole('table', { name: /^Kept as proof or by law/ })
+  await expect(list.getByRole('row', { name: /Audit/ }).getByRole('cell').nth(1)).toHaveText(/^[1-9]/)
+  await list.getByRole('button', { name: /^Details: Audit/ }).click()
+  await expect(page.getByRole('dialog')).toContainText('Legal basis')
+  await context.close()
+})
+
 test('the confirmation states the current start of a deletion, also with a copy', async ({ browser }) => {
   const context = await browser.newContext({ storageState: await sessionOf(people.person) })
   const page = await context.newPage()
