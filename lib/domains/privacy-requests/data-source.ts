@@ -1,4 +1,5 @@
 import { closeAsObsolete } from '#lib/domains/privacy-requests/execution/erasure-start.ts'
+import { deleteUnconfirmed } from '#lib/domains/privacy-requests/form/repository.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { DataSource } from '#lib/kernel/data-source.ts'
 import type { ErasureScope, Subject } from '#lib/kernel/erasure-scope.ts'
@@ -104,6 +105,8 @@ export const requestDataSource = (
     // No emails about the closed requests: the emails about the erasure itself report the outcome.
     work.told.clear()
     await settle(deps, work)
+    // A run that began before forms were a data source of their own has them among these items.
+    await deleteUnconfirmed(tx, { ids })
     await deleteNotes(tx, { ids: ownIds })
     await deleteExportPaths(tx, { ids: ownIds })
     await tx.privacyLink.deleteMany({ where: { requestId: { in: ownIds } } })

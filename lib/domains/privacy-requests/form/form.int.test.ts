@@ -516,4 +516,14 @@ describe('the erasure of an account', () => {
     expect(stores.find(({ holder }: { holder: string }) => holder === 'privacy.forms').deleted).toBe(forms)
     expect(await test.db.prisma.unconfirmedRequest.count({ where: { addressKey } })).toBe(0)
   })
+
+  it('erases forms among the items of requests, where former plans listed them', async () => {
+    const person = await personWithPassword(test)
+    await send(person.email)
+    const { id } = await test.db.prisma.unconfirmedRequest.findFirstOrThrow({ orderBy: { createdAt: 'desc' } })
+    const requests = test.app.dataSources.find(({ name }) => name === 'privacy.requests')
+    const scope = { subject: { account: person.accountId, agents: [] } }
+    await test.db.transaction(async (tx) => void (await requests?.erase(scope, [id], tx)))
+    expect(await test.db.prisma.unconfirmedRequest.count({ where: { id } })).toBe(0)
+  })
 })
