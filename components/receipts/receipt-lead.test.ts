@@ -17,7 +17,7 @@ describe('the lead of a receipt', () => {
 
   it('mentions the records of the request after the counts of erased records, and before the legal hold', () => {
     expect(english('lead.held', { ...counts, own: 'true' })).toMatch(
-      /Anonymized: 12\. Includes records of the deletion request itself\. On legal hold: 3;/,
+      /Anonymized: 12\. Includes records of the deletion request\. On legal hold: 3;/,
     )
     expect(chinese('lead.held', { ...counts, own: 'true' })).toContain(
       '匿名化 12 条。包括本次删除请求自身产生的记录。另有 3 条',

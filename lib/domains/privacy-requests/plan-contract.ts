@@ -16,8 +16,7 @@ export const ErasurePlanView = z
     total: z.number().int(),
     retained: z.array(z.strictObject({ what: z.string(), ground: z.string(), until: z.string().nullable() })),
     remaining_projects: z.number().int().optional().meta({
-      description:
-        'Open projects that the subject or its agents own and that others use. They are not deleted. Absent for participants',
+      description: 'Open projects of the subject that others use; not deleted',
     }),
   })
   .meta({ id: 'ErasurePlan' })

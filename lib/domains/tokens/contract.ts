@@ -53,8 +53,7 @@ export type TokenView = z.output<typeof TokenView>
 
 export const ListedToken = TokenView.extend({
   is_suspended: z.boolean().meta({
-    description:
-      'Its agent is suspended because of an erasure: the token is refused except for `/api/privacy`. False for expired and revoked tokens',
+    description: 'Valid, but refused except for `/api/privacy` because of an erasure of its agent',
   }),
   refusals: z
     .array(

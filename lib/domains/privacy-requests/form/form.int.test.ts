@@ -521,9 +521,13 @@ describe('the erasure of an account', () => {
     const person = await personWithPassword(test)
     await send(person.email)
     const { id } = await test.db.prisma.unconfirmedRequest.findFirstOrThrow({ orderBy: { createdAt: 'desc' } })
-    const requests = test.app.dataSources.find(({ name }) => name === 'privacy.requests')
+    const [requests, forms] = ['privacy.requests', 'privacy.forms'].map((source) =>
+      test.app.dataSources.find(({ name }) => name === source),
+    )
     const scope = { subject: { account: person.accountId, agents: [] } }
+    const residue = () => forms?.residue(scope, [id], test.clock.now())
+    expect(await residue()).toBe(1)
     await test.db.transaction(async (tx) => void (await requests?.erase(scope, [id], tx)))
-    expect(await test.db.prisma.unconfirmedRequest.count({ where: { id } })).toBe(0)
+    expect(await residue()).toBe(0)
   })
 })
