@@ -53,7 +53,7 @@ export type TokenView = z.output<typeof TokenView>
 
 export const ListedToken = TokenView.extend({
   is_suspended: z.boolean().meta({
-    description: 'Valid, but refused except for `/api/privacy` because of an erasure of its agent',
+    description: 'Refused, except for `/api/privacy`, for an erasure of its agent',
   }),
   refusals: z
     .array(
