@@ -167,7 +167,7 @@ test('the steps announce what happens to owned projects and to a copy that is no
   await expect(page.getByRole('radio', { name: 'No copy' })).toBeChecked()
   await expect(notice).toBeVisible()
   await expect(
-    page.getByText(/^Download your copy by .* or when the deletion starts, if that is earlier\.$/),
+    page.getByText(/^Download your copy by .*\. It is deleted then or when the deletion starts\.$/),
   ).toBeVisible()
   const link = page.getByRole('link', { name: /^Download: All data, / }).first()
   await link.focus()
