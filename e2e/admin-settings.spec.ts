@@ -55,7 +55,7 @@ test('an admin invites ten people at once and sees the outcome for each address'
       // One of them already has an account.
       await admin.fill(dialog.getByLabel('Email addresses'), [...addresses, people.person].join('\n'))
       await admin.click(dialog.getByRole('button', { name: 'Send 11 invitations' }))
-      await expect(dialog.getByText('10 of 11 invitations sent')).toBeVisible()
+      await expect(dialog.getByText('10 of 11 people invited')).toBeVisible()
       await expect(dialog.getByText(`${people.person}: Already has an account`)).toBeVisible()
       for (const address of addresses) await expect(dialog.getByText(`${address}: Invited`)).toBeVisible()
       await admin.finish()

@@ -7,10 +7,8 @@ import { Alert } from '#components/ui/alert.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { Skeleton } from '#components/ui/skeleton.tsx'
 import { DataTable } from '#components/ui/table.tsx'
+import { isAnonymized } from '#lib/domains/erasure/rules.ts'
 import { planAt } from './endpoints.ts'
-
-/** Data sources whose records an erasure changes and does not delete. */
-const changed = new Set(['privacy.requests', 'knowledge.references'])
 
 /** The dry run of a participant's erasure: what is erased, by kind and store, and what a legal hold retains. */
 export function ParticipantErasurePlan({ projectId, participantId }: { projectId: string; participantId: string }) {
@@ -21,7 +19,7 @@ export function ParticipantErasurePlan({ projectId, participantId }: { projectId
   if (problem) return <ProblemAlert problem={problem} />
   if (!data) return <Skeleton className="h-40" />
   const rows = data.data.holdings
-    .filter(({ holder }) => !changed.has(holder))
+    .filter(({ holder }) => !isAnonymized(holder))
     .map(({ held, ...holding }) => ({ ...holding, held: held.reduce((sum, { count }) => sum + count, 0) }))
     .filter(({ count, held }) => count > 0 || held > 0)
     .toSorted((one, other) => other.count - one.count)

@@ -9,6 +9,7 @@ import { Field } from '#components/ui/field.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { Skeleton } from '#components/ui/skeleton.tsx'
 import { showToast } from '#components/ui/toast.ts'
+import { isValidState } from '#lib/domains/tokens/state-rules.ts'
 import { findTokenAt, ofTokens, revokePrefixAt } from './endpoints.ts'
 import { MatchingTokenCard } from './matching-token.tsx'
 
@@ -24,7 +25,7 @@ export function PrefixDialog() {
   const match = useApiQuery(findTokenAt, { query: { key_prefix: prefix } }, { enabled: isOpen && isWhole })
   const revoke = useApiMutation(revokePrefixAt, { touches: ofTokens })
   const token = isWhole ? match.data?.data : undefined
-  const isRevocable = token?.state === 'active' || token?.state === 'rotated'
+  const isRevocable = token !== undefined && isValidState(token.state)
   return (
     <>
       <Button tone="plain" onClick={() => setIsOpen(true)}>

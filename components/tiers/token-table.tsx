@@ -10,10 +10,11 @@ import { EmptyState } from '#components/ui/empty-state.tsx'
 import { OutcomeList } from '#components/ui/outcome-list.tsx'
 import { useSelection } from '#components/ui/selection.ts'
 import { DataTable } from '#components/ui/table.tsx'
+import { isValidState } from '#lib/domains/tokens/state-rules.ts'
 import { ofTokens, revokeAnyTokenAt } from './endpoints.ts'
 import { type AgentToken, type TokenTableOptions, useTokenColumns } from './token-columns.tsx'
 
-const isRevocable = ({ state }: AgentToken) => state === 'active' || state === 'rotated'
+const isRevocable = ({ state }: AgentToken) => isValidState(state)
 
 interface TokenTableProps extends TokenTableOptions {
   tokens: readonly AgentToken[]

@@ -1,5 +1,6 @@
 import type { Endpoint } from '#lib/client/request.ts'
 import type { createToken, listTokens, revokeToken, rotateToken } from '#lib/domains/tokens/contract.ts'
+import { isValidState } from '#lib/domains/tokens/state-rules.ts'
 import type { Output } from '#lib/kernel/operation.ts'
 
 export const tokensAt: Endpoint<typeof listTokens> = { method: 'get', path: '/v1/auth/tokens' }
@@ -16,8 +17,7 @@ export type ListedTokenRow = TokenPage['data'][number]
 export const shownTokenState = (
   state: ListedTokenRow['state'],
   isSuspended: boolean,
-): ListedTokenRow['state'] | 'suspended' =>
-  isSuspended && (state === 'active' || state === 'rotated') ? 'suspended' : state
+): ListedTokenRow['state'] | 'suspended' => (isSuspended && isValidState(state) ? 'suspended' : state)
 
 /** The data of an agent that the token pages need. */
 export interface TokenAgent {

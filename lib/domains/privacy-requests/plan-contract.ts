@@ -16,7 +16,7 @@ export const ErasurePlanView = z
     total: z.number().int(),
     retained: z.array(z.strictObject({ what: z.string(), ground: z.string(), until: z.string().nullable() })),
     remaining_projects: z.number().int().optional().meta({
-      description: 'Projects that remain for others',
+      description: 'Owned open projects that others use. An erasure keeps them',
     }),
   })
   .meta({ id: 'ErasurePlan' })

@@ -4,15 +4,14 @@ import { read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { findToken, listAgents, listRevocations, readAgentUse, summariseTokens } from './admin-contract.ts'
 import { tokenView } from './overview.ts'
+import { countLimiterRevocations, pageOfLimiterRevocations } from './refusals/repository.ts'
 import {
   activeSuccessor,
   agentsOfTokens,
   countActiveDescendants,
-  countLimiterRevocations,
   countOfAgent,
   countsOfAllTokens,
   newestOfAgent,
-  pageOfLimiterRevocations,
   tokenByPrefix,
 } from './repository.ts'
 import { refusalRetention, type TierName, tierLimits } from './rules.ts'

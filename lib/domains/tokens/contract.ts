@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page, Timestamp } from '#lib/kernel/pages.ts'
-import { overlaps, tiers, tokenScopes, tokenScopesInOrder, tokenStates } from './rules.ts'
+import { overlaps, tiers, tokenScopes, tokenScopesInOrder } from './rules.ts'
+import { tokenStates } from './state-rules.ts'
 
 const Scopes = z
   .array(z.enum(tokenScopes))
@@ -53,7 +54,7 @@ export type TokenView = z.output<typeof TokenView>
 
 export const ListedToken = TokenView.extend({
   is_suspended: z.boolean().meta({
-    description: 'Refused, except for `/api/privacy`, for an erasure of its agent',
+    description: 'Refused except for `/api/privacy`: an erasure suspends its agent',
   }),
   refusals: z
     .array(
@@ -146,7 +147,7 @@ export const listTokens = operation({
   path: '/v1/auth/tokens',
   summary: 'List your tokens, newest first',
   description:
-    'An agent sees its own tokens, a person those of the agents they own. `agent_id` selects one agent; an admin can name any agent. `state` selects tokens with that state. For a token revoked for exceeding rate limits, the response includes the rejected requests for the 7 days that they are kept.',
+    'An agent sees its own tokens, a person those of the agents they own. `agent_id` selects one agent; an admin can name any agent. `state` selects a state. For a token revoked for exceeding rate limits, the response includes the rejected requests, which are kept for 7 days.',
   permission: 'tokens:self',
   audit: { action: 'read', ...resource },
   limit: 'read',

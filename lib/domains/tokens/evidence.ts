@@ -1,5 +1,5 @@
 import { type EvidenceCheck, failsIf } from '#lib/kernel/evidence.ts'
-import { countRefusals } from './repository.ts'
+import { countRefusals } from './refusals/repository.ts'
 import { refusalRetention } from './rules.ts'
 
 /** Tolerance in milliseconds: the purge job runs hourly. */

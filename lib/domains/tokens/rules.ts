@@ -72,25 +72,6 @@ export const adminTokenLife = 90 * 86_400_000
 export const outlives = (wanted: Date | null, own: Date | null): boolean =>
   own !== null && (wanted === null || wanted > own)
 
-export interface TokenLife {
-  expiresAt: Date | null
-  revokedAt: Date | null
-  revokedReason: string | null
-}
-export const tokenStates = ['active', 'rotated', 'expired', 'revoked'] as const
-/** `rotated` means replaced but still valid until the overlap ends; its reason is `rotation` and it is not revoked. */
-export function tokenStateOf(
-  { expiresAt, revokedAt, revokedReason }: TokenLife,
-  now: Date,
-): (typeof tokenStates)[number] {
-  if (revokedAt) return 'revoked'
-  if (expiresAt && expiresAt <= now) return 'expired'
-  return revokedReason === 'rotation' ? 'rotated' : 'active'
-}
-
-/** Whether a token in this state is valid. */
-export const isValidState = (state: (typeof tokenStates)[number]): boolean => state === 'active' || state === 'rotated'
-
 /**
  * Whether an agent with this many active tokens may rotate one. Without overlap the number does not change; with overlap the agent may
  * exceed its tier's limit by one token until the overlap ends.

@@ -1,5 +1,6 @@
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { countLimiterRevocations, summaryOfAgents } from './repository.ts'
+import { countLimiterRevocations } from './refusals/repository.ts'
+import { summaryOfAgents } from './repository.ts'
 
 /** Summarizes the active tokens of these agents; `expiring` counts those that expire before `until`. */
 export async function tokenSummary(db: Database, agents: readonly string[], span: { now: Date; until: Date }) {

@@ -50,7 +50,9 @@ test('statements with settings cannot write', async () => {
 
 test('a connection that the server ends is replaced by one with the settings', async () => {
   await withConnection(database.ownerUrl, (owner) =>
-    owner.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename <> current_user'),
+    owner.query(
+      'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+    ),
   )
   await expect
     .poll(() =>

@@ -15,7 +15,10 @@ export interface AuditedAct {
   /** The current name of an account or agent. */
   resourceName: string | null
 }
-/** The newest changes and exports by people within a week, without sign-ins, newest first. On a busy installation only those among the newest entries. */
+/**
+ * The newest changes and exports by people within a week, without those of sessions, newest first. On a busy installation only those among
+ * the newest entries.
+ */
 export async function newestActsOfPeople(db: Database, now: Date, most: number): Promise<AuditedAct[]> {
   const rows = await newestActs(db, { from: new Date(now.getTime() - 7 * dayMs), looked, limit: most })
   return rows.map(({ id, at, action, actor_id, actor_name, resource_type, resource_id, resource_name }) => ({

@@ -1,7 +1,8 @@
 import { statement } from '#lib/stores/postgres/statement.ts'
 
 /**
- * The newest acts of people that are neither reads nor sign-ins, sign-outs and confirmed passwords, which update only a session, with the current names of the actor and of an account or agent that is the resource. Looks at the newest `looked` entries only, because no index
+ * The newest acts of people, with the current names of the actor and of an account or agent that is the resource. Leaves out reads, and
+ * sign-ins, sign-outs and confirmed passwords, which change only a session. Looks at the newest `looked` entries only, because no index
  * leaves out reads.
  */
 export const newestActs = statement('audit.newest-acts', {

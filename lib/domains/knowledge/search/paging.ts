@@ -1,8 +1,8 @@
 /*
  * How to make a table searchable, like units and skills: it has the columns listed in conditions.ts; each write stores
- * `searchVector(texts)` (vector.ts) in the column `search`; its list declares its rows with `listedRows` (repository.ts) and calls `searchPage(…)` from this file, with `searching`,
- * `searchResultFields` and `Corrected` of contract.ts in its contract; `snippetOf(texts, terms)` (snippet.ts) creates snippets. Triggers
- * maintain the word table; data-source.ts clears it when a row is erased.
+ * `searchVector(texts)` (vector.ts) in the column `search`; its list declares its rows with `listedRows` (repository.ts) and calls
+ * `searchPage(…)` from this file, with `searching`, `searchResultFields` and `Corrected` of contract.ts in its contract;
+ * `snippetOf(texts, terms)` (snippet.ts) creates snippets. Triggers maintain the word table; data-source.ts clears it when a row is erased.
  */
 import { createHash } from 'node:crypto'
 import type { Actor, Context } from '#lib/kernel/context.ts'

@@ -3,7 +3,10 @@ import type { DataSource } from '#lib/kernel/data-source.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { countRemainingForms, deleteUnconfirmed, inventoryOfUnconfirmed, unconfirmedOf } from './repository.ts'
 
-/** What people sent through the request form, for a day. A confirmed form becomes a privacy request, which an erasure does not delete entirely. */
+/**
+ * What people sent through the request form, for a day. A confirmed form becomes a privacy request, which an erasure does not delete
+ * entirely.
+ */
 export const formDataSource = (deps: Parameters<typeof addressesOf>[0] & { db: Database }): DataSource => ({
   name: 'privacy.forms',
   store: 'postgresql',

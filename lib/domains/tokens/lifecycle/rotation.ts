@@ -2,15 +2,8 @@ import type { MutationContext } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation } from '#lib/kernel/use-case.ts'
 import { rotateToken } from '../contract.ts'
-import {
-  mayRotate,
-  overlapEnd,
-  overlaps,
-  type TokenScope,
-  tierLimits,
-  tokenScopesInOrder,
-  tokenStateOf,
-} from '../rules.ts'
+import { mayRotate, overlapEnd, overlaps, type TokenScope, tierLimits, tokenScopesInOrder } from '../rules.ts'
+import { tokenStateOf } from '../state-rules.ts'
 import { endOfAdminToken, refuseEscalation } from './grant.ts'
 import { countInUse, storeToken } from './issue.ts'
 import { descendsFrom, type Issuer, lockIssuer, passOn } from './lineage.ts'
