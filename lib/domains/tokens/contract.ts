@@ -147,7 +147,7 @@ export const listTokens = operation({
   path: '/v1/auth/tokens',
   summary: 'List your tokens, newest first',
   description:
-    'An agent sees its own tokens, a person those of the agents they own. `agent_id` selects one agent; an admin can name any agent. `state` selects a state. For a token revoked for exceeding rate limits, the response includes the rejected requests, which are kept for 7 days.',
+    'An agent sees its own tokens, a person those of the agents they own. `agent_id` selects one agent; admins can name any. `state` selects a state. For a token revoked for exceeded rate limits, the response includes the rejected requests, kept for 7 days.',
   permission: 'tokens:self',
   audit: { action: 'read', ...resource },
   limit: 'read',
