@@ -51,9 +51,14 @@ function Tile({ label, value, tone = 'neutral', hint, trend, href }: StatTile) {
   )
 }
 
-/** The numbers of a page in a row of boxes; two in a row on a phone. */
+/** The numbers of a page in a row of boxes, six in two rows; two in a row on a phone. */
 export const StatTiles = ({ tiles }: { tiles: readonly StatTile[] }) => (
-  <dl className="grid grid-cols-2 gap-3 sm:grid-cols-[repeat(auto-fit,minmax(10.5rem,1fr))]">
+  <dl
+    className={clsx(
+      'grid grid-cols-2 gap-3',
+      tiles.length === 6 ? 'sm:grid-cols-3' : 'sm:grid-cols-[repeat(auto-fit,minmax(10.5rem,1fr))]',
+    )}
+  >
     {tiles.map((tile) => (
       <Tile key={tile.label} {...tile} />
     ))}
