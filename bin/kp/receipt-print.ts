@@ -1,4 +1,4 @@
-import type { Receipt } from '#lib/kernel/receipt.ts'
+import { erasedCounts, type Receipt } from '#lib/kernel/receipt.ts'
 import type { ReceiptFinding } from './receipt-check.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -10,10 +10,12 @@ export function printReceipt(terminal: Terminal, receipt: Receipt): void {
   const named = receipt.part_kind ?? receipt.subject_kind
   const kind = named === undefined ? '' : `${named} `
   terminal.line(`  Erased ${kind}${receipt.deleted_id} at ${receipt.deleted_at} (${receipt.reason})`)
-  for (const { store, what, found, deleted, residue, verified_at } of receipt.stores)
+  for (const one of receipt.stores) {
+    const { store, what, found, residue, verified_at } = one
     terminal.line(
-      `  ${store}: ${what}: ${found} found, ${deleted} deleted, ${residue} remained when searched again at ${verified_at}`,
+      `  ${store}: ${what}: ${found} found, ${erasedCounts(one)}, ${residue} remained when searched again at ${verified_at}`,
     )
+  }
   for (const { what, ground, until } of receipt.retained)
     terminal.line(
       terminal.dim(

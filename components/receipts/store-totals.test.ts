@@ -20,6 +20,13 @@ describe('the counts of a receipt', () => {
       { store: 'objects', found: 5, deleted: 5, anonymized: 0, left: 0 },
     ]))
 
+  it('follow the signed number of anonymized records', () => {
+    const signed = { ...line('knowledge.units', 7), anonymized: 2 }
+    expect(storeTotals({ stores: [signed] })).toEqual([
+      { store: 'postgresql', found: 7, deleted: 5, anonymized: 2, left: 0 },
+    ])
+  })
+
   it('separate anonymized, deleted and retained records in the summary', () =>
     expect(receiptSummary({ stores }, 6)).toEqual({
       status: 'held',

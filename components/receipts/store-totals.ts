@@ -28,10 +28,10 @@ export function storeTotals({ stores }: Pick<Receipt, 'stores'>): StoreTotal[] {
   return [...totals.values()]
 }
 
-/** The counts of one record type. A receipt counts anonymized records as deleted. */
-export function recordCounts({ store, holder, found, deleted, residue }: Receipt['stores'][number]): StoreTotal {
-  const done = isAnonymized(holder) ? { deleted: 0, anonymized: deleted } : { deleted, anonymized: 0 }
-  return { store, found, ...done, left: residue }
+/** The counts of one record type. Older receipts count anonymized records only as deleted. */
+export function recordCounts({ store, holder, found, deleted, residue, ...one }: Receipt['stores'][number]): StoreTotal {
+  const anonymized = one.anonymized ?? (isAnonymized(holder) ? deleted : 0)
+  return { store, found, deleted: deleted - anonymized, anonymized, left: residue }
 }
 
 /** True if the record type or store had no records. */

@@ -32,7 +32,11 @@ export const Receipt = z
         holder: z.string(),
         what: z.string(),
         found: z.number().int(),
-        deleted: z.number().int(),
+        deleted: z.number().int().meta({ description: 'Deleted or anonymized' }),
+        anonymized: z.number().int().positive().optional().meta({
+          description:
+            'Those of `deleted` that remain without names and texts of the subject. Absent from older receipts',
+        }),
         residue: z.number().int(),
         verified_at: z.iso.datetime(),
       }),
@@ -86,3 +90,7 @@ export const Receipt = z
   })
   .meta({ id: 'Receipt' })
 export type Receipt = z.output<typeof Receipt>
+
+/** The signed counts of one record type, such as "2 deleted, 3 anonymized". */
+export const erasedCounts = ({ deleted, anonymized }: Receipt['stores'][number]): string =>
+  anonymized === undefined ? `${deleted} deleted` : `${deleted - anonymized} deleted, ${anonymized} anonymized`

@@ -51,7 +51,6 @@ export function neo4jPlanting(url: string): GraphPlanting & { close(): Promise<v
     async plant({ group, episodes, entities, facts, mentions, communities, sagas, next }: PlantedGraph) {
       for (const label of ['Episodic', 'Entity', 'Community', 'Saga'])
         await connection.define(`CREATE INDEX ${label.toLowerCase()}_uuid IF NOT EXISTS FOR (n:${label}) ON (n.uuid)`)
-      await connection.read((ask) => ask('CALL db.awaitIndexes(60)'))
       await put(
         saveEpisodes,
         group,

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { Receipt } from '#lib/kernel/receipt.ts'
 import { recognizeReceiptText } from '#lib/kernel/receipt-texts.ts'
 import { passwordEntered } from '#lib/testing/people.ts'
 import { type PrivacyTest, privacyTest } from '#lib/testing/privacy.ts'
@@ -34,9 +35,25 @@ async function erased(person: Awaited<ReturnType<typeof personWithPassword>>) {
   const filed = await kit.file(person.cookie, { kinds: ['erasure'], grace: 'now', password: person.password })
   expect(filed.status, filed.text).toBe(201)
   await kit.tick()
-  const signed: Retained = (await test.fetch('GET', `/v1/receipts/${filed.json.data.receipt_id}`)).json.retained
-  return { listed, planned, signed }
+  const receipt: Receipt = (await test.fetch('GET', `/v1/receipts/${filed.json.data.receipt_id}`)).json
+  const signed: Retained = receipt.retained
+  return { listed, planned, signed, receipt }
 }
+
+it('a receipt counts anonymized records apart from deleted ones', async () => {
+  const person = await personWithPassword(test)
+  const own = await kit.file(person.cookie, { kinds: ['restriction'], password: person.password })
+  expect(own.status, own.text).toBe(201)
+  const { receipt } = await erased(person)
+  const countsOf = (name: string) => {
+    const { deleted, anonymized } = receipt.stores.find(({ holder }) => holder === name) ?? {}
+    return { deleted, anonymized }
+  }
+  // The request for restriction and the request for erasure remain as proof, without the person.
+  expect(countsOf('privacy.requests')).toEqual({ deleted: 2, anonymized: 2 })
+  expect(await test.db.prisma.privacyRequest.count({ where: { id: own.json.data.id } })).toBe(1)
+  expect(countsOf('accounts.sessions')).toEqual({ deleted: expect.any(Number), anonymized: undefined })
+})
 
 it('a receipt lists as retained what the inventory and the plan announced, in the same order', async () => {
   const project = await madeProject(test)

@@ -41,6 +41,7 @@ const definitions: Record<string, string> = {
   [notedIndex]: `CREATE FULLTEXT INDEX $ IF NOT EXISTS FOR (n:Episodic) ON EACH [n.entity_edges] ${exact}`,
 }
 const Named = z.array(z.object({ name: z.string() }))
+const Stated = z.array(z.object({ name: z.string(), state: z.string() }))
 /** How long to wait for an index to be populated, in seconds, before the caller is told to retry. */
 const buildWithin = 60
 const wordsOf = 'knowledgepulse_words_'
@@ -62,16 +63,19 @@ export interface Indexes {
 }
 
 export function neo4jIndexes(connection: Neo4jConnection): Indexes {
-  const names = async () =>
-    new Set(
-      Named.parse(await connection.read((ask) => ask('SHOW INDEXES YIELD name RETURN name'))).map(({ name }) => name),
-    )
+  const states = async () => {
+    const rows = await connection.read((ask) => ask('SHOW INDEXES YIELD name, state RETURN name, state'))
+    return new Map(Stated.parse(rows).map(({ name, state }) => [name, state]))
+  }
   const create = async (wanted: Record<string, string>) => {
-    const there = await names()
-    const missing = Object.entries(wanted).filter(([name]) => !there.has(name))
-    for (const [name, text] of missing) await connection.define(text.replace('$', () => name))
-    if (missing.length > 0)
-      await connection.read((ask) => ask('CALL db.awaitIndexes($seconds)', { seconds: buildWithin }))
+    const there = await states()
+    const unfinished = Object.entries(wanted).filter(([name]) => there.get(name) !== 'ONLINE')
+    for (const [name, text] of unfinished)
+      if (!there.has(name)) await connection.define(text.replace('$', () => name))
+    // Waits for these only: `db.awaitIndexes` also waits for the indexes of other applications, and fails if one of them failed or
+    // was dropped.
+    for (const [name] of unfinished)
+      await connection.read((ask) => ask('CALL db.awaitIndex($name, $seconds)', { name, seconds: buildWithin }))
   }
   const prepare = async () => {
     const [row] = await connection.read((ask) =>
@@ -118,7 +122,7 @@ export function neo4jIndexes(connection: Neo4jConnection): Indexes {
           [made.nodes]: `CREATE FULLTEXT INDEX $ IF NOT EXISTS FOR (n:Episodic|Entity|Community|Saga) ON EACH [${each('n')}]`,
           [made.relations]: `CREATE FULLTEXT INDEX $ IF NOT EXISTS FOR ()-[r:RELATES_TO|NEXT_EPISODE|HAS_EPISODE]-() ON EACH [${each('r')}]`,
         })
-        for (const name of await names())
+        for (const name of (await states()).keys())
           if (name.startsWith(wordsOf) && !name.endsWith(hash)) await connection.define(`DROP INDEX ${name} IF EXISTS`)
       }
       if (latest?.hash !== hash) latest = { hash, made: make() }

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { rmSync } from 'node:fs'
 import { connect, createServer, type Socket } from 'node:net'
+import neo4j from 'neo4j-driver'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { decideNeighbourhood } from '#lib/domains/projects/graph/rules.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
@@ -103,6 +104,28 @@ describe.skipIf(!isInstalled('neo4j'))('a Neo4j that fails', () => {
     },
     60_000,
   )
+
+  test('residue finds an id although the population of another application’s index failed', async () => {
+    const { username, password } = new URL(server.url)
+    const driver = neo4j.driver(
+      `bolt://127.0.0.1:${server.port}`,
+      neo4j.auth.basic(username, decodeURIComponent(password)),
+    )
+    try {
+      // An index of properties accepts at most 8 KB of text.
+      await driver.executeQuery('CREATE (:Other {text: $text})', { text: 'x'.repeat(40_000) })
+      await driver.executeQuery('CREATE INDEX of_another FOR (n:Other) ON (n.text)')
+      const stateOf = () => driver.executeQuery("SHOW INDEXES YIELD name, state WHERE name = 'of_another' RETURN state")
+      await expect.poll(async () => (await stateOf()).records[0]?.get('state'), { timeout: 60_000 }).toBe('FAILED')
+      const group = 'beside-another'
+      await opened(neo4jPlanting(server.url)).plant(dealGraph(group))
+      expect(await opened(neo4jGraph(server.url)).residue(group, [dealGraph(group).id('e1')])).toBeGreaterThan(0)
+    } finally {
+      await driver.executeQuery('DROP INDEX of_another IF EXISTS')
+      await driver.executeQuery('MATCH (n:Other) DELETE n')
+      await driver.close()
+    }
+  }, 240_000)
 
   test('change returns the same outcome for the same key when the response to the commit is lost', async () => {
     const group = 'lost-answer'

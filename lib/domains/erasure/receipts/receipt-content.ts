@@ -1,5 +1,6 @@
 import type { MentionCount } from '#lib/domains/erasure/engine/mentions.ts'
 import {
+  isAnonymized,
   type Residue,
   type RetentionFacts,
   residueAfter,
@@ -75,6 +76,7 @@ export function receiptContent(
     what: sourceOf(holder)?.what ?? holder,
     found: planned,
     deleted: erased,
+    ...(isAnonymized(holder) && erased > 0 && { anonymized: erased }),
     residue: 0,
     verified_at: at.toISOString(),
   })

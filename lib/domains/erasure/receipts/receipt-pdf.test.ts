@@ -110,6 +110,12 @@ describe('the PDF of a receipt', () => {
     expect((await readBy(await receiptPdf(receipt({ stores })))).text).toContain(':nothingwasfound')
   })
 
+  test('does not report anonymized records as deleted', async () => {
+    const stores = receipt().stores.map((store) => ({ ...store, found: 5, deleted: 5, anonymized: 3 }))
+    const { text } = await readBy(await receiptPdf(receipt({ stores })))
+    expect(text).toContain('5found,2deleted,3anonymized.')
+  })
+
   test('has the same bytes for the same receipt', async () => {
     const [one, two] = [await receiptPdf(receipt()), await receiptPdf(receipt())]
     expect(Buffer.from(one).equals(Buffer.from(two))).toBe(true)

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import { decodeProtectedHeader } from 'jose'
 import { readReceiptPdf } from '#lib/domains/erasure/contract.ts'
 import { legalHoldCountsIn } from '#lib/domains/erasure/rules.ts'
-import { Receipt } from '#lib/kernel/receipt.ts'
+import { erasedCounts, Receipt } from '#lib/kernel/receipt.ts'
 import { stream, type UseCase } from '#lib/kernel/use-case.ts'
 
 /** Characters that the standard PDF fonts can show: Windows-1252 (ISO 32000-1, annex D). */
@@ -83,10 +83,11 @@ export async function receiptPdf(receipt: Receipt): Promise<Uint8Array<ArrayBuff
   if (held > 0) line(keptByHolds(held), 6)
 
   heading('What was erased')
-  for (const { store, holder, what, found, deleted, residue, verified_at } of receipt.stores) {
+  for (const one of receipt.stores) {
+    const { store, holder, what, found, residue, verified_at } = one
     line(`${what} (${holder} in ${store})`, 6)
     line(
-      `${found} found, ${deleted} deleted. Searched again at ${verified_at}: ${foundAgain(residue, held)} (${residue} left).`,
+      `${found} found, ${erasedCounts(one)}. Searched again at ${verified_at}: ${foundAgain(residue, held)} (${residue} left).`,
       0,
     )
   }
