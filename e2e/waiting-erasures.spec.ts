@@ -77,7 +77,7 @@ test('the owner decides about a thread that cannot be rewritten, and the receipt
   await page.goto(await erase(message))
   await control.work()
   await expect(state(page)).toContainText('Decision needed')
-  await expect(page.getByRole('heading', { name: 'LangGraph threads to decide: 1' })).toBeVisible()
+  await expect(page.getByRole('heading', { name: 'LangGraph threads awaiting decision: 1' })).toBeVisible()
   await expect(
     page.getByText('Deleting the thread also deletes messages of other authors: 1 by 1 person').first(),
   ).toBeVisible()
