@@ -25,5 +25,5 @@ it('the explanations do not claim that a message was erased or existed', () => {
   expect(Object.values(erasing).join(' ')).not.toMatch(/was deleted|is deleted|is gone|verified/)
   expect(absent.text).toContain('or never existed here')
   expect(zh.projects.conversation.missing.erasing.title).not.toContain('已')
-  expect(zh.projects.conversation.missing.absent.text).toContain('或从未')
+  expect(zh.projects.conversation.missing.absent.text).toMatch(/或.*从未/)
 })

@@ -20,7 +20,7 @@ describe('the lead of a receipt', () => {
       /Anonymized: 12\. Includes records of the deletion request\. On legal hold: 3;/,
     )
     expect(chinese('lead.held', { ...counts, own: 'true' })).toContain(
-      '匿名化 12 条。包括本次删除请求自身产生的记录。另有 3 条',
+      '匿名化 12 条。其中包括本次删除请求的记录。另有 3 条',
     )
   })
 
