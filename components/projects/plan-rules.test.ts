@@ -101,7 +101,11 @@ describe('plansByStore', () => {
       en,
       'Graph entities (31): 4 people to delete, 12 to delete because no other source mentions them, 15 company records to retain because other sources mention them.',
     ],
-    ['zh', zh, '图谱实体（31 个）：删除 4 个个人实体、12 个因没有其他来源提及而删除、15 条公司记录因其他内容提及而保留。'],
+    [
+      'zh',
+      zh,
+      '图谱实体（31 个）：删除 4 个个人实体、12 个因没有其他来源提及而删除、15 条公司记录因其他内容提及而保留。',
+    ],
   ] as const)(
     'the summary in %s states how many entities will be deleted and retained, and why',
     (locale, messages, sentence) => {

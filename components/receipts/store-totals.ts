@@ -29,7 +29,14 @@ export function storeTotals({ stores }: Pick<Receipt, 'stores'>): StoreTotal[] {
 }
 
 /** The counts of one record type. Older receipts count anonymized records only as deleted. */
-export function recordCounts({ store, holder, found, deleted, residue, ...one }: Receipt['stores'][number]): StoreTotal {
+export function recordCounts({
+  store,
+  holder,
+  found,
+  deleted,
+  residue,
+  ...one
+}: Receipt['stores'][number]): StoreTotal {
   const anonymized = one.anonymized ?? (isAnonymized(holder) ? deleted : 0)
   return { store, found, deleted: deleted - anonymized, anonymized, left: residue }
 }

@@ -68,14 +68,15 @@ export function neo4jIndexes(connection: Neo4jConnection): Indexes {
     return new Map(Stated.parse(rows).map(({ name, state }) => [name, state]))
   }
   const create = async (wanted: Record<string, string>) => {
-    const there = await states()
-    const unfinished = Object.entries(wanted).filter(([name]) => there.get(name) !== 'ONLINE')
-    for (const [name, text] of unfinished)
-      if (!there.has(name)) await connection.define(text.replace('$', () => name))
+    const before = await states()
+    for (const [name, text] of Object.entries(wanted))
+      if (!before.has(name)) await connection.define(text.replace('$', () => name))
     // Waits for these only: `db.awaitIndexes` also waits for the indexes of other applications, and fails if one of them failed or
-    // was dropped.
-    for (const [name] of unfinished)
-      await connection.read((ask) => ask('CALL db.awaitIndex($name, $seconds)', { name, seconds: buildWithin }))
+    // was dropped. An index with the same properties and another name takes the place of ours.
+    const after = await states()
+    for (const name of Object.keys(wanted))
+      if (after.has(name) && after.get(name) !== 'ONLINE')
+        await connection.read((ask) => ask('CALL db.awaitIndex($name, $seconds)', { name, seconds: buildWithin }))
   }
   const prepare = async () => {
     const [row] = await connection.read((ask) =>
