@@ -24,7 +24,7 @@ export default async function MembersPage({ searchParams }: { searchParams: Prom
         title={t('name')}
         count={members.total}
         summary={t('lead', { name: organisation })}
-        actions={<InviteMember organisation={organisation} hasMailServer={app.storeLocations.mail !== 'folder'} />}
+        actions={<InviteMember organisation={organisation} />}
       >
         <OrganisationMemberList initial={members} asked={filters} me={person.account_id} />
       </Page>

@@ -153,27 +153,16 @@ interface InvitationDialogProps {
   /** Label of the button that opens the dialog. */
   open: string
   title: string
-  hasMailServer: boolean
   form: (onDone: () => void) => ReactNode
 }
 /** The button and its dialog. */
-export function InvitationDialog({ open, title, hasMailServer, form }: InvitationDialogProps) {
+export function InvitationDialog({ open, title, form }: InvitationDialogProps) {
   const t = useTranslations('invitation')
   const [isOpen, setOpen] = useState(false)
   return (
     <>
       <Button onClick={() => setOpen(true)}>{open}</Button>
-      <Dialog
-        open={isOpen}
-        onOpenChange={setOpen}
-        title={title}
-        lead={
-          <>
-            <p>{t('lead')}</p>
-            {!hasMailServer && <p>{t('noServer')}</p>}
-          </>
-        }
-      >
+      <Dialog open={isOpen} onOpenChange={setOpen} title={title} lead={<p>{t('lead')}</p>}>
         {form(() => setOpen(false))}
       </Dialog>
     </>

@@ -22,13 +22,12 @@ function MemberForm({ onDone }: { onDone: () => void }) {
 }
 
 /** Invites people to the reader's organization. */
-export function InviteMember({ organisation, hasMailServer }: { organisation: string; hasMailServer: boolean }) {
+export function InviteMember({ organisation }: { organisation: string }) {
   const t = useTranslations('members.invite')
   return (
     <InvitationDialog
       open={t('open')}
       title={t('title', { name: organisation })}
-      hasMailServer={hasMailServer}
       form={(onDone) => <MemberForm onDone={onDone} />}
     />
   )

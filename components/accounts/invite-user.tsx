@@ -66,13 +66,12 @@ function UserForm({ own, onDone }: { own: Own; onDone: () => void }) {
 }
 
 /** Invites people to any organization. `own` is the organization of the admin. */
-export function InviteUser({ own, hasMailServer }: { own: Own; hasMailServer: boolean }) {
+export function InviteUser({ own }: { own: Own }) {
   const t = useTranslations('users.invite')
   return (
     <InvitationDialog
       open={t('open')}
       title={t('title')}
-      hasMailServer={hasMailServer}
       form={(onDone) => <UserForm own={own} onDone={onDone} />}
     />
   )

@@ -1,3 +1,4 @@
+import { hasMailServer } from '#lib/config/locations.ts'
 import { countActiveAdmins } from '#lib/domains/accounts/active-admins.ts'
 import { digestEmailJob } from '#lib/domains/accounts/email-choices/digest.ts'
 import { noticeJob } from '#lib/domains/accounts/notices.ts'
@@ -70,7 +71,7 @@ export const composeConsole = (
     activity: { newest: (now, most) => newestActsOfPeople(db, now, most) },
     setup: {
       settings: {
-        hasMailServer: env.KP_SMTP_URL !== undefined,
+        hasMailServer: hasMailServer(env),
         hasContact: env.KP_PRIVACY_EMAIL !== undefined,
         statesBackups: env.KP_BACKUP_DAYS !== undefined,
         unknownRegions: assessedLocations.filter(({ region }) => region === null).length,
@@ -104,7 +105,7 @@ export const composeConsole = (
     },
     mail: {
       undelivered: () => failedOnce(db, emailJobs),
-      files: async () => (env.KP_SMTP_URL === undefined ? mail.folder.count() : null),
+      files: async () => (hasMailServer(env) ? null : mail.folder.count()),
     },
   })
 

@@ -1,5 +1,5 @@
 import { dataFolderMark } from '#lib/config/data-folder.ts'
-import { exportsFolder, snapshotKeysFolder } from '#lib/config/locations.ts'
+import { exportsFolder, hasMailServer, snapshotKeysFolder } from '#lib/config/locations.ts'
 import { sealedPurposes, subjectPurpose } from '#lib/config/secret.ts'
 import { erasableAgent, ownAgent, ownAgentLocked, writableAgent } from '#lib/domains/agents/life/agent-access.ts'
 import { erasedOf } from '#lib/domains/erasure/suppression/erased-ids.ts'
@@ -58,7 +58,7 @@ export function createFoundation(platform: ReturnType<typeof openPlatform>) {
     facts: {
       backupDays: env.KP_BACKUP_DAYS,
       requestsYears: env.KP_REQUESTS_YEARS,
-      emailsInFolder: env.KP_SMTP_URL === undefined,
+      emailsInFolder: !hasMailServer(env),
     },
     // A copy of the database has the same name for the bucket but a different data folder.
     installation: async () =>

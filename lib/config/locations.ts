@@ -58,6 +58,9 @@ type Settings = Pick<
 const objectsKind = (url: string | undefined): StoreLocations['objects'] =>
   url === undefined || url.startsWith('file:') ? 'folder' : url.startsWith('gs:') ? 'gcs' : 's3'
 
+/** Whether emails are sent. Otherwise they are only stored in a folder, from which an admin can forward them. */
+export const hasMailServer = (env: Pick<Settings, 'KP_SMTP_URL'>): boolean => env.KP_SMTP_URL !== undefined
+
 export const storeLocationsOf = (env: Settings): StoreLocations => ({
   postgresql: isEmbedded(env.DATABASE_URL, env.KP_DATA_DIR) ? 'embedded' : 'server',
   files: 'folder',
@@ -67,7 +70,7 @@ export const storeLocationsOf = (env: Settings): StoreLocations => ({
   cache: env.KP_REDIS_URL === undefined ? 'here' : 'redis',
   objects: objectsKind(env.KP_OBJECTS_URL),
   checkpoints: env.KP_CHECKPOINTS_URL === undefined ? 'here' : 'server',
-  mail: env.KP_SMTP_URL === undefined ? 'folder' : 'server',
+  mail: hasMailServer(env) ? 'server' : 'folder',
   limits: env.KP_REDIS_URL !== undefined && ['auto', 'redis'].includes(env.KP_LIMITS) ? 'redis' : 'here',
 })
 

@@ -27,12 +27,7 @@ export default async function UsersPage({ searchParams }: { searchParams: Promis
       <Page
         width="wide"
         title={t('name')}
-        actions={
-          <InviteUser
-            own={{ id: organisation.organisation_id, name: organisation.name }}
-            hasMailServer={app.storeLocations.mail !== 'folder'}
-          />
-        }
+        actions={<InviteUser own={{ id: organisation.organisation_id, name: organisation.name }} />}
       >
         <StatTiles
           tiles={tiles.map((state) => ({

@@ -37,7 +37,16 @@ export function WaitingTiles({ waiting }: { waiting: Waiting }) {
     )
   if (quarantined !== null)
     tiles.push({ label: t('quarantined'), value: quarantined, href: '/admin/safety', ...alarm(quarantined, 'warning') })
-  if (outbox)
+  // Without a mail server, emails are only stored.
+  if (outbox && outbox.files !== null)
+    tiles.push({
+      label: t('stored'),
+      value: outbox.files,
+      hint: t('storedHint', { variable: 'KP_SMTP_URL' }),
+      href: '/admin/outbox',
+      ...alarm(outbox.files, 'warning'),
+    })
+  else if (outbox)
     tiles.push({
       label: t('undelivered'),
       value: outbox.undelivered,

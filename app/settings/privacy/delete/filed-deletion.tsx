@@ -137,9 +137,7 @@ async function FiledNotes({
           })}
         </p>
       )}
-      {!isOver && (
-        <p className="text-quiet">{t('letters', { isSent: app.storeLocations.mail === 'folder' ? 'no' : 'yes' })}</p>
-      )}
+      {!isOver && <p className="text-quiet">{t('letters')}</p>}
     </>
   )
 }
