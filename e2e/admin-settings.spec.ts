@@ -51,13 +51,13 @@ test('an admin invites ten people at once and sees the outcome for each address'
       const dialog = page.getByRole('dialog')
       await expect(dialog).toContainText('No mail server is set up')
       await page.setViewportSize({ width: 1280, height: 640 })
-      await expect(dialog.getByRole('button', { name: 'Send invitations' })).toBeInViewport({ ratio: 1 })
+      await expect(dialog.getByRole('button', { name: 'Invite people' })).toBeInViewport({ ratio: 1 })
       // One of them already has an account.
       await admin.fill(dialog.getByLabel('Email addresses'), [...addresses, people.person].join('\n'))
-      await admin.click(dialog.getByRole('button', { name: 'Send 11 invitations' }))
-      await expect(dialog.getByText('10 of 11 people invited')).toBeVisible()
+      await admin.click(dialog.getByRole('button', { name: 'Invite 11 people' }))
+      await expect(dialog.getByText('10 of 11 invitations stored, not sent')).toBeVisible()
       await expect(dialog.getByText(`${people.person}: Already has an account`)).toBeVisible()
-      for (const address of addresses) await expect(dialog.getByText(`${address}: Invited`)).toBeVisible()
+      for (const address of addresses) await expect(dialog.getByText(`${address}: Stored, not sent`)).toBeVisible()
       await admin.finish()
     },
     /409 \(Conflict\)/,

@@ -33,7 +33,7 @@ test('an admin who acts after another admin sees the new status, keeps the typed
   await alive(page)
   await page.getByRole('button', { name: 'Answer and close' }).click()
   const dialog = page.getByRole('dialog')
-  const answer = dialog.getByLabel('Answer (sent to the requester)')
+  const answer = dialog.getByLabel('Answer to the requester')
   await answer.fill('We agree with your objection.')
   const first = await api.post(`/api/admin/privacy/requests/${id}/complete`, {
     data: { kind: 'objection', note: 'Upheld by the other admin.' },

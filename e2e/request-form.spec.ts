@@ -53,7 +53,7 @@ async function sendByKeyboard(page: Page, email: string): Promise<void> {
   await page.keyboard.type('I used your support chat.')
   await tabTo(page, page.getByRole('button', { name: 'Send request' }))
   await page.keyboard.press('Enter')
-  await expect(page.getByRole('status').filter({ hasText: 'Check your email' })).toBeFocused()
+  await expect(page.getByRole('status').filter({ hasText: 'Wait for the link' })).toBeFocused()
   await expectAccessible(page)
 }
 
@@ -67,9 +67,9 @@ async function answerAsAdmin(browser: Browser): Promise<void> {
   await expect(page.getByText('No account or participant has this email address', { exact: false })).toBeVisible()
   await page.getByRole('button', { name: 'Answer', exact: true }).click()
   const dialog = page.getByRole('dialog')
-  await dialog.getByLabel('Answer (sent to the requester)').fill(answer)
+  await dialog.getByLabel('Answer to the requester').fill(answer)
   await dialog.getByRole('button', { name: 'Answer', exact: true }).click()
-  await expect(page.getByText('Answered. Nothing was deleted or changed.')).toBeVisible()
+  await expect(page.getByText('Answer recorded. Nothing was deleted or changed.')).toBeVisible()
   await context.close()
 }
 
@@ -122,7 +122,7 @@ test('a wrong or missing link says so, and an unknown address gets the same answ
   await expect(page.getByText('This link has expired or is invalid')).toBeVisible()
   await alive(page)
   await page.getByLabel('Email address').fill('nobody@example.org')
-  await page.getByRole('button', { name: 'Send links' }).click()
+  await page.getByRole('button', { name: 'Get links' }).click()
   await expect(page.getByText('If this address has open requests', { exact: false })).toBeVisible()
   await page.goto('/request/confirm')
   await expect(page.getByText('Incomplete link')).toBeVisible()
@@ -186,7 +186,7 @@ test('the form keeps what was typed while the server does not respond, and sends
   await expect(page.getByRole('radio', { name: 'Correction' })).toBeChecked()
   await page.unroute('**/api/privacy/form')
   await page.getByRole('button', { name: 'Send request' }).click()
-  await expect(page.getByText('Check your email')).toBeVisible()
+  await expect(page.getByText('Wait for the link')).toBeVisible()
 })
 
 /** Connects the open request on the page to the participant. */
@@ -251,7 +251,7 @@ test('an admin undoes a wrong connection, and a participant downloads the copy o
   expect(readFileSync(path, 'utf8')).toContain('What I asked.')
   await page.goto(early)
   await page.reload()
-  await expect(page.getByText('Download it with the link in our latest email', { exact: false })).toBeVisible()
+  await expect(page.getByText('Ask the organization for the download link', { exact: false })).toBeVisible()
   await expect(page.getByRole('button', { name: 'Download copy' })).toHaveCount(0)
   await visitor.close()
 })
