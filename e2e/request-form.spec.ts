@@ -161,7 +161,7 @@ test('only listed origins embed the form, without cookies, in the height that it
     await frame.getByLabel('邮箱地址').fill(`framed-${Date.now()}@example.org`)
     await frame.getByRole('radio', { name: '删除' }).check()
     await frame.getByRole('button', { name: '提交请求' }).click()
-    await expect(frame.getByText('请查收邮件')).toBeVisible()
+    await expect(frame.getByText('请等待链接')).toBeVisible()
     expect(await context.cookies()).toEqual([])
     await page.goto(address.replace('localhost', '127.0.0.1'))
     await expect(page.frameLocator('iframe').getByLabel('邮箱地址')).toHaveCount(0)

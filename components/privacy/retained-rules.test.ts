@@ -22,7 +22,7 @@ const termOf = (code: ReceiptTextCode<'retained'>) => {
 }
 test.each([
   ['request', '3 years after closing'],
-  ['lastEmail', '7 days'],
+  ['lastEmail', 'at most 3 years'],
   ['emails', '7 days each'],
   ['sharedIds', 'until nothing is found'],
   ['audit', undefined],

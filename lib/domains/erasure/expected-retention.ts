@@ -45,7 +45,7 @@ export const expectedRetention =
     const isMailed = account !== null && facts.emailsInFolder
     const hasAddress = account !== null && held.length > 0
     return retainedOfSubject(now, {
-      isOfRequest: true,
+      requestClosedAt: now,
       requestsYears: facts.requestsYears,
       held,
       whileHeld: [

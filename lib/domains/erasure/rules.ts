@@ -126,7 +126,7 @@ export const adminActLines = (hasActs: boolean): { what: string; ground: string 
 export const retainedOfSubject = (
   deletedAt: Date,
   {
-    isOfRequest,
+    requestClosedAt,
     requestsYears,
     held,
     whileHeld = [],
@@ -135,7 +135,8 @@ export const retainedOfSubject = (
     words = [],
   }: {
     words?: Receipt['retained']
-    isOfRequest: boolean
+    /** When the request is closed; null while a legal hold keeps it open; undefined without a request. */
+    requestClosedAt?: Date | null | undefined
     requestsYears: number
     held: readonly { hold: string; count: number }[]
     /** Data that data sources retain until the holds end, and data that nobody can erase. */
@@ -154,19 +155,19 @@ export const retainedOfSubject = (
         {
           what: receiptText('retained', letters === 'last' ? 'lastEmail' : 'emails'),
           ground: receiptText('grounds', 'answer'),
-          // An email that cannot be sent is retried for a week.
-          until: letters === 'last' ? plusDays(deletedAt, 14) : null,
+          // An email that cannot be written is retried for a week.
+          until: letters === 'last' ? plusDays(requestClosedAt ?? deletedAt, 14) : null,
         },
       ]),
-  ...(isOfRequest
-    ? [
+  ...(requestClosedAt === undefined
+    ? []
+    : [
         {
           what: receiptText('retained', 'request'),
           ground: receiptText('grounds', 'request'),
-          until: plusYears(deletedAt, requestsYears).toISOString(),
+          until: requestClosedAt && plusYears(requestClosedAt, requestsYears).toISOString(),
         },
-      ]
-    : []),
+      ]),
   // Always listed, without a count: whether such texts exist is data of others.
   {
     what: receiptText('retained', 'sameTexts'),

@@ -92,6 +92,7 @@ function lettersOf({ requestId, accountId }: RunRow, steps: readonly StepRow[], 
 async function subjectRetention(
   run: RunRow,
   steps: readonly StepRow[],
+  at: Date,
   deps: VerificationDeps,
 ): Promise<NonNullable<VerifiedErasure['subject']>> {
   const whileHeld: { what: string; ground: string }[] = []
@@ -99,8 +100,8 @@ async function subjectRetention(
     for (const dataSource of deps.dataSources)
       whileHeld.push(...((await dataSource.whileHeld?.(runSubjectOf(run))) ?? []))
   return {
-    isOfRequest: run.requestId !== null,
-    whileHeld: [...whileHeld, ...adminActLines(await deps.hasAdminActs(run.accountId, deps.now()))],
+    requestClosedAt: run.requestId === null ? undefined : hasHeld(steps) ? null : at,
+    whileHeld: [...whileHeld, ...adminActLines(await deps.hasAdminActs(run.accountId, at))],
     letters: lettersOf(run, steps, deps),
   }
 }
@@ -117,8 +118,8 @@ async function signReceipt(
   const inStores = await needing('objects', () => deps.residueIn(storesOf(steps)))
   const isSearchedAgain = (await sharedSourcesOf(db.prisma, run.id, dataSources)).length > 0
   const { mentions, replaced } = await findMentions(run.id, deps)
-  const subject = await subjectRetention(run, steps, deps)
   const at = now()
+  const subject = await subjectRetention(run, steps, at, deps)
   const deletedAt = run.erasedAt ?? at
   const { receiptId, reason } = run
   return deps.signer.sign(

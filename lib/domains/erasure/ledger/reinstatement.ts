@@ -40,7 +40,7 @@ async function reinstateReceipt({ intent, commit }: Committed<RunIntent>, deps: 
   const inStores = await deps.residueIn([...emptied])
   const account = 'part' in scope ? null : scope.subject.account
   const whileHeld = adminActLines(await deps.hasAdminActs(account, now()))
-  const subject = { isOfRequest: false, whileHeld }
+  const subject = { whileHeld }
   const verified = { receiptId, scope, deletedAt, reason, outcomes, subject, inStores, at: now() }
   const receipt = await signer.sign(receiptContent(deps, verified))
   const since = 'part' in scope ? [] : (await subjects.stored(db.prisma, scope.subject, deletedAt)).since.agents

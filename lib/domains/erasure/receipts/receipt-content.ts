@@ -17,9 +17,7 @@ import { derivedOf, notSearchedOf } from './receipt-counts.ts'
 
 /** The work of one data source in an erasure, for the receipt. */
 export type SourceOutcome = Pick<StepRow, 'holder' | 'store' | 'planned' | 'erased' | 'held' | 'results'>
-type SubjectRetention = Pick<Parameters<typeof retainedOfSubject>[1], 'whileHeld' | 'letters'> & {
-  isOfRequest: boolean
-}
+type SubjectRetention = Pick<Parameters<typeof retainedOfSubject>[1], 'requestClosedAt' | 'whileHeld' | 'letters'>
 
 /** An erasure that a search of all data sources has just confirmed. */
 export interface VerifiedErasure {
@@ -60,7 +58,7 @@ export function receiptContent(
   const {
     words = [],
     isSearchedAgain = false,
-    subject = { isOfRequest: false },
+    subject = {},
     inStores = [],
     namesReplaced,
   } = erasure

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { plusYears } from '#lib/domains/erasure/rules.ts'
+import { receiptText } from '#lib/kernel/receipt-texts.ts'
 import { issuedAgent } from '#lib/testing/people.ts'
 import { type PrivacyTest, privacyTest } from '#lib/testing/privacy.ts'
 import { personWithPassword } from '#lib/testing/subjects.ts'
@@ -200,10 +202,17 @@ describe('the lifecycle of each kind of request', () => {
     expect(partly.timeline.at(-1).details).toMatchObject({ holds: hold.json.data.id, held: expect.any(Number) })
     expect(kit.lettersTo(person.email).at(-1)?.subject).toContain('except for data under a legal hold')
     expect(JSON.stringify(kit.lettersTo(person.email))).not.toContain('Case 7')
+    const requestUntil = async () =>
+      (await test.fetch('GET', `/v1/receipts/${partly.receipt_id}`)).json.retained.find(
+        ({ what }: { what: string }) => what === receiptText('retained', 'request'),
+      ).until
+    expect(await requestUntil()).toBeNull()
+    test.clock.advance(48 * hour)
     await test.fetch('POST', `/v1/holds/${hold.json.data.id}/release`, { token: officer.token })
     await kit.work()
     const done = await kit.adminRead(id)
     expect([done.state, done.receipt_id]).toEqual(['completed', partly.receipt_id])
+    expect(await requestUntil()).toBe(plusYears(new Date(done.closed_at), 3).toISOString())
     expect(statesOf(done)).toEqual([
       ...[
         'received',
