@@ -47,6 +47,9 @@ test('open and overdue requests have the same count in the overview, the queue, 
       await tile(page, 'In quarantine'),
     ]
     expect(open).toBeGreaterThan(0)
+    const emails = await tile(page, 'Emails stored, not sent')
+    await page.goto('/admin/outbox', { waitUntil: 'networkidle' })
+    expect([await tile(page, 'Stored emails'), emails > 0]).toEqual([emails, true])
     await page.goto('/admin/requests', { waitUntil: 'networkidle' })
     expect([await tile(page, 'Open'), await tile(page, 'Overdue'), await shown(page)]).toEqual([open, overdue, open])
     await expect(page.getByRole('link', { name: /^Requests/ }).first()).toContainText(String(open))

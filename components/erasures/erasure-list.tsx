@@ -8,6 +8,7 @@ import { useRowKeys } from '#components/frame/row-keys.ts'
 import { EmptyState } from '#components/ui/empty-state.tsx'
 import { FilterBar } from '#components/ui/filter-bar.tsx'
 import { Page } from '#components/ui/page.tsx'
+import { NoMatch } from '#components/ui/no-match.tsx'
 import { type StatTile, StatTiles } from '#components/ui/stat-tiles.tsx'
 import { DataTable } from '#components/ui/table.tsx'
 import { Tabs } from '#components/ui/tabs.tsx'
@@ -89,9 +90,15 @@ export function ErasureList({ initial, initialQuery }: ErasureListProps) {
         }
         pages={list}
         empty={
-          <EmptyState title={t('empty.title')}>
-            <p>{t(q === null && state === null ? 'empty.text' : 'empty.filtered')}</p>
-          </EmptyState>
+          q === null ? (
+            <EmptyState title={t(state === null ? 'empty.title' : 'empty.filtered')}>
+              {state === null && <p>{t('empty.text')}</p>}
+            </EmptyState>
+          ) : (
+            <NoMatch title={t('empty.filtered')} onClear={() => setFilters({ q: null })}>
+              {t('empty.erased')}
+            </NoMatch>
+          )
         }
       />
     </Page>

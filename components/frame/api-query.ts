@@ -139,9 +139,11 @@ export function useApiMutation<O extends OperationShape>(
       if (!isQuiet) router.refresh()
     },
   })
+  const problem = problemOf(mutation.error)
   return {
     ...mutation,
-    problem: problemOf(mutation.error),
+    // The password dialog asked, and the person cancelled it: they know that nothing was done.
+    problem: problem?.code === 'step_up_required' ? undefined : problem,
     /**
      * Like `mutate`, but does nothing while a call is pending, so a second click has no effect. `asked` is called after the approval of
      * another admin was requested.

@@ -6,7 +6,7 @@ import type { Role } from '#lib/domains/accounts/rules.ts'
 import { currentEntry } from './navigation.ts'
 import { pageAt } from './pages.ts'
 
-/** Where the reader is: the group and the section. A page below a section links to it with its own breadcrumbs. */
+/** Where the reader is: the group and the section. A page below a section has its own breadcrumbs. */
 export function PageTrail({ role }: { role: Role }) {
   const groups = useTranslations('frame.groups')
   const names = useTranslations('pages')
@@ -14,8 +14,7 @@ export function PageTrail({ role }: { role: Role }) {
   const current = currentEntry(role, path, useSearchParams().get('tab'))
   const page = pageAt(path)
   if (!current) return page ? <p className="truncate text-sm text-quiet">{names(page.name)}</p> : null
-  if (path !== current.entry.href.split('?', 1)[0])
-    return <p className="truncate text-sm text-quiet">{groups(current.group)}</p>
+  if (path !== current.entry.href.split('?', 1)[0]) return null
   return (
     <p className="flex min-w-0 items-center gap-1.5 text-sm text-quiet">
       <span className="truncate max-sm:hidden">{groups(current.group)}</span>

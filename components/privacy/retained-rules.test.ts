@@ -2,7 +2,7 @@ import { createTranslator } from 'next-intl'
 import { expect, test } from 'vitest'
 import { type ReceiptTextCode, receiptText } from '#lib/kernel/receipt-texts.ts'
 import en from '#messages/en.ts'
-import { retentionTerm, specialTermOf } from './retained-rules.ts'
+import { externalSystemsIn, retentionTerm, specialTermOf } from './retained-rules.ts'
 
 const now = new Date('2026-02-28T12:00:00.000Z')
 test.each([
@@ -28,3 +28,14 @@ test.each([
   ['audit', undefined],
   ['proof', undefined],
 ] as const)('specialTermOf returns the term of %s: %s', (code, term) => expect(termOf(code)).toBe(term))
+
+test('externalSystemsIn returns the systems that a deletion does not reach', () => {
+  const named = receiptText('retained', 'outsideIn', { system: 'crm.example.org', count: 2 })
+  const unnamed = receiptText('retained', 'outside', { count: 1 })
+  const other = receiptText('retained', 'audit')
+  expect(externalSystemsIn([named, unnamed, other].map((what) => ({ what })))).toEqual({
+    systems: ['crm.example.org'],
+    hasOthers: true,
+  })
+  expect(externalSystemsIn([{ what: other }])).toEqual({ systems: [], hasOthers: false })
+})

@@ -11,6 +11,15 @@ export function specialTermOf(what: string): SpecialTerm | undefined {
   return code !== undefined && isSpecial(code) ? code : undefined
 }
 
+/** The external systems with copies that a deletion does not reach: their host names, and whether there are others without a name. */
+export function externalSystemsIn(retained: readonly { what: string }[]): { systems: string[]; hasOthers: boolean } {
+  const found = retained.map(({ what }) => recognizeReceiptText('retained', what))
+  return {
+    systems: found.flatMap((one) => (one?.code === 'outsideIn' ? [one.system] : [])),
+    hasOthers: found.some((one) => one?.code === 'outside'),
+  }
+}
+
 const day = 86_400_000
 /** The time until then: in years if it is a number of calendar years, otherwise in days. */
 export function retentionTerm(until: Date, now: Date): { value: number; unit: 'year' | 'day' } {

@@ -12,6 +12,16 @@ import { ReceiptProof } from './receipt-proof.tsx'
 import { ReceiptPhysical, ReceiptRetained } from './receipt-retained.tsx'
 import { ReceiptStores, RecordTypes } from './receipt-stores.tsx'
 
+/** Downloads the keys that verify receipts. A copy from before the deletion does not depend on this server. */
+export function PublicKeysLink() {
+  const t = useTranslations('receipt')
+  return (
+    <PlainButtonLink tone="plain" href="/.well-known/jwks.json" download="public-keys.json">
+      {t('keys')}
+    </PlainButtonLink>
+  )
+}
+
 /** Verify, download and print. */
 export function ReceiptActions({ id }: { id: string }) {
   const t = useTranslations('receipt')
@@ -25,6 +35,7 @@ export function ReceiptActions({ id }: { id: string }) {
       <PlainButtonLink tone="plain" href={at} download={`${id}.json`}>
         {t('json')}
       </PlainButtonLink>
+      <PublicKeysLink />
       <PrintButton />
     </>
   )

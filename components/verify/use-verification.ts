@@ -31,19 +31,28 @@ export function useVerification() {
     setVerdict(found)
     setBusy(false)
   }, [])
-  const change = (next: string) => {
+  /** Drops the result, also that of a running check. */
+  const forget = () => {
     attempt.current += 1
     setBusy(false)
-    setText(next)
     setVerdict(undefined)
+  }
+  const change = (next: string) => {
+    forget()
+    setText(next)
   }
   // Receipt pages link here with the id in the fragment, which no server receives.
   useEffect(() => {
-    const id = window.location.hash.slice(1)
-    if (!idForm.test(id)) return
-    setText(id)
-    void check(id, undefined)
+    const read = () => {
+      const id = window.location.hash.slice(1)
+      if (!idForm.test(id)) return
+      setText(id)
+      void check(id, undefined)
+    }
+    read()
+    window.addEventListener('hashchange', read)
+    return () => window.removeEventListener('hashchange', read)
   }, [check])
 
-  return { text, verdict, isBusy, check, change, forget: () => setVerdict(undefined) }
+  return { text, verdict, isBusy, check, change, forget }
 }

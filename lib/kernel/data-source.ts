@@ -88,6 +88,8 @@ export interface Planned {
    * How many items remain because a legal hold covers the record, by the id of the hold. The engine itself handles holds on the subject.
    */
   held: Record<string, number>
+  /** Further counts of the items by name, which `erase` will return. */
+  results?: Readonly<Record<string, number>>
 }
 
 /** Items that need a decision. Plans store them. */

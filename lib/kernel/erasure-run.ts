@@ -22,6 +22,8 @@ export interface PlannedHolding {
   what: string
   items: number
   held: LegalHoldCount[]
+  /** Further counts of the items by name. */
+  results: Readonly<Record<string, number>>
 }
 export interface StepView {
   holder: string

@@ -16,7 +16,7 @@ afterAll(() => kit?.close())
 
 type Retained = { what: string; ground: string }[]
 /** The classes of retained data, with their counts. */
-const classesOf = (retained: Retained) =>
+const classesOf = (retained: Retained): [string, number][] =>
   retained.map(({ what }) => {
     const { code, count } = recognizeReceiptText('retained', what) ?? { code: what, count: 0 }
     return [code, count]
@@ -62,7 +62,10 @@ it('a receipt lists as retained what the inventory and the plan announced, in th
     body: { kind: 'account', member_id: person.accountId, role: 'member' },
   })
   const said = await madeMessage(test, await madeConversation(test, project, {}, person), person)
-  await reported(test, project, person, [{ source_id: said.id, store: 'outside', ref: 'copy' }])
+  await reported(test, project, person, [
+    { source_id: said.id, store: 'outside', ref: 'copy' },
+    { source_id: said.id, store: 'outside', ref: 'contact', place: 'crm.example.org' },
+  ])
   await test.db.prisma.account.update({ where: { id: person.accountId }, data: { role: 'admin' } })
   await passwordEntered(test, person)
   const changed = await test.fetch('PATCH', '/v1/settings', { ...person, body: { anonymous_reading: true } })
@@ -71,12 +74,20 @@ it('a receipt lists as retained what the inventory and the plan announced, in th
   expect(classesOf(signed)).toEqual([
     ...[
       ['adminActs', 1],
+      ['outsideIn', 1],
       ['outside', 1],
     ],
     ...['request', 'sameTexts', 'hashes', 'fingerprints', 'sharedIds', 'audit', 'proof', 'id'].map((code) => [code, 1]),
   ])
   expect(classesOf(planned)).toEqual(classesOf(signed))
-  expect(classesOf(listed)).toEqual(classesOf(signed))
+  const systems = ({ what }: { what: string }) => recognizeReceiptText('retained', what)?.system
+  expect(planned.map(systems)).toEqual(signed.map(systems))
+  expect(planned.map(systems)).toContain('crm.example.org')
+  // The inventory counts pointers without naming systems.
+  const isNamed = ([code]: [string, number]) => code !== 'outsideIn'
+  expect(classesOf(listed)).toEqual(
+    classesOf(signed).filter(isNamed).map(([code, count]) => [code, code === 'outside' ? 2 : count]),
+  )
 })
 
 it('a receipt omits, like the inventory and the plan, what does not apply to the person', async () => {

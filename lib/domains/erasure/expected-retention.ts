@@ -16,6 +16,8 @@ export interface ExpectedErasure {
   subject: Pick<Subject, 'account'>
   /** The number of records to erase, by data source. */
   counts: ReadonlyMap<string, number>
+  /** Further counts of these records by name, by data source. Without them, external systems are not named. */
+  results?: ReadonlyMap<string, Readonly<Record<string, number>>>
   held: readonly { hold: string; count: number }[]
 }
 export type ExpectedRetention = (erasure: ExpectedErasure, now: Date) => Promise<Receipt['retained']>
@@ -30,16 +32,16 @@ export const adminActSearch =
   }
 
 /**
- * Returns the classes of data that the receipt of an erasure will list as retained, in the same order, if the erasure begins now. The receipt
- * additionally names the external systems, and its counts are those of the erasure.
+ * Returns the classes of data that the receipt of an erasure will list as retained, in the same order, if the erasure begins now. The
+ * counts of the receipt are those of the erasure.
  */
 export const expectedRetention =
   ({ dataSources, hasAdminActs, facts }: ExpectedRetentionDeps): ExpectedRetention =>
-  async ({ subject: { account }, counts, held }, now) => {
+  async ({ subject: { account }, counts, results, held }, now) => {
     const countOf = (name: string): number => counts.get(name) ?? 0
     const beyondReach = dataSources.flatMap(({ name, leftBehind }) => {
       const count = countOf(name)
-      return count > 0 ? (leftBehind?.(count) ?? []) : []
+      return count > 0 ? (leftBehind?.(count, results?.get(name)) ?? []) : []
     })
     const hasTexts = countOf('projects.messages') + countOf('projects.documents') > 0
     const isMailed = account !== null && facts.emailsInFolder

@@ -179,6 +179,7 @@ export interface PrivacyDeps {
     erasure: {
       subject: Pick<Subject, 'account'>
       counts: ReadonlyMap<string, number>
+      results?: ReadonlyMap<string, Readonly<Record<string, number>>>
       held: readonly { hold: string; count: number }[]
     },
     now: Date,

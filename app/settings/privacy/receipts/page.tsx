@@ -5,6 +5,7 @@ import { countText } from '#components/frame/count-text.ts'
 import { mayOpen, pageNamed } from '#components/frame/pages.ts'
 import { Messages } from '#components/frame/words.tsx'
 import { ReceiptList } from '#components/receipts/receipt-list.tsx'
+import { PublicKeysLink } from '#components/receipts/receipt-view.tsx'
 import { ButtonLink } from '#components/ui/button.tsx'
 import { Page } from '#components/ui/page.tsx'
 import { app } from '#lib/app-instance.ts'
@@ -34,6 +35,7 @@ export default async function OwnReceiptsPage() {
                 {pages('erasures')}
               </ButtonLink>
             )}
+            <PublicKeysLink />
             <ButtonLink tone="plain" href="/verify">
               {t('verify')}
             </ButtonLink>

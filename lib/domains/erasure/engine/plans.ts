@@ -63,15 +63,15 @@ export async function planOf(
   { free, kept }: ErasureTarget,
   tx: Transaction,
   now: Date,
-): Promise<Planned> {
+): Promise<Required<Planned>> {
   const planned: Planned = free === null ? { items: [], held: {} } : await dataSource.plan(free, tx, now)
-  const { items, watched = [] } = planned
+  const { items, watched = [], results = {} } = planned
   const held = [planned.held]
   for (const { hold, scope } of kept) {
     const there = await dataSource.plan(scope, tx, now)
     held.push({ [hold]: there.items.length }, there.held)
   }
-  return { items, watched, held: addLegalHoldCounts(held) }
+  return { items, watched, held: addLegalHoldCounts(held), results }
 }
 
 /** Calls {@link planOf} for each data source in its own transaction, with the time limit of its store. */
@@ -83,9 +83,9 @@ export async function dryRun(
 ): Promise<PlannedHolding[]> {
   const planned: PlannedHolding[] = []
   for (const { dataSource } of dataSourcesInOrder(dataSources)) {
-    const { items, held } = await transaction((tx) => planOf(dataSource, target, tx, now), timeFor(dataSource))
+    const { items, held, results } = await transaction((tx) => planOf(dataSource, target, tx, now), timeFor(dataSource))
     const { name, store, what } = dataSource
-    planned.push({ holder: name, store, what, items: items.length, held: legalHoldCounts(held) })
+    planned.push({ holder: name, store, what, items: items.length, held: legalHoldCounts(held), results })
   }
   return planned
 }

@@ -60,18 +60,19 @@ function createPlan({ erasures, expectedRetention }: Pick<PrivacyDeps, 'erasures
   }
   return async (subject, now) => {
     const planned = await search(subject, now)
-    const holdings = planned.map(({ items, held, ...holding }) => ({
+    const holdings = planned.map(({ items, held, results: _, ...holding }) => ({
       ...holding,
       count: items,
       held: heldCountView(held),
     }))
     const counts = new Map(planned.map(({ holder, items }) => [holder, items]))
+    const results = new Map(planned.map((one) => [one.holder, one.results]))
     const byHold = Map.groupBy(
       planned.flatMap((one) => one.held),
       ({ hold }) => hold,
     )
     const held = [...byHold].map(([hold, counts]) => ({ hold, count: sum(counts.map(({ count }) => count)) }))
-    const retained = await expectedRetention({ subject, counts, held }, now)
+    const retained = await expectedRetention({ subject, counts, results, held }, now)
     return { holdings, total: sum(planned.map(({ items }) => items)), retained }
   }
 }

@@ -16,7 +16,7 @@ const shownVerdict = (verdict: PlannedRecord): PlannedRecord =>
 export function planView({ planned, verdicts, unanswered }: Awaited<ReturnType<SubjectErasures['explain']>>): PartPlan {
   const { untouched = [], deleted = [], changed = [], kept = [] } = Object.groupBy(verdicts, ({ verdict }) => verdict)
   return {
-    planned: planned.map(({ held, ...holding }) => ({
+    planned: planned.map(({ held, results: _, ...holding }) => ({
       ...holding,
       held: held.reduce((total, { count }) => total + count, 0),
     })),

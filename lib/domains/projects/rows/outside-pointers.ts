@@ -29,10 +29,10 @@ const grounds = { ground: receiptText('grounds', 'outside') }
 const mostSystems = 20
 const systemPrefix = 'outside:'
 
-/** The deleted pointers by system. A place that is no host name is not recorded: the receipt outlives it and is not secret. */
-function countsBySystem(deleted: readonly { place: string; n: number }[]): Record<string, number> {
+/** Pointers by system. A place that is no host name is not recorded: the receipt outlives it and is not secret. */
+function countsBySystem(pointers: readonly { place: string; n: number }[]): Record<string, number> {
   return Object.fromEntries(
-    deleted.flatMap(({ place, n }) => (isHostName(place) ? [[systemPrefix + place, n] as const] : [])),
+    pointers.flatMap(({ place, n }) => (isHostName(place) ? [[systemPrefix + place, n] as const] : [])),
   )
 }
 
@@ -64,7 +64,12 @@ export const outsidePointerDataSource = (db: Database): DataSource => ({
   tables: ['provenance'],
   inventory: async (subject) => holdingOf(await outsidePointerInventory(db, writersOf(subject))),
   // Records under legal hold are counted with their message or document.
-  plan: async (scope, tx, now) => ({ items: (await pointersOf(scope, tx, now)).map(({ id }) => id), held: {} }),
+  async plan(scope, tx, now) {
+    const pointers = await pointersOf(scope, tx, now)
+    const byPlace = Map.groupBy(pointers, ({ place }) => place)
+    const results = countsBySystem([...byPlace].map(([place, { length: n }]) => ({ place, n })))
+    return { items: pointers.map(({ id }) => id), held: {}, results }
+  },
   async explain(scope, tx, now) {
     const verdicts = (await pointersOf(scope, tx, now)).map(
       ({ ref, place }): PlannedRecord => ({
