@@ -69,7 +69,7 @@ async function answerAsAdmin(browser: Browser): Promise<void> {
   const dialog = page.getByRole('dialog')
   await dialog.getByLabel('Answer to the requester').fill(answer)
   await dialog.getByRole('button', { name: 'Answer', exact: true }).click()
-  await expect(page.getByText('Answer recorded. Nothing was deleted or changed.')).toBeVisible()
+  await expect(page.getByText('Answer recorded. Forward it from the email outbox.')).toBeVisible()
   await context.close()
 }
 
