@@ -37,7 +37,7 @@ async function resetPassword(session: CommandSession, email: string): Promise<vo
   })
   terminal.line(made.password)
   terminal.note(
-    `It works once: the person must choose a new password at sign-in. ${made.sessionsEnded} open session(s) were ended, and an email informs the person.`,
+    `It works once: the person must choose a new password at sign-in. ${made.sessionsEnded} open session(s) were ended.`,
   )
 }
 
