@@ -12,7 +12,11 @@ const flat = (tree: object, above = ''): [string, string][] =>
 const placeholders = (text: string) => [...text.matchAll(/\{(\w+)|<(\w+)>/g)].map(([, name, tag]) => name ?? tag)
 
 const languages = [
-  ['en', en, /\b(we|our) (latest )?e?mails?\b|\b(we|have) sen[dt] (a|the)\b|on its way|emails? sent|spam|confirm \w+ by email/i],
+  [
+    'en',
+    en,
+    /\b(we|our) (latest )?e?mails?\b|\b(we|have) sen[dt] (a|the)\b|on its way|emails? sent|spam|confirm \w+ by email/i,
+  ],
   ['zh', zh, /我们[^。]*(发送链接|邮件)|通过邮件(通知|确认|发送)|已向[^。]*发送|已发送[^。]*邮件|即将送达|垃圾邮件/],
 ] as const
 /** States that nothing is sent. */

@@ -6,10 +6,12 @@ import zh from '../messages/zh/without-mail-server.json' with { type: 'json' }
 export const replacements: Record<Locale, object> = { en, zh }
 
 function replaced<M extends object>(messages: M, replacing: object): M {
-  const all: Record<string, unknown> = { ...messages }
-  for (const [key, value] of Object.entries(replacing))
-    all[key] = typeof value === 'string' ? value : replaced(Object(all[key]), value)
-  return all as M
+  const own: Readonly<Record<string, unknown>> = Object.fromEntries(Object.entries(messages))
+  const changed = Object.entries(replacing).map(([key, value]) => [
+    key,
+    typeof value === 'string' ? value : replaced(Object(own[key]), value),
+  ])
+  return { ...messages, ...Object.fromEntries(changed) }
 }
 
 export const withoutMailServer = <M extends object>(locale: Locale, messages: M): M =>

@@ -69,10 +69,6 @@ function UserForm({ own, onDone }: { own: Own; onDone: () => void }) {
 export function InviteUser({ own }: { own: Own }) {
   const t = useTranslations('users.invite')
   return (
-    <InvitationDialog
-      open={t('open')}
-      title={t('title')}
-      form={(onDone) => <UserForm own={own} onDone={onDone} />}
-    />
+    <InvitationDialog open={t('open')} title={t('title')} form={(onDone) => <UserForm own={own} onDone={onDone} />} />
   )
 }

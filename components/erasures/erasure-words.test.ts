@@ -13,7 +13,7 @@ it.each([
   ['Chinese', zh, /已删除/, /已删除或匿名化/],
 ] as const)('the counts of an erasure run in %s include anonymized records', (_, messages, deleted, both) => {
   const { erasures, storeProgress, timeline, adminRequest } = messages
-  const { deleted: _, ...progress } = storeProgress
+  const { deleted: ofOneKind, ...progress } = storeProgress
   const counts = [...textsIn([erasures, progress, timeline]), adminRequest.parts.erased]
     .filter((text) => text === adminRequest.parts.erased || text.includes('{erased'))
     .filter((text) => deleted.test(text))

@@ -86,7 +86,9 @@ it('a receipt lists as retained what the inventory and the plan announced, in th
   // The inventory counts pointers without naming systems.
   const isNamed = ([code]: [string, number]) => code !== 'outsideIn'
   expect(classesOf(listed)).toEqual(
-    classesOf(signed).filter(isNamed).map(([code, count]) => [code, code === 'outside' ? 2 : count]),
+    classesOf(signed)
+      .filter(isNamed)
+      .map(([code, count]) => [code, code === 'outside' ? 2 : count]),
   )
 })
 

@@ -55,13 +55,7 @@ export function receiptContent(
   { dataSources, issuer, facts }: ReceiptDeps,
   { scope, deletedAt, outcomes, at, mentions = [], ...erasure }: VerifiedErasure,
 ): Omit<Receipt, 'jws'> {
-  const {
-    words = [],
-    isSearchedAgain = false,
-    subject = {},
-    inStores = [],
-    namesReplaced,
-  } = erasure
+  const { words = [], isSearchedAgain = false, subject = {}, inStores = [], namesReplaced } = erasure
   const sourceOf = (name: string) => dataSources.find((one) => one.name === name)
   const held = legalHoldCounts(addLegalHoldCounts(outcomes.map((one) => one.held)))
   const heldTotal = held.reduce((sum, { count }) => sum + count, 0)
