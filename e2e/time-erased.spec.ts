@@ -38,7 +38,7 @@ async function askForErasure(page: Page, grace: string): Promise<string | null> 
   await button.dblclick()
   await expect(page.getByRole('heading', { name: 'Deletion scheduled' })).toBeVisible()
   await expect(
-    page.getByText('Without a mail server, our emails stay in a folder: ask an admin for them.'),
+    page.getByText('No mail server is set up, so our emails stay in a folder: ask an admin for them.'),
   ).toBeVisible()
   await expect(page).toHaveURL(/receipt=rcpt_/)
   return new URL(page.url()).searchParams.get('receipt')
