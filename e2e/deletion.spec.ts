@@ -163,7 +163,7 @@ test('the steps announce what happens to owned projects and to a copy that is no
   await expect(page.getByText(/^\d+ projects? that you or your agents own and others use remains?\./)).toBeVisible()
   await expect(page.getByText('References to external systems (the data there isn’t deleted)')).toHaveCount(1)
   await page.getByRole('button', { name: 'Continue' }).click()
-  const notice = page.getByText('Your copy isn’t downloaded')
+  const notice = page.getByText('Copy not downloaded yet')
   await expect(page.getByRole('radio', { name: 'No copy' })).toBeChecked()
   await expect(notice).toBeVisible()
   await expect(

@@ -17,7 +17,7 @@ async function askForErasure(page: Page, grace: string): Promise<string | null> 
   await page.getByRole('link', { name: 'Delete my data' }).click()
   await expect(page).toHaveURL(/\/settings\/privacy\/delete/)
   await expect(page.getByRole('heading', { level: 1, name: 'Delete my data' })).toBeVisible()
-  await expect(page.getByText('audit log 90 days')).toBeVisible()
+  await expect(page.getByText('Audit log: 90 days')).toBeVisible()
   for (const title of ['Copy of your data', 'Confirm deletion']) {
     await page.getByRole('button', { name: 'Continue' }).click()
     await expect(page.getByRole('heading', { level: 2, name: title })).toBeFocused()
