@@ -8,6 +8,7 @@ import agentSnapshots from './en/agent-snapshots.json' with { type: 'json' }
 import agents from './en/agents.json' with { type: 'json' }
 import approvals from './en/approvals.json' with { type: 'json' }
 import audit from './en/audit.json' with { type: 'json' }
+import causes from './en/causes.json' with { type: 'json' }
 import claim from './en/claim.json' with { type: 'json' }
 import common from './en/common.json' with { type: 'json' }
 import compliance from './en/compliance.json' with { type: 'json' }
@@ -74,6 +75,7 @@ export default {
   agents,
   approvals,
   audit,
+  causes,
   claim,
   common,
   compliance,

@@ -8,6 +8,7 @@ import agentSnapshots from './zh/agent-snapshots.json' with { type: 'json' }
 import agents from './zh/agents.json' with { type: 'json' }
 import approvals from './zh/approvals.json' with { type: 'json' }
 import audit from './zh/audit.json' with { type: 'json' }
+import causes from './zh/causes.json' with { type: 'json' }
 import claim from './zh/claim.json' with { type: 'json' }
 import common from './zh/common.json' with { type: 'json' }
 import compliance from './zh/compliance.json' with { type: 'json' }
@@ -74,6 +75,7 @@ export default {
   agents,
   approvals,
   audit,
+  causes,
   claim,
   common,
   compliance,
