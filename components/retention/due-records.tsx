@@ -34,7 +34,7 @@ export function DueRecords({ records }: { records: readonly DueRecord[] }) {
       cell: ({ agent_id: id }) => <TextLink href={`/admin/tokens/${encodeURIComponent(id)}`}>{id}</TextLink>,
     },
     { key: 'stored', title: t('edit.stored'), cell: ({ stored_at }) => <Time at={stored_at} isDay /> },
-    { key: 'expires', title: t('edit.expires'), cell: ({ expires_at }) => <Time at={expires_at} show="relative" /> },
+    { key: 'expires', title: t('edit.expires'), cell: ({ expires_at }) => <Time at={expires_at} isDay show="both" /> },
   ]
   return (
     <section className="grid gap-2">

@@ -44,7 +44,8 @@ export function TableHead<Row>({
   isSticky,
 }: TableHeadProps<Row>) {
   const t = useTranslations('common')
-  const cell = clsx('border-b border-line bg-paper py-1.5', isSticky && 'sm:sticky sm:top-12 sm:z-10')
+  // A collapsed border does not move with a sticky cell.
+  const cell = clsx('bg-paper py-1.5 shadow-[inset_0_-1px_var(--line)]', isSticky && 'sm:sticky sm:top-12 sm:z-10')
   return (
     <thead className="max-sm:sr-only">
       <tr>
