@@ -14,6 +14,7 @@ import { findTokenAt, ofTokens, revokePrefixAt } from './endpoints.ts'
 import { MatchingTokenCard } from './matching-token.tsx'
 
 const form = /^kp_[0-9A-Za-z]{8}$/
+const prefixLength = 11
 
 /** Revokes a token of which only the first characters are known, after showing which one it is. */
 export function PrefixDialog() {
@@ -22,6 +23,7 @@ export function PrefixDialog() {
   const [isOpen, setIsOpen] = useState(false)
   const [prefix, setPrefix] = useState('')
   const isWhole = form.test(prefix)
+  const isBegun = prefix !== '' && prefix.length < prefixLength
   const match = useApiQuery(findTokenAt, { query: { key_prefix: prefix } }, { enabled: isOpen && isWhole })
   const revoke = useApiMutation(revokePrefixAt, { touches: ofTokens })
   const token = isWhole ? match.data?.data : undefined
@@ -49,8 +51,8 @@ export function PrefixDialog() {
       >
         <Field
           label={t('label')}
-          hint={t('hint')}
-          error={prefix.length >= 11 && !isWhole ? t('wrong') : undefined}
+          hint={isBegun ? t('more', { count: prefixLength - prefix.length }) : t('hint')}
+          error={prefix.length >= prefixLength && !isWhole ? t('wrong') : undefined}
           value={prefix}
           maxLength={60}
           autoComplete="off"
