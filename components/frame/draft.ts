@@ -35,16 +35,18 @@ export function claimDrafts(accountId: string): void {
 
 /**
  * A form draft that is stored in this browser tab. It survives a reload, an ended session and a lost connection. Never use it for passwords
- * or keys. Call `clear` after sending.
+ * or keys. Call `clear` after sending. `isRestored`: the form shows an earlier draft.
  */
 export function useDraft<T extends Record<string, unknown>>(key: string, initial: T) {
   const [draft, setDraft] = useState(initial)
+  const [isRestored, setRestored] = useState(false)
   const isTouched = useRef(false)
   const first = useRef(initial)
   // After the first render: the server has no draft, and hydration needs equal output.
   useEffect(() => {
     const kept = stored<Partial<T>>(key)
     if (kept) setDraft({ ...first.current, ...kept })
+    setRestored(kept !== undefined)
   }, [key])
   useEffect(() => {
     if (!isTouched.current) return
@@ -66,6 +68,7 @@ export function useDraft<T extends Record<string, unknown>>(key: string, initial
       // Storage is disabled: there is nothing to remove.
     }
     setDraft(first.current)
+    setRestored(false)
   }, [key])
-  return { draft, change, clear }
+  return { draft, change, clear, isRestored }
 }

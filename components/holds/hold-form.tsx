@@ -4,6 +4,7 @@ import { useNow, useTranslations } from 'next-intl'
 import { useApiMutation } from '#components/frame/api-query.ts'
 import { useDraft } from '#components/frame/draft.ts'
 import { localTime } from '#components/queue/filing.ts'
+import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
 import { Field, Select, TextArea } from '#components/ui/field.tsx'
 import { type HoldKind, holdKinds } from '#lib/domains/holds/rules.ts'
@@ -30,6 +31,7 @@ export function HoldForm({ person, close, done }: HoldFormProps) {
     draft,
     change: type,
     clear,
+    isRestored,
   } = useDraft(`hold:${person?.targetId ?? ''}`, person ? personDraft(person) : empty)
   const change = useApiMutation(createHoldAt, { touches: holdPaths })
   const ends = localTime(draft.expires)
@@ -60,6 +62,14 @@ export function HoldForm({ person, close, done }: HoldFormProps) {
       isIncomplete={isIncomplete}
       onConfirm={send}
     >
+      {isRestored && (
+        <p role="status" className="flex flex-wrap items-center gap-3 text-sm text-quiet">
+          {t('restored')}
+          <Button tone="plain" size="small" onClick={clear}>
+            {t('discard')}
+          </Button>
+        </p>
+      )}
       <Select
         label={t('kind')}
         hint={t(`texts.${draft.kind}`)}

@@ -12,6 +12,7 @@ import { changeApprovalSetting } from '#lib/domains/approvals/contract.ts'
 import { approvalsModule } from '#lib/domains/approvals/module.ts'
 import { holdApprovables } from '#lib/domains/holds/approvables.ts'
 import type { HeldIds } from '#lib/domains/holds/service.ts'
+import { sharedTitles } from '#lib/domains/knowledge/inspection/shared-titles.ts'
 import { projectNames } from '#lib/domains/projects/erasing/parts.ts'
 import { retentionApprovables } from '#lib/domains/retention/approvables.ts'
 import { policyReader } from '#lib/domains/retention/policy.ts'
@@ -29,14 +30,15 @@ export const factorPolicyOf = ({ db }: Pick<Foundation, 'db'>) =>
     fallback: { required_of: 'nobody', from: null },
   })
 
-/** The current names of people, agents and projects by id. */
+/** The current names of people, agents and projects, and titles of records that admins may see, by id. */
 export async function heldNames(tx: Transaction, ids: HeldIds): Promise<ReadonlyMap<string, string>> {
-  const [accounts, agents, projects] = await Promise.all([
+  const [accounts, agents, projects, records] = await Promise.all([
     accountDirectory.namesOf(tx, ids.accounts),
     agentNames(tx, ids.agents),
     projectNames(tx, ids.projects),
+    sharedTitles(tx, ids.records),
   ])
-  return new Map([...accounts, ...agents, ...projects])
+  return new Map([...accounts, ...agents, ...projects, ...records])
 }
 
 /** The periods of the environment. */

@@ -17,7 +17,9 @@ export function holdApprovables(
 ): readonly Approvable[] {
   async function described(tx: Transaction, { kind, targetId, reason, until }: Held) {
     const only = (one: string) => (kind === one ? [targetId] : [])
-    const names = await namesOf(tx, { accounts: only('account'), agents: only('agent'), projects: only('project') })
+    // Facts of a proposal outlive the record, so they contain no title.
+    const ids = { accounts: only('account'), agents: only('agent'), projects: only('project'), records: [] }
+    const names = await namesOf(tx, ids)
     return {
       subjects: [...only('account'), ...only('agent')],
       facts: { kind, target: targetId, name: names.get(targetId) ?? null, reason, until: until?.toISOString() ?? null },

@@ -26,7 +26,8 @@ const Hold = z
     released_at: when.nullable(),
     released_by: z.string().nullable(),
     target_name: z.string().nullable().meta({
-      description: 'Of the person, agent or project, in lists; null where it has none, and in answers to a POST',
+      description:
+        'Of the person, agent or project, or the title of a unit or skill that the admin may see, in lists; null where it has none, and in answers to a POST',
     }),
     created_by_name: z.string().nullable(),
     released_by_name: z.string().nullable(),
@@ -89,6 +90,7 @@ export const listHolds = operation({
     cursor: Cursor.optional(),
     limit: PageLimit,
   }),
+  contributed: true,
   output: page(Hold),
 })
 

@@ -258,6 +258,15 @@ describe('holdsInForce.inForce', () => {
   })
 })
 
+it('GET /v1/holds returns the title of a shared unit, but not of a private one', async () => {
+  const objective = 'Find the cause of a slow query'
+  const unit = await store(trace({ task: { objective } }))
+  const hidden = await store(trace({ task: { objective } }, { visibility: 'private' }))
+  for (const id of [unit, hidden]) await hold('unit', id)
+  const nameOf = async (id: string) => (await ask('GET', `/holds?q=${id}`)).json.data[0].target_name
+  expect([await nameOf(unit), await nameOf(hidden)]).toEqual([objective, null])
+})
+
 it('GET /v1/holds returns the names of the target and of the person who set the hold, a POST does not', async () => {
   const setter = await signedIn(test, 'admin')
   const target = await signedIn(test)

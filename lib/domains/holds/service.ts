@@ -16,13 +16,15 @@ export interface HeldIds {
   accounts: string[]
   agents: string[]
   projects: string[]
+  /** Units and skills. */
+  records: string[]
 }
 
 export interface HoldsServiceDeps {
   db: Database
   /** Asks the owning domain whether the target exists. */
   exists(tx: Transaction, kind: HoldKind, id: string): Promise<boolean>
-  /** Returns the current names of people, agents and projects by id. */
+  /** Returns the current names of people, agents and projects, and titles of records that admins may see, by id. */
   namesOf(tx: Transaction, ids: HeldIds): Promise<ReadonlyMap<string, string>>
   /** Called in the transaction that releases a hold, so that waiting erasures continue. */
   onReleased(tx: Transaction): Promise<void>
@@ -56,6 +58,7 @@ function idsIn(rows: readonly HoldRow[]): HeldIds {
     accounts: [...new Set([...targets('account'), ...actors.filter((id) => id !== undefined)])],
     agents: targets('agent'),
     projects: targets('project'),
+    records: [...targets('unit'), ...targets('skill')],
   }
 }
 

@@ -41,6 +41,7 @@ export const inspectedSkill = statement('knowledge.inspected-skill', {
 
 /** Maximum characters of a title and of a summary. */
 const [titleLength, summaryLength] = [300, 240]
+const unitTitle = `left(coalesce(u.document->'task'->>'objective', u.document->>'name', ''), ${titleLength})`
 const columns = 'u.id, u.agent_id, u.visibility, u.quality_score, u.created_at, u.updated_at, u.quarantined_at'
 const listedRow = {
   id: 'text',
@@ -56,7 +57,7 @@ const listedRow = {
   domain: 'text?',
 } as const
 const unitSummary = `${columns}, split_part(u.id, ':', 2) AS kind, u.domain,
-  left(coalesce(u.document->'task'->>'objective', u.document->>'name', ''), ${titleLength}) AS title,
+  ${unitTitle} AS title,
   left(coalesce(u.document->'outcome'->>'result_summary', u.document->>'description'), ${summaryLength}) AS summary`
 const skillSummary = `${columns}, 'skill' AS kind, NULL AS domain, u.name AS title, left(u.description, ${summaryLength}) AS summary`
 /** Without documents, all rows have about the same size. */
@@ -83,6 +84,14 @@ export const skillSummariesWithTexts = listedRows('knowledge.skill-summaries-wit
   table: 'skills',
   returns: { ...listedRow, document: 'text', front_matter: typed<FrontMatter>('jsonb') },
   columns: `${skillSummary}, u.document, u.front_matter`,
+})
+
+const visibleToAdmins = visibleTo("'{}'::text[]", 'NULL::text', 'true')
+export const titlesForAdmins = statement('knowledge.titles-for-admins', {
+  takes: { ids: 'text[]' },
+  returns: { id: 'text', title: 'text' },
+  sql: `SELECT * FROM (SELECT u.id, ${unitTitle} AS title FROM units u WHERE u.id = ANY($ids) AND ${visibleToAdmins}
+      UNION ALL SELECT u.id, u.name FROM skills u WHERE u.id = ANY($ids) AND ${visibleToAdmins}) AS shared WHERE title <> ''`,
 })
 
 const countOf = (table: 'units' | 'skills') =>
