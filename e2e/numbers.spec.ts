@@ -104,3 +104,14 @@ test('users and deletions have the same count in tiles and lists', async ({ brow
   })
   await page.context().close()
 })
+
+test('the tabs of knowledge count the list below them, or nothing', async ({ browser }) => {
+  const page = await pageOf(browser, people.person)
+  const tab = page.getByRole('link', { name: /^Units/ }).first()
+  await page.goto('/knowledge', { waitUntil: 'networkidle' })
+  expect(numberIn(await tab.textContent())).toBe(await shown(page))
+  await page.goto('/knowledge?show=all', { waitUntil: 'networkidle' })
+  expect(await shown(page)).toBeGreaterThan(0)
+  await expect(tab).toHaveText('Units')
+  await page.context().close()
+})

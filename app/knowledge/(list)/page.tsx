@@ -5,8 +5,8 @@ import type { SearchParams } from '#components/frame/query-parsers.ts'
 import { Messages } from '#components/frame/words.tsx'
 import { knowledgeQueryOf, loadKnowledgeFilters } from '#components/knowledge/filters.ts'
 import { RecordList } from '#components/knowledge/record-list.tsx'
+import { RecordTabs } from '#components/knowledge/record-tabs.tsx'
 import { Page } from '#components/ui/page.tsx'
-import { Tabs } from '#components/ui/tabs.tsx'
 import { app } from '#lib/app-instance.ts'
 import { ownAgentsCountedTo } from '#lib/domains/agents/rules.ts'
 
@@ -33,35 +33,11 @@ export default async function KnowledgePage({ searchParams }: { searchParams: Pr
     return common('counted', { count, more: isMore ? 'first' : 'no' })
   }
   const isSkills = filters.kind === 'skill'
-  const kept = new URLSearchParams()
-  if (filters.q !== '') kept.set('q', filters.q)
-  for (const name of ['visibility', 'agent', 'from', 'to', 'quality'] as const)
-    if (filters[name] !== null) kept.set(name, filters[name])
-  if (filters.show === 'all') kept.set('show', 'all')
-  const forSkills = new URLSearchParams([...kept, ['kind', 'skill']])
   const [units, skills] = [countOf('units'), countOf('skills')]
-  const tabs = (
-    <Tabs
-      label={t('views')}
-      tabs={[
-        {
-          href: `/knowledge${kept.size > 0 ? `?${kept}` : ''}`,
-          title: t('units'),
-          isCurrent: !isSkills,
-          ...(units !== undefined && { count: units }),
-        },
-        {
-          href: `/knowledge?${forSkills}`,
-          title: t('skills'),
-          isCurrent: isSkills,
-          ...(skills !== undefined && { count: skills }),
-        },
-      ]}
-    />
-  )
+  const counts = { ...(units !== undefined && { units }), ...(skills !== undefined && { skills }) }
   return (
     <Messages of={['knowledge']}>
-      <Page width="wide" title={t('name')} tabs={tabs}>
+      <Page width="wide" title={t('name')} tabs={<RecordTabs counts={counts} />}>
         <RecordList
           key={isSkills ? 'skills' : 'units'}
           initial={records}
