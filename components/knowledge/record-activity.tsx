@@ -4,6 +4,7 @@ import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { type AuditEntry, queryAt } from '#components/audit/audit-pages.ts'
 import { useApiQuery } from '#components/frame/api-query.ts'
+import { countText } from '#components/frame/count-text.ts'
 import { CopyableId } from '#components/ui/copyable-id.tsx'
 import { Section } from '#components/ui/page.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
@@ -11,12 +12,37 @@ import { Skeleton } from '#components/ui/skeleton.tsx'
 import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
+import { type RecordKind, recordKindOf } from './knowledge.ts'
 
 /** Entries shown here; the audit log has all. */
 const most = 20
 
+/** Resource types under which the audit log records searches and lists that can show a record of this kind. */
+const listTypes = {
+  trace: ['knowledge'],
+  pattern: ['knowledge'],
+  sop: ['knowledge', 'sop'],
+  skill: ['knowledge', 'skill'],
+} as const
+type ListType = (typeof listTypes)[RecordKind][number]
+
+/** A link to searches and lists since the record exists, with their number. */
+function ListReads({ type, since }: { type: ListType; since: string }) {
+  const t = useTranslations('knowledge.activity.lists')
+  const common = useTranslations('common')
+  const filters = { resource_type: type, resource_id: 'query', from: since }
+  const { data } = useApiQuery(queryAt, { query: { ...filters, limit: 1 } })
+  return (
+    <TextLink href={`/admin/audit?${new URLSearchParams({ ...filters, reads: 'true' })}`}>
+      {t(type)}
+      {data && ` (${countText(common, data.total)})`}
+    </TextLink>
+  )
+}
+
 interface RecordActivityProps {
   recordId: string
+  createdAt: string
   /** Names by audit actor: `user:<id>` of the reader, and agents. */
   names: Readonly<Record<string, string>>
   /** Auditors and admins see the entries of everyone. */
@@ -24,7 +50,7 @@ interface RecordActivityProps {
 }
 
 /** Who read and changed the record, from the audit log. It loads when opened, because reading the log is audited itself. */
-export function RecordActivity({ recordId, names, mayAudit }: RecordActivityProps) {
+export function RecordActivity({ recordId, createdAt, names, mayAudit }: RecordActivityProps) {
   const t = useTranslations('knowledge.activity')
   const [isOpen, setOpen] = useState(false)
   const asked = useApiQuery(queryAt, { query: { resource_id: recordId, limit: most } }, { enabled: isOpen })
@@ -53,6 +79,14 @@ export function RecordActivity({ recordId, names, mayAudit }: RecordActivityProp
             ) : (
               <DataTable label={t('title')} columns={columns} rows={asked.data.data} rowKey={({ id }) => id} />
             ))}
+          {mayAudit && asked.data && (
+            <p className="flex flex-wrap gap-x-3 text-quiet">
+              {t('lists.text')}
+              {listTypes[recordKindOf(recordId)].map((type) => (
+                <ListReads key={type} type={type} since={createdAt} />
+              ))}
+            </p>
+          )}
           {mayAudit && (
             <p>
               <TextLink href={`/admin/audit?${new URLSearchParams({ resource_id: recordId, reads: 'true' })}`}>

@@ -102,6 +102,7 @@ export default async function RecordPage({ params, searchParams }: RecordPagePro
             {'unit' in shown && <RawUnit record={shown.unit} />}
             <RecordActivity
               recordId={record.id}
+              createdAt={record.created_at}
               names={{ [`user:${me}`]: words('activity.you'), ...(agentName && { [record.agent_id]: agentName }) }}
               mayAudit={role === 'admin' || role === 'auditor'}
             />
