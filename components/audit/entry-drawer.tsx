@@ -51,7 +51,7 @@ function EntryText({ entry, onOnly }: { entry: AuditEntry; onOnly: (filters: Onl
   const t = useTranslations('audit.entry')
   const audit = useTranslations('audit')
   const names = useEntryNames()(entry)
-  const { timestamp, action, agentId, resourceType, resourceId, ip } = entry
+  const { timestamp, agentId, resourceType, resourceId, ip } = entry
   const only = (name: 'actor' | 'resource' | 'type', filters: Only) => (
     <Button tone="plain" size="small" onClick={() => onOnly(filters)}>
       {t(name)}
@@ -62,7 +62,7 @@ function EntryText({ entry, onOnly }: { entry: AuditEntry; onOnly: (filters: Onl
       <FactList
         facts={[
           [audit('columns.time'), <Time key="time" at={timestamp} show="both" />],
-          [audit('columns.action'), audit(`actions.${action}`)],
+          [audit('columns.action'), names.action],
           [
             audit('columns.actor'),
             <span key="who" className="grid">

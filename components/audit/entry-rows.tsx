@@ -168,7 +168,7 @@ function EntryCells({ entry, onOpen }: { entry: AuditEntry; onOpen?: () => void 
           onClick={onOpen}
           aria-label={t('open', {
             time,
-            action: t(`actions.${entry.action}`),
+            action: names.action,
             actor: names.actor,
             resource: `${names.type} ${names.resource}`,
           })}
@@ -178,7 +178,7 @@ function EntryCells({ entry, onOpen }: { entry: AuditEntry; onOpen?: () => void 
           {time}
         </button>
       </th>
-      <td className={cellLook}>{t(`actions.${entry.action}`)}</td>
+      <td className={cellLook}>{names.action}</td>
       <td className={clsx(cellLook, !names.isActorNamed && 'font-mono text-[0.8125rem]')} title={entry.agentId}>
         <bdi>{names.actor}</bdi>
       </td>

@@ -27,6 +27,7 @@ import { participationsOf } from '#lib/domains/projects/participants/fence.ts'
 import { findProjects } from '#lib/domains/projects/project-search.ts'
 import { activeSweep } from '#lib/domains/retention/active-sweep.ts'
 import { revokedByLimits, tokenSummary } from '#lib/domains/tokens/summary.ts'
+import { tokenNames } from '#lib/domains/tokens/token-names.ts'
 import { failedOnce } from '#lib/jobs/undelivered.ts'
 import type { Retention } from './content-modules.ts'
 import type { Erasures } from './erasures.ts'
@@ -68,7 +69,7 @@ export const composeConsole = (
     },
     erasures: { active: (whose) => activeRuns(db, whose), open: engine.runs.open },
     receipts: { ...erasure.receipts, signedSince: (since) => receiptsSignedSince(db, since) },
-    activity: { newest: (now, most) => newestActsOfPeople(db, now, most) },
+    activity: { newest: (now, most) => newestActsOfPeople({ db, tokenNames }, now, most) },
     setup: {
       settings: {
         hasMailServer: hasMailServer(env),

@@ -4,6 +4,7 @@ import { erasureModule } from '#lib/domains/erasure/module.ts'
 import { idempotencyModule } from '#lib/domains/idempotency/module.ts'
 import { piiModule } from '#lib/domains/pii/module.ts'
 import type { RetentionStores } from '#lib/domains/retention/retention-manager.ts'
+import { tokenNames } from '#lib/domains/tokens/token-names.ts'
 import { queueJobs } from '#lib/jobs/upkeep.ts'
 import type { DomainModule } from '#lib/kernel/module.ts'
 import { ledgerFolder } from '#lib/stores/ledger/ledger.ts'
@@ -63,6 +64,7 @@ export function createDomainModules(deps: ModuleDeps) {
     auditModule(db, log, {
       peopleMatching: accountDirectory.matching,
       requestSubjects: requests.useCases.requests.subjectNames,
+      tokenNames,
     }),
     erasure,
     exported,

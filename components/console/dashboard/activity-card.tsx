@@ -8,7 +8,7 @@ import type { Role } from '#lib/domains/accounts/rules.ts'
 import { changeHref } from './activity-links.ts'
 import type { Dashboard } from './dashboard-data.ts'
 
-const actions = ['create', 'update', 'delete', 'export'] as const
+const actions = ['create', 'update', 'delete', 'export', 'revoke'] as const
 
 /** Recent changes and exports by people, from the audit log. */
 export function ActivityCard({ activity, role }: { activity: Dashboard['activity']; role: Role }) {

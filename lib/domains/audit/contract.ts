@@ -41,7 +41,8 @@ const name = z.string().nullable()
 const NamedEntry = AuditLogEntry.extend({
   actorName: name.meta({ description: 'The current name of the person or agent; only for admins and auditors' }),
   resourceName: name.meta({
-    description: 'The current name of the person, agent or subject of the request; only for admins and auditors',
+    description:
+      'The current name of the person, agent or subject of the request, or the name and prefix of the token; only for admins and auditors',
   }),
 }).meta({ id: 'NamedAuditLogEntry' })
 

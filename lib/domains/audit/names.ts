@@ -12,6 +12,8 @@ export interface AuditNameDeps {
   ): Promise<{ accountId: string; name: string; email: string }[]>
   /** Returns the names of the subjects of privacy requests, by request id. */
   requestSubjects(requestIds: readonly string[]): Promise<Map<string, string>>
+  /** Returns the name and the prefix of each token, by token id. */
+  tokenNames(tx: Transaction, tokenIds: readonly string[]): Promise<Map<string, string>>
 }
 
 const most = 20
@@ -20,22 +22,25 @@ const person = 'user:'
 const bare = (actor: string): string => (actor.startsWith(person) ? actor.slice(person.length) : actor)
 
 /** Resolves current names for entries when they are read. The log stores only ids. */
-export function auditNames(db: Database, { peopleMatching, requestSubjects }: AuditNameDeps) {
+export function auditNames(db: Database, { peopleMatching, requestSubjects, tokenNames }: AuditNameDeps) {
   return {
     /** Returns names by the id in the entry. Deleted people and agents have none. */
     async of(
       rows: readonly Pick<EntryRow, 'agent_id' | 'resource_type' | 'resource_id'>[],
     ): Promise<Map<string, string>> {
       const given = [...new Set(rows.flatMap(({ agent_id, resource_id }) => [agent_id, resource_id]))]
-      const requests = new Set(rows.filter((row) => row.resource_type === 'request').map((row) => row.resource_id))
-      const [known, subjects] = await Promise.all([
+      const idsOf = (type: string) => [
+        ...new Set(rows.filter((row) => row.resource_type === type).map((row) => row.resource_id)),
+      ]
+      const [known, subjects, tokens] = await Promise.all([
         namesOfIds(db, { ids: [...new Set(given.map(bare))] }),
-        requestSubjects([...requests]),
+        requestSubjects(idsOf('request')),
+        tokenNames(db.prisma, idsOf('token')),
       ])
       const byId = new Map(known.map(({ id, name }) => [id, name]))
       return new Map(
         given.flatMap((id) => {
-          const name = byId.get(bare(id)) ?? subjects.get(id)
+          const name = byId.get(bare(id)) ?? subjects.get(id) ?? tokens.get(id)
           return name === undefined ? [] : [[id, name]]
         }),
       )

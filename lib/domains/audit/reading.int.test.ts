@@ -2,9 +2,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { newUuid } from '#lib/kernel/ids.ts'
 import { encodeCursor } from '#lib/kernel/pages.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
-import { signedIn } from '#lib/testing/people.ts'
+import { issuedAgent, signedIn } from '#lib/testing/people.ts'
 import type { AuditFilters } from './contract.ts'
 import { auditReading } from './reading.ts'
+import { isRevocation } from './rules.ts'
 
 let test: TestApp
 beforeAll(async () => {
@@ -122,6 +123,18 @@ describe('names in the log', () => {
     ])
     expect(await read('&agent_id=user:usr_deleted')).toMatchObject([{ actorName: null, resourceName: null }])
     expect(await read('', person)).toMatchObject([{ actorName: null, resourceName: null }])
+  })
+
+  it('GET /v1/audit returns the name and the prefix of a revoked token', async () => {
+    const auditor = await signedIn(test, 'auditor')
+    const owner = await signedIn(test)
+    const { tokenId, token } = await issuedAgent(test, ['read', 'write'], { owner })
+    await test.db.prisma.token.update({ where: { id: tokenId }, data: { name: 'build server' } })
+    const revoked = await test.fetch('POST', '/v1/auth/revoke', { ...owner, body: { key_prefix: token.slice(0, 11) } })
+    expect(revoked.status).toBe(200)
+    const { json } = await test.fetch('GET', `/v1/audit?resource_id=${tokenId}&action=update`, auditor)
+    expect(json.data).toMatchObject([{ resourceName: `build server ${token.slice(0, 11)}` }])
+    expect(isRevocation(json.data[0].resourceType, json.data[0].details)).toBe(true)
   })
 
   it('GET /api/audit/actors finds people by name and address and agents by name, for auditors only', async () => {

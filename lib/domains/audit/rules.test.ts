@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { auditFileName } from './rules.ts'
+import { auditFileName, isRevocation } from './rules.ts'
 
 const now = new Date('2026-11-28T12:00:00.000Z')
 it.each([
@@ -15,4 +15,14 @@ it.each([
 ])('auditFileName names the period of %s', (_, from, to, name) => {
   const [first, last] = [from, to].map((at) => (at === undefined ? undefined : new Date(at)))
   expect(auditFileName({ from: first, to: last, format: 'csv' }, now)).toBe(name)
+})
+
+it.each([
+  ['a token revoked by id', 'token', { operation: 'revokeToken', changed: true }, true],
+  ['a token revoked with its issuer', 'token', { fields: ['revoked_at'] }, true],
+  ['a token revoked before', 'token', { operation: 'revokeByPrefix', fields: ['revoked_at'], changed: false }, false],
+  ['a rotated token', 'token', { operation: 'rotateToken' }, false],
+  ['an agent', 'agent', { fields: ['revoked_at'] }, false],
+])('isRevocation recognizes %s', (_, type, details, expected) => {
+  expect(isRevocation(type, details)).toBe(expected)
 })

@@ -4,6 +4,12 @@ export const auditDays = 90
 /** Entries before this time are never read. */
 export const oldestRead = (now: Date): Date => new Date(now.getTime() - auditDays * 86_400_000)
 
+/** Whether the entry records that a token was revoked. Revoking it again changes nothing. */
+export const isRevocation = (resourceType: string, details: Record<string, unknown> = {}): boolean =>
+  resourceType === 'token' &&
+  details.changed !== false &&
+  (details.operation === 'revokeToken' || (Array.isArray(details.fields) && details.fields.includes('revoked_at')))
+
 /** The period of an export in UTC: a month as `2026-11`, otherwise its first and last day. Entries before it are deleted. */
 function periodName(from: Date | undefined, to: Date, now: Date): string {
   const first = from && from > oldestRead(now) ? from : oldestRead(now)

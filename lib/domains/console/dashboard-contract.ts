@@ -41,15 +41,15 @@ export const readDashboard = operation({
           z.strictObject({
             id: z.string(),
             at: when,
-            action: z.string(),
+            action: z.string().meta({ description: 'As in the audit log, or `revoke` for a revoked token' }),
             actor_id: z.string(),
             actor_name: z.string().nullable().meta({ description: 'Null if the account is deleted' }),
             resource_type: z.string(),
             resource_id: z.string(),
-            resource_name: z
-              .string()
-              .nullable()
-              .meta({ description: 'The name of an account or agent; null for other types and after deletion' }),
+            resource_name: z.string().nullable().meta({
+              description:
+                'The name of an account or agent, or the name and prefix of a token; null for other types and after deletion',
+            }),
           }),
         )
         .max(8)

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Person, signedIn } from '#lib/testing/people.ts'
+import { issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 import { type PrivacyTest, privacyTest } from '#lib/testing/privacy.ts'
 import { personWithPassword } from '#lib/testing/subjects.ts'
 import titles from '#messages/en/audit.json' with { type: 'json' }
@@ -59,6 +59,15 @@ describe('GET /api/admin/dashboard', () => {
     await dashboard()
     expect(await entries()).toBe(known + 1)
   })
+})
+
+it('the activity lists a revoked token as a revocation, with the name and the prefix of the token', async () => {
+  const { tokenId, token } = await issuedAgent(setting.test, ['read', 'write'], { owner: person })
+  await setting.test.db.prisma.token.update({ where: { id: tokenId }, data: { name: 'build server' } })
+  const { cookie } = person
+  expect((await setting.test.fetch('DELETE', `/v1/auth/tokens/${tokenId}`, { cookie })).status).toBe(204)
+  const { activity } = await dashboard()
+  expect(activity[0]).toMatchObject({ action: 'revoke', resource_name: `build server ${token.slice(0, 11)}` })
 })
 
 it('the activity lists no confirmed password, which changes only the session', async () => {

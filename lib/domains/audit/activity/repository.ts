@@ -1,4 +1,4 @@
-import { statement } from '#lib/stores/postgres/statement.ts'
+import { statement, typed } from '#lib/stores/postgres/statement.ts'
 
 /**
  * The newest acts of people, with the current names of the actor and of an account or agent that is the resource. Leaves out reads, and
@@ -10,10 +10,11 @@ export const newestActs = statement('audit.newest-acts', {
   returns: {
     ...{ id: 'uuid', at: 'timestamptz', action: 'text', actor_id: 'text', actor_name: 'text?' },
     ...{ resource_type: 'text', resource_id: 'text', resource_name: 'text?' },
+    details: typed<Record<string, unknown>>('jsonb'),
   },
   sql: `SELECT e.id, e.at, e.action, e.agent_id AS actor_id, a.name AS actor_name, e.resource_type, e.resource_id,
-      coalesce(account.name, agent.name) AS resource_name
-    FROM (SELECT id, at, action, agent_id, resource_type, resource_id FROM audit_entries WHERE at > $from
+      coalesce(account.name, agent.name) AS resource_name, e.details
+    FROM (SELECT id, at, action, agent_id, resource_type, resource_id, details FROM audit_entries WHERE at > $from
       ORDER BY at DESC, id DESC LIMIT $looked) AS e
     LEFT JOIN account_names a ON a.id = substr(e.agent_id, 6)
     LEFT JOIN account_names account ON account.id = e.resource_id
