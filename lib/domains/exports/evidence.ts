@@ -1,28 +1,36 @@
 import type { EvidenceCheck } from '#lib/kernel/evidence.ts'
+import type { Basis } from '#lib/kernel/exporter.ts'
+import type { CopyProblem } from './copy-problems-contract.ts'
 import { summaryOfExports } from './repository.ts'
+import { overdueBefore, rememberedFor } from './rules.ts'
 
-const day = 86_400_000
-const month = 30 * day
-/** Tolerance in milliseconds: the job that deletes expired files may be late. */
-const slack = day / 24
+const month = 30 * 86_400_000
 
 /**
- * Checks the exports of one basis within the last month: their number, their median duration, and that none outlived
- * its term.
+ * Checks the exports of one basis: their number within the last month, and the prepared copies that are still remembered: their median
+ * duration, and that none failed or outlived its term.
  */
-const copies = (line: 'access' | 'portability', basis: 'all' | 'provided'): EvidenceCheck => ({
+const copies = (line: 'access' | 'portability', basis: Basis): EvidenceCheck => ({
   line,
   name: `exports.${basis}`,
   page: '/admin/audit?resource_type=export',
   async ask(query, now) {
-    const since = new Date(now.getTime() - month)
-    const [row] = await summaryOfExports(query, { basis, since, overdue: new Date(now.getTime() - slack) })
-    const { runs = 0, ready = 0, failed = 0, owed = 0, late = 0, seconds = null, last = null } = row ?? {}
+    const [row] = await summaryOfExports(query, {
+      basis,
+      since: new Date(now.getTime() - month),
+      remembered: new Date(now.getTime() - rememberedFor),
+      overdue: overdueBefore(now),
+    })
+    const { runs = 0, ready = 0, failed = 0, late = 0, seconds = null, last = null } = row ?? {}
+    const page = (problem: CopyProblem) => `/admin/compliance/copies?scope=${basis}&problem=${problem}` as const
     return {
       state: late > 0 ? 'fails' : failed > 0 ? 'attention' : runs + ready === 0 ? 'not_applicable' : 'holds',
       numbers: { runs, ready, failed, late, seconds: seconds === null ? 0 : Math.ceil(seconds) },
       times: { last },
-      ...(owed > 0 && { page: `/admin/requests?open=all&kind=${line}` as const }),
+      problems: [
+        { problem: 'exports.late', count: late, page: page('late') },
+        { problem: 'exports.failed', count: failed, page: page('failed') },
+      ],
     }
   },
 })

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
@@ -332,6 +332,13 @@ describe('failures of an export', () => {
     await expect(job?.execute(before.app.pipeline, { id: json.data.id })).rejects.toThrow()
     const response = await before.fetch('GET', `/api/privacy/exports/${json.data.id}`, someone)
     expect(response.json.data).toMatchObject({ state: 'queued', fault: 'unavailable' })
+    // After the last attempt, the queue has no job. The export fails with the error of that attempt.
+    await before.db.pool.query('SELECT graphile_worker.remove_job($1)', [`exports.prepare:${json.data.id}`])
+    rmSync(join(before.dataDir, 'exports'))
+    before.clock.advance(3 * 60_000)
+    await before.app.jobs.find(({ name }) => name === 'exports.upkeep')?.execute(before.app.pipeline, {})
+    const failed = await before.fetch('GET', `/api/privacy/exports/${json.data.id}`, someone)
+    expect(failed.json.data).toMatchObject({ state: 'failed', fault: 'unavailable' })
     await before.close()
   })
 

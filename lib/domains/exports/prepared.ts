@@ -22,6 +22,8 @@ export interface ExportChange {
   /** fetched: the owner downloaded it completely. gone: it expired, was deleted, or contained data that was erased. */
   state: 'ready' | 'fetched' | 'gone' | 'failed'
   records: number
+  /** With `failed`: the code of the last error. */
+  fault: string | null
   now: Date
 }
 export interface PreparedPorts {
@@ -36,12 +38,12 @@ export const basisOf = (text: string): Basis => (text === 'provided' ? 'provided
 export async function exportNotice(
   { onExport }: Pick<PreparedPorts, 'onExport'>,
   tx: Transaction,
-  row: Pick<PreparedExport, 'id' | 'requestId' | 'basis' | 'records'>,
+  row: Pick<PreparedExport, 'id' | 'requestId' | 'basis' | 'records' | 'fault'>,
   state: ExportChange['state'],
   now: Date,
 ): Promise<void> {
-  const { id: exportId, requestId, basis, records } = row
-  if (requestId !== null) await onExport(tx, { requestId, exportId, basis: basisOf(basis), state, records, now })
+  const { id: exportId, requestId, basis, records, fault } = row
+  if (requestId !== null) await onExport(tx, { requestId, exportId, basis: basisOf(basis), state, records, fault, now })
 }
 
 export const viewOf = (row: PreparedExport): ExportView => ({

@@ -1,4 +1,5 @@
 import { statement, typed } from '#lib/stores/postgres/statement.ts'
+import type { CopyProblem } from './copy-problems-contract.ts'
 
 /** Serializes the exports of a person or an agent until the end of the transaction. */
 export const lockExportsOf = statement('exports.lock-payer', {
@@ -65,9 +66,9 @@ export const lockExpiredExports = statement('exports.lock-expired', {
  */
 export const unfinishedExports = statement('exports.unfinished', {
   takes: { job: 'text', before: 'timestamptz' },
-  returns: { id: 'text', attempt: 'text?', has_job: 'bool', locked_for: 'float8?' },
+  returns: { id: 'text', attempt: 'text?', fault: 'text?', has_job: 'bool', locked_for: 'float8?' },
   isPrepared: true,
-  sql: `SELECT p.id, p.attempt, j.id IS NOT NULL AS has_job, extract(epoch FROM now() - j.locked_at)::float8 * 1000 AS locked_for
+  sql: `SELECT p.id, p.attempt, p.fault, j.id IS NOT NULL AS has_job, extract(epoch FROM now() - j.locked_at)::float8 * 1000 AS locked_for
     FROM prepared_exports p LEFT JOIN graphile_worker.jobs j
       ON j.key = $job || ':' || p.id AND (j.locked_at IS NOT NULL OR j.attempts < j.max_attempts)
     WHERE p.state IN ('queued', 'running') AND p.created_at < $before`,
@@ -159,19 +160,36 @@ export const countRunResidue = statement('exports.count-run-residue', {
  * Summarizes the exports with a basis that were started after `since`. `late` counts files that remain although they expired before
  * `overdue`, `seconds` is the median of their preparation.
  */
+/** Failed copies that are remembered since a time. A copy whose data was erased meanwhile did not fail. */
+const isFailed = "state = 'failed' AND fault IS DISTINCT FROM 'erased' AND created_at > $remembered"
+const isLate = "state = 'ready' AND expires_at < $overdue"
+
+/** The exports since a time, and the prepared copies that are remembered. */
 export const summaryOfExports = statement('exports.summary', {
-  takes: { basis: 'text', since: 'timestamptz', overdue: 'timestamptz' },
-  returns: {
-    ...{ runs: 'int4', last: 'timestamptz?', ready: 'int4', failed: 'int4', late: 'int4', seconds: 'float8?' },
-    /** Failed copies that answer a privacy request. */
-    owed: 'int4',
-  },
+  takes: { basis: 'text', since: 'timestamptz', remembered: 'timestamptz', overdue: 'timestamptz' },
+  returns: { runs: 'int4', last: 'timestamptz?', ready: 'int4', failed: 'int4', late: 'int4', seconds: 'float8?' },
   sql: `SELECT (SELECT count(*)::int4 FROM export_runs WHERE basis = $basis AND at > $since) AS runs,
       (SELECT max(at) FROM export_runs WHERE basis = $basis) AS last,
-      count(*) FILTER (WHERE ready_at IS NOT NULL)::int4 AS ready,
-      count(*) FILTER (WHERE state = 'failed' AND fault IS DISTINCT FROM 'erased')::int4 AS failed,
-      count(*) FILTER (WHERE state = 'failed' AND fault IS DISTINCT FROM 'erased' AND request_id IS NOT NULL)::int4 AS owed,
-      count(*) FILTER (WHERE state = 'ready' AND expires_at < $overdue)::int4 AS late,
-      percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM ready_at - created_at))::float8 AS seconds
-    FROM prepared_exports WHERE basis = $basis AND created_at > $since`,
+      count(*) FILTER (WHERE ready_at > $remembered)::int4 AS ready,
+      count(*) FILTER (WHERE ${isFailed})::int4 AS failed,
+      count(*) FILTER (WHERE ${isLate})::int4 AS late,
+      percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM ready_at - created_at))
+        FILTER (WHERE ready_at > $remembered)::float8 AS seconds
+    FROM prepared_exports WHERE basis = $basis`,
+})
+
+/** The copies with a problem, newest first; at most `limit`. */
+export const copiesWithProblem = statement('exports.copies-with-problem', {
+  takes: { basis: 'text', limit: 'int4', remembered: 'timestamptz', overdue: 'timestamptz' },
+  returns: {
+    ...{ id: 'text', account_id: 'text', account_name: 'text?', request_id: 'text?', fault: 'text?' },
+    ...{ created_at: 'timestamptz', expires_at: 'timestamptz?' },
+  },
+  variants: ['failed', 'late'],
+  sql: (
+    problem: CopyProblem,
+  ) => `SELECT p.id, p.account_id, a.name AS account_name, p.request_id, p.fault, p.created_at, p.expires_at
+    FROM prepared_exports p LEFT JOIN account_names a ON a.id = p.account_id
+    WHERE basis = $basis AND ${problem === 'failed' ? isFailed : isLate}
+    ORDER BY p.created_at DESC, p.id DESC LIMIT $limit`,
 })

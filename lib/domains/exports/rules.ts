@@ -18,6 +18,9 @@ export const preparedExportRetention = 4 * 3_600_000
 /** Milliseconds for which an expired export is still listed; downloads return `expired` meanwhile. */
 export const rememberedFor = 24 * 3_600_000
 
+/** Exports that expired before this time outlived their term: the job that deletes expired files may be an hour late. */
+export const overdueBefore = (now: Date): Date => new Date(now.getTime() - 3_600_000)
+
 /**
  * Returns the folder of each agent in a person's archive: `agents/<id>`. Folders also differ when ids differ only in
  * case, for case-insensitive file systems.

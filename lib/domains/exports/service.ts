@@ -1,3 +1,4 @@
+import { copyProblemList } from './copy-problems.ts'
 import { agentExport, type ExportPorts } from './export.ts'
 import { documentImport } from './import.ts'
 import type { ImportPorts } from './import-run.ts'
@@ -11,4 +12,5 @@ export const exportsService = (ports: ExportPorts & ImportPorts & InventoryPorts
   importDocument: documentImport(ports),
   readInventory: inventory(ports),
   ...preparedExports(ports),
+  listCopyProblems: copyProblemList(ports),
 })

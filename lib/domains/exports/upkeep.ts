@@ -57,14 +57,15 @@ export function exportUpkeep(ports: PreparedPorts) {
     const rows = await unfinishedExports(db, { job: prepareJob, before: new Date(now.getTime() - patience) })
     if (rows.length === 0) return
     const idle = new Map((await files.list()).map((file) => [file.attempt, file.idle]))
-    for (const { id, attempt, has_job, locked_for } of rows) {
+    for (const { id, attempt, fault, has_job, locked_for } of rows) {
       const isAlive = attempt !== null && (idle.get(attempt) ?? patience) < patience
       if (has_job && (locked_for === null || locked_for < patience || isAlive)) continue
       await db.transaction(async (tx) => {
         if (has_job) return prepareAnew(tx, id)
         const [row] = await tx.preparedExport.updateManyAndReturn({
           where: { id, state: { in: ['queued', 'running'] } },
-          data: { state: 'failed', agents: [], fault: 'internal' },
+          // The last attempt stored its error.
+          data: { state: 'failed', agents: [], fault: fault ?? 'internal' },
         })
         if (row) await exportNotice(ports, tx, row, 'failed', now)
       })

@@ -131,6 +131,8 @@ export interface CopyChange {
   /** fetched: the owner downloaded it completely. gone: it expired, was deleted, or contained data that was erased. */
   state: 'ready' | 'fetched' | 'gone' | 'failed'
   records: number
+  /** With `failed`: the code of the last error. */
+  fault: string | null
   now: Date
 }
 

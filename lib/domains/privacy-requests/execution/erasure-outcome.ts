@@ -113,6 +113,7 @@ export const following = (deps: PrivacyDeps) => ({
     let next = await setPart(work, row, kind, isOver ? PartStateName.parse(part.state) : state, {
       copy: made.state,
       records: made.records,
+      fault: made.state === 'failed' ? made.fault : null,
       ...(made.state === 'failed' && { tries }),
     })
     // The clock job retries the copy. Admins are notified, because an erasure may wait for the copy; of later failures by the daily email.
