@@ -7,6 +7,7 @@ import { ProgressBar } from '#components/ui/progress.tsx'
 import type { ShownColumn } from '#components/ui/table-column.ts'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
+import { CauseList } from './cause-list.tsx'
 import { type Erasure, isLive } from './endpoints.ts'
 import { ErasureDuration } from './erasure-duration.tsx'
 
@@ -41,15 +42,18 @@ function Records({ erasure }: { erasure: Erasure }) {
   )
 }
 
-function Status({ erasure: { state, stuck } }: { erasure: Erasure }) {
+function Status({ erasure: { state, stuck, causes } }: { erasure: Erasure }) {
   const t = useTranslations('erasures')
   return (
-    <span className="flex flex-wrap gap-1">
-      <Badge tone={runTones[state]} hasDot>
-        {t(`states.${state}`)}
-      </Badge>
-      {stuck > 0 && <Badge tone="danger">{t('stuck', { count: stuck })}</Badge>}
-    </span>
+    <div className="grid gap-1">
+      <span className="flex flex-wrap gap-1">
+        <Badge tone={runTones[state]} hasDot>
+          {t(`states.${state}`)}
+        </Badge>
+        {stuck > 0 && <Badge tone="danger">{t('stuck', { count: stuck })}</Badge>}
+      </span>
+      {causes.length > 0 && <CauseList causes={causes} />}
+    </div>
   )
 }
 

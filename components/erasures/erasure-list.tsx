@@ -14,7 +14,7 @@ import { DataTable } from '#components/ui/table.tsx'
 import { Tabs } from '#components/ui/tabs.tsx'
 import { type ErasurePage, erasurePollInterval, erasuresAt } from './endpoints.ts'
 import { erasureHref, useErasureColumns } from './erasure-columns.tsx'
-import { erasureFilterParsers, erasureQueryOf, erasuresAddress, listedStates } from './filters.ts'
+import { erasureFilterParsers, erasureQueryOf, erasuresAddress, isLinkedState, listedStates } from './filters.ts'
 
 interface ErasureListProps {
   initial: ErasurePage
@@ -70,6 +70,9 @@ export function ErasureList({ initial, initialQuery }: ErasureListProps) {
             isCurrent: one === state,
             ...(one !== 'done' && open[one] > 0 && { count: open[one] }),
           })),
+          ...(isLinkedState(state)
+            ? [{ href: erasuresAddress({ state, q }), title: t(`states.${state}`), isCurrent: true }]
+            : []),
         ]}
       />
       <DataTable

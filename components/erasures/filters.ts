@@ -8,8 +8,16 @@ import {
 
 export const listedStates = ['planning', 'erasing', 'verifying', 'stuck', 'held', 'failed', 'done'] as const
 
+/** States that have a tab only while they are chosen: the compliance page links them. */
+const linkedStates = ['waiting', 'residue', 'unsearched'] as const
+export const isLinkedState = (state: string | null): state is (typeof linkedStates)[number] =>
+  linkedStates.some((one) => one === state)
+
 /** The filters in the address of the list of deletions. */
-export const erasureFilterParsers = { state: parseAsStringLiteral(listedStates), q: parseAsString }
+export const erasureFilterParsers = {
+  state: parseAsStringLiteral([...listedStates, ...linkedStates]),
+  q: parseAsString,
+}
 export type ErasureFilters = QueryValues<typeof erasureFilterParsers>
 export const loadErasureFilters = createLoader(erasureFilterParsers)
 const serialize = createSerializer(erasureFilterParsers)

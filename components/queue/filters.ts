@@ -15,7 +15,7 @@ import {
 } from '#lib/domains/privacy-requests/rules.ts'
 
 export const queueViews = ['true', 'false', 'all'] as const
-export const dues = ['week', 'overdue'] as const
+export const dues = ['week', 'overdue', 'late'] as const
 export const sorts = ['due', 'received'] as const
 
 /** The filters in the address; defaults are omitted. `assignee` is `me`, `none`, or the id of an admin. */

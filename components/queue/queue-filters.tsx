@@ -47,7 +47,14 @@ function useFacets({ filters, change, minders, me }: QueueFiltersProps): Facet[]
       },
     },
     facet('kind', t('filters.kind'), requestKinds, (value) => names(`kinds.${value}`)),
-    facet('due', t('filters.due'), dues, (value) => t(`dueTags.${value}`)),
+    {
+      ...facet('due', t('filters.due'), dues, (value) => t(`dueTags.${value}`)),
+      onChange: ([chosen]) => {
+        const due = dues.find((one) => one === chosen) ?? null
+        // Requests that were completed late are closed.
+        change({ due, ...(due === 'late' && { open: 'all' }) })
+      },
+    },
     {
       key: 'assignee',
       title: t('filters.assignee'),

@@ -2,6 +2,7 @@
 
 import { useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
+import { CauseList } from '#components/erasures/cause-list.tsx'
 import type { useApiInfiniteQuery } from '#components/frame/api-query.ts'
 import { requestTones } from '#components/requests/request-tones.ts'
 import { Badge } from '#components/ui/badge.tsx'
@@ -58,9 +59,12 @@ function useColumns(me: string): ShownColumn<AdminRequest>[] {
       title: t('columns.state'),
       value: words.state,
       cell: (request) => (
-        <Badge tone={requestTones[request.state]} hasDot>
-          {words.state(request)}
-        </Badge>
+        <div className="grid justify-items-start gap-1">
+          <Badge tone={requestTones[request.state]} hasDot>
+            {words.state(request)}
+          </Badge>
+          {request.causes && <CauseList causes={request.causes} />}
+        </div>
       ),
     },
     {

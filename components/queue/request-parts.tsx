@@ -1,6 +1,7 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
+import { useFaultWords } from '#components/erasures/fault-words.ts'
 import { partTones } from '#components/requests/request-tones.ts'
 import { Badge } from '#components/ui/badge.tsx'
 import type { AdminRequestDetail } from './endpoints.ts'
@@ -11,6 +12,7 @@ const copies = ['ready', 'fetched', 'gone', 'failed'] as const
 export function AdminRequestParts({ request }: { request: AdminRequestDetail }) {
   const t = useTranslations('adminRequest.parts')
   const names = useTranslations('requestNames')
+  const faultWords = useFaultWords()
   return (
     <ul aria-label={t('title')} className="divide-y divide-line border-y border-line">
       {request.parts.map(({ kind, state, outcome }) => {
@@ -19,7 +21,8 @@ export function AdminRequestParts({ request }: { request: AdminRequestDetail }) 
           state === 'running' && outcome.waits_for === 'admin' && t('waitsAdmin'),
           state === 'running' && outcome.waits_for === 'address' && t('waitsAddress'),
           outcome.answered === true && t('answered'),
-          copy && t(`copy.${copy}`),
+          copy && t(`copy.${copy}`, { fault: faultWords(typeof outcome.fault === 'string' ? outcome.fault : null) }),
+          kind === 'erasure' && state === 'failed' && t('unverified'),
           typeof outcome.records === 'number' && t('records', { count: outcome.records }),
           typeof outcome.erased === 'number' && t('erased', { count: outcome.erased }),
           typeof outcome.held === 'number' && outcome.held > 0 && t('held', { count: outcome.held }),

@@ -10,6 +10,15 @@ import type { ProjectPart, Subject } from './erasure-scope.ts'
 export type RunState = 'planning' | 'erasing' | 'verifying' | 'held' | 'done' | 'failed'
 export type StepState = 'waiting' | 'running' | 'done' | 'stuck'
 
+/**
+ * Runs that need somebody's attention, beside failed ones. stuck: with a stuck step, or could not be planned or verified. waiting: for a
+ * store, so long that admins are notified. residue: data was found again after the run was done. unsearched: its second search is overdue.
+ */
+export const runTroubles = ['stuck', 'waiting', 'residue', 'unsearched'] as const
+export type RunTrouble = (typeof runTroubles)[number]
+/** Milliseconds after which a second search is overdue. It is retried every hour. */
+export const unsearchedAfter = 6 * 3_600_000
+
 /** How many items a legal hold retains. */
 export interface LegalHoldCount {
   hold: string
@@ -121,8 +130,8 @@ export interface ExplainedPart {
 }
 
 export interface ErasureRunFilter {
-  /** `stuck`: with a stuck step, or could not be planned or verified. */
-  state?: RunState | 'stuck' | undefined
+  state?: RunState | RunTrouble | undefined
+  now: Date
   /** The beginning of an id of the run, its receipt, its request, its log entry or its part; or one of these requests. */
   search?: { text: string; requests: readonly string[] } | undefined
   /** Starts after this run. */

@@ -2,6 +2,7 @@ import { constants } from 'node:fs'
 import { access, stat } from 'node:fs/promises'
 import { type Signer, verifyReceipt } from '#lib/domains/erasure/receipts/signing.ts'
 import { alertAfter } from '#lib/domains/erasure/runs/run-rules.ts'
+import { unsearchedAfter } from '#lib/kernel/erasure-run.ts'
 import { type EvidenceCheck, failsIf } from '#lib/kernel/evidence.ts'
 import { Receipt } from '#lib/kernel/receipt.ts'
 
@@ -10,8 +11,6 @@ const hour = 3_600_000
 const sample = 10
 /** A unit's receipt is normally signed within a minute, also after a crash. */
 const unsignedAfter = hour / 6
-/** The second search of a store is retried every hour. One that is open for longer waits for a store that does not answer. */
-const unsearchedAfter = 6 * hour
 
 const ledgerCheck = (ledgerFolder: string): EvidenceCheck => ({
   line: 'cascade',
@@ -67,7 +66,8 @@ const unfinishedCheck: EvidenceCheck = {
          (SELECT count(*)::int FROM erasure_runs WHERE state IN ('planning', 'erasing', 'verifying')) AS running,
          (SELECT count(*)::int FROM erasure_runs WHERE state = 'failed') AS failed,
          (SELECT count(*)::int FROM erasure_runs WHERE state = 'held') AS held,
-         (SELECT count(*)::int FROM erasure_steps s JOIN erasure_runs r ON r.id = s.run_id WHERE r.state = 'done' AND s.residue > 0) AS residue,
+         (SELECT count(*)::int FROM erasure_runs r WHERE r.state = 'done'
+           AND EXISTS (SELECT FROM erasure_steps s WHERE s.run_id = r.id AND s.residue > 0)) AS residue,
          (SELECT count(*)::int FROM erasure_runs WHERE recheck_at < $2) AS unsearched`,
       [new Date(now.getTime() - unsignedAfter), new Date(now.getTime() - unsearchedAfter)],
     )
@@ -75,7 +75,12 @@ const unfinishedCheck: EvidenceCheck = {
     return {
       state: residue + unsigned > 0 ? 'fails' : failed + unsearched > 0 ? 'attention' : 'holds',
       numbers: { unsigned, running, failed, held, residue, unsearched },
-      ...(residue + unsigned === 0 && failed > 0 && { page: '/admin/erasures?state=failed' as const }),
+      problems: [
+        { problem: 'erasure.unsigned', count: unsigned, page: null },
+        { problem: 'erasure.residue', count: residue, page: '/admin/erasures?state=residue' },
+        { problem: 'erasure.failed', count: failed, page: '/admin/erasures?state=failed' },
+        { problem: 'erasure.unsearched', count: unsearched, page: '/admin/erasures?state=unsearched' },
+      ],
     }
   },
 }
@@ -85,18 +90,21 @@ const stepsCheck: EvidenceCheck = {
   name: 'erasure.steps',
   page: '/admin/erasures',
   async ask(query, now) {
-    const [waits] = await query<{ waiting: number }>(
-      'SELECT count(*)::int AS waiting FROM erasure_waits WHERE since <= $1',
+    const [runs] = await query<{ waiting: number; runs_stuck: number }>(
+      `SELECT (SELECT count(DISTINCT run_id)::int FROM erasure_waits WHERE since <= $1) AS waiting,
+         (SELECT count(*)::int FROM erasure_runs r WHERE state <> 'done'
+           AND (EXISTS (SELECT FROM erasure_steps s WHERE s.run_id = r.id AND s.state = 'stuck')
+             OR (state IN ('planning', 'verifying') AND fault <> 'unavailable'))) AS runs_stuck`,
       [new Date(now.getTime() - alertAfter)],
     )
-    const waiting = waits?.waiting ?? 0
+    const { waiting = 0, runs_stuck: runsStuck = 0 } = runs ?? {}
     const rows = await query<{ store: string; stuck: number; done: number }>(
       `SELECT store, count(*) FILTER (WHERE state = 'stuck')::int AS stuck, count(*) FILTER (WHERE state = 'done')::int AS done
        FROM erasure_steps GROUP BY store ORDER BY store`,
     )
     const stuck = rows.reduce((sum, row) => sum + row.stuck, 0)
     return {
-      state: stuck + waiting > 0 ? 'attention' : rows.length === 0 ? 'not_applicable' : 'holds',
+      state: runsStuck + waiting > 0 ? 'attention' : rows.length === 0 ? 'not_applicable' : 'holds',
       numbers: { stores: rows.length, stuck, waiting, done: rows.reduce((sum, row) => sum + row.done, 0) },
       facts: {
         stuckIn: rows
@@ -104,7 +112,10 @@ const stepsCheck: EvidenceCheck = {
           .map(({ store }) => store)
           .join(', '),
       },
-      ...(stuck > 0 && { page: '/admin/erasures?state=stuck' as const }),
+      problems: [
+        { problem: 'erasure.stuck', count: runsStuck, page: '/admin/erasures?state=stuck' },
+        { problem: 'erasure.waiting', count: waiting, page: '/admin/erasures?state=waiting' },
+      ],
     }
   },
 }
@@ -150,8 +161,10 @@ const graphCheck: EvidenceCheck = {
        FROM erasure_steps WHERE store = 'graph' AND planned > 0`,
     )
     const { steps = 0, open = 0, left = 0 } = row ?? {}
-    const state = steps === 0 ? 'not_applicable' : left > 0 ? 'fails' : open > 0 ? 'attention' : 'holds'
-    return { state, numbers: { steps, open, left } }
+    // Steps of deletions that still run are not verified yet. Deletions that stopped are found by other checks.
+    const state = steps === 0 ? 'not_applicable' : failsIf(left > 0)
+    const page = '/admin/erasures?state=residue' as const
+    return { state, numbers: { steps, open, left }, ...(left > 0 && { page }) }
   },
 }
 

@@ -5,11 +5,9 @@ import {
   gracePeriods,
 } from '#lib/domains/privacy-requests/queue/repository.ts'
 import { type EvidenceCheck, type EvidencePage, failsIf } from '#lib/kernel/evidence.ts'
-import type { RequestKind } from './rules.ts'
+import { ourTerm, type RequestKind } from './rules.ts'
 
 const day = 86_400_000
-/** Our own deadline: erased and verified within 72 hours after verification or the end of the grace period. */
-const hoursOfOurs = 72
 /** The sealed address is deleted at most 7 days after closing; allows 2 hours of delay. */
 const contactKept = 7 * day + day / 12
 const requestsOf = (kind: RequestKind): EvidencePage => `/admin/requests?open=all&kind=${kind}`
@@ -26,7 +24,7 @@ const answered = (line: EvidenceCheck['line'], kind: RequestKind): EvidenceCheck
       state: asked === 0 ? 'not_applicable' : failsIf(overdue > 0),
       numbers: { asked, done, refused, open, overdue },
       times: { last },
-      ...(overdue > 0 && { page: overdueOf(kind) }),
+      problems: [{ problem: 'requests.overdue', count: overdue, page: overdueOf(kind) }],
     }
   },
 })
@@ -40,12 +38,15 @@ export const requestsEvidence = (): EvidenceCheck[] => [
     name: 'requests.erasure',
     page: requestsOf('erasure'),
     async ask(query, now) {
-      const [row] = await erasuresInTime(query, { now, hours: hoursOfOurs })
+      const [row] = await erasuresInTime(query, { now })
       const { done = 0, in_time: inTime = 0, open = 0, overdue = 0 } = row ?? {}
       return {
         state: done + open === 0 ? 'not_applicable' : overdue > 0 ? 'fails' : inTime < done ? 'attention' : 'holds',
-        numbers: { done, inTime, open, overdue, hours: hoursOfOurs },
-        page: overdue > 0 ? overdueOf('erasure') : inTime < done ? '/admin/erasures?state=done' : requestsOf('erasure'),
+        numbers: { done, inTime, open, overdue, hours: ourTerm / 3_600_000 },
+        problems: [
+          { problem: 'requests.overdue', count: overdue, page: overdueOf('erasure') },
+          { problem: 'requests.late', count: done - inTime, page: '/admin/requests?open=all&kind=erasure&due=late' },
+        ],
       }
     },
   },

@@ -1,12 +1,47 @@
 import { z } from 'zod'
 import { requestSubjects } from '#lib/domains/privacy-requests/rules.ts'
 import { DeletedFrom } from '#lib/kernel/deleted-from.ts'
+import { runTroubles } from '#lib/kernel/erasure-run.ts'
 import { partKinds } from '#lib/kernel/erasure-scope.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit } from '#lib/kernel/pages.ts'
 
 const when = z.iso.datetime()
 const whenever = when.nullable()
+/** Why a deletion or a request stands still or took long. */
+const causes = [
+  'store_down',
+  'store_refuses',
+  'step_stuck',
+  'thread_undecided',
+  'planning',
+  'verification',
+  'residue',
+  'second_search',
+  'legal_hold',
+  'unverified',
+  'grace',
+  'paused',
+  'last_admin',
+  'copy',
+  'copy_failed',
+  'decision',
+  'step_failed',
+  'slow_step',
+  'slow_planning',
+  'slow_verification',
+  'late_start',
+  'in_progress',
+] as const
+export const RequestCause = z
+  .strictObject({
+    code: z.enum(causes),
+    store: z.string().nullable(),
+    fault: z.string().nullable().meta({ description: 'The code of the error, or why the store rejects requests' }),
+  })
+  .meta({ id: 'ErasureCause' })
+export type RequestCause = z.output<typeof RequestCause>
+
 const runStates = ['planning', 'erasing', 'verifying', 'held', 'done', 'failed'] as const
 
 const StepView = z
@@ -115,6 +150,9 @@ const ErasureView = z
     planned: z.number().int(),
     erased: z.number().int(),
     held: z.number().int().meta({ description: 'Records that legal holds retain; `planned` does not count them' }),
+    causes: z.array(RequestCause).meta({
+      description: 'Why it is not complete, needs attention, or took more than 72 hours, as far as it is recorded',
+    }),
   })
   .meta({ id: 'Erasure' })
 
@@ -129,7 +167,13 @@ export const listErasures = operation({
   limit: 'read',
   status: 200,
   query: z.strictObject({
-    state: z.enum([...runStates, 'stuck']).optional(),
+    state: z
+      .enum([...runStates, ...runTroubles])
+      .optional()
+      .meta({
+        description:
+          'stuck: with a stuck step, or not plannable or verifiable; waiting: for a store for over 15 minutes; residue: done, but data was found again; unsearched: its second search is overdue by 6 hours',
+      }),
     q: z.string().trim().min(1).max(100).optional().meta({
       description:
         'A part of the name of the person or agent, while it is stored; or the beginning of the id of the erasure, its receipt, its request, its entry in the deletion log, or the erased part of a project',

@@ -2,7 +2,7 @@ import { planForParticipant } from '#lib/domains/privacy-requests/participant-co
 import { planErasure } from '#lib/domains/privacy-requests/plan-contract.ts'
 import type { PrivacyDeps } from '#lib/domains/privacy-requests/ports.ts'
 import { ownedBy } from '#lib/domains/privacy-requests/requests.ts'
-import { sum } from '#lib/domains/privacy-requests/rules.ts'
+import { ourTerm, sum } from '#lib/domains/privacy-requests/rules.ts'
 import { type NamedSubject, subjectsOf } from '#lib/domains/privacy-requests/subject-names.ts'
 import { erasureView, heldCountView, signedReceipt } from '#lib/domains/privacy-requests/views.ts'
 import type { Context } from '#lib/kernel/context.ts'
@@ -12,12 +12,13 @@ import type { Output } from '#lib/kernel/operation.ts'
 import { pageOf, parseCursor } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { read } from '#lib/kernel/use-case.ts'
-import { listErasures, readErasure } from './contract.ts'
+import { causesOfRun, delaysOf, slowest } from './causes.ts'
+import { listErasures, type RequestCause, readErasure } from './contract.ts'
 import { requestsOfSubjects } from './repository.ts'
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-const listed = (run: RunView, subject: NamedSubject | undefined) => ({
+const listed = (run: RunView, subject: NamedSubject | undefined, causes: readonly RequestCause[]) => ({
   run_id: run.id,
   request_id: run.requestId,
   receipt_id: signedReceipt(run),
@@ -36,7 +37,23 @@ const listed = (run: RunView, subject: NamedSubject | undefined) => ({
   planned: sum(run.steps.map(({ planned }) => planned)),
   erased: sum(run.steps.map(({ erased }) => erased)),
   held: sum(run.steps.flatMap(({ held }) => held.map(({ count }) => count))),
+  causes: [...causes],
 })
+
+/** Whether a run that is done took longer than our own deadline. */
+const isSlow = ({ state, createdAt, finishedAt }: RunView): boolean =>
+  state === 'done' && finishedAt !== null && finishedAt.getTime() - createdAt.getTime() > ourTerm
+/** The timelines of the requests of these runs. */
+const eventsOf = ({ db }: Pick<PrivacyDeps, 'db'>, runs: readonly RunView[]) =>
+  db.prisma.privacyRequestEvent.findMany({
+    where: { requestId: { in: runs.flatMap(({ requestId }) => requestId ?? []) } },
+    select: { requestId: true, event: true },
+  })
+/** What delayed a run according to the timeline of its request, otherwise its longest step. */
+function delaysOfRun(run: RunView, events: readonly { requestId: string; event: string }[]): RequestCause[] {
+  const found = delaysOf(events.filter(({ requestId }) => requestId === run.requestId))
+  return found.length > 0 ? found : slowest(run)
+}
 
 function subjectFor({ actor }: Context, agentId: string | undefined): Subject {
   if (agentId !== undefined && !actor.agents.includes(agentId))
@@ -111,18 +128,20 @@ async function searchFor({ db, people }: Pick<PrivacyDeps, 'db' | 'people'>, tex
 }
 
 const list = ({ erasures, ...deps }: Pick<PrivacyDeps, 'db' | 'people' | 'agents' | 'erasures'>) =>
-  read(listErasures, async (_ctx, { query: { state, q, cursor, limit } }) => {
+  read(listErasures, async ({ now }, { query: { state, q, cursor, limit } }) => {
     const open = await erasures.open()
     const search = q === undefined ? undefined : await searchFor(deps, q)
-    const found = await erasures.runs({ state, search, after: parseCursor(cursor), limit: limit + 1 })
+    const found = await erasures.runs({ state, search, after: parseCursor(cursor), now, limit: limit + 1 })
     const { shown, page } = pageOf(found, limit, found.length, ({ createdAt, id }) => ({ at: createdAt, id }))
     const subjects = await subjectsOf(
       deps,
       shown.flatMap(({ requestId }) => requestId ?? []),
     )
+    const events = await eventsOf(deps, shown.filter(isSlow))
+    const causesOf = (run: RunView) => [...causesOfRun(run, now), ...(isSlow(run) ? delaysOfRun(run, events) : [])]
     return {
       body: {
-        data: shown.map((run) => listed(run, subjects.get(run.requestId ?? ''))),
+        data: shown.map((run) => listed(run, subjects.get(run.requestId ?? ''), causesOf(run))),
         limit: page.limit,
         next_cursor: page.next_cursor,
         open,

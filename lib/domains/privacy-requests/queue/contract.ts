@@ -12,6 +12,7 @@ import {
   RequestView,
   StatementText,
 } from '#lib/domains/privacy-requests/contract.ts'
+import { RequestCause } from '#lib/domains/privacy-requests/erasures/contract.ts'
 import { channels, graces, refusalGrounds, requestKinds } from '#lib/domains/privacy-requests/rules.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page, Timestamp } from '#lib/kernel/pages.ts'
@@ -72,9 +73,9 @@ export const listAllRequests = operation({
     state: RequestStateName.optional(),
     kind: RequestKindName.optional(),
     channel: z.enum(channels).optional(),
-    due: z.enum(['near', 'week', 'overdue']).optional().meta({
+    due: z.enum(['near', 'week', 'overdue', 'late']).optional().meta({
       description:
-        'near: less than a quarter of the time remains; week: due within seven days; overdue: past a deadline',
+        'near: less than a quarter of the time remains; week: due within seven days; overdue: past a deadline; late: the erasure was completed after our own deadline',
     }),
     assignee: AccountId.or(z.literal('none')).optional(),
     q: z.string().trim().min(1).max(100).optional().meta({
@@ -94,7 +95,13 @@ export const listAllRequests = operation({
     cursor: Cursor.optional(),
     limit: PageLimit,
   }),
-  output: page(AdminRequestView),
+  output: page(
+    AdminRequestView.extend({
+      causes: z.array(RequestCause).nullable().meta({
+        description: 'With `due` `overdue` or `late`: why, as far as it is recorded; otherwise null',
+      }),
+    }).meta({ id: 'ListedAdminPrivacyRequest' }),
+  ),
 })
 
 export const listMinders = operation({

@@ -17,3 +17,6 @@ export const dueOrderSql = `CASE WHEN closed_at IS NOT NULL OR state = 'partly_c
   ELSE ${nextDueSql} END`
 /** Like `nearlyDueAt`: when less than a quarter of the time until a deadline remains. */
 export const nearlyDueSql = `least(legal_due_at - (legal_due_at - received_at) / 4, due_at - interval '${ourTerm / 4} milliseconds')`
+/** Whether an erasure that is done was completed in time. `part` and `row` are prefixes of the columns of the part and of its request. */
+export const isErasedInTime = (part: string, row: string): string =>
+  `coalesce(${part}finished_at - greatest(${row}verified_at, coalesce(${row}waiting_until, ${row}verified_at)) <= interval '${ourTerm} milliseconds', false)`

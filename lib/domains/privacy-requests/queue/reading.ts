@@ -1,3 +1,4 @@
+import type { RequestCause } from '#lib/domains/privacy-requests/erasures/contract.ts'
 import type { PrivacyDeps, RequestContact } from '#lib/domains/privacy-requests/ports.ts'
 import { besideOf, requesterOf, requestsCountedTo, storyOf } from '#lib/domains/privacy-requests/reading.ts'
 import {
@@ -12,6 +13,7 @@ import { adminView, eventView, runView, statementOf } from '#lib/domains/privacy
 import type { Input } from '#lib/kernel/operation.ts'
 import { pageOf, parseCursor, type TimeCursor } from '#lib/kernel/pages.ts'
 import { read } from '#lib/kernel/use-case.ts'
+import { causesOfRequest } from './causes.ts'
 import { listAllRequests, listMinders, readAnyRequest } from './contract.ts'
 import { noSuchRequest } from './replies.ts'
 import { countQueue, listQueue, type QueueCondition } from './repository.ts'
@@ -86,7 +88,9 @@ async function namedActors(
 }
 
 /** Lists all requests, filtered and sorted as the admin asked for. */
-export const listRequestsOfAll = (deps: Pick<PrivacyDeps, 'db' | 'people' | 'agents' | 'contactKey' | 'subjectKey'>) =>
+export const listRequestsOfAll = (
+  deps: Pick<PrivacyDeps, 'db' | 'people' | 'agents' | 'erasures' | 'contactKey' | 'subjectKey'>,
+) =>
   read(listAllRequests, async (ctx, { query }) => {
     const { found, total } = await matching(deps, query, parseCursor(query.cursor), ctx.now)
     const { shown: places, page } = pageOf(found, query.limit, total, (place) => place)
@@ -97,8 +101,12 @@ export const listRequestsOfAll = (deps: Pick<PrivacyDeps, 'db' | 'people' | 'age
     const byId = new Map(rows.map((row) => [row.id, row]))
     const shown = places.flatMap(({ id }) => byId.get(id) ?? [])
     const beside = await besideOf(deps, deps.db.prisma, shown)
+    const causes = new Map<string, RequestCause[]>()
+    if (query.due === 'overdue' || query.due === 'late')
+      for (const row of shown) causes.set(row.id, causesOfRequest(row, await storyOf(deps, row), ctx.now))
+    const listed = (row: RequestRow) => ({ ...adminView(row, ctx.now, beside), causes: causes.get(row.id) ?? null })
     return {
-      body: { data: shown.map((row) => adminView(row, ctx.now, beside)), ...page },
+      body: { data: shown.map(listed), ...page },
       resourceId: 'list',
       details: { count: shown.length },
     }

@@ -1,5 +1,5 @@
 import { statement, typed } from '#lib/stores/postgres/statement.ts'
-import { dueOrderSql, isOwed, nearlyDueSql, nextDueSql } from './due-sql.ts'
+import { dueOrderSql, isErasedInTime, isOwed, nearlyDueSql, nextDueSql } from './due-sql.ts'
 
 const conditions = {
   state: 'state = $state::request_state',
@@ -16,6 +16,8 @@ const conditions = {
   closed: 'closed_at IS NOT NULL',
   overdue: `${isOwed()} AND ${nextDueSql} < $now`,
   near: `${isOwed()} AND ${nearlyDueSql} < $now AND ${nextDueSql} >= $now`,
+  late: `EXISTS (SELECT FROM privacy_request_parts p WHERE p.request_id = privacy_requests.id AND p.kind = 'erasure'
+    AND p.state = 'done' AND NOT ${isErasedInTime('p.', 'privacy_requests.')})`,
   week: `${isOwed()} AND ${nextDueSql} >= $now AND ${nextDueSql} < $now + interval '7 days'`,
 } as const
 export type QueueCondition = keyof typeof conditions
@@ -142,11 +144,10 @@ export const answersOfKind = statement('privacy.answers', {
 
 /** Counts erasures: done, done within the term, open and overdue. */
 export const erasuresInTime = statement('privacy.erasures-in-time', {
-  takes: { now: 'timestamptz', hours: 'int4' },
+  takes: { now: 'timestamptz' },
   returns: { done: 'int4', in_time: 'int4', open: 'int4', overdue: 'int4' },
   sql: `SELECT count(*) FILTER (WHERE p.state = 'done')::int AS done,
-      count(*) FILTER (WHERE p.state = 'done'
-        AND p.finished_at - greatest(q.verified_at, coalesce(q.waiting_until, q.verified_at)) <= make_interval(hours => $hours))::int AS in_time,
+      count(*) FILTER (WHERE p.state = 'done' AND ${isErasedInTime('p.', 'q.')})::int AS in_time,
       count(*) FILTER (WHERE q.closed_at IS NULL)::int AS open,
       count(*) FILTER (WHERE ${isPartOverdue})::int AS overdue
     FROM ${parts} WHERE p.kind = 'erasure'`,
