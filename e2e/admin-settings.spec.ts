@@ -14,6 +14,8 @@ test('an admin revokes a leaked token after seeing which one it is', async ({ br
     await admin.open('All tokens and tiers', 'All tokens and tiers')
     await admin.click(page.getByRole('button', { name: 'Revoke leaked token' }))
     const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('First 11 characters of the token').fill(agent.token.slice(0, 5))
+    await expect(dialog).toContainText('6 more characters needed.')
     await admin.fill(dialog.getByLabel('First 11 characters of the token'), agent.token.slice(0, 11))
     const match = dialog.getByRole('region', { name: 'Matching token' })
     await expect(match).toContainText('Leaky journey agent')
@@ -82,4 +84,45 @@ test('an admin sees why a control needs review, what to do, and the evidence', a
   })
   await openReading(false)
   await api.dispose()
+})
+
+test('an admin follows the problems of a control to lists of exactly these records, with their causes', async ({
+  browser,
+}) => {
+  await asAdmin(browser, async (admin) => {
+    const { page } = admin
+    await admin.open('Compliance', 'Compliance')
+    const failed = page.locator('[data-line="access"] [data-problem="exports.failed"]')
+    const count = Number(/\d+/.exec((await failed.textContent()) ?? '')?.[0])
+    await admin.click(failed.getByRole('link'))
+    await expect(page.getByRole('heading', { level: 1, name: 'Prepared copies' })).toBeVisible()
+    const copies = page.getByRole('table').getByRole('row')
+    await expect(copies).toHaveCount(count + 1)
+    await expect(copies.nth(1)).toContainText(/didn’t answer|unexpected error/)
+    await page.goBack()
+    const late = page.locator('[data-line="erasure"] [data-problem="requests.late"]')
+    await admin.click(late.getByRole('link'))
+    await expect(page).toHaveURL(/due=late/)
+    await expect(page.getByRole('table').getByRole('row').nth(1)).toContainText('Legal hold')
+    await admin.finish()
+  })
+})
+
+test('an admin sees that the form of a legal hold has a restored draft, and discards it', async ({ browser }) => {
+  await asAdmin(browser, async (admin) => {
+    const { page } = admin
+    await admin.open('Legal holds', 'Legal holds')
+    const dialog = page.getByRole('dialog')
+    await admin.click(page.getByRole('button', { name: 'Set hold' }))
+    await expect(dialog.getByText('Restored draft')).toHaveCount(0)
+    await admin.fill(dialog.getByLabel('Reason'), 'Case 31/2026')
+    await admin.click(dialog.getByRole('button', { name: 'Cancel' }))
+    await admin.click(page.getByRole('button', { name: 'Set hold' }))
+    await expect(dialog.getByText('Restored draft')).toBeVisible()
+    await expect(dialog.getByLabel('Reason')).toHaveValue('Case 31/2026')
+    await admin.click(dialog.getByRole('button', { name: 'Discard' }))
+    await expect(dialog.getByLabel('Reason')).toHaveValue('')
+    await expect(dialog.getByText('Restored draft')).toHaveCount(0)
+    await admin.finish()
+  })
 })

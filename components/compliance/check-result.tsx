@@ -6,21 +6,41 @@ import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import type { Role } from '#lib/domains/accounts/rules.ts'
 import type { CheckView } from '#lib/domains/compliance/contract.ts'
-import { checkKeyOf, isTime, isWord, remedyOf } from './check-words.ts'
+import { checkKeyOf, isTime, isWord, problemKeyOf, remedyOf } from './check-words.ts'
 import { isProblem, ResultTag } from './result-tag.tsx'
 
-/** A link to the page with details, or the roles that may open it if the reader's role may not. */
-function Evidence({ address, role }: { address: string; role: Role }) {
+/** A link to the page with details, or the text with the roles that may open it if the reader's role may not. */
+function Evidence({ address, text, role }: { address: string; text: string; role: Role }) {
   const t = useTranslations('compliance')
   const format = useFormatter()
   const page = pageAt(address)
   if (page === undefined || mayOpen(page, role))
     return (
       <TextLink href={address} className="inline-block py-0.5">
-        {t('evidence')}
+        {text}
       </TextLink>
     )
-  return <span>{t('evidenceOf', { roles: format.list((page.roles ?? []).map((one) => t(`roles.${one}`))) })}</span>
+  return (
+    <span>{t('evidenceOf', { text, roles: format.list((page.roles ?? []).map((one) => t(`roles.${one}`))) })}</span>
+  )
+}
+
+/** What the check found, with links to lists of exactly these records. */
+function Problems({ problems, role }: { problems: CheckView['problems']; role: Role }) {
+  const t = useTranslations('compliance')
+  return (
+    <ul className="flex flex-wrap items-baseline gap-x-4 font-medium">
+      {problems.map(({ problem, count, page }) => {
+        const text = t(`problems.${problemKeyOf(problem)}`, { count })
+        return (
+          <li key={problem} data-problem={problem}>
+            {page === null ? text : <Evidence address={page} text={text} role={role} />}
+          </li>
+        )
+      })}
+      {problems.some(({ page }) => page !== null) && <li className="font-normal text-quiet">{t('causes')}</li>}
+    </ul>
+  )
 }
 
 /** The sentence of a check with its numbers and names. */
@@ -65,6 +85,7 @@ export function CheckResult({ check, showsState, role }: { check: CheckView; sho
         )}
         {sentence}
       </p>
+      {check.problems.length > 0 && <Problems problems={check.problems} role={role} />}
       {isProblem(check.state) && remedy && <p className="font-medium">{t(`do.${remedy.key}`, { job: remedy.job })}</p>}
       {(times.length > 0 || check.page) && (
         <p className="flex flex-wrap items-center gap-x-4 text-sm text-quiet">
@@ -74,7 +95,7 @@ export function CheckResult({ check, showsState, role }: { check: CheckView; sho
               <Time at={at} relative />
             </span>
           ))}
-          {check.page && <Evidence address={check.page} role={role} />}
+          {check.page && <Evidence address={check.page} text={t('evidence')} role={role} />}
         </p>
       )}
     </li>

@@ -2,10 +2,10 @@ import { createTranslator } from 'next-intl'
 import { afterAll, expect, it } from 'vitest'
 import { createApp } from '#lib/app.ts'
 import { readEnv } from '#lib/config/env.ts'
-import { evidenceLines } from '#lib/kernel/evidence.ts'
+import { evidenceLines, evidenceProblems } from '#lib/kernel/evidence.ts'
 import en from '#messages/en.ts'
 import zh from '#messages/zh.ts'
-import { checkKeyOf, remedyOf } from './check-words.ts'
+import { checkKeyOf, problemKeyOf, remedyOf } from './check-words.ts'
 
 // The production application; no test here queries its database.
 const app = createApp({ env: readEnv({}) })
@@ -17,9 +17,15 @@ it('every check and line has a translation and no translation is unused', () => 
   expect(Object.keys(en.compliance.lines).sort()).toEqual([...evidenceLines].sort())
 })
 
-it('every check says what to do when it fails', () => {
-  const remedies = app.compliance.checkNames.map((name) => remedyOf(name)?.key)
+it('every check says what to do when it fails, and every problem what to do about its records', () => {
+  // These checks find problems with records.
+  const counting = ['requests.access', 'requests.portability', 'requests.erasure', 'exports.all', 'exports.provided']
+  const others = [...counting, 'erasure.unfinished', 'erasure.steps']
+  const remedies = app.compliance.checkNames
+    .filter((name) => !others.includes(name))
+    .map((name) => remedyOf(name)?.key ?? name)
   expect(distinct(remedies)).toEqual(Object.keys(en.compliance.do).sort())
+  expect(evidenceProblems.map(problemKeyOf).sort()).toEqual(Object.keys(en.compliance.problems).sort())
 })
 
 it.each([

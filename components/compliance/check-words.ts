@@ -1,3 +1,4 @@
+import type { EvidenceProblem } from '#lib/kernel/evidence.ts'
 import en from '#messages/en.ts'
 
 const { of: checks, do: remedies, words, times } = en.compliance
@@ -49,6 +50,9 @@ export function remedyOf(name: string): { key: RemedyKey; job: string } | undefi
   const key = job ? 'job' : (sharedRemedies[name] ?? sharedTexts[name] ?? keyOf(name))
   return isRemedy(key) ? { key, job } : undefined
 }
+type ProblemKey = keyof typeof en.compliance.problems
+/** The message key of a problem that a check found. */
+export const problemKeyOf = (problem: EvidenceProblem) => keyOf(problem) as ProblemKey
 /** Whether a fact is a known word that can be translated. */
 export const isWord = (text: string): text is WordKey => Object.hasOwn(words, text)
 export const isTime = (name: string): name is TimeKey => Object.hasOwn(times, name)

@@ -204,6 +204,7 @@ export const pages = [
     isInNavigation: true,
     keys: 'g c',
   }),
+  page({ name: 'copies', path: '/admin/compliance/copies', area: 'admin', roles: ['admin', 'auditor'] }),
   page({ name: 'outbox', path: '/admin/outbox', area: 'admin', roles: ['admin'], isInNavigation: true, keys: 'g b' }),
 ] as const satisfies readonly PageEntry[]
 

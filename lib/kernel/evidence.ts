@@ -32,12 +32,37 @@ type FindingState = (typeof findingStates)[number]
 /** A console page, with the filters that show the counted records. */
 export type EvidencePage = `/${string}`
 
+/** What a check can find, as records that a page of the console lists. */
+export const evidenceProblems = [
+  'requests.overdue',
+  'requests.late',
+  'exports.failed',
+  'exports.late',
+  'erasure.residue',
+  'erasure.unsigned',
+  'erasure.failed',
+  'erasure.unsearched',
+  'erasure.stuck',
+  'erasure.waiting',
+] as const
+export type EvidenceProblem = (typeof evidenceProblems)[number]
+
+/** The records with a problem: their number, and the page that lists exactly these records with their causes. */
+export interface FoundProblem {
+  problem: EvidenceProblem
+  count: number
+  /** Null if no page lists them. */
+  page: EvidencePage | null
+}
+
 /** The result of a check: counts, times and words of a fixed vocabulary. Never content; ids only of parts of the installation. */
 export interface EvidenceFinding {
   state: FindingState
   numbers?: Readonly<Record<string, number>>
   times?: Readonly<Record<string, Date | null>>
   facts?: Readonly<Record<string, string>>
+  /** Why the result is not `holds`. Problems without records are left out. */
+  problems?: readonly FoundProblem[]
   /** The page with the records that explain this result, instead of that of the check. */
   page?: EvidencePage
 }

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, renameSync, rmSync, utimesSync, writeFileSync } f
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type DatabaseQuery, type EvidenceCheck, evidenceLines } from '#lib/kernel/evidence.ts'
+import { type DatabaseQuery, type EvidenceCheck, type EvidenceProblem, evidenceLines } from '#lib/kernel/evidence.ts'
 import { newId, newUuid } from '#lib/kernel/ids.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { europeanAgent, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
@@ -234,7 +234,7 @@ const planted: Planted[] = [
           basis: 'provided',
           state: 'failed',
           fault: 'internal',
-          createdAt: ago(day),
+          createdAt: ago(day / 2),
         },
       })
       return () => test.db.prisma.preparedExport.deleteMany()
@@ -572,35 +572,151 @@ describe('a planted fault', () => {
   })
 })
 
-it('a check that fails links the records that explain it, and otherwise all that it counted', async () => {
-  const pageOf = async () => (await asked('requests.portability')).page
-  expect(await pageOf()).toBe('/admin/requests?open=all&kind=portability')
-  const id = await request({
-    kinds: ['portability'],
-    state: 'verified',
-    legalDueAt: ago(1),
-    parts: [{ kind: 'portability' }],
+const person = async () => (await signedIn(test)).accountId
+const run = (id: string, more: object, steps: object[] = []) =>
+  test.db.prisma.erasureRun.create({
+    data: {
+      ...{ id, receiptId: `rcpt_${id}`, requestedBy: 'x', reason: 'x', createdAt: ago(day) },
+      ...more,
+      steps: { create: steps.map((step, position) => ({ holder: `h${position}`, store: 'graph', position, ...step })) },
+    },
   })
-  expect(await pageOf()).toBe('/admin/requests?kind=portability&due=overdue')
-  await forget(id)
-})
+const endRun = (id: string) => test.db.prisma.erasureRun.delete({ where: { id } })
 
-it('a failed copy links the requests of its kind if it answers one, and otherwise the exports in the audit log', async () => {
-  const { accountId } = await signedIn(test)
-  const failed = (requestId: string | null) =>
-    test.db.prisma.preparedExport.create({
-      data: {
-        ...{ id: newId('exp'), accountId, requestId, basis: 'provided' },
-        ...{ state: 'failed', fault: 'internal', createdAt: ago(day) },
-      },
-    })
-  const pageOf = async () => (await asked('exports.provided')).page
-  await failed(null)
-  expect(await pageOf()).toBe('/admin/audit?resource_type=export')
-  await failed(newId('preq'))
-  expect(await pageOf()).toBe('/admin/requests?open=all&kind=portability')
-  await test.db.prisma.preparedExport.deleteMany({ where: { accountId } })
-})
+/** What the check counts, its planted records, and the causes that the list shows for each of them. */
+const listed: readonly [EvidenceProblem, string, unknown[], () => Promise<() => Promise<unknown>>][] = [
+  [
+    'requests.overdue',
+    'requests.erasure',
+    [{ code: 'step_stuck', store: 'graph', fault: 'internal' }],
+    async () => {
+      await run('run_overdue', { state: 'erasing' }, [{ state: 'stuck', fault: 'internal' }])
+      const part = { kind: 'erasure', state: 'running' }
+      const id = await request({ state: 'running', runId: 'run_overdue', dueAt: ago(1), parts: [part] })
+      return async () => {
+        await forget(id)
+        await endRun('run_overdue')
+      }
+    },
+  ],
+  [
+    'requests.late',
+    'requests.erasure',
+    [{ code: 'legal_hold', store: null, fault: null }],
+    async () => {
+      const id = await request({
+        ...{ state: 'completed', verifiedAt: ago(10 * day), waitingUntil: ago(9 * day), closedAt: ago(day) },
+        parts: [{ kind: 'erasure', state: 'done', startedAt: ago(9 * day), finishedAt: ago(day) }],
+      })
+      await test.db.prisma.privacyRequestEvent.create({
+        data: { id: newId('evt'), requestId: id, at: ago(8 * day), by: 'system', event: 'kept_whole' },
+      })
+      return () => forget(id)
+    },
+  ],
+  [
+    'exports.failed',
+    'exports.provided',
+    ['unavailable'],
+    async () => {
+      const copy = { accountId: await person(), basis: 'provided', createdAt: ago(day / 2) }
+      const { id } = await test.db.prisma.preparedExport.create({
+        data: { ...copy, id: newId('exp'), state: 'failed', fault: 'unavailable' },
+      })
+      return () => test.db.prisma.preparedExport.delete({ where: { id } })
+    },
+  ],
+  [
+    'exports.late',
+    'exports.all',
+    [null],
+    async () => {
+      const times = { createdAt: ago(day), readyAt: ago(day), expiresAt: ago(day / 2) }
+      const { id } = await test.db.prisma.preparedExport.create({
+        data: { id: newId('exp'), accountId: await person(), basis: 'all', state: 'ready', ...times },
+      })
+      return () => test.db.prisma.preparedExport.delete({ where: { id } })
+    },
+  ],
+  [
+    'erasure.residue',
+    'erasure.unfinished',
+    [{ code: 'residue', store: 'graph', fault: null }],
+    async () => {
+      // Two steps of one run are one record.
+      await run('run_residue', { state: 'done' }, [{ residue: 1 }, { residue: 2 }])
+      return () => endRun('run_residue')
+    },
+  ],
+  [
+    'erasure.failed',
+    'erasure.unfinished',
+    [{ code: 'verification', store: null, fault: 'internal' }],
+    async () => {
+      await run('run_failed', { state: 'failed', fault: 'internal' })
+      return () => endRun('run_failed')
+    },
+  ],
+  [
+    'erasure.unsearched',
+    'erasure.unfinished',
+    [
+      { code: 'store_refuses', store: 'graph', fault: 'credentials' },
+      { code: 'second_search', store: null, fault: null },
+    ],
+    async () => {
+      await run('run_late', { state: 'done', recheckAt: ago(day) }, [{ fault: 'store_refuses:credentials' }])
+      return () => endRun('run_late')
+    },
+  ],
+  [
+    'erasure.stuck',
+    'erasure.steps',
+    [{ code: 'planning', store: null, fault: 'internal' }],
+    async () => {
+      await run('run_unplanned', { state: 'planning', fault: 'internal' })
+      return () => endRun('run_unplanned')
+    },
+  ],
+  [
+    'erasure.waiting',
+    'erasure.steps',
+    [{ code: 'store_down', store: 'graph', fault: null }],
+    async () => {
+      await run('run_waits', { state: 'erasing' }, [{ state: 'running', fault: 'unavailable' }])
+      const times = { since: ago(day), triedAt: ago(0) }
+      await test.db.prisma.erasureWait.create({ data: { runId: 'run_waits', store: 'graph', ...times } })
+      return () => endRun('run_waits')
+    },
+  ],
+]
+/** The API path that answers the page of a problem. */
+const apiOf = (page: string): string =>
+  page
+    .replace('/admin/requests', '/api/admin/privacy/requests')
+    .replace('open=all&', '')
+    .replace('/admin/erasures', '/api/erasures')
+    .replace('/admin/compliance/copies', '/api/admin/exports')
+
+it.each(listed)(
+  '%s links a list of exactly the counted records, with their causes',
+  async (problem, check, causes, plant) => {
+    const admin = await signedIn(test, 'admin')
+    const mend = await plant()
+    try {
+      const found = (await asked(check)).problems.find((one) => one.problem === problem)
+      expect(found?.count).toBe(1)
+      const { status, json } = await test.fetch('GET', apiOf(found?.page ?? ''), admin)
+      expect(status).toBe(200)
+      expect(json.data.map((row: { causes?: unknown[]; fault?: string }) => row.causes ?? [row.fault])).toEqual([
+        causes,
+      ])
+    } finally {
+      await mend()
+    }
+    expect((await asked(check)).problems).toEqual([])
+  },
+)
 
 it('installation.secret fails when the file is readable or writable by others, or missing', async () => {
   const file = join(test.dataDir, 'a-secret')

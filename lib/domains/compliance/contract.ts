@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { evidenceLines, findingStates } from '#lib/kernel/evidence.ts'
+import { evidenceLines, evidenceProblems, findingStates } from '#lib/kernel/evidence.ts'
 import { operation } from '#lib/kernel/operation.ts'
 
 const when = z.iso.datetime()
@@ -15,6 +15,15 @@ export const CheckView = z
     times: z.record(z.string(), when.nullable()),
     facts: z.record(z.string(), z.string()),
     page: z.string().nullable().meta({ description: 'The console page that shows the checked records' }),
+    problems: z
+      .array(
+        z.strictObject({
+          problem: z.enum(evidenceProblems),
+          count: z.number().int(),
+          page: z.string().nullable().meta({ description: 'The console page that lists exactly these records' }),
+        }),
+      )
+      .meta({ description: 'Why the result is `attention` or `fails`, for checks that count records' }),
     took_ms: z.number().int(),
     fault: z.enum(['too_slow', 'unavailable', 'error']).nullable(),
   })

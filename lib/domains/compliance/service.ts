@@ -36,7 +36,7 @@ export function complianceService({ db, checks }: ComplianceServiceDeps) {
   const bounded = boundedQuery(db, statementMost)
   async function asked({ name, page, ...check }: EvidenceCheck, now: Date): Promise<CheckView> {
     const started = performance.now()
-    const known = { name, page, numbers: {}, times: {}, facts: {} }
+    const known = { name, page, numbers: {}, times: {}, facts: {}, problems: [] }
     const took = () => Math.round(performance.now() - started)
     try {
       const {
@@ -44,9 +44,14 @@ export function complianceService({ db, checks }: ComplianceServiceDeps) {
         numbers = {},
         times,
         facts = {},
+        problems = [],
         page: own = page,
       } = await withTimeout(checkMost, check.ask(bounded, now), new CheckTimeout())
-      return { ...known, page: own, state, numbers, times: texts(times), facts, took_ms: took(), fault: null }
+      const found = problems.filter(({ count }) => count > 0)
+      return {
+        ...{ ...known, page: own, state, numbers, times: texts(times), facts },
+        ...{ problems: found, took_ms: took(), fault: null },
+      }
     } catch (error) {
       const fault = faultOf(error)
       if (fault === 'error') logFault(error, { operationId: readCompliance.id, check: name })
