@@ -48,7 +48,8 @@ export const disconnectAt: Endpoint<typeof disconnectRequest> = { method: 'post'
 export const suggestionsAt: Endpoint<typeof listSuggestions> = { method: 'get', path: `${at}/{id}/suggestions` }
 
 export type RequestPage = Output<typeof listAllRequests>
-export type AdminRequest = RequestPage['data'][number]
+export type ListedRequest = RequestPage['data'][number]
+export type AdminRequest = Omit<ListedRequest, 'causes'>
 export type AdminRequestDetail = Output<typeof readAnyRequest>['data']
 export type AdminTimelineEvent = AdminRequestDetail['timeline'][number]
 export type Minder = Output<typeof listMinders>['data'][number]

@@ -14,7 +14,7 @@ import { Time } from '#components/ui/time.tsx'
 import type { listAllRequests } from '#lib/domains/privacy-requests/queue/contract.ts'
 import { dueOf } from './due.ts'
 import { DueStatusTag } from './due-tag.tsx'
-import type { AdminRequest } from './endpoints.ts'
+import type { AdminRequest, ListedRequest } from './endpoints.ts'
 import { isQueueFiltered, type QueueFilterValues } from './filters.ts'
 import { useRequestWords } from './request-words.tsx'
 
@@ -31,7 +31,7 @@ interface QueueTableProps {
   bulk: ReactNode
 }
 
-function useColumns(me: string): ShownColumn<AdminRequest>[] {
+function useColumns(me: string): ShownColumn<ListedRequest>[] {
   const t = useTranslations('queue')
   const words = useRequestWords()
   const assignee = ({ assigned_to, assigned_name }: AdminRequest): string =>
