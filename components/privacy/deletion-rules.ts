@@ -1,4 +1,4 @@
-import { isAnonymized } from '#lib/domains/erasure/rules.ts'
+import { isAnonymized } from '#lib/domains/erasure/anonymized-rules.ts'
 import type { planErasure } from '#lib/domains/privacy-requests/plan-contract.ts'
 import { type Grace, graceEnd, legalDueAt } from '#lib/domains/privacy-requests/rules.ts'
 import type { Output } from '#lib/kernel/operation.ts'

@@ -1,4 +1,4 @@
-import { isAnonymized } from '#lib/domains/erasure/rules.ts'
+import { isAnonymized } from '#lib/domains/erasure/anonymized-rules.ts'
 import type { Receipt } from '#lib/kernel/receipt.ts'
 import { recognizeReceiptText } from '#lib/kernel/receipt-texts.ts'
 

@@ -11,10 +11,6 @@ export interface RetentionFacts {
   emailsInFolder: boolean
 }
 
-const anonymizedSources = ['erasure.owners', 'knowledge.references', 'privacy.requests', 'projects.references']
-/** Whether an erasure leaves the records of a data source, without the name and texts of the subject, instead of deleting them. */
-export const isAnonymized = (holder: string): boolean => anonymizedSources.includes(holder)
-
 /**
  * Milliseconds before an erased id is listed as a tombstone: longer than a transaction can wait and run (5 + 15 s). A
  * transaction that starts earlier and commits later thus never falls behind a cursor that was already returned.

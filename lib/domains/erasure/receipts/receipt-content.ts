@@ -1,6 +1,6 @@
+import { isAnonymized } from '#lib/domains/erasure/anonymized-rules.ts'
 import type { MentionCount } from '#lib/domains/erasure/engine/mentions.ts'
 import {
-  isAnonymized,
   type Residue,
   type RetentionFacts,
   residueAfter,
