@@ -1,5 +1,6 @@
 'use client'
 
+import dynamic from 'next/dynamic'
 import { useRouter } from 'next/navigation'
 import { useTranslations } from 'next-intl'
 import { useEffect, useRef, useState } from 'react'
@@ -16,12 +17,17 @@ import { type Act, actsOf } from './acts.ts'
 import { type AdminRequestDetail, type Minder, readAnyRequestAt } from './endpoints.ts'
 import { actKeys, RequestActions } from './request-actions.tsx'
 import { RequestAside } from './request-aside.tsx'
-import { RequestConnection, RequestDisconnection } from './request-connection.tsx'
 import { RequestErasure } from './request-erasure.tsx'
 import { RequestNext } from './request-next.tsx'
 import { AdminRequestParts } from './request-parts.tsx'
 import { RequestTimeline } from './request-timeline.tsx'
 import { useRequestWords } from './request-words.tsx'
+
+/** Only for requests from the form. */
+const RequestConnection = dynamic(() => import('./request-connection.tsx').then((parts) => parts.RequestConnection))
+const RequestDisconnection = dynamic(() =>
+  import('./request-connection.tsx').then((parts) => parts.RequestDisconnection),
+)
 
 /** Polls while an erasure runs; otherwise changes take days. */
 const pace = ({ erasure, state }: AdminRequestDetail): number | false => {
