@@ -43,7 +43,7 @@ export function approvalDecidedMail(
         paragraphs: [
           isApproved
             ? `另一位管理员已于 ${time(at)} 批准您提出的操作。该操作尚未执行，请在申请过期前执行。`
-            : `另一位管理员已于 ${time(at)} 拒绝您提出的操作。没有任何更改。`,
+            : `另一位管理员已于 ${time(at)} 拒绝您提出的操作。未作任何更改。`,
           `${url}/admin/approvals`,
         ],
       },

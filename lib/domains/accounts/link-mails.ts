@@ -56,7 +56,7 @@ export function passwordSetMail(locale: Locale, { url, at }: { url: string; at: 
     ? emailContent(locale, '您的密码已设置', [
         `您的账户密码已于 ${time(at)} 通过我们寄给您的链接设置。所有登录会话都已结束。`,
         '如果是您本人，无需再做什么，用新密码登录即可。',
-        '如果不是您本人，说明有人能读到您的邮件：请先保护好邮箱，再在这里请求新的链接，并告诉此系统的管理者。',
+        '如果不是您本人，说明有人能读到您的邮件：请先保护好邮箱，再在这里请求新的链接，并告诉此系统的运营者。',
         `${url}/password/forgotten`,
       ])
     : emailContent(locale, 'Your password was set', [
@@ -76,7 +76,7 @@ export function identityLinkedMail(
     ? emailContent(locale, '您的账户关联了新的登录方式', [
         `从 ${time(at)} 起，您也可以用 ${provider} 登录您的账户：它确认了您的邮箱地址。`,
         '如果是您本人，无需再做什么。',
-        '如果不是您本人，请在“账户”页解除关联，并告诉此系统的管理者。',
+        '如果不是您本人，请在“账户”页解除关联，并告诉此系统的运营者。',
         `${url}/account`,
       ])
     : emailContent(locale, 'Another way to sign in was linked to your account', [

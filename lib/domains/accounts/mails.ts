@@ -18,11 +18,11 @@ export function tokenRevokedMail(
   }: { url: string; keyPrefix: string; at: Date; descendants?: number | undefined },
 ): EmailContent {
   return locale === 'zh'
-    ? emailContent(locale, '一个令牌已被自动撤销', [
-        `您的智能体所用的一个令牌（以 ${keyPrefix} 开头）已于 ${time(at)} 被撤销，因为它在一小时内三次超出了请求限额。`,
-        ...(descendants > 0 ? [`用它创建的 ${descendants} 个令牌也已一并撤销。`] : []),
+    ? emailContent(locale, '一个令牌已被自动吊销', [
+        `您的智能体所用的一个令牌（以 ${keyPrefix} 开头）已于 ${time(at)} 被吊销，因为它在一小时内三次超出了请求限额。`,
+        ...(descendants > 0 ? [`用它创建的 ${descendants} 个令牌也已一并吊销。`] : []),
         '数据没有丢失，其他令牌仍然有效。',
-        '请先检查程序为什么发送了这么多请求，再为它创建一个新令牌。如果这些请求不是您发出的，令牌可能已经泄露：撤销它正是应当做的事。',
+        '请先检查程序为什么发送了这么多请求，再为它创建一个新令牌。如果这些请求不是您发出的，令牌可能已经泄露：吊销它正是应当做的事。',
         `${url}/account`,
       ])
     : emailContent(locale, 'A token was revoked automatically', [
@@ -49,7 +49,7 @@ export function tokenIssuedMail(
     ? emailContent(locale, '管理员为您的智能体创建了令牌', [
         `管理员已于 ${time(at)} 为您的一个智能体创建了令牌（以 ${keyPrefix} 开头）。持有该令牌的程序可以读取这个智能体的私有内容。`,
         '该令牌在令牌列表中标记为“由管理员签发”。',
-        '如果您不清楚创建原因，请撤销该令牌并联系管理员。',
+        '如果您不清楚创建原因，请吊销该令牌并联系管理员。',
         `${url}/tokens`,
       ])
     : emailContent(locale, 'An admin created a token for your agent', [
@@ -89,9 +89,9 @@ export function storageWarningMail(locale: Locale, { url, percent }: { url: stri
 export function passwordResetMail(locale: Locale, { url, at }: { url: string; at: Date }): EmailContent {
   return locale === 'zh'
     ? emailContent(locale, '您的密码已被重置', [
-        `此系统的管理者已于 ${time(at)} 重置了您的密码。您的所有登录会话都已结束。`,
-        '一次性密码会由管理者另行交给您，登录后请立即更改。您的数据没有变化。',
-        '如果您没有提出过这个请求，请联系管理者。',
+        `管理员已于 ${time(at)} 重置了您的密码。您的所有登录会话都已结束。`,
+        '一次性密码会由管理员另行交给您，登录后请立即更改。您的数据没有变化。',
+        '如果您没有提出过这个请求，请联系管理员。',
         `${url}/sign-in`,
       ])
     : emailContent(locale, 'Your password was reset', [
@@ -117,7 +117,7 @@ export const storeNames: Record<Locale, Partial<Record<string, string>>> = {
     checkpoints: '检查点数据库',
     cache: '缓存',
     objects: '对象存储',
-    ledger: '删除账本',
+    ledger: '删除记录账本',
     postgresql: '数据库',
   },
 }

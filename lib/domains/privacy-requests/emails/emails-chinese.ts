@@ -4,7 +4,7 @@ import { dateOf, type EmailFacts, type EmailWords, groundOf, isHandedOver } from
 
 const kindNames: Record<RequestKind, string> = {
   access: '查阅',
-  portability: '可携副本',
+  portability: '数据可携带',
   rectification: '更正',
   restriction: '限制处理',
   objection: '反对处理',
@@ -253,7 +253,7 @@ export const chinese: Record<string, EmailWords> = {
     subject: '您的数据副本已备好',
     text: (_, { waitsForCopy, waitingUntil, isClosed, privacyEmail }) => [
       isClosed
-        ? `您的数据副本已备好。您的账户已关闭，因此无法登录取得：请${privacyEmail === null ? '联系此系统的管理者' : `发送邮件至 ${privacyEmail}`}，以便用其他方式交给您。副本保留四小时，之后可以重新制作。`
+        ? `您的数据副本已备好。您的账户已关闭，因此无法登录取得：请${privacyEmail === null ? '联系此系统的运营者' : `发送邮件至 ${privacyEmail}`}，以便用其他方式交给您。副本保留四小时，之后可以重新制作。`
         : '您的数据副本已备好，保留四小时，只有您本人登录后可以取得。',
       ...(waitsForCopy
         ? [
