@@ -109,7 +109,7 @@ describe('emails', () => {
       textOf(locale, [told('copy_ready')], { privacyEmail, isClosed })
     const signIn = says(locale, /Sign in to download it/, /登录后可以取得/)
     expect(text('privacy@kp.example', true)).toContain('privacy@kp.example')
-    expect(text(null, true)).toMatch(says(locale, /operator of this installation/, /管理者/))
+    expect(text(null, true)).toMatch(says(locale, /operator of this installation/, /运营者/))
     expect(text(null, true)).not.toMatch(signIn)
     expect(text('privacy@kp.example', false)).toMatch(signIn)
   })
