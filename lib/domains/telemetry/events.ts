@@ -16,11 +16,11 @@ export const events = {
     has_results: z.boolean(),
   }),
   export_prepared: declared('A copy of personal data was requested.', { basis: z.enum(['provided', 'all']) }),
-  request_filed: declared('A privacy request was submitted; we send one event for each kind of request in it.', {
+  request_filed: declared('A privacy request was submitted: one event for each kind in it.', {
     kind: z.enum(['access', 'portability', 'rectification', 'restriction', 'erasure', 'objection']),
   }),
   erasure_completed: declared(
-    'A deletion was completed and verified. We send this without a user, under a random number that is used only once.',
+    'A deletion was completed and verified. Sent without a user, under a random number used only once.',
     {
       of: z.enum(['subject', 'project', 'conversation', 'message', 'document']),
       steps: z.int().min(0).max(200),
