@@ -11,8 +11,14 @@ import type { Output } from '#lib/kernel/operation.ts'
 
 type CopyWithProblem = Output<typeof listCopyProblems>['data'][number]
 
+interface CopyListProps {
+  copies: readonly CopyWithProblem[]
+  /** The number of all copies with the problem. */
+  total: number
+  isAdmin: boolean
+}
 /** Prepared copies with a problem, each with its cause. Only admins can open people and requests. */
-export function CopyList({ copies, isAdmin }: { copies: readonly CopyWithProblem[]; isAdmin: boolean }) {
+export function CopyList({ copies, total, isAdmin }: CopyListProps) {
   const t = useTranslations('compliance.copies')
   const faultWords = useFaultWords()
   const columns: ShownColumn<CopyWithProblem>[] = [
@@ -56,12 +62,15 @@ export function CopyList({ copies, isAdmin }: { copies: readonly CopyWithProblem
     },
   ]
   return (
-    <DataTable
-      label={t('name')}
-      columns={columns}
-      rows={copies}
-      rowKey={({ id }) => id}
-      empty={<EmptyState title={t('empty')} />}
-    />
+    <>
+      <DataTable
+        label={t('name')}
+        columns={columns}
+        rows={copies}
+        rowKey={({ id }) => id}
+        empty={<EmptyState title={t('empty')} />}
+      />
+      {total > copies.length && <p className="mt-2 text-sm text-quiet">{t('more', { shown: copies.length, total })}</p>}
+    </>
   )
 }

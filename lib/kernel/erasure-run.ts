@@ -84,6 +84,8 @@ export interface RunView {
   mentions: Mention[]
   /** Stores that do not respond, and since when the run has been waiting for them. */
   waits: { store: string; since: Date }[]
+  /** Stores that reject requests, while that stops planning or verification. */
+  refusedBy: string[]
   /** In the order in which they run. */
   steps: StepView[]
 }

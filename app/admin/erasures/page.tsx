@@ -16,7 +16,7 @@ export default async function ErasuresPage({ searchParams }: Props) {
   const query = erasureQueryOf(await loadErasureFilters(searchParams))
   const initial = await callUseCase(app.requests.listErasures, { query })
   return (
-    <Messages of={['erasures', 'causes', 'dataNames']}>
+    <Messages of={['erasures', 'causes', 'storeProgress', 'dataNames']}>
       <ErasureList initial={initial} initialQuery={query} />
     </Messages>
   )

@@ -27,7 +27,7 @@ export default async function RequestsPage({ searchParams }: Props) {
     app.requests.statistics(app.pipeline.clock.now()),
   ])
   return (
-    <Messages of={['queue', 'causes', 'dataNames']}>
+    <Messages of={['queue', 'causes', 'storeProgress', 'dataNames']}>
       <Page
         width="wide"
         title={t('name')}

@@ -651,19 +651,16 @@ const listed: readonly [EvidenceProblem, string, unknown[], () => Promise<() => 
   [
     'erasure.failed',
     'erasure.unfinished',
-    [{ code: 'verification', store: null, fault: 'internal' }],
+    [{ code: 'residue_left', store: 'graph', fault: null }],
     async () => {
-      await run('run_failed', { state: 'failed', fault: 'internal' })
+      await run('run_failed', { state: 'failed', rounds: 5 }, [{ state: 'done', residue: 2 }])
       return () => endRun('run_failed')
     },
   ],
   [
     'erasure.unsearched',
     'erasure.unfinished',
-    [
-      { code: 'store_refuses', store: 'graph', fault: 'credentials' },
-      { code: 'second_search', store: null, fault: null },
-    ],
+    [{ code: 'store_refuses', store: 'graph', fault: 'credentials' }],
     async () => {
       await run('run_late', { state: 'done', recheckAt: ago(day) }, [{ fault: 'store_refuses:credentials' }])
       return () => endRun('run_late')
@@ -717,6 +714,16 @@ it.each(listed)(
     expect((await asked(check)).problems).toEqual([])
   },
 )
+
+it('listCopyProblems lists the newest 100 and counts all', async () => {
+  const owned = { accountId: await person(), basis: 'provided', state: 'failed', createdAt: ago(day / 2) } as const
+  const copies = Array.from({ length: 101 }, () => ({ ...owned, id: newId('exp') }))
+  await test.db.prisma.preparedExport.createMany({ data: copies })
+  const admin = await signedIn(test, 'admin')
+  const { json } = await test.fetch('GET', '/api/admin/exports?scope=provided&problem=failed', admin)
+  expect([json.data.length, json.total]).toEqual([100, 101])
+  await test.db.prisma.preparedExport.deleteMany({ where: { accountId: owned.accountId } })
+})
 
 it('installation.secret fails when the file is readable or writable by others, or missing', async () => {
   const file = join(test.dataDir, 'a-secret')

@@ -13,11 +13,12 @@ export const copyProblemList = ({ db }: Pick<PreparedPorts, 'db'>) =>
     const rows = await copiesWithProblem(db, { basis, remembered, overdue: overdueBefore(now), limit: most }, problem)
     return {
       body: {
-        data: rows.map(({ created_at, expires_at, ...row }) => ({
+        data: rows.map(({ created_at, expires_at, total: _, ...row }) => ({
           ...row,
           created_at: created_at.toISOString(),
           expires_at: expires_at?.toISOString() ?? null,
         })),
+        total: rows[0]?.total ?? 0,
       },
       resourceId: 'list',
       details: { count: rows.length },

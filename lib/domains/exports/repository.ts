@@ -178,17 +178,18 @@ export const summaryOfExports = statement('exports.summary', {
     FROM prepared_exports WHERE basis = $basis`,
 })
 
-/** The copies with a problem, newest first; at most `limit`. */
+/** The copies with a problem, newest first; at most `limit`. `total`: the number without the limit. */
 export const copiesWithProblem = statement('exports.copies-with-problem', {
   takes: { basis: 'text', limit: 'int4', remembered: 'timestamptz', overdue: 'timestamptz' },
   returns: {
     ...{ id: 'text', account_id: 'text', account_name: 'text?', request_id: 'text?', fault: 'text?' },
-    ...{ created_at: 'timestamptz', expires_at: 'timestamptz?' },
+    ...{ created_at: 'timestamptz', expires_at: 'timestamptz?', total: 'int4' },
   },
   variants: ['failed', 'late'],
   sql: (
     problem: CopyProblem,
-  ) => `SELECT p.id, p.account_id, a.name AS account_name, p.request_id, p.fault, p.created_at, p.expires_at
+  ) => `SELECT p.id, p.account_id, a.name AS account_name, p.request_id, p.fault, p.created_at, p.expires_at,
+      (count(*) OVER ())::int4 AS total
     FROM prepared_exports p LEFT JOIN account_names a ON a.id = p.account_id
     WHERE basis = $basis AND ${problem === 'failed' ? isFailed : isLate}
     ORDER BY p.created_at DESC, p.id DESC LIMIT $limit`,

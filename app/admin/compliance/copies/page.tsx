@@ -19,14 +19,14 @@ export default async function CopiesPage({ searchParams }: { searchParams: Promi
   const given = await searchParams
   const scope = given.scope === 'provided' ? 'provided' : 'all'
   const problem = given.problem === 'late' ? 'late' : 'failed'
-  const [t, words, kinds, { data }] = await Promise.all([
+  const [t, words, kinds, { data, total }] = await Promise.all([
     getTranslations('compliance.copies'),
     getTranslations('compliance'),
     getTranslations('requestNames.kinds'),
     callUseCase(app.exports.listCopyProblems, { query: { scope, problem } }),
   ])
   return (
-    <Messages of={['compliance', 'causes']}>
+    <Messages of={['compliance', 'causes', 'storeProgress']}>
       <Page
         width="wide"
         title={t('name')}
@@ -44,7 +44,7 @@ export default async function CopiesPage({ searchParams }: { searchParams: Promi
           />
         }
       >
-        <CopyList key={problem} copies={data} isAdmin={role === 'admin'} />
+        <CopyList key={problem} copies={data} total={total} isAdmin={role === 'admin'} />
       </Page>
     </Messages>
   )

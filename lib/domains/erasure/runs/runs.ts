@@ -259,19 +259,22 @@ export async function runViewOf(tx: Transaction, run: RunRow): Promise<RunView> 
     orderBy: [{ store: 'asc' }, { kind: 'asc' }, { id: 'asc' }, { field: 'asc' }],
   })
   const steps = await stepsOf(tx, run.id)
+  const isRefused = run.fault?.startsWith('store_refuses:') === true
   const mayWait = run.fault === 'unavailable' || steps.some(({ fault }) => fault === 'unavailable')
-  const waits = mayWait
-    ? await tx.erasureWait.findMany({
-        where: { runId: run.id, refusal: null },
-        select: { store: true, since: true },
-        orderBy: [{ since: 'asc' }, { store: 'asc' }],
-      })
-    : []
+  const waiting =
+    mayWait || isRefused
+      ? await tx.erasureWait.findMany({
+          where: { runId: run.id },
+          select: { store: true, since: true, refusal: true },
+          orderBy: [{ since: 'asc' }, { store: 'asc' }],
+        })
+      : []
   return {
     ...shown,
     part: runPartOf(run),
     mentions,
-    waits,
+    waits: waiting.filter(({ refusal }) => mayWait && refusal === null).map(({ store, since }) => ({ store, since })),
+    refusedBy: waiting.filter(({ refusal }) => isRefused && refusal !== null).map(({ store }) => store),
     steps: steps.map(({ position, held, ...step }) => ({
       ...step,
       stage: stageAt(position),

@@ -13,42 +13,106 @@ export const cause = (
 
 /** Parts of a stored fault: a code, and after the colon the thread or why the store rejects requests. */
 const [undecided, refusal] = ['conflict:', 'store_refuses:']
+const hasResidue = ({ residue }: StepView): boolean => (residue ?? 0) > 0
+const isUndecided = ({ fault }: StepView): boolean => fault?.startsWith(undecided) === true
 
-function causeOfStep({ state, store, fault }: StepView): RequestCause | undefined {
+function causeOfStep({ state: run }: RunView, step: StepView): RequestCause | undefined {
+  const { state, store, fault } = step
   if (fault?.startsWith(refusal)) return cause('store_refuses', { store, fault: fault.slice(refusal.length) })
-  if (state !== 'stuck') return undefined
-  return fault?.startsWith(undecided) ? cause('thread_undecided', { store }) : cause('step_stuck', { store, fault })
+  if (isUndecided(step) && (state === 'stuck' || run === 'done')) return cause('thread_undecided', { store })
+  if (state === 'stuck') return cause('step_stuck', { store, fault })
+  // The run waits for a store that does not answer.
+  return run === 'done' && fault !== null && fault !== 'unavailable'
+    ? cause('search_failed', { store, fault })
+    : undefined
+}
+
+/** Why planning or verification is stopped. */
+function causesOfFault({ state, fault, refusedBy }: RunView): RequestCause[] {
+  if (fault === null || fault === 'unavailable') return []
+  const why = fault.startsWith(refusal) ? fault.slice(refusal.length) : fault
+  return refusedBy.length > 0
+    ? refusedBy.map((store) => cause('store_refuses', { store, fault: why }))
+    : [cause(state === 'planning' ? 'planning' : 'verification', { fault: why })]
+}
+
+/** Why the last search of a run that is done is not its end. */
+function causesOfSearch({ steps, recheckAt }: RunView, now: Date): RequestCause[] {
+  const isOverdue = recheckAt !== null && recheckAt.getTime() < now.getTime() - unsearchedAfter
+  const isTried = steps.some((step) => step.fault !== null && !isUndecided(step))
+  return [
+    ...steps.filter((step) => hasResidue(step) && !isUndecided(step)).map(({ store }) => cause('residue', { store })),
+    ...(isOverdue && !isTried ? [cause('second_search')] : []),
+  ]
 }
 
 /** Why the run as a whole stands still, beside its steps and stores. */
-function causesOfState({ state, fault, steps, recheckAt }: RunView, now: Date): RequestCause[] {
-  if (state === 'failed') return [cause('verification', { fault })]
-  if (state === 'held') return [cause('legal_hold')]
-  if (state === 'planning' || state === 'verifying')
-    return fault === null || fault === 'unavailable'
-      ? []
-      : [cause(state === 'planning' ? 'planning' : 'verification', { fault })]
-  if (state !== 'done') return []
-  const isOverdue = recheckAt !== null && recheckAt.getTime() < now.getTime() - unsearchedAfter
-  return [
-    ...steps.flatMap(({ store, residue }) => ((residue ?? 0) > 0 ? [cause('residue', { store })] : [])),
-    ...(isOverdue ? [cause('second_search')] : []),
-  ]
+function causesOfState(run: RunView, now: Date): RequestCause[] {
+  switch (run.state) {
+    case 'failed': {
+      const found = run.steps.filter(hasResidue).map(({ store }) => cause('residue_left', { store }))
+      return found.length > 0 ? found : [cause('verification', { fault: run.fault })]
+    }
+    case 'held':
+      return [cause('legal_hold')]
+    case 'planning':
+    case 'verifying':
+      return causesOfFault(run)
+    case 'done':
+      return causesOfSearch(run, now)
+    case 'erasing':
+      return []
+  }
 }
 
 /** Why a run is not complete or needs attention: codes and stores, each once. */
 export function causesOfRun(run: RunView, now: Date): RequestCause[] {
   const all = [
     ...run.waits.map(({ store }) => cause('store_down', { store })),
-    ...run.steps.flatMap((step) => causeOfStep(step) ?? []),
+    ...run.steps.flatMap((step) => causeOfStep(run, step) ?? []),
     ...causesOfState(run, now),
   ]
   return [...new Map(all.map((one) => [JSON.stringify(one), one])).values()]
 }
 
-/** The part of a run that took the longest: planning, a step or verification. */
-export function slowest({ createdAt, plannedAt, erasedAt, finishedAt, steps }: RunView): RequestCause[] {
-  const took = (from: Date | null, to: Date | null): number => (from && to ? to.getTime() - from.getTime() : 0)
+/** A time in which an erasure could not go on, in milliseconds. It is infinite while nothing ended it. */
+export interface Delay {
+  code: RequestCause['code']
+  from: number
+  to: number
+}
+/** The events of a request that delay an erasure, and those that end the delay. */
+const delaying: Partial<Record<string, { code: RequestCause['code']; until: readonly string[] }>> = {
+  paused: { code: 'paused', until: ['resumed'] },
+  blocked: { code: 'last_admin', until: ['running'] },
+  partly_completed: { code: 'legal_hold', until: ['running'] },
+  kept_whole: { code: 'legal_hold', until: ['running'] },
+  failed: { code: 'step_failed', until: ['running'] },
+  copy_failed: { code: 'step_failed', until: ['copy_ready', 'running'] },
+}
+
+/** The delays in the timeline of a request that lasted until after `since`. */
+export const delaysOf = (events: readonly { event: string; at: Date }[], since: Date): Delay[] =>
+  events
+    .flatMap(({ event, at }) => {
+      const found = delaying[event]
+      if (!found) return []
+      const ends = events.filter((one) => one.at > at && found.until.includes(one.event))
+      return [{ code: found.code, from: at.getTime(), to: Math.min(...ends.map((one) => one.at.getTime())) }]
+    })
+    .filter(({ to }) => to > since.getTime())
+
+/** The part of a run that took the longest, without the delays: planning, a step or verification. */
+function slowest(
+  { createdAt, plannedAt, erasedAt, finishedAt, steps }: RunView,
+  delays: readonly Delay[],
+): RequestCause[] {
+  const took = (start: Date | null, end: Date | null): number => {
+    if (!start || !end) return 0
+    const [from, to] = [start.getTime(), end.getTime()]
+    const delayed = delays.map((one) => Math.max(0, Math.min(to, one.to) - Math.max(from, one.from)))
+    return delayed.reduce((left, one) => left - one, to - from)
+  }
   // A run that was planned again had begun to erase before.
   const isPlannedOnce = steps.every(
     ({ startedAt }) => startedAt === null || (plannedAt !== null && startedAt >= plannedAt),
@@ -65,17 +129,8 @@ export function slowest({ createdAt, plannedAt, erasedAt, finishedAt, steps }: R
   return longest.took > hour ? [longest.cause] : []
 }
 
-/** The events of a request that delay an erasure. */
-const delaying = {
-  paused: 'paused',
-  blocked: 'last_admin',
-  partly_completed: 'legal_hold',
-  kept_whole: 'legal_hold',
-  failed: 'step_failed',
-  copy_failed: 'step_failed',
-} as const satisfies Record<string, RequestCause['code']>
-const isDelaying = (event: string): event is keyof typeof delaying => Object.hasOwn(delaying, event)
-
-/** Why an erasure took long, from the timeline of its request. */
-export const delaysOf = (events: readonly { event: string }[]): RequestCause[] =>
-  [...new Set(events.flatMap(({ event }) => (isDelaying(event) ? [delaying[event]] : [])))].map((code) => cause(code))
+/** Why an erasure took long: what delayed it, and the part of its run that took the longest. */
+export const causesOfDelays = (delays: readonly Delay[], run: RunView | undefined): RequestCause[] => [
+  ...[...new Set(delays.map(({ code }) => code))].map((code) => cause(code)),
+  ...(run ? slowest(run, delays) : []),
+]

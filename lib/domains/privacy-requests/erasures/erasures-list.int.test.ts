@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { newId } from '#lib/kernel/ids.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { issuedAgent, signedIn } from '#lib/testing/people.ts'
 
@@ -45,4 +46,35 @@ it('GET /api/privacy/plan shares one search among concurrent calls for a subject
   expect(searched.toSorted()).toEqual(agents.map(({ id }) => [id]).toSorted())
   // Later calls search again.
   expect((await ask(agents[0]?.token ?? '')).status).toBe(200)
+})
+
+it('listErasures names only delays of a slow erasure that are later than its start, and its longest step', async () => {
+  const day = 86_400_000
+  const ago = (days: number) => new Date(test.clock.now().getTime() - days * day)
+  const [id, requestId] = [newId('run'), newId('preq')]
+  const received = { channel: 'console', subjectKind: 'person', subjectKey: requestId, receivedAt: ago(20) } as const
+  await test.db.prisma.privacyRequest.create({
+    data: { ...received, id: requestId, kinds: ['erasure'], state: 'completed', legalDueAt: ago(-10), runId: id },
+  })
+  const note = (event: string, at: Date) =>
+    test.db.prisma.privacyRequestEvent.create({ data: { id: newId('evt'), requestId, at, by: 'admin', event } })
+  await note('paused', ago(19))
+  await note('resumed', ago(18))
+  await test.db.prisma.erasureRun.create({
+    data: {
+      ...{ id, requestId, receiptId: newId('rcpt'), requestedBy: 'x', reason: 'x', state: 'done' },
+      ...{ createdAt: ago(10), plannedAt: ago(10), erasedAt: ago(5), finishedAt: ago(5) },
+      steps: {
+        create: [{ holder: 'h', store: 'graph', position: 0, state: 'done', startedAt: ago(10), finishedAt: ago(5) }],
+      },
+    },
+  })
+  const causes = async () => {
+    const { json } = await test.fetch('GET', `/api/erasures?q=${id}`, await signedIn(test, 'admin'))
+    return json.data[0].causes.map(({ code }: { code: string }) => code)
+  }
+  expect(await causes()).toEqual(['slow_step'])
+  await note('failed', ago(9))
+  await note('running', ago(8))
+  expect(await causes()).toEqual(['step_failed', 'slow_step'])
 })

@@ -12,7 +12,7 @@ import type { Output } from '#lib/kernel/operation.ts'
 import { pageOf, parseCursor } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { read } from '#lib/kernel/use-case.ts'
-import { causesOfRun, delaysOf, slowest } from './causes.ts'
+import { causesOfDelays, causesOfRun, delaysOf } from './causes.ts'
 import { listErasures, type RequestCause, readErasure } from './contract.ts'
 import { requestsOfSubjects } from './repository.ts'
 
@@ -47,12 +47,12 @@ const isSlow = ({ state, createdAt, finishedAt }: RunView): boolean =>
 const eventsOf = ({ db }: Pick<PrivacyDeps, 'db'>, runs: readonly RunView[]) =>
   db.prisma.privacyRequestEvent.findMany({
     where: { requestId: { in: runs.flatMap(({ requestId }) => requestId ?? []) } },
-    select: { requestId: true, event: true },
+    select: { requestId: true, event: true, at: true },
   })
-/** What delayed a run according to the timeline of its request, otherwise its longest step. */
-function delaysOfRun(run: RunView, events: readonly { requestId: string; event: string }[]): RequestCause[] {
-  const found = delaysOf(events.filter(({ requestId }) => requestId === run.requestId))
-  return found.length > 0 ? found : slowest(run)
+/** What delayed a run according to the timeline of its request, and its longest step. */
+function delaysOfRun(run: RunView, events: readonly { requestId: string; event: string; at: Date }[]): RequestCause[] {
+  const ofRequest = events.filter(({ requestId }) => requestId === run.requestId)
+  return causesOfDelays(delaysOf(ofRequest, run.createdAt), run)
 }
 
 function subjectFor({ actor }: Context, agentId: string | undefined): Subject {

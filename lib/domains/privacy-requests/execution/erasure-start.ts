@@ -17,7 +17,7 @@ import { lockOtherRequests } from './repository.ts'
 import { conclude, isPartOver, setPart } from './request-parts.ts'
 
 /** Returns true when the copy of this part was fetched, is deleted, or was never prepared. */
-const isFetchedOrGone = ({ outcome }: RequestPartRow): boolean => {
+export const isFetchedOrGone = ({ outcome }: RequestPartRow): boolean => {
   const { export_id, copy } = outcome as Prisma.JsonObject
   return export_id === undefined || copy === 'fetched' || copy === 'gone'
 }

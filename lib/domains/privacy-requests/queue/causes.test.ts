@@ -15,28 +15,133 @@ const late = (begunAt: number, outcome: object = {}) =>
       { kind: 'erasure', state: 'done', startedAt: ago(begunAt), outcome: {} },
     ],
   }) as unknown as RequestRow
-const events = (...names: string[]) => names.map((event) => ({ event })) as never
+/** A timeline of events, each with the hours that have passed since. */
+const timeline = (passed: [string, number][]) =>
+  passed.map(([event, hours]) => ({ event, at: ago(hours), details: { kind: 'access' } })) as never
+/** A run that waited for the graph from 178 hours before to 20 hours before now. */
 const run = {
-  ...{ createdAt: ago(200), plannedAt: ago(199), erasedAt: ago(20), finishedAt: ago(1) },
+  ...{ createdAt: ago(200), plannedAt: ago(199), erasedAt: ago(20), finishedAt: ago(19) },
   steps: [
-    { store: 'postgresql', startedAt: ago(199), finishedAt: ago(198) },
-    { store: 'graph', startedAt: ago(198), finishedAt: ago(20) },
+    { store: 'postgresql', startedAt: ago(199), finishedAt: ago(178) },
+    { store: 'graph', startedAt: ago(178), finishedAt: ago(20) },
   ],
 } as unknown as RunView
-const codes = (row: RequestRow, names: string[], of?: RunView) =>
-  causesOfRequest(row, { events: events(...names), run: of }, now).map(({ code, store }) => [code, store])
+const codes = (row: RequestRow, events: [string, number][], of?: RunView) =>
+  causesOfRequest(row, { events: timeline(events), run: of }, now).map(({ code }) => code)
+const copy = { export_id: 'exp_1', copy: 'fetched' }
 
-it.each([
-  ['a pause and a legal hold', late(200), ['paused', 'kept_whole', 'partly_completed'], ['paused', 'legal_hold']],
-  ['a copy that was downloaded late', late(20, { export_id: 'exp_1' }), [], ['copy']],
-  ['a start without a worker', late(20), [], ['late_start']],
-  ['no recorded cause', late(200), ['verified', 'running'], []],
-])('causesOfRequest of an erasure that was late because of %s', (_, row, names, expected) => {
-  expect(codes(row, names)).toEqual(expected.map((code) => [code, null]))
+const cases: [string, RequestRow, [string, number][], string[]][] = [
+  [
+    'a pause until after it was due',
+    late(150),
+    [
+      ['paused', 250],
+      ['resumed', 150],
+    ],
+    ['paused'],
+  ],
+  [
+    'a pause, and then no worker',
+    late(20),
+    [
+      ['paused', 250],
+      ['resumed', 150],
+    ],
+    ['late_start', 'paused'],
+  ],
+  [
+    'no pause that lasted until it was due',
+    late(200),
+    [
+      ['paused', 290],
+      ['resumed', 289],
+    ],
+    [],
+  ],
+  [
+    'a legal hold',
+    late(200),
+    [
+      ['kept_whole', 199],
+      ['running', 20],
+    ],
+    ['legal_hold'],
+  ],
+  [
+    'a missing admin',
+    late(20),
+    [
+      ['blocked', 200],
+      ['running', 20],
+    ],
+    ['last_admin'],
+  ],
+  [
+    'a copy that was downloaded late',
+    late(20, copy),
+    [
+      ['copy_ready', 290],
+      ['copy_fetched', 20],
+    ],
+    ['copy'],
+  ],
+  [
+    'a copy that was prepared late',
+    late(20, copy),
+    [
+      ['copy_ready', 20.5],
+      ['copy_fetched', 20],
+    ],
+    ['copy_preparing'],
+  ],
+  [
+    'no copy that was downloaded before',
+    late(20, copy),
+    [
+      ['copy_ready', 290],
+      ['copy_fetched', 280],
+    ],
+    ['late_start'],
+  ],
+  ['a copy that was never ready', late(20, { export_id: 'exp_1' }), [['running', 20]], ['copy_preparing']],
+  ['a start without a worker', late(20), [['running', 20]], ['late_start']],
+  [
+    'no recorded cause',
+    late(200),
+    [
+      ['verified', 300],
+      ['running', 200],
+    ],
+    [],
+  ],
+]
+it.each(cases)('causesOfRequest of an erasure that was late because of %s', (_, row, events, expected) => {
+  expect(codes(row, events)).toEqual(expected)
 })
 
-it('causesOfRequest names the store of the longest step when the timeline has no cause', () => {
-  expect(codes(late(200), [], run)).toEqual([['slow_step', 'graph']])
+it('causesOfRequest names the longest step beside the delays, without their time', () => {
+  expect(codes(late(200), [], run)).toEqual(['slow_step'])
+  expect(causesOfRequest(late(200), { events: [], run }, now)[0]?.store).toBe('graph')
+  const held = timeline([
+    ['kept_whole', 177],
+    ['running', 21],
+  ])
+  expect(causesOfRequest(late(200), { events: held, run }, now)).toEqual([
+    { code: 'legal_hold', store: null, fault: null },
+    { code: 'slow_step', store: 'postgresql', fault: null },
+  ])
+})
+
+it.each([
+  ['ready', ['copy']],
+  [null, ['copy_preparing']],
+  ['fetched', []],
+])('causesOfRequest of an erasure that waits for a copy in the state %s', (state, expected) => {
+  const row = {
+    ...{ state: 'waiting', waitingUntil: ago(1), closedAt: null },
+    parts: [{ kind: 'access', state: 'running', outcome: { export_id: 'exp_1', copy: state } }],
+  } as unknown as RequestRow
+  expect(codes(row, [])).toEqual(expected)
 })
 
 it('causesOfRequest names the stored error of a failed copy of an open request', () => {

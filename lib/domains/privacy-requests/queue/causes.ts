@@ -1,7 +1,13 @@
 import type { Prisma } from '#generated/prisma/client.ts'
-import { cause, causesOfRun, delaysOf, slowest } from '#lib/domains/privacy-requests/erasures/causes.ts'
+import {
+  cause,
+  causesOfDelays,
+  causesOfRun,
+  type Delay,
+  delaysOf,
+} from '#lib/domains/privacy-requests/erasures/causes.ts'
 import type { RequestCause } from '#lib/domains/privacy-requests/erasures/contract.ts'
-import { hasCopiesToFetch } from '#lib/domains/privacy-requests/execution/erasure-start.ts'
+import { isFetchedOrGone } from '#lib/domains/privacy-requests/execution/erasure-start.ts'
 import type { Story } from '#lib/domains/privacy-requests/reading.ts'
 import { type RequestRow, requestPartOf } from '#lib/domains/privacy-requests/requests.ts'
 
@@ -15,11 +21,19 @@ const failedCopies = ({ parts }: RequestRow): RequestCause[] =>
     return [cause('copy_failed', { fault: typeof fault === 'string' ? fault : null })]
   })
 
+/** Copies that are to be downloaded first: ready ones, and those that are still prepared. */
+function openCopies({ parts }: RequestRow): RequestCause[] {
+  const copies = parts
+    .filter((part) => !isFetchedOrGone(part))
+    .map(({ outcome }) => (outcome as Prisma.JsonObject).copy)
+  const codes = copies.filter((copy) => copy !== 'failed').map((copy) => (copy === 'ready' ? 'copy' : 'copy_preparing'))
+  return [...new Set(codes)].map((code) => cause(code))
+}
+
 /** What an erasure that has not begun waits for. */
 function causesOfWaiting(row: RequestRow, { events }: Story, now: Date): RequestCause[] {
   if (row.waitingUntil !== null && row.waitingUntil > now) return [cause('grace')]
-  if (events.some(({ event }) => event === 'blocked')) return [cause('last_admin')]
-  return hasCopiesToFetch(row) && failedCopies(row).length === 0 ? [cause('copy')] : []
+  return events.some(({ event }) => event === 'blocked') ? [cause('last_admin')] : openCopies(row)
 }
 
 /** Why an open request is not answered yet. */
@@ -37,15 +51,34 @@ function causesOfOpen(row: RequestRow, story: Story, now: Date): RequestCause[] 
   return found.length === 0 && (row.state === 'running' || row.state === 'verifying') ? [cause('in_progress')] : found
 }
 
+/** How long an erasure that was due waited for the preparation of each copy, and then for its download. */
+const copyDelays = (
+  { parts }: RequestRow,
+  { events }: Story,
+  { due, begun }: { due: number; begun: number },
+): Delay[] =>
+  parts.flatMap(({ kind, outcome }) => {
+    const { export_id, copy } = outcome as Prisma.JsonObject
+    if (export_id === undefined || copy === 'failed') return []
+    const made = events.filter(
+      ({ details, at }) => (details as Prisma.JsonObject).kind === kind && at.getTime() <= begun,
+    )
+    const last = (...names: string[]) => made.findLast(({ event }) => names.includes(event))?.at.getTime() ?? begun
+    const ready = last('copy_ready')
+    const delays: Delay[] = [
+      { code: 'copy_preparing', from: due, to: ready },
+      { code: 'copy', from: Math.max(due, ready), to: last('copy_fetched', 'copy_gone') },
+    ]
+    return delays.filter(({ from, to }) => to - from > hour)
+  })
+
 /** Why an erasure was completed late, from its timeline and the times of its run. */
-function causesOfLate(row: RequestRow, { events, run }: Story): RequestCause[] {
+function causesOfLate(row: RequestRow, story: Story): RequestCause[] {
   const due = Math.max(row.verifiedAt?.getTime() ?? 0, row.waitingUntil?.getTime() ?? 0)
   const begun = requestPartOf(row, 'erasure')?.startedAt?.getTime() ?? due
-  const hasCopy = row.parts.some(({ outcome }) => (outcome as Prisma.JsonObject).export_id !== undefined)
-  const found = delaysOf(events)
-  if (found.length > 0) return found
-  if (begun - due > hour) return [cause(hasCopy ? 'copy' : 'late_start')]
-  return run ? slowest(run) : []
+  const delays = [...delaysOf(story.events, new Date(due)), ...copyDelays(row, story, { due, begun })]
+  const free = Math.max(due, ...delays.filter(({ from }) => from < begun).map(({ to }) => to))
+  return [...(begun - free > hour ? [cause('late_start')] : []), ...causesOfDelays(delays, story.run)]
 }
 
 /** Why a request is overdue or was completed late, as far as it is recorded. */

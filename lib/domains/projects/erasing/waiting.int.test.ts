@@ -260,7 +260,11 @@ describe('an erasure whose store refuses', () => {
       expect(shown.steps).toContainEqual(
         expect.objectContaining({ holder: 'side.entries', state: 'stuck', attempts: 8, fault, waiting_since: null }),
       )
-    else expect(shown.fault).toBe(fault)
+    else {
+      expect(shown.fault).toBe(fault)
+      const { json } = await test.fetch('GET', `/api/erasures?q=${auditId}`, await signedIn(test, 'admin'))
+      expect(json.data[0].causes).toEqual([{ code: 'store_refuses', store: 'side', fault: 'access_denied' }])
+    }
     expect((await test.app.subjectErasures.open()).stuck).toBe(1)
     expect(refusals() - before).toBe(1)
     expect(post.letters.findLast(({ subject }) => subject.endsWith('rejects erasures'))?.text).toContain('lacks rights')
