@@ -262,7 +262,7 @@ describe('an erasure whose store refuses', () => {
       )
     else {
       expect(shown.fault).toBe(fault)
-      const { json } = await test.fetch('GET', `/api/erasures?q=${auditId}`, await signedIn(test, 'admin'))
+      const { json } = await test.fetch('GET', `/api/erasures?q=${auditId}`, await signedIn(test, 'auditor'))
       expect(json.data[0].causes).toEqual([{ code: 'store_refuses', store: 'side', fault: 'access_denied' }])
     }
     expect((await test.app.subjectErasures.open()).stuck).toBe(1)
