@@ -160,7 +160,7 @@ test('the steps announce what happens to owned projects and to a copy that is no
   const context = await browser.newContext({ storageState: await sessionOf(people.person) })
   const page = await context.newPage()
   await page.goto('/settings/privacy/delete')
-  await expect(page.getByText(/^\d+ projects? that you or your agents own and others use remains?\./)).toBeVisible()
+  await expect(page.getByText(/^Remaining projects that you or your agents own and others use: \d+\./)).toBeVisible()
   await expect(page.getByText('References to external systems (the data there isn’t deleted)')).toHaveCount(1)
   await page.getByRole('button', { name: 'Continue' }).click()
   const notice = page.getByText('Copy not downloaded yet')

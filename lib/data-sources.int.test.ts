@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, test as each, expect, it } from 'vitest'
 import { stages } from '#lib/kernel/data-source.ts'
+import { countOf } from '#lib/kernel/erased.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 
 let test: TestApp
@@ -99,8 +100,10 @@ describe('an unknown subject', () => {
       expect(await dataSource.inventory(subject, now), dataSource.name).toEqual({ count: 0, since: null, until: null })
       const planned = await test.db.transaction((tx) => dataSource.plan({ subject }, tx, now))
       // Watched items do not count.
-      expect({ ...planned, watched: [] }, dataSource.name).toEqual({ items: [], held: {}, watched: [] })
-      expect(await test.db.transaction((tx) => dataSource.erase({ subject }, [], tx)), dataSource.name).toBe(0)
+      const nothing = { items: [], held: {}, watched: [], results: {} }
+      expect({ results: {}, ...planned, watched: [] }, dataSource.name).toEqual(nothing)
+      const erased = await test.db.transaction((tx) => dataSource.erase({ subject }, [], tx))
+      expect(countOf(erased), dataSource.name).toBe(0)
       expect(await dataSource.residue({ subject }, [], now), dataSource.name).toBe(0)
     }
   })

@@ -14,6 +14,8 @@ afterAll(() => test.close())
 const members = new Set(['body', 'content', 'entry', 'payload', 'skill_md', 'text', 'title', 'unit', 'verdicts'])
 /** Schemas whose only text is in short members that other resources also have. */
 const schemas = new Set(['Attachment', 'Document', 'Skill', 'SkillFault'])
+/** Operations that return titles of records as names. */
+const titled = ['listHolds']
 /** Responses that are not JSON, by what they contain. */
 const files: Record<string, 'contributed' | 'not contributed'> = {
   downloadAttachment: 'contributed',
@@ -70,7 +72,7 @@ describe('the header KP-Content-Trust', () => {
       const reasons = reasonsOf(operation)
       if (produces && reasons.length === 0) expect(Object.keys(files), id).toContain(id)
       if (reasons.length > 0 && !contributed && !(id in others)) undeclared.push(`${id}: ${reasons.join()}`)
-      if (reasons.length === 0 && contributed) needless.push(id)
+      if (reasons.length === 0 && contributed && !titled.includes(id)) needless.push(id)
     }
     expect({ undeclared, needless }).toEqual({ undeclared: [], needless: [] })
     expect(operations.filter(({ contributed }) => contributed).length).toBeGreaterThan(40)

@@ -26,7 +26,8 @@ export interface Erased {
    * Further counts by name: `entitiesDeleted`, `entitiesOrphaned`, `threads` … For each store, the receipt shows derived texts that were
    * cut, deleted, judged again as if the erased texts had never existed, or retained because another author wrote the words
    * (`derivedCut`, `derivedDeleted`, `derivedJudgedAgain`, `derivedRetained`). It also shows texts that a model generated while an
-   * erased episode was in its context, with and without erased words (`exposedMatched`, `exposedUnmatched`).
+   * erased episode was in its context, with and without erased words (`exposedMatched`, `exposedUnmatched`), and items whose rows remain
+   * without data of the subject (`anonymized`).
    */
   results: Record<string, number>
   /**
@@ -44,3 +45,10 @@ export const erasedOf = (erased: number | Erased): Erased =>
   typeof erased === 'number' ? { count: erased, results: {}, mentions: [] } : erased
 /** How many items were erased. */
 export const countOf = (erased: number | Erased): number => erasedOf(erased).count
+
+/** The result of a page of records, some of which remain without data of the subject. */
+export const erasedRows = ({ deleted, anonymized }: { deleted: number; anonymized: number }): Erased => ({
+  count: deleted + anonymized,
+  results: anonymized > 0 ? { anonymized } : {},
+  mentions: [],
+})

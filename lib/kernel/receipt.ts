@@ -35,7 +35,7 @@ export const Receipt = z
         deleted: z.number().int().meta({ description: 'Deleted or anonymized' }),
         anonymized: z.number().int().positive().optional().meta({
           description:
-            'Those of `deleted` that remain without names and texts of the subject. Absent from older receipts',
+            'Those of `deleted` that remain, without data of the subject. Absent if none, and from older receipts',
         }),
         residue: z.number().int(),
         verified_at: z.iso.datetime(),

@@ -145,19 +145,12 @@ export const madeDocument = (
   )
 
 /** Reports pointers as the actor. */
-export async function reported(
+export const reported = (
   test: TestApp,
   project: MadeProject,
   asker: ProjectClient,
   entries: readonly Record<string, unknown>[],
-) {
-  const report = () => dataOf(test, 'POST', `${project.path}/provenance`, asker, { body: { entries } })
-  // A graph that other tests use may be too slow for the first report, which then stores nothing.
-  return report().catch((error: unknown) => {
-    if (/answered 503/.test(String(error))) return report()
-    throw error
-  })
-}
+) => dataOf(test, 'POST', `${project.path}/provenance`, asker, { body: { entries } })
 
 /**
  * Inserts many messages of one author with their default provenance directly into the tables, for tests of quantity.

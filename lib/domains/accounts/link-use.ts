@@ -39,7 +39,7 @@ export const passwordLinkUse = (deps: PasswordLinkDeps) => ({
     return {
       resourceId: accountId,
       body: {
-        message: 'If an account has this address, we sent it an email with a link. The link works for an hour.',
+        message: 'If an account has this address, a link was created for it. It works for an hour.',
       },
     }
   }),

@@ -122,7 +122,7 @@ export const inviteUser = operation({
   path: '/api/admin/users',
   summary: 'Invite a person',
   description:
-    'Creates an account without a password and sends an email in the given language with a link. The link works once and expires after seven days. A role above `person` requires an admin’s own session with a recently entered password. A token is rejected.',
+    'Creates an account without a password and sends an email in the given language with a link. The link works once and expires after seven days. A role above `person` requires an admin’s own session with a recently entered password.',
   ...admin,
   audit: { action: 'create', resourceType: 'account' },
   status: 201,
@@ -150,7 +150,7 @@ export const changeRole = operation({
   path: '/api/admin/users/{id}',
   summary: 'Change the role of an account',
   description:
-    'Takes effect with the account’s next request. Nobody can change their own role, and the last active admin cannot be demoted. An account that stops being an admin loses the tokens with the scope `admin` of its agents. Requires an admin’s own session. A token is rejected.',
+    'Takes effect with the account’s next request. Nobody can change their own role, and the last active admin cannot be demoted. An account that stops being an admin loses the tokens with the scope `admin` of its agents. Requires an admin’s own session.',
   needsRecentPassword: true,
   ...admin,
   ...changed,
@@ -167,7 +167,7 @@ export const deactivateUser = operation({
   path: '/api/admin/users/{id}/deactivate',
   summary: 'Deactivate an account',
   description:
-    'Ends the account’s sessions and invalidates its links immediately. Nobody can sign in to it. Its data is kept, and so are the person’s rights: links in privacy emails work, and requests continue. Tokens of its agents are kept, except tokens with the scope `admin`, which are revoked. Requires an admin’s own session. A token is rejected.',
+    'Ends the account’s sessions and invalidates its links immediately. Nobody can sign in to it. Its data is kept, and so are the person’s rights: links in privacy emails work, and requests continue. Tokens of its agents are kept, except tokens with the scope `admin`, which are revoked. Requires an admin’s own session.',
   ...admin,
   ...changed,
   status: 200,
@@ -181,7 +181,7 @@ export const reactivateUser = operation({
   method: 'post',
   path: '/api/admin/users/{id}/reactivate',
   summary: 'Reactivate an account',
-  description: 'Requires an admin’s own session. A token is rejected.',
+  description: 'Requires an admin’s own session.',
   ...admin,
   ...changed,
   status: 200,

@@ -37,7 +37,7 @@ export const registerAgent = operation({
   path: '/v1/auth/register',
   summary: 'Register an agent and get its first token',
   description:
-    'Needs no token and does not count towards rate limits. If the `agent_id` is in use, the request needs a token of that agent and returns an additional token for it. Only an admin can grant the scope `admin` or the tiers `pro` and `enterprise`. An invitation grants its own `scopes` and `tier`. The key is shown once. A repetition with the same Idempotency-Key returns the agent without the key. An agent whose token is not used within 24 hours is removed.',
+    'Does not count towards rate limits. If the `agent_id` is in use, the request needs a token of that agent and returns an additional token for it. Only an admin can grant the scope `admin` or the tiers `pro` and `enterprise`. An invitation grants its own `scopes` and `tier`. The key is shown once. A repetition with the same Idempotency-Key returns the agent without the key. An agent whose token is not used within 24 hours is removed.',
   permission: 'public',
   audit: { action: 'create', ...agent },
   limit: 'exempt',

@@ -52,7 +52,7 @@ export const setRestriction = operation({
   path: '/api/privacy/restriction',
   summary: 'Pause or resume the processing of my data',
   description:
-    'The right to restriction of processing (GDPR art. 18). A person pauses all their agents, including agents that they claim later, or only the agent in `agent_id`. An agent pauses itself, with the scope `write`. While paused, nothing can be written for them (403), and their contributions are neither found nor shared. Reading, exporting and erasing still work. `false` lifts only this restriction: restrictions caused by a withdrawn consent or an objection remain. Repeating the request changes nothing.',
+    'The right to restriction of processing (GDPR art. 18). A person pauses all their agents, including agents that they claim later, or only the agent in `agent_id`. An agent pauses itself, with the scope `write`. While paused, nothing can be written for them (403), and their contributions are neither found nor shared. Reading, exporting and erasing still work. `false` lifts only this restriction: restrictions caused by a withdrawn consent or an objection remain.',
   permission: 'privacy:self',
   isOpenWithoutSecondFactor: true,
   audit: { action: 'update', ...agent },
@@ -77,7 +77,7 @@ export const withdrawAllConsent = operation({
   path: '/api/privacy/consent',
   summary: 'Withdraw consent for all my agents',
   description:
-    'As easy as giving it (GDPR art. 7(3)): one request for all agents of the person, or for the agent that sends it, with the scope `write`. From then on nothing can be written for them, and their contributions are neither found nor shared. Nothing is erased; the response explains how to request erasure. To give consent again, call POST /v1/auth/consent for each agent. Repeating the request changes nothing.',
+    'As easy as giving it (GDPR art. 7(3)): one request for all agents of the person, or for the agent that sends it, with the scope `write`. Then nothing can be written for them, and their contributions are neither found nor shared. Nothing is erased. To give consent again, call POST /v1/auth/consent for each agent.',
   permission: 'privacy:self',
   isOpenWithoutSecondFactor: true,
   audit: { action: 'update', ...agent },

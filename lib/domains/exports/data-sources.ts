@@ -1,6 +1,7 @@
 import type { PreparedExport } from '#generated/prisma/client.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { DataSource } from '#lib/kernel/data-source.ts'
+import { erasedRows } from '#lib/kernel/erased.ts'
 import type { ErasureScope, ProjectPart, Subject } from '#lib/kernel/erasure-scope.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import type { Attempt } from './export-files.ts'
@@ -145,7 +146,7 @@ export const exportRunsDataSource = (db: Database): DataSource => ({
     if (!('subject' in scope)) return 0
     const { agents, account, actors } = valuesOf(scope.subject)
     const deleted = await deleteRunsAbout(tx, { agents, account, ids: items })
-    return deleted + (await removeRequester(tx, { actors, ids: items }))
+    return erasedRows({ deleted, anonymized: await removeRequester(tx, { actors, ids: items }) })
   },
   async residue(scope) {
     if (!('subject' in scope)) return 0

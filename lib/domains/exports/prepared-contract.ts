@@ -45,7 +45,7 @@ export const prepareExport = operation({
   description: [
     'For people; an agent exports itself with GET /v1/export/{agent_id}. A job writes a ZIP: the account, its sessions, requests and audit entries, and a folder for each',
     'agent of the person; every part as JSON and CSV, and manifest.json with counts and the SHA-256 of each file. `scope=provided` (GDPR art. 20): the data that was provided;',
-    '`all` (art. 15): also derived data. If an export of the same scope is already running, the request returns that export. Its owner can download the file for four hours. Exports count per UTC day.',
+    '`all` (art. 15): also derived data. A running export of the same scope is returned. Its owner can download the file for four hours. Exports count per UTC day.',
   ].join(' '),
   permission: 'privacy:self',
   isOpenWithoutSecondFactor: true,

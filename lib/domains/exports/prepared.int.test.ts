@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, wri
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { countOf } from '#lib/kernel/erased.ts'
 import type { Subject } from '#lib/kernel/erasure-scope.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { type TestApp, type TestResponse, testApp } from '#lib/testing/app.ts'
@@ -420,9 +421,9 @@ describe('erasing exported data', () => {
       expect(items).toHaveLength(1)
       expect(await dataSource.residue(scope, items, now)).toBeGreaterThan(0)
       expect((await dataSource.inventory(scope.subject, now)).count).toBe(1)
-      expect(await test.db.transaction((tx) => dataSource.erase(scope, items, tx))).toBe(1)
+      expect(countOf(await test.db.transaction((tx) => dataSource.erase(scope, items, tx)))).toBe(1)
       expect(await dataSource.residue(scope, items, now)).toBe(0)
-      expect(await test.db.transaction((tx) => dataSource.erase(scope, items, tx))).toBe(0)
+      expect(countOf(await test.db.transaction((tx) => dataSource.erase(scope, items, tx)))).toBe(0)
     }
     expect([filesOf(mine), filesOf(theirs).length]).toEqual([[], 1])
     expect((await download(theirs, other)).response.status).toBe(200)
@@ -450,7 +451,10 @@ describe('erasing exported data', () => {
     expect((await dataSource?.inventory(called, now))?.count).toBe(1)
     // Even with both ids in the plan, only the subject's records are erased.
     const both = [mine.id, theirs.id]
-    expect(await test.db.transaction(async (tx) => dataSource?.erase({ subject: called }, both, tx))).toBe(1)
+    expect(await test.db.transaction(async (tx) => dataSource?.erase({ subject: called }, both, tx))).toMatchObject({
+      count: 1,
+      results: {},
+    })
     expect(await test.db.prisma.exportRun.findMany({ where: { id: { in: both } } })).toMatchObject([{ id: mine.id }])
     expect([
       await dataSource?.residue({ subject: called }, both, now),
@@ -470,7 +474,8 @@ describe('erasing exported data', () => {
     const scope = { subject: { account: person.accountId, agents: [] } }
     const now = test.clock.now()
     const planned = await test.db.transaction(async (tx) => dataSource?.plan(scope, tx, now))
-    expect(await test.db.transaction(async (tx) => dataSource?.erase(scope, planned?.items ?? [], tx))).toBe(1)
+    const erased = await test.db.transaction(async (tx) => dataSource?.erase(scope, planned?.items ?? [], tx))
+    expect(erased).toMatchObject({ count: 1, results: { anonymized: 1 } })
     expect(await dataSource?.residue(scope, planned?.items ?? [], now)).toBe(0)
     expect(await test.db.prisma.exportRun.findMany({ where: { subjectId: agent.id } })).toMatchObject([
       { requestedBy: 'system:erased' },

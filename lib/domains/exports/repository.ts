@@ -156,15 +156,14 @@ export const countRunResidue = statement('exports.count-run-residue', {
   sql: `SELECT count(*)::int4 AS n FROM export_runs x WHERE ${isAbout} OR x.agent_id = ANY($agents) OR ${isBy}`,
 })
 
-/**
- * Summarizes the exports with a basis that were started after `since`. `late` counts files that remain although they expired before
- * `overdue`, `seconds` is the median of their preparation.
- */
 /** Failed copies that are remembered since a time. A copy whose data was erased meanwhile did not fail. */
 const isFailed = "state = 'failed' AND fault IS DISTINCT FROM 'erased' AND created_at > $remembered"
 const isLate = "state = 'ready' AND expires_at < $overdue"
 
-/** The exports since a time, and the prepared copies that are remembered. */
+/**
+ * The exports with a basis since a time, and the prepared copies that are remembered. `late` counts files that remain although they expired
+ * before `overdue`; `seconds` is the median of their preparation.
+ */
 export const summaryOfExports = statement('exports.summary', {
   takes: { basis: 'text', since: 'timestamptz', remembered: 'timestamptz', overdue: 'timestamptz' },
   returns: { runs: 'int4', last: 'timestamptz?', ready: 'int4', failed: 'int4', late: 'int4', seconds: 'float8?' },

@@ -1,5 +1,6 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { DataSource, ItemId } from '#lib/kernel/data-source.ts'
+import { type Erased, erasedRows } from '#lib/kernel/erased.ts'
 import type { ErasureScope, Subject } from '#lib/kernel/erasure-scope.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { snapshot } from '#lib/stores/postgres/snapshot.ts'
@@ -48,11 +49,11 @@ function pairsOf(items: readonly ItemId[]): { scopes: string[]; keys: string[] }
  * Deletes the subject's own responses. Others' responses lose their content but stay as markers for the 24 hours, so that a late retry
  * does not repeat the operation. A requester of something else whose response named the record is not told of its erasure.
  */
-async function erase(selected: SelectedResponses, items: readonly ItemId[], tx: Transaction): Promise<number> {
+async function erase(selected: SelectedResponses, items: readonly ItemId[], tx: Transaction): Promise<Erased> {
   const { agents, accounts, records } = selected
   const pairs = pairsOf(items)
   const deleted = isOfSubject(selected) ? await deleteOwn(tx, { ...pairs, agents, accounts }) : 0
-  return deleted + (await withdrawItems(tx, { ...pairs, agents, records }))
+  return erasedRows({ deleted, anonymized: await withdrawItems(tx, { ...pairs, agents, records }) })
 }
 
 /** Searches the content of responses, not the columns that {@link erase} uses, and responses that no plan listed. */

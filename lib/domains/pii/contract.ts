@@ -27,7 +27,7 @@ export const scanText = operation({
   path: '/v1/pii/scan',
   summary: 'Detect secrets and personal data in a text; nothing is stored',
   description:
-    'Detects private keys and seed phrases (`block`). Detects API keys, web tokens, headers and URLs with a password, blockchain addresses, email addresses, telephone numbers, IBANs, card numbers, social security numbers and IP addresses (`redact`), each by its checksum or its form. With `strategy`, also position sizes and prices. Names and postal addresses are detected if a Presidio analyzer is connected. If it does not answer, `degraded` names it and the other findings are returned. Findings are ordered by position and do not overlap.',
+    'Detects private keys and seed phrases (`block`). Detects API keys, web tokens, headers and URLs with a password, blockchain addresses, email addresses, telephone numbers, IBANs, card numbers, social security numbers and IP addresses (`redact`), each by its checksum or its form. With `strategy`, also position sizes and prices. Names and postal addresses are detected if a Presidio analyzer is connected. If it does not answer, `degraded` names it. Findings are ordered by position and do not overlap.',
   permission: 'pii:read',
   audit: { none: 'nothing is stored, and no stored data is read' },
   limit: 'write',

@@ -175,7 +175,7 @@ export const createToken = operation({
   path: '/v1/auth/tokens',
   summary: 'Create a token',
   description:
-    'The key is shown once. A token cannot grant a scope that it lacks, or `admin`, or a longer lifetime than its own. Revoking it also revokes tokens that it created. A person can grant `read` and `write`. The scope `admin` requires an admin’s session with a recently entered password, and expires after at most 90 days. The owner of an agent gets an email when an admin creates a token for it. Active tokens per agent: 5 (free), 20 (pro), 100 (enterprise). A token created within the last minute counts even if it has ended.',
+    'The key is shown once. A token cannot grant a scope that it lacks, or `admin`, or a longer lifetime than its own. Revoking it also revokes tokens that it created. A person can grant `read` and `write`. The scope `admin` requires an admin’s session with a recently entered password, and expires after at most 90 days. The owner of an agent gets an email when an admin creates a token for it. Active tokens per agent: 5 (free), 20 (pro), 100 (enterprise).',
   permission: 'tokens:self',
   audit: { action: 'create', ...resource },
   limit: 'write',

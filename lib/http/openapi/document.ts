@@ -34,15 +34,15 @@ const parametersOf = (operation: OperationShape, components: Components): OpenAp
 ]
 
 const access: Record<string, string> = {
-  read: 'Needs scope `read` or a session.',
-  write: 'Needs scope `write` or a session.',
-  self: 'Needs a token or a session.',
-  person: 'Needs a session.',
-  audit: 'Needs an auditor or admin.',
-  admin: 'Needs an admin.',
+  read: 'Scope `read` or session.',
+  write: 'Scope `write` or session.',
+  self: 'Token or session.',
+  person: 'Session only.',
+  audit: 'Auditors and admins.',
+  admin: 'Admins.',
 }
 function accessOf(permission: Permission): string {
-  if (permission === 'public') return 'Needs no token.'
+  if (permission === 'public') return 'Public.'
   return access[permission.slice(permission.lastIndexOf(':') + 1)] ?? ''
 }
 /** Permissions of people only, which no token has. */
@@ -56,6 +56,13 @@ const alsoMeans = { 200: 'Success; nothing was created', 201: 'Created', 202: 'A
 const bytes = { schema: { type: 'string', format: 'binary' } }
 /** A list of media types that is longer stands at the first operation that has it; others refer to that operation. */
 const listedAgain = 5
+/** `image/{gif, png}, text/csv` */
+const listOf = (mediaTypes: readonly string[]): string =>
+  [...Map.groupBy(mediaTypes, (type) => type.slice(0, type.indexOf('/')))]
+    .map(([family, types]) =>
+      types.length === 1 ? types[0] : `${family}/{${types.map((type) => type.slice(family.length + 1)).join(', ')}}`,
+    )
+    .join(', ')
 /**
  * Several media types are merged into one range: generators would create a separate parameter or result for each.
  * `lists`: the lists so far, with the id of their first operation.
@@ -63,7 +70,7 @@ const listedAgain = 5
 function contentOf(id: string, mediaTypes: readonly string[], content: OpenApiSchema, lists: Map<string, string>) {
   const [only = '', ...others] = mediaTypes
   if (others.length === 0) return { content: { [only]: content } }
-  const list = mediaTypes.join(', ')
+  const list = listOf(mediaTypes)
   const first = mediaTypes.length > listedAgain ? lists.get(list) : undefined
   if (first === undefined) lists.set(list, id)
   return {

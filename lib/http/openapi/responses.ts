@@ -46,7 +46,7 @@ const unauthorized = withToken.filter((code) => problems[code][0] === 401)
 const named: readonly [name: string, codes: readonly ProblemCode[]][] = [
   ['Unauthorized', unauthorized],
   ['TokenRefused', unauthorized.filter(isOfSentToken)],
-  ['ServerError', ['internal', 'unavailable']],
+  ['Failure', ['internal', 'unavailable']],
   ['MediaType', ['unsupported_media_type']],
 ]
 /** Codes that the name of a longer list omits, since nearly every operation with the status has them. */

@@ -75,7 +75,7 @@ export function neo4jIndexes(connection: Neo4jConnection): Indexes {
     // was dropped. An index with the same properties and another name takes the place of ours.
     const after = await states()
     for (const name of Object.keys(wanted))
-      if (after.has(name) && after.get(name) !== 'ONLINE')
+      if (after.get(name) === 'POPULATING')
         await connection.read((ask) => ask('CALL db.awaitIndex($name, $seconds)', { name, seconds: buildWithin }))
   }
   const prepare = async () => {

@@ -86,7 +86,7 @@ export const setAgentStatus = operation({
   path: '/v1/agents/{id}/status',
   summary: 'Pause, resume or retire an agent',
   description:
-    'While an agent is paused, nothing can be written for it (403 `paused`). Reading, deleting and exporting still work. If the agent has an owner, only the owner can resume it. `dead` retires the agent permanently and requires `confirm`, the agent’s id. From then on its tokens are rejected (403 `dead`), except to export its heartbeats for 24 hours. Its owner keeps all rights over its data. Setting the same status again changes nothing.',
+    'While an agent is paused, nothing can be written for it (403 `paused`). Reading, deleting and exporting still work. If the agent has an owner, only the owner can resume it. `dead` retires the agent permanently and requires `confirm`, the agent’s id. From then on its tokens are rejected (403 `dead`), except to export its heartbeats for 24 hours. Its owner keeps all rights over its data.',
   permission: 'agents:self',
   audit: { action: 'update', ...agent },
   limit: 'write',

@@ -81,8 +81,8 @@ async function begin(driver: Driver, tx: Transaction, order: RecordErasureOrder)
   for (const dataSource of driver.ordered) {
     const items = planned.get(dataSource.name) ?? []
     const page = { scope, items, identities: [], receiptId, options: optionsOf(receiptId, dataSource, at) }
-    const deleted = items.length === 0 ? 0 : (await erasePage(tx, dataSource, page)).count
-    plan[dataSource.name] = { items, deleted }
+    const { count, results } = items.length === 0 ? { count: 0, results: {} } : await erasePage(tx, dataSource, page)
+    plan[dataSource.name] = { items, deleted: count, ...(Object.keys(results).length > 0 && { results }) }
   }
   const results = Object.fromEntries(Object.entries(plan).map(([holder, { deleted }]) => [holder, deleted]))
   const auditId = await recordDeletion(tx, { requestedBy, reason, scope: namedInLog(scope), results, now: at })
@@ -146,7 +146,10 @@ async function finish(driver: Driver, receiptId: string): Promise<Receipt> {
     throw storeProblem(error)
   })
   const counts = Object.fromEntries(
-    Object.entries(plan).map(([name, { items, deleted }]) => [name, { planned: items.length, erased: deleted }]),
+    Object.entries(plan).map(([name, { items, deleted, results = {} }]) => [
+      name,
+      { planned: items.length, erased: deleted, results },
+    ]),
   )
   const outcomes = outcomesOf(ordered, counts)
   const verified = { receiptId, scope, deletedAt, reason, outcomes, at: now() }

@@ -62,16 +62,20 @@ export function receiptContent(
   const beyondReach = outcomes.flatMap(({ holder, planned, results }) =>
     planned > 0 ? (sourceOf(holder)?.leftBehind?.(planned, results) ?? []) : [],
   )
-  const lineOf = ({ holder, store, planned, erased }: SourceOutcome): Receipt['stores'][number] => ({
-    store,
-    holder,
-    what: sourceOf(holder)?.what ?? holder,
-    found: planned,
-    deleted: erased,
-    ...(isAnonymized(holder) && erased > 0 && { anonymized: erased }),
-    residue: 0,
-    verified_at: at.toISOString(),
-  })
+  const lineOf = ({ holder, store, planned, erased, results }: SourceOutcome): Receipt['stores'][number] => {
+    // A page that was erased again after a search found residue counts twice in the results.
+    const anonymized = isAnonymized(holder) ? erased : Math.min(erased, results.anonymized ?? 0)
+    return {
+      store,
+      holder,
+      what: sourceOf(holder)?.what ?? holder,
+      found: planned,
+      deleted: erased,
+      ...(anonymized > 0 && { anonymized }),
+      residue: 0,
+      verified_at: at.toISOString(),
+    }
+  }
   // All data sources were searched. Only the receipt of a subject also lists those without records.
   const listed = 'subject' in scope ? outcomes : outcomes.filter(({ planned }) => planned > 0)
   const retained = { held, words, isSearchedAgain }
@@ -104,9 +108,9 @@ export function receiptContent(
 /** Outcomes of which only the number of erased items by data source is known, in the order of the data sources. */
 export const outcomesOf = (
   dataSources: readonly DataSource[],
-  counts: Readonly<Record<string, { planned: number; erased: number }>>,
+  counts: Readonly<Record<string, Pick<SourceOutcome, 'planned' | 'erased'> & Partial<Pick<SourceOutcome, 'results'>>>>,
 ): SourceOutcome[] =>
   dataSources.map(({ name, store }) => ({
-    ...{ holder: name, store, held: {}, results: {} },
-    ...(counts[name] ?? { planned: 0, erased: 0 }),
+    ...{ holder: name, store, held: {}, results: {}, planned: 0, erased: 0 },
+    ...counts[name],
   }))

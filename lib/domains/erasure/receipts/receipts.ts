@@ -18,6 +18,9 @@ export const ReceiptPlan = z.record(
 const negative = (counts: Readonly<Record<string, number>>): Record<string, number> =>
   Object.fromEntries(Object.entries(counts).map(([name, count]) => [name, -count]))
 
+/** The deletion log counts anonymized records as deleted. */
+const inLog = ({ anonymized: _, ...counts }: Readonly<Record<string, number>>) => counts
+
 const signatureOf = (receipt: Receipt) => ({
   state: 'signed' as const,
   receipt,
@@ -63,7 +66,9 @@ export async function storeReceipt(
   const deleted = Object.fromEntries(
     receipt.stores.map(({ holder, deleted }) => [holder, deleted - (before[holder]?.deleted ?? 0)]),
   )
-  const named = addedUp([...Object.values(results), ...Object.values(before).map((one) => negative(one.results ?? {}))])
+  const named = addedUp(
+    [...Object.values(results), ...Object.values(before).map((one) => negative(one.results ?? {}))].map(inLog),
+  )
   const kept = {
     auditId: await record({ ...countsInLog(deleted), ...named }),
     deletedAt: new Date(receipt.deleted_at),

@@ -123,7 +123,7 @@ export const reviseSop = operation({
   path: '/v1/sop/{id}',
   summary: 'Create a new version of an SOP of your own',
   description:
-    'Send the complete SOP. The previous version stays readable, and approvals of earlier versions remain. An identical text creates no new version. Votes on the previous version no longer count. To correct wrong data, use PATCH /v1/knowledge/{id}, which keeps no previous version. Wrong data in an earlier version is erased with DELETE /v1/sop/{id}/versions/{version}. Admins can revise shared SOPs.',
+    'Send the complete SOP. The previous version stays readable, and approvals of earlier versions remain. An identical text creates no new version. Votes on the previous version no longer count. To correct wrong data, use PATCH /v1/knowledge/{id}, which keeps no previous version. Admins can revise shared SOPs.',
   permission: 'knowledge:write',
   stores: 'one record',
   audit: { action: 'update', ...resource },
@@ -180,7 +180,7 @@ export const eraseSopVersion = operation({
   path: '/v1/sop/{id}/versions/{version}',
   summary: 'Erase an earlier version of an SOP of your own',
   description:
-    'Erases an earlier version that was wrong or personal. To correct the current version, use PATCH /v1/knowledge/{id} (409 here). The other versions keep their numbers. If this was the newest approved version, an older approved one replaces it. Cached answers that show it are deleted. There is no receipt, because the SOP is not erased: the audit log and the deletion log name the version. Admins can erase versions of shared SOPs.',
+    'Erases an earlier version that was wrong or personal. To correct the current version, use PATCH /v1/knowledge/{id} (409 here). The other versions keep their numbers. If this was the newest approved version, an older approved one replaces it. Cached answers that show it are deleted. There is no receipt: the audit log and the deletion log name the version. Admins can erase versions of shared SOPs.',
   permission: 'knowledge:write',
   audit: { action: 'delete', resourceType: 'sop_version' },
   deletes: { counts: 'sopVersionsDeleted' },
@@ -198,7 +198,7 @@ export const approveSop = operation({
   path: '/v1/sop/{id}/approve',
   summary: 'Approve a version of an SOP',
   description:
-    'For admins. Approves the current version unless another one is named. With If-Match, only the version that you read is approved, even if a newer one exists. Approving again changes nothing: the first approver and time remain. A rectification of the version revokes its approval. A repetition by Idempotency-Key returns the current version: no copy of `unit` is stored with the response.',
+    'For admins. Approves the current version unless another one is named. With If-Match, only the version that you read is approved, even if a newer one exists. Approving again keeps the first approver and time. A rectification of the version revokes its approval. A repetition by Idempotency-Key returns the current version: no copy of `unit` is stored with the response.',
   permission: 'knowledge:admin',
   audit: { action: 'update', ...resource },
   limit: 'write',

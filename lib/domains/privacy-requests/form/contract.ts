@@ -41,7 +41,7 @@ export const sendRequestForm = operation({
   path,
   summary: 'Send a privacy request without an account',
   description:
-    'Sends an email with a link to the address. The request is filed when the link is confirmed within 24 hours; otherwise it is deleted. The response is the same for every address. At most three emails are sent to one address per hour; further requests are discarded without notice. `website` must be empty: it is a hidden field that only programs fill in.',
+    'Sends an email with a link to the address. The request is filed when the link is confirmed within 24 hours; otherwise it is deleted. The response is the same for every address. At most three emails are sent to one address per hour; further requests are discarded without notice. `website` must be empty.',
   audit: { action: 'create', ...request },
   status: 202,
   bodyLimit: 32_768,

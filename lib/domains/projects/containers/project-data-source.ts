@@ -2,6 +2,7 @@ import { scopePart, scopeSubject } from '#lib/domains/projects/legal-holds.ts'
 import type { RowPorts } from '#lib/domains/projects/rows/authored.ts'
 import { untilErased } from '#lib/domains/projects/rows/retained-until.ts'
 import type { DataSource } from '#lib/kernel/data-source.ts'
+import { erasedRows } from '#lib/kernel/erased.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { holdingOf, plannedOf, preferIndexes, sumRemaining } from '#lib/stores/postgres/legal-hold-rows.ts'
 import {
@@ -38,14 +39,15 @@ export const projectDataSource = (db: Database, { withdrawNaming }: RowPorts): D
   },
   async erase(scope, items, tx, options) {
     await preferIndexes(tx)
-    const rows = scopeSubject(scope)
+    const isSubject = scopeSubject(scope) !== undefined
+    const rows = isSubject
       ? await deleteProjects(tx, { items })
       : await closeProjects(tx, { items, now: options?.now ?? null })
     await withdrawNaming(
       tx,
       rows.map(({ id }) => id),
     )
-    return rows.length
+    return erasedRows({ deleted: isSubject ? rows.length : 0, anonymized: isSubject ? 0 : rows.length })
   },
   residue(scope, items, now) {
     const subject = scopeSubject(scope)
