@@ -11,7 +11,7 @@ export const listCopyProblems = operation({
   method: 'get',
   path: '/api/admin/exports',
   summary: 'List prepared exports that failed or outlived their term, newest first',
-  description: 'Failed exports are listed for 24 hours. At most 100 are listed; `total` counts all.',
+  description: 'Failed exports are listed for 24 hours. At most 100; `total` counts all.',
   permission: 'exports:audit',
   audit: { action: 'read', resourceType: 'export' },
   limit: 'read',
