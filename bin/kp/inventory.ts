@@ -41,7 +41,7 @@ export async function showPlan({ call, terminal }: CommandActor, options: AgentO
   terminal.document(body)
   const { holdings, total, retained } = body.data
   terminal.table(
-    ['WHERE', 'WHAT', 'DELETED OR ANONYMIZED', 'HELD BY LAW'],
+    ['WHERE', 'WHAT', 'DELETED OR PSEUDONYMIZED', 'HELD BY LAW'],
     holdings
       .filter(({ count, held }) => count > 0 || held.length > 0)
       .map((one) => [

@@ -204,7 +204,7 @@ describe('stored data', () => {
     const agent = await claimed(somebody)
     const ran = await as(somebody, ['privacy', 'plan'])
     expect(ran, ran.err).toMatchObject({ status: 0 })
-    expect(ran.out).toContain('DELETED OR ANONYMIZED')
+    expect(ran.out).toContain('DELETED OR PSEUDONYMIZED')
     expect(ran.out).toContain('Nothing was erased.')
     expect(ran.out).not.toContain('null')
     expect(ran.out).toContain(', for ever. ')

@@ -34,7 +34,7 @@ function looking(privacy: Command, begin: () => CommandSession): void {
   asPersonOptions(privacy.command('plan'))
     .summary('show what an erasure would delete; deletes nothing')
     .description(
-      'Shows for each place which data an erasure would delete or anonymize, which data a legal hold covers, and which records remain as proof. Nothing is deleted.\n\nExample:\n  kp privacy plan --as somebody@example.org',
+      'Shows for each place which data an erasure would delete or pseudonymize, which data a legal hold covers, and which records remain as proof. Nothing is deleted.\n\nExample:\n  kp privacy plan --as somebody@example.org',
     )
     .option(...agentOption)
     .action((options: PersonOptions & AgentOption) =>

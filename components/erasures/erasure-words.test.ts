@@ -9,9 +9,9 @@ function* textsIn(value: unknown): Generator<string> {
 
 // A run counts both kinds together. Its receipt and the list of its steps count them apart.
 it.each([
-  ['English', en, /deleted/i, /deleted or anonymized/i],
-  ['Chinese', zh, /已删除/, /已删除或匿名化/],
-] as const)('the counts of an erasure run in %s include anonymized records', (_, messages, deleted, both) => {
+  ['English', en, /deleted/i, /deleted or pseudonymized/i],
+  ['Chinese', zh, /已删除/, /已删除或去标识化/],
+] as const)('the counts of an erasure run in %s include pseudonymized records', (_, messages, deleted, both) => {
   const { erasures, storeProgress, timeline, adminRequest } = messages
   const { deleted: ofOneKind, ...progress } = storeProgress
   const counts = [...textsIn([erasures, progress, timeline]), adminRequest.parts.erased]

@@ -4,7 +4,7 @@ import { Badge } from '#components/ui/badge.tsx'
 import { ProgressBar } from '#components/ui/progress.tsx'
 import { usePunctuation } from '#components/ui/punctuation.ts'
 import { Time } from '#components/ui/time.tsx'
-import { isAnonymized } from '#lib/domains/erasure/anonymized-rules.ts'
+import { isPseudonymized } from '#lib/domains/erasure/pseudonymized-rules.ts'
 import type { RunDetail } from '#lib/domains/privacy-requests/erasures/contract.ts'
 import { isStuck } from './fault-rules.ts'
 import { progressOf, resultsOf, type ShownStep, type StepProgress as State, storeRows } from './store-rows.ts'
@@ -35,7 +35,10 @@ function Kind({ step }: { step: ShownStep }) {
       <p className="flex flex-wrap items-baseline gap-x-3 gap-y-1">
         <span className="grow">{names.erasedRecords(step.holder)}</span>
         <span className="text-sm text-quiet tabular-nums">
-          {t(isAnonymized(step.holder) ? 'anonymized' : 'deleted', { erased: step.erased, planned: step.planned })}
+          {t(isPseudonymized(step.holder) ? 'pseudonymized' : 'deleted', {
+            erased: step.erased,
+            planned: step.planned,
+          })}
         </span>
         <StateBadge state={progressOf(step)} held={held} />
       </p>

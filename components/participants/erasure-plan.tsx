@@ -7,7 +7,7 @@ import { Alert } from '#components/ui/alert.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { Skeleton } from '#components/ui/skeleton.tsx'
 import { DataTable } from '#components/ui/table.tsx'
-import { isAnonymized } from '#lib/domains/erasure/anonymized-rules.ts'
+import { isPseudonymized } from '#lib/domains/erasure/pseudonymized-rules.ts'
 import { planAt } from './endpoints.ts'
 
 /** The dry run of a participant's erasure: what is erased, by kind and store, and what a legal hold retains. */
@@ -19,7 +19,7 @@ export function ParticipantErasurePlan({ projectId, participantId }: { projectId
   if (problem) return <ProblemAlert problem={problem} />
   if (!data) return <Skeleton className="h-40" />
   const rows = data.data.holdings
-    .filter(({ holder }) => !isAnonymized(holder))
+    .filter(({ holder }) => !isPseudonymized(holder))
     .map(({ held, ...holding }) => ({ ...holding, held: held.reduce((sum, { count }) => sum + count, 0) }))
     .filter(({ count, held }) => count > 0 || held > 0)
     .toSorted((one, other) => other.count - one.count)

@@ -1,4 +1,4 @@
-import { isAnonymized } from '#lib/domains/erasure/anonymized-rules.ts'
+import { isPseudonymized } from '#lib/domains/erasure/pseudonymized-rules.ts'
 import type { planErasure } from '#lib/domains/privacy-requests/plan-contract.ts'
 import { type Grace, graceEnd, legalDueAt } from '#lib/domains/privacy-requests/rules.ts'
 import type { Output } from '#lib/kernel/operation.ts'
@@ -29,11 +29,11 @@ export interface Consequences {
   held: number
 }
 
-/** Sums up a plan. Anonymized records are not in `gone`. `gone`, `changed` and `held` add up to the total of the inventory. */
+/** Sums up a plan. Pseudonymized records are not in `gone`. `gone`, `changed` and `held` add up to the total of the inventory. */
 export function consequencesOf(holdings: Holdings): Consequences {
   const count = (name: string): number => holdings.find(({ holder }) => holder === name)?.count ?? 0
   const total = (some: Holdings): number => some.reduce((sum, one) => sum + one.count, 0)
-  const changed = total(holdings.filter(({ holder }) => isAnonymized(holder)))
+  const changed = total(holdings.filter(({ holder }) => isPseudonymized(holder)))
   const gone = total(holdings) - changed
   const named = {
     units: count('knowledge.units'),

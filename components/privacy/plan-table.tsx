@@ -12,7 +12,7 @@ export interface PlanRow {
   held: number
 }
 
-/** Records by category: deleted, and if there are any, anonymized and under legal hold. */
+/** Records by category: deleted, and if there are any, pseudonymized and under legal hold. */
 export function PlanTable({ rows }: { rows: readonly PlanRow[] }) {
   const t = useTranslations('deletion.what')
   const format = useFormatter()

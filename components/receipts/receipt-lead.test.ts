@@ -5,7 +5,7 @@ import zh from '#messages/zh.ts'
 
 const english = createTranslator({ locale: 'en', messages: en, namespace: 'receipt' })
 const chinese = createTranslator({ locale: 'zh', messages: zh, namespace: 'receipt' })
-const counts = { stores: 2, deleted: 235, anonymized: 12, left: 0, held: 3 }
+const counts = { stores: 2, deleted: 235, pseudonymized: 12, left: 0, held: 3 }
 
 describe('the lead of a receipt', () => {
   it('limits the second search to the listed stores', () => {
@@ -17,10 +17,10 @@ describe('the lead of a receipt', () => {
 
   it('mentions the records of the request after the counts of erased records, and before the legal hold', () => {
     expect(english('lead.held', { ...counts, own: 'true' })).toMatch(
-      /Anonymized: 12\. Includes records of the deletion request\. On legal hold: 3;/,
+      /Pseudonymized: 12\. Includes records of the deletion request\. On legal hold: 3;/,
     )
     expect(chinese('lead.held', { ...counts, own: 'true' })).toContain(
-      '匿名化 12 条。其中包括本次删除请求的记录。另有 3 条',
+      '去标识化 12 条。其中包括本次删除请求的记录。另有 3 条',
     )
   })
 

@@ -7,10 +7,10 @@ import { Folded } from './folded.tsx'
 import { ReceiptTable } from './receipt-table.tsx'
 import { isEmpty, recordCounts, type StoreTotal, storeTotals } from './store-totals.ts'
 
-/** The columns of counts; anonymized records only if there are any. */
+/** The columns of counts; pseudonymized records only if there are any. */
 const shownCounts = (rows: readonly StoreTotal[]) =>
-  (['found', 'deleted', 'anonymized', 'left'] as const).filter(
-    (key) => key !== 'anonymized' || rows.some(({ anonymized }) => anonymized > 0),
+  (['found', 'deleted', 'pseudonymized', 'left'] as const).filter(
+    (key) => key !== 'pseudonymized' || rows.some(({ pseudonymized }) => pseudonymized > 0),
   )
 
 /** Each record type with records, in the reader's language. */

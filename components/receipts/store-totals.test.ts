@@ -14,22 +14,22 @@ const stores = [
 ]
 
 describe('the counts of a receipt', () => {
-  it('separate anonymized from deleted records, by store', () =>
+  it('separate pseudonymized from deleted records, by store', () =>
     expect(storeTotals({ stores })).toEqual([
-      { store: 'postgresql', found: 17, deleted: 7, anonymized: 10, left: 0 },
-      { store: 'objects', found: 5, deleted: 5, anonymized: 0, left: 0 },
+      { store: 'postgresql', found: 17, deleted: 7, pseudonymized: 10, left: 0 },
+      { store: 'objects', found: 5, deleted: 5, pseudonymized: 0, left: 0 },
     ]))
 
-  it('follow the signed number of anonymized records', () => {
-    const signed = { ...line('knowledge.units', 7), anonymized: 2 }
+  it('follow the signed number of pseudonymized records', () => {
+    const signed = { ...line('knowledge.units', 7), pseudonymized: 2 }
     expect(storeTotals({ stores: [signed] })).toEqual([
-      { store: 'postgresql', found: 7, deleted: 5, anonymized: 2, left: 0 },
+      { store: 'postgresql', found: 7, deleted: 5, pseudonymized: 2, left: 0 },
     ])
   })
 
-  it('separate anonymized, deleted and retained records in the summary', () =>
+  it('separate pseudonymized, deleted and retained records in the summary', () =>
     expect(receiptSummary({ stores }, 6)).toEqual({
       status: 'held',
-      counts: { stores: 2, deleted: 12, anonymized: 10, left: 0, held: 6 },
+      counts: { stores: 2, deleted: 12, pseudonymized: 10, left: 0, held: 6 },
     }))
 })

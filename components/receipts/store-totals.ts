@@ -1,4 +1,4 @@
-import { isAnonymized } from '#lib/domains/erasure/anonymized-rules.ts'
+import { isPseudonymized } from '#lib/domains/erasure/pseudonymized-rules.ts'
 import type { Receipt } from '#lib/kernel/receipt.ts'
 import { recognizeReceiptText } from '#lib/kernel/receipt-texts.ts'
 
@@ -7,7 +7,7 @@ export interface StoreTotal {
   found: number
   deleted: number
   /** Records that lost the name and texts of the subject instead. */
-  anonymized: number
+  pseudonymized: number
   left: number
 }
 
@@ -15,20 +15,20 @@ export interface StoreTotal {
 export function storeTotals({ stores }: Pick<Receipt, 'stores'>): StoreTotal[] {
   const totals = new Map<string, StoreTotal>()
   for (const one of stores) {
-    const { store, found, deleted, anonymized, left } = recordCounts(one)
-    const total = totals.get(store) ?? { store, found: 0, deleted: 0, anonymized: 0, left: 0 }
+    const { store, found, deleted, pseudonymized, left } = recordCounts(one)
+    const total = totals.get(store) ?? { store, found: 0, deleted: 0, pseudonymized: 0, left: 0 }
     totals.set(store, {
       store,
       found: total.found + found,
       deleted: total.deleted + deleted,
-      anonymized: total.anonymized + anonymized,
+      pseudonymized: total.pseudonymized + pseudonymized,
       left: total.left + left,
     })
   }
   return [...totals.values()]
 }
 
-/** The counts of one record type. Older receipts count anonymized records only as deleted. */
+/** The counts of one record type. Older receipts count pseudonymized records only as deleted. */
 export function recordCounts({
   store,
   holder,
@@ -37,13 +37,13 @@ export function recordCounts({
   residue,
   ...one
 }: Receipt['stores'][number]): StoreTotal {
-  const anonymized = one.anonymized ?? (isAnonymized(holder) ? deleted : 0)
-  return { store, found, deleted: deleted - anonymized, anonymized, left: residue }
+  const pseudonymized = one.pseudonymized ?? (isPseudonymized(holder) ? deleted : 0)
+  return { store, found, deleted: deleted - pseudonymized, pseudonymized, left: residue }
 }
 
 /** True if the record type or store had no records. */
-export const isEmpty = ({ found, deleted, anonymized, left }: Omit<StoreTotal, 'store'>): boolean =>
-  found + deleted + anonymized + left === 0
+export const isEmpty = ({ found, deleted, pseudonymized, left }: Omit<StoreTotal, 'store'>): boolean =>
+  found + deleted + pseudonymized + left === 0
 
 export type ReceiptStatus = 'verified' | 'held' | 'incomplete' | 'nothing'
 /** The result of a deletion according to its receipt. A receipt without a searched store proves nothing. */
@@ -53,8 +53,8 @@ export function receiptSummary(receipt: Pick<Receipt, 'stores'>, held: number) {
   const left = sum((total) => total.left)
   const status: ReceiptStatus =
     totals.length === 0 ? 'nothing' : left > 0 ? 'incomplete' : held > 0 ? 'held' : 'verified'
-  const [deleted, anonymized] = [sum((total) => total.deleted), sum((total) => total.anonymized)]
-  return { status, counts: { stores: totals.length, deleted, anonymized, left, held } }
+  const [deleted, pseudonymized] = [sum((total) => total.deleted), sum((total) => total.pseudonymized)]
+  return { status, counts: { stores: totals.length, deleted, pseudonymized, left, held } }
 }
 
 /**

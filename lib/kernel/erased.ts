@@ -27,7 +27,7 @@ export interface Erased {
    * cut, deleted, judged again as if the erased texts had never existed, or retained because another author wrote the words
    * (`derivedCut`, `derivedDeleted`, `derivedJudgedAgain`, `derivedRetained`). It also shows texts that a model generated while an
    * erased episode was in its context, with and without erased words (`exposedMatched`, `exposedUnmatched`), and items whose rows remain
-   * without data of the subject (`anonymized`).
+   * without data of the subject (`pseudonymized`).
    */
   results: Record<string, number>
   /**
@@ -47,8 +47,8 @@ export const erasedOf = (erased: number | Erased): Erased =>
 export const countOf = (erased: number | Erased): number => erasedOf(erased).count
 
 /** The result of a page of records, some of which remain without data of the subject. */
-export const erasedRows = ({ deleted, anonymized }: { deleted: number; anonymized: number }): Erased => ({
-  count: deleted + anonymized,
-  results: anonymized > 0 ? { anonymized } : {},
+export const erasedRows = ({ deleted, pseudonymized }: { deleted: number; pseudonymized: number }): Erased => ({
+  count: deleted + pseudonymized,
+  results: pseudonymized > 0 ? { pseudonymized } : {},
   mentions: [],
 })

@@ -32,10 +32,9 @@ export const Receipt = z
         holder: z.string(),
         what: z.string(),
         found: z.number().int(),
-        deleted: z.number().int().meta({ description: 'Deleted or anonymized' }),
-        anonymized: z.number().int().positive().optional().meta({
-          description:
-            'Those of `deleted` that remain, without data of the subject. Absent if none, and from older receipts',
+        deleted: z.number().int().meta({ description: 'Deleted or pseudonymized' }),
+        pseudonymized: z.number().int().positive().optional().meta({
+          description: 'Those of `deleted` that remain under a pseudonym or without a name. Absent if none',
         }),
         residue: z.number().int(),
         verified_at: z.iso.datetime(),
@@ -91,6 +90,8 @@ export const Receipt = z
   .meta({ id: 'Receipt' })
 export type Receipt = z.output<typeof Receipt>
 
-/** The signed counts of one record type, such as "2 deleted, 3 anonymized". */
-export const erasedCounts = ({ deleted, anonymized }: Receipt['stores'][number]): string =>
-  anonymized === undefined ? `${deleted} deleted` : `${deleted - anonymized} deleted, ${anonymized} anonymized`
+/** The signed counts of one record type, such as "2 deleted, 3 pseudonymized". */
+export const erasedCounts = ({ deleted, pseudonymized }: Receipt['stores'][number]): string =>
+  pseudonymized === undefined
+    ? `${deleted} deleted`
+    : `${deleted - pseudonymized} deleted, ${pseudonymized} pseudonymized`

@@ -40,19 +40,19 @@ async function erased(person: Awaited<ReturnType<typeof personWithPassword>>) {
   return { listed, planned, signed, receipt }
 }
 
-it('a receipt counts anonymized records apart from deleted ones', async () => {
+it('a receipt counts pseudonymized records apart from deleted ones', async () => {
   const person = await personWithPassword(test)
   const own = await kit.file(person.cookie, { kinds: ['restriction'], password: person.password })
   expect(own.status, own.text).toBe(201)
   const { receipt } = await erased(person)
   const countsOf = (name: string) => {
-    const { deleted, anonymized } = receipt.stores.find(({ holder }) => holder === name) ?? {}
-    return { deleted, anonymized }
+    const { deleted, pseudonymized } = receipt.stores.find(({ holder }) => holder === name) ?? {}
+    return { deleted, pseudonymized }
   }
   // The request for restriction and the request for erasure remain as proof, without the person.
-  expect(countsOf('privacy.requests')).toEqual({ deleted: 2, anonymized: 2 })
+  expect(countsOf('privacy.requests')).toEqual({ deleted: 2, pseudonymized: 2 })
   expect(await test.db.prisma.privacyRequest.count({ where: { id: own.json.data.id } })).toBe(1)
-  expect(countsOf('accounts.sessions')).toEqual({ deleted: expect.any(Number), anonymized: undefined })
+  expect(countsOf('accounts.sessions')).toEqual({ deleted: expect.any(Number), pseudonymized: undefined })
 })
 
 it('a receipt lists as retained what the inventory and the plan announced, in the same order', async () => {

@@ -146,7 +146,7 @@ export const exportRunsDataSource = (db: Database): DataSource => ({
     if (!('subject' in scope)) return 0
     const { agents, account, actors } = valuesOf(scope.subject)
     const deleted = await deleteRunsAbout(tx, { agents, account, ids: items })
-    return erasedRows({ deleted, anonymized: await removeRequester(tx, { actors, ids: items }) })
+    return erasedRows({ deleted, pseudonymized: await removeRequester(tx, { actors, ids: items }) })
   },
   async residue(scope) {
     if (!('subject' in scope)) return 0

@@ -475,7 +475,7 @@ describe('erasing exported data', () => {
     const now = test.clock.now()
     const planned = await test.db.transaction(async (tx) => dataSource?.plan(scope, tx, now))
     const erased = await test.db.transaction(async (tx) => dataSource?.erase(scope, planned?.items ?? [], tx))
-    expect(erased).toMatchObject({ count: 1, results: { anonymized: 1 } })
+    expect(erased).toMatchObject({ count: 1, results: { pseudonymized: 1 } })
     expect(await dataSource?.residue(scope, planned?.items ?? [], now)).toBe(0)
     expect(await test.db.prisma.exportRun.findMany({ where: { subjectId: agent.id } })).toMatchObject([
       { requestedBy: 'system:erased' },

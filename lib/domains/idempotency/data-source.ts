@@ -53,7 +53,7 @@ async function erase(selected: SelectedResponses, items: readonly ItemId[], tx: 
   const { agents, accounts, records } = selected
   const pairs = pairsOf(items)
   const deleted = isOfSubject(selected) ? await deleteOwn(tx, { ...pairs, agents, accounts }) : 0
-  return erasedRows({ deleted, anonymized: await withdrawItems(tx, { ...pairs, agents, records }) })
+  return erasedRows({ deleted, pseudonymized: await withdrawItems(tx, { ...pairs, agents, records }) })
 }
 
 /** Searches the content of responses, not the columns that {@link erase} uses, and responses that no plan listed. */

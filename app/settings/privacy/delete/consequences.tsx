@@ -6,7 +6,7 @@ import { dataNamesIn } from '#components/stores/data-names.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { punctuationOf } from '#components/ui/punctuation.ts'
 import { type StatTile, StatTiles } from '#components/ui/stat-tiles.tsx'
-import { isAnonymized } from '#lib/domains/erasure/anonymized-rules.ts'
+import { isPseudonymized } from '#lib/domains/erasure/pseudonymized-rules.ts'
 import type { planErasure } from '#lib/domains/privacy-requests/plan-contract.ts'
 import type { Output } from '#lib/kernel/operation.ts'
 import { RetainedData } from './retained-data.tsx'
@@ -52,7 +52,7 @@ export async function ConsequenceList(props: ConsequencesProps) {
   )
 }
 
-/** What is deleted or anonymized, in a few lines, with all categories behind a disclosure. */
+/** What is deleted or pseudonymized, in a few lines, with all categories behind a disclosure. */
 async function Deleted({ plan, numbers, isOfAgent }: ConsequencesProps) {
   const [t, names, locale] = await Promise.all([
     getTranslations('deletion.what'),
@@ -72,8 +72,8 @@ async function Deleted({ plan, numbers, isOfAgent }: ConsequencesProps) {
     .map((one) => ({
       key: one.holder,
       what: names.erasedRecords(one.holder, one.what),
-      deleted: isAnonymized(one.holder) ? 0 : one.count,
-      changed: isAnonymized(one.holder) ? one.count : 0,
+      deleted: isPseudonymized(one.holder) ? 0 : one.count,
+      changed: isPseudonymized(one.holder) ? one.count : 0,
       held: heldOf(one),
     }))
   return (

@@ -1,5 +1,5 @@
-import { isAnonymized } from '#lib/domains/erasure/anonymized-rules.ts'
 import type { MentionCount } from '#lib/domains/erasure/engine/mentions.ts'
+import { isPseudonymized } from '#lib/domains/erasure/pseudonymized-rules.ts'
 import {
   type Residue,
   type RetentionFacts,
@@ -64,14 +64,14 @@ export function receiptContent(
   )
   const lineOf = ({ holder, store, planned, erased, results }: SourceOutcome): Receipt['stores'][number] => {
     // A page that was erased again after a search found residue counts twice in the results.
-    const anonymized = isAnonymized(holder) ? erased : Math.min(erased, results.anonymized ?? 0)
+    const pseudonymized = isPseudonymized(holder) ? erased : Math.min(erased, results.pseudonymized ?? 0)
     return {
       store,
       holder,
       what: sourceOf(holder)?.what ?? holder,
       found: planned,
       deleted: erased,
-      ...(anonymized > 0 && { anonymized }),
+      ...(pseudonymized > 0 && { pseudonymized }),
       residue: 0,
       verified_at: at.toISOString(),
     }

@@ -110,10 +110,10 @@ describe('the PDF of a receipt', () => {
     expect((await readBy(await receiptPdf(receipt({ stores })))).text).toContain(':nothingwasfound')
   })
 
-  test('does not report anonymized records as deleted', async () => {
-    const stores = receipt().stores.map((store) => ({ ...store, found: 5, deleted: 5, anonymized: 3 }))
+  test('does not report pseudonymized records as deleted', async () => {
+    const stores = receipt().stores.map((store) => ({ ...store, found: 5, deleted: 5, pseudonymized: 3 }))
     const { text } = await readBy(await receiptPdf(receipt({ stores })))
-    expect(text).toContain('5found,2deleted,3anonymized.')
+    expect(text).toContain('5found,2deleted,3pseudonymized.')
   })
 
   test('has the same bytes for the same receipt', async () => {

@@ -18,8 +18,8 @@ export const ReceiptPlan = z.record(
 const negative = (counts: Readonly<Record<string, number>>): Record<string, number> =>
   Object.fromEntries(Object.entries(counts).map(([name, count]) => [name, -count]))
 
-/** The deletion log counts anonymized records as deleted. */
-const inLog = ({ anonymized: _, ...counts }: Readonly<Record<string, number>>) => counts
+/** The deletion log counts pseudonymized records as deleted. */
+const inLog = ({ pseudonymized: _, ...counts }: Readonly<Record<string, number>>) => counts
 
 const signatureOf = (receipt: Receipt) => ({
   state: 'signed' as const,

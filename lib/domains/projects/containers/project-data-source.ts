@@ -47,7 +47,7 @@ export const projectDataSource = (db: Database, { withdrawNaming }: RowPorts): D
       tx,
       rows.map(({ id }) => id),
     )
-    return erasedRows({ deleted: isSubject ? rows.length : 0, anonymized: isSubject ? 0 : rows.length })
+    return erasedRows({ deleted: isSubject ? rows.length : 0, pseudonymized: isSubject ? 0 : rows.length })
   },
   residue(scope, items, now) {
     const subject = scopeSubject(scope)
