@@ -619,11 +619,19 @@ const listed: readonly [EvidenceProblem, string, unknown[], () => Promise<() => 
     'exports.provided',
     ['unavailable'],
     async () => {
-      const copy = { accountId: await person(), basis: 'provided', createdAt: ago(day / 2) }
-      const { id } = await test.db.prisma.preparedExport.create({
-        data: { ...copy, id: newId('exp'), state: 'failed', fault: 'unavailable' },
+      const [again, once] = [await person(), await person()]
+      const failed = { basis: 'provided', state: 'failed', fault: 'unavailable' } as const
+      const times = { createdAt: ago(day / 4), readyAt: ago(day / 4), expiresAt: ago(-day) }
+      await test.db.prisma.preparedExport.createMany({
+        data: [
+          { ...failed, id: newId('exp'), accountId: once, createdAt: ago((2 * day) / 3) },
+          { ...failed, id: newId('exp'), accountId: once, createdAt: ago(day / 2) },
+          // A later copy of the same person replaces a failed one.
+          { ...failed, id: newId('exp'), accountId: again, createdAt: ago(day / 2) },
+          { ...times, id: newId('exp'), accountId: again, basis: 'provided', state: 'ready' },
+        ],
       })
-      return () => test.db.prisma.preparedExport.delete({ where: { id } })
+      return () => test.db.prisma.preparedExport.deleteMany({ where: { accountId: { in: [again, once] } } })
     },
   ],
   [

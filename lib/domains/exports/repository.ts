@@ -156,9 +156,14 @@ export const countRunResidue = statement('exports.count-run-residue', {
   sql: `SELECT count(*)::int4 AS n FROM export_runs x WHERE ${isAbout} OR x.agent_id = ANY($agents) OR ${isBy}`,
 })
 
-/** Failed copies that are remembered since a time. A copy whose data was erased meanwhile did not fail. */
-const isFailed = "state = 'failed' AND fault IS DISTINCT FROM 'erased' AND created_at > $remembered"
-const isLate = "state = 'ready' AND expires_at < $overdue"
+/**
+ * Failed copies that are remembered since a time. A copy whose data was erased meanwhile did not fail, and one that was prepared again
+ * later needs nothing.
+ */
+const isFailed = `p.state = 'failed' AND p.fault IS DISTINCT FROM 'erased' AND p.created_at > $remembered
+  AND NOT EXISTS (SELECT FROM prepared_exports later WHERE later.account_id = p.account_id AND later.basis = p.basis
+    AND later.request_id IS NOT DISTINCT FROM p.request_id AND later.created_at > p.created_at)`
+const isLate = "p.state = 'ready' AND p.expires_at < $overdue"
 
 /**
  * The exports with a basis since a time, and the prepared copies that are remembered. `late` counts files that remain although they expired
@@ -174,7 +179,7 @@ export const summaryOfExports = statement('exports.summary', {
       count(*) FILTER (WHERE ${isLate})::int4 AS late,
       percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM ready_at - created_at))
         FILTER (WHERE ready_at > $remembered)::float8 AS seconds
-    FROM prepared_exports WHERE basis = $basis`,
+    FROM prepared_exports p WHERE basis = $basis`,
 })
 
 /** The copies with a problem, newest first; at most `limit`. `total`: the number without the limit. */
