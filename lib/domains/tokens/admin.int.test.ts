@@ -320,11 +320,13 @@ test('the summary of tokens counts active tokens and their usage of one day', as
     data: { revokedAt: app.clock.now(), revokedReason: 'owner' },
   })
   await app.db.prisma.token.update({ where: { id: expired.id }, data: { expiresAt: app.clock.now() } })
+  const suspended = await issuedAgent(app, ['read'])
+  await app.db.prisma.agent.update({ where: { id: suspended.id }, data: { suspendedAt: app.clock.now() } })
   await used(works.id, hour, { reads: 11, refused: 1 })
   await used(works.id, 25 * hour, { reads: 100 })
   const after = (await found('/tokens')).data
   expect(after).toEqual({
-    agents: before.agents + 3,
+    agents: before.agents + 4,
     active_tokens: before.active_tokens + 1,
     agents_with_tokens: before.agents_with_tokens + 1,
     auto_revoked_7d: before.auto_revoked_7d,

@@ -189,14 +189,18 @@ export const agentsOfTokens = statement('tokens.agents-of-found', {
   sql: `SELECT DISTINCT agent_id FROM tokens WHERE ${isSought} LIMIT $most`,
 })
 
-/** `revoked` counts revocations by the rate limiter after `since`. */
+/**
+ * Tokens that work, without those of agents that an erasure suspends, and their agents. `revoked` counts revocations by the rate limiter
+ * after `since`.
+ */
 export const countsOfAllTokens = statement('tokens.counts-of-all', {
   takes: { now: 'timestamptz', since: 'timestamptz' },
   returns: { active: 'int4', agents: 'int4', revoked: 'int4' },
   isPrepared: true,
-  sql: `SELECT count(*) FILTER (WHERE ${active})::int4 AS active, count(DISTINCT agent_id) FILTER (WHERE ${active})::int4 AS agents,
+  sql: `SELECT count(*) FILTER (WHERE works)::int4 AS active, count(DISTINCT agent_id) FILTER (WHERE works)::int4 AS agents,
       count(*) FILTER (WHERE revoked_reason = 'rate_limit' AND revoked_at > $since)::int4 AS revoked
-    FROM tokens`,
+    FROM (SELECT agent_id, revoked_at, revoked_reason, ${active} AND NOT EXISTS (SELECT FROM agent_states a
+      WHERE a.id = agent_id AND a.suspended_at IS NOT NULL) AS works FROM tokens) AS t`,
 })
 
 const batchDeletions = {
