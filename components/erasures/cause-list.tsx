@@ -3,7 +3,7 @@ import { useDataNames } from '#components/stores/data-names.ts'
 import type { RequestCause } from '#lib/domains/privacy-requests/erasures/contract.ts'
 import { useFaultWords } from './fault-words.ts'
 
-/** Why a deletion or a request is late or stands still. Needs the messages `causes`, `storeProgress` and `dataNames`. */
+/** Why a deletion or a request is late or not complete. Needs the messages `causes`, `storeProgress` and `dataNames`. */
 export function CauseList({ causes }: { causes: readonly RequestCause[] }) {
   const t = useTranslations('causes')
   const names = useDataNames()

@@ -21,7 +21,7 @@ function causeOfStep({ state: run }: RunView, step: StepView): RequestCause | un
   if (fault?.startsWith(refusal)) return cause('store_refuses', { store, fault: fault.slice(refusal.length) })
   if (isUndecided(step) && (state === 'stuck' || run === 'done')) return cause('thread_undecided', { store })
   if (state === 'stuck') return cause('step_stuck', { store, fault })
-  // The run waits for a store that does not answer.
+  // `unavailable` is no cause of its own: the waits of the run name the store.
   return run === 'done' && fault !== null && fault !== 'unavailable'
     ? cause('search_failed', { store, fault })
     : undefined
@@ -36,7 +36,7 @@ function causesOfFault({ state, fault, refusedBy }: RunView): RequestCause[] {
     : [cause(state === 'planning' ? 'planning' : 'verification', { fault: why })]
 }
 
-/** Why the last search of a run that is done is not its end. */
+/** Why a run that is done still needs its second search, or attention after it. */
 function causesOfSearch({ steps, recheckAt }: RunView, now: Date): RequestCause[] {
   const isOverdue = recheckAt !== null && recheckAt.getTime() < now.getTime() - unsearchedAfter
   const isTried = steps.some((step) => step.fault !== null && !isUndecided(step))
@@ -46,7 +46,7 @@ function causesOfSearch({ steps, recheckAt }: RunView, now: Date): RequestCause[
   ]
 }
 
-/** Why the run as a whole stands still, beside its steps and stores. */
+/** Why the run is not complete, apart from single steps and stores that do not answer. */
 function causesOfState(run: RunView, now: Date): RequestCause[] {
   switch (run.state) {
     case 'failed': {
@@ -75,7 +75,7 @@ export function causesOfRun(run: RunView, now: Date): RequestCause[] {
   return [...new Map(all.map((one) => [JSON.stringify(one), one])).values()]
 }
 
-/** A time in which an erasure could not go on, in milliseconds. It is infinite while nothing ended it. */
+/** A period in which an erasure could not continue, in milliseconds. `to` is infinite until an event ends it. */
 export interface Delay {
   code: RequestCause['code']
   from: number

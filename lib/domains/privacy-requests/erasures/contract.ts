@@ -8,7 +8,7 @@ import { Cursor, PageLimit } from '#lib/kernel/pages.ts'
 
 const when = z.iso.datetime()
 const whenever = when.nullable()
-/** Why a deletion or a request stands still or took long. */
+/** Why a deletion or a request is not complete, or took long. */
 const causes = [
   'store_down',
   'store_refuses',
