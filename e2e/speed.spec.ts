@@ -26,12 +26,19 @@ test(`no page loads more than ${most.scripts / 1024} KiB of scripts in its first
   expect(sizes.filter(({ bytes }) => bytes > most.scripts)).toEqual([])
 })
 
+/**
+ * The requests of a page, without its icon. The interface of a browser requests the icon, and as often as it likes: Chromium and Chrome request it
+ * again after each navigation; the headless shell has no interface and requests it once.
+ */
 async function requestsOf(browser: Browser, address: string, session: BrowserSession | undefined): Promise<string[]> {
   const context = await browser.newContext({ baseURL: origin, ...(session && { storageState: session }) })
   try {
     const page = await context.newPage()
     const sent: string[] = []
-    page.on('request', (request) => sent.push(`${request.method()} ${request.url().slice(origin.length)}`))
+    page.on('request', (request) => {
+      const path = request.url().slice(origin.length)
+      if (!path.startsWith('/icon.svg')) sent.push(`${request.method()} ${path}`)
+    })
     expect((await page.goto(address))?.status(), address).toBe(200)
     await page.waitForLoadState('networkidle')
     return sent
