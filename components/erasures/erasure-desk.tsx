@@ -14,6 +14,7 @@ import { Mentions } from './mentions.tsx'
 import { References } from './references.tsx'
 import { RetryErasure } from './retry-erasure.tsx'
 import { StoreProgress } from './store-progress.tsx'
+import { heldOf } from './store-rows.ts'
 import { StuckSteps } from './stuck-steps.tsx'
 import { ThreadDecisions } from './thread-decisions.tsx'
 
@@ -48,7 +49,7 @@ export function ErasureDesk({ initial, isAdmin }: { initial: { data: Run }; isAd
     { initial, every: (answer) => (answer && isLive(answer.data) ? erasurePollInterval : false) },
   )
   const run = asked.data?.data ?? initial.data
-  const planned = run.steps.reduce((sum, step) => sum + step.planned, 0)
+  const planned = run.steps.reduce((sum, step) => sum + step.planned + heldOf(step), 0)
   const erased = run.steps.reduce((sum, step) => sum + step.erased, 0)
   const percent = planned === 0 ? 0 : Math.floor((erased / planned) * 100)
   const what = run.part ? list(`who.${run.part.kind}`) : run.request_id === null ? list('who.replayed') : t('name')

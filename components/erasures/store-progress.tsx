@@ -7,7 +7,7 @@ import { Time } from '#components/ui/time.tsx'
 import { isPseudonymized } from '#lib/domains/erasure/pseudonymized-rules.ts'
 import type { RunDetail } from '#lib/domains/privacy-requests/erasures/contract.ts'
 import { isStuck } from './fault-rules.ts'
-import { progressOf, resultsOf, type ShownStep, type StepProgress as State, storeRows } from './store-rows.ts'
+import { heldOf, progressOf, resultsOf, type ShownStep, type StepProgress as State, storeRows } from './store-rows.ts'
 
 const tones = {
   waiting: 'neutral',
@@ -29,7 +29,7 @@ function Kind({ step }: { step: ShownStep }) {
   const format = useFormatter()
   const names = useDataNames()
   const results = resultsOf([step])
-  const held = step.held.reduce((sum, { count }) => sum + count, 0)
+  const held = heldOf(step)
   return (
     <li className="grid gap-1 py-2">
       <p className="flex flex-wrap items-baseline gap-x-3 gap-y-1">
@@ -37,7 +37,7 @@ function Kind({ step }: { step: ShownStep }) {
         <span className="text-sm text-quiet tabular-nums">
           {t(isPseudonymized(step.holder) ? 'pseudonymized' : 'deleted', {
             erased: step.erased,
-            planned: step.planned,
+            planned: step.planned + held,
           })}
         </span>
         <StateBadge state={progressOf(step)} held={held} />
@@ -55,7 +55,7 @@ function Kind({ step }: { step: ShownStep }) {
       {step.state === 'waiting' && step.fault !== null && step.waiting_since === null && (
         <p className="text-sm text-amber">{t('retried', { attempts: step.attempts, fault: step.fault })}</p>
       )}
-      {held > 0 && <p className="text-sm text-quiet">{t('held', { count: held })}</p>}
+      {held > 0 && <p className="text-sm text-amber">{t('held', { count: held })}</p>}
       {(step.residue ?? 0) > 0 && <p className="text-sm text-amber">{t('residue', { count: step.residue ?? 0 })}</p>}
     </li>
   )
@@ -90,7 +90,7 @@ export function StoreProgress({ run: { state, steps, waits_for } }: StoreProgres
       </>
     )
   const rows = storeRows(steps)
-  const planned = rows.reduce((sum, row) => sum + row.planned, 0)
+  const records = rows.reduce((sum, row) => sum + row.records, 0)
   const erased = rows.reduce((sum, row) => sum + row.erased, 0)
   const isThere = (step: ShownStep) =>
     step.planned > 0 || step.held.length > 0 || step.state === 'stuck' || step.waiting_since !== null
@@ -98,11 +98,11 @@ export function StoreProgress({ run: { state, steps, waits_for } }: StoreProgres
   return (
     <div className="grid gap-4">
       <p aria-live="polite">
-        {planned === 0
+        {records === 0
           ? state === 'planning'
             ? t('planning')
             : t('nothing')
-          : t('summary', { erased, planned, stores: rows.length })}
+          : t('summary', { erased, planned: records, stores: rows.length })}
       </p>
       <UnavailableStores waits={waits_for} />
       <ul aria-label={t('stores')} className="grid gap-3 sm:grid-cols-2">
@@ -113,11 +113,12 @@ export function StoreProgress({ run: { state, steps, waits_for } }: StoreProgres
               <StateBadge state={row.state} held={row.held} />
             </p>
             <ProgressBar
-              value={row.planned === 0 ? 1 : row.erased}
-              max={Math.max(row.planned, 1)}
-              label={t('counted', { name: names.place(row.store), erased: row.erased, planned: row.planned })}
+              value={row.records === 0 ? 1 : row.erased}
+              max={Math.max(row.records, 1)}
+              label={t('counted', { name: names.place(row.store), erased: row.erased, planned: row.records })}
+              isRestHeld={row.held > 0 && row.erased + row.held >= row.records}
             />
-            {row.held > 0 && <p className="text-sm text-quiet">{t('held', { count: row.held })}</p>}
+            {row.held > 0 && <p className="text-sm text-amber">{t('held', { count: row.held })}</p>}
           </li>
         ))}
       </ul>

@@ -22,7 +22,7 @@ const step = (holder: string, more: Partial<ShownStep> = {}): ShownStep => ({
 const at = '2026-01-31T12:00:00.000Z'
 
 describe('progress by store', () => {
-  it('storeRows sums planned, erased and held records of the steps by store', () => {
+  it('storeRows counts records under legal hold with those to erase', () => {
     const rows = storeRows([
       step('knowledge.units', { state: 'done', planned: 10, erased: 10 }),
       step('exports.files', { store: 'exports', planned: 2 }),
@@ -37,8 +37,8 @@ describe('progress by store', () => {
       }),
     ])
     expect(rows.map(({ steps, ...row }) => [row, steps.length])).toEqual([
-      [{ store: 'postgresql', planned: 13, erased: 11, held: 3, state: 'running' }, 2],
-      [{ store: 'exports', planned: 2, erased: 0, held: 0, state: 'waiting' }, 1],
+      [{ store: 'postgresql', records: 16, erased: 11, held: 3, state: 'running' }, 2],
+      [{ store: 'exports', records: 2, erased: 0, held: 0, state: 'waiting' }, 1],
     ])
   })
 

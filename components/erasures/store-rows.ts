@@ -15,13 +15,17 @@ export const progressOf = ({ state, fault, verified_at, residue, waiting_since }
   return state !== 'stuck' && waiting_since !== null ? 'blocked' : state
 }
 
+/** Records of a step under legal hold. */
+export const heldOf = ({ held }: Pick<ShownStep, 'held'>): number => held.reduce((sum, { count }) => sum + count, 0)
+
 const order = ['stuck', 'undecided', 'blocked', 'running', 'waiting', 'done', 'checked'] as const
 
 export interface StoreRow {
   store: string
-  planned: number
+  /** Records that the store had: those to erase, and those under legal hold. */
+  records: number
   erased: number
-  /** Records under legal hold. */
+  /** Records under legal hold, which remain for now. */
   held: number
   state: StepProgress
   steps: ShownStep[]
@@ -36,9 +40,9 @@ export function storeRows(steps: ShownSteps): StoreRow[] {
     const first = order.find((state) => states.includes(state)) ?? 'waiting'
     return {
       store,
-      planned: own.reduce((sum, { planned }) => sum + planned, 0),
+      records: own.reduce((sum, step) => sum + step.planned + heldOf(step), 0),
       erased: own.reduce((sum, { erased }) => sum + erased, 0),
-      held: own.reduce((sum, { held }) => sum + held.reduce((all, { count }) => all + count, 0), 0),
+      held: own.reduce((sum, step) => sum + heldOf(step), 0),
       // Between two steps of a store none is running, but the store has started.
       state: first === 'waiting' && states.some((state) => state === 'done' || state === 'checked') ? 'running' : first,
       steps: own,

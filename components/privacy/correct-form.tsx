@@ -13,35 +13,23 @@ import { type AccountFields, correctionsOf, isWrongAddress, reportedAfter } from
 import { IdentityField, type PasswordIdentity } from './identity-field.tsx'
 import { RefusalNote } from './refusal.tsx'
 
+interface FiledCorrection {
+  answer: FiledRequestAnswer
+  /** The new address, if the correction changes it. */
+  email: string | undefined
+  /** The correction changes other fields than the address. */
+  isMore: boolean
+}
+
 /** Corrects name, email address and language of the account. A new address takes effect after its mailbox confirms it. */
 export function CorrectForm({ account, identity }: { account: AccountFields; identity: PasswordIdentity }) {
   const t = useTranslations('myPrivacy.correct')
-  const common = useTranslations('common')
-  const busy = useTranslations('myPrivacy.filed')('busy')
-  const { draft, change, clear } = useDraft('privacy.correct', { ...account })
-  const filing = useFiling(identity)
-  const [filed, setFiled] = useState<{ answer: FiledRequestAnswer; email: string | undefined; isMore: boolean }>()
-  const [fault, setFault] = useState<'name' | 'email' | 'unchanged'>()
-
+  const [filed, setFiled] = useState<FiledCorrection>()
   if (!identity.hasPassword)
     return <p>{t.rich('noPassword', { link: (words) => <TextLink href="/account/password">{words}</TextLink> })}</p>
-
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    const { changes, fault: found } = correctionsOf(account, draft)
-    const isUnchanged = Object.keys(changes).length === 0
-    setFault(found ?? (isUnchanged ? 'unchanged' : undefined))
-    if (found || isUnchanged) return
-    setFiled(undefined)
-    filing.file({ kinds: ['rectification'], changes }, (answer) => {
-      setFiled({ answer, email: changes.email, isMore: Object.keys(changes).length > 1 })
-      clear()
-    })
-  }
-  const refusedAddress = filing.refusal !== undefined && isWrongAddress(filing.refusal.problem)
   const isAddressAsked = filed !== undefined && reportedAfter(filed.answer) === 'address' && filed.email !== undefined
   return (
-    <form method="post" onSubmit={submit} noValidate className="grid gap-5" aria-label={t('title')}>
+    <div className="grid gap-5">
       {filed && (
         <FiledNote
           filed={filed.answer}
@@ -49,6 +37,46 @@ export function CorrectForm({ account, identity }: { account: AccountFields; ide
           text={isAddressAsked && filed.isMore ? t('donePart') : undefined}
         />
       )}
+      {/* A saved correction changes the account, and the fields start again with it. The note above stays until the next correction. */}
+      <CorrectFields
+        key={`${account.name} ${account.email} ${account.locale}`}
+        account={account}
+        identity={identity}
+        onFile={setFiled}
+      />
+    </div>
+  )
+}
+
+interface CorrectFieldsProps {
+  account: AccountFields
+  identity: PasswordIdentity
+  /** Called with undefined when a correction is sent, and with the correction when it is filed. */
+  onFile(filed: FiledCorrection | undefined): void
+}
+function CorrectFields({ account, identity, onFile }: CorrectFieldsProps) {
+  const t = useTranslations('myPrivacy.correct')
+  const common = useTranslations('common')
+  const busy = useTranslations('myPrivacy.filed')('busy')
+  const { draft, change, clear } = useDraft('privacy.correct', { ...account })
+  const filing = useFiling(identity)
+  const [fault, setFault] = useState<'name' | 'email' | 'unchanged'>()
+
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    const { changes, fault: found } = correctionsOf(account, draft)
+    const isUnchanged = Object.keys(changes).length === 0
+    setFault(found ?? (isUnchanged ? 'unchanged' : undefined))
+    if (found || isUnchanged) return
+    onFile(undefined)
+    filing.file({ kinds: ['rectification'], changes }, (answer) => {
+      onFile({ answer, email: changes.email, isMore: Object.keys(changes).length > 1 })
+      clear()
+    })
+  }
+  const refusedAddress = filing.refusal !== undefined && isWrongAddress(filing.refusal.problem)
+  return (
+    <form method="post" onSubmit={submit} noValidate className="grid gap-5" aria-label={t('title')}>
       {!refusedAddress && <RefusalNote error={filing.refusal} words="myPrivacy" />}
       <div className="grid gap-5 sm:grid-cols-2">
         <Field

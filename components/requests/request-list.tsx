@@ -4,12 +4,12 @@ import { useTranslations } from 'next-intl'
 import { useApiInfiniteQuery } from '#components/frame/api-query.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
 import { Badge } from '#components/ui/badge.tsx'
-import { ButtonLink } from '#components/ui/button.tsx'
 import { EmptyState } from '#components/ui/empty-state.tsx'
 import { usePunctuation } from '#components/ui/punctuation.ts'
 import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
+import { NewRequestMenu } from './new-request-menu.tsx'
 import { requestTones } from './request-tones.ts'
 import { listOwnRequestsAt, type Requests } from './requests.ts'
 import { TimeLeft } from './time-left.tsx'
@@ -83,7 +83,7 @@ export function OwnRequestList({ initial, agentNames }: OwnRequestListProps) {
       columns={columns}
       pages={pages}
       empty={
-        <EmptyState title={t('empty.title')} action={<ButtonLink href="/settings/privacy">{t('new')}</ButtonLink>}>
+        <EmptyState title={t('empty.title')} action={<NewRequestMenu />}>
           {t('empty.text')}
         </EmptyState>
       }

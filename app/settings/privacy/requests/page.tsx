@@ -3,8 +3,8 @@ import { getTranslations } from 'next-intl/server'
 import { callUseCase, requirePageAccess } from '#app/page-access.ts'
 import { countText } from '#components/frame/count-text.ts'
 import { Messages } from '#components/frame/words.tsx'
+import { NewRequestMenu } from '#components/requests/new-request-menu.tsx'
 import { OwnRequestList } from '#components/requests/request-list.tsx'
-import { ButtonLink } from '#components/ui/button.tsx'
 import { Page } from '#components/ui/page.tsx'
 import { app } from '#lib/app-instance.ts'
 import { namesOfAgents } from './agent-names.ts'
@@ -28,7 +28,7 @@ export default async function OwnRequestsPage() {
         count={countText(common, requests.total)}
         // The number of open requests is only known when all requests are loaded.
         summary={!requests.next_cursor && open > 0 && <p>{t('open', { open })}</p>}
-        actions={<ButtonLink href="/settings/privacy">{t('new')}</ButtonLink>}
+        actions={<NewRequestMenu />}
       >
         <OwnRequestList initial={requests} agentNames={agentNames} />
       </Page>

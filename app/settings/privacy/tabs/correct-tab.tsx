@@ -15,7 +15,6 @@ export async function CorrectTab({ agent, person }: PrivacyTabProps) {
       {!agent && (
         <Section id="account" title={t('title')}>
           <CorrectForm
-            key={`${person.name} ${person.email} ${person.locale}`}
             account={{ name: person.name, email: person.email, locale: person.locale }}
             identity={identity}
           />
