@@ -17,6 +17,7 @@ import dataNames from './en/data-names.json' with { type: 'json' }
 import deletion from './en/deletion.json' with { type: 'json' }
 import emails from './en/emails.json' with { type: 'json' }
 import erasure from './en/erasure.json' with { type: 'json' }
+import erasurePlaces from './en/erasure-places.json' with { type: 'json' }
 import erasures from './en/erasures.json' with { type: 'json' }
 import exportWords from './en/exports.json' with { type: 'json' }
 import failed from './en/failed.json' with { type: 'json' }
@@ -85,6 +86,7 @@ export default {
   deletion,
   emails,
   erasure,
+  erasurePlaces,
   erasures,
   exports: exportWords,
   failed,

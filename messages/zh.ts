@@ -17,6 +17,7 @@ import dataNames from './zh/data-names.json' with { type: 'json' }
 import deletion from './zh/deletion.json' with { type: 'json' }
 import emails from './zh/emails.json' with { type: 'json' }
 import erasure from './zh/erasure.json' with { type: 'json' }
+import erasurePlaces from './zh/erasure-places.json' with { type: 'json' }
 import erasures from './zh/erasures.json' with { type: 'json' }
 import exportWords from './zh/exports.json' with { type: 'json' }
 import failed from './zh/failed.json' with { type: 'json' }
@@ -85,6 +86,7 @@ export default {
   deletion,
   emails,
   erasure,
+  erasurePlaces,
   erasures,
   exports: exportWords,
   failed,

@@ -1,13 +1,21 @@
 import { useFormatter, useTranslations } from 'next-intl'
 import { useDataNames } from '#components/stores/data-names.ts'
 import { Badge } from '#components/ui/badge.tsx'
-import { ProgressBar } from '#components/ui/progress.tsx'
 import { usePunctuation } from '#components/ui/punctuation.ts'
 import { Time } from '#components/ui/time.tsx'
 import { isPseudonymized } from '#lib/domains/erasure/pseudonymized-rules.ts'
 import type { RunDetail } from '#lib/domains/privacy-requests/erasures/contract.ts'
 import { isStuck } from './fault-rules.ts'
-import { heldOf, progressOf, resultsOf, type ShownStep, type StepProgress as State, storeRows } from './store-rows.ts'
+import { PlaceCards } from './place-cards.tsx'
+import {
+  heldOf,
+  placeOf,
+  progressOf,
+  resultsOf,
+  type ShownStep,
+  type StepProgress as State,
+  storeRows,
+} from './store-rows.ts'
 
 const tones = {
   waiting: 'neutral',
@@ -77,7 +85,7 @@ function UnavailableStores({ waits }: { waits: RunDetail['waits_for'] }) {
   ))
 }
 
-/** Progress of an erasure: a row of stores, and below it the data by kind. Needs the messages `storeProgress` and `dataNames`. */
+/** Progress of an erasure: a row of stores, and below it the data by kind. Needs the messages `storeProgress`, `erasurePlaces` and `dataNames`. */
 export function StoreProgress({ run: { state, steps, waits_for } }: StoreProgressProps) {
   const t = useTranslations('storeProgress')
   const { list } = usePunctuation()
@@ -105,23 +113,10 @@ export function StoreProgress({ run: { state, steps, waits_for } }: StoreProgres
           : t('summary', { erased, planned: records, stores: rows.length })}
       </p>
       <UnavailableStores waits={waits_for} />
-      <ul aria-label={t('stores')} className="grid gap-3 sm:grid-cols-2">
-        {rows.map((row) => (
-          <li key={row.store} className="grid gap-2 rounded-box border border-line bg-raised p-3">
-            <p className="flex flex-wrap items-center justify-between gap-2">
-              <span className="font-medium">{names.place(row.store)}</span>
-              <StateBadge state={row.state} held={row.held} />
-            </p>
-            <ProgressBar
-              value={row.records === 0 ? 1 : row.erased}
-              max={Math.max(row.records, 1)}
-              label={t('counted', { name: names.place(row.store), erased: row.erased, planned: row.records })}
-              isRestHeld={row.held > 0 && row.erased + row.held >= row.records}
-            />
-            {row.held > 0 && <p className="text-sm text-amber">{t('held', { count: row.held })}</p>}
-          </li>
-        ))}
-      </ul>
+      <PlaceCards
+        places={rows.map(placeOf)}
+        badges={Object.fromEntries(rows.map((row) => [row.store, <StateBadge key={row.store} {...row} />]))}
+      />
       {steps.some(isStuck) && <p className="text-red">{t('stuck')}</p>}
       {steps.some(isThere) && (
         <ul aria-label={t('kinds')} className="divide-y divide-line border-y border-line">

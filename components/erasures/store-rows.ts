@@ -1,5 +1,6 @@
 import type { RunDetail } from '#lib/domains/privacy-requests/erasures/contract.ts'
 import { isUndecided } from './fault-rules.ts'
+import type { ErasurePlace } from './place-cards.tsx'
 
 export type ShownSteps = RunDetail['steps']
 export type ShownStep = ShownSteps[number]
@@ -49,6 +50,18 @@ export function storeRows(steps: ShownSteps): StoreRow[] {
     }
   })
 }
+
+/** A row as a place whose records fall to zero. */
+export const placeOf = ({ store, records, erased, held, steps }: StoreRow): ErasurePlace => ({
+  store,
+  records,
+  remaining: Math.max(held, records - erased),
+  held,
+  found_again: steps.every(({ verified_at }) => verified_at !== null)
+    ? steps.reduce((sum, { residue }) => sum + (residue ?? 0), 0)
+    : null,
+  waiting_since: steps.find(({ waiting_since }) => waiting_since !== null)?.waiting_since ?? null,
+})
 
 export const resultNames = [
   'episodesDeleted',

@@ -1,28 +1,76 @@
 'use client'
 
+import { Stamp } from 'lucide-react'
 import { useRouter } from 'next/navigation'
 import { useTranslations } from 'next-intl'
-import { useEffect } from 'react'
+import { useEffect, useState } from 'react'
+import { PlaceCards } from '#components/erasures/place-cards.tsx'
 import { ProgressBar } from '#components/ui/progress.tsx'
+import type { ErasureProgress } from '#lib/domains/erasure/contract.ts'
 
 const soon = 2_000
 const later = 15_000
 /** After this time the page asks less often. */
 const patience = 120_000
+/** Milliseconds for which the result stays visible before the receipt replaces it. */
+const resultShown = 2_000
 
-/** Asks the server for the status until the deletion is over. The server then redirects to the receipt. */
-export function DeletionProgress({ isSlow = false }: { isSlow?: boolean }) {
-  const t = useTranslations('deletion.done.states.running')
+/**
+ * Shows a deletion while it runs: each place with its remaining records, the second search, and the seal. It then asks the server, which
+ * redirects to the receipt. `receiptId`: of a deletion that has started. Before, and where the events do not arrive, the page asks the
+ * server for the status.
+ */
+export function DeletionProgress({ receiptId, isSlow = false }: { receiptId: string | undefined; isSlow?: boolean }) {
+  const t = useTranslations('deletion.done')
   const router = useRouter()
+  const [progress, setProgress] = useState<ErasureProgress>()
+  const [isFollowed, setFollowed] = useState(false)
+  const isOver = progress?.state === 'done'
+
   useEffect(() => {
+    if (receiptId === undefined || isOver) return
+    const events = new EventSource(`/v1/receipts/${receiptId}/progress/events`)
+    events.onmessage = ({ data }) => {
+      setFollowed(true)
+      setProgress(JSON.parse(data) as ErasureProgress)
+    }
+    // A browser connects again after a lost connection or ten minutes. It does not after a refusal.
+    events.onerror = () => setFollowed(false)
+    return () => events.close()
+  }, [receiptId, isOver])
+
+  useEffect(() => {
+    if (!isOver) return
+    const timer = setTimeout(() => router.refresh(), resultShown)
+    return () => clearTimeout(timer)
+  }, [router, isOver])
+
+  useEffect(() => {
+    if (isFollowed && !isOver) return
     const started = Date.now()
     let timer: ReturnType<typeof setTimeout>
     const ask = () => {
       if (document.visibilityState === 'visible') router.refresh()
       timer = setTimeout(ask, !isSlow && Date.now() - started < patience ? soon : later)
     }
-    timer = setTimeout(ask, isSlow ? later : soon)
+    // After the end too: the receipt may be signed a moment later.
+    timer = setTimeout(ask, isSlow ? later : isOver ? resultShown + soon : soon)
     return () => clearTimeout(timer)
-  }, [router, isSlow])
-  return <ProgressBar value={0} max={0} label={t('title')} />
+  }, [router, isSlow, isFollowed, isOver])
+
+  if (!progress || progress.places.length === 0)
+    return <ProgressBar value={0} max={0} label={t('states.running.title')} />
+  return (
+    <div className="grid gap-4">
+      <PlaceCards places={progress.places} />
+      <p role="status" className="flex min-h-8 items-center gap-2 font-medium">
+        {isOver && (
+          <>
+            <Stamp aria-hidden className="size-6 text-green motion-safe:animate-[settle_400ms_ease-out]" />
+            {t('sealed')}
+          </>
+        )}
+      </p>
+    </div>
+  )
 }

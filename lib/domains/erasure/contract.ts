@@ -23,6 +23,64 @@ export const readReceipt = operation({
   refusals: ['not_found'],
 })
 
+export const ErasureProgress = z
+  .strictObject({
+    state: z.enum(['planning', 'erasing', 'verifying', 'held', 'done', 'failed']),
+    places: z.array(
+      z.strictObject({
+        store: z.string(),
+        records: z.number().int().meta({ description: 'Records that were found, including those under legal hold' }),
+        remaining: z.number().int().meta({ description: 'Records that are not deleted or pseudonymized yet' }),
+        held: z.number().int().meta({ description: 'Those of `remaining` that a legal hold retains' }),
+        found_again: z
+          .number()
+          .int()
+          .nullable()
+          .meta({ description: 'Records that the search after the deletion found; null before that search' }),
+        waiting_since: z.iso
+          .datetime()
+          .nullable()
+          .meta({ description: 'The store has not answered since then. The deletion continues when it answers' }),
+      }),
+    ),
+  })
+  .meta({ id: 'ErasureProgress' })
+export type ErasureProgress = z.output<typeof ErasureProgress>
+
+const progressDescription =
+  'For erasures of people, agents, participants and parts of projects, from their start. Anyone who knows the id of the future receipt can read it, because the session of an erased person has ended. Counts only.'
+
+export const readErasureProgress = operation({
+  id: 'readErasureProgress',
+  method: 'get',
+  path: '/v1/receipts/{id}/progress',
+  summary: 'Get the progress of an erasure by the id of its receipt',
+  description: progressDescription,
+  permission: 'public',
+  audit: { none: 'anyone who knows the id may read it, so there is no reader to name' },
+  limit: 'read',
+  status: 200,
+  params: z.strictObject({ id: ReceiptId }),
+  output: z.strictObject({ data: ErasureProgress }),
+  refusals: ['not_found'],
+})
+
+export const watchErasureProgress = operation({
+  id: 'watchErasureProgress',
+  method: 'get',
+  path: '/v1/receipts/{id}/progress/events',
+  summary: 'Follow the progress of an erasure as server-sent events',
+  description: `${progressDescription} Sends the same object as \`readErasureProgress\` in an event without a name when it changes. The stream ends when the erasure has ended or is held, or after ten minutes.`,
+  permission: 'public',
+  audit: { none: 'anyone who knows the id may read it, so there is no reader to name' },
+  limit: 'read',
+  status: 200,
+  params: z.strictObject({ id: ReceiptId }),
+  output: z.string(),
+  produces: ['text/event-stream'],
+  refusals: ['not_found', 'unavailable'],
+})
+
 export const readReceiptPdf = operation({
   id: 'readReceiptPdf',
   isOpenBeforeReplay: true,

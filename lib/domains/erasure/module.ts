@@ -3,6 +3,7 @@ import { ownReceipts } from '#lib/domains/erasure/receipts/own-receipts.ts'
 import { receiptPdfReader } from '#lib/domains/erasure/receipts/receipt-pdf.ts'
 import { receiptUseCases } from '#lib/domains/erasure/receipts/service.ts'
 import type { Signer } from '#lib/domains/erasure/receipts/signing.ts'
+import { erasureProgress } from '#lib/domains/erasure/runs/progress.ts'
 import type { EvidenceCheck } from '#lib/kernel/evidence.ts'
 import type { PersonalData } from '#lib/kernel/module.ts'
 import type { Ledger } from '#lib/stores/ledger/ledger.ts'
@@ -41,6 +42,7 @@ export function erasureModule({ db, signer, ledger, ledgerFolder, engine, facts,
     useCases: {
       receipts: {
         ...receipts,
+        ...erasureProgress(db),
         pdf: receiptPdfReader(receipts.read),
         own: own.list,
         standing: own.standing,

@@ -25,7 +25,7 @@ export default async function ErasurePage({ params }: { params: Promise<{ id: st
   const person = await requirePageAccess('erasure')
   const initial = await erasureNamed((await params).id)
   return (
-    <Messages of={['erasures', 'adminRequest', 'storeProgress', 'dataNames']}>
+    <Messages of={['erasures', 'adminRequest', 'storeProgress', 'erasurePlaces', 'dataNames']}>
       <ErasureDesk key={initial.data.run_id} initial={initial} isAdmin={person.role === 'admin'} />
     </Messages>
   )

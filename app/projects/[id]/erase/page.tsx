@@ -70,7 +70,7 @@ export default async function ErasePage({ params, searchParams }: Props) {
   const { name, back, preview } = await orNotFound(() => shownOf(project.id, target))
   const [t, projects] = await Promise.all([getTranslations('projects.plan'), getTranslations('projects')])
   return (
-    <Messages of={['projects', 'storeProgress', 'dataNames']}>
+    <Messages of={['projects', 'storeProgress', 'erasurePlaces', 'dataNames']}>
       <Page
         width="wide"
         title={t(`title.${target.kind}`, { name: isolated(name) })}

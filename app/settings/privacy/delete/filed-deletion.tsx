@@ -73,7 +73,12 @@ export async function FiledDeletionPage({ asked, detail }: { asked: FiledDeletio
         <h2 id="status-title" className="text-lg font-semibold">
           {status ? t(`done.states.${status}.title`) : saying && <RequestStatusText saying={saying} request={detail} />}
         </h2>
-        {isGoing && <DeletionProgress isSlow={status === 'afterCopy'} />}
+        {isGoing && (
+          <DeletionProgress
+            receiptId={receipt === 'under_way' && receiptId !== null ? receiptId : undefined}
+            isSlow={status === 'afterCopy'}
+          />
+        )}
         <div role="status" className="grid gap-2">
           {status ? (
             <p>

@@ -69,7 +69,7 @@ export default async function DeletionPage({
     const isSignedOut = asked.isAtOnce || readEnv().KP_GRACE_SIGN_IN === 'stop'
     if (!person && !isSignedOut) await requirePageAccess('deletion')
     return (
-      <Messages of={['deletion']}>
+      <Messages of={['deletion', 'dataNames', 'erasurePlaces']}>
         <FiledDeletionPage asked={asked} detail={person && (await detailOf(asked.requestId))} />
       </Messages>
     )

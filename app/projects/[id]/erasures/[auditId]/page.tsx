@@ -36,7 +36,9 @@ export default async function PartErasurePage({ params }: { params: Promise<{ id
   const project = await projectOf(projectId)
   const owns = project?.role === 'owner'
   return (
-    <Messages of={['projects', 'storeProgress', 'dataNames', ...(isAdmin ? (['adminRequest'] as const) : [])]}>
+    <Messages
+      of={['projects', 'storeProgress', 'erasurePlaces', 'dataNames', ...(isAdmin ? (['adminRequest'] as const) : [])]}
+    >
       <PartErasurePanel
         key={initial.data.run_id}
         projectId={projectId}

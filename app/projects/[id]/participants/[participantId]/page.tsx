@@ -59,7 +59,7 @@ export default async function ParticipantPage({ params }: Props) {
   ])
   const where = { projectId: project.id, participantId: participant.id }
   return (
-    <Messages of={['projects', 'participants', 'requests', 'storeProgress', 'dataNames']}>
+    <Messages of={['projects', 'participants', 'requests', 'storeProgress', 'erasurePlaces', 'dataNames']}>
       <Page
         title={<bdi>{participant.name ?? participant.external_id}</bdi>}
         breadcrumbs={[

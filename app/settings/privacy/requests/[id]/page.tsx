@@ -28,7 +28,7 @@ export default async function OwnRequestPage({ params }: { params: Promise<{ id:
   const request = await requestNamed((await params).id)
   const agentNames = await namesOfAgents([request.agent_id])
   return (
-    <Messages of={['requests', 'timeline', 'storeProgress', 'dataNames']}>
+    <Messages of={['requests', 'timeline', 'storeProgress', 'erasurePlaces', 'dataNames']}>
       <RequestPanel
         initial={request}
         hasPassword={identityOf(person).hasPassword}

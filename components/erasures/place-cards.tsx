@@ -1,0 +1,112 @@
+'use client'
+
+import { useFormatter, useTranslations } from 'next-intl'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { useDataNames } from '#components/stores/data-names.ts'
+import { ProgressBar } from '#components/ui/progress.tsx'
+import { Time } from '#components/ui/time.tsx'
+
+/** What an erasure has left to do in one place, as `readErasureProgress` returns it. */
+export interface ErasurePlace {
+  store: string
+  records: number
+  remaining: number
+  held: number
+  found_again: number | null
+  waiting_since: string | null
+}
+
+/** Milliseconds in which a shown number reaches its new value. */
+const fall = 700
+
+/**
+ * A number that moves to its new value. It begins at `from`, so that a fast erasure can also be seen. With reduced motion it changes
+ * at once.
+ */
+function useFallingNumber(value: number, from: number): number {
+  const [shown, setShown] = useState(from)
+  const current = useRef(from)
+  useEffect(() => {
+    const start = current.current
+    const isReduced = window.matchMedia('(prefers-reduced-motion: reduce)').matches
+    const began = performance.now()
+    let frame = 0
+    const draw = (now: number) => {
+      const part = isReduced ? 1 : Math.min(1, Math.max(0, now - began) / fall)
+      current.current = Math.round(start + (value - start) * part)
+      setShown(current.current)
+      if (part < 1) frame = requestAnimationFrame(draw)
+    }
+    frame = requestAnimationFrame(draw)
+    return () => cancelAnimationFrame(frame)
+  }, [value])
+  return shown
+}
+
+function PlaceCard({ place, badge }: { place: ErasurePlace; badge?: ReactNode }) {
+  const { store, records, remaining, held, found_again, waiting_since } = place
+  const t = useTranslations('erasurePlaces')
+  const format = useFormatter()
+  const name = useDataNames().place(store)
+  const shown = useFallingNumber(remaining, records)
+  const isErased = remaining === held
+  return (
+    <li className="grid content-start gap-2 rounded-box border border-line bg-raised p-3">
+      <p className="flex flex-wrap items-center justify-between gap-2">
+        <span className="font-medium">{name}</span>
+        {badge}
+      </p>
+      <p className="flex items-baseline gap-2">
+        <span aria-hidden className="text-display font-semibold tabular-nums">
+          {format.number(shown)}
+        </span>
+        <span aria-hidden className="text-sm text-quiet">
+          {t('of', { records })}
+        </span>
+        <span className="sr-only">{t('remaining', { remaining, records })}</span>
+      </p>
+      <ProgressBar
+        value={records === 0 ? 0 : remaining}
+        max={Math.max(records, 1)}
+        label={t('bar', { name })}
+        {...(isErased && held > 0 && { className: 'progress-held' })}
+      />
+      {waiting_since !== null ? (
+        <p className="text-sm text-amber">{t.rich('unavailable', { time: () => <Time at={waiting_since} /> })}</p>
+      ) : held > 0 && isErased ? (
+        <p className="text-sm text-amber">{t('held', { count: held })}</p>
+      ) : (
+        <p className="text-sm text-quiet">
+          {!isErased
+            ? t('deleting')
+            : found_again === null
+              ? t('searching')
+              : found_again === 0
+                ? t('nothing')
+                : t('again', { count: found_again })}
+        </p>
+      )}
+    </li>
+  )
+}
+
+/**
+ * The places that hold data, each with its remaining records, which fall to zero. Needs the messages `erasurePlaces` and `dataNames`.
+ * `badges`: further statuses by place.
+ */
+export function PlaceCards({
+  places,
+  badges = {},
+}: {
+  places: readonly ErasurePlace[]
+  badges?: Readonly<Record<string, ReactNode>>
+}) {
+  const t = useTranslations('erasurePlaces')
+  return (
+    <ul aria-label={t('label')} className="grid gap-3 sm:grid-cols-2 lg:grid-cols-3">
+      {places.map((place) => (
+        <PlaceCard key={place.store} place={place} badge={badges[place.store]} />
+      ))}
+    </ul>
+  )
+}
