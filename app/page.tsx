@@ -69,10 +69,7 @@ export default async function FrontPage() {
                 : t.rich('people.write', { email: () => <TextLink href={`mailto:${contact}`}>{contact}</TextLink> })}
             </p>
           )}
-          <ul className="grid gap-1 border-l-2 border-accent pl-4">
-            <li>{t('points.erasure')}</li>
-            <li>{t.rich('points.receipt', { link: (text) => <TextLink href="/verify">{text}</TextLink> })}</li>
-          </ul>
+          <p>{t.rich('people.receipt', { link: (text) => <TextLink href="/verify">{text}</TextLink> })}</p>
           <p>
             <TextLink href="/privacy">{t('notice')}</TextLink>
           </p>

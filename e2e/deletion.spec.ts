@@ -99,8 +99,24 @@ test('a person goes from the front page to a verified receipt in at most 9 click
   await done.click(page.getByRole('button', { name: 'Delete my data' }))
 
   await test.step('the progress ends in the receipt without a click', async () => {
+    // The result is visible for two seconds only, so the page itself notes what it showed.
+    const shown = await page.evaluateHandle(() => {
+      const texts: string[] = []
+      new MutationObserver(() => texts.push(document.querySelector('main')?.textContent ?? '')).observe(document.body, {
+        subtree: true,
+        childList: true,
+        characterData: true,
+      })
+      return texts
+    })
     await control.work()
     await expect(page).toHaveURL(/\/receipts\/rcpt_\w+$/, { timeout: 60_000 })
+    const texts = await shown.jsonValue()
+    for (const text of ['Database', 'Searched again: nothing found', 'The receipt is signed.'])
+      expect(
+        texts.some((one) => one.includes(text)),
+        text,
+      ).toBe(true)
     await expect(page.getByRole('main')).toContainText('rcpt_')
     const signed = page.getByRole('region', { name: 'Retained' }).locator('td:first-child > span:last-child')
     expect(await signed.allTextContents()).toEqual(announced)

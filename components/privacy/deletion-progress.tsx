@@ -17,8 +17,8 @@ const resultShown = 2_000
 
 /**
  * Shows a deletion while it runs: each place with its remaining records, the second search, and the seal. It then asks the server, which
- * redirects to the receipt. `receiptId`: of a deletion that has started. Before, and where the events do not arrive, the page asks the
- * server for the status.
+ * redirects to the receipt. Where the events do not arrive, the page asks the server for the status. `receiptId`: the id that the receipt
+ * will have, if it is known.
  */
 export function DeletionProgress({ receiptId, isSlow = false }: { receiptId: string | undefined; isSlow?: boolean }) {
   const t = useTranslations('deletion.done')
@@ -39,24 +39,28 @@ export function DeletionProgress({ receiptId, isSlow = false }: { receiptId: str
     return () => events.close()
   }, [receiptId, isOver])
 
+  // Once after the result was visible, and then now and then: before the start, somebody may cancel the deletion elsewhere.
   useEffect(() => {
-    if (!isOver) return
-    const timer = setTimeout(() => router.refresh(), resultShown)
-    return () => clearTimeout(timer)
-  }, [router, isOver])
+    if (!isFollowed) return
+    const first = setTimeout(() => router.refresh(), isOver ? resultShown : later)
+    const next = setInterval(() => router.refresh(), later)
+    return () => {
+      clearTimeout(first)
+      clearInterval(next)
+    }
+  }, [router, isFollowed, isOver])
 
   useEffect(() => {
-    if (isFollowed && !isOver) return
+    if (isFollowed) return
     const started = Date.now()
     let timer: ReturnType<typeof setTimeout>
     const ask = () => {
       if (document.visibilityState === 'visible') router.refresh()
       timer = setTimeout(ask, !isSlow && Date.now() - started < patience ? soon : later)
     }
-    // After the end too: the receipt may be signed a moment later.
-    timer = setTimeout(ask, isSlow ? later : isOver ? resultShown + soon : soon)
+    timer = setTimeout(ask, isSlow ? later : soon)
     return () => clearTimeout(timer)
-  }, [router, isSlow, isFollowed, isOver])
+  }, [router, isSlow, isFollowed])
 
   if (!progress || progress.places.length === 0)
     return <ProgressBar value={0} max={0} label={t('states.running.title')} />

@@ -25,7 +25,9 @@ export const readReceipt = operation({
 
 export const ErasureProgress = z
   .strictObject({
-    state: z.enum(['planning', 'erasing', 'verifying', 'held', 'done', 'failed']),
+    state: z
+      .enum(['waiting', 'planning', 'erasing', 'verifying', 'held', 'done', 'failed'])
+      .meta({ description: 'waiting: no erasure with this receipt has started; the id may be unknown' }),
     places: z.array(
       z.strictObject({
         store: z.string(),
@@ -70,7 +72,7 @@ export const watchErasureProgress = operation({
   method: 'get',
   path: '/v1/receipts/{id}/progress/events',
   summary: 'Follow the progress of an erasure as server-sent events',
-  description: `${progressDescription} Sends the same object as \`readErasureProgress\` in an event without a name when it changes. The stream ends when the erasure has ended or is held, or after ten minutes.`,
+  description: `${progressDescription} Sends the same object as \`readErasureProgress\` in an event without a name when it changes, with the state \`waiting\` before the start. The stream ends when the erasure has ended or is held, or after ten minutes.`,
   permission: 'public',
   audit: { none: 'anyone who knows the id may read it, so there is no reader to name' },
   limit: 'read',
@@ -78,7 +80,7 @@ export const watchErasureProgress = operation({
   params: z.strictObject({ id: ReceiptId }),
   output: z.string(),
   produces: ['text/event-stream'],
-  refusals: ['not_found', 'unavailable'],
+  refusals: ['unavailable'],
 })
 
 export const readReceiptPdf = operation({

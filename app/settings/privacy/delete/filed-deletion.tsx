@@ -75,7 +75,7 @@ export async function FiledDeletionPage({ asked, detail }: { asked: FiledDeletio
         </h2>
         {isGoing && (
           <DeletionProgress
-            receiptId={receipt === 'under_way' && receiptId !== null ? receiptId : undefined}
+            receiptId={status === 'afterCopy' ? undefined : (receiptId ?? undefined)}
             isSlow={status === 'afterCopy'}
           />
         )}

@@ -67,8 +67,12 @@ it('GET /v1/receipts/{id}/progress/events follows an erasure from its start to i
   expect(text).not.toContain('@')
 })
 
-it('the progress of an unknown receipt returns 404', async () => {
+it('GET /v1/receipts/{id}/progress returns 404 for an unknown id, and its events wait', async () => {
   const path = `/v1/receipts/rcpt_${'0'.repeat(22)}/progress`
   expect((await test.fetch('GET', path)).status).toBe(404)
-  expect((await test.fetch('GET', `${path}/events`)).status).toBe(404)
+  const abort = new AbortController()
+  const response = await fetch(`${test.url}${path}/events`, { signal: abort.signal })
+  const { value } = (await response.body?.getReader().read()) ?? {}
+  expect(new TextDecoder().decode(value)).toBe('data: {"state":"waiting","places":[]}\n\n')
+  abort.abort()
 })

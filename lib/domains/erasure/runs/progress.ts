@@ -7,6 +7,9 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 
 /** Milliseconds between two reads of a followed erasure. */
 const pause = 250
+/** The same while no erasure has started for longer than {@link soon}: the id may be unknown. */
+const longPause = 2_000
+const soon = 60_000
 /** Milliseconds after which a comment keeps the connection open through proxies. */
 const silence = 15_000
 /** Milliseconds. A browser connects again. */
@@ -47,39 +50,34 @@ async function progressOf(
   }
 }
 
+const notStarted: ErasureProgress = { state: 'waiting', places: [] }
 const isLive = ({ state }: ErasureProgress): boolean =>
-  state === 'planning' || state === 'erasing' || state === 'verifying'
+  state === 'waiting' || state === 'planning' || state === 'erasing' || state === 'verifying'
 
 /** The progress of erasures for those who know the id of the receipt: read once, or followed as server-sent events. */
 export function erasureProgress(db: Pick<Database, 'prisma'>) {
   let streams = 0
 
-  async function required(receiptId: string): Promise<ErasureProgress> {
-    const found = await progressOf(db, receiptId)
-    if (!found) throw new Problem('not_found', 'No erasure with this receipt has started.')
-    return found
-  }
-
-  async function* events(receiptId: string, first: ErasureProgress): AsyncGenerator<string> {
+  async function* events(receiptId: string): AsyncGenerator<string> {
     const started = performance.now()
     let sent = ''
     let sentAt = started
-    let progress: ErasureProgress | undefined = first
     streams += 1
     try {
-      while (progress && performance.now() - started < longest) {
+      while (performance.now() - started < longest) {
+        const progress = (await progressOf(db, receiptId)) ?? notStarted
         const text = JSON.stringify(progress)
         if (text !== sent) {
           yield `data: ${text}\n\n`
           sent = text
           sentAt = performance.now()
         } else if (performance.now() - sentAt > silence) {
-          yield ': still running\n\n'
+          yield ': no change\n\n'
           sentAt = performance.now()
         }
         if (!isLive(progress)) return
-        await delay(pause, undefined, { ref: false })
-        progress = await progressOf(db, receiptId)
+        const isUnknown = progress.state === 'waiting' && performance.now() - started > soon
+        await delay(isUnknown ? longPause : pause, undefined, { ref: false })
       }
     } finally {
       streams -= 1
@@ -87,10 +85,11 @@ export function erasureProgress(db: Pick<Database, 'prisma'>) {
   }
 
   return {
-    progress: read(readErasureProgress, async (_ctx, { params }) => ({
-      body: { data: await required(params.id) },
-      resourceId: params.id,
-    })),
+    progress: read(readErasureProgress, async (_ctx, { params }) => {
+      const data = await progressOf(db, params.id)
+      if (!data) throw new Problem('not_found', 'No erasure with this receipt has started.')
+      return { body: { data }, resourceId: params.id }
+    }),
     watchProgress: stream(watchErasureProgress, async (_ctx, { params }) => {
       if (streams >= mostStreams)
         throw new Problem('unavailable', {
@@ -98,7 +97,7 @@ export function erasureProgress(db: Pick<Database, 'prisma'>) {
           headers: { 'Retry-After': '5' },
         })
       return {
-        body: events(params.id, await required(params.id)),
+        body: events(params.id),
         resourceId: params.id,
         headers: {
           'Content-Type': 'text/event-stream; charset=utf-8',
