@@ -19,12 +19,17 @@ const changeAt: Endpoint<typeof changePassword> = { method: 'post', path: '/api/
 type FieldName = 'current' | 'next' | 'again'
 type Fault = { field: FieldName; reason: PasswordFault | 'other' | 'wrong' | 'different' }
 
-/** `email` is the address of the account: it must not be the password, and password managers need it. */
-export function PasswordForm({ email }: { email: string }) {
+/**
+ * `email` is the address of the account: it must not be the password, and password managers need it. `isFirst`: the password replaces the
+ * one-time password of a new account.
+ */
+export function PasswordForm({ email, isFirst }: { email: string; isFirst: boolean }) {
   const t = useTranslations('password')
   const router = useRouter()
   const form = useRef<HTMLFormElement>(null)
   const [fault, setFault] = useState<Fault>()
+  // The account changes with the answer, and the next step depends on what it was before.
+  const [wasFirst] = useState(isFirst)
 
   const show = (found: Fault) => {
     setFault(found)
@@ -32,10 +37,7 @@ export function PasswordForm({ email }: { email: string }) {
   }
   const change = useMutation({
     mutationFn: (body: { current_password: string; new_password: string }) => request(changeAt, { body }),
-    onSuccess: () => {
-      form.current?.reset()
-      router.refresh()
-    },
+    onSuccess: () => router.refresh(),
     onError: (error) => {
       const issues = error instanceof RequestRefused ? (error.problem.issues ?? []) : []
       const about = (field: string) => issues.find(({ path }) => path[0] === field)
@@ -59,18 +61,19 @@ export function PasswordForm({ email }: { email: string }) {
   const errorOf = (field: FieldName) => (fault?.field === field ? t(`faults.${fault.reason}`) : undefined)
   const refusal = change.error instanceof RequestRefused && !fault ? change.error.problem : undefined
 
+  if (change.isSuccess)
+    return (
+      <Alert tone="done" title={t('changed')} isLive>
+        <p>{t('ended', { count: change.data.data.sessions_ended })}</p>
+        <p>
+          <ButtonLink href={wasFirst ? '/overview' : '/account'} size="small">
+            {t(wasFirst ? 'start' : 'continue')}
+          </ButtonLink>
+        </p>
+      </Alert>
+    )
   return (
     <form ref={form} method="post" onSubmit={submit} className="grid gap-5">
-      {change.isSuccess && (
-        <Alert tone="done" title={t('changed')} isLive>
-          <p>{t('ended', { count: change.data.data.sessions_ended })}</p>
-          <p>
-            <ButtonLink href="/account" size="small">
-              {t('continue')}
-            </ButtonLink>
-          </p>
-        </Alert>
-      )}
       {refusal && <ProblemAlert problem={refusal} />}
       <input type="hidden" name="email" autoComplete="username" value={email} readOnly />
       <Field

@@ -1,5 +1,6 @@
 import { useTranslations } from 'next-intl'
 import { TimeLeft } from '#components/requests/time-left.tsx'
+import { legalSecondsLeft } from '#components/requests/time-left-rules.ts'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { requestKinds, states } from '#lib/domains/privacy-requests/rules.ts'
@@ -15,18 +16,14 @@ function RequestLine({ row, agentNames }: { row: Row; agentNames: Readonly<Recor
     .map((kind) => names(`kinds.${kind}`))
   const state = states.find((one) => one === row.state)
   const isWaiting = row.state === 'waiting' && row.waiting_until !== null
-  const at = isWaiting
-    ? row.waiting_until
-    : row.due_at !== null && row.due_at < row.legal_due_at
-      ? row.due_at
-      : row.legal_due_at
+  const at = isWaiting ? row.waiting_until : row.legal_due_at
   return (
     <li className="grid gap-1 py-2.5">
       <p className="flex flex-wrap items-baseline gap-x-4 gap-y-1">
         <TextLink href={`/settings/privacy/requests/${row.id}`} className="grow font-medium">
           {asked.join(', ')}
         </TextLink>
-        <TimeLeft due={row.due} seconds_left={row.seconds_left} />
+        <TimeLeft due={row.due} seconds_left={legalSecondsLeft(row)} />
       </p>
       <p className="text-sm text-quiet">
         {row.agent_id !== null && (

@@ -24,7 +24,8 @@ export function OpenPrivacyRequests({ requests, more, agents }: OpenPrivacyReque
     <div className="grid gap-3">
       <ul className="divide-y divide-line rounded-box border border-line bg-raised">
         {requests.map((request) => {
-          const { id, kinds, state, due, agent_id: agent, waiting_until: until, due_at: ours } = request
+          const { id, kinds, state, due, agent_id: agent, waiting_until: until, legal_due_at: legal } = request
+          const isOverdue = due === 'overdue' && Date.parse(legal) < now.getTime()
           const isWaiting = state === 'waiting' && until !== null && Date.parse(until) > now.getTime()
           return (
             <li key={id} className="flex flex-wrap items-center gap-x-4 gap-y-1 px-4 py-3">
@@ -36,9 +37,9 @@ export function OpenPrivacyRequests({ requests, more, agents }: OpenPrivacyReque
                 {names(`states.${state}`)}
               </Badge>
               {due !== 'stopped' && (
-                <span className={clsx('text-sm sm:ml-auto', due === 'overdue' ? 'text-red' : 'text-quiet')}>
+                <span className={clsx('text-sm sm:ml-auto', isOverdue ? 'text-red' : 'text-quiet')}>
                   {t.rich(isWaiting ? 'requests.waits' : 'requests.due', {
-                    time: () => <Time at={(isWaiting ? until : ours) ?? request.legal_due_at} relative />,
+                    time: () => <Time at={isWaiting ? until : legal} relative />,
                   })}
                 </span>
               )}

@@ -13,6 +13,7 @@ import { NewRequestMenu } from './new-request-menu.tsx'
 import { requestTones } from './request-tones.ts'
 import { listOwnRequestsAt, type Requests } from './requests.ts'
 import { TimeLeft } from './time-left.tsx'
+import { legalSecondsLeft } from './time-left-rules.ts'
 
 type Row = Requests['data'][number]
 const pageOf = ({ id }: Row) => `/settings/privacy/requests/${id}`
@@ -49,8 +50,8 @@ function useColumns(agentNames: Readonly<Record<string, string>>): readonly Show
     {
       key: 'due',
       title: t('columns.due'),
-      cell: (row) => (row.due === 'stopped' ? null : <TimeLeft {...row} />),
-      value: ({ seconds_left }) => seconds_left,
+      cell: (row) => (row.due === 'stopped' ? null : <TimeLeft due={row.due} seconds_left={legalSecondsLeft(row)} />),
+      value: legalSecondsLeft,
     },
     {
       key: 'received',

@@ -33,3 +33,21 @@ export function handOf(from: string, until: string, now: Date): ClockHand {
   const elapsed = end <= begin ? 1 : (now.getTime() - begin) / (end - begin)
   return { elapsed: Math.min(1, Math.max(0, elapsed)), secondsLeft: Math.floor((end - now.getTime()) / 1_000) }
 }
+
+/**
+ * Seconds until the legal deadline, for the person concerned. `seconds_left` counts until the earlier deadline, which is ours: only admins
+ * work by it.
+ */
+export function legalSecondsLeft({
+  seconds_left,
+  due_at,
+  legal_due_at,
+}: {
+  seconds_left: number | null
+  due_at: string | null
+  legal_due_at: string
+}): number | null {
+  if (seconds_left === null || due_at === null) return seconds_left
+  const later = Date.parse(legal_due_at) - Date.parse(due_at)
+  return seconds_left + Math.max(0, Math.floor(later / 1_000))
+}

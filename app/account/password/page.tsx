@@ -37,7 +37,7 @@ export default async function PasswordPage() {
             <p>{t('forced.text')}</p>
           </Alert>
         )}
-        <PasswordForm email={person.email} />
+        <PasswordForm email={person.email} isFirst={person.must_change_password} />
       </Page>
     </Messages>
   )
