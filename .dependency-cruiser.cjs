@@ -25,6 +25,13 @@ module.exports = {
       to: { path: '^(lib/(?!kernel/)|app/|bin/|components/|generated/)' },
     },
     {
+      name: 'text-knows-nobody',
+      severity: 'error',
+      comment: 'it is pure and runs in browsers',
+      from: { path: '^lib/text/', pathNot: tests },
+      to: { path: '^(lib/(?!text/)|app/|bin/|components/|generated/)' },
+    },
+    {
       name: 'stores-and-jobs-know-the-kernel',
       severity: 'error',
       from: { path: '^lib/(stores|jobs)/', pathNot: tests },
@@ -67,7 +74,7 @@ module.exports = {
       name: 'pure-domains',
       severity: 'error',
       from: { path: '^lib/domains/(sanitizer|pii)/', pathNot: tests },
-      to: { path: '^(lib/(?!kernel/|domains/(sanitizer|pii)/)|generated/)' },
+      to: { path: '^(lib/(?!kernel/|text/|domains/(sanitizer|pii)/)|generated/)' },
     },
     {
       name: 'stripping-is-pure',

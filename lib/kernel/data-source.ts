@@ -16,6 +16,8 @@ export interface ErasedRunMatch {
   run: number
   start: number
   end: number
+  /** Where it was found, if the text had to be decoded: the number of decoded layers, and offsets in the text without them. */
+  view?: { depth: number; start: number; end: number } | undefined
 }
 /**
  * The words that a run erases, as keyed fingerprints. They exist until the last verification, even after the texts are deleted. They can
@@ -27,6 +29,8 @@ export interface ErasedWords {
   runsIn(text: string): ErasedRunMatch[]
   /** Names, email addresses and telephone numbers of an erased person, of any length. */
   namesIn(text: string): ErasedRunMatch[]
+  /** Words that may be a name of the erased person and are too uncertain to remove: single words, initials, cases. Only counted. */
+  uncertainIn?(text: string): ErasedRunMatch[]
 }
 
 /** Options of an erasure. */

@@ -1,4 +1,5 @@
 import type { ErasedRunMatch } from '#lib/kernel/data-source.ts'
+import { editText } from '#lib/text/views.ts'
 import { leastId, leastText, type ThreadSearchTerms } from './checkpoints.ts'
 
 /** Replaces removed words. Not empty, because some models reject a message without content. */
@@ -56,51 +57,7 @@ export function holdsAny(
   return [...forms, ...named].some((needle) => buffer.includes(needle))
 }
 
-const escapes = /\\(?:u([0-9a-fA-F]{4})|(["\\/bfnrt]))/g
-const escaped: Readonly<Record<string, string>> = { b: ' ', f: ' ', n: '\n', r: '\r', t: '\t' }
-/** A text without one level of JSON escapes, and for each of its characters its offset in the original; the last offset is the end. */
-function unescaped(text: string): { text: string; offsets: number[] } {
-  const offsets: number[] = []
-  let plain = ''
-  let from = 0
-  const copy = (until: number) => {
-    plain += text.slice(from, until)
-    for (; from < until; from++) offsets.push(from)
-  }
-  for (const { 0: found, 1: code, 2: letter = '', index } of text.matchAll(escapes)) {
-    copy(index)
-    plain += code === undefined ? (escaped[letter] ?? letter) : String.fromCharCode(Number.parseInt(code, 16))
-    offsets.push(index)
-    from = index + found.length
-  }
-  copy(text.length)
-  offsets.push(text.length)
-  return { text: plain, offsets }
-}
-
-/** Runs in a text, and in the text without one and two levels of JSON escapes, as in the arguments of a tool call. */
-export function runsWithin(text: string, runsIn: (text: string) => readonly ErasedRunMatch[]): ErasedRunMatch[] {
-  const found = [...runsIn(text)]
-  let plain = text
-  let offsets: number[] | undefined
-  for (let level = 0; level < 2 && plain.includes('\\'); level++) {
-    const next = unescaped(plain)
-    const known = offsets
-    const at: number[] = known === undefined ? next.offsets : next.offsets.map((offset) => known[offset] ?? 0)
-    for (const { run, start, end } of runsIn(next.text))
-      found.push({ run, start: at[start] ?? 0, end: at[end] ?? text.length })
-    plain = next.text
-    offsets = at
-  }
-  return found
-}
-/** A text without these runs, which may overlap. */
-export function withoutRuns(text: string, runs: readonly ErasedRunMatch[]): string {
-  let rest = ''
-  let from = 0
-  for (const { start, end } of [...runs].sort((one, other) => one.start - other.start)) {
-    if (start >= from) rest += text.slice(from, start) + placeholder
-    from = Math.max(from, end)
-  }
-  return rest + text.slice(from)
+/** A text without these runs, in whatever encoding they were found. Undefined if they cannot be cut out of it. */
+export function withoutRuns(text: string, runsIn: (text: string) => readonly ErasedRunMatch[]): string | undefined {
+  return editText(text, runsIn, placeholder)
 }

@@ -37,7 +37,7 @@ const fields = new Set(['text', 'content', 'body', 'value'])
 function cut(text: string, { forms, ids, runsIn }: Doomed): string {
   let rest = text
   for (const form of forms) rest = rest.replaceAll(form, placeholder)
-  rest = withoutRuns(rest, runsIn(rest))
+  rest = withoutRuns(rest, runsIn) ?? placeholder
   for (const id of ids) if (isDistinctiveText(id)) rest = withoutId(rest, id)
   return isJson(text) && !isJson(rest) ? JSON.stringify(placeholder) : rest
 }

@@ -1,13 +1,5 @@
 import type { Remembered, ThreadSearchTerms } from './checkpoints.ts'
-import {
-  beforeId,
-  distinctiveTexts,
-  formsOf,
-  isDistinctiveText,
-  isGenerated,
-  namingPattern,
-  runsWithin,
-} from './needles.ts'
+import { beforeId, distinctiveTexts, formsOf, isDistinctiveText, isGenerated, namingPattern } from './needles.ts'
 import {
   type CheckpointQuery,
   type CheckpointSchema,
@@ -165,7 +157,7 @@ async function itemsWithWords(
       after,
     ])
     for (const { at, text } of rows) {
-      const runs = runsWithin(text, words.runsIn).map(({ run }) => run)
+      const runs = words.runsIn(text).map(({ run }) => run)
       if (runs.length > 0) found.push({ at, runs })
     }
     const last = rows.at(-1)

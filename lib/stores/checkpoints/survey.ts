@@ -2,7 +2,7 @@ import type { ErasedRunMatch } from '#lib/kernel/data-source.ts'
 import type { FoundMessage, ThreadSearchTerms } from './checkpoints.ts'
 import { isPlainObject, type MessageFacts, messageIn, wordsOfPair } from './messages.ts'
 import { PackedBytes, PackedExtension, PackedNumber } from './msgpack-values.ts'
-import { distinctiveTexts, formsOf, holdsAny, isDistinctiveText, isNaming, runsWithin } from './needles.ts'
+import { distinctiveTexts, formsOf, holdsAny, isDistinctiveText, isNaming } from './needles.ts'
 
 /** The parts of a thread to erase, determined by reading the entire thread before anything is rewritten. */
 export interface Doomed {
@@ -104,7 +104,7 @@ export function surveyor(wanted: ThreadSearchTerms) {
           for (const one of byForm) if (text.includes(one.form)) stands(one.text)
           for (const id of telling) if (isNaming(text, id)) stands(id)
           if (!wanted.words || (owner && isAsked(owner))) return
-          const found = runsWithin(text, wanted.words.runsIn)
+          const found = wanted.words.runsIn(text)
           if (found.length === 0) return
           isHit = true
           const id = owner?.id ?? ''
@@ -140,7 +140,7 @@ export function surveyor(wanted: ThreadSearchTerms) {
         calls: new Set<string>(),
         remaining,
         isQuoting: (text) => asked.forms.some((form) => text.includes(form)) || (words?.runsIn(text).length ?? 0) > 0,
-        runsIn: words ? (text) => unexplained(runsWithin(text, words.runsIn)) : () => [],
+        runsIn: words ? (text) => unexplained(words.runsIn(text)) : () => [],
       }
       const found = new Map<string, FoundMessage>()
       for (let before = -1; before < found.size + doomed.calls.size + doomed.ids.size; ) {

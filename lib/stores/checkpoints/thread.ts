@@ -3,7 +3,6 @@ import { Problem } from '#lib/kernel/problem.ts'
 import type { FoundInThread, Rewritten, TextSearch, ThreadSearchTerms } from './checkpoints.ts'
 import { isPlainObject, type JsonObject } from './messages.ts'
 import { isUtf8Text } from './msgpack-values.ts'
-import { runsWithin } from './needles.ts'
 import { type Rewriting, type RewrittenValue, rewriteValue } from './rewriting.ts'
 import {
   type CheckpointQuery,
@@ -219,7 +218,7 @@ async function rowsWithWords(
 ): Promise<number> {
   let count = 0
   for await (const row of threadRows(ask, shape, thread, ''))
-    if (rawTexts(row).some((text) => runsWithin(text, words.runsIn).some(({ run }) => !explained.has(run)))) count++
+    if (rawTexts(row).some((text) => words.runsIn(text).some(({ run }) => !explained.has(run)))) count++
   return count
 }
 /** Like {@link rowsWithWords}, for a thread that was not surveyed. */

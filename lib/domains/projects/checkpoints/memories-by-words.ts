@@ -3,7 +3,6 @@ import { valueDecider } from '#lib/domains/projects/values/value-decider.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { type ErasedRunMatch, type ErasedWords, longestSearch } from '#lib/kernel/data-source.ts'
 import type { CheckpointStore, Memory, MemoryChange, MemoryCursor } from '#lib/stores/checkpoints/checkpoints.ts'
-import { runsWithin } from '#lib/stores/checkpoints/needles.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { mergeSpans } from '../words/fingerprints.ts'
 import { type Erasers, mayClaimAny, ownerOf } from './memory-owners.ts'
@@ -63,8 +62,7 @@ export async function* memoriesWithWords(
     runsIn: (text) => words.flatMap((one) => one.runsIn(text)),
     namesIn: (text) => words.flatMap((one) => one.namesIn(text)),
   }
-  const matchesIn = (text: string): ErasedRunMatch[] =>
-    runsWithin(text, (one) => [...erased.runsIn(one), ...erased.namesIn(one)])
+  const matchesIn = (text: string): ErasedRunMatch[] => [...erased.runsIn(text), ...erased.namesIn(text)]
   const judge = valueDecider(erased, { within, projects: erasers.projects, now, ...(going && { going }) })
   const explainedElsewhere = async (text: string, matches: readonly ErasedRunMatch[]): Promise<boolean> => {
     const quoted = mergeSpans(matches).map(({ start, end }) => text.slice(start, end).replace(/\\[bfnrt]/g, ' '))

@@ -9,7 +9,7 @@ import { type Person, signedIn } from '#lib/testing/people.ts'
 import { madeConversation, madeMessage, madeProject } from '#lib/testing/projects.ts'
 import { type PythonProgram, pythonProgram } from '#lib/testing/python.ts'
 import { isInstalled } from '#lib/testing/services/installed.ts'
-import { tokenize } from '../words/tokens.ts'
+import { tokenize } from '#lib/text/words.ts'
 
 const sentence = 'Erika Musterfrau told us that her son Max is ill since Easter.'
 const own = 'erika MUSTERFRAU told us: her son Max has been ill since Easter, and he sleeps in room seventy-seven.'

@@ -4,11 +4,12 @@ import type { ErasedRunMatch, ErasedWords } from '#lib/kernel/data-source.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import type { Episode, GraphText, TextEdit } from '#lib/stores/graph/graph.ts'
 import { redacted } from '#lib/stores/graph/graph.ts'
+import { editText } from '#lib/text/views.ts'
+import { tokenize } from '#lib/text/words.ts'
 import { cutFrom, type DerivedTextDecision, decideDerivedText } from '../words/derived-text.ts'
 import { mergeSpans } from '../words/fingerprints.ts'
 import { type RemainingTexts, readRemainingTexts } from '../words/remaining-texts.ts'
 import { allOf, TextIndex } from '../words/text-index.ts'
-import { tokenize } from '../words/tokens.ts'
 import { idsIn, namingOf } from './episode-search.ts'
 import { idsInGroup, sourcesOfEpisodes } from './repository.ts'
 
@@ -149,7 +150,7 @@ async function makeErasedTexts(
       const names = mergeSpans(words.namesIn(text))
       if (names.length === 0) return undefined
       if (!isText || kind === 'link' || kind === 'node') return { ...place, text: null }
-      return { ...place, text: withoutNames(text, names) }
+      return { ...place, text: editText(text, (one) => words.namesIn(one), redacted) ?? '' }
     },
     async decider(episodes, tx, { isPlanned, isFound }) {
       const sources = await readSources(episodes, tx)
@@ -197,16 +198,6 @@ async function makeErasedTexts(
 
 /** Fields with a single text are emptied; other properties are removed. */
 const emptied = { name: true, summary: true, fact: true, content: true, sourceDescription: true }
-
-function withoutNames(text: string, names: readonly { start: number; end: number }[]): string {
-  let rest = ''
-  let from = 0
-  for (const { start, end } of names) {
-    rest += text.slice(from, start) + redacted
-    from = end
-  }
-  return rest + text.slice(from)
-}
 
 /** Whether a text consists only of names of the erased person. */
 export const isOnlyNames = (words: ErasedWords, text: string): boolean => {

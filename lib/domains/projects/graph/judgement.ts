@@ -1,6 +1,6 @@
 import type { PlannedRecord } from '#lib/kernel/data-source.ts'
 import type { Episode, GraphChange, Neighbourhood } from '#lib/stores/graph/graph.ts'
-import { tokenize } from '../words/tokens.ts'
+import { tokenize } from '#lib/text/words.ts'
 
 export type DecidedRecord = Omit<PlannedRecord, 'store' | 'found'>
 

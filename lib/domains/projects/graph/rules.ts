@@ -1,7 +1,7 @@
 import type { Episode, GraphChange, Neighbourhood } from '#lib/stores/graph/graph.ts'
+import { tokenize } from '#lib/text/words.ts'
 import type { DerivedTextDecision } from '../words/derived-text.ts'
 import { occurrences } from '../words/fingerprints.ts'
-import { tokenize } from '../words/tokens.ts'
 import { type EntityKinds, entityKindOf } from './entity-kinds.ts'
 import { linksAround, pointersOf } from './episode-chain.ts'
 import { decideFacts, type FactPolicy } from './fact-rules.ts'

@@ -1,3 +1,4 @@
+import { technical } from '#lib/text/json.ts'
 import { cutFrom } from '../words/derived-text.ts'
 import type { TextSpan } from '../words/fingerprints.ts'
 
@@ -11,9 +12,6 @@ interface Leaf {
   /** The property that has this value. */
   property: string
 }
-/** Properties whose values describe a message and contain no words of a person. */
-const technical =
-  /^(?:role|type|kind|ids?|model|created|timestamp|time|date|lang|language|format|version|status|[A-Za-z_-]*(?:[_-](?:id|at|reason)|[a-z](?:Id|At)))$/
 const deepest = 3
 
 /** Whether a text is one JSON value or NDJSON. */
@@ -56,26 +54,21 @@ export function stringsOf(text: string, depth = 0): { text: string; isKey: boole
   )
 }
 
+/** Rounds after which words that remain in a cut text are given up. */
+const mostRounds = 4
+
 /**
- * Removes the spans that `spansOf` returns for each string of a text. The rest remains unchanged. Null if a plain text would be empty, or
- * if a property name would have to be cut.
+ * Removes the spans that `spansOf` returns for a text, in whatever encoding they were found, and searches the result again. Null if nothing
+ * that people wrote would remain, if a property name would have to be cut, or if words remain.
  */
-export function cutStrings(text: string, spansOf: (one: string) => TextSpan[], depth = 0): string | null {
-  if (depth >= deepest || !isJson(text)) {
-    const spans = spansOf(text)
-    return spans.length === 0 ? text : cutFrom(text, spans)
+export function cutStrings(text: string, spansOf: (one: string) => TextSpan[]): string | null {
+  let rest = text
+  for (let round = 0; round < mostRounds; round++) {
+    const spans = spansOf(rest)
+    if (spans.length === 0) return rest
+    const cut = cutFrom(rest, spans)
+    if (cut === null) return null
+    rest = cut
   }
-  let rest = ''
-  let from = 0
-  for (const { text: one, start, end, isKey } of leavesOf(text)) {
-    if (isKey) {
-      if (spansOf(one).length > 0) return null
-      continue
-    }
-    const cut = cutStrings(one, spansOf, depth + 1) ?? ''
-    if (cut === one) continue
-    rest += text.slice(from, start) + JSON.stringify(cut)
-    from = end
-  }
-  return rest + text.slice(from)
+  return spansOf(rest).length === 0 ? rest : null
 }

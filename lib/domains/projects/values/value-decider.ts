@@ -1,11 +1,11 @@
 import { decideDerivedText } from '#lib/domains/projects/words/derived-text.ts'
 import { mergeSpans, occurrences, type TextSpan } from '#lib/domains/projects/words/fingerprints.ts'
 import { remainingTexts, remainingTextsIn } from '#lib/domains/projects/words/remaining-texts.ts'
-import { tokenize } from '#lib/domains/projects/words/tokens.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { ErasedRunMatch, ErasedWords } from '#lib/kernel/data-source.ts'
 import { memoize } from '#lib/kernel/memoize.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import { tokenize } from '#lib/text/words.ts'
 import { cutStrings, stringsOf } from './json-text.ts'
 import type { Readable } from './readable.ts'
 
@@ -26,10 +26,6 @@ export interface ValueDecider {
   hasRemainingText(value: Readable): Promise<boolean>
 }
 
-/** Size of a search window in characters, and the overlap of adjacent windows. */
-const window = 256 * 1024
-const overlap = 4 * 1024
-
 const hasWords = (text: string): boolean => /[\p{L}\p{N}]/u.test(text)
 const folded = (text: string): string =>
   ` ${tokenize(text)
@@ -39,18 +35,9 @@ const folded = (text: string): string =>
 const spokenOf = (strings: ReturnType<typeof stringsOf>): string =>
   strings.flatMap(({ text, isTechnical }) => (isTechnical ? [] : [text])).join('\n')
 
-/** Erased words and names in a text. Searches in windows, so that the words of a long text are never all in memory. */
-function matchesOf(words: ErasedWords, text: string): ErasedRunMatch[] {
-  if (words.isEmpty) return []
-  const found = new Map<string, ErasedRunMatch>()
-  for (let at = 0; at === 0 || at + overlap < text.length; at += window - overlap) {
-    const piece = text.length <= window ? text : text.slice(at, at + window)
-    for (const { run, start, end } of [...words.runsIn(piece), ...words.namesIn(piece)])
-      found.set(`${run} ${at + start}`, { run, start: at + start, end: at + end })
-    if (at + window >= text.length) break
-  }
-  return [...found.values()]
-}
+/** Erased words and names in a text. */
+const matchesOf = (words: ErasedWords, text: string): ErasedRunMatch[] =>
+  words.isEmpty ? [] : [...words.runsIn(text), ...words.namesIn(text)]
 
 export interface ValueDeciderOptions {
   /** Runs a function in the transaction that reads remaining texts. */

@@ -1,7 +1,9 @@
 import type { ErasedWords } from '#lib/kernel/data-source.ts'
+import { applyReplacements } from '#lib/text/layer.ts'
+import { readerText, replacementsOf, viewsOf } from '#lib/text/views.ts'
+import { tokenize } from '#lib/text/words.ts'
 import { mergeSpans, type TextSpan } from './fingerprints.ts'
 import { allOf, finderOf, type TextFinder } from './text-index.ts'
-import { tokenize } from './tokens.ts'
 
 /**
  * What an erasure does with a derived text: an episode, a cache entry, an object or a chunk.
@@ -55,7 +57,8 @@ export function decideDerivedText(
     return { decision: 'deleted' }
   }
   const rest = cutFrom(text, spans)
-  return rest !== null && hasOthers(rest) ? { decision: 'cut', text: rest } : { decision: 'deleted' }
+  const isClean = rest !== null && erased.runsIn(rest).every(({ run }) => explained.has(run))
+  return rest !== null && isClean && hasOthers(rest) ? { decision: 'cut', text: rest } : { decision: 'deleted' }
 }
 
 /** Whether remaining texts contain all words of a text, apart from speaker labels. */
@@ -69,57 +72,63 @@ const label = /^[ \t>*\-–—"'“”]*(?:\[[^\]\n]{0,60}\][ \t]*)?[^\n:：]{0,
 const afterwards = /^[\p{P}\p{S}\p{M}]*/u
 
 /**
- * Removes spans from a text. Null if only speaker labels would remain. A label is removed with the words that it introduces. JSON remains
- * valid JSON.
+ * Removes spans from a text, in whatever encoding they were found. Null if only speaker labels would remain, or if the name of a property
+ * would have to be cut. A label is removed with the words that it introduces. JSON and markup remain valid.
  */
 export function cutFrom(text: string, spans: readonly TextSpan[]): string | null {
-  return cutFromJson(text, spans) ?? cutFromPlain(text, spans)
+  const { layers } = viewsOf(text)
+  const deletions: TextSpan[] = []
+  for (const [depth, some] of Map.groupBy(spans, ({ view }) => view?.depth ?? 0)) {
+    const view = layers[depth - 1]?.text ?? text
+    const own = mergeSpans(some.map((span) => span.view ?? span))
+    for (const { start, end } of deletionsIn(view, own)) deletions.push({ start, end, view: { depth, start, end } })
+  }
+  const replacements = replacementsOf(text, deletions)
+  if (replacements === undefined) return null
+  const rest = applyReplacements(text, replacements)
+  if (!hasSpokenWords(readerText(rest))) return null
+  return layers.some(({ hasStructure }) => hasStructure) ? rest : rest.trim()
 }
 
-function cutFromPlain(text: string, spans: readonly TextSpan[]): string | null {
-  let rest = ''
+/** Extends spans by the labels before them and the punctuation after them. */
+function deletionsIn(text: string, spans: readonly TextSpan[]): TextSpan[] {
+  /** What remains, in pieces. */
+  const rest: TextSpan[] = []
+  const found: TextSpan[] = []
   let from = 0
   for (const { start, end } of spans) {
-    const before = rest + text.slice(from, start)
-    const lineStart = before.lastIndexOf('\n') + 1
-    const lead = before.slice(lineStart)
-    rest = label.test(lead) || !hasWords(lead) ? before.slice(0, lineStart) : before
-    from = end + (afterwards.exec(text.slice(end))?.[0].length ?? 0)
-    if (rest.endsWith('\n') || rest === '') from += /^[ \t]*\n?/.exec(text.slice(from))?.[0].length ?? 0
+    if (from < start) rest.push({ start: from, end: start })
+    const lead = lastLineOf(text, rest)
+    if (label.test(lead.text) || !hasWords(lead.text)) {
+      rest.splice(lead.first)
+      if (lead.kept) rest.push(lead.kept)
+    }
+    from = Math.max(from, end) + (afterwards.exec(text.slice(end))?.[0].length ?? 0)
+    const last = rest.at(-1)
+    if (last === undefined || text[last.end - 1] === '\n') from += /^[ \t]*\n?/.exec(text.slice(from))?.[0].length ?? 0
   }
-  rest += text.slice(from)
-  return hasSpokenWords(rest) ? rest.trim() : null
+  if (from < text.length) rest.push({ start: from, end: text.length })
+  let until = 0
+  for (const { start, end } of rest) {
+    if (start > until) found.push({ start: until, end: start })
+    until = end
+  }
+  if (until < text.length) found.push({ start: until, end: text.length })
+  return found
+}
+/** The last line of a text in pieces: the index of its first piece, and what that piece has before the line. */
+function lastLineOf(text: string, pieces: readonly TextSpan[]): { text: string; first: number; kept?: TextSpan } {
+  let line = ''
+  for (let at = pieces.length - 1; at >= 0; at--) {
+    const { start, end } = pieces[at] ?? { start: 0, end: 0 }
+    const own = text.slice(start, end)
+    const lineStart = own.lastIndexOf('\n') + 1
+    line = own.slice(lineStart) + line
+    if (lineStart > 0) return { text: line, first: at, kept: { start, end: start + lineStart } }
+  }
+  return { text: line, first: 0 }
 }
 
 const hasWords = (text: string): boolean => tokenize(text).length > 0
 /** Whether a line contains more than a speaker label. */
 const hasSpokenWords = (text: string): boolean => text.split('\n').some((line) => hasWords(line) && !label.test(line))
-
-/** Undefined if the text is not a JSON object or list. */
-function cutFromJson(text: string, spans: readonly TextSpan[]): string | null | undefined {
-  if (!/^\s*[[{]/.test(text)) return undefined
-  try {
-    JSON.parse(text)
-  } catch {
-    return undefined
-  }
-  const inside: { start: number; end: number }[] = []
-  for (const { index, 0: literal } of text.matchAll(/"(?:[^"\\]|\\.)*"/g)) {
-    const isKey = /^\s*:/.test(text.slice(index + literal.length))
-    const [start, end] = [index + 1, index + literal.length - 1]
-    const own = spans.filter((span) => span.start < end && span.end > start)
-    if (own.length === 0) continue
-    if (isKey) return null
-    for (const span of own) inside.push({ start: Math.max(start, span.start), end: Math.min(end, span.end) })
-  }
-  const outside = spans.some((span) => !inside.some(({ start, end }) => start <= span.start && end >= span.end))
-  if (outside) return null
-  let rest = ''
-  let from = 0
-  for (const { start, end } of inside) {
-    rest += text.slice(from, start)
-    from = end
-  }
-  rest += text.slice(from)
-  return hasWords(rest) ? rest : null
-}

@@ -1,13 +1,16 @@
 import { randomBytes } from 'node:crypto'
-import { RunFilter, type ShortRuns } from './run-filter.ts'
-import { endOfRun, tokenize, type WordToken } from './tokens.ts'
-import { hashOfWord, mixed, type Seeds } from './word-hashes.ts'
+import type { FoundSpan } from '#lib/text/layer.ts'
+import { familyLabels, givenLabels, labelWords } from '#lib/text/name-data.ts'
+import { nameForms } from '#lib/text/names.ts'
+import { comparedForms, digitsIn, leastDigits, numbersIn } from '#lib/text/numbers.ts'
+import { NameFilter, RunFilter } from '#lib/text/run-filter.ts'
+import { searchViews, spokenTexts } from '#lib/text/views.ts'
+import { endOfRun, foldWord, hashed, hashOfWord, mixed, type Seeds, tokenize, type WordToken } from '#lib/text/words.ts'
+import { formerTokens } from './former-words.ts'
 
-/** A part of a text, in UTF-16 offsets; `end` is exclusive. */
-export interface TextSpan {
-  start: number
-  end: number
-}
+export type { FoundSpan as TextSpan } from '#lib/text/layer.ts'
+
+type TextSpan = FoundSpan
 /** The position of a run of an erased text in another text, with its fingerprint. */
 export interface FingerprintMatch extends TextSpan {
   run: number
@@ -16,7 +19,17 @@ export interface FingerprintMatch extends TextSpan {
 /** Shorter texts occur too often by chance to identify their author. They are erased only if provenance names them. */
 const leastCharacters = 20
 const keyBytes = 8
-const noRuns = new Float64Array()
+/**
+ * The version of the format, before the key. Fingerprints without it were made of words that were folded by lower case only; they are
+ * still compared in this way.
+ */
+const currentVersion = 2
+
+/** Fingerprints by number of words. */
+type Short = Map<number, Set<number>>
+
+/** Words between a label of a form and the label of the other part of the name. */
+const mostBetweenLabels = 40
 
 /**
  * Keyed fingerprints of erased texts. They find runs of erased words in other texts after the words are deleted, and do not reveal them.
@@ -25,34 +38,57 @@ const noRuns = new Float64Array()
 export class Fingerprints {
   readonly #seeds: Seeds
   readonly #key: Buffer
+  readonly #isFormer: boolean
   #sorted = new Float64Array()
   #added: number[] = []
-  /** By number of tokens: whole texts that are shorter than a run. */
-  readonly #short = new Map<number, Set<number>>()
-  readonly #names = new Map<number, Set<number>>()
+  /** Whole texts that are shorter than a run. */
+  readonly #short: Short = new Map()
+  readonly #names: Short = new Map()
+  /** Names of ordinary words, which count with capitals only. */
+  readonly #capitalized: Short = new Map()
+  /** Forms of names that may name somebody else. */
+  readonly #uncertain: Short = new Map()
+  /** Telephone numbers, by their digits. */
+  readonly #numbers = new Set<number>()
   /** Hashes of the most recently read tokens. Each token is part of several runs. */
-  #hashed: readonly WordToken[] = []
+  #hashedTokens: readonly WordToken[] = []
   #hashes: (readonly [number, number])[] = []
   /** Built by the first search after a change. */
   #textFilter: RunFilter | undefined
-  #nameFilter: RunFilter | undefined
+  #nameFilter: NameFilter | undefined
+  #labels: { given: Set<number>; family: Set<number> } | undefined
 
-  constructor(key: Buffer = randomBytes(keyBytes)) {
+  constructor(key: Buffer = randomBytes(keyBytes), { isFormer = false } = {}) {
     this.#key = key
+    this.#isFormer = isFormer
     this.#seeds = [key.readUInt32LE(0), key.readUInt32LE(4)]
   }
 
   get isEmpty(): boolean {
-    return this.#sorted.length + this.#added.length + this.#short.size + this.#names.size === 0
+    const { size } = this.#names
+    return (
+      this.#sorted.length +
+        this.#added.length +
+        this.#short.size +
+        size +
+        this.#capitalized.size +
+        this.#numbers.size ===
+      0
+    )
   }
 
-  /** Adds the runs of an erased text. A text shorter than a run is added as a whole if it has at least 20 characters. */
+  /**
+   * Adds the runs of an erased text, as it is written and decoded. A text shorter than a run is added as a whole if it has at least 20
+   * characters.
+   */
   add(text: string): void {
     this.#textFilter = undefined
-    const tokens = tokenize(text)
-    let end: number | undefined
+    for (const one of this.#isFormer ? [text] : spokenTexts(text)) this.#addText(one)
+  }
+  #addText(text: string): void {
+    const tokens = this.#tokens(text)
     for (let from = 0; from < tokens.length; from++) {
-      end = endOfRun(tokens, from)
+      const end = endOfRun(tokens, from)
       if (end === undefined) {
         if (from === 0 && tokens.reduce((sum, { word }) => sum + word.length + 1, -1) >= leastCharacters)
           addTo(this.#short, tokens.length, this.#hash(tokens, 0, tokens.length))
@@ -62,21 +98,62 @@ export class Fingerprints {
     }
   }
 
-  /** Adds a name, an email address or a telephone number of an erased person, of any length. */
+  /** Adds a name, an email address or a telephone number of an erased person, of any length, in every form that is certain. */
   addName(name: string): void {
     this.#nameFilter = undefined
-    const tokens = tokenize(name)
-    if (tokens.length > 0) addTo(this.#names, tokens.length, this.#hash(tokens, 0, tokens.length))
+    if (this.#isFormer) {
+      const tokens = formerTokens(name)
+      if (tokens.length > 0) addTo(this.#names, tokens.length, this.#hash(tokens, 0, tokens.length))
+      return
+    }
+    const { certain, capitalized, uncertain } = nameForms(name)
+    for (const [forms, to] of [
+      [certain, this.#names],
+      [capitalized, this.#capitalized],
+      [uncertain, this.#uncertain],
+    ] as const)
+      for (const words of forms) addTo(to, words.length, this.#hashOf(words))
+  }
+  /** Adds a name of a single word, which may be any word: it is only counted. */
+  addUncertainName(name: string): void {
+    if (this.#isFormer) return
+    this.#nameFilter = undefined
+    const { certain, capitalized, uncertain } = nameForms(name)
+    for (const words of [...certain, ...capitalized, ...uncertain])
+      addTo(this.#uncertain, words.length, this.#hashOf(words))
+  }
+  /** Adds a telephone number by one of the forms in which it may be dialed. */
+  addNumber(written: string): void {
+    if (this.#isFormer) {
+      this.addName(written)
+      return
+    }
+    const digits = digitsIn(written)
+    if (digits.length >= leastDigits) this.#numbers.add(this.#hashOf([numberWord(digits)]))
   }
 
-  /** Runs of erased texts in another text, ordered by start. They may overlap. */
+  /**
+   * Runs of erased texts in another text, in any encoding. They may overlap. Offsets are those of the text; `view` names the decoded form
+   * in which the run was found.
+   */
   runsIn(text: string): FingerprintMatch[] {
     this.#settle()
     if (this.#sorted.length + this.#short.size === 0) return []
+    return distinct(searchViews(text, (view) => (this.#isFormer ? this.#formerRuns(view) : this.#runsOf(view))))
+  }
+  #runsOf(text: string): FingerprintMatch[] {
     this.#textFilter ??= new RunFilter(this.#seeds, this.#sorted, this.#short)
-    const isStored = (start: number, end: number) => this.#isStored(text, start, end, this.#sorted, this.#short)
-    if (!this.#textFilter.some(text, isStored)) return []
-    const tokens = tokenize(text)
+    const isStored = (start: number, end: number) => {
+      const tokens = tokenize(text.slice(start, end))
+      const run = this.#hash(tokens, 0, tokens.length)
+      return has(this.#sorted, run) || this.#short.get(tokens.length)?.has(run) === true
+    }
+    return this.#textFilter.some(text, isStored) ? this.#everyRun(tokenize(text)) : []
+  }
+  #formerRuns(text: string): FingerprintMatch[] {
+    return this.#everyRun(formerTokens(text))
+  }
+  #everyRun(tokens: readonly WordToken[]): FingerprintMatch[] {
     const found: FingerprintMatch[] = []
     for (let from = 0; from < tokens.length; from++) {
       const end = this.#sorted.length === 0 ? undefined : endOfRun(tokens, from)
@@ -87,35 +164,119 @@ export class Fingerprints {
     return found
   }
 
-  /** Names, email addresses and telephone numbers of the erased person in a text. */
+  /** Names, email addresses and telephone numbers of the erased person in a text, in any usual form and encoding. */
   namesIn(text: string): FingerprintMatch[] {
-    if (this.#names.size === 0) return []
-    this.#nameFilter ??= new RunFilter(this.#seeds, noRuns, this.#names)
-    const isStored = (start: number, end: number) => this.#isStored(text, start, end, noRuns, this.#names)
-    if (!this.#nameFilter.some(text, isStored)) return []
-    const tokens = tokenize(text)
+    if (this.#names.size + this.#capitalized.size + this.#numbers.size === 0) return []
+    if (this.#isFormer) return distinct(searchViews(text, (view) => this.#formerNames(view)))
+    return distinct(searchViews(text, (view) => [...this.#namesOf(view).certain, ...this.#numbersOf(view)]))
+  }
+  /** Words that may be a name of the erased person, and are too uncertain to remove. */
+  uncertainIn(text: string): FingerprintMatch[] {
+    if (this.#uncertain.size + this.#capitalized.size === 0) return []
+    const certain = this.namesIn(text)
+    return distinct(searchViews(text, (view) => this.#namesOf(view).uncertain)).filter(
+      ({ start, end }) => !certain.some((one) => one.start <= start && one.end >= end),
+    )
+  }
+  #formerNames(text: string): FingerprintMatch[] {
     const found: FingerprintMatch[] = []
+    const tokens = formerTokens(text)
     for (let from = 0; from < tokens.length; from++)
       for (const [length, runs] of this.#names)
         if (from + length <= tokens.length) this.#note(found, tokens, from, from + length, (run) => runs.has(run))
     return found
   }
-
-  /** Whether the fingerprint of a part of a text (UTF-16 offsets) is stored. */
-  #isStored(text: string, start: number, end: number, runs: Float64Array, short: ShortRuns): boolean {
-    const tokens = tokenize(text.slice(start, end))
-    const run = this.#hash(tokens, 0, tokens.length)
-    return has(runs, run) || short.get(tokens.length)?.has(run) === true
+  #namesOf(text: string): { certain: FingerprintMatch[]; uncertain: FingerprintMatch[] } {
+    this.#nameFilter ??= new NameFilter(this.#seeds, this.#names, this.#capitalized, this.#uncertain)
+    const certain: FingerprintMatch[] = []
+    const uncertain: FingerprintMatch[] = []
+    if (this.#names.size + this.#capitalized.size + this.#uncertain.size === 0) return { certain, uncertain }
+    const candidates: [from: number, to: number, without: number][] = []
+    this.#nameFilter.each(text, (from, to, without) => candidates.push([from, to, without]))
+    // Confirming hashes other texts.
+    const words = wordsOfHashed(text)
+    const fields = this.#fieldsOf(words)
+    for (const [from, to, without] of candidates) {
+      const folded: string[] = []
+      let isCapital = true
+      for (let at = from; at < to; at++) {
+        if (at === without) continue
+        folded.push(words.words(at))
+        isCapital &&= /^\P{Ll}/u.test(text.slice(words.starts[at]))
+      }
+      const run = this.#hashOf(folded)
+      const match = { run, start: words.starts[from] ?? 0, end: words.ends[to - 1] ?? 0 }
+      if (this.#names.get(folded.length)?.has(run)) certain.push(match)
+      else if (this.#capitalized.get(folded.length)?.has(run)) (isCapital ? certain : uncertain).push(match)
+      else if (this.#uncertain.get(folded.length)?.has(run)) uncertain.push(match)
+    }
+    certain.push(...fields)
+    return { certain, uncertain }
+  }
+  /** Names whose parts are the values of separate fields: `first_name: Iris`, `last_name: Probe`. */
+  #fieldsOf({ words, starts, ends, lows }: ReturnType<typeof wordsOfHashed>): FingerprintMatch[] {
+    this.#labels ??= { given: this.#lowsOf(givenLabels), family: this.#lowsOf(familyLabels) }
+    const { given, family } = this.#labels
+    const found: FingerprintMatch[] = []
+    const families: number[] = []
+    const givens: number[] = []
+    for (let at = 0; at < lows.length; at++) {
+      const low = lows[at] ?? 0
+      if (given.has(low) && givenLabels.has(words(at))) givens.push(at)
+      if (family.has(low) && familyLabels.has(words(at))) families.push(at)
+    }
+    if (givens.length === 0 || families.length === 0) return found
+    const valuesAt = (label: number): [from: number, to: number][] => {
+      let from = label + 1
+      while (from < lows.length && labelWords.has(words(from))) from++
+      return [1, 2, 3].flatMap((length) =>
+        from + length <= lows.length ? [[from, from + length] as [number, number]] : [],
+      )
+    }
+    let first = 0
+    for (const one of givens) {
+      while (first < families.length && (families[first] ?? 0) < one - mostBetweenLabels) first++
+      for (let index = first; index < families.length; index++) {
+        const other = families[index] ?? 0
+        if (other > one + mostBetweenLabels) break
+        for (const [from, to] of valuesAt(one))
+          for (const [otherFrom, otherTo] of valuesAt(other)) {
+            const some = [...range(from, to), ...range(otherFrom, otherTo)].map(words)
+            const run = this.#hashOf(some)
+            if (!this.#names.get(some.length)?.has(run) && !this.#capitalized.get(some.length)?.has(run)) continue
+            found.push({ run, start: starts[from] ?? 0, end: ends[to - 1] ?? 0 })
+            found.push({ run, start: starts[otherFrom] ?? 0, end: ends[otherTo - 1] ?? 0 })
+          }
+      }
+    }
+    return found
+  }
+  #lowsOf(words: ReadonlySet<string>): Set<number> {
+    return new Set([...words].map((word) => hashOfWord(foldWord(word), this.#seeds)[1]))
+  }
+  #numbersOf(text: string): FingerprintMatch[] {
+    const found: FingerprintMatch[] = []
+    if (this.#numbers.size === 0) return found
+    for (const number of numbersIn(text))
+      for (const form of comparedForms(number)) {
+        const run = this.#hashOf([numberWord(form)])
+        if (!this.#numbers.has(run)) continue
+        found.push({ run, start: number.start, end: number.end })
+        break
+      }
+    return found
   }
 
-  /** The key and the fingerprints. They can confirm a guessed text, but no text can be recovered from them. */
+  /** The version, the key and the fingerprints. They can confirm a guessed text, but no text can be recovered from them. */
   toBytes(): Buffer {
     this.#settle()
-    const short = (of: ReadonlyMap<number, ReadonlySet<number>>) =>
-      [...of].flatMap(([length, runs]) => [...runs].flatMap((run) => [length, run]))
-    const [texts, names] = [short(this.#short), short(this.#names)]
-    const numbers = Float64Array.of(texts.length, names.length, ...texts, ...names)
+    const flat = (of: Short) => [...of].flatMap(([length, runs]) => [...runs].flatMap((run) => [length, run]))
+    const lists = this.#isFormer
+      ? [flat(this.#short), flat(this.#names)]
+      : [flat(this.#short), flat(this.#names), flat(this.#capitalized), flat(this.#uncertain), [...this.#numbers]]
+    const numbers = Float64Array.from([...lists.map(({ length }) => length), ...lists.flat()])
     return Buffer.concat([
+      Buffer.from(this.#isFormer ? [] : [currentVersion]),
       this.#key,
       Buffer.from(numbers.buffer, numbers.byteOffset, numbers.byteLength),
       Buffer.from(this.#sorted.buffer, this.#sorted.byteOffset, this.#sorted.byteLength),
@@ -123,13 +284,30 @@ export class Fingerprints {
   }
 
   static fromBytes(bytes: Buffer): Fingerprints {
-    const found = new Fingerprints(Buffer.from(bytes.subarray(0, keyBytes)))
-    const numbers = new Float64Array(new Uint8Array(bytes.subarray(keyBytes)).buffer)
-    const [texts = 0, names = 0] = numbers
-    for (let at = 2; at < 2 + texts + names; at += 2)
-      addTo(at < 2 + texts ? found.#short : found.#names, numbers[at] ?? 0, numbers[at + 1] ?? 0)
-    found.#sorted = numbers.slice(2 + texts + names)
+    // Without a version, the length is a multiple of eight.
+    const isFormer = bytes.length % keyBytes === 0
+    if (!isFormer && bytes[0] !== currentVersion)
+      throw new Error(
+        `These fingerprints have the format ${bytes[0]}, which this version cannot read. Update KnowledgePulse.`,
+      )
+    const content = isFormer ? bytes : bytes.subarray(1)
+    const found = new Fingerprints(Buffer.from(content.subarray(0, keyBytes)), { isFormer })
+    const numbers = new Float64Array(new Uint8Array(content.subarray(keyBytes)).buffer)
+    const sets = isFormer
+      ? [found.#short, found.#names]
+      : [found.#short, found.#names, found.#capitalized, found.#uncertain]
+    let at = isFormer ? 2 : 5
+    sets.forEach((set, index) => {
+      const until = at + (numbers[index] ?? 0)
+      for (; at < until; at += 2) addTo(set, numbers[at] ?? 0, numbers[at + 1] ?? 0)
+    })
+    if (!isFormer) for (const until = at + (numbers[4] ?? 0); at < until; at++) found.#numbers.add(numbers[at] ?? 0)
+    found.#sorted = numbers.slice(at)
     return found
+  }
+
+  #tokens(text: string): WordToken[] {
+    return this.#isFormer ? formerTokens(text) : tokenize(text)
   }
 
   #note(
@@ -155,14 +333,24 @@ export class Fingerprints {
   }
 
   #hash(tokens: readonly WordToken[], from: number, end: number): number {
-    if (this.#hashed !== tokens) {
-      this.#hashed = tokens
+    if (this.#hashedTokens !== tokens) {
+      this.#hashedTokens = tokens
       this.#hashes = tokens.map(({ word }) => hashOfWord(word, this.#seeds))
     }
+    return this.#combined(this.#hashes, from, end)
+  }
+  #hashOf(words: readonly string[]): number {
+    return this.#combined(
+      words.map((word) => hashOfWord(word, this.#seeds)),
+      0,
+      words.length,
+    )
+  }
+  #combined(hashes: readonly (readonly [number, number])[], from: number, end: number): number {
     let high = this.#seeds[0]
     let low = this.#seeds[1]
     for (let at = from; at < end; at++) {
-      const word = this.#hashes[at] ?? this.#seeds
+      const word = hashes[at] ?? this.#seeds
       high = mixed(high ^ word[0])
       low = mixed(low ^ word[1])
     }
@@ -170,9 +358,35 @@ export class Fingerprints {
   }
 }
 
+const numberWord = (digits: string): string => `#${digits}`
+const range = (from: number, to: number): number[] => Array.from({ length: to - from }, (_, at) => from + at)
+
+/** A copy of the most recently hashed words, with their folded forms on demand. */
+function wordsOfHashed(text: string) {
+  const { count } = hashed
+  const starts = hashed.starts.slice(0, count)
+  const ends = hashed.ends.slice(0, count)
+  return {
+    starts,
+    ends,
+    lows: hashed.lows.slice(0, count),
+    words: (at: number) => foldWord(text.slice(starts[at], ends[at])),
+  }
+}
+
+/** Several decoded forms of a text may contain the same run at the same place. */
+function distinct(matches: readonly FingerprintMatch[]): FingerprintMatch[] {
+  const found = new Map<string, FingerprintMatch>()
+  for (const match of matches) {
+    const key = `${match.run} ${match.start} ${match.end}`
+    if (!found.has(key)) found.set(key, match)
+  }
+  return [...found.values()].sort((one, other) => one.start - other.start)
+}
+
 const fingerprintOf = (high: number, low: number): number => (high >>> 11) * 2 ** 32 + (low >>> 0)
 
-function addTo(sets: Map<number, Set<number>>, length: number, run: number): void {
+function addTo(sets: Short, length: number, run: number): void {
   const set = sets.get(length) ?? new Set()
   sets.set(length, set.add(run))
 }
@@ -187,21 +401,36 @@ function has(sorted: Float64Array, run: number): boolean {
   return sorted[from] === run
 }
 
-/** Merges overlapping and adjacent spans and sorts them. */
+/** Sorts spans, and merges those that overlap or are adjacent. Spans of different decoded forms are not merged. */
 export function mergeSpans(spans: readonly TextSpan[]): TextSpan[] {
   const found: TextSpan[] = []
-  for (const { start, end } of [...spans].sort((one, other) => one.start - other.start)) {
-    const last = found.at(-1)
-    if (last && start <= last.end) last.end = Math.max(last.end, end)
-    else found.push({ start, end })
+  const byDepth = Map.groupBy(spans, ({ view }) => view?.depth ?? 0)
+  for (const [depth, some] of byDepth) {
+    const own: TextSpan[] = []
+    const at = (span: TextSpan) => span.view ?? span
+    for (const span of [...some].sort((one, other) => at(one).start - at(other).start)) {
+      const last = own.at(-1)
+      if (!last || at(span).start > at(last).end) {
+        own.push({ ...span, ...(span.view && { view: { ...span.view } }) })
+        continue
+      }
+      const end = Math.max(at(last).end, at(span).end)
+      if (last.view) last.view.end = end
+      last.start = Math.min(last.start, span.start)
+      last.end = depth === 0 ? end : Math.max(last.end, span.end)
+    }
+    found.push(...own.map(({ start, end, view }) => (view ? { start, end, view } : { start, end })))
   }
-  return found
+  return found.sort((one, other) => one.start - other.start)
 }
 
-/** Positions at which a text contains another text completely, word by word. */
+/** Positions at which a text contains another text completely, word by word, in any encoding. */
 export function occurrences(text: string, sought: string): TextSpan[] {
-  const [tokens, words] = [tokenize(text), tokenize(sought).map(({ word }) => word)]
+  const words = tokenize(sought).map(({ word }) => word)
   if (words.length === 0) return []
+  return searchViews(text, (view) => occurrencesIn(tokenize(view), words))
+}
+function occurrencesIn(tokens: readonly WordToken[], words: readonly string[]): TextSpan[] {
   const found: TextSpan[] = []
   for (let from = 0; from + words.length <= tokens.length; from++)
     if (words.every((word, at) => tokens[from + at]?.word === word))

@@ -1,4 +1,4 @@
-import { endOfRun, tokenize } from './tokens.ts'
+import { endOfRun, tokenize } from '#lib/text/words.ts'
 
 /** Maximum number of words in a query: a longer query does not narrow a search. */
 export const mostNeedles = 300
@@ -18,7 +18,11 @@ export function runNeedles(texts: readonly string[]): string[] | undefined {
       if (end === undefined && from > 0) break
       const window = tokens
         .slice(from, end)
-        .map(({ word, start, end: until }, at) => ({ word, at, isWhole: word.length === until - start }))
+        .map(({ word, start, end: until }, at) => ({
+          word,
+          at,
+          isWhole: word === text.slice(start, until).toLowerCase(),
+        }))
         .filter(({ word, isWhole }) => isPlain(word) && isWhole)
       const longest = window.reduce<(typeof window)[number] | undefined>(
         (best, one) => (best && best.word.length > one.word.length ? best : one),

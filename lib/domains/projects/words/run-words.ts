@@ -37,7 +37,7 @@ async function gather(
       for (const text of texts) {
         fingerprints.add(text)
         // Nobody reports a person's telephone number: it is known only from what they wrote.
-        if (isPerson) for (const number of phoneNumbersIn(text)) fingerprints.addName(number)
+        if (isPerson) for (const number of phoneNumbersIn(text)) fingerprints.addNumber(number)
       }
     }
   // The searched stores contain nothing of a person without a text in any project.

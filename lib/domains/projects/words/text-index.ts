@@ -1,5 +1,6 @@
+import { searchViews } from '#lib/text/views.ts'
+import { tokenize } from '#lib/text/words.ts'
 import type { TextSpan } from './fingerprints.ts'
-import { tokenize } from './tokens.ts'
 
 /** Finds texts that another text contains completely, word by word. */
 export interface TextFinder {
@@ -56,7 +57,9 @@ export class TextIndex implements TextFinder {
   }
 
   spansIn(text: string): TextSpan[] {
-    if (this.isEmpty) return []
+    return this.isEmpty ? [] : searchViews(text, (view) => this.#spansIn(view))
+  }
+  #spansIn(text: string): TextSpan[] {
     const tokens = tokenize(text)
     const [ones, others] = prefixes(tokens.map(({ word }) => word))
     const found: TextSpan[] = []

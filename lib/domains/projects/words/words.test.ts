@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { halfRuns, tokenize } from '#lib/text/words.ts'
 import { cutFrom, decideDerivedText } from './derived-text.ts'
 import { Fingerprints, mergeSpans, occurrences } from './fingerprints.ts'
-import { halfRuns, tokenize } from './tokens.ts'
 
 const erased = 'I suffer from Morbus Crohn and sleep in room 77 since spring.'
 const answer = 'Thank you for telling us. We will book another room for you.'
@@ -164,7 +164,7 @@ describe('cutFrom', () => {
       erased,
     )
     expect(JSON.parse(rest ?? '')).toEqual([
-      { role: 'user', content: '.' },
+      { role: 'user', content: '' },
       { role: 'assistant', content: answer },
     ])
   })

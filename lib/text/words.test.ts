@@ -1,15 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import { tokenize } from './tokens.ts'
-import { hashed, hashOfWord, hashWords, type Seeds } from './word-hashes.ts'
+import { hashed, hashOfWord, hashWords, type Seeds, tokenize } from './words.ts'
 
 const seeds: Seeds = [0x1234567, -0x7654321]
 
 /** The expected result, by way of `tokenize`. */
-const read = (text: string) =>
-  tokenize(text).map(({ word, weight, start, end }) => [hashOfWord(word, seeds)[1], weight, start, end])
+const read = (text: string, splits = false) =>
+  tokenize(text, { splits }).map(({ word, weight, start, end }) => [hashOfWord(word, seeds)[1], weight, start, end])
 /** The result of `hashWords`. */
-const fast = (text: string) => {
-  hashWords(text, seeds)
+const fast = (text: string, splits = false) => {
+  hashWords(text, seeds, splits)
   const { lows, weights, starts, ends } = hashed
   return Array.from({ length: hashed.count }, (_, at) => [lows[at], weights[at], starts[at], ends[at]])
 }
@@ -38,14 +37,17 @@ describe('hashWords', () => {
     ['\ud83d'],
     ['a\ud83d'],
   ])('returns the hashes of tokenize for %s', (...texts) => {
-    for (const text of texts) expect(fast(text)).toEqual(read(text))
+    for (const text of texts) for (const splits of [false, true]) expect(fast(text, splits)).toEqual(read(text, splits))
   })
   it('returns the hashes of tokenize for every BMP character: isolated, in a word and after an apostrophe', () => {
     for (let unit = 0; unit < 0x10000; unit++) {
       const one = String.fromCharCode(unit)
       const text = `${one} a${one}b x’${one} ${one}${one} c`
-      const found = fast(text)
-      if (JSON.stringify(found) !== JSON.stringify(read(text))) expect(found, text).toEqual(read(text))
+      for (const splits of [false, true]) {
+        const found = fast(text, splits)
+        if (JSON.stringify(found) !== JSON.stringify(read(text, splits)))
+          expect(found, `${unit.toString(16)} ${text}`).toEqual(read(text, splits))
+      }
     }
   })
   it('returns the hashes of tokenize for random mixed texts', () => {
@@ -55,8 +57,11 @@ describe('hashWords', () => {
     const all = [...some, ...more]
     for (let n = 0; n < 20_000; n++) {
       const text = Array.from({ length: 1 + next(12) }, () => all[next(all.length)]).join('')
-      const found = fast(text)
-      if (JSON.stringify(found) !== JSON.stringify(read(text))) expect(found, JSON.stringify(text)).toEqual(read(text))
+      for (const splits of [false, true]) {
+        const found = fast(text, splits)
+        if (JSON.stringify(found) !== JSON.stringify(read(text, splits)))
+          expect(found, JSON.stringify(text)).toEqual(read(text, splits))
+      }
     }
   })
   it('enlarges its arrays for a long text', () => {

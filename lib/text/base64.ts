@@ -1,0 +1,191 @@
+/** Shorter runs of Base64 characters are words. */
+export const leastBase64 = 16
+/** With padding at the end, a shorter run is Base64 too. */
+export const leastPadded = 8
+
+const values = new Int8Array(128).fill(-1)
+const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
+for (let at = 0; at < 64; at++) values[alphabet.charCodeAt(at)] = at
+values[45] = 62
+values[95] = 63
+export const isBase64Unit = (unit: number): boolean => unit < 128 && (values[unit] ?? -1) >= 0
+
+const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+/** Control characters do not occur in texts. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it looks for
+const binary = /[\0-\x08\x0e-\x1a\x1c-\x1f\x7f]/
+
+function textOf(bytes: Uint8Array): string | undefined {
+  // Most words that look like Base64 contain a control character near their beginning.
+  const head = Math.min(bytes.length, 24)
+  for (let at = 0; at < head; at++) {
+    const byte = bytes[at] ?? 0
+    if (byte < 9 || (byte > 13 && byte < 27) || byte === 127) return wideText(bytes)
+  }
+  try {
+    const text = strict.decode(bytes)
+    return binary.test(text) ? undefined : text
+  } catch {
+    return undefined
+  }
+}
+/** UTF-16, as PowerShell encodes its commands. */
+function wideText(bytes: Uint8Array): string | undefined {
+  if (bytes.length < 8 || bytes.length % 2 === 1) return undefined
+  for (let at = 1; at < Math.min(bytes.length, 16); at += 2) if (bytes[at] !== 0) return undefined
+  const text = new TextDecoder('utf-16le').decode(bytes)
+  return binary.test(text) ? undefined : text
+}
+
+/** Decodes the Base64 characters of a range, whose line breaks are ignored. */
+function bytesOf(text: string, start: number, end: number): Uint8Array {
+  const bytes = new Uint8Array(Math.ceil(((end - start) * 3) / 4))
+  let [length, bits, count] = [0, 0, 0]
+  for (let at = start; at < end; at++) {
+    const value = values[text.charCodeAt(at)] ?? -1
+    if (value < 0) continue
+    bits = ((bits << 6) | value) & 0xffffff
+    count += 6
+    if (count >= 8) {
+      count -= 8
+      bytes[length++] = (bits >>> count) & 255
+    }
+  }
+  return bytes.subarray(0, length)
+}
+
+/** Encoded text has capitals, small letters and digits in any order. A word has a capital only at its beginning. */
+function looksMixed(text: string, start: number, end: number): boolean {
+  let [small, large, digits] = [0, 0, 0]
+  const until = Math.min(end, start + 64)
+  for (let at = start; at < until; at++) {
+    const unit = text.charCodeAt(at)
+    if (unit >= 97 && unit <= 122) small++
+    else if (unit >= 65 && unit <= 90) large += at === start ? 0 : 1
+    else if (unit >= 48 && unit <= 57) digits++
+  }
+  return (small > 0 && large > 0) || digits > 0
+}
+const isHexadecimal = /^(?:[0-9a-f]{2}){8,}$|^(?:[0-9A-F]{2}){8,}$/
+
+export interface CodedSegment {
+  start: number
+  end: number
+  text: string
+  encode(text: string): string
+}
+const bytesFor = (text: string, isWide: boolean): Uint8Array => {
+  if (!isWide) return new TextEncoder().encode(text)
+  const bytes = new Uint8Array(text.length * 2)
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at)
+    bytes[at * 2] = unit & 255
+    bytes[at * 2 + 1] = unit >>> 8
+  }
+  return bytes
+}
+function base64Of(bytes: Uint8Array, { isUrl, isPadded }: { isUrl: boolean; isPadded: boolean }): string {
+  let binaryText = ''
+  for (let at = 0; at < bytes.length; at += 4_096)
+    binaryText += String.fromCharCode(...bytes.subarray(at, Math.min(bytes.length, at + 4_096)))
+  let text = btoa(binaryText)
+  if (isUrl) text = text.replaceAll('+', '-').replaceAll('/', '_')
+  return isPadded ? text : text.replace(/=+$/, '')
+}
+
+function decoded(text: string, start: number, end: number): CodedSegment | undefined {
+  const bodyEnd = end
+  if ((bodyEnd - start) % 4 === 1 && !text.slice(start, bodyEnd).includes('\n')) return undefined
+  if (!looksMixed(text, start, bodyEnd)) return undefined
+  let padded = bodyEnd
+  while (padded < text.length && padded < bodyEnd + 2 && text[padded] === '=') padded++
+  const body = text.slice(start, bodyEnd)
+  if (isHexadecimal.test(body)) {
+    const bytes = Uint8Array.from(body.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16))
+    const plain = textOf(bytes)
+    if (plain !== undefined)
+      return {
+        start,
+        end: bodyEnd,
+        text: plain,
+        encode: (rest) =>
+          Array.from(new TextEncoder().encode(rest), (byte) => byte.toString(16).padStart(2, '0')).join(''),
+      }
+  }
+  const bytes = bytesOf(text, start, bodyEnd)
+  const plain = textOf(bytes)
+  if (plain === undefined || plain === '') return undefined
+  const line = /^([^\r\n]*)(\r?\n)/.exec(body)
+  const how = { isUrl: /[-_]/.test(body), isPadded: padded > bodyEnd || body.replace(/\s/g, '').length % 4 === 0 }
+  const isWide = bytes.length > plain.length && bytes[1] === 0
+  return {
+    start,
+    end: padded,
+    text: plain,
+    encode(rest) {
+      const flat = base64Of(bytesFor(rest, isWide), how)
+      const [, first = '', breaks = ''] = line ?? []
+      return first === '' ? flat : (flat.match(new RegExp(`.{1,${first.length}}`, 'g')) ?? []).join(breaks)
+    },
+  }
+}
+
+/** The end of Base64 with line breaks: every line but the last is as long as the first. */
+function endOfLines(text: string, start: number, end: number): number {
+  const width = end - start
+  if (width < 60 || width % 4 !== 0) return end
+  let until = end
+  for (;;) {
+    let at = until
+    if (text[at] === '\r') at++
+    if (text[at] !== '\n') return until
+    const from = at + 1
+    let to = from
+    while (to < text.length && to - from <= width && isBase64Unit(text.charCodeAt(to))) to++
+    if (to === from || to - from > width) return until
+    until = to
+    if (to - from < width) return until
+  }
+}
+
+/** The encoded texts in a run of Base64 characters, and the end of what was examined. */
+export function segmentsIn(text: string, start: number, end: number): { segments: CodedSegment[]; end: number } {
+  const until = endOfLines(text, start, end)
+  const whole = decoded(text, start, until) ?? (until > end ? decoded(text, start, end) : undefined)
+  if (whole) return { segments: [whole], end: whole.end }
+  const segments: CodedSegment[] = []
+  // In a path or a name, these characters may also be separators.
+  for (const separators of ['/', '-_', '/-_+']) {
+    let from = start
+    for (let at = start; at <= end; at++) {
+      if (at < end && !separators.includes(text[at] ?? '')) continue
+      if (at - from >= leastBase64 && at - from < end - start) {
+        const one = decoded(text, from, at)
+        if (one) segments.push(one)
+      }
+      from = at + 1
+    }
+    if (segments.length > 0) break
+  }
+  return { segments, end: segments.at(-1)?.end ?? end }
+}
+
+/** An encoded word of an email header: `=?utf-8?B?SXJpcw==?=`. */
+export function encodedWord(charset: string, encoding: string, body: string): string | undefined {
+  const bytes =
+    encoding.toUpperCase() === 'B'
+      ? bytesOf(body, 0, body.length)
+      : Uint8Array.from(
+          body
+            .replaceAll('_', ' ')
+            .replace(/=([0-9A-Fa-f]{2})/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16))),
+          (sign) => sign.charCodeAt(0),
+        )
+  try {
+    return new TextDecoder(charset).decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+export const wordOfHeader = (text: string): string =>
+  `=?utf-8?B?${base64Of(new TextEncoder().encode(text), { isUrl: false, isPadded: true })}?=`

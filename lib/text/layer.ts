@@ -1,0 +1,304 @@
+/** A part of a text, in UTF-16 offsets; `end` is exclusive. */
+export interface Span {
+  start: number
+  end: number
+}
+/** A span that is replaced with a text. */
+export interface Replacement extends Span {
+  text: string
+}
+
+/** The position of a span in one of the decoded forms of a text. */
+export interface ViewSpan extends Span {
+  /** The number of layers below: 0 is the text itself. */
+  depth: number
+}
+/** A span of a text. `view`: where it was found, if the text had to be decoded. */
+export interface FoundSpan extends Span {
+  view?: ViewSpan | undefined
+}
+
+/** How a piece of a decoded text relates to its range in the text below. */
+export const pieceKinds = {
+  /** Copied: every character has its own position. */
+  same: 0,
+  /** One escape sequence or reference; it is removed as a whole. */
+  unit: 1,
+  /** Tags, keys and punctuation of a format: an edit keeps them. */
+  markup: 2,
+  /** Soft hyphens, soft line breaks and the like: invisible, and removed with the words around them. */
+  dropped: 3,
+  /** A segment, such as Base64, that is decoded and encoded again as a whole. */
+  coded: 4,
+  /** The name of a property. */
+  key: 5,
+} as const
+type PieceKind = (typeof pieceKinds)[keyof typeof pieceKinds]
+const { same, unit, markup, dropped, coded, key } = pieceKinds
+
+/** A text with one level of encoding removed, and the position of each of its parts in the text below. */
+export interface Layer {
+  readonly base: string
+  readonly text: string
+  /** Exclusive end of the text itself. After it follow attributes and keys, which the format contains between or inside its texts. */
+  readonly flowEnd: number
+  /** Parts after `flowEnd` that people read, such as alternative texts of images. */
+  readonly readable: readonly Span[]
+  /** Whether the base contains tags or the structure of JSON. */
+  readonly hasStructure: boolean
+  /** The texts that a format contains separately: each is decoded independently. Offsets of `text`, in pairs. */
+  readonly regions: readonly number[]
+  readonly count: number
+  readonly kinds: Uint8Array
+  readonly starts: Int32Array
+  readonly baseStarts: Int32Array
+  readonly baseEnds: Int32Array
+  readonly coders: ReadonlyMap<number, (text: string) => string>
+}
+
+interface Tail {
+  start: number
+  end: number
+  kind: PieceKind
+  isReadable: boolean
+}
+
+/** Builds a {@link Layer} from left to right. */
+export class LayerBuilder {
+  readonly base: string
+  isChanged = false
+  hasStructure = false
+  #parts: string[] = []
+  #length = 0
+  #count = 0
+  #kinds = new Uint8Array(64)
+  #starts = new Int32Array(64)
+  #baseStarts = new Int32Array(64)
+  #baseEnds = new Int32Array(64)
+  readonly #coders = new Map<number, (text: string) => string>()
+  readonly #tails: Tail[] = []
+  #flowEnd: number | undefined
+  readonly #borders: number[] = []
+
+  constructor(base: string) {
+    this.base = base
+  }
+
+  #push(kind: PieceKind, start: number, end: number, text: string): void {
+    const at = this.#count
+    if (at === this.#kinds.length) {
+      const grown = <T extends Uint8Array | Int32Array>(from: T, to: T): T => {
+        to.set(from)
+        return to
+      }
+      this.#kinds = grown(this.#kinds, new Uint8Array(at * 2))
+      this.#starts = grown(this.#starts, new Int32Array(at * 2))
+      this.#baseStarts = grown(this.#baseStarts, new Int32Array(at * 2))
+      this.#baseEnds = grown(this.#baseEnds, new Int32Array(at * 2))
+    }
+    this.#kinds[at] = kind
+    this.#starts[at] = this.#length
+    this.#baseStarts[at] = start
+    this.#baseEnds[at] = end
+    this.#count = at + 1
+    if (text === '') return
+    this.#parts.push(text)
+    this.#length += text.length
+  }
+
+  get length(): number {
+    return this.#length
+  }
+  copy(start: number, end: number): void {
+    if (end > start) this.#push(same, start, end, this.base.slice(start, end))
+  }
+  unit(start: number, end: number, text: string): void {
+    this.isChanged = true
+    this.#push(unit, start, end, text)
+  }
+  markup(start: number, end: number, text: string): void {
+    this.isChanged = true
+    this.hasStructure = true
+    this.#push(markup, start, end, text)
+  }
+  /** The label of a speaker: it is not a part of the text, but words around it are removed with it. */
+  label(start: number, end: number): void {
+    this.isChanged = true
+    this.#push(markup, start, end, '')
+  }
+  drop(start: number, end: number): void {
+    this.isChanged = true
+    this.#push(dropped, start, end, '')
+  }
+  coded(start: number, end: number, text: string, encode: (text: string) => string): void {
+    this.isChanged = true
+    this.#coders.set(this.#count, encode)
+    const from = this.#length
+    this.#push(coded, start, end, text)
+    this.region(from, this.#length)
+  }
+  /** Appends a part of the base after the text, in a line of its own. */
+  tail(start: number, end: number, kind: 'same' | 'key', isReadable = false): void {
+    if (end > start) this.#tails.push({ start, end, kind: kind === 'key' ? key : same, isReadable })
+  }
+  region(start: number, end: number): void {
+    if (end > start) this.#borders.push(start, end)
+  }
+
+  /** Marks the end of the text; attributes and keys of the layers below follow. */
+  endFlow(): void {
+    this.#flowEnd ??= this.#length
+  }
+
+  build(): Layer {
+    const flowEnd = this.#flowEnd ?? this.#length
+    const readable: Span[] = []
+    for (const { start, end, kind, isReadable } of this.#tails) {
+      this.#push(markup, start, start, '\n')
+      const from = this.#length
+      this.#push(kind, start, end, this.base.slice(start, end))
+      this.region(from, this.#length)
+      if (isReadable) readable.push({ start: from, end: this.#length })
+    }
+    const borders = [...new Set([0, ...this.#borders, this.#length])].sort((one, other) => one - other)
+    const regions = borders.flatMap((border, at) => (at + 1 < borders.length ? [border, borders[at + 1] ?? 0] : []))
+    return {
+      base: this.base,
+      text: this.#parts.join(''),
+      flowEnd,
+      readable,
+      hasStructure: this.hasStructure,
+      regions,
+      count: this.#count,
+      kinds: this.#kinds,
+      starts: this.#starts,
+      baseStarts: this.#baseStarts,
+      baseEnds: this.#baseEnds,
+      coders: this.#coders,
+    }
+  }
+}
+
+/** The index of the piece that contains an offset of the decoded text. */
+function pieceAt({ starts, count }: Layer, offset: number): number {
+  let [from, to] = [0, count]
+  while (to - from > 1) {
+    const middle = (from + to) >>> 1
+    if ((starts[middle] ?? 0) <= offset) from = middle
+    else to = middle
+  }
+  return from
+}
+
+/** The range in the base of a span of the decoded text. */
+export function spanBelow(layer: Layer, { start, end }: Span): Span {
+  const { kinds, starts, baseStarts, baseEnds, count } = layer
+  let [from, to] = [Number.POSITIVE_INFINITY, 0]
+  for (let at = pieceAt(layer, start); at < count && (starts[at] ?? 0) < end; at++) {
+    const [kind, first] = [kinds[at], starts[at] ?? 0]
+    const next = at + 1 < count ? (starts[at + 1] ?? 0) : layer.text.length
+    if (kind === markup || kind === dropped || next <= start) continue
+    const [base, baseEnd] = [baseStarts[at] ?? 0, baseEnds[at] ?? 0]
+    const isCopy = kind === same || kind === key
+    from = Math.min(from, isCopy ? base + Math.max(0, start - first) : base)
+    to = Math.max(to, isCopy ? Math.min(baseEnd, base + (end - first)) : baseEnd)
+  }
+  return from <= to ? { start: from, end: to } : { start: 0, end: 0 }
+}
+
+/** Sorts replacements and merges those that overlap. Of merged texts, the first remains. */
+export function mergeReplacements(replacements: readonly Replacement[]): Replacement[] {
+  const merged: Replacement[] = []
+  for (const one of [...replacements].sort((a, b) => a.start - b.start || b.end - a.end)) {
+    const last = merged.at(-1)
+    if (last && one.start < last.end) {
+      last.end = Math.max(last.end, one.end)
+      if (last.text === '') last.text = one.text
+    } else merged.push({ ...one })
+  }
+  return merged
+}
+export function applyReplacements(text: string, replacements: readonly Replacement[]): string {
+  let rest = ''
+  let from = 0
+  for (const { start, end, text: by } of replacements) {
+    rest += text.slice(from, start) + by
+    from = end
+  }
+  return rest + text.slice(from)
+}
+
+/**
+ * Translates replacements in the decoded text to replacements in the base. Tags and other structure inside a replaced span remain.
+ * Undefined if the name of a property would have to be changed.
+ */
+export function replacementsBelow(layer: Layer, replacements: readonly Replacement[]): Replacement[] | undefined {
+  const { kinds, starts, baseStarts, baseEnds, count, text, coders } = layer
+  const found: Replacement[] = []
+  const inside = new Map<number, Replacement[]>()
+  for (const { start, end, text: by } of replacements) {
+    let rest = by
+    let isFirst = true
+    for (let at = pieceAt(layer, start); at < count && (starts[at] ?? 0) < end; at++) {
+      const [kind, first] = [kinds[at], starts[at] ?? 0]
+      const next = at + 1 < count ? (starts[at + 1] ?? 0) : text.length
+      const [base, baseEnd] = [baseStarts[at] ?? 0, baseEnds[at] ?? 0]
+      if (kind === dropped && first > start) found.push({ start: base, end: baseEnd, text: '' })
+      if (kind === markup || kind === dropped || next <= start) continue
+      if (kind === key) return undefined
+      const [from, to] = [Math.max(start, first), Math.min(end, next)]
+      if (kind === coded) {
+        const own = inside.get(at) ?? []
+        own.push({ start: from - first, end: to - first, text: isFirst ? rest : '' })
+        inside.set(at, own)
+      } else if (kind === same) {
+        // White space beside a tag or a label separates what remains.
+        let [cutFrom, cutTo] = [base + from - first, base + to - first]
+        if (to < end && kinds[at + 1] === markup) while (cutTo > cutFrom && isSpace(layer.base, cutTo - 1)) cutTo--
+        if (from > start && kinds[at - 1] === markup) while (cutFrom < cutTo && isSpace(layer.base, cutFrom)) cutFrom++
+        if (cutFrom === cutTo) continue
+        found.push({ start: cutFrom, end: cutTo, text: rest })
+      } else found.push({ start: base, end: baseEnd, text: rest })
+      rest = ''
+      isFirst = false
+    }
+  }
+  for (const [at, own] of inside) {
+    const first = starts[at] ?? 0
+    const next = at + 1 < count ? (starts[at + 1] ?? 0) : text.length
+    const cut = applyReplacements(text.slice(first, next), mergeReplacements(own))
+    found.push({ start: baseStarts[at] ?? 0, end: baseEnds[at] ?? 0, text: coders.get(at)?.(cut) ?? '' })
+  }
+  return mergeReplacements(found)
+}
+
+const isSpace = (text: string, at: number): boolean => text.charCodeAt(at) <= 32
+
+/** Limits replacements in the base of a layer to its texts: tags and the structure of JSON remain. Undefined as above. */
+export function withoutStructure(layer: Layer, replacements: readonly Replacement[]): Replacement[] | undefined {
+  if (!layer.hasStructure) return [...replacements]
+  const { kinds, baseStarts, baseEnds, count } = layer
+  const order = Array.from({ length: count }, (_, at) => at).sort(
+    (one, other) => (baseStarts[one] ?? 0) - (baseStarts[other] ?? 0),
+  )
+  const found: Replacement[] = []
+  const sorted = mergeReplacements(replacements)
+  const used = new Set<Replacement>()
+  let from = 0
+  for (const at of order) {
+    const [start, end, kind] = [baseStarts[at] ?? 0, baseEnds[at] ?? 0, kinds[at]]
+    while (from < sorted.length && (sorted[from]?.end ?? 0) <= start) from++
+    if (kind === markup || end === start) continue
+    for (let index = from; index < sorted.length; index++) {
+      const one = sorted[index]
+      if (!one || one.start >= end) break
+      const [first, last] = [Math.max(one.start, start), Math.min(one.end, end)]
+      if (first >= last) continue
+      if (kind === key) return undefined
+      const isWhole = kind === unit || kind === coded
+      found.push({ start: isWhole ? start : first, end: isWhole ? end : last, text: used.has(one) ? '' : one.text })
+      used.add(one)
+    }
+  }
+  return mergeReplacements(found)
+}

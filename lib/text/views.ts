@@ -1,0 +1,226 @@
+import { decodeInline, mayBeEncoded } from './decoding.ts'
+import { decodeJson, jsonValuesIn } from './json.ts'
+import {
+  applyReplacements,
+  type FoundSpan,
+  type Layer,
+  LayerBuilder,
+  mergeReplacements,
+  type Replacement,
+  replacementsBelow,
+  type Span,
+  spanBelow,
+  type ViewSpan,
+  withoutStructure,
+} from './layer.ts'
+
+/** A text as it is written and with each further level of encoding removed. */
+export interface TextViews {
+  readonly text: string
+  readonly layers: readonly Layer[]
+}
+
+/** Levels of encoding that are removed. Nobody nests more, except to exceed a bound. */
+const mostLayers = 8
+/** Characters that are decoded in all layers together, for each character of the text and at least. */
+const mostDecoded = 6
+const leastDecoded = 4 * 1024 * 1024
+
+function decodeRegion(builder: LayerBuilder, start: number, end: number): void {
+  const { base } = builder
+  let from = start
+  if (hasOpening(base, start, end))
+    for (const value of jsonValuesIn(base, start, end)) {
+      decodeInline(builder, from, value.start)
+      decodeJson(builder, value.start, value.end)
+      from = value.end
+    }
+  decodeInline(builder, from, end)
+}
+const hasOpening = (text: string, start: number, end: number): boolean => {
+  for (let at = start; at < end; at++) {
+    const unit = text.charCodeAt(at)
+    if (unit === 123 || unit === 91) return true
+    if (unit === 34 && at === start) return true
+  }
+  return false
+}
+
+function decodeLayer(base: string, regions: readonly number[], flowEnd: number): Layer | undefined {
+  const builder = new LayerBuilder(base)
+  for (let at = 0; at < regions.length; at += 2) {
+    const from = builder.length
+    if ((regions[at] ?? 0) >= flowEnd) builder.endFlow()
+    decodeRegion(builder, regions[at] ?? 0, regions[at + 1] ?? 0)
+    if (regions.length > 2) builder.region(from, builder.length)
+  }
+  return builder.isChanged ? builder.build() : undefined
+}
+
+const hyphens = '[-\\u2010\\u2011]'
+const isHyphenated = new RegExp(`\\p{L}${hyphens}[ \\t]*\\r?\\n[ \\t>]*\\p{L}`, 'u')
+const hyphen = new RegExp(`(?<=\\p{L})${hyphens}(?:[ \\t]*\\r?\\n[ \\t>]*)?(?=\\p{L})`, 'gu')
+/** A text without hyphens inside words: at the end of a line, nobody can tell which of them belong to the word. */
+function joinHyphens(base: string, flowEnd = base.length): Layer {
+  return without(base, flowEnd, hyphen, (builder, start, end) => builder.drop(start, end))
+}
+/** A text without the matches of a pattern. */
+function without(
+  base: string,
+  flowEnd: number,
+  pattern: RegExp,
+  remove: (builder: LayerBuilder, start: number, end: number) => void,
+): Layer {
+  const builder = new LayerBuilder(base)
+  let from = 0
+  for (const { 0: found, index } of base.slice(0, flowEnd).matchAll(pattern)) {
+    if (found.trim() === '') continue
+    builder.copy(from, index)
+    from = index + found.length
+    remove(builder, index, from)
+  }
+  builder.copy(from, flowEnd)
+  builder.endFlow()
+  builder.copy(flowEnd, base.length)
+  return builder.build()
+}
+
+const time = '\\d{1,2}:\\d{2}(?::\\d{2}(?:\\.\\d{1,9})?)?(?:Z|[+-]\\d{2}:?\\d{2})?(?: ?[AaPp]\\.?[Mm]\\.?)?'
+const date = '\\d{1,4}[-./]\\d{1,2}[-./]\\d{1,4}'
+/** A time or a speaker before a line of a conversation, or a line that contains nothing else. */
+const lineLabel = new RegExp(
+  `^[ \\t>*|"'“”–—-]*(?:[\\[(]?(?:${date}(?:[T, ]{1,3}${time})?|${time})[\\])]?[ \\t,–—-]*)?(?:\\[[^\\]\\n]{0,60}\\][ \\t]*)?` +
+    `(?:<[^<>\\n]{1,40}>[ \\t]*|[^\\n:：.!?。]{1,40}[:：](?=[ \\t"'“”*]|[^\\p{N}/\\n])[ \\t"'“”*]*|[^\\n:：]{0,40} ${time}$)?`,
+  'gmu',
+)
+const mayHaveLabels =
+  /^[^\n:：]{0,60}[:：][^\n]*\n[^\n:：]{0,60}[:：]|^<[^<>\n]{1,40}> [^\n]*\n<|\d\d:\d\d[^\n]*\n[^\n]*\d\d:\d\d/m
+/** A conversation without the labels of its lines, so that consecutive statements are adjacent. */
+function withoutLabels(base: string, flowEnd: number): Layer | undefined {
+  if (!base.includes('\n') || !mayHaveLabels.test(base)) return undefined
+  const layer = without(base, flowEnd, lineLabel, (builder, start, end) => builder.label(start, end))
+  return layer.text === base ? undefined : layer
+}
+
+let latest: TextViews = { text: '', layers: [] }
+
+function decode(text: string): Layer[] {
+  const layers: Layer[] = []
+  let [base, flowEnd, total] = [text, text.length, 0]
+  let regions: readonly number[] = [0, text.length]
+  const bound = Math.max(leastDecoded, text.length * mostDecoded)
+  const add = (layer: Layer | undefined): boolean => {
+    if (!layer || layer.text === base) return false
+    layers.push(layer)
+    base = layer.text
+    flowEnd = layer.flowEnd
+    regions = layer.regions
+    total += base.length
+    return true
+  }
+  if (mayBeEncoded(text))
+    while (layers.length < mostLayers && total <= bound) if (!add(decodeLayer(base, regions, flowEnd))) break
+  add(withoutLabels(base, flowEnd))
+  if (base.includes('\n') && isHyphenated.test(base)) add(joinHyphens(base, flowEnd))
+  return layers
+}
+
+/**
+ * The views of a text. Every layer removes one level of all encodings, until nothing changes; the last layers remove labels of
+ * speakers and hyphens. The views of the latest text are retained, because several searches follow each other.
+ */
+export function viewsOf(text: string): TextViews {
+  if (latest.text !== text || text === '') latest = { text, layers: decode(text) }
+  return latest
+}
+
+/** A span of a view as a span of the text itself. */
+export function spanOf({ layers }: TextViews, view: ViewSpan): FoundSpan {
+  let span: Span = view
+  for (let depth = view.depth; depth > 0; depth--) {
+    const layer = layers[depth - 1]
+    if (layer) span = spanBelow(layer, span)
+  }
+  return view.depth === 0 ? { start: view.start, end: view.end } : { start: span.start, end: span.end, view }
+}
+
+/** Searches the text and all its decoded forms. The results are ranges of the text itself. */
+export function searchViews<T extends Span>(text: string, find: (view: string) => readonly T[]): (T & FoundSpan)[] {
+  const found: (T & FoundSpan)[] = [...find(text)]
+  const views = viewsOf(text)
+  views.layers.forEach((layer, at) => {
+    for (const one of find(layer.text))
+      found.push({ ...one, ...spanOf(views, { depth: at + 1, start: one.start, end: one.end }) })
+  })
+  return found
+}
+
+/** What a reader sees: completely decoded, without tags, keys and values that describe a message. */
+export function readerText(text: string): string {
+  const last = viewsOf(text).layers.at(-1)
+  return last ? last.text.slice(0, last.flowEnd) : text
+}
+
+/**
+ * The texts that a person wrote in a value, for fingerprints: without tags, attributes, keys and values that describe a message, which
+ * values of other people also contain.
+ */
+export function spokenTexts(text: string): string[] {
+  const layers = decode(text)
+  const found = new Set<string>()
+  if (layers[0]?.hasStructure !== true) found.add(text)
+  layers.forEach((layer, at) => {
+    if (layers[at + 1]?.hasStructure !== true) found.add(layer.text.slice(0, layer.flowEnd))
+    for (const { start, end } of layer.readable)
+      for (const one of spokenTexts(layer.text.slice(start, end))) found.add(one)
+  })
+  for (const one of [...found]) found.add(joinHyphens(one).text)
+  return [...found].filter((one) => one.trim() !== '')
+}
+
+/**
+ * Translates found spans to replacements in the text itself: escapes are cut as a whole, Base64 is encoded again, tags and the structure
+ * of JSON remain. Undefined if the name of a property would have to be changed.
+ */
+export function replacementsOf(text: string, spans: readonly FoundSpan[], by = ''): Replacement[] | undefined {
+  const { layers } = viewsOf(text)
+  const byDepth = new Map<number, Replacement[]>()
+  for (const { start, end, view } of spans) {
+    const { depth, ...at } = view ?? { depth: 0, start, end }
+    const of = byDepth.get(depth) ?? []
+    of.push({ start: at.start, end: at.end, text: by })
+    byDepth.set(depth, of)
+  }
+  let carried: Replacement[] = []
+  for (let depth = layers.length; depth >= 0; depth--) {
+    carried = mergeReplacements([...carried, ...(byDepth.get(depth) ?? [])])
+    if (carried.length === 0) continue
+    const above = layers[depth]
+    const limited = above ? withoutStructure(above, carried) : carried
+    if (limited === undefined) return undefined
+    const layer = layers[depth - 1]
+    const below = layer ? replacementsBelow(layer, limited) : limited
+    if (below === undefined) return undefined
+    carried = below
+  }
+  return carried
+}
+
+/** Rounds after which words that remain are given up. */
+const mostRounds = 4
+
+/**
+ * Replaces the spans that a search finds in a text and its decoded forms, and searches the result again. Undefined if something remains
+ * that cannot be replaced: then the caller must delete the whole value.
+ */
+export function editText(text: string, find: (text: string) => readonly FoundSpan[], by = ''): string | undefined {
+  let rest = text
+  for (let round = 0; round < mostRounds; round++) {
+    const spans = find(rest)
+    if (spans.length === 0) return rest
+    const replacements = replacementsOf(rest, spans, by)
+    if (replacements === undefined) return undefined
+    rest = applyReplacements(rest, replacements)
+  }
+  return find(rest).length === 0 ? rest : undefined
+}
