@@ -4,6 +4,7 @@ import { findInvisible } from './invisible.ts'
 import { disarm, type StrippedMarkup, stripMarkup } from './markup.ts'
 import { Trail } from './positions.ts'
 import { type SanitizerFinding, type SanitizerStage, sanitizationRefusal } from './sanitization-error.ts'
+import { isSourceText } from './source-text.ts'
 import type { TextKind } from './tags.ts'
 
 export type Options = { strict?: boolean }
@@ -41,7 +42,7 @@ export function sanitize(text: string, kind: TextKind, options: Options = {}): S
   const removed = { comments: 0, tags: 0 }
   const positions: ChangedPosition[] = []
   const isStrict = options.strict ?? false
-  const isExempt = kind === 'code' && !isStrict
+  const isCode = (current: string) => !isStrict && (kind === 'code' || (kind === 'plain' && isSourceText(current)))
   const refuse = (stage: SanitizerStage, finding: SanitizerFinding | undefined) => {
     if (finding) throw sanitizationRefusal(text, stage, finding.rule, trail.back(finding.offset))
   }
@@ -58,7 +59,7 @@ export function sanitize(text: string, kind: TextKind, options: Options = {}): S
     current = current.slice(1)
   }
   for (let round = 0; ; round += 1) {
-    if (!isExempt && current.includes('<')) {
+    if (current.includes('<') && !isCode(current)) {
       const stripped = round < SETTLED_AFTER ? stripMarkup(current, kind, isStrict) : disarm(untouched(current))
       for (const cuts of stripped.rounds) {
         for (const { start, what = 'tag' } of cuts.slice(0, MOST_PLACES)) note(what, start)
