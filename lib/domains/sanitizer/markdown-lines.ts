@@ -103,7 +103,7 @@ export function readLines(text: string): Lines {
     if (marker >= 0 || (isFlush && OTHER_CONTAINER.test(text.slice(start, start + 84)))) isListOpen = true
     else if (isFlush && previous.isBlank) isListOpen = false
     if (!isBlank) {
-      const isCode =
+      const isCode: boolean =
         hasText && !isListOpen && (previous.isBlank || isInIndented) && matchAt(INDENT, text, start) !== null
       const block = indented.at(-1)
       if (isCode && isInIndented && block) block.end = end

@@ -1,5 +1,5 @@
 import { findEncoded } from './encoded.ts'
-import { findInjection } from './injection.ts'
+import { findInjections } from './injection.ts'
 import { findInvisible } from './invisible.ts'
 import { disarm, type StrippedMarkup, stripMarkup } from './markup.ts'
 import { Trail } from './positions.ts'
@@ -18,6 +18,8 @@ export type Sanitized = {
   places: ChangedPosition[]
   /** Offsets of Base64 whose text would be rejected. It is kept; the contributor is warned. */
   encoded: number[]
+  /** Offsets of quotations or descriptions of an injection, and of doubtful words. They are kept; the contributor is warned. */
+  quoted: number[]
 }
 /** Maximum positions reported per text. */
 const MOST_PLACES = 20
@@ -79,9 +81,17 @@ export function sanitize(text: string, kind: TextKind, options: Options = {}): S
     normalized = true
     current = composed
   }
-  refuse('injection', findInjection(current))
+  const { refused, quoted } = findInjections(current, kind)
+  refuse('injection', refused)
   const encoded = findEncoded(current).map((offset) => trail.back(offset))
-  return { text: current, removed, normalized, places: positions, encoded }
+  return {
+    text: current,
+    removed,
+    normalized,
+    places: positions,
+    encoded,
+    quoted: quoted.map((offset) => trail.back(offset)),
+  }
 }
 
 function firstDifference(one: string, other: string): number {
