@@ -12,14 +12,16 @@ const JOINT = /(?<=\p{L})(?:[.\u00b7\u2022\u2027\u30fb~|+,]{1,3}|\u2026)(?=\p{L}
 
 const blank = (found: string): string => ' '.repeat(found.length)
 
+/** A copy of the same length in which comment signs at the beginning of lines and signs in place of spaces are blanks. */
+export const withoutSigns = (copy: string): string => copy.replace(COMMENT_LINE, blank).replace(JOINT, blank)
+
 /**
  * Copies of the same length in which disguises are blanks: tags within words, comment signs at the beginning of lines, signs in place of
  * spaces. Only those that differ from `copy`.
  */
 export function undisguised(copy: string): string[] {
   const withoutTags = copy.replace(TAG, blank)
-  const withoutSigns = copy.replace(COMMENT_LINE, blank).replace(JOINT, blank)
-  return [...new Set([withoutTags, withoutSigns])].filter((variant) => variant !== copy)
+  return [...new Set([withoutTags, withoutSigns(copy)])].filter((variant) => variant !== copy)
 }
 
 const ESCAPE = /&(?:#(?:\d|x)|[A-Za-z]{2,8};)|\\(?:u[0-9a-f]{4}|u\{|x[0-9a-f]{2}|[<>|[\]_*#:"'`])|%[0-9a-f]{2}/gi

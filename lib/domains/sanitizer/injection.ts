@@ -31,12 +31,18 @@ const PROTECTIONS =
 /** Guides contain "ignore these instructions if …"; a command ends there or continues with another one. */
 const ALL_OF_IT = `(?:(?:all|every(?:thing)?)${GAP}(?:of${GAP})?(?:(?:the|these|those|this|that|your|my|our|its)${GAP})?|(?:these|those)${GAP})${KIND}${COMMANDS}(?=[.!;,:]|\\s*$|\\s*\\n|${GAP}(?:and|then|you|now|but|i|we|instead)\\b)`
 
-const OBEYING = `(?:(?:do not|don't|dont|stop|cease|quit|no longer|never)${GAP}(?:follow(?:ing)?|obey(?:ing)?|heed(?:ing)?|listen(?:ing)?${GAP}to|comply(?:ing)?${GAP}with|adher(?:e|ing)${GAP}to|abid(?:e|ing)${GAP}by))`
+const OBEYING = `(?:(?:do${GAP}not|don't|dont|stop|cease|quit|no${GAP}longer|never)${GAP}(?:follow(?:ing)?|obey(?:ing)?|heed(?:ing)?|listen(?:ing)?${GAP}to|comply(?:ing)?${GAP}with|adher(?:e|ing)${GAP}to|abid(?:e|ing)${GAP}by))`
 const VERBS = `(?:ignore|forget|disregard|override|overrule|bypass|neglect|dismiss|unlearn|disobey|abandon|set${GAP}aside|put${GAP}aside|pay${GAP}no${GAP}(?:attention|heed|mind)${GAP}to|take${GAP}no${GAP}notice${GAP}of|turn${GAP}a${GAP}blind${GAP}eye${GAP}to|${OBEYING})`
 /** Verbs that are also used for files and settings: only before words that can mean nothing but instructions. */
 const OTHER_VERBS =
   '(?:discard|drop|erase|delete|wipe|clear|cancel|void|nullify|revoke|rescind|supersede|omit|scrap|toss|purge|invalidate|overwrite|violate|scratch)'
-const TAKE_BACK = new RegExp(`(?<![\\p{L}\\p{N}_-])(?:${VERBS}|(${OTHER_VERBS}))${GAP}`, 'gu')
+const TAKE_BACK = new RegExp(`(?:${VERBS}|(${OTHER_VERBS}))${GAP}`, 'y')
+/** First words of the verbs. */
+const ANCHOR =
+  /\b(?:ignore|forget|disregard|overr(?:ide|ule)|bypass|neglect|dismiss|unlearn|disobey|abandon|set|put|pay|take|turn|do|don't|dont|stop|cease|quit|no|never|discard|drop|erase|delete|wipe|clear|cancel|void|nullify|revoke|rescind|supersede|omit|scrap|toss|purge|invalidate|overwrite|violate|scratch)(?![a-z0-9_])/g
+const WORD_BEFORE = /[\p{L}\p{N}_-]$/u
+/** Maximum length of an order, from its verb to its object. */
+const ORDER_REACH = 240
 const WHAT_WAS_SAID = new RegExp(
   [
     `${FILL}${PRIOR}${GAP}${KIND}${ORDERS}\\b`,
@@ -62,14 +68,12 @@ const NAME_AFTER = new RegExp(
   `^(?:ignore|override|bypass)${GAP}(?:rules?|contexts?|constraints?|directives?|guidelines?)\\b`,
 )
 
-/** A part of every rule. Ordinary text contains none of these and needs no further check. */
-const VERB =
-  /ignore|forget|disregard|overr(?:ide|ule)|bypass|neglect|dismiss|unlearn|disobey|abandon|aside|attention|heed|notice|blind|follow|obey|listen|comply|adher|abid|discard|\bdrop|erase|delete|wipe|clear|cancel|\bvoid|nullify|revoke|rescind|supersede|omit|scrap|toss|purge|invalidate|overwrite|violate|scratch/
+/** Words of what an order takes back. Without one of them near a verb there is no order. */
 const OBJECT =
   /instruction|prompt|rules?\b|direction|directive|guid|context|orders|constraint|conversation|programming|training|above|before|earlier|previously|prior|preceding|so far|now\b|hand\b|safe|filter|polic|restrict|limitation|command|conditioning|content|ethic|moral/
 const TOKEN =
   /\[[\s|/]{0,10}(?:inst|system|user|assistant|endofturn|available|tool)|<{1,2}[\s|/]{1,10}[a-z]|<\s{0,4}\/?\s{0,4}(?:start|end)_of_turn|<turn\||<<\s{0,8}\/?\s{0,8}sys/
-const NOW = /(?:are|'re)[\s*`"'>]{1,40}now/
+const NOW = /(?:are|'re)[\s*`"'>#/.]{1,40}now/
 
 /** What stage 5 finds: the first order, and quotations or doubtful places, as offsets. */
 export type Injections = { refused: SanitizerFinding | undefined; quoted: number[] }
@@ -98,16 +102,10 @@ export function findInjections(text: string, kind: TextKind): Injections {
 function candidatesIn(text: string, kind: TextKind): Candidate[] {
   const copy = fold(text)
   const found: Candidate[] = []
-  const mayOverride = VERB.test(copy) && OBJECT.test(copy)
-  const hasRole = copy.includes('system') || copy.includes('developer') || NOW.test(copy)
-  if (mayOverride) addOverrides(copy, found)
-  if (hasRole) addRoles(copy, kind, found)
+  addOverrides(copy, found)
+  if (copy.includes('system') || copy.includes('developer')) addRoles(copy, kind, found)
+  if (NOW.test(copy)) addVerdicts(copy, findRoleChanges(copy), found)
   if (TOKEN.test(copy)) addVerdicts(copy, findTokens(copy), found)
-  if (mayOverride || hasRole)
-    for (const variant of undisguised(copy)) {
-      addOverrides(variant, found)
-      if (hasRole) addRoles(variant, kind, found)
-    }
   const placed = inText(text, found)
   const others = findOverrides(text)
   for (const { start, end } of others.found) {
@@ -127,26 +125,33 @@ function inText(text: string, found: readonly Candidate[]): Candidate[] {
 }
 
 function addOverrides(copy: string, found: Candidate[]): void {
-  for (const verb of copy.matchAll(TAKE_BACK)) {
-    const pattern = verb[1] === undefined ? WHAT_WAS_SAID : INSTRUCTIONS
-    const objectStart = verb.index + verb[0].length
-    pattern.lastIndex = objectStart
-    if (!pattern.test(copy)) continue
-    const end = pattern.lastIndex
-    const isName =
-      NAME_AFTER.test(copy.slice(verb.index, verb.index + 40)) &&
-      NAME_BEFORE.test(copy.slice(Math.max(0, verb.index - 40), verb.index))
-    const speech = isName ? 'none' : speechAt(copy, verb.index, end)
-    if (speech !== 'none')
-      found.push({ offset: verb.index, rule: 'instruction-override', isQuoted: speech === 'quotation' })
+  for (const { index } of copy.matchAll(ANCHOR)) {
+    const window = copy.slice(index, index + ORDER_REACH)
+    if (!OBJECT.test(window) || WORD_BEFORE.test(copy.slice(Math.max(0, index - 2), index))) continue
+    const length =
+      orderLength(window) ??
+      undisguised(window).reduce<number | undefined>((known, variant) => known ?? orderLength(variant), undefined)
+    if (length === undefined) continue
+    const isName = NAME_AFTER.test(window.slice(0, 40)) && NAME_BEFORE.test(copy.slice(Math.max(0, index - 40), index))
+    const speech = isName ? 'none' : speechAt(copy, index, index + length)
+    if (speech !== 'none') found.push({ offset: index, rule: 'instruction-override', isQuoted: speech === 'quotation' })
   }
+}
+
+/** The length of the order that a text begins with; undefined if it begins with none. */
+function orderLength(text: string): number | undefined {
+  TAKE_BACK.lastIndex = 0
+  const verb = TAKE_BACK.exec(text)
+  if (!verb) return undefined
+  const pattern = verb[1] === undefined ? WHAT_WAS_SAID : INSTRUCTIONS
+  pattern.lastIndex = verb[0].length
+  return pattern.test(text) ? pattern.lastIndex : undefined
 }
 
 function addRoles(copy: string, kind: TextKind, found: Candidate[]): void {
   addVerdicts(copy, findRoleMarkers(copy, codeIn(copy, kind)), found)
   addVerdicts(copy, findMessages(copy, codeIn(copy, kind)), found)
   addVerdicts(copy, findSystemTags(copy, codeIn(copy, kind)), found)
-  addVerdicts(copy, findRoleChanges(copy), found)
 }
 
 function addVerdicts(copy: string, roles: readonly RoleFinding[], found: Candidate[]): void {

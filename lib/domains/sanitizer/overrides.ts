@@ -1,3 +1,4 @@
+import { withoutSigns } from './disguises.ts'
 import { type OverrideWords, overrideWords } from './override-words.ts'
 
 const GAP = '[\\s*`"\'>,:]{1,8}'
@@ -21,8 +22,11 @@ function placeOf(text: string, offset: number): number {
   return position
 }
 
+/** Alternatives as a pattern: white space within a phrase may be of any form. */
+const anyOf = (words: string): string => `(?:${plain(words).replaceAll(' ', '\\s{1,8}')})`
+
 function patternOf({ verbs, prior, orders, fill, verbsLast, split, verbLast, joined }: OverrideWords): string {
-  const [verb, before, order, other] = [verbs, prior, orders, fill].map((words) => `(?:${plain(words)})`)
+  const [verb, before, order, other] = [anyOf(verbs), anyOf(prior), anyOf(orders), anyOf(fill)]
   const gap = joined ? within : GAP
   const some = (most: number) => `(?:${other}${gap}){0,${most}}`
   const told = `(?:${before}${gap}${some(5)}${order}|${order}${gap}${some(6)}${before})`
@@ -30,29 +34,32 @@ function patternOf({ verbs, prior, orders, fill, verbsLast, split, verbLast, joi
   const endWord = joined ? '' : '(?![\\p{L}\\p{N}_-])'
   if (verbLast) return `${inWord}${told}${gap}${some(6)}${verb}`
   const patterns = [`${inWord}${verb}${gap}${some(6)}${told}${endWord}`]
-  if (verbsLast) patterns.push(`${inWord}${told}${gap}${some(6)}(?:${plain(verbsLast)})${endWord}`)
-  if (split)
-    patterns.push(
-      `${inWord}(?:${plain(split.verbs)})${gap}${some(6)}${told}${gap}${some(2)}(?:${plain(split.parts)})${endWord}`,
-    )
+  if (verbsLast) patterns.push(`${inWord}${told}${gap}${some(6)}${anyOf(verbsLast)}${endWord}`)
+  if (split) {
+    const first = anyOf(split.verbs)
+    patterns.push(`${inWord}${first}${gap}${some(6)}${told}${gap}${some(2)}${anyOf(split.parts)}${endWord}`)
+  }
   return patterns.join('|')
 }
 
-const allVerbs = ({ verbs, verbsLast, split }: OverrideWords) =>
-  [verbs, verbsLast, split?.verbs].filter((words) => words !== undefined).join('|')
+/** Words for "instructions": without one of these the pattern cannot match. */
+const signOf = ({ orders, joined }: OverrideWords): string =>
+  joined ? anyOf(orders) : `(?<![\\p{L}\\p{N}_])${anyOf(orders)}(?![\\p{L}\\p{N}_])`
+const isLatin = ({ verbs }: OverrideWords): boolean => /^[a-z]/.test(plain(verbs))
 
 const OVERRIDES = overrideWords.map((words) => ({
   pattern: new RegExp(patternOf(words), 'gu'),
-  /** Quick check: without one of these the pattern cannot match. */
-  sign: new RegExp(`(?:${plain(words.orders)})`, 'u'),
-  verb: new RegExp(`(?:${plain(allVerbs(words))})`, 'u'),
-  isLatin: /^[a-z]/.test(plain(words.verbs)),
+  sign: new RegExp(signOf(words), 'u'),
+  isLatin: isLatin(words),
 }))
-
-/** Beginnings of the verbs in Latin letters that English text rarely contains: one check instead of one per language. */
-const LATIN_VERB =
-  /ignor|olvid|desestim|descart|omit[ea]\b|anul[aei]|annul|sobres|salta|incumpl|desob|desoy|elimin|pas[ae] por|pass?e[sz]? (?:outre|por)|prescind|\b(?:haz|haga|hacer) caso|\bno (?:hag|sig|teng|obed)|\bdej[ae]|invalid[ae]|borra|oubli|neglig|outrep|contourn|enfrein|ecart|abandon|efface|supprim|\bf(?:ais|aites|aire) (?:fi|abs)|\bne (?:t|s|r)|\b(?:cess|arret)|\blaisse|\bmet(?:s|tez)\b|vergiss|vergess|missacht|mißacht|ubergeh|verwirf|verwerf|uberschreib|umgeh|streich|losch|widers|widerr|brech|befolg|beacht|\bfolg|halte dich|sieh ab|sehen sie|pfeif|\blass|\bsetz|\bheb|schieb|\bwirf|\bleg|berucks|esque|desconsider|desprez|substitu|sobresc|contorn|apag|revog|\bviol|burl|\bnao |\bpare de|\bdeix|\bfaca|\bpass|\bponha|\bcoloque|\bpon\b|ausser|außer/
 const OTHERS = OVERRIDES.filter(({ isLatin }) => !isLatin)
+/** Quick check: one pass instead of one per language. */
+const LATIN_SIGN = new RegExp(
+  `\\b(?:${overrideWords
+    .filter(isLatin)
+    .map(({ orders }) => anyOf(orders))
+    .join('|')})\\b`,
+)
 
 /** A copy of the text for comparison, and the orders found in it. */
 export type Overrides = { copy: string; found: { start: number; end: number }[]; placeOf: (offset: number) => number }
@@ -61,11 +68,15 @@ export type Overrides = { copy: string; found: { start: number; end: number }[];
 export function findOverrides(text: string): Overrides {
   const copy = plain(text)
   const found: Overrides['found'] = []
-  const isLatin = LATIN_VERB.test(copy)
-  if (isLatin || NOT_ASCII.test(copy)) {
-    for (const { pattern, sign, verb } of isLatin ? OVERRIDES : OTHERS) {
-      if (!verb.test(copy) || !sign.test(copy)) continue
-      for (const { 0: order, index } of copy.matchAll(pattern)) found.push({ start: index, end: index + order.length })
+  const mayBeLatin = LATIN_SIGN.test(copy)
+  if (mayBeLatin || NOT_ASCII.test(copy)) {
+    let signless: string | undefined
+    for (const { pattern, sign } of mayBeLatin ? OVERRIDES : OTHERS) {
+      if (!sign.test(copy)) continue
+      signless ??= withoutSigns(copy)
+      for (const variant of signless === copy ? [copy] : [copy, signless])
+        for (const { 0: order, index } of variant.matchAll(pattern))
+          found.push({ start: index, end: index + order.length })
     }
   }
   return { copy, found, placeOf: (offset) => placeOf(text, offset) }

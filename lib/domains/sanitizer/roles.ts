@@ -1,3 +1,4 @@
+import { undisguised } from './disguises.ts'
 import { headOf, isQuoted } from './quotations.ts'
 
 /** What a role marker or a change of role means, by the words after it. */
@@ -28,6 +29,11 @@ const AHEAD = 160
 
 type Order = 'strong' | 'you' | 'deed' | undefined
 function orderIn(body: string): Order {
+  return (
+    plainOrderIn(body) ?? undisguised(body).reduce<Order>((known, variant) => known ?? plainOrderIn(variant), undefined)
+  )
+}
+function plainOrderIn(body: string): Order {
   const words = body.replace(LEAD, '')
   if (STRONG.test(words)) return 'strong'
   if (YOU.test(words)) return 'you'
@@ -150,7 +156,7 @@ export function findSystemTags(copy: string, isCode: (position: number) => boole
   return found
 }
 
-const GAP = '[\\s*`"\'>]{1,40}'
+const GAP = '[\\s*`"\'>#/.]{1,40}'
 const NOW = new RegExp(`(?<![\\p{L}\\p{N}_-])you(?:${GAP}are|'re)${GAP}now(?![\\p{L}\\p{N}_-])`, 'gu')
 const NEW_ROLE =
   /^[\s*`"'>:,]{0,8}(?:(?:a|an|the|my|our)\s+(?!(?:\w+\s+)?(?:step|steps|few|bit|lot|little|member|owner|collaborator|contributor|maintainer|subscriber|proud|happy|couple|only|first|last|next)\b)\w|(?:called|named|known as|dan|stan|evil|chaos\w*|\w+gpt|\w+bot|root|admin|administrator|superuser|jailbroken|unrestricted|unbound|unlocked|uncensored|unfiltered|unshackled|liberated|roleplaying|role-playing|pretending|impersonating|simulating|no longer)\b|(?:acting|operating|functioning|speaking|working|playing|serving|answering|responding)\s+(?:as|for|the)\b|in\s+(?:\w+\s+)?(?:developer|debug|god|admin|root|jailbreak|unrestricted|dan|sudo|maintenance|unsafe|evil|opposite)\b|free\b(?!\s+(?:to\s+(?!do|say|answer|respond|act|ignore|generate)|tier|plan))|going\s+to\s+(?:act|be|pretend|roleplay|behave|respond|answer|ignore|simulate|play)\b|to\s+(?:act|be|respond|answer|obey|ignore)\b|(?:not\s+)?bound\b|exempt\b)/
