@@ -1,4 +1,5 @@
 import { withoutSigns } from './disguises.ts'
+import type { Range } from './markdown-lines.ts'
 import { type OverrideWords, overrideWords } from './override-words.ts'
 
 const GAP = '[\\s*`"\'>,:]{1,8}'
@@ -47,19 +48,24 @@ const signOf = ({ orders, joined }: OverrideWords): string =>
   joined ? anyOf(orders) : `(?<![\\p{L}\\p{N}_])${anyOf(orders)}(?![\\p{L}\\p{N}_])`
 const isLatin = ({ verbs }: OverrideWords): boolean => /^[a-z]/.test(plain(verbs))
 
-const OVERRIDES = overrideWords.map((words) => ({
-  pattern: new RegExp(patternOf(words), 'gu'),
-  sign: new RegExp(signOf(words), 'u'),
-  isLatin: isLatin(words),
-}))
-const OTHERS = OVERRIDES.filter(({ isLatin }) => !isLatin)
-/** Quick check: one pass instead of one per language. */
-const LATIN_SIGN = new RegExp(
-  `\\b(?:${overrideWords
-    .filter(isLatin)
-    .map(({ orders }) => anyOf(orders))
-    .join('|')})\\b`,
-)
+const latin = overrideWords.filter(isLatin)
+/** Patterns with the words without which they cannot match. The languages in Latin letters share one pass. */
+const GROUPS: readonly { sign: RegExp; patterns: readonly RegExp[]; isLatin: boolean }[] = [
+  {
+    sign: new RegExp(`\\b(?:${latin.map(({ orders }) => anyOf(orders)).join('|')})\\b`, 'g'),
+    patterns: latin.map((words) => new RegExp(patternOf(words), 'gu')),
+    isLatin: true,
+  },
+  ...overrideWords
+    .filter((words) => !isLatin(words))
+    .map((words) => ({
+      sign: new RegExp(signOf(words), 'gu'),
+      patterns: [new RegExp(patternOf(words), 'gu')],
+      isLatin: false,
+    })),
+]
+/** Maximum distance between the words for "instructions" and both ends of an order. */
+const REACH = 160
 
 /** A copy of the text for comparison, and the orders found in it. */
 export type Overrides = { copy: string; found: { start: number; end: number }[]; placeOf: (offset: number) => number }
@@ -68,16 +74,27 @@ export type Overrides = { copy: string; found: { start: number; end: number }[];
 export function findOverrides(text: string): Overrides {
   const copy = plain(text)
   const found: Overrides['found'] = []
-  const mayBeLatin = LATIN_SIGN.test(copy)
-  if (mayBeLatin || NOT_ASCII.test(copy)) {
-    let signless: string | undefined
-    for (const { pattern, sign } of mayBeLatin ? OVERRIDES : OTHERS) {
-      if (!sign.test(copy)) continue
-      signless ??= withoutSigns(copy)
-      for (const variant of signless === copy ? [copy] : [copy, signless])
-        for (const { 0: order, index } of variant.matchAll(pattern))
-          found.push({ start: index, end: index + order.length })
+  const isAscii = !NOT_ASCII.test(copy)
+  for (const { sign, patterns, isLatin } of GROUPS) {
+    if (isAscii && !isLatin) break
+    for (const { start, end } of windowsAround(copy, sign)) {
+      const window = copy.slice(start, end)
+      const signless = withoutSigns(window)
+      for (const variant of signless === window ? [window] : [window, signless])
+        for (const pattern of patterns)
+          for (const { 0: order, index } of variant.matchAll(pattern))
+            found.push({ start: start + index, end: start + index + order.length })
     }
   }
   return { copy, found, placeOf: (offset) => placeOf(text, offset) }
+}
+
+function windowsAround(copy: string, sign: RegExp): Range[] {
+  const windows: Range[] = []
+  for (const { index } of copy.matchAll(sign)) {
+    const last = windows.at(-1)
+    if (last && index - REACH <= last.end) last.end = index + REACH
+    else windows.push({ start: Math.max(0, index - REACH), end: index + REACH })
+  }
+  return windows
 }
