@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { personalWarnings, scanFields, secretIn } from '#lib/domains/pii/fields.ts'
-import { encodedWarnings } from '#lib/domains/sanitizer/contract.ts'
+import { instructionWarnings } from '#lib/domains/sanitizer/contract.ts'
 import { sanitizeFields } from '#lib/domains/sanitizer/fields.ts'
 import { SanitizationError } from '#lib/domains/sanitizer/sanitization-error.ts'
 import { exitCodes } from './failure.ts'
@@ -30,7 +30,7 @@ function judgeUnit(source: string, value: unknown): ValidationResult {
   if ('issues' in judged)
     return verdict(judged.issues.map(({ path, message }) => `${path.join('.') || 'the unit'}: ${message}`))
   try {
-    const { value: clean, changes, encoded } = sanitizeFields(judged.unit)
+    const { value: clean, changes, encoded, quoted } = sanitizeFields(judged.unit)
     const found = scanFields(clean)
     const secret = secretIn(found)
     if (secret) throw secret
@@ -38,7 +38,7 @@ function judgeUnit(source: string, value: unknown): ValidationResult {
       [],
       [
         ...changes.map(({ path }) => `${path.join('.')}: the registry will remove markup or normalize characters`),
-        ...encodedWarnings(encoded),
+        ...instructionWarnings(encoded, quoted),
         ...personalWarnings(found),
       ],
     )

@@ -1,15 +1,17 @@
+import { type Gap, gapOf, type Removal, wider } from './gaps.ts'
 import type { Range } from './markdown-lines.ts'
 import {
   closedNames,
+  isEscaped,
   isNamePart,
   isNegation,
-  isPlaceholderWith,
+  isProse,
   isSystemMark,
   isTagName,
-  isTypeOrPlaceholder,
-  mayCompare,
-  OPERATOR,
   opening,
+  QUOTED_VALUE,
+  RISKY,
+  RISKY_ANYWHERE,
   type TextKind,
 } from './tags.ts'
 
@@ -39,6 +41,8 @@ class Stack {
   /** Levels of the last characters of the kept comment ends, and of their first dashes. */
   readonly #commentEnd: number[] = []
   readonly #commentSince: number[] = []
+  /** Gaps that removed elements leave, from right to left. */
+  readonly #gaps: { at: number; gap: Gap }[] = []
   comments = 0
   tags = 0
 
@@ -63,15 +67,23 @@ class Stack {
     else if (code === LESS && !isCode) this.#fold(level)
   }
 
-  cuts(): Range[] {
-    const cuts: Range[] = []
+  cuts(): Removal[] {
+    const cuts: Removal[] = []
+    const cut = (start: number, end: number) => {
+      let gap: Gap | undefined
+      for (let next = this.#gaps.at(-1); next && next.at < end; next = this.#gaps.at(-1)) {
+        gap = wider(gap, next.gap)
+        this.#gaps.pop()
+      }
+      cuts.push({ start, end, gap })
+    }
     let expected = 0
     for (let level = this.#height - 1; level >= 0; level -= 1) {
       const at = this.#kept[level] ?? 0
-      if (at > expected) cuts.push({ start: expected, end: at })
+      if (at > expected) cut(expected, at)
       expected = at + 1
     }
-    if (this.#text.length > expected) cuts.push({ start: expected, end: this.#text.length })
+    if (this.#text.length > expected) cut(expected, this.#text.length)
     return cuts
   }
 
@@ -118,18 +130,25 @@ class Stack {
     let name = ''
     for (; name.length <= NAME_LIMIT && isNamePart(this.#code(position)); position -= 1) name += this.#at(position)
     if (!/^[\s/>]$/.test(this.#at(position)) || !isTagName(name)) return false
-    const before = text.charAt(at - 1)
     const after = this.#at(end - 1)
-    if (isSystemMark(name, before, after)) return false
+    if (isSystemMark(name, text.charAt(at - 1), after)) return false
     const portion = this.#portion(position, end)
-    if (
-      (position === end || isPlaceholderWith(name, portion)) &&
-      !isClosing &&
-      !this.#closed.has(name.toLowerCase()) &&
-      isTypeOrPlaceholder(name, text.slice(Math.max(0, at - 4), at), after)
-    )
-      return false
-    return !mayCompare(name) || !OPERATOR.test(portion)
+    const tag = {
+      name,
+      isClosing,
+      isClosed: this.#closed.has(name.toLowerCase()),
+      before: text.slice(Math.max(0, at - 4), at),
+      after,
+      portion,
+      isBare: portion.trim() === '' && this.#code(position - portion.length) !== LESS,
+      isRisky: RISKY.test(portion),
+      isRiskyAnywhere: RISKY_ANYWHERE.test(portion),
+      isQuoted: QUOTED_VALUE.test(portion),
+    }
+    if (isProse(tag, isEscaped(text, at))) return false
+    const gap = gapOf(name)
+    if (gap) this.#gaps.push({ at, gap })
+    return true
   }
 
   /** The text of a tag up to its end or the next `<`. Only cuts read a position twice, and they remove it. */
@@ -166,7 +185,7 @@ export function collapse(
   text: string,
   code: readonly Range[],
   kind: TextKind,
-): { cuts: Range[]; comments: number; tags: number } {
+): { cuts: Removal[]; comments: number; tags: number } {
   if (!text.includes('<')) return { cuts: [], comments: 0, tags: 0 }
   const stack = new Stack(text, kind)
   let end = text.length

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Encoded, FieldChange } from './fields.ts'
+import type { FieldChange, FieldPlace } from './fields.ts'
 import type { JsonPathStep } from './sanitization-error.ts'
 import type { ChangedPosition } from './sanitizer.ts'
 
@@ -37,13 +37,22 @@ export const sanitizedPlaces = (
     )
     .slice(0, mostNamed)
 
-/** Returns one sentence at most, with positions but never content. */
-export const encodedWarnings = (encoded: readonly Encoded[]): string[] =>
-  encoded.length === 0
-    ? []
-    : [
-        `Base64 text contains instructions to a model in ${encoded.length} place(s): ${encoded
-          .slice(0, 10)
-          .map(({ path, place }) => `${path.join('.') || 'the text'} at character ${place}`)
-          .join('; ')}. Agents may decode it: remove it unless it is an example.`,
+const named = (places: readonly FieldPlace[]): string =>
+  places
+    .slice(0, 10)
+    .map(({ path, place }) => `${path.join('.') || 'the text'} at character ${place}`)
+    .join('; ')
+
+/** Returns one sentence for encoded instructions and one for quoted ones, with positions but never content. */
+export const instructionWarnings = (encoded: readonly FieldPlace[], quoted: readonly FieldPlace[]): string[] => [
+  ...(encoded.length > 0
+    ? [
+        `Base64 text contains instructions to a model in ${encoded.length} place(s): ${named(encoded)}. Agents may decode it: remove it unless it is an example.`,
       ]
+    : []),
+  ...(quoted.length > 0
+    ? [
+        `The text quotes or describes instructions to a model in ${quoted.length} place(s): ${named(quoted)}. Agents may follow them: mark them as an example, or remove them.`,
+      ]
+    : []),
+]

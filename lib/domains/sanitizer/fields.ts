@@ -10,8 +10,8 @@ export type FieldChange = {
   /** Positions in the original text. */
   places: ChangedPosition[]
 }
-/** A field with Base64 whose text would be rejected. */
-export type Encoded = { path: JsonPathStep[]; place: number }
+/** A position in a field. */
+export type FieldPlace = { path: JsonPathStep[]; place: number }
 
 /** Recorded tool arguments: commands and data that an agent replays, so their text stays unchanged. */
 const ARGUMENTS: ReadonlySet<JsonPathStep> = new Set(['input', 'query_template', 'input_template'])
@@ -48,9 +48,10 @@ export class DepthError extends Error {
 export function sanitizeFields(
   value: unknown,
   options: Options = {},
-): { value: unknown; changes: FieldChange[]; encoded: Encoded[] } {
+): { value: unknown; changes: FieldChange[]; encoded: FieldPlace[]; quoted: FieldPlace[] } {
   const changes: FieldChange[] = []
-  const encodings: Encoded[] = []
+  const encodings: FieldPlace[] = []
+  const quotations: FieldPlace[] = []
   const path: JsonPathStep[] = []
 
   const clean = (text: string, isKey: boolean) => {
@@ -63,9 +64,10 @@ export function sanitizeFields(
 
   const visit = (node: unknown): unknown => {
     if (typeof node === 'string') {
-      const { text, removed, normalized, places: positions, encoded } = clean(node, false)
+      const { text, removed, normalized, places: positions, encoded, quoted } = clean(node, false)
       if (text !== node) changes.push({ path: [...path], ...removed, normalized, places: positions })
       for (const place of encoded) encodings.push({ path: [...path], place })
+      for (const place of quoted) quotations.push({ path: [...path], place })
       return text
     }
     if (typeof node !== 'object' || node === null) return node
@@ -97,7 +99,7 @@ export function sanitizeFields(
     return isSame ? object : Object.fromEntries(visited)
   }
 
-  return { value: visit(value), changes, encoded: encodings }
+  return { value: visit(value), changes, encoded: encodings, quoted: quotations }
 }
 
 function changedKey({ removed }: { removed: { comments: number; tags: number } }): SanitizationError {

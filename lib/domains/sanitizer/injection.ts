@@ -1,7 +1,19 @@
-import { decodeEntities } from './entities.ts'
+import { decodeEscapes, undisguised } from './disguises.ts'
 import { fold, unfold } from './homoglyphs.ts'
-import { findOverride } from './overrides.ts'
+import { MarkdownCode } from './markdown-code.ts'
+import type { Range } from './markdown-lines.ts'
+import { findOverrides } from './overrides.ts'
+import { speechAt } from './quotations.ts'
+import {
+  findMessages,
+  findRoleChanges,
+  findRoleMarkers,
+  findSystemTags,
+  findTokens,
+  type RoleFinding,
+} from './roles.ts'
 import type { SanitizerFinding } from './sanitization-error.ts'
+import type { TextKind } from './tags.ts'
 
 /** Between words: white space, line breaks, emphasis, quotes and quotation prefixes. */
 const GAP = '[\\s*`"\'>]+'
@@ -13,90 +25,153 @@ const ORDERS =
 const SAID = `(?:(?:that|which|you|i|we|they|were|was|have|had|has|been|are|is|got|get|gotten|just|ever|already|read|seen|heard|learned|gave|given|received|stated|told|said|written|provided|instructed|all|up)${GAP}){0,8}`
 const BEFORE = '(?:above|before|earlier|previously|prior|preceding|so far|until now|till now|up to now|beforehand)'
 const COMMANDS = '(?:instructions?|prompts?|directions?|directives?|commands?|orders)'
+/** What protects a model: to ignore these is an order without any word for "previous". */
+const PROTECTIONS =
+  '(?:guardrails|safeguards|safety|content|ethical|moral|programming|training|restrictions|filters|limitations|polic(?:y|ies)|guidelines|constraints|directives|conditioning)'
 /** Guides contain "ignore these instructions if …"; a command ends there or continues with another one. */
 const ALL_OF_IT = `(?:(?:all|every(?:thing)?)${GAP}(?:of${GAP})?(?:(?:the|these|those|this|that|your|my|our|its)${GAP})?|(?:these|those)${GAP})${KIND}${COMMANDS}(?=[.!;,:]|\\s*$|\\s*\\n|${GAP}(?:and|then|you|now|but|i|we|instead)\\b)`
 
-const TAKE_BACK = new RegExp(
-  `(?<![\\p{L}\\p{N}_-])(?:ignore|forget|disregard|override|overrule|bypass|neglect|(?:do not|don't|stop|no longer|never)${GAP}(?:follow|obey))${GAP}`,
-  'gu',
-)
+const OBEYING = `(?:(?:do${GAP}not|don't|dont|stop|cease|quit|no${GAP}longer|never)${GAP}(?:follow(?:ing)?|obey(?:ing)?|heed(?:ing)?|listen(?:ing)?${GAP}to|comply(?:ing)?${GAP}with|adher(?:e|ing)${GAP}to|abid(?:e|ing)${GAP}by))`
+const VERBS = `(?:ignore|forget|disregard|override|overrule|bypass|neglect|dismiss|unlearn|disobey|abandon|set${GAP}aside|put${GAP}aside|pay${GAP}no${GAP}(?:attention|heed|mind)${GAP}to|take${GAP}no${GAP}notice${GAP}of|turn${GAP}a${GAP}blind${GAP}eye${GAP}to|${OBEYING})`
+/** Verbs that are also used for files and settings: only before words that can mean nothing but instructions. */
+const OTHER_VERBS =
+  '(?:discard|drop|erase|delete|wipe|clear|cancel|void|nullify|revoke|rescind|supersede|omit|scrap|toss|purge|invalidate|overwrite|violate|scratch)'
+const TAKE_BACK = new RegExp(`(?:${VERBS}|(${OTHER_VERBS}))${GAP}`, 'y')
+/** First words of the verbs. */
+const ANCHOR =
+  /\b(?:ignore|forget|disregard|overr(?:ide|ule)|bypass|neglect|dismiss|unlearn|disobey|abandon|set|put|pay|take|turn|do|don't|dont|stop|cease|quit|no|never|discard|drop|erase|delete|wipe|clear|cancel|void|nullify|revoke|rescind|supersede|omit|scrap|toss|purge|invalidate|overwrite|violate|scratch)(?![a-z0-9_])/g
+const WORD_BEFORE = /[\p{L}\p{N}_-]$/u
+/** Maximum length of an order, from its verb to its object. */
+const ORDER_REACH = 240
 const WHAT_WAS_SAID = new RegExp(
   [
     `${FILL}${PRIOR}${GAP}${KIND}${ORDERS}\\b`,
-    `${FILL}your${GAP}${KIND}${ORDERS}\\b`,
+    `${FILL}your${GAP}${KIND}(?:${ORDERS}|${PROTECTIONS})\\b`,
     `${FILL}${KIND}${ORDERS}${GAP}${SAID}${BEFORE}\\b`,
-    `(?:everything|anything)${GAP}${SAID}${BEFORE}\\b`,
+    `${FILL}(?:everything|anything|what|whatever|all)${GAP}${SAID}${BEFORE}\\b`,
     ALL_OF_IT,
   ].join('|'),
   'y',
 )
+const INSTRUCTIONS = new RegExp(
+  [
+    `${FILL}${PRIOR}${GAP}${KIND}(?:instructions?|prompts?|directives?)\\b`,
+    `${FILL}${KIND}(?:instructions|prompts|directives)${GAP}${SAID}${BEFORE}\\b`,
+    `${FILL}your${GAP}${KIND}(?:instructions|guidelines|programming|guardrails|directives)\\b`,
+  ].join('|'),
+  'y',
+)
+/** "The ignore rules above", "git ignore rules above": the verb is part of a name. */
+const NAME_BEFORE =
+  /(?:^|[^\p{L}])(?!(?:and|then|please|now|just|to|you|must|should|can|will|so|also|kindly|simply|assistant|ai|model|claude|gpt|chatgpt|but|or|immediately|instead|first|hey|ok|okay|hello|hi|dear|system|completely)\b)\p{L}[\p{L}\p{N}._-]*[ -]$/u
+const NAME_AFTER = new RegExp(
+  `^(?:ignore|override|bypass)${GAP}(?:rules?|contexts?|constraints?|directives?|guidelines?)\\b`,
+)
 
-const CODE_VALUE =
-  '[^\\S\\n\\r]*(?:["\'`\\[{|&*$\\d<>!@/\\\\]|-\\d|(?:true|false|null|none|undefined|yes|no|on|off)\\b|[\\w.$]+[(\\[{.=,;](?!\\s)|[\\w$]+[,;][^\\S\\n\\r]*(?:\\n|$)|\\r?\\n[^\\S\\n\\r]+(?:-[^\\S\\n\\r]|["\'\\w][\\w"\' .-]{0,60}:))'
-const RULES: readonly { rule: string; pattern: RegExp }[] = [
-  { rule: 'role-change', pattern: new RegExp(`(?<![\\p{L}\\p{N}_-])you${GAP}are${GAP}now(?![\\p{L}\\p{N}_-])`, 'u') },
-  // A role only at the start of a line or after a quote or bracket: "file system: ext4" is prose. A space or the end of the line must
-  // follow, and no value in code: `system: "…"`, `system: true`, `system:` before an indented key.
-  {
-    rule: 'system-role',
-    pattern: new RegExp(
-      `(?:^[^\\S\\n\\r\u2028\u2029]*|(?<=["'([{<\u300A-\u3011]))system[^\\S\\n\\r]*:(?=\\s|$)(?!${CODE_VALUE})`,
-      'm',
-    ),
-  },
-  { rule: 'system-heading', pattern: /^[ \t>]*#{1,6}[ \t]*system[ \t]*:|#{3,6}[ \t]*system[ \t]*:/m },
-  { rule: 'inst-marker', pattern: /\[\s{0,8}(?:\/\s{0,8})?inst\s{0,8}\]/ },
-  { rule: 'sys-marker', pattern: /<<\s{0,8}(?:\/\s{0,8})?sys\s{0,8}>>/ },
-  {
-    rule: 'chat-token',
-    pattern:
-      /<\|\s{0,8}(?:\/\s{0,8})?(?:im_(?:start|end|sep)|system|user|assistant|tool|eot_id|eom_id|(?:start|end)_header_id)\s{0,8}\|>|<\|[a-z0-9_]{2,40}\|>/,
-  },
-]
+/** Words of what an order takes back. Without one of them near a verb there is no order. */
+const OBJECT =
+  /instruction|prompt|rules?\b|direction|directive|guid|context|orders|constraint|conversation|programming|training|above|before|earlier|previously|prior|preceding|so far|now\b|hand\b|safe|filter|polic|restrict|limitation|command|conditioning|content|ethic|moral/
+const TOKEN =
+  /\[[\s|/]{0,10}(?:inst|system|user|assistant|endofturn|available|tool)|<{1,2}[\s|/]{1,10}[a-z]|<\s{0,4}\/?\s{0,4}(?:start|end)_of_turn|<turn\||<<\s{0,8}\/?\s{0,8}sys/
+const NOW = /(?:are|'re)[\s*`"'>#/.]{1,40}now/
 
-/** A part of every rule. Ordinary text contains none of these and needs no further check. */
-const SUSPECT =
-  /ignore|forget|disregard|overr(?:ide|ule)|bypass|neglect|follow|obey|are[\s*`"'>]+now|system[^\S\n\r]*:|\[\s{0,8}(?:\/\s{0,8})?inst|<<|<\|/
+/** What stage 5 finds: the first order, and quotations or doubtful places, as offsets. */
+export type Injections = { refused: SanitizerFinding | undefined; quoted: number[] }
+type Candidate = SanitizerFinding & { isQuoted: boolean }
 
-/** Tags within words are read as gaps, because tags in code are kept. */
-const TAG = /<\/?[a-z][^<>]{0,200}>/g
-const blank = (found: string): string => ' '.repeat(found.length)
+/** Maximum quotations reported per text. */
+const MOST_QUOTED = 20
 
 /**
- * Stage 5: returns the first sign of prompt injection, or undefined. Reads a folded copy (case, look-alikes, full-width and mathematical
- * letters, marks, character references). All repetitions are bounded or cannot overlap, so the time is linear.
+ * Stage 5: returns the first order to the reader or forged role, and quotations of such. Reads a folded copy (case, look-alikes, full-width and
+ * mathematical letters, marks), the same copy without disguises, and decoded escapes. Every pattern is bounded, so the time is linear.
  */
-export function findInjection(text: string): SanitizerFinding | undefined {
-  const first = findIn(text)
-  const decoded = decodeEntities(text)
-  if (first !== undefined || decoded === undefined) return first
-  const second = findIn(decoded.copy)
-  return second && { ...second, offset: decoded.back(second.offset) }
+export function findInjections(text: string, kind: TextKind): Injections {
+  const candidates = candidatesIn(text, kind)
+  for (const { copy, back } of decodeEscapes(text))
+    for (const found of candidatesIn(copy, kind)) candidates.push({ ...found, offset: back(found.offset) })
+  const orders = candidates.filter(({ isQuoted }) => !isQuoted)
+  const first = orders.toSorted((one, other) => one.offset - other.offset)[0]
+  const quoted = candidates.filter(({ isQuoted }) => isQuoted).map(({ offset }) => offset)
+  return {
+    refused: first && { offset: first.offset, rule: first.rule },
+    quoted: [...new Set(quoted)].sort((one, other) => one - other).slice(0, MOST_QUOTED),
+  }
 }
 
-function findIn(text: string): SanitizerFinding | undefined {
+function candidatesIn(text: string, kind: TextKind): Candidate[] {
   const copy = fold(text)
-  const findings: SanitizerFinding[] = []
-  if (SUSPECT.test(copy)) {
-    for (const { rule, pattern } of RULES) {
-      const offset = copy.search(pattern)
-      if (offset >= 0) findings.push({ offset, rule })
-    }
-    for (const plain of copy.search(TAG) >= 0 ? [copy, copy.replace(TAG, blank)] : [copy]) {
-      const offset = overrideIn(plain)
-      if (offset >= 0) findings.push({ offset, rule: 'instruction-override' })
-    }
+  const found: Candidate[] = []
+  addOverrides(copy, found)
+  if (copy.includes('system') || copy.includes('developer')) addRoles(copy, kind, found)
+  if (NOW.test(copy)) addVerdicts(copy, findRoleChanges(copy), found)
+  if (TOKEN.test(copy)) addVerdicts(copy, findTokens(copy), found)
+  const placed = inText(text, found)
+  const others = findOverrides(text)
+  for (const { start, end } of others.found) {
+    const speech = speechAt(others.copy, start, end)
+    if (speech !== 'none')
+      placed.push({ offset: others.placeOf(start), rule: 'instruction-override', isQuoted: speech === 'quotation' })
   }
-  const placed = findings.map(({ offset, rule }) => ({ offset: unfold(text, offset), rule }))
-  const other = findOverride(text)
-  if (other >= 0) placed.push({ offset: other, rule: 'instruction-override' })
-  return placed.sort((one, another) => one.offset - another.offset)[0]
+  return placed
 }
 
-function overrideIn(copy: string): number {
-  for (const verb of copy.matchAll(TAKE_BACK)) {
-    WHAT_WAS_SAID.lastIndex = verb.index + verb[0].length
-    if (WHAT_WAS_SAID.test(copy)) return verb.index
+/** Converts offsets in the folded copy. Every conversion reads the text once, so only those that are reported are converted. */
+function inText(text: string, found: readonly Candidate[]): Candidate[] {
+  const sorted = found.toSorted((one, other) => one.offset - other.offset)
+  const first = sorted.find(({ isQuoted }) => !isQuoted)
+  const quoted = sorted.filter(({ isQuoted }) => isQuoted).slice(0, MOST_QUOTED)
+  return [...(first ? [first] : []), ...quoted].map((each) => ({ ...each, offset: unfold(text, each.offset) }))
+}
+
+function addOverrides(copy: string, found: Candidate[]): void {
+  for (const { index } of copy.matchAll(ANCHOR)) {
+    const window = copy.slice(index, index + ORDER_REACH)
+    if (!OBJECT.test(window) || WORD_BEFORE.test(copy.slice(Math.max(0, index - 2), index))) continue
+    const length =
+      orderLength(window) ??
+      undisguised(window).reduce<number | undefined>((known, variant) => known ?? orderLength(variant), undefined)
+    if (length === undefined) continue
+    const isName = NAME_AFTER.test(window.slice(0, 40)) && NAME_BEFORE.test(copy.slice(Math.max(0, index - 40), index))
+    const speech = isName ? 'none' : speechAt(copy, index, index + length)
+    if (speech !== 'none') found.push({ offset: index, rule: 'instruction-override', isQuoted: speech === 'quotation' })
   }
-  return -1
+}
+
+/** The length of the order that a text begins with; undefined if it begins with none. */
+function orderLength(text: string): number | undefined {
+  TAKE_BACK.lastIndex = 0
+  const verb = TAKE_BACK.exec(text)
+  if (!verb) return undefined
+  const pattern = verb[1] === undefined ? WHAT_WAS_SAID : INSTRUCTIONS
+  pattern.lastIndex = verb[0].length
+  return pattern.test(text) ? pattern.lastIndex : undefined
+}
+
+function addRoles(copy: string, kind: TextKind, found: Candidate[]): void {
+  addVerdicts(copy, findRoleMarkers(copy, codeIn(copy, kind)), found)
+  addVerdicts(copy, findMessages(copy, codeIn(copy, kind)), found)
+  addVerdicts(copy, findSystemTags(copy, codeIn(copy, kind)), found)
+}
+
+function addVerdicts(copy: string, roles: readonly RoleFinding[], found: Candidate[]): void {
+  for (const { start, end, rule, verdict } of roles) {
+    const speech = verdict === 'doubtful' ? 'quotation' : speechAt(copy, start, end)
+    if (speech !== 'none') found.push({ offset: start, rule, isQuoted: speech === 'quotation' })
+  }
+}
+
+/** Whether positions, which must not decrease, are in code. */
+function codeIn(copy: string, kind: TextKind): (position: number) => boolean {
+  if (kind === 'code') return () => true
+  let finder: MarkdownCode | undefined
+  let range: Range | undefined
+  return (position) => {
+    finder ??= new MarkdownCode(copy)
+    if (range === undefined || range.end <= position) {
+      range = finder.after(range?.end ?? 0)
+      while (range && range.end <= position) range = finder.after(range.end)
+    }
+    return range !== undefined && range.start <= position
+  }
 }

@@ -20,7 +20,7 @@ function runFrom(text: string, from: number): number {
 }
 
 /**
- * Finds the code of a Markdown text: closed fences (CommonMark 0.31, 4.5) and inline code spans (6.1). Where Markdown parsers may disagree
+ * Finds the code of a Markdown text: closed fences (CommonMark 0.31, 4.5), indented blocks (4.4) and inline code spans (6.1). Where Markdown parsers may disagree
  * it finds less: its results must be code for every parser. Positions passed in must not decrease; all calls together cost one pass.
  */
 export class MarkdownCode {
@@ -35,6 +35,7 @@ export class MarkdownCode {
   readonly #blank: NextMatch
   readonly #pipe: NextMatch
   #index = 0
+  #block = 0
   #table = 0
   #alone = 0
   #section = 0
@@ -75,6 +76,15 @@ export class MarkdownCode {
 
   /** The first closed code range that starts at `from` or later. */
   after(from: number): Range | undefined {
+    const marked = this.markedAfter(from)
+    const { indented } = this.#lines
+    while ((indented[this.#block]?.start ?? Number.POSITIVE_INFINITY) < Math.max(from, this.#unsureTo)) this.#block += 1
+    const block = indented[this.#block]
+    return block && block.start <= (marked?.start ?? Number.POSITIVE_INFINITY) ? block : marked
+  }
+
+  /** The first closed fence or code span that starts at `from` or later. It ends a tag before it; an indented block does not. */
+  markedAfter(from: number): Range | undefined {
     if (this.#found && this.#found.start >= from) return this.#found
     this.#found = undefined
     for (; this.#index < this.#starts.length && !this.#found; this.#index += 1) {

@@ -30,6 +30,8 @@ export type Lines = {
   /** Lines whose code spans cannot continue on the next line. */
   alone: readonly Range[]
   tables: readonly Range[]
+  /** Indented code blocks (CommonMark 0.31, 4.4) that certainly are in no list or other container. */
+  indented: readonly Range[]
   /** Starts of sections and of list items at the margin, in order; ambiguity ends there. */
   sections: readonly number[]
 }
@@ -40,6 +42,9 @@ const MARKER = /[ \t]*(?:[-+*]|\d{1,9}[.)])(?:[ \t]+|(?=[\r\n]|$))/y
 const PREFIX = /(?:[ \t>]|[-+*][ \t]|\d{1,9}[.)][ \t])*(#{1,6}[ \t])?/y
 const HEADING = /^#{1,6}[ \t]/
 const TABBED_FENCE = /^[ >]*\t[ \t>]*(?:`{3}|~{3})/
+const INDENT = / {4}| {0,3}\t/y
+/** Beginnings of footnotes, definitions and admonitions, which some parsers continue with indented lines. */
+const OTHER_CONTAINER = /^(?:\[\^[^\]\n]{1,80}\]:|:[ \t]|!!!|\?\?\?|===|:::|\/\/\/|@)/
 /** Containers that certainly open at this position: a number other than 1 does not interrupt a paragraph. */
 const CONTAINERS = /^ {0,3}(?:(?:>|[-+*]|0*1[.)]) {0,4})+$/
 const NUMBERED = /^ {0,3}(?:(?:>|[-+*]|\d{1,9}[.)]) {0,4})+$/
@@ -70,6 +75,9 @@ export function readLines(text: string): Lines {
   const alone: Range[] = []
   const tables: Range[] = []
   const sections: number[] = []
+  const indented: Range[] = []
+  let isInIndented = false
+  let hasText = false
   let isListOpen = false
   let isTableOpen = false
   const starts: number[] = []
@@ -92,8 +100,17 @@ export function readLines(text: string): Lines {
         (previous.isBlank && isListOpen))
     )
       sections.push(start)
-    if (marker >= 0) isListOpen = true
+    if (marker >= 0 || (isFlush && OTHER_CONTAINER.test(text.slice(start, start + 84)))) isListOpen = true
     else if (isFlush && previous.isBlank) isListOpen = false
+    if (!isBlank) {
+      const isCode: boolean =
+        hasText && !isListOpen && (previous.isBlank || isInIndented) && matchAt(INDENT, text, start) !== null
+      const block = indented.at(-1)
+      if (isCode && isInIndented && block) block.end = end
+      else if (isCode) indented.push({ start, end })
+      isInIndented = isCode
+      hasText = true
+    }
 
     const fence = signs.hasMarks ? matchAt(FENCE, text, start) : undefined
     if (signs.hasMarks && signs.hasTab && TABBED_FENCE.test(text.slice(start, end))) tabbed.add(number)
@@ -133,7 +150,7 @@ export function readLines(text: string): Lines {
     previous = { start, isBlank, hasPipe: signs.hasPipe, content: marker }
     start = end + (text.charCodeAt(end) === RETURN && text.charCodeAt(end + 1) === NEWLINE ? 2 : 1)
   }
-  return { fences: pair(found, new Margins(text, starts, ends, tabbed)), alone, tables, sections }
+  return { fences: pair(found, new Margins(text, starts, ends, tabbed)), alone, tables, indented, sections }
 }
 
 /** What the characters of a line suggest, so that most patterns need not be tried. */

@@ -1,4 +1,5 @@
 import { collapse } from './collapse.ts'
+import { Fills, type Removal, wider } from './gaps.ts'
 import type { Range } from './markdown-lines.ts'
 import { sweepText } from './sweep.ts'
 import { type Cut, opensMarkup, type TextKind } from './tags.ts'
@@ -6,7 +7,7 @@ import { type Cut, opensMarkup, type TextKind } from './tags.ts'
 /** The remaining text; `rounds` contains the cuts of each round, as offsets into the text at its beginning. */
 export type StrippedMarkup = {
   text: string
-  rounds: (Range & { what?: Cut['what'] })[][]
+  rounds: (Removal & { what?: Cut['what'] })[][]
   comments: number
   tags: number
 }
@@ -53,13 +54,28 @@ function apply(
   tags: number,
 ): StrippedMarkup {
   if (cuts.length === 0) return done
+  const { text } = done
+  const fills = new Fills(text)
   const kept: string[] = []
   let position = 0
-  for (const cut of cuts) {
-    if (cut.start > position) kept.push(done.text.slice(position, cut.start))
+  let begin = 0
+  let gap: Removal['gap']
+  for (const [index, cut] of cuts.entries()) {
+    if (cut.start > position) {
+      kept.push(text.slice(position, cut.start))
+      begin = cut.start
+      gap = undefined
+    }
+    gap = wider(gap, cut.gap)
     position = cut.end
+    // Adjacent cuts are one gap.
+    if (cuts[index + 1]?.start === position) continue
+    const fill = fills.of({ start: begin, end: position }, gap)
+    if (fill === '') continue
+    cut.fill = fill
+    kept.push(fill)
   }
-  kept.push(done.text.slice(position))
+  kept.push(text.slice(position))
   done.text = kept.join('')
   done.rounds.push(cuts)
   done.comments += comments
@@ -73,7 +89,7 @@ function shift(code: readonly Range[], cuts: readonly Cut[]): Range[] {
   let removed = 0
   return code.map(({ start, end }) => {
     for (let cut = cuts[index]; cut && cut.end <= start; cut = cuts[index]) {
-      removed += cut.end - cut.start
+      removed += cut.end - cut.start - (cut.fill ?? '').length
       index += 1
     }
     return { start: start - removed, end: end - removed }

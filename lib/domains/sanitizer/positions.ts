@@ -1,10 +1,10 @@
-import type { Range } from './markdown-lines.ts'
+import type { Removal } from './gaps.ts'
 
 /** Maps an offset in a changed text to the original text. Costs nothing until it is called. */
 export class Trail {
   readonly #steps: ((offset: number) => number)[] = []
 
-  cut(cuts: readonly Range[]): void {
+  cut(cuts: readonly Removal[]): void {
     this.#steps.push((offset) => beforeCuts(cuts, offset))
   }
 
@@ -17,11 +17,13 @@ export class Trail {
   }
 }
 
-function beforeCuts(cuts: readonly Range[], offset: number): number {
+function beforeCuts(cuts: readonly Removal[], offset: number): number {
   let position = offset
   for (const cut of cuts) {
     if (cut.start > position) break
-    position += cut.end - cut.start
+    const { length } = cut.fill ?? ''
+    if (position < cut.start + length) return cut.start
+    position += cut.end - cut.start - length
   }
   return position
 }

@@ -1,9 +1,10 @@
 import { findEncoded } from './encoded.ts'
-import { findInjection } from './injection.ts'
+import { findInjections } from './injection.ts'
 import { findInvisible } from './invisible.ts'
 import { disarm, type StrippedMarkup, stripMarkup } from './markup.ts'
 import { Trail } from './positions.ts'
 import { type SanitizerFinding, type SanitizerStage, sanitizationRefusal } from './sanitization-error.ts'
+import { isSourceText } from './source-text.ts'
 import type { TextKind } from './tags.ts'
 
 export type Options = { strict?: boolean }
@@ -17,6 +18,8 @@ export type Sanitized = {
   places: ChangedPosition[]
   /** Offsets of Base64 whose text would be rejected. It is kept; the contributor is warned. */
   encoded: number[]
+  /** Offsets of quotations or descriptions of an injection, and of doubtful words. They are kept; the contributor is warned. */
+  quoted: number[]
 }
 /** Maximum positions reported per text. */
 const MOST_PLACES = 20
@@ -41,7 +44,7 @@ export function sanitize(text: string, kind: TextKind, options: Options = {}): S
   const removed = { comments: 0, tags: 0 }
   const positions: ChangedPosition[] = []
   const isStrict = options.strict ?? false
-  const isExempt = kind === 'code' && !isStrict
+  const isCode = (current: string) => !isStrict && (kind === 'code' || (kind === 'plain' && isSourceText(current)))
   const refuse = (stage: SanitizerStage, finding: SanitizerFinding | undefined) => {
     if (finding) throw sanitizationRefusal(text, stage, finding.rule, trail.back(finding.offset))
   }
@@ -58,7 +61,7 @@ export function sanitize(text: string, kind: TextKind, options: Options = {}): S
     current = current.slice(1)
   }
   for (let round = 0; ; round += 1) {
-    if (!isExempt && current.includes('<')) {
+    if (current.includes('<') && !isCode(current)) {
       const stripped = round < SETTLED_AFTER ? stripMarkup(current, kind, isStrict) : disarm(untouched(current))
       for (const cuts of stripped.rounds) {
         for (const { start, what = 'tag' } of cuts.slice(0, MOST_PLACES)) note(what, start)
@@ -78,9 +81,17 @@ export function sanitize(text: string, kind: TextKind, options: Options = {}): S
     normalized = true
     current = composed
   }
-  refuse('injection', findInjection(current))
+  const { refused, quoted } = findInjections(current, kind)
+  refuse('injection', refused)
   const encoded = findEncoded(current).map((offset) => trail.back(offset))
-  return { text: current, removed, normalized, places: positions, encoded }
+  return {
+    text: current,
+    removed,
+    normalized,
+    places: positions,
+    encoded,
+    quoted: quoted.map((offset) => trail.back(offset)),
+  }
 }
 
 function firstDifference(one: string, other: string): number {

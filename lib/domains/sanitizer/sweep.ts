@@ -1,20 +1,22 @@
 import { ELEMENTS } from './elements.ts'
+import { gapOf } from './gaps.ts'
 import { MarkdownCode } from './markdown-code.ts'
 import type { Range } from './markdown-lines.ts'
 import { NextMatch, NextSign } from './next-match.ts'
 import {
   type Cut,
   closedNames,
+  isEscaped,
   isNegation,
-  isPlaceholderWith,
+  isProse,
   isSystemMark,
   isTagName,
-  isTypeOrPlaceholder,
-  mayCompare,
   type Name,
   nameAt,
-  OPERATOR,
   opening,
+  QUOTED_VALUE,
+  RISKY,
+  RISKY_ANYWHERE,
   type TextKind,
 } from './tags.ts'
 
@@ -22,15 +24,13 @@ export type Swept = { cuts: Cut[]; code: Range[] }
 
 const COMMENT_END = /--!?>/
 const HANDLER = /[\s/"']on[^\s"'>/=]+\s*=/i
-/** Attributes that make even a one-letter element dangerous. */
-const RISKY = /[\s/"'](?:on[^\s"'>/=]+|(?:xlink:)?href|src|srcset|srcdoc|style|data|action|formaction|cite|ping)\s*=/i
-const QUOTED_VALUE = /=\s*["']/
 const AUTOLINK = /<(?:(?:https?|ftp|mailto):[^\s<>]{0,2000}|[\w.!#$%&'*+/=?^`{|}~-]{1,64}@[\w.-]{1,255})>/iy
 /** Schemes in angle brackets that are dangerous when Markdown turns them into links. */
 const OTHER_LINK = /<(?:javascript|vbscript|livescript|data|file|blob|view-source):[^\s<>]*>/iy
 /** Maximum length of a scheme or a local part in the two patterns before. */
 const LINK_REACH = 66
 const PHP = /<\?(?:php\b|=)/iy
+const WILDCARD = /^\w<\?(?:[>,]|\s+(?:extends|super)\s)/
 const BLOCK_START = /(?:[ \t>]|[-+*][ \t]|\d{1,9}[.)][ \t])*/y
 
 const SPACE = 32
@@ -54,6 +54,7 @@ class Sweep {
   readonly #instructionEnd: NextMatch
   readonly #handler: NextMatch
   readonly #risky: NextMatch
+  readonly #riskyAnywhere: NextMatch
   readonly #quoted: NextMatch
   readonly #paragraphEnd: NextMatch
   readonly #newline: NextMatch
@@ -73,6 +74,7 @@ class Sweep {
     this.#instructionEnd = new NextMatch(text, /\?>/)
     this.#handler = new NextMatch(text, HANDLER)
     this.#risky = new NextMatch(text, RISKY)
+    this.#riskyAnywhere = new NextMatch(text, RISKY_ANYWHERE)
     this.#quoted = new NextMatch(text, QUOTED_VALUE)
     this.#paragraphEnd = new NextMatch(text, /\n[ \t]*\r?\n|\r[ \t]*\r/)
     this.#newline = new NextMatch(text, /[\r\n]/)
@@ -91,7 +93,7 @@ class Sweep {
         code.push(next)
         position = next.end
       } else {
-        const cut = this.#at(at, next?.start ?? this.#text.length)
+        const cut = this.#at(at, finder?.markedAfter(position)?.start ?? this.#text.length)
         if (cut) cuts.push(cut)
         position = cut?.end ?? at + 1
       }
@@ -112,12 +114,12 @@ class Sweep {
       const isClosed = this.#commentEnd.before(start + 2, text.length)
       return { start, end: isClosed ? this.#commentEnd.endAt(start + 2) : start + 4, what: 'comment' }
     }
+    // `Comparator<? super A>`, `Class<?>`: a wildcard directly after a type name.
+    if (what === 'instruction' && WILDCARD.test(text.slice(start - 1, start + 12))) return undefined
     if (what === 'instruction' && this.#instructionEnd.before(start + 2, limit)) {
       return { start, end: this.#instructionEnd.endAt(start + 2), what: 'comment' }
     }
     if (what === 'instruction' && this.#kind === 'plain' && this.#matches(PHP, start)) return undefined
-    // `Comparator<? super A>`: a wildcard directly after a type name.
-    if (what === 'instruction' && /^\w<\?[\s>,]/.test(text.slice(start - 1, start + 3))) return undefined
     if (this.#greater.before(start + 2, limit)) return { start, end: this.#greater.endAt(start + 2), what: 'comment' }
     if (text.startsWith('</>', start)) return { start, end: start + 3, what: 'tag' }
     return this.#kind === 'markdown' && what !== undefined && text[start + 1] !== '/'
@@ -134,11 +136,30 @@ class Sweep {
     if (!this.#greater.before(start + 1, limit)) return this.#unfinished(start, name, limit)
     const closing = this.#closing(start)
     const end = closing >= 0 && closing < limit ? closing : this.#greater.at(start + 1)
-    const cut: Cut = { start, end: end + 1, what: 'tag' }
+    const cut: Cut = { start, end: end + 1, what: 'tag', gap: name && gapOf(name.word) }
     if (this.#handler.before(start + 1, end)) return cut
     if (!name || !isTagName(name.word)) return undefined
     if (isSystemMark(name.word, this.#text.charAt(start - 1), this.#text.charAt(end + 1))) return undefined
-    return this.#isComparison(start, name, end) || this.#isTypeOrPlaceholder(start, name, end) ? undefined : cut
+    return this.#isProse(start, name, end) ? undefined : cut
+  }
+
+  #isProse(start: number, name: Name, end: number): boolean {
+    const text = this.#text
+    const until = Math.min(end, this.#less.at(start + 1))
+    const portion = text.slice(name.end, until)
+    const tag = {
+      name: name.word,
+      isClosing: text[start + 1] === '/',
+      isClosed: this.#closed.has(name.word.toLowerCase()),
+      before: text.slice(Math.max(0, start - 4), start),
+      after: text.charAt(end + 1),
+      portion,
+      isBare: until === end && portion.trim() === '',
+      isRisky: this.#risky.before(start + 1, end),
+      isRiskyAnywhere: this.#riskyAnywhere.before(start + 1, end),
+      isQuoted: this.#quoted.before(start + 1, end),
+    }
+    return isProse(tag, isEscaped(text, start))
   }
 
   /**
@@ -154,20 +175,6 @@ class Sweep {
     }
     const opensBlock = this.#kind === 'markdown' && isElement && this.#isBlockStart(start)
     return opensBlock ? { start, end: name.end, what: 'tag' } : undefined
-  }
-
-  #isComparison(start: number, name: Name, end: number): boolean {
-    if (!mayCompare(name.word)) return false
-    if (this.#risky.before(start + 1, end) || this.#quoted.before(start + 1, end)) return false
-    const until = Math.min(end, this.#less.at(start + 1))
-    return name.end < until && OPERATOR.test(this.#text.slice(name.end, until))
-  }
-
-  #isTypeOrPlaceholder(start: number, name: Name, end: number): boolean {
-    if (this.#text[start + 1] === '/' || this.#closed.has(name.word.toLowerCase())) return false
-    if (name.end !== end && !isPlaceholderWith(name.word, this.#text.slice(name.end, Math.min(end, name.end + 64))))
-      return false
-    return isTypeOrPlaceholder(name.word, this.#text.slice(Math.max(0, start - 4), start), this.#text.charAt(end + 1))
   }
 
   #isAutolink(start: number): boolean {

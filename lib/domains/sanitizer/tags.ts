@@ -1,14 +1,21 @@
 import { ELEMENTS } from './elements.ts'
-import type { Range } from './markdown-lines.ts'
+import type { Removal } from './gaps.ts'
 
 /** Markdown (SKILL.md and its .md files), prose (every text field of a unit or SOP), or code (other files, recorded arguments). */
 export type TextKind = 'markdown' | 'plain' | 'code'
-export type Cut = Range & { what: 'comment' | 'tag' }
+export type Cut = Removal & { what: 'comment' | 'tag' }
 export type Name = { word: string; end: number }
 
 /** A token like `&&` or `and` in place of an attribute: `i<b && c>d` is a comparison, and harmless as markup. */
-export const OPERATOR =
-  /\s(?:[^\s\w:@"'/>]|(?:and|or|not|in|is|if|else|extends|super|implements|as|keyof|typeof|readonly|const|infer)\s)/
+const OPERATOR =
+  /\s(?:[^\s\w:@"'/>]|(?:and|or|not|in|is|if|else|then|when|like|between|extends|super|implements|as|keyof|typeof|readonly|const|infer)\s)/i
+/** Operators that occur beside quoted values: `A<B AND NAME='x' AND C>D`. */
+const LOGIC = /\s(?:and|or|&&|\|\|)\s/i
+/** Attributes with a value that could be active: on some elements, and on any. */
+export const RISKY =
+  /[\s/"'](?:on[^\s"'>/=]+|(?:xlink:)?href|src|srcset|srcdoc|style|data|action|formaction|cite|ping)\s*=/i
+export const RISKY_ANYWHERE = /[\s/"'](?:on[^\s"'>/=]+|style)\s*=/i
+export const QUOTED_VALUE = /=\s*["']/
 
 /** Whether the UTF-16 unit is an ASCII letter. */
 const isLetter = (code: number): boolean => (code >= 97 && code <= 122) || (code >= 65 && code <= 90)
@@ -20,6 +27,7 @@ const DOT = 46
 const SLASH = 47
 const GREATER = 62
 const QUESTION = 63
+const BACKSLASH = 92
 const UNDERSCORE = 95
 
 /**
@@ -52,37 +60,82 @@ export const isTagName = (name: string): boolean => ELEMENTS.has(name.toLowerCas
 
 /** Elements whose text a browser parses differently or executes. */
 const RAW = new Set(
-  'script style iframe textarea title xmp plaintext noscript noembed noframes template svg math frameset'.split(' '),
+  'script style iframe textarea xmp plaintext noscript noembed noframes svg math frameset foreignobject'.split(' '),
 )
 /** Elements that are also words or type names, and harmless without attributes: `Promise<unknown>`, `cp <source> <path>`. */
 const WORDS = new Set(
-  `address area article aside audio base body canvas caption cite code content data desc details dialog element figure filter
-footer form frame glyph handler header image input label legend line link listener listing main map mark marker mask menu mesh
-metadata ms meta meter object optgroup option output param path pattern picture polygon portal progress rect samp search
-section select set slot source spacer stop summary switch symbol table text time track unknown use var video view`.split(
-    /\s+/,
-  ),
+  `abbr address annotation applet area article aside audio base body button canvas caption center cite circle code col
+color-profile content cursor data datalist defs del desc details dialog dir discard element ellipse embed figure filter font
+footer form frame glyph handler hatch header image input ins label legend line link listener listing main map mark marker mask
+menu menuitem mesh metadata ms meta meter mpath nav none object optgroup option output param path pattern picture polygon
+polyline portal progress rect samp search section select semantics set shadow slot source spacer stop sub summary switch symbol
+table template text time title track unknown use var video view`.split(/\s+/),
 )
 const LINE_BREAKS = new Set('BR HR WBR NOBR LI TD TR TH DT DD UL OL IMG DIV'.split(' '))
+/** Attributes without values. A tag that has no others is markup. */
+const BOOLEANS = new Set(
+  `allowfullscreen async autofocus autoplay checked compact contenteditable controls crossorigin declare default defer disabled
+download draggable formnovalidate hidden inert ismap itemscope loop multiple muted nohref nomodule noresize noshade novalidate
+nowrap open playsinline popover readonly required reversed selected`.split(/\s+/),
+)
 const isCapital = (name: string): boolean => name.charCodeAt(0) >= 65 && name.charCodeAt(0) <= 90
+const isRaw = (name: string): boolean => RAW.has(name.toLowerCase())
+const isWordOrType = (name: string): boolean => WORDS.has(name) || (isCapital(name) && !LINE_BREAKS.has(name))
+
+/** A start or end tag in its text. */
+export type Tag = {
+  name: string
+  isClosing: boolean
+  /** Whether the text closes this element anywhere. */
+  isClosed: boolean
+  /** Up to four characters before its `<`, and the character after its `>`. */
+  before: string
+  after: string
+  /** The text after its name up to its `>` or the next `<`. */
+  portion: string
+  /** Whether it has nothing but its name. */
+  isBare: boolean
+  /** Whether the text up to its `>` has an attribute of {@link RISKY}, {@link RISKY_ANYWHERE} or {@link QUOTED_VALUE}. */
+  isRisky: boolean
+  isRiskyAnywhere: boolean
+  isQuoted: boolean
+}
 
 /**
- * Whether a start tag without attributes, whose element is never closed in the text, is a type argument, a group name in a regular
- * expression, or a placeholder. `before` is the text before it, `after` the character after it.
+ * Whether the tag is part of a sentence or of code rather than markup, although a browser knows the element: a comparison (`a<b && c>d`), a
+ * placeholder (`<source> <path>`, `<time in seconds>`), a type argument, or a group name in a regular expression. It is then harmless as
+ * markup too: it has no attribute with a value that could be active, and it does not change how the following text is parsed. An escaped
+ * tag is prose unless it could be active, because not every program reads the escape.
  */
-export function isTypeOrPlaceholder(name: string, before: string, after: string): boolean {
-  const lower = name.toLowerCase()
-  if (lower === 'script' || lower === 'style' || RAW.has(name)) return false
+export function isProse(tag: Tag, isEscaped: boolean): boolean {
+  const { name, isClosing, isClosed, portion } = tag
+  if (isRaw(name)) return false
+  if (isEscaped && !tag.isRisky) return true
+  if (tag.isBare) return !isClosing && !isClosed && isTypeOrPlaceholder(name, tag.before, tag.after)
+  const isOneLetter = name.length === 1
+  if (!isOneLetter && !isWordOrType(name) && !/^[A-Z]+$/.test(name)) return false
+  if (isOneLetter && name !== 'a' ? tag.isRiskyAnywhere : tag.isRisky) return false
+  if (tag.isQuoted) return LOGIC.test(portion)
+  if (OPERATOR.test(portion)) return true
+  if (isClosing || portion.includes('=')) return false
+  const words = portion.match(/[\w-]+/g) ?? []
+  if (isClosed && words.length < 2) return false
+  return words.some((word) => !BOOLEANS.has(word.toLowerCase())) && !words.some((word) => /^hidden$/i.test(word))
+}
+
+/** Whether a start tag without attributes is a type argument, a group name in a regular expression, or a placeholder. */
+function isTypeOrPlaceholder(name: string, before: string, after: string): boolean {
   if (/(?:\(\?P?|\\[kgK])$/.test(before)) return true
   if (isWordOrType(name)) return true
-  if (isCapital(name)) return false
   return name.length === 1 && after === '(' && /[\w$:]$/.test(before)
 }
 
-/** Whether it can be a comparison or a type: the name has one letter, is a word or type name, or is not an element. */
-export const mayCompare = (name: string): boolean =>
-  name.length === 1 || !ELEMENTS.has(name.toLowerCase()) || (isWordOrType(name) && !RAW.has(name.toLowerCase()))
-const isWordOrType = (name: string): boolean => WORDS.has(name) || (isCapital(name) && !LINE_BREAKS.has(name))
+/** Whether a backslash escapes the `<` at `at`: a reader of Markdown sees the tag. */
+export function isEscaped(text: string, at: number): boolean {
+  let slashes = 0
+  while (text.charCodeAt(at - 1 - slashes) === BACKSLASH) slashes += 1
+  return slashes % 2 === 1
+}
 
 /** `<<SYS>>` is not treated as a tag, so that stage 5 sees it. */
 export const isSystemMark = (name: string, before: string, after: string): boolean =>
@@ -104,10 +157,6 @@ export function nameAt(text: string, start: number): Name | undefined {
     return undefined
   return { word: text.slice(first, end), end }
 }
-
-/** A placeholder of several words: `<source file>`. */
-export const isPlaceholderWith = (name: string, rest: string): boolean =>
-  WORDS.has(name) && /^(?: [a-z][\w-]{0,30}){1,3}$/i.test(rest) && !/ on\w*$/i.test(rest)
 
 /** Names of elements that the text closes anywhere. */
 export const closedNames = (text: string): ReadonlySet<string> =>

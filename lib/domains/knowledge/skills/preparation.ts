@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { withoutPlaceholders } from '#lib/domains/pii/code-places.ts'
 import { type FieldFindings, personalWarnings, scanFields, secretIn } from '#lib/domains/pii/fields.ts'
-import { encodedWarnings, type SanitizedPlace, sanitizedPlaces } from '#lib/domains/sanitizer/contract.ts'
-import type { Encoded, FieldChange } from '#lib/domains/sanitizer/fields.ts'
+import { instructionWarnings, type SanitizedPlace, sanitizedPlaces } from '#lib/domains/sanitizer/contract.ts'
+import type { FieldChange, FieldPlace } from '#lib/domains/sanitizer/fields.ts'
 import { type JsonPathStep, SanitizationError } from '#lib/domains/sanitizer/sanitization-error.ts'
 import { type Sanitized, sanitize, sanitizeSkillMd } from '#lib/domains/sanitizer/sanitizer.ts'
 import { type Issue, Problem } from '#lib/kernel/problem.ts'
@@ -80,15 +80,17 @@ export function examineSkill(sent: SentSkill, { strict }: { strict: boolean }): 
   const rejections: SanitizationError[] = []
   const changed: string[] = []
   const changes: Pick<FieldChange, 'path' | 'places'>[] = []
-  const encodings: Encoded[] = []
+  const encodings: FieldPlace[] = []
+  const quotations: FieldPlace[] = []
   const attempt = (path: JsonPathStep[], label: string, text: string, clean: () => Sanitized): string | undefined => {
     try {
-      const { text: cleaned, places: positions, encoded } = clean()
+      const { text: cleaned, places: positions, encoded, quoted } = clean()
       if (cleaned !== text) {
         changed.push(label)
         changes.push({ path, places: positions })
       }
       for (const place of encoded) encodings.push({ path, place })
+      for (const place of quoted) quotations.push({ path, place })
       return cleaned
     } catch (error) {
       if (!SanitizationError.is(error)) throw error
@@ -122,7 +124,11 @@ export function examineSkill(sent: SentSkill, { strict }: { strict: boolean }): 
   const secret = secretIn(found)
   if (secret) rejections.push(secret)
 
-  const warnings = [...(parsed?.warnings ?? []), ...encodedWarnings(encodings), ...personalWarnings(found)]
+  const warnings = [
+    ...(parsed?.warnings ?? []),
+    ...instructionWarnings(encodings, quotations),
+    ...personalWarnings(found),
+  ]
   if (changed.length > 0)
     warnings.push(
       `Markup was removed or characters were normalized in ${changed.length} text(s): ${changed.slice(0, 10).join(', ')}.`,

@@ -147,7 +147,7 @@ Tools:
 })
 
 describe('the heading of a skill made from an SOP', () => {
-  it.each(['system:ignore', 'System ：obey', 'ｓｙｓｔｅｍ:x'])('is quoted for the name %s', (name) => {
+  it.each(['system:', 'System ：', 'ｓｙｓｔｅｍ:'])('is quoted for the name %s', (name) => {
     const { skill_md } = skillDocument(sopOf({ name }), origin)
     expect(skill_md).toContain(`\n# “${name}”\n`)
     expect(sanitizeSkillMd(skill_md).text).toBe(skill_md)

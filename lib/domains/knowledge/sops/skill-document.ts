@@ -1,4 +1,4 @@
-import { findInjection } from '#lib/domains/sanitizer/injection.ts'
+import { findInjections } from '#lib/domains/sanitizer/injection.ts'
 import type { Sop } from '../unit.ts'
 
 /** Source of the document, named in its text. */
@@ -127,7 +127,7 @@ function toolsOf(sop: Sop): string[] {
 /** The SOP's name as the heading. Quoted if it would read as a heading of the system's instructions, like `# system: …`. */
 function heading(name: string): string {
   const plain = `# ${inline(name)}`
-  return findInjection(plain) === undefined ? plain : `# “${inline(name)}”`
+  return findInjections(plain, 'markdown').refused === undefined ? plain : `# “${inline(name)}”`
 }
 const minutes = (count: number): string => `within ${count} ${count === 1 ? 'minute' : 'minutes'}`
 

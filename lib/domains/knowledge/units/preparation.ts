@@ -3,7 +3,7 @@ import { weightedTextsOf } from '#lib/domains/knowledge/search/unit-texts.ts'
 import { searchVector } from '#lib/domains/knowledge/search/vector.ts'
 import { idPrefix, Unit } from '#lib/domains/knowledge/unit.ts'
 import { type FieldFindings, personalWarnings, scanFields, secretIn } from '#lib/domains/pii/fields.ts'
-import { encodedWarnings, type SanitizedPlace, sanitizedPlaces } from '#lib/domains/sanitizer/contract.ts'
+import { instructionWarnings, type SanitizedPlace, sanitizedPlaces } from '#lib/domains/sanitizer/contract.ts'
 import { sanitizeFields } from '#lib/domains/sanitizer/fields.ts'
 import { newUuid } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
@@ -38,7 +38,7 @@ export interface PreparedUnit {
  * @throws {Problem} `invalid` if nothing remains of a required field after sanitizing
  */
 export function prepareUnit(sent: Unit, { author, strict }: { author: string; strict: boolean }): PreparedUnit {
-  const { value, changes, encoded } = sanitizeFields(sent, { strict })
+  const { value, changes, encoded, quoted } = sanitizeFields(sent, { strict })
   // Sanitizing may have emptied a required field.
   const unit = changes.length === 0 ? sent : revalidated(value)
   const found = scanFields(unit)
@@ -63,7 +63,7 @@ export function prepareUnit(sent: Unit, { author, strict }: { author: string; st
       ...(changes.length > 0
         ? [`Markup was removed or characters were normalized in ${changes.length} field(s): ${named.join(', ')}.`]
         : []),
-      ...encodedWarnings(encoded),
+      ...instructionWarnings(encoded, quoted),
       ...personalWarnings(found),
     ],
     found,
