@@ -642,7 +642,14 @@ describe('erasure', () => {
     const id = await approved()
     const exporter = test.app.personExporters.find(({ part }) => part === 'proposals')
     const read = async ({ accountId, organisationId }: Person) => {
-      const reader = { basis: 'all', id: `user:${accountId}`, agents: [], organisationId, isAdmin: false } as const
+      const reader = {
+        basis: 'all',
+        id: `user:${accountId}`,
+        agents: [],
+        organisationId,
+        isAdmin: false,
+        seesPrivate: true,
+      } as const
       let text = ''
       for await (const { lines } of exporter?.pages(accountId, { ...reader, until: test.clock.now() }) ?? [])
         text += lines

@@ -214,7 +214,15 @@ const exported = (ports: Pick<ProjectPorts, 'db' | 'copyAskedFor'> & Participant
   stream(exportParticipant, async (ctx, { params: { projectId, participantId }, query: { scope } }) => {
     await requireExportable(ports, ctx, projectId, participantId)
     const { id, agents, organisationId, isAdmin } = ctx.actor
-    const reader: ExportReader = { basis: scope, id, agents, organisationId, isAdmin, until: ctx.now }
+    const reader: ExportReader = {
+      basis: scope,
+      id,
+      agents,
+      organisationId,
+      isAdmin,
+      seesPrivate: true,
+      until: ctx.now,
+    }
     return {
       body: participantDocument(ports.participantExporters, { participantId, projectId, reader }),
       resourceId: participantId,
@@ -266,6 +274,7 @@ export const projectParticipants = (
         ...copy,
         reader: {
           ...{ basis: copy.scope, id: copy.participantId, agents: [], organisationId: undefined, isAdmin: false },
+          seesPrivate: true,
           until: copy.now,
         },
       }),
