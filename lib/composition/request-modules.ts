@@ -26,7 +26,7 @@ import type { PeopleModules } from './people-modules.ts'
 
 export function composeRequests(
   foundation: Foundation,
-  { agents, emails, people, settings }: PeopleModules,
+  { agents, approvals, emails, people, settings }: PeopleModules,
   { engine, expectedRetention }: Erasures,
   exported: ExportsModule,
   { useCases: { projects } }: ProjectsModule,
@@ -71,6 +71,7 @@ export function composeRequests(
     },
     contactKey: keyFor(sealedPurposes.privacyContacts),
     expectedRetention,
+    requireApproval: approvals.useCases.approvals.requireApproval,
     countRemainingProjects: countRemainingProjects(db),
     graceTokens: env.KP_GRACE_TOKENS,
     graceSignIn: env.KP_GRACE_SIGN_IN,

@@ -51,3 +51,10 @@ export function guardExport(
   requireRecentPassword(ctx)
   return isRequested
 }
+
+/** The guard of privacy requests: identity is confirmed, and subjects are erased, by themselves or by an admin in person. */
+export function guardRequestChange(ctx: GuardedContext, asAdmin: boolean): void {
+  consulted(ctx, 'confirm-identity')
+  consulted(ctx, 'erase-subject')
+  if (asAdmin) requirePerson(ctx, 'act on privacy requests of others')
+}

@@ -57,7 +57,16 @@ export const fileForParticipant = operation({
     message: z.string(),
     joined: z.array(JoinedRequest),
   }),
-  refusals: ['not_found', 'forbidden', 'fenced', 'conflict', 'content_rejected', 'rate_limited', 'step_up_required'],
+  refusals: [
+    'not_found',
+    'forbidden',
+    'fenced',
+    'conflict',
+    'content_rejected',
+    'rate_limited',
+    'step_up_required',
+    'approval_required',
+  ],
 })
 
 export const listForParticipant = operation({

@@ -1,3 +1,4 @@
+import type { RequireApproval } from '#lib/kernel/approval.ts'
 import type { Context, PipelinePorts, Transaction } from '#lib/kernel/context.ts'
 import type { SubjectErasures } from '#lib/kernel/erasure-run.ts'
 import type { ProjectPart, Subject } from '#lib/kernel/erasure-scope.ts'
@@ -137,6 +138,8 @@ export interface CopyChange {
 }
 
 export interface PrivacyDeps {
+  /** With two-person approval, an erasure whose subject an admin identifies needs a second admin. */
+  requireApproval: RequireApproval
   /** Sends an admin an email about requests, unless they get such emails only daily or never. */
   sendToAdmin(accountId: string, write: (locale: RequestLocale) => EmailSections[number]): Promise<void>
   db: Database
