@@ -15,6 +15,7 @@ import {
   participantsByEmail,
   projectOfParticipant,
   rectifyParticipant,
+  requestedChanges,
 } from '#lib/domains/projects/participants/acting.ts'
 import { restrictParticipants, unrestrictParticipants } from '#lib/domains/projects/participants/restricting.ts'
 import { durationOf } from '#lib/domains/telemetry/events.ts'
@@ -51,6 +52,7 @@ export function composeRequests(
       restrict: restrictParticipants,
       unrestrict: unrestrictParticipants,
       rectify: rectifyParticipant,
+      refuseTakeover: requestedChanges(people.contactOf),
     },
     erasures: engine.runs,
     answersForPart: (ctx, part) => db.transaction((tx) => answersForPart({ ...ctx, tx }, part)),

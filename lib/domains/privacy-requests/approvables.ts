@@ -4,10 +4,7 @@ import { Problem } from '#lib/kernel/problem.ts'
 import { fileForParticipant } from './participant-contract.ts'
 import { verifyByAdmin } from './queue/contract.ts'
 
-type NamesOf = (
-  tx: Transaction,
-  ids: { accounts: string[]; agents: string[] },
-) => Promise<ReadonlyMap<string, string>>
+type NamesOf = (tx: Transaction, ids: { accounts: string[]; agents: string[] }) => Promise<ReadonlyMap<string, string>>
 
 /** Actions with which an admin identifies the subject of an erasure. */
 export const requestApprovables = (namesOf: NamesOf): readonly Approvable[] => [

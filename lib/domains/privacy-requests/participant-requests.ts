@@ -67,6 +67,7 @@ const file = (deps: PrivacyDeps) =>
     const about = subjectOf(found)
     const isUnclaimed = 'participant' in about
     requireAllowedFor(isUnclaimed, body)
+    await deps.participants.refuseTakeover(ctx, params, changes ?? {})
     const party = found.actsAs === 'admin' ? 'admin' : 'manager'
     const work = workOf(ctx, party)
     const filed = await fileRequestIn(deps, work, {
