@@ -79,10 +79,6 @@ describe('the address of a participant', () => {
         ...project.agent,
         body: { role: 'user', content: 'Hello', author },
       }),
-      kit.test.fetch('POST', `${project.path}/documents`, {
-        ...project.agent,
-        body: { name: 'a.txt', text: 'Hello', author },
-      }),
     ]
     for (const { status, json } of await Promise.all(attempts)) expect([status, json.code]).toEqual([403, 'forbidden'])
     expect(await emailOf(id)).toBeNull()
