@@ -62,7 +62,7 @@ describe('a token with the scope write only', () => {
     const requests = await test.fetch('POST', '/api/privacy/requests', { ...writer, body: { kinds: ['access'] } })
     expect([requests.status, requests.json.code]).toEqual([403, 'scope_too_small'])
     const admin = await issuedAgent(test, ['admin'])
-    expect((await test.fetch('GET', `/v1/export/${agent.id}`, admin)).status).toBe(200)
+    expect((await test.fetch('GET', `/v1/export/${admin.id}`, admin)).status).toBe(200)
   })
 
   it('corrects a unit without reading it', async () => {

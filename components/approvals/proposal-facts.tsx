@@ -13,6 +13,7 @@ const names = [
   ...['name', 'email', 'organization', 'is_closed', 'role_now', 'role_next'],
   ...['required_of_now', 'required_of_next', 'from'],
   ...['agent', 'token', 'scopes', 'days'],
+  ...['request', 'kinds', 'grace', 'project'],
   ...['kind', 'target', 'store', 'provider', 'reason', 'until'],
   ...['network_now', 'network_next', 'org_now', 'org_next', 'private_now', 'private_next', 'is_on'],
 ] as const satisfies readonly FactName[]

@@ -1,8 +1,9 @@
 import { storeLocationNamed } from '#lib/config/location-names.ts'
+import { enqueueNotice } from '#lib/domains/accounts/notices.ts'
 import { organisationOfAccount } from '#lib/domains/accounts/repository.ts'
 import { localeNamed } from '#lib/domains/accounts/rules.ts'
 import { lawfulBases, ownedAgents, selfHostedAmong } from '#lib/domains/agents/owned.ts'
-import { profileOf } from '#lib/domains/agents/rows.ts'
+import { agentOf, profileOf } from '#lib/domains/agents/rows.ts'
 import { itemsBeginning, replaceItems } from '#lib/domains/erasure/engine/planned-items.ts'
 import { receiptFinder } from '#lib/domains/erasure/receipts/service.ts'
 import { erasedAmong } from '#lib/domains/erasure/suppression/erased-ids.ts'
@@ -16,7 +17,7 @@ import { isAttributed } from '#lib/domains/knowledge/exporters.ts'
 import { knowledgeModule } from '#lib/domains/knowledge/module.ts'
 import { skillImporter } from '#lib/domains/knowledge/skills/imports.ts'
 import { unitImporter } from '#lib/domains/knowledge/units/imports.ts'
-import { requestedCopy } from '#lib/domains/privacy-requests/execution/requested-copy.ts'
+import { agentCopyRequest, requestedCopy } from '#lib/domains/privacy-requests/execution/requested-copy.ts'
 import { requestParticipantExporters } from '#lib/domains/privacy-requests/exporters.ts'
 import { foreignEpisodes } from '#lib/domains/projects/graph/foreign-episodes.ts'
 import { projectsModule } from '#lib/domains/projects/module.ts'
@@ -99,6 +100,11 @@ export const composeExports = (
       return agent ? tierLimits[agent.tier] : undefined
     },
     isAttributed: isAttributed(db),
+    requestOf: agentCopyRequest(db),
+    async notifyOwner(tx, agentId, now) {
+      const owner = (await agentOf(tx, agentId))?.ownerId
+      if (owner) await enqueueNotice(tx, { kind: 'data-exported', accountId: owner, agentId, at: now.toISOString() })
+    },
     localeOf: async (accountId) => {
       const [found] = await organisationOfAccount(db, { id: accountId })
       return localeNamed(found?.locale ?? '')

@@ -15,6 +15,7 @@ import {
   participantsByEmail,
   projectOfParticipant,
   rectifyParticipant,
+  requestedChanges,
 } from '#lib/domains/projects/participants/acting.ts'
 import { restrictParticipants, unrestrictParticipants } from '#lib/domains/projects/participants/restricting.ts'
 import { durationOf } from '#lib/domains/telemetry/events.ts'
@@ -26,7 +27,7 @@ import type { PeopleModules } from './people-modules.ts'
 
 export function composeRequests(
   foundation: Foundation,
-  { agents, emails, people, settings }: PeopleModules,
+  { agents, approvals, emails, people, settings }: PeopleModules,
   { engine, expectedRetention }: Erasures,
   exported: ExportsModule,
   { useCases: { projects } }: ProjectsModule,
@@ -51,6 +52,7 @@ export function composeRequests(
       restrict: restrictParticipants,
       unrestrict: unrestrictParticipants,
       rectify: rectifyParticipant,
+      refuseTakeover: requestedChanges(people.contactOf),
     },
     erasures: engine.runs,
     answersForPart: (ctx, part) => db.transaction((tx) => answersForPart({ ...ctx, tx }, part)),
@@ -71,6 +73,7 @@ export function composeRequests(
     },
     contactKey: keyFor(sealedPurposes.privacyContacts),
     expectedRetention,
+    requireApproval: approvals.useCases.approvals.requireApproval,
     countRemainingProjects: countRemainingProjects(db),
     graceTokens: env.KP_GRACE_TOKENS,
     graceSignIn: env.KP_GRACE_SIGN_IN,

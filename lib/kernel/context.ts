@@ -1,5 +1,6 @@
 import type { Clock } from './clock.ts'
 import type { DataRegions } from './data-regions.ts'
+import type { Effect } from './guards.ts'
 import type { AuditAction, Permission } from './operation.ts'
 import type { Problem } from './problem.ts'
 
@@ -126,6 +127,8 @@ export interface Context {
   idempotency?: IdempotencyClaim
   /** Why nothing may be stored. A repeated request still gets its stored reply. */
   overQuota?: Problem
+  /** The effects whose guards this run consulted. Set by the pipeline. */
+  consulted?: Set<Effect>
 }
 /** The context of a mutation, with the transaction that also stores its audit entry. */
 export interface MutationContext extends Context {

@@ -10,6 +10,8 @@ export interface ExportReader {
   agents: readonly string[]
   organisationId: string | undefined
   isAdmin: boolean
+  /** Whether the export contains private content: false for an admin without a request of the subject. */
+  seesPrivate: boolean
   /** Records stored after this time are excluded. */
   until: Date
 }
@@ -26,6 +28,11 @@ export interface Exporter {
   bases: readonly Basis[]
   /** The tables whose rows it exports. A test reports tables that no exporter covers. */
   tables: readonly string[]
+  /**
+   * An admin without a request of the subject may read this part, which leaves out private records unless {@link ExportReader.seesPrivate}.
+   * Parts without it are private as a whole.
+   */
+  isShared?: true
   /** Oldest first. It holds no connection between two pages. A consumer that stops early must call `return`. */
   pages(agentId: string, reader: ExportReader): AsyncIterable<ExportPage>
 }

@@ -11,6 +11,7 @@ import type { EmailKind } from './email-choices/rules.ts'
 import { identityLinkedMail, invitationMail, passwordSetMail, resetLinkMail } from './link-mails.ts'
 import { type Addressee, dropLink, isFenced, makePasswordLink } from './links.ts'
 import {
+  dataExportedMail,
   passwordResetMail,
   storageWarningMail,
   storeRefusesMail,
@@ -61,6 +62,8 @@ function letterOf(notice: RequiredNotice, locale: string, deps: AccountsJobsDeps
     }
     case 'token-issued':
       return tokenIssuedMail(localeNamed(locale), { ...facts, keyPrefix: notice.keyPrefix })
+    case 'data-exported':
+      return dataExportedMail(localeNamed(locale), { ...facts, agentId: notice.agentId })
     case 'password-reset':
       return passwordResetMail(localeNamed(locale), facts)
     case 'password-set':

@@ -60,6 +60,26 @@ export function tokenIssuedMail(
       ])
 }
 
+/** The email to an agent's owner after an admin exported the agent's data, private content included. */
+export function dataExportedMail(
+  locale: Locale,
+  { url, agentId, at }: { url: string; agentId: string; at: Date },
+): EmailContent {
+  return locale === 'zh'
+    ? emailContent(locale, '管理员导出了您的智能体的数据', [
+        `管理员已于 ${time(at)} 导出了智能体 ${agentId} 的数据，其中包含私有内容。导出的依据是为该智能体提交并经确认的访问或可携带请求。`,
+        '审计日志和导出文件中记录了导出人和对应的请求。',
+        '如果您没有提出过该请求，请联系管理员。',
+        `${url}/settings/privacy`,
+      ])
+    : emailContent(locale, 'An admin exported the data of your agent', [
+        `An admin exported the data of your agent ${agentId} at ${time(at)}, including its private content. The reason is a confirmed request for access or portability of this agent.`,
+        'The audit log and the export name the admin and the request.',
+        'If you did not make this request, contact the admin.',
+        `${url}/settings/privacy`,
+      ])
+}
+
 /** The email to people of an organization that uses at least 80 % of its storage quota. */
 export function storageWarningMail(locale: Locale, { url, percent }: { url: string; percent: number }): EmailSections {
   return locale === 'zh'

@@ -16,6 +16,8 @@ export const AccountNotice = z.discriminatedUnion('kind', [
   }),
   /** An admin issued a token for an agent of the person. */
   z.strictObject({ kind: z.literal('token-issued'), keyPrefix: z.string(), ...plain }),
+  /** An admin exported the data of an agent of the person, with its private content. */
+  z.strictObject({ kind: z.literal('data-exported'), agentId: z.string(), ...plain }),
   /** The organization has used most of its storage quota. */
   z.strictObject({ kind: z.literal('storage-warning'), percent: z.int(), ...plain }),
   /** The operator set a one-time password. */

@@ -6,6 +6,7 @@ import { jsonObject, recordPages, utc } from '#lib/stores/postgres/record-pages.
 export const agentExporters = (db: Database): Exporter[] => [
   {
     part: 'agent',
+    isShared: true,
     bases: ['provided', 'all'],
     tables: ['agents'],
     pages: (agentId, { basis }) =>

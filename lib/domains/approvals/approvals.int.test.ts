@@ -5,6 +5,7 @@ import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { type Mailbox, mailbox } from '#lib/testing/mailbox.ts'
 import { type Issued, issuedAgent, type Person, passwordEntered, signedIn } from '#lib/testing/people.ts'
+import { dataOf, madeProject } from '#lib/testing/projects.ts'
 import { approvableOperations, closedProposalRetention, mostOpenProposals, proposalLife } from './rules.ts'
 
 const at = { proposals: '/api/admin/proposals', setting: '/api/admin/approvals' }
@@ -55,7 +56,7 @@ const turnOn = async () => {
 const carryOut = (who: Caller, { method, path, params, body }: Action) =>
   test.fetch(
     method,
-    path.replace(/\{(\w+)\}/, (_, name: string) => params?.[name] ?? ''),
+    path.replaceAll(/\{(\w+)\}/g, (_, name: string) => params?.[name] ?? ''),
     {
       ...who,
       ...(body && { body }),
@@ -151,6 +152,20 @@ const actions: Record<(typeof approvableOperations)[number], () => Promise<Omit<
     })
     const body = { statement: 'The disk was wiped and destroyed.' }
     return { method: 'POST', path: '/api/stores/{id}/retire', params: { id }, body }
+  },
+  async verifyPrivacyRequestByAdmin() {
+    await passwordEntered(test, two)
+    const filing = { kinds: ['erasure'], account_id: (await signedIn(test)).accountId, received_at: test.clock.now() }
+    const { json } = await test.fetch('POST', '/api/admin/privacy/requests', { ...two, body: filing })
+    const path = '/api/admin/privacy/requests/{id}/verify'
+    return { method: 'POST', path, params: { id: json.data.id }, body: { note: 'Came to the office.' } }
+  },
+  async filePrivacyRequestForParticipant() {
+    const { id: projectId, agent } = await madeProject(test)
+    const body = { external_id: 'u1' }
+    const { id } = await dataOf(test, 'POST', `/api/projects/${projectId}/participants`, agent, { body })
+    const path = '/api/projects/{projectId}/participants/{participantId}/requests'
+    return { method: 'POST', path, params: { projectId, participantId: id }, body: { kinds: ['erasure'] } }
   },
   changeApprovalSetting: async () => ({ method: 'PUT', path: at.setting, params: null, body: { is_on: false } }),
 }
@@ -642,7 +657,14 @@ describe('erasure', () => {
     const id = await approved()
     const exporter = test.app.personExporters.find(({ part }) => part === 'proposals')
     const read = async ({ accountId, organisationId }: Person) => {
-      const reader = { basis: 'all', id: `user:${accountId}`, agents: [], organisationId, isAdmin: false } as const
+      const reader = {
+        basis: 'all',
+        id: `user:${accountId}`,
+        agents: [],
+        organisationId,
+        isAdmin: false,
+        seesPrivate: true,
+      } as const
       let text = ''
       for await (const { lines } of exporter?.pages(accountId, { ...reader, until: test.clock.now() }) ?? [])
         text += lines

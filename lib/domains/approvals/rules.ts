@@ -14,6 +14,8 @@ export const approvableOperations = [
   'resetRetention',
   'sweepRetention',
   'retireStore',
+  'verifyPrivacyRequestByAdmin',
+  'filePrivacyRequestForParticipant',
   'changeApprovalSetting',
 ] as const
 

@@ -3,7 +3,7 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 import { jsonObject, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
 import { oldestRead } from './rules.ts'
 
-const shape = { part: 'audit_entries', bases: ['all'], tables: ['audit_entries'] } as const
+const shape = { part: 'audit_entries', bases: ['all'], tables: ['audit_entries'], isShared: true } as const
 
 /** What an actor did within the last 90 days, from the log. */
 const entriesOf = (db: Database, actorId: string, { until, showsAddress }: { until: Date; showsAddress: boolean }) =>

@@ -138,6 +138,7 @@ it('a saved search is counted, exported, and erased with its account', async () 
     agents: [],
     organisationId: someone.organisationId,
     isAdmin: false,
+    seesPrivate: true,
     until: test.clock.now(),
   }
   for await (const page of exporter.pages(someone.accountId, reader)) lines.push(page.lines)

@@ -12,7 +12,8 @@ export const exportAgent = operation({
   path: '/v1/export/{agent_id}',
   summary: 'Export all data stored about an agent',
   description: [
-    'For the agent, its owner and admins; 404 for others. The document is `{agent_id, exported_at, schema_version,',
+    'For the agent and its owner, and for admins in the console with a recently entered password; 404 for others. An admin gets no private content, unless',
+    'the agent or its owner confirmed a request for access or portability within 30 days. Such an export names the admin and the request, and the owner gets an email. The document is `{agent_id, exported_at, schema_version,',
     'scope, knowledge_units: [{id, unit, visibility, quality_score, created_at, updated_at}], total_units, …}`: all units created by or',
     'attributed to the agent, then one array for each other kind of record (`references`: units that name it as validator), then `totals`. An interrupted transfer',
     'is not a valid document. `ndjson`: a header line, a line `{part, …record}` for each record, and a last line with the totals.',
@@ -35,7 +36,7 @@ export const exportAgent = operation({
   contributed: true,
   output: z.string(),
   produces: ['application/json', 'application/x-ndjson', 'application/zip'],
-  refusals: ['not_found', 'quota_exceeded'],
+  refusals: ['not_found', 'forbidden', 'quota_exceeded', 'step_up_required'],
 })
 
 const count = z.number().int()

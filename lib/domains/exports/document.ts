@@ -10,6 +10,12 @@ export interface DocumentHead {
   exported_at: string
   schema_version: string
   scope: Basis
+  /** Set if somebody else than the subject exports: their id in the audit log, and what entitles them. */
+  exported_by?: string
+  /** left_out: without a request of the subject, private content and private parts are missing. */
+  private_content?: 'included' | 'left_out'
+  /** The request of the subject that entitles the reader to private content. */
+  request_id?: string
 }
 /** One part of an export for one reader. Its pages can be read repeatedly. */
 export interface ExportPart {
@@ -24,7 +30,7 @@ export function exportPartsOf(
   reader: ExportReader,
 ): ExportPart[] {
   return exporters
-    .filter(({ bases }) => bases.includes(reader.basis))
+    .filter(({ bases, isShared }) => bases.includes(reader.basis) && (reader.seesPrivate || isShared))
     .sort((a, b) => Number(b.part === unitsPart) - Number(a.part === unitsPart))
     .map((exporter) => ({ name: exporter.part, pages: () => ahead(exporter.pages(subjectId, reader)) }))
 }

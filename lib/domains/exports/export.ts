@@ -1,5 +1,6 @@
-import type { Context } from '#lib/kernel/context.ts'
+import type { Context, Transaction } from '#lib/kernel/context.ts'
 import type { Exporter } from '#lib/kernel/exporter.ts'
+import { guardExport } from '#lib/kernel/guards.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { stream } from '#lib/kernel/use-case.ts'
 import { zipArchive } from './archive.ts'
@@ -19,6 +20,10 @@ export interface ExportPorts {
   quotaOf(agentId: string): Promise<{ exportsPerDay: number | null } | undefined>
   /** Returns true when units name the id as their expert, first author or validator. */
   isAttributed(id: string): Promise<boolean>
+  /** Returns the request for a copy that the agent or its owner confirmed within 30 days. */
+  requestOf(agentId: string, now: Date): Promise<string | undefined>
+  /** Sends the owner of the agent an email about the export, if the agent has an owner. */
+  notifyOwner(tx: Transaction, agentId: string, now: Date): Promise<void>
   /** Returns the language of an account. */
   localeOf(accountId: string): Promise<IndexLanguage>
 }
@@ -62,8 +67,11 @@ export const agentExport = (ports: ExportPorts) =>
     // Anonymous reading covers units of the network, never an export.
     if (actor.kind === 'anonymous') throw new Problem('token_missing')
     const payer = await payerOf(ports, ctx, agentId)
-    await ctx.pipeline.transaction((tx) =>
-      beginExport(tx, {
+    const isOwn = payer !== undefined
+    const request = isOwn ? undefined : await ports.requestOf(agentId, now)
+    const seesPrivate = guardExport(ctx, { isOwn, isRequested: request !== undefined })
+    await ctx.pipeline.transaction(async (tx) => {
+      await beginExport(tx, {
         subjectId: agentId,
         subjectKind: 'agent',
         payer,
@@ -71,8 +79,9 @@ export const agentExport = (ports: ExportPorts) =>
         format,
         basis: scope,
         now,
-      }),
-    )
+      })
+      if (!isOwn && seesPrivate) await ports.notifyOwner(tx, agentId, now)
+    })
     const { id, agents, organisationId, isAdmin } = actor
     const parts = exportPartsOf(ports.exporters, agentId, {
       basis: scope,
@@ -80,14 +89,22 @@ export const agentExport = (ports: ExportPorts) =>
       agents,
       organisationId,
       isAdmin,
+      seesPrivate,
       until: now,
     })
+    const mark: Pick<DocumentHead, 'exported_by' | 'private_content' | 'request_id'> = isOwn
+      ? {}
+      : {
+          exported_by: id,
+          private_content: seesPrivate ? 'included' : 'left_out',
+          ...(request !== undefined && { request_id: request }),
+        }
     const locale = actor.accountId === undefined ? 'en' : await ports.localeOf(actor.accountId)
-    const head = { agent_id: agentId, exported_at: now.toISOString(), schema_version: schemaVersion, scope }
+    const head = { agent_id: agentId, exported_at: now.toISOString(), schema_version: schemaVersion, scope, ...mark }
     return {
       body: body(format, head, parts, locale),
       resourceId: agentId,
-      details: { format, scope },
+      details: { format, scope, ...(!isOwn && { private_content: mark.private_content, request: request ?? null }) },
       headers: {
         'Content-Type': mediaTypes[format],
         'Content-Disposition': `attachment; filename="export-${agentId.replaceAll(/[^\w.-]/g, '_').slice(0, 64)}.${format}"`,

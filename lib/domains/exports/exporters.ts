@@ -6,6 +6,7 @@ import { exportRunPages } from './run-pages.ts'
 export const exportExporters = (db: Database): Exporter[] => [
   {
     part: 'export_runs',
+    isShared: true,
     bases: ['all'],
     tables: ['export_runs'],
     pages: (id, reader) =>

@@ -126,6 +126,7 @@ export function preparation(ports: PreparationPorts) {
         agents: person.agents,
         organisationId: person.organisationId,
         isAdmin: false,
+        seesPrivate: true,
         until: clock.now(),
       }
       try {

@@ -8,12 +8,13 @@ import { references, sopVersions, units } from './unit-exporters.ts'
 
 const skills = (db: Database): Exporter => ({
   part: 'skills',
+  isShared: true,
   bases: both,
   tables: ['skills', 'skill_files'],
   pages: (agentId, reader) =>
     recordPages(db, {
       from: 'skills s',
-      where: 's.agent_id = $1 AND s.created_at <= $2',
+      where: `s.agent_id = $1 AND s.created_at <= $2${reader.seesPrivate ? '' : " AND s.visibility <> 'private'"}`,
       values: [agentId, reader.until],
       at: 's.created_at',
       id: 's.id',
@@ -45,6 +46,7 @@ const skills = (db: Database): Exporter => ({
 
 const votes = (db: Database): Exporter => ({
   part: 'votes',
+  isShared: true,
   bases: both,
   tables: ['unit_votes'],
   pages: (agentId, reader) =>
@@ -84,6 +86,7 @@ const votesReceived = (db: Database): Exporter => ({
 
 const reports = (db: Database): Exporter => ({
   part: 'reports',
+  isShared: true,
   bases: both,
   tables: ['unit_reports'],
   pages: (agentId, reader) =>
@@ -123,6 +126,7 @@ const reportsReceived = (db: Database): Exporter => ({
 
 const reputation = (db: Database): Exporter => ({
   part: 'reputation',
+  isShared: true,
   bases: derivedOnly,
   tables: ['reputation'],
   pages: (agentId) =>

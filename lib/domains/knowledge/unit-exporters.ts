@@ -19,18 +19,23 @@ const unitRecord = ({ basis }: ExportReader): string =>
 const meansAgent = (at: string): string => `EXISTS (SELECT FROM name_bearers b WHERE b.kind = 'agent' AND b.id = $1
     AND (b.organisation_id = u.organisation_id OR ${at} >= b.registered_at))`
 
+/** Whether an admin reads the unit or skill `u` of others. */
+const sharedWithAdmin = `($3 AND u.visibility <> 'private')`
+
 /**
  * Units by other authors that name the agent as expert or first author. Anyone can choose such a name, so it grants no access: readers get
- * records that they could read anyway and that refer to the agent; admins, who judge the others, get all.
+ * records that they could read anyway and that refer to the agent; admins, who judge the others, get all that are not private.
  */
 const attributed = `u.agent_id <> $1 AND (u.attributed_to = $1 OR u.original_author = $1) AND u.created_at <= $2
-  AND ($3 OR (${visibleTo('$4::text[]', '$5', '$3')} AND ${meansAgent('u.created_at')}))`
+  AND (${sharedWithAdmin} OR (${visibleTo('$4::text[]', '$5', '$3')} AND ${meansAgent('u.created_at')}))`
+
+const isShared = (document: string): string => `${document}->'metadata'->>'visibility' <> 'private'`
 
 /**
  * Versions of others' SOPs, including former ones, that name the agent as expert, under the rules of {@link attributed}. Readers only get
  * the versions that any reader of the SOP has: the current one and the newest approved one, as far as these were shared with them.
  */
-const namedInWording = `u.agent_id <> $1 AND v.document->'source'->>'expert_id' = $1 AND v.created_at <= $2 AND ($3 OR u.agent_id = ANY($4::text[])
+const namedInWording = `u.agent_id <> $1 AND v.document->'source'->>'expert_id' = $1 AND v.created_at <= $2 AND ((${sharedWithAdmin} AND ${isShared('v.document')}) OR u.agent_id = ANY($4::text[])
   OR (${visibleTo('$4::text[]', '$5', '$3')} AND ${meansAgent('v.created_at')}
     AND v.document->'metadata'->>'visibility' = ANY(CASE WHEN u.organisation_id = $5 THEN '{network,org}' ELSE '{network}' END::text[])
     AND v.version IN ((SELECT max(n.version) FROM sop_versions n WHERE n.unit_id = u.id),
@@ -38,6 +43,7 @@ const namedInWording = `u.agent_id <> $1 AND v.document->'source'->>'expert_id' 
 
 export const units = (db: Database): Exporter => ({
   part: 'knowledge_units',
+  isShared: true,
   bases: both,
   tables: ['units'],
   async *pages(agentId, reader) {
@@ -47,7 +53,7 @@ export const units = (db: Database): Exporter => ({
     }
     yield* recordPages(db, {
       ...shape,
-      where: 'u.agent_id = $1 AND u.created_at <= $2',
+      where: `u.agent_id = $1 AND u.created_at <= $2${reader.seesPrivate ? '' : " AND u.visibility <> 'private'"}`,
       values: [agentId, reader.until],
     })
     const { until, isAdmin, agents, organisationId } = reader
@@ -61,6 +67,7 @@ export const units = (db: Database): Exporter => ({
 
 export const references = (db: Database): Exporter => ({
   part: 'references',
+  isShared: true,
   bases: derivedOnly,
   tables: [],
   pages: (agentId, { until, isAdmin, agents, organisationId }) =>
@@ -68,7 +75,7 @@ export const references = (db: Database): Exporter => ({
       // A reference in another author's unit: only its position, none of the author's content.
       from: 'units u',
       where: `u.agent_id <> $1 AND ${isValidatedBy('$1::text')} AND u.created_at <= $2
-        AND ($3 OR (${visibleTo('$4::text[]', '$5', '$3')} AND ${meansAgent('u.created_at')}))`,
+        AND (${sharedWithAdmin} OR (${visibleTo('$4::text[]', '$5', '$3')} AND ${meansAgent('u.created_at')}))`,
       values: [agentId, until, isAdmin, agents, organisationId ?? null],
       at: 'u.created_at',
       id: 'u.id',
@@ -79,6 +86,7 @@ export const references = (db: Database): Exporter => ({
 
 export const sopVersions = (db: Database): Exporter => ({
   part: 'sop_versions',
+  isShared: true,
   bases: both,
   tables: ['sop_versions'],
   async *pages(agentId, reader) {
@@ -97,7 +105,7 @@ export const sopVersions = (db: Database): Exporter => ({
     }
     yield* recordPages(db, {
       ...shape,
-      where: 'u.agent_id = $1 AND v.created_at <= $2',
+      where: `u.agent_id = $1 AND v.created_at <= $2${reader.seesPrivate ? '' : ` AND u.visibility <> 'private' AND ${isShared('v.document')}`}`,
       values: [agentId, reader.until],
     })
     const { until, isAdmin, agents, organisationId } = reader

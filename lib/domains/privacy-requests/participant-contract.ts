@@ -49,7 +49,7 @@ export const fileForParticipant = operation({
       .optional()
       .meta({
         description:
-          'For a rectification: the right name and email address, which are corrected immediately. Not allowed after a person claimed the participation: they correct their account',
+          'For a rectification: the right name and email address, which are corrected immediately. Only owners of the project can change an address, and nobody can enter their own; an admin may add a missing address. Not allowed after a person claimed the participation: they correct their account',
       }),
   }),
   output: z.strictObject({
@@ -57,7 +57,16 @@ export const fileForParticipant = operation({
     message: z.string(),
     joined: z.array(JoinedRequest),
   }),
-  refusals: ['not_found', 'forbidden', 'fenced', 'conflict', 'content_rejected', 'rate_limited', 'step_up_required'],
+  refusals: [
+    'not_found',
+    'forbidden',
+    'fenced',
+    'conflict',
+    'content_rejected',
+    'rate_limited',
+    'step_up_required',
+    'approval_required',
+  ],
 })
 
 export const listForParticipant = operation({

@@ -59,10 +59,15 @@ const file = (deps: PrivacyDeps) =>
     requireConsistent(body)
     const found = await deps.participants.find(ctx, params)
     // Filing confirms the identity, so it needs what an admin's confirmation needs.
-    if (found.actsAs === 'admin') requireRecentPassword(ctx)
+    if (found.actsAs === 'admin') {
+      requireRecentPassword(ctx)
+      if (kinds.includes('erasure') && found.accountId === null)
+        await deps.requireApproval(ctx, { operation: fileForParticipant, input: { params, body } })
+    }
     const about = subjectOf(found)
     const isUnclaimed = 'participant' in about
     requireAllowedFor(isUnclaimed, body)
+    await deps.participants.refuseTakeover(ctx, params, changes ?? {})
     const party = found.actsAs === 'admin' ? 'admin' : 'manager'
     const work = workOf(ctx, party)
     const filed = await fileRequestIn(deps, work, {

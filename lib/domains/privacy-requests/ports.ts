@@ -1,7 +1,9 @@
+import type { RequireApproval } from '#lib/kernel/approval.ts'
 import type { Context, PipelinePorts, Transaction } from '#lib/kernel/context.ts'
 import type { SubjectErasures } from '#lib/kernel/erasure-run.ts'
 import type { ProjectPart, Subject } from '#lib/kernel/erasure-scope.ts'
 import type { Basis } from '#lib/kernel/exporter.ts'
+import type { GuardedContext } from '#lib/kernel/guards.ts'
 import type { EmailSections } from '#lib/stores/mail/email-content.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 
@@ -75,6 +77,8 @@ export interface ParticipantContact {
   id: string
   /** The account that claimed the participation, if any. */
   accountId: string | null
+  /** The address that an application reported. */
+  email: string | null
   actsAs: 'owner' | 'manager' | 'admin'
 }
 /** What privacy requests need from projects. */
@@ -102,6 +106,12 @@ export interface ParticipantPorts {
     changes: Pick<Changes, 'name' | 'email'>,
     now: Date,
   ): Promise<string[]>
+  /** @throws Problem `forbidden` if the changes would let the caller, or somebody whom only an owner may choose, claim the participation */
+  refuseTakeover(
+    ctx: GuardedContext & { tx: Transaction },
+    which: { projectId: string; participantId: string },
+    changes: Pick<Changes, 'name' | 'email'>,
+  ): Promise<void>
   /** Returns unclaimed participants with this email address, the newest first, at most `most`. */
   byEmail(
     tx: Transaction,
@@ -137,6 +147,8 @@ export interface CopyChange {
 }
 
 export interface PrivacyDeps {
+  /** With two-person approval, an erasure whose subject an admin identifies needs a second admin. */
+  requireApproval: RequireApproval
   /** Sends an admin an email about requests, unless they get such emails only daily or never. */
   sendToAdmin(accountId: string, write: (locale: RequestLocale) => EmailSections[number]): Promise<void>
   db: Database

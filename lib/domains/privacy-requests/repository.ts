@@ -154,6 +154,19 @@ export const copyRequests = statement('privacy.copy-requests', {
     AND state NOT IN ('cancelled', 'rejected') AND verified_at > $after LIMIT 1`,
 })
 
+/**
+ * Requests for a copy of the agent's data that the agent or its owner confirmed. A confirmation by an admin does not count, because it
+ * would let the admin read private content without the owner.
+ */
+export const agentCopyRequests = statement('privacy.agent-copy-requests', {
+  takes: { agent: 'text', after: 'timestamptz' },
+  returns: { id: 'text' },
+  isPrepared: true,
+  sql: `SELECT id FROM privacy_requests WHERE agent_id = $agent AND kinds && ARRAY['access', 'portability']
+    AND state NOT IN ('cancelled', 'rejected') AND verified_at > $after AND verified_by IN ('password', 'token', 'link')
+    ORDER BY verified_at DESC LIMIT 1`,
+})
+
 /** All requests whose subject is known. */
 export const knownSubjects = statement('privacy.known-subjects', {
   takes: {},

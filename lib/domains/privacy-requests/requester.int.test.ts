@@ -256,6 +256,8 @@ describe('a manager who filed a request for a member of the organization', () =>
     const { id } = made.json.data
     expect(made.json.data.receipt_id).toBeNull()
     await kit.asAdmin(id, 'verify', { note: 'In person.' })
+    test.clock.advance(86_400_000)
+    await kit.clockJob()
     const seen = await kit.read(manager.cookie, id)
     expect([seen.state, seen.receipt_id, seen.erasure]).toEqual(['running', null, null])
     const own = await kit.adminRead(id)

@@ -153,6 +153,7 @@ export function addMonths(from: Date, months: number): Date {
 }
 const plus = (at: Date, milliseconds: number): Date => new Date(at.getTime() + milliseconds)
 const earlier = (one: Date, other: Date): Date => (one < other ? one : other)
+const later = (one: Date, other: Date): Date => (one < other ? other : one)
 
 /** GDPR art. 12(3): one month from receipt, clamped to the last day of the month. */
 export const legalDueAt = (receivedAt: Date): Date => addMonths(receivedAt, 1)
@@ -197,22 +198,40 @@ export const longerGrace = (one: Grace, other: Grace): Grace => (graceLengths[on
  */
 export const leastGraceOfOwned: Grace = '24h'
 
+/**
+ * Minimum grace period when somebody else than the subject filed the erasure or proved the identity, and minimum time that remains when an
+ * admin shortens a grace period. The subject gets a link to cancel.
+ */
+export const leastGraceOfOthers: Grace = '24h'
+/**
+ * Returns true unless the subject filed the request and proved the identity. Owners of a project and managers of its organization act for
+ * participants without an account, whose messages they can delete anyway.
+ */
+export const isByOthers = (request: { channel: string; verifiedBy: string | null; subjectKind: string }): boolean =>
+  request.verifiedBy === 'admin' ||
+  request.channel === 'mail' ||
+  request.channel === 'form' ||
+  (request.channel === 'manager' && request.subjectKind !== 'participant')
+
 export interface GraceEnd {
   at: Date
   /** The legal deadline left less time than was chosen. */
   isShortened: boolean
 }
 /**
- * Returns the end of a grace period that begins now: at the latest three days before the legal deadline, but never in
- * the past.
+ * Returns the end of a grace period that begins now: at the latest three days before the legal deadline, but not before `least` is over.
+ * The time to cancel of somebody who did not file the request takes precedence over the deadline.
  */
-export function graceEnd(grace: Grace, legalLimit: Date, now: Date): GraceEnd {
-  const chosen = plus(now, graceLengths[grace])
+export function graceEnd(grace: Grace, legalLimit: Date, now: Date, least: Grace = 'now'): GraceEnd {
+  const chosen = plus(now, graceLengths[longerGrace(grace, least)])
   const latest = plus(legalLimit, -graceMargin)
   if (chosen <= latest) return { at: chosen, isShortened: false }
-  const at = latest > now ? latest : now
+  const at = later(latest, plus(now, graceLengths[least]))
   return { at, isShortened: at < chosen }
 }
+/** Returns the new end of a grace period that an admin shortens. */
+export const shortenedByAdmin = (until: Date, now: Date): Date =>
+  earlier(until, plus(now, graceLengths[leastGraceOfOthers]))
 
 /** Our own deadline: 72 hours after verification or the end of the grace period, but never after the legal deadline. */
 export const dueAfter = (start: Date, legalLimit: Date): Date => earlier(plus(start, ourTerm), legalLimit)

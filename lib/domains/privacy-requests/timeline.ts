@@ -1,5 +1,6 @@
 import { enqueue } from '#lib/jobs/queue.ts'
 import type { MutationContext, Transaction } from '#lib/kernel/context.ts'
+import { guardRequestChange } from '#lib/kernel/guards.ts'
 import { newUuid } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { ChangedResource } from '#lib/kernel/use-case.ts'
@@ -27,14 +28,14 @@ export interface RequestWork {
   /** Ids of the timeline entries to email to the subject, by request id. */
   told: Map<string, string[]>
 }
-export const workOf = ({ tx, now, actor }: Pick<MutationContext, 'tx' | 'now' | 'actor'>, by: Party): RequestWork => ({
-  tx,
-  now,
-  by,
-  actorId: actor.id,
-  entries: [],
-  told: new Map(),
-})
+/**
+ * Every change of a request by a caller begins here.
+ * @throws Problem `forbidden` for a token that acts as an admin: a person decides about requests of others
+ */
+export function workOf(ctx: Pick<MutationContext, 'tx' | 'now' | 'actor' | 'consulted'>, by: Party): RequestWork {
+  guardRequestChange(ctx, by === 'admin')
+  return { tx: ctx.tx, now: ctx.now, by, actorId: ctx.actor.id, entries: [], told: new Map() }
+}
 export const systemWork = (tx: Transaction, now: Date, job: string): RequestWork => ({
   tx,
   now,

@@ -14,7 +14,13 @@ export const snapshotParts = (exporters: readonly Exporter[]): StatePart[] =>
   exporters.flatMap(({ part, pages }) => {
     const sealed = isSealed[part]
     if (!sealed) return []
-    const reader = { basis: 'all', id: 'system:snapshots.make', organisationId: undefined, isAdmin: false } as const
+    const reader = {
+      basis: 'all',
+      id: 'system:snapshots.make',
+      organisationId: undefined,
+      isAdmin: false,
+      seesPrivate: true,
+    } as const
     return [
       {
         name: part,

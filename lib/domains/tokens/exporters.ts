@@ -6,6 +6,7 @@ import { jsonObject, recordPages, utc } from '#lib/stores/postgres/record-pages.
 export const tokenExporters = (db: Database): Exporter[] => [
   {
     part: 'tokens',
+    isShared: true,
     bases: ['all'],
     tables: ['tokens'],
     pages: (agentId, { until }) =>
@@ -34,6 +35,7 @@ export const tokenExporters = (db: Database): Exporter[] => [
   },
   {
     part: 'token_usage',
+    isShared: true,
     bases: ['all'],
     tables: ['token_usage'],
     pages: (agentId, { until }) =>
@@ -55,6 +57,7 @@ export const tokenExporters = (db: Database): Exporter[] => [
   },
   {
     part: 'rate_limit_refusals',
+    isShared: true,
     bases: ['all'],
     tables: ['rate_limit_refusals'],
     pages: (agentId, { until, id, isAdmin }) =>

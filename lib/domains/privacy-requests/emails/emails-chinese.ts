@@ -93,7 +93,9 @@ export const chinese: Record<string, EmailWords> = {
       ...others(facts),
       ...(entry.details.by === 'token'
         ? ['这是由该智能体的一个令牌提出的。如果并非出自您的意愿，请撤回请求并吊销该令牌。']
-        : []),
+        : entry.details.by === 'admin'
+          ? ['请求人的身份由管理员确认。如果不是您提出的请求，请撤回。']
+          : []),
       ...cancelling(facts),
     ],
   },
@@ -105,13 +107,16 @@ export const chinese: Record<string, EmailWords> = {
     ],
   },
   expedited: {
-    subject: '宽限期已提前结束',
-    text: ({ details, note }) => [
-      details.copies === 'wait'
-        ? '您的请求的宽限期已提前结束。您所要的数据副本被取得或消失之后，删除随即开始。'
-        : '您的请求的宽限期已提前结束，现在开始处理。',
+    subject: ({ hasBegun }) => (hasBegun ? '宽限期已提前结束' : '宽限期已缩短'),
+    text: ({ details, note }, facts) => [
+      typeof details.until === 'string'
+        ? `管理员缩短了您的请求的宽限期。删除将于 ${time(dateOf(details.until))} 开始。`
+        : details.copies === 'wait'
+          ? '您的请求的宽限期已提前结束。您所要的数据副本被取得或消失之后，删除随即开始。'
+          : '您的请求的宽限期已提前结束，现在开始处理。',
       ...(details.copies === 'dropped' ? ['您所要的数据副本尚未取得：它不再保留，将一并删除。'] : []),
       ...(note ? [note] : []),
+      ...cancelling(facts),
     ],
   },
   running: {

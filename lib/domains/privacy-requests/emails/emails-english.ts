@@ -101,7 +101,9 @@ export const english: Record<string, EmailWords> = {
       ...others(facts),
       ...(entry.details.by === 'token'
         ? ['A token of the agent made this request. If you did not intend it, cancel the request and revoke the token.']
-        : []),
+        : entry.details.by === 'admin'
+          ? ['An admin confirmed the identity of the requester. If you did not make this request, cancel it.']
+          : []),
       ...cancelling(facts),
     ],
   },
@@ -114,15 +116,18 @@ export const english: Record<string, EmailWords> = {
     ],
   },
   expedited: {
-    subject: 'The grace period has ended',
-    text: ({ details, note }) => [
-      details.copies === 'wait'
-        ? 'The grace period of your request was ended early. The erasure begins once the copy that you requested is downloaded or expires.'
-        : 'The grace period of your request was ended early. The erasure begins now.',
+    subject: ({ hasBegun }) => (hasBegun ? 'The grace period has ended' : 'The grace period was shortened'),
+    text: ({ details, note }, facts) => [
+      typeof details.until === 'string'
+        ? `An admin shortened the grace period of your request. The erasure begins at ${time(dateOf(details.until))}.`
+        : details.copies === 'wait'
+          ? 'The grace period of your request was ended early. The erasure begins once the copy that you requested is downloaded or expires.'
+          : 'The grace period of your request was ended early. The erasure begins now.',
       ...(details.copies === 'dropped'
         ? ['You did not download the copy that you requested, so it is erased with all other data.']
         : []),
       ...(note ? [note] : []),
+      ...cancelling(facts),
     ],
   },
   running: {

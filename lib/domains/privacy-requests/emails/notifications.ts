@@ -18,7 +18,13 @@ import {
   StateName,
   waitsForAddress,
 } from '#lib/domains/privacy-requests/requests.ts'
-import { graceEnd, isClosed, type RequestKind } from '#lib/domains/privacy-requests/rules.ts'
+import {
+  graceEnd,
+  isByOthers,
+  isClosed,
+  leastGraceOfOthers,
+  type RequestKind,
+} from '#lib/domains/privacy-requests/rules.ts'
 import { addressJob, notifyAdminJob, notifyJob } from '#lib/domains/privacy-requests/timeline.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { job } from '#lib/kernel/job.ts'
@@ -67,7 +73,8 @@ async function factsFor(
   const { origin } = deps
   const token = (purpose: RequestLinkPurpose) => makeRequestLink(tx, row, purpose, now)
   const link = async (purpose: RequestLinkPurpose) => pageOf(deps, purpose, await token(purpose))
-  const isWaiting = row.state === 'waiting' && (has('waiting') || has('reminded') || has('address_moved'))
+  const isWaiting =
+    row.state === 'waiting' && (has('waiting') || has('reminded') || has('expedited') || has('address_moved'))
   return {
     id: row.id,
     kinds: kindsOf(row),
@@ -209,7 +216,8 @@ const isSigned = (row: RequestRow): boolean =>
 
 function ifConfirmed(row: RequestRow, now: Date): EmailFacts['ifConfirmed'] {
   if (row.state !== 'received' || !kindsOf(row).includes('erasure')) return null
-  const { at } = graceEnd(GraceName.parse(row.grace ?? '24h'), row.legalDueAt, now)
+  const least = isByOthers(row) ? leastGraceOfOthers : 'now'
+  const { at } = graceEnd(GraceName.parse(row.grace ?? '24h'), row.legalDueAt, now, least)
   return { at, isAtOnce: at <= now }
 }
 

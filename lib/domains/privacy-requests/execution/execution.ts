@@ -15,6 +15,8 @@ import {
 import {
   dueAfter,
   graceEnd,
+  isByOthers,
+  leastGraceOfOthers,
   leastGraceOfOwned,
   longerGrace,
   type RequestKind,
@@ -154,14 +156,19 @@ export async function carryOut(deps: PrivacyDeps, work: RequestWork, verified: R
   if (kindsOf(row).includes('erasure')) {
     const asked = GraceName.parse(row.grace ?? '24h')
     const byToken = await isTokensWordAlone(deps, work, row)
-    const grace = byToken ? longerGrace(asked, leastGraceOfOwned) : asked
-    const { at, isShortened } = graceEnd(grace, row.legalDueAt, now)
+    const least = byToken ? leastGraceOfOwned : isByOthers(row) ? leastGraceOfOthers : 'now'
+    const grace = longerGrace(asked, least)
+    const { at, isShortened } = graceEnd(grace, row.legalDueAt, now, least)
     const data = { grace, waitingUntil: at, dueAt: dueAfter(at, row.legalDueAt) }
     row = await change(work, row, {
       event: 'waiting',
       to: 'waiting',
       data,
-      details: { until: at.toISOString(), shortened: isShortened, ...(byToken && { by: 'token' }) },
+      details: {
+        until: at.toISOString(),
+        shortened: isShortened,
+        ...(byToken ? { by: 'token' } : row.verifiedBy === 'admin' && { by: 'admin' }),
+      },
       by: 'system',
     })
     await deps.agents.suspend(tx, await requestSubjectOf(tx, row, deps.agents), now)

@@ -40,6 +40,24 @@ function requireUnconnected(row: RequestRow): void {
   )
 }
 
+/**
+ * The copy goes to the confirmed address, so it must be the address of the account or participant.
+ * @throws Problem `conflict`
+ */
+function requireSameAddress(
+  { subjectKey }: Pick<PrivacyDeps, 'subjectKey'>,
+  row: RequestRow,
+  email: string | null,
+): void {
+  if (email !== null && formHash(subjectKey(), 'address', email) === row.addressKey) return
+  throw new Problem(
+    'conflict',
+    email === null
+      ? 'The participant has no email address. Add the right address to the participant first, which is recorded, then connect the request. Nothing was changed.'
+      : 'The account or participant has another email address than the requester. File a request for it instead, and answer this one. Nothing was changed.',
+  )
+}
+
 type Target = { about: { participant: string } } | { about: { account: string }; contact: RequestContact }
 /** @throws Problem `conflict` when the account has another address: a form proves only its own address */
 async function targetOf(
@@ -51,16 +69,15 @@ async function targetOf(
   let accountId = body.account_id
   if (body.project_id !== undefined && body.participant_id !== undefined) {
     const found = await deps.participants.find(ctx, { projectId: body.project_id, participantId: body.participant_id })
-    if (found.accountId === null) return { about: { participant: found.id } }
+    if (found.accountId === null) {
+      requireSameAddress(deps, row, found.email)
+      return { about: { participant: found.id } }
+    }
     accountId = found.accountId
   }
   const contact = accountId === undefined ? undefined : await deps.people.contactOf(ctx.tx, accountId)
   if (accountId === undefined || !contact) throw new Problem('not_found', 'No account has this id.')
-  if (formHash(deps.subjectKey(), 'address', contact.email) !== row.addressKey)
-    throw new Problem(
-      'conflict',
-      'The account has another email address than the requester. File a request by email for the account instead, and answer this one. Nothing was changed.',
-    )
+  requireSameAddress(deps, row, contact.email)
   return { about: { account: accountId }, contact }
 }
 

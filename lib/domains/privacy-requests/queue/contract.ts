@@ -196,8 +196,10 @@ export const verifyByAdmin = operation({
   id: 'verifyPrivacyRequestByAdmin',
   path: at('verify'),
   summary: 'Record that identity was confirmed in another way',
+  description:
+    'An erasure then has a grace period of at least 24 hours, and its subject gets an email with a link to cancel. With two-person approval, an erasure needs another admin. Not possible with a token.',
   body: z.strictObject({ note: StatementText.meta({ description: 'The evidence, as text, visible only to admins' }) }),
-  refusals: ['not_found', 'wrong_state', 'content_rejected'],
+  refusals: ['not_found', 'wrong_state', 'content_rejected', 'approval_required', 'conflict'],
 })
 export const refuseRequest = operation({
   ...actOnRequest,
@@ -241,8 +243,9 @@ export const expediteByAdmin = operation({
   needsRecentPassword: true,
   id: 'expeditePrivacyRequestByAdmin',
   path: at('expedite'),
-  summary: 'End the grace period now',
-  description: 'The erasure waits for a copy that the subject requested with it, unless `drop_copies` is set.',
+  summary: 'Shorten the grace period to 24 hours',
+  description:
+    'The subject gets an email with a link to cancel; only the subject can end the grace period at once. After the grace period, `drop_copies` begins an erasure that still waits for a copy which the subject requested with it. Not possible with a token.',
   body: z.strictObject({ reason: StatementText, drop_copies: DropCopies }),
   refusals: ['not_found', 'wrong_state', 'content_rejected'],
 })

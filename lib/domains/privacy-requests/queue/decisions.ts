@@ -14,11 +14,12 @@ import {
   StateName,
 } from '#lib/domains/privacy-requests/requests.ts'
 import {
+  dueAfter,
   extendedDeadline,
   isCancellable,
   isClosed,
-  ourTerm,
   type RefusalGround,
+  shortenedByAdmin,
 } from '#lib/domains/privacy-requests/rules.ts'
 import { change, note, type RequestWork } from '#lib/domains/privacy-requests/timeline.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
@@ -107,19 +108,32 @@ export async function resume(deps: PrivacyDeps, work: RequestWork, row: RequestR
   return beginErasure(deps, work, next)
 }
 
-/** Ends the grace period now. Waits for copies that nobody has fetched, unless `dropCopies` is true. */
+/**
+ * Ends the grace period now if the subject asks. An admin shortens it to 24 hours, in which the subject can cancel, or ends it once it is
+ * over and waits only for copies. Waits for copies that nobody has fetched, unless `dropCopies` is true.
+ */
 export async function expediteRequestIn(
   deps: PrivacyDeps,
   work: RequestWork,
   row: RequestRow,
   { reason, dropCopies }: { reason?: string; dropCopies: boolean },
 ): Promise<RequestRow> {
-  if (row.state !== 'waiting') throw wrong(row, 'it has no running grace period')
+  if (row.state !== 'waiting' || row.waitingUntil === null) throw wrong(row, 'it has no running grace period')
   if (row.pausedAt) throw wrong(row, 'it is paused')
+  const isOver = row.waitingUntil <= work.now
+  const until = work.by === 'subject' || isOver ? work.now : shortenedByAdmin(row.waitingUntil, work.now)
+  const isLater = until > work.now
+  if (isLater && until >= row.waitingUntil)
+    throw wrong(row, 'its grace period ends within 24 hours, and only its subject can end it earlier')
   const next = await change(work, row, {
     event: 'expedited',
-    data: { waitingUntil: work.now, dueAt: new Date(Math.min(row.legalDueAt.getTime(), work.now.getTime() + ourTerm)) },
-    ...(hasCopiesToFetch(row) && { details: { copies: dropCopies ? 'dropped' : 'wait' } }),
+    data: { waitingUntil: until, dueAt: dueAfter(until, row.legalDueAt) },
+    ...((isLater || hasCopiesToFetch(row)) && {
+      details: {
+        ...(isLater && { until: until.toISOString() }),
+        ...(hasCopiesToFetch(row) && { copies: dropCopies && !isLater ? 'dropped' : 'wait' }),
+      },
+    }),
     ...(reason !== undefined && { note: reason }),
   })
   return beginErasure(deps, work, next, { force: dropCopies })

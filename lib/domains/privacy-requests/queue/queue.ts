@@ -1,6 +1,6 @@
 import { verifyRequestIn } from '#lib/domains/privacy-requests/filing/verification.ts'
 import type { PrivacyDeps } from '#lib/domains/privacy-requests/ports.ts'
-import { lockedRequest, type RequestRow } from '#lib/domains/privacy-requests/requests.ts'
+import { kindsOf, lockedRequest, type RequestRow } from '#lib/domains/privacy-requests/requests.ts'
 import { note, type RequestWork, workOf } from '#lib/domains/privacy-requests/timeline.ts'
 import { plainTextPhrases } from '#lib/domains/sanitizer/plain-words.ts'
 import type { MutationContext } from '#lib/kernel/context.ts'
@@ -51,8 +51,10 @@ function decisions(deps: PrivacyDeps) {
     assign: mutation(assignRequest, (ctx, { params: { id }, body }) =>
       acting(deps, ctx, id, (work, row) => assign(deps, work, row, body.account_id)),
     ),
-    verifyByAdmin: mutation(verifyByAdmin, (ctx, { params: { id }, body }) =>
-      acting(deps, ctx, id, async (work, row) => {
+    verifyByAdmin: mutation(verifyByAdmin, (ctx, { params, body }) =>
+      acting(deps, ctx, params.id, async (work, row) => {
+        if (kindsOf(row).includes('erasure') && row.state === 'received')
+          await deps.requireApproval(ctx, { operation: verifyByAdmin, input: { params, body } })
         await note(work, row, { event: 'evidence', note: words(body.note, 'note'), isInternal: true })
         return verifyRequestIn(deps, work, row, 'admin')
       }),

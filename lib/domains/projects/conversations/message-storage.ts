@@ -18,7 +18,10 @@ import type { createMessage } from './contract.ts'
 import { noConversation } from './conversations.ts'
 import { findConversation, insertMessage } from './repository.ts'
 
-export type MessagePorts = Pick<ProjectPorts, 'erasedAmong' | 'isSuppressed' | 'withCheckpoints' | 'regions'> &
+export type MessagePorts = Pick<
+  ProjectPorts,
+  'erasedAmong' | 'isSuppressed' | 'contactOf' | 'withCheckpoints' | 'regions'
+> &
   ConfiningPorts
 type NewMessage = Input<typeof createMessage>['body']
 

@@ -62,6 +62,7 @@ export type DocumentPorts = Pick<
   | 'objects'
   | 'erasedAmong'
   | 'isSuppressed'
+  | 'contactOf'
   | 'withCheckpoints'
   | 'pointerPrefixes'
   | 'foreignEpisodes'

@@ -39,7 +39,7 @@ it('an export contains episodes derived only from the person and their agents, a
   })
   const reader: ExportReader = {
     ...{ basis: 'all', id: `user:${project.owner.accountId}`, agents: [project.agent.id] },
-    ...{ organisationId: project.owner.organisationId, isAdmin: false, until: test.clock.now() },
+    ...{ organisationId: project.owner.organisationId, isAdmin: false, seesPrivate: true, until: test.clock.now() },
   }
   const given = async () => {
     const ids: string[] = []

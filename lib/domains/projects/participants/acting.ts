@@ -1,14 +1,19 @@
 import type { Actor, Transaction } from '#lib/kernel/context.ts'
+import type { GuardedContext } from '#lib/kernel/guards.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import type { Queryable } from '#lib/stores/postgres/statement.ts'
 import { projectReaderOf, seenProject } from '../access.ts'
-import { mayActForParticipants, noParticipant } from './participant-view.ts'
+import type { ProjectPorts } from '../ports.ts'
+import { mayActForParticipants, noParticipant, participantIn } from './participant-view.ts'
 import { findOwnedMembership } from './repository.ts'
+import { type IdentityChanges, refuseTakeover } from './takeover.ts'
 
 interface ActedFor {
   id: string
   accountId: string | null
+  /** As the application reported it. */
+  email: string | null
   actsAs: 'owner' | 'manager' | 'admin'
 }
 /**
@@ -29,10 +34,28 @@ export const actedFor =
       )
     const record = await (ctx.tx ?? db.prisma).projectParticipant.findFirst({
       where: { id: participantId, projectId },
-      select: { id: true, accountId: true },
+      select: { id: true, accountId: true, email: true },
     })
     if (!record) throw noParticipant()
     return { ...record, actsAs: project.role === 'owner' ? 'owner' : (project.office ?? 'owner') }
+  }
+
+/** Checks the changes that a request asks for, like an edit. See {@link refuseTakeover}. */
+export const requestedChanges =
+  (contactOf: ProjectPorts['contactOf']) =>
+  async (
+    ctx: GuardedContext & { tx: Transaction },
+    { projectId, participantId }: { projectId: string; participantId: string },
+    changes: Pick<IdentityChanges, 'name' | 'email'>,
+  ): Promise<void> => {
+    const project = await seenProject(ctx.tx, projectReaderOf(ctx), projectId)
+    await refuseTakeover(
+      contactOf,
+      ctx,
+      project,
+      await participantIn(ctx.tx, projectId, participantId, 'change'),
+      changes,
+    )
   }
 
 /** Unclaimed participants with this email address, which an application reported, the newest first. */

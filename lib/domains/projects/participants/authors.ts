@@ -8,6 +8,7 @@ import { participantKey } from './fence.ts'
 import { insertParticipant, participantByExternalId } from './repository.ts'
 import { isRestricted } from './restricting.ts'
 import type { Author } from './rules.ts'
+import { refuseOwnAddress } from './takeover.ts'
 
 /** The author of a message or document as its row names it. */
 export interface RowAuthor {
@@ -27,10 +28,10 @@ const wasErased = (): Problem =>
  * The participant of a project with this `external_id`, created at first use. A given name replaces the stored one. The email address
  * cannot be changed here, because its owner can claim the participation.
  * @throws {Problem} `fenced` while the participant is being erased, `erased` afterwards, `restricted` while the processing of their data is
- * restricted, `conflict` if another email address is stored
+ * restricted, `conflict` if another email address is stored, `forbidden` if it adds the address of the agent's owner to a known participant
  */
 export async function participantFor(
-  ports: Pick<ProjectPorts, 'isSuppressed'>,
+  ports: Pick<ProjectPorts, 'isSuppressed' | 'contactOf'>,
   { tx, actor, now }: { tx: Transaction; actor: Pick<Actor, 'id'>; now: Date },
   projectId: string,
   { external_id, name, email }: Author,
@@ -61,6 +62,7 @@ export async function participantFor(
     )
   const isNewName = name !== undefined && name !== row.name
   const isNewEmail = email !== undefined && row.email === null
+  if (isNewEmail) await refuseOwnAddress(ports.contactOf, { tx, actor }, { email })
   if (isNewName || isNewEmail)
     await tx.projectParticipant.update({
       where: { id: row.id },
@@ -74,7 +76,7 @@ export async function participantFor(
  * @throws {Problem} `forbidden`, and those of {@link participantFor}
  */
 export async function authorFor(
-  ports: Pick<ProjectPorts, 'isSuppressed'>,
+  ports: Pick<ProjectPorts, 'isSuppressed' | 'contactOf'>,
   ctx: { tx: Transaction; actor: Actor; now: Date },
   projectId: string,
   author: Author | undefined,

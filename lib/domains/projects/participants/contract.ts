@@ -121,7 +121,7 @@ export const editParticipant = operation({
   path: '/api/projects/{projectId}/participants/{participantId}',
   summary: 'Correct the name or email address of a participant, or connect an account',
   description:
-    'For owners of the project, managers of its organization and admins. Only owners can connect an account of the organization or change an email address, and never for themselves: they must claim the participation. An admin may add a missing address. The email address of a claimed participation cannot change. An admin disconnects an account with `account_id: null`.',
+    'For owners of the project, managers of its organization and admins. Only owners can connect an account of the organization or change an email address, and never for themselves: they must claim the participation. An admin may add a missing address. The email address of a claimed participation cannot change. An admin disconnects an account with `account_id: null`, and with `email: null` also removes the wrong address with which it claimed the participation.',
   permission: 'projects:write',
   audit: { action: 'update', ...participant },
   limit: 'write',

@@ -455,10 +455,12 @@ describe('a participant without an account', () => {
       expect(json.data).toMatchObject({
         subject: 'participant',
         participant_id: id,
-        state: 'running',
+        state: who === 'admin' ? 'waiting' : 'running',
         verified_by: who === 'admin' ? 'admin' : 'manager',
       })
-      await stage.work()
+      // Whoever an admin identifies has 24 hours to cancel.
+      if (who === 'admin') test.clock.advance(86_400_000)
+      await stage.tick()
       const row = await test.db.prisma.privacyRequest.findUniqueOrThrow({ where: { id: json.data.id } })
       expect(row).toMatchObject({ state: 'completed', participantId: null })
       const receipt = (await test.fetch('GET', `/v1/receipts/${row.receiptId}`)).json

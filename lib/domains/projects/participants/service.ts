@@ -29,24 +29,18 @@ import { ownParticipations } from './participations.ts'
 import {
   countedParticipant,
   countListedParticipants,
-  ownerOfAgent,
   type ParticipantRow,
   participantInProject,
   participantsPage,
 } from './repository.ts'
 import { unrestrictParticipants } from './restricting.ts'
+import { type IdentityChanges, refuseTakeover } from './takeover.ts'
 
 /** The parts of a participant's export. */
 export interface ParticipantExports {
   /** Each exporter is called with a participant's id instead of an account's. */
   participantExporters: readonly PersonExporter[]
 }
-type Changes = {
-  name?: string | null | undefined
-  email?: string | null | undefined
-  account_id?: string | null | undefined
-}
-
 /** @throws {Problem} `forbidden` unless the reader acts for the participants */
 function requireActing(project: SeenProject): void {
   if (!mayActForParticipants(project))
@@ -56,56 +50,16 @@ function requireActing(project: SeenProject): void {
     )
 }
 
-/** The account of the actor, or of the owner of the agent that acts; undefined for an unclaimed agent. */
-async function responsiblePerson(
-  tx: MutationContext['tx'],
-  { accountId, id }: MutationContext['actor'],
-): Promise<string | undefined> {
-  if (accountId !== undefined) return accountId
-  const [row] = await ownerOfAgent(tx, { agent: id })
-  return row?.owner ?? undefined
-}
-
-/**
- * The holder of the account or the address of a participation reads, exports and erases its data. Only owners of the
- * project, who can read the project anyway, assign them, and nobody assigns their own. An admin may add a missing
- * address and disconnect an account.
- */
-async function refuseTakeover(
-  ports: Pick<ProjectPorts, 'contactOf'>,
-  { tx, actor }: MutationContext,
-  { role, office }: Pick<SeenProject, 'role' | 'office'>,
-  row: Pick<ParticipantRow, 'email'>,
-  { email, account_id }: Changes,
-): Promise<void> {
-  if (account_id === null && office !== 'admin')
-    throw new Problem('forbidden', 'Only an admin can disconnect an account from a participation. Nothing was changed.')
-  const isNewAddress = email !== undefined && email !== row.email && !(office === 'admin' && row.email === null)
-  if ((typeof account_id === 'string' || isNewAddress) && role !== 'owner')
-    throw new Problem(
-      'forbidden',
-      'Only owners of the project can connect an account or change an email address. Nothing was changed.',
-    )
-  const account = await responsiblePerson(tx, actor)
-  if (account === undefined) return
-  const own = typeof email === 'string' ? await ports.contactOf(tx, account) : undefined
-  if (account_id === account || (own && email?.toLowerCase() === own.email.toLowerCase()))
-    throw new Problem(
-      'forbidden',
-      'You cannot assign a participation to yourself. Claim it with your verified email address. Nothing was changed.',
-    )
-}
-
 /** @throws {Problem} `conflict` if another account claimed it, or for a new address of a claimed participation; `not_found` for an unknown account */
 async function requireConnectable(
   { tx }: MutationContext,
   { organisationId: organisation }: SeenProject,
   row: ParticipantRow,
-  { email, account_id }: Changes,
+  { email, account_id }: IdentityChanges,
 ): Promise<void> {
   if (typeof account_id === 'string' && row.account_id !== null && row.account_id !== account_id)
     throw new Problem('conflict', 'Another account has claimed this participation. Nothing was changed.')
-  if (email !== undefined && email !== row.email && row.account_id !== null)
+  if (email !== undefined && email !== row.email && row.account_id !== null && account_id !== null)
     throw new Problem(
       'conflict',
       'An account has claimed this participation, so its email address cannot change. Nothing was changed.',
@@ -123,7 +77,7 @@ const edit = (ports: Pick<ProjectPorts, 'contactOf'>) =>
     const project = await seenProject(tx, projectReaderOf(ctx), projectId)
     requireActing(project)
     const row = await participantIn(tx, projectId, id, 'change')
-    await refuseTakeover(ports, ctx, project, row, body)
+    await refuseTakeover(ports.contactOf, ctx, project, row, body)
     await requireConnectable(ctx, project, row, body)
     const { name, email, account_id: accountId } = body
     await tx.projectParticipant.update({
@@ -214,7 +168,15 @@ const exported = (ports: Pick<ProjectPorts, 'db' | 'copyAskedFor'> & Participant
   stream(exportParticipant, async (ctx, { params: { projectId, participantId }, query: { scope } }) => {
     await requireExportable(ports, ctx, projectId, participantId)
     const { id, agents, organisationId, isAdmin } = ctx.actor
-    const reader: ExportReader = { basis: scope, id, agents, organisationId, isAdmin, until: ctx.now }
+    const reader: ExportReader = {
+      basis: scope,
+      id,
+      agents,
+      organisationId,
+      isAdmin,
+      seesPrivate: true,
+      until: ctx.now,
+    }
     return {
       body: participantDocument(ports.participantExporters, { participantId, projectId, reader }),
       resourceId: participantId,
@@ -226,7 +188,7 @@ const exported = (ports: Pick<ProjectPorts, 'db' | 'copyAskedFor'> & Participant
     }
   })
 
-const register = (ports: Pick<ProjectPorts, 'isSuppressed' | 'regions'>) =>
+const register = (ports: Pick<ProjectPorts, 'isSuppressed' | 'regions' | 'contactOf'>) =>
   mutation(
     registerParticipant,
     async (ctx, { params: { projectId }, body }) => {
@@ -266,6 +228,7 @@ export const projectParticipants = (
         ...copy,
         reader: {
           ...{ basis: copy.scope, id: copy.participantId, agents: [], organisationId: undefined, isAdmin: false },
+          seesPrivate: true,
           until: copy.now,
         },
       }),

@@ -1,0 +1,164 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { operatorAccounts } from '#lib/operator/accounts.ts'
+import { issuedAgent, passwordEntered, signedIn } from '#lib/testing/people.ts'
+import { type PrivacyTest, privacyTest } from '#lib/testing/privacy.ts'
+import { dataOf, madeProject } from '#lib/testing/projects.ts'
+import { personWithPassword } from '#lib/testing/subjects.ts'
+
+const hour = 3_600_000
+const day = 24 * hour
+let kit: PrivacyTest
+beforeAll(async () => {
+  kit = await privacyTest()
+})
+afterAll(async () => {
+  await kit?.test.close()
+  await kit?.post.close()
+})
+
+const ago = (time: number) => new Date(kit.test.clock.now().getTime() - time).toISOString()
+const fromNow = (text: string) => new Date(text).getTime() - kit.test.clock.now().getTime()
+const verify = (id: string) => kit.asAdmin(id, 'verify', { note: 'Came to the office.' })
+const expedite = (id: string) => kit.asAdmin(id, 'expedite', { reason: 'Asked on the phone.' })
+
+describe('an erasure whose subject an admin identifies', () => {
+  it.each([
+    ['filed today', 0],
+    ['filed with a date so old that the legal deadline is over', 40 * day],
+  ])('waits at least 24 hours, with a link to cancel, when it is %s and expedited', async (_, age) => {
+    const person = await personWithPassword(kit.test)
+    const filed = await kit.fileAsAdmin({
+      kinds: ['erasure'],
+      account_id: person.accountId,
+      grace: 'now',
+      received_at: ago(age),
+    })
+    const { id } = filed.json.data
+    const verified = (await verify(id)).json.data
+    expect([verified.state, verified.grace, fromNow(verified.waiting_until)]).toEqual(['waiting', '24h', day])
+    const expedited = await expedite(id)
+    expect([expedited.status, expedited.json.code]).toEqual([409, 'wrong_state'])
+    kit.test.clock.advance(day - 1)
+    await kit.tick()
+    expect((await kit.adminRead(id)).state).toBe('waiting')
+    await kit.work()
+    expect((await kit.use(kit.linkTo(person.email, 'cancel'), 'cancel')).status).toBe(200)
+    kit.test.clock.advance(2)
+    await kit.tick()
+    expect((await kit.adminRead(id)).state).toBe('cancelled')
+    expect(await kit.test.db.prisma.account.count({ where: { id: person.accountId } })).toBe(1)
+  })
+
+  it('waits 24 hours after the confirmation by a link too, because an admin chose the grace period', async () => {
+    const person = await personWithPassword(kit.test)
+    const body = { kinds: ['erasure'], account_id: person.accountId, grace: 'now', received_at: ago(0) }
+    const { id } = (await kit.fileAsAdmin(body)).json.data
+    await kit.work()
+    await kit.use(kit.linkTo(person.email, 'verify'), 'verify')
+    const { state, waiting_until } = await kit.adminRead(id)
+    expect([state, fromNow(waiting_until)]).toEqual(['waiting', day])
+  })
+
+  it('waits 24 hours for an agent that nobody owns', async () => {
+    const agent = await issuedAgent(kit.test, ['read'])
+    const body = { kinds: ['erasure'], agent_id: agent.id, grace: 'now', received_at: ago(0) }
+    const { id } = (await kit.fileAsAdmin(body)).json.data
+    expect(fromNow((await verify(id)).json.data.waiting_until)).toBe(day)
+  })
+
+  it('waits 24 hours for a participant for whom an admin files it', async () => {
+    const project = await madeProject(kit.test)
+    const participant = await dataOf(kit.test, 'POST', `/api/projects/${project.id}/participants`, project.agent, {
+      body: { external_id: 'u1', name: 'Ada' },
+    })
+    await passwordEntered(kit.test, kit.admin)
+    const path = `/api/projects/${project.id}/participants/${participant.id}/requests`
+    const filed = await kit.test.fetch('POST', path, { ...kit.admin, body: { kinds: ['erasure'], grace: 'now' } })
+    expect([filed.json.data.state, fromNow(filed.json.data.waiting_until)]).toEqual(['waiting', day])
+  })
+})
+
+describe('a grace period that a person chose', () => {
+  it('is shortened by an admin to 24 hours with a new link to cancel, and ended at once only by the person', async () => {
+    const person = await personWithPassword(kit.test)
+    const asked = { kinds: ['erasure'], grace: '14d', password: person.password }
+    const { id } = (await kit.file(person.cookie, asked)).json.data
+    await kit.work()
+    const shortened = (await expedite(id)).json.data
+    expect([shortened.state, fromNow(shortened.waiting_until)]).toEqual(['waiting', day])
+    await kit.work()
+    const email = kit.lettersTo(person.email).at(-1)
+    expect([email?.subject, email?.text]).toEqual([
+      'The grace period was shortened',
+      expect.stringContaining('/privacy/confirm#cancel.'),
+    ])
+    expect((await expedite(id)).json.code).toBe('wrong_state')
+    const bulk = await kit.bulk({ action: 'expedite', ids: [id], reason: 'Once more.' })
+    expect(bulk.json.data[0]).toMatchObject({ ok: false, code: 'wrong_state' })
+    expect((await kit.act(person.cookie, id, 'expedite', { password: person.password })).json.data.state).toBe(
+      'running',
+    )
+    await kit.work()
+  })
+})
+
+describe('a token of scope admin', () => {
+  it('cannot file, verify, expedite or decide about requests of others, and reads the queue', async () => {
+    const person = await personWithPassword(kit.test)
+    const asked = { kinds: ['erasure'], grace: '14d', password: person.password }
+    const { id } = (await kit.file(person.cookie, asked)).json.data
+    const rooted = await issuedAgent(kit.test, ['read', 'write', 'admin'])
+    const at = '/api/admin/privacy'
+    const refused: [string, object][] = [
+      [`${at}/requests`, { kinds: ['erasure'], account_id: person.accountId, received_at: ago(0) }],
+      [`${at}/requests/${id}/verify`, { note: 'x' }],
+      [`${at}/requests/${id}/expedite`, { reason: 'x' }],
+      [`${at}/requests/${id}/refuse`, { ground: 'other', reason: 'x' }],
+      [`${at}/requests/${id}/extend`, { days: 1, reason: 'x' }],
+      [`${at}/requests/${id}/pause`, { reason: 'x' }],
+      [`${at}/requests/${id}/assign`, { account_id: null }],
+      [`${at}/requests/${id}/comment`, { note: 'x' }],
+      [`${at}/requests/${id}/complete`, { kind: 'objection', note: 'x' }],
+      [`${at}/requests/${id}/retry`, {}],
+    ]
+    for (const [path, body] of refused) {
+      const { status, json } = await kit.test.fetch('POST', path, { token: rooted.token, body })
+      expect([path, status, json.code]).toEqual([path, 403, 'forbidden'])
+    }
+    const body = { action: 'expedite', ids: [id], reason: 'x' }
+    const bulk = await kit.test.fetch('POST', `${at}/bulk`, { token: rooted.token, body })
+    expect(bulk.status === 403 || bulk.json.data[0].code === 'forbidden').toBe(true)
+    expect((await kit.adminRead(id)).state).toBe('waiting')
+    expect((await kit.test.fetch('GET', `${at}/requests`, { token: rooted.token })).status).toBe(200)
+  })
+})
+
+describe('two-person approval', () => {
+  it('requires a second admin to identify the subject of an erasure, and no approval for other kinds', async () => {
+    const second = await signedIn(kit.test, 'admin')
+    await passwordEntered(kit.test, kit.admin)
+    const setting = { ...kit.admin, body: { is_on: true } }
+    expect((await kit.test.fetch('PUT', '/api/admin/approvals', setting)).status).toBe(200)
+    const victim = await signedIn(kit.test, 'admin')
+    const file = async (kinds: string[]) =>
+      (await kit.fileAsAdmin({ kinds, account_id: victim.accountId, received_at: ago(0) })).json.data.id
+    expect((await verify(await file(['access']))).status).toBe(200)
+    const id = await file(['erasure'])
+    const refused = await verify(id)
+    expect([refused.status, refused.json.code]).toEqual([403, 'approval_required'])
+    expect((await kit.adminRead(id)).state).toBe('received')
+
+    const proposed = await kit.test.fetch('POST', '/api/admin/proposals', {
+      ...kit.admin,
+      body: { operation: 'verifyPrivacyRequestByAdmin', params: { id }, body: { note: 'Came to the office.' } },
+    })
+    expect(proposed.status, proposed.text).toBe(201)
+    const decision = `/api/admin/proposals/${proposed.json.data.proposal_id}/decision`
+    await passwordEntered(kit.test, second)
+    const decided = await kit.test.fetch('POST', decision, { ...second, body: { decision: 'approve' } })
+    expect(decided.status, decided.text).toBe(200)
+    const verified = await verify(id)
+    expect([verified.status, verified.json.data?.state]).toEqual([200, 'waiting'])
+    await operatorAccounts(kit.test.app).liftApprovals()
+  })
+})

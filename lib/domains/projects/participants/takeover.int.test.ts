@@ -1,0 +1,129 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Person, passwordEntered, signedIn } from '#lib/testing/people.ts'
+import { type PrivacyTest, privacyTest } from '#lib/testing/privacy.ts'
+import { dataOf, type MadeProject, madeConversation, madeProject } from '#lib/testing/projects.ts'
+import { type MadePerson, personWithPassword } from '#lib/testing/subjects.ts'
+
+let kit: PrivacyTest
+let project: MadeProject
+let manager: MadePerson
+let n = 0
+beforeAll(async () => {
+  kit = await privacyTest()
+  project = await madeProject(kit.test)
+  manager = await personWithPassword(kit.test, 'A manager', project.owner.organisationId)
+  await kit.test.db.prisma.account.update({ where: { id: manager.accountId }, data: { role: 'manager' } })
+  // Everybody could claim a participation with their own address.
+  await kit.test.db.prisma.account.updateMany({ data: { emailVerifiedAt: kit.test.clock.now() } })
+})
+afterAll(async () => {
+  await kit?.test.close()
+  await kit?.post.close()
+})
+
+type Who = { cookie: string } | { token: string }
+/** A stranger on whose behalf the application writes. */
+async function stranger(email: string | null = `stranger${n}@example.org`): Promise<{ id: string; external: string }> {
+  const external = `stranger-${n++}`
+  const author = { external_id: external, name: 'A stranger', ...(email !== null && { email }) }
+  const { id } = await dataOf(kit.test, 'POST', `${project.path}/participants`, project.agent, { body: author })
+  return { id, external }
+}
+const emailOf = async (id: string) =>
+  (await kit.test.db.prisma.projectParticipant.findUniqueOrThrow({ where: { id } })).email
+const addressOf = async ({ accountId }: Person) =>
+  (await kit.test.db.prisma.account.findUniqueOrThrow({ where: { id: accountId } })).email
+const rectify = (who: Who, id: string, changes: object) =>
+  kit.test.fetch('POST', `${project.path}/participants/${id}/requests`, {
+    ...who,
+    body: { kinds: ['rectification'], changes },
+  })
+const edit = (who: Who, id: string, body: object) =>
+  kit.test.fetch('PATCH', `${project.path}/participants/${id}`, { ...who, body })
+const claim = (who: Who, id: string) => kit.test.fetch('POST', `/api/participations/${id}/claim`, who)
+
+describe('the address of a participant', () => {
+  it('cannot be rectified by a manager or admin, who then could claim the participation', async () => {
+    const { id } = await stranger()
+    const before = await emailOf(id)
+    for (const who of [manager, kit.admin]) {
+      await passwordEntered(kit.test, who)
+      for (const email of [await addressOf(who), 'accomplice@example.org']) {
+        const refused = await rectify(who, id, { email })
+        expect([refused.status, refused.json.code]).toEqual([403, 'forbidden'])
+      }
+      expect((await claim(who, id)).status).toBe(404)
+    }
+    expect(await emailOf(id)).toBe(before)
+    expect(await kit.test.db.prisma.privacyRequest.count({ where: { participantId: id } })).toBe(0)
+    // The name gives no rights.
+    expect((await rectify(manager, id, { name: 'Ada' })).status).toBe(201)
+  })
+
+  it('can be rectified by an owner of the project, but not to an address of the owner', async () => {
+    const { id } = await stranger()
+    const refused = await rectify(project.owner, id, { email: (await addressOf(project.owner)).toUpperCase() })
+    expect([refused.status, refused.json.code]).toEqual([403, 'forbidden'])
+    expect((await rectify(project.owner, id, { email: 'right@example.org' })).status).toBe(201)
+    expect(await emailOf(id)).toBe('right@example.org')
+  })
+
+  it('cannot be set to the address of the owner of the agent that writes for a known participant', async () => {
+    const { id, external } = await stranger(null)
+    const conversation = await madeConversation(kit.test, project)
+    const own = await addressOf(project.owner)
+    const author = { external_id: external, email: own }
+    const attempts = [
+      kit.test.fetch('POST', `${project.path}/participants`, { ...project.agent, body: author }),
+      kit.test.fetch('POST', `${project.path}/conversations/${conversation.id}/messages`, {
+        ...project.agent,
+        body: { role: 'user', content: 'Hello', author },
+      }),
+    ]
+    for (const { status, json } of await Promise.all(attempts)) expect([status, json.code]).toEqual([403, 'forbidden'])
+    expect(await emailOf(id)).toBeNull()
+    expect((await claim(project.owner, id)).status).toBe(404)
+  })
+})
+
+describe('a wrong claim', () => {
+  it('is reset by an admin together with the address, after which the owner sets the right one', async () => {
+    const { id } = await stranger()
+    const claimer = await signedIn(kit.test, 'person', project.owner.organisationId)
+    expect((await edit(project.owner, id, { account_id: claimer.accountId })).status).toBe(200)
+    for (const who of [project.owner, manager, claimer])
+      expect((await edit(who, id, { account_id: null, email: null })).status).not.toBe(200)
+    const reset = await edit(kit.admin, id, { account_id: null, email: null })
+    expect([reset.status, reset.json.data?.claimed, reset.json.data?.email], reset.text).toEqual([200, false, null])
+    expect((await edit(project.owner, id, { email: 'right@example.org' })).status).toBe(200)
+    // Without a claim to reset, an admin does not remove an address.
+    expect((await edit(kit.admin, id, { email: null })).status).toBe(403)
+    expect((await edit(kit.admin, id, { email: 'accomplice@example.org' })).status).toBe(403)
+  })
+})
+
+describe('a request from the form', () => {
+  it('is connected only to a participant with the confirmed address', async () => {
+    const [none, another] = [await stranger(null), await stranger('another@example.org')]
+    const id = 'preq_0000000000000000000000'
+    await kit.test.db.prisma.privacyRequest.create({
+      data: {
+        id,
+        kinds: ['access'],
+        channel: 'form',
+        subjectKind: 'requester',
+        subjectKey: 'a keyed hash',
+        addressKey: 'the keyed hash of a third address',
+        filedBy: 'anonymous',
+        receivedAt: kit.test.clock.now(),
+        legalDueAt: new Date(kit.test.clock.now().getTime() + 30 * 86_400_000),
+        parts: { create: [{ kind: 'access' }] },
+      },
+    })
+    for (const participant of [none, another]) {
+      const body = { project_id: project.id, participant_id: participant.id }
+      const { status, json } = await kit.asAdmin(id, 'connect', body)
+      expect([status, json.code]).toEqual([409, 'conflict'])
+    }
+  })
+})

@@ -1,0 +1,60 @@
+import type { Context } from './context.ts'
+import { Problem } from './problem.ts'
+import { requireRecentPassword } from './step-up.ts'
+
+/**
+ * What an operation, a job or a command can do to somebody else. lib/access/effects.ts lists the doors of each effect, and the pipeline
+ * fails a run that did not consult the guard of an effect of its operation.
+ */
+export const effects = [
+  'read-private',
+  'export-subject',
+  'erase-subject',
+  'erase-words',
+  'change-identity',
+  'take-over',
+  'confirm-identity',
+  'weaken-factor',
+  'publish',
+  'claim-keys',
+  'sign-receipt',
+  'replay',
+] as const
+export type Effect = (typeof effects)[number]
+
+/** What guards need of a context. */
+export type GuardedContext = Pick<Context, 'actor' | 'now' | 'consulted'>
+
+/** Records that the guard of the effect decided in this run. */
+export function consulted({ consulted: seen }: Pick<Context, 'consulted'>, effect: Effect): void {
+  seen?.add(effect)
+}
+
+/** @throws Problem `forbidden` for every token, also of scope `admin` */
+export function requirePerson({ actor }: Pick<Context, 'actor'>, what: string): void {
+  if (actor.kind === 'agent')
+    throw new Problem('forbidden', `A token cannot ${what}. Sign in to the console as a person. Nothing was changed.`)
+}
+
+/**
+ * The guard of exports. The subject gets everything. Anybody else must be a person with a recently entered password, and sees private
+ * content only within a request for access or portability that the subject confirmed.
+ * @returns whether the export contains private content
+ */
+export function guardExport(
+  ctx: GuardedContext,
+  { isOwn, isRequested }: { isOwn: boolean; isRequested: boolean },
+): boolean {
+  consulted(ctx, 'export-subject')
+  if (isOwn) return true
+  requirePerson(ctx, 'export the data of another subject')
+  requireRecentPassword(ctx)
+  return isRequested
+}
+
+/** The guard of privacy requests: identity is confirmed, and subjects are erased, by themselves or by an admin in person. */
+export function guardRequestChange(ctx: GuardedContext, asAdmin: boolean): void {
+  consulted(ctx, 'confirm-identity')
+  consulted(ctx, 'erase-subject')
+  if (asAdmin) requirePerson(ctx, 'act on privacy requests of others')
+}
