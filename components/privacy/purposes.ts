@@ -54,6 +54,7 @@ const lines: Record<Purpose, readonly LineKey[]> = {
     'projects_messages',
     'projects_documents',
     'projects_references',
+    'projects_quotations',
     'projects_outside',
     'graph_episodes',
     'checkpoints_messages',

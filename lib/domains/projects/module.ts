@@ -34,6 +34,7 @@ import { graphExporters, graphParticipantExporters, graphPersonExporters } from 
 import type { ProjectPorts } from './ports.ts'
 import { documentDataSource, messageDataSource } from './rows/authored.ts'
 import { outsidePointerDataSource } from './rows/outside-pointers.ts'
+import { quotationDataSource } from './rows/quotations.ts'
 import { projectsService } from './service.ts'
 
 export interface ProjectsDataDeps
@@ -57,6 +58,7 @@ export const projectsData = ({ db, stores, missing, ...deps }: ProjectsDataDeps)
     graphDataSource({ ...deps, db, graph: stores.graph, whatIsMissing: missing('graph') }),
     objectsDataSource({ ...deps, db, objects: stores.objects, whatIsMissing: missing('objects') }),
     outsidePointerDataSource(db),
+    quotationDataSource(db, deps),
     // Before the messages, through which derived data is found.
     documentDataSource(db, deps),
     messageDataSource(db, deps),

@@ -223,6 +223,23 @@ export const keySpaceClaimants = statement('projects.key-space-claimants', {
     WHERE o.is_own OR cardinality(o.namespaces) > 0`,
 })
 
+/**
+ * The projects and people that a name identifies. `ids`: ids that cannot be words; `names`: also external ids of participants. `author`:
+ * the author of a message or document, or the person.
+ */
+export const ownersNamed = statement('projects.owners-named', {
+  takes: { ids: 'text[]', names: 'text[]' },
+  returns: { kind: 'text', id: 'text', project: 'text?', author: 'text?' },
+  isPrepared: true,
+  sql: `SELECT 'project' AS kind, id, id AS project, NULL::text AS author FROM projects WHERE id = ANY($ids) OR group_id = ANY($ids)
+    UNION ALL SELECT 'conversation', id, project_id, NULL FROM conversations WHERE id = ANY($ids)
+    UNION ALL SELECT 'conversation', id, project_id, NULL FROM conversations WHERE threads && $ids
+    UNION ALL SELECT 'message', id, project_id, author_id FROM messages WHERE id = ANY($ids)
+    UNION ALL SELECT 'document', id, project_id, author_id FROM documents WHERE id = ANY($ids)
+    UNION ALL SELECT 'participant', id, project_id, id FROM project_participants WHERE id = ANY($ids) OR external_id = ANY($names)
+    UNION ALL SELECT 'account', id, NULL, id FROM account_names WHERE id = ANY($ids)`,
+})
+
 const isOther = (region: string) => `(${region} IS NOT NULL AND NOT ${region} = ANY($except))`
 /** Projects with data that require, or of which a conversation requires, a region other than the given ones. */
 const requireOther = `p.status <> 'closed' AND (${isOther('p.region')}

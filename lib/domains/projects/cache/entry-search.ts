@@ -2,6 +2,7 @@ import { type Claimant, type KeySpace, keySpaceOf } from '#lib/domains/projects/
 import { scopeSubject, writersOf } from '#lib/domains/projects/legal-holds.ts'
 import { foreignRefs } from '#lib/domains/projects/provenance/shared-pointers.ts'
 import type { Sources } from '#lib/domains/projects/provenance/sources.ts'
+import { ownershipReader } from '#lib/domains/projects/values/ownership.ts'
 import { valueDeciderIn } from '#lib/domains/projects/values/value-decider.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { ErasureScope, Subject } from '#lib/kernel/erasure-scope.ts'
@@ -57,7 +58,7 @@ export async function cacheSearchOf(
   ports: CacheSourcePorts,
   { ids, chosen, near, anchors, names }: CacheTerms,
   subjects: readonly string[],
-  by: Pick<CacheSearch, 'judge' | 'space'>,
+  by: Pick<CacheSearch, 'judge' | 'ownershipOf' | 'space'>,
 ): Promise<CacheSearch> {
   return {
     ...{ ids, chosen: [...chosen.values()], near, anchors, names, ...by },
@@ -78,7 +79,11 @@ export async function findEntries(
   const { projects, sources, words, ids, chosen } = terms
   const judge = valueDeciderIn(db, tx, words, { projects, now, going: sources })
   const space = await cacheKeySpace(ports, tx, projects)
-  const sought = await cacheSearchOf(ports, terms, idsOfSubject(scopeSubject(scope)), { judge, space })
+  const who = idsOfSubject(scopeSubject(scope))
+  const erased = new Set([...ids, ...sources, ...who])
+  const within = <T>(work: (tx: Transaction) => Promise<T>) => work(tx)
+  const ownershipOf = ownershipReader({ within, projects, erased, isPerson: who.length > 0 })
+  const sought = await cacheSearchOf(ports, terms, who, { judge, space, ownershipOf })
   const found = new Map<string, CacheFinding>()
   const add = async (finding: CacheFinding) => {
     const known = found.get(finding.name)

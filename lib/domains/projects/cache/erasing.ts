@@ -1,6 +1,7 @@
 import { splitWithin } from '#lib/domains/projects/key-space.ts'
 import { scopePart, scopeSubject } from '#lib/domains/projects/legal-holds.ts'
 import { foreignRefs } from '#lib/domains/projects/provenance/shared-pointers.ts'
+import { ownershipReader } from '#lib/domains/projects/values/ownership.ts'
 import { lenient, type Naming, valueDeciderIn } from '#lib/domains/projects/values/value-decider.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { ErasureOptions } from '#lib/kernel/data-source.ts'
@@ -156,8 +157,15 @@ export async function eraseEntries(
   const space = await cacheKeySpace(ports, tx, projects, recorded)
   const ids = new Set([...kinds.about, ...terms.ids])
   const chosen = mergedChosen([...kinds.chosen.map(chosenOf), ...terms.chosen.values()])
+  const who = [...kinds.who, ...idsOfSubject(scopeSubject(scope))]
+  const ownershipOf = ownershipReader({
+    within: (work) => work(tx),
+    projects,
+    erased: new Set([...ids, ...sources, ...who]),
+    isPerson: who.length > 0,
+  })
   const sought: CacheSearch = {
-    ...(await cacheSearchOf(ports, { ...terms, ids, chosen }, kinds.who, { judge, space })),
+    ...(await cacheSearchOf(ports, { ...terms, ids, chosen }, kinds.who, { judge, space, ownershipOf })),
     isNoted: (name, value) => notes[labelOf(name, value)] === 'cut',
   }
   const work = eraser(cache, sought, { run, notes })

@@ -1,17 +1,20 @@
 import { isInKeySpace, type KeySpace, splitWithin } from '#lib/domains/projects/key-space.ts'
-import { scopePart } from '#lib/domains/projects/legal-holds.ts'
+import { scopePart, scopeSubject } from '#lib/domains/projects/legal-holds.ts'
 import { foreignRefs, othersOf } from '#lib/domains/projects/provenance/shared-pointers.ts'
+import { type Ownership, ownershipReader } from '#lib/domains/projects/values/ownership.ts'
 import { readable } from '#lib/domains/projects/values/readable.ts'
 import { type ValueDecider, valueDeciderIn } from '#lib/domains/projects/values/value-decider.ts'
 import { Fingerprints } from '#lib/domains/projects/words/fingerprints.ts'
 import type { ErasedWords } from '#lib/kernel/data-source.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
+import { memoize } from '#lib/kernel/memoize.ts'
 import { ownPrefix } from '#lib/stores/cache/cache.ts'
 import { needlesOf } from '#lib/stores/cache/needles.ts'
 import { requireConnectedStores } from '#lib/stores/registered-store.ts'
 import {
   type CacheSourcePorts,
   cacheKeySpace,
+  idsOfSubject,
   indexedIds,
   namesInIndex,
   namesLabelled,
@@ -26,6 +29,7 @@ import {
   mayDeleteKey,
   uniqueInProject,
 } from './rules.ts'
+import type { CacheSearch } from './survey.ts'
 
 /** Counts entries with erased data. Reads every text of every entry by other commands than erasing, and searches for ids and words. */
 export async function residueOfEntries(
@@ -47,7 +51,15 @@ export async function residueOfEntries(
   const judge = words && !words.isEmpty ? valueDeciderIn(db, undefined, words, { projects, now }) : undefined
   const left = await namesInIndex(ports, [...indexedIds(about, chosen), ...who])
   for (const name of await stillNamed(ports, key, projects, now, judge)) left.add(name)
-  for (const name of await textsLeft(ports, { about, chosen, anchors, space }, projects, judge)) left.add(name)
+  const people = [...who, ...idsOfSubject(scopeSubject(scope))]
+  const ownershipOf = ownershipReader({
+    within: (work) => db.transaction(work),
+    projects: new Set(projects),
+    erased: new Set([...about, ...people]),
+    isPerson: people.length > 0,
+  })
+  const sought = { about, chosen, anchors, space, ownershipOf }
+  for (const name of await textsLeft(ports, sought, projects, judge)) left.add(name)
   return left.size
 }
 
@@ -82,11 +94,12 @@ interface ResidueSearch {
   chosen: readonly Chosen[]
   anchors: readonly string[]
   space: KeySpace
+  ownershipOf: CacheSearch['ownershipOf']
 }
 /** Names of entries that contain an erased id, or that belong to the project and contain erased words. */
 async function textsLeft(
   { db, cache }: CacheSourcePorts,
-  { about, chosen, anchors: within, space }: ResidueSearch,
+  { about, chosen, anchors: within, space, ownershipOf }: ResidueSearch,
   projects: readonly string[],
   judge: ValueDecider | undefined,
 ): Promise<Set<string>> {
@@ -105,9 +118,14 @@ async function textsLeft(
     const all = [name, ...values.map(({ text }) => text)]
     const isInside = all.some(anchors.standIn)
     if (all.some(ids.standIn) || ((isInside || isPlain(name)) && all.some(loose.standIn))) left.add(name)
-    else if (judge && (isInside || name.startsWith(ownPrefix) || isInKeySpace(space, name)))
+    else if (judge && (isInside || name.startsWith(ownPrefix) || isInKeySpace(space, name))) {
+      const ownership = memoize(async (): Promise<Ownership> => {
+        const found = name.startsWith(ownPrefix) ? 'own' : await ownershipOf(name)
+        return found === 'nobody' && isInside ? 'own' : found
+      })
       for (const value of [{ form: 'text' as const, text: name }, ...values])
-        if (await judge.hasErasedWords(value)) byWords.add(name)
+        if (await judge.hasErasedWords(value, ownership)) byWords.add(name)
+    }
   })
   const foreign = await db.transaction((tx) => foreignRefs(tx, 'cache', [...byWords], projects))
   for (const name of byWords) if (!foreign.has(name)) left.add(name)

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto'
 import type { Naming, ValueDecider, ValueDecision } from '#lib/domains/projects/values/value-decider.ts'
+import { memoize } from '#lib/kernel/memoize.ts'
 import { type CacheEntry, type CachePart, type CacheStore, ownPrefix } from '#lib/stores/cache/cache.ts'
 import { needlesOf } from '#lib/stores/cache/needles.ts'
 import { isInKeySpace, type KeySpace } from '../key-space.ts'
+import type { Ownership } from '../values/ownership.ts'
 import { type Readable, readable } from '../values/readable.ts'
 import {
   type Chosen,
@@ -31,6 +33,8 @@ export interface CacheSearch {
   /** Entries in it are searched for words. */
   space: KeySpace
   judge: ValueDecider | undefined
+  /** Whose entry it is, by the ids in its name. */
+  ownershipOf(name: string): Promise<Ownership>
   /** Whether a value is the result of an earlier attempt of this erasure. */
   isNoted?(name: string, value: Buffer): boolean
 }
@@ -76,9 +80,10 @@ async function decidedByWords(
   value: Readable,
   name: string,
   naming: Naming | undefined,
+  ownership: () => Promise<Ownership>,
 ): Promise<ValueDecision> {
   if (!judge || part.texts.some((text) => isNoted?.(name, text))) return { decision: 'untouched' }
-  return judge.decide(value, naming)
+  return judge.decide(value, naming, ownership)
 }
 /** Decides about the parts of an entry by their words. */
 async function changesByWords(
@@ -88,6 +93,7 @@ async function changesByWords(
   naming: Naming | undefined,
   known: ReadonlyMap<CachePart, CacheChange>,
   unsearched: UnsearchedEntries,
+  ownership: () => Promise<Ownership>,
 ): Promise<{ changes: CacheChange[]; isRetained: boolean; isCut: boolean }> {
   const changes = [...known.values()]
   let [isRetained, isCut] = [false, false]
@@ -98,9 +104,9 @@ async function changesByWords(
     const isNamedId = naming !== undefined && mayBeOurKey(value.text)
     if (isNamedId) continue
     const judged: ValueDecision =
-      field !== '' && (await sought.judge?.hasErasedWords({ form: 'text', text: field }))
+      field !== '' && (await sought.judge?.hasErasedWords({ form: 'text', text: field }, ownership))
         ? { decision: 'deleted' }
-        : await decidedByWords(sought, part, value, entry.name, naming)
+        : await decidedByWords(sought, part, value, entry.name, naming, ownership)
     if (judged.decision === 'retained') isRetained = true
     if (judged.decision === 'deleted') changes.push({ part, to: null })
     if (judged.decision === 'cut') {
@@ -163,11 +169,16 @@ function cacheJudge(sought: CacheSearch) {
     const isInside = naming !== undefined || isAnchored || isOwn(name) || isInKeySpace(space, name)
     if (!isInside) unsearched.isOutside = true
     const isPrefixed = isInside && naming === undefined && !isAnchored && !isOwn(name)
-    if (isInside && judge && (await judge.hasErasedWords({ form: 'text', text: name })))
+    const ownership = memoize(async (): Promise<Ownership> => {
+      if (names.has(name) || isOwn(name)) return 'own'
+      const found = await sought.ownershipOf(name)
+      return found === 'nobody' && isAnchored ? 'own' : found
+    })
+    if (isInside && judge && (await judge.hasErasedWords({ form: 'text', text: name }, ownership)))
       return { ...whole(entry, by), isPrefixed }
     const { changes, isRetained, isCut } =
       isInside && judge
-        ? await changesByWords(sought, entry, values, naming, known, unsearched)
+        ? await changesByWords(sought, entry, values, naming, known, unsearched, ownership)
         : { changes: [...known.values()], isRetained: false, isCut: false }
     if (changes.length === 0) return isRetained ? { name, type, found: by, verdict: 'retained', isPrefixed } : undefined
     // A piece of a long string, or a value of an unknown type, cannot be compared and changed: delete the entry.

@@ -56,6 +56,8 @@ describe.skipIf(!(await isRedisInstalled()))('the cache data source and the word
   })
   beforeEach(async () => {
     await client.flushDb()
+    // Messages of other tests contain the same sentences, which would explain them.
+    await test.db.prisma.message.deleteMany()
     project = await madeProject(test)
     conversation = await madeConversation(test, project)
     message = await said(mine)
@@ -407,6 +409,7 @@ describe.skipIf(!(await isRedisInstalled()))('the cache data source and the word
       const gone = { id: `org_${'0'.repeat(22)}`, namespaces: ['gone:'], isAny: false }
       const items = [`about:${newId('msg')}`, `within:${newId('prj')}`, `within:${JSON.stringify(gone)}`]
       for (const key of [under(`${gone.id}_1`), under('gone:1'), under('nobodys')]) await client.set(key, turn)
+      await test.db.prisma.message.deleteMany()
       const residue = () => source().residue(nobody, items, test.clock.now(), wordsOf(mine))
       expect(await residue()).toBe(2)
       await eraseItems(items, wordsOf(mine), nobody)

@@ -4,10 +4,9 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import { type ErasedRunMatch, type ErasedWords, longestSearch } from '#lib/kernel/data-source.ts'
 import type { CheckpointStore, Memory, MemoryChange, MemoryCursor } from '#lib/stores/checkpoints/checkpoints.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { mergeSpans } from '../words/fingerprints.ts'
+import { livingAuthors } from '../words/living-authors.ts'
 import { type Erasers, mayClaimAny, ownerOf } from './memory-owners.ts'
 import { organisationsOfProjects } from './repository.ts'
-import { runsElsewhere } from './runs-elsewhere.ts'
 
 export interface SoughtMemories {
   words: readonly ErasedWords[]
@@ -64,13 +63,11 @@ export async function* memoriesWithWords(
   }
   const matchesIn = (text: string): ErasedRunMatch[] => [...erased.runsIn(text), ...erased.namesIn(text)]
   const judge = valueDecider(erased, { within, projects: erasers.projects, now, ...(going && { going }) })
-  const explainedElsewhere = async (text: string, matches: readonly ErasedRunMatch[]): Promise<boolean> => {
-    const quoted = mergeSpans(matches).map(({ start, end }) => text.slice(start, end).replace(/\\[bfnrt]/g, ' '))
-    const found = await within((one) =>
-      runsElsewhere(one, { projects: erasers.projects, quoted, runsIn: matchesIn, now }),
-    )
-    return matches.every(({ run }) => found.has(run))
-  }
+  const living = livingAuthors({
+    ...{ within, projects: erasers.projects, now, going: going ?? new Set(), runsIn: matchesIn },
+  })
+  const explainedElsewhere = async (text: string, matches: readonly ErasedRunMatch[]): Promise<boolean> =>
+    (await living.explained(text, matches)).size === new Set(matches.map(({ run }) => run)).size
   async function judged(
     memory: Memory,
     matches: readonly ErasedRunMatch[],

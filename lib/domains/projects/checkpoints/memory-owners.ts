@@ -1,6 +1,7 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { Memory } from '#lib/stores/checkpoints/checkpoints.ts'
-import { isDistinctiveText, isGenerated } from '#lib/stores/checkpoints/needles.ts'
+import { isDistinctiveText } from '#lib/stores/checkpoints/needles.ts'
+import { generatedIn, namesIn } from '../values/ownership.ts'
 import { anyClaimsAll, claimsTo, projectsNamed } from './repository.ts'
 
 /** The erasing projects with their organizations, and further ids that belong to them, even if their rows no longer exist. */
@@ -17,17 +18,6 @@ export interface Erasers {
  * - `foreign`: it belongs to another organization, or to nobody known.
  */
 export type MemoryOwner = 'named' | 'ours' | 'sibling' | 'foreign'
-
-const words = /[A-Za-z0-9_-]+/g
-const generatedIn = (text: string): string[] => (text.match(words) ?? []).filter(isGenerated)
-const mostParts = 8
-
-/** All possible names in a namespace or key: its parts, and all sequences of adjacent parts. */
-function namesIn(text: string): string[] {
-  const starts = [0, ...[...text.matchAll(/[.:\s/]/g)].map(({ index }) => index + 1)].slice(0, mostParts)
-  const ends = [...starts.slice(1).map((start) => start - 1), text.length]
-  return starts.flatMap((start) => ends.flatMap((end) => (end > start ? [text.slice(start, end)] : [])))
-}
 
 /** Decides by ids and namespaces, never by words: an equal sentence proves nothing. */
 export async function ownerOf(tx: Transaction, { namespace, key, value }: Memory, own: Erasers): Promise<MemoryOwner> {

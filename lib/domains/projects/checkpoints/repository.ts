@@ -1,4 +1,5 @@
 import { conversationHold, joinProjectHolds, projectHoldsSql, staysSql } from '#lib/domains/projects/legal-holds.ts'
+import { isByPersonSql } from '#lib/domains/projects/words/repository.ts'
 import { statement } from '#lib/stores/postgres/statement.ts'
 
 const withHolds = `WITH ${projectHoldsSql('$now')}`
@@ -25,26 +26,14 @@ export const existingSources = statement('checkpoints.existing-sources', {
     FROM documents d WHERE d.id = ANY($sources)`,
 })
 
-/** Texts of remaining messages and documents of other projects that match a pattern of words. Reads every text. */
-export const textsElsewhere = statement('checkpoints.texts-elsewhere', {
-  takes: { projects: 'text[]', pattern: 'text', now: 'timestamptz' },
-  returns: { text: 'text' },
-  isPrepared: true,
-  sql: `${withHolds}
-    SELECT x.content AS text FROM messages x JOIN conversations c ON c.id = x.conversation_id JOIN projects p ON p.id = x.project_id ${joinProjectHolds('x')}
-    WHERE x.project_id <> ALL($projects) AND x.content ~* $pattern AND ${staysSql('x', isMarked)}
-    UNION ALL SELECT k.content FROM document_chunks k JOIN documents x ON x.id = k.document_id JOIN projects p ON p.id = x.project_id ${joinProjectHolds('x')}
-    WHERE x.project_id <> ALL($projects) AND k.content ~* $pattern AND ${staysSql('x', 'p.erasing_since IS NOT NULL')}`,
-})
-
-/** Of these messages, those that remain in the projects. */
+/** Of these messages, those of persons that remain in the projects. */
 export const remainingMessages = statement('checkpoints.remaining-messages', {
   takes: { projects: 'text[]', ids: 'text[]', now: 'timestamptz' },
   returns: { id: 'text' },
   isPrepared: true,
   sql: `${withHolds}
     SELECT x.id FROM messages x JOIN conversations c ON c.id = x.conversation_id JOIN projects p ON p.id = x.project_id ${joinProjectHolds('x')}
-    WHERE x.project_id = ANY($projects) AND x.id = ANY($ids) AND ${staysSql('x', isMarked)}`,
+    WHERE x.project_id = ANY($projects) AND x.id = ANY($ids) AND ${isByPersonSql.messages} AND ${staysSql('x', isMarked)}`,
 })
 
 /** The threads under legal hold: a hold on the project, or on an author of messages in a conversation that lists the thread. */

@@ -11,6 +11,7 @@ import {
   labelOf,
   type ObjectsSourcePorts,
   objectKeySpace,
+  objectOwnership,
   objectSearchOf,
   searchApplicationKeys,
   termsInItems,
@@ -105,8 +106,9 @@ export async function eraseObjects(
   const notes = others.length > 0 || isWide ? await notesOfRun(objects, run) : new Set<string>()
   const keptBefore = new Set<string>()
   const space = await objectKeySpace(ports, tx, gathered.projects, wanted.recorded)
+  const ownershipOf = objectOwnership((work) => work(tx), scope, { ...gathered, erased: gathered.sources })
   const sought: ObjectSearch = {
-    ...objectSearchOf(gathered, { judge: isThere ? judge : lenient(judge), space }),
+    ...objectSearchOf(gathered, { judge: isThere ? judge : lenient(judge), space, ownershipOf }),
     isNoted(key, bytes) {
       const isCut = notes.has(labelOf(key, bytes))
       if (isCut) keptBefore.add(key)

@@ -2,9 +2,10 @@ import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import type { Chosen } from '#lib/domains/projects/cache/rules.ts'
 import { type Claimant, type KeySpace, keySpaceOf, splitWithin } from '#lib/domains/projects/key-space.ts'
-import { scopePart } from '#lib/domains/projects/legal-holds.ts'
+import { scopePart, scopeSubject, writersOf } from '#lib/domains/projects/legal-holds.ts'
 import { foreignRefs } from '#lib/domains/projects/provenance/shared-pointers.ts'
 import type { Source, Sources } from '#lib/domains/projects/provenance/sources.ts'
+import { ownershipReader } from '#lib/domains/projects/values/ownership.ts'
 import { valueDeciderIn } from '#lib/domains/projects/values/value-decider.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
@@ -80,9 +81,25 @@ export const objectKeySpace = (
   recorded: readonly Claimant[] = [],
 ): Promise<KeySpace> => keySpaceOf(tx, pointerPrefixes, { projects, recorded })
 
+/** Reads whose objects are, by their keys. `erased`: ids of erased sources. */
+export function objectOwnership(
+  within: <T>(work: (tx: Transaction) => Promise<T>) => Promise<T>,
+  scope: ErasureScope,
+  terms: { projects: Iterable<string>; ids: Iterable<string>; erased?: Iterable<string> },
+): ObjectSearch['ownershipOf'] {
+  const subject = scopeSubject(scope)
+  const people = subject ? writersOf(subject).ids : []
+  return ownershipReader({
+    within,
+    projects: new Set(terms.projects),
+    erased: new Set([...terms.ids, ...(terms.erased ?? []), ...people]),
+    isPerson: people.length > 0,
+  })
+}
+
 export const objectSearchOf = (
   { ids, chosen, anchors, names }: ObjectTerms,
-  by: Pick<ObjectSearch, 'judge' | 'space'>,
+  by: Pick<ObjectSearch, 'judge' | 'ownershipOf' | 'space'>,
 ): ObjectSearch => ({ ids, chosen: [...chosen.values()], anchors, names, ...by })
 
 /** Decides about all keys of applications and passes each finding to `visit`. Pointers of other projects protect their objects. */
@@ -127,7 +144,9 @@ export async function findObjects(
       const { projects, words } = gathered
       const judge = valueDeciderIn(db, tx, words, { projects, now, going: gathered.sources })
       const space = await objectKeySpace(ports, tx, projects)
-      await searchApplicationKeys(ports, tx, objectSearchOf(gathered, { judge, space }), projects, async (finding) => {
+      const ownershipOf = objectOwnership((work) => work(tx), scope, { ...gathered, erased: gathered.sources })
+      const sought = objectSearchOf(gathered, { judge, space, ownershipOf })
+      await searchApplicationKeys(ports, tx, sought, projects, async (finding) => {
         if (!keys.has(finding.key)) findings.set(finding.key, finding)
       })
     }

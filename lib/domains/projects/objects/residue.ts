@@ -6,7 +6,14 @@ import { Fingerprints } from '#lib/domains/projects/words/fingerprints.ts'
 import type { ErasedWords } from '#lib/kernel/data-source.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import { requireConnectedStores } from '#lib/stores/registered-store.ts'
-import { keysOfSource, listedAtOnce, type ObjectsSourcePorts, objectKeySpace, termsInItems } from './object-search.ts'
+import {
+  keysOfSource,
+  listedAtOnce,
+  type ObjectsSourcePorts,
+  objectKeySpace,
+  objectOwnership,
+  termsInItems,
+} from './object-search.ts'
 import { isOurObject, isWordsItem, keysAmong, objectsOfProject } from './rules.ts'
 import { applicationKeys, mostRead, noneUnsearched, objectDecider } from './survey.ts'
 
@@ -43,7 +50,7 @@ export async function residueOfObjects(
     for await (const key of keysOfSource(objects, { project: part.project, kind: part.kind, id: part.id }))
       left.add(key)
   if (wanted.ids.length + wanted.chosen.length + wanted.anchors.length > 0)
-    for (const key of await wordsLeft(ports, wanted, projects, judge)) left.add(key)
+    for (const key of await wordsLeft(ports, scope, wanted, projects, judge)) left.add(key)
   return left.size
 }
 
@@ -71,24 +78,28 @@ async function isGone(
 /** Keys of applications that contain erased ids, and keys of the project with erased words in any version. */
 async function wordsLeft(
   ports: ObjectsSourcePorts,
+  scope: ErasureScope,
   { ids, chosen, anchors, recorded }: ReturnType<typeof termsInItems>,
   projects: readonly string[],
   judge: ValueDecider,
 ): Promise<Set<string>> {
   const { db, objects } = ports
   const space = await db.transaction((tx) => objectKeySpace(ports, tx, projects, recorded))
-  const sought = { ...{ ids, chosen, anchors, judge, space }, names: new Map<string, Naming>() }
-  const { isInside, hasErasedId } = objectDecider(objects, sought)
+  const ownedBy = objectOwnership((work) => db.transaction(work), scope, { projects, ids })
+  const sought = { ids, chosen, anchors, judge, space, names: new Map<string, Naming>(), ownershipOf: ownedBy }
+  const { isInside, hasErasedId, ownershipOf } = objectDecider(objects, sought)
   const left = new Set<string>()
   for await (const key of applicationKeys(objects, noneUnsearched())) {
     if (hasErasedId(key)) left.add(key)
-    else if (isInside(key))
+    else if (isInside(key)) {
+      const ownership = ownershipOf(key)
       for (const { version } of await objects.versions(key)) {
         const one = await objects.read(key, mostRead, version)
         const texts = [key, ...(one?.described ?? [])].map((text) => ({ form: 'text' as const, text }))
         for (const value of [...texts, ...(one?.bytes ? [readable(one.bytes)] : [])])
-          if (await judge.hasErasedWords(value)) left.add(key)
+          if (await judge.hasErasedWords(value, ownership)) left.add(key)
       }
+    }
   }
   const foreign = await db.transaction((tx) => foreignRefs(tx, 'objects', [...left], projects))
   return new Set([...left].filter((key) => !foreign.has(key)))

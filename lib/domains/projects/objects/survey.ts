@@ -1,8 +1,10 @@
 import type { Naming, ValueDecider } from '#lib/domains/projects/values/value-decider.ts'
+import { memoize } from '#lib/kernel/memoize.ts'
 import { needlesOf } from '#lib/stores/cache/needles.ts'
 import type { ObjectStore } from '#lib/stores/objects/objects.ts'
 import { type Chosen, isDistinctiveKey } from '../cache/rules.ts'
 import { isInKeySpace, type KeySpace } from '../key-space.ts'
+import type { Ownership } from '../values/ownership.ts'
 import { readable } from '../values/readable.ts'
 import { isOurObject } from './rules.ts'
 
@@ -17,6 +19,8 @@ export interface ObjectSearch {
   /** Objects in it are searched for words. */
   space: KeySpace
   judge: ValueDecider
+  /** Whose object it is, by the ids in its key. */
+  ownershipOf(key: string): Promise<Ownership>
   /** Whether the content is the result of an earlier attempt of this erasure. */
   isNoted?(key: string, bytes: Buffer): boolean
 }
@@ -74,7 +78,7 @@ export async function* applicationKeys(
 /** Decides about objects one by one, by their keys, metadata, tags and content. */
 export function objectDecider(
   objects: Pick<ObjectStore, 'versions' | 'read'>,
-  { ids: given, chosen: client, anchors: near, names, space, judge, isNoted }: ObjectSearch,
+  { ids: given, chosen: client, anchors: near, names, space, judge, isNoted, ...sought }: ObjectSearch,
 ) {
   const ids = needlesOf([...given])
   const telling = [...client].filter(({ id }) => isDistinctiveKey(id))
@@ -85,6 +89,13 @@ export function objectDecider(
   const isInside = (key: string): boolean => names.has(key) || anchors.standIn(key) || isInKeySpace(space, key)
   /** Whether a text contains an erased id. */
   const namesErased = (text: string): boolean => ids.standIn(text) || chosen.standIn(text)
+
+  const ownershipOf = (key: string) =>
+    memoize(async (): Promise<Ownership> => {
+      const found = names.has(key) ? 'own' : await sought.ownershipOf(key)
+      // The row of an erased project may be deleted already.
+      return found === 'nobody' && anchors.standIn(key) ? 'own' : found
+    })
 
   async function formerOf(key: string, newest: string | undefined): Promise<string[]> {
     const found: string[] = []
@@ -97,7 +108,7 @@ export function objectDecider(
         ...one.described.map((text) => ({ form: 'text' as const, text })),
       ]
       for (const value of texts)
-        if (namesErased(value.text) || (await judge.hasErasedWords(value))) {
+        if (namesErased(value.text) || (await judge.hasErasedWords(value, ownershipOf(key)))) {
           found.push(version)
           break
         }
@@ -108,6 +119,7 @@ export function objectDecider(
   return {
     unsearched,
     isInside,
+    ownershipOf,
     /** Whether the key contains an erased id. */
     hasErasedId: (key: string): boolean => ids.standIn(key) || (isInside(key) && chosen.standIn(key)),
     async judged(key: string): Promise<ObjectFinding | undefined> {
@@ -120,7 +132,8 @@ export function objectDecider(
         unsearched.isOutside = true
         return undefined
       }
-      if (chosen.standIn(key) || (await judge.hasErasedWords({ form: 'text', text: key }))) return deleted
+      const ownership = ownershipOf(key)
+      if (chosen.standIn(key) || (await judge.hasErasedWords({ form: 'text', text: key }, ownership))) return deleted
       const newest = await objects.read(key, mostRead)
       if (!newest) {
         const left = await objects.versions(key)
@@ -130,7 +143,7 @@ export function objectDecider(
         return former.length > 0 ? { ...deleted, former } : undefined
       }
       for (const text of newest.described)
-        if (namesErased(text) || (await judge.hasErasedWords({ form: 'text', text }))) return deleted
+        if (namesErased(text) || (await judge.hasErasedWords({ form: 'text', text }, ownership))) return deleted
       if (newest.bytes === undefined) {
         if (naming) return deleted
         unsearched.large.add(key)
@@ -139,7 +152,7 @@ export function objectDecider(
       if (isNoted?.(key, newest.bytes)) return undefined
       const value = readable(newest.bytes)
       if (namesErased(value.text) && naming === undefined) return deleted
-      const decided = await judge.decide(value, naming)
+      const decided = await judge.decide(value, naming, ownership)
       if (decided.decision === 'deleted') return deleted
       if (decided.decision === 'cut')
         return { ...deleted, verdict: 'cut', cut: { state: newest.state, bytes: Buffer.from(decided.text) } }

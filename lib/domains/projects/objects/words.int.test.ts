@@ -141,6 +141,8 @@ describe.each([
     })
     afterAll(() => test?.close())
     beforeEach(async () => {
+      // Messages of other tests contain the same sentences, which would explain them.
+      await test.db.prisma.message.deleteMany()
       project = await madeProject(test)
       conversation = await madeConversation(test, project)
       message = (await madeMessage(test, conversation, project.owner, { content: mine })).id

@@ -71,6 +71,8 @@ async function inOtherGroups(
   return found
 }
 
+const projectIds = /(?<![0-9A-Za-z])prj_[0-9A-Za-z]{22}(?![0-9A-Za-z])/g
+
 /**
  * Of keys with a common prefix (KP_POINTER_PREFIXES), those that the project may name without a generated id. An admin may name each of
  * them: the report is its own approval.
@@ -84,7 +86,11 @@ async function claimedKeys(
   const keys = reported.flatMap(({ ref }) => (prefixes.some((prefix) => ref.startsWith(prefix)) ? [ref] : []))
   if (actor.isAdmin || keys.length === 0) return new Set(keys)
   const space = await keySpaceOf(tx, prefixes, { projects: [id] })
-  return new Set(keys.filter((key) => isInKeySpace(space, key)))
+  const namesOnlyOthers = (key: string): boolean => {
+    const named: readonly string[] = key.match(projectIds) ?? []
+    return named.length > 0 && !named.includes(id)
+  }
+  return new Set(keys.filter((key) => isInKeySpace(space, key) && !namesOnlyOthers(key)))
 }
 
 /**

@@ -4,7 +4,9 @@ import {
   joinProjectHolds,
   projectHoldSql,
   projectHoldsSql,
+  staysSql,
 } from '#lib/domains/projects/legal-holds.ts'
+import { isByPersonSql } from '#lib/domains/projects/words/repository.ts'
 import { statement } from '#lib/stores/postgres/statement.ts'
 
 const authors = { kinds: 'text[]', ids: 'text[]' } as const
@@ -195,4 +197,19 @@ export const appointOwners = statement('projects.appoint-owners', {
         AND NOT EXISTS (SELECT FROM project_members o WHERE o.project_id = n.project_id AND o.role = 'owner')
       ORDER BY n.project_id, n.added_at, n.kind, n.member_id) AS f
     WHERE m.project_id = f.project_id AND m.kind = f.kind AND m.member_id = f.member_id`,
+})
+
+/** Maximum number of messages that {@link machineMessages} returns. */
+export const mostMachineMessages = 500
+/** Messages of assistants, tools and system prompts after an id, except those that are being erased or under legal hold. */
+export const machineMessages = statement('projects.machine-messages', {
+  takes: { project: 'text', after: 'text', since: 'timestamptz', now: 'timestamptz' },
+  returns: { id: 'text', content: 'text', edits: 'text[]', contents: 'text[]' },
+  isPrepared: true,
+  sql: `WITH ${projectHoldsSql('$now')}
+    SELECT x.id, x.content, ARRAY(SELECT e.id FROM message_edits e WHERE e.message_id = x.id ORDER BY e.id) AS edits,
+      ARRAY(SELECT e.content FROM message_edits e WHERE e.message_id = x.id ORDER BY e.id) AS contents
+    FROM messages x JOIN conversations c ON c.id = x.conversation_id JOIN projects p ON p.id = x.project_id ${joinProjectHolds('x')}
+    WHERE x.project_id = $project AND x.id > $after AND x.created_at >= $since AND NOT ${isByPersonSql.messages} AND ${projectHoldSql} IS NULL
+      AND ${staysSql('x', 'c.erasing_since IS NOT NULL OR p.erasing_since IS NOT NULL')} ORDER BY x.id LIMIT ${mostMachineMessages}`,
 })

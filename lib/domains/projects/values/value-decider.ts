@@ -1,5 +1,6 @@
 import { decideDerivedText } from '#lib/domains/projects/words/derived-text.ts'
 import { mergeSpans, occurrences, type TextSpan } from '#lib/domains/projects/words/fingerprints.ts'
+import { livingAuthors } from '#lib/domains/projects/words/living-authors.ts'
 import { remainingTexts, remainingTextsIn } from '#lib/domains/projects/words/remaining-texts.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { ErasedRunMatch, ErasedWords } from '#lib/kernel/data-source.ts'
@@ -7,6 +8,7 @@ import { memoize } from '#lib/kernel/memoize.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { tokenize } from '#lib/text/words.ts'
 import { cutStrings, stringsOf } from './json-text.ts'
+import type { Ownership } from './ownership.ts'
 import type { Readable } from './readable.ts'
 
 /** The sources of a value that pointers of an erased source name. */
@@ -18,10 +20,16 @@ export interface Naming {
 }
 export type ValueDecision = { decision: 'untouched' | 'retained' | 'deleted' } | { decision: 'cut'; text: string }
 
+/** Called only for a value that contains erased words. By default, the value belongs to the erasing projects. */
+type OwnershipOf = () => Promise<Ownership>
 export interface ValueDecider {
-  decide(value: Readable, naming?: Naming): Promise<ValueDecision>
+  /**
+   * In a value that does not belong to the erasing projects, the texts of every living author explain words. If the value names somebody
+   * else, it is only deleted if nothing but erased words would remain.
+   */
+  decide(value: Readable, naming?: Naming, ownership?: OwnershipOf): Promise<ValueDecision>
   /** Whether a value contains erased words that no remaining text explains. */
-  hasErasedWords(value: Readable): Promise<boolean>
+  hasErasedWords(value: Readable, ownership?: OwnershipOf): Promise<boolean>
   /** Whether a value contains the complete text of a remaining message or document. */
   hasRemainingText(value: Readable): Promise<boolean>
 }
@@ -60,8 +68,8 @@ function remainingReader(
       within(async (tx) => {
         const runs = new Set<number>()
         for (const project of projects)
-          for await (const { texts } of remainingTexts(tx, project, now, going))
-            for (const text of texts) for (const { run } of matches(text)) runs.add(run)
+          for await (const { isByPerson, texts } of remainingTexts(tx, project, now, going))
+            if (isByPerson) for (const text of texts) for (const { run } of matches(text)) runs.add(run)
         return runs
       }),
     ),
@@ -71,8 +79,15 @@ function remainingReader(
         for (const project of projects) found.push(...(await remainingTextsIn(tx, project, text, now, going)))
         return found
       }),
+    living: livingAuthors({ within, projects, now, going, runsIn: matches }),
   }
 }
+
+interface TextMatches {
+  text: string
+  found: ErasedRunMatch[]
+}
+const ofProjects: OwnershipOf = async () => 'own'
 
 /**
  * Decides about values of caches and objects by their words, as `decideDerivedText` does for texts. Values may be JSON, compressed or
@@ -82,27 +97,49 @@ export function valueDecider(words: ErasedWords, options: ValueDeciderOptions): 
   const matches = (text: string) => matchesOf(words, text)
   const remaining = remainingReader(matches, options)
   /** Searches the text and its strings: a run may span several strings of a JSON text. */
-  const matchesIn = (text: string, strings: readonly { text: string }[]): ErasedRunMatch[] => [
-    ...(strings.length === 1 && strings[0]?.text === text ? [] : strings.flatMap((one) => matches(one.text))),
-    ...matches(text),
-  ]
+  const matchesIn = (text: string, strings: readonly { text: string }[]): TextMatches[] =>
+    [...(strings.length === 1 && strings[0]?.text === text ? [] : strings), { text }].flatMap((one) => {
+      const found = matches(one.text)
+      return found.length > 0 ? [{ text: one.text, found }] : []
+    })
+  /** The runs that remaining texts explain: those of the projects, or of every living author. */
+  async function explainedIn(all: readonly TextMatches[], ownership: Ownership): Promise<ReadonlySet<number>> {
+    if (all.length === 0) return new Set()
+    const known = await remaining.explained()
+    if (ownership === 'own') return known
+    const runs = new Set(known)
+    for (const { text, found } of all) {
+      const unknown = found.filter(({ run }) => !runs.has(run))
+      if (unknown.length > 0) for (const run of await remaining.living.explained(text, unknown)) runs.add(run)
+    }
+    return runs
+  }
+  const unexplained = (all: readonly TextMatches[], known: ReadonlySet<number>): boolean =>
+    all.some(({ found }) => found.some(({ run }) => !known.has(run)))
 
   /** Decides about a value with erased words, or with a complete text of an erased source (`named`). */
   async function decideByWords(
     { form, text }: Readable,
     spoken: string,
     naming: Naming | undefined,
-    { named, known, hasErased }: { named: readonly string[]; known: ReadonlySet<number>; hasErased: boolean },
+    {
+      named,
+      known,
+      hasErased,
+      ownership,
+    }: { named: readonly string[]; known: ReadonlySet<number>; hasErased: boolean; ownership: Ownership },
   ): Promise<ValueDecision> {
     const spansOf = (one: string): TextSpan[] =>
       mergeSpans([
         ...matches(one).filter(({ run }) => !known.has(run)),
         ...named.flatMap((sought) => occurrences(one, sought)),
       ])
+    let mayBeTheirs = ownership === 'foreign'
     if (hasErased) {
       // Without words of other authors, the remaining texts need not be read.
       const rest = cutStrings(spoken, spansOf)
       if (rest === null || !hasWords(rest)) return { decision: 'deleted' }
+      mayBeTheirs ||= ownership === 'nobody' && (await remaining.living.haveWritten(rest))
     }
     const others = [...(naming?.remaining ?? []), ...(await remaining.textsIn(spoken))]
     const decided = decideDerivedText(
@@ -110,34 +147,39 @@ export function valueDecider(words: ErasedWords, options: ValueDeciderOptions): 
       { runsIn: matches },
       known,
     )
-    if (decided.decision !== 'cut') return { decision: hasErased ? 'deleted' : decided.decision }
+    // Remaining texts contain every word, so the value is theirs.
+    if (decided.decision === 'retained') return decided
+    if (decided.decision !== 'cut' && !(hasErased && mayBeTheirs))
+      return { decision: hasErased ? 'deleted' : decided.decision }
     if (form !== 'text') return { decision: 'deleted' }
     const rest = cutStrings(text, spansOf)
-    const isClean = rest !== null && matchesIn(rest, stringsOf(rest)).every(({ run }) => known.has(run))
+    const isClean = rest !== null && !unexplained(matchesIn(rest, stringsOf(rest)), known)
     return rest !== null && isClean ? { decision: 'cut', text: rest } : { decision: 'deleted' }
   }
 
   return {
-    async decide(value, naming) {
+    async decide(value, naming, ownershipOf = ofProjects) {
       const strings = stringsOf(value.text)
       const all = matchesIn(value.text, strings)
       if (all.length === 0 && !naming) return { decision: 'untouched' }
-      const known = all.length > 0 ? await remaining.explained() : new Set<number>()
-      const erased = all.filter(({ run }) => !known.has(run))
+      const ownership = all.length > 0 ? await ownershipOf() : 'own'
+      const known = await explainedIn(all, ownership)
+      const hasWordsOfRun = unexplained(all, known)
       const folding = naming && naming.named.length > 0 ? folded(strings.map((one) => one.text).join('\n')) : ''
+      // Another source of the value may have the same text: then the words are also that author's.
+      const isAlsoTheirs = (one: string) =>
+        naming?.remaining.some((text) => folded(text).includes(folded(one))) === true
       const named = [...new Set(naming?.named ?? [])].filter(
-        (one) => folding.includes(folded(one)) && folded(one).trim() !== '',
+        (one) => folded(one).trim() !== '' && folding.includes(folded(one)) && !isAlsoTheirs(one),
       )
-      const hasErased = erased.length + named.length > 0
+      const hasErased = hasWordsOfRun || named.length > 0
       if (!hasErased && !naming) return { decision: 'retained' }
-      if (value.form === 'binary') return { decision: erased.length > 0 || naming ? 'deleted' : 'untouched' }
-      return decideByWords(value, spokenOf(strings), naming, { named, known, hasErased })
+      if (value.form === 'binary') return { decision: hasWordsOfRun || naming ? 'deleted' : 'untouched' }
+      return decideByWords(value, spokenOf(strings), naming, { named, known, hasErased, ownership })
     },
-    async hasErasedWords({ text }) {
+    async hasErasedWords({ text }, ownershipOf = ofProjects) {
       const all = matchesIn(text, stringsOf(text))
-      if (all.length === 0) return false
-      const known = await remaining.explained()
-      return all.some(({ run }) => !known.has(run))
+      return all.length > 0 && unexplained(all, await explainedIn(all, await ownershipOf()))
     },
     hasRemainingText: async ({ form, text }) =>
       form !== 'binary' && (await remaining.textsIn(spokenOf(stringsOf(text)))).length > 0,
@@ -160,8 +202,8 @@ export const valueDeciderIn = (
 /** For values whose sources no longer exist: a value with another author's text and no erased words now belongs to that author. */
 export const lenient = (judge: ValueDecider): ValueDecider => ({
   ...judge,
-  async decide(value, naming) {
-    const isTheirs = naming && !(await judge.hasErasedWords(value)) && (await judge.hasRemainingText(value))
-    return isTheirs ? { decision: 'untouched' } : judge.decide(value, naming)
+  async decide(value, naming, ownership) {
+    const isTheirs = naming && !(await judge.hasErasedWords(value, ownership)) && (await judge.hasRemainingText(value))
+    return isTheirs ? { decision: 'untouched' } : judge.decide(value, naming, ownership)
   },
 })

@@ -38,10 +38,18 @@ export function decideDerivedText(
 ): DerivedTextDecision {
   const others = finderOf(remaining)
   const all = short ? allOf(others, short) : others
-  const hasOthers = (rest: string) => others.spansIn(rest).length > 0 || (short !== undefined && isExplained(rest, all))
   const matches = erased.runsIn(text)
   const unexplained = matches.filter(({ run }) => !explained.has(run))
   const theirs = others.spansIn(text)
+  /** A remaining text that quotes erased words, such as an assistant's, is theirs without the quotation. */
+  const isQuoting = ({ start, end }: TextSpan): boolean => {
+    const inside = mergeSpans(unexplained).filter((one) => one.start < end && one.end > start)
+    if (inside.length === 0) return false
+    const own = inside.map((one) => ({ start: Math.max(0, one.start - start), end: Math.min(end, one.end) - start }))
+    return cutFrom(text.slice(start, end), own) !== null
+  }
+  const hasOthers = (rest: string) =>
+    others.spansIn(rest).length > 0 || theirs.some(isQuoting) || (short !== undefined && isExplained(rest, all))
   // Inside a longer text of another author, the match is that author's quotation.
   const isQuoted = ({ start, end }: TextSpan) =>
     theirs.some((one) => one.start <= start && one.end >= end && one.end - one.start > end - start)

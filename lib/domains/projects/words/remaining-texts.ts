@@ -8,6 +8,8 @@ import { type TextFinder, TextIndex } from './text-index.ts'
 export interface RemainingText {
   kind: 'message' | 'document'
   id: string
+  /** Whether a person wrote it. Texts of assistants and tools explain no words, because they quote. */
+  isByPerson: boolean
   texts: string[]
 }
 
@@ -24,8 +26,8 @@ export async function* remainingTexts(
   for (const table of ['messages', 'documents'] as const)
     for (let after = ''; ; ) {
       const rows = await remainingAfter(tx, { project, after, now }, table)
-      for (const { id, texts } of rows)
-        if (!going.has(id)) yield { kind: table === 'messages' ? 'message' : 'document', id, texts }
+      for (const { id, is_by_person: isByPerson, texts } of rows)
+        if (!going.has(id)) yield { kind: table === 'messages' ? 'message' : 'document', id, isByPerson, texts }
       const last = rows.at(-1)
       if (last === undefined || rows.length < mostRemaining[table]) break
       after = last.id
@@ -33,8 +35,8 @@ export async function* remainingTexts(
 }
 
 /**
- * Runs of erased words that remaining messages and documents of a project also contain, with these messages and documents. Such runs are
- * explained: in a derived text they do not count as words of the erased author.
+ * Runs of erased words that remaining texts of persons in a project also contain. Such runs are explained: in a derived text they do not
+ * count as words of the erased author. `places`: all remaining messages and documents with erased words.
  */
 export async function explainedRuns(
   tx: Transaction,
@@ -46,10 +48,10 @@ export async function explainedRuns(
   const runs = new Set<number>()
   const places: Pick<RemainingText, 'kind' | 'id'>[] = []
   if (words.isEmpty) return { runs, places }
-  for await (const { kind, id, texts } of remainingTexts(tx, project, now, going)) {
+  for await (const { kind, id, isByPerson, texts } of remainingTexts(tx, project, now, going)) {
     const found = texts.flatMap((text) => words.runsIn(text))
     if (found.length === 0) continue
-    for (const { run } of found) runs.add(run)
+    if (isByPerson) for (const { run } of found) runs.add(run)
     places.push({ kind, id })
   }
   return { runs, places }
@@ -73,9 +75,9 @@ export async function readRemainingTexts(
   going?: ReadonlySet<string>,
 ): Promise<RemainingTexts> {
   const [explained, long, short] = [new Set<number>(), new TextIndex(), new TextIndex()]
-  for await (const { texts } of remainingTexts(tx, project, now, going))
+  for await (const { isByPerson, texts } of remainingTexts(tx, project, now, going))
     for (const text of texts) {
-      for (const { run } of words.runsIn(text)) explained.add(run)
+      if (isByPerson) for (const { run } of words.runsIn(text)) explained.add(run)
       if (text.length >= leastTold) long.add(text)
       else short.add(text)
     }

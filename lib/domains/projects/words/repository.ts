@@ -39,14 +39,22 @@ const isMarked: Record<AuthoredTable, [join: string, marked: string]> = {
   // Texts of a project that is being erased do not explain any words.
   documents: ['JOIN projects p ON p.id = x.project_id', 'p.erasing_since IS NOT NULL'],
 }
+/**
+ * SQL: whether a person wrote the row. Assistants, tools and system prompts are not authors: they quote. The role decides, because a
+ * backend token writes the messages of its users. A participant is always a person, and an artifact is made by an agent.
+ */
+export const isByPersonSql: Record<AuthoredTable, string> = {
+  messages: `(x.role = 'user' OR x.author_kind = 'participant')`,
+  documents: `x.kind = 'document'`,
+}
 const remaining = (table: AuthoredTable, where: string): string => `WITH ${projectHoldsSql('$now')}
-  SELECT x.id, ${textsOf[table]} AS texts FROM ${table} x ${isMarked[table][0]} ${joinProjectHolds('x')}
+  SELECT x.id, ${isByPersonSql[table]} AS is_by_person, ${textsOf[table]} AS texts FROM ${table} x ${isMarked[table][0]} ${joinProjectHolds('x')}
   WHERE x.project_id = $project AND ${staysSql('x', isMarked[table][1])} AND ${where} ORDER BY x.id LIMIT ${mostRemaining[table]}`
 
 /** Remaining messages or documents of a project after an id, with their current and earlier texts. */
 export const remainingAfter = statement('words.remaining-after', {
   takes: { project: 'text', after: 'text', now: 'timestamptz' },
-  returns: { id: 'text', texts: 'text[]' },
+  returns: { id: 'text', is_by_person: 'bool', texts: 'text[]' },
   isPrepared: true,
   variants: ['messages', 'documents'],
   sql: (table: AuthoredTable) => remaining(table, 'x.id > $after'),
@@ -60,7 +68,7 @@ const isContained = (content: string): string =>
 /** Remaining messages or documents of a project that `text` may contain completely. `folded` is the text with single spaces. */
 export const remainingWithin = statement('words.remaining-within', {
   takes: { project: 'text', now: 'timestamptz', text: 'text', folded: 'text' },
-  returns: { id: 'text', texts: 'text[]' },
+  returns: { id: 'text', is_by_person: 'bool', texts: 'text[]' },
   isPrepared: true,
   variants: ['messages', 'documents'],
   sql: (table: AuthoredTable) =>
@@ -70,4 +78,21 @@ export const remainingWithin = statement('words.remaining-within', {
         ? isContained('x.content')
         : `EXISTS (SELECT FROM document_chunks k WHERE k.document_id = x.id AND ${isContained('k.content')})`,
     ),
+})
+
+/**
+ * Texts of persons that match a pattern of words, in messages and documents that remain in other projects. At most `most` for each
+ * pattern, with its number. The trigram indexes of the texts find them.
+ */
+export const textsElsewhere = statement('words.texts-elsewhere', {
+  takes: { projects: 'text[]', patterns: 'text[]', erased: 'text[]', now: 'timestamptz', most: 'int4' },
+  returns: { n: 'int4', text: 'text' },
+  sql: `WITH ${projectHoldsSql('$now')}
+    SELECT (g.n - 1)::int4 AS n, f.text FROM unnest($patterns) WITH ORDINALITY AS g(pattern, n) CROSS JOIN LATERAL (
+      (SELECT x.content AS text FROM messages x ${isMarked.messages[0]} ${joinProjectHolds('x')}
+        WHERE x.content ~* g.pattern AND x.project_id <> ALL($projects) AND x.id <> ALL($erased) AND ${isByPersonSql.messages}
+          AND ${staysSql('x', isMarked.messages[1])} LIMIT $most)
+      UNION ALL (SELECT k.content FROM document_chunks k JOIN documents x ON x.id = k.document_id ${isMarked.documents[0]} ${joinProjectHolds('x')}
+        WHERE k.content ~* g.pattern AND x.project_id <> ALL($projects) AND x.id <> ALL($erased) AND ${isByPersonSql.documents}
+          AND ${staysSql('x', isMarked.documents[1])} LIMIT $most)) AS f`,
 })

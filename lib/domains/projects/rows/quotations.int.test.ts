@@ -1,0 +1,80 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type TestApp, testApp } from '#lib/testing/app.ts'
+import {
+  dataOf,
+  eraseWholeProject,
+  madeConversation,
+  madeMember,
+  madeMessage,
+  madeProject,
+} from '#lib/testing/projects.ts'
+
+let test: TestApp
+beforeAll(async () => {
+  test = await testApp()
+})
+afterAll(() => test?.close())
+
+const said = 'The patient in room nine keeps a heron in the bathroom of her aunt.'
+const rest = 'I recommend that you call the veterinary office before Friday.'
+const contentOf = async (id: string) => (await test.db.prisma.message.findUniqueOrThrow({ where: { id } })).content
+const receiptOf = async (id: string) => (await test.fetch('GET', `/v1/receipts/${id}`)).json
+
+async function talk() {
+  const project = await madeProject(test)
+  const conversation = await madeConversation(test, project)
+  const message = await madeMessage(test, conversation, project.agent, { content: said })
+  const answer = (role: string, content: string) => madeMessage(test, conversation, project.agent, { content, role })
+  return { project, conversation, message, answer }
+}
+
+it.each(['assistant', 'tool', 'system'])(
+  'erasure cuts the quotation from a message with the role %s and keeps the rest',
+  async (role) => {
+    const { project, message, answer } = await talk()
+    const quoting = await answer(role, `${rest}\nYou wrote: ${said}`)
+    const only = await answer(role, said)
+    const other = await answer(role, rest)
+    await dataOf(test, 'PATCH', quoting.path, project.agent, { body: { content: `You wrote: ${said}\n${rest}` } })
+    const plan = await dataOf(test, 'DELETE', `${message.path}?dry_run=true`, project.owner)
+    for (const { id } of [quoting, only])
+      expect(plan.verdicts).toContainEqual(
+        expect.objectContaining({ kind: 'message', id, verdict: 'changed', reason: 'cut' }),
+      )
+    const receipt = await receiptOf(await eraseWholeProject(test, message.path, project.owner))
+    expect([await contentOf(quoting.id), await contentOf(only.id), await contentOf(other.id)]).toEqual([
+      rest,
+      '[erased]',
+      rest,
+    ])
+    const edits = await test.db.prisma.messageEdit.findMany({ where: { messageId: quoting.id } })
+    expect(edits.map(({ content }) => content)).toEqual([rest])
+    expect(receipt).not.toHaveProperty('remaining_mentions')
+    expect(receipt.derived).toContainEqual(expect.objectContaining({ store: 'postgresql', cut: 2 }))
+  },
+)
+
+it('erasure keeps a quotation by a person and lists it', async () => {
+  const { project, conversation, message } = await talk()
+  const person = await madeMember(test, project)
+  const quoting = await madeMessage(test, conversation, person, { content: `She wrote: ${said}` })
+  const operator = await madeMessage(test, conversation, project.agent, {
+    role: 'assistant',
+    content: `As you wrote: ${said}`,
+    author: { external_id: 'operator-17' },
+  })
+  const receipt = await receiptOf(await eraseWholeProject(test, message.path, project.owner))
+  expect(await contentOf(quoting.id)).toContain(said)
+  expect(await contentOf(operator.id)).toContain(said)
+  expect(receipt.remaining_mentions).toEqual([{ store: 'postgresql', kind: 'message', field: 'content', count: 2 }])
+})
+
+it('erasure keeps the words of an older message of an assistant, which a person quoted, and lists it', async () => {
+  const { project, conversation, answer } = await talk()
+  const original = await answer('assistant', rest)
+  test.clock.advance(1_000)
+  const quoting = await madeMessage(test, conversation, project.agent, { content: `You wrote: ${rest}` })
+  const receipt = await receiptOf(await eraseWholeProject(test, quoting.path, project.owner))
+  expect(await contentOf(original.id)).toBe(rest)
+  expect(receipt.remaining_mentions).toEqual([{ store: 'postgresql', kind: 'message', field: 'content', count: 1 }])
+})

@@ -1,0 +1,58 @@
+import type { Transaction } from '#lib/kernel/context.ts'
+import { isDistinctiveText, isGenerated } from '#lib/stores/checkpoints/needles.ts'
+import { ownersNamed } from '../repository.ts'
+
+/**
+ * Whose data a key, object or other place of a connected store is, by the ids in its name. Words never decide it: an equal sentence proves
+ * nothing.
+ * - `own`: it names the erasing projects or the erased person, and nobody else.
+ * - `foreign`: it names another project, or another author.
+ * - `nobody`: it names no project and no person.
+ */
+export type Ownership = 'own' | 'foreign' | 'nobody'
+
+const word = /[A-Za-z0-9_-]+/g
+const mostParts = 12
+const mostIds = 200
+
+/** Generated ids in a text. */
+export const generatedIn = (text: string): string[] => (text.match(word) ?? []).filter(isGenerated)
+
+/** All possible names in a key or namespace: its parts, and all sequences of adjacent parts. */
+export function namesIn(text: string): string[] {
+  const starts = [0, ...[...text.matchAll(/[.:\s/|#]/g)].map(({ index }) => index + 1)].slice(0, mostParts)
+  const ends = [...starts.slice(1).map((start) => start - 1), text.length]
+  return starts.flatMap((start) => ends.flatMap((end) => (end > start ? [text.slice(start, end)] : [])))
+}
+
+export interface OwnershipOptions {
+  within: <T>(work: (tx: Transaction) => Promise<T>) => Promise<T>
+  /** The erasing projects. */
+  projects: ReadonlySet<string>
+  /** Ids of the erased messages, documents and conversations, and of the erased person. */
+  erased: ReadonlySet<string>
+  /** Whether a person is erased, not a part of a project. Then another person's id names another author. */
+  isPerson: boolean
+}
+
+/** Reads the ownership of places by their names. */
+export const ownershipReader =
+  ({ within, projects, erased, isPerson }: OwnershipOptions) =>
+  async (name: string): Promise<Ownership> => {
+    const names = namesIn(name)
+    const ids = [...new Set([...generatedIn(name), ...names.filter(isDistinctiveText)])].slice(0, mostIds)
+    const rows = await within((tx) => ownersNamed(tx, { ids, names: [...new Set(names)].slice(0, mostIds) }))
+    const isOwnRow = ({ id, author, project }: (typeof rows)[number]): boolean =>
+      erased.has(id) || (author !== null && erased.has(author)) || (author === null && projects.has(project ?? ''))
+    const isOwn = rows.some(isOwnRow)
+    const isForeign = rows.some((row) => {
+      if (isOwnRow(row)) return false
+      const { kind, project } = row
+      const isElsewhere = project !== null && !projects.has(project)
+      // One application uses the same external id for a person in all its projects.
+      if (kind === 'participant') return !isOwn && (isElsewhere || isPerson)
+      return kind === 'account' ? isPerson : isElsewhere || kind === 'message' || kind === 'document'
+    })
+    if (isForeign) return 'foreign'
+    return isOwn ? 'own' : 'nobody'
+  }

@@ -1,0 +1,96 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { newId } from '#lib/kernel/ids.ts'
+import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { type MadeProject, madeConversation, madeDocument, madeMessage, madeProject } from '#lib/testing/projects.ts'
+import { Fingerprints } from './fingerprints.ts'
+import { livingAuthors } from './living-authors.ts'
+
+let test: TestApp
+let erasing: MadeProject
+let other: MadeProject
+beforeAll(async () => {
+  test = await testApp()
+  erasing = await madeProject(test)
+  other = await madeProject(test)
+})
+afterAll(() => test?.close())
+
+const fingerprints = (text: string) => {
+  const found = new Fingerprints()
+  found.add(text)
+  return found
+}
+const explainedOf = async (text: string, going: string[] = []) => {
+  const words = fingerprints(text)
+  const matches = words.runsIn(text)
+  const living = livingAuthors({
+    within: (work) => test.db.transaction(work),
+    projects: [erasing.id],
+    now: test.clock.now(),
+    going: new Set(going),
+    runsIn: (one) => words.runsIn(one),
+  })
+  return { explained: (await living.explained(text, matches)).size, all: new Set(matches.map(({ run }) => run)).size }
+}
+const write = async (project: MadeProject, content: string, role = 'user') =>
+  madeMessage(test, await madeConversation(test, project), project.owner, { content, role })
+
+it.each([
+  ['equal', (text: string) => text],
+  ['upper-case', (text: string) => text.toUpperCase()],
+  ['wrapped', (text: string) => text.replaceAll(' ', '\n> ')],
+  ['HTML', (text: string) => `<p>${text.replaceAll(' ', '<br>')}</p>`],
+  ['percent-encoded', (text: string) => encodeURIComponent(text)],
+  ['longer', (text: string) => `She wrote: ${text} And that was all.`],
+])('explained returns all runs of a sentence when a message of another project contains it %s', async (_, form) => {
+  const word = newId('w').slice(-8).toLowerCase()
+  const text = `The ${word} fever began before we moved into Rhabarberstrasse ${word} with the dog.`
+  await write(other, form(text))
+  const { explained, all } = await explainedOf(text)
+  expect(all).toBeGreaterThan(5)
+  expect(explained).toBe(all)
+})
+
+it.each([
+  '我从去年冬天开始因为房子被烧毁而患上了钴热病并且一直没有好转这件事情',
+  'Für Ängstliche öffnet das Übergrößenhaus überall mürrische Türen während schöner Tage',
+])('explained returns all runs of %s', async (text) => {
+  await write(other, text)
+  const { explained, all } = await explainedOf(text)
+  expect(explained).toBe(all)
+})
+
+it('explained returns only the runs that another author wrote', async () => {
+  const [first, second] = ['one two three four five six seven', 'eight nine ten eleven twelve thirteen fourteen']
+  await write(other, first)
+  expect(await explainedOf(`${first} ${second}`)).toEqual({ explained: 2, all: 9 })
+})
+
+it('explained returns nothing for texts of the erasing project, of assistants and of erased messages', async () => {
+  const text = 'nobody else ever wrote these ten words about the lighthouse keeper'
+  await write(erasing, text)
+  await write(other, text, 'assistant')
+  const { id } = await write(other, text)
+  expect((await explainedOf(text, [id])).explained).toBe(0)
+  expect((await explainedOf(text)).explained).toBeGreaterThan(0)
+})
+
+it('explained returns the runs of a document of another project', async () => {
+  const text = 'the annual report mentions seventeen lighthouses along the northern coast'
+  await madeDocument(test, other, other.owner, { bytes: `# Report\n\n${text}\n` })
+  const { explained, all } = await explainedOf(text)
+  expect(explained).toBe(all)
+})
+
+it('haveWritten returns whether an author of another project wrote six words of a text', async () => {
+  const living = livingAuthors({
+    within: (work) => test.db.transaction(work),
+    projects: [erasing.id],
+    now: test.clock.now(),
+    going: new Set(),
+    runsIn: () => [],
+  })
+  await write(other, 'please water the tomatoes on the balcony every second evening')
+  expect(await living.haveWritten('user: please water the tomatoes on the balcony')).toBe(true)
+  expect(await living.haveWritten('a paraphrase that no person in the installation ever wrote')).toBe(false)
+})

@@ -1,0 +1,113 @@
+import type { Transaction } from '#lib/kernel/context.ts'
+import type { ErasedRunMatch } from '#lib/kernel/data-source.ts'
+import { preferIndexes } from '#lib/stores/postgres/legal-hold-rows.ts'
+import { mergeSpans } from './fingerprints.ts'
+import { textsElsewhere } from './repository.ts'
+import { endOfRun, tokenize } from './tokens.ts'
+
+/** Maximum number of patterns in one statement. */
+const perStatement = 50
+/** Maximum number of patterns for the words of one text. The runs of a longer text are sampled. */
+const mostPatterns = 500
+/** Maximum number of texts for each pattern. One text that contains the run is enough. */
+const mostTexts = 3
+
+/** What may stand between two words: separators, tags, entities and escapes. */
+const between = String.raw`(\W|<[^<>]*>|&#?\w{2,8};|%\w\w|\\[nrt])*`
+const plain = /^[a-z0-9]$/i
+const wide = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}]$/u
+/** A database may fold other letters differently: they match any one to three characters. */
+const patternOfWord = (word: string): string =>
+  Array.from(word, (one) => (plain.test(one) || wide.test(one) ? one : '.{0,3}')).join('')
+/** Maximum number of words in a pattern. A text that begins alike is compared completely. */
+const mostWords = 30
+/** A regular expression of PostgreSQL that finds the first words of a text, whatever separates them. */
+const patternOf = (given: string): string => {
+  const text = given.replace(/\\[bfnrt]/g, '  ')
+  return tokenize(text)
+    .slice(0, mostWords)
+    .map(({ start, end }) => patternOfWord(text.slice(start, end).normalize('NFKC')))
+    .join(between)
+}
+
+/** The texts of all runs within a text; the complete text if it is shorter than a run. */
+function runTexts(text: string): string[] {
+  const tokens = tokenize(text)
+  const found: string[] = []
+  for (let from = 0; from < tokens.length; from++) {
+    const end = endOfRun(tokens, from)
+    if (end === undefined) break
+    found.push(text.slice(tokens[from]?.start, tokens[end - 1]?.end))
+  }
+  return found.length > 0 ? found : [text]
+}
+
+export interface LivingAuthorsOptions {
+  within: <T>(work: (tx: Transaction) => Promise<T>) => Promise<T>
+  /** The erasing projects. Their texts are read otherwise. */
+  projects: readonly string[]
+  now: Date
+  /** Ids that count as erased. */
+  going: ReadonlySet<string>
+  /** Erased runs and names in a text. */
+  runsIn(text: string): readonly ErasedRunMatch[]
+}
+/**
+ * What living authors of other projects wrote. Another person's message explains its own words in every project, so that data without an
+ * owner is not erased because the erased person wrote an equal sentence. Queries only for words that matched.
+ */
+export interface LivingAuthors {
+  /** Of these matches in a text, the runs that such an author also wrote. */
+  explained(text: string, matches: readonly ErasedRunMatch[]): Promise<Set<number>>
+  /** Whether such an author wrote six consecutive words of a text. */
+  haveWritten(text: string): Promise<boolean>
+}
+
+export function livingAuthors({ within, projects, now, going, runsIn }: LivingAuthorsOptions): LivingAuthors {
+  const known = new Map<number, boolean>()
+  const textsWith = (patterns: readonly string[]): Promise<{ n: number; text: string }[]> =>
+    within(async (tx) => {
+      await preferIndexes(tx)
+      return textsElsewhere(tx, { projects, erased: [...going], now, most: mostTexts, patterns })
+    })
+  /** Searches for pieces of a text and notes their runs and those in the found texts. `runs`: the runs of each piece. */
+  async function read(pieces: readonly { text: string; runs: readonly number[] }[]): Promise<void> {
+    const sought = new Map(pieces.map((one) => [patternOf(one.text), one]))
+    sought.delete('')
+    const patterns = [...sought.keys()].slice(0, mostPatterns)
+    for (let at = 0; at < patterns.length; at += perStatement) {
+      const some = patterns.slice(at, at + perStatement)
+      for (const { n, text } of await textsWith(some)) {
+        for (const { run } of runsIn(text)) known.set(run, true)
+        const piece = sought.get(some[n] ?? '')
+        // The pattern has every word of a short piece, whatever encoding is between the words.
+        if (piece && tokenize(piece.text).length <= mostWords) for (const run of piece.runs) known.set(run, true)
+      }
+    }
+  }
+  return {
+    async explained(text, matches) {
+      const unknown = matches.filter(({ run }) => !known.has(run))
+      const spans = mergeSpans(unknown)
+      if (spans.length > 0) {
+        // Usually an author wrote the complete sentence or nothing of it.
+        await read(
+          spans.map(({ start, end }) => ({
+            text: text.slice(start, end),
+            runs: unknown.flatMap((one) => (one.start >= start && one.end <= end ? [one.run] : [])),
+          })),
+        )
+        const rest = unknown.filter(({ run }) => !known.has(run))
+        await read(rest.map(({ run, start, end }) => ({ text: text.slice(start, end), runs: [run] })))
+        for (const { run } of unknown) if (!known.has(run)) known.set(run, false)
+      }
+      return new Set(matches.flatMap(({ run }) => (known.get(run) ? [run] : [])))
+    },
+    async haveWritten(text) {
+      const runs = runTexts(text)
+      const step = Math.max(1, Math.ceil(runs.length / perStatement))
+      const sampled = runs.filter((_, at) => at % step === 0)
+      return tokenize(text).length > 2 && (await textsWith(sampled.map(patternOf))).length > 0
+    },
+  }
+}
