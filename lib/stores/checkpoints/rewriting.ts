@@ -1,9 +1,10 @@
+import { leavesTogether, type PieceSpan, runsAcross, type StringLeaf, withoutSpans } from '../virtual-texts.ts'
 import { emptiedMessage } from './emptied-message.ts'
 import { isConstructed, isPlainObject, type JsonObject, type MessageFacts, messageIn } from './messages.ts'
 import { PackedBytes, PackedExtension, PackedNumber } from './msgpack-values.ts'
 import { isDistinctiveText, isGenerated, placeholder, withoutId, withoutRuns } from './needles.ts'
 import { Unreadable } from './serialised.ts'
-import { type Doomed, goes, isHolding, isPairThatGoes, isRemaining } from './survey.ts'
+import { type Doomed, goes, isHolding, isPairThatGoes, isRemaining, partsOf } from './survey.ts'
 
 /** How one value of a thread is rewritten. */
 export interface Rewriting {
@@ -65,6 +66,31 @@ interface Walk {
   /** The object from which each new one was made. */
   origins: WeakMap<object, object>
   progress: { isChanged: boolean }
+  /** Strings with parts of runs that span several strings: the rest of each, by its list or record and its place in it. */
+  across: ReadonlyMap<object, ReadonlyMap<string | number, string>>
+}
+
+/**
+ * Reads the strings of a value together, such as the tokens of a model, and returns what remains of each string with erased words. Strings
+ * in messages of remaining authors, and in messages that are erased, do not change.
+ */
+function restsAcross(value: unknown, doomed: Doomed): Map<object, Map<string | number, string>> {
+  const spans = new Map<StringLeaf<MessageFacts | undefined>, PieceSpan[]>()
+  for (const { leaves, glues } of leavesTogether<MessageFacts | undefined>(value, undefined, partsOf)) {
+    const pieces = leaves.filter(({ owner }) => !owner || !(isRemaining(owner, doomed) || goes(owner, doomed)))
+    const texts = pieces.map(({ text }) => text)
+    for (const glue of glues)
+      for (const [at, cuts] of runsAcross(texts, doomed.runsIn, glue).spans) {
+        const leaf = pieces[at]
+        if (leaf) spans.set(leaf, [...(spans.get(leaf) ?? []), ...cuts])
+      }
+  }
+  const rests = new Map<object, Map<string | number, string>>()
+  for (const [{ container, key, text }, cuts] of spans) {
+    const rest = withoutSpans(text, cuts)
+    rests.set(container, (rests.get(container) ?? new Map()).set(key, /[\p{L}\p{N}]/u.test(rest) ? rest : ''))
+  }
+  return rests
 }
 
 function changed<T>({ progress }: Walk, made: T): T {
@@ -93,10 +119,15 @@ function rewrittenList(walk: Walk, items: readonly unknown[], key: string, isOfD
     const made = rewritten(walk, second, first, isOfDerived)
     return listOf(walk, items, [rewrittenText(walk, first, false), made === gone ? emptied(walk, first) : made])
   }
+  const rests = walk.across.get(items)
   return listOf(
     walk,
     items,
-    items.map((item) => rewritten(walk, item, key, isOfDerived)),
+    items.map((item, at) => {
+      const rest = rests?.get(at)
+      if (rest === undefined) return rewritten(walk, item, key, isOfDerived)
+      return changed(walk, rest === '' ? gone : rewrittenText(walk, rest, isOfDerived))
+    }),
   )
 }
 
@@ -168,7 +199,9 @@ function rewrittenObject(walk: Walk, record: JsonObject, isOfDerived: boolean): 
     }
     const isOfConstructed = isConstructor && (key === 'args' || key === 'kwargs')
     const isWords = !facts && (isDerived(key) || (isOfDerived && (fields.has(key) || isOfConstructed)))
-    const result = rewritten(walk, item, key, isWords)
+    const rest = walk.across.get(record)?.get(key)
+    const result =
+      rest === undefined ? rewritten(walk, item, key, isWords) : changed(walk, rewrittenText(walk, rest, isWords))
     // A Send whose argument was erased is removed.
     if (result === gone && key === 'args' && typeof record.node === 'string') return changed(walk, gone)
     if (isNamed || result !== item) isSame = false
@@ -216,7 +249,10 @@ const originIn = ({ origins }: Walk, one: unknown): object | undefined =>
 /** Rewrites the parsed value of a channel, an input or metadata. It does not modify the value itself. @throws Unreadable */
 export function rewriteValue(value: unknown, name: string, how: Rewriting): RewrittenValue {
   const progress = { isChanged: false }
-  const walk: Walk = { how, doomed: how.doomed, origins: new WeakMap(), progress }
+  const walk: Walk = {
+    ...{ how, doomed: how.doomed, origins: new WeakMap(), progress },
+    across: restsAcross(value, how.doomed),
+  }
   const walked = rewritten(walk, value, name, isDerived(name))
   const made = how.emptiedId === undefined ? walked : withHuman(walk, value, walked, how.emptiedId)
   return {

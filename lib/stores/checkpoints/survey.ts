@@ -1,4 +1,5 @@
 import type { ErasedRunMatch } from '#lib/kernel/data-source.ts'
+import { leavesTogether, runsAcross } from '../virtual-texts.ts'
 import type { FoundMessage, ThreadSearchTerms } from './checkpoints.ts'
 import { isPlainObject, type MessageFacts, messageIn, wordsOfPair } from './messages.ts'
 import { PackedBytes, PackedExtension, PackedNumber } from './msgpack-values.ts'
@@ -62,6 +63,18 @@ function visit(
   }
 }
 
+/** The parts of a record or list, with the innermost message that contains their strings. */
+export function partsOf(value: unknown, owner: MessageFacts | undefined) {
+  if (Array.isArray(value)) {
+    const words = wordsOfPair(value)
+    const facts = words === undefined ? owner : { id: undefined, text: words, isHuman: true, calls: [], answers: [] }
+    return { children: value.map((item, at): [number, unknown] => [at, item]), owner: facts }
+  }
+  if (!isPlainObject(value) || value instanceof PackedNumber) return undefined
+  if (value instanceof PackedBytes || value instanceof PackedExtension) return undefined
+  return { children: Object.entries(value), owner: messageIn(value) ?? owner }
+}
+
 /** Reads a thread value by value and determines what is erased. */
 export function surveyor(wanted: ThreadSearchTerms) {
   const texts = new Set(distinctiveTexts(wanted))
@@ -111,6 +124,23 @@ export function surveyor(wanted: ThreadSearchTerms) {
           runs.set(id, (runs.get(id) ?? new Set()).union(new Set(found.map(({ run }) => run))))
         },
       })
+      const { words } = wanted
+      if (!words) return isHit
+      for (const { leaves, glues } of leavesTogether<MessageFacts | undefined>(value, undefined, partsOf)) {
+        const pieces = leaves.filter(({ owner }) => !(owner && isAsked(owner)))
+        for (const glue of glues) {
+          const across = runsAcross(
+            pieces.map(({ text }) => text),
+            words.runsIn,
+            glue,
+          )
+          if (across.runs.size === 0) continue
+          isHit = true
+          const ids = new Set([...across.spans.keys()].map((at) => pieces[at]?.owner?.id ?? ''))
+          const [id = ''] = ids.size === 1 ? ids : []
+          runs.set(id, (runs.get(id) ?? new Set()).union(across.runs))
+        }
+      }
       return isHit
     },
     /** For bytes that cannot be decoded to a tree. */

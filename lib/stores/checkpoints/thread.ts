@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { Problem } from '#lib/kernel/problem.ts'
+import { leavesTogether, runsAcross } from '../virtual-texts.ts'
 import type { FoundInThread, Rewritten, TextSearch, ThreadSearchTerms } from './checkpoints.ts'
-import { isPlainObject, type JsonObject } from './messages.ts'
+import { isPlainObject, type JsonObject, type MessageFacts } from './messages.ts'
 import { isUtf8Text } from './msgpack-values.ts'
 import { type Rewriting, type RewrittenValue, rewriteValue } from './rewriting.ts'
 import {
@@ -13,7 +14,7 @@ import {
   writeCheckpoint,
 } from './rows.ts'
 import { cutBytes, decode, decodeColumn, encode, encodeMsgpack, Unreadable } from './serialised.ts'
-import { type Doomed, surveyor } from './survey.ts'
+import { type Doomed, partsOf, surveyor } from './survey.ts'
 
 /** The fields of a checkpoint that describe it and contain no words of messages. */
 const structure = new Set(['v', 'id', 'ts', 'channel_versions', 'versions_seen', 'updated_channels'])
@@ -208,7 +209,31 @@ const rawTexts = ({ blob, checkpoint, metadata, channel, ns }: ThreadRow): strin
   ...(blob === null ? [] : [Buffer.from(blob.buffer, blob.byteOffset, blob.byteLength).toString('utf8')]),
   ...[checkpoint ?? '', metadata ?? '', channel, ns],
 ]
-/** How many rows contain erased words that no remaining author explains. Searches their bytes without decoding them. */
+/** Runs that span several strings of a row, such as the tokens of a model. */
+function runsAcrossRow({ table, blob, type, checkpoint, metadata }: ThreadRow, words: Pick<TextSearch, 'runsIn'>) {
+  const runs = new Set<number>()
+  try {
+    const decoded = decode(type, blob)
+    const isTree = decoded.kind === 'tree' || decoded.kind === 'msgpack'
+    const values =
+      table === 'checkpoints'
+        ? [withoutStructure(decodeColumn(checkpoint ?? 'null')), decodeColumn(metadata ?? 'null')]
+        : [isTree ? decoded.tree : null]
+    for (const value of values)
+      for (const { leaves, glues } of leavesTogether<MessageFacts | undefined>(value, undefined, partsOf))
+        for (const glue of glues) {
+          const texts = leaves.map(({ text }) => text)
+          for (const run of runsAcross(texts, words.runsIn, glue).runs) runs.add(run)
+        }
+  } catch (error) {
+    if (!isOfRow(error)) throw error
+  }
+  return runs
+}
+/**
+ * How many rows contain erased words that no remaining author explains. Searches their bytes without decoding them, and their strings
+ * together.
+ */
 async function rowsWithWords(
   ask: CheckpointQuery,
   shape: CheckpointSchema,
@@ -218,7 +243,13 @@ async function rowsWithWords(
 ): Promise<number> {
   let count = 0
   for await (const row of threadRows(ask, shape, thread, ''))
-    if (rawTexts(row).some((text) => words.runsIn(text).some(({ run }) => !explained.has(run)))) count++
+    if (
+      rawTexts(row).some((text) => words.runsIn(text).some(({ run }) => !explained.has(run))) ||
+      runsAcrossRow(row, words)
+        .values()
+        .some((run) => !explained.has(run))
+    )
+      count++
   return count
 }
 /** Like {@link rowsWithWords}, for a thread that was not surveyed. */
