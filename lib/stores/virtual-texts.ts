@@ -6,7 +6,9 @@ export interface PieceSpan {
   end: number
 }
 export interface AcrossPieces {
-  /** The runs that span several pieces. */
+  /** The joined text, and the runs in it that span several pieces. */
+  text: string
+  matches: ErasedRunMatch[]
   runs: Set<number>
   /** By index of the piece: the parts of these runs in it. */
   spans: Map<number, PieceSpan[]>
@@ -22,8 +24,13 @@ const gap = ' \uE000kpgap\uE000 '
  * Reads consecutive pieces together as one text, as a person would: tokens of a model, deltas, short chat lines, adjacent fields. Returns
  * the runs of erased words that no single piece contains.
  */
-export function runsAcross(pieces: readonly string[], runsIn: RunsIn, glue: '' | ' ' = ' '): AcrossPieces {
-  const found: AcrossPieces = { runs: new Set(), spans: new Map() }
+export function runsAcross(
+  pieces: readonly string[],
+  runsIn: RunsIn,
+  glue: '' | ' ' = ' ',
+  isSought: (run: number) => boolean = () => true,
+): AcrossPieces {
+  const found: AcrossPieces = { text: '', matches: [], runs: new Set(), spans: new Map() }
   if (pieces.length < 2) return found
   let text = ''
   /** Where each part of a piece begins in the joined text. */
@@ -38,9 +45,13 @@ export function runsAcross(pieces: readonly string[], runsIn: RunsIn, glue: '' |
     parts.push({ piece, at: text.length, from: one.length - edge, length: edge })
     text += one.slice(-edge)
   }
-  for (const { run, start, end } of runsIn(text)) {
+  found.text = text
+  for (const match of runsIn(text)) {
+    const { run, start, end } = match
+    if (!isSought(run)) continue
     const touched = partsWithin(parts, start, end)
     if (new Set(touched.map(({ piece }) => piece)).size < 2) continue
+    found.matches.push(match)
     found.runs.add(run)
     for (const { piece, at, from, length } of touched) {
       const span = { start: from + Math.max(0, start - at), end: from + Math.min(length, end - at) }

@@ -7,9 +7,11 @@ import type { ErasedRunMatch, ErasedWords } from '#lib/kernel/data-source.ts'
 import { memoize } from '#lib/kernel/memoize.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { tokenize } from '#lib/text/words.ts'
+import { type PieceSpan, runsAcross, type StringLeaf } from '#lib/stores/virtual-texts.ts'
 import { cutStrings, stringsOf } from './json-text.ts'
 import type { Ownership } from './ownership.ts'
 import type { Readable } from './readable.ts'
+import { cutLeaves, jsonParts, partLeaves, textOfParts, type ValuePart } from './together.ts'
 
 /** The sources of a value that pointers of an erased source name. */
 export interface Naming {
@@ -30,6 +32,8 @@ export interface ValueDecider {
   decide(value: Readable, naming?: Naming, ownership?: OwnershipOf): Promise<ValueDecision>
   /** Whether a value contains erased words that no remaining text explains. */
   hasErasedWords(value: Readable, ownership?: OwnershipOf): Promise<boolean>
+  /** The parts of strings in which words stand that no single string contains. The strings of all parts are read together. */
+  acrossParts(parts: readonly ValuePart[], ownership?: OwnershipOf): Promise<Map<StringLeaf<number>, PieceSpan[]>>
   /** Whether a value contains the complete text of a remaining message or document. */
   hasRemainingText(value: Readable): Promise<boolean>
 }
@@ -102,6 +106,11 @@ export function valueDecider(words: ErasedWords, options: ValueDeciderOptions): 
       const found = matches(one.text)
       return found.length > 0 ? [{ text: one.text, found }] : []
     })
+  /** Also searches the strings of a JSON text together. */
+  const allMatchesIn = (text: string, strings: readonly { text: string }[]): TextMatches[] => {
+    const parts = jsonParts(text)
+    return [...matchesIn(text, strings), ...(parts ? matchesAcross(parts) : [])]
+  }
   /** The runs that remaining texts explain: those of the projects, or of every living author. */
   async function explainedIn(all: readonly TextMatches[], ownership: Ownership): Promise<ReadonlySet<number>> {
     if (all.length === 0) return new Set()
@@ -113,6 +122,40 @@ export function valueDecider(words: ErasedWords, options: ValueDeciderOptions): 
       if (unknown.length > 0) for (const run of await remaining.living.explained(text, unknown)) runs.add(run)
     }
     return runs
+  }
+  /** Matches that span several strings of these parts. */
+  const matchesAcross = (parts: readonly ValuePart[]): TextMatches[] =>
+    [...partLeaves(parts)].flatMap(({ leaves, glues }) =>
+      glues.flatMap((glue) => {
+        const across = runsAcross(
+          leaves.map(({ text }) => text),
+          matches,
+          glue,
+        )
+        return across.matches.length > 0 ? [{ text: across.text, found: across.matches }] : []
+      }),
+    )
+  /** The parts of strings with runs that span several strings and are not known. */
+  function spansAcross(parts: readonly ValuePart[], known: ReadonlySet<number>): Map<StringLeaf<number>, PieceSpan[]> {
+    const spans = new Map<StringLeaf<number>, PieceSpan[]>()
+    for (const { leaves, glues } of partLeaves(parts))
+      for (const glue of glues) {
+        const texts = leaves.map(({ text }) => text)
+        for (const [at, cuts] of runsAcross(texts, matches, glue, (run) => !known.has(run)).spans) {
+          const leaf = leaves[at]
+          if (leaf) spans.set(leaf, [...(spans.get(leaf) ?? []), ...cuts])
+        }
+      }
+    return spans
+  }
+  /** A text without the unknown words that span several of its strings. */
+  function withoutAcross(text: string, known: ReadonlySet<number>): string {
+    const parts = jsonParts(text)
+    if (!parts) return text
+    const spans = spansAcross(parts, known)
+    if (spans.size === 0) return text
+    cutLeaves(spans)
+    return textOfParts(parts)
   }
   const unexplained = (all: readonly TextMatches[], known: ReadonlySet<number>): boolean =>
     all.some(({ found }) => found.some(({ run }) => !known.has(run)))
@@ -149,18 +192,21 @@ export function valueDecider(words: ErasedWords, options: ValueDeciderOptions): 
     )
     // Remaining texts contain every word, so the value is theirs.
     if (decided.decision === 'retained') return decided
-    if (decided.decision !== 'cut' && !(hasErased && mayBeTheirs))
+    const cut = form === 'text' ? cutStrings(text, spansOf) : null
+    const rest = cut === null ? null : withoutAcross(cut, known)
+    const isTheirs = async () =>
+      mayBeTheirs || (rest !== null && (await remaining.textsIn(spokenOf(stringsOf(rest)))).length > 0)
+    if (decided.decision !== 'cut' && !(hasErased && (await isTheirs())))
       return { decision: hasErased ? 'deleted' : decided.decision }
     if (form !== 'text') return { decision: 'deleted' }
-    const rest = cutStrings(text, spansOf)
-    const isClean = rest !== null && !unexplained(matchesIn(rest, stringsOf(rest)), known)
+    const isClean = rest !== null && !unexplained(allMatchesIn(rest, stringsOf(rest)), known)
     return rest !== null && isClean ? { decision: 'cut', text: rest } : { decision: 'deleted' }
   }
 
   return {
     async decide(value, naming, ownershipOf = ofProjects) {
       const strings = stringsOf(value.text)
-      const all = matchesIn(value.text, strings)
+      const all = allMatchesIn(value.text, strings)
       if (all.length === 0 && !naming) return { decision: 'untouched' }
       const ownership = all.length > 0 ? await ownershipOf() : 'own'
       const known = await explainedIn(all, ownership)
@@ -178,8 +224,13 @@ export function valueDecider(words: ErasedWords, options: ValueDeciderOptions): 
       return decideByWords(value, spokenOf(strings), naming, { named, known, hasErased, ownership })
     },
     async hasErasedWords({ text }, ownershipOf = ofProjects) {
-      const all = matchesIn(text, stringsOf(text))
+      const all = allMatchesIn(text, stringsOf(text))
       return all.length > 0 && unexplained(all, await explainedIn(all, await ownershipOf()))
+    },
+    async acrossParts(parts, ownershipOf = ofProjects) {
+      const all = matchesAcross(parts)
+      if (all.length === 0) return new Map()
+      return spansAcross(parts, await explainedIn(all, await ownershipOf()))
     },
     hasRemainingText: async ({ form, text }) =>
       form !== 'binary' && (await remaining.textsIn(spokenOf(stringsOf(text)))).length > 0,
