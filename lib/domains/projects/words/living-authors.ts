@@ -1,9 +1,10 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { ErasedRunMatch } from '#lib/kernel/data-source.ts'
 import { preferIndexes } from '#lib/stores/postgres/legal-hold-rows.ts'
+import { viewsOf } from '#lib/text/views.ts'
+import { endOfRun, tokenize } from '#lib/text/words.ts'
 import { mergeSpans } from './fingerprints.ts'
 import { textsElsewhere } from './repository.ts'
-import { endOfRun, tokenize } from './tokens.ts'
 
 /** Maximum number of patterns in one statement. */
 const perStatement = 50
@@ -40,6 +41,12 @@ function runTexts(text: string): string[] {
     found.push(text.slice(tokens[from]?.start, tokens[end - 1]?.end))
   }
   return found.length > 0 ? found : [text]
+}
+
+/** The words of a match, decoded. */
+function decodedPart(text: string, { start, end, view }: Pick<ErasedRunMatch, 'start' | 'end' | 'view'>): string {
+  const layer = view && viewsOf(text).layers[view.depth - 1]
+  return layer ? layer.text.slice(view.start, view.end) : text.slice(start, end)
 }
 
 export interface LivingAuthorsOptions {
@@ -92,13 +99,13 @@ export function livingAuthors({ within, projects, now, going, runsIn }: LivingAu
       if (spans.length > 0) {
         // Usually an author wrote the complete sentence or nothing of it.
         await read(
-          spans.map(({ start, end }) => ({
-            text: text.slice(start, end),
-            runs: unknown.flatMap((one) => (one.start >= start && one.end <= end ? [one.run] : [])),
+          spans.map((span) => ({
+            text: decodedPart(text, span),
+            runs: unknown.flatMap((one) => (one.start >= span.start && one.end <= span.end ? [one.run] : [])),
           })),
         )
         const rest = unknown.filter(({ run }) => !known.has(run))
-        await read(rest.map(({ run, start, end }) => ({ text: text.slice(start, end), runs: [run] })))
+        await read(rest.map((one) => ({ text: decodedPart(text, one), runs: [one.run] })))
         for (const { run } of unknown) if (!known.has(run)) known.set(run, false)
       }
       return new Set(matches.flatMap(({ run }) => (known.get(run) ? [run] : [])))
