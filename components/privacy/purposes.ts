@@ -41,6 +41,7 @@ const lines: Record<Purpose, readonly LineKey[]> = {
     'retention_periods',
     'retention_sweeps',
     'holds_acts',
+    'holds_versions',
     'stores_acts',
   ],
   audit: ['audit_entries'],

@@ -3,6 +3,7 @@ import { enqueueNotice } from '#lib/domains/accounts/notices.ts'
 import { organisationDirectory } from '#lib/domains/accounts/organisations/directory.ts'
 import { agentIdsInRegions, agentsInRegions } from '#lib/domains/agents/in-region.ts'
 import { agentOf } from '#lib/domains/agents/rows.ts'
+import { recordDeletion } from '#lib/domains/erasure/deletion-log.ts'
 import { holdsModule } from '#lib/domains/holds/module.ts'
 import { isStored } from '#lib/domains/knowledge/erasure/legal-holds.ts'
 import { isProject } from '#lib/domains/projects/erasing/parts.ts'
@@ -29,7 +30,7 @@ export const composeQuotas = ({ db }: Foundation, { people }: PeopleModules) =>
 
 export const composeHolds = ({ db, strict }: Foundation, { approvals, people }: PeopleModules, { engine }: Erasures) =>
   holdsModule({
-    ...{ db, strict },
+    ...{ db, strict, recordDeletion },
     requireApproval: approvals.useCases.approvals.requireApproval,
     exists: async (tx, kind, id) => {
       if (kind === 'account') return (await people.byId(tx, id)) !== undefined

@@ -11,6 +11,7 @@ import { erasedSubjects } from '#lib/domains/erasure/suppression/erased-names.ts
 import { zipArchive } from '#lib/domains/exports/archive.ts'
 import { exportsModule } from '#lib/domains/exports/module.ts'
 import { schemaVersion } from '#lib/domains/exports/rules.ts'
+import { heldVersionParticipantExporters } from '#lib/domains/holds/exporters.ts'
 import { withdrawNaming } from '#lib/domains/idempotency/data-source.ts'
 import { withdrawAnswers } from '#lib/domains/idempotency/records.ts'
 import { isAttributed } from '#lib/domains/knowledge/exporters.ts'
@@ -80,7 +81,7 @@ export const composeProjects = (
     withCheckpoints: (tx, threads) => stores.checkpoints.present(threads, tx),
     foreignEpisodes: foreignEpisodes(stores.graph),
     hasEpisodes: async (tx, group) => (await stores.graph.episodes(group, '', 1, tx)).length > 0,
-    participantExporters: requestParticipantExporters(db),
+    participantExporters: [...requestParticipantExporters(db), ...heldVersionParticipantExporters(db)],
     shapes: { schemaVersion, zip: (head, parts, given) => zipArchive(head, parts, { given }) },
   })
 export type ProjectsModule = ReturnType<typeof composeProjects>

@@ -1,6 +1,15 @@
 -- Functions that the migrations created, in their current form. A test compares this file with a migrated database.
 -- To change one, write a migration.
 
+CREATE OR REPLACE FUNCTION public.actor_anchor(actor text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  SELECT CASE WHEN actor LIKE 'user:%' THEN 'account:' || substr(actor, 6) ELSE 'agent:' || actor END
+$function$;
+
 -- app: it writes what the application may write.
 CREATE OR REPLACE FUNCTION public.add_words(batch text[], seen integer)
  RETURNS text[]
@@ -763,6 +772,73 @@ CREATE OR REPLACE FUNCTION public.graph_words(group_id text, said text)
  IMMUTABLE PARALLEL SAFE
 RETURN (array_append(array_remove(string_to_array(regexp_replace(lower(said), '([a-z0-9]{64})|[^a-z0-9]+'::text, ' \1 '::text, 'g'::text), ' '::text), ''::text), ('/'::text || group_id)) || CASE WHEN (octet_length(said) > length(said)) THEN graph_pairs(said) ELSE '{}'::text[] END);
 
+CREATE OR REPLACE FUNCTION public.hold_anchors(table_name text, r jsonb)
+ RETURNS text[]
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+DECLARE
+  parent_table text;
+  parent text;
+  parent_row jsonb;
+  found text[];
+BEGIN
+  CASE table_name
+    -- A hold on an agent also covers the units of others that are attributed to the agent.
+    WHEN 'units' THEN
+      RETURN array_remove(ARRAY['agent:' || (r->>'agent_id'), 'unit:' || (r->>'id'), 'agent:' || (r->>'attributed_to'),
+        'agent:' || (r->>'original_author')], NULL);
+    WHEN 'skills' THEN RETURN ARRAY['agent:' || (r->>'agent_id'), 'skill:' || (r->>'id')];
+    WHEN 'unit_votes' THEN RETURN ARRAY['agent:' || (r->>'voter_id')];
+    WHEN 'unit_reports' THEN RETURN ARRAY['agent:' || (r->>'reporter_id')];
+    WHEN 'agents' THEN RETURN ARRAY['agent:' || (r->>'id')];
+    WHEN 'accounts' THEN RETURN ARRAY['account:' || (r->>'id')];
+    WHEN 'account_identities', 'email_choices', 'saved_searches' THEN RETURN ARRAY['account:' || (r->>'account_id')];
+    WHEN 'agent_documents', 'chain_references', 'clade_shares', 'grimoire_entries', 'heartbeats', 'llm_log_entries', 'performance_cards'
+      THEN RETURN ARRAY['agent:' || (r->>'agent_id')];
+    WHEN 'projects' THEN RETURN ARRAY[actor_anchor(r->>'created_by'), 'project:' || (r->>'id')];
+    WHEN 'project_members' THEN
+      RETURN ARRAY[(r->>'kind') || ':' || (r->>'member_id'), 'project:' || (r->>'project_id')];
+    WHEN 'project_participants' THEN
+      RETURN ARRAY['participant:' || (r->>'id'), 'project:' || (r->>'project_id')]
+        || CASE WHEN r->>'account_id' IS NULL THEN '{}'::text[] ELSE ARRAY['account:' || (r->>'account_id')] END;
+    WHEN 'conversations' THEN
+      RETURN ARRAY[actor_anchor(r->>'created_by'), 'project:' || (r->>'project_id'), 'conversation:' || (r->>'id')];
+    WHEN 'messages' THEN
+      RETURN ARRAY[(r->>'author_kind') || ':' || (r->>'author_id'), 'project:' || (r->>'project_id'),
+        'conversation:' || (r->>'conversation_id'), 'message:' || (r->>'id')];
+    WHEN 'documents' THEN
+      RETURN ARRAY[(r->>'author_kind') || ':' || (r->>'author_id'), 'project:' || (r->>'project_id'), 'document:' || (r->>'id')];
+    WHEN 'skill_files' THEN parent_table := 'skills'; parent := r->>'skill_id';
+    WHEN 'sop_versions' THEN parent_table := 'units'; parent := r->>'unit_id';
+    WHEN 'message_edits', 'attachments' THEN parent_table := 'messages'; parent := r->>'message_id';
+    WHEN 'document_chunks' THEN parent_table := 'documents'; parent := r->>'document_id';
+  END CASE;
+  EXECUTE format('SELECT to_jsonb(p) FROM %I p WHERE p.id = $1', parent_table) INTO parent_row USING parent;
+  IF parent_row IS NOT NULL THEN
+    RETURN hold_anchors(parent_table, parent_row);
+  END IF;
+  SELECT v.anchors INTO found FROM held_versions v WHERE v.anchors @> ARRAY[rtrim(parent_table, 's') || ':' || parent] AND v.table_name = parent_table
+    ORDER BY v.at DESC, v.id DESC LIMIT 1;
+  RETURN coalesce(found, ARRAY[rtrim(parent_table, 's') || ':' || parent]);
+END $function$;
+
+-- app: finds the legal hold that covers a record
+CREATE OR REPLACE FUNCTION public.hold_on(on_anchors text[], at timestamp with time zone)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  SELECT min(h.id) FROM legal_holds h
+  WHERE h.released_at IS NULL AND (at IS NULL OR h.expires_at IS NULL OR h.expires_at > at)
+    AND (h.kind || ':' || h.target_id = ANY(on_anchors)
+      OR (h.kind = 'account' AND (
+        EXISTS (SELECT FROM agents a WHERE a.owner_id = h.target_id AND 'agent:' || a.id = ANY(on_anchors))
+        OR EXISTS (SELECT FROM project_participants p WHERE p.account_id = h.target_id AND 'participant:' || p.id = ANY(on_anchors)))))
+$function$;
+
 -- app: erasures are verified by it, and stored answers indexed
 CREATE OR REPLACE FUNCTION public.ids_in_answer(body jsonb, headers jsonb)
  RETURNS text[]
@@ -800,6 +876,52 @@ AS $function$
 BEGIN
   INSERT INTO search_news (id) SELECT id FROM inserted ON CONFLICT DO NOTHING;
   RETURN NULL;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.preserve_held_version()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+DECLARE
+  unstored text[] := TG_ARGV[0]::text[];
+  uncompared text[] := TG_ARGV[1]::text[];
+  before jsonb;
+  after jsonb;
+  anchors text[];
+  owner text;
+BEGIN
+  -- A hold that is being placed waits for this change, or this change waits for the hold. Thus every version that existed when the hold
+  -- was placed is preserved.
+  PERFORM pg_advisory_xact_lock_shared(hashtext('held_versions'));
+  IF NOT EXISTS (SELECT FROM legal_holds h WHERE h.released_at IS NULL) THEN
+    RETURN CASE TG_OP WHEN 'DELETE' THEN OLD ELSE NEW END;
+  END IF;
+  before := to_jsonb(OLD) - unstored;
+  IF TG_OP = 'UPDATE' THEN
+    after := to_jsonb(NEW);
+    IF before - uncompared = after - unstored - uncompared THEN
+      RETURN NEW;
+    END IF;
+  END IF;
+  anchors := hold_anchors(TG_TABLE_NAME, before);
+  IF hold_on(anchors, NULL) IS NOT NULL THEN
+    owner := anchors[1];
+    -- The owner of an agent and the account of a participant, who may no longer be found through these rows later.
+    anchors := ARRAY(SELECT DISTINCT a FROM unnest(anchors || ARRAY(
+      SELECT 'account:' || g.owner_id FROM agents g WHERE g.owner_id IS NOT NULL AND g.id = ANY(SELECT substr(x, 7) FROM unnest(anchors) x WHERE x LIKE 'agent:%')
+      UNION ALL SELECT 'account:' || p.account_id FROM project_participants p
+        WHERE p.account_id IS NOT NULL AND p.id = ANY(SELECT substr(x, 13) FROM unnest(anchors) x WHERE x LIKE 'participant:%'))) a);
+    INSERT INTO held_versions (id, table_name, content, anchors, agent_id, account_id, participant_id, at)
+      VALUES ('hver_' || replace(gen_random_uuid()::text, '-', ''), TG_TABLE_NAME, before, anchors,
+        CASE WHEN owner LIKE 'agent:%' THEN substr(owner, 7) END,
+        CASE WHEN owner LIKE 'account:%' THEN substr(owner, 9) END,
+        CASE WHEN owner LIKE 'participant:%' THEN substr(owner, 13) END,
+        coalesce(CASE WHEN after->>'updated_at' IS DISTINCT FROM before->>'updated_at' THEN (after->>'updated_at')::timestamptz END,
+          clock_timestamp()));
+  END IF;
+  RETURN CASE TG_OP WHEN 'DELETE' THEN OLD ELSE NEW END;
 END $function$;
 
 CREATE OR REPLACE FUNCTION public.refuse_erased()

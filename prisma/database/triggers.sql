@@ -5,6 +5,7 @@
 CREATE TRIGGER account_factors_refuse_fenced AFTER INSERT ON account_factors REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION refuse_fenced_account();
 
 -- account_identities
+CREATE TRIGGER a_preserve_held BEFORE DELETE OR UPDATE ON account_identities FOR EACH ROW EXECUTE FUNCTION preserve_held_version('{}', '{unlinked_at}');
 CREATE TRIGGER account_identities_refuse_fenced AFTER INSERT ON account_identities REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION refuse_fenced_account();
 
 -- account_links
@@ -13,13 +14,18 @@ CREATE TRIGGER account_links_refuse_fenced AFTER INSERT ON account_links REFEREN
 -- account_recovery_codes
 CREATE TRIGGER account_recovery_codes_refuse_fenced AFTER INSERT ON account_recovery_codes REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION refuse_fenced_account();
 
+-- accounts
+CREATE TRIGGER a_preserve_held BEFORE DELETE OR UPDATE ON accounts FOR EACH ROW EXECUTE FUNCTION preserve_held_version('{password_hash,must_change_password,password_expires_at,wrong_codes,wrong_code_at,factor_reminded_at}', '{suspended_at,deactivated_at,restricted_at,restricted_for,email_verified_at,updated_at}');
+
 -- agent_documents
+CREATE TRIGGER a_preserve_held BEFORE DELETE OR UPDATE ON agent_documents FOR EACH ROW EXECUTE FUNCTION preserve_held_version('{}', '{revision,updated_at}');
 CREATE TRIGGER agent_documents_count_changed AFTER UPDATE OF title, body ON agent_documents FOR EACH ROW EXECUTE FUNCTION count_changed_agent_documents();
 CREATE TRIGGER agent_documents_count_deleted AFTER DELETE ON agent_documents REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION count_deleted_agent_documents();
 CREATE TRIGGER agent_documents_count_stored AFTER INSERT ON agent_documents REFERENCING NEW TABLE AS fresh FOR EACH STATEMENT EXECUTE FUNCTION count_stored_agent_documents();
 CREATE TRIGGER agent_documents_refuse_fenced AFTER INSERT ON agent_documents REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION refuse_fenced_agent();
 
 -- agents
+CREATE TRIGGER a_preserve_held BEFORE DELETE OR UPDATE ON agents FOR EACH ROW EXECUTE FUNCTION preserve_held_version('{network,shares_window,first_used_at}', '{suspended_at,restricted_at,restricted_for,status,status_at,died_at}');
 CREATE TRIGGER agents_keep_region BEFORE UPDATE OF region ON agents FOR EACH ROW WHEN (old.region IS DISTINCT FROM new.region) EXECUTE FUNCTION refuse_other_region();
 CREATE TRIGGER agents_refuse_fenced_claim AFTER UPDATE OF owner_id ON agents FOR EACH ROW WHEN (new.owner_id IS NOT NULL AND new.owner_id IS DISTINCT FROM old.owner_id) EXECUTE FUNCTION refuse_fenced_claim();
 CREATE TRIGGER agents_refuse_fenced_insert AFTER INSERT ON agents REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION refuse_fenced_owner();
@@ -28,12 +34,14 @@ CREATE TRIGGER agents_refuse_fenced_insert AFTER INSERT ON agents REFERENCING NE
 CREATE TRIGGER approval_proposals_refuse_fenced AFTER INSERT ON approval_proposals REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION refuse_fenced_account();
 
 -- attachments
+CREATE TRIGGER a_preserve_held BEFORE DELETE OR UPDATE ON attachments FOR EACH ROW EXECUTE FUNCTION preserve_held_version('{}', '{}');
 CREATE TRIGGER attachments_count_changed AFTER UPDATE OF bytes ON attachments FOR EACH ROW EXECUTE FUNCTION count_changed_attachments();
 CREATE TRIGGER attachments_count_deleted AFTER DELETE ON attachments REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION count_deleted_attachments();
 CREATE TRIGGER attachments_count_stored AFTER INSERT ON attachments REFERENCING NEW TABLE AS fresh FOR EACH STATEMENT EXECUTE FUNCTION count_stored_attachments();
 CREATE TRIGGER attachments_refuse_fenced AFTER INSERT ON attachments REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION refuse_fenced_of_message();
 
 -- chain_references
+CREATE TRIGGER a_preserve_held BEFORE DELETE OR UPDATE ON chain_references FOR EACH ROW EXECUTE FUNCTION preserve_held_version('{}', '{}');
 CREATE TRIGGER chain_references_count_deleted AFTER DELETE ON chain_references REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION count_deleted_chain_references();
 CREATE TRIGGER chain_references_count_stored AFTER INSERT ON chain_references REFERENCING NEW TABLE AS fresh FOR EACH STATEMENT EXECUTE FUNCTION count_stored_chain_references();
 CREATE TRIGGER chain_references_refuse_fenced AFTER INSERT ON chain_references REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION refuse_fenced_agent();
@@ -42,21 +50,25 @@ CREATE TRIGGER chain_references_refuse_fenced AFTER INSERT ON chain_references R
 CREATE TRIGGER clade_deltas_refuse_fenced AFTER INSERT ON clade_deltas REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION refuse_fenced_agent();
 
 -- clade_shares
+CREATE TRIGGER a_preserve_held BEFORE DELETE OR UPDATE ON clade_shares FOR EACH ROW EXECUTE FUNCTION preserve_held_version('{}', '{sealed}');
 CREATE TRIGGER clade_shares_refuse_fenced AFTER INSERT ON clade_shares REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION refuse_fenced_agent();
 
 -- content_rejections
 CREATE TRIGGER content_rejections_refuse_fenced AFTER INSERT ON content_rejections REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION refuse_fenced_rejected();
 
 -- conversations
+CREATE TRIGGER a_preserve_held BEFORE DELETE OR UPDATE ON conversations FOR EACH ROW EXECUTE FUNCTION preserve_held_version('{}', '{created_by,erasing_since,updated_at}');
 CREATE TRIGGER conversations_count_deleted AFTER DELETE ON conversations REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION count_deleted_conversations();
 CREATE TRIGGER conversations_count_stored AFTER INSERT ON conversations REFERENCING NEW TABLE AS fresh FOR EACH STATEMENT EXECUTE FUNCTION count_stored_conversations();
 CREATE TRIGGER conversations_keep_region BEFORE UPDATE OF region ON conversations FOR EACH ROW WHEN (old.region IS DISTINCT FROM new.region) EXECUTE FUNCTION refuse_other_conversation_region();
 CREATE TRIGGER conversations_refuse_fenced AFTER INSERT ON conversations REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION refuse_fenced_conversation();
 
 -- document_chunks
+CREATE TRIGGER a_preserve_held BEFORE DELETE OR UPDATE ON document_chunks FOR EACH ROW EXECUTE FUNCTION preserve_held_version('{}', '{}');
 CREATE TRIGGER document_chunks_refuse_fenced AFTER INSERT ON document_chunks REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION refuse_fenced_chunk();
 
 -- documents
+CREATE TRIGGER a_preserve_held BEFORE DELETE OR UPDATE ON documents FOR EACH ROW EXECUTE FUNCTION preserve_held_version('{}', '{written_by,erasing_since,updated_at}');
 CREATE TRIGGER documents_count_changed AFTER UPDATE OF bytes ON documents FOR EACH ROW EXECUTE FUNCTION count_changed_documents();
 CREATE TRIGGER documents_count_deleted AFTER DELETE ON documents REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION count_deleted_documents();
 CREATE TRIGGER documents_count_stored AFTER INSERT ON documents REFERENCING NEW TABLE AS fresh FOR EACH STATEMENT EXECUTE FUNCTION count_stored_documents();
@@ -64,18 +76,21 @@ CREATE TRIGGER documents_refuse_fenced AFTER INSERT ON documents REFERENCING NEW
 CREATE TRIGGER documents_refuse_fenced_delegate AFTER INSERT ON documents REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION refuse_fenced_delegate();
 
 -- email_choices
+CREATE TRIGGER a_preserve_held BEFORE DELETE OR UPDATE ON email_choices FOR EACH ROW EXECUTE FUNCTION preserve_held_version('{}', '{updated_at}');
 CREATE TRIGGER email_choices_refuse_fenced AFTER INSERT ON email_choices REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION refuse_fenced_account();
 
 -- export_runs
 CREATE TRIGGER export_runs_refuse_fenced AFTER INSERT ON export_runs REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION refuse_fenced_exported();
 
 -- grimoire_entries
+CREATE TRIGGER a_preserve_held BEFORE DELETE OR UPDATE ON grimoire_entries FOR EACH ROW EXECUTE FUNCTION preserve_held_version('{}', '{sealed,updated_at}');
 CREATE TRIGGER grimoire_entries_count_changed AFTER UPDATE OF envelope, sealed ON grimoire_entries FOR EACH ROW EXECUTE FUNCTION count_changed_grimoire_entries();
 CREATE TRIGGER grimoire_entries_count_deleted AFTER DELETE ON grimoire_entries REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION count_deleted_grimoire_entries();
 CREATE TRIGGER grimoire_entries_count_stored AFTER INSERT ON grimoire_entries REFERENCING NEW TABLE AS fresh FOR EACH STATEMENT EXECUTE FUNCTION count_stored_grimoire_entries();
 CREATE TRIGGER grimoire_entries_refuse_fenced AFTER INSERT ON grimoire_entries REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION refuse_fenced_agent();
 
 -- heartbeats
+CREATE TRIGGER a_preserve_held BEFORE DELETE OR UPDATE ON heartbeats FOR EACH ROW EXECUTE FUNCTION preserve_held_version('{}', '{}');
 CREATE TRIGGER heartbeats_count_deleted AFTER DELETE ON heartbeats REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION count_deleted_heartbeats();
 CREATE TRIGGER heartbeats_count_stored AFTER INSERT ON heartbeats REFERENCING NEW TABLE AS fresh FOR EACH STATEMENT EXECUTE FUNCTION count_stored_heartbeats();
 CREATE TRIGGER heartbeats_refuse_fenced AFTER INSERT ON heartbeats REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION refuse_fenced_agent();
@@ -84,16 +99,19 @@ CREATE TRIGGER heartbeats_refuse_fenced AFTER INSERT ON heartbeats REFERENCING N
 CREATE TRIGGER keyrings_refuse_fenced AFTER INSERT ON keyrings REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION refuse_fenced_agent();
 
 -- llm_log_entries
+CREATE TRIGGER a_preserve_held BEFORE DELETE OR UPDATE ON llm_log_entries FOR EACH ROW EXECUTE FUNCTION preserve_held_version('{}', '{sealed}');
 CREATE TRIGGER llm_log_entries_count_deleted AFTER DELETE ON llm_log_entries REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION count_deleted_llm_log_entries();
 CREATE TRIGGER llm_log_entries_count_stored AFTER INSERT ON llm_log_entries REFERENCING NEW TABLE AS fresh FOR EACH STATEMENT EXECUTE FUNCTION count_stored_llm_log_entries();
 CREATE TRIGGER llm_log_entries_refuse_fenced AFTER INSERT ON llm_log_entries REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION refuse_fenced_agent();
 
 -- message_edits
+CREATE TRIGGER a_preserve_held BEFORE DELETE OR UPDATE ON message_edits FOR EACH ROW EXECUTE FUNCTION preserve_held_version('{}', '{edited_by}');
 CREATE TRIGGER message_edits_count_deleted AFTER DELETE ON message_edits REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION count_deleted_message_edits();
 CREATE TRIGGER message_edits_count_stored AFTER INSERT ON message_edits REFERENCING NEW TABLE AS fresh FOR EACH STATEMENT EXECUTE FUNCTION count_stored_message_edits();
 CREATE TRIGGER message_edits_refuse_fenced AFTER INSERT ON message_edits REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION refuse_fenced_of_message();
 
 -- messages
+CREATE TRIGGER a_preserve_held BEFORE DELETE OR UPDATE ON messages FOR EACH ROW EXECUTE FUNCTION preserve_held_version('{}', '{written_by,erasing_since,updated_at}');
 CREATE TRIGGER messages_count_changed AFTER UPDATE OF content ON messages FOR EACH ROW EXECUTE FUNCTION count_changed_messages();
 CREATE TRIGGER messages_count_children BEFORE DELETE ON messages FOR EACH ROW EXECUTE FUNCTION count_children_of_message();
 CREATE TRIGGER messages_count_deleted AFTER DELETE ON messages REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION count_deleted_messages();
@@ -102,21 +120,25 @@ CREATE TRIGGER messages_refuse_fenced AFTER INSERT ON messages REFERENCING NEW T
 CREATE TRIGGER messages_refuse_fenced_delegate AFTER INSERT ON messages REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION refuse_fenced_delegate();
 
 -- performance_cards
+CREATE TRIGGER a_preserve_held BEFORE DELETE OR UPDATE ON performance_cards FOR EACH ROW EXECUTE FUNCTION preserve_held_version('{}', '{published_at}');
 CREATE TRIGGER performance_cards_refuse_fenced AFTER INSERT ON performance_cards REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION refuse_fenced_agent();
 
 -- prepared_exports
 CREATE TRIGGER prepared_exports_refuse_fenced AFTER INSERT ON prepared_exports REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION refuse_fenced_prepared();
 
 -- project_members
+CREATE TRIGGER a_preserve_held BEFORE DELETE OR UPDATE ON project_members FOR EACH ROW EXECUTE FUNCTION preserve_held_version('{}', '{added_by}');
 CREATE TRIGGER project_members_refuse_fenced AFTER INSERT ON project_members REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION refuse_fenced_member();
 
 -- project_participants
+CREATE TRIGGER a_preserve_held BEFORE DELETE OR UPDATE ON project_participants FOR EACH ROW EXECUTE FUNCTION preserve_held_version('{}', '{created_by,restricted_at,restricted_for,updated_at}');
 CREATE TRIGGER project_participants_count_deleted AFTER DELETE ON project_participants REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION count_deleted_project_participants();
 CREATE TRIGGER project_participants_count_stored AFTER INSERT ON project_participants REFERENCING NEW TABLE AS fresh FOR EACH STATEMENT EXECUTE FUNCTION count_stored_project_participants();
 CREATE TRIGGER project_participants_refuse_fenced AFTER INSERT ON project_participants REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION refuse_fenced_participant();
 CREATE TRIGGER project_participants_refuse_fenced_claim AFTER UPDATE OF account_id ON project_participants FOR EACH ROW EXECUTE FUNCTION refuse_fenced_participation_claim();
 
 -- projects
+CREATE TRIGGER a_preserve_held BEFORE DELETE OR UPDATE ON projects FOR EACH ROW EXECUTE FUNCTION preserve_held_version('{}', '{created_by,status,closing_at,closes_at,closing_by,closing_reason,letters_sent,closed_at,receipt_id,erasing_since,updated_at}');
 CREATE TRIGGER projects_refuse_fenced AFTER INSERT ON projects REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION refuse_fenced_project();
 
 -- provenance
@@ -125,17 +147,20 @@ CREATE TRIGGER provenance_count_stored AFTER INSERT ON provenance REFERENCING NE
 CREATE TRIGGER provenance_refuse_fenced AFTER INSERT ON provenance REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION refuse_fenced_pointer();
 
 -- saved_searches
+CREATE TRIGGER a_preserve_held BEFORE DELETE OR UPDATE ON saved_searches FOR EACH ROW EXECUTE FUNCTION preserve_held_version('{}', '{}');
 CREATE TRIGGER saved_searches_refuse_fenced AFTER INSERT ON saved_searches REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION refuse_fenced_account();
 
 -- sessions
 CREATE TRIGGER sessions_refuse_fenced AFTER INSERT ON sessions REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION refuse_fenced_account();
 
 -- skill_files
+CREATE TRIGGER a_preserve_held BEFORE DELETE OR UPDATE ON skill_files FOR EACH ROW EXECUTE FUNCTION preserve_held_version('{}', '{}');
 CREATE TRIGGER skill_files_count_changed AFTER UPDATE OF size ON skill_files FOR EACH ROW EXECUTE FUNCTION count_changed_skill_files();
 CREATE TRIGGER skill_files_count_deleted AFTER DELETE ON skill_files REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION count_deleted_skill_files();
 CREATE TRIGGER skill_files_count_stored AFTER INSERT ON skill_files REFERENCING NEW TABLE AS fresh FOR EACH STATEMENT EXECUTE FUNCTION count_stored_skill_files();
 
 -- skills
+CREATE TRIGGER a_preserve_held BEFORE DELETE OR UPDATE ON skills FOR EACH ROW EXECUTE FUNCTION preserve_held_version('{search,scope}', '{quality_score,version,quarantined_at,updated_at}');
 CREATE TRIGGER skills_count_changed AFTER UPDATE OF document ON skills FOR EACH ROW EXECUTE FUNCTION count_changed_skills();
 CREATE TRIGGER skills_count_children BEFORE DELETE ON skills FOR EACH ROW EXECUTE FUNCTION count_children_of_skill();
 CREATE TRIGGER skills_count_deleted AFTER DELETE ON skills REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION count_deleted_skills();
@@ -155,6 +180,7 @@ CREATE TRIGGER snapshots_count_stored AFTER INSERT ON snapshots REFERENCING NEW 
 CREATE TRIGGER snapshots_refuse_fenced AFTER INSERT ON snapshots REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION refuse_fenced_agent();
 
 -- sop_versions
+CREATE TRIGGER a_preserve_held BEFORE DELETE OR UPDATE ON sop_versions FOR EACH ROW EXECUTE FUNCTION preserve_held_version('{}', '{created_by,approved_by}');
 CREATE TRIGGER sop_versions_count_changed AFTER UPDATE OF document ON sop_versions FOR EACH ROW EXECUTE FUNCTION count_changed_sop_versions();
 CREATE TRIGGER sop_versions_count_deleted AFTER DELETE ON sop_versions REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION count_deleted_sop_versions();
 CREATE TRIGGER sop_versions_count_stored AFTER INSERT ON sop_versions REFERENCING NEW TABLE AS fresh FOR EACH STATEMENT EXECUTE FUNCTION count_stored_sop_versions();
@@ -172,12 +198,15 @@ CREATE TRIGGER telemetry_keys_refuse_fenced AFTER INSERT ON telemetry_keys REFER
 CREATE TRIGGER tokens_refuse_fenced AFTER INSERT ON tokens REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION refuse_fenced_agent();
 
 -- unit_reports
+CREATE TRIGGER a_preserve_held BEFORE DELETE OR UPDATE ON unit_reports FOR EACH ROW EXECUTE FUNCTION preserve_held_version('{network}', '{owner_key,settled_at}');
 CREATE TRIGGER unit_reports_refuse_fenced AFTER INSERT ON unit_reports REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION refuse_fenced_reporter();
 
 -- unit_votes
+CREATE TRIGGER a_preserve_held BEFORE DELETE OR UPDATE ON unit_votes FOR EACH ROW EXECUTE FUNCTION preserve_held_version('{network}', '{owner_key,weight}');
 CREATE TRIGGER unit_votes_refuse_fenced AFTER INSERT ON unit_votes REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION refuse_fenced_voter();
 
 -- units
+CREATE TRIGGER a_preserve_held BEFORE DELETE OR UPDATE ON units FOR EACH ROW EXECUTE FUNCTION preserve_held_version('{search,scope}', '{quality_score,novelty,votes_for,votes_against,version,quarantined_at,updated_at}');
 CREATE TRIGGER units_count_changed AFTER UPDATE OF document ON units FOR EACH ROW EXECUTE FUNCTION count_changed_units();
 CREATE TRIGGER units_count_children BEFORE DELETE ON units FOR EACH ROW WHEN (old.type = 'ExpertSOP'::unit_type) EXECUTE FUNCTION count_children_of_unit();
 CREATE TRIGGER units_count_deleted AFTER DELETE ON units REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION count_deleted_units();

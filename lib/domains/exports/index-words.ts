@@ -63,6 +63,7 @@ const chinese: Record<string, string> = {
   graph_episodes: '知识图谱',
   grimoire_entries: '秘典条目',
   heartbeats: '心跳记录',
+  held_versions: '法律保全下的旧版本',
   keyrings: '密钥环',
   knowledge_units: '知识单元',
   known_sign_ins: '常用登录位置',

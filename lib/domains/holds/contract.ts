@@ -44,7 +44,7 @@ export const createHold = operation({
   path: '/v1/holds',
   summary: 'Place a legal hold on a unit, a skill, a project, an agent or an account',
   description:
-    'Data under a legal hold is neither erased nor swept until the hold is released or ends. Its owner is told about the hold, but not its reason.',
+    'Data under a legal hold is neither erased nor swept until the hold is released or ends. It can be changed: the version before each change is preserved until no hold covers it, and appears in the access export of its owner. The owner is told about the hold, but not its reason.',
   permission: 'holds:admin',
   audit: { action: 'create', ...hold },
   limit: 'write',
@@ -100,7 +100,7 @@ export const releaseHold = operation({
   path: '/v1/holds/{id}/release',
   summary: 'Release a legal hold',
   description:
-    'The data can be erased again, and the next sweep deletes what has expired. Releasing again changes nothing.',
+    'The data can be erased again, the next sweep deletes what has expired, and the preserved versions are deleted if no other hold covers them. Releasing again changes nothing.',
   permission: 'holds:admin',
   needsRecentPassword: true,
   audit: { action: 'update', ...hold },

@@ -10,6 +10,16 @@ export const lockHoldsExclusively = statement('holds.lock-exclusively', {
   sql: `SELECT pg_advisory_xact_lock(hashtext('legal_holds'))::text AS lock`,
 })
 
+/**
+ * Waits for running changes of records, and blocks further ones until the end of the transaction: the trigger that preserves versions takes
+ * this lock shared. Call it after {@link lockHoldsExclusively}, which may wait long, so that changes do not wait as long.
+ */
+export const lockChangesExclusively = statement('holds.lock-changes', {
+  takes: {},
+  returns: { lock: 'text' },
+  sql: `SELECT pg_advisory_xact_lock(hashtext('held_versions'))::text AS lock`,
+})
+
 /** Prevents changes of holds until the end of the transaction, after waiting for a running change. */
 export const lockHoldsShared = statement('holds.lock-shared', {
   takes: {},
@@ -43,4 +53,54 @@ export const holdsOfProjects = statement('holds.of-projects', {
   sql: `SELECT target_id AS target, min(id) AS hold FROM holds_in_force
     WHERE kind = 'project' AND target_id = ANY($ids) AND (expires_at IS NULL OR expires_at > $now)
     GROUP BY target_id`,
+})
+
+/**
+ * SQL: whether a version `v` belongs to the scope: to its subject or record, or because its content names an id of the subject, quoted as
+ * JSON has it.
+ */
+const inScope = `(v.agent_id = ANY($agents) OR v.account_id = ANY($accounts) OR v.participant_id = ANY($participants) OR v.anchors && $anchors
+    OR EXISTS (SELECT FROM unnest($names) AS n(name) WHERE strpos(v.content::text, n.name) > 0))`
+const scopeValues = {
+  agents: 'text[]',
+  accounts: 'text[]',
+  participants: 'text[]',
+  anchors: 'text[]',
+  names: 'text[]',
+} as const
+
+/** The versions of a scope, each with the legal hold that covers it. */
+export const versionsInScope = statement('holds.versions-in-scope', {
+  takes: { ...scopeValues, now: 'timestamptz' },
+  returns: { id: 'text', hold: 'text?' },
+  sql: `SELECT v.id, hold_on(v.anchors, $now) AS hold FROM held_versions v WHERE ${inScope}`,
+})
+
+/** Counts the versions of a scope that no legal hold covers, and those that `known` does not list. */
+export const countVersions = statement('holds.count-versions', {
+  takes: { ...scopeValues, known: 'text[]', now: 'timestamptz' },
+  returns: { n: 'int4' },
+  sql: `SELECT count(*)::int AS n FROM held_versions v
+    WHERE (${inScope} OR v.id = ANY($known)) AND (NOT v.id = ANY($known) OR hold_on(v.anchors, $now) IS NULL)`,
+})
+
+export const versionInventory = statement('holds.version-inventory', {
+  takes: { agents: 'text[]', accounts: 'text[]', participants: 'text[]' },
+  returns: { n: 'int4', since: 'timestamptz?' },
+  sql: `SELECT count(*)::int AS n, min(v.at) AS since FROM held_versions v
+    WHERE v.agent_id = ANY($agents) OR v.account_id = ANY($accounts) OR v.participant_id = ANY($participants)`,
+})
+
+/** Deletes those of the versions that no legal hold covers. */
+export const deleteVersions = statement('holds.delete-versions', {
+  takes: { ids: 'text[]', now: 'timestamptz' },
+  returns: 'count',
+  sql: 'DELETE FROM held_versions v WHERE v.id = ANY($ids) AND hold_on(v.anchors, $now) IS NULL',
+})
+
+/** Deletes at most `most` versions that no legal hold covers any more. */
+export const deleteUncoveredVersions = statement('holds.delete-uncovered-versions', {
+  takes: { now: 'timestamptz', most: 'int4' },
+  returns: 'count',
+  sql: `DELETE FROM held_versions WHERE id IN (SELECT v.id FROM held_versions v WHERE hold_on(v.anchors, $now) IS NULL LIMIT $most)`,
 })

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { plainTextPhrases } from '#lib/domains/sanitizer/plain-words.ts'
+import { enqueue } from '#lib/jobs/queue.ts'
 import type { RequireApproval } from '#lib/kernel/approval.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
@@ -8,7 +9,8 @@ import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { createHold, listHolds, releaseHold } from './contract.ts'
-import { lockHoldsExclusively } from './repository.ts'
+import { heldVersionsJob } from './jobs.ts'
+import { lockChangesExclusively, lockHoldsExclusively } from './repository.ts'
 import { type HoldKind, holdKinds, isInForce } from './rules.ts'
 
 /** Ids by what they name. */
@@ -91,8 +93,9 @@ export function holdsService({ db, exists, namesOf, onReleased, requireApproval,
       const { tx, now, actor } = ctx
       if (body.expires_at && body.expires_at <= now) throw invalid(['expires_at'], 'must be in the future')
       const reason = plainTextPhrases(body.reason, 'reason', strict, 'No hold was created.')
-      // Waits for running erasures and sweeps: everything that exists afterwards is held.
+      // Waits for running erasures and sweeps, then for running changes: everything that exists afterwards is held.
       await lockHoldsExclusively(tx, {})
+      await lockChangesExclusively(tx, {})
       if (!(await exists(tx, body.kind, body.target_id)))
         throw new Problem('not_found', `The ${body.kind} does not exist. Check the id. No hold was created.`)
       await requireApproval(ctx, { operation: createHold, input: { body } })
@@ -154,7 +157,10 @@ export function holdsService({ db, exists, namesOf, onReleased, requireApproval,
       })
       const row = await tx.legalHold.findUnique({ where: { id } })
       if (!row) throw new Problem('not_found', 'This hold does not exist.')
-      if (count > 0) await onReleased(tx)
+      if (count > 0) {
+        await enqueue(tx, heldVersionsJob, {}, { key: heldVersionsJob })
+        await onReleased(tx)
+      }
       return {
         body: { data: presented(row, now) },
         resourceId: id,

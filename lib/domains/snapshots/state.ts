@@ -9,6 +9,7 @@ import { newId } from '#lib/kernel/ids.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import { limitedUpload, putUpload } from '#lib/stores/objects/uploads.ts'
+import { rejectAgentUnderLegalHold } from '#lib/stores/postgres/agents-under-legal-hold.ts'
 import { bundleText } from './content.ts'
 import { deleteState, readState, storeState } from './contract.ts'
 import { objectsOfAgent } from './making.ts'
@@ -94,7 +95,11 @@ export function stateStore({ db, objects, agents }: SnapshotPorts) {
         await pipeline.transaction(async (tx) => {
           await agents.writable(tx, actor, agentId)
           before = (await tx.stateBundle.findUnique({ where: { agentId } }))?.objectKey
-          if (before !== undefined) await dropLater(tx, agentId, before)
+          // The bytes of the former state would be lost: they are in the object store, where no version is preserved.
+          if (before !== undefined) {
+            await rejectAgentUnderLegalHold(tx, agentId, now, 'the state was not replaced')
+            await dropLater(tx, agentId, before)
+          }
           // A new row each time: the write fence only rejects inserts of an agent under erasure.
           await tx.stateBundle.deleteMany({ where: { agentId } })
           await tx.stateBundle.create({ data: { agentId, ...staged, uploadedAt: now } })

@@ -20,11 +20,16 @@ export const lockHolds = (tx: Transaction): Promise<unknown> =>
   tx.$executeRaw`SELECT pg_advisory_xact_lock_shared(hashtext('legal_holds'))`
 
 /**
- * Call it before deleting a record. Changing a record does not need it, as with units: a hold preserves records and does not prevent
- * work or rectification (GDPR art. 16). @throws `held` with the hold's id, without its reason, if a legal hold covers the agent at that
- * time
+ * Call it before deleting a record, or replacing bytes in the object store. Changing a row does not need it: a hold does not prevent work or
+ * rectification (GDPR art. 16), because a trigger preserves the former version. @throws `held` with the hold's id, without its reason, if
+ * a legal hold covers the agent at that time
  */
-export async function rejectAgentUnderLegalHold(tx: Transaction, agentId: string, now: Date): Promise<void> {
+export async function rejectAgentUnderLegalHold(
+  tx: Transaction,
+  agentId: string,
+  now: Date,
+  outcome = 'nothing was erased',
+): Promise<void> {
   await lockHolds(tx)
   const [hold] = await queryWithin<{ id: string }>(
     tx,
@@ -35,8 +40,7 @@ export async function rejectAgentUnderLegalHold(tx: Transaction, agentId: string
   )
   if (hold)
     throw new Problem('held', {
-      detail:
-        'A legal hold covers this agent, so nothing was erased. Ask an admin for details, or to release the hold.',
+      detail: `A legal hold covers this agent, so ${outcome}. Ask an admin for details, or to release the hold.`,
       extensions: { hold_id: hold.id },
     })
 }

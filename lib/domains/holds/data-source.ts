@@ -1,0 +1,57 @@
+import type { DataSource } from '#lib/kernel/data-source.ts'
+import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { holdingOf, plannedOf, sumRemaining } from '#lib/stores/postgres/legal-hold-rows.ts'
+import { countVersions, deleteVersions, versionInventory, versionsInScope } from './repository.ts'
+
+/** The values by which versions of a scope are found. */
+interface VersionScope {
+  agents: string[]
+  accounts: string[]
+  participants: string[]
+  anchors: string[]
+  /** Ids of the subject as they occur in the JSON of versions of other people's records. */
+  names: string[]
+}
+const nothing: VersionScope = { agents: [], accounts: [], participants: [], anchors: [], names: [] }
+
+function versionScope(scope: ErasureScope): VersionScope {
+  if ('unit' in scope) return { ...nothing, anchors: [`unit:${scope.unit}`] }
+  if ('skill' in scope) return { ...nothing, anchors: [`skill:${scope.skill}`] }
+  if ('part' in scope) return { ...nothing, anchors: [`${scope.part.kind}:${scope.part.id}`] }
+  const { account, agents, participants = [] } = scope.subject
+  const accounts = account === null ? [] : [account]
+  const ids = [...agents, ...participants, ...accounts, ...accounts.map((id) => `user:${id}`)]
+  return {
+    agents: [...agents],
+    accounts,
+    participants: [...participants],
+    anchors: [],
+    names: ids.map((id) => JSON.stringify(id)),
+  }
+}
+
+/**
+ * Versions that legal holds preserve. The erasure itself can create some, when it changes a held record of another person. The plan watches
+ * the versions that a hold covers; residue counts those that the plan does not know, so that the run plans again and the receipt names them.
+ */
+export const heldVersionDataSource = (db: Database): DataSource => ({
+  name: 'holds.versions',
+  store: 'postgresql',
+  stage: 'account',
+  what: 'versions of records that a legal hold preserves, as the records were before a change',
+  purpose: 'preserving evidence: a record under a legal hold can be changed, but not lost (GDPR art. 17(3)(b) and (e))',
+  kept: 'until no legal hold covers the record any more',
+  tables: ['held_versions'],
+  inventory: async ({ agents, account, participants = [] }) =>
+    holdingOf(await versionInventory(db, { agents, accounts: account === null ? [] : [account], participants })),
+  async plan(scope, tx, now) {
+    const rows = await versionsInScope(tx, { ...versionScope(scope), now })
+    return { ...plannedOf(rows), watched: rows.flatMap(({ id, hold }) => (hold === null ? [] : [id])).sort() }
+  },
+  erase: (_scope, items, tx, options) => deleteVersions(tx, { ids: items, now: options?.now ?? new Date() }),
+  residue: (scope, items, now) =>
+    sumRemaining(db, async function* (on) {
+      yield await countVersions(on, { ...versionScope(scope), known: items, now })
+    }),
+})
