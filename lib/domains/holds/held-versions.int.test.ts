@@ -420,7 +420,11 @@ describe('held versions', () => {
     })
     expect(await tablesWith(subject.marker)).toEqual(['units'])
     await passwordEntered(test, subject)
-    const filed = await ask('POST', '/api/privacy/requests', subject, { kinds: ['erasure'], grace: 'now' })
+    const filed = await ask('POST', '/api/privacy/requests', subject, {
+      kinds: ['erasure'],
+      grace: 'now',
+      password: subject.password,
+    })
     expect(filed.status, filed.text).toBe(201)
     await drain(test)
     const run = await test.db.prisma.erasureRun.findFirstOrThrow({ where: { requestId: filed.json.data.id } })
