@@ -24,11 +24,18 @@ export interface AccessDeps {
     limit: number
     consumed: number
     ip: string
+    windowEnds: Date
   }): Promise<boolean>
   /** Counts one request of a token, synchronously in memory. */
   countUse(tokenId: string, what: 'reads' | 'writes' | 'refused'): void
 }
 export type Access = ReturnType<typeof createAccess>
+
+/** The window that decides about a request of a caller. */
+export interface CountedWindow extends RateLimitWindow {
+  /** The window that the caller's token exceeded by its own requests; undefined if it did not, or if there is no token. */
+  violated: RateLimitWindow | undefined
+}
 
 /** Identifies callers and enforces their rate limits. */
 export function createAccess(deps: AccessDeps) {
@@ -70,24 +77,32 @@ export function createAccess(deps: AccessDeps) {
       const mayRead = operation.permission.endsWith(':read') && (await deps.anonymousReading())
       return anonymousCaller(limitKeyOf(address), mayRead)
     },
-    async count(caller: Caller, requestClass: RequestClass): Promise<RateLimitWindow> {
+    async count(caller: Caller, requestClass: RequestClass): Promise<CountedWindow> {
       const limit = requestClass === 'read' ? caller.reads : caller.writes
-      const window = await consume(`${caller.limitKey}:${requestClass}`, limit, caller.actor.kind === 'anonymous')
       const { tokenId } = caller.actor
+      // In a shared window, other agents may have sent the requests. The token's own requests are counted in addition.
+      const [window, own] = await Promise.all([
+        consume(`${caller.limitKey}:${requestClass}`, limit, caller.actor.kind === 'anonymous'),
+        caller.ownLimitKey === undefined
+          ? undefined
+          : deps.limiter.consume(`${caller.ownLimitKey}:${requestClass}`, limit),
+      ])
       if (tokenId !== undefined)
         deps.countUse(tokenId, !window.allowed ? 'refused' : requestClass === 'read' ? 'reads' : 'writes')
-      return window
+      const decisive = own ?? window
+      return { ...window, violated: tokenId === undefined || decisive.allowed ? undefined : decisive }
     },
     /** Records an exceeded limit as evidence. Only a token's own violations count against it. A fault here must not replace the 429. */
     async recordRefusal(
       caller: Caller,
       requestClass: RequestClass,
-      window: RateLimitWindow,
+      { violated }: CountedWindow,
       ip: string,
     ): Promise<boolean> {
       const { tokenId } = caller.actor
-      if (tokenId === undefined || caller.isWindowShared) return false
-      return deps.keepRefusal({ tokenId, requestClass, limit: window.limit, consumed: window.consumed, ip })
+      if (tokenId === undefined || violated === undefined) return false
+      const { limit, consumed, resetAt } = violated
+      return deps.keepRefusal({ tokenId, requestClass, limit, consumed, ip, windowEnds: resetAt })
     },
     limiter: deps.limiter,
   }

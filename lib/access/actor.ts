@@ -16,8 +16,11 @@ export interface Caller {
   writes: number
   /** The owner of the storage quota that its writes count in. */
   storage?: StorageSubject | undefined
-  /** Other tokens count in the same window, so an exceeded limit is not evidence against this one. */
-  isWindowShared?: boolean
+  /**
+   * Set if other tokens count in the same window, so that exceeding it is no evidence against this one: the key under which only the
+   * requests of the token and its successors are counted.
+   */
+  ownLimitKey?: string | undefined
 }
 
 const organisation = (id: string): StorageSubject => ({ kind: 'organisation', id })
@@ -45,7 +48,7 @@ export function agentCaller(row: TokenLookupRow): Caller {
       can: (permission) => permits(statuses, permission),
     },
     limitKey: isWindowShared ? `network:${row.network}` : `token:${row.limit_key}`,
-    isWindowShared,
+    ownLimitKey: isWindowShared ? `token:${row.limit_key}` : undefined,
     storage: row.network === null ? organisation(row.organisation_id) : { kind: 'network', id: row.network },
     reads: row.reads_per_minute ?? tier.reads,
     writes: row.writes_per_minute ?? tier.writes,

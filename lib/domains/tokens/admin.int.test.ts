@@ -47,8 +47,11 @@ const used = async (tokenId: string, age: number, use: { reads?: number; writes?
   app.db.prisma.tokenUsage.create({
     data: { tokenId, hour: hourOf(new Date(app.clock.now().getTime() - age)), ...use },
   })
+/** Each call is in another window. */
+let windows = 0
+const nextWindow = () => new Date(++windows * 60_000)
 const refuse = (tokenId: string, ip = '192.0.2.7') =>
-  app.app.tokens.keepRefusal({ tokenId, requestClass: 'read', limit: 300, consumed: 301, ip })
+  app.app.tokens.keepRefusal({ tokenId, requestClass: 'read', limit: 300, consumed: 301, ip, windowEnds: nextWindow() })
 
 describe('access to the administration of tokens', () => {
   const paths = ['/agents', '/agents/nobody', '/tokens', '/revocations', '/rejections']

@@ -30,8 +30,18 @@ async function create(body: object): Promise<string> {
   expect(response.status, response.text).toBe(201)
   return response.json.data.id
 }
+/** Each call is in another window. */
+let windows = 0
+const nextWindow = () => new Date(++windows * 60_000)
 const refuse = (tokenId: string, requestClass: 'read' | 'write' = 'read') =>
-  app.app.tokens.keepRefusal({ tokenId, requestClass, limit: 300, consumed: 301, ip: '192.0.2.7' })
+  app.app.tokens.keepRefusal({
+    tokenId,
+    requestClass,
+    limit: 300,
+    consumed: 301,
+    ip: '192.0.2.7',
+    windowEnds: nextWindow(),
+  })
 
 describe("list of a person's tokens", () => {
   test('filtering by state returns each token in exactly one state', async () => {

@@ -48,8 +48,18 @@ const active = async (agentId: string): Promise<number> =>
     )
   ).length
 const statuses = (told: { status: number }[]) => told.map(({ status }) => status).sort()
+/** Each call is in another window. */
+let windows = 0
+const nextWindow = () => new Date(++windows * 60_000)
 const refuse = (tokenId: string) =>
-  app.app.tokens.keepRefusal({ tokenId, requestClass: 'read', limit: 300, consumed: 301, ip: '192.0.2.7' })
+  app.app.tokens.keepRefusal({
+    tokenId,
+    requestClass: 'read',
+    limit: 300,
+    consumed: 301,
+    ip: '192.0.2.7',
+    windowEnds: nextWindow(),
+  })
 
 describe('a token', () => {
   test('reads its agent, tier, scopes and limits', async () => {
@@ -638,22 +648,66 @@ describe('429 responses', () => {
     expect(await rows('SELECT 1 FROM audit_entries WHERE resource_id = $1', agent.tokenId)).toHaveLength(1)
   })
 
-  test('are sent over HTTP as two plain 429 and a third that reports the revocation, followed by 401', async () => {
+  /** An agent that may read twice a minute. */
+  const slowAgent = async () => {
     const agent = await issuedAgent(app, ['read'], { tier: 'enterprise' })
     const limits = { token: admin.token, body: { limits: { reads_per_minute: 2 } } }
     expect((await app.fetch('PATCH', `/v1/agents/${agent.id}`, limits)).status).toBe(200)
+    return agent
+  }
+
+  test('are sent over HTTP as a plain 429, and in the third window as one that reports the revocation, followed by 401', async () => {
+    const agent = await slowAgent()
     const other = await issuedAgent(app, ['read'])
+    for (let n = 0; n < 2; n++) await refuse(agent.tokenId)
     const told = []
-    for (let n = 0; n < 6; n++) told.push(await me(agent.token))
-    expect(told.map(({ status }) => status)).toEqual([200, 200, 429, 429, 429, 401])
+    for (let n = 0; n < 4; n++) told.push(await me(agent.token))
+    expect(told.map(({ status }) => status)).toEqual([200, 200, 429, 401])
     expect(told[2]?.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
-    expect(told[4]?.json.detail).toContain('revoked')
+    expect(told[2]?.json.detail).toContain('revoked')
     expect((await me(other.token)).status).toBe(200)
+  })
+
+  test('of one burst of parallel requests count once', async () => {
+    const agent = await slowAgent()
+    const told = await Promise.all(Array.from({ length: 20 }, () => me(agent.token)))
+    expect(statuses(told)).toEqual([200, 200, ...Array(18).fill(429)])
+    expect((await me(agent.token)).status).toBe(429)
+    expect(await rows('SELECT 1 FROM rate_limit_refusals WHERE token_id = $1', agent.tokenId)).toHaveLength(1)
+    expect(await tokenRow(agent.tokenId)).toMatchObject({ revoked_reason: null })
+  })
+
+  test('in a window that agents of one network share count only against a token that exceeds the limit by itself', async () => {
+    const [eager, modest] = [await issuedAgent(app, ['read']), await issuedAgent(app, ['read'])]
+    await app.app.db.prisma.agent.updateMany({
+      where: { id: { in: [eager.id, modest.id] } },
+      data: { readsPerMinute: 2, sharesWindow: true, network: new Uint8Array(32).fill(7) },
+    })
+    const told = []
+    for (const { token } of [eager, eager, modest, modest, eager]) told.push((await me(token)).status)
+    expect(told).toEqual([200, 200, 429, 429, 429])
+    const counted = async ({ tokenId }: typeof eager) =>
+      (await rows('SELECT 1 FROM rate_limit_refusals WHERE token_id = $1', tokenId)).length
+    expect([await counted(eager), await counted(modest)]).toEqual([1, 0])
+  })
+
+  test('of one window count once for reads and once for writes, also when replicas record them', async () => {
+    const agent = await issuedAgent(app, ['read'])
+    const replica = createApp({ env: app.app.env })
+    const refusal = { tokenId: agent.tokenId, limit: 300, consumed: 301, ip: '192.0.2.7', windowEnds: nextWindow() }
+    for (const { tokens } of [app.app, replica])
+      for (const requestClass of ['read', 'write', 'read'] as const)
+        expect(await tokens.keepRefusal({ ...refusal, requestClass })).toBe(false)
+    await replica.close()
+    expect(await rows('SELECT 1 FROM rate_limit_refusals WHERE token_id = $1', agent.tokenId)).toHaveLength(2)
   })
 
   test('are sent even when the database is unavailable', async () => {
     const down = createApp({ env: { ...app.app.env, DATABASE_URL: 'postgresql://nobody@127.0.0.1:1/none' } })
-    const refusal = { tokenId: admin.tokenId, requestClass: 'read', limit: 1, consumed: 2, ip: '' } as const
+    const refusal = {
+      ...{ tokenId: admin.tokenId, requestClass: 'read', limit: 1, consumed: 2, ip: '' },
+      windowEnds: nextWindow(),
+    } as const
     expect(await down.tokens.keepRefusal(refusal)).toBe(false)
     await down.close()
   })

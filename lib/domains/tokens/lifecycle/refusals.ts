@@ -11,17 +11,23 @@ export interface TokenRefusal {
   limit: number
   consumed: number
   ip: string
+  /** When the exceeded window ends. It identifies the window: all its requests have the same end, on every replica. */
+  windowEnds: Date
 }
 
+/** The number of windows that a process remembers as counted. */
+const mostRemembered = 10_000
+
 /**
- * Stores a 429 response as evidence. The third one within an hour for tokens with the same limit key revokes all active tokens with that
- * key, and those created with them, in the same transaction. Returns true if tokens were revoked. Returns false if the database is unavailable: the 429 is still sent.
+ * Stores a 429 response as evidence, once per rate-limit window: a burst of parallel requests is one refusal. The third one within an hour for
+ * tokens with the same limit key revokes all active tokens with that key, and those created with them, in the same transaction. Returns
+ * true if tokens were revoked. Returns false if the database is unavailable: the 429 is still sent.
  */
 export function refusalRecorder(
   db: Database,
   { pipeline, agentOf, notify }: Pick<TokenPorts, 'pipeline' | 'agentOf' | 'notify'>,
 ) {
-  const keep = ({ tokenId, requestClass, limit, consumed, ip }: TokenRefusal): Promise<boolean> =>
+  const keep = ({ tokenId, requestClass, limit, consumed, ip, windowEnds }: TokenRefusal): Promise<boolean> =>
     db.transaction(async (tx) => {
       const token = await tx.token.findUnique({ where: { id: tokenId }, select: { agentId: true, limitKey: true } })
       // Locking the agent serializes refusals: each is counted and none is stored after the revocation. It also blocks rotations, whose new
@@ -41,8 +47,9 @@ export function refusalRecorder(
       )
       const active = family.filter(({ id, root, isActive }) => id === root && isActive)
       if (active.length === 0) return false
+      if ((await tx.rateLimitRefusal.count({ where: { limitKey, requestClass, windowEnds } })) > 0) return false
       await tx.rateLimitRefusal.create({
-        data: { id: newId('rlr'), tokenId, limitKey, at: now, requestClass, limit, consumed, ip },
+        data: { id: newId('rlr'), tokenId, limitKey, at: now, requestClass, limit, consumed, ip, windowEnds },
       })
       const refusals = await tx.rateLimitRefusal.count({ where: { limitKey, at: { gt: countsSince(now) } } })
       if (refusals < refusalsToRevoke) return false
@@ -75,9 +82,18 @@ export function refusalRecorder(
       return true
     })
 
+  /** The last counted window by token and class, oldest first. Further 429s of the window need no transaction. */
+  const counted = new Map<string, number>()
   return async (refusal: TokenRefusal): Promise<boolean> => {
+    const key = `${refusal.tokenId}:${refusal.requestClass}`
+    const windowEnds = refusal.windowEnds.getTime()
+    if (counted.get(key) === windowEnds) return false
     try {
-      return await keep(refusal)
+      const isRevoked = await keep(refusal)
+      counted.delete(key)
+      counted.set(key, windowEnds)
+      for (const oldest of counted.keys()) if (counted.size > mostRemembered) counted.delete(oldest)
+      return isRevoked
     } catch (error) {
       if (Problem.is(error, 'unavailable')) return false
       throw error
