@@ -1,5 +1,6 @@
-import { expect, it } from 'vitest'
-import { admission } from './admission.ts'
+import { describe, expect, it } from 'vitest'
+import { type OperationShape, poolOf } from '#lib/kernel/operation.ts'
+import { admission, admissionPools } from './admission.ts'
 
 const pending = () => {
   let end = () => {}
@@ -53,4 +54,69 @@ it('run rejects the requests of one party beyond its share, and starts those of 
   await expect(fair.run('two', async () => 'runs')).resolves.toBe('runs')
   slow.end()
   await running
+})
+
+const settled = () => new Promise((done) => setImmediate(done))
+
+describe('contributions', () => {
+  /** Starts endless contributions of many tenants, and returns how many run. */
+  function flood(pools: ReturnType<typeof admissionPools>, count: number) {
+    const ends: (() => void)[] = []
+    const results = Array.from({ length: count }, (_, n) =>
+      pools.contributions
+        .run(`tenant ${n}`, () => {
+          const work = pending()
+          ends.push(work.end)
+          return work.done
+        })
+        .then(
+          () => 'stored',
+          (error: { status: number; headers: Record<string, string> }) =>
+            `${error.status} after ${error.headers['Retry-After']}`,
+        ),
+    )
+    return { results, running: () => ends.length, end: (n: number) => ends[n]?.() }
+  }
+
+  it('leave three of the ten database connections free, and are rejected with Retry-After above their queue', async () => {
+    const { results, running } = flood(admissionPools({ patience: 60_000 }), 300)
+    await settled()
+    expect(running()).toBe(7)
+    expect(await Promise.all(results.slice(207))).toEqual(Array(93).fill('503 after 2'))
+  })
+
+  it('start only two at once while an erasure runs or waits, and all waiting ones again when it has ended', async () => {
+    const pools = admissionPools({ patience: 60_000 })
+    const erasure = pending()
+    const erased = pools.erasures.run('one', () => erasure.done)
+    const { running, end } = flood(pools, 20)
+    await settled()
+    expect(running()).toBe(2)
+    end(0)
+    await settled()
+    expect(running()).toBe(3)
+    erasure.end()
+    await erased
+    end(1)
+    await settled()
+    expect(running()).toBe(9)
+  })
+
+  it('never keep an erasure from starting', async () => {
+    const pools = admissionPools({ patience: 10 })
+    const { running } = flood(pools, 300)
+    await settled()
+    expect(running()).toBe(7)
+    const erased = await Promise.all(
+      Array.from({ length: 16 }, (_, n) => pools.erasures.run(`tenant ${n}`, async () => n)),
+    )
+    expect(erased).toHaveLength(16)
+  })
+
+  it('are the operations that store content, except uploads, erasures and registrations', () => {
+    const shape = { stores: 'one record' } as OperationShape
+    expect(poolOf(shape)).toBe('contributions')
+    expect(poolOf({ ...shape, upload: ['text/plain'] })).toBeUndefined()
+    expect(poolOf({ ...shape, pool: 'registrations' })).toBe('registrations')
+  })
 })

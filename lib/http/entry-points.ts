@@ -24,7 +24,7 @@ import type { RawInput } from '#lib/kernel/operation.ts'
 import type { UseCase } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { asProblem } from '#lib/stores/postgres/problems.ts'
-import { admission } from './admission.ts'
+import { admissionPools } from './admission.ts'
 import { clientAddresses, followClientSockets } from './client-sockets.ts'
 import { createHandle } from './handle.ts'
 import type { Metrics } from './metrics.ts'
@@ -49,7 +49,7 @@ export interface EntryPointDeps {
   restored: ReturnType<typeof restoredDatabase>
   tokens: ReturnType<typeof tokensService>
   telemetry: Telemetry
-  /** How long an erasure or registration waits for others, in milliseconds. */
+  /** How long an erasure, a registration or a contribution waits for others, in milliseconds. */
   admissionPatience?: number | undefined
   /** Receives telemetry events if telemetry is disabled. */
   overheard?: CaptureEvent | undefined
@@ -57,15 +57,6 @@ export interface EntryPointDeps {
 
 /** Per address: pages, the OpenAPI document and unknown addresses of the API. An office behind one address opens fewer. */
 const pagesPerMinute = 3_000
-
-/**
- * How many of these requests a process runs concurrently, and how many wait. Each uses a database connection most of the time, of which
- * there are ten. One tenant can take a quarter of the erasures, and one network half of the registrations.
- */
-const pools = {
-  erasures: { atOnce: 16, waiting: 400, share: 1 / 4 },
-  registrations: { atOnce: 4, waiting: 400, share: 1 / 2 },
-}
 
 const refusedByDatabase = (error: unknown): never => {
   throw asProblem(error)
@@ -89,10 +80,7 @@ export function createEntryPoints(deps: EntryPointDeps) {
   const handle = createHandle({
     access,
     admit: restored.admit,
-    pools: {
-      erasures: admission({ ...pools.erasures, patience: admissionPatience }),
-      registrations: admission({ ...pools.registrations, patience: admissionPatience }),
-    },
+    pools: admissionPools({ patience: admissionPatience }),
     countPage,
     pipeline,
     metrics,

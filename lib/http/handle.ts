@@ -9,7 +9,7 @@ import type { AdmittedWrite, StorageAdmission } from '#lib/domains/quotas/admiss
 import type { Answer } from '#lib/kernel/answer.ts'
 import type { Actor, Context, PipelinePorts } from '#lib/kernel/context.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
-import type { OperationShape, Pool, RawInput } from '#lib/kernel/operation.ts'
+import { type OperationShape, type Pool, poolOf, type RawInput } from '#lib/kernel/operation.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { mostMembers } from '#lib/kernel/storable.ts'
 import type { UseCase } from '#lib/kernel/use-case.ts'
@@ -180,7 +180,7 @@ async function runOperation(
     ...(observed && { upload: observed.upload }),
   }
   const work = () => useCase.execute(ctx, input)
-  const { pool } = operation
+  const pool = poolOf(operation)
   const made = await (pool ? pools[pool].run(partyOf(pool, caller, via.address), work) : work())
   if (made.headers['Idempotency-Replayed'] === undefined)
     observe?.(operation.id, caller.actor, { input: { body: value, query }, body: made.body })

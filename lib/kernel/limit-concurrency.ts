@@ -2,8 +2,8 @@
 export type LimitedResult<T> = { value: T } | 'full' | 'late'
 
 export interface TurnBounds {
-  /** How many run concurrently. */
-  atOnce: number
+  /** How many run concurrently, at least one. A function is asked each time, for a limit that depends on other work. */
+  atOnce: number | (() => number)
   /** How many wait for a slot. */
   waiting: number
   /** The part of the slots, and of the queue, that one party may take, so that it cannot exclude others; default 1. At least one slot. */
@@ -17,7 +17,7 @@ export interface TurnBounds {
  * Parties with waiting work take turns; the work of one party starts in order of arrival.
  */
 export function limitConcurrency({ atOnce, waiting: most, share = 1, patience }: TurnBounds) {
-  const mostRunning = Math.max(1, Math.floor(atOnce * share))
+  const mostAtOnce = typeof atOnce === 'function' ? atOnce : () => atOnce
   const mostWaiting = Math.max(1, Math.floor(most * share))
   let running = 0
   let waiting = 0
@@ -29,7 +29,10 @@ export function limitConcurrency({ atOnce, waiting: most, share = 1, patience }:
     running++
     runningOf.set(party, (runningOf.get(party) ?? 0) + 1)
   }
-  const mayStart = (party: string): boolean => running < atOnce && (runningOf.get(party) ?? 0) < mostRunning
+  const mayStart = (party: string): boolean => {
+    const most = mostAtOnce()
+    return running < most && (runningOf.get(party) ?? 0) < Math.max(1, Math.floor(most * share))
+  }
 
   /** Removes a waiter. Returns whether it was still waiting. */
   function leave(party: string, waiter: () => void): boolean {
@@ -40,8 +43,8 @@ export function limitConcurrency({ atOnce, waiting: most, share = 1, patience }:
     return true
   }
 
-  /** Starts the next waiter, so that new arrivals cannot overtake it. A finished piece of work makes room for one at most. */
-  function startNext(): void {
+  /** Starts the next waiter that may start. Returns whether there was one. */
+  function startNext(): boolean {
     for (const [party, queue] of queues) {
       if (!mayStart(party)) continue
       const [waiter] = queue
@@ -51,8 +54,13 @@ export function limitConcurrency({ atOnce, waiting: most, share = 1, patience }:
       if (queues.delete(party)) queues.set(party, queue)
       start(party)
       waiter()
-      return
+      return true
     }
+    return false
+  }
+  /** Fills the free slots with waiters, so that new arrivals cannot overtake them. */
+  function fill(): void {
+    while (startNext());
   }
 
   function end(party: string): void {
@@ -60,7 +68,7 @@ export function limitConcurrency({ atOnce, waiting: most, share = 1, patience }:
     const left = (runningOf.get(party) ?? 1) - 1
     if (left > 0) runningOf.set(party, left)
     else runningOf.delete(party)
-    startNext()
+    fill()
   }
 
   /** Waits for a slot, which is then taken. Returns why there is none. */
@@ -84,6 +92,8 @@ export function limitConcurrency({ atOnce, waiting: most, share = 1, patience }:
   }
 
   return async function take<T>(work: () => Promise<T>, party = ''): Promise<LimitedResult<T>> {
+    // The limit may have grown since the last piece of work ended.
+    fill()
     if (mayStart(party)) start(party)
     else {
       const refused = await slot(party)

@@ -28,8 +28,9 @@ export type DeletionRule = { counts: string } | { by: 'erasure' } | { none: stri
  * Operations with a common concurrency limit, of which one party may take only a part.
  * - erasures: the request carries out an erasure and waits for it. A party is an organization, or the network of unclaimed agents.
  * - registrations: anybody may register agents, without a rate limit. A party is a network.
+ * - contributions: every operation that stores content has this pool, except uploads, whose clients may send slowly. See {@link poolOf}.
  */
-export type Pool = 'erasures' | 'registrations'
+export type Pool = 'erasures' | 'registrations' | 'contributions'
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'
 
@@ -103,6 +104,10 @@ export interface OperationShape {
   /** Problem codes of this operation, in addition to those of every operation. */
   refusals?: readonly ProblemCode[]
 }
+
+/** The pool of an operation: by default, what stores content is a contribution. */
+export const poolOf = ({ pool, stores, upload }: OperationShape): Pool | undefined =>
+  pool ?? (stores !== undefined && upload === undefined ? 'contributions' : undefined)
 
 /** Declares an operation once, for the pipeline, the API server, the route handlers, OpenAPI, the client and `kp`. */
 export const operation = <const O extends OperationShape>(shape: O): O => shape

@@ -272,6 +272,7 @@ describe('the counts', () => {
       projects: 'the project itself',
       project_members: 'people and agents that exist',
       erasure_runs: 'proof of erasures',
+      held_versions: 'preserved because of a legal hold, not by a choice of the owner',
       storage_counts: 'the counts themselves',
     }
     const { rows } = await test.db.pool.query<{ name: string; counted: boolean }>(
