@@ -39,11 +39,16 @@ const listed = (attempts: readonly LoadAttempt[]): string =>
     .join(', ')
 
 /** 350 requests a second, two thirds contributions and one third erasures, and revocations beside them. */
-export const run = (): Promise<BenchRow[]> =>
+export const run = async (): Promise<BenchRow[]> => {
+  await buildPages()
+  return measureOverload(startApiServer)
+}
+
+/** Measures any server of the API. */
+export const measureOverload = (start: typeof startApiServer): Promise<BenchRow[]> =>
   withScope(async (scope) => {
-    await buildPages()
     const installation = await (await startCluster(scope)).open('overload')
-    const { url } = await startApiServer(scope, { ...installation.env, KP_TRUSTED_PROXIES: '127.0.0.1' })
+    const { url } = await start(scope, { ...installation.env, KP_TRUSTED_PROXIES: '127.0.0.1' })
     const client: Client = await registerBenchAgent(url, installation)
     const headers = { Authorization: `Bearer ${client.token}`, 'Content-Type': 'application/json' }
     const agent = new Agent({ keepAlive: true, maxSockets: 1_000 })

@@ -162,6 +162,8 @@ function refusedBody({ method, headers }: IncomingMessage): ApiResponse | undefi
   return refusedPage(problem, { Connection: 'close' })
 }
 
+const variablesIn = (path: string): number => path.split('{').length - 1
+
 /** The operations by method and address. */
 function operationRouter(useCases: readonly UseCase[]) {
   const router = findMyWay({ ignoreTrailingSlash: true, maxParamLength: 300 })
@@ -174,16 +176,29 @@ function operationRouter(useCases: readonly UseCase[]) {
   }
   /** The methods at the address: for `/v1/knowledge/batch`, not those of `/v1/knowledge/{id}`. */
   function allowedAt(url: string): readonly string[] {
-    const found = [...methods, 'HEAD' as const].flatMap((method) => {
-      const path = (router.find(method, url)?.store as UseCase | undefined)?.operation.path
-      return path === undefined ? [] : [{ method, variables: path.split('{').length - 1 }]
-    })
+    const found = operationsAt(url)
     const fewest = Math.min(...found.map(({ variables }) => variables))
     return found.filter(({ variables }) => variables === fewest).map(({ method }) => method)
   }
+  const operationsAt = (url: string) =>
+    [...methods, 'HEAD' as const].flatMap((method) => {
+      const path = (router.find(method, url)?.store as UseCase | undefined)?.operation.path
+      return path === undefined ? [] : [{ method, variables: variablesIn(path) }]
+    })
+  const fewestAt = (url: string): number => Math.min(...operationsAt(url).map(({ variables }) => variables))
   return {
     allowedAt,
-    find: (method: string, url: string) => router.find(method as HTTPMethod, url),
+    /**
+     * The operation, unless a variable of its path has an impossible value that is the name of another operation: `GET
+     * …/snapshots/restore` is no snapshot.
+     */
+    find(method: string, url: string) {
+      const found = router.find(method as HTTPMethod, url)
+      if (!found) return null
+      const { path, params } = (found.store as UseCase).operation
+      const isPossible = params === undefined || params.safeParse(found.params).success
+      return isPossible || variablesIn(path) === fewestAt(url) ? found : null
+    },
     /** Handles unknown addresses like operations, so that they get the same headers and are counted. */
     unknownAt(url: string): UseCase {
       const allowed = allowedAt(url)

@@ -275,6 +275,7 @@ describe('unsupported methods', () => {
     ['OPTIONS', '*', 'GET, HEAD, POST'],
     ['OPTIONS', '/v1/knowledge/batch', 'POST'],
     ['PUT', '/health', 'GET, HEAD'],
+    ['GET', '/v1/agents/0/snapshots/restore', 'POST'],
   ])('%s %s returns 405 with Allow', async (method, path, allow) => {
     const { socket, closed } = lineTo(test.url)
     socket.write(`${method} ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)

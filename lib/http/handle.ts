@@ -1,4 +1,5 @@
 import { createHash, randomUUID, timingSafeEqual } from 'node:crypto'
+import { z } from 'zod'
 import type { Access } from '#lib/access/access.ts'
 import { type Caller, permittedTo } from '#lib/access/actor.ts'
 import { customerNetworkOf } from '#lib/access/client-address.ts'
@@ -80,6 +81,16 @@ const queryOf = (url: string): Record<string, string> => {
     query[name] = value
   }
   return query
+}
+
+/** Zod reads an empty text as the number 0. */
+function refuseEmptyNumbers({ query: declared }: OperationShape, query: Record<string, string>): void {
+  for (const [name, type] of Object.entries(declared?.shape ?? {})) {
+    if (query[name]?.trim() !== '') continue
+    let inner: unknown = type
+    while (inner instanceof z.ZodOptional || inner instanceof z.ZodDefault) inner = inner.unwrap()
+    if (inner instanceof z.ZodNumber) throw invalid(['query', name], 'must be a number')
+  }
 }
 
 const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest()
@@ -172,6 +183,7 @@ async function runOperation(
     ...(Problem.is(admitted) && { overQuota: admitted }),
   }
   const query = queryOf(request.url)
+  refuseEmptyNumbers(operation, query)
   const input: RawInput = {
     params: via.params,
     query,
