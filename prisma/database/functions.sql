@@ -918,8 +918,7 @@ BEGIN
         CASE WHEN owner LIKE 'agent:%' THEN substr(owner, 7) END,
         CASE WHEN owner LIKE 'account:%' THEN substr(owner, 9) END,
         CASE WHEN owner LIKE 'participant:%' THEN substr(owner, 13) END,
-        coalesce(CASE WHEN after->>'updated_at' IS DISTINCT FROM before->>'updated_at' THEN (after->>'updated_at')::timestamptz END,
-          clock_timestamp()));
+        coalesce((after->>'updated_at')::timestamptz, clock_timestamp()));
   END IF;
   RETURN CASE TG_OP WHEN 'DELETE' THEN OLD ELSE NEW END;
 END $function$;

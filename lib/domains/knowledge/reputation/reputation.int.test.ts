@@ -293,7 +293,13 @@ describe('leaderboard', () => {
       }
       expect(paged).toEqual(expected)
       expect(flat((await page('?offset=3&limit=1')).data)).toEqual([expected[3]])
-      for (const query of ['?cursor=x', `?cursor=${Buffer.from('[9,"a\'b"]').toString('base64url')}`, '?limit=101', '?offset=', '?offset=%20'])
+      for (const query of [
+        '?cursor=x',
+        `?cursor=${Buffer.from('[9,"a\'b"]').toString('base64url')}`,
+        '?limit=101',
+        '?offset=',
+        '?offset=%20',
+      ])
         expect((await own.fetch('GET', `/v1/reputation/leaderboard${query}`, { token })).status).toBe(422)
     } finally {
       await own.close()
