@@ -1,11 +1,17 @@
+import { looksLikeAPersonsName } from '#lib/domains/pii/person-names.ts'
+
 const isWordless = /[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]/g
 
 /**
- * Whether a reported name may be redacted in the texts of other authors: an email address, a name of at least two words, or of at least two
- * characters in a script without spaces. People choose their names, and a single word may be any word.
+ * Whether a name may be redacted in the texts of other authors: an email address, a person's name of at least two words, or one of at least
+ * two characters in a script without spaces. People choose their names, and any other word or company could be the name.
  */
 export const mayBeTakenOut = (name: string): boolean =>
-  name.includes('@') || name.trim().split(/\s+/).length > 1 || (name.match(isWordless)?.length ?? 0) > 1
+  name.includes('@') ||
+  (looksLikeAPersonsName(name) && (name.trim().split(/\s+/).length > 1 || (name.match(isWordless)?.length ?? 0) > 1))
+
+/** How long a name must be unchanged before the erasure: 30 days, and the longest grace period with a day to spare. */
+export const nameHeldFor = 45 * 86_400_000
 
 const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
 const standsAlone = (sign: string | undefined): boolean => sign !== undefined && /[\p{L}\p{N}]/u.test(sign)
