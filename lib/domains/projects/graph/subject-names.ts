@@ -72,11 +72,10 @@ async function otherEntities(graph: GraphStore, group: string, kinds: EntityKind
   const most = 500
   for (let after = ''; ; ) {
     const page = await graph.list(group, 'entities', after, most, tx)
-    for (const { uuid, record } of page) {
+    for (const { record } of page) {
       const { name, labels, attributes, summary } = record
       if (typeof name !== 'string') continue
       const entity = {
-        uuid,
         name,
         labels: Array.isArray(labels) ? labels.filter((label) => typeof label === 'string') : [],
         summary: typeof summary === 'string' ? summary : '',
