@@ -235,6 +235,7 @@ export const removeUserFactors = operation({
 
 export const sendReset = operation({
   id: 'sendUserReset',
+  needsRecentPassword: true,
   method: 'post',
   path: '/api/admin/users/{id}/reset',
   summary: 'Send an email with a link to choose a new password',
