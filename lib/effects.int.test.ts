@@ -1,9 +1,14 @@
+import { once } from 'node:events'
+import http from 'node:http'
+import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { commandFiles } from '#bin/kp/commands.ts'
+import type { Actor } from '#lib/kernel/context.ts'
 import { doors, guardedEffects, isInPerson, withoutEffect } from '#lib/kernel/effects.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
+import { emailContent } from '#lib/stores/mail/email-content.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { issuedAgent, signedIn } from '#lib/testing/people.ts'
 
@@ -60,6 +65,54 @@ describe('operations that only people may call', () => {
   })
 })
 
+describe('a page of another host that leads to this server', () => {
+  it.each([
+    ['POST', '/v1/auth/register', {}],
+    ['POST', '/api/privacy/form', {}],
+  ])('gets 421 for %s %s', async (method, path, body) => {
+    const asked = async (headers: Record<string, string>) => {
+      const request = http.request(`${test.url}${path}`, { method, agent: false })
+      for (const [name, value] of Object.entries({ 'Content-Type': 'application/json', ...headers }))
+        request.setHeader(name, value)
+      request.end(JSON.stringify(body))
+      const [response] = await once(request, 'response')
+      return { status: response.statusCode, json: JSON.parse(await text(response)) }
+    }
+    const { status, json } = await asked({ Host: 'rebound.example', Origin: 'http://rebound.example' })
+    expect([status, json.code]).toEqual([421, 'misdirected'])
+    // Clients that are no browsers may use any name of this server, and browsers its addresses.
+    for (const headers of [{ Host: 'internal.example' }, { Host: '127.0.0.1', Origin: 'http://127.0.0.1' }])
+      expect((await asked(headers)).status).not.toBe(421)
+  })
+})
+
+describe('two-person approval', () => {
+  it('hides links of emails to other people, with which an admin could approve as another admin', async () => {
+    const folder = await testApp()
+    try {
+      const admin = await signedIn(folder, 'admin')
+      const other = await signedIn(folder, 'admin')
+      const send = (about: string) =>
+        folder.app.mail.send({
+          ...{ to: 'x@example.org', about },
+          ...emailContent('en', 'A link', [`${folder.url}/password/new#c`]),
+        })
+      await send(other.accountId)
+      const [email] = (await folder.fetch('GET', '/api/admin/outbox', admin)).json.data
+      const shown = () => folder.fetch('GET', `/api/admin/outbox/${email.id}?links=show`, admin)
+      expect((await shown()).status).toBe(200)
+      const on = await folder.fetch('PUT', '/api/admin/approvals', { ...admin, body: { is_on: true } })
+      expect(on.status, on.text).toBe(200)
+      const hidden = await shown()
+      expect([hidden.status, hidden.json.code]).toEqual([403, 'forbidden'])
+      const reset = await folder.fetch('POST', `/api/admin/users/${other.accountId}/reset`, admin)
+      expect([reset.status, reset.json.code]).toEqual([403, 'approval_required'])
+    } finally {
+      await folder.close()
+    }
+  })
+})
+
 describe('the pipeline', () => {
   const shape = { id: 'editParticipant', method: 'post', path: '/v1/test', summary: 'A test' } as const
   const rest = { permission: 'public', audit: { none: 'a test' }, limit: 'exempt', status: 200 } as const
@@ -72,10 +125,10 @@ describe('the pipeline', () => {
   ])('fails a %s that did not consult the guard of its effect', async (_, useCase) => {
     expect(guardedEffects('editParticipant')).toEqual(['take-over'])
     const { pipeline } = test.app
-    const actor = {
+    const actor: Actor = {
       ...{ kind: 'system', id: 'system:test', organisationId: undefined, agents: [], isAdmin: false, scopes: [] },
       ...{ isRestricted: false, quota: { unitBytes: 1, batch: 1, exportsPerDay: null }, can: () => true },
-    } as const
+    }
     const ctx = { actor, ip: '', requestId: 'req', pipeline, now: test.clock.now() }
     await expect(useCase.execute(ctx, raw)).rejects.toThrow('did not consult the guard of the effect take-over')
   })

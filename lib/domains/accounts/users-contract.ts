@@ -214,7 +214,7 @@ export const resendInvitation = operation({
   status: 202,
   params,
   output,
-  refusals: ['fenced', 'not_found', 'rate_limited', 'wrong_state'],
+  refusals: ['approval_required', 'conflict', 'fenced', 'not_found', 'rate_limited', 'wrong_state'],
 })
 
 export const removeUserFactors = operation({

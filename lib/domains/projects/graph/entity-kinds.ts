@@ -33,7 +33,7 @@ function* textsIn(value: unknown): Iterable<string> {
  * no types are configured). A mapping cannot declare the label Person to be business.
  */
 export function entityKindOf(
-  { name, labels, summary, attributes }: Pick<Entity, 'name' | 'labels' | 'summary' | 'attributes'>,
+  { name, labels, summary, attributes }: Pick<Entity, 'name' | 'labels' | 'summary' | 'attributes'> & Partial<Entity>,
   kinds: EntityKinds,
 ): EntityKind {
   const own = labels.filter((label) => label !== 'Entity')
