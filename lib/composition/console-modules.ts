@@ -110,11 +110,12 @@ export const composeConsole = (
     },
   })
 
-export const composeOutbox = ({ db, mail, storeLocations }: Foundation, { people }: PeopleModules) =>
+export const composeOutbox = ({ db, mail, storeLocations }: Foundation, { approvals, people }: PeopleModules) =>
   outboxModule({
     db,
     folder: mail.folder,
     delivery: storeLocations.mail,
     emailJobs: [...emailJobs, closingEmailJob],
     accountMarked: people.accountMarked,
+    needsApprovals: approvals.useCases.approvals.isRequired,
   })

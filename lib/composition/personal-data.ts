@@ -34,13 +34,14 @@ import type { Foundation } from './foundation.ts'
 
 /** Within a stage, data is erased in this order: records before the identities through which they are found. */
 function inOrderOfErasure(foundation: Foundation, moreDataSources: readonly DataSource[]): readonly PersonalData[] {
-  const { db, env, keys, known, mail, namesOf, pipeline, prepared, pseudonymOf, sources, stores } = foundation
+  const { db, env, heldNames, keys, known, mail, namesOf, pipeline, prepared, pseudonymOf, sources, stores } =
+    foundation
   const addressOf = async (id: string, tx: Transaction = db.prisma) => (await accountDirectory.contactOf(tx, id))?.email
   return [
     { dataSources: moreDataSources },
     knowledgeData({ db, pseudonymOf, withdrawAnswers, withdrawNaming }),
     projectsData({
-      ...{ db, stores, sources, namesOf, moveItems, pseudonymOf, withdrawNaming },
+      ...{ db, stores, sources, namesOf, heldNames, moveItems, pseudonymOf, withdrawNaming },
       missing: known.missing,
       pointerPrefixes: env.KP_POINTER_PREFIXES,
     }),

@@ -1,4 +1,4 @@
-import { limitKeyOf } from '#lib/access/client-address.ts'
+import { customerNetworkOf, limitKeyOf } from '#lib/access/client-address.ts'
 import { sealedPurposes } from '#lib/config/secret.ts'
 import { countTry } from '#lib/domains/accounts/attempts.ts'
 import { actorsOfRequest } from '#lib/domains/audit/repository.ts'
@@ -67,7 +67,7 @@ export function composeRequests(
     form: {
       isOn: settings.useCases.settings.isRequestFormOn,
       key: keyFor(sealedPurposes.privacyForms),
-      networkOf: limitKeyOf,
+      networkOf: (address) => (address.includes(':') ? customerNetworkOf(address) : limitKeyOf(address)),
       countTry: (address) =>
         countTry(limiter, [{ key: `request-form:${limitKeyOf(address)}`, limit: formTriesPerMinute }]),
     },

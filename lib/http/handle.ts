@@ -1,4 +1,5 @@
 import { createHash, randomUUID, timingSafeEqual } from 'node:crypto'
+import { isIPv4 } from 'node:net'
 import { z } from 'zod'
 import type { Access } from '#lib/access/access.ts'
 import { type Caller, permittedTo } from '#lib/access/actor.ts'
@@ -119,6 +120,26 @@ function refuseCrossSite(request: ApiRequest, caller: Caller, origin: string): v
   throw new Problem('cross_site', 'The request came from another website. Send it from a page of this installation.')
 }
 
+/** Names of the own machine, and addresses: nobody else can direct them to this server. */
+const isOwnName = ({ hostname }: URL): boolean =>
+  hostname === 'localhost' || hostname.endsWith('.localhost') || hostname.startsWith('[') || isIPv4(hostname)
+
+/**
+ * A page of another site whose name leads to this server (DNS rebinding) passes for one of ours in a browser: its origin is the requested
+ * host. Other clients send no origin, so they may use any name of this server.
+ */
+function refuseRebound(request: ApiRequest, ours: string): void {
+  const from = request.headers.get('origin')
+  if (from === null || from === ours || !URL.canParse(from)) return
+  const page = new URL(from)
+  if (page.host !== request.headers.get('host')?.toLowerCase() || isOwnName(page) || page.host === new URL(ours).host)
+    return
+  throw new Problem(
+    'misdirected',
+    'This server does not serve pages of this host. If it is the right name, set KP_URL to it and restart. Nothing was changed.',
+  )
+}
+
 /** Headers of every response. */
 export const plainHeaders = (requestId: string): Record<string, string> => ({
   'KP-Schema-Version': 'v1',
@@ -219,6 +240,7 @@ export function createHandle(deps: HandlerDeps): Handle {
     const requestClass = operation.limit === 'write' ? 'write' : 'read'
     // A request that counts in no window still gets limit headers.
     Object.assign(common, limitHeaders(uncountedWindow(requestClass), requestClass))
+    refuseRebound(request, origin)
     if (!operation.isOpenBeforeReplay) await admit()
     if (operation.perAddress !== undefined)
       await limits.countAddress({ ...{ operation, requestClass, common }, address: via.address }, operation.perAddress)

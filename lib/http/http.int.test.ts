@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type TestApp, type TestResponse, testApp } from '#lib/testing/app.ts'
-import { issuedAgent, signedIn } from '#lib/testing/people.ts'
+import { signedIn } from '#lib/testing/people.ts'
 import { startRedis } from '#lib/testing/redis.ts'
 import { trace } from '#lib/testing/units.ts'
 
@@ -219,10 +219,10 @@ describe('anonymous reading', () => {
     })
     const path = `/v1/knowledge/${json.data.id}`
     expect((await test.fetch('GET', path)).status).toBe(401)
-    const admin = await issuedAgent(test, ['admin'])
-    expect(
-      (await test.fetch('PATCH', '/v1/settings', { token: admin.token, body: { anonymous_reading: true } })).status,
-    ).toBe(200)
+    const admin = await signedIn(test, 'admin')
+    expect((await test.fetch('PATCH', '/v1/settings', { ...admin, body: { anonymous_reading: true } })).status).toBe(
+      200,
+    )
     // A setting is cached for a second.
     await expect.poll(async () => (await test.fetch('GET', path)).status, { timeout: 120_000 }).toBe(200)
     expect((await test.fetch('GET', `/v1/knowledge/${hidden.json.data.id}`)).status).toBe(404)

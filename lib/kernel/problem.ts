@@ -14,6 +14,7 @@ export const problems = {
   approval_required: [403, 'Another admin must approve this'],
   scope_too_small: [403, 'The token lacks the scope for this'],
   cross_site: [403, 'The request came from another site'],
+  misdirected: [421, 'This server does not serve this host'],
   registration_closed: [403, 'Registration is closed'],
   restricted: [403, 'Processing is restricted'],
   paused: [403, 'The agent is paused'],

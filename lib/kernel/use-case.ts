@@ -1,6 +1,8 @@
 import type { Answer } from './answer.ts'
 import { authorise } from './authorise.ts'
 import type { AuditRecord, Context, MutationContext, SqlRow, Statement, UnboundAuditRecord } from './context.ts'
+import { guardedEffects } from './effects.ts'
+import type { Effect } from './guards.ts'
 import { type AnswerForResource, runOnce } from './idempotent-replay.ts'
 import { parseInput } from './input.ts'
 import type { AuditAction, Input, OperationShape, Output, RawInput } from './operation.ts'
@@ -94,6 +96,17 @@ const answer = <O extends OperationShape>(operation: O, reply: Omit<Reply<unknow
   headers: reply.headers ?? {},
 })
 
+/** The context of a run that notes which guards it consults. */
+const watched = (operation: OperationShape, ctx: Context): Context =>
+  guardedEffects(operation.id).length === 0 ? ctx : { ...ctx, consulted: new Set<Effect>() }
+
+/** Fails a run that could cause an effect without its guard, before it commits or answers. */
+function requireGuards({ id }: OperationShape, { consulted }: Context): void {
+  for (const effect of guardedEffects(id))
+    if (!consulted?.has(effect))
+      throw new Error(`The operation ${id} did not consult the guard of the effect ${effect}.`)
+}
+
 /** Writes the deletion log row of an operation that deletes personal content without an erasure run. */
 async function recordDeletion(
   { deletes, audit }: OperationShape,
@@ -138,7 +151,8 @@ export function preparedMutation<const O extends OperationShape, P>(
 ): UseCase<O> {
   return {
     operation,
-    async execute(ctx, raw) {
+    async execute(given, raw) {
+      const ctx = watched(operation, given)
       authorise(operation, ctx)
       const input = parseInput(operation, raw)
       const prepared = await prepare(ctx, input)
@@ -149,6 +163,7 @@ export function preparedMutation<const O extends OperationShape, P>(
           const missing = complete && ((data: Record<string, unknown>) => complete(inside, input, data))
           const first = async () => {
             const reply = await run(inside, input, prepared)
+            requireGuards(operation, ctx)
             afterCommit = reply.afterCommit
             await ctx.pipeline.auditWithin(tx, ...recordsOf(operation, ctx, reply))
             await recordDeletion(operation, inside, reply)
@@ -204,9 +219,11 @@ export function read<const O extends OperationShape>(
 ): UseCase<O> {
   return {
     operation,
-    async execute(ctx, raw) {
+    async execute(given, raw) {
+      const ctx = watched(operation, given)
       authorise(operation, ctx)
       const reply = await run(ctx, parseInput(operation, raw))
+      requireGuards(operation, ctx)
       const made = answer(operation, reply)
       const entry = auditOf(operation, ctx, reply)
       if (entry) await ctx.pipeline.auditGrouped({ ...entry, resourceId: reply.resourceId })
@@ -225,9 +242,11 @@ export function stream<const O extends OperationShape>(
 ): UseCase<O> {
   return {
     operation,
-    async execute(ctx, raw) {
+    async execute(given, raw) {
+      const ctx = watched(operation, given)
       authorise(operation, ctx)
       const reply = await run(ctx, parseInput(operation, raw))
+      requireGuards(operation, ctx)
       const entry = auditOf(operation, ctx, reply)
       if (entry) await ctx.pipeline.auditGrouped({ ...entry, resourceId: reply.resourceId })
       return {

@@ -25,5 +25,10 @@ export function subjectLookups(db: Database, suppressed: ReturnType<typeof suppr
       const found = await accountDirectory.contactOf(tx ?? db.prisma, accountId)
       return found ? [found.name, found.email] : []
     },
+    /** Which names an erasure may remove from texts of others. */
+    heldNames: {
+      since: accountDirectory.namesHeldSince,
+      isBorneByOthers: accountDirectory.isBorneByOthers,
+    },
   }
 }

@@ -4,7 +4,14 @@ import { noAccount } from './inviting.ts'
 import type { FactorPolicySetting } from './second-factors/requirement.ts'
 import { changeRequirement } from './second-factors/requirement-contract.ts'
 import { userRow } from './user-rows.ts'
-import { changeRole, deactivateUser, inviteUser, reactivateUser, removeUserFactors } from './users-contract.ts'
+import {
+  changeRole,
+  deactivateUser,
+  inviteUser,
+  reactivateUser,
+  removeUserFactors,
+  sendReset,
+} from './users-contract.ts'
 
 async function userFacts(tx: Transaction, id: string) {
   const row = await userRow(tx, id)
@@ -27,6 +34,7 @@ export const accountApprovables = (factorPolicy: Pick<FactorPolicySetting, 'read
   ),
   approvable(deactivateUser, (tx, { params: { id } }) => userFacts(tx, id)),
   approvable(reactivateUser, (tx, { params: { id } }) => userFacts(tx, id)),
+  approvable(sendReset, (tx, { params: { id } }) => userFacts(tx, id)),
   approvable(removeUserFactors, (tx, { params: { id } }) => userFacts(tx, id)),
   approvable(changeRequirement, async (tx, { body: { required_of: next, from } }) => ({
     facts: { required_of_now: (await factorPolicy.read(tx)).required_of, required_of_next: next, from: from ?? null },

@@ -35,6 +35,26 @@ export const accountDirectory = {
     return { ...contact, email: invitedEmail ?? record.email, locale: localeNamed(record.locale) }
   },
 
+  /**
+   * Returns the name and the proven address of a person, as far as both have been unchanged since before the time. Empty for a recent
+   * change: the person could have chosen a name that means somebody else.
+   */
+  async namesHeldSince(tx: Transaction, accountId: string, before: Date): Promise<string[]> {
+    const record = await tx.account.findFirst({
+      where: { id: accountId, nameSince: { lte: before } },
+      select: { name: true, email: true, emailVerifiedAt: true },
+    })
+    return record ? [record.name, ...(record.emailVerifiedAt === null ? [] : [record.email])] : []
+  },
+  /** Whether another account has this name or address, ignoring case. */
+  async isBorneByOthers(tx: Transaction, name: string, accountId: string | null): Promise<boolean> {
+    const same = { equals: name, mode: 'insensitive' } as const
+    const others = await tx.account.count({
+      where: { OR: [{ name: same }, { email: same }], ...(accountId !== null && { id: { not: accountId } }) },
+    })
+    return others > 0
+  },
+
   /** Returns the address if the person has proven that they receive its emails. */
   async verifiedAddressOf(tx: Transaction, accountId: string): Promise<string | undefined> {
     const record = await tx.account.findFirst({

@@ -40,6 +40,7 @@ export const readNamespace = operation({
 
 export const assignNamespaces = operation({
   id: 'assignStoreNamespaces',
+  needsRecentPassword: true,
   method: 'put',
   path: '/api/admin/organisations/{id}/namespaces',
   summary: 'Assign id prefixes to an organization',

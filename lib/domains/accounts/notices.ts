@@ -29,7 +29,7 @@ export const AccountNotice = z.discriminatedUnion('kind', [
   /** A second factor was added or removed, or an admin removed all of them. */
   z.strictObject({
     kind: z.literal('second-factor'),
-    change: z.enum(['added', 'removed', 'removed-by-admin']),
+    change: z.enum(['added', 'removed', 'removed-by-admin', 'codes-renewed']),
     ...plain,
   }),
   /** An admin asks for a second factor, which is or becomes required. */

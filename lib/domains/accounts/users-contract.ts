@@ -214,7 +214,7 @@ export const resendInvitation = operation({
   status: 202,
   params,
   output,
-  refusals: ['fenced', 'not_found', 'rate_limited', 'wrong_state'],
+  refusals: ['approval_required', 'conflict', 'fenced', 'not_found', 'rate_limited', 'wrong_state'],
 })
 
 export const removeUserFactors = operation({
@@ -235,6 +235,7 @@ export const removeUserFactors = operation({
 
 export const sendReset = operation({
   id: 'sendUserReset',
+  needsRecentPassword: true,
   method: 'post',
   path: '/api/admin/users/{id}/reset',
   summary: 'Send an email with a link to choose a new password',

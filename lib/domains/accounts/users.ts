@@ -166,9 +166,10 @@ const withdraw = (deps: Pick<UserDeps, 'isOnRecord'>) =>
     return { resourceId: id, body: undefined }
   })
 
-const sendResetEmail = () =>
-  mutation(sendReset, async (ctx, { params: { id } }) => {
-    const { states } = await lockedUser(ctx.tx, id)
+const sendResetEmail = ({ requireApproval }: Pick<UserDeps, 'requireApproval'>) =>
+  mutation(sendReset, async (ctx, { params }) => {
+    const { id } = params
+    const { role, states } = await lockedUser(ctx.tx, id)
     if (states.includes('deactivated'))
       throw new Problem(
         'wrong_state',
@@ -176,6 +177,8 @@ const sendResetEmail = () =>
       )
     if (states.includes('invited'))
       throw new Problem('wrong_state', 'This person has not accepted the invitation yet. Send the invitation again.')
+    if (isAuthority(role) && id !== ctx.actor.accountId)
+      await requireApproval(ctx, { operation: sendReset, input: { params } })
     await boundPasswordLinkEmails(ctx.tx, id, { purpose: 'reset', by: 'admin' }, ctx.now)
     await enqueueNotice(ctx.tx, { kind: 'reset-link', by: 'admin', accountId: id, at: ctx.now.toISOString() })
     return replyWith(ctx, id, { letter: 'reset' })
@@ -212,6 +215,6 @@ export const userAdministration = (db: Database, deps: UserDeps, making: Account
     endUserSessions: endAllSessions(),
     resendInvitation: resend(),
     withdrawInvitation: withdraw(deps),
-    sendReset: sendResetEmail(),
+    sendReset: sendResetEmail(deps),
     removeUserFactors: removeFactors(deps),
   }) satisfies Record<string, UseCase>

@@ -114,6 +114,7 @@ const actions: Record<(typeof approvableOperations)[number], () => Promise<Omit<
     await test.db.prisma.account.update({ where: { id: user.accountId }, data })
     return onUser('POST', '/reactivate', { user })
   },
+  sendUserReset: async () => onUser('POST', '/reset', { user: await signedIn(test, 'auditor') }),
   removeUserSecondFactors: async () => onUser('DELETE', '/factors'),
   changeSecondFactorRequirement: async () => ({
     ...{ method: 'PUT', path: '/api/admin/second-factors', params: null, body: { required_of: 'nobody' } },

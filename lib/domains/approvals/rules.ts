@@ -5,6 +5,7 @@ export const approvableOperations = [
   'deactivateUser',
   'reactivateUser',
   'removeUserSecondFactors',
+  'sendUserReset',
   'changeSecondFactorRequirement',
   'createToken',
   'rotateToken',

@@ -17,6 +17,8 @@ export interface OutboxServiceDeps {
   emailJobs: readonly string[]
   /** The account that emails with this mark are about. Undefined when it is deleted or the mark means something else. */
   accountMarked(mark: string): Promise<string | undefined>
+  /** Whether consequential actions of admins need the approval of a second admin. */
+  needsApprovals(): Promise<boolean>
 }
 /** Maximum number of listed jobs. The counts cover all jobs. */
 const shownJobs = 50
@@ -36,7 +38,14 @@ const queued = ({ mostAttempts, at, ...job }: StoredJobRun) => ({
 })
 
 /** Emails in the folder, which no mail server delivered, and emails still to be sent. */
-export const outboxService = ({ db, folder, delivery, emailJobs, accountMarked }: OutboxServiceDeps) => ({
+export const outboxService = ({
+  db,
+  folder,
+  delivery,
+  emailJobs,
+  accountMarked,
+  needsApprovals,
+}: OutboxServiceDeps) => ({
   list: read(listLetters, async (_ctx, { query: { q, cursor, limit } }) => {
     const after = parseCursor(cursor)
     if (after && !after.id.endsWith('.eml')) throw notOurCursor()
@@ -69,6 +78,12 @@ export const outboxService = ({ db, folder, delivery, emailJobs, accountMarked }
     const { text, links } = withoutLinks(found.text ?? '')
     const mark = isShown ? folder.markIn(found.name) : undefined
     const about = mark === undefined ? undefined : await accountMarked(mark)
+    // A link acts as its recipient: with it, one admin could approve as another.
+    if (isShown && about !== actor.accountId && (await needsApprovals()))
+      throw new Problem(
+        'forbidden',
+        'While two-person approval is on, admins see only links of their own emails. Configure a mail server (KP_SMTP_URL), or reset the password on the server (kp admin reset-password).',
+      )
     return {
       body: {
         data: {

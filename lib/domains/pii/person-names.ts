@@ -4,6 +4,9 @@ const particles = new Set(['van', 'von', 'der', 'den', 'de', 'di', 'da', 'del', 
 const chinese =
   /^(?:欧阳|司马|上官|诸葛|[王李张刘陈杨黄赵吴周徐孙马朱胡郭何林罗高梁郑谢宋唐许韩冯邓曹彭曾肖田董潘袁蔡蒋余于杜叶程魏苏吕丁任卢姚沈钟姜崔谭陆范汪廖石金韦贾夏付方邹熊白孟秦邱侯江尹薛闫段雷龙黎史陶贺毛郝顾龚邵万覃武钱戴严莫孔向常汤])[\u4e00-\u9fff]{1,2}$/
 
+/** Whether the name contains a legal form or a word of companies. */
+export const namesACompany = (name: string): boolean => companies.test(name.trim())
+
 /**
  * Whether a name could be a person's: one to five capitalized words, with particles between them, or a Chinese surname with one or two
  * characters; no digits, and no typical words of companies and documents. Prefers false positives: a city may pass.

@@ -90,7 +90,8 @@ export const cancelForParticipant = operation({
   method: 'post',
   path: `${path}/{id}/cancel`,
   summary: 'Cancel a privacy request about a participant',
-  description: 'Until its work begins. For owners of the project, managers of its organization and admins.',
+  description:
+    'Until its work begins. For the owner, manager or admin who filed it; an admin refuses a request of somebody else with the reason.',
   permission: 'privacy:person',
   audit: { action: 'update', ...request },
   limit: 'write',

@@ -6,7 +6,7 @@ import { verifyRequestIn } from '#lib/domains/privacy-requests/filing/verificati
 import { plainTextPhrases } from '#lib/domains/sanitizer/plain-words.ts'
 import type { Context, MutationContext, Transaction } from '#lib/kernel/context.ts'
 import type { Input } from '#lib/kernel/operation.ts'
-import { invalid } from '#lib/kernel/problem.ts'
+import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { requireRecentPassword } from '#lib/kernel/step-up.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import { cancelForParticipant, fileForParticipant, listForParticipant } from './participant-contract.ts'
@@ -111,6 +111,11 @@ const cancel = (deps: PrivacyDeps) =>
     const { id: participantId, actsAs } = await deps.participants.find(ctx, params)
     const row = await lockedRequest(ctx.tx, params.id, { participantId })
     if (!row) throw noRequest()
+    if (row.filedBy !== ctx.actor.id)
+      throw new Problem(
+        'forbidden',
+        'Somebody else filed this request, so you cannot cancel it. An admin can refuse it with the reason and the remedies. Nothing was changed.',
+      )
     const work = workOf(ctx, actsAs === 'admin' ? 'admin' : 'manager')
     return replyAfter(deps, ctx, work, await cancelRequestIn(deps, work, row))
   })

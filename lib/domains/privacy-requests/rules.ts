@@ -139,8 +139,11 @@ export const contactRetention = 7 * day
 export const statusPageRetention = 30 * day
 /** Milliseconds until a request from the form expires if its address is not confirmed. */
 export const unconfirmedLifetime = day
-/** Maximum numbers of unconfirmed requests from the form: of all networks together, and of one network. */
-export const mostUnconfirmed = { all: 500, network: 20 } as const
+/**
+ * Maximum numbers of unconfirmed requests from the form: of all networks together, of one network, and of all networks together for a
+ * network that has none yet.
+ */
+export const mostUnconfirmed = { all: 500, network: 20, flooded: 5_000 } as const
 
 /** Adds calendar months in UTC at the same time of day, clamped to the last day of the month. */
 export function addMonths(from: Date, months: number): Date {

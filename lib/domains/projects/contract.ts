@@ -52,6 +52,10 @@ export const ProjectView = z
     group_id: z.string().meta({ description: 'The group of the project’s data in a connected graph' }),
     region: z.string().nullable(),
     entity_kinds: EntityKinds,
+    allows_redaction: z.boolean().meta({
+      description:
+        'Owners allow erasures of members and participants to remove their names from texts of others in the project’s graph',
+    }),
     members: countField,
     conversations: countField,
     documents: countField,
@@ -160,6 +164,7 @@ export const editProject = operation({
       name: SingleLine.optional(),
       region: createProject.body.shape.region,
       entity_kinds: EntityKinds.optional(),
+      allows_redaction: z.boolean().optional(),
     })
     .refine((body) => Object.values(body).some((value) => value !== undefined), 'must contain at least one change'),
   output: z.strictObject({ data: ProjectView }),

@@ -38,7 +38,7 @@ import { quotationDataSource } from './rows/quotations.ts'
 import { projectsService } from './service.ts'
 
 export interface ProjectsDataDeps
-  extends Pick<GraphSourceDeps, 'namesOf' | 'sources'>,
+  extends Pick<GraphSourceDeps, 'namesOf' | 'heldNames' | 'sources'>,
     Pick<CheckpointsSourceDeps, 'moveItems'> {
   db: Database
   stores: { cache: CacheStore; checkpoints: CheckpointStore; graph: GraphStore; objects: ObjectStore }

@@ -16,6 +16,7 @@ export function projectView(row: ProjectRow): ProjectView {
     group_id: row.group_id,
     region: row.region,
     entity_kinds: row.entity_kinds,
+    allows_redaction: row.allows_redaction,
     members: row.members,
     conversations: row.conversations,
     documents: row.documents,

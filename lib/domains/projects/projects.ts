@@ -89,6 +89,7 @@ export const ownedProjects = ({ db, regions, ...ports }: Pick<ProjectPorts, 'db'
         ...(body.name !== undefined && { name: body.name }),
         ...(body.region !== undefined && { region: body.region }),
         ...(body.entity_kinds !== undefined && { entityKinds: body.entity_kinds }),
+        ...(body.allows_redaction !== undefined && { allowsRedaction: body.allows_redaction }),
       },
     })
     return {

@@ -49,6 +49,7 @@ const projectColumns = {
   group_id: 'text',
   region: 'text?',
   entity_kinds: typed<Record<string, 'person' | 'business'>>('jsonb'),
+  allows_redaction: 'bool',
   members: 'int4',
   conversations: 'int4',
   documents: 'int4',
@@ -63,7 +64,7 @@ const projectColumns = {
   receipt_id: 'text?',
 } as const
 export type ProjectRow = RowOf<typeof projectColumns>
-const selectProjects = `SELECT p.id, p.name, p.status, ${accessSql}, p.group_id, p.region, p.entity_kinds,
+const selectProjects = `SELECT p.id, p.name, p.status, ${accessSql}, p.group_id, p.region, p.entity_kinds, p.allows_redaction,
     (SELECT count(*)::int4 FROM project_members c WHERE c.project_id = p.id) AS members,
     (SELECT count(*)::int4 FROM conversations c WHERE c.project_id = p.id AND c.erasing_since IS NULL) AS conversations,
     (SELECT count(*)::int4 FROM documents c WHERE c.project_id = p.id AND c.erasing_since IS NULL) AS documents,

@@ -46,6 +46,7 @@ export const readSettings = operation({
 
 export const editSettings = operation({
   id: 'editSettings',
+  needsRecentPassword: true,
   method: 'patch',
   path: '/v1/settings',
   summary: 'Change settings',

@@ -1,18 +1,20 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
-import { type Issued, issuedAgent, signedIn } from '#lib/testing/people.ts'
+import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 
 let app: TestApp
 let admin: Issued
+let person: Person
 
 beforeAll(async () => {
   app = await testApp()
   admin = await issuedAgent(app, ['admin'])
+  person = await signedIn(app, 'admin')
 })
 afterAll(() => app?.close())
 
 const formOff = { is_on: false, origins: [] }
-const edit = (body: unknown, token = admin.token) => app.fetch('PATCH', '/v1/settings', { token, body })
+const edit = (body: unknown) => app.fetch('PATCH', '/v1/settings', { ...person, body })
 
 test('anonymous reading is off by default, and follows the setting within a second', async () => {
   const { token } = admin

@@ -1,7 +1,7 @@
 import type { Locale } from '#lib/domains/accounts/rules.ts'
 import { type EmailContent, emailContent, emailTime as time } from '#lib/stores/mail/email-content.ts'
 
-type FactorChange = 'added' | 'removed' | 'removed-by-admin'
+type FactorChange = 'added' | 'removed' | 'removed-by-admin' | 'codes-renewed'
 const texts: Record<Locale, Record<FactorChange, { subject: string; happened: (at: string) => string }>> = {
   en: {
     added: {
@@ -12,6 +12,10 @@ const texts: Record<Locale, Record<FactorChange, { subject: string; happened: (a
       subject: 'A second factor was removed from your account',
       happened: (at) => `A second factor was removed from your sign-in at ${at}.`,
     },
+    'codes-renewed': {
+      subject: 'Your recovery codes were replaced',
+      happened: (at) => `The recovery codes of your sign-in were replaced at ${at}. The former ones no longer work.`,
+    },
     'removed-by-admin': {
       subject: 'An admin removed your second factors',
       happened: (at) =>
@@ -21,6 +25,10 @@ const texts: Record<Locale, Record<FactorChange, { subject: string; happened: (a
   zh: {
     added: { subject: '您的账户添加了两步验证', happened: (at) => `您的账户已于 ${at} 添加一种两步验证方式。` },
     removed: { subject: '您的账户移除了两步验证', happened: (at) => `您的账户已于 ${at} 移除一种两步验证方式。` },
+    'codes-renewed': {
+      subject: '您的恢复码已更换',
+      happened: (at) => `您账户的恢复码已于 ${at} 更换，原有的恢复码不再有效。`,
+    },
     'removed-by-admin': {
       subject: '管理员移除了您的两步验证',
       happened: (at) => `管理员已于 ${at} 移除您账户的全部两步验证方式和恢复码。您的密码仍然有效。`,

@@ -1,4 +1,5 @@
 import { seal, unsealed } from '#lib/config/secret.ts'
+import { endSessions } from '#lib/domains/accounts/account-status.ts'
 import { countTry, type Tries } from '#lib/domains/accounts/attempts.ts'
 import { lockAccount } from '#lib/domains/accounts/links.ts'
 import { enqueueNotice } from '#lib/domains/accounts/notices.ts'
@@ -53,8 +54,18 @@ async function lockForNewFactor(ctx: Pick<MutationContext, 'tx' | 'actor'>): Pro
   return accountId
 }
 
-const notifyOfChange = (tx: Transaction, accountId: string, change: 'added' | 'removed', now: Date): Promise<void> =>
-  enqueueNotice(tx, { kind: 'second-factor', change, accountId, at: now.toISOString() })
+/**
+ * The guard of changes to second factors. Ends all other sessions, because they did not show the factors that the account has now, and
+ * sends the person an email.
+ */
+async function afterChange(
+  { tx, actor, now }: MutationContext,
+  accountId: string,
+  change: 'added' | 'removed' | 'codes-renewed',
+): Promise<void> {
+  if (change !== 'removed') await endSessions(tx, accountId, now, actor.sessionId)
+  await enqueueNotice(tx, { kind: 'second-factor', change, accountId, at: now.toISOString() })
+}
 
 /** Recovery codes for the first second factor; undefined for further ones. */
 async function codesForFirst(tx: Transaction, accountId: string, now: Date): Promise<string[] | undefined> {
@@ -124,7 +135,7 @@ const confirm = ({ totpKey, tries }: OwnFactorDeps) =>
       throw invalid(['code'], 'is not the present code of the app. Check that the clock of the phone is right.')
     await ctx.tx.accountFactor.update({ where: { id }, data: { confirmedAt: ctx.now, lastTotpStep: step } })
     const codes = await codesForFirst(ctx.tx, accountId, ctx.now)
-    await notifyOfChange(ctx.tx, accountId, 'added', ctx.now)
+    await afterChange(ctx, accountId, 'added')
     return {
       resourceId: accountId,
       body: { data: { recovery_codes: codes } },
@@ -170,7 +181,7 @@ const finishPasskey = ({ challenges, party }: OwnFactorDeps) =>
     })
     if (count === 0) throw new Problem('conflict', 'This passkey is already registered. Nothing was changed.')
     const codes = await codesForFirst(ctx.tx, accountId, ctx.now)
-    await notifyOfChange(ctx.tx, accountId, 'added', ctx.now)
+    await afterChange(ctx, accountId, 'added')
     return {
       resourceId: accountId,
       body: { data: { factor_id: id, recovery_codes: codes } },
@@ -187,7 +198,7 @@ const remove = (deps: RequirementDeps) =>
     const left = await ctx.tx.accountFactor.count({ where: { accountId, ...confirmed } })
     await keepLastFactor(ctx.tx, deps, { accountId, left, now: ctx.now })
     if (left === 0) await ctx.tx.accountRecoveryCode.deleteMany({ where: { accountId } })
-    await notifyOfChange(ctx.tx, accountId, 'removed', ctx.now)
+    await afterChange(ctx, accountId, 'removed')
     return { resourceId: accountId, body: undefined, details: { factor: id, changed: ['factors'] } }
   })
 
@@ -198,6 +209,7 @@ const renewCodes = () =>
     if ((await ctx.tx.accountFactor.count({ where: { accountId, ...confirmed } })) === 0)
       throw new Problem('wrong_state', 'You have no second factor, so you need no recovery codes.')
     const codes = await replaceRecoveryCodes(ctx.tx, accountId, ctx.now)
+    await afterChange(ctx, accountId, 'codes-renewed')
     return {
       resourceId: accountId,
       body: { data: { recovery_codes: codes } },

@@ -342,3 +342,17 @@ describe('second factors', () => {
       expect((await test.fetch(method, path, { ...(method === 'POST' && { body: { name: 'A' } }) })).status).toBe(401)
   })
 })
+
+it('a session that was open before a factor was added, or codes were replaced, ends, and the person gets an email', async () => {
+  const person = await personWithPassword(test)
+  const older = { cookie: await openTestSession(test, person.accountId) }
+  const status = async () => (await test.fetch('GET', '/api/account', older)).status
+  expect(await status()).toBe(200)
+  await withApp(person)
+  expect(await status()).toBe(401)
+  const later = { cookie: await openTestSession(test, person.accountId) }
+  expect((await test.fetch('POST', '/api/account/recovery-codes', { ...person, body: {} })).status).toBe(200)
+  expect((await test.fetch('GET', '/api/account', later)).status).toBe(401)
+  expect((await test.fetch('GET', '/api/account', person)).status).toBe(200)
+  expect(await subjectsTo(person)).toContain('Your recovery codes were replaced')
+})

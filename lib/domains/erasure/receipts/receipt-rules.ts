@@ -12,6 +12,9 @@ import type { Receipt } from '#lib/kernel/receipt.ts'
 export const signatureFaults = ['unsigned', 'unknown_key', 'bad_signature', 'changed', 'unsupported'] as const
 export type SignatureFault = (typeof signatureFaults)[number]
 
+/** The type of a receipt's signature. */
+export const receiptType = 'deletion-receipt'
+
 /** Returns the bytes that a receipt's signature covers: RFC 8785 of the receipt without `jws`. */
 export function signedBytes({ jws: _, ...unsigned }: Partial<Receipt>): Uint8Array {
   const text = canonicalize(unsigned)
@@ -21,10 +24,12 @@ export function signedBytes({ jws: _, ...unsigned }: Partial<Receipt>): Uint8Arr
 const areEqual = (one: Uint8Array, other: Uint8Array): boolean =>
   one.length === other.length && one.every((byte, index) => byte === other[index])
 
-function headerOf(jws: string): { kid: string | undefined; alg: string | undefined } | undefined {
+function headerOf(
+  jws: string,
+): { kid: string | undefined; alg: string | undefined; typ: string | undefined } | undefined {
   try {
-    const { kid, alg } = decodeProtectedHeader(jws)
-    return { kid, alg }
+    const { kid, alg, typ } = decodeProtectedHeader(jws)
+    return { kid, alg, typ }
   } catch {
     return undefined
   }
@@ -44,6 +49,8 @@ export async function checkSignature(
   const header = headerOf(jws)
   if (header?.kid === undefined) return { fault: 'bad_signature' }
   const { kid } = header
+  // The same key signs other documents, such as the manifests of clades.
+  if (header.typ !== receiptType) return { fault: 'bad_signature', kid }
   const key = keys.find((one) => one.kid === kid)
   if (!key || header.alg !== 'EdDSA') return { fault: 'unknown_key', kid }
   const imported = await importJWK(key, 'EdDSA').catch(() => undefined)

@@ -328,11 +328,12 @@ describe('access', () => {
   it('anonymous readers are rejected until an admin allows them, and then only see network units', async () => {
     const anonymous = (asked: string) => test.fetch('GET', `/v1/knowledge?${asked}`)
     expect((await anonymous(`q=${word}`)).status).toBe(401)
-    await test.fetch('PATCH', '/v1/settings', { token: admin.token, body: { anonymous_reading: true } })
+    const person = await signedIn(test, 'admin')
+    await test.fetch('PATCH', '/v1/settings', { ...person, body: { anonymous_reading: true } })
     await vi.waitUntil(async () => (await anonymous(`q=${word}`)).status === 200, 120_000)
     const answer = await anonymous(`q=${word}`)
     expect(answer.json.data.map(({ id }: { id: string }) => id)).toEqual([network])
-    await test.fetch('PATCH', '/v1/settings', { token: admin.token, body: { anonymous_reading: false } })
+    await test.fetch('PATCH', '/v1/settings', { ...person, body: { anonymous_reading: false } })
   })
 
   it('a token without the scope is rejected', async () => {

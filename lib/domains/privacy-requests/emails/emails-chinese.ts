@@ -2,7 +2,7 @@ import type { RefusalGround, RequestKind } from '#lib/domains/privacy-requests/r
 import { emailTime as time } from '#lib/stores/mail/email-content.ts'
 import { dateOf, type EmailFacts, type EmailWords, groundOf, isHandedOver } from './email-facts.ts'
 
-const kindNames: Record<RequestKind, string> = {
+export const kindNames: Record<RequestKind, string> = {
   access: '查阅',
   portability: '数据可携带',
   rectification: '更正',

@@ -91,12 +91,18 @@ describe('the form', () => {
     const stranger = newAddress()
     const bodies: [number, unknown][] = []
     for (const email of [stranger, person.email, stranger, stranger, stranger]) {
-      const { status: code, json } = await send(email)
+      const { status: code, json } = await send(email, {}, '203.0.113.200')
       bodies.push([code, json])
     }
     expect(new Set(bodies.map((body) => JSON.stringify(body))).size).toBe(1)
     await kit.work()
     expect([kit.lettersTo(stranger).length, kit.lettersTo(person.email).length]).toEqual([3, 1])
+    // Forms that others send do not use up the emails of the owner of the address, who sends from another network.
+    await send(stranger)
+    await kit.work()
+    const texts = kit.lettersTo(stranger).map(({ text }) => text)
+    expect(texts).toHaveLength(4)
+    for (const text of texts) expect(text).toMatch(/privacy request .*: .*, sent at \d{4}-\d{2}-\d{2} \d{2}:\d{2} UTC/)
     expect(await test.db.prisma.privacyRequest.count({ where: { accountId: person.accountId } })).toBe(0)
   })
 
@@ -181,7 +187,9 @@ describe('the form', () => {
     await test.db.pool.query(
       "UPDATE unconfirmed_requests SET network_key = 'elsewhere' WHERE network_key NOT LIKE 'n%'",
     )
-    expect((await send(newAddress())).status).toBe(429)
+    // A flood from other networks leaves one request for each network, and counts all of an IPv6 customer as one.
+    expect((await send(newAddress(), {}, '2001:db8:1:1::1')).status).toBe(202)
+    expect((await send(newAddress(), {}, '2001:db8:1:2::1')).status).toBe(429)
     await test.db.prisma.unconfirmedRequest.deleteMany()
     await kit.work()
   })

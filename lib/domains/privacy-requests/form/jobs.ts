@@ -14,7 +14,7 @@ import type { MailPort } from '#lib/stores/mail/mail.ts'
 import { openForm } from './content.ts'
 import { confirmFormEmail, statusLinksEmail } from './emails.ts'
 import { countEmailsToAddress } from './repository.ts'
-import { formEmailsPerHour } from './rules.ts'
+import { formEmailsPerHour, mostFormEmailsPerHour } from './rules.ts'
 import { confirmFormJob, statusLinksJob } from './sending.ts'
 import { statusPageOf } from './status-page.ts'
 
@@ -25,8 +25,12 @@ async function linkToConfirm(deps: PrivacyDeps, tx: Transaction, id: string, now
   const given = await tx.unconfirmedRequest.findUnique({ where: { id } })
   if (!given) return undefined
   await lockSubject(tx, { subjectKey: given.addressKey })
-  const [sent] = await countEmailsToAddress(tx, { id, address: given.addressKey, since: hourBefore(now) })
-  if ((sent?.n ?? 0) >= formEmailsPerHour) {
+  const [sent] = await countEmailsToAddress(tx, {
+    ...{ id, address: given.addressKey, network: given.networkKey },
+    since: hourBefore(now),
+  })
+  // Forms that somebody else sends from another network do not use up the emails of the address's owner.
+  if ((sent?.own ?? 0) >= formEmailsPerHour || (sent?.all ?? 0) >= mostFormEmailsPerHour) {
     await tx.unconfirmedRequest.deleteMany({ where: { id, usedAt: null } })
     return undefined
   }
@@ -36,8 +40,8 @@ async function linkToConfirm(deps: PrivacyDeps, tx: Transaction, id: string, now
     data: { hash: hashOf(token), emailedAt: now },
   })
   if (count === 0 || !given.content) return undefined
-  const { email, locale } = openForm(deps.form.key(), id, given.content)
-  return { email, locale, link: `${deps.origin}/request/confirm#${token}` }
+  const { email, locale, kind } = openForm(deps.form.key(), id, given.content)
+  return { email, locale, kind, sentAt: given.createdAt, link: `${deps.origin}/request/confirm#${token}` }
 }
 
 const sendConfirmation = (deps: PrivacyDeps, mail: MailPort) =>
@@ -49,7 +53,9 @@ const sendConfirmation = (deps: PrivacyDeps, mail: MailPort) =>
       if (ready)
         await mail.send({
           to: ready.email,
-          ...confirmFormEmail(ready.locale, { origin: deps.origin, link: ready.link }),
+          ...confirmFormEmail(ready.locale, {
+            ...{ origin: deps.origin, link: ready.link, kind: ready.kind, sentAt: ready.sentAt },
+          }),
         })
     },
   })

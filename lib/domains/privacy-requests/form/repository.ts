@@ -10,9 +10,9 @@ export const countUnconfirmed = statement('privacy.count-unconfirmed', {
 
 /** Counts the other requests for whose address an email was sent since this time. */
 export const countEmailsToAddress = statement('privacy.count-form-emails', {
-  takes: { id: 'text', address: 'text', since: 'timestamptz' },
-  returns: { n: 'int4' },
-  sql: `SELECT count(*)::int4 AS n FROM unconfirmed_requests
+  takes: { id: 'text', address: 'text', network: 'text', since: 'timestamptz' },
+  returns: { all: 'int4', own: 'int4' },
+  sql: `SELECT count(*)::int4 AS all, count(*) FILTER (WHERE network_key = $network)::int4 AS own FROM unconfirmed_requests
     WHERE address_key = $address AND id <> $id AND emailed_at > $since`,
 })
 

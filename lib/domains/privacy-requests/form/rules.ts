@@ -20,8 +20,9 @@ export const copyOpen = 30 * 86_400_000
 
 export type StatusStage = (typeof statusStages)[number]
 
-/** Maximum number of emails from the form to one address within an hour. */
+/** Maximum number of emails from the form to one address within an hour, for the forms of one network and of all networks. */
 export const formEmailsPerHour = 3
+export const mostFormEmailsPerHour = 12
 /** Maximum attempts with the form from one network within a minute. */
 export const formTriesPerMinute = 10
 /** Maximum number of suggested participants. */

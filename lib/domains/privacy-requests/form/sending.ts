@@ -34,7 +34,10 @@ async function requireForm({ form }: Pick<PrivacyDeps, 'form'>, { tx, ip }: Muta
 async function boundUnconfirmed(tx: Transaction, network: string, now: Date): Promise<void> {
   await lockSubject(tx, { subjectKey: 'form' })
   const [counted] = await countUnconfirmed(tx, { network, now })
-  if ((counted?.network ?? 0) < mostUnconfirmed.network && (counted?.all ?? 0) < mostUnconfirmed.all) return
+  const { network: own = 0, all = 0 } = counted ?? {}
+  // A flood from some networks does not keep others out: beyond the limit of all, each network may still have one.
+  if (own < mostUnconfirmed.network && all < mostUnconfirmed.all) return
+  if (own === 0 && all < mostUnconfirmed.flooded) return
   throw new Problem('rate_limited', {
     detail:
       'Too many requests wait for the confirmation of their email address. Nothing was stored. Try again in an hour.',

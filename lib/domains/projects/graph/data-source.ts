@@ -31,7 +31,7 @@ import { plannedEpisodes } from './planned-episodes.ts'
 import { episodesOfSubject } from './repository.ts'
 import { residueInGroup } from './residue.ts'
 import { namedByOthers } from './shared-episodes.ts'
-import { groupsOfPerson, type NamesOf, remainingNames } from './subject-names.ts'
+import { groupsOfPerson, type HeldNames, type NamesOf, remainingNames } from './subject-names.ts'
 import { groupsOfOthers } from './whole-groups.ts'
 
 export interface GraphSourceDeps {
@@ -40,6 +40,7 @@ export interface GraphSourceDeps {
   sources: Sources
   whatIsMissing: MissingStoreData
   namesOf: NamesOf
+  heldNames: HeldNames
 }
 
 /** Another author wrote the whole episode. */

@@ -32,7 +32,10 @@ function* textsIn(value: unknown): Iterable<string> {
  * without a known label is personal unless the project's mapping says `business` (fail closed: Graphiti labels people plain `Entity` when
  * no types are configured). A mapping cannot declare the label Person to be business.
  */
-export function entityKindOf({ name, labels, summary, attributes }: Entity, kinds: EntityKinds): EntityKind {
+export function entityKindOf(
+  { name, labels, summary, attributes }: Pick<Entity, 'name' | 'labels' | 'summary' | 'attributes'> & Partial<Entity>,
+  kinds: EntityKinds,
+): EntityKind {
   const own = labels.filter((label) => label !== 'Entity')
   const named = own.length === 0 ? ['Entity'] : own
   const mapped = (label: string) => (Object.hasOwn(kinds, label) ? kinds[label] : undefined)

@@ -8,6 +8,9 @@ test.each([
   ['王小明', true],
   ['王', false],
   ['Contract', false],
+  ['Contoso GmbH', false],
+  ['Contoso Holding AG', false],
+  ['the contract', false],
   ['', false],
 ])('mayBeTakenOut of the name %j returns %s', (name, may) => {
   expect(mayBeTakenOut(name)).toBe(may)

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { newId } from '#lib/kernel/ids.ts'
 import { redacted } from '#lib/stores/graph/graph.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
@@ -16,13 +16,17 @@ afterAll(() => test?.close())
 
 const bare = { entities: [], facts: [], mentions: [], communities: [], sagas: [], next: [] }
 const name = 'Anne-Marie Beispiel'
+const day = 86_400_000
 
 /** A person whom others name in the graph of their project, and in a group of which they are not a member. */
-async function written({ called = name }: { called?: string } = {}) {
+async function written({ called = name, heldFor = 46 * day, allows = true } = {}) {
   const project = await madeProject(test)
   const conversation = await madeConversation(test, project)
   const member = await madeMember(test, project)
-  await test.db.prisma.account.update({ where: { id: member.accountId }, data: { name: called } })
+  const data = { name: called, updatedAt: test.clock.now() }
+  await test.db.prisma.account.update({ where: { id: member.accountId }, data })
+  await dataOf(test, 'PATCH', project.path, project.owner, { body: { allows_redaction: allows } })
+  test.clock.advance(heldFor)
   const { groupId } = await test.db.prisma.project.findUniqueOrThrow({ where: { id: project.id } })
   const other = newId('grp').toLowerCase()
   const said = `The contract with ${called} was signed.`
@@ -103,6 +107,40 @@ it('erasure keeps a single word that somebody uses as their name', async () => {
   const run = await erased(member.accountId, true)
   expect(places(run)).toContain('graph episode content false')
   expect(await planting.standing(groupId)).toEqual(before)
+})
+
+describe('erasure with redact keeps texts of others', () => {
+  const kept = async (
+    options: Parameters<typeof written>[0],
+    before = async (_: Awaited<ReturnType<typeof written>>) => {},
+  ) => {
+    const made = await written(options)
+    await before(made)
+    const texts = await made.planting.standing(made.groupId)
+    const run = await erased(made.member.accountId, true)
+    expect(places(run)).toContain('graph episode content false')
+    expect(await made.planting.standing(made.groupId)).toEqual(texts)
+  }
+  it('when the person changed their name within 45 days', () => kept({ heldFor: 44 * day }))
+  it('when no owner of the project allowed it', () => kept({ allows: false }))
+  it('when the name is that of a company', () => kept({ called: 'Contoso GmbH' }))
+  it('when another person has the name', () =>
+    kept({}, async () => {
+      const { accountId } = await signedIn(test)
+      await test.db.prisma.account.update({ where: { id: accountId }, data: { name: name.toUpperCase() } })
+    }).finally(() =>
+      test.db.prisma.account.updateMany({ where: { name: name.toUpperCase() }, data: { name: 'Other' } }),
+    ))
+  it('when a participant has the name', () =>
+    kept({ called: 'Ida Muster' }, async ({ project }) => {
+      const body = { external_id: 'u', name: 'Ida Muster' }
+      await dataOf(test, 'POST', `${project.path}/participants`, project.agent, { body })
+    }))
+  it('when an entity that is no person has the name', () =>
+    kept({ called: 'Berta Beispiel' }, async ({ planting, groupId }) => {
+      const entities = [entity(newId('ent'), 'Berta Beispiel', ['Company'], {})]
+      await planting.plant({ ...bare, group: groupId, episodes: [], entities })
+    }))
 })
 
 it('erasure keeps a project under legal hold unchanged', async () => {

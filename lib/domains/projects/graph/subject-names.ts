@@ -4,8 +4,9 @@ import type { ErasureOptions } from '#lib/kernel/data-source.ts'
 import type { Mention } from '#lib/kernel/erased.ts'
 import type { ErasureScope, Subject } from '#lib/kernel/erasure-scope.ts'
 import type { GraphStore } from '#lib/stores/graph/graph.ts'
+import { type EntityKinds, entityKindOf } from './entity-kinds.ts'
 import { noChange } from './judgement.ts'
-import { mayBeTakenOut, namePattern } from './name-rules.ts'
+import { mayBeTakenOut, nameHeldFor, namePattern } from './name-rules.ts'
 import { groupsOfWriters, textsMatchingName } from './repository.ts'
 
 /** The names and email addresses of an account; empty after its erasure. */
@@ -35,26 +36,112 @@ export async function namesOfSubject(namesOf: NamesOf, subject: Subject, tx: Tra
   return [...names].filter((name) => name.trim().length > 1)
 }
 
+/** What an erasure needs to know before it removes a name from texts of others. */
+export interface HeldNames {
+  /** The name and the proven address of an account, if both have been unchanged since before the time. */
+  since(tx: Transaction, accountId: string, before: Date): Promise<string[]>
+  isBorneByOthers(tx: Transaction, name: string, accountId: string | null): Promise<boolean>
+}
+
+/** Names that applications reported for the participants of a subject, and did not change since before the time. */
+async function reportedSince(tx: Transaction, { participants = [] }: Subject, before: Date): Promise<string[]> {
+  if (participants.length === 0) return []
+  const rows = await tx.projectParticipant.findMany({
+    where: { id: { in: [...participants] }, nameSince: { lte: before } },
+    select: { name: true },
+  })
+  return rows.flatMap(({ name }) => name ?? [])
+}
+
+/** Whether another participant, of any project, has this name or address. */
+const isOfAnotherParticipant = async (tx: Transaction, name: string, { account, participants = [] }: Subject) => {
+  const same = { equals: name, mode: 'insensitive' } as const
+  const others = await tx.projectParticipant.count({
+    where: {
+      OR: [{ name: same }, { email: same }],
+      id: { notIn: [...participants] },
+      ...(account !== null && { AND: [{ OR: [{ accountId: null }, { accountId: { not: account } }] }] }),
+    },
+  })
+  return others > 0
+}
+
+/** The names of entities in a group that represent no person, in lower case. */
+async function otherEntities(graph: GraphStore, group: string, kinds: EntityKinds, tx: Transaction) {
+  const names = new Set<string>()
+  const most = 500
+  for (let after = ''; ; ) {
+    const page = await graph.list(group, 'entities', after, most, tx)
+    for (const { record } of page) {
+      const { name, labels, attributes, summary } = record
+      if (typeof name !== 'string') continue
+      const entity = {
+        name,
+        labels: Array.isArray(labels) ? labels.filter((label) => typeof label === 'string') : [],
+        summary: typeof summary === 'string' ? summary : '',
+        attributes: typeof attributes === 'object' && attributes !== null ? { ...attributes } : {},
+      }
+      if (!entityKindOf(entity, kinds).isPerson) names.add(name.trim().toLowerCase())
+    }
+    const last = page.at(-1)
+    if (page.length < most || !last) return names
+    after = last.uuid
+  }
+}
+
+/**
+ * The guard of the erasure of words that others wrote: the names that an erasure removes from a group. Only if an owner of the project
+ * allows it, and only names of people that the subject has borne for a while and that mean nobody and nothing else.
+ */
+async function removableNames(
+  { graph, heldNames }: { graph: GraphStore; heldNames: HeldNames },
+  subject: Subject,
+  group: string,
+  tx: Transaction,
+  now: Date,
+): Promise<ReadonlySet<string>> {
+  const project = await tx.project.findFirst({
+    where: { groupId: group, allowsRedaction: true },
+    select: { entityKinds: true },
+  })
+  if (!project) return new Set()
+  const before = new Date(now.getTime() - nameHeldFor)
+  const own = subject.account === null ? [] : await heldNames.since(tx, subject.account, before)
+  const held = [...new Set([...own, ...(await reportedSince(tx, subject, before))])].filter(mayBeTakenOut)
+  if (held.length === 0) return new Set()
+  const others = await otherEntities(graph, group, project.entityKinds as EntityKinds, tx)
+  const removable = new Set<string>()
+  for (const name of held)
+    if (
+      !others.has(name.trim().toLowerCase()) &&
+      !(await heldNames.isBorneByOthers(tx, name, subject.account)) &&
+      !(await isOfAnotherParticipant(tx, name, subject))
+    )
+      removable.add(name)
+  return removable
+}
+
 /**
  * Places where a person's name occurs in texts of other authors in a project. In the graph, names are redacted if the erasure requests it.
  * Messages and documents of other authors are listed and not changed. Empty after the person's erasure.
  */
 export async function remainingNames(
-  { graph, namesOf }: { graph: GraphStore; namesOf: NamesOf },
+  { graph, heldNames, namesOf }: { graph: GraphStore; heldNames: HeldNames; namesOf: NamesOf },
   scope: ErasureScope,
   group: string,
   tx: Transaction,
-  { key, redacts }: ErasureOptions,
+  { key, redacts, now }: ErasureOptions,
 ): Promise<Mention[]> {
   const subject = scopeSubject(scope)
   if (!subject) return []
   const names = await namesOfSubject(namesOf, subject, tx)
+  const removable = redacts ? await removableNames({ graph, heldNames }, subject, group, tx, now) : new Set<string>()
   const found = new Map<string, Mention>()
   const keep = (mention: Mention) =>
     found.set(JSON.stringify([mention.store, mention.kind, mention.id, mention.field]), mention)
   // Names that remain are processed last: a text that still contains one name must not be reported as redacted.
   for (const isTaken of [true, false]) {
-    const some = names.filter((name) => (redacts && mayBeTakenOut(name)) === isTaken)
+    const some = names.filter((name) => removable.has(name) === isTaken)
     if (some.length === 0) continue
     const change = { ...noChange(), names: some, redact: isTaken }
     const { mentions } = await graph.change(

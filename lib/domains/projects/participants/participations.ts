@@ -1,3 +1,4 @@
+import { consulted } from '#lib/kernel/guards.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { ProjectPorts } from '../ports.ts'
@@ -25,8 +26,10 @@ export const ownParticipations = ({ db, verifiedAddressOf }: Pick<ProjectPorts, 
     }
   }),
 
-  claimParticipation: mutation(claimParticipation, async ({ tx, actor, now }, { params: { participantId: id } }) => {
+  claimParticipation: mutation(claimParticipation, async (ctx, { params: { participantId: id } }) => {
+    const { tx, actor, now } = ctx
     const accountId = actor.accountId ?? ''
+    consulted(ctx, 'take-over')
     const address = await verifiedAddressOf(tx, accountId)
     if (address === undefined)
       throw new Problem(

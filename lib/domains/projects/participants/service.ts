@@ -1,6 +1,7 @@
 import { ndjson } from '#lib/domains/projects/exporting/ndjson.ts'
 import type { Context, MutationContext } from '#lib/kernel/context.ts'
 import type { Basis, ExportReader, PersonExporter } from '#lib/kernel/exporter.ts'
+import { consulted } from '#lib/kernel/guards.ts'
 import { pageOf } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read, stream } from '#lib/kernel/use-case.ts'
@@ -136,6 +137,7 @@ async function requireExportable(
   projectId: string,
   id: string,
 ): Promise<void> {
+  consulted(ctx, 'export-subject')
   const [row] = await participantInProject(db, { project: projectId, id }, 'none')
   if (row && row.account_id !== null && row.account_id === ctx.actor.accountId) return
   const { role, office } = await seenProject(db, projectReaderOf(ctx), projectId)

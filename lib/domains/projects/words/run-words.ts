@@ -4,7 +4,7 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import type { ErasedWords } from '#lib/kernel/data-source.ts'
 import type { Mention } from '#lib/kernel/erased.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
-import { mayBeTakenOut } from '../graph/name-rules.ts'
+import { identifiesAPerson } from '../graph/name-rules.ts'
 import { Fingerprints } from './fingerprints.ts'
 import { phoneNumbersIn } from './phone-numbers.ts'
 import { explainedRuns } from './remaining-texts.ts'
@@ -49,7 +49,7 @@ async function gather(
   })
   for (const { name, email } of stored) names.push(name ?? '', email ?? '')
   // Skip single-word names: people choose their names, and a single word may be any word.
-  for (const name of names) if (mayBeTakenOut(name)) fingerprints.addName(name)
+  for (const name of names) if (identifiesAPerson(name)) fingerprints.addName(name)
 }
 
 /** The erased words of runs. Implements `RunFingerprints` of the erasure engine. */
