@@ -17,7 +17,7 @@ import {
 import { vendorKeysAt, vendorKeywords } from '#lib/domains/pii/secrets/vendor-keys.ts'
 import { anchor, classes, digit, isDigit, isHex, letterSign, wide } from './character-classes.ts'
 import { emailAround } from './emails.ts'
-import { finding, type SensitiveFinding, withoutOverlaps } from './findings.ts'
+import { finding, lowConfidence, type SensitiveFinding, withoutOverlaps } from './findings.ts'
 import { KeywordFinder } from './keyword-finder.ts'
 import { strategyDetails } from './strategy.ts'
 
@@ -64,7 +64,10 @@ function atKeywords(text: string, findings: SensitiveFinding[]): number[] {
     if (ofVendors.has(keyword)) vendorKeysAt(text, keyword, start, findings)
     if (ofCredentials.has(keyword)) {
       const span = credentialAt(text, keyword, start)
-      if (span && credentials.at(-1)?.end !== span.end) credentials.push(finding('api_key', span.start, span.end, 0.8))
+      if (span && credentials.at(-1)?.end !== span.end) {
+        const found = finding('api_key', span.start, span.end, 0.8)
+        credentials.push(span.isPublished === true ? lowConfidence(found) : found)
+      }
     }
     if (cues.has(keyword) && isCue(text, start, end)) cueEnds.push(end)
   })
