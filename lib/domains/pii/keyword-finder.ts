@@ -11,8 +11,8 @@ export class KeywordFinder {
   constructor(words: readonly string[]) {
     const units = [...new Set(words.join(''))]
     this.#width = units.length + 1
+    // Excludes capitals of another letter: the capital of a Turkish ı is I.
     for (const [at, unit] of units.entries())
-      // Excludes capitals of another letter: the capital of a Turkish ı is I.
       for (const written of new Set([unit, unit.toUpperCase()]))
         if (written.length === 1 && written.toLowerCase() === unit) this.#classes[written.charCodeAt(0)] = at + 1
     const states = 1 + words.reduce((sum, { length }) => sum + length, 0)

@@ -1,8 +1,8 @@
-import { ibanAt } from '#lib/domains/pii/numbers/ibans.ts'
+import { gluedIbanAt, ibanAt } from '#lib/domains/pii/numbers/ibans.ts'
 import { ipv6Around } from '#lib/domains/pii/numbers/ip-addresses.ts'
 import { numbersAt } from '#lib/domains/pii/numbers/numbers.ts'
-import { isCue, phoneCues } from '#lib/domains/pii/numbers/phone-cues.ts'
-import { internationalAt } from '#lib/domains/pii/numbers/phones.ts'
+import { isAmbiguousCue, isCue, phoneCues } from '#lib/domains/pii/numbers/phone-cues.ts'
+import { internationalAt, type PhoneCue } from '#lib/domains/pii/numbers/phones.ts'
 import { chainsIn } from '#lib/domains/pii/secrets/blockchain-addresses.ts'
 import { credentialAt, credentialKeywords } from '#lib/domains/pii/secrets/credentials.ts'
 import { pemAt } from '#lib/domains/pii/secrets/private-keys.ts'
@@ -18,6 +18,7 @@ import { vendorKeysAt, vendorKeywords } from '#lib/domains/pii/secrets/vendor-ke
 import { anchor, classes, digit, isDigit, isHex, letterSign, wide } from './character-classes.ts'
 import { emailAround } from './emails.ts'
 import { finding, lowConfidence, type SensitiveFinding, withoutOverlaps } from './findings.ts'
+import { folded } from './folding.ts'
 import { KeywordFinder } from './keyword-finder.ts'
 import { strategyDetails } from './strategy.ts'
 
@@ -44,32 +45,56 @@ function entityEnd(text: string, at: number): number {
   const end = text.slice(at, at + entityReach).indexOf(';')
   return end < 2 ? at : at + end
 }
+const encodedSign = /&(?:#0{0,4}64|#x0{0,4}40|commat);/iy
+/** Length of an @ as a character reference that starts here; 0 if there is none. */
+function encodedAt(text: string, at: number): number {
+  if (text.charCodeAt(at + 1) !== 35 && text.charCodeAt(at + 1) !== 99) return 0
+  encodedSign.lastIndex = at
+  return encodedSign.exec(text)?.[0].length ?? 0
+}
 const isIbanHead = (text: string, start: number): boolean =>
   isDigit(text, start + 2) && isDigit(text, start + 3) && !isDigit(text, start) && !isDigit(text, start + 1)
 
 const words = [...new Set([...vendorKeywords, ...credentialKeywords, ...phoneCues])]
-const ofVendors = new Set(vendorKeywords)
-const ofCredentials = new Set(credentialKeywords)
-const cues = new Set(phoneCues)
+const [forVendor, forCredential, forCue, forAmbiguousCue] = [1, 2, 4, 8]
+/** What each keyword may begin, as bits. */
+const uses = ((): Uint8Array => {
+  const [vendors, credentials, cues] = [new Set(vendorKeywords), new Set(credentialKeywords), new Set(phoneCues)]
+  return Uint8Array.from(
+    words,
+    (word) =>
+      (vendors.has(word) ? forVendor : 0) |
+      (credentials.has(word) ? forCredential : 0) |
+      (cues.has(word) ? forCue : 0) |
+      (isAmbiguousCue(word) ? forAmbiguousCue : 0),
+  )
+})()
 let finder: KeywordFinder | undefined
 
-/** Adds keys and credentials to `found`; returns the end offsets of words that announce a phone number, in order. */
-function atKeywords(text: string, findings: SensitiveFinding[]): number[] {
-  const cueEnds: number[] = []
+/** Adds keys and credentials to `found`; returns the words that announce a phone number, in order. */
+function atKeywords(text: string, findings: SensitiveFinding[]): PhoneCue[] {
+  const cues: PhoneCue[] = []
   const credentials: SensitiveFinding[] = []
   finder ??= new KeywordFinder(words)
   finder.find(text, (word, end) => {
     const keyword = words[word] ?? ''
     const start = end - keyword.length
-    if (ofVendors.has(keyword)) vendorKeysAt(text, keyword, start, findings)
-    if (ofCredentials.has(keyword)) {
+    const use = uses[word] ?? 0
+    if ((use & forVendor) > 0) vendorKeysAt(text, keyword, start, findings)
+    if ((use & forCredential) > 0) {
       const span = credentialAt(text, keyword, start)
       if (span && credentials.at(-1)?.end !== span.end) {
         const found = finding('api_key', span.start, span.end, 0.8)
         credentials.push(span.isPublished === true ? lowConfidence(found) : found)
       }
     }
-    if (cues.has(keyword) && isCue(text, start, end)) cueEnds.push(end)
+    if ((use & forCue) > 0 && isCue(text, start, end)) {
+      const isAmbiguous = (use & forAmbiguousCue) > 0
+      const last = cues.at(-1)
+      // The longer of two words with one end decides: `handynummer` and `nummer`.
+      if (last?.end === end) last.isAmbiguous &&= isAmbiguous
+      else cues.push({ end, isAmbiguous })
+    }
   })
   // A vendor's format gives the exact end of the key, so it takes precedence.
   const keys = findings.toSorted((one, other) => one.start - other.start)
@@ -78,8 +103,9 @@ function atKeywords(text: string, findings: SensitiveFinding[]): number[] {
     while (at < keys.length && (keys[at]?.end ?? 0) <= one.start) at += 1
     if ((keys[at]?.start ?? Number.POSITIVE_INFINITY) >= one.end) findings.push(one)
   }
-  return cueEnds
+  return cues
 }
+const noCue: PhoneCue = { end: -1, isAmbiguous: false }
 /** A field that numbers the words of a phrase: `"word12":`. */
 const isCounter = (text: string, start: number, end: number): boolean =>
   end - start <= 8 && /["':=.)\]]/.test(text.charAt(end))
@@ -88,17 +114,18 @@ const isCounter = (text: string, start: number, end: number): boolean =>
  * Finds secrets and personal data in a text, ordered and without overlaps. Pure and linear: one pass over the text, with a bounded closer
  * check where a symbol, prefix or word length suggests it.
  */
-export function scan(text: string, { strategy = false }: ScanOptions = {}): SensitiveFinding[] {
+export function scan(written: string, { strategy = false }: ScanOptions = {}): SensitiveFinding[] {
+  const text = folded(written)
   const findings: SensitiveFinding[] = []
   const take = (one: SensitiveFinding | undefined): void => {
     if (one) findings.push(one)
   }
-  const cueEnds = atKeywords(text, findings)
+  const cues = atKeywords(text, findings)
   let cue = 0
-  /** End of the last cue before a position. */
-  const cueBefore = (place: number): number => {
-    while ((cueEnds[cue] ?? Number.POSITIVE_INFINITY) <= place) cue += 1
-    return cueEnds[cue - 1] ?? -1
+  /** The last cue before a position. */
+  const cueBefore = (place: number): PhoneCue => {
+    while ((cues[cue]?.end ?? Number.POSITIVE_INFINITY) <= place) cue += 1
+    return cues[cue - 1] ?? noCue
   }
   const run = new SeedRun(text, findings)
   const isMaybeWord = maybeWord()
@@ -130,16 +157,21 @@ export function scan(text: string, { strategy = false }: ScanOptions = {}): Sens
         case 60:
           aside = Math.max(aside, tagEnd(text, at))
           break
-        case 38:
+        case 38: {
+          const sign = encodedAt(text, at)
+          if (sign > 0) take(emailAround(text, at, sign))
           aside = Math.max(aside, entityEnd(text, at))
           break
+        }
         case 92: {
+          if (text.startsWith('\\u0040', at)) take(emailAround(text, at, 6))
           // An escaped line end is a gap between words, not the beginning of the next one.
           const next = text.charCodeAt(at + 1)
           if (next === 110 || next === 114 || next === 116) at += 1
           break
         }
         case 37:
+          if (text.startsWith('40', at + 1)) take(emailAround(text, at, 3))
           // A percent-encoded space (%20) is not part of the next word.
           if (isHex(text, at + 1) && isHex(text, at + 2)) at += 2
           break
@@ -203,6 +235,10 @@ export function scan(text: string, { strategy = false }: ScanOptions = {}): Sens
 function wordIn(text: string, start: number, end: number, size: number): SensitiveFinding | undefined {
   if (size >= 4 && isIbanHead(text, start)) {
     const iban = ibanAt(text, start)
+    if (iban) return iban
+  }
+  if (size >= 17) {
+    const iban = gluedIbanAt(text, start, end)
     if (iban) return iban
   }
   return size >= leastAddress && size <= mostKey ? chainsIn(text, start, end) : undefined

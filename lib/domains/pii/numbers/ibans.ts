@@ -48,6 +48,16 @@ export function ibanAt(text: string, start: number): SensitiveFinding | undefine
     isGrouped = true
     at += between.length
   }
-  if (/[A-Za-z0-9]/.test(text.charAt(at))) return undefined
+  // A label may follow without a gap (`…3000BIC:`): only after a number in one piece and in capitals, which no other number continues.
+  const next = text.charAt(at)
+  if (/[A-Za-z0-9]/.test(next) && (isGrouped || !/[A-Z]/.test(next) || written !== written.toUpperCase()))
+    return undefined
   return isIban(written.toUpperCase()) ? finding('iban', start, at, 1) : undefined
+}
+
+/** The IBAN behind the letters with which a word starts: `IBANDE8937…`. */
+export function gluedIbanAt(text: string, start: number, end: number): SensitiveFinding | undefined {
+  let at = start
+  while (at < end && at - start < 16 && !/\d/.test(text.charAt(at))) at += 1
+  return at - start > 2 && /^[A-Z]{2}\d\d$/.test(text.slice(at - 2, at + 2)) ? ibanAt(text, at - 2) : undefined
 }

@@ -40,18 +40,24 @@ const rowOf = (country: string): readonly unknown[] => rows.get(country) ?? []
 /** Format of the North American plan: an area code and an exchange that start with 2 to 9. New area codes are added every year. */
 export const isAmericanForm = (digits: string): boolean => /^(?!\d11)[2-9]\d{2}(?!\d11)[2-9]\d{6}$/.test(digits)
 
+/** The plan of each calling code; null for codes that nobody has. */
+const byCode = new Map<string, Plan | null>()
+function planOfCode(code: string): Plan | null {
+  const known = byCode.get(code)
+  if (known !== undefined) return known
+  const own = worldwide.get(code)
+  const countries = countriesOf.get(code)
+  const plan = own ? planOf([own]) : countries ? planOf(countries.map(rowOf)) : null
+  byCode.set(code, plan)
+  return plan
+}
+
 /** ITU-T E.164: whether the digits are a calling code and a number of one of its countries; a national prefix after the code is allowed. */
 export function isInternationalNumber(digits: string): boolean {
-  if (isAmericanForm(digits.slice(1)) && digits.startsWith('1')) return true
+  if (digits.charCodeAt(0) === 49 && isAmericanForm(digits.slice(1))) return true
   for (let length = 1; length <= 3; length++) {
-    const code = digits.slice(0, length)
-    const own = worldwide.get(code)
-    const countries = countriesOf.get(code)
-    if (own === undefined && countries === undefined) continue
-    return fits(
-      planFor(code, () => (own ? [own] : (countries ?? []).map(rowOf))),
-      digits.slice(length),
-    )
+    const plan = planOfCode(digits.slice(0, length))
+    if (plan !== null) return fits(plan, digits.slice(length))
   }
   return false
 }
@@ -62,13 +68,12 @@ export const isNumberIn = (country: string, digits: string): boolean =>
     digits,
   )
 
-/** Countries whose national numbers are recognized after a cue. */
-const usual =
-  'US CA GB DE FR ES IT PT BR MX AR CO CL NL BE CH AT IE PL CZ SK HU RO GR SE FI DK NO RU UA TR JP KR CN TW HK SG IN PK ID TH VN MY PH AU NZ ZA NG KE EG AE SA IL IR'.split(
-    ' ',
-  )
+/**
+ * Whether the digits are a national number of any country, with or without its national prefix. Only sensible after a word that announces
+ * a phone number: together, the plans accept most numbers of nine or ten digits.
+ */
 export const isNationalNumber = (digits: string): boolean =>
   fits(
-    planFor('usual', () => usual.map(rowOf)),
+    planFor('all', () => [...rows.values()]),
     digits,
   )

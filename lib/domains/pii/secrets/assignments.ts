@@ -1,12 +1,5 @@
 import { isAlphanumeric } from '#lib/domains/pii/character-classes.ts'
-import {
-  copulas,
-  identifierParts,
-  keyNames,
-  nameEndings,
-  passwordNames,
-  shortPasswordNames,
-} from './secret-names.ts'
+import { copulas, identifierParts, keyNames, nameEndings, passwordNames, shortPasswordNames } from './secret-names.ts'
 import { isChosen, isGenerated, isPublishedValue } from './secret-values.ts'
 
 export interface AssignedSecret {
@@ -76,7 +69,8 @@ const optionGap = /[ \t]{1,3}(?![-&|])/y
 const opened = new RegExp(open, 'y')
 
 /** `key` requires a part of the name before it, or a word that says which key it is. */
-const keyPrefix = /[a-z\d][_-]?$|(?:api|access|secret|auth|private|signing|encryption|master|account|license|shared|service|client)[ .]$/i
+const keyPrefix =
+  /[a-z\d][_-]?$|(?:api|access|secret|auth|private|signing|encryption|master|account|license|shared|service|client|session|deploy|write|admin|app|webhook|root)[ .]$/i
 
 const endOf = (pattern: RegExp, text: string, at: number): number | undefined => {
   pattern.lastIndex = at
@@ -113,7 +107,12 @@ function valueAt(text: string, at: number, stops = ''): Written | undefined {
     const isPlain = (code > 47 && code < 58) || (code > 64 && code < 91) || (code > 96 && code < 123)
     if (isPlain) continue
     if (stops.includes(sign) || sign === '\\') break
-    if (sign === '&' && stops === '' && !/\s|[a-z]+=/i.test(text.slice(end + 1, end + 16)) && /\w/.test(text.charAt(end + 1)))
+    if (
+      sign === '&' &&
+      stops === '' &&
+      !/\s|[a-z]+=/i.test(text.slice(end + 1, end + 16)) &&
+      /\w/.test(text.charAt(end + 1))
+    )
       continue
     if (unquotedEnd.test(sign)) break
   }
@@ -139,12 +138,15 @@ export function assignedSecretAt(text: string, keyword: string, start: number): 
   if (!isPassword && !isShort && next === 32 && !/[:=|"'`>]/.test(text.slice(end + 1, end + 16))) {
     if (!/["'(]|--?[\w-]{0,30}$/.test(text.slice(Math.max(0, start - 24), start))) return undefined
   }
-  const isSpaced = /[^\0-\x7f]/.test(keyword) && !letter.test(keyword.charAt(0).replace(/[^\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}]/u, ''))
+  const isSpaced =
+    /[^\0-\x7f]/.test(keyword) &&
+    !letter.test(keyword.charAt(0).replace(/[^\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}]/u, ''))
   let nameStop: number | undefined
   if (isSpaced) nameStop = endOf(/\d{0,2}/y, text, end)
   else {
     const follows = endOf(isPassword || isShort ? passwordEnd : nameEnd, text, end) ?? end
-    nameStop = isLetter(text, follows) && isPassword && /[^\0-\x7f]/.test(keyword) ? endOf(inflection, text, end) : follows
+    nameStop =
+      isLetter(text, follows) && isPassword && /[^\0-\x7f]/.test(keyword) ? endOf(inflection, text, end) : follows
     if (nameStop === undefined || isLetter(text, nameStop) || text.charAt(nameStop) === '_') return undefined
     const before = text.charAt(start - 1)
     if (isShort || keyword.length < 4) {
@@ -165,10 +167,12 @@ export function assignedSecretAt(text: string, keyword: string, start: number): 
     if (keyword === 'key' && !keyPrefix.test(lead)) return undefined
     if (isSentence && !(/\d/.test(value) && letter.test(value) && isChosen(value, written.isQuoted))) return undefined
     if (!isStrong && !isChosen(value, written.isQuoted)) return undefined
+    const isPublished = isPublishedValue(value)
+    if (isSentence && isPublished) return undefined
     return {
       start: written.start,
       end: written.end,
-      isPublished: isPublishedValue(value),
+      isPublished,
       isDefinite: isStrong,
     }
   }
@@ -186,7 +190,8 @@ export function assignedSecretAt(text: string, keyword: string, start: number): 
     const found = gap === undefined ? undefined : judge(valueAt(text, gap), false)
     if (found) return found
   }
-  if (!isPassword && !/(?:api|secret|access|auth|api-)[ _-]?$|^[^\0-\x7f]/iu.test(isSpaced ? keyword : lead)) return undefined
+  if (!isPassword && !/(?:api|secret|access|auth|api-)[ _-]?$|^[^\0-\x7f]/iu.test(isSpaced ? keyword : lead))
+    return undefined
   if (isAlphanumeric(text, nameStop ?? end) && !isSpaced) return undefined
   const sentence = endOf(inSentence, text, nameStop ?? end)
   return sentence === undefined ? undefined : judge(valueAt(text, sentence), true)

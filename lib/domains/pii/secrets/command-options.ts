@@ -2,7 +2,11 @@ import { isChosen, isNoLiteral, isPublishedValue } from './secret-values.ts'
 
 /** Options of commands whose value is a password or `user:password`, with the programs that have them. The option precedes its value. */
 const options: readonly (readonly [option: string, programs: string, value: 'password' | 'pair' | 'percent'])[] = [
-  ['-u', 'curl|wget|httpie|https?|xh|ab|mosquitto_(?:pub|sub)|svn|ldapsearch|jfrog|jf|hey|lftp|nxc|crackmapexec|influx|mc', 'pair'],
+  [
+    '-u',
+    'curl|wget|httpie|https?|xh|ab|mosquitto_(?:pub|sub)|svn|ldapsearch|jfrog|jf|hey|lftp|nxc|crackmapexec|influx|mc',
+    'pair',
+  ],
   ['--user', 'curl|wget|docker|svn|lftp|http', 'pair'],
   ['--user=', 'curl|wget|lftp|http', 'pair'],
   ['--proxy-user', 'curl|wget', 'pair'],
@@ -14,7 +18,11 @@ const options: readonly (readonly [option: string, programs: string, value: 'pas
   ['--dest-creds', 'skopeo', 'pair'],
   ['-U', 'smbclient|rpcclient|net|smbget|pth-\\w+', 'percent'],
   ['-a', 'redis-cli|valkey-cli|keydb-cli', 'password'],
-  ['-p', 'mysql|mysqldump|mysqladmin|mysqlimport|mysqlsh|mysqlcheck|mariadb\\S*|sshpass|docker|podman|nerdctl|helm|buildah|skopeo|az|mongo\\S*|cqlsh|7z[ar]?|rar|unrar|rdesktop|vncpasswd|crackmapexec|nxc|oc|cf|ibmcloud|clickhouse\\S*|snowsql|trino|nmcli|evil-winrm|cypher-shell|neo4j\\S*|ansible\\S*|expect|ejabberdctl|kinit|cadaver|kafka\\S*|mc', 'password'],
+  [
+    '-p',
+    'mysql|mysqldump|mysqladmin|mysqlimport|mysqlsh|mysqlcheck|mariadb\\S*|sshpass|docker|podman|nerdctl|helm|buildah|skopeo|az|mongo\\S*|cqlsh|7z[ar]?|rar|unrar|rdesktop|vncpasswd|crackmapexec|nxc|oc|cf|ibmcloud|clickhouse\\S*|snowsql|trino|nmcli|evil-winrm|cypher-shell|neo4j\\S*|ansible\\S*|expect|ejabberdctl|kinit|cadaver|kafka\\S*|mc',
+    'password',
+  ],
   ['-P', 'sqlcmd|bcp|isql|tsql|osql|mosquitto_(?:pub|sub)|zip|unzip|ipmitool|ipmi\\S*|plink|pscp|mc', 'password'],
   ['-pw', 'plink|pscp|psftp|putty|winscp', 'password'],
   ['-w', 'ldap\\w+|slap\\w+|nmcli', 'password'],
@@ -32,8 +40,14 @@ const options: readonly (readonly [option: string, programs: string, value: 'pas
 
 /** Words of commands and statements that a password follows: SQL, PowerShell, configuration shells. */
 const statements: readonly (readonly [keyword: string, form: RegExp])[] = [
-  ['identified', /identified[ \t\n]{1,4}(?:with[ \t]+[\w'"@]{1,40}[ \t]+)?by[ \t]{1,4}(?:password[ \t]+)?(?=\\?["'`])/iy],
-  ['convertto-securestring', /convertto-securestring[ \t]{1,4}(?:-asplaintext[ \t]+|-force[ \t]+|-string[ \t]+){0,3}(?=["'])/iy],
+  [
+    'identified',
+    /identified[ \t\n]{1,4}(?:with[ \t]+[\w'"@]{1,40}[ \t]+)?by[ \t]{1,4}(?:password[ \t]+)?(?=\\?["'`])/iy,
+  ],
+  [
+    'convertto-securestring',
+    /convertto-securestring[ \t]{1,4}(?:-asplaintext[ \t]+|-force[ \t]+|-string[ \t]+){0,3}(?=["'])/iy,
+  ],
   ['networkcredential', /networkcredential\s?\(\s?(?:["'][^"'\n]{0,80}["']|[\w.$]{1,40})\s?,\s?(?=["'])/iy],
   ['pscredential', /pscredential\s?\(\s?(?:["'][^"'\n]{0,80}["']|[\w.$]{1,40})\s?,\s?(?=["'])/iy],
   ['authtoken', /authtoken[ \t]{1,3}(?=[\w"'])/iy],
@@ -48,7 +62,10 @@ for (const [option, programs, value] of options)
   byOption.set(option, [
     ...(byOption.get(option) ?? []),
     // The program, at the start of a command, and anything but the end of the command.
-    { programs: new RegExp(String.raw`(?:^|[\s/"'\x60;&|(])(?:${programs})(?:\.exe)?[ \t"][^\n|;]{0,240}$`, 'i'), value },
+    {
+      programs: new RegExp(String.raw`(?:^|[\s/"'\x60;&|(])(?:${programs})(?:\.exe)?[ \t"][^\n|;]{0,240}$`, 'i'),
+      value,
+    },
   ])
 const byStatement = new Map(statements)
 
@@ -93,13 +110,18 @@ export function commandSecretAt(text: string, keyword: string, start: number): O
   if (statement) {
     const from = keyword === 'chpasswd' ? text.lastIndexOf(':', start) : start
     statement.lastIndex = from
-    return from >= 0 && start - from < 100 && statement.test(text) ? secretIn(text, statement.lastIndex, 'password') : undefined
+    return from >= 0 && start - from < 100 && statement.test(text)
+      ? secretIn(text, statement.lastIndex, 'password')
+      : undefined
   }
   const end = start + keyword.length
   const option = text.slice(start + 1, end)
   const known = byOption.get(option)
   if (known === undefined) return undefined
-  const gap = keyword.endsWith('=') || keyword.endsWith(':') ? end : ((gapAt.lastIndex = end), gapAt.test(text) ? gapAt.lastIndex : end)
+  const gap =
+    keyword.endsWith('=') || keyword.endsWith(':')
+      ? end
+      : ((gapAt.lastIndex = end), gapAt.test(text) ? gapAt.lastIndex : end)
   if (gap === end && !joined.has(option)) return undefined
   const command = text.slice(Math.max(0, start - before), start + 1).replace(/\\\r?\n[ \t]*/g, ' ')
   for (const { programs, value } of known) {

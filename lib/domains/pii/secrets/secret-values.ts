@@ -10,15 +10,17 @@ const environmentName = /^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$/
 const typeName =
   /^(?:u?int\d{1,3}|float\d\d|uint8array|[a-z]*8array|utf-?\d{1,2}\w*|sha-?\d{1,3}\w*|base-?\d\d\w*|md5\w*|[rhep]s\d{3}|aes-?\d{3}\S*|argon2\w*|bcrypt\w*|pbkdf2\S*|oauth2?\S*|ed25519\w*|x25519\w*|secp\d{3}\w\d|http2|ipv[46]|win32|x86\S*|\d{1,3}-?(?:bit|char|byte|digit)\S*|[a-z]+\d\.x)$/i
 /** Placeholders and templates in documentation. */
-const template = /["'<>{}‹›…]|\$[A-Z_({]|^\$[a-z_]\w*$|^%\w*%?$|%[sdv](?!\w)|\*{3}|•{2}|x{4}|X{4}|\.{3}|_{4}|:$|^\[|\\[dws]|\[a-z|^@|^#\{|^!|^&/
-const reference = /^(?:env|var|vars|secrets?|data|local|self|this|process|os|config|settings|props?|ctx|req|request|params|options|opts|args|vault|ref|file|arn|op|ssm|keychain|keyring)[.:/]/i
-const path = /^(?:\.{0,2}|~|[a-z]:)[\\/]|^[\w.@~-]+\.(?:[cm]?[jt]sx?|json|ya?ml|toml|md|txt|py|rb|go|rs|java|kt|php|html?|css|svg|png|jpe?g|pem|key|crt|env|sh|sql|xml|lock|conf|ini)(?:[:#?].*)?$|:\/\//i
+const template =
+  /["'<>{}‹›…]|\$[A-Z_({]|^\$[a-z_]\w*$|^%\w*%?$|%[sdv](?!\w)|\*{3}|•{2}|x{4}|X{4}|\.{3}|_{4}|:$|^\[|\\[dws]|\[a-z|^@|^#\{|^!|^&/
+const reference =
+  /^(?:env|var|vars|secrets?|data|local|self|this|process|os|config|settings|props?|ctx|req|request|params|options|opts|args|vault|ref|file|arn|op|ssm|keychain|keyring)[.:/]/i
+const path =
+  /^(?:\.{0,2}|~|[a-z]:)[\\/]|^[\w.@~-]+\.(?:[cm]?[jt]sx?|json|ya?ml|toml|md|txt|py|rb|go|rs|java|kt|php|html?|css|svg|png|jpe?g|pem|key|crt|env|sh|sql|xml|lock|conf|ini)(?:[:#?].*)?$|:\/\//i
 /** Numbers with units, versions, dates and times. */
 const measure =
   /^0x[0-9a-f]{1,8}$|^[-+~<>=^v]{0,3}(?:\d+(?:[.,:/-]\d+)*)[a-z%°]{0,3}$|^\d{4}-\d\d-\d\d(?:T.*)?$|^v?\d+\.\d+(?:\.\d+)?[\w.+-]*$|^#[0-9a-f]{3,8}$|^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i
 
-const border =
-  /[^A-Za-z0-9]+|(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[A-Za-z])(?=\d)|(?<=\d)(?=[A-Za-z])/
+const border = /[^A-Za-z0-9]+|(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[A-Za-z])(?=\d)|(?<=\d)(?=[A-Za-z])/
 /** Whether the value consists of words, as names of types and variables do: `AuthenticationMD5Password`, `effect/TArray`. */
 function areWords(value: string): boolean {
   const parts = value.split(border).filter((part) => part !== '')
@@ -59,7 +61,8 @@ const symbol = /[!@#$%^&*?~+=]/
  * value is a literal of a language, so a word with a digit is not a variable.
  */
 export function isChosen(value: string, isQuoted: boolean): boolean {
-  if (value.length < 6 || value.length > 128 || foreign.test(value) || isNoLiteral(value) || measure.test(value)) return false
+  if (value.length < 6 || value.length > 128 || foreign.test(value) || isNoLiteral(value) || measure.test(value))
+    return false
   const hasLetter = /\p{L}/u.test(value)
   const hasDigit = /\d/.test(value)
   if (!hasLetter) return (hasDigit && value.length >= 8 && symbol.test(value)) || /^\d{8,}$/.test(value)
@@ -73,4 +76,10 @@ export function isChosen(value: string, isQuoted: boolean): boolean {
 
 /** Whether the value looks generated, as keys and tokens are. */
 export const isGenerated = (value: string): boolean =>
-  value.length >= 12 && !/\s/.test(value) && isDrawn(value) && !word.test(value) && !areWords(value) && !isNoLiteral(value) && !measure.test(value)
+  value.length >= 12 &&
+  !/\s/.test(value) &&
+  isDrawn(value) &&
+  !word.test(value) &&
+  !areWords(value) &&
+  !isNoLiteral(value) &&
+  !measure.test(value)
