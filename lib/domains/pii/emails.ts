@@ -63,8 +63,8 @@ export function emailAround(text: string, at: number, signLength = 1): Sensitive
   if (text.charAt(start - 1) === '\\' && /[nrt]/.test(text.charAt(start))) start += 1
   while (start < at && /[.'%+-]/.test(text.charAt(start))) start += 1
   // A percent-encoded sign before the address: `%3Cbob%40…`.
-  const encoded = signLength === 1 ? -1 : text.slice(start, at).search(/%[0-9a-f]{2}(?!.*%)/i)
-  if (encoded >= 0) start += encoded + 3
+  const encoded = signLength === 1 ? -1 : text.slice(start, at).lastIndexOf('%') + start
+  if (encoded >= start && /^%[0-9a-f]{2}/i.test(text.slice(encoded, encoded + 3))) start = encoded + 3
   if (start === at || /[.]/.test(text.charAt(at - 1)) || text.slice(start, at).includes('..')) return undefined
 
   let end = at + signLength

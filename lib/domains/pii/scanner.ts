@@ -71,15 +71,37 @@ const uses = ((): Uint8Array => {
 })()
 let finder: KeywordFinder | undefined
 
+/** After this many occurrences of a keyword in a row, with hardly anything between them, the text contains no secret, only work. */
+const mostInRow = 16
+/** Most units between occurrences of a keyword in a row: the shortest key of a vendor and the shortest password are longer. */
+const [betweenKeys, betweenNames] = [9, 5]
+/** Counts occurrences of each keyword in a row, so that repeated keywords cost linear time. */
+class Rows {
+  readonly #ends = new Int32Array(words.length).fill(-1_000)
+  readonly #counts = new Uint8Array(words.length)
+
+  isRow(word: number, length: number, end: number, most: number): boolean {
+    const gap = end - length - (this.#ends[word] ?? 0)
+    const count = gap <= most ? Math.min((this.#counts[word] ?? 0) + 1, mostInRow) : 0
+    this.#ends[word] = end
+    this.#counts[word] = count
+    return count >= mostInRow
+  }
+}
+
 /** Adds keys and credentials to `found`; returns the words that announce a phone number, in order. */
 function atKeywords(text: string, findings: SensitiveFinding[]): PhoneCue[] {
   const cues: PhoneCue[] = []
   const credentials: SensitiveFinding[] = []
+  let rows: Rows | undefined
   finder ??= new KeywordFinder(words)
   finder.find(text, (word, end) => {
     const keyword = words[word] ?? ''
     const start = end - keyword.length
     const use = uses[word] ?? 0
+    rows ??= new Rows()
+    const most = (use & forVendor) > 0 ? betweenKeys : betweenNames
+    if ((use & (forVendor | forCredential)) > 0 && rows.isRow(word, keyword.length, end, most)) return
     if ((use & forVendor) > 0) vendorKeysAt(text, keyword, start, findings)
     if ((use & forCredential) > 0) {
       const span = credentialAt(text, keyword, start)
@@ -214,9 +236,14 @@ export function scan(written: string, { strategy = false }: ScanOptions = {}): S
 
     const size = at - start
     if (!hasLetters && isAscii) {
-      take(numbersAt(text, start, at, cueBefore(start)))
+      const found = numbersAt(text, start, at, cueBefore(start))
       // A number of one or two digits may number the words of a phrase.
-      if (size > 2) run.close()
+      if (size > 2 || found) run.close()
+      if (found) {
+        findings.push(found)
+        // The rest of the number belongs to it.
+        at = Math.max(at, found.end)
+      }
     } else {
       if (start > aside) {
         if (isDigit(text, at - 1) && isCounter(text, start, at)) {
@@ -224,7 +251,14 @@ export function scan(written: string, { strategy = false }: ScanOptions = {}): S
         } else if (isMaybeWord(hash)) run.add(start, at)
         else run.close()
       }
-      if (isAscii) take(wordIn(text, start, at, size))
+      const found = isAscii ? wordIn(text, start, at, size) : undefined
+      if (found) {
+        findings.push(found)
+        if (found.kind === 'iban' && found.end > at) {
+          run.close()
+          at = found.end
+        }
+      }
     }
   }
   run.close()

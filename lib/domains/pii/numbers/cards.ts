@@ -98,6 +98,9 @@ const expiry = /^(?:(?:19|20)\d{2}|(?:0[1-9]|1[0-2])\d{2})$/
 
 /** The card number at the beginning of these groups of digits. */
 export function cardAmong(text: string, start: number, groups: NumberGroups): SensitiveFinding | undefined {
+  const [first = '', second = ''] = groups.digits
+  if (first.length < 12 && second.length !== 4 && second.length !== 6 && second.length !== 5 && second.length !== 13)
+    return undefined
   // Groups after the beginning of an IBAN with wrong check digits.
   if (/[A-Z]{2}\d{2}[\s-]$/.test(text.slice(Math.max(0, start - 5), start))) return undefined
   const before = text.slice(Math.max(0, start - 56), start)

@@ -68,12 +68,40 @@ export const isNumberIn = (country: string, digits: string): boolean =>
     digits,
   )
 
+/** The possible numbers of a length, of all countries but those of the North American plan. */
+const ofLength = new Map<number, RegExp>()
+const hasLength = (lengths: unknown, length: number): boolean => !Array.isArray(lengths) || lengths.includes(length)
+function numbersOfLength(length: number): RegExp {
+  const known = ofLength.get(length)
+  if (known) return known
+  const patterns = [...rows.values()].flatMap((row) => {
+    if (row[0] === '1' || !hasLength(row[3], length)) return []
+    const types: readonly unknown[] = Array.isArray(row[11]) && Array.isArray(row[11][0]) ? row[11] : []
+    const lines = types.flatMap((type) =>
+      Array.isArray(type) && typeof type[0] === 'string' && hasLength(type[1], length) ? [type[0]] : [],
+    )
+    return lines.length > 0 ? lines : [text(row[2])]
+  })
+  const pattern = new RegExp(`^(?:${[...new Set(patterns)].join('|')})$`)
+  ofLength.set(length, pattern)
+  return pattern
+}
+const nationalPrefixes = [...new Set([...rows.values()].map((row) => text(row[5])).filter((prefix) => prefix !== ''))]
+
 /**
  * Whether the digits are a national number of any country, with or without its national prefix. Only sensible after a word that announces
  * a phone number: together, the plans accept most numbers of nine or ten digits.
  */
-export const isNationalNumber = (digits: string): boolean =>
-  fits(
-    planFor('all', () => [...rows.values()]),
-    digits,
+export function isNationalNumber(digits: string): boolean {
+  if (digits.length === 10 && isAmericanForm(digits)) return true
+  // A national prefix is usual before any other number.
+  const isPrefixed = digits.charCodeAt(0) === 48
+  if (isPrefixed && numbersOfLength(digits.length - 1).test(digits.slice(1))) return true
+  if (numbersOfLength(digits.length).test(digits)) return true
+  return nationalPrefixes.some(
+    (prefix) =>
+      prefix !== '0' &&
+      digits.startsWith(prefix) &&
+      numbersOfLength(digits.length - prefix.length).test(digits.slice(prefix.length)),
   )
+}

@@ -23,7 +23,11 @@ const years = /^(?:19|20)\d\d ?[-/–—] ?(?:(?:19|20)\d\d|\d\d(?!\d| \d))/
 /** A count rather than a phone number: long and in one piece without a leading zero, or a round number. */
 const counted = /^[1-9]\d{11,}$|0{6}$/
 /** Digits that documentation uses: rising digits, one digit repeated, the numbers of the USA that are reserved for fiction. */
-const published = /^[+01]?12345678?9?0?$|^[01]?98765432|(\d)\1{6}|[2-9]\d{2}55501\d\d$/
+const rising = /^[01]?(?:12345678|98765432)/
+const isPublishedNumber = (digits: string): boolean =>
+  rising.test(digits) ||
+  digits.endsWith(digits.charAt(digits.length - 1).repeat(7)) ||
+  (digits.startsWith('55501', digits.length - 7) && isAmericanForm(digits.slice(-10)))
 
 function withExtension(text: string, end: number): number {
   const code = text.charCodeAt(end)
@@ -114,7 +118,7 @@ function callable(
 }
 function phone(text: string, start: number, end: number, digits: string, score: number): SensitiveFinding {
   const found = finding('phone', start, withExtension(text, end), score)
-  return published.test(digits) ? lowConfidence(found) : found
+  return isPublishedNumber(digits) ? lowConfidence(found) : found
 }
 
 /** ITU-T E.164: the valid international number after this `+`. */

@@ -82,7 +82,7 @@ interface Written {
   end: number
   isQuoted: boolean
 }
-const longest = 400
+const longest = 300
 const unquotedEnd = /[\s"'`<>|,;()[\]{}&（）。，、；「」『』【】\u2028]|[^\p{Script=Latin}\p{N}\p{P}\p{S}\p{M}]/u
 /** The value as written from here: in quotes, or as far as it can extend without them. `stops`: what else ends it. */
 function valueAt(text: string, at: number, stops = ''): Written | undefined {

@@ -118,10 +118,9 @@ export function commandSecretAt(text: string, keyword: string, start: number): O
   const option = text.slice(start + 1, end)
   const known = byOption.get(option)
   if (known === undefined) return undefined
-  const gap =
-    keyword.endsWith('=') || keyword.endsWith(':')
-      ? end
-      : ((gapAt.lastIndex = end), gapAt.test(text) ? gapAt.lastIndex : end)
+  gapAt.lastIndex = end
+  const isJoined = keyword.endsWith('=') || keyword.endsWith(':') || !gapAt.test(text)
+  const gap = isJoined ? end : gapAt.lastIndex
   if (gap === end && !joined.has(option)) return undefined
   const command = text.slice(Math.max(0, start - before), start + 1).replace(/\\\r?\n[ \t]*/g, ' ')
   for (const { programs, value } of known) {
