@@ -5,7 +5,7 @@ import { isAmbiguousCue, isCue, phoneCues } from '#lib/domains/pii/numbers/phone
 import { internationalAt, type PhoneCue } from '#lib/domains/pii/numbers/phones.ts'
 import { chainsIn } from '#lib/domains/pii/secrets/blockchain-addresses.ts'
 import { credentialAt, credentialKeywords } from '#lib/domains/pii/secrets/credentials.ts'
-import { pemAt } from '#lib/domains/pii/secrets/private-keys.ts'
+import { otherKeyAt, pemAt, privateKeyKeywords } from '#lib/domains/pii/secrets/private-keys.ts'
 import {
   hashStart,
   hashStep,
@@ -14,7 +14,7 @@ import {
   shortest,
   unspacedSeed,
 } from '#lib/domains/pii/secrets/seed-phrases.ts'
-import { vendorKeysAt, vendorKeywords } from '#lib/domains/pii/secrets/vendor-keys.ts'
+import { unmarkedKeyAt, vendorKeysAt, vendorKeywords } from '#lib/domains/pii/secrets/vendor-keys.ts'
 import { anchor, classes, digit, isDigit, isHex, letterSign, wide } from './character-classes.ts'
 import { emailAround } from './emails.ts'
 import { finding, lowConfidence, type SensitiveFinding, withoutOverlaps } from './findings.ts'
@@ -55,18 +55,20 @@ function encodedAt(text: string, at: number): number {
 const isIbanHead = (text: string, start: number): boolean =>
   isDigit(text, start + 2) && isDigit(text, start + 3) && !isDigit(text, start) && !isDigit(text, start + 1)
 
-const words = [...new Set([...vendorKeywords, ...credentialKeywords, ...phoneCues])]
-const [forVendor, forCredential, forCue, forAmbiguousCue] = [1, 2, 4, 8]
+const words = [...new Set([...vendorKeywords, ...credentialKeywords, ...phoneCues, ...privateKeyKeywords])]
+const [forVendor, forCredential, forCue, forAmbiguousCue, forPrivateKey] = [1, 2, 4, 8, 16]
 /** What each keyword may begin, as bits. */
 const uses = ((): Uint8Array => {
   const [vendors, credentials, cues] = [new Set(vendorKeywords), new Set(credentialKeywords), new Set(phoneCues)]
+  const keys = new Set(privateKeyKeywords)
   return Uint8Array.from(
     words,
     (word) =>
       (vendors.has(word) ? forVendor : 0) |
       (credentials.has(word) ? forCredential : 0) |
       (cues.has(word) ? forCue : 0) |
-      (isAmbiguousCue(word) ? forAmbiguousCue : 0),
+      (isAmbiguousCue(word) ? forAmbiguousCue : 0) |
+      (keys.has(word) ? forPrivateKey : 0),
   )
 })()
 let finder: KeywordFinder | undefined
@@ -101,7 +103,11 @@ function atKeywords(text: string, findings: SensitiveFinding[]): PhoneCue[] {
     const use = uses[word] ?? 0
     rows ??= new Rows()
     const most = (use & forVendor) > 0 ? betweenKeys : betweenNames
-    if ((use & (forVendor | forCredential)) > 0 && rows.isRow(word, keyword.length, end, most)) return
+    if ((use & (forVendor | forCredential | forPrivateKey)) > 0 && rows.isRow(word, keyword.length, end, most)) return
+    if ((use & forPrivateKey) > 0) {
+      const key = otherKeyAt(text, keyword, start)
+      if (key) findings.push(key)
+    }
     if ((use & forVendor) > 0) vendorKeysAt(text, keyword, start, findings)
     if ((use & forCredential) > 0) {
       const span = credentialAt(text, keyword, start)
@@ -274,6 +280,10 @@ function wordIn(text: string, start: number, end: number, size: number): Sensiti
   if (size >= 17) {
     const iban = gluedIbanAt(text, start, end)
     if (iban) return iban
+  }
+  if (size > 22 && size < 29) {
+    const key = unmarkedKeyAt(text, start, end)
+    if (key) return key
   }
   return size >= leastAddress && size <= mostKey ? chainsIn(text, start, end) : undefined
 }

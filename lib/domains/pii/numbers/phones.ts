@@ -162,6 +162,7 @@ const isInRow = (text: string, start: number, end: number): boolean =>
 function isDecimal({ digits, gaps, counts }: Groups): boolean {
   const dots = gaps.filter((gap) => gap === '.').length
   if (dots === 0) return false
+  if (counts[0] === 1 && gaps[0] === '.') return true
   if (gaps.length === 1)
     return (!digits.startsWith('0') && (counts[0] ?? 0) < 3) || digits.startsWith('00') || counts[0] === 1
   return dots < gaps.length && gaps.some((gap) => /^[ \u00a0]+$/.test(gap))

@@ -40,6 +40,8 @@ const forms = {
     // `name: DB_PASSWORD` and `value: x`; `"name":"DB_PASSWORD","value":"x"`; `name="password" value="x"`; `<Data Name="p"><Value>x`
     String.raw`(?:\\{0,3}["'])?(?:\s{0,3},|/?>)?\s{1,20}(?:\\{0,3}["'])?value(?:\\{0,3}["'])?\s{0,3}[:=]\s{0,3}`,
     String.raw`(?:\\{0,3}["']),\s{0,3}(?:\\{0,3}["'])value(?:\\{0,3}["'])\s{0,3}:\s{0,3}`,
+    // `variable "db_password" { default = "x" }`
+    String.raw`["']\s{0,2}\{\s{1,20}(?:[a-z_]{1,20}\s{0,10}=\s{0,3}[^\n]{0,80}\n\s{1,20}){0,4}default\s{0,10}=\s{0,3}`,
     // `define('DB_PASSWORD', 'x')`, `setPassword("x")`, `password "x"`, `PASSWORD 'x'`, `%w(password x)`
     String.raw`\\{0,3}["']\s{0,2},\s{0,3}(?=\\{0,3}["'])`,
     String.raw`\(\s{0,2}(?=["'])`,

@@ -71,6 +71,8 @@ const addressAt = /:\/\/([^\s/@:]{0,100}:[^\s/@]{1,200})@/y
 /** Placeholders for passwords in documentation and templates. */
 const placeholder = /["'<>{}]|\$[A-Z_({]|%[sd]|\*{3}|‹|:$/
 
+/** The subject 1234567890 of the sample token that documentation of JWT uses. */
+const sampleSubject = '.eyJzdWIiOiIxMjM0NTY3ODkw'
 const headerWords = ['bearer', 'basic', 'token', 'apikey', 'geniekey']
 const headers = new Set(headerWords)
 const names = new Set(secretNames)
@@ -106,7 +108,8 @@ export function credentialAt(text: string, keyword: string, start: number): Cred
   if (keyword === 'eyj') {
     const token = match(webTokenAt, text, start)?.[0]
     const isWhole = beginsWord(text, start) && text.charAt(start - 1) !== '-'
-    return token !== undefined && isWhole ? span(start, start + token.length) : undefined
+    if (token === undefined || !isWhole) return undefined
+    return { ...span(start, start + token.length), isPublished: token.includes(sampleSubject) }
   }
   if (keyword === '://') {
     if (!/[a-z][a-z0-9+.-]{0,15}$/i.test(text.slice(Math.max(0, start - 16), start))) return undefined

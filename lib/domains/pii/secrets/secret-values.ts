@@ -27,7 +27,7 @@ function areWords(value: string): boolean {
   const digits = parts.filter((part) => /\d/.test(part)).length
   const letters = parts.length - digits
   if (/[^\w$./-]/.test(value) || /\d{3}/.test(value)) return false
-  return digits <= 2 && letters > 0 && value.replace(/[^A-Za-z]/g, '').length / letters >= 3.5 && digits <= letters
+  return digits <= 2 && letters > 0 && value.replace(/[^A-Za-z]/g, '').length / letters >= 3.2 && digits <= letters
 }
 
 /** Whether the value refers to a secret, describes one or is a template, instead of being one. */
