@@ -1,8 +1,8 @@
 import { finding, lowConfidence, type SensitiveFinding } from './findings.ts'
 
-const local = /[\p{L}\p{N}._%+'-]/u
-const label = /[\p{L}\p{N}-]/u
-const topLevel = /^(?:\p{L}{2,24}|xn--[a-z0-9-]{2,59})$/iu
+const local = /[\p{L}\p{M}\p{N}._%+'-]/u
+const label = /[\p{L}\p{M}\p{N}-]/u
+const topLevel = /^(?:\p{L}[\p{L}\p{M}]{1,23}|xn--[a-z0-9-]{2,59})$/iu
 /** Suffixes after an @ in names of files and packages that are not country domains. */
 const files = new Set([
   'png',
@@ -24,24 +24,51 @@ const files = new Set([
   'pdf',
   'woff',
   'woff2',
+  'service',
+  'socket',
+  'timer',
+  'target',
+  'mount',
+  'slice',
+  'tgz',
+  'tar',
+  'yml',
+  'yaml',
+  'toml',
+  'lock',
+  'jar',
+  'dll',
+  'exe',
+  'vue',
+  'scss',
+  'less',
+  'wasm',
+  'txt',
+  'xml',
+  'csv',
 ])
+/** Users of services for code that are part of an address of a repository: `git@host`. */
+const serviceUsers = new Set(['git', 'hg', 'svn', 'gitlab', 'gitea', 'aur'])
 const longestLocal = 64
 const longestDomain = 253
 
 /**
- * The email address around an @ (lengths of RFC 5321, letters of RFC 6531): labels that can form a host, and a top-level domain of letters.
+ * The email address around an @, or around its encoded form of `signLength` units, as `%40` or `&#64;` (lengths of RFC 5321, letters of RFC 6531): labels that can form a host, and a top-level domain of letters.
  */
-export function emailAround(text: string, at: number): SensitiveFinding | undefined {
+export function emailAround(text: string, at: number, signLength = 1): SensitiveFinding | undefined {
   let start = at
   while (start > 0 && at - start <= longestLocal && local.test(text.charAt(start - 1))) start -= 1
   if (at - start > longestLocal) return undefined
   // An escaped line end (\n) can precede the address. Skip its letter n.
   if (text.charAt(start - 1) === '\\' && /[nrt]/.test(text.charAt(start))) start += 1
   while (start < at && /[.'%+-]/.test(text.charAt(start))) start += 1
+  // A percent-encoded sign before the address: `%3Cbob%40…`.
+  const encoded = signLength === 1 ? -1 : text.slice(start, at).lastIndexOf('%') + start
+  if (encoded >= start && /^%[0-9a-f]{2}/i.test(text.slice(encoded, encoded + 3))) start = encoded + 3
   if (start === at || /[.]/.test(text.charAt(at - 1)) || text.slice(start, at).includes('..')) return undefined
 
-  let end = at + 1
-  const limit = Math.min(text.length, at + 1 + longestDomain)
+  let end = at + signLength
+  const limit = Math.min(text.length, at + signLength + longestDomain)
   const labels: string[] = []
   for (let from = end; from < limit; ) {
     let to = from
@@ -65,10 +92,19 @@ export function emailAround(text: string, at: number): SensitiveFinding | undefi
   while (labels.length >= 2 && !topLevel.test(labels.at(-1) ?? '')) end -= (labels.pop() ?? '').length + 1
   const top = labels.at(-1) ?? ''
   if (labels.length < 2 || !topLevel.test(top) || files.has(top.toLowerCase())) return undefined
-  // git@host:path is a repository URL.
-  if (text.slice(start, at) === 'git' && text.charAt(end) === ':') return undefined
+  const name = text.slice(start, at)
+  if (serviceUsers.has(name)) return undefined
+  // Names of code: `x@OData.Type.V1.FormattedValue`, `com.example@Component.Inner`.
+  if (/\p{Ll}\p{Lu}/u.test(top) || /^odata$/i.test(labels[0] ?? '')) return undefined
+  // The user of a URL: `ssh://deploy@host/path`.
+  if (
+    text.charAt(start - 1) === '/' &&
+    text.startsWith('://', start - 3) &&
+    !/mailto$/i.test(text.slice(start - 9, start - 3))
+  )
+    return undefined
   const found = finding('email', start, end, 0.95)
-  return isPlaceholder(text.slice(start, at), labels) ? lowConfidence(found) : found
+  return isPlaceholder(name, labels) ? lowConfidence(found) : found
 }
 
 /** RFC 2606 and 6761, and domains that documentation uses like reserved ones. */

@@ -1,7 +1,7 @@
 /** Finds many words in one pass over a text (Aho–Corasick). Words must be in lower case and match in any case. */
 export class KeywordFinder {
   /** Class of each UTF-16 unit; 0 for units that occur in no word. */
-  readonly #classes = new Uint8Array(0x10000)
+  readonly #classes = new Uint16Array(0x10000)
   readonly #width: number
   readonly #next: Int16Array
   /** Words that end at a state. */
@@ -11,9 +11,10 @@ export class KeywordFinder {
   constructor(words: readonly string[]) {
     const units = [...new Set(words.join(''))]
     this.#width = units.length + 1
+    // Excludes capitals of another letter: the capital of a Turkish ı is I.
     for (const [at, unit] of units.entries())
       for (const written of new Set([unit, unit.toUpperCase()]))
-        if (written.length === 1) this.#classes[written.charCodeAt(0)] = at + 1
+        if (written.length === 1 && written.toLowerCase() === unit) this.#classes[written.charCodeAt(0)] = at + 1
     const states = 1 + words.reduce((sum, { length }) => sum + length, 0)
     this.#next = new Int16Array(states * this.#width)
     this.#ends = Array.from({ length: states }, () => [])

@@ -1,9 +1,21 @@
-import { parsePhoneNumberFromString } from 'libphonenumber-js'
+import { isAmericanForm } from '#lib/domains/pii/numbers/phone-plans.ts'
 import type { SensitiveFinding, SensitiveKind } from './findings.ts'
+import { folded } from './folding.ts'
 import { scan } from './scanner.ts'
 
 /** Maximum values remembered; beyond it each occurrence gets a new number, which bounds memory. */
 const remembered = 65_536
+
+/** The number as dialled from abroad where its form shows the country: the USA's and mainland China's mobiles; otherwise its digits. */
+function phoneOf(written: string): string {
+  const number = written.replace(/[ ,;]{0,2}(?:x|ext|extension)[ .:]?\d{1,6}$/i, '')
+  const digits = number.replace(/\(0\)|\D/g, '')
+  if (/^\s?\(?\+/.test(number)) return digits
+  if (digits.startsWith('00')) return digits.slice(2)
+  if (digits.length === 11 && /^1[3-9]/.test(digits)) return `86${digits}`
+  if (digits.length === 10 && isAmericanForm(digits)) return `1${digits}`
+  return digits
+}
 
 /** Normalizes different spellings of one value. */
 function sameAs(kind: SensitiveKind, written: string): string {
@@ -16,11 +28,9 @@ function sameAs(kind: SensitiveKind, written: string): string {
       return written.replace(/[^A-Za-z0-9]/g, '').toUpperCase()
     case 'card':
     case 'ssn':
-      return written.replace(/\D/g, '')
-    case 'phone': {
-      const region = /^1[3-9]/.test(written) ? 'CN' : 'US'
-      return parsePhoneNumberFromString(written, region)?.number ?? written.replace(/\D/g, '')
-    }
+      return folded(written).replace(/\D/g, '')
+    case 'phone':
+      return phoneOf(folded(written))
     case 'seed_phrase':
       return (
         written

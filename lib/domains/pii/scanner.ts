@@ -1,11 +1,11 @@
-import { ibanAt } from '#lib/domains/pii/numbers/ibans.ts'
+import { gluedIbanAt, ibanAt } from '#lib/domains/pii/numbers/ibans.ts'
 import { ipv6Around } from '#lib/domains/pii/numbers/ip-addresses.ts'
 import { numbersAt } from '#lib/domains/pii/numbers/numbers.ts'
-import { isCue, phoneCues } from '#lib/domains/pii/numbers/phone-cues.ts'
-import { internationalAt } from '#lib/domains/pii/numbers/phones.ts'
+import { isAmbiguousCue, isCue, phoneCues } from '#lib/domains/pii/numbers/phone-cues.ts'
+import { internationalAt, type PhoneCue } from '#lib/domains/pii/numbers/phones.ts'
 import { chainsIn } from '#lib/domains/pii/secrets/blockchain-addresses.ts'
 import { credentialAt, credentialKeywords } from '#lib/domains/pii/secrets/credentials.ts'
-import { pemAt } from '#lib/domains/pii/secrets/private-keys.ts'
+import { otherKeyAt, pemAt, privateKeyKeywords } from '#lib/domains/pii/secrets/private-keys.ts'
 import {
   hashStart,
   hashStep,
@@ -14,10 +14,11 @@ import {
   shortest,
   unspacedSeed,
 } from '#lib/domains/pii/secrets/seed-phrases.ts'
-import { vendorKeysAt, vendorKeywords } from '#lib/domains/pii/secrets/vendor-keys.ts'
+import { unmarkedKeyAt, vendorKeysAt, vendorKeywords } from '#lib/domains/pii/secrets/vendor-keys.ts'
 import { anchor, classes, digit, isDigit, isHex, letterSign, wide } from './character-classes.ts'
 import { emailAround } from './emails.ts'
-import { finding, type SensitiveFinding, withoutOverlaps } from './findings.ts'
+import { finding, lowConfidence, type SensitiveFinding, withoutOverlaps } from './findings.ts'
+import { folded } from './folding.ts'
 import { KeywordFinder } from './keyword-finder.ts'
 import { strategyDetails } from './strategy.ts'
 
@@ -44,29 +45,84 @@ function entityEnd(text: string, at: number): number {
   const end = text.slice(at, at + entityReach).indexOf(';')
   return end < 2 ? at : at + end
 }
+const encodedSign = /&(?:#0{0,4}64|#x0{0,4}40|commat);/iy
+/** Length of an @ as a character reference that starts here; 0 if there is none. */
+function encodedAt(text: string, at: number): number {
+  if (text.charCodeAt(at + 1) !== 35 && text.charCodeAt(at + 1) !== 99) return 0
+  encodedSign.lastIndex = at
+  return encodedSign.exec(text)?.[0].length ?? 0
+}
 const isIbanHead = (text: string, start: number): boolean =>
   isDigit(text, start + 2) && isDigit(text, start + 3) && !isDigit(text, start) && !isDigit(text, start + 1)
 
-const words = [...new Set([...vendorKeywords, ...credentialKeywords, ...phoneCues])]
-const ofVendors = new Set(vendorKeywords)
-const ofCredentials = new Set(credentialKeywords)
-const cues = new Set(phoneCues)
+const words = [...new Set([...vendorKeywords, ...credentialKeywords, ...phoneCues, ...privateKeyKeywords])]
+const [forVendor, forCredential, forCue, forAmbiguousCue, forPrivateKey] = [1, 2, 4, 8, 16]
+/** What each keyword may begin, as bits. */
+const uses = ((): Uint8Array => {
+  const [vendors, credentials, cues] = [new Set(vendorKeywords), new Set(credentialKeywords), new Set(phoneCues)]
+  const keys = new Set(privateKeyKeywords)
+  return Uint8Array.from(
+    words,
+    (word) =>
+      (vendors.has(word) ? forVendor : 0) |
+      (credentials.has(word) ? forCredential : 0) |
+      (cues.has(word) ? forCue : 0) |
+      (isAmbiguousCue(word) ? forAmbiguousCue : 0) |
+      (keys.has(word) ? forPrivateKey : 0),
+  )
+})()
 let finder: KeywordFinder | undefined
 
-/** Adds keys and credentials to `found`; returns the end offsets of words that announce a phone number, in order. */
-function atKeywords(text: string, findings: SensitiveFinding[]): number[] {
-  const cueEnds: number[] = []
+/** After this many occurrences of a keyword in a row, with hardly anything between them, the text contains no secret, only work. */
+const mostInRow = 16
+/** Most units between occurrences of a keyword in a row: the shortest key of a vendor and the shortest password are longer. */
+const [betweenKeys, betweenNames] = [9, 5]
+/** Counts occurrences of each keyword in a row, so that repeated keywords cost linear time. */
+class Rows {
+  readonly #ends = new Int32Array(words.length).fill(-1_000)
+  readonly #counts = new Uint8Array(words.length)
+
+  isRow(word: number, length: number, end: number, most: number): boolean {
+    const gap = end - length - (this.#ends[word] ?? 0)
+    const count = gap <= most ? Math.min((this.#counts[word] ?? 0) + 1, mostInRow) : 0
+    this.#ends[word] = end
+    this.#counts[word] = count
+    return count >= mostInRow
+  }
+}
+
+/** Adds keys and credentials to `found`; returns the words that announce a phone number, in order. */
+function atKeywords(text: string, findings: SensitiveFinding[]): PhoneCue[] {
+  const cues: PhoneCue[] = []
   const credentials: SensitiveFinding[] = []
+  let rows: Rows | undefined
   finder ??= new KeywordFinder(words)
   finder.find(text, (word, end) => {
     const keyword = words[word] ?? ''
     const start = end - keyword.length
-    if (ofVendors.has(keyword)) vendorKeysAt(text, keyword, start, findings)
-    if (ofCredentials.has(keyword)) {
-      const span = credentialAt(text, keyword, start)
-      if (span && credentials.at(-1)?.end !== span.end) credentials.push(finding('api_key', span.start, span.end, 0.8))
+    const use = uses[word] ?? 0
+    rows ??= new Rows()
+    const most = (use & forVendor) > 0 ? betweenKeys : betweenNames
+    if ((use & (forVendor | forCredential | forPrivateKey)) > 0 && rows.isRow(word, keyword.length, end, most)) return
+    if ((use & forPrivateKey) > 0) {
+      const key = otherKeyAt(text, keyword, start)
+      if (key) findings.push(key)
     }
-    if (cues.has(keyword) && isCue(text, start, end)) cueEnds.push(end)
+    if ((use & forVendor) > 0) vendorKeysAt(text, keyword, start, findings)
+    if ((use & forCredential) > 0) {
+      const span = credentialAt(text, keyword, start)
+      if (span && credentials.at(-1)?.end !== span.end) {
+        const found = finding('api_key', span.start, span.end, 0.8)
+        credentials.push(span.isPublished === true ? lowConfidence(found) : found)
+      }
+    }
+    if ((use & forCue) > 0 && isCue(text, start, end)) {
+      const isAmbiguous = (use & forAmbiguousCue) > 0
+      const last = cues.at(-1)
+      // The longer of two words with one end decides: `handynummer` and `nummer`.
+      if (last?.end === end) last.isAmbiguous &&= isAmbiguous
+      else cues.push({ end, isAmbiguous })
+    }
   })
   // A vendor's format gives the exact end of the key, so it takes precedence.
   const keys = findings.toSorted((one, other) => one.start - other.start)
@@ -75,8 +131,9 @@ function atKeywords(text: string, findings: SensitiveFinding[]): number[] {
     while (at < keys.length && (keys[at]?.end ?? 0) <= one.start) at += 1
     if ((keys[at]?.start ?? Number.POSITIVE_INFINITY) >= one.end) findings.push(one)
   }
-  return cueEnds
+  return cues
 }
+const noCue: PhoneCue = { end: -1, isAmbiguous: false }
 /** A field that numbers the words of a phrase: `"word12":`. */
 const isCounter = (text: string, start: number, end: number): boolean =>
   end - start <= 8 && /["':=.)\]]/.test(text.charAt(end))
@@ -85,17 +142,18 @@ const isCounter = (text: string, start: number, end: number): boolean =>
  * Finds secrets and personal data in a text, ordered and without overlaps. Pure and linear: one pass over the text, with a bounded closer
  * check where a symbol, prefix or word length suggests it.
  */
-export function scan(text: string, { strategy = false }: ScanOptions = {}): SensitiveFinding[] {
+export function scan(written: string, { strategy = false }: ScanOptions = {}): SensitiveFinding[] {
+  const text = folded(written)
   const findings: SensitiveFinding[] = []
   const take = (one: SensitiveFinding | undefined): void => {
     if (one) findings.push(one)
   }
-  const cueEnds = atKeywords(text, findings)
+  const cues = atKeywords(text, findings)
   let cue = 0
-  /** End of the last cue before a position. */
-  const cueBefore = (place: number): number => {
-    while ((cueEnds[cue] ?? Number.POSITIVE_INFINITY) <= place) cue += 1
-    return cueEnds[cue - 1] ?? -1
+  /** The last cue before a position. */
+  const cueBefore = (place: number): PhoneCue => {
+    while ((cues[cue]?.end ?? Number.POSITIVE_INFINITY) <= place) cue += 1
+    return cues[cue - 1] ?? noCue
   }
   const run = new SeedRun(text, findings)
   const isMaybeWord = maybeWord()
@@ -127,16 +185,21 @@ export function scan(text: string, { strategy = false }: ScanOptions = {}): Sens
         case 60:
           aside = Math.max(aside, tagEnd(text, at))
           break
-        case 38:
+        case 38: {
+          const sign = encodedAt(text, at)
+          if (sign > 0) take(emailAround(text, at, sign))
           aside = Math.max(aside, entityEnd(text, at))
           break
+        }
         case 92: {
+          if (text.startsWith('\\u0040', at)) take(emailAround(text, at, 6))
           // An escaped line end is a gap between words, not the beginning of the next one.
           const next = text.charCodeAt(at + 1)
           if (next === 110 || next === 114 || next === 116) at += 1
           break
         }
         case 37:
+          if (text.startsWith('40', at + 1)) take(emailAround(text, at, 3))
           // A percent-encoded space (%20) is not part of the next word.
           if (isHex(text, at + 1) && isHex(text, at + 2)) at += 2
           break
@@ -179,9 +242,14 @@ export function scan(text: string, { strategy = false }: ScanOptions = {}): Sens
 
     const size = at - start
     if (!hasLetters && isAscii) {
-      take(numbersAt(text, start, at, cueBefore(start)))
+      const found = numbersAt(text, start, at, cueBefore(start))
       // A number of one or two digits may number the words of a phrase.
-      if (size > 2) run.close()
+      if (size > 2 || found) run.close()
+      if (found) {
+        findings.push(found)
+        // The rest of the number belongs to it.
+        at = Math.max(at, found.end)
+      }
     } else {
       if (start > aside) {
         if (isDigit(text, at - 1) && isCounter(text, start, at)) {
@@ -189,7 +257,14 @@ export function scan(text: string, { strategy = false }: ScanOptions = {}): Sens
         } else if (isMaybeWord(hash)) run.add(start, at)
         else run.close()
       }
-      if (isAscii) take(wordIn(text, start, at, size))
+      const found = isAscii ? wordIn(text, start, at, size) : undefined
+      if (found) {
+        findings.push(found)
+        if (found.kind === 'iban' && found.end > at) {
+          run.close()
+          at = found.end
+        }
+      }
     }
   }
   run.close()
@@ -201,6 +276,14 @@ function wordIn(text: string, start: number, end: number, size: number): Sensiti
   if (size >= 4 && isIbanHead(text, start)) {
     const iban = ibanAt(text, start)
     if (iban) return iban
+  }
+  if (size >= 17) {
+    const iban = gluedIbanAt(text, start, end)
+    if (iban) return iban
+  }
+  if (size > 22 && size < 29) {
+    const key = unmarkedKeyAt(text, start, end)
+    if (key) return key
   }
   return size >= leastAddress && size <= mostKey ? chainsIn(text, start, end) : undefined
 }

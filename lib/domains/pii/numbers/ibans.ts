@@ -1,4 +1,5 @@
 import { countrySpecs } from 'ibantools'
+import { isAlphanumeric } from '#lib/domains/pii/character-classes.ts'
 import { finding, type SensitiveFinding } from '#lib/domains/pii/findings.ts'
 
 /** Length and form of the IBANs of each country that has them, also of countries that are not in SWIFT's registry (ISO 13616). */
@@ -19,8 +20,9 @@ function isIban(iban: string): boolean {
   const country = countries.get(iban.slice(0, 2))
   if (!country || iban.length !== country.length || !country.form.test(iban)) return false
   let rest = 0
-  for (const sign of iban.slice(4) + iban.slice(0, 4)) {
-    const value = Number.parseInt(sign, 36)
+  for (let place = 4; place < iban.length + 4; place++) {
+    const code = iban.charCodeAt(place % iban.length)
+    const value = code < 65 ? code - 48 : code - 55
     rest = (value > 9 ? rest * 100 + value : rest * 10 + value) % 97
   }
   return rest === 1
@@ -36,18 +38,28 @@ export function ibanAt(text: string, start: number): SensitiveFinding | undefine
   let at = start
   let isGrouped = false
   while (written.length < country.length && written.length < longest) {
-    const sign = text.charAt(at)
-    if (/[A-Za-z0-9]/.test(sign)) {
-      written += sign
-      at += 1
+    const from = at
+    while (isAlphanumeric(text, at) && written.length + at - from < country.length) at += 1
+    if (at > from) {
+      written += text.slice(from, at)
       continue
     }
     if (written.length % 4 !== 0 || (!isGrouped && written.length > 4)) return undefined
-    const between = gap.exec(text.slice(at, at + 12))?.[0]
+    const between = text.charCodeAt(at) === 32 ? ' ' : gap.exec(text.slice(at, at + 12))?.[0]
     if (between === undefined) return undefined
     isGrouped = true
     at += between.length
   }
-  if (/[A-Za-z0-9]/.test(text.charAt(at))) return undefined
+  // A label may follow without a gap (`…3000BIC:`): only after a number in one piece and in capitals, which no other number continues.
+  const next = text.charAt(at)
+  if (/[A-Za-z0-9]/.test(next) && (isGrouped || !/[A-Z]/.test(next) || written !== written.toUpperCase()))
+    return undefined
   return isIban(written.toUpperCase()) ? finding('iban', start, at, 1) : undefined
+}
+
+/** The IBAN behind the letters with which a word starts: `IBANDE8937…`. */
+export function gluedIbanAt(text: string, start: number, end: number): SensitiveFinding | undefined {
+  let at = start
+  while (at < end && at - start < 16 && !/\d/.test(text.charAt(at))) at += 1
+  return at - start > 2 && /^[A-Z]{2}\d\d$/.test(text.slice(at - 2, at + 2)) ? ibanAt(text, at - 2) : undefined
 }

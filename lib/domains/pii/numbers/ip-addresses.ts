@@ -1,9 +1,31 @@
-import { isAlphanumeric, isDigit } from '#lib/domains/pii/character-classes.ts'
+import { beginsWord, isAlphanumeric, isDigit } from '#lib/domains/pii/character-classes.ts'
 import { finding, lowConfidence, type SensitiveFinding } from '#lib/domains/pii/findings.ts'
 
 const octets = /(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)){3}/y
+/** Words before a version, a section or an object identifier of four numbers. */
 const versioned =
-  /(?:version|release|build|firmware|section|chapter|clause|figure|table|§|\bv|\bver|\boid|版本)[.:]? {0,2}$/i
+  /(?:versions?|releases?|builds?|firmware|revision|sections?|chapters?|clauses?|articles?|figures?|tables?|items?|steps?|appendix|paragraphs?|requirements?|rules?|level|§{1,2}|\bv|\bver|\brev|\boid|\bsec|版本|第|章节|バージョン|верси[яи]|abschnitt|kapitel)["'\x60]?(?:attribute|number|info|string|range|prefix)?["'\x60(]{0,2}\s{0,2}[.:=>#]{0,2}\s{0,2}["'\x60(v]{0,2}$/i
+/** A product before its version: `Chrome/125.0.0.0`, `pkg@1.2.3.4`, `>=1.2.3.4`. */
+const ofProduct = /(?:[A-Za-z\d)]\/|[A-Za-z]@|[<>=~!^]=|~>|[\^~]|[–—]|\.\.)\s?$/
+const networkPath = /(?:ip4?|ipv4|tcp|udp|host|dns|addr|from|client|server)\/$/i
+const announced =
+  /(?<![a-z])(?:ip|ips|ipv4|addr|address|addresses|hosts?|hostname|servers?|from|clients?|remote|peer|ping|ssh|connect(?:ed|ing|ion)?|gateway|dns|nameserver|subnet|network|cidr|node|endpoint|login|session|user|visitor|request|source|src|dst|dest|x-forwarded-for|forwarded|bind|listen|proxy|inet|route|via|firewall|allow|deny|block(?:ed)?|banned?|whitelist|blacklist|at|адрес|адреса|地址|アドレス|主机)(?![a-z])[^\n]{0,32}$/i
+
+/**
+ * Whether four numbers look like a version, a section or an object identifier rather than an address: small numbers, or zeros at the end,
+ * where nothing announces an address.
+ */
+function looksNumbered(text: string, written: string, start: number, end: number): boolean {
+  const before = text.slice(Math.max(0, start - 48), start)
+  if (versioned.test(before.slice(-28))) return true
+  if (ofProduct.test(before.slice(-3)) && !networkPath.test(before.slice(-8)) && !/\/\/$/.test(before)) return true
+  if (/^[–—-]\d/.test(text.slice(end, end + 2)) && versioned.test(before.slice(-28))) return true
+  const parts = written.split('.').map(Number)
+  const isSmall = parts.every((part) => part < 40) || (parts[0] ?? 0) < 3 || /\.0\.0$/.test(written)
+  if (/^[-+][a-z]/i.test(text.slice(end, end + 2))) return true
+  const isTyped = /^(?:\/\d|:\d{2,5}(?!\d))/.test(text.slice(end, end + 7))
+  return isSmall && !isTyped && !ofMany.test(written) && !announced.test(before)
+}
 /** Addresses of no particular host: this network, loopback, and masks. */
 const ofNobody = /^(?:0|127|255)\./
 /** RFC 1918, 6598, 3927, 5737, 2544, multicast and reserved addresses, public resolvers, and common examples. */
@@ -17,7 +39,7 @@ export function ipv4At(text: string, start: number): SensitiveFinding | undefine
   if (written === undefined || ofNobody.test(written)) return undefined
   const end = start + written.length
   if (isAlphanumeric(text, end) || (text.charAt(end) === '.' && isDigit(text, end + 1))) return undefined
-  if (versioned.test(text.slice(Math.max(0, start - 12), start))) return undefined
+  if (looksNumbered(text, written, start, end)) return undefined
   const found = finding('ip', start, end, 0.9)
   return ofMany.test(written) ? lowConfidence(found) : found
 }
@@ -58,8 +80,25 @@ export function ipv6Around(text: string, colon: number): SensitiveFinding | unde
   if (!hexOrColon.test(next)) return undefined
   let start = colon
   while (start > 0 && colon - start < 5 && /[0-9a-fA-F]/.test(text.charAt(start - 1))) start -= 1
-  if (colon - start > 4 || isAlphanumeric(text, start - 1) || /[:._-]/.test(text.charAt(start - 1))) return undefined
-  let end = colon + 1
+  if (colon - start > 4) return undefined
+  if (isAlphanumeric(text, start - 1)) {
+    // An escaped line end may precede the address; a name and its colon may (`ip:::1`).
+    const isName =
+      colon === start &&
+      /(?:^|[^A-Za-z])(?:ip|ipv6|addr|address|host|server|client|from)$/i.test(
+        text.slice(Math.max(0, start - 8), start),
+      )
+    if (isName) return text.charAt(colon + 1) === ':' ? undefined : ipv6From(text, colon + 1)
+    if (!beginsWord(text, start)) return undefined
+  } else if (text.charAt(start - 1) === ':') {
+    if (!/[g-z\u0080-\uffff"'][a-z\d]{0,3}$/i.test(text.slice(Math.max(0, start - 6), start - 1))) return undefined
+  } else if (/[._-]/.test(text.charAt(start - 1))) return undefined
+  return ipv6From(text, start)
+}
+
+/** The IPv6 address that starts here. */
+function ipv6From(text: string, start: number): SensitiveFinding | undefined {
+  let end = start
   while (end < text.length && end - start < 48 && hexOrColon.test(text.charAt(end))) end += 1
   if (isAlphanumeric(text, end)) return undefined
   let written = text.slice(start, end)

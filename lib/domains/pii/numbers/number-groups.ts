@@ -17,8 +17,15 @@ export function groupsFrom(text: string, start: number): NumberGroups {
     if (end === at) break
     groups.digits.push(text.slice(at, end))
     groups.ends.push(end)
-    gap.lastIndex = end
-    const between = gap.exec(text)?.[0]
+    let between: string | undefined
+    // Most gaps are one space or hyphen.
+    const code = text.charCodeAt(end)
+    if ((code === 32 || code === 45) && isDigit(text, end + 1)) between = code === 32 ? ' ' : '-'
+    else if (code === 44 || code === 59) between = undefined
+    else {
+      gap.lastIndex = end
+      between = gap.exec(text)?.[0]
+    }
     if (between === undefined) break
     groups.gaps.push(between)
     at = end + between.length

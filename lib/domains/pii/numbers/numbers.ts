@@ -3,8 +3,10 @@ import type { SensitiveFinding } from '#lib/domains/pii/findings.ts'
 import { cardAmong } from './cards.ts'
 import { ipv4At } from './ip-addresses.ts'
 import { groupsFrom, hasManyDigits } from './number-groups.ts'
-import { nationalAt } from './phones.ts'
+import { nationalAt, type PhoneCue } from './phones.ts'
 import { socialAmong } from './social-security.ts'
+
+const pairs = /^(?:\d\d\.){3}\d\d(?!\d)/
 
 /**
  * Whether the number is part of something else: an id, a decimal, an amount with thousands separators. A comma between columns separates
@@ -18,21 +20,27 @@ function isInside(text: string, start: number, end: number): boolean {
 }
 
 /**
- * The finding that starts with the number from `start` to `end`: a card, social security number, phone number or IPv4 address. `cueEnd` is
- * the end of the last word that announces a phone number; -1 without one.
+ * The finding that starts with the number from `start` to `end`: a card, social security number, phone number or IPv4 address. `cue` is
+ * the last word before it that announces a phone number.
  */
-export function numbersAt(text: string, start: number, end: number, cueEnd: number): SensitiveFinding | undefined {
+export function numbersAt(text: string, start: number, end: number, cue: PhoneCue): SensitiveFinding | undefined {
   if (isInside(text, start, end)) return undefined
   if (end - start <= 3 && text.charCodeAt(end) === 46) {
     const ip = ipv4At(text, start)
-    if (ip) return ip
+    // `Tlf. 22.33.44.55`
+    if (ip)
+      return (
+        (cue.end >= 0 && start - cue.end < 4 && pairs.test(text.slice(start, start + 12))
+          ? nationalAt(text, start, end - start, cue)
+          : undefined) ?? ip
+      )
   }
   // Most numbers are isolated and short: a year, an amount, a line of a list.
   if (end - start < 7 && !hasManyDigits(text, start)) return undefined
   const length = end - start
-  const mayBeCard = length === 4 || length === 6 || length >= 13
+  const mayBeCard = length === 4 || length === 6 || length >= 12
   const mayBeSocial = length === 3 || length === 9
   const groups = mayBeCard || mayBeSocial ? groupsFrom(text, start) : undefined
   const found = groups && (mayBeCard ? cardAmong(text, start, groups) : socialAmong(text, start, groups))
-  return found ?? nationalAt(text, start, length, cueEnd)
+  return found ?? nationalAt(text, start, length, cue)
 }

@@ -40,18 +40,24 @@ const rowOf = (country: string): readonly unknown[] => rows.get(country) ?? []
 /** Format of the North American plan: an area code and an exchange that start with 2 to 9. New area codes are added every year. */
 export const isAmericanForm = (digits: string): boolean => /^(?!\d11)[2-9]\d{2}(?!\d11)[2-9]\d{6}$/.test(digits)
 
+/** The plan of each calling code; null for codes that nobody has. */
+const byCode = new Map<string, Plan | null>()
+function planOfCode(code: string): Plan | null {
+  const known = byCode.get(code)
+  if (known !== undefined) return known
+  const own = worldwide.get(code)
+  const countries = countriesOf.get(code)
+  const plan = own ? planOf([own]) : countries ? planOf(countries.map(rowOf)) : null
+  byCode.set(code, plan)
+  return plan
+}
+
 /** ITU-T E.164: whether the digits are a calling code and a number of one of its countries; a national prefix after the code is allowed. */
 export function isInternationalNumber(digits: string): boolean {
-  if (isAmericanForm(digits.slice(1)) && digits.startsWith('1')) return true
+  if (digits.charCodeAt(0) === 49 && isAmericanForm(digits.slice(1))) return true
   for (let length = 1; length <= 3; length++) {
-    const code = digits.slice(0, length)
-    const own = worldwide.get(code)
-    const countries = countriesOf.get(code)
-    if (own === undefined && countries === undefined) continue
-    return fits(
-      planFor(code, () => (own ? [own] : (countries ?? []).map(rowOf))),
-      digits.slice(length),
-    )
+    const plan = planOfCode(digits.slice(0, length))
+    if (plan !== null) return fits(plan, digits.slice(length))
   }
   return false
 }
@@ -62,13 +68,40 @@ export const isNumberIn = (country: string, digits: string): boolean =>
     digits,
   )
 
-/** Countries whose national numbers are recognized after a cue. */
-const usual =
-  'US CA GB DE FR ES IT PT BR MX AR CO CL NL BE CH AT IE PL CZ SK HU RO GR SE FI DK NO RU UA TR JP KR CN TW HK SG IN PK ID TH VN MY PH AU NZ ZA NG KE EG AE SA IL IR'.split(
-    ' ',
+/** The possible numbers of a length, of all countries but those of the North American plan. */
+const ofLength = new Map<number, RegExp>()
+const hasLength = (lengths: unknown, length: number): boolean => !Array.isArray(lengths) || lengths.includes(length)
+function numbersOfLength(length: number): RegExp {
+  const known = ofLength.get(length)
+  if (known) return known
+  const patterns = [...rows.values()].flatMap((row) => {
+    if (row[0] === '1' || !hasLength(row[3], length)) return []
+    const types: readonly unknown[] = Array.isArray(row[11]) && Array.isArray(row[11][0]) ? row[11] : []
+    const lines = types.flatMap((type) =>
+      Array.isArray(type) && typeof type[0] === 'string' && hasLength(type[1], length) ? [type[0]] : [],
+    )
+    return lines.length > 0 ? lines : [text(row[2])]
+  })
+  const pattern = new RegExp(`^(?:${[...new Set(patterns)].join('|')})$`)
+  ofLength.set(length, pattern)
+  return pattern
+}
+const nationalPrefixes = [...new Set([...rows.values()].map((row) => text(row[5])).filter((prefix) => prefix !== ''))]
+
+/**
+ * Whether the digits are a national number of any country, with or without its national prefix. Only sensible after a word that announces
+ * a phone number: together, the plans accept most numbers of nine or ten digits.
+ */
+export function isNationalNumber(digits: string): boolean {
+  if (digits.length === 10 && isAmericanForm(digits)) return true
+  // A national prefix is usual before any other number.
+  const isPrefixed = digits.charCodeAt(0) === 48
+  if (isPrefixed && numbersOfLength(digits.length - 1).test(digits.slice(1))) return true
+  if (numbersOfLength(digits.length).test(digits)) return true
+  return nationalPrefixes.some(
+    (prefix) =>
+      prefix !== '0' &&
+      digits.startsWith(prefix) &&
+      numbersOfLength(digits.length - prefix.length).test(digits.slice(prefix.length)),
   )
-export const isNationalNumber = (digits: string): boolean =>
-  fits(
-    planFor('usual', () => usual.map(rowOf)),
-    digits,
-  )
+}

@@ -1,61 +1,139 @@
 import { isAlphanumeric, isDigit } from '#lib/domains/pii/character-classes.ts'
-import { finding, type SensitiveFinding } from '#lib/domains/pii/findings.ts'
+import { finding, lowConfidence, type SensitiveFinding } from '#lib/domains/pii/findings.ts'
 import { cueReach, leadsToNumber } from './phone-cues.ts'
 import { isAmericanForm, isInternationalNumber, isNationalNumber, isNumberIn } from './phone-plans.ts'
 
-const run = /[+(]?\d(?:[\d\u00a0\u202f ().\u2010-\u2013/-]|\r?\n[ >*]{0,6}(?=\d)){5,32}/y
-const extension = /[ ,;]{0,2}(?:x|ext\.?|extension|durchwahl|доб\.?|分机|内線)[ .:]?\d{1,6}(?!\d)/iy
+/** The last word before a number that announces one. */
+export interface PhoneCue {
+  /** End of the word; -1 without one. */
+  end: number
+  /** Whether the word also has other meanings. */
+  isAmbiguous: boolean
+}
+
+const extension =
+  /[ ,;]{0,2}(?:x|ext\.?|extension|durchwahl|poste|int\.|anexo|ramal|доб\.?|分机|内線)[ .:]?\d{1,6}(?!\d)/iy
 const day = '(?:0?[1-9]|[12]\\d|3[01])'
 const month = '(?:0[1-9]|1[0-2])'
 const date = new RegExp(
   `^\\(?(?:(?:19|20)\\d\\d(?:[-/. ]0?[1-9]|[-/. ]1[0-2])[-/. ]${day}|(?:19|20)\\d\\d${month}${day}|${day}[-/. ]${day}[-/. ](?:19|20)\\d\\d|${day}[-/.]${day}[-/.]\\d\\d(?![-/. ]\\d\\d(?!:)))(?!\\d)`,
 )
+/** A range of years, a time after a year. */
+const years = /^(?:19|20)\d\d ?[-/–—] ?(?:(?:19|20)\d\d|\d\d(?!\d| \d))/
 /** A count rather than a phone number: long and in one piece without a leading zero, or a round number. */
 const counted = /^[1-9]\d{11,}$|0{6}$/
+/** Digits that documentation uses: rising digits, one digit repeated, the numbers of the USA that are reserved for fiction. */
+const rising = /^[01]?(?:12345678|98765432)/
+const isPublishedNumber = (digits: string): boolean =>
+  rising.test(digits) ||
+  digits.endsWith(digits.charAt(digits.length - 1).repeat(7)) ||
+  (digits.startsWith('55501', digits.length - 7) && isAmericanForm(digits.slice(-10)))
 
 function withExtension(text: string, end: number): number {
+  const code = text.charCodeAt(end)
+  // An extension begins with a space, a sign, x or e, or with a letter of another script.
+  if (code !== 32 && code !== 44 && code !== 59 && (code | 32) !== 120 && (code | 32) !== 101 && !(code > 127))
+    return end
   extension.lastIndex = end
   return end + (extension.exec(text)?.[0].length ?? 0)
 }
 
-const mostEnds = 6
+const isSeparator = (code: number): boolean =>
+  code === 32 ||
+  (code > 39 && code < 42) ||
+  (code > 44 && code < 48) ||
+  code === 0xa0 ||
+  code === 0x202f ||
+  (code > 0x200f && code < 0x2014)
 
-/** End of the longest valid phone number: drops trailing groups until the rest is valid. */
-function callable(text: string, start: number, isNumber: (digits: string) => boolean): number | undefined {
-  run.lastIndex = start
-  const written = run.exec(text)?.[0]
-  if (written === undefined || date.test(written)) return undefined
-  let digits = ''
-  /** Ends of digit groups, and the number of digits before each. */
-  const ends: { at: number; count: number; isLineEnd: boolean }[] = []
-  for (let at = 0; at <= written.length; at++) {
-    const sign = written.charAt(at)
-    if (sign >= '0' && sign <= '9') digits += sign
-    else if (/\d/.test(written.charAt(at - 1))) ends.push({ at, count: digits.length, isLineEnd: /[\r\n]/.test(sign) })
-  }
-  const all = ends.reverse()
-  const tried = [...all.filter(({ isLineEnd }) => isLineEnd).slice(-1), ...all].slice(0, mostEnds)
-  // A national prefix in brackets after a calling code is not dialled with the code.
-  const shown = /^\+\d[\d ]{0,3}\(0\)/.exec(written)?.[0].replace(/\D/g, '').length ?? 0
-  for (const { at, count } of tried) {
-    if (count < 7 || count > 15 || isAlphanumeric(text, start + at)) {
-      if (!/^(?:x|ext)/i.test(text.slice(start + at, start + at + 3)) || count < 7 || count > 15) continue
+/** Digit groups from a position: the digits, and for each group its end and the number of digits up to it. */
+interface Groups {
+  digits: string
+  ends: number[]
+  counts: number[]
+  /** Separators between the groups: `gaps[n]` precedes group n + 1. */
+  gaps: string[]
+  /** Index of the last group of the first line. */
+  lineEnd: number
+}
+const mostDigits = 17
+/** Reads digit groups with at most three separators between them. With `isWrapped`, a number may continue in the next line. */
+function groupsAt(text: string, start: number, isWrapped: boolean): Groups | undefined {
+  const groups: Groups = { digits: '', ends: [], counts: [], gaps: [], lineEnd: -1 }
+  const first = text.charCodeAt(start)
+  let at = first === 43 || first === 40 ? start + 1 : start
+  if (first === 43 && text.charCodeAt(at) === 40) at += 1
+  while (groups.digits.length < mostDigits) {
+    const from = at
+    while (isDigit(text, at)) at += 1
+    if (at === from) break
+    if (at - from > mostDigits) break
+    groups.digits += text.slice(from, at)
+    groups.ends.push(at)
+    groups.counts.push(groups.digits.length)
+    const gap = at
+    let signs = 0
+    while (signs < 4 && isSeparator(text.charCodeAt(at))) {
+      at += 1
+      signs += 1
     }
-    const dialled = shown > 0 ? digits.slice(0, shown - 1) + digits.slice(shown, count) : digits.slice(0, count)
-    const isOpen = written.lastIndexOf('(', at) > written.lastIndexOf(')', at - 1)
-    if (!isOpen && isNumber(dialled)) return withExtension(text, start + at)
+    if (isWrapped && /[\r\n]/.test(text.charAt(at))) {
+      const line = /^\r?\n[ >*]{0,6}(?=\d)/.exec(text.slice(at, at + 10))?.[0]
+      if (line === undefined) break
+      groups.lineEnd = groups.ends.length - 1
+      at += line.length
+    }
+    if (at === gap || !isDigit(text, at)) break
+    groups.gaps.push(text.slice(gap, at))
+  }
+  return groups.digits.length < 7 ? undefined : groups
+}
+
+const mostEnds = 6
+/** End of the longest valid phone number: drops trailing groups until the rest is valid. */
+function callable(
+  text: string,
+  start: number,
+  { digits, ends, counts, lineEnd }: Groups,
+  isNumber: (digits: string) => boolean,
+): { end: number; digits: string; isCut: boolean } | undefined {
+  // A national prefix in brackets after a calling code is not dialled with the code.
+  const shown =
+    text.charCodeAt(start) === 43 ? /^\+\d[\d ]{0,3}\(0\)/.exec(text.slice(start, start + 9))?.[0] : undefined
+  const skipped = shown === undefined ? 0 : shown.replace(/\D/g, '').length
+  const isOpened = text.charCodeAt(start) === 40
+  for (let tried = lineEnd >= 0 ? -1 : 0, group = ends.length - 1; tried < mostEnds && group >= 0; tried++) {
+    const index = tried < 0 ? lineEnd : group
+    if (tried >= 0) group -= 1
+    const count = counts[index] ?? 0
+    const end = ends[index] ?? 0
+    if (count < 7) break
+    if (count > 15) continue
+    if (isAlphanumeric(text, end) && !/^(?:x|ext)/i.test(text.slice(end, end + 3))) continue
+    if (isOpened && !text.slice(start, end).includes(')')) continue
+    const dialled = skipped > 0 ? digits.slice(0, skipped - 1) + digits.slice(skipped, count) : digits.slice(0, count)
+    if (isNumber(dialled)) return { end, digits: dialled, isCut: index < ends.length - 1 }
   }
   return undefined
 }
-const phone = (start: number, end: number | undefined, score: number): SensitiveFinding | undefined =>
-  end === undefined ? undefined : finding('phone', start, end, score)
+function phone(text: string, start: number, end: number, digits: string, score: number): SensitiveFinding {
+  const found = finding('phone', start, withExtension(text, end), score)
+  return isPublishedNumber(digits) ? lowConfidence(found) : found
+}
 
 /** ITU-T E.164: the valid international number after this `+`. */
 export function internationalAt(text: string, at: number): SensitiveFinding | undefined {
-  if (isAlphanumeric(text, at - 1) || text.charAt(at - 1) === '+') return undefined
-  let digits = 0
-  for (let next = at + 1; next < at + 24; next++) if (isDigit(text, next)) digits += 1
-  return digits < 7 ? undefined : phone(at, callable(text, at, isInternationalNumber), 0.95)
+  if (isAlphanumeric(text, at - 1) || text.charCodeAt(at - 1) === 43) return undefined
+  if (!isDigit(text, at + 1) && text.charCodeAt(at + 1) !== 40) return undefined
+  const groups = groupsAt(text, at, true)
+  if (
+    groups === undefined ||
+    isDecimal(groups) ||
+    (groups.gaps.slice(0, 2).every((gap) => gap === '.') && groups.gaps.length === 1)
+  )
+    return undefined
+  const found = callable(text, at, groups, isInternationalNumber)
+  return found && phone(text, at, found.end, found.digits, 0.95)
 }
 
 const american =
@@ -66,38 +144,72 @@ function americanAt(text: string, place: number, isCalled: boolean): SensitiveFi
   american.lastIndex = place
   const written = american.exec(text)?.[0]
   if (written === undefined) return undefined
-  const end = withExtension(text, place + written.length)
-  if (isAlphanumeric(text, end)) return undefined
+  const end = place + written.length
+  if (isAlphanumeric(text, withExtension(text, end))) return undefined
   const digits = written.replace(/\D/g, '').slice(-10)
   const isShaped = /[-.(]/.test(written) && isAmericanForm(digits)
-  const isOne = isCalled || isShaped || isNumberIn('US', digits) || isNumberIn('CA', digits)
-  return isOne ? finding('phone', place, end, 0.85) : undefined
+  // Three numbers in a row: a decimal, a column, a path of a drawing.
+  const isRow = !isCalled && !/^\(/.test(written) && isInRow(text, place, end)
+  const isOne = isCalled || (isShaped && !isRow) || (!isRow && (isNumberIn('US', digits) || isNumberIn('CA', digits)))
+  return isOne ? phone(text, place, end, digits, 0.85) : undefined
 }
+/** Whether another number stands directly before or after, separated by a space or a comma only. */
+const isInRow = (text: string, start: number, end: number): boolean =>
+  /\d[,.]? {1,2}$|[-+]$/.test(text.slice(Math.max(0, start - 4), start)) ||
+  /^,? {1,2}[-+]?\d/.test(text.slice(end, end + 4))
+
+/** Whether the digits are decimals: one dot, or dots beside spaces (`212.7 26.8`). */
+function isDecimal({ digits, gaps, counts }: Groups): boolean {
+  const dots = gaps.filter((gap) => gap === '.').length
+  if (dots === 0) return false
+  if (counts[0] === 1 && gaps[0] === '.') return true
+  if (gaps.length === 1)
+    return (!digits.startsWith('0') && (counts[0] ?? 0) < 3) || digits.startsWith('00') || counts[0] === 1
+  return dots < gaps.length && gaps.some((gap) => /^[ \u00a0]+$/.test(gap))
+}
+/** Whether most groups have one digit, as in a row of numbers. */
+const isRowOfDigits = ({ counts }: Groups): boolean =>
+  counts.length > 3 && counts.filter((count, at) => count - (counts[at - 1] ?? 0) === 1).length * 2 > counts.length
+
+/** Whether the number has the form of a phone number by itself: a trunk prefix, brackets, several groups, or the length of a mobile's. */
+const hasForm = (text: string, from: number, { digits, gaps }: Groups, end: number): boolean =>
+  text.charCodeAt(from) === 40 ||
+  (digits.startsWith('0') && !digits.startsWith('000')) ||
+  (/^(?:[6-9]\d{9}|1[3-9]\d{9}|8\d{10}|7\d{10}|380\d{9})$/.test(digits) && gaps.length === 0) ||
+  (gaps.length >= 2 && digits.length >= 9 && !/[a-z%]/i.test(text.charAt(end)))
 
 /** A national number without a code: in US notation, a mainland Chinese mobile, or another country's after a cue. */
-export function nationalAt(text: string, start: number, length: number, cueEnd: number): SensitiveFinding | undefined {
-  const from = text.charAt(start - 1) === '(' ? start - 1 : start
+export function nationalAt(text: string, start: number, length: number, cue: PhoneCue): SensitiveFinding | undefined {
+  const from = text.charCodeAt(start - 1) === 40 ? start - 1 : start
   const lead = text.charCodeAt(start)
   if (lead === 49 && (length === 3 || length === 7 || length === 11)) {
     chinese.lastIndex = start
     const written = chinese.exec(text)?.[0]
-    if (written !== undefined && !isAlphanumeric(text, start + written.length))
-      if (isNumberIn('CN', written.replace(/\D/g, ''))) return finding('phone', start, start + written.length, 0.85)
+    if (written !== undefined && !isAlphanumeric(text, start + written.length)) {
+      const digits = written.replace(/\D/g, '')
+      if (isNumberIn('CN', digits)) return phone(text, start, start + written.length, digits, 0.85)
+    }
   }
-  const isCalled = cueEnd >= 0 && from - cueEnd <= cueReach && leadsToNumber(text.slice(cueEnd, from))
-  const mayBeAmerican = length === 3 || (length === 1 && lead === 49)
-  for (const place of mayBeAmerican ? new Set([from, start]) : []) {
-    const found = americanAt(text, place, isCalled)
+  const isCalled = cue.end >= 0 && from - cue.end <= cueReach && leadsToNumber(text.slice(cue.end, from))
+  if (length === 3 || (length === 1 && lead === 49)) {
+    const found =
+      americanAt(text, from, isCalled && !cue.isAmbiguous) ??
+      (from === start ? undefined : americanAt(text, start, isCalled && !cue.isAmbiguous))
     if (found) return found
   }
   if (!isCalled) return undefined
-  if (text.startsWith('00', start)) {
-    const end = callable(text, from, (digits) => isInternationalNumber(digits.slice(2)))
-    if (end !== undefined) return phone(from, end, 0.85)
+  const groups = groupsAt(text, from, false)
+  if (groups === undefined || isDecimal(groups) || isRowOfDigits(groups)) return undefined
+  const last = groups.ends.at(-1) ?? from
+  const written = text.slice(from, last)
+  if (date.test(written) || years.test(written)) return undefined
+  if (groups.digits.startsWith('00')) {
+    const found = callable(text, from, groups, (digits) => isInternationalNumber(digits.slice(2)))
+    if (found) return phone(text, from, found.end, found.digits, 0.85)
   }
-  return phone(
-    from,
-    callable(text, from, (digits) => !counted.test(digits) && isNationalNumber(digits)),
-    0.75,
-  )
+  if (cue.isAmbiguous && !hasForm(text, from, groups, last)) return undefined
+  const found = callable(text, from, groups, (digits) => !counted.test(digits) && isNationalNumber(digits))
+  // A cut number after an ambiguous word is a row of numbers.
+  if (found === undefined || (cue.isAmbiguous && found.isCut)) return undefined
+  return phone(text, from, found.end, found.digits, 0.75)
 }

@@ -1,6 +1,8 @@
 import { beginsWord } from '#lib/domains/pii/character-classes.ts'
 import { KeywordFinder } from '#lib/domains/pii/keyword-finder.ts'
-import { isDrawn } from './vendor-keys.ts'
+import { assignedSecretAt, secretNames } from './assignments.ts'
+import { commandKeywords, commandSecretAt } from './command-options.ts'
+import { isGenerated, isPublishedValue } from './secret-values.ts'
 
 /** A form of credentials. Every repetition is bounded. */
 interface CredentialForm {
@@ -63,42 +65,31 @@ const byteLists = /\[[\d\s,]{63,8000}\]|\{(?:\s{0,64}"\d{1,2}"\s?:\s?\d{1,3}\s{0
 const startsBytes = /[[{]\s{0,64}(?:\d|"0")/
 
 const sticky = ({ pattern }: CredentialForm) => new RegExp(pattern.source, pattern.flags.replace('g', 'y'))
-const calledAt = sticky(called)
-const headerAt = /(?<![\p{L}\p{N}])(?:Bearer|Basic|Token)["']?\s{1,2}["']?([\w.~+/=-]{12,4000})/iuy
+const headerAt = /(?<![\p{L}\p{N}])(?:Bearer|Basic|Token|ApiKey|GenieKey)["']?\s{1,2}["']?([\w.~+/=-]{12,4000})/iuy
 const webTokenAt = sticky(webToken)
 const addressAt = /:\/\/([^\s/@:]{0,100}:[^\s/@]{1,200})@/y
-/** An identifier with its parts: `config.token.value2`, `getToken1`. Generated secrets do not look like this. */
-const identifier =
-  /^[a-z_$][\w$]*(?:\.[a-z_$][\w$]*)+$|^[a-z]+(?:[A-Z][a-z]+)*\d{0,2}$|^[a-z]+(?:[_-][a-z]+)*[_-]?\d{0,2}$/
-const isSecretValue = (value: string): boolean => value.length >= 12 && isDrawn(value) && !identifier.test(value)
 /** Placeholders for passwords in documentation and templates. */
 const placeholder = /["'<>{}]|\$[A-Z_({]|%[sd]|\*{3}|‹|:$/
 
+/** The subject 1234567890 of the sample token that documentation of JWT uses. */
+const sampleSubject = '.eyJzdWIiOiIxMjM0NTY3ODkw'
+const headerWords = ['bearer', 'basic', 'token', 'apikey', 'geniekey']
+const headers = new Set(headerWords)
+const names = new Set(secretNames)
+const commands = new Set(commandKeywords)
 /** Keywords that may precede a credential or name one. */
-export const credentialKeywords = [
-  'pass',
-  'pwd',
-  'api',
-  'secret',
-  'access',
-  'auth',
-  'session',
-  'client',
-  'signing',
-  'credential',
-  '密码',
-  '口令',
-  'bearer',
-  'basic',
-  'token',
-  'eyj',
-  '://',
+export const credentialKeywords: readonly string[] = [
+  ...new Set([...headerWords, 'eyj', '://', ...secretNames, ...commandKeywords]),
 ]
 
 interface CredentialSpan {
   kind: 'credential' | 'private_key'
   start: number
   end: number
+  /** Whether documentation and defaults use the value. */
+  isPublished?: boolean
+  /** Whether a text with it must be rejected. */
+  isDefinite?: boolean
 }
 
 function match(pattern: RegExp, text: string, at: number): RegExpExecArray | null {
@@ -106,34 +97,41 @@ function match(pattern: RegExp, text: string, at: number): RegExpExecArray | nul
   return pattern.exec(text)
 }
 
-/** The credential at this keyword: Web Tokens, headers, URLs with a password, and values by their names. */
+/** The credential at this keyword: Web Tokens, headers, URLs with a password, options of commands, and values by their names. */
 export function credentialAt(text: string, keyword: string, start: number): CredentialSpan | undefined {
-  const span = (from: number, end: number): CredentialSpan => ({ kind: 'credential', start: from, end })
+  const span = (from: number, end: number): CredentialSpan => ({
+    kind: 'credential',
+    start: from,
+    end,
+    isDefinite: true,
+  })
   if (keyword === 'eyj') {
     const token = match(webTokenAt, text, start)?.[0]
     const isWhole = beginsWord(text, start) && text.charAt(start - 1) !== '-'
-    return token !== undefined && isWhole ? span(start, start + token.length) : undefined
+    if (token === undefined || !isWhole) return undefined
+    return { ...span(start, start + token.length), isPublished: token.includes(sampleSubject) }
   }
   if (keyword === '://') {
     if (!/[a-z][a-z0-9+.-]{0,15}$/i.test(text.slice(Math.max(0, start - 16), start))) return undefined
     const inside = match(addressAt, text, start)?.[1]
-    return inside === undefined || placeholder.test(inside) ? undefined : span(start + 3, start + 3 + inside.length)
+    if (inside === undefined || placeholder.test(inside)) return undefined
+    const password = inside.slice(inside.indexOf(':') + 1)
+    return { ...span(start + 3, start + 3 + inside.length), isPublished: isPublishedPassword(password) }
   }
-  if (keyword === 'bearer' || keyword === 'basic' || keyword === 'token') {
+  if (headers.has(keyword)) {
     const found = match(headerAt, text, start)
     const value = found?.[1] ?? ''
-    if (found && (value.length >= 16 || /\d/.test(value)) && isSecretValue(value))
+    if (found && (value.length >= 16 || /\d/.test(value)) && isGenerated(value))
       return span(start + found[0].length - value.length, start + found[0].length)
-    return undefined
   }
-  const written = match(calledAt, text, start)?.[0]
-  const value =
-    written === undefined ? '' : (/[\w.~+/=-]{0,300}$/.exec(written)?.[0] ?? '').replace(/^.*[:=](?=[^=])/, '')
-  if (written === undefined || !isSecretValue(value)) return undefined
-  const end = start + written.length
-  // A call, a member or a template is not a literal value.
-  return /[([{$]/.test(text.charAt(end)) ? undefined : span(end - value.length, end)
+  if (names.has(keyword)) {
+    const found = assignedSecretAt(text, keyword, start)
+    if (found) return { kind: 'credential', ...found }
+  }
+  const found = commands.has(keyword) ? commandSecretAt(text, keyword, start) : undefined
+  return found && { kind: 'credential', ...found }
 }
+const isPublishedPassword = (password: string): boolean => password.length < 4 || isPublishedValue(password)
 
 const keywords = new KeywordFinder(credentialKeywords)
 /**
@@ -145,7 +143,7 @@ export function credentialSpans(text: string): CredentialSpan[] {
   keywords.find(text, (word, end) => {
     const keyword = credentialKeywords[word] ?? ''
     const span = credentialAt(text, keyword, end - keyword.length)
-    if (span && spans.at(-1)?.end !== span.end) spans.push(span)
+    if (span?.isDefinite && spans.at(-1)?.end !== span.end) spans.push(span)
   })
   if (startsBytes.test(text))
     for (const { 0: match, index } of text.matchAll(byteLists)) {

@@ -44,7 +44,10 @@ export const vendorKeywords: readonly string[] = [...new Set([...marked.keys(), 
 const checked = /^(?:gh[opsur]_[A-Za-z0-9]{36}|kp_[A-Za-z0-9]{49})$/
 function keyFound(key: string, start: number): SensitiveFinding {
   const end = start + key.length
-  if (!checked.test(key)) return finding('api_key', start, end, 0.95)
+  if (!checked.test(key)) {
+    const found = finding('api_key', start, end, 0.95)
+    return /example|^eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9\.eyJzdWIiOiIxMjM0NTY3ODkw/i.test(key) ? lowConfidence(found) : found
+  }
   const body = key.startsWith('kp_') ? key.slice(0, -6) : key.slice(key.indexOf('_') + 1, -6)
   return crcInBase62(body) === key.slice(-6)
     ? finding('api_key', start, end, 1)
@@ -96,4 +99,29 @@ export function vendorKeysAt(text: string, keyword: string, start: number, findi
   if (forms === undefined) return
   const key = namedKey(text, end, forms)
   if (key) findings.push(key)
+}
+
+const discord = /[MNO][A-Za-z0-9]{22,27}\.[\w-]{6,7}\.[\w-]{27,40}(?![\w-])/y
+const ngrok = /2[A-Za-z0-9]{26}_[0-9A-Za-z]{20,22}(?![A-Za-z0-9])/y
+/**
+ * The key that starts with this word of 23 to 28 letters and digits and has no marker: a bot's token of Discord, whose first part is an id
+ * in base64, and a token of ngrok, whose first part is a time.
+ */
+export function unmarkedKeyAt(text: string, start: number, end: number): SensitiveFinding | undefined {
+  const next = text.charCodeAt(end)
+  const form = next === 46 ? discord : next === 95 ? ngrok : undefined
+  if (form === undefined) return undefined
+  form.lastIndex = start
+  const key = form.exec(text)?.[0]
+  if (key === undefined || !isDrawn(key)) return undefined
+  if (form === discord && !/^\d{17,20}$/.test(decoded(key.slice(0, key.indexOf('.'))))) return undefined
+  return finding('api_key', start, start + key.length, form === discord ? 0.95 : 0.8)
+}
+function decoded(base64: string): string {
+  try {
+    return atob(base64)
+  } catch {
+    // Not base64.
+    return ''
+  }
 }

@@ -1,0 +1,200 @@
+import { isAlphanumeric } from '#lib/domains/pii/character-classes.ts'
+import { copulas, identifierParts, keyNames, nameEndings, passwordNames, shortPasswordNames } from './secret-names.ts'
+import { isChosen, isGenerated, isPublishedValue } from './secret-values.ts'
+
+export interface AssignedSecret {
+  start: number
+  end: number
+  /** Whether documentation and defaults use the value. */
+  isPublished: boolean
+  /** Whether the value looks generated: for rejecting a text. */
+  isDefinite: boolean
+}
+
+/** Words that may name a secret. */
+export const secretNames: readonly string[] = [...new Set([...passwordNames, ...shortPasswordNames, ...keyNames])]
+
+const letter = /\p{L}/u
+const isLetter = (text: string, at: number): boolean => letter.test(text.charAt(at))
+
+/** The rest of a name after the word: `password2`, `PASSWORD_PROD`, `passwords`; inflected forms of other languages. */
+const nameEnd = new RegExp(String.raw`(?:[_.-]?(?:${nameEndings})(?![a-z])){0,2}[_-]?\d{0,3}`, 'iy')
+const passwordEnd = new RegExp(`s?${nameEnd.source}`, 'iy')
+const inflection = /\p{L}{0,5}/uy
+const identifier = new RegExp(String.raw`(?:${identifierParts})[-_. ]?$`, 'i')
+
+/** Quotes, brackets, emphasis and tags that close the name. */
+const closing = String.raw`(?:\\{0,3}["'\x60]|[\]})*]|\?(?=\s?:)|!(?=\s?:)|<\/[a-z]{1,10}>){0,4}`
+const space = String.raw`[ \t\u00a0]{0,12}`
+const open = String.raw`(?:[$@rbfuRBFUL]{0,2}(?:\\{0,3}["'\x60]){1,3}|\\{1,3}["'])`
+const typed = String.raw`:\s?[A-Za-z&*'?][\w&<>\[\]?.| ]{0,30}?\s?=(?!=|>)`
+const operator = String.raw`(?:${typed}|:=|=>|->|\|\|=|\?\?=|\?=|={1,3}|:{1,2}[*_]{0,2}|\+=)`
+const forms = {
+  /** Operators. */
+  operator: [
+    // `password = x`, `"password": "x"`, `password: string = "x"`, `password => x`, also with the value in the next line of YAML.
+    String.raw`${closing}${space}${operator}${space}(?:[|>][-+]?[ \t]{0,3}\r?\n[ \t]{1,20})?`,
+  ],
+  /** Other places for a value, after a name that has no other meaning. */
+  place: [
+    // `name: DB_PASSWORD` and `value: x`; `"name":"DB_PASSWORD","value":"x"`; `name="password" value="x"`; `<Data Name="p"><Value>x`
+    String.raw`(?:\\{0,3}["'])?(?:\s{0,3},|/?>)?\s{1,20}(?:\\{0,3}["'])?value(?:\\{0,3}["'])?\s{0,3}[:=]\s{0,3}`,
+    String.raw`(?:\\{0,3}["']),\s{0,3}(?:\\{0,3}["'])value(?:\\{0,3}["'])\s{0,3}:\s{0,3}`,
+    // `variable "db_password" { default = "x" }`
+    String.raw`["']\s{0,2}\{\s{1,20}(?:[a-z_]{1,20}\s{0,10}=\s{0,3}[^\n]{0,80}\n\s{1,20}){0,4}default\s{0,10}=\s{0,3}`,
+    // `define('DB_PASSWORD', 'x')`, `setPassword("x")`, `password "x"`, `PASSWORD 'x'`, `%w(password x)`
+    String.raw`\\{0,3}["']\s{0,2},\s{0,3}(?=\\{0,3}["'])`,
+    String.raw`\(\s{0,2}(?=["'])`,
+    String.raw`[ \t](?=["'\x60])`,
+    // `<password>x</password>`, `<td>Password</td><td>x</td>`, `| Password | x |`
+    String.raw`(?:\s[^<>\n]{0,60})?>\s{0,3}(?:<!\[CDATA\[)?`,
+    String.raw`:?(?:<\/[a-z]{1,10}>\s{0,10}){1,3}(?:<[a-z]{1,10}(?:\s[^<>\n]{0,60})?>\s{0,3}){1,3}`,
+    String.raw`[*_\x60:]{0,3}\t{1,3}`,
+  ],
+  /** A cell of a table in Markdown. */
+  cell: [String.raw`[*_\x60]{0,3}[ \t]{0,20}\|[ \t]{0,20}[*_\x60]{0,3}`],
+}
+const compiled = (list: readonly string[]) => new RegExp(list.map((form) => `(?:${form})`).join('|'), 'iy')
+const operatorAt = compiled(forms.operator)
+const placeAt = compiled([...forms.operator, ...forms.place])
+const cellAt = compiled(forms.cell)
+const inTable = /(?:^|\n)[ \t>]{0,8}\|[^\n]{0,60}$/
+/** Up to three words between the name and its value, then a colon or a verb: `Password for the admin: x`, `the password is x`. */
+const inSentence = new RegExp(
+  String.raw`["'”»)]?(?:\s[(]?[\p{L}\p{N}’'@._-]{1,24}[)]?){0,4}?(?<sign>\s?[:=](?!/)|\s{0,2}(?:${copulas}))(?![\p{Script=Latin}])\s{0,2}`,
+  'iuy',
+)
+/** After an option of a command the value follows a space: `--password x`, `-Password x`, `ENV DB_PASSWORD x`, `login x password y`. */
+const optionBefore =
+  /(?:^|[\s"'(,[])(?:--?|\/)[\w.-]{0,40}$|(?:^|\n|;)[ \t]{0,8}(?:ENV|ARG|setenv|setx|export|config set)[ \t]{1,3}[\w.-]{0,40}$|login[ \t]\S{1,64}\s{1,4}$/i
+const optionGap = /[ \t]{1,3}(?![-&|])/y
+const opened = new RegExp(open, 'y')
+
+/** `key` requires a part of the name before it, or a word that says which key it is. */
+const keyPrefix =
+  /[a-z\d][_-]?$|(?:api|access|secret|auth|private|signing|encryption|master|account|license|shared|service|client|session|deploy|write|admin|app|webhook|root)[ .]$/i
+
+const endOf = (pattern: RegExp, text: string, at: number): number | undefined => {
+  pattern.lastIndex = at
+  return pattern.test(text) ? pattern.lastIndex : undefined
+}
+
+interface Written {
+  start: number
+  end: number
+  isQuoted: boolean
+}
+const longest = 300
+const unquotedEnd = /[\s"'`<>|,;()[\]{}&（）。，、；「」『』【】\u2028]|[^\p{Script=Latin}\p{N}\p{P}\p{S}\p{M}]/u
+/** The value as written from here: in quotes, or as far as it can extend without them. `stops`: what else ends it. */
+function valueAt(text: string, at: number, stops = ''): Written | undefined {
+  const inner = endOf(opened, text, at)
+  if (inner !== undefined && inner > at) {
+    const quote = text.charAt(inner - 1)
+    const isEscaped = text.charAt(inner - 2) === '\\'
+    for (let end = inner; end < text.length && end - inner <= longest; end++) {
+      const sign = text.charAt(end)
+      if (sign === '\n') return undefined
+      if (sign === '\\' && !isEscaped && text.charAt(end + 1) !== quote) end += 1
+      else if (sign === quote || (isEscaped && sign === '\\' && /["'\\]/.test(text.charAt(end + 1))))
+        return { start: inner, end, isQuoted: true }
+      else if (sign === '\\') end += 1
+    }
+    return undefined
+  }
+  let end = at
+  for (; end < text.length && end - at <= longest; end++) {
+    const sign = text.charAt(end)
+    const code = text.charCodeAt(end)
+    const isPlain = (code > 47 && code < 58) || (code > 64 && code < 91) || (code > 96 && code < 123)
+    if (isPlain) continue
+    if (stops.includes(sign) || sign === '\\') break
+    if (
+      sign === '&' &&
+      stops === '' &&
+      !/\s|[a-z]+=/i.test(text.slice(end + 1, end + 16)) &&
+      /\w/.test(text.charAt(end + 1))
+    )
+      continue
+    if (unquotedEnd.test(sign)) break
+  }
+  if (end - at > longest) return undefined
+  while (end > at && /[.,:;…]/.test(text.charAt(end - 1))) end -= 1
+  return end > at ? { start: at, end, isQuoted: false } : undefined
+}
+
+/** Whether code follows an unquoted value: a call, an index, a template or a type. */
+const isCode = (text: string, { end, isQuoted }: Written): boolean =>
+  !isQuoted && /^(?:[([{`$]|<(?!\/))/.test(text.slice(end, end + 2))
+
+/**
+ * The secret that the word from `start` to `end` names and the text assigns: `DB_PASSWORD=x`, `"clientSecret": "x"`, `--password x`,
+ * `<password>x</password>`, `Passwort lautet x`. Bounded: reads at most some hundred characters.
+ */
+export function assignedSecretAt(text: string, keyword: string, start: number): AssignedSecret | undefined {
+  const end = start + keyword.length
+  const isPassword = passwordNames.has(keyword)
+  const isShort = shortPasswordNames.has(keyword)
+  const next = text.charCodeAt(end)
+  // Most occurrences of `key` and `token` continue a sentence.
+  if (!isPassword && !isShort && next === 32 && !/[:=|"'`>]/.test(text.slice(end + 1, end + 16))) {
+    if (!/["'(]|--?[\w-]{0,30}$/.test(text.slice(Math.max(0, start - 24), start))) return undefined
+  }
+  const isSpaced =
+    /[^\0-\x7f]/.test(keyword) &&
+    !letter.test(keyword.charAt(0).replace(/[^\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}]/u, ''))
+  let nameStop: number | undefined
+  if (isSpaced) nameStop = endOf(/\d{0,2}/y, text, end)
+  else {
+    const follows = endOf(isPassword || isShort ? passwordEnd : nameEnd, text, end) ?? end
+    nameStop =
+      isLetter(text, follows) && isPassword && /[^\0-\x7f]/.test(keyword) ? endOf(inflection, text, end) : follows
+    if (nameStop === undefined || isLetter(text, nameStop) || text.charAt(nameStop) === '_') return undefined
+    const before = text.charAt(start - 1)
+    if (isShort || keyword.length < 4) {
+      const isCamel = /[a-z\d]/.test(before) && /[A-Z]/.test(text.charAt(start))
+      if (letter.test(before) && !isCamel) return undefined
+    } else if (!isPassword && letter.test(before) && !/[a-z]/i.test(before)) return undefined
+  }
+  const lead = text.slice(Math.max(0, start - 48), start)
+  if (!isPassword && identifier.test(lead)) return undefined
+
+  const judge = (written: Written | undefined, isSentence: boolean): AssignedSecret | undefined => {
+    if (written === undefined || isCode(text, written)) return undefined
+    const value = text.slice(written.start, written.end)
+    const isStrong = isGenerated(value)
+    const needsKey = !isPassword && !isShort
+    if (needsKey && !isStrong) return undefined
+    // `key: …` of a map or a component names an identifier unless something says which key it is.
+    if (keyword === 'key' && !keyPrefix.test(lead)) return undefined
+    if (isSentence && !(/\d/.test(value) && letter.test(value) && isChosen(value, written.isQuoted))) return undefined
+    if (!isStrong && !isChosen(value, written.isQuoted)) return undefined
+    const isPublished = isPublishedValue(value)
+    if (isSentence && isPublished) return undefined
+    return {
+      start: written.start,
+      end: written.end,
+      isPublished,
+      isDefinite: isStrong,
+    }
+  }
+
+  const isQuery = /[?&][\w.-]{0,40}$/.test(lead)
+  const assigned =
+    endOf(isShort ? operatorAt : placeAt, text, nameStop ?? end) ??
+    (inTable.test(text.slice(Math.max(0, start - 64), start)) ? endOf(cellAt, text, nameStop ?? end) : undefined)
+  if (assigned !== undefined) {
+    const found = judge(valueAt(text, assigned, isQuery ? '&#' : ''), false)
+    if (found || isShort) return found
+  }
+  if (optionBefore.test(lead)) {
+    const gap = endOf(optionGap, text, nameStop ?? end)
+    const found = gap === undefined ? undefined : judge(valueAt(text, gap), false)
+    if (found) return found
+  }
+  if (!isPassword && !/(?:api|secret|access|auth|api-)[ _-]?$|^[^\0-\x7f]/iu.test(isSpaced ? keyword : lead))
+    return undefined
+  if (isAlphanumeric(text, nameStop ?? end) && !isSpaced) return undefined
+  const sentence = endOf(inSentence, text, nameStop ?? end)
+  return sentence === undefined ? undefined : judge(valueAt(text, sentence), true)
+}

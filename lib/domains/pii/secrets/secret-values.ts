@@ -1,0 +1,85 @@
+import { isDrawn } from './vendor-keys.ts'
+
+/**
+ * An expression instead of a literal value: a member (`process.env.DB_PASSWORD`, `config.token.value2`), a word or a name of a variable
+ * (`getToken1`, `new_password`), a name of an environment variable. Generated secrets do not look like this.
+ */
+const member = /^[a-z_$][\w$]{0,40}!?(?:(?:\??\.|::|->)[a-z_$][\w$]{0,40})+$/i
+const word = /^[a-z]+(?:[A-Z][a-z]+)*\d{0,2}$|^(?:[A-Z]+[a-z]+)+\d{0,2}$|^[a-z]+(?:[_-][a-z]+)*[_-]?\d{0,2}$/
+const environmentName = /^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$/
+const typeName =
+  /^(?:u?int\d{1,3}|float\d\d|uint8array|[a-z]*8array|utf-?\d{1,2}\w*|sha-?\d{1,3}\w*|base-?\d\d\w*|md5\w*|[rhep]s\d{3}|aes-?\d{3}\S*|argon2\w*|bcrypt\w*|pbkdf2\S*|oauth2?\S*|ed25519\w*|x25519\w*|secp\d{3}\w\d|http2|ipv[46]|win32|x86\S*|\d{1,3}-?(?:bit|char|byte|digit)\S*|[a-z]+\d\.x)$/i
+/** Placeholders and templates in documentation. */
+const template =
+  /["'<>{}‹›…]|\$[A-Z_({]|^\$[a-z_]\w*$|^%\w*%?$|%[sdv](?!\w)|\*{3}|•{2}|x{4}|X{4}|\.{3}|_{4}|:$|^\[|\\[dws]|\[a-z|^@|^#\{|^!|^&/
+const reference =
+  /^(?:env|var|vars|secrets?|data|local|self|this|process|os|config|settings|props?|ctx|req|request|params|options|opts|args|vault|ref|file|arn|op|ssm|keychain|keyring)[.:/]/i
+const path =
+  /^(?:\.{0,2}|~|[a-z]:)[\\/]|^[\w.@~-]+\.(?:[cm]?[jt]sx?|json|ya?ml|toml|md|txt|py|rb|go|rs|java|kt|php|html?|css|svg|png|jpe?g|pem|key|crt|env|sh|sql|xml|lock|conf|ini)(?:[:#?].*)?$|:\/\//i
+/** Numbers with units, versions, dates and times. */
+const measure =
+  /^0x[0-9a-f]{1,8}$|^[-+~<>=^v]{0,3}(?:\d+(?:[.,:/-]\d+)*)[a-z%°]{0,3}$|^\d{4}-\d\d-\d\d(?:T.*)?$|^v?\d+\.\d+(?:\.\d+)?[\w.+-]*$|^#[0-9a-f]{3,8}$|^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i
+
+const border = /[^A-Za-z0-9]+|(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[A-Za-z])(?=\d)|(?<=\d)(?=[A-Za-z])/
+/** Whether the value consists of words, as names of types and variables do: `AuthenticationMD5Password`, `effect/TArray`. */
+function areWords(value: string): boolean {
+  const parts = value.split(border).filter((part) => part !== '')
+  const digits = parts.filter((part) => /\d/.test(part)).length
+  const letters = parts.length - digits
+  if (/[^\w$./-]/.test(value) || /\d{3}/.test(value)) return false
+  return digits <= 2 && letters > 0 && value.replace(/[^A-Za-z]/g, '').length / letters >= 3.2 && digits <= letters
+}
+
+/** Whether the value refers to a secret, describes one or is a template, instead of being one. */
+export function isNoLiteral(value: string): boolean {
+  return (
+    environmentName.test(value) ||
+    typeName.test(value) ||
+    template.test(value) ||
+    reference.test(value) ||
+    path.test(value) ||
+    (member.test(value) && !/\d[a-z]+\d/i.test(value))
+  )
+}
+
+/** Words of published and default passwords, and runs of neighbouring keys. */
+const published =
+  /pass(?:word|wort|wd|phrase|code)?|p[a@4][s$5]{2}w[o0]rd|passw0rd|change_?-?(?:me|it|this)|secret|s3cr[3e]t|example|sample|dummy|fake|mock|test(?:ing|er)?|default|admin(?:istrator)?|root|user(?:name)?|guest|demo|foo|bar|baz|qux|hunter|letmein|welcome|qwert[yz]?|asdf(?:gh)?|abcd?(?:ef)?|todo|placeholder|redacted|hidden|insert|your|here|my|the|some|temp|tmp|very|long|super|strong|secure|random|value|string|token|key|api|access|client|private|postgres(?:ql)?|mysql|maria|redis|mongo(?:db)?|elastic|rabbit(?:mq)?|minio|minioadmin|correct|horse|battery|staple|jane|john|doe|hello|world|login|pw|pwd|new|old|salt|123(?:4(?:5(?:6(?:7(?:8(?:90?)?)?)?)?)?)?|0123456789|987654321|(.)\1{2,}/gi
+
+/** Whether the value is one that documentation and defaults use: nothing remains without the words of such values. */
+export const isPublishedValue = (value: string): boolean => {
+  if (/example/i.test(value)) return true
+  const rest = value.replace(published, '').replace(/[^\p{L}\p{N}]/gu, '')
+  return rest.length <= Math.min(4, value.length / 3) && !/\p{L}\d\p{L}/u.test(rest)
+}
+
+/** People type passwords on Latin keyboards. */
+const foreign = /\s|[^\p{Script=Latin}\p{N}\p{P}\p{S}\p{M}]/u
+const symbol = /[!@#$%^&*?~+=]/
+/**
+ * Whether a value of at least six characters looks like a password that somebody chose: letters with digits or symbols. `isQuoted`: the
+ * value is a literal of a language, so a word with a digit is not a variable.
+ */
+export function isChosen(value: string, isQuoted: boolean): boolean {
+  if (value.length < 6 || value.length > 128 || foreign.test(value) || isNoLiteral(value) || measure.test(value))
+    return false
+  const hasLetter = /\p{L}/u.test(value)
+  const hasDigit = /\d/.test(value)
+  if (!hasLetter) return (hasDigit && value.length >= 8 && symbol.test(value)) || /^\d{8,}$/.test(value)
+  if (!isQuoted && (word.test(value) || (/[A-Z/_.$-]/.test(value) && areWords(value)))) return false
+  if (/^\p{L}+(?:[-_.’'/ ]\p{L}+)*[-_.:!?*…,]{0,3}$/u.test(value))
+    return /^[a-z]{4,}!$/.test(value) ? isQuoted : isDrawn(value) && value.length >= 12
+  if (/^\p{L}+(?:[-_/.]\p{L}+)+[-_/.]?\d{0,2}$/u.test(value)) return false
+  if (isQuoted && /^[a-z]{1,20}[A-Z]\w{0,20}\d{0,2}$/.test(value) && word.test(value)) return false
+  return hasDigit || symbol.test(value.replace(/[!?*]+$/, ''))
+}
+
+/** Whether the value looks generated, as keys and tokens are. */
+export const isGenerated = (value: string): boolean =>
+  value.length >= 12 &&
+  !/\s/.test(value) &&
+  isDrawn(value) &&
+  !word.test(value) &&
+  !areWords(value) &&
+  !isNoLiteral(value) &&
+  !measure.test(value)
