@@ -101,8 +101,8 @@ function softBreak(text: string, at: number): number {
 }
 const isUpperHex = (text: string, at: number): boolean => /[0-9A-F]/.test(text[at] ?? '')
 const quotedByte: ByteReader = (text, from) => {
-  let at = from
-  while (text.charCodeAt(at) === 61 && softBreak(text, at) >= 0) at = softBreak(text, at)
+  const next = text.charCodeAt(from) === 61 ? softBreak(text, from) : -1
+  const at = next < 0 ? from : next
   if (text.charCodeAt(at) !== 61 || !isUpperHex(text, at + 1) || !isUpperHex(text, at + 2)) return undefined
   return { byte: byteAt(text, at + 1), end: at + 3 }
 }

@@ -160,8 +160,12 @@ export class LayerBuilder {
       this.region(from, this.#length)
       if (isReadable) readable.push({ start: from, end: this.#length })
     }
-    const borders = [...new Set([0, ...this.#borders, this.#length])].sort((one, other) => one - other)
-    const regions = borders.flatMap((border, at) => (at + 1 < borders.length ? [border, borders[at + 1] ?? 0] : []))
+    const borders = Int32Array.from(this.#borders.concat(0, this.#length)).sort()
+    const regions: number[] = []
+    for (let at = 1; at < borders.length; at++) {
+      const [start = 0, end = 0] = [borders[at - 1], borders[at]]
+      if (end > start) regions.push(start, end)
+    }
     return {
       base: this.base,
       text: this.#parts.join(''),

@@ -3,7 +3,7 @@ import type { Span } from './layer.ts'
 /** Fewer digits occur in other numbers by chance. */
 export const leastDigits = 7
 const mostDigits = 17
-const mostGroups = 9
+const mostGroups = 7
 
 /** A sequence of groups of digits that may be a telephone number. */
 export interface WrittenNumber extends Span {
@@ -22,6 +22,8 @@ function digitOf(sign: string): string {
   while (value < 9 && digit.test(String.fromCodePoint(unit - value - 1))) value++
   return String(value)
 }
+const asciiDigits = (digits: string): string =>
+  digits.charCodeAt(0) < 58 && digits.charCodeAt(digits.length - 1) < 58 ? digits : Array.from(digits, digitOf).join('')
 export const digitsIn = (text: string): string => Array.from(text.match(/\p{Nd}/gu) ?? [], digitOf).join('')
 
 interface Group extends Span {
@@ -29,33 +31,36 @@ interface Group extends Span {
   /** The signs before it. */
   before: string
 }
-const groupPattern = /\p{Nd}+/gu
 const isJoint = /^[\s().\-–‐‑‒−/·]{1,4}$/u
 const isTight = /^[.\-–‐‑/]$/
 const isLetter = /[\p{L}\p{N}]/u
+
+/** Whether a UTF-16 code unit is a decimal digit of any script. */
+const digitUnits = new Uint8Array(0x10000)
+for (let unit = 0; unit < 0x10000; unit++) if (digit.test(String.fromCharCode(unit))) digitUnits[unit] = 1
 
 /** The ranges of a text that may be a telephone number: every sequence of groups that is not a part of a longer number. */
 export function* numbersIn(text: string): Generator<WrittenNumber> {
   let groups: Group[] = []
   let until = -1
-  const found: Group[][] = []
-  for (const { 0: digits, index } of text.matchAll(groupPattern)) {
-    const before = until < 0 ? '' : text.slice(until, index)
-    if (groups.length > 0 && !(isJoint.test(before) && !before.includes('\n'))) {
-      found.push(groups)
+  for (let at = 0; at < text.length; at++) {
+    if (digitUnits[text.charCodeAt(at)] !== 1) continue
+    let end = at + 1
+    while (end < text.length && digitUnits[text.charCodeAt(end)] === 1) end++
+    const distance = at - until
+    const before = groups.length > 0 && distance <= 4 ? text.slice(until, at) : ''
+    if (groups.length > 0 && before !== ' ' && (before.includes('\n') || !isJoint.test(before))) {
+      if (groups.length > 1 || (groups[0]?.digits.length ?? 0) >= leastDigits) yield* candidates(text, groups)
       groups = []
     }
     groups.push({
-      digits: digits.length > mostDigits ? '' : Array.from(digits, digitOf).join(''),
-      start: index,
-      end: index + digits.length,
+      digits: end - at > mostDigits ? '' : asciiDigits(text.slice(at, end)),
+      start: at,
+      end,
       before: groups.length > 0 ? before : '',
     })
-    until = index + digits.length
-    if (found.length > 0) {
-      for (const some of found) yield* candidates(text, some)
-      found.length = 0
-    }
+    until = end
+    at = end - 1
   }
   if (groups.length > 0) yield* candidates(text, groups)
 }

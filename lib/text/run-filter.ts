@@ -123,6 +123,13 @@ export class NameFilter {
     for (const runs of all) for (const some of runs.values()) for (const run of some) this.#bloom.add(run)
   }
 
+  /** Whether words with these lower halves, one part after the other, may be a name. */
+  mayBe(lows: Int32Array, ...parts: readonly (readonly [from: number, to: number])[]): boolean {
+    let [low, length] = [this.#seeds[1], 0]
+    for (const [from, to] of parts) for (let at = from; at < to; at++, length++) low = mixed(low ^ (lows[at] ?? 0))
+    return this.#lengths[length] === 1 && this.#bloom.mayHave(low)
+  }
+
   /** Calls `see` for each sequence that passes the filter. Afterwards {@link hashed} has the words, split at apostrophes. */
   each(text: string, see: NameCandidate): void {
     hashWords(text, this.#seeds, true)

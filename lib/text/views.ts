@@ -118,8 +118,8 @@ function decode(text: string): Layer[] {
     total += base.length
     return true
   }
-  if (mayBeEncoded(text))
-    while (layers.length < mostLayers && total <= bound) if (!add(decodeLayer(base, regions, flowEnd))) break
+  while (layers.length < mostLayers && total <= bound && mayBeEncoded(base))
+    if (!add(decodeLayer(base, regions, flowEnd))) break
   add(withoutLabels(base, flowEnd))
   if (base.includes('\n') && isHyphenated.test(base)) add(joinHyphens(base, flowEnd))
   return layers

@@ -204,6 +204,11 @@ export function hashOfWord(word: string, [high, low]: Seeds): readonly [number, 
 
 /** The words of the most recently hashed text, up to `count`: lower halves of hashes, weights, and UTF-16 offsets. */
 export const hashed = {
+  text: '',
+  seed: 0,
+  splits: false,
+  /** Whether an apostrophe is inside a word, so that splitting changes the words. */
+  hasQuotes: false,
   count: 0,
   lows: new Int32Array(1_024),
   weights: new Uint8Array(1_024),
@@ -250,9 +255,12 @@ function pushToSpace(text: string, from: number, at: number, seeds: Seeds, split
  */
 export function hashWords(text: string, seeds: Seeds, splits = false): void {
   const [, seed] = seeds
+  // Runs and names are sought in the same text, one after the other.
+  if (hashed.seed === seed && hashed.text === text && (hashed.splits === splits || !hashed.hasQuotes)) return
   const end = text.length
   let low = seed
   let wordStart = -1
+  let hasQuotes = false
   hashed.count = 0
   for (let at = 0; at <= end; at++) {
     const unit = at < end ? text.charCodeAt(at) : 32
@@ -284,7 +292,8 @@ export function hashWords(text: string, seeds: Seeds, splits = false): void {
       const point = text.codePointAt(at) ?? 0
       isPair = point > 0xffff
       isWhole = isPair && !separates(point)
-    } else if (isInWord && kind === quote && !splits && at + 1 < end) {
+    } else if (isInWord && kind === quote) hasQuotes = true
+    if (isInWord && kind === quote && !splits && at + 1 < end) {
       // An apostrophe inside a word is ignored and does not end the word.
       const next = text.charCodeAt(at + 1)
       const following = pageOf(next >>> 8).classes[next & 255]
@@ -292,6 +301,7 @@ export function hashWords(text: string, seeds: Seeds, splits = false): void {
       isWhole = following !== separator && following !== alone && following !== quote
     }
     if (isWhole) {
+      hasQuotes = true
       at = pushToSpace(text, isInWord ? wordStart : at, at, seeds, splits) - 1
       wordStart = -1
       continue
@@ -306,6 +316,10 @@ export function hashWords(text: string, seeds: Seeds, splits = false): void {
     }
     if (isPair) at++
   }
+  hashed.text = text
+  hashed.seed = seed
+  hashed.splits = splits
+  hashed.hasQuotes = hasQuotes
 }
 
 /**

@@ -56,7 +56,7 @@ export class Fingerprints {
   /** Built by the first search after a change. */
   #textFilter: RunFilter | undefined
   #nameFilter: NameFilter | undefined
-  #labels: { given: Set<number>; family: Set<number> } | undefined
+  #labels: { given: Set<number>; family: Set<number>; some: Uint8Array } | undefined
 
   constructor(key: Buffer = randomBytes(keyBytes), { isFormer = false } = {}) {
     this.#key = key
@@ -193,9 +193,11 @@ export class Fingerprints {
     if (this.#names.size + this.#capitalized.size + this.#uncertain.size === 0) return { certain, uncertain }
     const candidates: [from: number, to: number, without: number][] = []
     this.#nameFilter.each(text, (from, to, without) => candidates.push([from, to, without]))
+    const hasLabels = this.#hasLabels()
+    if (candidates.length === 0 && !hasLabels) return { certain, uncertain }
     // Confirming hashes other texts.
     const words = wordsOfHashed(text)
-    const fields = this.#fieldsOf(words)
+    const fields = hasLabels ? this.#fieldsOf(words) : []
     for (const [from, to, without] of candidates) {
       const folded: string[] = []
       let isCapital = true
@@ -213,10 +215,28 @@ export class Fingerprints {
     certain.push(...fields)
     return { certain, uncertain }
   }
+  /** Whether the hashed words may contain labels of both parts of a name. */
+  #hasLabels(): boolean {
+    this.#labels ??= {
+      given: this.#lowsOf(givenLabels),
+      family: this.#lowsOf(familyLabels),
+      some: new Uint8Array(0x10000),
+    }
+    const { given, family, some } = this.#labels
+    if (some[0] === 0) for (const low of [0, ...given, ...family]) some[low & 0xffff] = 1
+    const { lows, count } = hashed
+    let [hasGiven, hasFamily] = [false, false]
+    for (let at = 0; at < count && !(hasGiven && hasFamily); at++) {
+      const low = lows[at] ?? 0
+      if (some[low & 0xffff] === 0) continue
+      hasGiven ||= given.has(low)
+      hasFamily ||= family.has(low)
+    }
+    return hasGiven && hasFamily
+  }
   /** Names whose parts are the values of separate fields: `first_name: Iris`, `last_name: Probe`. */
   #fieldsOf({ words, starts, ends, lows }: ReturnType<typeof wordsOfHashed>): FingerprintMatch[] {
-    this.#labels ??= { given: this.#lowsOf(givenLabels), family: this.#lowsOf(familyLabels) }
-    const { given, family } = this.#labels
+    const { given = new Set<number>(), family = new Set<number>() } = this.#labels ?? {}
     const found: FingerprintMatch[] = []
     const families: number[] = []
     const givens: number[] = []
@@ -233,14 +253,14 @@ export class Fingerprints {
         from + length <= lows.length ? [[from, from + length] as [number, number]] : [],
       )
     }
-    let first = 0
+    let next = 0
     for (const one of givens) {
-      while (first < families.length && (families[first] ?? 0) < one - mostBetweenLabels) first++
-      for (let index = first; index < families.length; index++) {
-        const other = families[index] ?? 0
-        if (other > one + mostBetweenLabels) break
+      while (next < families.length && (families[next] ?? 0) < one) next++
+      for (const other of [families[next - 1], families[next]]) {
+        if (other === undefined || Math.abs(other - one) > mostBetweenLabels) continue
         for (const [from, to] of valuesAt(one))
           for (const [otherFrom, otherTo] of valuesAt(other)) {
+            if (this.#nameFilter?.mayBe(lows, [from, to], [otherFrom, otherTo]) !== true) continue
             const some = [...range(from, to), ...range(otherFrom, otherTo)].map(words)
             const run = this.#hashOf(some)
             if (!this.#names.get(some.length)?.has(run) && !this.#capitalized.get(some.length)?.has(run)) continue
