@@ -13,6 +13,8 @@ export interface CachePart {
   id: Buffer
   /** Its contents: the value of a string or field, the item itself, or all fields and values of a stream's entry. */
   texts: readonly Buffer[]
+  /** The position of an item of a list. Equal items have the same id. */
+  at?: number
 }
 export interface CacheEntry {
   name: string
@@ -71,9 +73,10 @@ export interface CacheStore {
   texts(visit: (name: string, texts: readonly Buffer[]) => Promise<void>): Promise<void>
   /**
    * Replaces one part of an entry, or removes it (null). TTL, score and position are preserved. If the part has changed since it was
-   * read, it changes nothing and returns false. An entry without parts is deleted.
+   * read, it changes nothing and returns false. An entry without parts is deleted. Equal items of a list change together, unless `at` is
+   * the position of one of them; change positions from the last to the first.
    */
-  change(entry: Pick<CacheEntry, 'name' | 'type'>, part: CachePart, to: Buffer | null): Promise<boolean>
+  change(entry: Pick<CacheEntry, 'name' | 'type'>, part: CachePart, to: Buffer | null, at?: number): Promise<boolean>
   /**
    * Counts keys with a TTL above {@link longestTtl}, including other applications' keys. `shorten` sets this TTL on those with one of
    * the prefixes. Examines about `most` keys in a scan; a key that the scan returns twice counts twice.

@@ -39,8 +39,8 @@ end
 return standing`
 
 /**
- * KEYS: the name. ARGV: type, id of the part, the value that was read, `cut` or `remove`, the new value. Compares and changes
- * atomically, so that a concurrent write is never lost. Returns 1 on success.
+ * KEYS: the name. ARGV: type, id of the part, the value that was read, `cut` or `remove`, the new value, the position in a list or an empty
+ * string, a unique value that marks an item while it is removed. Compares and changes atomically, so that a concurrent write is never lost. Returns 1 on success.
  */
 export const changeScript = `
 local name, type, id, old, how, new = KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
@@ -58,6 +58,12 @@ elseif type == 'hash' then
   if not ends.err and ends[1] and ends[1] > 0 then redis.call('HPEXPIREAT', name, ends[1], 'FIELDS', 1, id) end
   return 1
 elseif type == 'list' then
+  if ARGV[6] ~= '' then
+    if redis.call('LINDEX', name, ARGV[6]) ~= id then return 0 end
+    redis.call('LSET', name, ARGV[6], cuts and new or ARGV[7])
+    if not cuts then redis.call('LREM', name, 1, ARGV[7]) end
+    return 1
+  end
   if not cuts then return redis.call('LREM', name, 0, id) > 0 and 1 or 0 end
   local done = 0
   for _, at in ipairs(redis.call('LPOS', name, id, 'COUNT', 0)) do redis.call('LSET', name, at, new); done = 1 end

@@ -39,10 +39,16 @@ export const fieldsOf = (texts: readonly string[]): CachePart[] =>
 export const itemsOf = (texts: readonly string[]): CachePart[] =>
   texts.map((text) => ({ id: bytes(text), texts: [bytes(text)] }))
 
+/** `from`: the position of the first item. */
+export const listItemsOf = (texts: readonly string[], from = 0): CachePart[] =>
+  texts.map((text, n) => ({ id: bytes(text), texts: [bytes(text)], at: from + n }))
+
 /** The parts of a value that is small enough for one read. */
 export const partsOf = (type: string, texts: readonly string[]): CachePart[] =>
   type === 'string'
     ? texts.map((text) => ({ id: nothing, texts: [bytes(text)] }))
     : type === 'hash'
       ? fieldsOf(texts)
-      : itemsOf(texts)
+      : type === 'list'
+        ? listItemsOf(texts)
+        : itemsOf(texts)

@@ -2,7 +2,7 @@ import { Problem } from '#lib/kernel/problem.ts'
 import type { CacheEntry, CachePart } from './cache.ts'
 import type { Needles } from './needles.ts'
 import type { RedisLink } from './redis-link.ts'
-import { bytes, fieldsOf, flat, itemsOf, nothing, pairs } from './redis-texts.ts'
+import { bytes, fieldsOf, flat, itemsOf, listItemsOf, nothing, pairs } from './redis-texts.ts'
 
 export type Link = Pick<RedisLink, 'ask'>
 
@@ -100,8 +100,13 @@ export async function* portions(
       for await (const texts of stringPieces(link, key, pieceOverlap))
         yield { parts: [{ id: nothing, texts: texts.map(bytes) }], isWhole: false }
   } else if (type === 'hash') for await (const texts of scanned(link, 'HSCAN', key)) yield whole(fieldsOf(texts))
-  else if (type === 'list') for await (const texts of listed(link, key)) yield whole(itemsOf(texts))
-  else if (type === 'set') for await (const texts of scanned(link, 'SSCAN', key)) yield whole(itemsOf(texts))
+  else if (type === 'list') {
+    let from = 0
+    for await (const texts of listed(link, key)) {
+      yield whole(listItemsOf(texts, from))
+      from += texts.length
+    }
+  } else if (type === 'set') for await (const texts of scanned(link, 'SSCAN', key)) yield whole(itemsOf(texts))
   else if (type === 'zset')
     for await (const texts of scanned(link, 'ZSCAN', key)) yield whole(itemsOf(pairs(texts).map(([member]) => member)))
   else if (type === 'stream') yield* streamPortions(link, key)

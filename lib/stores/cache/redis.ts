@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { StoreState } from '../store-state.ts'
 import { type CacheStore, checkedTtl, ownPrefix } from './cache.ts'
 import { redisLifetimes } from './redis-lifetimes.ts'
@@ -108,10 +109,10 @@ export function redisCache(url: string): CacheStore {
         )
       }
     },
-    async change({ name, type }, { id, texts }, to) {
-      const old = texts[0] ?? Buffer.alloc(0)
-      const how = to === null ? 'remove' : 'cut'
-      const [done] = await scan.send('EVAL', changeScript, '1', bytesOfName(name), type, id, old, how, to ?? '')
+    async change({ name, type }, { id, texts }, to, at) {
+      const part = [type, id, texts[0] ?? Buffer.alloc(0), to === null ? 'remove' : 'cut', to ?? '']
+      const position = at === undefined ? '' : String(at)
+      const [done] = await scan.send('EVAL', changeScript, '1', bytesOfName(name), ...part, position, randomUUID())
       return done === '1'
     },
     lifetimes: redisLifetimes(scan),

@@ -19,7 +19,14 @@ import {
 } from './entry-search.ts'
 import { chosenOf, itemsByKind, mergedChosen } from './rules.ts'
 import { type CacheTerms, gatherCacheTerms } from './search-terms.ts'
-import { type CacheFinding, type CacheSearch, labelOf, surveyCache, type UnsearchedEntries } from './survey.ts'
+import {
+  type CacheChange,
+  type CacheFinding,
+  type CacheSearch,
+  labelOf,
+  surveyCache,
+  type UnsearchedEntries,
+} from './survey.ts'
 
 /** Maximum number of attempts to change an entry that applications write concurrently. Verification finds it afterwards. */
 const mostTries = 8
@@ -51,12 +58,16 @@ function eraser(cache: CacheSourcePorts['cache'], sought: CacheSearch, { run, no
     else {
       changed.add(name)
       let isDone = true
-      for (const { part, to } of new Map(changes.map((one) => [one.part.id.toString('latin1'), one])).values()) {
+      const placeOf = ({ part, at }: CacheChange) => `${at ?? ''} ${part.id.toString('latin1')}`
+      const distinct = [...new Map(changes.map((one) => [placeOf(one), one])).values()]
+      // Removing an item changes the positions after it.
+      distinct.sort((one, other) => (other.at ?? -1) - (one.at ?? -1))
+      for (const { part, to, at } of distinct) {
         const [value = Buffer.alloc(0)] = part.texts
         await note({
           [to === null ? labelOf(name, part.id, value) : labelOf(name, to)]: to === null ? 'deleted' : 'cut',
         })
-        if (!(await cache.change(finding, part, to))) isDone = false
+        if (!(await cache.change(finding, part, to, at))) isDone = false
       }
       // The entry was changed concurrently: read it and decide again.
       if (!isDone && tries < mostTries) await surveyCache(cache, sought, (again) => visit(again, tries + 1), [name])

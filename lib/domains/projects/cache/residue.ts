@@ -2,7 +2,8 @@ import { isInKeySpace, type KeySpace, splitWithin } from '#lib/domains/projects/
 import { scopePart, scopeSubject } from '#lib/domains/projects/legal-holds.ts'
 import { foreignRefs, othersOf } from '#lib/domains/projects/provenance/shared-pointers.ts'
 import { type Ownership, ownershipReader } from '#lib/domains/projects/values/ownership.ts'
-import { readable } from '#lib/domains/projects/values/readable.ts'
+import { type Readable, readable } from '#lib/domains/projects/values/readable.ts'
+import { parsedValue, ValuePart } from '#lib/domains/projects/values/together.ts'
 import { type ValueDecider, valueDeciderIn } from '#lib/domains/projects/values/value-decider.ts'
 import { Fingerprints } from '#lib/domains/projects/words/fingerprints.ts'
 import type { ErasedWords } from '#lib/kernel/data-source.ts'
@@ -89,6 +90,20 @@ async function stillNamed(
   return names.filter((name) => erased.has(name) || !theirs.has(name))
 }
 
+/**
+ * The ways to read the values of an entry together: all of them, every second one (values after names of fields), and those that are
+ * neither names of fields nor ids of a stream.
+ */
+function readings(values: readonly Readable[]): ValuePart[][] {
+  const texts = values.map(({ form, text }) => (form === 'binary' ? '' : text))
+  const counts = new Map<string, number>()
+  for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1)
+  const isLabel = (text: string) => /^\d+-\d+$/.test(text) || (counts.get(text) ?? 0) > texts.length / 8
+  return [texts, texts.filter((_, at) => at % 2 === 1), texts.filter((text) => !isLabel(text))].map((some) =>
+    some.map((text, n) => new ValuePart(n, parsedValue(text))),
+  )
+}
+
 interface ResidueSearch {
   about: readonly string[]
   chosen: readonly Chosen[]
@@ -125,6 +140,8 @@ async function textsLeft(
       })
       for (const value of [{ form: 'text' as const, text: name }, ...values])
         if (await judge.hasErasedWords(value, ownership)) byWords.add(name)
+      for (const parts of readings(values))
+        if (!byWords.has(name) && (await judge.acrossParts(parts, ownership)).size > 0) byWords.add(name)
     }
   })
   const foreign = await db.transaction((tx) => foreignRefs(tx, 'cache', [...byWords], projects))

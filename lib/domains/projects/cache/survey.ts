@@ -3,9 +3,11 @@ import type { Naming, ValueDecider, ValueDecision } from '#lib/domains/projects/
 import { memoize } from '#lib/kernel/memoize.ts'
 import { type CacheEntry, type CachePart, type CacheStore, ownPrefix } from '#lib/stores/cache/cache.ts'
 import { needlesOf } from '#lib/stores/cache/needles.ts'
+import { technical } from '#lib/text/json.ts'
 import { isInKeySpace, type KeySpace } from '../key-space.ts'
 import type { Ownership } from '../values/ownership.ts'
 import { type Readable, readable } from '../values/readable.ts'
+import { cutLeaves, parsedValue, ValuePart } from '../values/together.ts'
 import {
   type Chosen,
   followed,
@@ -43,6 +45,8 @@ export interface CacheChange {
   part: CachePart
   /** Null: remove the part. */
   to: Buffer | null
+  /** Only this item of a list, not every equal one. */
+  at?: number
 }
 /** The decision about one entry. `changes`: only these parts; undefined: the whole entry. */
 export interface CacheFinding extends Pick<CacheEntry, 'name' | 'type'> {
@@ -85,6 +89,46 @@ async function decidedByWords(
   if (!judge || part.texts.some((text) => isNoted?.(name, text))) return { decision: 'untouched' }
   return judge.decide(value, naming, ownership)
 }
+/** The fields of a stream's entry by name, which follow each other in its texts. */
+const fieldsOfStream = (texts: readonly Buffer[]): Record<string, unknown> =>
+  Object.fromEntries(
+    texts.flatMap((name, at) => (at % 2 === 0 ? [[name.toString(), parsedValue(String(texts[at + 1] ?? ''))]] : [])),
+  )
+/** A part whose strings are read together with those of its neighbors. */
+function partToRead({ type }: Pick<CacheEntry, 'type'>, { texts }: CachePart, n: number): ValuePart {
+  if (type === 'stream') return new ValuePart(n, fieldsOfStream(texts))
+  const { form, text } = readableOf(texts)
+  return new ValuePart(n, form === 'binary' ? '' : parsedValue(text))
+}
+const hasWords = (value: unknown): boolean => {
+  if (typeof value === 'string') return /[\p{L}\p{N}]/u.test(value)
+  if (typeof value !== 'object' || value === null) return false
+  return Object.entries(value).some(([key, one]) => !technical.test(key) && hasWords(one))
+}
+/**
+ * Changes of parts with words that no single part contains, such as a list of tokens or a stream of deltas. `before`: the last parts of
+ * the same entry that were read before.
+ */
+async function changesAcross(
+  { judge }: CacheSearch,
+  entry: CacheEntry,
+  before: readonly CachePart[],
+  ownership: () => Promise<Ownership>,
+): Promise<CacheChange[]> {
+  const parts = [...before, ...entry.parts]
+  if (!judge || !entry.isWhole || parts.length < 2) return []
+  const read = parts.map((part, n) => partToRead(entry, part, n))
+  const changed = cutLeaves(await judge.acrossParts(read, ownership))
+  return [...changed].flatMap((n): CacheChange[] => {
+    const part = parts[n]
+    const { value } = read[n] ?? {}
+    if (!part) return []
+    const canCut = entry.type !== 'stream' && readableOf(part.texts).form === 'text' && hasWords(value)
+    const to = canCut ? Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)) : null
+    return [{ part, to, ...(part.at !== undefined && { at: part.at }) }]
+  })
+}
+
 /** Decides about the parts of an entry by their words. */
 async function changesByWords(
   sought: CacheSearch,
@@ -94,6 +138,7 @@ async function changesByWords(
   known: ReadonlyMap<CachePart, CacheChange>,
   unsearched: UnsearchedEntries,
   ownership: () => Promise<Ownership>,
+  before: readonly CachePart[],
 ): Promise<{ changes: CacheChange[]; isRetained: boolean; isCut: boolean }> {
   const changes = [...known.values()]
   let [isRetained, isCut] = [false, false]
@@ -116,8 +161,18 @@ async function changesByWords(
     }
     if (value.form === 'binary' && judged.decision !== 'deleted') unsearched.binary.add(labelOf(entry.name, part.id))
   }
+  for (const change of await changesAcross(sought, entry, before, ownership)) {
+    const at = changes.findIndex(({ part }) => part === change.part)
+    isCut ||= change.to !== null
+    // A part that was also cut by its own words is removed.
+    if (at >= 0) changes[at] = { part: change.part, to: null }
+    else changes.push(change)
+  }
   return { changes, isRetained, isCut }
 }
+
+/** The number of parts of the portion before that are read with a portion. */
+const mostBefore = 50
 
 /** Decides about entries one by one. */
 function cacheJudge(sought: CacheSearch) {
@@ -131,10 +186,14 @@ function cacheJudge(sought: CacheSearch) {
   const inProject = uniqueInProject(sought.ids)
   const isPlain = (name: string) => isOwn(name) && !telling.some(({ id }) => mayBeOurKey(id) || inProject.has(id))
   const unsearched: UnsearchedEntries = { binary: new Set(), isOutside: false }
+  /** The end of the portion that was read last, because words may continue in the next portion. */
+  let previous: { name: string; parts: readonly CachePart[] } = { name: '', parts: [] }
 
   /** `isLoose`: only an id that a client chose relates the entry to the erased source. */
   async function judged(entry: CacheEntry): Promise<(CacheFinding & { isLoose?: boolean }) | undefined> {
     const { name, type, parts } = entry
+    const before = previous.name === name ? previous.parts : []
+    previous = { name, parts: parts.slice(-mostBefore) }
     if (!mayDeleteKey(name, ownPrefix)) return undefined
     const isNear = sought.around.has(name) || (near.standIn(name) && type === 'string')
     // Data derived from the conversation may contain any part of it: decide as if provenance named it.
@@ -178,7 +237,7 @@ function cacheJudge(sought: CacheSearch) {
       return { ...whole(entry, by), isPrefixed }
     const { changes, isRetained, isCut } =
       isInside && judge
-        ? await changesByWords(sought, entry, values, naming, known, unsearched, ownership)
+        ? await changesByWords(sought, entry, values, naming, known, unsearched, ownership, before)
         : { changes: [...known.values()], isRetained: false, isCut: false }
     if (changes.length === 0) return isRetained ? { name, type, found: by, verdict: 'retained', isPrefixed } : undefined
     // A piece of a long string, or a value of an unknown type, cannot be compared and changed: delete the entry.

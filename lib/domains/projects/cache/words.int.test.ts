@@ -366,6 +366,79 @@ describe.skipIf(!(await isRedisInstalled()))('the cache data source and the word
     expect(await residue()).toBe(0)
   })
 
+  it('erase removes words that are split over the items of an entry, and keeps other items', async () => {
+    const at = (name: string) => `app:${project.id}:${name}`
+    const tokens = mine.split(' ').map((word) => ` ${word}`)
+    const [before, after] = ['Since when does my ', ' brother sleep badly?']
+    await client.rPush(at('tokens'), [before, ...tokens, after, ' my'])
+    await client.rPush(at('objects'), [
+      JSON.stringify({ role: 'user', delta: before }),
+      ...tokens.map((delta) => JSON.stringify({ role: 'user', delta })),
+    ])
+    for (const delta of [before, ...tokens, after]) await client.xAdd(at('stream'), '*', { role: 'assistant', delta })
+    await client.hSet(at('hash'), Object.fromEntries(tokens.map((text, n) => [`part${n}`, text])))
+    await client.hSet(at('hash'), { other: before })
+    await client.zAdd(at('sorted'), [
+      ...mine.split(' ').map((value, score) => ({ score, value: `${score}. ${value}` })),
+      { score: 99, value: 'last' },
+    ])
+    await client.set(at('json'), JSON.stringify({ theirs, tokens, n: 7 }))
+    await client.rPush(at('large'), [...Array.from({ length: 495 }, (_, n) => `item ${n}`), ...tokens, 'end'])
+    const { residue, later } = await erase()
+    expect(await client.lRange(at('tokens'), 0, -1)).toEqual([before, after, ' my'])
+    expect(await client.lRange(at('objects'), 0, -1)).toEqual([JSON.stringify({ role: 'user', delta: before })])
+    expect(((await client.xRange(at('stream'), '-', '+')) ?? []).map((one) => one?.message.delta)).toEqual([before, after])
+    expect(await client.hGetAll(at('hash'))).toEqual({ other: before })
+    expect(JSON.parse((await client.get(at('json'))) ?? 'null')).toMatchObject({ theirs, n: 7 })
+    expect(await client.lRange(at('large'), 490, -1)).toEqual([
+      ...[490, 491, 492, 493, 494].map((n) => `item ${n}`),
+      'end',
+    ])
+    expect([await residue(), await later()]).toEqual([0, 0])
+  })
+
+  it('residue counts words that are split over the items of a late entry', async () => {
+    const { residue } = await erase()
+    const words = mine.split(' ')
+    await client.rPush(`app:${project.id}:late`, words)
+    expect(await residue()).toBe(1)
+    for (const delta of words) await client.xAdd(`app:${project.id}:late-stream`, '*', { role: 'user', delta })
+    expect(await residue()).toBe(2)
+    await client.hSet(`app:${project.id}:late-hash`, Object.fromEntries(words.map((text, n) => [`part${n}`, text])))
+    expect(await residue()).toBe(3)
+  })
+
+  it('erase keeps entries of another project and another author with an equal sentence', async () => {
+    const foreign = await madeProject(test)
+    await madeMessage(test, await madeConversation(test, foreign), foreign.owner, { content: mine })
+    await test.db.prisma.organisation.update({
+      where: { id: project.owner.organisationId },
+      data: { storeNamespaces: ['*'] },
+    })
+    const keys = [foreign.id, foreign.owner.accountId, 'nobody'].map((name) => `app:answers:${name}:1`)
+    for (const key of keys) await client.set(key, mine)
+    await client.set(`app:answers:${project.id}:1`, mine)
+    const { residue, counts } = await erase()
+    for (const key of keys) expect(await client.get(key)).toBe(mine)
+    expect(await client.exists(`app:answers:${project.id}:1`)).toBe(0)
+    expect(counts).toMatchObject({ deleted: 1, retained: 3 })
+    expect(await residue()).toBe(0)
+  })
+
+  it('erase cuts an entry that names another project when only the erased person wrote the words', async () => {
+    const foreign = await madeProject(test)
+    await test.db.prisma.organisation.update({
+      where: { id: project.owner.organisationId },
+      data: { storeNamespaces: ['*'] },
+    })
+    const key = `app:answers:${foreign.id}:1`
+    await client.set(key, `${mine}\nWhatever another model made of it.`)
+    await client.set(`app:answers:${foreign.id}:2`, 'Nothing of it.')
+    const { residue } = await erase()
+    expect(await client.get(key)).toBe('Whatever another model made of it.')
+    expect(await residue()).toBe(0)
+  })
+
   describe('the cache data source below a common prefix, without reported keys', () => {
     const namespaces = (storeNamespaces: string[], of = project) =>
       test.db.prisma.organisation.update({ where: { id: of.owner.organisationId }, data: { storeNamespaces } })
