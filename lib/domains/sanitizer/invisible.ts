@@ -22,10 +22,12 @@ export function findInvisible(text: string, strict: boolean): SanitizerFinding |
   const pattern = new RegExp(strict ? SUSPECT : CANDIDATE, 'vg')
   for (const match of text.matchAll(pattern)) {
     const found = match[0]
+    if (isSingle(found)) {
+      if (!isAllowedAt(text, match.index, found, strict)) return { offset: match.index, rule: nameOf(found) }
+      continue
+    }
     const offset = SUSPECT.exec(found)?.index ?? -1
-    if (offset < 0) continue
-    const isSequence = offset > 0
-    if (isSequence && isRgi(found)) continue
+    if (offset < 0 || (offset > 0 && isRgi(found))) continue
     for (const inner of found.matchAll(new RegExp(SUSPECT, 'vg'))) {
       const at = match.index + inner.index
       if (!isAllowedAt(text, at, inner[0], strict)) return { offset: at, rule: nameOf(inner[0]) }
@@ -34,6 +36,11 @@ export function findInvisible(text: string, strict: boolean): SanitizerFinding |
   return undefined
 }
 
+/** Whether a match is one suspect character, not a sequence. */
+const isSingle = (found: string): boolean =>
+  found.length === 1 || (found.length === 2 && !EMOJI.test(found) && found.codePointAt(0) !== found.charCodeAt(0))
+const EMOJI = /\p{Emoji}/u
+
 /** Maximum distance at which the text around a character matters. */
 const CONTEXT = 33
 const knownContexts = new Map<string, boolean>()
@@ -41,9 +48,10 @@ const knownContexts = new Map<string, boolean>()
 /** Texts repeat few contexts, and a look into the map is faster than the rules. */
 function isAllowedAt(text: string, at: number, character: string, strict: boolean): boolean {
   if (strict) return isAllowed(text, at, character, true)
-  const start = Math.max(0, at - CONTEXT)
-  const context = text.slice(start, at + character.length + CONTEXT)
-  const key = `${at - start} ${context}`
+  const reach = SELECTOR.test(character) ? 2 : CONTEXT
+  const start = Math.max(0, at - reach)
+  const context = text.slice(start, at + character.length + reach)
+  const key = String.fromCharCode(at - start) + context
   const known = knownContexts.get(key)
   if (known !== undefined) return known
   const allowed = isAllowed(context, at - start, character, false)
