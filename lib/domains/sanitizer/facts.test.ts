@@ -79,6 +79,7 @@ describe('text that only looks like markup', () => {
     ['<div hidden>x</div>', 'x'],
     ['<details open>x<video controls muted>', 'x'],
     ['<output of="x">', ''],
+    ['<Image alt="one and two">', ''],
     ['<b style="x" && y>z', 'z'],
     ['<a href=x and y>z', 'z'],
     ['word<? hidden words ?>', 'word'],

@@ -106,22 +106,22 @@ function candidatesIn(text: string, kind: TextKind): Candidate[] {
   if (copy.includes('system') || copy.includes('developer')) addRoles(copy, kind, found)
   if (NOW.test(copy)) addVerdicts(copy, findRoleChanges(copy), found)
   if (TOKEN.test(copy)) addVerdicts(copy, findTokens(copy), found)
-  const placed = inText(text, found)
   const others = findOverrides(text)
+  const inOthers: Candidate[] = []
   for (const { start, end } of others.found) {
     const speech = speechAt(others.copy, start, end)
     if (speech !== 'none')
-      placed.push({ offset: others.placeOf(start), rule: 'instruction-override', isQuoted: speech === 'quotation' })
+      inOthers.push({ offset: start, rule: 'instruction-override', isQuoted: speech === 'quotation' })
   }
-  return placed
+  return [...placed(found, (offset) => unfold(text, offset)), ...placed(inOthers, others.placeOf)]
 }
 
-/** Converts offsets in the folded copy. Every conversion reads the text once, so only those that are reported are converted. */
-function inText(text: string, found: readonly Candidate[]): Candidate[] {
+/** Converts offsets in a copy. Every conversion reads the text once, so only those that are reported are converted. */
+function placed(found: readonly Candidate[], toText: (offset: number) => number): Candidate[] {
   const sorted = found.toSorted((one, other) => one.offset - other.offset)
   const first = sorted.find(({ isQuoted }) => !isQuoted)
   const quoted = sorted.filter(({ isQuoted }) => isQuoted).slice(0, MOST_QUOTED)
-  return [...(first ? [first] : []), ...quoted].map((each) => ({ ...each, offset: unfold(text, each.offset) }))
+  return [...(first ? [first] : []), ...quoted].map((each) => ({ ...each, offset: toText(each.offset) }))
 }
 
 function addOverrides(copy: string, found: Candidate[]): void {

@@ -1,5 +1,6 @@
 import { joinsRight, joinsToPrevious } from './joining.ts'
 import type { SanitizerFinding } from './sanitization-error.ts'
+import { isRegisteredVariation } from './variations.ts'
 
 /** Category Cf except visible marks (U+0600 and similar), the two separators, tag characters, variation selectors. */
 const SUSPECT =
@@ -14,35 +15,70 @@ const SELECTOR = /^\p{Variation_Selector}$/u
 const LONGEST = 48
 
 /**
- * Stage 3: returns the first invisible character that is not allowed in its context, or undefined. `strict` disables the three allowances:
- * joiners in RGI emoji (UTS #51), joiners in contexts A1, A2 and B of UAX #31, flags of tag characters.
+ * Stage 3: returns the first invisible character that is not allowed in its context, or undefined. `strict` disables the allowances: joiners in
+ * RGI emoji (UTS #51), joiners in words (UAX #31), direction marks, soft hyphens, U+200B, flags of tag characters.
  */
 export function findInvisible(text: string, strict: boolean): SanitizerFinding | undefined {
   const pattern = new RegExp(strict ? SUSPECT : CANDIDATE, 'vg')
   for (const match of text.matchAll(pattern)) {
     const found = match[0]
+    if (isSingle(found)) {
+      if (!isAllowedAt(text, match.index, found, strict)) return { offset: match.index, rule: nameOf(found) }
+      continue
+    }
     const offset = SUSPECT.exec(found)?.index ?? -1
-    if (offset < 0) continue
-    const isSequence = offset > 0
-    if (isSequence && isRgi(found)) continue
+    if (offset < 0 || (offset > 0 && isRgi(found))) continue
     for (const inner of found.matchAll(new RegExp(SUSPECT, 'vg'))) {
       const at = match.index + inner.index
-      if (!isAllowed(text, at, inner[0], strict)) return { offset: at, rule: nameOf(inner[0]) }
+      if (!isAllowedAt(text, at, inner[0], strict)) return { offset: at, rule: nameOf(inner[0]) }
     }
   }
   return undefined
 }
 
+/** Whether a match is one suspect character, not a sequence. */
+const isSingle = (found: string): boolean =>
+  found.length === 1 || (found.length === 2 && !EMOJI.test(found) && found.codePointAt(0) !== found.charCodeAt(0))
+const EMOJI = /\p{Emoji}/u
+
+/** Maximum distance at which the text around a character matters. */
+const CONTEXT = 33
+const knownContexts = new Map<string, boolean>()
+
+/** Texts repeat few contexts, and a look into the map is faster than the rules. */
+function isAllowedAt(text: string, at: number, character: string, strict: boolean): boolean {
+  if (strict) return isAllowed(text, at, character, true)
+  const reach = SELECTOR.test(character) ? 2 : CONTEXT
+  const start = Math.max(0, at - reach)
+  const context = text.slice(start, at + character.length + reach)
+  const key = String.fromCharCode(at - start) + context
+  const known = knownContexts.get(key)
+  if (known !== undefined) return known
+  const allowed = isAllowed(context, at - start, character, false)
+  if (knownContexts.size >= MOST_KNOWN) knownContexts.clear()
+  knownContexts.set(key, allowed)
+  return allowed
+}
+
 function isAllowed(text: string, at: number, character: string, strict: boolean): boolean {
-  if (SELECTOR.test(character))
-    return !SELECTOR.test(before(text, at)) && !SELECTOR.test(after(text, at + character.length))
+  if (SELECTOR.test(character)) {
+    const base = before(text, at)
+    return isRegisteredVariation(base, character) && !SELECTOR.test(after(text, at + character.length))
+  }
   if (strict) return false
   if (character === '\u200B')
     return isInScript(before(text, at), NO_SPACES) || isInScript(after(text, at + 1), NO_SPACES)
   if (DIRECTION.test(character)) return isBesideRightToLeft(text, at)
   if (character === '\u00AD') return isLetter(before(text, at)) && isLetter(after(text, at + 1))
-  if (character === '\u200C') return isBetweenJoining(text, at) || isAfterVirama(text, at, /^\p{L}$/u)
-  return character === '\u200D' && (isAfterVirama(text, at, undefined) || isBeforeVirama(text, at))
+  if (character === '\u200C')
+    return (
+      isBetweenJoining(text, at) ||
+      isAfterVirama(text, at) ||
+      isBeforeVirama(text, at) ||
+      isInWord(text, at, ARABIC_WORD) ||
+      isInWord(text, at, MALAYALAM_WORD)
+    )
+  return character === '\u200D' && (isAfterVirama(text, at) || isBeforeVirama(text, at) || isBesideJoining(text, at))
 }
 
 /** Scripts without spaces between words, in which U+200B marks possible line breaks. */
@@ -99,25 +135,64 @@ function isBetweenJoining(text: string, at: number): boolean {
 }
 
 /**
- * UAX #31 A2 and B: a letter, marks, a virama, marks, the joiner; then for ZWNJ marks and a letter, for ZWJ anything but a dependent vowel.
- * Here no mark may follow a ZWJ, which is stricter than "no dependent vowel".
+ * UAX #31 A2 and B: a letter, marks, a virama, marks, the joiner. Here no mark and no other invisible character may follow, which is stricter
+ * than "no dependent vowel"; the end of the word may, because Malayalam writes it there.
  */
-function isAfterVirama(text: string, at: number, follows: RegExp | undefined): boolean {
+function isAfterVirama(text: string, at: number): boolean {
   const letter = neighbour(text, at, -1)
-  if (!/^\p{L}$/u.test(letter.character) || !VIRAMA.test(letter.passed)) return false
-  return follows ? follows.test(neighbour(text, at, 1).character) : !/^\p{M}$/u.test(after(text, at + 1))
+  return /^\p{L}$/u.test(letter.character) && VIRAMA.test(letter.passed) && !MARK_OR_FORMAT.test(after(text, at + 1))
+}
+const MARK_OR_FORMAT = /^[\p{M}\p{Cf}]$/u
+
+type WordRules = { before: RegExp; after: RegExp }
+/**
+ * Persian, Kurdish and Urdu write U+200C also after letters that do not join (`کارها`), at the end of a word (`ه`), and between a Latin
+ * word or number and a suffix (`APIها`).
+ */
+const ARABIC_WORD: WordRules = {
+  before: /(?:[\p{Script=Arabic}\p{M}\u200C\u200D]{1,24}|[A-Za-z0-9)»"]{1,24})$/u,
+  after: /^[\p{Script=Arabic}\p{M}\u200C\u200D]{0,24}/u,
+}
+/** Malayalam writes it after chillu letters and the anusvara. */
+const MALAYALAM_WORD: WordRules = {
+  before: /[\p{Script=Malayalam}\u200C\u200D]{1,24}$/u,
+  after: /^[\p{Script=Malayalam}\u200C\u200D]{0,24}/u,
+}
+const FEWEST_LETTERS = 3
+const MOST_JOINERS = 3
+/** Whether the joiner is in or at the end of a word of the script that has at least three letters (two before its end) and few joiners. */
+function isInWord(text: string, at: number, rules: WordRules): boolean {
+  const head = rules.before.exec(text.slice(Math.max(0, at - CONTEXT), at))?.[0] ?? ''
+  const tail = rules.after.exec(text.slice(at + 1, at + CONTEXT))?.[0] ?? ''
+  if (head === '' || FORMAT.test(before(text, at)) || MARK_OR_FORMAT.test(after(text, at + 1))) return false
+  if (tail === '' && (/^[A-Za-z0-9)»"]/.test(head) || /^\p{L}$/u.test(after(text, at + 1)))) return false
+  const word = head + tail
+  const letters = word.match(/[\p{L}\p{N}]/gu)?.length ?? 0
+  return letters >= (tail === '' ? 2 : FEWEST_LETTERS) && (word.match(/[\u200C\u200D]/g)?.length ?? 0) < MOST_JOINERS
+}
+const FORMAT = /^\p{Cf}$/u
+
+/** The joined form of a letter alone, as in the abbreviation ه‍ of Persian, and of the letter heh anywhere, as in Kurdish. */
+function isBesideJoining(text: string, at: number): boolean {
+  const [letter, next] = [before(text, at), after(text, at + 1)]
+  if (MARK_OR_FORMAT.test(next)) return false
+  if (letter === '\u0647' || letter === '\u06BE') return true
+  return joinsToPrevious(letter) ? !/^\p{L}$/u.test(next) : !/^[\p{L}\p{Cf}]$/u.test(letter) && joinsRight(next)
 }
 
 /** Characters of combining class 9 (Unicode 17): viramas, which suppress a consonant's vowel. */
 const VIRAMA =
   /[\u094D\u09CD\u0A4D\u0ACD\u0B4D\u0BCD\u0C4D\u0CCD\u0D3B\u0D3C\u0D4D\u0DCA\u0E3A\u0EBA\u0F84\u1039\u103A\u1714\u1715\u1734\u17D2\u1A60\u1B44\u1BAA\u1BAB\u1BF2\u1BF3\u2D7F\uA806\uA82C\uA8C4\uA953\uA9C0\uAAF6\uABED\u{10A3F}\u{11046}\u{11070}\u{1107F}\u{110B9}\u{11133}\u{11134}\u{111C0}\u{11235}\u{112EA}\u{1134D}\u{113CE}\u{113CF}\u{113D0}\u{11442}\u{114C2}\u{115BF}\u{1163F}\u{116B6}\u{1172B}\u{11839}\u{1193D}\u{1193E}\u{119E0}\u{11A34}\u{11A47}\u{11A99}\u{11C3F}\u{11D44}\u{11D45}\u{11D97}\u{11F41}\u{11F42}]/u
+/** Maximum marks on a letter beside a joiner. */
+const MOST_MARKS = 16
 const MARK = /^[\p{Mn}\p{Me}\p{Mc}]$/u
 
 /** The nearest character that is not a mark, to the left (-1) or right (1), and the marks skipped. A joiner is not a mark. */
 function neighbour(text: string, at: number, direction: -1 | 1): { character: string; passed: string } {
   let passed = ''
   let position = direction < 0 ? at : at + 1
-  for (;;) {
+  for (let marks = 0; ; marks += 1) {
+    if (marks > MOST_MARKS) return { character: '', passed }
     const character = direction < 0 ? before(text, position) : after(text, position)
     if (character === '' || !MARK.test(character)) return { character, passed }
     passed += character

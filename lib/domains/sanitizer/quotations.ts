@@ -21,8 +21,8 @@ const PRECEDENCE =
   /\b(?:rules?|settings?|instructions?|values?|flags?|options?|files?|arguments?|guidelines|preferences|requests|decisions|entries|sections?|these|those|latter|ones|configs?|configurations?|policies|prompts)\s+(?:(?:always|can|may|will|should|also|then)\s+){0,2}$/
 
 const REACH = 200
-const OPENING = /(?:["`«‹「『（(]|(?<![\p{L}\p{N}])')([^"`«»‹›「」『』\n]{0,60})$/u
-const CLOSING = /["`»›」』）)]|'(?![\p{L}\p{N}])/u
+const OPENING = /(?:["`«‹「『（(“”]|(?<![\p{L}\p{N}])')([^"`«»‹›「」『』“”\n]{0,60})$/u
+const CLOSING = /["`»›」』）)”“]|'(?![\p{L}\p{N}])/u
 
 export type Speech = 'order' | 'quotation' | 'none'
 

@@ -115,7 +115,7 @@ export function isProse(tag: Tag, isEscaped: boolean): boolean {
   const isOneLetter = name.length === 1
   if (!isOneLetter && !isWordOrType(name) && !/^[A-Z]+$/.test(name)) return false
   if (isOneLetter && name !== 'a' ? tag.isRiskyAnywhere : tag.isRisky) return false
-  if (tag.isQuoted) return LOGIC.test(portion)
+  if (tag.isQuoted) return LOGIC.test(portion.replace(/"[^"]*"|'[^']*'/g, ''))
   if (OPERATOR.test(portion)) return true
   if (isClosing || portion.includes('=')) return false
   const words = portion.match(/[\w-]+/g) ?? []
