@@ -9,7 +9,7 @@ import { type EmbeddedDatabase, findEmbedded, startEmbedded } from '#lib/stores/
 import { DatabaseFault } from '#lib/stores/postgres/fault.ts'
 import { historyDifference } from '#lib/stores/postgres/migration-history.ts'
 import { type PreparedDatabase, prepareDatabase } from '#lib/stores/postgres/preparation.ts'
-import { type SecretSettings, settleSecret } from './secret-settling.ts'
+import { type SecretSettings, settleInstallation } from './secret-settling.ts'
 
 export type Installation = PreparedDatabase & {
   /** Set if we run the database ourselves. The caller that opened the installation stops it. */
@@ -25,7 +25,7 @@ type Settings = Pick<Env, 'DATABASE_URL' | 'DATABASE_MIGRATION_URL'> & SecretSet
  */
 export function prepareInstallation(settings: Settings, embeddedUrl?: string): Promise<PreparedDatabase> {
   const { DATABASE_URL: appUrl, DATABASE_MIGRATION_URL } = settings
-  const secret = (owner: ClientBase) => settleSecret(owner, settings)
+  const secret = (owner: ClientBase) => settleInstallation(owner, settings)
   if (embeddedUrl !== undefined) return prepareDatabase({ ownerUrl: embeddedUrl, secret, mayCreateDatabase: true })
   const ownerUrl = DATABASE_MIGRATION_URL ?? appUrl
   if (!ownerUrl) throw new TypeError('The settings name no database.')

@@ -29,11 +29,17 @@ export interface RestoredDatabaseDeps {
    */
   replaysByItself: boolean
 }
-/** `missing`: number of erasures in the ledger that the database does not know. */
 export interface ReplayState {
+  /** Number of erasures in the ledger that the database does not know, and that no run of the replay is executing. */
   missing: number
   /** The required action of the operator. Undefined when nothing is missing. */
   detail?: string
+  /** False if the ledger could not be read, so that nothing is known about missing erasures. */
+  isCompared: boolean
+  /** Rows of the ledger that somebody else added, changed or removed. They are not acted on. */
+  alterations: number
+  /** Number of erasures that a replay began and could not finish yet. Their data is locked. */
+  unfinished: number
 }
 
 const refusedDetail = (missing: number): string =>
