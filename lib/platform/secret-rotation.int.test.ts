@@ -50,7 +50,7 @@ const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
 /** Uses every key of an installation like a process with this secret. */
 function user(db: Database, dataDir: string, given?: string) {
   const secret = () => installationSecret(dataDir, given)
-  const ledger = fileLedger(join(dataDir, 'erasures'))
+  const ledger = fileLedger(join(dataDir, 'erasures'), { secret })
   const signer = createSigner(db, { secret, assertPresentSecret })
   const suppression = createSuppressionKeys(db, { ledger, secret, assertPresentSecret, clock: systemClock })
   const contactKey = () => deriveKey(secret(), sealedPurposes.privacyContacts)

@@ -8,7 +8,12 @@ export const ledgerAddresses = (client: ClientBase): Promise<{ address: string; 
 
 /** Records an operator's statement that every ledger except the one with this address hash is lost. */
 export const retireLedgers = (client: ClientBase, own: string, now: Date): Promise<unknown> =>
-  retireOtherLedgers(client, { own, now, by: 'system:admin.accept-loss', said: 'An operator declared the ledger lost.' })
+  retireOtherLedgers(client, {
+    own,
+    now,
+    by: 'system:admin.accept-loss',
+    said: 'An operator declared the ledger lost.',
+  })
 
 /** When an admin last stated that a ledger is lost; null if never. A newer ledger contains nothing from before. */
 export async function ledgerLostAt(tx: Transaction): Promise<Date | null> {

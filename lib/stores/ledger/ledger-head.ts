@@ -116,12 +116,14 @@ export async function replaceFile(path: string, text: string, isFirst = false): 
 }
 
 /** Creates the head of a ledger that has none. */
-export async function createHead(
-  folder: string,
-  present: LedgerKey,
-  sealed: LedgerHead['sealed'] = {},
-): Promise<void> {
-  const head: LedgerHead = { id: randomBytes(12).toString('base64url'), sealed, prunedBefore: null, accepted: {}, ended: {} }
+export async function createHead(folder: string, present: LedgerKey, sealed: LedgerHead['sealed'] = {}): Promise<void> {
+  const head: LedgerHead = {
+    id: randomBytes(12).toString('base64url'),
+    sealed,
+    prunedBefore: null,
+    accepted: {},
+    ended: {},
+  }
   const file: HeadFile = { head, keys: [], macs: { [present.id]: macOf(head, present) } }
   await replaceFile(headPath(folder), JSON.stringify(file), true)
 }

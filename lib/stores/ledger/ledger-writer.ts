@@ -79,7 +79,13 @@ export function ledgerWriter(folder: string, keyOf: () => LedgerKey, mark: strin
     const own = scan.claimOf(name)
     const before = own ? undefined : scan.claimBefore(name)
     return rows.map(({ row }) => {
-      const chain: Chain = { k: key.id, w: writer, s: sequence++, n: own?.rows ?? 0, h: own?.hash ?? scan.hashAtStart(name) }
+      const chain: Chain = {
+        k: key.id,
+        w: writer,
+        s: sequence++,
+        n: own?.rows ?? 0,
+        h: own?.hash ?? scan.hashAtStart(name),
+      }
       if (before) chain.p = [before.file, before.rows, before.hash]
       return lineOf(linkedRow(row, chain, name, head.id, key))
     })

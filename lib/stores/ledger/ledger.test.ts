@@ -13,8 +13,8 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { type LedgerRow, fileLedger as openLedger } from './ledger.ts'
 import { ledgerKeyOf } from './ledger-head.ts'
-import { fileLedger as openLedger, type LedgerRow } from './ledger.ts'
 import { sealLedger } from './ledger-seal.ts'
 
 const secret = 'a secret of thirty-two characters'

@@ -246,7 +246,10 @@ export function fileLedger(location: string, { secret, mark }: LedgerOptions): L
       await writer.append(row.kind === 'items' ? await sealedRow(keys, row).catch(refused) : row)
     },
     read: (onProblem) => readRows(newScan(), keys, onProblem),
-    readSince: (position) => readSince((position.scan ??= newScan())),
+    readSince(position) {
+      position.scan ??= newScan()
+      return readSince(position.scan)
+    },
     inspect: () => inspect(newScan(), mark),
     forgetItems: (time) => forgetItems(folder, keys, time),
     async prune(time) {
