@@ -68,7 +68,7 @@ function compose({
   })
   const compliance = composeCompliance(foundation, data, modules)
   const digest = composeDigest(foundation, peopleModules, compliance)
-  const metrics = composeMetrics(foundation)
+  const metrics = composeMetrics(foundation, erasures)
   const service = composeService(foundation, erasures, metrics, [...modules, compliance])
   const all = [...modules, compliance, { useCases: { service } }] as const
   return { foundation, data, erasures, retentionStores, modules, metrics, service, digest, all }

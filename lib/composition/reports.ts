@@ -44,10 +44,13 @@ export const composeCompliance = (
     },
   })
 
-export const composeMetrics = ({ db, limiter, telemetry }: Foundation): Metrics =>
+export const composeMetrics = (
+  { db, limiter, telemetry }: Foundation,
+  { restored }: Pick<Erasures, 'restored'>,
+): Metrics =>
   createMetrics(() => [
     requestMeasures(db),
-    erasureMeasures(db),
+    erasureMeasures(db, restored.state),
     retentionMeasures(db),
     llmLogMeasures(db),
     telemetryMeasures(telemetry),

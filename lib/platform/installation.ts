@@ -113,3 +113,23 @@ export async function joinInstallation(settings: Settings): Promise<JoinedInstal
   await checkPrepared(appUrl)
   return { appUrl, ownerUrl, leave }
 }
+
+/**
+ * Prepares an installation after its operator declared the ledger or the former secret lost. Starts the embedded database if it is
+ * stopped. @throws DatabaseFault
+ */
+export async function acceptLoss(
+  settings: Settings,
+  decisions: Pick<Settings, 'isLedgerLost' | 'isSecretLost'>,
+): Promise<JoinedInstallation> {
+  const decided = { ...settings, ...decisions }
+  const isEmbedded = !settings.DATABASE_MIGRATION_URL && !settings.DATABASE_URL
+  const location = isEmbedded ? await findEmbedded(settings.KP_DATA_DIR) : undefined
+  if (location?.exists === false) throw notPrepared(`There is no installation in ${settings.KP_DATA_DIR} yet.`)
+  if (location?.ownerPid !== undefined) {
+    const { appUrl, ownerUrl } = await prepareInstallation(decided, location.ownerUrl('kp'))
+    return { appUrl, ownerUrl, leave: async () => {} }
+  }
+  const { appUrl, ownerUrl, embedded } = await openInstallation(decided)
+  return { appUrl, ownerUrl, leave: async () => embedded?.stop() }
+}
