@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import type { ClientBase } from 'pg'
-import { markIn } from '#lib/config/data-folder.ts'
+import { markFile, markIn } from '#lib/config/data-folder.ts'
 import { executedErasures } from '#lib/domains/erasure/ledger/ledger-comparison.ts'
 import { unknownErasures } from '#lib/domains/erasure/ledger/repository.ts'
 import { recordedLedger, recordLedger } from '#lib/domains/settings/installation-ledger.ts'
@@ -114,6 +114,8 @@ export async function settleLedger(
       `The database lacks erasures of the ledger, and ${alterations} rows of the ledger in ${folder} were added, changed or removed by somebody else.`,
     )
   await endFormerKeys(folder, key)
+  // Also before the first row, so that another folder is noticed.
+  await markFile(folderMarkPath(folder))
   if (inspection.id !== undefined) await recordLedger(owner, inspection.id, new Date())
   if (mark !== undefined && (isAccepted || inspection.mark === 'none'))
     await placeMark(folder, mark, key, [...executed].at(-1) ?? null)
