@@ -41,7 +41,19 @@ const receipt = {
   deleted_id: 'kp:trace:1',
   deleted_at: '2026-01-01T00:00:00.000Z',
   reason: 'user_request',
-  stores: [],
+  stores: [
+    {
+      ...{
+        store: 'postgresql' as const,
+        holder: 'knowledge.units',
+        what: 'units',
+        found: 1,
+        deleted: 1,
+        residue: 0 as const,
+      },
+      verified_at: '2026-01-01T00:00:01.000Z',
+    },
+  ],
   retained: [],
   physical: [],
   signed_at: '2026-01-01T00:00:01.000Z',

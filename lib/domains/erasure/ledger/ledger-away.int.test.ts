@@ -121,7 +121,7 @@ test('replay reports a damaged commit line as uncertain', async () => {
 })
 
 test('rows that somebody without the secret appends are reported, and nothing is erased or refused because of them', async () => {
-  const victim = await issuedAgent(app)
+  const victim = await issuedAgent(app, ['read', 'write'])
   const [name = ''] = readdirSync(folder()).filter((one) => one.endsWith('.ledger'))
   const file = join(folder(), name)
   const text = readFileSync(file, 'utf8')

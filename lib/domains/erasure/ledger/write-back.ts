@@ -23,12 +23,13 @@ async function rowsOf(tx: Transaction, receiptId: string, deps: WriteBackDeps): 
   const row = await tx.erasure.findUnique({ where: { receiptId } })
   if (!row || row.signedAt === null) return undefined
   const at = row.deletedAt.toISOString()
-  const commit: LedgerRow = { kind: 'commit', id: receiptId, at: row.signedAt.toISOString() }
   const erased = await tx.erasedId.findMany({ where: { receiptId }, select: { id: true, wasPublic: true } })
   const identities = Object.fromEntries(erased.map(({ id, wasPublic }) => [id, wasPublic]))
   const items: LedgerRow[] =
     erased.length === 0 ? [] : [{ kind: 'items', id: receiptId, holder: writtenBack, items: [], identities }]
   const receipt = Receipt.parse(row.receipt)
+  const counts = Object.fromEntries(receipt.stores.map(({ holder, deleted }) => [holder, deleted]))
+  const commit: LedgerRow = { kind: 'commit', id: receiptId, at: row.signedAt.toISOString(), erased: counts }
   const run = await tx.erasureRun.findUnique({ where: { receiptId } })
   const part = run && runPartOf(run)
   const heldBy = run ? [...new Set((await stepsOf(tx, run.id)).flatMap(({ held }) => Object.keys(held)))].sort() : []
