@@ -129,13 +129,13 @@ test('rows that somebody without the secret appends are reported, and nothing is
   const rows = [
     {
       kind: 'intent',
-      id: 'rcpt_forged',
+      id: 'rcpt_0123456789abcdefABCDEF',
       at,
       scope: { subject: { account: null, agents: [victim.id] } },
       hashes: [],
       heldBy: [],
     },
-    { kind: 'commit', id: 'rcpt_forged', at, erased: {} },
+    { kind: 'commit', id: 'rcpt_0123456789abcdefABCDEF', at, erased: {} },
   ].map((row) => JSON.stringify(row))
   const lines = rows.map((row) => `${createHash('sha256').update(row).digest('hex').slice(0, 16)} ${row}\n`)
   writeFileSync(file, `${text}\n${lines.join('')}`)
@@ -153,7 +153,7 @@ test('rows that somebody without the secret appends are reported, and nothing is
     await other.close()
   }
   expect((await app.fetch('GET', '/v1/auth/me', { token: victim.token })).status).toBe(200)
-  expect((await app.fetch('GET', '/v1/receipts/rcpt_forged', { token: victim.token })).status).toBe(404)
+  expect((await app.fetch('GET', '/v1/receipts/rcpt_0123456789abcdefABCDEF', { token: victim.token })).status).toBe(404)
   await expect
     .poll(async () => (await app.fetch('GET', '/ready')).json.attention, { timeout: 120_000 })
     .toContain('ledger_altered')
