@@ -1,4 +1,5 @@
-import { availableParallelism } from 'node:os'
+import { availableParallelism, tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
@@ -24,6 +25,9 @@ class SlowestFirst extends BaseSequencer {
   }
 }
 
+/** Installations of tests keep their ledgers and marks out of the folders of the user who runs the tests. */
+const env = { XDG_STATE_HOME: join(tmpdir(), 'kp-test-state'), XDG_DATA_HOME: join(tmpdir(), 'kp-test-data') }
+
 /** Node's own module loader, as in production: no second compiler, and every worker loads the application once. */
 const native = { isolate: false, experimental: { viteModuleRunner: false, nodeLoader: false } }
 
@@ -43,6 +47,7 @@ export default defineConfig({
           exclude: ['**/*.int.test.ts'],
           // Property-based tests are slow on a busy machine.
           testTimeout: 120_000,
+          env,
           ...native,
         },
       },
@@ -57,6 +62,7 @@ export default defineConfig({
           // Limits for hung tests only; benchmarks measure speed.
           testTimeout: 240_000,
           hookTimeout: 240_000,
+          env,
           ...native,
         },
       },

@@ -48,7 +48,16 @@ async function startSupervised(scope: AsyncDisposableStack): Promise<Supervised>
   const child = spawn(process.execPath, ['bin/start.ts'], {
     // Reports of the outage are not part of the measurement.
     stdio: 'ignore',
-    env: { PATH, HOME, NODE_ENV: 'production', HOST: '127.0.0.1', PORT: String(port), KP_DATA_DIR: home },
+    env: {
+      PATH,
+      HOME,
+      NODE_ENV: 'production',
+      HOST: '127.0.0.1',
+      PORT: String(port),
+      KP_DATA_DIR: home,
+      XDG_STATE_HOME: home,
+      XDG_DATA_HOME: home,
+    },
   })
   const exited = once(child, 'exit')
   const hasEnded = () => child.exitCode !== null || child.signalCode !== null

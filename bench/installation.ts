@@ -41,7 +41,10 @@ export async function startCluster(scope: AsyncDisposableStack, tune: readonly s
     const { appUrl } = await prepareDatabase({ ownerUrl, secret: SECRET, mayCreateDatabase: true })
     const dataDir = await mkdtemp(join(tmpdir(), 'kp-bench-'))
     scope.defer(() => rmSync(dataDir, { recursive: true, force: true }))
-    const env = { DATABASE_URL: appUrl, KP_DATA_DIR: dataDir, KP_SECRET: SECRET, KP_LIMITS: 'memory' }
+    const env = {
+      ...{ DATABASE_URL: appUrl, KP_DATA_DIR: dataDir, KP_SECRET: SECRET, KP_LIMITS: 'memory' },
+      ...{ XDG_STATE_HOME: dataDir, XDG_DATA_HOME: dataDir },
+    }
     return { ownerUrl, appUrl, env }
   }
   return { pid: cluster.pid, open }

@@ -79,6 +79,9 @@ function shellEnvironment(port: number): NodeJS.ProcessEnv {
   const folders = env.PATH?.split(delimiter) ?? []
   env.PATH = folders.filter((folder) => !/node_modules|node-gyp-bin/.test(folder)).join(delimiter)
   env.PORT = String(port)
+  // The ledger of a measured installation stays out of the user's own folders.
+  env.XDG_STATE_HOME = join(tmpdir(), 'kp-bench-state')
+  env.XDG_DATA_HOME = env.XDG_STATE_HOME
   env.npm_config_prefer_offline = 'true'
   return env
 }

@@ -1,5 +1,6 @@
 import { createApp } from '#lib/app.ts'
 import type { Env } from '#lib/config/env.ts'
+import { logNotice } from '#lib/kernel/fault-log.ts'
 import { firstRun } from '#lib/operator/first-run.ts'
 
 export { firstRun }
@@ -8,7 +9,13 @@ export { firstRun }
 export async function repeatErasures(env: Env) {
   const app = createApp({ env, replaysByItself: env.KP_ROLE === 'all' })
   try {
-    return await app.restored.state()
+    const state = await app.restored.state()
+    // Afterwards, so that the ledger is compared as it was.
+    if (state.missing === 0 && state.isCompared) {
+      const count = await app.writeMissingRows()
+      if (count > 0) logNotice(`wrote ${count} erasures and keys of the database back to the ledger, which lacked them`)
+    }
+    return state
   } finally {
     await app.close()
   }

@@ -39,6 +39,8 @@ export async function makeDemoInstallation({ port, data }: DemoOptions): Promise
     PORT: String(port),
     KP_URL: origin,
     KP_DATA_DIR: dataDir,
+    XDG_STATE_HOME: dataDir,
+    XDG_DATA_HOME: dataDir,
     KP_SECRET: secret,
     KP_LIMITS: 'memory',
   })

@@ -68,7 +68,7 @@ function compose({
   })
   const compliance = composeCompliance(foundation, data, modules)
   const digest = composeDigest(foundation, peopleModules, compliance)
-  const metrics = composeMetrics(foundation)
+  const metrics = composeMetrics(foundation, erasures)
   const service = composeService(foundation, erasures, metrics, [...modules, compliance])
   const all = [...modules, compliance, { useCases: { service } }] as const
   return { foundation, data, erasures, retentionStores, modules, metrics, service, digest, all }
@@ -78,7 +78,7 @@ function compose({
 export function createApp(options: AppOptions) {
   const { foundation, data, erasures, retentionStores, modules, metrics, service, digest, all } = compose(options)
   const { clock, db, env, ledger, limiter, log, mail, origin, pipeline, secret, stores, telemetry } = foundation
-  const { engine, expectedRetention, replay, restored } = erasures
+  const { engine, expectedRetention, replay, restored, writeMissingRows } = erasures
   const named = mergeUseCases(all)
   const lookup = tokenLookup(db, clock)
   const entryPoints = createEntryPoints({
@@ -111,6 +111,7 @@ export function createApp(options: AppOptions) {
     erasures: engine.records,
     subjectErasures: engine.runs,
     replayErasures: replay,
+    writeMissingRows,
     /** What an erasure would retain, in the words of its receipt. */
     expectedRetention,
     /** Whether the database has every erasure of the ledger. */

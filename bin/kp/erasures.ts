@@ -111,6 +111,26 @@ async function replay(session: CommandSession): Promise<void> {
     )
 }
 
+async function acceptLoss(session: CommandSession): Promise<void> {
+  const { terminal } = session
+  const written = await withInstallation(
+    session.invocation,
+    async (app) => {
+      await operator(app).noteLoss('ledger')
+      return app.writeMissingRows()
+    },
+    { isLedgerLost: true },
+  )
+  terminal.document({ data: { accepted: true, written_back: written } })
+  terminal.line(
+    terminal.good('✓ '),
+    `The ledger is accepted as it is now. ${written} erasures and keys that only the database had were written back to it.`,
+  )
+  terminal.note(
+    'Erasures that were neither in this ledger nor in the database are lost: their data may be back. Compare your receipts, and erase it again. The audit log contains this decision.',
+  )
+}
+
 /** The erasure ledger, on the installation's machine. */
 export function erasureCommands(program: Command, begin: () => CommandSession): void {
   const erasures = program
@@ -133,4 +153,11 @@ export function erasureCommands(program: Command, begin: () => CommandSession): 
       'Run this command after you restore a backup. It repeats the erasures of units, skills, parts of projects, agents and people that were made after the backup, with a receipt for each. Data that was stored after its erasure stays. Safe to repeat. Exit code 1 if work remains.\n\nExample:\n  kp erasures replay',
     )
     .action(() => replay(begin()))
+  erasures
+    .command('accept-loss')
+    .summary('continue although the ledger or a part of it is lost')
+    .description(
+      'Run this command only if no newer copy of the ledger exists. A start refuses an older, missing, changed or foreign ledger, because erased data could come back. This command accepts the ledger as it is: refused rows stay refused, erasures that only the database has are written back, and the audit log records the decision.\n\nExample:\n  kp erasures accept-loss',
+    )
+    .action(() => acceptLoss(begin()))
 }

@@ -4,11 +4,13 @@ import { dirname, relative, resolve } from 'node:path'
 import type { Client } from 'pg'
 import { BadVariable, type Env } from '#lib/config/env.ts'
 import { snapshotKeysFolder } from '#lib/config/locations.ts'
-import { replayCommand } from '#lib/domains/erasure/ledger/restored-database.ts'
+import { alteredDetail, replayCommand } from '#lib/domains/erasure/ledger/restored-database.ts'
 import { overdueExchanges } from '#lib/domains/llm-log/repository.ts'
 import { auditLogRights, workersAndLateJobs } from '#lib/operator/repository.ts'
 import { joinInstallation } from '#lib/platform/installation.ts'
-import { ledgerFolder } from '#lib/stores/ledger/ledger.ts'
+import { acceptLossCommand } from '#lib/platform/ledger-settling.ts'
+import { isInDataFolder, ledgerFolder } from '#lib/stores/ledger/ledger-place.ts'
+import { isAlteration } from '#lib/stores/ledger/ledger-scan.ts'
 import { objectsAddress } from '#lib/stores/objects/address.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { findEmbedded } from '#lib/stores/postgres/embedded.ts'
@@ -63,19 +65,49 @@ async function modelLogCheck(client: Client): Promise<HealthCheck> {
 }
 
 /** A restored backup contains erased data until the ledger is replayed. */
-async function replayCheck(env: Env): Promise<HealthCheck> {
+async function replayChecks(env: Env): Promise<HealthCheck[]> {
   const name = 'restored backup'
   const { createApp } = await import('#lib/app.ts')
   const app = createApp({ env })
   try {
-    const { missing } = await app.restored.state()
-    return missing === 0
-      ? ok(name, 'the database has every erasure of the ledger')
-      : fault(
+    const { missing, unfinished, isCompared } = await app.restored.state()
+    const { problems, mark, newest } = await app.ledger
+      .inspect()
+      .catch(() => ({ problems: [], mark: 'unread', newest: null }))
+    const alterations = problems.filter(isAlteration).length
+    const isOlder = mark === 'ahead' || mark === 'other' || mark === 'unreadable'
+    const remedy = `Put the newest copy of the ledger in its place. If it is lost: ${acceptLossCommand}`
+    const rows = alterations > 0 ? [fault('ledger rows', alteredDetail(alterations), remedy)] : []
+    if (missing > 0)
+      return [
+        ...rows,
+        fault(
           name,
           `the database was restored and lacks ${missing} erasure(s) of the ledger; the server rejects all requests until they are repeated`,
           replayCommand,
-        )
+        ),
+      ]
+    if (!isCompared || mark === 'unread')
+      return [...rows, fault(name, 'the database and the ledger cannot be compared: the ledger cannot be read', remedy)]
+    if (isOlder)
+      return [
+        ...rows,
+        fault(
+          name,
+          `the database and the ledger cannot be compared: the ledger is not the newest one${newest === null ? '' : ` (the newest erasure was ${newest})`}`,
+          remedy,
+        ),
+      ]
+    if (unfinished > 0)
+      return [
+        ...rows,
+        warning(
+          name,
+          `${unfinished} erasure(s) of the ledger are being repeated`,
+          'Look for the stuck step under Erasures.',
+        ),
+      ]
+    return [...rows, ok(name, 'the database has every erasure of the ledger')]
   } finally {
     await app.close()
   }
@@ -98,7 +130,7 @@ async function databaseChecks(env: Env): Promise<HealthCheck[]> {
         await workerCheck(client),
         await modelLogCheck(client),
       ])
-      checks.push(await replayCheck({ ...env, DATABASE_URL: appUrl }))
+      checks.push(...(await replayChecks({ ...env, DATABASE_URL: appUrl })))
       return [...checks, ...(await checkStores({ ...env, DATABASE_URL: appUrl }, appUrl))]
     } finally {
       await leave()
@@ -141,6 +173,12 @@ function ledgerCheck(env: Env): HealthCheck {
       'Start as the user who owns it, or set KP_LEDGER_URL. Erasures fail until it is writable.',
     )
   }
+  if (isInDataFolder(env))
+    return warning(
+      name,
+      `${folder} is inside the data folder, so restoring a copy of that folder would also restore an old ledger`,
+      'Set KP_LEDGER_URL to a folder elsewhere, after you moved the ledger there.',
+    )
   const isSameDisk =
     !env.DATABASE_URL && existsSync(env.KP_DATA_DIR) && statSync(existing(folder)).dev === statSync(env.KP_DATA_DIR).dev
   return ok(

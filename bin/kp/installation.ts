@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { type Env, readEnv } from '#lib/config/env.ts'
+import type { LedgerDecisions } from '#lib/platform/ledger-settling.ts'
 import type { Invocation } from './invocation.ts'
 
 export const checkout = join(import.meta.dirname, '../..')
@@ -15,15 +16,19 @@ export function enterInstallation({ env }: Pick<Invocation, 'env'>): Env {
 
 type App = import('#lib/app.ts').App
 
-/** Runs the work on the installation of this machine, whether it is running or not. @throws DatabaseFault */
+/**
+ * Runs the work on the installation of this machine, whether it is running or not. `decisions`: what the operator declares lost.
+ * @throws DatabaseFault
+ */
 export async function withInstallation<T>(
   invocation: Pick<Invocation, 'env'>,
   work: (app: App) => Promise<T>,
+  decisions?: LedgerDecisions,
 ): Promise<T> {
   const env = enterInstallation(invocation)
   // Loaded here, because most commands only call a registry and start faster without it.
-  const { joinInstallation } = await import('#lib/platform/installation.ts')
-  const joined = await joinInstallation(env)
+  const { acceptLoss, joinInstallation } = await import('#lib/platform/installation.ts')
+  const joined = await (decisions ? acceptLoss(env, decisions) : joinInstallation(env))
   const { createApp } = await import('#lib/app.ts')
   const app = createApp({ env: { ...env, DATABASE_URL: joined.appUrl } })
   try {

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { Command } from 'commander'
 import { newSecret } from '#lib/config/secret.ts'
 import { operatorKeys } from '#lib/operator/keys.ts'
+import { operator } from '#lib/operator/operator.ts'
 import { Failure } from './failure.ts'
 import { enterInstallation, withInstallation } from './installation.ts'
 import type { CommandSession } from './session.ts'
@@ -97,6 +98,16 @@ async function rotateInstallation(session: CommandSession): Promise<void> {
   )
 }
 
+async function acceptLostSecret(session: CommandSession): Promise<void> {
+  const { terminal } = session
+  await withInstallation(session.invocation, (app) => operator(app).noteLoss('secret'), { isSecretLost: true })
+  terminal.document({ data: { accepted: true } })
+  terminal.line(terminal.good('✓ '), 'The installation uses the present secret from now on.')
+  terminal.note(
+    'What only the lost secret opens stays closed: kp keys list shows which keys are lost. Receipts are signed with a new key, and subjects that were erased under a lost suppression key are not recognized. The audit log contains this decision.',
+  )
+}
+
 /** The installation's keys, on its own machine. */
 export function keyCommands(program: Command, begin: () => CommandSession): void {
   const keys = program
@@ -110,6 +121,13 @@ export function keyCommands(program: Command, begin: () => CommandSession): void
     .summary('show every key with its state, without key material')
     .description('Shows every key with its creation time, and whether it is lost.\n\nExample:\n  kp keys list --json')
     .action(() => list(begin()))
+  keys
+    .command('accept-lost-secret')
+    .summary('continue with another secret after the installation’s secret was lost')
+    .description(
+      'Run this command only if the installation’s secret is lost. A start with another secret is refused. If you have the former secret, set KP_SECRET_PREVIOUS to it for one start instead: nothing is lost then. Stop the installation first.\n\nExample:\n  kp keys accept-lost-secret',
+    )
+    .action(() => acceptLostSecret(begin()))
   const rotate = keys
     .command('rotate')
     .summary('replace a key')

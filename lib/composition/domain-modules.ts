@@ -7,7 +7,7 @@ import type { RetentionStores } from '#lib/domains/retention/retention-manager.t
 import { tokenNames } from '#lib/domains/tokens/token-names.ts'
 import { queueJobs } from '#lib/jobs/upkeep.ts'
 import type { DomainModule } from '#lib/kernel/module.ts'
-import { ledgerFolder } from '#lib/stores/ledger/ledger.ts'
+import { ledgerFolder } from '#lib/stores/ledger/ledger-place.ts'
 import {
   composeHolds,
   composeQuotas,

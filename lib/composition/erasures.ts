@@ -3,10 +3,13 @@ import { erasureEngine } from '#lib/domains/erasure/engine/engine.ts'
 import { adminActSearch, expectedRetention } from '#lib/domains/erasure/expected-retention.ts'
 import { replayErasures } from '#lib/domains/erasure/ledger/replay.ts'
 import { restoredDatabase } from '#lib/domains/erasure/ledger/restored-database.ts'
+import { writeMissingRows } from '#lib/domains/erasure/ledger/write-back.ts'
 import { holdsInForce } from '#lib/domains/holds/in-force.ts'
 import { restoredRecord } from '#lib/domains/knowledge/erasure/restored-record.ts'
 import { projectParts } from '#lib/domains/projects/erasing/parts.ts'
+import { restrictParticipants } from '#lib/domains/projects/participants/restricting.ts'
 import { runWords } from '#lib/domains/projects/words/run-words.ts'
+import { repeatedErasures, storeRepeatedErasures } from '#lib/domains/settings/installation-ledger.ts'
 import { ledgerLostAt } from '#lib/domains/stores/ledgers.ts'
 import { erasureSubjects } from '#lib/platform/erasure-subjects.ts'
 import { residueIn } from '#lib/stores/residue.ts'
@@ -64,11 +67,21 @@ export function createErasures(
     records: engine.records,
     complete: engine.runs.complete,
     keys: foundation.suppressionKeys,
+    restrict: async (tx, subject, now) => {
+      await agents.useCases.agents.restrict(tx, subject, 'request', now)
+      await restrictParticipants(tx, subject.participants ?? [], 'request', now)
+    },
+    storeRepeated: storeRepeatedErasures,
   })
   return {
     engine,
     replay,
-    restored: restoredDatabase({ db, ledger, replay, replaysByItself }),
+    /** Appends to the ledger what only the database has. */
+    writeMissingRows: () => writeMissingRows({ db, ledger, suppressions: suppressed }),
+    restored: restoredDatabase({
+      ...{ db, ledger, replay, replaysByItself },
+      repeated: { read: () => repeatedErasures(db.prisma) },
+    }),
     expectedRetention: expectedRetention({ dataSources, hasAdminActs, facts }),
   }
 }

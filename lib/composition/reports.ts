@@ -13,7 +13,7 @@ import { serviceUseCases } from '#lib/http/service.ts'
 import type { DomainModule } from '#lib/kernel/module.ts'
 import { isUseCase, type UseCase } from '#lib/kernel/use-case.ts'
 import { storeChecks } from '#lib/platform/store-states.ts'
-import { ledgerFolder } from '#lib/stores/ledger/ledger.ts'
+import { ledgerFolder } from '#lib/stores/ledger/ledger-place.ts'
 import { outboxRetention } from '#lib/stores/mail/data-source.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import type { Erasures } from './erasures.ts'
@@ -44,10 +44,13 @@ export const composeCompliance = (
     },
   })
 
-export const composeMetrics = ({ db, limiter, telemetry }: Foundation): Metrics =>
+export const composeMetrics = (
+  { db, limiter, telemetry }: Foundation,
+  { restored }: Pick<Erasures, 'restored'>,
+): Metrics =>
   createMetrics(() => [
     requestMeasures(db),
-    erasureMeasures(db),
+    erasureMeasures(db, restored.state),
     retentionMeasures(db),
     llmLogMeasures(db),
     telemetryMeasures(telemetry),

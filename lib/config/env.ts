@@ -98,6 +98,12 @@ function isAddressRange(item: string): boolean {
   )
 }
 
+/** A relative folder counts as missing (XDG Base Directory Specification). */
+const absoluteFolder = z
+  .string()
+  .transform((folder) => (folder.startsWith('/') ? folder : undefined))
+  .optional()
+
 const variables = z.object({
   NODE_ENV: z.string().default('production'),
   PORT: whole(0, 65535).default(3000),
@@ -120,6 +126,11 @@ const variables = z.object({
     .string()
     .refine((text) => !/^[a-z][a-z0-9+.-]+:/i.test(text) || text.startsWith('file:'), 'must be a folder or a file: URL')
     .optional(),
+  /** The file that records how far the ledger has come; by default in the user's data folder. */
+  KP_LEDGER_MARK: z.string().min(1, 'must be a file').optional(),
+  HOME: z.string().optional(),
+  XDG_STATE_HOME: absoluteFolder,
+  XDG_DATA_HOME: absoluteFolder,
   /** The folder of the snapshots' wrapped keys; by default `snapshot-keys` in the data folder. */
   KP_SNAPSHOT_KEYS_DIR: z.string().min(1, 'must be a folder').optional(),
   KP_BACKUP_DAYS: whole(0, 36500).optional(),
@@ -265,11 +276,7 @@ export const publicUrl = (env: Env): string =>
 const clientVariables = z.object({
   KP_URL: variables.shape.KP_URL,
   KP_TOKEN: z.string().optional(),
-  /** An absolute folder; a relative one counts as missing (XDG Base Directory Specification). */
-  XDG_CONFIG_HOME: z
-    .string()
-    .optional()
-    .transform((folder) => (folder?.startsWith('/') ? folder : undefined)),
+  XDG_CONFIG_HOME: absoluteFolder,
   NO_COLOR: z.string().optional(),
   KP_PASSPHRASE_FILE: z.string().optional(),
   /** Set by npm: the folder in which the person ran `npm run`. */

@@ -7,7 +7,7 @@ import {
   type StoreLocationFact,
   storeLocationOf,
 } from '#lib/domains/residency/rules.ts'
-import { ledgerFolder } from '#lib/stores/ledger/ledger.ts'
+import { isInDataFolder, ledgerFolder } from '#lib/stores/ledger/ledger-place.ts'
 import { objectsAddress } from '#lib/stores/objects/address.ts'
 import { isEmbedded } from '#lib/stores/postgres/database-location.ts'
 import type { RememberedPort } from '#lib/stores/registered-store.ts'
@@ -37,6 +37,10 @@ type Settings = Pick<
   | 'DATABASE_URL'
   | 'KP_DATA_DIR'
   | 'KP_LEDGER_URL'
+  | 'HOME'
+  | 'XDG_STATE_HOME'
+  | 'XDG_DATA_HOME'
+  | 'KP_LEDGER_MARK'
   | 'KP_SNAPSHOT_KEYS_DIR'
   | 'KP_SMTP_URL'
   | 'KP_REDIS_URL'
@@ -64,7 +68,7 @@ export const hasMailServer = (env: Pick<Settings, 'KP_SMTP_URL'>): boolean => en
 export const storeLocationsOf = (env: Settings): StoreLocations => ({
   postgresql: isEmbedded(env.DATABASE_URL, env.KP_DATA_DIR) ? 'embedded' : 'server',
   files: 'folder',
-  ledger: env.KP_LEDGER_URL === undefined ? 'folder' : 'apart',
+  ledger: isInDataFolder(env) ? 'folder' : 'apart',
   snapshot_keys: env.KP_SNAPSHOT_KEYS_DIR === undefined ? 'folder' : 'apart',
   graph: env.KP_GRAPH_URL === undefined ? 'here' : 'neo4j',
   cache: env.KP_REDIS_URL === undefined ? 'here' : 'redis',

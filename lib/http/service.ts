@@ -49,7 +49,7 @@ const checkReadiness = operation({
     status: z.enum(['ready', 'degraded', 'not_ready']),
     attention: z.array(z.string()).optional().meta({
       description:
-        'Problems for an operator. `llm_log`: logged exchanges with models are older than a day. `erasures_not_replayed`: the database was restored and erasures must be replayed; until then nothing else is served',
+        'Problems for an operator. `llm_log`: logged exchanges with models are older than a day. `erasures_not_replayed`: the database was restored and erasures must be replayed; until then nothing else is served. `erasures_unfinished`: a replay began erasures that wait for a store. `ledger_altered`: rows of the erasure ledger were added, changed or removed by somebody else; they are not acted on',
     }),
     stores: z.record(z.string(), StoreState),
   }),
@@ -96,16 +96,28 @@ export interface StoreCheck {
   /** `latency` in milliseconds. */
   ask(): Promise<{ state: 'ok' | 'degraded' | 'down'; latency: number; detail?: string } | undefined>
 }
-/** The ledger's state while the database lacks some of its erasures. */
-async function replayState(
-  restored: () => Promise<{ missing: number; detail?: string }>,
-): Promise<{ state: 'down'; detail: string } | undefined> {
+/** What the comparison of the database with the ledger shows; undefined if the database does not answer. */
+async function comparisonOf(restored: ServiceDeps['restored']): Promise<LedgerStanding | undefined> {
   // A database that is down has its own state.
-  const found = await Promise.race([restored().catch(() => undefined), delay(3_000, undefined, { ref: false })])
-  return found?.detail === undefined ? undefined : { state: 'down', detail: found.detail }
+  return Promise.race([restored().catch(() => undefined), delay(3_000, undefined, { ref: false })])
+}
+/** The ledger's state if it is worse than that of its folder. */
+function ledgerState({ detail, alterations }: LedgerStanding) {
+  if (detail !== undefined) return { state: 'down' as const, detail }
+  if (alterations === 0) return undefined
+  return { state: 'degraded' as const, detail: `${alterations} rows were not written by this installation` }
 }
 
 const tenths = (milliseconds: number) => Math.round(milliseconds * 10) / 10
+
+export interface LedgerStanding {
+  /** Why nothing is served: the database lacks erasures of the ledger. */
+  detail?: string
+  /** Rows of the ledger that were added, changed or removed by somebody else. */
+  alterations: number
+  /** Erasures that a replay began and could not finish. */
+  unfinished: number
+}
 
 export interface ServiceDeps {
   metrics: Metrics
@@ -113,8 +125,7 @@ export interface ServiceDeps {
   /** All operations except those of this file. */
   operations: readonly OperationShape[]
   version: string
-  /** How many erasures of the ledger are missing in the database. */
-  restored(): Promise<{ missing: number; detail?: string }>
+  restored(): Promise<LedgerStanding>
   /** For each scheduled activity, whether it is late. */
   lateness?: Record<string, () => Promise<boolean>>
 }
@@ -131,7 +142,8 @@ export function serviceUseCases({ metrics, checks, operations, version, restored
       const asked = await Promise.all(
         Object.entries(checks).map(async ([name, check]) => ({ name, check, answer: await check.ask() })),
       )
-      const behind = await replayState(restored)
+      const compared = await comparisonOf(restored)
+      const behind = compared?.detail !== undefined
       const isDown = (needed: boolean) =>
         asked.some(({ check, answer }) => answer?.state === 'down' && (check.isNeeded ?? false) === needed)
       const isImpaired = asked.some(({ check, answer }) => check.isNeeded && answer?.state === 'degraded')
@@ -148,12 +160,17 @@ export function serviceUseCases({ metrics, checks, operations, version, restored
                 (await isLate().catch(() => true)) ? [name] : [],
               ),
             )
-      const attention = [...(behind ? ['erasures_not_replayed'] : []), ...late.flat()]
+      const attention = [
+        ...(behind ? ['erasures_not_replayed'] : []),
+        ...((compared?.unfinished ?? 0) > 0 ? ['erasures_unfinished'] : []),
+        ...((compared?.alterations ?? 0) > 0 ? ['ledger_altered'] : []),
+        ...late.flat(),
+      ]
       const stores = Object.fromEntries(
         asked.flatMap(({ name, check, answer }) => {
           if (!answer) return []
           const { latency, ...own } = answer
-          const rest = name === 'ledger' && behind ? behind : own
+          const rest = (name === 'ledger' && own.state !== 'down' && compared && ledgerState(compared)) || own
           const { region, address } = check
           const told = { ...rest, latency_ms: tenths(latency), region }
           return [[name, actor.can('service:audit') ? { ...told, address } : told]]

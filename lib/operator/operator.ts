@@ -78,5 +78,16 @@ export function operator(app: App) {
 
     /** Erases again what a restored backup brought back, according to the ledger. Audited as `system:admin.replay`. */
     replayErasures: app.replayErasures,
+
+    /** Audits that an operator declared the ledger, or the former secret, lost. */
+    noteLoss: (what: 'ledger' | 'secret') =>
+      pipeline.transaction((tx) =>
+        audit(tx, `accept-lost-${what}`, {
+          action: 'update',
+          resourceType: what === 'ledger' ? 'erasure-ledger' : 'installation-secret',
+          resourceId: 'installation',
+          details: {},
+        }),
+      ),
   }
 }

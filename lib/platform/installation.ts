@@ -9,7 +9,7 @@ import { type EmbeddedDatabase, findEmbedded, startEmbedded } from '#lib/stores/
 import { DatabaseFault } from '#lib/stores/postgres/fault.ts'
 import { historyDifference } from '#lib/stores/postgres/migration-history.ts'
 import { type PreparedDatabase, prepareDatabase } from '#lib/stores/postgres/preparation.ts'
-import { type SecretSettings, settleSecret } from './secret-settling.ts'
+import { type SecretSettings, settleInstallation } from './secret-settling.ts'
 
 export type Installation = PreparedDatabase & {
   /** Set if we run the database ourselves. The caller that opened the installation stops it. */
@@ -25,7 +25,7 @@ type Settings = Pick<Env, 'DATABASE_URL' | 'DATABASE_MIGRATION_URL'> & SecretSet
  */
 export function prepareInstallation(settings: Settings, embeddedUrl?: string): Promise<PreparedDatabase> {
   const { DATABASE_URL: appUrl, DATABASE_MIGRATION_URL } = settings
-  const secret = (owner: ClientBase) => settleSecret(owner, settings)
+  const secret = (owner: ClientBase) => settleInstallation(owner, settings)
   if (embeddedUrl !== undefined) return prepareDatabase({ ownerUrl: embeddedUrl, secret, mayCreateDatabase: true })
   const ownerUrl = DATABASE_MIGRATION_URL ?? appUrl
   if (!ownerUrl) throw new TypeError('The settings name no database.')
@@ -112,4 +112,24 @@ export async function joinInstallation(settings: Settings): Promise<JoinedInstal
   const appUrl = madeRoleUrl(ownerUrl, installationSecret(KP_DATA_DIR, settings.KP_SECRET))
   await checkPrepared(appUrl)
   return { appUrl, ownerUrl, leave }
+}
+
+/**
+ * Prepares an installation after its operator declared the ledger or the former secret lost. Starts the embedded database if it is
+ * stopped. @throws DatabaseFault
+ */
+export async function acceptLoss(
+  settings: Settings,
+  decisions: Pick<Settings, 'isLedgerLost' | 'isSecretLost'>,
+): Promise<JoinedInstallation> {
+  const decided = { ...settings, ...decisions }
+  const isEmbedded = !settings.DATABASE_MIGRATION_URL && !settings.DATABASE_URL
+  const location = isEmbedded ? await findEmbedded(settings.KP_DATA_DIR) : undefined
+  if (location?.exists === false) throw notPrepared(`There is no installation in ${settings.KP_DATA_DIR} yet.`)
+  if (location?.ownerPid !== undefined) {
+    const { appUrl, ownerUrl } = await prepareInstallation(decided, location.ownerUrl('kp'))
+    return { appUrl, ownerUrl, leave: async () => {} }
+  }
+  const { appUrl, ownerUrl, embedded } = await openInstallation(decided)
+  return { appUrl, ownerUrl, leave: async () => embedded?.stop() }
 }

@@ -15,7 +15,7 @@ import { otherCheckpoints, ownCheckpoints } from '#lib/stores/checkpoints/connec
 import { folderMark } from '#lib/stores/folder-mark.ts'
 import type { GraphStore } from '#lib/stores/graph/graph.ts'
 import { isEmptyGraph, postgresGraph } from '#lib/stores/graph/postgres-graph.ts'
-import { hasNoRow, ledgerFolder } from '#lib/stores/ledger/ledger.ts'
+import { hasNoRow, type LedgerSettings, ledgerFolder } from '#lib/stores/ledger/ledger-place.ts'
 import { objectsAddress } from '#lib/stores/objects/address.ts'
 import { fileObjects, hasNoObject } from '#lib/stores/objects/files.ts'
 import type { ObjectStore } from '#lib/stores/objects/objects.ts'
@@ -150,7 +150,7 @@ export const objectFolderMark = (folder: string) => folderMark(folder, hasNoObje
 
 /** Every store of these settings that stores data permanently: identified by its address, or a folder by its mark. */
 export function rememberedStores(
-  env: Pick<Env, 'KP_DATA_DIR' | 'KP_OBJECTS_URL' | 'KP_LEDGER_URL' | 'KP_SNAPSHOT_KEYS_DIR'>,
+  env: Pick<Env, 'KP_OBJECTS_URL' | 'KP_SNAPSHOT_KEYS_DIR'> & LedgerSettings,
   sites: readonly Site[],
 ): ConnectedStore[] {
   const [ledger, keys, exported] = [ledgerFolder(env), snapshotKeysFolder(env), exportsFolder(env)]

@@ -22,7 +22,8 @@ import type { DataRegions } from '#lib/kernel/data-regions.ts'
 import type { DatabaseQuery } from '#lib/kernel/evidence.ts'
 import { logFault, logNotice } from '#lib/kernel/fault-log.ts'
 import { memoize } from '#lib/kernel/memoize.ts'
-import { fileLedger, ledgerFolder } from '#lib/stores/ledger/ledger.ts'
+import { fileLedger } from '#lib/stores/ledger/ledger.ts'
+import { ledgerFolder, ledgerMark } from '#lib/stores/ledger/ledger-place.ts'
 import { observedLedger } from '#lib/stores/ledger/observed-ledger.ts'
 import { openMail } from '#lib/stores/mail/mail.ts'
 import { openDatabase } from '#lib/stores/postgres/database.ts'
@@ -82,7 +83,9 @@ export function openPlatform({ env, clock, patience }: { env: Env; clock: Clock;
     hindering: (region) => hindering(region, assessedLocations),
   }
   const known = registeredStores({ db, clock, connected: rememberedStores(env, sites), isEmpty: isEmptyStore })
-  const ledger = observedLedger(fileLedger(ledgerFolder(env)), (isPut) => known.used('ledger', isPut))
+  const ledger = observedLedger(fileLedger(ledgerFolder(env), { secret, mark: ledgerMark(env) }), (isPut) =>
+    known.used('ledger', isPut),
+  )
   const stores = openStores(env, db, known.used)
   const limiter = openLimiter(env, limiterStates, patience.limits)
   const telemetryTo = telemetryTarget(env)

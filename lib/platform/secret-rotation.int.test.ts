@@ -23,6 +23,7 @@ import { systemClock } from '#lib/kernel/clock.ts'
 import { fileLedger } from '#lib/stores/ledger/ledger.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { type Database, openDatabase } from '#lib/stores/postgres/database.ts'
+import { startEmbedded } from '#lib/stores/postgres/embedded.ts'
 import { testDatabase } from '#lib/testing/database.ts'
 import { openInstallation } from './installation.ts'
 import { sealedColumns } from './resealing.ts'
@@ -40,7 +41,19 @@ const receipt = {
   deleted_id: 'kp:trace:1',
   deleted_at: '2026-01-01T00:00:00.000Z',
   reason: 'user_request',
-  stores: [],
+  stores: [
+    {
+      ...{
+        store: 'postgresql' as const,
+        holder: 'knowledge.units',
+        what: 'units',
+        found: 1,
+        deleted: 1,
+        residue: 0 as const,
+      },
+      verified_at: '2026-01-01T00:00:01.000Z',
+    },
+  ],
   retained: [],
   physical: [],
   signed_at: '2026-01-01T00:00:01.000Z',
@@ -50,7 +63,7 @@ const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
 /** Uses every key of an installation like a process with this secret. */
 function user(db: Database, dataDir: string, given?: string) {
   const secret = () => installationSecret(dataDir, given)
-  const ledger = fileLedger(join(dataDir, 'erasures'))
+  const ledger = fileLedger(join(dataDir, 'erasures'), { secret })
   const signer = createSigner(db, { secret, assertPresentSecret })
   const suppression = createSuppressionKeys(db, { ledger, secret, assertPresentSecret, clock: systemClock })
   const contactKey = () => deriveKey(secret(), sealedPurposes.privacyContacts)
@@ -229,17 +242,18 @@ describe('the secret in a file', () => {
   test('rotation is rejected when another folder is in place of the ledger’s folder', async () => {
     const secret = file()
     const told = async (sql: string) => {
-      const { appUrl, embedded } = await openInstallation(settings)
+      const embedded = await startEmbedded(settings.KP_DATA_DIR)
       try {
-        await withConnection(appUrl, (client) => client.query(sql))
+        await withConnection(embedded.ownerUrl('kp'), (client) => client.query(sql))
       } finally {
-        await embedded?.stop()
+        await embedded.stop()
       }
     }
     await told(`INSERT INTO known_stores (id, port, provider, address, shown, first_seen, last_seen)
       VALUES ('store_x', 'ledger', 'files', 'of another mark', 'file:/elsewhere', now(), now())`)
     await expect(rotateInstallationSecret(settings)).rejects.toMatchObject({ code: 'LEDGER_AWAY' })
     expect(file()).toBe(secret)
+    await expect(openInstallation(settings)).rejects.toMatchObject({ code: 'LEDGER_AWAY' })
     await told('DELETE FROM known_stores')
     await rotateInstallationSecret(settings)
     expect(file()).not.toBe(secret)
@@ -267,11 +281,16 @@ describe('the secret in KP_SECRET', () => {
     const dataDir = mkdtempSync(join(root, 'given-'))
     return {
       database,
-      start: (secret: string, previous?: string) =>
+      start: (secret: string, previous?: string, isSecretLost = false) =>
         withConnection(database.ownerUrl, (owner) =>
           settleSecret(
             owner,
-            settings({ KP_DATA_DIR: dataDir, KP_SECRET: secret, ...(previous && { KP_SECRET_PREVIOUS: previous }) }),
+            settings({
+              KP_DATA_DIR: dataDir,
+              KP_SECRET: secret,
+              isSecretLost,
+              ...(previous && { KP_SECRET_PREVIOUS: previous }),
+            }),
           ),
         ),
       use: <T>(secret: string, work: (one: ReturnType<typeof user>) => Promise<T>) =>
@@ -313,12 +332,15 @@ describe('the secret in KP_SECRET', () => {
     await database.drop()
   })
 
-  test('a start reports a lost secret and signs with a new key, and the former secret later repairs the installation', async () => {
+  test('a start rejects another secret unless an operator declares the former one lost, and the former secret later repairs the installation', async () => {
     const { database, start, use } = await place()
     const [lost, second] = [newSecret(), newSecret()]
     await start(lost)
     const before = await use(lost, async (one) => ({ kid: await one.kid(), hash: await one.hash() }))
-    const { warning } = await start(second)
+    await expect(start(second)).rejects.toMatchObject({ code: 'SECRET_FOREIGN' })
+    await expect(start(second, newSecret())).rejects.toMatchObject({ code: 'SECRET_FOREIGN' })
+    expect(await start(lost)).toEqual({ secret: lost })
+    const { warning } = await start(second, undefined, true)
     expect(warning).toMatch(/1 signing keys, 1 suppression keys.*KP_SECRET_PREVIOUS/)
     expect(await use(second, (one) => one.kid())).not.toBe(before.kid)
     expect(await start(second, lost)).toEqual({ secret: second })

@@ -8,7 +8,7 @@ import { PREPARATION_LOCK, prepareDatabase } from '#lib/stores/postgres/preparat
 import { openInstallation } from './installation.ts'
 import { countOtherConnections, lockPreparation } from './repository.ts'
 import { type Resealed, reseal } from './resealing.ts'
-import { type SecretSettings, settleSecret, withLedger } from './secret-settling.ts'
+import { type SecretSettings, settleInstallation, settleSecret, withLedger } from './secret-settling.ts'
 
 /** The points at which tests simulate a crash. */
 export type RotationPoint = 'begun' | 'next' | 'sealed' | 'committed' | 'adopted'
@@ -24,7 +24,7 @@ async function rotate(owner: ClientBase, settings: SecretSettings, interrupt: In
   interrupt('begun')
   const to = nextSecret(settings.KP_DATA_DIR)
   interrupt('next')
-  const made = await withLedger(owner, settings, (keep) =>
+  const made = await withLedger(owner, settings, { from: [secret], to }, (keep) =>
     reseal(owner, { from: [secret], to, keep, before: () => interrupt('sealed') }),
   )
   interrupt('committed')
@@ -70,7 +70,7 @@ export async function rotateInstallationSecret(
   try {
     const made = await withConnection(ownerUrl, (owner) => rotate(owner, settings, interrupt))
     // The password of the application's role is derived from the secret.
-    await prepareDatabase({ ownerUrl, appUrl, secret: (owner) => settleSecret(owner, settings) })
+    await prepareDatabase({ ownerUrl, appUrl, secret: (owner) => settleInstallation(owner, settings) })
     return made
   } finally {
     await embedded?.stop()

@@ -26,6 +26,9 @@ export interface TestResponse {
   json: ReturnType<typeof JSON.parse>
 }
 
+/** The secret of every installation of a test that does not set its own. */
+export const testSecret = 'a secret of thirty-two characters'
+
 /** Milliseconds. Long enough that a slow machine changes neither a response to 202 or 503 nor what a limit admits. */
 const longWaits = { erasure: 120_000, connection: 120_000, limits: 60_000, admission: 120_000 }
 
@@ -65,7 +68,7 @@ export async function testApp(
     DATABASE_URL: database.appUrl,
     KP_DATA_DIR: dataDir,
     KP_LIMITS: 'memory',
-    KP_SECRET: 'a secret of thirty-two characters',
+    KP_SECRET: testSecret,
     ...settings,
   })
   const clock = movableClock(new Date())

@@ -80,6 +80,8 @@ export function commandLine(url: string) {
   let home = mkdtempSync(join(workplace, 'home-'))
   const environment = (env: Record<string, string>) => ({
     ...{ NODE_ENV: 'production' as const, PATH: process.env.PATH, HOME: home, XDG_CONFIG_HOME: home, KP_URL: url },
+    // As in testApp, whose environment has no HOME.
+    ...(env.KP_DATA_DIR !== undefined && { KP_LEDGER_URL: join(env.KP_DATA_DIR, 'erasures') }),
     ...env,
   })
   const start = (args: readonly string[], env: Record<string, string> = {}): ChildProcess => {

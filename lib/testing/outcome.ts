@@ -4,6 +4,7 @@ import type pg from 'pg'
 import { z } from 'zod'
 import { fileLedger, type LedgerRow } from '#lib/stores/ledger/ledger.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
+import { testSecret } from './app.ts'
 
 /** The folder of the ledger within an installation's data folder, by default. */
 const ledgerFolder = 'erasures'
@@ -110,7 +111,7 @@ export async function outcomeOf(installation: StoredOutcome): Promise<Record<str
     else add(place, text)
   })
   // Read through the ledger reader: items are sealed under random keys.
-  for await (const row of fileLedger(join(installation.dataDir, ledgerFolder)).read())
+  for await (const row of fileLedger(join(installation.dataDir, ledgerFolder), { secret: () => testSecret }).read())
     for (const line of ledgerLines(row)) add('ledger', line)
   for (const [place, rows] of Object.entries(outcome)) {
     const sorted = rows.sort()

@@ -8,7 +8,10 @@ const shares = [0.5, 0.95, 1] as const
 
 const day = 86_400_000
 /** Metrics about erasures of subjects: runs and steps by state, and durations of the runs that ended within the last day. */
-export const erasureMeasures = (db: Database): Measuring => ({
+export const erasureMeasures = (
+  db: Database,
+  ledger: () => Promise<{ alterations: number; missing: number; unfinished: number }>,
+): Measuring => ({
   name: 'erasures',
   async measure(now) {
     // Only runs of the last eight days: runs that a legal hold kept open for longer would distort the duration.
@@ -17,8 +20,21 @@ export const erasureMeasures = (db: Database): Measuring => ({
       finishedAfter: new Date(now.getTime() - day),
       shares,
     })
+    const { alterations, missing, unfinished } = await ledger()
     const { runs, steps, finished = 0, seconds, quantiles } = row ?? {}
     return [
+      {
+        name: 'kp_ledger_altered_rows',
+        help: 'Rows of the erasure ledger that somebody else added, changed or removed',
+        type: 'gauge',
+        samples: [{ value: alterations }],
+      },
+      {
+        name: 'kp_erasures_to_repeat',
+        help: 'Erasures of the ledger that the database lacks after a restore',
+        type: 'gauge',
+        samples: [{ value: missing + unfinished }],
+      },
       {
         name: 'kp_erasures',
         help: 'Erasures of people and agents by state',

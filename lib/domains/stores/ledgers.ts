@@ -1,12 +1,19 @@
 import type { ClientBase } from 'pg'
 import type { Transaction } from '#lib/kernel/context.ts'
-import { usedLedgers } from './repository.ts'
+import { retireOtherLedgers, usedLedgers } from './repository.ts'
 
-/** Address hashes of the erasure ledgers that were used and that no admin declared empty. */
-export async function ledgerAddresses(client: ClientBase): Promise<string[]> {
-  const rows = await usedLedgers(client, {})
-  return rows.map(({ address }) => address)
-}
+/** The erasure ledgers that were used and that no admin declared empty, by address hash. */
+export const ledgerAddresses = (client: ClientBase): Promise<{ address: string; shown: string }[]> =>
+  usedLedgers(client, {})
+
+/** Records an operator's statement that every ledger except the one with this address hash is lost. */
+export const retireLedgers = (client: ClientBase, own: string, now: Date): Promise<unknown> =>
+  retireOtherLedgers(client, {
+    own,
+    now,
+    by: 'system:admin.accept-loss',
+    said: 'An operator declared the ledger lost.',
+  })
 
 /** When an admin last stated that a ledger is lost; null if never. A newer ledger contains nothing from before. */
 export async function ledgerLostAt(tx: Transaction): Promise<Date | null> {

@@ -1,10 +1,18 @@
 import { statement } from '#lib/stores/postgres/statement.ts'
 
-/** Address hashes of the erasure ledgers that were used and that no admin declared empty. */
+/** The erasure ledgers that were used and that no admin declared empty, and where they were used. */
 export const usedLedgers = statement('stores.used-ledgers', {
   takes: {},
-  returns: { address: 'text' },
-  sql: "SELECT address FROM known_stores WHERE port = 'ledger' AND retired_at IS NULL",
+  returns: { address: 'text', shown: 'text' },
+  sql: "SELECT address, shown FROM known_stores WHERE port = 'ledger' AND retired_at IS NULL",
+})
+
+/** Records that every ledger except this one is lost. */
+export const retireOtherLedgers = statement('stores.retire-other-ledgers', {
+  takes: { own: 'text', now: 'timestamptz', by: 'text', said: 'text' },
+  returns: 'count',
+  sql: `UPDATE known_stores SET retired_at = $now, retired_by = $by, statement = $said
+    WHERE port = 'ledger' AND retired_at IS NULL AND address <> $own`,
 })
 
 /** Another store that was used at a place (`shown`, or anywhere), after `since` if given, and that no admin declared empty. */

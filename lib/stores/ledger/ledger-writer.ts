@@ -1,7 +1,12 @@
+import { randomBytes } from 'node:crypto'
 import { type FileHandle, mkdir, open, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { logFault } from '#lib/kernel/fault-log.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { writes } from './ledger-lines.ts'
+import { createHead, type LedgerKey, openHead } from './ledger-head.ts'
+import { lineOf, writes } from './ledger-lines.ts'
+import { moveMark, readMark } from './ledger-mark.ts'
+import { type Chain, LedgerScan, ledgerFiles, linkedRow } from './ledger-scan.ts'
 
 export const monthOf = (time: Date): string => time.toISOString().slice(0, 7)
 
@@ -19,24 +24,83 @@ async function isAt(path: string, file: FileHandle): Promise<boolean> {
   return there?.dev === dev && there.ino === ino
 }
 
-/** Appends lines to the file of the current month. A line is on disk when `append` returns. */
-export function ledgerWriter(folder: string) {
-  let handle: { month: string; file: FileHandle } | undefined
-  let waiting: { text: string; done: () => void; failed: (error: unknown) => void }[] = []
-  let writing: Promise<void> | undefined
+/** Creates the head of a new ledger. A folder with rows and without a head of ours is not written to. */
+async function requireHead(folder: string, key: LedgerKey): Promise<void> {
+  const head = await openHead(folder, key)
+  if (head === 'foreign') throw new Error('The erasure ledger was made with another secret, or its head was changed.')
+  if (head !== undefined) return
+  if ((await ledgerFiles(folder)).length > 0)
+    throw new Error('The erasure ledger has rows that are not authenticated. npm start accepts them once.')
+  await createHead(folder, key)
+}
 
-  async function fileOf(month: string) {
-    const path = join(folder, `${month}.ledger`)
-    if (handle?.month === month && (await isAt(path, handle.file))) return handle.file
+interface WaitingRow {
+  row: { kind: string; id: string }
+  done: () => void
+  failed: (error: unknown) => void
+}
+
+/**
+ * Appends rows to the newest file. A row is on disk when `append` returns. Each row states what the process had read of the file, so that
+ * rows of several processes need no lock. Processes write concurrently, each group of rows in a single write.
+ */
+export function ledgerWriter(folder: string, keyOf: () => LedgerKey, mark: string | undefined) {
+  const writer = randomBytes(6).toString('base64url')
+  let sequence = 0
+  let handle: { name: string; file: FileHandle } | undefined
+  let waiting: WaitingRow[] = []
+  let writing: Promise<void> | undefined
+  let scan = new LedgerScan(folder, keyOf, true)
+  /** The newest executed erasure that this process knows. Undefined: the mark was not read yet. */
+  let newest: string | null | undefined
+
+  async function fileToAppend() {
+    // Never an older file than the newest: rows of a machine whose clock is behind belong after those that it has read.
+    const name = [`${monthOf(new Date())}.ledger`, ...(await ledgerFiles(folder)).slice(-1)].sort().at(-1) ?? ''
+    if (handle?.name === name && (await isAt(join(folder, name), handle.file))) return handle
     await handle?.file.close()
     handle = undefined
     await mkdir(folder, { recursive: true, mode: 0o700 })
-    const file = await open(path, 'a', 0o600)
+    await requireHead(folder, keyOf())
+    scan = new LedgerScan(folder, keyOf, true)
+    await scan.finish()
+    const file = await open(join(folder, name), 'a', 0o600)
     const parent = await open(folder, 'r')
     await parent.sync()
     await parent.close()
-    handle = { month, file }
-    return file
+    handle = { name, file }
+    return handle
+  }
+
+  function linesOf(rows: readonly WaitingRow[], name: string): string[] {
+    const key = keyOf()
+    const { head } = scan
+    if (!head) throw new Error('The erasure ledger has no readable head.')
+    const own = scan.claimOf(name)
+    const before = own ? undefined : scan.claimBefore(name)
+    return rows.map(({ row }) => {
+      const chain: Chain = {
+        k: key.id,
+        w: writer,
+        s: sequence++,
+        n: own?.rows ?? 0,
+        h: own?.hash ?? scan.hashAtStart(name),
+      }
+      if (before) chain.p = [before.file, before.rows, before.hash]
+      return lineOf(linkedRow(row, chain, name, head.id, key))
+    })
+  }
+
+  /** Reads what was written since, and moves the mark to it. */
+  async function follow(group: readonly WaitingRow[]): Promise<void> {
+    await scan.finish()
+    if (mark === undefined || !scan.head || !scan.claim) return
+    if (newest === undefined) {
+      const known = await readMark(mark, scan.head.keys)
+      newest = typeof known === 'object' ? known.newest : null
+    }
+    newest = group.findLast(({ row }) => row.kind === 'commit')?.row.id ?? newest
+    await moveMark(mark, { ledger: scan.head.id, ...scan.claim, newest }, keyOf())
   }
 
   /** Rows that arrive during a write share the next write and its fsync. */
@@ -45,8 +109,8 @@ export function ledgerWriter(folder: string) {
       const group = waiting
       waiting = []
       try {
-        const file = await fileOf(monthOf(new Date()))
-        for (const bytes of writes(group.map(({ text }) => text))) {
+        const { name, file } = await fileToAppend()
+        for (const bytes of writes(linesOf(group, name))) {
           const { bytesWritten } = await file.write(bytes)
           if (bytesWritten < bytes.length) throw new Error(`${bytesWritten} of ${bytes.length} bytes were written`)
         }
@@ -57,16 +121,19 @@ export function ledgerWriter(folder: string) {
         handle = undefined
         const problem = unwritten(error)
         for (const { failed } of group) failed(problem)
+        continue
       }
+      // The rows are stored. A folder that is away now is found by the next write.
+      await follow(group).catch((error: unknown) => logFault(error, { operationId: 'ledgerMark' }))
     }
     writing = undefined
   }
 
   return {
-    /** @throws {Problem} `unavailable` if the line could not be stored */
-    append: (text: string): Promise<void> =>
+    /** @throws {Problem} `unavailable` if the row could not be stored */
+    append: (row: WaitingRow['row']): Promise<void> =>
       new Promise((done, failed) => {
-        waiting.push({ text, done, failed })
+        waiting.push({ row, done, failed })
         writing ??= write()
       }),
     async close(): Promise<void> {

@@ -13,9 +13,15 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { fileLedger, type LedgerRow } from './ledger.ts'
+import { type LedgerRow, fileLedger as openLedger } from './ledger.ts'
+import { ledgerKeyOf } from './ledger-head.ts'
+import { sealLedger } from './ledger-seal.ts'
 
+const secret = 'a secret of thirty-two characters'
+const fileLedger = (location: string) => openLedger(location, { secret: () => secret })
 let folder: string
+/** The name of the first month's file. */
+const ledgerFile = (of = folder): string => readdirSync(of).find((name) => name.endsWith('.ledger')) ?? ''
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'kp-ledger-'))
 })
@@ -68,7 +74,7 @@ it('read omits only lines that a crash truncated or somebody edited', async () =
   const ledger = fileLedger(folder)
   for (const id of ['a', 'b', 'c']) await ledger.append(intent(id))
   await ledger.close()
-  const [name = ''] = readdirSync(folder)
+  const name = ledgerFile()
   const file = join(folder, name)
   const lines = readFileSync(file, 'utf8').split('\n').filter(Boolean)
   writeFileSync(file, [lines[0], lines[1]?.replace('kp:trace:b', 'kp:trace:x'), lines[2]].join('\n'))
@@ -76,7 +82,10 @@ it('read omits only lines that a crash truncated or somebody edited', async () =
   const after = fileLedger(folder)
   await after.append(intent('d'))
   await after.close()
-  expect((await all(folder)).map(({ id }) => id)).toEqual(['a', 'c', 'd'])
+  const problems: string[] = []
+  const rows = await Array.fromAsync(fileLedger(folder).read((_, kind) => problems.push(kind)))
+  expect(rows.map(({ id }) => id)).toEqual(['a', 'c', 'd'])
+  expect(problems.sort()).toEqual(['altered', 'damaged', 'damaged'])
 })
 
 it('append creates files that only their owner can read', async () => {
@@ -84,7 +93,7 @@ it('append creates files that only their owner can read', async () => {
   await ledger.append(intent('a'))
   await ledger.close()
   expect(statSync(join(folder, 'ledger')).mode & 0o777).toBe(0o700)
-  const [name = ''] = readdirSync(join(folder, 'ledger'))
+  const name = ledgerFile(join(folder, 'ledger'))
   expect(statSync(join(folder, 'ledger', name)).mode & 0o777).toBe(0o600)
 })
 
@@ -96,7 +105,7 @@ it('append rejects when the row cannot be stored', async () => {
 it('append stores a row after another writer’s partial line, and read reports that line', async () => {
   const ledger = fileLedger(folder)
   await ledger.append(intent('one'))
-  const [name = ''] = readdirSync(folder)
+  const name = ledgerFile()
   appendFileSync(join(folder, name), '0123456789abcdef {"kind":"int')
   await ledger.append(intent('two'))
   await ledger.close()
@@ -113,11 +122,12 @@ it('read rejects when the folder cannot be read, and returns nothing for a missi
 
 it('prune removes whole months when their retention ends', async () => {
   writeFileSync(join(folder, '2019-02.ledger'), '')
+  await sealLedger(folder, ledgerKeyOf(secret))
   const ledger = fileLedger(folder)
   await ledger.append(intent('a'))
   expect(await ledger.prune(new Date('2019-03-01T00:00:00Z'))).toBe(1)
   await ledger.close()
-  expect(readdirSync(folder)).toHaveLength(1)
+  expect(readdirSync(folder).sort()).toEqual([`${new Date().toISOString().slice(0, 7)}.ledger`, 'ledger.head'])
 })
 
 it('append stores rows of many writers in one write each, however large they are', async () => {
@@ -139,7 +149,7 @@ it('read returns lines one by one, so that a reader that stops reads no further'
   const ledger = fileLedger(folder)
   for (let n = 0; n < 5; n++) await ledger.append(intent(`r${n}`))
   await ledger.close()
-  const [name = ''] = readdirSync(folder)
+  const name = ledgerFile()
   // A month that is longer than one read.
   appendFileSync(join(folder, name), `${'x'.repeat(1_000)}\n`.repeat(5_000))
   const read = fileLedger(folder).read()[Symbol.asyncIterator]()
@@ -194,6 +204,7 @@ it('read returns unsealed items of former versions, and reports items that the k
   const row = JSON.stringify(names)
   const sum = createHash('sha256').update(row).digest('hex').slice(0, 16)
   writeFileSync(join(folder, '2026-01.ledger'), `${sum} ${row}\n`)
+  await sealLedger(folder, ledgerKeyOf(secret))
   const ledger = fileLedger(folder)
   await ledger.append({ ...names, id: 'r2' })
   await ledger.close()

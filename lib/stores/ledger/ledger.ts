@@ -1,11 +1,12 @@
-import { open, readdir, rm, stat } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { z } from 'zod'
-import type { Env } from '#lib/config/env.ts'
 import type { ProjectPart, RecordScope } from '#lib/kernel/erasure-scope.ts'
-import { errorCode } from '#lib/kernel/error-code.ts'
-import { completeLines, lineOf, rowIn } from './ledger-lines.ts'
+import { memoize } from '#lib/kernel/memoize.ts'
+import { changeHead, type LedgerKey, ledgerKeyOf } from './ledger-head.ts'
+import { type LedgerMark, readMark } from './ledger-mark.ts'
+import { folderOf } from './ledger-place.ts'
+import { type LedgerProblem, LedgerScan, ledgerFiles, namesIn } from './ledger-scan.ts'
 import { ledgerWriter, monthOf, unwritten } from './ledger-writer.ts'
 import { isKeyFile, monthKeys } from './month-keys.ts'
 
@@ -83,13 +84,27 @@ export type LedgerRow =
   /** A suppression key, sealed with the installation's secret (base64); written again after a rotation of the secret. */
   | { kind: 'key'; id: string; at: string; sealed: string }
 
-/** The position of a reader, initially at the start. */
+/** The position of a reader, initially at the start. Only the ledger reads its content. */
 export interface LedgerPosition {
-  file: string
-  /** Bytes of complete lines. */
-  offset: number
+  scan?: LedgerScan
 }
-export const ledgerStart = (): LedgerPosition => ({ file: '', offset: 0 })
+export const ledgerStart = (): LedgerPosition => ({})
+/** What the rows read so far show about the ledger: refused rows, and rows that were changed or removed. */
+export const problemsUpTo = ({ scan }: LedgerPosition): readonly LedgerProblem[] => scan?.problems ?? []
+
+/** What a complete reading of the ledger shows. */
+export interface LedgerInspection {
+  /** The head's id; undefined if there is no readable head. */
+  id: string | undefined
+  problems: readonly LedgerProblem[]
+  /**
+   * `contained`: the ledger is at least as new as the mark. `ahead`: it is an older copy, or its newest rows were removed. `other`: the
+   * mark belongs to another ledger. `unreadable`: the mark was made with an unknown secret, or changed. `none`: there is no mark.
+   */
+  mark: 'contained' | 'ahead' | 'other' | 'unreadable' | 'none'
+  /** The newest executed erasure that the mark names. */
+  newest: string | null
+}
 
 /**
  * The erasure ledger. It is outside the database, so that a restored backup cannot forget an erasure. Append-only; a row is on disk when
@@ -98,13 +113,15 @@ export const ledgerStart = (): LedgerPosition => ({ file: '', offset: 0 })
 export interface Ledger {
   /** @throws `unavailable` if the row could not be stored */
   append(row: LedgerRow): Promise<void>
-  /** Every valid row, oldest first; `onDamaged` is called for each line whose checksum does not match. */
-  read(onDamaged?: (file: string) => void): AsyncIterable<LedgerRow>
+  /** Every authentic row, oldest first; `onProblem` is called for every refused line and every sign of a change. */
+  read(onProblem?: (file: string, kind: LedgerProblem['kind']) => void): AsyncIterable<LedgerRow>
   /**
    * Intents and commits after `position`, oldest first, without items and keys; advances `position`. If the files are not those that
    * were read before, it starts again from the beginning.
    */
   readSince(position: LedgerPosition): AsyncIterable<RecordIntent | SubjectIntent | PartIntent | CommitRow>
+  /** Reads everything, without the items, and compares it with the mark. */
+  inspect(): Promise<LedgerInspection>
   /** Destroys the keys of months that ended before `time`, so that nobody can read their items any more. Returns how many. */
   forgetItems(time: Date): Promise<number>
   /** Removes the files of months that ended before `time`, and their keys. Returns how many files. */
@@ -118,9 +135,10 @@ interface SealedItems extends Omit<ItemsRow, 'items'> {
   sealed: string
 }
 type KeptRow = LedgerRow | SealedItems
-function rowOf(line: string): KeptRow | undefined {
-  const row = rowIn(line)
-  return row === undefined ? undefined : (JSON.parse(row) as KeptRow)
+/** The row of an accepted line, without its place in the chain. */
+function rowOf(text: string): KeptRow {
+  const { chain: _, mac: __, ...row } = JSON.parse(text) as KeptRow & { chain?: unknown; mac?: unknown }
+  return row as KeptRow
 }
 const aboutOf = ({ id, holder }: Pick<ItemsRow, 'id' | 'holder'>): string => `${id} ${holder}`
 const Items = z.array(z.string())
@@ -136,27 +154,7 @@ const unopened = (error: unknown): undefined => {
   if (error instanceof Error && 'syscall' in error) throw error
   return undefined
 }
-const folderOf = (location: string): string =>
-  location.startsWith('file:') ? fileURLToPath(location) : resolve(location)
-/** The configured folder of the ledger. */
-export const ledgerFolder = ({
-  KP_LEDGER_URL: place,
-  KP_DATA_DIR,
-}: Pick<Env, 'KP_LEDGER_URL' | 'KP_DATA_DIR'>): string => folderOf(place ?? join(KP_DATA_DIR, 'erasures'))
-const isMonth = (name: string): boolean => name.endsWith('.ledger')
-/** The names in a folder; none if it does not exist. Throws if it cannot be read. */
-const namesIn = (folder: string): Promise<string[]> =>
-  readdir(folder).catch((error: unknown) => {
-    if (errorCode(error) === 'ENOENT') return []
-    throw error
-  })
-/** Whether the folder contains no ledger. */
-export const hasNoRow = async (folder: string): Promise<boolean> => !(await namesIn(folder)).some(isMonth)
-
 type MonthKeys = ReturnType<typeof monthKeys>
-
-/** The files of all months, oldest first. */
-const ledgerFiles = async (folder: string): Promise<string[]> => (await namesIn(folder)).filter(isMonth).sort()
 
 async function sealedRow(keys: MonthKeys, { items, ...row }: ItemsRow): Promise<SealedItems> {
   const month = monthOf(new Date())
@@ -169,51 +167,53 @@ async function openedRow(keys: MonthKeys, { month, sealed, ...row }: SealedItems
 }
 
 async function* readRows(
-  folder: string,
+  scan: LedgerScan,
   keys: MonthKeys,
-  onDamaged: ((file: string) => void) | undefined,
+  onProblem: ((file: string, kind: LedgerProblem['kind']) => void) | undefined,
 ): AsyncGenerator<LedgerRow> {
-  for (const name of await ledgerFiles(folder)) {
-    // Line by line: a month may be longer than the maximum string.
-    const file = await open(join(folder, name), 'r')
-    for await (const line of file.readLines()) {
-      if (line === '') continue
-      const row = rowOf(line)
-      if (!row) onDamaged?.(name)
-      else if (!('sealed' in row) || row.kind === 'key') yield row
-      else {
-        const opened = await openedRow(keys, row).catch(unopened)
-        if (opened) yield opened
-        else onDamaged?.(name)
-      }
+  let told = 0
+  const tell = () => {
+    for (const { file, kind } of scan.problems.slice(told)) onProblem?.(file, kind)
+    told = scan.problems.length
+  }
+  for await (const { file, text } of scan.rows()) {
+    const row = rowOf(text)
+    if (!('sealed' in row) || row.kind === 'key') yield row
+    else {
+      const opened = await openedRow(keys, row).catch(unopened)
+      if (opened) yield opened
+      else onProblem?.(file, 'damaged')
     }
+  }
+  tell()
+}
+
+async function* readSince(scan: LedgerScan): AsyncGenerator<RecordIntent | SubjectIntent | PartIntent | CommitRow> {
+  for await (const { text } of scan.rows()) {
+    // Rows of items are most of the ledger, and may be long.
+    if (text.startsWith('{"kind":"items"')) continue
+    const row = rowOf(text)
+    if (row.kind === 'intent' || row.kind === 'commit') yield row
   }
 }
 
-async function* readSince(
-  folder: string,
-  position: LedgerPosition,
-): AsyncGenerator<RecordIntent | SubjectIntent | PartIntent | CommitRow> {
-  const names = await ledgerFiles(folder)
-  const size = (name: string) => stat(join(folder, name)).then((found) => found.size)
-  const isKnown = names.includes(position.file) && (await size(position.file)) >= position.offset
-  if (!isKnown) Object.assign(position, ledgerStart())
-  for (const name of names) {
-    if (name < position.file) continue
-    if (name > position.file) Object.assign(position, { file: name, offset: 0 })
-    const file = await open(join(folder, name), 'r')
-    try {
-      for await (const { line, end } of completeLines(file, position.offset)) {
-        position.offset = end
-        // Rows of items are most of the ledger, and may be long.
-        if (line.startsWith('{"kind":"items"', 17)) continue
-        const row = line === '' ? undefined : rowOf(line)
-        if (row?.kind === 'intent' || row?.kind === 'commit') yield row
-      }
-    } finally {
-      await file.close()
-    }
-  }
+async function inspect(scan: LedgerScan, markPath: string | undefined): Promise<LedgerInspection> {
+  // The first reading opens the head, whose keys the mark needs.
+  await scan.finish()
+  const { head } = scan
+  const mark = markPath === undefined || !head ? undefined : await readMark(markPath, head.keys)
+  const found = { id: head?.id, problems: scan.problems, newest: null }
+  if (mark === undefined) return { ...found, mark: 'none' }
+  if (mark === 'unreadable') return { ...found, mark: 'unreadable' }
+  return { ...found, newest: mark.newest, mark: await standingOf(mark, scan) }
+}
+
+async function standingOf(mark: LedgerMark, scan: LedgerScan): Promise<LedgerInspection['mark']> {
+  if (mark.ledger !== scan.head?.id) return 'other'
+  if (mark.file === '') return 'contained'
+  scan.watchFor(mark)
+  await scan.restart()
+  return scan.hasMark(mark) ? 'contained' : 'ahead'
 }
 
 async function forgetItems(folder: string, keys: MonthKeys, time: Date): Promise<number> {
@@ -223,25 +223,41 @@ async function forgetItems(folder: string, keys: MonthKeys, time: Date): Promise
   return old.length
 }
 
+export interface LedgerOptions {
+  /** The installation's secret, from which the key that authenticates the rows is derived. Called at the first use. */
+  secret: () => string
+  /** The file that records how far the ledger has come; none if undefined. */
+  mark?: string | undefined
+}
+
 /**
- * Files `<year>-<month>.ledger` in a folder (mode 700). Several processes may append: each row is written in a single write at the end
- * of the file.
+ * Files `<year>-<month>.ledger` in a folder (mode 700), with `ledger.head`. Several processes may append: each row is written in a single
+ * write at the end of the file.
  */
-export function fileLedger(location: string): Ledger {
+export function fileLedger(location: string, { secret, mark }: LedgerOptions): Ledger {
   const folder = folderOf(location)
   const keys = monthKeys(folder)
-  const writer = ledgerWriter(folder)
+  const key: () => LedgerKey = memoize(() => ledgerKeyOf(secret()))
+  const writer = ledgerWriter(folder, key, mark)
+  const newScan = () => new LedgerScan(folder, key)
 
   return {
     async append(row) {
-      const kept = row.kind === 'items' ? await sealedRow(keys, row).catch(refused) : row
-      await writer.append(lineOf(JSON.stringify(kept)))
+      await writer.append(row.kind === 'items' ? await sealedRow(keys, row).catch(refused) : row)
     },
-    read: (onDamaged) => readRows(folder, keys, onDamaged),
-    readSince: (position) => readSince(folder, position),
+    read: (onProblem) => readRows(newScan(), keys, onProblem),
+    readSince(position) {
+      position.scan ??= newScan()
+      return readSince(position.scan)
+    },
+    inspect: () => inspect(newScan(), mark),
     forgetItems: (time) => forgetItems(folder, keys, time),
     async prune(time) {
-      const old = (await ledgerFiles(folder)).filter((name) => name < `${monthOf(time)}.ledger`)
+      const month = monthOf(time)
+      const old = (await ledgerFiles(folder)).filter((name) => name < `${month}.ledger`)
+      if (old.length === 0) return 0
+      // First the head: files that are missing without its statement were removed by somebody else.
+      await changeHead(folder, key(), (head) => ({ ...head, prunedBefore: month }))
       for (const name of old) await rm(join(folder, name))
       await forgetItems(folder, keys, time)
       return old.length

@@ -6,13 +6,17 @@ export const observedLedger = (ledger: Ledger, used: (isPut: boolean) => Promise
     await used(true)
     await ledger.append(row)
   },
-  async *read(onDamaged) {
+  async *read(onProblem) {
     await used(false)
-    yield* ledger.read(onDamaged)
+    yield* ledger.read(onProblem)
   },
   async *readSince(position) {
     await used(false)
     yield* ledger.readSince(position)
+  },
+  async inspect() {
+    await used(false)
+    return ledger.inspect()
   },
   async forgetItems(time) {
     await used(false)

@@ -16,7 +16,10 @@ export type DatabaseFaultCode =
   | 'MIGRATION_CHANGED'
   | 'MIGRATION_FAILED'
   | 'SECRET_REPLACED'
+  | 'SECRET_FOREIGN'
   | 'LEDGER_AWAY'
+  | 'LEDGER_OLDER'
+  | 'LEDGER_ALTERED'
   | 'IN_USE'
 
 /** Why the database cannot be used. The message tells the operator in one line what to do. */

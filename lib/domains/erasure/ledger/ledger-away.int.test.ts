@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -116,7 +117,53 @@ test('replay reports a damaged commit line as uncertain', async () => {
   })
   expect(await replay()).toMatchObject({ damaged: 0, uncertain: 0, unknown: 0 })
   // Requests are rejected while the application still believes that the database lacks an erasure.
-  await expect.poll(() => app.app.restored.state(), { timeout: 120_000 }).toEqual({ missing: 0 })
+  await expect.poll(() => app.app.restored.state(), { timeout: 120_000 }).toMatchObject({ missing: 0 })
+})
+
+test('rows that somebody without the secret appends are reported, and nothing is erased or refused because of them', async () => {
+  const victim = await issuedAgent(app, ['read', 'write'])
+  const [name = ''] = readdirSync(folder()).filter((one) => one.endsWith('.ledger'))
+  const file = join(folder(), name)
+  const text = readFileSync(file, 'utf8')
+  const at = new Date(app.clock.now().getTime() + 3_600_000).toISOString()
+  const rows = [
+    {
+      kind: 'intent',
+      id: 'rcpt_0123456789abcdefABCDEF',
+      at,
+      scope: { subject: { account: null, agents: [victim.id] } },
+      hashes: [],
+      heldBy: [],
+    },
+    { kind: 'commit', id: 'rcpt_0123456789abcdefABCDEF', at, erased: {} },
+  ].map((row) => JSON.stringify(row))
+  const lines = rows.map((row) => `${createHash('sha256').update(row).digest('hex').slice(0, 16)} ${row}\n`)
+  writeFileSync(file, `${text}\n${lines.join('')}`)
+  const other = createApp({ env: app.app.env, clock: app.clock, replaysByItself: true })
+  try {
+    expect(await other.restored.state()).toMatchObject({ missing: 0, unfinished: 0, alterations: 2 })
+    expect(await operator(other).replayErasures()).toMatchObject({
+      damaged: 2,
+      subjects: 0,
+      reinstated: 0,
+      receipts: [],
+    })
+    expect((await other.ledger.inspect()).problems.map(({ kind }) => kind)).toEqual(['foreign', 'foreign'])
+  } finally {
+    await other.close()
+  }
+  expect((await app.fetch('GET', '/v1/auth/me', { token: victim.token })).status).toBe(200)
+  expect((await app.fetch('GET', '/v1/receipts/rcpt_0123456789abcdefABCDEF', { token: victim.token })).status).toBe(404)
+  await expect
+    .poll(async () => (await app.fetch('GET', '/ready')).json.attention, { timeout: 120_000 })
+    .toContain('ledger_altered')
+  const ready = await app.fetch('GET', '/ready')
+  expect([ready.status, ready.json.stores.ledger.state]).toEqual([200, 'degraded'])
+  // Later rows of this installation are still acted on.
+  expect((await (await contributed()).erase()).status).toBe(204)
+  expect(await replay()).toMatchObject({ damaged: 2, unknown: 0 })
+  writeFileSync(file, readFileSync(file, 'utf8').replace(lines.join(''), ''))
+  expect(await replay()).toMatchObject({ damaged: 0, unknown: 0 })
 })
 
 test('erasures continue after an admin declares the ledger lost, and replay ignores earlier erasures', async () => {

@@ -7,6 +7,7 @@ import type {
   RecordIntent,
   SubjectIntent,
 } from '#lib/stores/ledger/ledger.ts'
+import type { LedgerProblemKind } from '#lib/stores/ledger/ledger-scan.ts'
 
 type KeyRow = Extract<LedgerRow, { kind: 'key' }>
 export type Intent = RecordIntent | SubjectIntent | PartIntent
@@ -22,9 +23,10 @@ export interface LedgerHistory {
   /** Receipt ids of erasures that were started but, according to the ledger, never executed. */
   uncommitted: ReadonlySet<string>
   keys: KeyRow[]
-  /** Number of lines with a wrong checksum: cut short by a crash, or changed. */
+  /** Number of lines that were not read: cut short by a crash, changed, or written by somebody else. */
   damaged: number
 }
+const isRefusedRow = (kind: LedgerProblemKind): boolean => kind !== 'altered' && kind !== 'missing'
 
 /**
  * Reads all executed erasures from the ledger and skips intents without a commit. Items are not loaded: read them with
@@ -36,7 +38,9 @@ export async function ledgerHistory(ledger: Pick<Ledger, 'read'>): Promise<Ledge
   const committed = new Map<string, Committed>()
   const keys: KeyRow[] = []
   let damaged = 0
-  for await (const row of ledger.read(() => damaged++)) {
+  for await (const row of ledger.read((_, kind) => {
+    if (isRefusedRow(kind)) damaged++
+  })) {
     if (row.kind === 'key') keys.push(row)
     if (row.kind === 'intent') intents.set(row.id, row)
     if (row.kind === 'items') itemsRows.set(row.id, (itemsRows.get(row.id) ?? 0) + 1)

@@ -3,7 +3,7 @@ import type { SubjectErasurePorts } from '#lib/domains/erasure/engine/subject-er
 import type { SuppressionKeys } from '#lib/domains/erasure/suppression/suppression-keys.ts'
 import type { AuditRecord, Transaction } from '#lib/kernel/context.ts'
 import type { RunState } from '#lib/kernel/erasure-run.ts'
-import type { RecordScope } from '#lib/kernel/erasure-scope.ts'
+import type { RecordScope, Subject } from '#lib/kernel/erasure-scope.ts'
 import type { ReinstatementDeps } from './reinstatement.ts'
 import type { UnconfirmedErasure } from './restored-stores.ts'
 
@@ -39,7 +39,7 @@ export interface Replay {
   /** Not erased again, because the restored database lacks legal holds that covered data then. Set these holds again first. */
   refused: { receipt: string; holds: string[] }[]
   /** Runs that have not finished; the worker continues them. */
-  unfinished: { run: string; state: RunState }[]
+  unfinished: { receipt: string; run: string; state: RunState }[]
   /** Erasures for which a store did not answer or still has data. Repeat the replay; their receipts are not restored yet. */
   unsearched: UnconfirmedErasure[]
 }
@@ -58,6 +58,10 @@ export interface ReplayDeps extends ReinstatementDeps {
   /** Executes a run to its end in this process. */
   complete(runId: string): Promise<RunState>
   keys: Pick<SuppressionKeys, 'restore'>
+  /** Hides the subject's content until the run that erases it again is done. */
+  restrict(tx: Transaction, subject: Subject, now: Date): Promise<unknown>
+  /** Stores which erasures of the ledger were begun again and are not finished. Their data is locked. */
+  storeRepeated(tx: Transaction, receipts: readonly string[], now: Date): Promise<void>
   audit(tx: Transaction, ...records: readonly AuditRecord[]): Promise<void>
   /** When an admin last stated that a ledger is lost; null if never. A newer ledger contains nothing from before. */
   ledgerLostAt(tx: Transaction): Promise<Date | null>

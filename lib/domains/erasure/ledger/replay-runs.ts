@@ -28,7 +28,25 @@ async function caughtRun(receiptId: string, { db }: ReplayDeps): Promise<string 
   return run && run.state !== 'done' && run.state !== 'held' ? run.id : undefined
 }
 
-const newRun = (scope: RunScope, redacts: boolean, { db, parts, audit, now }: ReplayDeps): Promise<string> =>
+/** Returns the unfinished run that an earlier replay began for the same subject or part, if any. */
+async function begunRun(scope: RunScope, { db }: ReplayDeps): Promise<string | undefined> {
+  const subject = 'part' in scope ? nobody : scope.subject
+  const part = 'part' in scope ? { partId: scope.part.id, projectId: scope.part.project } : { partId: null }
+  const run = await db.prisma.erasureRun.findFirst({
+    where: {
+      ...{ requestedBy, state: { notIn: ['done', 'held'] }, accountId: subject.account, ...part },
+      agents: { hasEvery: [...subject.agents] },
+      participants: { hasEvery: [...(subject.participants ?? [])] },
+    },
+    select: { id: true },
+  })
+  return run?.id
+}
+
+const newRun = async (scope: RunScope, redacts: boolean, deps: ReplayDeps): Promise<string> =>
+  (await begunRun(scope, deps)) ?? beginAgain(scope, redacts, deps)
+
+const beginAgain = (scope: RunScope, redacts: boolean, { db, parts, audit, now }: ReplayDeps): Promise<string> =>
   db.transaction(async (tx) => {
     const part = 'part' in scope ? scope.part : undefined
     // Marked immediately, because erased data must not be readable.
@@ -57,6 +75,7 @@ const runFor = async (
 
 /** Executes a run to its end. Returns true when it is done or held. */
 async function executeRun(
+  receipt: string,
   runId: string,
   report: Replay,
   counted: 'subjects' | 'parts',
@@ -68,7 +87,7 @@ async function executeRun(
     return 'erasing' as const
   })
   if (state !== 'done' && state !== 'held') {
-    report.unfinished.push({ run: runId, state })
+    report.unfinished.push({ receipt, run: runId, state })
     return false
   }
   const run = await db.prisma.erasureRun.findUniqueOrThrow({ where: { id: runId }, select: { receiptId: true } })
@@ -95,7 +114,9 @@ export async function replaySubject(intent: SubjectIntent, report: Replay, deps:
     return false
   }
   const runId = await runFor(intent, without(subject, since), deps)
-  return runId === undefined || executeRun(runId, report, 'subjects', deps)
+  if (runId === undefined || (await executeRun(intent.id, runId, report, 'subjects', deps))) return true
+  await deps.db.transaction((tx) => deps.restrict(tx, without(subject, since), deps.now()))
+  return false
 }
 
 /** Like {@link replaySubject}, for a part of a project as it was at its erasure. Later content in it stays. */
@@ -107,11 +128,11 @@ export async function replayPart(intent: PartIntent, report: Replay, deps: Repla
     return false
   }
   const caught = await caughtRun(intent.id, deps)
-  if (caught !== undefined) return executeRun(caught, report, 'parts', deps)
+  if (caught !== undefined) return executeRun(intent.id, caught, report, 'parts', deps)
   let isWhole = true
   for (const part of restored) {
     const runId = await newRun({ part }, intent.redacts ?? false, deps)
-    isWhole = (await executeRun(runId, report, 'parts', deps)) && isWhole
+    isWhole = (await executeRun(intent.id, runId, report, 'parts', deps)) && isWhole
   }
   return isWhole
 }

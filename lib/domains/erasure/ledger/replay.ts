@@ -113,6 +113,8 @@ export function replayErasures(deps: ReplayDeps): () => Promise<Replay> {
     const lost = await lostAmong(confirmed, new Set(again.unsearched.map(({ receipt }) => receipt)), db)
     await reinstateRuns(lost, deps)
     report.reinstated += lost.size
+    const repeated = [...report.unfinished, ...report.unsearched].map(({ receipt }) => receipt)
+    await db.transaction((tx) => deps.storeRepeated(tx, [...new Set(repeated)].sort(), now()))
     return report
   }
 }

@@ -3,7 +3,7 @@ import { logFault, logNotice } from '#lib/kernel/fault-log.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Ledger } from '#lib/stores/ledger/ledger.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { compareWithLedger } from './ledger-comparison.ts'
+import { compareWithLedger, type LedgerComparison } from './ledger-comparison.ts'
 import type { Replay } from './replay-report.ts'
 
 /** Milliseconds of the process clock, not of the context's clock: a test that moves time does not make a check stale. */
@@ -14,6 +14,8 @@ const trustedFor = 10_000
 const replayPatience = 1_500
 /** Minimum milliseconds between two replays that this process starts automatically. */
 const betweenReplays = 30_000
+/** The same, while only runs that did not finish are left: a store is down, or waits for an admin. */
+const betweenRetries = 600_000
 /** An arbitrary number, the same in all processes of the installation. */
 const replayLock = 7_231_904_455
 
@@ -28,16 +30,26 @@ export interface RestoredDatabaseDeps {
    * the command.
    */
   replaysByItself: boolean
+  repeated: RepeatedErasures
 }
-/** `missing`: number of erasures in the ledger that the database does not know. */
 export interface ReplayState {
+  /** Number of erasures in the ledger that the database does not know, and that no run of the replay is executing. */
   missing: number
   /** The required action of the operator. Undefined when nothing is missing. */
   detail?: string
+  /** False if the ledger could not be read, so that nothing is known about missing erasures. */
+  isCompared: boolean
+  /** Rows of the ledger that somebody else added, changed or removed. They are not acted on. */
+  alterations: number
+  /** Number of erasures that a replay began and could not finish yet. Their data is locked. */
+  unfinished: number
 }
 
 const refusedDetail = (missing: number): string =>
   `The database was restored from a backup and does not know ${missing} ${missing === 1 ? 'erasure' : 'erasures'} of the erasure ledger. The server rejects all requests until these erasures are repeated. Run ${replayCommand}.`
+
+export const alteredDetail = (count: number): string =>
+  `Somebody without the secret added, changed or removed ${count} ${count === 1 ? 'row' : 'rows'} of the erasure ledger. These rows are not acted on.`
 
 /** Replays unless another process of the installation does. */
 async function replayAlone(db: Database, replay: () => Promise<Replay>): Promise<void> {
@@ -59,32 +71,63 @@ async function replayAlone(db: Database, replay: () => Promise<Replay>): Promise
   }
 }
 
+/** Erasures of the ledger that a replay began and could not finish: their data is locked, and a run continues. */
+export interface RepeatedErasures {
+  read(): Promise<readonly string[]>
+}
+
+/** One comparison, with the erasures whose data may be served again (`closing`) apart from those that a run is executing. */
+interface Standing extends Omit<LedgerComparison, 'missing'> {
+  at: number
+  closing: number
+  unfinished: number
+}
+
 /**
  * Detects a restored database, which contains erased data again. Compares the database with the ledger, which is stored
  * outside it: completely at the first check, then only the latest erasures every two seconds. Until both agree, no
- * request is served and no job runs.
+ * request is served and no job runs. Erasures that a replay could not finish do not keep the registry closed: their data is locked.
  */
-export function restoredDatabase({ db, ledger, replay, replaysByItself }: RestoredDatabaseDeps) {
-  const countMissing = compareWithLedger(db, ledger)
-  let last: { at: number; missing: number } | undefined
-  let checking: Promise<number> | undefined
+export function restoredDatabase({ db, ledger, replay, replaysByItself, repeated }: RestoredDatabaseDeps) {
+  const compare = compareWithLedger(db, ledger)
+  let last: Standing | undefined
+  let checking: Promise<Standing> | undefined
+  let isReplaying = false
   let replayed = Number.NEGATIVE_INFINITY
-  let told = false
+  let told = { closing: 0, alterations: 0 }
 
-  async function check(): Promise<number> {
-    let missing = await countMissing()
-    if (missing > 0 && replaysByItself && performance.now() - replayed > betweenReplays) {
-      last = { at: performance.now(), missing }
-      await replayAlone(db, replay).catch((error: unknown) => logFault(error, { operationId: 'replayErasures' }))
-      replayed = performance.now()
-      missing = await countMissing()
-    }
-    if (missing > 0 && !told) logNotice(refusedDetail(missing))
-    told = missing > 0
-    last = { at: performance.now(), missing }
-    return missing
+  async function standing(): Promise<Standing> {
+    const { missing, ...comparison } = await compare()
+    const running = new Set(missing.length > 0 ? await repeated.read() : [])
+    const closing = missing.filter((id) => !running.has(id)).length
+    last = { ...comparison, at: performance.now(), closing, unfinished: missing.length - closing }
+    return last
   }
-  const checked = (): Promise<number> => {
+  async function replayNow(): Promise<void> {
+    isReplaying = true
+    try {
+      await replayAlone(db, replay)
+    } catch (error) {
+      logFault(error, { operationId: 'replayErasures' })
+    } finally {
+      isReplaying = false
+      replayed = performance.now()
+    }
+  }
+
+  async function check(): Promise<Standing> {
+    let found = await standing()
+    const pause = found.closing > 0 ? betweenReplays : betweenRetries
+    if (found.closing + found.unfinished > 0 && replaysByItself && performance.now() - replayed > pause) {
+      await replayNow()
+      found = await standing()
+    }
+    if (found.closing > 0 && told.closing === 0) logNotice(refusedDetail(found.closing))
+    if (found.alterations > told.alterations) logNotice(`${alteredDetail(found.alterations)} See kp doctor.`)
+    told = found
+    return found
+  }
+  const checked = (): Promise<Standing> => {
     if (checking) return checking
     checking = check().finally(() => {
       checking = undefined
@@ -101,8 +144,8 @@ export function restoredDatabase({ db, ledger, replay, replaysByItself }: Restor
      * @throws Problem `unavailable` when the database does not answer
      */
     async state(): Promise<ReplayState> {
-      const missing = await checked()
-      return { missing, ...(missing > 0 && { detail: refusedDetail(missing) }) }
+      const { closing: missing, unfinished, alterations, isRead: isCompared } = await checked()
+      return { missing, unfinished, alterations, isCompared, ...(missing > 0 && { detail: refusedDetail(missing) }) }
     },
     /**
      * Runs at most one query every two seconds.
@@ -110,16 +153,15 @@ export function restoredDatabase({ db, ledger, replay, replaysByItself }: Restor
      */
     async admit(): Promise<void> {
       const age = last === undefined ? Number.POSITIVE_INFINITY : performance.now() - last.at
-      if (last?.missing === 0 && age < trustedFor) {
+      if (last?.closing === 0 && (age < trustedFor || isReplaying)) {
         if (age > freshFor) checked().catch(() => {})
         return
       }
-      if (last !== undefined && last.missing > 0 && (age < freshFor || checking)) throw refusal(last.missing)
+      if (last !== undefined && last.closing > 0 && (age < freshFor || checking)) throw refusal(last.closing)
       const running = checked()
       // Waits for a first comparison, however long it takes, but not for a replay.
-      const missing =
-        (await Promise.race([running, delay(replayPatience, undefined, { ref: false })])) ??
-        (last?.missing || (await running))
+      const found = await Promise.race([running, delay(replayPatience, undefined, { ref: false })])
+      const missing = found?.closing ?? (last?.closing || (await running).closing)
       if (missing > 0) throw refusal(missing)
     },
   }

@@ -76,8 +76,9 @@ export function receiptContent(
       verified_at: at.toISOString(),
     }
   }
-  // All data sources were searched. Only the receipt of a subject also lists those without records.
-  const listed = 'subject' in scope ? outcomes : outcomes.filter(({ planned }) => planned > 0)
+  // All data sources were searched. The receipt of a subject also lists those without records, as does a receipt without any.
+  const found = outcomes.filter(({ planned }) => planned > 0)
+  const listed = 'subject' in scope || found.length === 0 ? outcomes : found
   const retained = { held, words, isSearchedAgain }
   const { whileHeld = [], ...ofSubject } = subject
   return {

@@ -64,6 +64,8 @@ export function createSigner(db: Database, secretPorts: SecretPorts): Signer {
 
   return {
     async sign(receipt) {
+      if (receipt.stores.length === 0)
+        throw new TypeError('A receipt that names no store says nothing about an erasure, so it is not signed.')
       const { kid, key } = await signingKey()
       const jws = await new CompactSign(signedBytes(receipt))
         .setProtectedHeader({ alg: 'EdDSA', kid, typ: 'deletion-receipt' })

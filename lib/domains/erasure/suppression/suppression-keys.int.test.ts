@@ -26,7 +26,7 @@ async function place() {
   const database = await testDatabase()
   const db = openDatabase(database.appUrl, { isGuarded: true })
   const folder = mkdtempSync(join(tmpdir(), 'kp-keys-'))
-  const ledger = fileLedger(folder)
+  const ledger = fileLedger(folder, { secret: () => secret })
   opened.push({ database, db, ledger, folder })
   return {
     db,
