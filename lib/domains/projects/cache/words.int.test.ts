@@ -387,7 +387,10 @@ describe.skipIf(!(await isRedisInstalled()))('the cache data source and the word
     const { residue, later } = await erase()
     expect(await client.lRange(at('tokens'), 0, -1)).toEqual([before, after, ' my'])
     expect(await client.lRange(at('objects'), 0, -1)).toEqual([JSON.stringify({ role: 'user', delta: before })])
-    expect(((await client.xRange(at('stream'), '-', '+')) ?? []).map((one) => one?.message.delta)).toEqual([before, after])
+    expect(((await client.xRange(at('stream'), '-', '+')) ?? []).map((one) => one?.message.delta)).toEqual([
+      before,
+      after,
+    ])
     expect(await client.hGetAll(at('hash'))).toEqual({ other: before })
     expect(JSON.parse((await client.get(at('json'))) ?? 'null')).toMatchObject({ theirs, n: 7 })
     expect(await client.lRange(at('large'), 490, -1)).toEqual([

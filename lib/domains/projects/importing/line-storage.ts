@@ -7,7 +7,8 @@ import { confine, type ReportedPointer, store } from '#lib/domains/projects/prov
 import type { Context, Transaction } from '#lib/kernel/context.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { asProblem } from '#lib/stores/postgres/problems.ts'
-import { participantFor } from '../participants/authors.ts'
+import { participantFor, participantNamed } from '../participants/authors.ts'
+import { normalExternalId } from '../participants/rules.ts'
 import type { SeenProject } from '../repository.ts'
 import { knownStoredId, projectIdInUse, storedId } from '../stored-ids.ts'
 import { changeLineSavepoint } from './repository.ts'
@@ -50,7 +51,7 @@ async function isStoredConversation({ tx, project }: Work, line: ConversationLin
 /** The `external_id` of an author who is a participant; undefined for other authors. */
 const externalIdOf = async (tx: Transaction, { authorKind, authorId }: { authorKind: string; authorId: string }) =>
   authorKind === 'participant'
-    ? (await tx.projectParticipant.findUnique({ where: { id: authorId } }))?.externalId
+    ? normalExternalId((await tx.projectParticipant.findUnique({ where: { id: authorId } }))?.externalId ?? '')
     : undefined
 
 /** The id of the message if it is already stored identically. @throws {Problem} `id_in_use`, `fenced` */
@@ -115,11 +116,9 @@ export async function storeLine(ports: LineStoragePorts, work: Work, line: Store
   const { tx, now, project } = work
   if (line.type === 'participant') {
     const { type: _, ...author } = line
-    const before = await tx.projectParticipant.count({
-      where: { projectId: project.id, externalId: author.external_id },
-    })
+    const before = await participantNamed(tx, { project: project.id, externalId: author.external_id })
     const id = await participantFor(ports, work, project.id, author)
-    return before > 0 ? { stored: null } : { stored: 'participants', id }
+    return before ? { stored: null } : { stored: 'participants', id }
   }
   if (line.created_at !== undefined && line.created_at > now) throw invalid(['created_at'], 'is in the future')
   if (line.type === 'conversation') {

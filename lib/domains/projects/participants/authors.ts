@@ -24,6 +24,14 @@ const wasErased = (): Problem =>
     'The participant with this external_id was erased, so it can no longer be used in this project. Nothing was stored.',
   )
 
+/** A participant by the normalized id, also if the row is from before ids were normalized. */
+export const participantNamed = async (tx: Transaction, named: { project: string; externalId: string }) =>
+  (await participantByExternalId(tx, named, 'exact'))[0] ?? (await participantByExternalId(tx, named, 'normal'))[0]
+/** The values on the suppression list under which a participant may have been erased: ids were once stored as they were sent. */
+const formerKeys = (projectId: string, externalId: string): string[] => [
+  ...new Set([externalId, externalId.normalize('NFD')].map((id) => participantKey(projectId, id))),
+]
+
 /**
  * The participant of a project with this `external_id`, created at first use. A given name replaces the stored one. The email address
  * cannot be changed here, because its owner can claim the participation.
@@ -37,16 +45,15 @@ export async function participantFor(
   { external_id, name, email }: Author,
 ): Promise<string> {
   const named = { project: projectId, externalId: external_id }
-  let [row] = await participantByExternalId(tx, named)
+  let row = await participantNamed(tx, named)
   if (!row) {
     const id = newId('ptp')
     const values = { ...named, id, name: name ?? null, email: email ?? null, createdBy: actor.id, now }
     const isNew = (await insertParticipant(tx, values)) > 0
     // Check after the insert: it waits for an erasure that deletes the row, and then sees the suppression hash.
-    if ((await ports.isSuppressed(tx, 'participant', [participantKey(projectId, external_id)])).length > 0)
-      throw wasErased()
+    if ((await ports.isSuppressed(tx, 'participant', formerKeys(projectId, external_id))).length > 0) throw wasErased()
     if (isNew) return id
-    ;[row] = await participantByExternalId(tx, named)
+    row = await participantNamed(tx, named)
     if (!row) throw wasErased()
   }
   if (row.is_fenced)

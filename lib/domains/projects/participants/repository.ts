@@ -57,13 +57,20 @@ export const countListedParticipants = statement('projects.count-listed-particip
   sql: `SELECT count(*)::int4 AS n FROM project_participants p WHERE ${listed}`,
 })
 
+/** SQL: the external id of a participant `p` in NFC without outer spaces. An index has it. Participants from before may have another form. */
+const normalSql = `normalize(btrim(p.external_id, E' \\t\\n\\r\\u00a0\\u3000'), NFC)`
+/** `normal`: compares also the ids of participants from before ids were normalized; the oldest first. */
 export const participantByExternalId = statement('projects.participant-by-external-id', {
   takes: { project: 'text', externalId: 'text' },
   returns: { id: 'text', name: 'text?', email: 'text?', is_fenced: 'bool', is_restricted: 'bool' },
   isPrepared: true,
-  sql: `SELECT p.id, p.name, p.email, EXISTS (SELECT FROM fenced f WHERE f.kind = 'participant' AND f.id = p.id) AS is_fenced,
+  variants: ['exact', 'normal'],
+  sql: (
+    compared: 'exact' | 'normal',
+  ) => `SELECT p.id, p.name, p.email, EXISTS (SELECT FROM fenced f WHERE f.kind = 'participant' AND f.id = p.id) AS is_fenced,
       EXISTS (SELECT FROM restricted_participants rp WHERE rp.id = p.id) AS is_restricted
-    FROM project_participants p WHERE p.project_id = $project AND p.external_id = $externalId`,
+    FROM project_participants p WHERE p.project_id = $project
+      AND ${compared === 'exact' ? 'p.external_id' : normalSql} = $externalId ORDER BY p.created_at, p.id LIMIT 1`,
 })
 /** Inserts nothing if the project has a participant with this external id. */
 export const insertParticipant = statement('projects.insert-participant', {

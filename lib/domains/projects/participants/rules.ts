@@ -1,9 +1,13 @@
 import { z } from 'zod'
 import { SingleLine } from '../rules.ts'
 
-/** The application's own id of a person. Stored and compared exactly, case-sensitive. */
+/** An external id as it is stored and compared: in NFC (composed Unicode characters), without outer spaces, case-sensitive. */
+export const normalExternalId = (text: string): string => text.normalize('NFC').trim()
+/** The application's own id of a person. See {@link normalExternalId}. */
 export const ExternalId = z
   .string()
+  .normalize('NFC')
+  .trim()
   .min(1, 'must not be empty')
   .max(200, 'must have at most 200 characters')
   .refine((text) => text.isWellFormed() && !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(text), 'must not contain control characters')
