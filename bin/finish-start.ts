@@ -15,6 +15,9 @@ export async function repeatErasures(env: Env) {
       const count = await app.writeMissingRows()
       if (count > 0) logNotice(`wrote ${count} erasures and keys of the database back to the ledger, which lacked them`)
     }
+    const lost = state.isCompared ? await app.lostRequests() : []
+    for (const { id, due } of lost)
+      logNotice(`the database lacks the privacy request ${id}, which is due on ${due.slice(0, 10)}: see kp doctor`)
     return state
   } finally {
     await app.close()

@@ -8,6 +8,7 @@ import { collectPersonalData } from './composition/personal-data.ts'
 import { composeCompliance, composeMetrics, composeService, operationsOf } from './composition/reports.ts'
 import type { Env } from './config/env.ts'
 import { deletionRows } from './domains/erasure/deletion-log.ts'
+import { closeLostRequest, lostRequests, lostRequestsWatch } from './domains/privacy-requests/noted-deadlines.ts'
 import type { RetentionStores } from './domains/retention/retention-manager.ts'
 import type { CaptureEvent } from './domains/telemetry/observer.ts'
 import { createEntryPoints } from './http/entry-points.ts'
@@ -69,7 +70,8 @@ function compose({
   const compliance = composeCompliance(foundation, data, modules)
   const digest = composeDigest(foundation, peopleModules, compliance)
   const metrics = composeMetrics(foundation, erasures)
-  const service = composeService(foundation, erasures, metrics, [...modules, compliance])
+  const areRequestsLost = lostRequestsWatch(db, foundation.ledger)
+  const service = composeService(foundation, erasures, { metrics, areRequestsLost }, [...modules, compliance])
   const all = [...modules, compliance, { useCases: { service } }] as const
   return { foundation, data, erasures, retentionStores, modules, metrics, service, digest, all }
 }
@@ -112,6 +114,9 @@ export function createApp(options: AppOptions) {
     subjectErasures: engine.runs,
     replayErasures: replay,
     writeMissingRows,
+    /** Open privacy requests that a restored database lacks. */
+    lostRequests: () => lostRequests(db, ledger),
+    closeLostRequest: (id: string) => closeLostRequest(db, ledger, id, clock.now()),
     /** What an erasure would retain, in the words of its receipt. */
     expectedRetention,
     /** Whether the database has every erasure of the ledger. */

@@ -131,6 +131,13 @@ async function acceptLoss(session: CommandSession): Promise<void> {
   )
 }
 
+async function closeRequest(session: CommandSession, id: string): Promise<void> {
+  const { terminal } = session
+  await withInstallation(session.invocation, (app) => operator(app).closeLostRequest(id))
+  terminal.document({ data: { closed: id } })
+  terminal.line(terminal.good('✓ '), `${id} is no longer reported as lost.`)
+}
+
 /** The erasure ledger, on the installation's machine. */
 export function erasureCommands(program: Command, begin: () => CommandSession): void {
   const erasures = program
@@ -160,4 +167,12 @@ export function erasureCommands(program: Command, begin: () => CommandSession): 
       'Run this command only if no newer copy of the ledger exists. A start refuses an older, missing, changed or foreign ledger, because erased data could come back. This command accepts the ledger as it is: refused rows stay refused, erasures that only the database has are written back, and the audit log records the decision.\n\nExample:\n  kp erasures accept-loss',
     )
     .action(() => acceptLoss(begin()))
+  erasures
+    .command('close-request')
+    .argument('<id>', 'the id of a privacy request that kp doctor reports as lost')
+    .summary('record that a privacy request lost in a restore was handled')
+    .description(
+      'A restored database lacks the privacy requests that were filed after the backup, while their legal deadlines run. kp doctor lists them. Ask the people to file them again, or file them yourself; then run this command, which ends the report.\n\nExample:\n  kp erasures close-request req_0123456789abcdefABCDEF',
+    )
+    .action((id: string) => closeRequest(begin(), id))
 }

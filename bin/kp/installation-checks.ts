@@ -77,6 +77,18 @@ async function replayChecks(env: Env): Promise<HealthCheck[]> {
     const alterations = problems.filter(isAlteration).length
     const isOlder = mark === 'ahead' || mark === 'other' || mark === 'unreadable'
     const remedy = `Put the newest copy of the ledger in its place. If it is lost: ${acceptLossCommand}`
+    const lost = isCompared ? await app.lostRequests().catch(() => []) : []
+    const named = lost.map(({ id, due }) => `${id} (due ${due.slice(0, 10)})`).join(', ')
+    const requests =
+      lost.length === 0
+        ? []
+        : [
+            fault(
+              'privacy requests',
+              `the restored database lacks ${lost.length} open privacy request(s): ${named}`,
+              'File them again, then run kp erasures close-request <id> for each.',
+            ),
+          ]
     const rows = alterations > 0 ? [fault('ledger rows', alteredDetail(alterations), remedy)] : []
     if (missing > 0)
       return [
@@ -107,7 +119,7 @@ async function replayChecks(env: Env): Promise<HealthCheck[]> {
           'Look for the stuck step under Erasures.',
         ),
       ]
-    return [...rows, ok(name, 'the database has every erasure of the ledger')]
+    return [...rows, ...requests, ok(name, 'the database has every erasure of the ledger')]
   } finally {
     await app.close()
   }

@@ -61,7 +61,7 @@ export const composeMetrics = (
 export const composeService = (
   { assessedLocations, clock, db, sites, stateOf }: Foundation,
   { restored }: Pick<Erasures, 'restored'>,
-  metrics: Metrics,
+  { metrics, areRequestsLost }: { metrics: Metrics; areRequestsLost(): Promise<boolean> },
   modules: readonly DomainModule[],
 ) =>
   serviceUseCases({
@@ -70,5 +70,8 @@ export const composeService = (
     operations: operationsOf(modules).map(({ operation }) => operation),
     version: packageJson.version,
     restored: restored.state,
-    lateness: { llm_log: async () => isLate(await logLateness(db, clock.now())) },
+    lateness: {
+      llm_log: async () => isLate(await logLateness(db, clock.now())),
+      requests_lost: areRequestsLost,
+    },
   })

@@ -32,9 +32,9 @@ export function composeRequests(
   exported: ExportsModule,
   { useCases: { projects } }: ProjectsModule,
 ) {
-  const { db, env, keyFor, keys, limiter, mail, origin, pipeline, strict } = foundation
+  const { db, env, keyFor, keys, ledger, limiter, mail, origin, pipeline, strict } = foundation
   return privacyRequestsModule({
-    ...{ db, pipeline, mail, subjectKey: keys.subject, origin, strict },
+    ...{ db, pipeline, mail, ledger, subjectKey: keys.subject, origin, strict },
     people: {
       ...people,
       mayFileFor: async (tx, filer, member) =>

@@ -49,7 +49,7 @@ const checkReadiness = operation({
     status: z.enum(['ready', 'degraded', 'not_ready']),
     attention: z.array(z.string()).optional().meta({
       description:
-        'Problems for an operator. `llm_log`: logged exchanges with models are older than a day. `erasures_not_replayed`: the database was restored and erasures must be replayed; until then nothing else is served. `erasures_unfinished`: a replay began erasures that wait for a store. `ledger_altered`: rows of the erasure ledger were added, changed or removed by somebody else; they are not acted on',
+        'Problems for an operator. `llm_log`: logged exchanges with models are older than a day. `erasures_not_replayed`: the database was restored and erasures must be replayed; until then nothing else is served. `requests_lost`: open privacy requests were lost in a restore, see `kp doctor`. `erasures_unfinished`: a replay began erasures that wait for a store. `ledger_altered`: rows of the erasure ledger were added, changed or removed by somebody else; they are not acted on',
     }),
     stores: z.record(z.string(), StoreState),
   }),

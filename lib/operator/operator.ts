@@ -79,6 +79,14 @@ export function operator(app: App) {
     /** Erases again what a restored backup brought back, according to the ledger. Audited as `system:admin.replay`. */
     replayErasures: app.replayErasures,
 
+    /** Records that a privacy request which a restored database lacks was handled. @throws `not_found` */
+    async closeLostRequest(id: string): Promise<void> {
+      await app.closeLostRequest(id)
+      await pipeline.transaction((tx) =>
+        audit(tx, 'close-request', { action: 'update', resourceType: 'privacy-request', resourceId: id, details: {} }),
+      )
+    },
+
     /** Audits that an operator declared the ledger, or the former secret, lost. */
     noteLoss: (what: 'ledger' | 'secret') =>
       pipeline.transaction((tx) =>

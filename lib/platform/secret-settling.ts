@@ -52,7 +52,7 @@ const warningOf = ({ lost }: Resealed): string | undefined =>
           ', ',
         )} are sealed. Receipts are signed with a new key, and subjects erased under a lost suppression key are not recognized. If you have the former secret, start once with it in KP_SECRET_PREVIOUS.`
 
-export const acceptLostSecretCommand = 'kp keys accept-lost-secret'
+const acceptLostSecretCommand = 'kp keys accept-lost-secret'
 
 /**
  * Determines the installation's secret before anything uses it: finishes a rotation that a crash interrupted, and reseals what

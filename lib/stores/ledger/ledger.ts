@@ -74,6 +74,14 @@ export interface CommitRow {
   at: string
   erased?: Record<string, number>
 }
+/** A privacy request is open, until a later row says that it is closed. `due`: the legal deadline. */
+export interface RequestRow {
+  kind: 'request'
+  id: string
+  at: string
+  due: string
+  isClosed?: boolean
+}
 /** Contains only ids and keyed hashes, except in items. A row that a crash caused to be written twice is identical both times. */
 export type LedgerRow =
   | RecordIntent
@@ -81,6 +89,7 @@ export type LedgerRow =
   | PartIntent
   | ItemsRow
   | CommitRow
+  | RequestRow
   /** A suppression key, sealed with the installation's secret (base64); written again after a rotation of the secret. */
   | { kind: 'key'; id: string; at: string; sealed: string }
 

@@ -1,0 +1,44 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { closeLostRequest, deadlineNotes, lostRequests } from './noted-deadlines.ts'
+
+let app: TestApp
+beforeAll(async () => {
+  app = await testApp()
+})
+afterAll(() => app?.close())
+
+const due = new Date('2026-12-31T00:00:00.000Z')
+const file = (id: string) =>
+  app.db.prisma.privacyRequest.create({
+    data: {
+      ...{ id, kinds: ['access'], channel: 'console', subjectKind: 'person', accountId: 'usr_1', subjectKey: 'key' },
+      ...{ receivedAt: app.clock.now(), legalDueAt: due },
+    },
+  })
+
+test('open requests that a restored database lacks are listed with their deadlines until they are handled', async () => {
+  const { db } = app
+  const { ledger } = app.app
+  const notes = () => deadlineNotes(db, ledger).note(app.clock.now())
+  for (const id of ['req_a', 'req_b', 'req_c']) await file(id)
+  await notes()
+  expect(await lostRequests(db, ledger)).toEqual([])
+  await db.prisma.privacyRequest.update({ where: { id: 'req_c' }, data: { closedAt: app.clock.now() } })
+  const later = new Date(due.getTime() + 86_400_000)
+  await db.prisma.privacyRequest.update({ where: { id: 'req_b' }, data: { legalDueAt: later } })
+  await notes()
+  // A backup from before the requests.
+  await db.prisma.privacyRequest.deleteMany()
+  await notes()
+  const lost = [
+    { id: 'req_a', due: due.toISOString() },
+    { id: 'req_b', due: later.toISOString() },
+  ]
+  expect(await lostRequests(db, ledger)).toEqual(lost)
+  await closeLostRequest(db, ledger, 'req_a', app.clock.now())
+  expect(await lostRequests(db, ledger)).toEqual(lost.slice(1))
+  await expect(closeLostRequest(db, ledger, 'req_a', app.clock.now())).rejects.toMatchObject({ code: 'not_found' })
+  const rows = (await Array.fromAsync(ledger.read())).filter(({ kind }) => kind === 'request')
+  expect(rows.flatMap((row) => Object.keys(row))).not.toContain('subjectKey')
+})

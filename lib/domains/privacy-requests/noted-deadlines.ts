@@ -1,0 +1,112 @@
+import { z } from 'zod'
+import { logFault } from '#lib/kernel/fault-log.ts'
+import { job } from '#lib/kernel/job.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import type { Ledger } from '#lib/stores/ledger/ledger.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+
+/** A privacy request that the ledger knows as open and that the database lacks: it was filed after the backup that was restored. */
+export interface LostRequest {
+  id: string
+  /** The legal deadline. */
+  due: string
+}
+type NotedRequest = LostRequest & { isClosed: boolean }
+
+/** What the ledger states about each request: its last row. */
+async function notedRequests(ledger: Pick<Ledger, 'read'>): Promise<Map<string, NotedRequest>> {
+  const noted = new Map<string, NotedRequest>()
+  for await (const row of ledger.read())
+    if (row.kind === 'request') noted.set(row.id, { id: row.id, due: row.due, isClosed: row.isClosed ?? false })
+  return noted
+}
+
+/** The lost requests, the first deadline first. Reads the whole ledger. */
+export async function lostRequests(db: Database, ledger: Pick<Ledger, 'read'>): Promise<LostRequest[]> {
+  const open = [...(await notedRequests(ledger)).values()].filter(({ isClosed }) => !isClosed)
+  const found = await db.prisma.privacyRequest.findMany({
+    where: { id: { in: open.map(({ id }) => id) } },
+    select: { id: true },
+  })
+  const known = new Set(found.map(({ id }) => id))
+  return open
+    .filter(({ id }) => !known.has(id))
+    .map(({ id, due }) => ({ id, due }))
+    .sort((one, other) => one.due.localeCompare(other.due))
+}
+
+/** Milliseconds between two readings of the ledger. */
+const betweenReadings = 600_000
+/** Returns a function that tells whether requests are lost, as of the last ten minutes. False while it cannot be known. */
+export function lostRequestsWatch(db: Database, ledger: Pick<Ledger, 'read'>): () => Promise<boolean> {
+  let last: { at: number; answer: Promise<boolean> } | undefined
+  return () => {
+    if (last && performance.now() - last.at < betweenReadings) return last.answer
+    const answer = lostRequests(db, ledger).then(
+      (lost) => lost.length > 0,
+      () => {
+        last = undefined
+        return false
+      },
+    )
+    last = { at: performance.now(), answer }
+    return answer
+  }
+}
+
+/** Records that a lost request was handled, so that it is no longer reported. @throws Problem `not_found` if it is not lost */
+export async function closeLostRequest(db: Database, ledger: Ledger, id: string, now: Date): Promise<void> {
+  const lost = (await lostRequests(db, ledger)).find((one) => one.id === id)
+  if (!lost) throw new Problem('not_found', `No lost privacy request has the id ${id}.`)
+  await ledger.append({ kind: 'request', id, at: now.toISOString(), due: lost.due, isClosed: true })
+}
+
+/**
+ * Appends the id and the legal deadline of each open request to the ledger, each change of the deadline, and the end of the request. No
+ * content. A restored database shows then which requests it lacks.
+ */
+export function deadlineNotes(db: Database, ledger: Pick<Ledger, 'append' | 'read'>) {
+  let known: Map<string, NotedRequest> | undefined
+
+  async function note(now: Date): Promise<void> {
+    known ??= await notedRequests(ledger)
+    const append = async (id: string, due: string, isClosed: boolean) => {
+      await ledger.append({ kind: 'request', id, at: now.toISOString(), due, ...(isClosed && { isClosed }) })
+      known?.set(id, { id, due, isClosed })
+    }
+    const open = await db.prisma.privacyRequest.findMany({
+      where: { closedAt: null },
+      select: { id: true, legalDueAt: true },
+      orderBy: { receivedAt: 'asc' },
+    })
+    for (const { id, legalDueAt } of open) {
+      const due = legalDueAt.toISOString()
+      const noted = known.get(id)
+      if (noted?.due !== due || noted.isClosed) await append(id, due, false)
+    }
+    const isOpen = new Set(open.map(({ id }) => id))
+    const ended = [...known.values()].filter(({ id, isClosed }) => !isClosed && !isOpen.has(id))
+    const closed = await db.prisma.privacyRequest.findMany({
+      where: { id: { in: ended.map(({ id }) => id) } },
+      select: { id: true },
+    })
+    for (const { id } of closed) await append(id, known.get(id)?.due ?? '', true)
+  }
+
+  return {
+    note,
+    job: job({
+      name: 'privacy.note-deadlines',
+      payload: z.unknown(),
+      cron: '* * * * *',
+      async run(ctx) {
+        await note(ctx.now).catch((error: unknown) => {
+          // The next run reads the ledger again. Readiness reports a ledger that is away.
+          known = undefined
+          if (!Problem.is(error)) throw error
+          logFault(error, { job: 'privacy.note-deadlines' })
+        })
+      },
+    }),
+  }
+}
