@@ -2,7 +2,7 @@ import { findInjections } from './injection.ts'
 
 /** Base64, which may continue on following lines. */
 const RUN = /[A-Za-z0-9+/_-]{16,}(?:[ \t]{0,8}\r?\n[ \t>#*/]{0,8}[A-Za-z0-9+/_-]{4,})*={0,2}/g
-const LINE_END = /[ \t]*\r?\n[ \t>#*/]*/
+const LINE_END = /[ \t]{0,8}\r?\n[ \t>#*/]{0,8}/
 const FEWEST_UNITS = 24
 /** Maximum length decoded per run, and maximum runs per text. */
 const MOST_UNITS = 8192

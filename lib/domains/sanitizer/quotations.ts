@@ -15,7 +15,7 @@ const NEGATED =
   /\b(?:never|not|don't|dont|doesn't|cannot|can't|won't|mustn't|shouldn't|without|avoid|refuses?\s+to)\s+(?:(?:ever|simply|just|blindly|to)\s+)?$/
 /** An option or command with its meaning, in a table or a list: `| --fresh | … |`, `--fresh  …`, `- /clear: …`. */
 const OPTION =
-  /^[ \t]*(?:[-*+][ \t]+)?\|?[ \t]*[`*"']{0,3}(?:--?[a-z][\w-]*|\/[a-z][\w-]*|(?:ctrl|cmd|alt)[+-]\w+)[^\n]{0,80}?(?:\||[ \t]{2,}|[:–—-][ \t]|[`*"']{1,3}[ \t])[^\n]{0,60}$/
+  /^[ \t|]{0,12}(?:[*+-][ \t]{1,8})?[`*"'|]{0,4}(?:--?[a-z][\w-]*|\/[a-z][\w-]*|(?:ctrl|cmd|alt)[+-]\w+)[^\n]{0,80}?(?:\||[ \t]{2,}|[:–—-][ \t]|[`*"']{1,3}[ \t])[^\n]{0,60}$/
 /** A setting that has precedence over another one: "local values override earlier rules". */
 const PRECEDENCE =
   /\b(?:rules?|settings?|instructions?|values?|flags?|options?|files?|arguments?|guidelines|preferences|requests|decisions|entries|sections?|these|those|latter|ones|configs?|configurations?|policies|prompts)\s+(?:(?:always|can|may|will|should|also|then)\s+){0,2}$/

@@ -13,7 +13,7 @@ const PROTECTIONS =
   '(?:safety|instructions?|rules?|guard\\w*|restrictions?|filters?|polic(?:y|ies)|guidelines?|constraints?|limitations?|safeguards?|protections?|security|alignment|moderation|censorship|ethic\\w*|everything|all|previous|prior|earlier|context|training|programming|directives?|prompts?)'
 /** An order against the reader's own instructions: refused wherever it follows a role. */
 const STRONG = new RegExp(
-  `^${MANNER}(?:${BREAKS}\\s+(?:(?!default)\\w+\\s+){0,4}${PROTECTIONS}\\b|(?:obey|comply|jailbreak|unlock)\\b|(?:safety|security|restrictions|filters|guardrails)\\s+(?:is|are)?\\s*(?:now\\s+)?(?:off|disabled|overridden|suspended|lifted)|(?:override|overriding|bypass)\\b(?=[\\s.!]*$)|(?:ignora|ignorez|ignoriere|oublie|vergiss|olvida|esqueca|desconsidere)\\b)`,
+  `^${MANNER}(?:${BREAKS}\\s+(?:(?!default)\\w+\\s+){0,4}${PROTECTIONS}\\b|(?:obey|comply|jailbreak|unlock)\\b|(?:safety|security|restrictions|filters|guardrails)\\s+(?:(?:is|are)\\s+)?(?:now\\s+)?(?:off|disabled|overridden|suspended|lifted)|(?:override|overriding|bypass)\\b(?=[\\s.!]*$)|(?:ignora|ignorez|ignoriere|oublie|vergiss|olvida|esqueca|desconsidere)\\b)`,
 )
 /** A description of the reader: "you are …", "your new task …". */
 const YOU =
@@ -43,10 +43,10 @@ function plainOrderIn(body: string): Order {
 const MARKER =
   /(?<![\p{L}\p{N}_.$@/-])system(?:[ \t_-]{0,2}(message|prompt|note|notice|instructions?|override|alert|command|update|directive))?[ \t]{0,4}[\\"'`*_\])}>]{0,6}[ \t]{0,8}(?::|(?<=[\])][ \t]{0,8})(?=\s))/gu
 const QUOTED_ALONE = /^["'`)\]][^\S\n]*(?:\n|$)/
-const VALUE = /^[^\S\n]*\n?[^\S\n]*["'`{[]/
+const VALUE = /^\s{0,40}["'`{[]/
 /** Nothing but signs and list marks before it in its clause. */
 const CLAUSE_START =
-  /(?:^|[^\p{L}\p{N}\s\\*_"'`([{<>#]|\n|[.!?:;,)\]}>|—–-]|(?:^|\n)[ \t]*\d{1,3}[.)])[\s\\*_"'`([{<>#-]*$/u
+  /(?:^|[^\p{L}\p{N}\s\\*_"'`([{<>#]|\n|[.!?:;,)\]}>|—–-]|(?:^|\n)[ \t]*\d{1,3}[.)])[\s\\*_"'`([{<>#-]{0,16}$/u
 const HEADING = /(?:^|\n)[ \t>]*#{1,6}[ \t]*$|#{3,6}[ \t]*$/
 
 /** Finds `system:` and its forms. `isCode` says whether a position is in code; positions passed to it do not decrease. */
