@@ -13,12 +13,20 @@ it.each([
 ])('accepts the address %s', (address) => {
   expect(EmailAddress.safeParse(address).success).toBe(true)
 })
-it.each(['', 'jo', 'jo@', '@mail.example', 'jo@mail', '.jo@mail.example', 'jo..o@mail.example', 'jo@-mail.example', 'jo o@mail.example', 'jo@mail.1'])(
-  'rejects %j',
-  (address) => {
-    expect(EmailAddress.safeParse(address).success).toBe(false)
-  },
-)
+it.each([
+  '',
+  'jo',
+  'jo@',
+  '@mail.example',
+  'jo@mail',
+  '.jo@mail.example',
+  'jo..o@mail.example',
+  'jo@-mail.example',
+  'jo o@mail.example',
+  'jo@mail.1',
+])('rejects %j', (address) => {
+  expect(EmailAddress.safeParse(address).success).toBe(false)
+})
 it('rejects a long text in linear time', () => {
   expect(EmailAddress.safeParse('a'.repeat(200_000)).success).toBe(false)
   expect(EmailAddress.safeParse(`a@${'b.'.repeat(100_000)}`).success).toBe(false)
