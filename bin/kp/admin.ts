@@ -1,6 +1,7 @@
 import { Argument, type Command, Option } from 'commander'
 import { z } from 'zod'
 import { type Role, roles } from '#lib/domains/accounts/rules.ts'
+import { EmailAddress } from '#lib/kernel/email-address.ts'
 import { operatorAccounts } from '#lib/operator/accounts.ts'
 import { operator } from '#lib/operator/operator.ts'
 import { usageFailure } from './failure.ts'
@@ -47,7 +48,7 @@ async function addAccount(
   { role, name, organisation }: { role: Role; name?: string; organisation?: string },
 ): Promise<void> {
   const { terminal } = session
-  if (!z.email().safeParse(email.trim()).success) throw usageFailure(`"${email}" is not an email address.`)
+  if (!EmailAddress.safeParse(email.trim()).success) throw usageFailure(`"${email}" is not an email address.`)
   const made = await withInstallation(session.invocation, (app) =>
     operatorAccounts(app).add({
       email,

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
 import { parseDataRegions, parseRegions } from '#lib/domains/residency/rules.ts'
+import { EmailAddress } from '#lib/kernel/email-address.ts'
 import { objectsAddress } from '#lib/stores/objects/address.ts'
 
 /** Thrown for an invalid setting; the message names the variable and says what it accepts. */
@@ -115,7 +116,7 @@ const variables = z.object({
   KP_SECRET: z.string().min(32, 'must have at least 32 characters').optional(),
   /** The previous secret: values sealed with it are resealed at the start. */
   KP_SECRET_PREVIOUS: z.string().min(32, 'must have at least 32 characters').optional(),
-  KP_ADMIN_EMAIL: z.email('must be an email address').default('admin@localhost.localdomain'),
+  KP_ADMIN_EMAIL: EmailAddress.default('admin@localhost.localdomain'),
   KP_ADMIN_PASSWORD: z.string().min(12, 'must have at least 12 characters').optional(),
   KP_REGISTRATION: z.enum(['open', 'invite', 'closed'], 'must be open, invite or closed').default('open'),
   KP_EXPLICIT_CONSENT: flag.default(false),
@@ -193,7 +194,7 @@ const variables = z.object({
   KP_SANITIZER_STRICT: flag.default(false),
   /** How many years after closing privacy requests are retained as proof. */
   KP_REQUESTS_YEARS: whole(1, 30).default(3),
-  KP_PRIVACY_EMAIL: z.email('must be an email address').optional(),
+  KP_PRIVACY_EMAIL: EmailAddress.optional(),
   /** During the grace period of an erasure: whether the subject's tokens work, and whether the person can sign in. */
   KP_GRACE_TOKENS: z.enum(['stop', 'keep'], 'must be stop or keep').default('stop'),
   KP_GRACE_SIGN_IN: z.enum(['keep', 'stop'], 'must be keep or stop').default('keep'),

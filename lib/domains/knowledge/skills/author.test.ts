@@ -15,6 +15,7 @@ describe('withAuthor replaces only the author of a stored SKILL.md', () => {
     ['a folded block', 'author: >-\n  some\n  body', `author: ${name}`],
     ['a literal block', 'author: |\n  somebody', `author: ${name}`],
     ['on several lines', 'author: some\n  body', `author: ${name}`],
+    ['in metadata', 'metadata:\n  author: somebody', `metadata:\n  author: ${name}`],
     ['a quoted key', '"author": somebody', `"author": ${name}`],
   ])('supports the form: %s', (_how, before, after) => {
     const changed = withAuthor(document(before), name)

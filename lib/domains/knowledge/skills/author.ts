@@ -1,7 +1,9 @@
-import { isScalar } from 'yaml'
+import { isMap, isScalar, type YAMLMap } from 'yaml'
 import { parseSkillMd } from './front-matter.ts'
 import { readYaml, scalarTextOf } from './yaml-subset.ts'
 
+const memberOf = (map: YAMLMap | undefined, name: string): unknown =>
+  map?.items.find(({ key }) => scalarTextOf(key) === name)?.value ?? undefined
 const opening = /^---[ \t]*\r?\n/
 
 /**
@@ -10,7 +12,9 @@ const opening = /^---[ \t]*\r?\n/
  */
 export function withAuthor(document: string, name: string): string {
   const start = opening.exec(document)?.[0].length ?? 0
-  const author = readYaml(document).root?.items.find(({ key }) => scalarTextOf(key) === 'author')?.value
+  const { root } = readYaml(document)
+  const metadata = memberOf(root, 'metadata')
+  const author = memberOf(root, 'author') ?? (isMap(metadata) ? memberOf(metadata, 'author') : undefined)
   const range = isScalar(author) ? author.range : undefined
   if (!range) throw new Error('The stored skill has no author.')
   const [from, to] = [start + range[0], start + range[1]]

@@ -7,6 +7,11 @@ const read = (front: string) => parseSkillMd(skillMd(front))
 const faultsOf = (front: string) => read(front).faults.map(({ line, column, message }) => [line, column, message])
 
 describe('parsing', () => {
+  it('reads the version and the author from metadata when the front matter has none', () => {
+    const { frontMatter } = read(`${needed}\nauthor: Top\nmetadata:\n  version: "2.0"\n  author: Nested`)
+    expect(frontMatter).toMatchObject({ version: '2.0', author: 'Top' })
+    expect(read(`${needed}\nmetadata:\n  author: Nested`).frontMatter).toMatchObject({ author: 'Nested' })
+  })
   it('returns all known fields as written', () => {
     const { frontMatter, faults, warnings } = read(`${needed}
 version: 1.0

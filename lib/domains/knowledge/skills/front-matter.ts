@@ -65,8 +65,20 @@ export function parseSkillMd(text: string): ParsedSkillMd {
     if (name !== undefined && isScalar(key) && !isEmptyNode(value)) values.set(name, { key, value })
   }
 
-  const singleLine = (name: string, most: number): string | null => {
-    const record = values.get(name)
+  // The specification of agent skills keeps the version and the author in `metadata`.
+  const metadata = values.get('metadata')?.value
+  const inMetadata = new Map<string, { value: unknown }>()
+  if (isMap(metadata))
+    for (const { key, value } of metadata.items) {
+      const name = scalarTextOf(key)
+      if (name !== undefined && isScalar(value) && !isEmptyNode(value)) inMetadata.set(name, { value })
+    }
+
+  const singleLine = (
+    name: string,
+    most: number,
+    record: { value: unknown } | undefined = values.get(name),
+  ): string | null => {
     if (!record) return null
     const text = scalarTextOf(record.value)?.trim()
     if (text === undefined) fault(record.value, `${name} must be text`)
@@ -123,8 +135,8 @@ export function parseSkillMd(text: string): ParsedSkillMd {
     )
   if (/[^\P{Cc}\n\r\t]/u.test(description)) fault(descriptionNode, 'description must not contain control characters')
 
-  const version = singleLine('version', limits.tag)
-  const author = singleLine('author', limits.line)
+  const version = singleLine('version', limits.tag, values.get('version') ?? inMetadata.get('version'))
+  const author = singleLine('author', limits.line, values.get('author') ?? inMetadata.get('author'))
   const license = singleLine('license', limits.line)
 
   const tags = (listOf('tags', limits.tags, (text) => text.split(',')) ?? []).map((tag) => tag.trim().toLowerCase())

@@ -21,7 +21,7 @@ const isLetter = (text: string, at: number): boolean => letter.test(text.charAt(
 const nameEnd = new RegExp(String.raw`(?:[_.-]?(?:${nameEndings})(?![a-z])){0,2}[_-]?\d{0,3}`, 'iy')
 const passwordEnd = new RegExp(`s?${nameEnd.source}`, 'iy')
 const inflection = /\p{L}{0,5}/uy
-const identifier = new RegExp(String.raw`(?:${identifierParts})[-_. ]?$`, 'i')
+const identifier = new RegExp(`(?:${identifierParts})[-_. ]?$`, 'i')
 
 /** Quotes, brackets, emphasis and tags that close the name. */
 const closing = String.raw`(?:\\{0,3}["'\x60]|[\]})*]|\?(?=\s?:)|!(?=\s?:)|<\/[a-z]{1,10}>){0,4}`

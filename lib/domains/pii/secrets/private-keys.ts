@@ -55,11 +55,20 @@ const otherForms: readonly (readonly [keyword: string, form: RegExp])[] = [
   // Nostr
   ['nsec1', /nsec1[qpzry9x8gf2tvdw0s3jn54khce6mua7l]{58}(?![a-z0-9])/y],
   // ssh.com
-  ['begin ssh2', new RegExp(String.raw`BEGIN SSH2 (?:ENCRYPTED )?PRIVATE KEY ----(?:\s{0,4}[A-Za-z-]{3,20}: [^\n]{0,200}\n){0,6}${line}${lines}`, 'y')],
+  [
+    'begin ssh2',
+    new RegExp(
+      String.raw`BEGIN SSH2 (?:ENCRYPTED )?PRIVATE KEY ----(?:\s{0,4}[A-Za-z-]{3,20}: [^\n]{0,200}\n){0,6}${line}${lines}`,
+      'y',
+    ),
+  ],
   // minisign and signify
   ['secret key', new RegExp(String.raw`secret key[^\n\\]{0,80}${line}RW[A-Za-z0-9+/]{80,220}={0,2}`, 'iy')],
   // XML Digital Signature
-  ['<rsakeyvalue>', /<RSAKeyValue>[\s\S]{40,6000}?<D>[A-Za-z0-9+/=\s]{40,1200}<\/D>[\s\S]{0,200}?(?:<\/RSAKeyValue>)?/iy],
+  [
+    '<rsakeyvalue>',
+    /<RSAKeyValue>[\s\S]{40,6000}?<D>[A-Za-z0-9+/=\s]{40,1200}<\/D>[\s\S]{0,200}?(?:<\/RSAKeyValue>)?/iy,
+  ],
   // PEM in base64, as in secrets of Kubernetes
   ['ls0tls1crudjti', /LS0tLS1CRUdJTi[A-Za-z0-9+/]{40,24000}={0,2}/y],
   // libsodium and Stellar by their names

@@ -14,6 +14,7 @@ const template =
   /["'<>{}‹›…]|\$[A-Z_({]|^\$[a-z_]\w*$|^%\w*%?$|%[sdv](?!\w)|\*{3}|•{2}|x{4}|X{4}|\.{3}|_{4}|:$|^\[|\\[dws]|\[a-z|^@|^#\{|^!|^&/
 const reference =
   /^(?:env|var|vars|secrets?|data|local|self|this|process|os|config|settings|props?|ctx|req|request|params|options|opts|args|vault|ref|file|arn|op|ssm|keychain|keyring)[.:/]/i
+const address = /^[^\s@]+@[\w-]+(?:\.[\w-]+)*\.[a-z]{2,12}$/i
 const path =
   /^(?:\.{0,2}|~|[a-z]:)[\\/]|^[\w.@~-]+\.(?:[cm]?[jt]sx?|json|ya?ml|toml|md|txt|py|rb|go|rs|java|kt|php|html?|css|svg|png|jpe?g|pem|key|crt|env|sh|sql|xml|lock|conf|ini)(?:[:#?].*)?$|:\/\//i
 /** Numbers with units, versions, dates and times. */
@@ -38,6 +39,7 @@ export function isNoLiteral(value: string): boolean {
     template.test(value) ||
     reference.test(value) ||
     path.test(value) ||
+    address.test(value) ||
     (member.test(value) && !/\d[a-z]+\d/i.test(value))
   )
 }

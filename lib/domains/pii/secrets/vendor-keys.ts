@@ -46,7 +46,9 @@ function keyFound(key: string, start: number): SensitiveFinding {
   const end = start + key.length
   if (!checked.test(key)) {
     const found = finding('api_key', start, end, 0.95)
-    return /example|^eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9\.eyJzdWIiOiIxMjM0NTY3ODkw/i.test(key) ? lowConfidence(found) : found
+    return /example|^eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9\.eyJzdWIiOiIxMjM0NTY3ODkw/i.test(key)
+      ? lowConfidence(found)
+      : found
   }
   const body = key.startsWith('kp_') ? key.slice(0, -6) : key.slice(key.indexOf('_') + 1, -6)
   return crcInBase62(body) === key.slice(-6)

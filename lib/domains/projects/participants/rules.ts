@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { EmailAddress } from '#lib/kernel/email-address.ts'
 import { SingleLine } from '../rules.ts'
 
 /** An external id as it is stored and compared: in NFC (composed Unicode characters), without outer spaces, case-sensitive. */
@@ -16,7 +17,7 @@ export const ParticipantEmail = z
   .string()
   .trim()
   .toLowerCase()
-  .pipe(z.email('must be an email address').max(320, 'must have at most 320 characters'))
+  .pipe(EmailAddress.max(320, 'must have at most 320 characters'))
 
 /** The participant on whose behalf an agent writes. */
 export const Author = z
