@@ -333,7 +333,7 @@ export const doors: Readonly<Record<Effect, Doors>> = {
   },
   /** Signs a statement about an erasure, or returns it. */
   'sign-receipt': {
-    rows: ['readReceipt', 'readReceiptPdf'],
+    rows: ['readReceipt', 'readReceiptPdf', 'readErasureProgress', 'watchErasureProgress'],
     jobs: ['erasure.verify', 'erasure.finish'],
     commands: ['keys'],
   },

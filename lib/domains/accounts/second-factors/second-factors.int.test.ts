@@ -355,5 +355,6 @@ it('a session that was open before a factor was added, or codes were replaced, e
   expect((await test.fetch('POST', '/api/account/recovery-codes', { ...person, body: {} })).status).toBe(200)
   expect((await test.fetch('GET', '/api/account', later)).status).toBe(401)
   expect((await test.fetch('GET', '/api/account', person)).status).toBe(200)
+  await drain(test)
   expect(await subjectsTo(person)).toContain('Your recovery codes were replaced')
 })
