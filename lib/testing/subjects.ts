@@ -375,11 +375,9 @@ async function rowsOf(
     skipDuplicates: true,
   })
   for (const { id, tokenId } of agents) {
-    await app.db.prisma.tokenUsage.upsert({
-      where: { tokenId_hour: { tokenId, hour: new Date(Math.floor(at.getTime() / 3_600_000) * 3_600_000) } },
-      create: { tokenId, hour: new Date(Math.floor(at.getTime() / 3_600_000) * 3_600_000), reads: 1 },
-      update: {},
-    })
+    const hour = new Date(Math.floor(at.getTime() / 3_600_000) * 3_600_000)
+    // The application may write the row at the same time: it counts requests in batches.
+    await app.db.prisma.tokenUsage.createMany({ data: [{ tokenId, hour, reads: 1 }], skipDuplicates: true })
     await app.db.prisma.contentRejection.create({ data: { id: newId('rej'), agentId: id, at, stage: 'injection' } })
     await app.db.prisma.rateLimitRefusal.create({
       data: { id: newId('ref'), tokenId, limitKey: tokenId, at, requestClass: 'write', limit: 1, consumed: 2, ip: '' },

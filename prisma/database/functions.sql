@@ -868,6 +868,22 @@ AS $function$
   SELECT lexeme FROM unnest(search) WHERE char_length(lexeme) <= 32 AND lexeme ~ '^[^0-9]*[0-9]{0,4}$' ORDER BY positions[1], lexeme LIMIT 1000
 $function$;
 
+CREATE OR REPLACE FUNCTION public.note_name_since()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    NEW.name_since := NEW.created_at;
+  ELSIF NEW.name IS DISTINCT FROM OLD.name OR NEW.email IS DISTINCT FROM OLD.email THEN
+    NEW.name_since := greatest(NEW.updated_at, OLD.name_since);
+  ELSE
+    NEW.name_since := OLD.name_since;
+  END IF;
+  RETURN NEW;
+END $function$;
+
 CREATE OR REPLACE FUNCTION public.note_words()
  RETURNS trigger
  LANGUAGE plpgsql

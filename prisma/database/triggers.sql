@@ -16,6 +16,7 @@ CREATE TRIGGER account_recovery_codes_refuse_fenced AFTER INSERT ON account_reco
 
 -- accounts
 CREATE TRIGGER a_preserve_held BEFORE DELETE OR UPDATE ON accounts FOR EACH ROW EXECUTE FUNCTION preserve_held_version('{password_hash,must_change_password,password_expires_at,wrong_codes,wrong_code_at,factor_reminded_at}', '{suspended_at,deactivated_at,restricted_at,restricted_for,email_verified_at,updated_at}');
+CREATE TRIGGER accounts_note_name_since BEFORE INSERT OR UPDATE ON accounts FOR EACH ROW EXECUTE FUNCTION note_name_since();
 
 -- agent_documents
 CREATE TRIGGER a_preserve_held BEFORE DELETE OR UPDATE ON agent_documents FOR EACH ROW EXECUTE FUNCTION preserve_held_version('{}', '{revision,updated_at}');
@@ -134,6 +135,7 @@ CREATE TRIGGER project_members_refuse_fenced AFTER INSERT ON project_members REF
 CREATE TRIGGER a_preserve_held BEFORE DELETE OR UPDATE ON project_participants FOR EACH ROW EXECUTE FUNCTION preserve_held_version('{}', '{created_by,restricted_at,restricted_for,updated_at}');
 CREATE TRIGGER project_participants_count_deleted AFTER DELETE ON project_participants REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION count_deleted_project_participants();
 CREATE TRIGGER project_participants_count_stored AFTER INSERT ON project_participants REFERENCING NEW TABLE AS fresh FOR EACH STATEMENT EXECUTE FUNCTION count_stored_project_participants();
+CREATE TRIGGER project_participants_note_name_since BEFORE INSERT OR UPDATE ON project_participants FOR EACH ROW EXECUTE FUNCTION note_name_since();
 CREATE TRIGGER project_participants_refuse_fenced AFTER INSERT ON project_participants REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION refuse_fenced_participant();
 CREATE TRIGGER project_participants_refuse_fenced_claim AFTER UPDATE OF account_id ON project_participants FOR EACH ROW EXECUTE FUNCTION refuse_fenced_participation_claim();
 
