@@ -115,7 +115,7 @@ function decoded(text: string, start: number, end: number): CodedSegment | undef
   const bytes = bytesOf(text, start, bodyEnd)
   const plain = textOf(bytes)
   if (plain === undefined || plain === '') return undefined
-  const line = /^([^\r\n]*)(\r?\n)/.exec(body)
+  const line = /^([^\r\n]*)([\r\n]+)/.exec(body)
   const how = { isUrl: /[-_]/.test(body), isPadded: padded > bodyEnd || body.replace(/\s/g, '').length % 4 === 0 }
   const isWide = bytes.length > plain.length && bytes[1] === 0
   return {
@@ -136,10 +136,10 @@ function endOfLines(text: string, start: number, end: number): number {
   if (width < 60 || width % 4 !== 0) return end
   let until = end
   for (;;) {
-    let at = until
-    if (text[at] === '\r') at++
-    if (text[at] !== '\n') return until
-    const from = at + 1
+    // Tags that were removed may leave several line breaks.
+    let from = until
+    while (from < until + mostBreaks && (text[from] === '\r' || text[from] === '\n')) from++
+    if (from === until) return until
     let to = from
     while (to < text.length && to - from <= width && isBase64Unit(text.charCodeAt(to))) to++
     if (to === from || to - from > width) return until
@@ -147,6 +147,7 @@ function endOfLines(text: string, start: number, end: number): number {
     if (to - from < width) return until
   }
 }
+const mostBreaks = 6
 
 /** The encoded texts in a run of Base64 characters, and the end of what was examined. */
 export function segmentsIn(text: string, start: number, end: number): { segments: CodedSegment[]; end: number } {

@@ -115,6 +115,15 @@ const backslashByte: ByteReader = (text, at) => {
   const octal = /^[0-3][0-7]{2}/.exec(text.slice(at + 1, at + 4))
   return octal ? { byte: Number.parseInt(octal[0], 8), end: at + 4 } : undefined
 }
+/** Characters that also follow an accented letter in a text that is right: spaces, soft hyphens and quotation marks. */
+const isOrdinary = (unit: number): boolean => unit === 0xa0 || unit === 0xad || unit === 0xab || unit === 0xbb
+/** Whether UTF-8 that was read as Latin-1 may begin here. Of Ã, Ð and Ñ only the first is a letter that ends words, and rarely. */
+function isWrongLead(text: string, at: number): boolean {
+  const [unit, next, after] = [text.charCodeAt(at), text.charCodeAt(at + 1), text.charCodeAt(at + 2)]
+  if (unit >= 0xe0) return !isOrdinary(next) && !isOrdinary(after)
+  if (unit === 0xc3 || unit === 0xd0 || unit === 0xd1) return true
+  return (unit <= 0xc5 || unit === 0xce || unit === 0xcf) && !isOrdinary(next)
+}
 const wrongByte: ByteReader = (text, at) => {
   if (at >= text.length) return undefined
   const byte = latinByte(text.charCodeAt(at))
@@ -138,11 +147,18 @@ const letters: Readonly<Record<string, string>> = {
   L: '\n',
   P: '\n',
 }
+/** Bytes as PostgreSQL writes them: all hexadecimal digits follow one `\\x`. */
+const bytea = /^[0-9a-fA-F]{16}/
 const codePoints = /u\{([0-9a-fA-F]{1,6})\}|x\{([0-9a-fA-F]{1,6})\}|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})/y
 
 /** Escapes that begin with a backslash: JSON, JavaScript, Python, C, YAML and shells. Returns the end of the sequence. */
 function backslash(layer: LayerBuilder, text: string, at: number, copied: () => void): number {
   const next = text[at + 1] ?? ''
+  if (next === 'x' && bytea.test(text.slice(at + 2, at + 18))) {
+    copied()
+    layer.drop(at, at + 2)
+    return at + 2
+  }
   codePoints.lastIndex = at + 1
   const code = codePoints.exec(text)
   if (code) {
@@ -268,6 +284,10 @@ function markup(layer: LayerBuilder, text: string, at: number, region: Region, c
   return at + other[0].length
 }
 
+/** The name of a field, up to its equals sign. */
+const field = /(?:^|[?&\n;])[\w.-]{1,30}$/
+/** Signs that begin what another layer removes. */
+const joins = '%\\&<\u00ad\u200b\u001b'
 const header = /=\?([\w-]+)(?:\*[\w-]*)?\?([bBqQ])\?([^?\s]*)\?=/y
 // biome-ignore lint/suspicious/noControlCharactersInRegex: terminals are controlled by them
 const terminal = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[@-Z\\-_])/y
@@ -325,7 +345,8 @@ function decodeAt(layer: LayerBuilder, text: string, at: number, region: Region,
       const character = takeCharacter(quotedByte)
       if (character > at) return character
       const end = softBreak(text, at)
-      if (end < 0) return at
+      // `note=` before a line break is a field of a form.
+      if (end < 0 || field.test(text.slice(Math.max(region.start, at - 32), at))) return at
       copied()
       layer.drop(at, end)
       return end
@@ -355,7 +376,7 @@ function decodeAt(layer: LayerBuilder, text: string, at: number, region: Region,
     return at + 1
   }
   const wrong = following(unit)
-  if (wrong <= 0) return at
+  if (wrong <= 0 || !isWrongLead(text, at)) return at
   const character = readCharacter(text, at, wrongByte)
   if (!character || character.end === at + 1) return at
   copied()
@@ -368,8 +389,11 @@ function commonEnd(one: string, other: string): number {
   return length
 }
 
-/** Removes one level of every encoding from a part of the layer's base. */
-export function decodeInline(layer: LayerBuilder, start: number, end: number): void {
+/**
+ * Removes one level of every encoding from a part of the layer's base. `defers`: leaves Base64 beside other encodings to the next layer,
+ * because an escape sequence or a tag may be between two parts of it.
+ */
+export function decodeInline(layer: LayerBuilder, start: number, end: number, defers = true): void {
   const text = layer.base
   const region: Region = { start, end }
   let from = start
@@ -387,7 +411,9 @@ export function decodeInline(layer: LayerBuilder, start: number, end: number): v
     }
     if (runStart >= 0) {
       const length = at - runStart
-      if (length >= leastBase64 || (length >= leastPadded && text[at] === '=')) {
+      const isBeside =
+        defers && ((runStart === from && from > start) || (at < end && joins.includes(text[at] ?? '')))
+      if (!isBeside && (length >= leastBase64 || (length >= leastPadded && text[at] === '='))) {
         const { segments, end: until } = segmentsIn(text, runStart, at)
         for (const segment of segments) {
           if (segment.end > end) continue

@@ -44,6 +44,8 @@ export interface Layer {
   readonly flowEnd: number
   /** Parts after `flowEnd` that people read, such as alternative texts of images. */
   readonly readable: readonly Span[]
+  /** Whether the layer removes no encoding, but labels or hyphens: the base can be read as well. */
+  readonly isReading: boolean
   /** Whether the base contains tags or the structure of JSON. */
   readonly hasStructure: boolean
   /** The texts that a format contains separately: each is decoded independently. Offsets of `text`, in pairs. */
@@ -171,6 +173,7 @@ export class LayerBuilder {
       text: this.#parts.join(''),
       flowEnd,
       readable,
+      isReading: false,
       hasStructure: this.hasStructure,
       regions,
       count: this.#count,

@@ -23,19 +23,19 @@ export interface TextViews {
 /** Levels of encoding that are removed. Nobody nests more, except to exceed a bound. */
 const mostLayers = 8
 /** Characters that are decoded in all layers together, for each character of the text and at least. */
-const mostDecoded = 6
+const decodedPerCharacter = 6
 const leastDecoded = 4 * 1024 * 1024
 
-function decodeRegion(builder: LayerBuilder, start: number, end: number): void {
+function decodeRegion(builder: LayerBuilder, start: number, end: number, defers: boolean): void {
   const { base } = builder
   let from = start
   if (hasOpening(base, start, end))
     for (const value of jsonValuesIn(base, start, end)) {
-      decodeInline(builder, from, value.start)
+      decodeInline(builder, from, value.start, defers)
       decodeJson(builder, value.start, value.end)
       from = value.end
     }
-  decodeInline(builder, from, end)
+  decodeInline(builder, from, end, defers)
 }
 const hasOpening = (text: string, start: number, end: number): boolean => {
   for (let at = start; at < end; at++) {
@@ -46,15 +46,16 @@ const hasOpening = (text: string, start: number, end: number): boolean => {
   return false
 }
 
-function decodeLayer(base: string, regions: readonly number[], flowEnd: number): Layer | undefined {
+function decodeLayer(base: string, regions: readonly number[], flowEnd: number, defers = true): Layer | undefined {
   const builder = new LayerBuilder(base)
   for (let at = 0; at < regions.length; at += 2) {
     const from = builder.length
     if ((regions[at] ?? 0) >= flowEnd) builder.endFlow()
-    decodeRegion(builder, regions[at] ?? 0, regions[at + 1] ?? 0)
+    decodeRegion(builder, regions[at] ?? 0, regions[at + 1] ?? 0, defers)
     if (regions.length > 2) builder.region(from, builder.length)
   }
-  return builder.isChanged ? builder.build() : undefined
+  if (builder.isChanged) return builder.build()
+  return defers ? decodeLayer(base, regions, flowEnd, false) : undefined
 }
 
 const hyphens = '[-\\u2010\\u2011]'
@@ -82,7 +83,7 @@ function without(
   builder.copy(from, flowEnd)
   builder.endFlow()
   builder.copy(flowEnd, base.length)
-  return builder.build()
+  return { ...builder.build(), isReading: true }
 }
 
 const time = '\\d{1,2}:\\d{2}(?::\\d{2}(?:\\.\\d{1,9})?)?(?:Z|[+-]\\d{2}:?\\d{2})?(?: ?[AaPp]\\.?[Mm]\\.?)?'
@@ -108,7 +109,7 @@ function decode(text: string): Layer[] {
   const layers: Layer[] = []
   let [base, flowEnd, total] = [text, text.length, 0]
   let regions: readonly number[] = [0, text.length]
-  const bound = Math.max(leastDecoded, text.length * mostDecoded)
+  const bound = Math.max(leastDecoded, text.length * decodedPerCharacter)
   const add = (layer: Layer | undefined): boolean => {
     if (!layer || layer.text === base) return false
     layers.push(layer)
@@ -166,16 +167,49 @@ export function readerText(text: string): string {
  * values of other people also contain.
  */
 export function spokenTexts(text: string): string[] {
-  const layers = decode(text)
   const found = new Set<string>()
-  if (layers[0]?.hasStructure !== true) found.add(text)
+  // Escape sequences of a text that is not completely decoded would be words that other texts in the same encoding contain.
+  let read: string | undefined
+  const layers = decode(text)
   layers.forEach((layer, at) => {
-    if (layers[at + 1]?.hasStructure !== true) found.add(layer.text.slice(0, layer.flowEnd))
     for (const { start, end } of layer.readable)
       for (const one of spokenTexts(layer.text.slice(start, end))) found.add(one)
+    if (layer.isReading) found.add(layer.text.slice(0, layer.flowEnd))
+    else if (layers[at + 1]?.isReading !== false) read = layer.text.slice(0, layer.flowEnd)
   })
+  found.add(read ?? text)
   for (const one of [...found]) found.add(joinHyphens(one).text)
   return [...found].filter((one) => one.trim() !== '')
+}
+
+/**
+ * The spans that were found in the most decoded form. The same words in a form below may have escaped structure between them, which an
+ * edit would remove.
+ */
+export function mostDecoded(text: string, spans: readonly FoundSpan[]): FoundSpan[] {
+  const views = viewsOf(text)
+  const found: FoundSpan[] = []
+  let covered: Span[] = []
+  const byDepth = Map.groupBy(
+    spans.flatMap((span) => withLabels(views, span)),
+    ({ view }) => view?.depth ?? 0,
+  )
+  for (const depth of [...byDepth.keys()].sort((one, other) => other - one)) {
+    const own = (byDepth.get(depth) ?? []).filter(
+      ({ start, end }) => !covered.some((one) => one.start <= start && one.end >= end),
+    )
+    found.push(...own)
+    covered = mergeReplacements([...covered, ...own].map(({ start, end }) => ({ start, end, text: '' })))
+  }
+  return found
+}
+/** A span of a form without labels or hyphens as spans of the form below, which has them. */
+function withLabels(views: TextViews, span: FoundSpan): FoundSpan[] {
+  const { depth, start, end } = span.view ?? { depth: 0, start: 0, end: 0 }
+  const layer = views.layers[depth - 1]
+  if (layer?.isReading !== true) return [span]
+  const below = replacementsBelow(layer, [{ start, end, text: '' }]) ?? []
+  return below.flatMap((one) => withLabels(views, spanOf(views, { depth: depth - 1, start: one.start, end: one.end })))
 }
 
 /**
@@ -218,7 +252,7 @@ export function editText(text: string, find: (text: string) => readonly FoundSpa
   for (let round = 0; round < mostRounds; round++) {
     const spans = find(rest)
     if (spans.length === 0) return rest
-    const replacements = replacementsOf(rest, spans, by)
+    const replacements = replacementsOf(rest, mostDecoded(rest, spans), by)
     if (replacements === undefined) return undefined
     rest = applyReplacements(rest, replacements)
   }

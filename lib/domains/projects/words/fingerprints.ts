@@ -394,12 +394,11 @@ function wordsOfHashed(text: string) {
   }
 }
 
-/** Several decoded forms of a text may contain the same run at the same place. */
+/** Several decoded forms of a text may contain the same run at the same place: the most decoded one can be cut best. */
 function distinct(matches: readonly FingerprintMatch[]): FingerprintMatch[] {
   const found = new Map<string, FingerprintMatch>()
   for (const match of matches) {
-    const key = `${match.run} ${match.start} ${match.end}`
-    if (!found.has(key)) found.set(key, match)
+    found.set(`${match.run} ${match.start} ${match.end}`, match)
   }
   return [...found.values()].sort((one, other) => one.start - other.start)
 }

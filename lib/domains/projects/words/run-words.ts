@@ -5,6 +5,7 @@ import type { ErasedWords } from '#lib/kernel/data-source.ts'
 import type { Mention } from '#lib/kernel/erased.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import { identifiesAPerson } from '../graph/name-rules.ts'
+import { ConsecutiveMessages } from './consecutive.ts'
 import { Fingerprints } from './fingerprints.ts'
 import { phoneNumbersIn } from './phone-numbers.ts'
 import { explainedRuns } from './remaining-texts.ts'
@@ -31,15 +32,19 @@ async function gather(
 ): Promise<void> {
   const { account = null, participants = [] } = scopeSubject(scope) ?? {}
   const isPerson = account !== null || participants.length > 0
+  const consecutive = new ConsecutiveMessages()
   for await (const batch of sources.of(scope, tx, now))
-    for (const { project, texts } of batch) {
+    for (const source of batch) {
+      const { project, texts } = source
       projects.add(project)
+      consecutive.add(source)
       for (const text of texts) {
         fingerprints.add(text)
         // Nobody reports a person's telephone number: it is known only from what they wrote.
         if (isPerson) for (const number of phoneNumbersIn(text)) fingerprints.addNumber(number)
       }
     }
+  for (const text of consecutive.texts()) fingerprints.add(text)
   // The searched stores contain nothing of a person without a text in any project.
   if (projects.size === 0) return
   const names = account === null ? [] : await namesOf(tx, account)
@@ -48,8 +53,10 @@ async function gather(
     select: { name: true, email: true },
   })
   for (const { name, email } of stored) names.push(name ?? '', email ?? '')
-  // Skip single-word names: people choose their names, and a single word may be any word.
-  for (const name of names) if (identifiesAPerson(name)) fingerprints.addName(name)
+  // People choose their names, and a single word may be any word.
+  for (const name of names)
+    if (identifiesAPerson(name)) fingerprints.addName(name)
+    else fingerprints.addUncertainName(name)
 }
 
 /** The erased words of runs. Implements `RunFingerprints` of the erasure engine. */

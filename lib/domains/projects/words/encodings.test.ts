@@ -1,0 +1,224 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { sampledRuns } from '#lib/testing/sampling.ts'
+import { viewsOf } from '#lib/text/views.ts'
+import { tokenize } from '#lib/text/words.ts'
+import { cutStrings } from '../values/json-text.ts'
+import { cutFrom } from './derived-text.ts'
+import { Fingerprints, mergeSpans } from './fingerprints.ts'
+
+const scripts: Record<string, string[]> = {
+  Latin: 'morning window clinic river Friday lantern second bitter cousin thunder basement letter'.split(' '),
+  German: 'Straße Größe Übelkeit schläft Mädchen Töchter gemütlich Fieber wohnt Köln weiß müde'.split(' '),
+  Czech: 'příliš žluťoučký kůň úpěl ďábelské ódy nemoc pacient včera večer doktor město'.split(' '),
+  Cyrillic: 'вчера больной доктор улица сестра письмо зима дерево лампа город утром ночью'.split(' '),
+  Greek: 'σπίτι γιατρός χθες νύχτα πόλη μητέρα γράμμα δέντρο θάλασσα άρρωστος πυρετός λόγος'.split(' '),
+  Arabic: 'مريض أمس طبيب مدينة رسالة شتاء شجرة مصباح أخت بيت ليل صباح'.split(' '),
+  Han: '我从春天开始就患有罕见的疾病住在医院七号房间晚上睡不好觉也吃不下饭没有人知道'.split(''),
+  Thai: 'ฉันป่วยตั้งแต่ฤดูใบไม้ผลินอนไม่หลับทุกคืนที่โรงพยาบาล'.split(''),
+}
+const isJoined = (script: string) => script === 'Han' || script === 'Thai'
+const bytesOf = (text: string) => [...Buffer.from(text)]
+const hex = (value: number, length = 2) => value.toString(16).padStart(length, '0')
+const chunks = (text: string, size: number) => text.match(new RegExp(`[\\s\\S]{1,${size}}`, 'g')) ?? []
+const isPlain = (byte: number) =>
+  (byte >= 48 && byte <= 57) || (byte >= 65 && byte <= 90) || (byte >= 97 && byte <= 122)
+const everyWord = (text: string, between: string) => text.replaceAll(' ', between)
+const quotedPrintable = (text: string) =>
+  text
+    .split('\n')
+    .map((line) => {
+      const signs = bytesOf(line).map((byte) =>
+        (byte > 32 && byte < 127 && byte !== 61) || byte === 32
+          ? String.fromCharCode(byte)
+          : `=${hex(byte).toUpperCase()}`,
+      )
+      let out = ''
+      let width = 0
+      for (const sign of signs) {
+        if (width + sign.length > 70) {
+          out += '=\n'
+          width = 0
+        }
+        out += sign
+        width += sign.length
+      }
+      return out
+    })
+    .join('\n')
+const inside = (text: string, sign: string) => text.replace(/\p{L}{2}(?=\p{L}{2})/gu, (pair) => pair + sign)
+
+const encodings: Record<string, (text: string) => string> = {
+  'HTML lines': (text) =>
+    `<div class="mail"><p>${text
+      .replaceAll('&', '&amp;')
+      .replaceAll('<', '&lt;')
+      .replaceAll('\n', '</p>\n<p>')
+      .replace(/ /g, (_, at: number) => (at % 3 === 0 ? '<br>' : ' '))}</p></div>`,
+  'inline tags': (text) =>
+    `<html><body>${text
+      .replaceAll('&', '&amp;')
+      .replaceAll('<', '&lt;')
+      .replace(/ (\p{L})/gu, (_, letter: string) => ` <b>${letter}</b>`)
+      .replaceAll('\n', '<br>')}</body></html>`,
+  'decimal references': (text) => text.replace(/[^\n-~]|[&' ]/gu, (sign) => `&#${sign.codePointAt(0)};`),
+  'hexadecimal references': (text) =>
+    text.replace(/[^\n-~]|[&]/gu, (sign) => `&#x${hex(sign.codePointAt(0) ?? 0, 4)};`).replaceAll(' ', '&nbsp;'),
+  'percent-encoding': (text) => `https://example.com/search?q=${encodeURIComponent(text)}`,
+  'form encoding': (text) => `q=${encodeURIComponent(text).replaceAll('%20', '+')}&page=2`,
+  JSON: (text) => JSON.stringify({ id: 7, data: { note: text, ok: true } }),
+  'JSON in ASCII': (text) =>
+    JSON.stringify([{ text }]).replace(/[\u0080-\uffff]/g, (unit) => `\\u${hex(unit.charCodeAt(0), 4)}`),
+  'server-sent events': (text) => `event: message\ndata: ${JSON.stringify({ delta: text })}\n\n`,
+  'a log line': (text) =>
+    `2026-01-02T10:30:00Z INFO call arguments=${JSON.stringify(JSON.stringify({ q: text }))} took 12 ms`,
+  Base64: (text) => Buffer.from(text).toString('base64'),
+  'a data URL': (text) => `{"url":"data:text/plain;base64,${Buffer.from(text).toString('base64')}"}`,
+  Base64url: (text) => `token.${Buffer.from(text).toString('base64url')}.end`,
+  'Base64 in lines': (text) => chunks(Buffer.from(text).toString('base64'), 76).join('\r\n'),
+  hexadecimal: (text) => `\\x${Buffer.from(text).toString('hex')}`,
+  'quoted-printable': quotedPrintable,
+  'escaped bytes': (text) =>
+    `b'${bytesOf(text)
+      .map((byte) => (isPlain(byte) || byte === 32 ? String.fromCharCode(byte) : `\\x${hex(byte)}`))
+      .join('')}'`,
+  'octal escapes': (text) =>
+    bytesOf(text)
+      .map((byte) => (byte < 128 && byte !== 92 ? String.fromCharCode(byte) : `\\${byte.toString(8).padStart(3, '0')}`))
+      .join(''),
+  'escaped code points': (text) => text.replace(/[^ -~]|\\/gu, (sign) => `\\u{${hex(sign.codePointAt(0) ?? 0, 1)}}`),
+  'a shell word': (text) => text.replace(/[^\p{L}\p{N}\p{M}\n]/gu, (sign) => `\\${sign}`),
+  CSV: (text) => `id,note\n7,"${text.replaceAll('"', '""')}"\n`,
+  'soft hyphens': (text) => inside(text, '\u00ad'),
+  'zero-width spaces': (text) => inside(text, '\u200b'),
+  'terminal colors': (text) => everyWord(text, ' \u001b[1;31m').replaceAll('\n', '\u001b[0m\n'),
+  'an XML section': (text) => `<note><![CDATA[${text}]]></note>`,
+}
+/** Tags between the lines of Base64 separate them: each line is decoded alone, and words at its ends are in two parts. */
+const isUnbroken = (names: readonly string[]): boolean => {
+  const lines = names.indexOf('Base64 in lines')
+  return lines < 0 || !names.slice(lines).some((name) => name === 'HTML lines' || name === 'inline tags')
+}
+/** Only for words in an alphabet, before any other encoding. */
+const hyphenated = (text: string) => text.replace(/(\p{L}{3})(?=\p{L}{3})/u, '$1-\n')
+
+const sentence = (script: string) =>
+  fc
+    .array(fc.constantFrom(...(scripts[script] ?? [])), {
+      minLength: isJoined(script) ? 26 : 8,
+      maxLength: isJoined(script) ? 40 : 14,
+    })
+    .map((words) => words.join(isJoined(script) ? '' : ' '))
+const cases = fc.constantFrom(...Object.keys(scripts)).chain((script) =>
+  fc.record({
+    script: fc.constant(script),
+    erased: sentence(script),
+    other: sentence(script).map((text) =>
+      isJoined(script)
+        ? text
+        : text
+            .split(' ')
+            .map((word) => `${word}xq`)
+            .join(' '),
+    ),
+    names: fc.array(fc.constantFrom(...Object.keys(encodings)), { minLength: 1, maxLength: 3 }).filter(isUnbroken),
+    isHyphenated: fc.boolean(),
+  }),
+)
+const encodedWith = (text: string, names: readonly string[]) =>
+  names.reduce((inner, name) => encodings[name]?.(inner) ?? inner, text)
+const wordsOf = (text: string) => tokenize(text).map(({ word }) => word)
+const fingerprintsOf = (...texts: string[]) => {
+  const found = new Fingerprints()
+  for (const text of texts) found.add(text)
+  return Fingerprints.fromBytes(found.toBytes())
+}
+
+describe('runs in encoded texts', () => {
+  it('are found and cut, and the words of another author in the same value remain', () => {
+    fc.assert(
+      fc.property(cases, ({ script, erased, other, names, isHyphenated }) => {
+        const words = fingerprintsOf(erased)
+        const isShared = words.runsIn(other).length > 0
+        const own = isHyphenated && !isJoined(script) ? hyphenated(erased) : erased
+        const value = encodedWith(`${own}\n${other}.`, names)
+        const found = words.runsIn(value)
+        expect(found.length, `${names.join(' in ')}: ${value}`).toBeGreaterThan(0)
+        for (const { start, end } of found) expect(end).toBeGreaterThan(start)
+        if (isShared) return
+        const rest = cutStrings(value, (text) => mergeSpans(words.runsIn(text)))
+        expect(rest, `${names.join(' in ')}: ${value}`).not.toBeNull()
+        expect(words.runsIn(rest ?? '')).toEqual([])
+        const isIn = (view: string) => ` ${wordsOf(view).join(' ')} `.includes(` ${wordsOf(other).join(' ')} `)
+        const views = [rest ?? '', ...viewsOf(rest ?? '').layers.map((layer) => layer.text)]
+        expect(views.some(isIn), `${names.join(' in ')}: ${rest}`).toBe(true)
+      }),
+      { numRuns: sampledRuns('encoded texts', 5_000, 100), seed: 1 },
+    )
+  })
+
+  it.each(Object.keys(encodings))('are found in a source in %s when the derived text is plain', (name) => {
+    for (const script of Object.keys(scripts)) {
+      const text = (scripts[script] ?? []).slice(0, 40).join(isJoined(script) ? '' : ' ')
+      expect(fingerprintsOf(encodedWith(`${text}\nmore`, [name])).runsIn(text).length, script).toBeGreaterThan(0)
+    }
+  })
+
+  it('are never found in a text that shares no run with the erased text', () => {
+    fc.assert(
+      fc.property(cases, ({ script, erased, other, names }) => {
+        if (isJoined(script) && fingerprintsOf(erased).runsIn(other).length > 0) return
+        expect(fingerprintsOf(erased).runsIn(encodedWith(other, names)), names.join(' in ')).toEqual([])
+        expect(fingerprintsOf(encodedWith(erased, names)).runsIn(other), names.join(' in ')).toEqual([])
+      }),
+      { numRuns: sampledRuns('texts of others', 5_000, 100), seed: 1 },
+    )
+  })
+})
+
+describe('JSON and markup', () => {
+  const erased = 'I suffer from Morbus Crohn and sleep in room 77 since spring.'
+  const cut = (text: string) => cutFrom(text, mergeSpans(fingerprintsOf(erased).runsIn(text)))
+  it('remain valid when a run spans several strings of nested JSON', () => {
+    const inner = JSON.stringify({
+      a: { b: 'I suffer from Morbus' },
+      c: ['Crohn and sleep in', 'room 77 since spring.'],
+      d: 'mine',
+    })
+    const rest = JSON.parse(cut(JSON.stringify({ outer: inner, other: 'theirs' })) ?? '')
+    expect(rest.other).toBe('theirs')
+    expect(JSON.parse(rest.outer)).toEqual({ a: { b: '' }, c: ['', ''], d: 'mine' })
+  })
+  it('keep their tags when a run spans several elements', () => {
+    expect(cut(`<p>I <b>suffer from</b> Morbus</p><p>Crohn and sleep in room 77 since spring.</p><p>theirs</p>`)).toBe(
+      '<p> <b></b> </p><p></p><p>theirs</p>',
+    )
+  })
+  it('of a source are not fingerprinted', () => {
+    const page = (text: string) =>
+      `<div style="margin: 0; padding: 0; font-family: Arial; color: red" class="a b c d e f"><p>${text}</p></div>`
+    expect(fingerprintsOf(page(erased)).runsIn(page('Nothing of it.'))).toEqual([])
+    const message = (content: string) =>
+      JSON.stringify([{ type: 'message', role: 'user', model: 'x', format: 'text', id: 'msg_1', content }])
+    expect(fingerprintsOf(message(erased)).runsIn(message('Nothing of it.'))).toEqual([])
+  })
+})
+
+describe('fingerprints', () => {
+  it('without a version find runs and names by the former folding', () => {
+    const former = Fingerprints.fromBytes(Buffer.from(formerBytes, 'base64'))
+    const text = 'The patient in room nine keeps a heron in the bathroom.'
+    expect(former.runsIn(text).length).toBeGreaterThan(0)
+    expect(former.runsIn(encodedWith(text, ['quoted-printable', 'JSON'])).length).toBeGreaterThan(0)
+    expect(former.namesIn('Ask Jo Li').length).toBe(1)
+    expect(former.runsIn('Somebody else has other words in this text.')).toEqual([])
+    expect(Fingerprints.fromBytes(former.toBytes()).runsIn(text)).toEqual(former.runsIn(text))
+  })
+  it('of an unknown version are rejected', () => {
+    const bytes = new Fingerprints().toBytes()
+    bytes[0] = 99
+    expect(() => Fingerprints.fromBytes(bytes)).toThrow(/format 99/)
+  })
+})
+const formerBytes =
+  'ASNFZ4mrze8AAAAAAAAAAAAAAAAAAABAAAAAAAAAAEDAOsZ5DCLTQljoa15CfwNDrKVdS9hYJkOSV94OUwksQxqONDaVsTNDXULCIM0zNUPjM62fS/42Qw=='
