@@ -1,6 +1,6 @@
 import type { Clock } from './clock.ts'
 import type { DataRegions } from './data-regions.ts'
-import type { Effect } from './guards.ts'
+import type { Effect } from './effects.ts'
 import type { AuditAction, Permission } from './operation.ts'
 import type { Problem } from './problem.ts'
 

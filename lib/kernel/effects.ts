@@ -1,4 +1,22 @@
-import type { Effect } from './guards.ts'
+/**
+ * What an operation, a job or a command can do to somebody else. Below are the doors of each effect, and the pipeline
+ * fails a run that did not consult the guard of an effect of its operation.
+ */
+export const effects = [
+  'read-private',
+  'export-subject',
+  'erase-subject',
+  'erase-words',
+  'change-identity',
+  'take-over',
+  'confirm-identity',
+  'weaken-factor',
+  'publish',
+  'claim-keys',
+  'sign-receipt',
+  'replay',
+] as const
+export type Effect = (typeof effects)[number]
 
 /** The doors of an effect: whatever can cause it, by how it is guarded. */
 export interface Doors {

@@ -1,26 +1,7 @@
 import type { Context } from './context.ts'
+import type { Effect } from './effects.ts'
 import { Problem } from './problem.ts'
 import { requireRecentPassword } from './step-up.ts'
-
-/**
- * What an operation, a job or a command can do to somebody else. lib/access/effects.ts lists the doors of each effect, and the pipeline
- * fails a run that did not consult the guard of an effect of its operation.
- */
-export const effects = [
-  'read-private',
-  'export-subject',
-  'erase-subject',
-  'erase-words',
-  'change-identity',
-  'take-over',
-  'confirm-identity',
-  'weaken-factor',
-  'publish',
-  'claim-keys',
-  'sign-receipt',
-  'replay',
-] as const
-export type Effect = (typeof effects)[number]
 
 /** What guards need of a context. */
 export type GuardedContext = Pick<Context, 'actor' | 'now' | 'consulted'>

@@ -90,7 +90,7 @@ function base64Of(bytes: Uint8Array, { isUrl, isPadded }: { isUrl: boolean; isPa
     binaryText += String.fromCharCode(...bytes.subarray(at, Math.min(bytes.length, at + 4_096)))
   let text = btoa(binaryText)
   if (isUrl) text = text.replaceAll('+', '-').replaceAll('/', '_')
-  return isPadded ? text : text.replace(/=+$/, '')
+  return isPadded ? text : text.replace(/={1,2}$/, '')
 }
 
 function decoded(text: string, start: number, end: number): CodedSegment | undefined {

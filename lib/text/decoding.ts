@@ -411,8 +411,7 @@ export function decodeInline(layer: LayerBuilder, start: number, end: number, de
     }
     if (runStart >= 0) {
       const length = at - runStart
-      const isBeside =
-        defers && ((runStart === from && from > start) || (at < end && joins.includes(text[at] ?? '')))
+      const isBeside = defers && ((runStart === from && from > start) || (at < end && joins.includes(text[at] ?? '')))
       if (!isBeside && (length >= leastBase64 || (length >= leastPadded && text[at] === '='))) {
         const { segments, end: until } = segmentsIn(text, runStart, at)
         for (const segment of segments) {

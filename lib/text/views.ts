@@ -136,7 +136,7 @@ export function viewsOf(text: string): TextViews {
 }
 
 /** A span of a view as a span of the text itself. */
-export function spanOf({ layers }: TextViews, view: ViewSpan): FoundSpan {
+function spanOf({ layers }: TextViews, view: ViewSpan): FoundSpan {
   let span: Span = view
   for (let depth = view.depth; depth > 0; depth--) {
     const layer = layers[depth - 1]

@@ -14,7 +14,7 @@ export interface WordToken extends Span {
 export const runWeight = 24
 export const wordWeight = 4
 
-export const unspaced =
+const unspaced =
   '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Thai}\\p{Script=Lao}\\p{Script=Khmer}\\p{Script=Myanmar}\\p{Script=Tibetan}'
 /** Apostrophes as people and programs write them, including letters that look like one. */
 const apostrophes = "'’‘‛´`′＇ʼʻʹꞌ"

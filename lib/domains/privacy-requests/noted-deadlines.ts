@@ -37,7 +37,7 @@ export async function lostRequests(db: Database, ledger: Pick<Ledger, 'read'>): 
 
 /** Milliseconds between two readings of the ledger. */
 const betweenReadings = 600_000
-/** Returns a function that tells whether requests are lost, as of the last ten minutes. False while it cannot be known. */
+/** Returns a function that reports whether requests are lost, as of the last ten minutes. False while it cannot be known. */
 export function lostRequestsWatch(db: Database, ledger: Pick<Ledger, 'read'>): () => Promise<boolean> {
   let last: { at: number; answer: Promise<boolean> } | undefined
   return () => {

@@ -13,7 +13,7 @@ export const signatureFaults = ['unsigned', 'unknown_key', 'bad_signature', 'cha
 export type SignatureFault = (typeof signatureFaults)[number]
 
 /** The type of a receipt's signature. */
-export const receiptType = 'deletion-receipt'
+const receiptType = 'deletion-receipt'
 
 /** Returns the bytes that a receipt's signature covers: RFC 8785 of the receipt without `jws`. */
 export function signedBytes({ jws: _, ...unsigned }: Partial<Receipt>): Uint8Array {

@@ -121,7 +121,8 @@ const mostWords = 5
 export function leadsToNumber(written: string): boolean {
   if (written === '' || /^[ :.-]{1,3}$/.test(written)) return true
   // Another number, an assignment to something else, or the end of a sentence or paragraph.
-  if (/\d{2}|[;{}=]\s*[^\s"'`<>({[]*[;{}]|\n\s*\n|\p{L}[.!?]\s+\p{L}{4}|[^\p{L}\p{N}]{13}/u.test(written)) return false
+  if (/\d{2}|[;{}=]\s{0,40}[^\s"'`<>({[]{0,40}[;{}]|\n\s*\n|\p{L}[.!?]\s+\p{L}{4}|[^\p{L}\p{N}]{13}/u.test(written))
+    return false
   if (/^[\p{L}\p{M}]/u.test(written) && !compound.test(written) && !wide.test(written.charAt(0))) {
     // The rest of a name: `phoneNumber`, `phone_number`.
     if (!/^(?:Number|Num|No|Nr|Home|Work|Office|Mobile)(?!\p{Ll})/u.test(written)) return false

@@ -112,7 +112,7 @@ function valueAt(text: string, at: number, stops = ''): Written | undefined {
     if (
       sign === '&' &&
       stops === '' &&
-      !/\s|[a-z]+=/i.test(text.slice(end + 1, end + 16)) &&
+      !/\s|[a-z]=/i.test(text.slice(end + 1, end + 16)) &&
       /\w/.test(text.charAt(end + 1))
     )
       continue

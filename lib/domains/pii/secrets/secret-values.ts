@@ -19,7 +19,7 @@ const path =
   /^(?:\.{0,2}|~|[a-z]:)[\\/]|^[\w.@~-]+\.(?:[cm]?[jt]sx?|json|ya?ml|toml|md|txt|py|rb|go|rs|java|kt|php|html?|css|svg|png|jpe?g|pem|key|crt|env|sh|sql|xml|lock|conf|ini)(?:[:#?].*)?$|:\/\//i
 /** Numbers with units, versions, dates and times. */
 const measure =
-  /^0x[0-9a-f]{1,8}$|^[-+~<>=^v]{0,3}(?:\d+(?:[.,:/-]\d+)*)[a-z%°]{0,3}$|^\d{4}-\d\d-\d\d(?:T.*)?$|^v?\d+\.\d+(?:\.\d+)?[\w.+-]*$|^#[0-9a-f]{3,8}$|^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i
+  /^0x[0-9a-f]{1,8}$|^[-+~<>=^v]{0,3}(?:\d+(?:[.,:/-]\d+)*)[a-z%°]{0,3}$|^\d{4}-\d\d-\d\d(?:T.*)?$|^v?\d+\.\d[\w.+-]*$|^#[0-9a-f]{3,8}$|^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i
 
 const border = /[^A-Za-z0-9]+|(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[A-Za-z])(?=\d)|(?<=\d)(?=[A-Za-z])/
 /** Whether the value consists of words, as names of types and variables do: `AuthenticationMD5Password`, `effect/TArray`. */
@@ -73,7 +73,7 @@ export function isChosen(value: string, isQuoted: boolean): boolean {
     return /^[a-z]{4,}!$/.test(value) ? isQuoted : isDrawn(value) && value.length >= 12
   if (/^\p{L}+(?:[-_/.]\p{L}+)+[-_/.]?\d{0,2}$/u.test(value)) return false
   if (isQuoted && /^[a-z]{1,20}[A-Z]\w{0,20}\d{0,2}$/.test(value) && word.test(value)) return false
-  return hasDigit || symbol.test(value.replace(/[!?*]+$/, ''))
+  return hasDigit || /[@#$%^&~+=]|[!?*][^!?*]/.test(value)
 }
 
 /** Whether the value looks generated, as keys and tokens are. */

@@ -458,7 +458,7 @@ describe('a participant without an account', () => {
         state: who === 'admin' ? 'waiting' : 'running',
         verified_by: who === 'admin' ? 'admin' : 'manager',
       })
-      // Whoever an admin identifies has 24 hours to cancel.
+      // A person whom an admin identified has 24 hours to cancel.
       if (who === 'admin') test.clock.advance(86_400_000)
       await stage.tick()
       const row = await test.db.prisma.privacyRequest.findUniqueOrThrow({ where: { id: json.data.id } })
