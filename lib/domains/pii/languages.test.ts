@@ -156,9 +156,12 @@ test.each([
 ])('finds nothing in %s', (text) => {
   expect(told(text)).toEqual([])
 })
-test.each(['4242424242424242', ['curl -u user', 'password https://x.example'].join(':')])('reports %s with low confidence', (text) => {
-  expect(scan(text).map(({ confidence }) => confidence)).toEqual(['low'])
-})
+test.each(['4242424242424242', ['curl -u user', 'password https://x.example'].join(':')])(
+  'reports %s with low confidence',
+  (text) => {
+    expect(scan(text).map(({ confidence }) => confidence)).toEqual(['low'])
+  },
+)
 test.each(['glpat-', 'sk-proj-', 'xai-', 'key=', '&#64;', '%40'])('scans %j repeated without extra work', (unit) => {
   expect(scan(unit.repeat(20_000)).length).toBeLessThan(40)
 })
