@@ -1,5 +1,4 @@
 import { Argument, type Command, Option } from 'commander'
-import { z } from 'zod'
 import { type Role, roles } from '#lib/domains/accounts/rules.ts'
 import { EmailAddress } from '#lib/kernel/email-address.ts'
 import { operatorAccounts } from '#lib/operator/accounts.ts'
