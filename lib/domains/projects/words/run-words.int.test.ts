@@ -15,6 +15,7 @@ let test: TestApp
 let project: MadeProject
 beforeAll(async () => {
   test = await testApp()
+  words = runWords({ db: test.db, sources: gatheredSources(), namesOf: async () => [] })
 })
 beforeEach(async () => {
   project = await madeProject(test)
@@ -32,7 +33,7 @@ const messageOf = (message: { id: string }) => ({
   part: { kind: 'message' as const, id: message.id, project: project.id, conversation: null },
 })
 
-const words = runWords({ sources: gatheredSources(), namesOf: async () => [] })
+let words: ReturnType<typeof runWords>
 
 describe('the word fingerprints of an erasure run', () => {
   const begun = async () => {
