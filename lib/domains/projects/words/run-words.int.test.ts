@@ -130,7 +130,7 @@ describe('the erasure ledger', () => {
 })
 
 describe('a receipt', () => {
-  it('lists messages of other authors that contain the words, and the run deletes its words', async () => {
+  it('lists messages of other authors that contain the words, and the run deletes its words after the second search and a complete reading', async () => {
     const conversation = await madeConversation(test, project)
     const message = await madeMessage(test, conversation, project.owner, { content: sentence })
     const quote = await madeMessage(test, conversation, project.owner, {
@@ -143,6 +143,8 @@ describe('a receipt', () => {
     expect(JSON.stringify(receipt)).not.toContain('heron')
     test.clock.advance(25 * 3_600_000)
     await test.app.subjectErasures.recheck(run.id)
+    expect(await stored(run.id)).not.toBeNull()
+    await test.app.completeReadings.read({ rests: false })
     expect(await stored(run.id)).toBeNull()
   })
 
