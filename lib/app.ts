@@ -80,7 +80,7 @@ function compose({
 export function createApp(options: AppOptions) {
   const { foundation, data, erasures, retentionStores, modules, metrics, service, digest, all } = compose(options)
   const { clock, db, env, ledger, limiter, log, mail, origin, pipeline, secret, stores, telemetry } = foundation
-  const { engine, expectedRetention, replay, restored, writeMissingRows } = erasures
+  const { engine, expectedRetention, readings, replay, restored, writeMissingRows } = erasures
   const named = mergeUseCases(all)
   const lookup = tokenLookup(db, clock)
   const entryPoints = createEntryPoints({
@@ -112,6 +112,7 @@ export function createApp(options: AppOptions) {
     ...{ db, pipeline, env },
     erasures: engine.records,
     subjectErasures: engine.runs,
+    completeReadings: readings,
     replayErasures: replay,
     writeMissingRows,
     /** Open privacy requests that a restored database lacks. */

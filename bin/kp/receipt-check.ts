@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { isPdf, pdfAttachments } from '#lib/domains/erasure/receipts/pdf-attachments.ts'
-import { remainingIn } from '#lib/domains/erasure/receipts/receipt-rules.ts'
+import { readingType, remainingIn } from '#lib/domains/erasure/receipts/receipt-rules.ts'
 import { verifyReceipt } from '#lib/domains/erasure/receipts/signing.ts'
 import type { PublicKey } from '#lib/domains/erasure/receipts/signing-keys.ts'
 import { legalHoldCountsIn } from '#lib/domains/erasure/rules.ts'
@@ -69,6 +69,21 @@ export function receiptIn(file: Uint8Array): { receipt: Receipt; isPdf: boolean 
   }
 }
 
+/** What the second statement says; without one, the receipt says nothing about data that nobody reported. */
+function readingText(reading: Receipt['complete_reading']): string {
+  if (!reading) return 'The connected stores have not been read completely yet.'
+  const [from] = reading.stores.map((one) => one.from).sort()
+  const until = reading.stores
+    .map((one) => one.until)
+    .sort()
+    .at(-1)
+  const left = reading.stores.reduce((sum, one) => sum + one.left, 0)
+  const read = `Every connected store was read completely between ${from} and ${until}.`
+  return left === 0
+    ? `${read} No erased words remain in it that others have not also written.`
+    : `${read} Erased words remain in ${left} places that others own or that cannot be changed.`
+}
+
 /**
  * Verifies a receipt offline: it must be signed with a trusted key of the registry that it names, and report no
  * residue. Keys that came with the receipt are ignored.
@@ -98,6 +113,13 @@ export async function checkReceipt(receipt: Receipt, trusted: TrustedKeys): Prom
     findings.push({ ok: false, text: 'The receipt names no store, so it does not prove an erasure.' })
   for (const { holder, residue } of left)
     findings.push({ ok: false, text: `${holder} still had ${residue} records when it was searched again.` })
+  const { complete_reading: reading } = receipt
+  if (reading) {
+    const read = await verifyReceipt(reading, trusted.keys, readingType)
+    if ('fault' in read) findings.push({ ok: false, text: `The statement about the complete reading: ${read.fault}` })
+    else if (reading.receipt_id !== receipt.receipt_id || reading.issuer !== receipt.issuer)
+      findings.push({ ok: false, text: 'The statement about the complete reading belongs to another receipt.' })
+  }
   // The receipt's content only counts after its signature was verified.
   const held = legalHoldCountsIn(receipt)
   if (findings.every(({ ok }) => ok))
@@ -106,7 +128,7 @@ export async function checkReceipt(receipt: Receipt, trusted: TrustedKeys): Prom
       text:
         held > 0
           ? `No data that was due for erasure remains: ${count(receipt.stores.length)} searched again after the erasure. ${held === 1 ? '1 record remains' : `${held} records remain`} under a legal hold. When the hold ends, the receipt is signed again under the same id.`
-          : `No data remains: ${count(receipt.stores.length)} searched again after the erasure, and nothing was found.`,
+          : `${count(receipt.stores.length)} searched again by ids, links and indexes after the erasure, and nothing was found. ${readingText(reading)}`,
     })
   return judged(findings, { receipt, ...(kid !== undefined && { kid }) })
 }

@@ -21,6 +21,7 @@ export async function verifyReceiptText(text: string, pinned: string | undefined
   const {
     checkSignature,
     keysInText,
+    readingType,
     remainingIn: leftIn,
     receiptInText,
   } = await import('#lib/domains/erasure/receipts/receipt-rules.ts')
@@ -33,6 +34,14 @@ export async function verifyReceiptText(text: string, pinned: string | undefined
   if (keys.length === 0) return { kind: isPinned ? 'noKeys' : 'keysUnreachable' }
   const checked = await checkSignature(receipt, keys)
   if ('fault' in checked) return { kind: checked.fault, kid: checked.kid, receipt, isPinned }
+  // The second statement has its own signature, and must belong to this receipt.
+  const { complete_reading: reading } = receipt
+  if (reading) {
+    const read = await checkSignature(reading, keys, readingType)
+    if ('fault' in read) return { kind: read.fault, kid: read.kid, receipt, isPinned }
+    if (reading.receipt_id !== receipt.receipt_id || reading.issuer !== receipt.issuer)
+      return { kind: 'changed', kid: read.kid, receipt, isPinned }
+  }
   const left = leftIn(receipt).reduce((sum, { residue }) => sum + residue, 0)
   return { kind: 'holds', kid: checked.kid, receipt, left, held: legalHoldCountsIn(receipt), isPinned }
 }

@@ -4,6 +4,7 @@ import { adminActSearch, expectedRetention } from '#lib/domains/erasure/expected
 import { replayErasures } from '#lib/domains/erasure/ledger/replay.ts'
 import { restoredDatabase } from '#lib/domains/erasure/ledger/restored-database.ts'
 import { writeMissingRows } from '#lib/domains/erasure/ledger/write-back.ts'
+import { completeReadings } from '#lib/domains/erasure/reading/reading.ts'
 import { holdsInForce } from '#lib/domains/holds/in-force.ts'
 import { restoredRecord } from '#lib/domains/knowledge/erasure/restored-record.ts'
 import { projectParts } from '#lib/domains/projects/erasing/parts.ts'
@@ -42,7 +43,7 @@ export function createErasures(
     subjects: erasureSubjects(agents.useCases.agents.unsuspend),
     parts: projectParts,
     hasAdminActs,
-    words: runWords({ sources, namesOf }),
+    words: runWords({ db, sources, namesOf, key: foundation.keyFor('fingerprints of erased words') }),
     residueIn: residueIn(stores, { hasOtherCheckpoints: env.KP_CHECKPOINTS_URL !== undefined }),
   }
   const engine = erasureEngine({
@@ -60,6 +61,7 @@ export function createErasures(
     },
     onChange: foundation.erasureChanges.publish,
   })
+  const readings = completeReadings({ ...erasing, interrupt })
   const replay = replayErasures({
     ...erasing,
     restored: restoredRecord,
@@ -75,6 +77,7 @@ export function createErasures(
   })
   return {
     engine,
+    readings,
     replay,
     /** Appends to the ledger what only the database has. */
     writeMissingRows: () => writeMissingRows({ db, ledger, suppressions: suppressed }),

@@ -48,6 +48,8 @@ export interface ErasureOptions {
   addWords?(texts: readonly string[]): Promise<void>
   /** How often verification found residue in this run and sent it back. From 1 on, search every text instead of an index. */
   round?: number
+  /** The projects of the erased words, for a run that is over and whose rows no longer exist. */
+  projects?: readonly string[]
   /**
    * None of its items existed at planning, so missing items are not counted. On all other pages every item counts, because a crash may
    * have occurred between two commits.
@@ -108,6 +110,28 @@ export interface Decisions {
    */
   heldBy(items: readonly ItemId[], tx: Transaction, now: Date): Promise<ReadonlyMap<ItemId, string>>
 }
+
+/** A place that a complete reading has read: a thread, an item, a key, an object, a node. */
+export interface ReadPlace {
+  /** Identifies the place for counts and for an admin. A hash where the name may contain personal data. */
+  id: string
+  /** The texts of the place. Neighboring texts are lines of one text. */
+  texts: readonly string[]
+  /** The items by which the data source erases words of these projects in the place; none if the place belongs to others. */
+  itemsOf(projects: readonly string[], tx: Transaction): Promise<ItemId[]>
+  /** Its current texts. Only for a store that may not return the same places for the same cursor. */
+  again?(): Promise<readonly string[]>
+}
+/** A page of a complete reading. */
+export interface ReadPage {
+  /** Where the next page begins; null after the last page. */
+  next: string | null
+  /** Number of values of the page that cannot be read, by reason. */
+  unread: Readonly<Partial<Record<UnreadReason, number>>>
+}
+/** Why a value cannot be read: encrypted or of an unknown format, binary, or larger than the bound. */
+export const unreadReasons = ['format', 'binary', 'large'] as const
+export type UnreadReason = (typeof unreadReasons)[number]
 
 /** What a data source stores about a subject, for the inventory ("what we hold"). */
 export interface Holding {
@@ -196,6 +220,12 @@ export interface DataSource {
    * exists. It only reads. @throws `unavailable` if its store does not respond
    */
   late?(scope: ErasureScope, tx: Transaction, now: Date): Promise<ItemId[]>
+  /**
+   * Passes a page of the texts of its store to `visit`, whoever owns them, in an order that concurrent writes do not change. A complete
+   * reading calls it from the first page (null) to the last one. It only reads, and a page takes a bounded amount of memory. @throws
+   * `unavailable` if its store does not respond or is switched off
+   */
+  read?(after: string | null, visit: (place: ReadPlace) => Promise<void>): Promise<ReadPage>
   /**
    * Those items of a former erasure whose names (a key, a thread, a group: chosen by others) an existing record now uses. That record
    * owns the data under the name, so a later search leaves it.

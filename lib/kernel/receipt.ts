@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { unreadReasons } from './data-source.ts'
 import { partKinds } from './erasure-scope.ts'
 
 /** Kinds of subject, which are erased as a whole. */
@@ -9,7 +10,51 @@ export type SubjectKind = (typeof subjectKinds)[number]
 export const erasedKinds = ['unit', 'skill', ...subjectKinds, ...partKinds] as const
 export type ErasedKind = (typeof erasedKinds)[number]
 
-/** A deletion receipt: ids and counts, no content. `jws` is a compact JWS over the RFC 8785 form of the other members. */
+/** What a complete reading read in one kind of store. */
+const ReadStore = z.strictObject({
+  store: z.string(),
+  holder: z.string(),
+  from: z.iso.datetime(),
+  until: z.iso.datetime(),
+  how: z.array(z.enum(['words', 'contacts'])).meta({
+    description:
+      'What every text was compared with. words: sequences of the erased words. contacts: email addresses and telephone numbers of the erased person',
+  }),
+  texts: z.number().int().meta({ description: 'Number of texts that were read, including those of others' }),
+  found: z.number().int().meta({ description: 'Places with erased words: erased + left + explained' }),
+  erased: z.number().int().meta({ description: 'Places that contained erased words and were read again without them' }),
+  left: z.number().int().meta({
+    description:
+      'Places in which erased words remain: others own them, or they cannot be changed safely. An admin can list them',
+  }),
+  explained: z.number().int().meta({
+    description: 'Places whose words a message or document of an author who was not erased also contains',
+  }),
+  not_read: z.array(z.strictObject({ reason: z.enum(unreadReasons), count: z.number().int() })).meta({
+    description:
+      'Values that could not be read. format: encrypted, or of an unknown format. binary: not text. large: above the size limit',
+  }),
+})
+/**
+ * The second signed statement of a receipt: every connected store was read from end to end after the erasure. `jws` is a compact JWS over
+ * the RFC 8785 form of the other members.
+ */
+export const CompleteReading = z
+  .strictObject({
+    receipt_id: z.string(),
+    version: z.literal(1),
+    issuer: z.string(),
+    stores: z.array(ReadStore),
+    signed_at: z.iso.datetime(),
+    jws: z.string(),
+  })
+  .meta({ id: 'CompleteReading' })
+export type CompleteReading = z.output<typeof CompleteReading>
+
+/**
+ * A deletion receipt: ids and counts, no content. `jws` is a compact JWS over the RFC 8785 form of the other members without
+ * `complete_reading`, which has its own signature.
+ */
 export const Receipt = z
   .strictObject({
     receipt_id: z.string().meta({ description: 'Cannot be guessed. Anyone who knows it can read the receipt' }),
@@ -86,6 +131,10 @@ export const Receipt = z
     physical: z.array(z.strictObject({ what: z.string(), until: z.string().nullable() })),
     signed_at: z.iso.datetime(),
     jws: z.string(),
+    complete_reading: CompleteReading.optional().meta({
+      description:
+        'A second statement with its own signature, added when every connected store was read completely. It is not part of the text that the signature of the receipt covers. Absent: the receipt says what was verified by ids, links and indexes, and nothing about stores that were not read completely',
+    }),
   })
   .meta({ id: 'Receipt' })
 export type Receipt = z.output<typeof Receipt>

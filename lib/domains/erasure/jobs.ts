@@ -3,16 +3,19 @@ import { lateWritesJob } from '#lib/domains/erasure/engine/late-writes.ts'
 import { recheckJob } from '#lib/domains/erasure/engine/recheck.ts'
 import { finishJob, type RecordErasures } from '#lib/domains/erasure/engine/record-erasures.ts'
 import type { SubjectEngine } from '#lib/domains/erasure/engine/subject-engine.ts'
+import type { CompleteReadings } from '#lib/domains/erasure/reading/reading.ts'
 import { startJob, stepJob, verifyJob } from '#lib/domains/erasure/runs/runs.ts'
+import { enqueue } from '#lib/jobs/queue.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import { job } from '#lib/kernel/job.ts'
 import { type ErasureExpiryDeps, expireErasures } from './expiry.ts'
 
+export const readJob = 'erasure.read'
 /** Milliseconds after which the `erasure.resume` job continues an unfinished erasure. */
 const overdue = 10 * 60_000
 
 export const erasureJobs = (
-  { records, runs: subjects }: { records: RecordErasures; runs: SubjectEngine },
+  { records, runs: subjects, readings }: { records: RecordErasures; runs: SubjectEngine; readings: CompleteReadings },
   expiry: ErasureExpiryDeps,
 ) => [
   job({
@@ -51,6 +54,15 @@ export const erasureJobs = (
     payload: z.unknown(),
     cron: '17 * * * *',
     run: () => subjects.recheckAll(),
+  }),
+  job({
+    name: readJob,
+    payload: z.unknown(),
+    cron: '37 * * * *',
+    async run({ pipeline }) {
+      if ((await readings.read()) === 'reading')
+        await pipeline.transaction((tx) => enqueue(tx, readJob, {}, { key: readJob }))
+    },
   }),
   job({
     name: 'erasure.watch',

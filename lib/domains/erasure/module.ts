@@ -1,4 +1,5 @@
 import type { ErasureEngine } from '#lib/domains/erasure/engine/engine.ts'
+import type { CompleteReadings } from '#lib/domains/erasure/reading/reading.ts'
 import { ownReceipts } from '#lib/domains/erasure/receipts/own-receipts.ts'
 import { receiptPdfReader } from '#lib/domains/erasure/receipts/receipt-pdf.ts'
 import { receiptUseCases } from '#lib/domains/erasure/receipts/service.ts'
@@ -22,6 +23,7 @@ export interface ErasureDeps {
   ledger: Ledger
   ledgerFolder: string
   engine: ErasureEngine
+  readings: CompleteReadings
   facts: RetentionFacts
   /** Ids of runs that erased agents of this person at the person's request. */
   runsRequestedBy(accountId: string): Promise<string[]>
@@ -35,7 +37,16 @@ export const erasureData = (db: Database): PersonalData => ({
 })
 
 /** Receipts and the jobs of erasures. */
-export function erasureModule({ db, signer, ledger, ledgerFolder, engine, facts, runsRequestedBy }: ErasureDeps) {
+export function erasureModule({
+  db,
+  signer,
+  ledger,
+  ledgerFolder,
+  engine,
+  readings,
+  facts,
+  runsRequestedBy,
+}: ErasureDeps) {
   const receipts = receiptUseCases({ db, signer, records: engine.records })
   const own = ownReceipts({ db, runsRequestedBy })
   return {
@@ -48,7 +59,7 @@ export function erasureModule({ db, signer, ledger, ledgerFolder, engine, facts,
         standing: own.standing,
       },
     },
-    jobs: erasureJobs(engine, { db, ledger, facts }),
+    jobs: erasureJobs({ ...engine, readings }, { db, ledger, facts }),
     checks: erasureEvidence(signer, ledgerFolder) satisfies EvidenceCheck[],
     receipts: own,
   }

@@ -69,6 +69,11 @@ export interface CacheStore {
   search(needles: readonly string[]): Promise<string[]>
   /** Reads the entries of these names, or all entries, one after the other. An entry may be read twice. */
   read(visit: (entry: CacheEntry) => Promise<void>, names?: readonly string[]): Promise<void>
+  /**
+   * Reads a page of all entries, of whichever application, after a cursor: for a complete reading. Returns where the next page begins, or
+   * null after the last one. An entry that exists during the whole reading is read at least once.
+   */
+  page(after: string | null, visit: (entry: CacheEntry) => Promise<void>): Promise<string | null>
   /** Reads every text of every entry, by other commands than `read`; long values in overlapping pieces. */
   texts(visit: (name: string, texts: readonly Buffer[]) => Promise<void>): Promise<void>
   /**

@@ -48,6 +48,10 @@ export function memoryCache(bounds: MemoryBounds = usual): CacheStore {
         await visit({ name, type: 'hash', parts, isWhole: true })
       }
     },
+    async page(_after, visit) {
+      await this.read(visit)
+      return null
+    },
     async texts(visit) {
       for (const [name, { value, about }] of [...entries.all()])
         await visit(

@@ -137,9 +137,32 @@ async function namesHolding(link: Link, found: readonly string[], needles: Needl
   return hits
 }
 
+/** The names that one page of a complete reading contains, about. */
+const namesPerPage = 250
+
+/**
+ * Reads a page of all entries. A cursor of SCAN is valid only in the server process that returned it: after a restart or a failover, the
+ * reading begins again.
+ */
+async function readPage(
+  link: Link,
+  after: string | null,
+  isWanted: (latin: string) => boolean,
+  visit: (entry: CacheEntry) => Promise<void>,
+): Promise<string | null> {
+  const [about = ''] = await send(link, 'INFO', 'server')
+  const server = /^run_id:(\w+)/m.exec(about)?.[1] ?? ''
+  const [known, at = '0'] = (after ?? '').split(' ')
+  const [next = '0', ...found] = await send(link, 'SCAN', known === server ? at : '0', 'COUNT', String(namesPerPage))
+  await readEntries(link, found.filter(isWanted), visit)
+  return next === '0' ? null : `${server} ${next}`
+}
+
 /** Reads and searches all keys of a database. Names are Latin-1. */
 export const redisScan = (link: Link) => ({
   names: (match?: string) => names(link, match),
+  page: (after: string | null, isWanted: (latin: string) => boolean, visit: (entry: CacheEntry) => Promise<void>) =>
+    readPage(link, after, isWanted, visit),
   send: (...command: (string | Buffer)[]) => send(link, ...command),
   read: (found: readonly string[], visit: (entry: CacheEntry) => Promise<void>) => readEntries(link, found, visit),
   texts: (latin: string, visit: (texts: readonly Buffer[]) => Promise<void>) => readTexts(link, latin, visit),

@@ -99,6 +99,7 @@ export function redisCache(url: string): CacheStore {
         )
       for await (const page of scan.names()) await scan.read(page.filter(isEntry), visit)
     },
+    page: (after, visit) => scan.page(after, isEntry, visit),
     async texts(visit) {
       for await (const page of scan.names()) {
         const left = page.filter(isEntry).values()

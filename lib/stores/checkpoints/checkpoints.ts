@@ -3,6 +3,7 @@ import type { ErasedRunMatch } from '#lib/kernel/data-source.ts'
 import type { StoreState } from '../store-state.ts'
 import type { ThreadCursor, ThreadPage } from './exporting.ts'
 import type { Memory, MemoryChange, MemoryCursor, MemoryPage } from './memory-pages.ts'
+import type { CheckpointPage } from './reading.ts'
 
 export type { Memory, MemoryChange, MemoryCursor }
 
@@ -124,6 +125,8 @@ export interface CheckpointStore {
   ): Promise<MemoryPage>
   /** Changes and deletes those items that nobody has changed since they were read. Returns the changes that were made. */
   changeMemories(changes: readonly MemoryChange[], tx: Transaction): Promise<MemoryChange[]>
+  /** A page of the rows of all threads, whoever owns them, and of the long-term stores, in the order of their keys: for a complete reading. */
+  readPage(after: string | null): Promise<CheckpointPage>
   /** Deletes the whole thread. Returns how many rows were deleted. */
   drop(thread: string, tx: Transaction): Promise<number>
   /**

@@ -10,6 +10,7 @@ import type { CheckpointStore, Remembered } from './checkpoints.ts'
 import { threadPage } from './exporting.ts'
 import { changeMemories, memoryPage } from './memory-pages.ts'
 import { isDistinctiveText } from './needles.ts'
+import { readPage } from './reading.ts'
 import { type CheckpointQuery, type CheckpointSchema, otherStores, shapeOf, statementName } from './rows.ts'
 import {
   combinedSearches,
@@ -102,6 +103,11 @@ const checkpointsAt = ({ schema, reading, writing, close }: SchemaLocation): Che
     reading(async (ask) => memoryPage(ask, await storesOf(ask, await shapeOf(ask, schema)), query), tx),
   changeMemories: (changes, tx) =>
     writing(async (ask) => changeMemories(ask, await storesOf(ask, await shapeOf(ask, schema)), changes), tx),
+  readPage: (after) =>
+    reading(async (ask) => {
+      const shape = await shapeOf(ask, schema)
+      return readPage(ask, shape, await storesOf(ask, shape), after)
+    }),
   drop: (thread, tx) =>
     writing(async (ask) => {
       await ask(statementName(lockSql), lockSql, [`checkpoints of ${thread}`])

@@ -208,6 +208,11 @@ export interface GraphOutcome {
   mentions: NameLocation[]
   told: GraphChange['told']
 }
+/** Records of a graph with their texts. `id`: the store's internal id. */
+export interface GraphPage {
+  elements: { id: string; kind: 'node' | 'link'; group: string | null; texts: GraphText[] }[]
+  next: string | null
+}
 /** A port with two implementations: tables of our database, and Neo4j. Both pass lib/stores/graph/suite. */
 export interface GraphStore {
   provider: 'postgresql' | 'neo4j'
@@ -254,6 +259,17 @@ export interface GraphStore {
    * `mayMatter` is called with one text or with several, separated by punctuation; texts for which it returns false are omitted.
    */
   texts(group: string, tx: Transaction, mayMatter?: (text: string) => boolean): Promise<AsyncIterable<GraphText[]>>
+  /** A page of all nodes and relationships, of whichever group, also of records without a group: for a complete reading. */
+  page(after: string | null, tx: Transaction): Promise<GraphPage>
+  /**
+   * Replaces texts of records without a group for which `cut` returns another text. Returns how many records changed. Embeddings of a changed
+   * record are removed.
+   */
+  cutUngrouped(
+    kind: GraphPage['elements'][number]['kind'],
+    ids: readonly string[],
+    cut: (text: string) => string | undefined,
+  ): Promise<number>
   /** Texts of records that may contain one of the phrases, through full-text indexes. May return false positives. */
   textsWith(group: string, phrases: readonly string[], tx: Transaction): Promise<GraphText[]>
   /** Entities without mentions and facts, left by an incomplete ingestion. */

@@ -7,6 +7,7 @@ import { neo4jIndexes, type WordIndexes } from './neo4j-indexes.ts'
 import { neo4jListGroup } from './neo4j-listing.ts'
 import { neo4jNeighbourhood } from './neo4j-neighbourhood.ts'
 import { makeGroup, neo4jChangePage } from './neo4j-pages.ts'
+import { neo4jCutUngrouped, neo4jReadPage } from './neo4j-reading.ts'
 import { neo4jResidue } from './neo4j-residue.ts'
 import { searchFullText } from './neo4j-search.ts'
 import { neo4jAllTexts, neo4jEntitiesWithoutMentions, neo4jTextsAfter, neo4jTextsWithPhrases } from './neo4j-texts.ts'
@@ -113,6 +114,8 @@ export function neo4jGraph(url: string): GraphStore {
         ),
       ),
     texts: async (group, _tx, mayMatter = () => true) => neo4jAllTexts(each, group, mayMatter),
+    page: (after) => neo4jReadPage(each, after),
+    cutUngrouped: (kind, ids, cut) => connection.write((ask) => neo4jCutUngrouped(ask, kind, ids, cut)),
     textsWith: (group, phrases) =>
       withWords((words) => reading((ask) => neo4jTextsWithPhrases(ask, group, phrases, words))),
     bareEntities: (group) => reading((ask) => neo4jEntitiesWithoutMentions(ask, group)),

@@ -11,7 +11,8 @@ const atOnce = { episode: 500, entity: 5_000, community: 5_000, saga: 5_000, fac
 const labels = { episode: 'Episodic', entity: 'Entity', community: 'Community', saga: 'Saga' } as const
 
 /** Without embeddings, which are large and contain no text. */
-const pairsOf = (of: string) => `[key IN keys(${of}) WHERE NOT key ENDS WITH '_embedding' | [key, ${of}[key]]] AS pairs`
+export const pairsOf = (of: string) =>
+  `[key IN keys(${of}) WHERE NOT key ENDS WITH '_embedding' | [key, ${of}[key]]] AS pairs`
 const node = `elementId(n) AS at, n.uuid AS uuid, labels(n) AS labels, ${pairsOf('n')}`
 const relation = `elementId(r) AS at, r.uuid AS uuid, [] AS labels, type(r) AS type, ${pairsOf('r')}`
 /** The properties that Graphiti sets on all other relationships. Relationships with more are rare. */
@@ -42,7 +43,7 @@ type TextRecord = z.infer<typeof Records>[number]
 
 const isLabelled = (own: readonly string[]) => own.some((label) => Object.values<string>(labels).includes(label))
 
-function textsOfRecord({ at, uuid, labels: own, pairs, type }: TextRecord): GraphText[] {
+export function textsOfRecord({ at, uuid, labels: own, pairs, type }: TextRecord): GraphText[] {
   if (type !== undefined ? type !== 'RELATES_TO' || uuid === null : uuid === null || !isLabelled(own))
     return graphTextsOf(
       ...([type === undefined ? 'node' : 'link', at, {}] as const),

@@ -10,6 +10,7 @@ import { postgresInGroup, postgresNeighbourhood, preferGraphIndexes } from './po
 import {
   postgresAllTexts,
   postgresEntitiesWithoutMentions,
+  postgresReadPage,
   postgresTextsAfter,
   postgresTextsWithPhrases,
 } from './postgres-texts.ts'
@@ -177,6 +178,9 @@ export const postgresGraph = (db: Database): GraphStore => ({
       ),
     ),
   texts: async (group, tx, mayMatter = () => true) => postgresAllTexts(tx, group, mayMatter),
+  page: (after, tx) => postgresReadPage(tx, after),
+  // Every row has a group.
+  cutUngrouped: async () => 0,
   textsWith: (group, phrases, tx) => postgresTextsWithPhrases(tx, group, phrases),
   bareEntities: (group, tx) => postgresEntitiesWithoutMentions(tx, group),
   exposedTexts: (group, episodes, tx) => postgresTextsAfter(tx, group, episodes),

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { queryWithin } from '#lib/stores/postgres/statement-runner.ts'
-import { contextWindow, type GraphText, type TextEdit } from './graph.ts'
+import { contextWindow, type GraphPage, type GraphText, type TextEdit } from './graph.ts'
 import { graphTextsOf } from './graph-texts.ts'
 import { hasWords, textPlaces } from './postgres-names.ts'
 import { postgresFactsFrom, preferGraphIndexes } from './postgres-neighbourhood.ts'
@@ -266,4 +266,36 @@ export async function postgresEditTexts(tx: Transaction, group: string, edits: r
     changed += rows.length
   }
   return changed
+}
+
+const recordsPerPage = 500
+const PageCursor = z.strictObject({ place: z.number(), group: z.string(), uuid: z.string() })
+/** A page of all records of all groups, in the order of their keys. */
+export async function postgresReadPage(tx: Transaction, after: string | null): Promise<GraphPage> {
+  const at = after === null ? { place: 0, group: '', uuid: '' } : PageCursor.parse(JSON.parse(after))
+  const place = textPlaces[at.place]
+  if (!place) return { elements: [], next: null }
+  const rows = await queryWithin<TextRow & { group: string }>(
+    tx,
+    `graph-page-${place.table}`,
+    `SELECT t.group_id AS group, ${columnsOf(place)} FROM ${place.table} t WHERE (t.group_id, t.uuid) > ($1, $2)
+     ORDER BY t.group_id, t.uuid LIMIT ${recordsPerPage}`,
+    [at.group, at.uuid],
+  )
+  const last = rows.at(-1)
+  const next =
+    last && rows.length === recordsPerPage
+      ? { place: at.place, group: last.group, uuid: last.uuid }
+      : at.place + 1 < textPlaces.length
+        ? { place: at.place + 1, group: '', uuid: '' }
+        : null
+  return {
+    elements: rows.map(({ group, ...row }) => ({
+      id: `${place.table}:${group}:${row.uuid}`,
+      kind: 'node',
+      group,
+      texts: asTexts([row]),
+    })),
+    next: next && JSON.stringify(next),
+  }
 }

@@ -1,4 +1,5 @@
 import { recordDeletion } from '#lib/domains/erasure/deletion-log.ts'
+import { forgetReadWords } from '#lib/domains/erasure/reading/waiting.ts'
 import { type Accounting, storeReceipt } from '#lib/domains/erasure/receipts/receipts.ts'
 import { namedInLog, scopeKindOf, scopeNameOf } from '#lib/domains/erasure/runs/run-names.ts'
 import { recheckAfter } from '#lib/domains/erasure/runs/run-rules.ts'
@@ -120,13 +121,13 @@ export const completeRun = (known: RunRow, receipt: Receipt, deps: CompletionDep
   })
 
 /** Deletes the run's data that names the subject. The ledger, the receipt and the logs contain what must be retained. */
-async function forget(tx: Transaction, run: RunRow, at: Date, { dataSources, words }: CompletionDeps): Promise<void> {
+async function forget(tx: Transaction, run: RunRow, at: Date, deps: CompletionDeps): Promise<void> {
+  const { dataSources } = deps
   await lowerFence(tx, run.id)
   const again = await sharedSourcesOf(tx, run.id, dataSources)
   await tx.erasurePage.deleteMany({ where: { runId: run.id, holder: { notIn: again } } })
   await tx.erasureTally.deleteMany({ where: { runId: run.id } })
   const recheckAt = again.length > 0 ? new Date(at.getTime() + recheckAfter) : null
-  if (recheckAt === null) await words.forget(tx, run.id)
   const isTheirs = run.requestedBy === `user:${run.accountId}` || run.agents.includes(run.requestedBy)
   await tx.erasureRun.update({
     where: { id: run.id },
@@ -135,10 +136,10 @@ async function forget(tx: Transaction, run: RunRow, at: Date, { dataSources, wor
       agents: [],
       participants: [],
       recheckAt,
-      ...(recheckAt === null && { projects: [] }),
       ...(isTheirs && { requestedBy: 'subject' }),
     },
   })
+  await forgetReadWords(tx, run.id, deps)
 }
 
 /**

@@ -1,3 +1,4 @@
+import { forgetReadWords } from '#lib/domains/erasure/reading/waiting.ts'
 import { recheckAfter, recheckAgainAfter } from '#lib/domains/erasure/runs/run-rules.ts'
 import { waitingJob } from '#lib/domains/erasure/runs/runs.ts'
 import { enqueue } from '#lib/jobs/queue.ts'
@@ -42,12 +43,12 @@ const endSearch = (deps: RecheckDeps, runId: string, { found, left }: { found: n
     const recheckAt = after === undefined ? null : new Date(now.getTime() + after)
     await tx.erasureRun.update({
       where: { id: runId },
-      data: { recheckAt, recheckedAt: now, ...(recheckAt === null && { projects: [] }) },
+      data: { recheckAt, recheckedAt: now },
     })
     await endWaits(tx, runId)
     if (recheckAt !== null) return
     await tx.erasurePage.deleteMany({ where: { runId } })
-    await deps.words.forget(tx, runId)
+    await forgetReadWords(tx, runId, deps)
   })
 
 async function searchStores(deps: RecheckDeps, runId: string): Promise<void> {

@@ -35,6 +35,39 @@ export interface RunFingerprints {
   /** Messages and documents of other authors that contain sequences of the erased words. They remain. */
   mentions(tx: Transaction, runId: string, now: Date): Promise<Mention[]>
   forget(tx: Transaction, runId: string): Promise<void>
+  /** The ids of the runs whose words are stored. */
+  runs(tx: Transaction): Promise<string[]>
+  /** The stored fingerprints of these runs. */
+  stored(tx: Transaction, runs: readonly string[]): Promise<RunFingerprintsRow[]>
+  /** The words of several erasures, by the ids of their receipts. */
+  together(all: readonly StoredWords[]): WordsOfMany
+  /** Passes every text of messages and documents that remain to `visit`. Their authors explain the same words elsewhere. */
+  living(now: Date, visit: (text: string) => void): Promise<void>
+}
+
+/** The stored fingerprints of a run, and the projects of the erased texts. */
+export interface RunFingerprintsRow extends Omit<StoredWords, 'receiptId'> {
+  runId: string
+}
+/** The stored fingerprints of one erasure. */
+export interface StoredWords {
+  receiptId: string
+  projects: readonly string[]
+  fingerprints: Uint8Array
+}
+/** The fingerprints of many erasures. A search costs about as much as one for a single erasure. */
+export interface WordsOfMany {
+  /** The erasures whose words a text contains, with the fingerprints that were found. */
+  foundIn(text: string): ReadonlyMap<string, FoundWords>
+  /** The fingerprints of runs in a text, of whichever erasure. */
+  runsIn(text: string): readonly number[]
+  /** The words of one erasure without runs that living authors explain, and without names that another person may have. */
+  unexplained(receiptId: string, explained: ReadonlySet<number>): ErasedWords
+}
+export interface FoundWords {
+  runs: ReadonlySet<number>
+  /** Whether it contains an email address or a telephone number of the erased person. */
+  hasContact: boolean
 }
 
 /** A store that does not answer or rejects requests, with the number of runs that wait for it, and since when. */

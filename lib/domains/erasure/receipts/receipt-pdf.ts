@@ -113,6 +113,17 @@ export async function receiptPdf(receipt: Receipt): Promise<Uint8Array<ArrayBuff
     )
   if (notSearched.length > 0) heading('Not searched')
   for (const { store, what, count } of notSearched) line(`${store}: ${what}${count === null ? '' : ` (${count})`}.`, 6)
+  // Pages of a receipt without this statement stay the same: `kp` compares them.
+  const { complete_reading: reading } = receipt
+  if (reading) heading('Complete reading')
+  for (const { store, holder, from, until, texts, found, erased, left, explained, not_read } of reading?.stores ?? []) {
+    line(`${holder} in ${store}: read completely between ${from} and ${until} (${texts} texts).`, 6)
+    line(
+      `Places with erased words: ${found}. Erased: ${erased}. Left, because others own them or they cannot be changed: ${left}. Explained by texts of other authors: ${explained}.`,
+      0,
+    )
+    for (const { reason, count } of not_read) line(`Not read, ${reason}: ${count}.`, 0)
+  }
   heading('Retained data, with reason and period')
   for (const { what, ground, until } of receipt.retained) {
     line(what, 6)
@@ -123,7 +134,7 @@ export async function receiptPdf(receipt: Receipt): Promise<Uint8Array<ArrayBuff
 
   heading('How to verify this receipt')
   line(
-    `This page is a readable copy. The signed receipt is the attachment ${name} in this file. If you saved the registry’s signing keys earlier, KnowledgePulse verifies it offline: kp receipts verify <this file>. With any other tool: the signature (Ed25519, compact JWS) covers the attachment in its RFC 8785 form without the member "jws".`,
+    `This page is a readable copy. The signed receipt is the attachment ${name} in this file. If you saved the registry’s signing keys earlier, KnowledgePulse verifies it offline: kp receipts verify <this file>. With any other tool: the signature (Ed25519, compact JWS) covers the attachment in its RFC 8785 form without the member "jws".${reading ? ' The member "complete_reading" has its own signature in the same form, and is also left out.' : ''}`,
   )
   // Not passed through onPage, because the example must show its own escape sequence.
   write(

@@ -1,6 +1,6 @@
 import canonicalize from 'canonicalize'
 import { calculateJwkThumbprint, compactVerify, decodeProtectedHeader, errors, importJWK, type JWK } from 'jose'
-import type { Receipt } from '#lib/kernel/receipt.ts'
+import type { CompleteReading, Receipt } from '#lib/kernel/receipt.ts'
 
 // Pure functions, used wherever a receipt is checked: on the server, in `kp` and in the browser.
 
@@ -14,9 +14,16 @@ export type SignatureFault = (typeof signatureFaults)[number]
 
 /** The type of a receipt's signature. */
 const receiptType = 'deletion-receipt'
+/** The type of the signature of a second statement. */
+export const readingType = 'complete-reading'
 
-/** Returns the bytes that a receipt's signature covers: RFC 8785 of the receipt without `jws`. */
-export function signedBytes({ jws: _, ...unsigned }: Partial<Receipt>): Uint8Array {
+/** A signed statement: its `jws` covers its other members. */
+type Signed = Partial<Receipt> | Partial<CompleteReading>
+/** Returns the bytes that a signature covers: RFC 8785 without `jws` and without the second statement, which has its own signature. */
+export function signedBytes(signed: Signed): Uint8Array {
+  const unsigned = Object.fromEntries(
+    Object.entries(signed).filter(([name]) => name !== 'jws' && name !== 'complete_reading'),
+  )
   const text = canonicalize(unsigned)
   if (text === undefined) throw new TypeError('a receipt must be an object')
   return new TextEncoder().encode(text)
@@ -41,8 +48,9 @@ function headerOf(
  * Returns the key's id, or the fault with the key id that the signature claims, if any.
  */
 export async function checkSignature(
-  receipt: Partial<Receipt>,
+  receipt: Signed,
   keys: readonly JWK[],
+  type: string = receiptType,
 ): Promise<{ kid: string } | { fault: SignatureFault; kid?: string }> {
   const { jws } = receipt
   if (typeof jws !== 'string' || jws === '') return { fault: 'unsigned' }
@@ -50,7 +58,7 @@ export async function checkSignature(
   if (header?.kid === undefined) return { fault: 'bad_signature' }
   const { kid } = header
   // The same key signs other documents, such as the manifests of clades.
-  if (header.typ !== receiptType) return { fault: 'bad_signature', kid }
+  if (header.typ !== type) return { fault: 'bad_signature', kid }
   const key = keys.find((one) => one.kid === kid)
   if (!key || header.alg !== 'EdDSA') return { fault: 'unknown_key', kid }
   const imported = await importJWK(key, 'EdDSA').catch(() => undefined)

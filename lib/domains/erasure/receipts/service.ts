@@ -2,7 +2,7 @@ import { readReceipt, readSigningKeys } from '#lib/domains/erasure/contract.ts'
 import type { RecordErasures } from '#lib/domains/erasure/engine/record-erasures.ts'
 import { tombstones } from '#lib/domains/erasure/suppression/tombstones.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { Receipt } from '#lib/kernel/receipt.ts'
+import { CompleteReading, type Receipt } from '#lib/kernel/receipt.ts'
 import { read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { lastAnswers } from '#lib/stores/postgres/last-answers.ts'
@@ -11,6 +11,12 @@ import type { Signer } from './signing.ts'
 
 /** Number of receipts that a process can still return while the database is down. */
 const mostRemembered = 1_000
+
+/** Adds the second signed statement, if every connected store was read completely after the erasure. */
+async function withReading(db: Database, receipt: Receipt): Promise<Receipt> {
+  const row = await db.prisma.receiptReading.findUnique({ where: { receiptId: receipt.receipt_id } })
+  return row ? { ...receipt, complete_reading: CompleteReading.parse(row.statement) } : receipt
+}
 
 /** The public use cases of receipts: anyone who knows an id may read the receipt. */
 export function receiptUseCases({
@@ -27,7 +33,7 @@ export function receiptUseCases({
     tombstones: tombstones(db),
     /** The first request for the receipt completes an erasure that a crash interrupted. */
     read: read(readReceipt, async (_ctx, { params }) => ({
-      body: await remembered.of(params.id, () => records.finish(params.id)),
+      body: await remembered.of(params.id, async () => withReading(db, await records.finish(params.id))),
       resourceId: params.id,
     })),
     keys: read(readSigningKeys, async () => ({

@@ -1,6 +1,6 @@
 import { CompactSign, importJWK, type JWK } from 'jose'
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { Receipt } from '#lib/kernel/receipt.ts'
+import type { CompleteReading, Receipt } from '#lib/kernel/receipt.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { lastAnswers } from '#lib/stores/postgres/last-answers.ts'
 import { checkSignature, type SignatureFault, signedBytes } from './receipt-rules.ts'
@@ -16,10 +16,11 @@ const faults: Record<SignatureFault, string> = {
 }
 /** Like {@link checkSignature}, but returns the fault as a sentence. */
 export async function verifyReceipt(
-  receipt: Partial<Receipt>,
+  receipt: Partial<Receipt> | Partial<CompleteReading>,
   keys: readonly JWK[],
+  type?: string,
 ): Promise<{ kid: string } | { fault: string }> {
-  const checked = await checkSignature(receipt, keys)
+  const checked = await checkSignature(receipt, keys, type)
   return 'fault' in checked ? { fault: faults[checked.fault] } : checked
 }
 

@@ -8,6 +8,7 @@ import { Problem } from '#lib/kernel/problem.ts'
 import { receiptText } from '#lib/kernel/receipt-texts.ts'
 import { type CacheSourcePorts, cacheKeySpace, findEntries, idsOfSubject } from './entry-search.ts'
 import { eraseEntries, mostBinary } from './erasing.ts'
+import { cacheReader } from './reading.ts'
 import { cacheKeysLabelled, cachePointersOf } from './repository.ts'
 import { residueOfEntries } from './residue.ts'
 import { cacheItemOf, chosenItem, itemsByKind } from './rules.ts'
@@ -128,6 +129,7 @@ export function cacheDataSource(ports: CacheSourcePorts): DataSource {
       return items.filter((item) => theirs.has(item))
     },
     residue: (scope, items, now, words) => residueOfEntries(ports, scope, items, now, words),
+    read: cacheReader(ports),
     notSearched(results) {
       const { cacheBinary = 0, cacheOutside = 0 } = results
       return [

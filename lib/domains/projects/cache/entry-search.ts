@@ -17,7 +17,7 @@ export interface CacheSourcePorts {
   db: Database
   cache: Pick<
     CacheStore,
-    'find' | 'names' | 'drop' | 'forget' | 'read' | 'texts' | 'change' | 'note' | 'notes' | 'forgetNotes'
+    'find' | 'names' | 'drop' | 'forget' | 'read' | 'page' | 'texts' | 'change' | 'note' | 'notes' | 'forgetNotes'
   >
   sources: Sources
   whatIsMissing: MissingStoreData

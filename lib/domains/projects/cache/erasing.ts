@@ -157,7 +157,7 @@ export async function eraseEntries(
   const kinds = itemsByKind(items)
   const now = options?.now ?? new Date()
   const { anchors, recorded } = splitWithin(kinds.within)
-  const terms = await termsWith(ports, scope, anchors, tx, now)
+  const terms = await termsWith(ports, scope, [...anchors, ...(options?.projects ?? [])], tx, now)
   const { projects, sources } = terms
   const isThere = sources.size > 0
   // A repeated search after the run stores no notes.

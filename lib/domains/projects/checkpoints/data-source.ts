@@ -8,6 +8,7 @@ import { isAbout, isNobody } from './erased-sources.ts'
 import { type CheckpointsSourceDeps, checkpointsDataSourceName, eraseCheckpoints } from './erasing.ts'
 import { parseItem } from './items.ts'
 import { plannedThreads, type ThreadPlan } from './planning.ts'
+import { checkpointReader } from './reading.ts'
 import { threadsOfSubject } from './repository.ts'
 import { residueOfCheckpoints } from './residue.ts'
 import { projectsOf } from './thread-search.ts'
@@ -131,5 +132,6 @@ export function checkpointsDataSource(deps: CheckpointsSourceDeps): DataSource {
       return wholes.filter((item) => theirs.has(parseItem(item).thread ?? ''))
     },
     residue: (scope, items, now, words) => residueOfCheckpoints(deps, scope, items, now, words),
+    read: checkpointReader(deps),
   }
 }

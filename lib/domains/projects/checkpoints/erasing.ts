@@ -156,8 +156,9 @@ export async function eraseCheckpoints(
   const missing = ids.filter((id) => !rows.has(id))
   await addLateThreads(store, threads, { ids: missing, project: part?.project ?? null, moved: movedOf(items) }, tx)
   const threadNames = threads.map(([thread]) => thread)
-  const wordsIn = await threadWordSearches({ words: options?.words, rows, threads: threadNames, scope, now }, (run) =>
-    run(tx),
+  const wordsIn = await threadWordSearches(
+    { words: options?.words, rows, threads: threadNames, scope, projects: options?.projects ?? [], now },
+    (run) => run(tx),
   )
   const rewriter = threadRewriter(deps, scope, { rows, wordsIn }, tx, options)
   const remembered = together(ids.map((id) => rememberedOf(id, rows.get(id))))

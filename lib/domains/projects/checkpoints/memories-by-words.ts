@@ -36,14 +36,15 @@ export async function erasersOf(
 }
 
 /** Identifies an item in counts by a hash, because its key may contain personal data. */
-const memoryLabel = ({ schema, namespace, key }: Memory): string =>
+export const memoryLabel = ({ schema, namespace, key }: Memory): string =>
   createHash('sha256')
     .update(JSON.stringify([schema, namespace, key]))
     .digest('base64url')
     .slice(0, 22)
 
 /** All texts of an item in one string; it may contain JSON escapes. */
-const textOf = ({ namespace, key, value, indexed }: Memory): string => [namespace, key, value, indexed].join('\n')
+export const memoryText = ({ namespace, key, value, indexed }: Memory): string =>
+  [namespace, key, value, indexed].join('\n')
 
 /**
  * Finds items of the long-term store by erased words, page by page. A person's name counts only in items that the organization may claim,
@@ -74,7 +75,7 @@ export async function* memoriesWithWords(
   ): Promise<MemoryChange | 'left' | undefined> {
     const owner = await within((one) => ownerOf(one, memory, erasers))
     if (owner === 'foreign') return undefined
-    const text = textOf(memory)
+    const text = memoryText(memory)
     const isErased = await judge.hasErasedWords({ form: 'text', text: [memory.namespace, memory.key].join('\n') })
     const decided = isErased
       ? { decision: 'deleted' as const }
@@ -89,7 +90,7 @@ export async function* memoriesWithWords(
     const { memories, next } = await store.memoryPage({ after, words: needles }, tx)
     const found: FoundMemories = { changes: [], left: [] }
     for (const memory of memories) {
-      const matches = matchesIn(textOf(memory))
+      const matches = matchesIn(memoryText(memory))
       if (matches.length === 0) continue
       const decided = await judged(memory, matches)
       if (decided === 'left') found.left.push(memory)

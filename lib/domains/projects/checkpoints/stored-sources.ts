@@ -30,15 +30,21 @@ interface WordsAt {
   rows: ReadonlyMap<string, StoredSource>
   threads: readonly (string | null)[]
   scope: ErasureScope
+  /** Further projects whose remaining texts explain the words. */
+  projects?: readonly string[]
   now: Date
 }
 /** Creates a word search for each thread, or for the long-term store (null), with the projects whose remaining texts explain the words. */
 export async function threadWordSearches(
-  { words, rows, threads, scope, now }: WordsAt,
+  { words, rows, threads, scope, projects: further = [], now }: WordsAt,
   within: SearchedWords['within'],
 ) {
   const known = [words ?? fingerprintsOf([...rows.values()].flatMap(({ texts }) => texts))]
-  const own = [...('part' in scope ? [scope.part.project] : []), ...[...rows.values()].map(({ project }) => project)]
+  const own = [
+    ...('part' in scope ? [scope.part.project] : []),
+    ...[...rows.values()].map(({ project }) => project),
+    ...further,
+  ]
   const theirs = await within((tx) =>
     projectsOf(
       tx,

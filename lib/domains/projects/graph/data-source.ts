@@ -28,6 +28,7 @@ import {
   wordsItem,
 } from './items.ts'
 import { plannedEpisodes } from './planned-episodes.ts'
+import { eraseUngrouped, graphReader } from './reading.ts'
 import { episodesOfSubject } from './repository.ts'
 import { residueInGroup } from './residue.ts'
 import { namedByOthers } from './shared-episodes.ts'
@@ -218,9 +219,14 @@ export function graphDataSource(deps: GraphSourceDeps): DataSource {
     },
     async erase(scope, items, tx, options) {
       if (items.length === 0) return 0
-      return eraseGroups(deps, scope, items, tx, options ?? { key: newId('erase'), redacts: false, now: new Date() })
+      const { count, rest } = await eraseUngrouped(graph, items, options?.words)
+      if (rest.length === 0) return count
+      const how = options ?? { key: newId('erase'), redacts: false, now: new Date() }
+      const erased = await eraseGroups(deps, scope, rest, tx, how)
+      return { ...erased, count: erased.count + count }
     },
     residue: (scope, items, now, words) => residueOfGroups(deps, scope, items, now, words),
+    read: graphReader(deps),
     notSearched: (results) =>
       (results.entitiesOrphaned ?? 0) + (results.derivedJudgedAgain ?? 0) > 0
         ? [{ what: receiptText('notSearched', 'embeddings'), count: null }]

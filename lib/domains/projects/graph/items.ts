@@ -43,6 +43,11 @@ export const aboutItem = (group: string, source: string): ItemId => `${group}/ab
 export const unsearchedItem = (group: string, source: string): ItemId => `${group}/text:${source}`
 export const namesItem = (group: string): ItemId => `${group}/names:`
 export const wordsItem = (group: string): ItemId => `${group}/words:`
+/** A record without a group, by its kind and the store's internal id. */
+export const ungroupedItem = (kind: 'node' | 'link', id: string): ItemId => `/${kind}:${id}`
+export const isUngrouped = (item: ItemId): boolean => /^\/(?:node|link):/.test(item)
+export const ungroupedOf = (items: readonly ItemId[], kind: 'node' | 'link'): string[] =>
+  items.flatMap((item) => (item.startsWith(`/${kind}:`) ? [item.slice(kind.length + 2)] : []))
 export const portionItem = (group: string, number: number): ItemId => `${group}/*${String(number).padStart(7, '0')}`
 
 export const isPortionOf = (item: ItemId, group: string): boolean => item.startsWith(`${group}/*`)

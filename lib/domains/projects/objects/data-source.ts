@@ -15,6 +15,7 @@ import {
   type ObjectsSourcePorts,
   objectKeySpace,
 } from './object-search.ts'
+import { objectReader } from './reading.ts'
 import { filesOf } from './repository.ts'
 import { residueOfObjects } from './residue.ts'
 import { isCounted, keyOf, keysAmong, objectItemOf, soughtItems, wordsItemOf } from './rules.ts'
@@ -145,6 +146,7 @@ export function objectsDataSource(ports: ObjectsSourcePorts): DataSource {
       return items.filter((item) => others.has(keyOf(item)))
     },
     residue: (scope, items, now, words) => residueOfObjects(ports, scope, items, now, words),
+    read: objectReader(ports),
     notSearched({ objectsBinary = 0, objectsLarge = 0, objectsOutside = 0, objectsBeyond = 0 }) {
       const exact = (count: number) => (count < mostUnsearched ? count : null)
       const records: { what: string; count: number | null }[] = []

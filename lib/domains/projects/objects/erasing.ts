@@ -100,6 +100,7 @@ export async function eraseObjects(
   const wanted = termsInItems(items)
   const isWide = wanted.ids.length + wanted.chosen.length + wanted.anchors.length > 0
   addTerms(gathered, wanted, scope)
+  for (const project of options?.projects ?? []) gathered.projects.add(project)
   const words = options?.words && !options.words.isEmpty ? options.words : gathered.words
   const judge = valueDeciderIn(db, tx, words, { projects: gathered.projects, now, going: gathered.sources })
   const run = options && !options.key.includes(':late:') ? (options.key.split(':')[0] ?? '') : ''

@@ -49,7 +49,7 @@ export const mostRead = 8 * 1024 * 1024
 const mostKeys = 1_000_000
 const perPage = 1_000
 /** Key prefixes of this installation's own objects. Rows name them, and applications do not write there. */
-const ownFolders = ['projects/', 'snapshots/', 'knowledgepulse-']
+export const ownFolders = ['projects/', 'snapshots/', 'knowledgepulse-']
 
 /** All keys of applications in a bucket or folder. */
 export async function* applicationKeys(

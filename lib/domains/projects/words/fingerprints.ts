@@ -64,6 +64,38 @@ export class Fingerprints {
     this.#seeds = [key.readUInt32LE(0), key.readUInt32LE(4)]
   }
 
+  /** Fingerprints with the same key can be merged and are found in one pass. */
+  get key(): string {
+    return this.#key.toString('base64url')
+  }
+
+  /** Whether a run or a name has this fingerprint. */
+  has(run: number): boolean {
+    this.#settle()
+    return has(this.#sorted, run) || [...this.#short.values(), ...this.#names.values()].some((runs) => runs.has(run))
+  }
+
+  /** Merges fingerprints with the same key. */
+  static merged(all: readonly Fingerprints[]): Fingerprints {
+    const [first] = all
+    const made = new Fingerprints(first ? first.#key : undefined)
+    for (const one of all) {
+      if (!one.#key.equals(made.#key)) throw new TypeError('fingerprints with different keys cannot be merged')
+      one.#settle()
+      for (const [length, runs] of one.#short) for (const run of runs) addTo(made.#short, length, run)
+      for (const [length, runs] of one.#names) for (const run of runs) addTo(made.#names, length, run)
+    }
+    const sorted = new Float64Array(all.reduce((sum, one) => sum + one.#sorted.length, 0))
+    let at = 0
+    for (const one of all) {
+      sorted.set(one.#sorted, at)
+      at += one.#sorted.length
+    }
+    sorted.sort()
+    made.#sorted = sorted.filter((run, n) => n === 0 || run !== sorted[n - 1])
+    return made
+  }
+
   get isEmpty(): boolean {
     const { size } = this.#names
     return (

@@ -15,6 +15,7 @@ let test: TestApp
 let project: MadeProject
 beforeAll(async () => {
   test = await testApp()
+  words = runWords({ db: test.db, sources: gatheredSources(), namesOf: async () => [] })
 })
 beforeEach(async () => {
   project = await madeProject(test)
@@ -32,7 +33,7 @@ const messageOf = (message: { id: string }) => ({
   part: { kind: 'message' as const, id: message.id, project: project.id, conversation: null },
 })
 
-const words = runWords({ sources: gatheredSources(), namesOf: async () => [] })
+let words: ReturnType<typeof runWords>
 
 describe('the word fingerprints of an erasure run', () => {
   const begun = async () => {
@@ -129,7 +130,7 @@ describe('the erasure ledger', () => {
 })
 
 describe('a receipt', () => {
-  it('lists messages of other authors that contain the words, and the run deletes its words', async () => {
+  it('lists messages of other authors that contain the words, and the run deletes its words after the second search and a complete reading', async () => {
     const conversation = await madeConversation(test, project)
     const message = await madeMessage(test, conversation, project.owner, { content: sentence })
     const quote = await madeMessage(test, conversation, project.owner, {
@@ -142,6 +143,8 @@ describe('a receipt', () => {
     expect(JSON.stringify(receipt)).not.toContain('heron')
     test.clock.advance(25 * 3_600_000)
     await test.app.subjectErasures.recheck(run.id)
+    expect(await stored(run.id)).not.toBeNull()
+    await test.app.completeReadings.read({ rests: false })
     expect(await stored(run.id)).toBeNull()
   })
 

@@ -1,30 +1,37 @@
 import { scopeSubject } from '#lib/domains/projects/legal-holds.ts'
 import type { Sources } from '#lib/domains/projects/provenance/sources.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { ErasedWords } from '#lib/kernel/data-source.ts'
+import { type ErasedWords, longestSearch } from '#lib/kernel/data-source.ts'
 import type { Mention } from '#lib/kernel/erased.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
 import { identifiesAPerson } from '../graph/name-rules.ts'
 import { ConsecutiveMessages } from './consecutive.ts'
 import { Fingerprints } from './fingerprints.ts'
 import { phoneNumbersIn } from './phone-numbers.ts'
-import { explainedRuns } from './remaining-texts.ts'
+import { explainedRuns, remainingTexts } from './remaining-texts.ts'
 import { lockErasedWords, versionOfErasedWords, writeErasedWords } from './repository.ts'
+import { wordsOfMany } from './words-of-many.ts'
 
 /** Names and email addresses of an account; empty after its erasure. */
 type NamesOf = (tx: Transaction, accountId: string) => Promise<string[]>
 
 /** Maximum number of runs with fingerprints in memory. */
 const mostLoaded = 3
+/** Projects that one query lists. */
+const projectsAtOnce = 1_000
 
 interface RunWordsDeps {
+  db: Database
   sources: Sources
   namesOf: NamesOf
+  /** The key of new fingerprints. With one key for all runs, a complete reading hashes every text once. By default, a random one. */
+  key?: () => Buffer
 }
 
 /** Adds the fingerprints of all texts and names in a scope, and the ids of the projects that contain the texts. */
 async function gather(
-  { sources, namesOf }: RunWordsDeps,
+  { sources, namesOf }: Pick<RunWordsDeps, 'sources' | 'namesOf'>,
   { fingerprints, projects }: { fingerprints: Fingerprints; projects: Set<string> },
   tx: Transaction,
   scope: ErasureScope,
@@ -61,6 +68,7 @@ async function gather(
 
 /** The erased words of runs. Implements `RunFingerprints` of the erasure engine. */
 export function runWords(deps: RunWordsDeps) {
+  const { db } = deps
   const loaded = new Map<string, { version: number; fingerprints: Fingerprints }>()
 
   /** `locks`: prevents concurrent additions until the transaction ends. */
@@ -87,7 +95,7 @@ export function runWords(deps: RunWordsDeps) {
     const row = known && (await tx.erasedWords.findUnique({ where: { runId }, select: { projects: true } }))
     const projects = new Set(row?.projects)
     // Change a copy: the fingerprints in memory must match the stored ones even if this transaction is rolled back.
-    const fingerprints = known ? Fingerprints.fromBytes(known.toBytes()) : new Fingerprints()
+    const fingerprints = known ? Fingerprints.fromBytes(known.toBytes()) : new Fingerprints(deps.key?.().subarray(0, 8))
     const before = fingerprints.toBytes()
     await change(fingerprints, projects)
     const after = fingerprints.toBytes()
@@ -131,6 +139,38 @@ export function runWords(deps: RunWordsDeps) {
         for (const { kind, id } of (await explainedRuns(tx, project, words, now)).places)
           found.push({ store: 'postgresql', kind, id, field: 'content', isRedacted: false })
       return found
+    },
+
+    runs: async (tx: Transaction): Promise<string[]> =>
+      (await tx.erasedWords.findMany({ select: { runId: true } })).map(({ runId }) => runId),
+
+    stored: (tx: Transaction, runs: readonly string[]) =>
+      tx.erasedWords.findMany({
+        where: { runId: { in: [...runs] } },
+        select: { runId: true, projects: true, fingerprints: true },
+      }),
+
+    together: wordsOfMany,
+
+    async living(now: Date, visit: (text: string) => void): Promise<void> {
+      for (let after = ''; ; ) {
+        const page = await db.prisma.project.findMany({
+          where: { id: { gt: after } },
+          orderBy: { id: 'asc' },
+          take: projectsAtOnce,
+          select: { id: true },
+        })
+        for (const { id } of page)
+          await db.transaction(
+            async (tx) => {
+              for await (const { texts } of remainingTexts(tx, id, now)) for (const text of texts) visit(text)
+            },
+            { longest: longestSearch },
+          )
+        const last = page.at(-1)
+        if (!last) return
+        after = last.id
+      }
     },
 
     async forget(tx: Transaction, runId: string): Promise<void> {

@@ -1,0 +1,132 @@
+// Complete readings of Neo4j, Redis and S3: groups of a whole company, nodes without a group, keys and objects that nobody reported.
+import { createClient } from '@redis/client'
+import neo4j, { type Driver } from 'neo4j-driver'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type TestApp, testApp } from '#lib/testing/app.ts'
+import {
+  areStoresInstalled,
+  type ConnectedStores,
+  connectTestStores,
+  type StoreServers,
+  storeServers,
+} from '#lib/testing/connected-stores.ts'
+import { eraseWholeProject, madeConversation, madeMessage, madeProject } from '#lib/testing/projects.ts'
+
+let sentences = 0
+const sentence = (): string => {
+  const n = ++sentences
+  return `I have suffered${n} from cobalt${n} fever${n} since the house${n} in Rhabarberstrasse burned${n} down.`
+}
+
+describe.skipIf(!(await areStoresInstalled()))('a complete reading of connected stores', () => {
+  let servers: StoreServers & { close(): Promise<void> }
+  let stores: ConnectedStores
+  let test: TestApp
+  let driver: Driver
+  let redis: ReturnType<typeof createClient>
+  beforeAll(async () => {
+    servers = await storeServers()
+    stores = await connectTestStores(servers)
+    test = await testApp({ ...stores.settings, KP_POINTER_PREFIXES: 'app:answers:,uploads/' })
+    const { username, password, host } = new URL(servers.graphUrl)
+    driver = neo4j.driver(`bolt://${host}`, neo4j.auth.basic(username, decodeURIComponent(password)))
+    redis = createClient({ url: servers.redisUrl })
+    await redis.connect()
+  })
+  afterAll(async () => {
+    redis?.destroy()
+    await driver?.close()
+    await test?.close()
+    await stores?.close()
+    await servers?.close()
+  })
+
+  async function say() {
+    const project = await madeProject(test)
+    const conversation = await madeConversation(test, project)
+    const text = sentence()
+    const message = await madeMessage(test, conversation, project.owner, { content: text })
+    return { project, text, message, erase: () => eraseWholeProject(test, message.path, project.owner) }
+  }
+  const read = () => test.app.completeReadings.read({ rests: false })
+  const lines = async (id: string) => {
+    const { json } = await test.fetch('GET', `/v1/receipts/${id}`)
+    return Object.fromEntries(json.complete_reading.stores.map((one: { holder: string }) => [one.holder, one]))
+  }
+  const cypher = (text: string, parameters: Record<string, unknown>) => driver.executeQuery(text, parameters)
+  const graphTexts = async (mark: string): Promise<string[]> => {
+    const { records } = await cypher(
+      `MATCH (n) WHERE n.mark = $mark RETURN properties(n) AS p UNION ALL MATCH ()-[r]->() WHERE r.mark = $mark RETURN properties(r) AS p`,
+      { mark },
+    )
+    return records.map((record) => JSON.stringify(record.get('p')))
+  }
+
+  it('erases words in a group of the whole company and in nodes without a group', async () => {
+    const { text, erase } = await say()
+    const [mark, others] = [crypto.randomUUID(), sentence()]
+    await cypher(
+      `CREATE (e:Episodic {uuid: randomUUID(), mark: $mark, group_id: $group, name: 'chat', source: 'message', source_description: 'chat',
+         content: $text, entity_edges: [], created_at: datetime(), valid_at: datetime()})
+       CREATE (n:Note {mark: $mark, body: $both, tags: ['x', $text]})
+       CREATE (m:Entity {uuid: randomUUID(), mark: $mark, name: 'cat', summary: $text})
+       CREATE (n)-[:ABOUT {mark: $mark, why: $text}]->(m)`,
+      { mark, group: `company-${mark}`, text, both: `${others} ${text}` },
+    )
+    const receiptId = await erase()
+    expect((await graphTexts(mark)).join('\n')).toContain(text)
+    expect(await read()).toBe('completed')
+    const left = (await graphTexts(mark)).join('\n')
+    expect(left).not.toContain(text.slice(0, 40))
+    expect(left).toContain(others.slice(0, 40))
+    expect((await lines(receiptId))['graph.episodes']).toMatchObject({ left: 0 })
+  })
+
+  it('erases words from keys of every type in the key space, and counts keys outside it as left', async () => {
+    const { text, erase } = await say()
+    const others = sentence()
+    const key = (name: string) => `app:answers:${crypto.randomUUID()}:${name}`
+    const [string, list, hash, outside] = [key('string'), key('list'), key('hash'), `elsewhere:${crypto.randomUUID()}`]
+    const receiptId = await erase()
+    // Written after the erasure: nothing reports these keys, and no second search is due yet.
+    await redis.set(string, text)
+    await redis.rPush(list, [others, text])
+    await redis.hSet(hash, { kept: others, gone: text })
+    await redis.set(outside, text)
+    expect(await read()).toBe('completed')
+    expect(await redis.get(string)).toBeNull()
+    expect(await redis.lRange(list, 0, -1)).toEqual([others])
+    expect(await redis.hGetAll(hash)).toEqual({ kept: others })
+    expect(await redis.get(outside)).toBe(text)
+    expect((await lines(receiptId))['cache.entries']).toMatchObject({ erased: 3, left: 1 })
+    await redis.del(outside)
+  })
+
+  it('erases words from objects in the key space in every version', async () => {
+    const { text, erase } = await say()
+    const others = sentence()
+    const [key, outside] = [`uploads/${crypto.randomUUID()}.txt`, `elsewhere/${crypto.randomUUID()}.txt`]
+    const receiptId = await erase()
+    await stores.putObject(key, text)
+    await stores.putObject(key, `${others}\n${text}`)
+    await stores.putObject(outside, text)
+    expect(await read()).toBe('completed')
+    const contents = [...(await stores.everything())].filter(([place]) => place.includes(key)).join('\n')
+    expect(contents).not.toContain(text.slice(0, 40))
+    expect((await lines(receiptId))['objects.bytes']).toMatchObject({ left: 1 })
+  })
+
+  it('writes nothing to the stores when it finds nothing', async () => {
+    const { erase } = await say()
+    const receiptId = await erase()
+    const before = await stores.everything()
+    expect(await read()).toBe('completed')
+    expect(await stores.everything()).toEqual(before)
+    expect(Object.keys(await lines(receiptId)).sort()).toEqual([
+      'cache.entries',
+      'checkpoints.messages',
+      'graph.episodes',
+      'objects.bytes',
+    ])
+  })
+})

@@ -1,0 +1,150 @@
+import { z } from 'zod'
+import type { UnreadReason } from '#lib/kernel/data-source.ts'
+import { type Memory, type MemoryCursor, memoryPage } from './memory-pages.ts'
+import { isPlainObject } from './messages.ts'
+import { isUtf8Text, PackedBytes, PackedExtension, PackedNumber } from './msgpack-values.ts'
+import {
+  type CheckpointQuery,
+  type CheckpointSchema,
+  has,
+  qualifiedTable,
+  statementName,
+  type ThreadTable,
+  threadTables,
+} from './rows.ts'
+import { decode, decodeColumn, Unreadable } from './serialised.ts'
+
+/** The texts of one row of a thread. */
+export interface ReadRow {
+  thread: string
+  texts: string[]
+}
+export interface CheckpointPage {
+  rows: ReadRow[]
+  memories: Memory[]
+  unread: Partial<Record<UnreadReason, number>>
+  next: string | null
+}
+
+/** The keys of the tables. Rows keep their order by key when they are updated, unlike their places in the table. */
+const keys: Record<ThreadTable, readonly string[]> = {
+  checkpoints: ['thread_id', 'checkpoint_ns', 'checkpoint_id'],
+  checkpoint_blobs: ['thread_id', 'checkpoint_ns', 'channel', 'version'],
+  checkpoint_writes: ['thread_id', 'checkpoint_ns', 'checkpoint_id', 'task_id', 'idx'],
+}
+const rowsAtOnce = 500
+const bytesAtOnce = 4 * 1024 * 1024
+/** Maximum size of a value in bytes. Larger ones are counted as unread. */
+const mostRead = 32 * 1024 * 1024
+
+const Cursor = z.union([
+  z.strictObject({ table: z.enum(threadTables), after: z.array(z.string()).nullable() }),
+  z.strictObject({ memory: z.strictObject({ schema: z.string(), namespace: z.string(), key: z.string() }).nullable() }),
+])
+
+type StoredRow = Record<string, unknown> & {
+  thread: string
+  key: string[]
+  size: number
+  type: string | null
+  blob: Uint8Array | null
+  checkpoint: string | null
+  metadata: string | null
+}
+
+function pageSql(shape: CheckpointSchema, table: ThreadTable, isFirst: boolean): string {
+  const key = keys[table].map((column) => `t."${column}"`)
+  const types = keys[table].map((column) => (column === 'idx' ? '::int' : '::text'))
+  const from = isFirst ? '' : `WHERE (${key.join(', ')}) > (${types.map((type, n) => `$${n + 1}${type}`).join(', ')})`
+  const isState = table === 'checkpoints'
+  const size = isState
+    ? '(coalesce(pg_column_size(t.checkpoint), 0) + coalesce(pg_column_size(t.metadata), 0))'
+    : 'coalesce(octet_length(t.blob), 0)'
+  const bounded = (value: string) => `CASE WHEN size <= ${mostRead} THEN ${value} END`
+  const type = has(shape, table, 'type') ? 't.type' : "'json'"
+  return `SELECT thread, key, size, type,
+      ${isState ? 'NULL::bytea' : bounded('blob')} AS blob,
+      ${isState ? bounded('checkpoint::text') : 'NULL'} AS checkpoint, ${isState ? bounded('metadata::text') : 'NULL'} AS metadata
+    FROM (SELECT *, sum(size) OVER (ORDER BY at) - size AS before FROM (
+      SELECT t.thread_id AS thread, ARRAY[${key.map((column) => `${column}::text`).join(', ')}] AS key, ${size}::int AS size, ${type} AS type,
+        ${isState ? 't.checkpoint, t.metadata' : 't.blob'}, row_number() OVER (ORDER BY ${key.join(', ')}) AS at
+      FROM ${qualifiedTable(shape, table)} t ${from} ORDER BY ${key.join(', ')} LIMIT ${rowsAtOnce}) AS page) AS sized
+    WHERE before < ${bytesAtOnce} ORDER BY at`
+}
+
+/** All strings of a decoded value in their order, so that words that continue in the next string are neighbors. */
+function* stringsIn(value: unknown): Generator<string> {
+  if (typeof value === 'string') yield value
+  else if (Array.isArray(value)) for (const item of value) yield* stringsIn(item)
+  else if (value instanceof PackedBytes) yield* value.texts
+  else if (value instanceof PackedExtension) yield value.text
+  else if (isPlainObject(value) && !(value instanceof PackedNumber))
+    for (const [key, item] of Object.entries(value)) {
+      yield key
+      yield* stringsIn(item)
+    }
+}
+
+/** The texts of a row, as decoded strings and as stored, and why parts of it cannot be read. */
+function textsOf(row: StoredRow): { texts: string[]; unread: UnreadReason | undefined } {
+  if (row.size > mostRead) return { texts: row.key, unread: 'large' }
+  const texts = [row.key.join('\n')]
+  const stored = row.blob ? Buffer.from(row.blob.buffer, row.blob.byteOffset, row.blob.byteLength).toString('utf8') : ''
+  texts.push(...[stored, row.checkpoint ?? '', row.metadata ?? ''].filter((text) => text !== ''))
+  try {
+    for (const column of [row.checkpoint, row.metadata])
+      if (column !== null) texts.push([...stringsIn(decodeColumn(column))].join('\n'))
+    const decoded = decode(row.type, row.blob)
+    if (decoded.kind === 'nothing') return { texts, unread: undefined }
+    if (decoded.kind === 'bytes') return { texts, unread: isUtf8Text(decoded.bytes) ? undefined : 'binary' }
+    texts.push([...stringsIn(decoded.tree)].join('\n'))
+    return { texts, unread: decoded.kind === 'msgpack' && decoded.unpacked.opaque > 0 ? 'binary' : undefined }
+  } catch (error) {
+    if (!(error instanceof Unreadable || error instanceof RangeError)) throw error
+    return { texts, unread: 'format' }
+  }
+}
+
+async function threadPage(
+  ask: CheckpointQuery,
+  shape: CheckpointSchema,
+  table: ThreadTable,
+  after: readonly string[] | null,
+): Promise<CheckpointPage> {
+  const text = pageSql(shape, table, after === null)
+  const stored = await ask<StoredRow>(statementName(text), text, after ?? [])
+  const page: CheckpointPage = { rows: [], memories: [], unread: {}, next: null }
+  for (const row of stored) {
+    const { texts, unread } = textsOf(row)
+    page.rows.push({ thread: row.thread, texts })
+    if (unread) page.unread[unread] = (page.unread[unread] ?? 0) + 1
+  }
+  const last = stored.at(-1)
+  const following = threadTables[threadTables.indexOf(table) + 1]
+  const next = last
+    ? { table, after: last.key }
+    : following === undefined
+      ? { memory: null }
+      : { table: following, after: null }
+  return { ...page, next: JSON.stringify(next) }
+}
+
+async function storePage(
+  ask: CheckpointQuery,
+  stores: readonly CheckpointSchema[],
+  after: MemoryCursor | null,
+): Promise<CheckpointPage> {
+  const { memories, next } = await memoryPage(ask, stores, after ? { after } : {})
+  return { rows: [], memories, unread: {}, next: next ? JSON.stringify({ memory: next }) : null }
+}
+
+/** A page of all rows: the tables of threads in the order of their keys, then the long-term stores. */
+export function readPage(
+  ask: CheckpointQuery,
+  shape: CheckpointSchema,
+  stores: readonly CheckpointSchema[],
+  after: string | null,
+): Promise<CheckpointPage> {
+  const at = after === null ? { table: threadTables[0], after: null } : Cursor.parse(JSON.parse(after))
+  return 'table' in at ? threadPage(ask, shape, at.table, at.after) : storePage(ask, stores, at.memory)
+}
