@@ -38,7 +38,7 @@ async function signer(): Promise<Signer> {
     sign: async (header = {}) => ({
       ...unsigned,
       jws: await new CompactSign(signedBytes(unsigned))
-        .setProtectedHeader({ alg: 'EdDSA', kid: key.kid, ...header })
+        .setProtectedHeader({ alg: 'EdDSA', kid: key.kid, typ: 'deletion-receipt', ...header })
         .sign(privateKey),
     }),
   }
