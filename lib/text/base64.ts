@@ -131,7 +131,7 @@ function decoded(text: string, start: number, end: number): CodedSegment | undef
 }
 
 /** The end of Base64 with line breaks: every line but the last is as long as the first. */
-function endOfLines(text: string, start: number, end: number): number {
+export function endOfLines(text: string, start: number, end: number): number {
   const width = end - start
   if (width < 60 || width % 4 !== 0) return end
   let until = end

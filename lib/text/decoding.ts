@@ -1,5 +1,5 @@
 import { decode } from 'html-entities'
-import { encodedWord, isBase64Unit, leastBase64, leastPadded, segmentsIn, wordOfHeader } from './base64.ts'
+import { encodedWord, endOfLines, isBase64Unit, leastBase64, leastPadded, segmentsIn, wordOfHeader } from './base64.ts'
 import type { LayerBuilder } from './layer.ts'
 
 /** Classes of UTF-16 code units for the scanner. */
@@ -182,7 +182,13 @@ function backslash(layer: LayerBuilder, text: string, at: number, copied: () => 
     return end
   }
   const letter = letters[next] ?? (/[!-/:-@[-`{-~ ]/.test(next) ? next : undefined)
-  if (letter === undefined) return at
+  if (letter === undefined) {
+    // A shell escapes every sign; an invisible one would otherwise leave the backslash inside a word.
+    if (next === '' || (next >= ' ' && next < '\u007f')) return at
+    copied()
+    layer.drop(at, at + 1)
+    return at + 1
+  }
   copied()
   layer.unit(at, at + 2, letter)
   return at + 2
@@ -290,7 +296,7 @@ const field = /(?:^|[?&\n;])[\w.-]{1,30}$/
 const joins = '%\\&<\u00ad\u200b\u001b'
 const header = /=\?([\w-]+)(?:\*[\w-]*)?\?([bBqQ])\?([^?\s]*)\?=/y
 // biome-ignore lint/suspicious/noControlCharactersInRegex: terminals are controlled by them
-const terminal = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[@-Z\\-_])/y
+const terminal = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[@-Z^_])/y
 /** Apostrophes as SQL and shells write them inside a quoted text. */
 const doubled = /'(?:\\''|"'"'|')(?=\p{L})/uy
 const isLetter = /^\p{L}/u
@@ -396,6 +402,8 @@ function commonEnd(one: string, other: string): number {
 export function decodeInline(layer: LayerBuilder, start: number, end: number, defers = true): void {
   const text = layer.base
   const region: Region = { start, end }
+  // The lines of quoted-printable end anywhere, also inside an escape sequence or a tag.
+  const isQuotedOnly = defers && text.slice(start, end).includes('=') && quoted.test(text.slice(start, end))
   let from = start
   let runStart = -1
   let at = start
@@ -411,8 +419,11 @@ export function decodeInline(layer: LayerBuilder, start: number, end: number, de
     }
     if (runStart >= 0) {
       const length = at - runStart
-      const isBeside = defers && ((runStart === from && from > start) || (at < end && joins.includes(text[at] ?? '')))
-      if (!isBeside && (length >= leastBase64 || (length >= leastPadded && text[at] === '='))) {
+      const isBeside =
+        isQuotedOnly ||
+        (defers && ((runStart === from && from > start) || (at < end && joins.includes(text[at] ?? ''))))
+      if (isBeside && length >= leastBase64) at = Math.min(end, endOfLines(text, runStart, at))
+      else if (!isBeside && (length >= leastBase64 || (length >= leastPadded && text[at] === '='))) {
         const { segments, end: until } = segmentsIn(text, runStart, at)
         for (const segment of segments) {
           if (segment.end > end) continue
@@ -427,7 +438,8 @@ export function decodeInline(layer: LayerBuilder, start: number, end: number, de
       if (at >= end) break
       if (classes[text.charCodeAt(at)] === base64) continue
     }
-    if (at < end && (classes[text.charCodeAt(at)] ?? plain) === special) {
+    const isTurn = !isQuotedOnly || text.charCodeAt(at) === 61 || isInvisible(text.charCodeAt(at))
+    if (isTurn && at < end && (classes[text.charCodeAt(at)] ?? plain) === special) {
       const next = decodeAt(layer, text, at, region, copied)
       if (next > at) {
         at = next
