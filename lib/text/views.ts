@@ -208,7 +208,13 @@ function withLabels(views: TextViews, span: FoundSpan): FoundSpan[] {
   const { depth, start, end } = span.view ?? { depth: 0, start: 0, end: 0 }
   const layer = views.layers[depth - 1]
   if (layer?.isReading !== true) return [span]
-  const below = replacementsBelow(layer, [{ start, end, text: '' }]) ?? []
+  const below: Span[] = []
+  for (const one of replacementsBelow(layer, [{ start, end, text: '' }]) ?? []) {
+    const last = below.at(-1)
+    // A hyphen that was dropped between two parts of a word.
+    if (last?.end === one.start) last.end = one.end
+    else below.push({ start: one.start, end: one.end })
+  }
   return below.flatMap((one) => withLabels(views, spanOf(views, { depth: depth - 1, start: one.start, end: one.end })))
 }
 

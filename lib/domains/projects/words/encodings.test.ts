@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { sampledRuns } from '#lib/testing/sampling.ts'
-import { viewsOf } from '#lib/text/views.ts'
+import { editText, viewsOf } from '#lib/text/views.ts'
 import { tokenize } from '#lib/text/words.ts'
 import { cutStrings } from '../values/json-text.ts'
 import { cutFrom } from './derived-text.ts'
@@ -179,6 +179,13 @@ describe('runs in encoded texts', () => {
       { numRuns: sampledRuns('texts of others', 5_000, 100), seed: 1 },
     )
   })
+})
+
+it('a run across hyphens at line ends is replaced as one', () => {
+  const source = 'Iris Probe moved to 14 Mill Lane, second floor, and she starts on Friday morning'
+  const words = fingerprintsOf(source)
+  const wrapped = source.replace('second', 'sec-\nond').replace('Friday', 'Fri-\nday')
+  expect(editText(wrapped, (text) => mergeSpans(words.runsIn(text)), '[erased]')).toBe('[erased]')
 })
 
 describe('JSON and markup', () => {
