@@ -29,6 +29,11 @@ const unheld: Record<string, string> = {
   erasure_tallies: 'ids of what a run met and left, so that it is counted once; they go with its end',
   erased_words:
     'keyed fingerprints of erased words, by which verification finds them in other texts; deleted with the last verification',
+  complete_readings: 'ids of the receipts for which every store is read, and times; no words',
+  reading_stores: 'how far a store was read, and counts',
+  reading_findings: 'counts and ids of places in stores where erased words were found; no words',
+  reading_pages: 'ids of what a reading is about to erase; deleted when the reading goes on',
+  receipt_readings: 'second statements of receipts: counts and times; they are returned with the receipts',
   erasure_waits: 'names of stores that a run waits for, and times; the row is deleted when the store answers',
   remaining_mentions: 'places where a name of an erased person stands in what others wrote: ids, no words',
   write_fences: 'ids of whom nothing is written for, while their erasure is under way',

@@ -30,6 +30,11 @@ const unexported: Record<string, string> = {
   erasure_tallies: 'ids of what an erasure under way met and left, so that it is counted once; it is gone with its end',
   erased_words:
     'fingerprints of the words that a run erases; they cannot be read and are deleted with its last verification',
+  complete_readings: 'ids of the receipts for which every store is read, and times; no words',
+  reading_stores: 'how far a store was read, and counts',
+  reading_findings: 'counts and ids of places in stores where erased words were found; no words',
+  reading_pages: 'ids of what a reading is about to erase; deleted when the reading goes on',
+  receipt_readings: 'second statements of receipts: counts and times; they are returned with the receipts',
   erasure_waits: 'names of stores that an erasure waits for, and times; the row is deleted when the store answers',
   erasure_pages: 'ids of what an erasure under way is about to remove; they name records that other parts give out',
   write_fences: 'that an erasure is under way; its run says so',

@@ -123,7 +123,7 @@ export function keyCommands(program: Command, begin: () => CommandSession): void
     .action(() => list(begin()))
   keys
     .command('accept-lost-secret')
-    .summary('continue with another secret after the installation’s secret was lost')
+    .summary('continue with a new secret after the old one is lost')
     .description(
       'Run this command only if the installation’s secret is lost. A start with another secret is refused. If you have the former secret, set KP_SECRET_PREVIOUS to it for one start instead: nothing is lost then. Stop the installation first.\n\nExample:\n  kp keys accept-lost-secret',
     )

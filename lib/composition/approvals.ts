@@ -15,6 +15,7 @@ import type { HeldIds } from '#lib/domains/holds/service.ts'
 import { sharedTitles } from '#lib/domains/knowledge/inspection/shared-titles.ts'
 import { requestApprovables } from '#lib/domains/privacy-requests/approvables.ts'
 import { projectNames } from '#lib/domains/projects/erasing/parts.ts'
+import { projectOfParticipant } from '#lib/domains/projects/participants/acting.ts'
 import { retentionApprovables } from '#lib/domains/retention/approvables.ts'
 import { policyReader } from '#lib/domains/retention/policy.ts'
 import { storedSetting } from '#lib/domains/settings/stored-setting.ts'
@@ -63,8 +64,9 @@ export function composeApprovals(foundation: Foundation) {
       ...retentionApprovables(policyReader({ db }, environment), environment),
       ...tokenApprovables(async (tx, agentId) => (await agentOf(tx, agentId))?.ownerId ?? null),
       ...storeApprovables,
-      ...requestApprovables((tx, ids) =>
-        heldNames(tx, { accounts: ids.accounts, agents: ids.agents, projects: [], records: [] }),
+      ...requestApprovables(
+        (tx, ids) => heldNames(tx, { accounts: ids.accounts, agents: ids.agents, projects: [], records: [] }),
+        projectOfParticipant,
       ),
       approvable(changeApprovalSetting, async (_tx, { body }) => ({ facts: { is_on: body.is_on } })),
     ],

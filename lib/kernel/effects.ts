@@ -162,6 +162,7 @@ export const doors: Readonly<Record<Effect, Doors>> = {
       'erasure.resume',
       'erasure.recheck',
       'erasure.recheck-run',
+      'erasure.read',
       'erasure.overtaken',
       'erasure.watch',
       'privacy.clock',
@@ -210,6 +211,7 @@ export const doors: Readonly<Record<Effect, Doors>> = {
       'snapshots.upkeep',
       'exports.upkeep',
       'projects.sweep-uploads',
+      'holds.delete-versions',
     ],
   },
   /** Changes who somebody is for others: a role, an account, a password that another person sets. */
@@ -431,6 +433,7 @@ export const withoutEffect: Required<Pick<Doors, 'jobs' | 'commands'>> & { opera
   ],
   jobs: [
     'accounts.upkeep',
+    'privacy.note-deadlines',
     'agents.purge-invites',
     'tokens.purge',
     'quotas.merge-counts',

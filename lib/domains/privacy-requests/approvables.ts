@@ -6,8 +6,10 @@ import { verifyByAdmin } from './queue/contract.ts'
 
 type NamesOf = (tx: Transaction, ids: { accounts: string[]; agents: string[] }) => Promise<ReadonlyMap<string, string>>
 
+type ProjectOfParticipant = (tx: Transaction, participantId: string) => Promise<string | undefined>
+
 /** Actions with which an admin identifies the subject of an erasure. */
-export const requestApprovables = (namesOf: NamesOf): readonly Approvable[] => [
+export const requestApprovables = (namesOf: NamesOf, projectOf: ProjectOfParticipant): readonly Approvable[] => [
   approvable(verifyByAdmin, async (tx, { params: { id } }) => {
     const row = await tx.privacyRequest.findUnique({ where: { id } })
     if (!row) throw new Problem('not_found', 'There is no such request.')
@@ -27,8 +29,8 @@ export const requestApprovables = (namesOf: NamesOf): readonly Approvable[] => [
     }
   }),
   approvable(fileForParticipant, async (tx, { params: { projectId, participantId }, body: { kinds, grace } }) => {
-    const row = await tx.projectParticipant.findFirst({ where: { id: participantId, projectId }, select: { id: true } })
-    if (!row) throw new Problem('not_found', 'There is no such participant.')
+    if ((await projectOf(tx, participantId)) !== projectId)
+      throw new Problem('not_found', 'There is no such participant.')
     return { facts: { kinds: kinds.join(', '), grace: grace ?? '24h', target: participantId, project: projectId } }
   }),
 ]
