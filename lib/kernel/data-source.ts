@@ -221,7 +221,7 @@ export interface DataSource {
    */
   late?(scope: ErasureScope, tx: Transaction, now: Date): Promise<ItemId[]>
   /**
-   * Passes a page of the texts of its store to `visit`, whoever owns them, in an order that concurrent writes do not change. A complete
+   * Passes a page of the texts of its store, of any owner, to `visit`, in an order that concurrent writes do not change. A complete
    * reading calls it from the first page (null) to the last one. It only reads, and a page takes a bounded amount of memory. @throws
    * `unavailable` if its store does not respond or is switched off
    */

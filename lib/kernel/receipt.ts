@@ -21,11 +21,16 @@ const ReadStore = z.strictObject({
       'What every text was compared with. words: sequences of the erased words. contacts: email addresses and telephone numbers of the erased person',
   }),
   texts: z.number().int().meta({ description: 'Number of texts that were read, including those of others' }),
-  found: z.number().int().meta({ description: 'Places with erased words: erased + left + explained' }),
+  found: z
+    .number()
+    .int()
+    .meta({
+      description:
+        'Places with erased words: erased + left + explained. A thread counts once for each table that contains the words',
+    }),
   erased: z.number().int().meta({ description: 'Places that contained erased words and were read again without them' }),
   left: z.number().int().meta({
-    description:
-      'Places in which erased words remain: others own them, or they cannot be changed safely. An admin can list them',
+    description: 'Places in which erased words remain: others own them, or they cannot be changed safely',
   }),
   explained: z.number().int().meta({
     description: 'Places whose words a message or document of an author who was not erased also contains',

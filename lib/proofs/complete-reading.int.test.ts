@@ -8,6 +8,7 @@ import { verifyReceipt } from '#lib/domains/erasure/receipts/signing.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
+import { drain } from '#lib/testing/jobs.ts'
 import {
   eraseWholeProject,
   type MadeProject,
@@ -140,6 +141,33 @@ describe('a complete reading of checkpoints', () => {
     expect(await dumpOf(thread)).toContain(said.text)
     expect(lineOf(await receiptOf(receiptId), 'checkpoints.messages')).toMatchObject({ erased: 0, left: 0 })
     expect(lineOf(await receiptOf(receiptId), 'checkpoints.messages').explained).toBeGreaterThan(0)
+  })
+
+  it('leaves the email address of an erased person in the words of a living author', async () => {
+    const [said, other] = [await say(), await madeProject(test)]
+    const { email } = await test.db.prisma.account.findUniqueOrThrow({ where: { id: said.project.owner.accountId } })
+    const request = `Please send the minutes to ${email} before the meeting.`
+    await madeMessage(test, await madeConversation(test, other), other.owner, { content: request })
+    const [theirs, nobodys] = [crypto.randomUUID(), crypto.randomUUID()]
+    await write(theirs, [new HumanMessage(request)])
+    const { runId, receiptId } = await test.db.transaction((tx) =>
+      test.app.subjectErasures.begin(tx, {
+        requestId: null,
+        subject: { account: said.project.owner.accountId, agents: [] },
+        requestedBy: `user:${said.project.owner.accountId}`,
+        reason: 'user_request',
+        now: test.clock.now(),
+      }),
+    )
+    await drain(test)
+    expect((await test.app.subjectErasures.run(runId))?.state).toBe('done')
+    await write(nobodys, [new AIMessage(said.text)])
+    await read()
+    expect(await dumpOf(theirs)).toContain(email)
+    expect(await dumpOf(nobodys)).not.toContain(said.text.slice(0, 40))
+    const line = lineOf(await receiptOf(receiptId), 'checkpoints.messages')
+    expect(line.left).toBe(0)
+    expect(line.explained).toBeGreaterThan(0)
   })
 
   it.each(['read.page', 'read.noted', 'read.checkpoints.messages.inside', 'read.advanced'])(

@@ -10,7 +10,7 @@ import { logFault } from '#lib/kernel/fault-log.ts'
 import { job } from '#lib/kernel/job.ts'
 import { type ErasureExpiryDeps, expireErasures } from './expiry.ts'
 
-export const readJob = 'erasure.read'
+const readJob = 'erasure.read'
 /** Milliseconds after which the `erasure.resume` job continues an unfinished erasure. */
 const overdue = 10 * 60_000
 

@@ -1,9 +1,8 @@
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { ErasedRunMatch } from '#lib/kernel/data-source.ts'
+import type { ErasedRunMatch, UnreadReason } from '#lib/kernel/data-source.ts'
 import type { StoreState } from '../store-state.ts'
 import type { ThreadCursor, ThreadPage } from './exporting.ts'
 import type { Memory, MemoryChange, MemoryCursor, MemoryPage } from './memory-pages.ts'
-import type { CheckpointPage } from './reading.ts'
 
 export type { Memory, MemoryChange, MemoryCursor }
 
@@ -88,6 +87,18 @@ export interface Rewritten {
   notSearched: number
 }
 
+/** The texts of one row of a thread. */
+interface ReadRow {
+  thread: string
+  texts: string[]
+}
+export interface CheckpointPage {
+  rows: ReadRow[]
+  memories: Memory[]
+  unread: Partial<Record<UnreadReason, number>>
+  next: string | null
+}
+
 /**
  * LangGraph's checkpoints as written by `@langchain/langgraph-checkpoint-postgres` and the Python library: `checkpoints`,
  * `checkpoint_blobs`, `checkpoint_writes`, and the long-term `store`. They are in a schema of our own database, where everything is part
@@ -125,7 +136,7 @@ export interface CheckpointStore {
   ): Promise<MemoryPage>
   /** Changes and deletes those items that nobody has changed since they were read. Returns the changes that were made. */
   changeMemories(changes: readonly MemoryChange[], tx: Transaction): Promise<MemoryChange[]>
-  /** A page of the rows of all threads, whoever owns them, and of the long-term stores, in the order of their keys: for a complete reading. */
+  /** A page of the rows of all threads of any owner, and of the long-term stores, in the order of their keys: for a complete reading. */
   readPage(after: string | null): Promise<CheckpointPage>
   /** Deletes the whole thread. Returns how many rows were deleted. */
   drop(thread: string, tx: Transaction): Promise<number>

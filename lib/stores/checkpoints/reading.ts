@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { UnreadReason } from '#lib/kernel/data-source.ts'
-import { type Memory, type MemoryCursor, memoryPage } from './memory-pages.ts'
+import type { CheckpointPage } from './checkpoints.ts'
+import { type MemoryCursor, memoryPage } from './memory-pages.ts'
 import { isPlainObject } from './messages.ts'
 import { isUtf8Text, PackedBytes, PackedExtension, PackedNumber } from './msgpack-values.ts'
 import {
@@ -13,18 +14,6 @@ import {
   threadTables,
 } from './rows.ts'
 import { decode, decodeColumn, Unreadable } from './serialised.ts'
-
-/** The texts of one row of a thread. */
-export interface ReadRow {
-  thread: string
-  texts: string[]
-}
-export interface CheckpointPage {
-  rows: ReadRow[]
-  memories: Memory[]
-  unread: Partial<Record<UnreadReason, number>>
-  next: string | null
-}
 
 /** The keys of the tables. Rows keep their order by key when they are updated, unlike their places in the table. */
 const keys: Record<ThreadTable, readonly string[]> = {

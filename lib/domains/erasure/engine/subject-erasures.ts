@@ -58,18 +58,12 @@ export interface StoredWords {
 /** The fingerprints of many erasures. A search costs about as much as one for a single erasure. */
 export interface WordsOfMany {
   /** The erasures whose words a text contains, with the fingerprints that were found. */
-  foundIn(text: string): ReadonlyMap<string, FoundWords>
-  /** The fingerprints of runs in a text, of whichever erasure. */
+  foundIn(text: string): ReadonlyMap<string, ReadonlySet<number>>
+  /** The fingerprints of runs, email addresses and telephone numbers in a text, of any of the erasures. */
   runsIn(text: string): readonly number[]
-  /** The words of one erasure without runs that living authors explain, and without names that another person may have. */
+  /** The words of one erasure without those that living authors explain, and without names that another person may have. */
   unexplained(receiptId: string, explained: ReadonlySet<number>): ErasedWords
 }
-export interface FoundWords {
-  runs: ReadonlySet<number>
-  /** Whether it contains an email address or a telephone number of the erased person. */
-  hasContact: boolean
-}
-
 /** A store that does not answer or rejects requests, with the number of runs that wait for it, and since when. */
 export interface WaitingStore {
   store: string

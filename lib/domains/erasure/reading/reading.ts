@@ -42,7 +42,7 @@ type Readable = DataSource & Required<Pick<DataSource, 'read'>>
 const isReadable = (one: DataSource): one is Readable => one.read !== undefined
 
 /** The data sources of connected stores that a complete reading covers, in their order. */
-export const readableSources = (dataSources: readonly DataSource[]): Readable[] => dataSources.filter(isReadable)
+const readableSources = (dataSources: readonly DataSource[]): Readable[] => dataSources.filter(isReadable)
 
 /** Starts a reading if none is open and erasures wait. Returns the id of the open one. */
 const openReading = ({ db, dataSources, words, now }: ReadingDeps): Promise<string | undefined> =>
@@ -84,10 +84,9 @@ interface Finding {
   receiptId: string
   place: ReadPlace
   runs: Set<number>
-  hasContact: boolean
 }
-const isErasable = ({ runs, hasContact }: Finding, explained: ReadonlySet<number>): boolean =>
-  hasContact || runs.values().some((run) => !explained.has(run))
+const isErasable = ({ runs }: Finding, explained: ReadonlySet<number>): boolean =>
+  runs.values().some((run) => !explained.has(run))
 
 /** Reads one page and collects the places that contain words. */
 async function readPage(source: Readable, cursor: string | null, { all }: WordsOfReading) {
@@ -97,14 +96,10 @@ async function readPage(source: Readable, cursor: string | null, { all }: WordsO
     for (const text of place.texts) {
       texts++
       units += text.length
-      for (const [receiptId, { runs, hasContact }] of all.foundIn(text)) {
+      for (const [receiptId, runs] of all.foundIn(text)) {
         const key = JSON.stringify([receiptId, place.id])
-        const known = findings.get(key) ?? { receiptId, place, runs: new Set(), hasContact: false }
-        findings.set(key, {
-          ...known,
-          runs: known.runs.union(runs),
-          hasContact: known.hasContact || hasContact,
-        })
+        const known = findings.get(key) ?? { receiptId, place, runs: new Set() }
+        findings.set(key, { ...known, runs: known.runs.union(runs) })
       }
     }
   })
@@ -255,12 +250,9 @@ async function remaining(
 ): Promise<Finding | undefined> {
   const { receiptId, place } = finding
   if (!place.again) return again?.get(JSON.stringify([receiptId, place.id]))
-  const now: Finding = { ...finding, runs: new Set(), hasContact: false }
+  const now: Finding = { ...finding, runs: new Set() }
   for (const text of await place.again()) {
-    const found = all.foundIn(text).get(receiptId)
-    if (!found) continue
-    now.runs = now.runs.union(found.runs)
-    now.hasContact ||= found.hasContact
+    now.runs = now.runs.union(all.foundIn(text).get(receiptId) ?? new Set())
   }
   return now
 }

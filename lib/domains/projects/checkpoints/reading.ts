@@ -21,7 +21,7 @@ async function itemsOfThread(thread: string, projects: readonly string[], tx: Tr
   return [messageItem(thread, anyMessage, null)]
 }
 
-/** Reads all rows of LangGraph's tables, whoever owns them. */
+/** Reads all rows of LangGraph's tables, of any owner. */
 export const checkpointReader =
   ({ store, whatIsMissing }: { store: CheckpointStore; whatIsMissing: MissingStoreData }) =>
   async (after: string | null, visit: (place: ReadPlace) => Promise<void>): Promise<ReadPage> => {

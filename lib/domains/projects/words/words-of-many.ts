@@ -6,10 +6,6 @@ interface StoredWords {
   receiptId: string
   fingerprints: Uint8Array
 }
-interface FoundWords {
-  runs: Set<number>
-  hasContact: boolean
-}
 
 /** An email address or a telephone number, as opposed to a name that other people may have. */
 const contact = /@|%40|&#(?:64|x40);|(?:\d\D{0,3}){7}/i
@@ -28,28 +24,30 @@ export function wordsOfMany(all: readonly StoredWords[]) {
     words: Fingerprints.merged(some),
     of: [...each].filter(([, one]) => some.includes(one)),
   }))
+  const matchesOf = (words: Fingerprints, text: string): ErasedRunMatch[] => [
+    ...words.runsIn(text),
+    ...words.namesIn(text).filter((name) => isContact(text, name)),
+  ]
   return {
-    foundIn(text: string): ReadonlyMap<string, FoundWords> {
-      const found = new Map<string, FoundWords>()
+    foundIn(text: string): ReadonlyMap<string, ReadonlySet<number>> {
+      const found = new Map<string, ReadonlySet<number>>()
       for (const { words, of } of merged) {
-        const runs = words.runsIn(text)
-        const names = words.namesIn(text)
-        if (runs.length + names.length === 0) continue
+        const matches = matchesOf(words, text)
+        if (matches.length === 0) continue
         for (const [receiptId, one] of of) {
-          const own = new Set(runs.flatMap(({ run }) => (one.has(run) ? [run] : [])))
-          const hasContact = names.some((name) => one.has(name.run) && isContact(text, name))
-          if (own.size > 0 || hasContact) found.set(receiptId, { runs: own, hasContact })
+          const own = new Set(matches.flatMap(({ run }) => (one.has(run) ? [run] : [])))
+          if (own.size > 0) found.set(receiptId, own)
         }
       }
       return found
     },
-    runsIn: (text: string): number[] => merged.flatMap(({ words }) => words.runsIn(text).map(({ run }) => run)),
+    runsIn: (text: string): number[] => merged.flatMap(({ words }) => matchesOf(words, text).map(({ run }) => run)),
     unexplained(receiptId: string, explained: ReadonlySet<number>): ErasedWords {
       const words = each.get(receiptId) ?? new Fingerprints()
       return {
         isEmpty: words.isEmpty,
         runsIn: (text) => words.runsIn(text).filter(({ run }) => !explained.has(run)),
-        namesIn: (text) => words.namesIn(text).filter((name) => isContact(text, name)),
+        namesIn: (text) => words.namesIn(text).filter((name) => isContact(text, name) && !explained.has(name.run)),
       }
     },
   }
