@@ -128,7 +128,7 @@ describe('replay after a restored backup', () => {
   /** Replays, and waits until the application notices: it serves nothing while an erasure of the ledger is missing. */
   const replayed = async () => {
     const replay = await operator(test.app).replayErasures()
-    await expect.poll(() => test.app.restored.state(), { timeout: 120_000 }).toEqual({ missing: 0 })
+    await expect.poll(() => test.app.restored.state(), { timeout: 120_000 }).toMatchObject({ missing: 0 })
     return replay
   }
 

@@ -631,7 +631,7 @@ describe('erasing a skill', () => {
       FROM jsonb_populate_record(NULL::skills, ${JSON.stringify((before[0] as { row: object }).row)}::jsonb) AS r`
     expect(await operator(test.app).replayErasures()).toMatchObject({ erased: 1, reinstated: 1 })
     // The app serves nothing until it has checked that no erasure of the ledger is missing.
-    await expect.poll(() => test.app.restored.state(), { timeout: 120_000 }).toEqual({ missing: 0 })
+    await expect.poll(() => test.app.restored.state(), { timeout: 120_000 }).toMatchObject({ missing: 0 })
     expect((await get(id, author.token)).status).toBe(410)
     expect((await test.fetch('GET', `/v1/receipts/${receiptId}`)).json).toMatchObject({ deleted_id: id })
   })
