@@ -117,6 +117,9 @@ function deletionsIn(text: string, spans: readonly TextSpan[]): TextSpan[] {
     from = Math.max(from, end) + (afterwards.exec(text.slice(end))?.[0].length ?? 0)
     const last = rest.at(-1)
     if (last === undefined || text[last.end - 1] === '\n') from += /^[ \t]*\n?/.exec(text.slice(from))?.[0].length ?? 0
+    // The words were the end of a line or of a string: the spaces before them go with them.
+    else if (from >= text.length || text[from] === '\n')
+      while (last.end > last.start && (text[last.end - 1] === ' ' || text[last.end - 1] === '\t')) last.end -= 1
   }
   if (from < text.length) rest.push({ start: from, end: text.length })
   let until = 0
