@@ -43,7 +43,13 @@ const origin = isThere
 
 describe(`contribute of a folder with traces and skills: ${origin}`, () => {
   const samples = () => {
-    if (isThere) return sampleFolder
+    // The folder may have other files, which are no contributions.
+    if (isThere) {
+      const at = folder('samples', { 'README.md': 'what is in here' })
+      for (const name of ['traces.jsonl', 'skills'])
+        cpSync(join(sampleFolder, name), join(at, name), { recursive: true })
+      return at
+    }
     return folder('samples', {
       'README.md': 'what is in here',
       'traces.jsonl': lines(22, 'sample'),
