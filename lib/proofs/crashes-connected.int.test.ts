@@ -45,7 +45,11 @@ async function ofMessage(app: TestApp, stores: ConnectedStores): Promise<Begun> 
   await drain(app)
   const answer = await app.fetch('DELETE', message.path, project.owner)
   expect([answer.status, answer.json.success]).toEqual([202, false])
-  return { group: project.groupId, needle: sentence, holders: [...connected, 'projects.quotations', 'projects.messages'] }
+  return {
+    group: project.groupId,
+    needle: sentence,
+    holders: [...connected, 'projects.quotations', 'projects.messages'],
+  }
 }
 
 /** A person with a project, who also takes part in another person's project. */
