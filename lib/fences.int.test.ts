@@ -14,6 +14,7 @@ afterAll(() => test?.close())
 const unfenced: Record<string, string> = {
   audit_entries: 'what happens is on record, an erasure too; kept for 90 days by law',
   erasure_runs: 'the erasures themselves',
+  held_versions: 'written by the change of a record, which is refused',
   known_sign_ins: 'written with a session, which is refused',
   privacy_requests: 'what was asked for is answered to its end; pseudonymous from then on',
   reputation: 'written with what earns it: units, skills and votes, which are refused',

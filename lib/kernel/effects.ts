@@ -216,8 +216,9 @@ export const doors: Readonly<Record<Effect, Doors>> = {
   },
   /** Changes who somebody is for others: a role, an account, a password that another person sets. */
   'change-identity': {
-    inPerson: ['changeUserRole', 'inviteUser', 'deactivateUser', 'reactivateUser', 'sendUserReset'],
+    inPerson: ['changeUserRole', 'deactivateUser', 'reactivateUser', 'sendUserReset'],
     rows: [
+      'inviteUser',
       'inviteMember',
       'withdrawInvitation',
       'withdrawMemberInvitation',

@@ -21,13 +21,10 @@ const ReadStore = z.strictObject({
       'What every text was compared with. words: sequences of the erased words. contacts: email addresses and telephone numbers of the erased person',
   }),
   texts: z.number().int().meta({ description: 'Number of texts that were read, including those of others' }),
-  found: z
-    .number()
-    .int()
-    .meta({
-      description:
-        'Places with erased words: erased + left + explained. A thread counts once for each table that contains the words',
-    }),
+  found: z.number().int().meta({
+    description:
+      'Places with erased words: erased + left + explained. A thread counts once for each table that contains the words',
+  }),
   erased: z.number().int().meta({ description: 'Places that contained erased words and were read again without them' }),
   left: z.number().int().meta({
     description: 'Places in which erased words remain: others own them, or they cannot be changed safely',

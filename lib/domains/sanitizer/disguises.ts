@@ -1,7 +1,7 @@
 import { decodeEntities } from './entities.ts'
 
 /** A part of a text as a reader would decode it; `back` maps an offset in `copy` to the text. */
-export type Decoded = { copy: string; back: (offset: number) => number }
+export type DecodedCopy = { copy: string; back: (offset: number) => number }
 
 /** Tags within words are read as gaps, because tags in code are kept. */
 const TAG = /<\/?[a-z][^<>]{0,200}>/g
@@ -30,7 +30,7 @@ const ONE_ESCAPE = /\\u\{([0-9a-f]{1,6})\}|\\u([0-9a-f]{4})|\\x([0-9a-f]{2})|%([
 const REACH = 160
 
 /** Decodes escapes of program texts, addresses and Markdown, and character references, with some text around them. */
-export function decodeEscapes(text: string): Decoded[] {
+export function decodeEscapes(text: string): DecodedCopy[] {
   const windows: { start: number; end: number }[] = []
   for (const { index } of text.matchAll(ESCAPE)) {
     const last = windows.at(-1)
@@ -48,7 +48,7 @@ export function decodeEscapes(text: string): Decoded[] {
   })
 }
 
-function decodeOnce(text: string): Decoded | undefined {
+function decodeOnce(text: string): DecodedCopy | undefined {
   const shifts: { at: number; by: number }[] = []
   let shift = 0
   const copy = text.replace(ONE_ESCAPE, (found: string, ...parts: unknown[]) => {

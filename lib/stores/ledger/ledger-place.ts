@@ -37,8 +37,11 @@ function installationId(dataDir: string): string | undefined {
     linkSync(draft, path)
   } catch {
     // Another process created it, or the folder cannot be written to.
-  } finally {
+  }
+  try {
     rmSync(draft, { force: true })
+  } catch {
+    // The folder is no folder.
   }
   return read()
 }

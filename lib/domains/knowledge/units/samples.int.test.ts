@@ -80,19 +80,22 @@ const textOf = (value: unknown): string =>
 
 /** What a browser takes for a comment, declaration or tag; written independently of the sanitizer. */
 const markup = /<!--[\s\S]*?-->|<![^>]*>|<\/?[a-z][^<>]*>/gi
-/** Returns the markup removed from `sent` to get `stored`; undefined if anything else differs. */
+/** Removed markup leaves spaces and line breaks where a reader would see them. */
+const withoutSpaces = (text: string) => text.replace(/\s+/g, '')
+/** Returns the markup removed from `sent` to get `stored`; undefined if anything else than spaces differs. */
 function removedFrom(sent: string, stored: string): string[] | undefined {
   const text = sent.normalize('NFC')
+  const bare = withoutSpaces(stored)
   const removed: string[] = []
   let kept = ''
   let from = 0
   for (const { 0: piece, index } of text.matchAll(markup)) {
     kept += text.slice(from, index)
     from = index + piece.length
-    if (stored.startsWith(kept + piece)) kept += piece
+    if (bare.startsWith(withoutSpaces(kept + piece))) kept += piece
     else removed.push(piece)
   }
-  return kept + text.slice(from) === stored ? removed : undefined
+  return withoutSpaces(kept + text.slice(from)) === bare ? removed : undefined
 }
 
 interface Difference {

@@ -11,6 +11,7 @@ import { drain } from '#lib/testing/jobs.ts'
 import { issuedAgent } from '#lib/testing/people.ts'
 import { postgresPlanting } from '#lib/testing/postgres-planting.ts'
 import {
+  dataOf,
   eraseWholeProject,
   madeConversation,
   madeDocument,
@@ -63,7 +64,13 @@ it('a replay redacts a name in texts of others again if the original erasure red
   const project = await madeProject(before)
   const member = await madeMember(before, project)
   const subject = { account: member.accountId, agents: [] }
-  await before.db.prisma.account.update({ where: { id: member.accountId }, data: { name: 'Ida Beispiel' } })
+  await before.db.prisma.account.update({
+    where: { id: member.accountId },
+    data: { name: 'Ida Beispiel', updatedAt: before.clock.now() },
+  })
+  await dataOf(before, 'PATCH', project.path, project.owner, { body: { allows_redaction: true } })
+  // Only names that were unchanged for 45 days are replaced.
+  before.clock.advance(46 * 86_400_000)
   const { groupId: group } = await before.db.prisma.project.findUniqueOrThrow({ where: { id: project.id } })
   const bare = { entities: [], facts: [], mentions: [], communities: [], sagas: [], next: [] }
   const content = 'Ida Beispiel signs.'
