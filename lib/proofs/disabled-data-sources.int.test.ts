@@ -15,6 +15,7 @@ import { type MadeSubject, madeSubject } from '#lib/testing/subjects.ts'
 /** Data sources that need a special plan, and the test that disables them. */
 const elsewhere: Record<string, string> = {
   'checkpoints.threads': 'lib/domains/projects/checkpoints/thread-decisions.int.test.ts',
+  'holds.versions': 'lib/domains/holds/held-versions.int.test.ts',
   'projects.quotations': 'lib/domains/projects/rows/quotations.int.test.ts',
   'privacy.forms': 'lib/domains/privacy-requests/form/form.int.test.ts',
 }
