@@ -1,5 +1,12 @@
 import { validateUnit } from '#lib/domains/knowledge/moderation/contract.ts'
-import { createToken, listTokens, revokeByPrefix, revokeToken, rotateToken } from '#lib/domains/tokens/contract.ts'
+import {
+  createToken,
+  listTokens,
+  readSelf,
+  revokeByPrefix,
+  revokeToken,
+  rotateToken,
+} from '#lib/domains/tokens/contract.ts'
 import { tierLimits } from '#lib/domains/tokens/rules.ts'
 import { Refused } from './visits.ts'
 import type { Happening, World } from './world.ts'
@@ -28,7 +35,8 @@ async function runaway(world: World, id: string): Promise<void> {
       })
   }
   // Limits use the real time, and the story does not wait for two more minutes of it.
-  const { id: tokenId } = await world.app.db.prisma.token.findFirstOrThrow({ where: { agentId: id, revokedAt: null } })
+  const { data } = await world.ask(agent, readSelf)
+  const tokenId = data.token?.id ?? ''
   const refusal = { tokenId, requestClass: 'write' as const, limit: tierLimits.free.writes, consumed: most, ip: '' }
   for (const minutes of [1, 2])
     await world.app.tokens.keepRefusal({ ...refusal, windowEnds: new Date(world.now().getTime() + minutes * 60_000) })
