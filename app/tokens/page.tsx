@@ -10,7 +10,7 @@ import { ButtonLink } from '#components/ui/button.tsx'
 import { EmptyState } from '#components/ui/empty-state.tsx'
 import { Page } from '#components/ui/page.tsx'
 import { app } from '#lib/app-instance.ts'
-import { tierLimits } from '#lib/domains/tokens/tier-rules.ts'
+import { tierLimits } from '#lib/domains/tokens/rules.ts'
 
 export const generateMetadata = async (): Promise<Metadata> => ({ title: (await getTranslations('tokens'))('name') })
 

@@ -1,5 +1,4 @@
-import { createInvite } from '#lib/domains/agents/contract.ts'
-import { setRestriction } from '#lib/domains/agents/privacy-contract.ts'
+import { createInvite, setRestriction } from '#lib/domains/agents/contract.ts'
 import { exportAudit, queryAudit } from '#lib/domains/audit/contract.ts'
 import { readReceipt } from '#lib/domains/erasure/contract.ts'
 import { createHold, releaseHold } from '#lib/domains/holds/contract.ts'

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { shownOnce } from '#lib/client/shown-once.ts'
-import { createOwnAgent } from '#lib/domains/agents/own-contract.ts'
+import { createOwnAgent } from '#lib/domains/agents/contract.ts'
 import { dataRegionForm } from '#lib/kernel/data-regions.ts'
 import { consentTo, explainNotice, policyOption } from './consent.ts'
 import { usageFailure } from './failure.ts'

@@ -1,14 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
-import type { Command } from 'commander'
-import { Option } from 'commander'
+import { type Command, Option } from 'commander'
 import {
   addAgentDocument,
   deleteAgentDocument,
   editAgentDocument,
   listAgentDocuments,
   readAgentDocument,
-} from '#lib/domains/agents/life/documents-contract.ts'
+} from '#lib/domains/agents/life/contract.ts'
 import { type AgentDocumentKind, agentDocumentKinds } from '#lib/domains/agents/life/rules.ts'
 import { namedAgent } from './agents-named.ts'
 import { Failure } from './failure.ts'

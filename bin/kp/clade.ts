@@ -1,6 +1,13 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import { addShare, previewShare, readClade, recallShare, setSharing } from '#lib/domains/clades/contract.ts'
-import { acknowledgeDeltas, readDeltas } from '#lib/domains/clades/delta-contract.ts'
+import {
+  acknowledgeDeltas,
+  addShare,
+  previewShare,
+  readClade,
+  readDeltas,
+  recallShare,
+  setSharing,
+} from '#lib/domains/clades/contract.ts'
 import { namedAgent } from './agents-named.ts'
 import { shareOfEntry } from './clade-entry.ts'
 import { asPersonOptions, type CommandActor, type PersonOptions, withCommandActor } from './person.ts'

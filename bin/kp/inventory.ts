@@ -1,4 +1,4 @@
-import { setRestriction } from '#lib/domains/agents/privacy-contract.ts'
+import { setRestriction } from '#lib/domains/agents/contract.ts'
 import { readInventory } from '#lib/domains/exports/inventory-contract.ts'
 import { planErasure } from '#lib/domains/privacy-requests/plan-contract.ts'
 import type { CommandActor } from './person.ts'

@@ -1,9 +1,15 @@
 import type { Endpoint } from '#lib/client/request.ts'
-import type { claimAgent, giveConsent, withdrawConsent } from '#lib/domains/agents/contract.ts'
+import type {
+  claimAgent,
+  createOwnAgent,
+  giveConsent,
+  listOwnAgents,
+  readOwnAgent,
+  setRestriction,
+  withdrawConsent,
+} from '#lib/domains/agents/contract.ts'
 import type { setAgentSettings, setAgentStatus } from '#lib/domains/agents/life/contract.ts'
-import type { createOwnAgent, listOwnAgents, readOwnAgent } from '#lib/domains/agents/own-contract.ts'
-import type { setRestriction } from '#lib/domains/agents/privacy-contract.ts'
-import type { readCard, withdrawCard } from '#lib/domains/clades/card-contract.ts'
+import type { readCard, withdrawCard } from '#lib/domains/clades/contract.ts'
 import type { Output } from '#lib/kernel/operation.ts'
 
 export const ownAgentsAt: Endpoint<typeof listOwnAgents> = { method: 'get', path: '/api/agents' }

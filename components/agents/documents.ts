@@ -7,7 +7,7 @@ import type {
   editAgentDocument,
   listAgentDocuments,
   readAgentDocument,
-} from '#lib/domains/agents/life/documents-contract.ts'
+} from '#lib/domains/agents/life/contract.ts'
 import { documentBytes } from '#lib/domains/agents/life/rules.ts'
 import type { Output } from '#lib/kernel/operation.ts'
 import { agentPage } from './agents.ts'

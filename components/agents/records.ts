@@ -3,8 +3,8 @@ import type {
   addChainReference,
   deleteChainReference,
   listChainReferences,
-} from '#lib/domains/agents/life/chain-contract.ts'
-import type { listHeartbeats } from '#lib/domains/agents/life/heartbeats-contract.ts'
+  listHeartbeats,
+} from '#lib/domains/agents/life/contract.ts'
 import type { deleteExchange, listExchanges, readExchange } from '#lib/domains/llm-log/contract.ts'
 import type { Output } from '#lib/kernel/operation.ts'
 import { agentPage } from './agents.ts'

@@ -1,5 +1,5 @@
+import type { OwnAgent } from '#lib/domains/agents/contract.ts'
 import { heartbeatsAfterRetirement } from '#lib/domains/agents/life/rules.ts'
-import type { OwnAgent } from '#lib/domains/agents/own-contract.ts'
 
 export const agentStatuses = ['active', 'paused', 'restricted', 'suspended', 'erasing', 'dead'] as const
 type AgentStatusTag = (typeof agentStatuses)[number]

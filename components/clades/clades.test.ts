@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { strippedKinds } from '#lib/domains/clades/strip-kinds.ts'
+import { strippedKinds } from '#lib/domains/clades/strip-rules.ts'
 import { recallOf, sharingHindranceOf, sharingPage } from './clades.ts'
 import { excerptOf, shareableOf } from './entry-excerpt.ts'
 import { removedBy, removedCounts, removedKinds } from './manifest.ts'

@@ -3,6 +3,7 @@ import type { Endpoint } from '#lib/client/request.ts'
 import type { Role } from '#lib/domains/accounts/rules.ts'
 import type {
   addShare,
+  listReceived,
   listShares,
   previewShare,
   readClade,
@@ -11,7 +12,6 @@ import type {
   ShareView,
   setSharing,
 } from '#lib/domains/clades/contract.ts'
-import type { listReceived } from '#lib/domains/clades/delta-contract.ts'
 import type { Output } from '#lib/kernel/operation.ts'
 
 const at = '/v1/agents/{id}/clade'

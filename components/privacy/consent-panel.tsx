@@ -8,8 +8,7 @@ import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import type { Endpoint } from '#lib/client/request.ts'
-import type { giveConsent, withdrawConsent } from '#lib/domains/agents/contract.ts'
-import type { withdrawAllConsent } from '#lib/domains/agents/privacy-contract.ts'
+import type { giveConsent, withdrawAllConsent, withdrawConsent } from '#lib/domains/agents/contract.ts'
 import { RefusalNote } from './refusal.tsx'
 
 const withdrawAllAt: Endpoint<typeof withdrawAllConsent> = { method: 'delete', path: '/api/privacy/consent' }

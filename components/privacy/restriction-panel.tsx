@@ -8,7 +8,7 @@ import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
 import { Time } from '#components/ui/time.tsx'
 import type { Endpoint } from '#lib/client/request.ts'
-import type { readRestriction, setRestriction } from '#lib/domains/agents/privacy-contract.ts'
+import type { readRestriction, setRestriction } from '#lib/domains/agents/contract.ts'
 import type { Output } from '#lib/kernel/operation.ts'
 import { RefusalNote } from './refusal.tsx'
 

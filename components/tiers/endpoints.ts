@@ -1,8 +1,14 @@
 import type { Endpoint } from '#lib/client/request.ts'
 import type { createInvite, editAgent } from '#lib/domains/agents/contract.ts'
 import type { editSettings } from '#lib/domains/settings/contract.ts'
-import type { findToken, listAgents, listRevocations, readAgentUse } from '#lib/domains/tokens/admin-contract.ts'
-import type { revokeByPrefix, revokeToken } from '#lib/domains/tokens/contract.ts'
+import type {
+  findToken,
+  listAgents,
+  listRevocations,
+  readAgentUse,
+  revokeByPrefix,
+  revokeToken,
+} from '#lib/domains/tokens/contract.ts'
 import type { Output } from '#lib/kernel/operation.ts'
 
 export const allAgentsAt: Endpoint<typeof listAgents> = { method: 'get', path: '/api/admin/agents' }

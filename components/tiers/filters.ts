@@ -5,7 +5,7 @@ import {
   parseAsStringLiteral,
   type QueryValues,
 } from '#components/frame/query-parsers.ts'
-import { type TierName, tiers } from '#lib/domains/tokens/tier-rules.ts'
+import { type TierName, tiers } from '#lib/domains/tokens/rules.ts'
 import { usePeriodNames } from '#lib/domains/tokens/usage-rules.ts'
 
 /** The filters in the address of the agent list. */

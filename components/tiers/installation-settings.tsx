@@ -1,6 +1,6 @@
 import { useTranslations } from 'next-intl'
 import { FactList } from '#components/ui/facts.tsx'
-import { tierLimits } from '#lib/domains/tokens/tier-rules.ts'
+import { tierLimits } from '#lib/domains/tokens/rules.ts'
 import { ReadingSwitch } from './reading-switch.tsx'
 
 interface InstallationSettingsProps {

@@ -11,7 +11,7 @@ import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { Secret } from '#components/ui/secret.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { shownOnce } from '#lib/client/shown-once.ts'
-import { type TierName, tiers } from '#lib/domains/tokens/tier-rules.ts'
+import { type TierName, tiers } from '#lib/domains/tokens/rules.ts'
 import { inviteAt } from './endpoints.ts'
 
 interface Made {

@@ -1,4 +1,4 @@
-import { type TierName, tierLimits } from '#lib/domains/tokens/tier-rules.ts'
+import { type TierName, tierLimits } from '#lib/domains/tokens/rules.ts'
 
 export interface TypedLimits {
   tier: TierName

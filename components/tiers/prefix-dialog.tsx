@@ -9,7 +9,7 @@ import { Field } from '#components/ui/field.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { Skeleton } from '#components/ui/skeleton.tsx'
 import { showToast } from '#components/ui/toast.ts'
-import { isValidState } from '#lib/domains/tokens/state-rules.ts'
+import { isValidState } from '#lib/domains/tokens/rules.ts'
 import { findTokenAt, ofTokens, revokePrefixAt } from './endpoints.ts'
 import { MatchingTokenCard } from './matching-token.tsx'
 

@@ -8,7 +8,7 @@ import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
 import { Field, Select } from '#components/ui/field.tsx'
 import { showToast } from '#components/ui/toast.ts'
-import { tierLimits, tiers } from '#lib/domains/tokens/tier-rules.ts'
+import { tierLimits, tiers } from '#lib/domains/tokens/rules.ts'
 import { type AgentUse, editAgentAt, ofTokens } from './endpoints.ts'
 import { agentLimit, editOf, type TypedLimits } from './limits.ts'
 

@@ -10,7 +10,7 @@ import { EmptyState } from '#components/ui/empty-state.tsx'
 import { OutcomeList } from '#components/ui/outcome-list.tsx'
 import { useSelection } from '#components/ui/selection.ts'
 import { DataTable } from '#components/ui/table.tsx'
-import { isValidState } from '#lib/domains/tokens/state-rules.ts'
+import { isValidState } from '#lib/domains/tokens/rules.ts'
 import { ofTokens, revokeAnyTokenAt } from './endpoints.ts'
 import { type AgentToken, type TokenTableOptions, useTokenColumns } from './token-columns.tsx'
 

@@ -1,6 +1,6 @@
 import type { Endpoint } from '#lib/client/request.ts'
 import type { createToken, listTokens, revokeToken, rotateToken } from '#lib/domains/tokens/contract.ts'
-import { isValidState } from '#lib/domains/tokens/state-rules.ts'
+import { isValidState } from '#lib/domains/tokens/rules.ts'
 import type { Output } from '#lib/kernel/operation.ts'
 
 export const tokensAt: Endpoint<typeof listTokens> = { method: 'get', path: '/v1/auth/tokens' }

@@ -1,6 +1,6 @@
-import { noteFirstUse } from '#lib/domains/agents/first-use.ts'
-import { noteFirstTokenUse, noteTokenUses, type TokenLookupRow, tokensByHash } from '#lib/domains/tokens/bearers.ts'
+import { noteFirstUse } from '#lib/domains/agents/status.ts'
 import { isTokenKey } from '#lib/domains/tokens/rules.ts'
+import { noteFirstTokenUse, noteTokenUses, type TokenLookupRow, tokensByHash } from '#lib/domains/tokens/usage.ts'
 import type { Clock } from '#lib/kernel/clock.ts'
 import { hashOf } from '#lib/kernel/code-hash.ts'
 import type { OperationShape } from '#lib/kernel/operation.ts'

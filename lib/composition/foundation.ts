@@ -1,7 +1,7 @@
 import { dataFolderMark } from '#lib/config/data-folder.ts'
 import { exportsFolder, hasMailServer, snapshotKeysFolder } from '#lib/config/locations.ts'
 import { sealedPurposes, subjectPurpose } from '#lib/config/secret.ts'
-import { erasableAgent, ownAgent, ownAgentLocked, writableAgent } from '#lib/domains/agents/life/agent-access.ts'
+import { erasableAgent, ownAgent, ownAgentLocked, writableAgent } from '#lib/domains/agents/life/status.ts'
 import { erasedOf } from '#lib/domains/erasure/suppression/erased-ids.ts'
 import { exportFiles } from '#lib/domains/exports/export-files.ts'
 import type { ExportChange } from '#lib/domains/exports/prepared.ts'

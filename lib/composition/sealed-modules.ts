@@ -1,8 +1,12 @@
-import { cladeMembers } from '#lib/domains/agents/clade-members.ts'
-import { sharingAgent } from '#lib/domains/agents/life/agent-access.ts'
-import { lifeExporters } from '#lib/domains/agents/life/exporters.ts'
-import { documentRestorer } from '#lib/domains/agents/life/restoring.ts'
-import { grimoireDaysOf, settingsRestorer, snapshotSettings } from '#lib/domains/agents/life/snapshot-settings.ts'
+import { lifeExporters } from '#lib/domains/agents/life/personal-data.ts'
+import {
+  documentRestorer,
+  grimoireDaysOf,
+  settingsRestorer,
+  snapshotSettings,
+} from '#lib/domains/agents/life/restoring.ts'
+import { sharingAgent } from '#lib/domains/agents/life/status.ts'
+import { cladeMembers } from '#lib/domains/agents/queries.ts'
 import { cladesModule } from '#lib/domains/clades/module.ts'
 import { recordDeletion } from '#lib/domains/erasure/deletion-log.ts'
 import { entriesOf, hasEntries } from '#lib/domains/grimoire/entries.ts'

@@ -1,7 +1,6 @@
 import type { App } from '#lib/app.ts'
 import { accountDirectory } from '#lib/domains/accounts/directory.ts'
-import { oldestAgentNamed } from '#lib/domains/agents/owned.ts'
-import { agentOf } from '#lib/domains/agents/rows.ts'
+import { agentOf, oldestAgentNamed } from '#lib/domains/agents/queries.ts'
 import { adminTokenLife, type TokenScope } from '#lib/domains/tokens/rules.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'

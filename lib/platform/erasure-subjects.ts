@@ -1,6 +1,6 @@
 import { accountDirectory } from '#lib/domains/accounts/directory.ts'
 import { raiseAccountFence } from '#lib/domains/accounts/fence.ts'
-import { agentsSince, newestAgent, raiseAgentFences } from '#lib/domains/agents/fence.ts'
+import { agentsSince, newestAgent, raiseAgentFences } from '#lib/domains/agents/personal-data.ts'
 import type { agentsService } from '#lib/domains/agents/service.ts'
 import { agentsOfAccount } from '#lib/domains/agents/status.ts'
 import type { SubjectErasurePorts } from '#lib/domains/erasure/engine/subject-erasures.ts'

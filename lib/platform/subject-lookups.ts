@@ -1,5 +1,5 @@
 import { accountDirectory } from '#lib/domains/accounts/directory.ts'
-import { profileOf } from '#lib/domains/agents/rows.ts'
+import { profileOf } from '#lib/domains/agents/queries.ts'
 import type { suppressions } from '#lib/domains/erasure/suppression/suppressions.ts'
 import type { ErasedAgents } from '#lib/domains/knowledge/erasure/suppression.ts'
 import type { Actor, Transaction } from '#lib/kernel/context.ts'

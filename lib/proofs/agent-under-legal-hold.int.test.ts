@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { lifeEvidence } from '#lib/domains/agents/life/evidence.ts'
+import { lifeEvidence } from '#lib/domains/agents/module.ts'
 import { noticeVersion } from '#lib/domains/agents/rules.ts'
 import { grimoireEvidence } from '#lib/domains/grimoire/evidence.ts'
 import { llmLogEvidence } from '#lib/domains/llm-log/lateness.ts'

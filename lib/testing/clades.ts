@@ -1,5 +1,5 @@
-import { cladeMembers } from '#lib/domains/agents/clade-members.ts'
-import { joinClade } from '#lib/domains/clades/joining.ts'
+import { cladeMembers } from '#lib/domains/agents/queries.ts'
+import { joinClade } from '#lib/domains/clades/service.ts'
 import type { TestApp, TestRequest, TestResponse } from './app.ts'
 import { type Issued, issuedAgent, type Person } from './people.ts'
 

@@ -11,7 +11,7 @@ import { CopyableId } from '#components/ui/copyable-id.tsx'
 import { type Breadcrumb, Page } from '#components/ui/page.tsx'
 import { Tabs } from '#components/ui/tabs.tsx'
 import { app } from '#lib/app-instance.ts'
-import type { OwnAgent } from '#lib/domains/agents/own-contract.ts'
+import type { OwnAgent } from '#lib/domains/agents/contract.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 
 /** The person's own agent with this id; renders the 404 page for any other id. */

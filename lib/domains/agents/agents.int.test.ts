@@ -6,8 +6,7 @@ import { newId } from '#lib/kernel/ids.ts'
 import { type TestApp, type TestRequest, testApp } from '#lib/testing/app.ts'
 import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 import { trace } from '#lib/testing/units.ts'
-import { createInvite, editAgent, giveConsent, registerAgent, withdrawConsent } from './contract.ts'
-import { listOwnAgents } from './own-contract.ts'
+import { createInvite, editAgent, giveConsent, listOwnAgents, registerAgent, withdrawConsent } from './contract.ts'
 import { noticeVersion } from './rules.ts'
 
 const hour = 3_600_000

@@ -2,7 +2,11 @@ import { z } from 'zod'
 import { tiers, tokenScopes, tokenScopesInOrder } from '#lib/domains/tokens/rules.ts'
 import { agentIdForm } from '#lib/kernel/ids.ts'
 import { operation } from '#lib/kernel/operation.ts'
-import { birthFields } from './life/contract.ts'
+import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
+import { restrictionReasons } from '#lib/kernel/restriction.ts'
+import { sharedFields } from '#lib/kernel/shared-fields.ts'
+import { AgentParam, birthFields, lifeFields } from './life/contract.ts'
+import { agentStates, mostUnusedAgents, ownAgentsCountedTo } from './rules.ts'
 
 /** Public id of an agent. */
 export const NewAgentId = z
@@ -11,7 +15,7 @@ export const NewAgentId = z
     agentIdForm,
     'must have 3 to 64 letters, digits, ".", "_" and "-", and begin with a letter, a digit or kp:agent:',
   )
-export const AgentName = z
+const AgentName = z
   .string()
   .trim()
   .min(1, 'must not be empty')
@@ -22,12 +26,12 @@ const Scopes = z
   .min(1, 'must name at least one scope')
   .max(tokenScopes.length, 'must name each scope once')
   .transform(tokenScopesInOrder)
-export const PolicyVersion = z
+const PolicyVersion = z
   .string()
   .min(1)
   .max(50)
   .meta({ description: 'The version of the privacy notice that was read. It must be the current version' })
-export const PrivacyNoticeSchema = z.strictObject({ version: z.string(), url: z.string() })
+const PrivacyNoticeSchema = z.strictObject({ version: z.string(), url: z.string() })
 const when = z.iso.datetime()
 const agent = { resourceType: 'agent' }
 
@@ -242,4 +246,207 @@ export const claimAgent = operation({
   body: z.strictObject({ token: z.string().min(1).max(200) }),
   output: z.strictObject({ data: z.strictObject({ agent_id: z.string(), name: z.string().nullable() }) }),
   refusals: ['not_found', 'conflict', 'forbidden'],
+})
+
+/** An agent in its owner's list. */
+export const OwnAgent = z
+  .strictObject({
+    agent_id: z.string(),
+    name: z.string().nullable(),
+    tier: z.enum(tiers),
+    created_at: when,
+    ...lifeFields,
+    state: z.enum(agentStates).meta({
+      description:
+        '`paused`: the agent cannot write, and its contributions are not found. `suspended`: its erasure is scheduled, and its tokens are suspended. `erasing`: its erasure is running.',
+    }),
+    restricted_at: when.nullable(),
+    restricted_for: z.array(z.enum(restrictionReasons)).meta({ description: 'Why the agent is paused' }),
+    holds: z
+      .strictObject({
+        units: z.int(),
+        skills: z.int(),
+        tokens: z.int().meta({ description: 'Tokens that are currently valid' }),
+        reputation: z.number(),
+      })
+      .meta({ description: `\`total\` stops counting at ${ownAgentsCountedTo.toLocaleString('en')}` }),
+    token_limit: z.int().meta({ description: 'How many of its tokens can be active at once' }),
+  })
+  .meta({ id: 'OwnAgent' })
+export type OwnAgent = z.output<typeof OwnAgent>
+
+export const listOwnAgents = operation({
+  id: 'listOwnAgents',
+  method: 'get',
+  path: '/api/agents',
+  summary: 'List the agents that you own, newest first',
+  permission: 'agents:person',
+  isOpenWithoutSecondFactor: true,
+  audit: { action: 'read', ...agent },
+  limit: 'read',
+  status: 200,
+  query: z.strictObject({ cursor: Cursor.optional(), limit: PageLimit }),
+  output: page(OwnAgent),
+})
+
+export const readOwnAgent = operation({
+  id: 'readOwnAgent',
+  method: 'get',
+  path: '/api/agents/{id}',
+  summary: 'Get an agent that you own',
+  description: 'Returns 404 for an agent of somebody else.',
+  permission: 'agents:person',
+  audit: { action: 'read', ...agent },
+  limit: 'read',
+  status: 200,
+  params: z.strictObject({
+    id: z
+      .string()
+      .min(1)
+      .max(64)
+      .regex(/^\P{Cc}*$/u, 'must not contain control characters'),
+  }),
+  output: z.strictObject({
+    data: OwnAgent.extend({
+      first_used_at: when.nullable().meta({ description: 'When a token of this agent was first used' }),
+      is_paused_with_all: z.boolean().meta({
+        description:
+          'True if you paused all your agents together. That pause can only be lifted for all of them together',
+      }),
+      consent: z.strictObject({
+        lawful_basis: z.string(),
+        policy_version: z.string(),
+        given_at: when.nullable(),
+        via: z.string().nullable(),
+        withdrawn_at: when.nullable(),
+      }),
+      notice: PrivacyNoticeSchema.meta({
+        description: 'The current privacy notice. Consent given now refers to it',
+      }),
+    }),
+  }),
+  refusals: ['not_found'],
+})
+
+export const createOwnAgent = operation({
+  id: 'createOwnAgent',
+  method: 'post',
+  path: '/api/agents',
+  summary: 'Create an agent that you own, with its first token',
+  description: `The agent belongs to you and to your organization from the start. The request gives explicit consent to the current privacy notice. The first token has the scopes \`read\` and \`write\`. Its key is shown once; a repetition with the same Idempotency-Key returns the agent without the key. If registration is closed, only admins can create agents. At most ${mostUnusedAgents} of your agents can be unused. If all your agents are paused, the new agent is paused too.`,
+  permission: 'agents:person',
+  audit: { action: 'create', ...agent },
+  limit: 'write',
+  status: 201,
+  body: z.strictObject({
+    agent_id: NewAgentId.optional().meta({ description: 'Generated by the registry if omitted' }),
+    name: AgentName.optional(),
+    consent: z.strictObject({ policy_version: PolicyVersion }),
+    ...birthFields,
+    ancestor: AgentParam.optional().meta({
+      description:
+        'One of your agents that is not retired. The new agent becomes a sibling of this agent and of its siblings',
+    }),
+  }),
+  output: z.strictObject({
+    data: z.strictObject({
+      agent_id: z.string(),
+      name: z.string().nullable(),
+      api_key: z
+        .string()
+        .optional()
+        .meta({ description: 'Shown only once; it cannot be read again. Absent from a repetition by Idempotency-Key' }),
+      key_prefix: z.string(),
+      token_id: z.string(),
+      scopes: z.array(z.enum(tokenScopes)),
+      tier: z.enum(tiers),
+      organisation_id: z.string(),
+      created_at: when,
+      is_paused: z.boolean(),
+    }),
+    message: z.string(),
+  }),
+  secrets: ['api_key'],
+  refusals: ['id_in_use', 'registration_closed', 'conflict', 'fenced', 'outside_region'],
+})
+
+const counts = {
+  agents: z.int().meta({ description: 'Number of agents concerned' }),
+  changed: z.int().meta({ description: 'Number of agents whose restriction this request changed' }),
+}
+
+const Standing = sharedFields('ProcessingRestriction', {
+  agent_id: z
+    .string()
+    .nullable()
+    .meta({ description: 'The agent concerned; null if it concerns a person with all their agents' }),
+  restricted: z.boolean().meta({ description: 'Whether processing is currently restricted, for any reason' }),
+  restricted_at: when.nullable(),
+  restricted_for: z.array(z.enum(restrictionReasons)).meta({ description: 'Why processing is currently restricted' }),
+})
+export const readRestriction = operation({
+  id: 'readRestriction',
+  method: 'get',
+  path: '/api/privacy/restriction',
+  summary: 'Get whether processing of my data is paused, and why',
+  description:
+    'For a person: the person’s own restriction, which also applies to agents that they claim later, with counts of their agents; or the restriction of the agent in `agent_id`. For an agent’s token: the restriction of the agent.',
+  permission: 'privacy:self',
+  isOpenWithoutSecondFactor: true,
+  audit: { action: 'read', ...agent },
+  limit: 'read',
+  status: 200,
+  query: z.strictObject({
+    agent_id: NewAgentId.optional().meta({ description: 'For a person: the id of one of their agents' }),
+  }),
+  output: z.strictObject({
+    data: z.strictObject({
+      ...Standing,
+      agents: counts.agents,
+      restricted_agents: z.int().meta({ description: 'How many of them are currently restricted, for any reason' }),
+      withdrawn_agents: z.int().meta({ description: 'How many of them have withdrawn consent' }),
+    }),
+  }),
+  refusals: ['not_found'],
+})
+
+export const setRestriction = operation({
+  id: 'setRestriction',
+  method: 'post',
+  path: '/api/privacy/restriction',
+  summary: 'Pause or resume the processing of my data',
+  description:
+    'The right to restriction of processing (GDPR art. 18). A person pauses all their agents, including agents that they claim later, or only the agent in `agent_id`. An agent pauses itself, with the scope `write`. While paused, nothing can be written for them (403), and their contributions are neither found nor shared. Reading, exporting and erasing still work. `false` lifts only this restriction: restrictions caused by a withdrawn consent or an objection remain.',
+  permission: 'privacy:self',
+  isOpenWithoutSecondFactor: true,
+  audit: { action: 'update', ...agent },
+  limit: 'write',
+  status: 200,
+  body: z.strictObject({
+    restricted: z.boolean(),
+    agent_id: NewAgentId.optional().meta({
+      description: 'For a person: the id of one of their agents, instead of all of them',
+    }),
+  }),
+  output: z.strictObject({
+    data: z.strictObject({ ...Standing, ...counts }),
+    message: z.string(),
+  }),
+  refusals: ['not_found', 'conflict', 'forbidden', 'scope_too_small'],
+})
+
+export const withdrawAllConsent = operation({
+  id: 'withdrawAllConsent',
+  method: 'delete',
+  path: '/api/privacy/consent',
+  summary: 'Withdraw consent for all my agents',
+  description:
+    'As easy as giving it (GDPR art. 7(3)): one request for all agents of the person, or for the agent that sends it, with the scope `write`. Then nothing can be written for them, and their contributions are neither found nor shared. Nothing is erased. To give consent again, call POST /v1/auth/consent for each agent.',
+  permission: 'privacy:self',
+  isOpenWithoutSecondFactor: true,
+  audit: { action: 'update', ...agent },
+  limit: 'write',
+  status: 200,
+  output: z.strictObject({ data: z.strictObject(counts), message: z.string() }),
+  refusals: ['scope_too_small'],
 })

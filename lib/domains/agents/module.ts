@@ -1,18 +1,16 @@
-import { agentLifeDataSources } from '#lib/domains/agents/life/data-sources.ts'
+import { type EvidenceCheck, endsInTime, failsIf } from '#lib/kernel/evidence.ts'
 import type { PersonalData } from '#lib/kernel/module.ts'
+import { agentsUnderLegalHold } from '#lib/stores/postgres/agents-under-legal-hold.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { type AgentSourcePorts, agentDataSource } from './data-source.ts'
-import { agentsEvidence } from './evidence.ts'
-import { agentExporters } from './exporters.ts'
-import { type AgentJobPorts, agentsJobs } from './jobs.ts'
-import { lifeEvidence } from './life/evidence.ts'
-import { lifeExporters } from './life/exporters.ts'
-import { lifeJobs } from './life/jobs.ts'
+import { type AgentJobPorts, agentsJobs, lifeJobs } from './jobs.ts'
+import { agentLifeDataSources, lifeExporters } from './life/personal-data.ts'
+import { type AgentSourcePorts, agentDataSource, agentExporters, retainedAgentRecords } from './personal-data.ts'
 import type { AgentPorts } from './ports.ts'
-import { retainedAgentRecords } from './retained-records.ts'
+import { countLawfulBases } from './repository.ts'
+import type { LawfulBasis } from './rules.ts'
 import { agentsService } from './service.ts'
 
-export interface AgentsDeps extends AgentPorts, AgentJobPorts {
+interface AgentsDeps extends AgentPorts, AgentJobPorts {
   db: Database
 }
 
@@ -21,6 +19,36 @@ export const agentsData = ({ db, ...ports }: AgentSourcePorts & { db: Database }
   exporters: [...agentExporters(db), ...lifeExporters(db)],
   retainedRecords: retainedAgentRecords(db),
 })
+
+/** Heartbeats of retired agents, counted by agent; heartbeats under a legal hold are not overdue. */
+export const lifeEvidence = (): EvidenceCheck[] => [
+  endsInTime(
+    'agents.heartbeats',
+    `SELECT a.died_at + interval '24 hours' AS ends FROM agents a
+     WHERE a.died_at IS NOT NULL AND a.id NOT IN (${agentsUnderLegalHold('$1')}) AND EXISTS (SELECT FROM heartbeats h WHERE h.agent_id = a.id)`,
+  ),
+]
+
+/**
+ * Lawful basis (GDPR art. 6, 7): each agent has one on record, with consent where the basis is consent. Agents that withdrew it are
+ * restricted.
+ */
+const agentsEvidence = (configured: LawfulBasis): EvidenceCheck[] => [
+  {
+    line: 'lawful_basis',
+    name: 'agents.basis',
+    page: null,
+    async ask(query) {
+      const [counts] = await countLawfulBases(query, {})
+      const { agents = 0, without = 0, unconsented = 0, withdrawn = 0, unrestricted = 0 } = counts ?? {}
+      return {
+        state: failsIf(without + unconsented + unrestricted > 0),
+        numbers: { agents, without, unconsented, withdrawn, unrestricted },
+        facts: { basis: configured },
+      }
+    },
+  },
+]
 
 /** Agents with their documents, heartbeats and chain references. */
 export const agentsModule = ({ db, ...deps }: AgentsDeps) => ({

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type TestApp, type TestRequest, testApp } from '#lib/testing/app.ts'
 import { issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 import { trace } from '#lib/testing/units.ts'
-import { createOwnAgent, listOwnAgents, readOwnAgent } from './own-contract.ts'
+import { createOwnAgent, listOwnAgents, readOwnAgent } from './contract.ts'
 import { mostUnusedAgents, noticeVersion } from './rules.ts'
 
 let app: TestApp

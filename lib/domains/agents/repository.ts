@@ -1,11 +1,12 @@
 import type { TierName } from '#lib/domains/tokens/rules.ts'
+import { mostNamesCompared } from '#lib/kernel/name-search.ts'
+import { agentsUnderLegalHold } from '#lib/stores/postgres/agents-under-legal-hold.ts'
 import { type RowOf, statement, typed } from '#lib/stores/postgres/statement.ts'
 import type { AgentStatus } from './life/rules.ts'
 
 const isFenced = (agent: string): string => `EXISTS (SELECT FROM fenced f WHERE f.kind = 'agent' AND f.id = ${agent})`
 /** Whether no domain has a record of the agent, as SQL. */
-export const hasNoRecord = (agent: string): string =>
-  `NOT EXISTS (SELECT FROM agent_records r WHERE r.agent_id = ${agent})`
+const hasNoRecord = (agent: string): string => `NOT EXISTS (SELECT FROM agent_records r WHERE r.agent_id = ${agent})`
 
 /** Locks the agent's row until the transaction ends. Other locks wait, but rows that refer to it can still be written. */
 export const lockAgent = statement('agents.lock', {
@@ -246,4 +247,111 @@ export const oldestAgentsInRegions = statement('agents.oldest-in-regions', {
   takes: { except: 'text[]', limit: 'int4' },
   returns: { id: 'text' },
   sql: `SELECT id FROM agents WHERE ${isElsewhere} ORDER BY created_at, id LIMIT $limit`,
+})
+
+// Agents in the admin list and in the search.
+const listedColumns = {
+  id: 'text',
+  name: 'text?',
+  tier: typed<TierName>('tier'),
+  readsPerMinute: 'int4?',
+  writesPerMinute: 'int4?',
+  ownerId: 'text?',
+  ownerName: 'text?',
+  organisationId: 'text',
+  organisationName: 'text',
+  restrictedAt: 'timestamptz?',
+  suspendedAt: 'timestamptz?',
+  createdAt: 'timestamptz',
+} as const
+/** An agent in the admin list. */
+export type ListedAgent = RowOf<typeof listedColumns>
+const selectListed = `SELECT a.id, a.name, a.tier, a.reads_per_minute AS "readsPerMinute", a.writes_per_minute AS "writesPerMinute",
+    a.owner_id AS "ownerId", w.name AS "ownerName", a.organisation_id AS "organisationId", o.name AS "organisationName",
+    a.restricted_at AS "restrictedAt", a.suspended_at AS "suspendedAt", a.created_at AS "createdAt"
+  FROM agents a JOIN organisation_names o ON o.id = a.organisation_id LEFT JOIN account_names w ON w.id = a.owner_id`
+const isListed = `($pattern IS NULL OR lower(a.id) LIKE $pattern OR lower(a.name) LIKE $pattern OR lower(w.name) LIKE $pattern
+      OR a.id = ANY($also))
+    AND ($tier IS NULL OR a.tier::text = $tier)`
+
+/** A page of all agents, newest first, after the position (`at`, `id`). `pattern`: a LIKE pattern in lower case. */
+export const listedAgentsPage = statement('agents.listed-page', {
+  takes: { pattern: 'text?', also: 'text[]', tier: 'text?', at: 'timestamptz?', id: 'text?', limit: 'int4' },
+  returns: listedColumns,
+  isPrepared: true,
+  sql: `${selectListed} WHERE ${isListed} AND ($at IS NULL OR (a.created_at, a.id) < ($at, $id))
+    ORDER BY a.created_at DESC, a.id DESC LIMIT $limit`,
+})
+
+/** Counts agents, up to `most`. */
+export const countListedAgents = statement('agents.count-listed', {
+  takes: { pattern: 'text?', also: 'text[]', tier: 'text?', most: 'int4' },
+  returns: { n: 'int4' },
+  isPrepared: true,
+  sql: `SELECT count(*)::int4 AS n FROM (SELECT FROM agents a
+    LEFT JOIN account_names w ON w.id = a.owner_id WHERE ${isListed} LIMIT $most) AS counted`,
+})
+
+export const listedAgent = statement('agents.listed', {
+  takes: { agent: 'text' },
+  returns: listedColumns,
+  isPrepared: true,
+  sql: `${selectListed} WHERE a.id = $agent`,
+})
+
+/** SQL: the id and the name of an agent `a`, as the index `agents_words_idx` has them. */
+const words = "lower(a.id || ' ' || coalesce(a.name, ''))"
+
+/** Agents whose id or name matches: those of the owner, or all agents with `everyone`. */
+export const foundAgents = statement('agents.found', {
+  takes: { one: 'text', other: 'text', start: 'text', everyone: 'bool', owner: 'text?', limit: 'int4' },
+  returns: { id: 'text', name: 'text?', ownerId: 'text?' },
+  sql: `SELECT f.id, f.name, f."ownerId" FROM (SELECT a.id, a.name, a.owner_id AS "ownerId" FROM agents a
+      WHERE (${words} LIKE $one OR ${words} LIKE $other) AND ($everyone OR a.owner_id = $owner)
+      LIMIT ${mostNamesCompared}) f
+    ORDER BY lower(f.id) LIKE $start DESC, lower(coalesce(f.name, '')) LIKE $start DESC, f.name, f.id LIMIT $limit`,
+})
+
+/** Serializes the creation of agents by one person. */
+export const lockCreation = statement('agents.lock-creation', {
+  takes: { owner: 'text' },
+  returns: { lock: 'text' },
+  sql: "SELECT pg_advisory_xact_lock(hashtext('agents of'), hashtext($owner))::text AS lock",
+})
+
+/** Adds a registration to those of its network, and returns the number of registrations since `since`, at most `most` + 1. */
+export const addRegistration = statement('agents.add-registration', {
+  takes: { network: 'bytea', now: 'timestamptz', since: 'timestamptz', most: 'int4' },
+  returns: { n: 'int4' },
+  sql: `INSERT INTO registration_networks AS r (network, times, last_at) VALUES ($network, ARRAY[$now], $now)
+    ON CONFLICT (network) DO UPDATE SET last_at = $now,
+      times = ARRAY[$now] || ARRAY(SELECT t FROM unnest(r.times) t WHERE t > $since ORDER BY t DESC LIMIT $most)
+    RETURNING cardinality(times) AS n`,
+})
+
+export const deleteNetworks = statement('agents.delete-networks', {
+  takes: { before: 'timestamptz' },
+  returns: 'count',
+  sql: 'DELETE FROM registration_networks WHERE last_at <= $before',
+})
+
+/**
+ * Deletes unowned agents that never used a token, with their tokens. Skips agents in use or being claimed, which are locked, and agents
+ * with a record: these lost their owner to an erasure, and a legal hold retains the record.
+ */
+export const deleteUnusedAgents = statement('agents.delete-unused', {
+  takes: { before: 'timestamptz', now: 'timestamptz', limit: 'int4' },
+  returns: { organisation_id: 'text' },
+  sql: `DELETE FROM agents WHERE id IN (
+      SELECT id FROM agents WHERE first_used_at IS NULL AND owner_id IS NULL AND created_at < $before
+        AND ${hasNoRecord('agents.id')} AND id NOT IN (${agentsUnderLegalHold('$now')})
+      ORDER BY created_at LIMIT $limit FOR UPDATE SKIP LOCKED)
+    RETURNING organisation_id`,
+})
+
+export const deleteOldInvites = statement('agents.delete-old-invites', {
+  takes: { before: 'timestamptz', limit: 'int4' },
+  returns: 'count',
+  sql: `DELETE FROM invites WHERE code_hash IN (
+    SELECT code_hash FROM invites WHERE expires_at < $before OR used_at < $before LIMIT $limit)`,
 })

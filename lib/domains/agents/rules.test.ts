@@ -5,7 +5,7 @@ import { hashOf } from '#lib/kernel/code-hash.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { freedOf, type Restriction, restrictedBy, restrictionReasons } from '#lib/kernel/restriction.ts'
 import { NewAgentId } from './contract.ts'
-import { inviteId } from './registration/invites.ts'
+import { inviteId } from './registration.ts'
 import { consentRecord, decideRegistration, edited, givenAgain, isReserved, withdrawn } from './rules.ts'
 
 const now = new Date('2026-03-01T12:00:00.000Z')

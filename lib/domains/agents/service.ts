@@ -1,19 +1,156 @@
+import { tierLimits } from '#lib/domains/tokens/rules.ts'
+import { pageOf, parseCursor } from '#lib/kernel/pages.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
-import { mutation } from '#lib/kernel/use-case.ts'
+import { restrictionReasons } from '#lib/kernel/restriction.ts'
+import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { agentConsent } from './consent.ts'
-import { editAgent } from './contract.ts'
+import { claimAgent, editAgent, listOwnAgents, type OwnAgent, readOwnAgent } from './contract.ts'
 import { agentLife } from './life/service.ts'
-import { ownAgentUseCases } from './own.ts'
-import { agentOwnership } from './ownership.ts'
+import { lifeOf } from './life/status.ts'
 import type { AgentPorts } from './ports.ts'
-import { agentCreation } from './registration/creation.ts'
-import { agentInvites } from './registration/invites.ts'
-import { agentRegistration } from './registration/registration.ts'
-import { agentRestriction } from './restriction.ts'
-import { agentOf } from './rows.ts'
-import { edited } from './rules.ts'
-import { agentStatusPorts } from './status.ts'
+import { agentConsent, agentRestriction } from './privacy.ts'
+import { agentOf } from './queries.ts'
+import { agentCreation, agentInvites, agentRegistration } from './registration.ts'
+import { countOwnAgents, ownAgentDetails, ownAgentsPage, type StoredOwnAgent } from './repository.ts'
+import { agentStateOf, edited, ownAgentsCountedTo } from './rules.ts'
+import { agentStatusPorts, sharedAgentStatus } from './status.ts'
+
+const iso = (at: Date | null): string | null => at?.toISOString() ?? null
+
+type PresentationPorts = Pick<AgentPorts, 'tokens' | 'contributedBy' | 'regions'>
+type OwnAgentPorts = PresentationPorts & Pick<AgentPorts, 'accounts' | 'registration'>
+
+async function presented(
+  { tokens, contributedBy, regions }: PresentationPorts,
+  rows: readonly StoredOwnAgent[],
+  now: Date,
+): Promise<OwnAgent[]> {
+  const ids = rows.map(({ id }) => id)
+  const [contributed, inUse] = await Promise.all([contributedBy(ids, ownAgentsCountedTo), tokens.inUse(ids, now)])
+  return rows.map((row) => {
+    const { units = 0, skills = 0, reputation = 0 } = contributed.get(row.id) ?? {}
+    return {
+      agent_id: row.id,
+      name: row.name,
+      tier: row.tier,
+      created_at: row.created_at.toISOString(),
+      ...lifeOf(regions, {
+        status: row.status,
+        statusAt: row.status_at,
+        diedAt: row.died_at,
+        region: row.region,
+        selfHosted: row.self_hosted,
+        hasKeyring: row.has_keyring,
+      }),
+      state: agentStateOf({
+        restrictedAt: row.restricted_at,
+        suspendedAt: row.suspended_at,
+        isFenced: row.is_fenced,
+      }),
+      restricted_at: iso(row.restricted_at),
+      restricted_for: restrictionReasons.filter((reason) => row.restricted_for.includes(reason)),
+      holds: { units, skills, tokens: inUse.get(row.id) ?? 0, reputation },
+      token_limit: tierLimits[row.tier].tokens,
+    }
+  })
+}
+
+const list = (db: Database, ports: PresentationPorts) =>
+  read(listOwnAgents, async ({ actor, now }, { query: { cursor, limit } }) => {
+    const after = parseCursor(cursor)
+    const owner = actor.accountId ?? null
+    const [records, [count]] = await Promise.all([
+      ownAgentsPage(db, { owner, at: after?.at ?? null, id: after?.id ?? null, limit: limit + 1 }),
+      countOwnAgents(db, { owner }),
+    ])
+    const { shown, page } = pageOf(records, limit, count?.n ?? 0, ({ created_at, id }) => ({ at: created_at, id }))
+    return {
+      body: {
+        data: await presented(ports, shown, now),
+        ...page,
+      },
+      resourceId: actor.id,
+      details: { count: shown.length },
+    }
+  })
+
+const readOne = (db: Database, ports: OwnAgentPorts) =>
+  read(readOwnAgent, async ({ actor, now }, { params: { id } }) => {
+    const { accountId } = actor
+    const [row] = await ownAgentDetails(db, { agent: id, owner: accountId ?? null })
+    const [shown] = row ? await presented(ports, [row], now) : []
+    if (!row || !shown || accountId === undefined)
+      throw new Problem('not_found', 'No agent with this id exists, or it is not yours.')
+    const owner = await ports.accounts.statusOf(db.prisma, accountId)
+    return {
+      body: {
+        data: {
+          ...shown,
+          first_used_at: iso(row.first_used_at),
+          is_paused_with_all: owner?.restrictedFor.includes('request') ?? false,
+          consent: {
+            lawful_basis: row.lawful_basis,
+            policy_version: row.notice_version,
+            given_at: iso(row.consent_at),
+            via: row.consent_via,
+            withdrawn_at: iso(row.consent_withdrawn_at),
+          },
+          notice: ports.registration.notice,
+        },
+      },
+      resourceId: id,
+    }
+  })
+
+/** A person's agents with the number of their tokens and contributions. */
+const ownAgentUseCases = (db: Database, ports: OwnAgentPorts) => ({
+  listOwn: list(db, ports),
+  readOwn: readOne(db, ports),
+})
+
+/** Claiming: a person becomes the owner of an agent by presenting its token. */
+function agentOwnership({
+  tokens,
+  ownerFound,
+  dropOrganisationIfEmpty,
+  ...owners
+}: Pick<AgentPorts, 'tokens' | 'ownerFound' | 'dropOrganisationIfEmpty' | 'accounts' | 'graceTokens'>) {
+  return {
+    claim: mutation(claimAgent, async ({ tx, actor, now }, { body }) => {
+      const { accountId, organisationId } = actor
+      if (accountId === undefined || organisationId === undefined) throw new Problem('sign_in_needed')
+      const bearer = await tokens.bearerOf(tx, body.token, now)
+      const agent = bearer && (await agentOf(tx, bearer.agentId, { lock: true }))
+      // Unknown, mistyped, expired, revoked and suspended tokens get the same answer, so that guessing reveals nothing.
+      if (!agent || agent.suspendedAt)
+        throw new Problem('not_found', 'No agent has this token. Check that the token is complete and still valid.')
+      const done = (changed: boolean) => ({
+        body: { data: { agent_id: agent.id, name: agent.name } },
+        resourceId: agent.id,
+        details: { fields: changed ? ['owner', 'organisation'] : [] },
+      })
+      if (agent.ownerId === accountId) return done(false)
+      if (agent.ownerId !== null) throw new Problem('conflict', 'Another person already owns this agent.')
+      const lacking = (await tokens.scopesInUse(tx, agent.id, now)).find((scope) => !bearer.scopes.includes(scope))
+      if (lacking)
+        throw new Problem(
+          'forbidden',
+          `This token lacks the scope "${lacking}", which another token of this agent has. Claim the agent with that token.`,
+        )
+      // The agent's contributions follow by their foreign key.
+      await tx.agent.update({
+        where: { id: agent.id },
+        data: {
+          ...{ ownerId: accountId, organisationId, network: null, sharesWindow: false },
+          ...(await sharedAgentStatus(tx, owners, accountId, agent, now)),
+        },
+      })
+      await ownerFound(tx, agent.id, accountId, now)
+      if (agent.organisationId !== organisationId) await dropOrganisationIfEmpty(tx, agent.organisationId)
+      return done(true)
+    }),
+  }
+}
 
 /** Agents: registration, ownership, consent, restriction and limits. */
 export function agentsService(db: Database, ports: AgentPorts) {

@@ -4,8 +4,8 @@ import { contributeUnit } from '#lib/domains/knowledge/contract.ts'
 import { type TestApp, type TestRequest, testApp } from '#lib/testing/app.ts'
 import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 import { trace } from '#lib/testing/units.ts'
-import { raiseAgentFences } from './fence.ts'
-import { readRestriction, setRestriction, withdrawAllConsent } from './privacy-contract.ts'
+import { readRestriction, setRestriction, withdrawAllConsent } from './contract.ts'
+import { raiseAgentFences } from './personal-data.ts'
 import { noticeVersion } from './rules.ts'
 
 let app: TestApp

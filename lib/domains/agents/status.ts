@@ -8,12 +8,13 @@ import {
   restrictedBy,
   restrictionReasons,
 } from '#lib/kernel/restriction.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
 import type { AgentPorts } from './ports.ts'
-import { fencedAgents, lockAgentStatuses, updateAgentStatuses } from './repository.ts'
+import { fencedAgents, lockAgentStatuses, recordFirstUse, updateAgentStatuses } from './repository.ts'
 import type { ConsentState } from './rules.ts'
 
 /** Consent and restriction of an agent. */
-export interface AgentStatusRow extends ConsentState {
+interface AgentStatusRow extends ConsentState {
   id: string
 }
 /** Ids of what changed, for the audit log: the account if it changed, and every agent that did. */
@@ -176,3 +177,7 @@ export function agentStatusPorts({
     },
   }
 }
+
+/** Records the first use of any token of the agent. Agents without it are purged after a day. Returns false if there is no such agent. */
+export const noteFirstUse = async (db: Database, agentId: string, now: Date): Promise<boolean> =>
+  (await recordFirstUse(db, { agent: agentId, now })) > 0

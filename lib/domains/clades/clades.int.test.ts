@@ -1,13 +1,13 @@
 import { compactVerify, importJWK } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { cladeMembers } from '#lib/domains/agents/clade-members.ts'
+import { cladeMembers } from '#lib/domains/agents/queries.ts'
+import { noticeVersion } from '#lib/domains/agents/rules.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { type TestApp, type TestRequest, testApp } from '#lib/testing/app.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { seemingEnvelope, seemingKeyring } from '#lib/testing/keyrings.ts'
 import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
-import { noticeVersion } from '../agents/rules.ts'
-import { joinClade } from './joining.ts'
+import { joinClade } from './service.ts'
 
 const day = 86_400_000
 let app: TestApp

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page, Timestamp } from '#lib/kernel/pages.ts'
 import { cladeEntryIdForm, deltaStates, mostOrigins, sharedKinds, shareIdForm } from './rules.ts'
-import { strippedKinds } from './strip-kinds.ts'
+import { strippedKinds } from './strip-rules.ts'
 
 const when = z.iso.datetime()
 const AgentParam = z
@@ -10,7 +10,7 @@ const AgentParam = z
   .min(1)
   .max(64)
   .regex(/^\P{Cc}*$/u, 'must not contain control characters')
-export const cladeAgentParams = z.strictObject({ id: AgentParam })
+const cladeAgentParams = z.strictObject({ id: AgentParam })
 const ShareId = z.string().regex(shareIdForm, 'must be the id of a share: `shr_` and 22 letters or digits')
 const ofShare = z.strictObject({ id: AgentParam, shareId: ShareId })
 const Json = z.json()
@@ -71,7 +71,7 @@ const Degraded = z
   .array(z.literal('presidio'))
   .optional()
   .meta({ description: 'Detectors that did not answer: the text may contain names and postal addresses of people' })
-export const CladeDigest = z.string().meta({ description: 'SHA-256 of the payload (RFC 8785), base64url' })
+const CladeDigest = z.string().meta({ description: 'SHA-256 of the payload (RFC 8785), base64url' })
 
 export const ShareView = z
   .strictObject({
@@ -274,4 +274,136 @@ export const recallShare = operation({
     }),
   }),
   refusals: ['not_found', 'fenced'],
+})
+
+const numbers = {
+  returns: z.number().min(-1, 'must be at least -1').max(1e6).meta({ description: 'As a fraction: 0.12 is 12 %' }),
+  sharpe: z.number().min(-100).max(100),
+  drawdown: z.number().min(0).max(1).meta({ description: 'As a fraction' }),
+}
+const Card = z
+  .strictObject({ agent_id: z.string(), from: when, until: when, ...numbers, published_at: when })
+  .meta({ id: 'PerformanceCard' })
+const card = { resourceType: 'performance_card' }
+
+export const publishCard = operation({
+  id: 'publishPerformanceCard',
+  method: 'put',
+  path: '/v1/agents/{id}/card',
+  summary: 'Publish the performance of an agent, the only part of a grimoire that can be public',
+  permission: 'clades:write',
+  audit: { action: 'update', ...card },
+  limit: 'write',
+  status: 200,
+  params: cladeAgentParams,
+  body: z
+    .strictObject({ from: Timestamp, until: Timestamp, ...numbers })
+    .refine(({ from, until }) => from < until, { path: ['until'], error: 'must be after `from`' }),
+  output: z.strictObject({ data: Card }),
+  refusals: ['not_found', 'paused', 'dead', 'restricted', 'wrong_state', 'fenced', 'outside_region'],
+})
+
+export const readCard = operation({
+  id: 'readPerformanceCard',
+  method: 'get',
+  path: '/v1/agents/{id}/card',
+  summary: 'Get the performance card of an agent, if its owner published it',
+  permission: 'clades:read',
+  audit: { none: 'it is public, and does not identify the reader' },
+  limit: 'read',
+  status: 200,
+  params: cladeAgentParams,
+  output: z.strictObject({ data: Card }),
+  refusals: ['not_found'],
+})
+
+export const withdrawCard = operation({
+  id: 'withdrawPerformanceCard',
+  method: 'delete',
+  path: '/v1/agents/{id}/card',
+  summary: 'Withdraw an agent’s performance card',
+  permission: 'clades:write',
+  audit: { action: 'delete', ...card },
+  deletes: { counts: 'performanceCardsDeleted' },
+  limit: 'write',
+  status: 204,
+  params: cladeAgentParams,
+  output: z.undefined(),
+  refusals: ['not_found', 'held'],
+})
+
+const delta = { resourceType: 'clade_delta' }
+
+export const DeltaView = z
+  .strictObject({
+    seq: z.int(),
+    action: z
+      .enum(['add', 'remove'])
+      .meta({ description: '`remove`: the share was recalled; delete it and everything derived from it' }),
+    share_id: z.string(),
+    from: z.string().nullable().meta({ description: 'The sibling that sent it; null if that sibling was erased' }),
+    payload: CladePayload.nullable().meta({ description: 'Null if the share must be removed' }),
+    digest: CladeDigest.nullable(),
+    manifest: z.string().nullable(),
+    shared_at: when.nullable(),
+  })
+  .meta({ id: 'CladeDelta' })
+export type DeltaView = z.output<typeof DeltaView>
+
+const After = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).default(0)
+const sequence = z.strictObject({ after: After, limit: PageLimit })
+const Deltas = z.strictObject({
+  data: z.array(DeltaView),
+  next_after: z.int().meta({ description: 'Number after which to continue' }),
+})
+
+export const readDeltas = operation({
+  id: 'readCladeDeltas',
+  method: 'get',
+  path: '/v1/agents/{id}/clade/deltas',
+  summary: 'List what siblings sent and recalled, in order, until it is acknowledged',
+  permission: 'clades:read',
+  audit: { action: 'read', ...delta },
+  limit: 'read',
+  status: 200,
+  params: cladeAgentParams,
+  query: sequence,
+  contributed: true,
+  output: Deltas,
+  refusals: ['not_found'],
+})
+
+export const acknowledgeDeltas = operation({
+  id: 'acknowledgeCladeDeltas',
+  method: 'post',
+  path: '/v1/agents/{id}/clade/deltas/ack',
+  summary: 'Acknowledge shares that were received or removed',
+  description:
+    'Acknowledges everything up to this number: shares to add count as delivered, shares to remove as removed.',
+  permission: 'clades:self',
+  audit: { action: 'update', ...delta },
+  limit: 'write',
+  status: 200,
+  params: cladeAgentParams,
+  body: z.strictObject({ through: z.int().min(1) }),
+  output: z.strictObject({
+    data: z.strictObject({ through: z.int(), delivered: z.int(), removed: z.int() }),
+  }),
+  refusals: ['not_found', 'fenced', 'scope_too_small'],
+})
+
+export const listReceived = operation({
+  id: 'listCladeReceived',
+  method: 'get',
+  path: '/v1/agents/{id}/clade/received',
+  summary: 'List what an agent currently has from its siblings',
+  permission: 'clades:read',
+  audit: { action: 'read', ...delta },
+  limit: 'read',
+  status: 200,
+  params: cladeAgentParams,
+  query: sequence,
+  contributed: true,
+  output: Deltas,
+  refusals: ['not_found'],
 })

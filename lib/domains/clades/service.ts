@@ -1,8 +1,198 @@
-import { performanceCards } from './cards.ts'
-import { cladeDeltas } from './deltas.ts'
-import type { CladePorts } from './ports.ts'
-import { cladeShares } from './shares.ts'
-import { cladeSharing } from './sharing.ts'
+import type { Transaction } from '#lib/kernel/context.ts'
+import { newId } from '#lib/kernel/ids.ts'
+import { pageOf, parseCursor } from '#lib/kernel/pages.ts'
+import { invalid, Problem } from '#lib/kernel/problem.ts'
+import type { RecordDeletion } from '#lib/kernel/purging.ts'
+import { mutation, read } from '#lib/kernel/use-case.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import {
+  acknowledgeDeltas,
+  type DeltaView,
+  listReceived,
+  listShares,
+  publishCard,
+  readCard,
+  readDeltas,
+  readShare,
+  recallShare,
+  type ShareView,
+  withdrawCard,
+} from './contract.ts'
+import type { CladeMembers, CladePorts } from './ports.ts'
+import { recallShares, removeOfRetired } from './recall.ts'
+import {
+  type DeltaRow,
+  deliveriesOfShares,
+  deltasToDeliver,
+  lockClades,
+  markAcknowledged,
+  publicCard,
+  receivedShares,
+  recordDelivery,
+  type ShareRow,
+  shareOfAgent,
+  sharesPage,
+} from './repository.ts'
+import { cladeSharing, openPayload } from './sharing.ts'
+
+const noCard = () => new Problem('not_found', 'This agent has no public performance card.')
+
+/** Performance figures of agents that their owners have published. */
+const performanceCards = ({ db, agents }: CladePorts) => ({
+  publishCard: mutation(publishCard, async ({ tx, actor, now }, { params: { id: agentId }, body }) => {
+    await agents.writable(tx, actor, agentId)
+    const { from, until, returns, sharpe, drawdown } = body
+    const card = { from, until, returns, sharpe, drawdown, publishedAt: now }
+    await tx.performanceCard.upsert({ where: { agentId }, create: { agentId, ...card }, update: card })
+    const numbers = { returns, sharpe, drawdown, published_at: now.toISOString() }
+    return {
+      resourceId: agentId,
+      body: { data: { agent_id: agentId, from: from.toISOString(), until: until.toISOString(), ...numbers } },
+    }
+  }),
+
+  readCard: read(readCard, async (_ctx, { params: { id } }) => {
+    const [record] = await publicCard(db, { agent: id })
+    if (!record) throw noCard()
+    const { from, until, returns, sharpe, drawdown, publishedAt } = record
+    const numbers = { returns, sharpe, drawdown, published_at: publishedAt.toISOString() }
+    return {
+      resourceId: id,
+      body: { data: { agent_id: id, from: from.toISOString(), until: until.toISOString(), ...numbers } },
+    }
+  }),
+
+  withdrawCard: mutation(withdrawCard, async ({ tx, actor, now }, { params: { id: agentId } }) => {
+    await agents.erasable(tx, actor, agentId, now)
+    const { count } = await tx.performanceCard.deleteMany({ where: { agentId } })
+    if (count === 0) throw noCard()
+    return { resourceId: agentId, body: undefined }
+  }),
+})
+
+/** Delivers shares of siblings to an agent. */
+function cladeDeltas({ db, key, agents }: CladePorts) {
+  const viewOf = (row: DeltaRow): DeltaView => {
+    const isThere = row.state !== 'recalling' && row.sealed !== null
+    return {
+      seq: Number(row.seq),
+      action: isThere ? 'add' : 'remove',
+      share_id: row.share_id,
+      from: row.sender,
+      payload: isThere && row.sealed ? openPayload(key(), row.share_id, row.sealed) : null,
+      digest: row.digest?.toString('base64url') ?? null,
+      manifest: row.manifest,
+      shared_at: row.shared_at?.toISOString() ?? null,
+    }
+  }
+  const pageOf = (rows: readonly DeltaRow[], after: number) => {
+    const data = rows.map(viewOf)
+    return { data, next_after: data.at(-1)?.seq ?? after }
+  }
+
+  return {
+    // The delivery is recorded with the read, so that a recall between reading and acknowledging reaches the reader.
+    readDeltas: mutation(readDeltas, async ({ tx, actor, now }, { params: { id }, query: { after, limit } }) => {
+      const { cladeId } = await agents.locked(tx, actor, id)
+      if (cladeId !== null) await lockClades(tx, { ids: [cladeId] })
+      const rows = await deltasToDeliver(tx, { agent: id, after: String(after), now, limit })
+      await recordDelivery(tx, { seqs: rows.map(({ seq }) => seq), now })
+      return { resourceId: id, resourceType: 'agent', details: { count: rows.length }, body: pageOf(rows, after) }
+    }),
+
+    acknowledgeDeltas: mutation(
+      acknowledgeDeltas,
+      async ({ tx, actor, now }, { params: { id }, body: { through } }) => {
+        if (actor.kind === 'agent' && !actor.scopes.some((scope) => scope === 'write' || scope === 'admin'))
+          throw new Problem('scope_too_small', 'This operation requires a token with the scope "write".')
+        const { cladeId } = await agents.locked(tx, actor, id)
+        if (cladeId !== null) await lockClades(tx, { ids: [cladeId] })
+        const read = { agent: id, through: String(through), now }
+        const delivered = await markAcknowledged(tx, read, 'delivered')
+        const removed = await markAcknowledged(tx, read, 'recalled')
+        return {
+          resourceId: id,
+          resourceType: 'agent',
+          details: { delivered, removed },
+          body: { data: { through, delivered, removed } },
+        }
+      },
+    ),
+
+    listReceived: read(listReceived, async ({ actor }, { params: { id }, query: { after, limit } }) => {
+      await agents.own(actor, id)
+      const rows = await receivedShares(db, { agent: id, after: String(after), limit })
+      return { resourceId: id, resourceType: 'agent', details: { count: rows.length }, body: pageOf(rows, after) }
+    }),
+  }
+}
+
+const noShare = () => new Problem('not_found', 'This agent has no share with this id.')
+
+async function viewsOf(db: Database, rows: readonly ShareRow[]): Promise<ShareView[]> {
+  const states = await deliveriesOfShares(db, { shares: rows.map(({ id }) => id) })
+  return rows.map((row) => ({
+    share_id: row.id,
+    agent_id: row.agent_id,
+    entry_id: row.entry_id === row.id ? null : row.entry_id,
+    kind: row.kind,
+    digest: row.digest.toString('base64url'),
+    manifest: row.manifest,
+    shared_at: row.shared_at.toISOString(),
+    recalled_at: row.recalled_at?.toISOString() ?? null,
+    siblings: states
+      .filter(({ share_id }) => share_id === row.id)
+      .map((one) => ({
+        agent_id: one.agent_id,
+        state: one.state,
+        delivered_at: one.delivered_at?.toISOString() ?? null,
+        acknowledged_at: one.acknowledged_at?.toISOString() ?? null,
+      })),
+  }))
+}
+
+/** Lists and recalls the shares of an agent. */
+const cladeShares = ({ db, agents }: CladePorts) => ({
+  listShares: read(listShares, async ({ actor }, { params: { id }, query: { cursor, limit } }) => {
+    const after = parseCursor(cursor)
+    await agents.own(actor, id)
+    const [rows, total] = await Promise.all([
+      sharesPage(db, { agent: id, at: after?.at ?? null, id: after?.id ?? '', limit: limit + 1 }),
+      db.prisma.cladeShare.count({ where: { agentId: id } }),
+    ])
+    const { shown, page } = pageOf(rows, limit, total, ({ shared_at, id }) => ({ at: shared_at, id }))
+    return {
+      resourceId: id,
+      resourceType: 'agent',
+      details: { count: shown.length },
+      body: {
+        data: await viewsOf(db, shown),
+        ...page,
+      },
+    }
+  }),
+
+  readShare: read(readShare, async ({ actor }, { params: { id, shareId } }) => {
+    await agents.own(actor, id)
+    const rows = await shareOfAgent(db, { agent: id, id: shareId })
+    const [data] = await viewsOf(db, rows)
+    if (!data) throw noShare()
+    return { resourceId: shareId, details: { agent_id: id }, body: { data } }
+  }),
+
+  recallShare: mutation(recallShare, async ({ tx, actor, now }, { params: { id, shareId } }) => {
+    await agents.locked(tx, actor, id)
+    const share = await tx.cladeShare.findFirst({ where: { id: shareId, agentId: id }, select: { recalledAt: true } })
+    if (!share) throw noShare()
+    const { shares, withdrawn, toAcknowledge } = await recallShares(tx, { ids: [shareId], now })
+    return {
+      resourceId: shareId,
+      details: { agent_id: id, count: shares.length, changed: share.recalledAt === null },
+      deleted: { count: shares.length },
+      body: { data: { share_id: shareId, recalled: shares, withdrawn, to_acknowledge: toAcknowledge } },
+    }
+  }),
+})
 
 /** Siblings of one ancestor: sharing stripped entries, recalling them, and the public performance card. */
 export const cladesService = (ports: CladePorts) => ({
@@ -11,3 +201,45 @@ export const cladesService = (ports: CladePorts) => ({
   ...cladeDeltas(ports),
   ...performanceCards(ports),
 })
+
+/** Adds a new agent to the clade of its ancestor. @throws Problem `invalid` when the ancestor has another owner or is retired */
+export async function joinClade(
+  tx: Transaction,
+  { agentId, ancestorId, ownerId, now }: { agentId: string; ancestorId: string; ownerId: string; now: Date },
+  members: Pick<CladeMembers, 'lockAncestor' | 'join'>,
+): Promise<void> {
+  const ancestor = ancestorId === agentId ? undefined : await members.lockAncestor(tx, { ancestorId, ownerId })
+  if (!ancestor) throw invalid(['ancestor'], 'must be an agent of yours that is not retired')
+  const id = ancestor.cladeId ?? newId('cld')
+  if (ancestor.cladeId === null) await tx.clade.create({ data: { id, createdAt: now } })
+  await members.join(tx, [agentId, ancestorId], id)
+}
+
+/**
+ * Removes a retiring agent, whose row is locked, from its clade: recalls its shares, and deletes its pending deltas
+ * and its card. Writes to the deletion log when something was deleted.
+ */
+export async function leaveClade(
+  tx: Transaction,
+  { agentId, now }: { agentId: string; now: Date },
+  { recordDeletion, members }: { recordDeletion: RecordDeletion; members: Pick<CladeMembers, 'cladeOf' | 'leave'> },
+): Promise<void> {
+  const cladeId = await members.cladeOf(tx, agentId)
+  // Wait for running shares, so that their deltas to this agent are deleted as well.
+  if (cladeId !== null) await lockClades(tx, { ids: [cladeId] })
+  const { shares } = await recallShares(tx, { of: [agentId], now })
+  const removed = await removeOfRetired(tx, { agentId, now })
+  const results = { sharesRecalled: shares.length, ...removed }
+  if (Object.values(results).some((count) => count > 0))
+    await recordDeletion(tx, {
+      ...{ requestedBy: 'system:agents.death', reason: 'agent_retired' },
+      ...{ scope: { subject: agentId, kind: 'agent' }, results, now },
+    })
+  await members.leave(tx, agentId)
+}
+
+/** Recalls the shares of agents whose processing becomes restricted. Their sharing switch stays on, so they can share again afterwards. */
+export const recallOfRestricted = (
+  tx: Transaction,
+  { agentIds, now }: { agentIds: readonly string[]; now: Date },
+): Promise<unknown> => recallShares(tx, { of: agentIds, now })

@@ -1,18 +1,127 @@
-import type { Context, MutationContext } from '#lib/kernel/context.ts'
+import { createHash } from 'node:crypto'
+import canonicalize from 'canonicalize'
+import { z } from 'zod'
+import { seal, unseal } from '#lib/config/secret.ts'
+import { type Recognise, withNames } from '#lib/domains/pii/analyzer.ts'
+import { finding } from '#lib/domains/pii/findings.ts'
+import { DepthError } from '#lib/domains/sanitizer/fields.ts'
+import type { Context, MutationContext, Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import type { Input } from '#lib/kernel/operation.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { mutation, preparedMutation, read } from '#lib/kernel/use-case.ts'
-import { addShare, previewShare, readClade, setSharing } from './contract.ts'
-import { originsOf } from './origins.ts'
-import { canonicalText, packed, sealPayload } from './payload.ts'
-import type { CladeAgent, CladePorts } from './ports.ts'
-import { countUnfetched, countWaiting, lockClades, withdrawUnfetched } from './repository.ts'
-import { decideGate, mostShares, pendingFor, type SharedKind } from './rules.ts'
-import { analyzedEntry, entryToShare, type ShareOrder, strippedEntry } from './shareable-entry.ts'
+import { addShare, CladePayload, type EntryBody, previewShare, readClade, setSharing } from './contract.ts'
+import type { CladeAgent, CladePorts, OwnEntry } from './ports.ts'
+import { countUnfetched, countWaiting, lockClades, sharesOfClade, withdrawUnfetched } from './repository.ts'
+import {
+  cladeEntryBytes,
+  decideGate,
+  isShared,
+  mostGenerations,
+  mostShares,
+  pendingFor,
+  type SharedKind,
+  shareIdForm,
+} from './rules.ts'
+import {
+  type AnalyzerMatch,
+  type JsonTree,
+  type ShareableEntry,
+  type StrippedEntry,
+  stripEntry,
+  strippedKinds,
+  wordBoundaries,
+} from './strip-rules.ts'
 
 const degraded = { degraded: ['presidio' as const] }
 const digestOf = (digest: Uint8Array) => Buffer.from(digest).toString('base64url')
+
+/** What to share: a stored entry, or the content of a private entry that the owner's client opened and stripped. */
+interface ShareOrder {
+  entry_id?: string | undefined
+  entry?: EntryBody | undefined
+  removed?: StrippedEntry['removed'] | undefined
+  origins?: string[] | undefined
+}
+/** Names to remove: those that the installation knows, and those that an analyzer found. */
+interface NamesToStrip {
+  names: readonly string[]
+  found?: readonly AnalyzerMatch[]
+}
+
+const AnyJson = z.json()
+const ofClient = (body: EntryBody): ShareableEntry => ({
+  ...body,
+  provenance: body.provenance ?? null,
+  valid_from: body.valid_from?.toISOString() ?? null,
+  valid_until: body.valid_until?.toISOString() ?? null,
+})
+const ofGrimoire = (entry: OwnEntry): ShareableEntry => ({
+  ...entry,
+  content: AnyJson.parse(entry.content),
+  confidence: entry.confidence ?? 0,
+  provenance: AnyJson.parse(entry.provenance ?? null),
+})
+
+/**
+ * The entry that an order names.
+ * @throws Problem `invalid`, `not_found`, or `conflict` for a private entry without content
+ */
+async function entryToShare(
+  entriesOf: CladePorts['entriesOf'],
+  tx: Transaction,
+  agentId: string,
+  { entry_id: id, entry: content }: ShareOrder,
+  now: Date,
+): Promise<ShareableEntry> {
+  if (id === undefined) {
+    if (content) return ofClient(content)
+    throw invalid(['entry_id'], 'is required without `entry`')
+  }
+  const entry = (await entriesOf(tx, agentId, [id], now)).get(id)
+  if (!entry) throw new Problem('not_found', 'This agent has no entry with this id, or the entry has expired.')
+  if (content) return ofClient(content)
+  if (entry === 'private')
+    throw new Problem(
+      'conflict',
+      'The server cannot read this private entry. Nothing was sent. Share it in the console or with `kp clade share`, which strip and send it.',
+    )
+  return ofGrimoire(entry)
+}
+
+/**
+ * The entry without private data, and what was removed here and by the owner's client.
+ * @throws Problem `invalid` for a kind that is never shared, or too deep content
+ */
+function strippedEntry(
+  entry: ShareableEntry,
+  known: NamesToStrip,
+  order: ShareOrder = {},
+): StrippedEntry & { kind: SharedKind } {
+  const { kind } = entry
+  if (!isShared(kind)) throw invalid(['kind'], 'must not be "episode": episodes are never shared')
+  const removedBefore = order.entry ? (order.removed ?? {}) : {}
+  try {
+    const { payload, removed } = stripEntry(entry, known)
+    const counts = strippedKinds.map((one) => [one, (removedBefore[one] ?? 0) + (removed[one] ?? 0)] as const)
+    return { payload, removed: Object.fromEntries(counts.filter(([, count]) => count > 0)), kind }
+  } catch (error) {
+    if (DepthError.is(error)) throw invalid(['entry', 'content'], 'must not nest more than 100 objects and arrays')
+    throw error
+  }
+}
+
+/** The entry, and the names that an analyzer finds in it after the rules have stripped it. */
+async function analyzedEntry(
+  { db, entriesOf, namesOf, recognise }: Pick<CladePorts, 'db' | 'entriesOf' | 'namesOf' | 'recognise'>,
+  agent: CladeAgent,
+  order: ShareOrder,
+  now: Date,
+) {
+  const names = agent.ownerId === null ? [] : await namesOf(undefined, agent.ownerId)
+  const entry = await entryToShare(entriesOf, db.prisma, agent.id, order, now)
+  return { entry, names, ...(await recognised(recognise, strippedEntry(entry, { names }).payload)) }
+}
 
 type Analyzed = Awaited<ReturnType<typeof analyzedEntry>>
 
@@ -47,6 +156,27 @@ async function sharingAgent({ agents }: CladePorts, { tx, actor }: MutationConte
     )
   return { ...agent, cladeId, ownerId }
 }
+
+/** Canonical JSON (RFC 8785): equal values give equal texts. */
+function canonicalText(value: object): string {
+  const text = canonicalize(value)
+  if (text === undefined) throw new TypeError('an object has a canonical form')
+  return text
+}
+
+/** A payload as it is stored and signed. @throws Problem `too_large` */
+function packed(payload: ShareableEntry): { text: string; digest: Buffer } {
+  const text = canonicalText(payload)
+  if (Buffer.byteLength(text) > cladeEntryBytes)
+    throw new Problem(
+      'too_large',
+      'The share is larger than 64 KiB as JSON, which is the limit. Nothing was sent. Split the entry into two entries.',
+    )
+  return { text, digest: createHash('sha256').update(text).digest() }
+}
+const sealPayload = (key: Uint8Array, shareId: string, text: string): Buffer => seal(key, Buffer.from(text), shareId)
+export const openPayload = (key: Uint8Array, shareId: string, sealed: Uint8Array) =>
+  CladePayload.parse(JSON.parse(unseal(key, sealed, shareId).toString('utf8')))
 
 /** The stripped payload of an order. @throws Problem `invalid` below the confidence of its kind, or `conflict` after a change */
 async function payloadToShare(
@@ -202,6 +332,55 @@ const preview = (ports: CladePorts) =>
     }
   })
 
+/** The ancestry of an entry: its parents, its own id, and the origins that a client found through private entries. */
+interface Ancestry {
+  parents: readonly string[]
+  own: string | undefined
+  origins: readonly string[] | undefined
+}
+
+/**
+ * Shares of siblings that the entry derives from, through the agent's own entries.
+ * @throws Problem `conflict` when an origin was recalled or a part of the ancestry cannot be read
+ */
+async function originsOf(
+  entriesOf: CladePorts['entriesOf'],
+  tx: Transaction,
+  agent: CladeAgent,
+  { parents, own, origins: declared }: Ancestry,
+  now: Date,
+): Promise<string[]> {
+  const origins = new Set<string>(declared)
+  const seen = new Set<string>()
+  let next = [...parents, ...(own === undefined ? [] : [own])]
+  for (let generation = 0; next.length > 0 && generation < mostGenerations; generation++) {
+    const fresh = next.filter((id) => !seen.has(id))
+    for (const id of fresh) {
+      seen.add(id)
+      if (shareIdForm.test(id)) origins.add(id)
+    }
+    const ids = fresh.filter((id) => id.startsWith('ent_'))
+    const entries = await entriesOf(tx, agent.id, ids, now)
+    // The client has opened the entry that it shares, so only its private parents are a problem.
+    if (declared === undefined && [...entries].some(([id, entry]) => entry === 'private' && id !== own))
+      throw new Problem(
+        'conflict',
+        'The entry derives from a private entry, whose origins the server cannot read. Nothing was sent. Use `kp clade share`, which finds the origins and sends them as `origins`.',
+      )
+    next = [...entries.values()].flatMap((entry) => (entry === 'private' ? [] : entry.parents))
+  }
+  if (next.some((id) => !seen.has(id)))
+    throw new Problem(
+      'conflict',
+      `The entry derives from more than ${mostGenerations} generations of entries, so a recall could not reach it. Nothing was sent.`,
+    )
+  if (origins.size === 0) return []
+  const shares = await sharesOfClade(tx, { ids: [...origins], clade: agent.cladeId })
+  if (shares.some(({ recalled }) => recalled))
+    throw new Problem('conflict', 'The entry derives from a share that a sibling recalled. Nothing was sent.')
+  return shares.map(({ id }) => id)
+}
+
 const share = (ports: CladePorts) =>
   preparedMutation(
     addShare,
@@ -240,3 +419,48 @@ export const cladeSharing = (ports: CladePorts) => ({
   previewShare: preview(ports),
   addShare: share(ports),
 })
+
+/** Every text of a JSON value, including keys. */
+function textsOf(value: JsonTree): string[] {
+  if (typeof value === 'string') return [value]
+  if (typeof value !== 'object' || value === null) return []
+  if (Array.isArray(value)) return value.flatMap(textsOf)
+  return Object.entries(value).flatMap(([name, child]) => [name, ...textsOf(child)])
+}
+
+/** The names of kinds in redaction marks carry no information: they are masked before the analyzer reads them. */
+const covered = 'private_key'
+const markForm = /‹[a-z_]{2,20}:\d{1,6}›/g
+const marksOf = (text: string) =>
+  [...text.matchAll(markForm)].map(({ 0: mark, index }) => finding(covered, index, index + mark.length, 1))
+
+/** Extends a span to the boundaries of its first and last word. */
+function wholeWords(text: string, start: number, end: number): string {
+  const joins = (at: number) => wordBoundaries.test(text.charAt(at - 1)) && wordBoundaries.test(text.charAt(at))
+  let [from, until] = [start, end]
+  while (joins(from)) from -= 1
+  while (joins(until)) until += 1
+  return text.slice(from, until)
+}
+
+/**
+ * People and places that the analyzer finds in an already stripped entry, so that the analyzer receives nothing that
+ * the rules remove. `isDegraded`: it did not answer for every text. Without an analyzer the result is empty and not
+ * degraded.
+ */
+async function recognised(
+  recognise: Recognise | undefined,
+  { content, provenance, tags, parents }: ShareableEntry,
+): Promise<{ found: AnalyzerMatch[]; isDegraded: boolean }> {
+  if (recognise === undefined) return { found: [], isDegraded: false }
+  const texts = [...new Set(textsOf([content, provenance, [...tags], [...parents]]))]
+  const { findings, missing } = await withNames(recognise, texts, texts.map(marksOf))
+  return {
+    found: texts.flatMap((text, index) =>
+      (findings[index] ?? []).flatMap(({ kind, start, end }) =>
+        kind === covered ? [] : [{ kind, text: wholeWords(text, start, end) }],
+      ),
+    ),
+    isDegraded: missing.size > 0,
+  }
+}

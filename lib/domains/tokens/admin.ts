@@ -2,20 +2,23 @@ import { pageOf, parseCursor, type TimeCursor } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { findToken, listAgents, listRevocations, readAgentUse, summariseTokens } from './admin-contract.ts'
+import { findToken, listAgents, listRevocations, readAgentUse, summariseTokens } from './contract.ts'
 import { tokenView } from './overview.ts'
-import { countLimiterRevocations, pageOfLimiterRevocations } from './refusals/repository.ts'
 import {
   activeSuccessor,
   agentsOfTokens,
   countActiveDescendants,
+  countLimiterRevocations,
   countOfAgent,
   countsOfAllTokens,
   newestOfAgent,
+  pageOfLimiterRevocations,
   tokenByPrefix,
+  usageByToken,
+  usageOfAgents,
+  usageOfAllTokens,
 } from './repository.ts'
 import { refusalRetention, type TierName, tierLimits } from './rules.ts'
-import { usageByToken, usageOfAgents, usageOfAllTokens } from './usage/repository.ts'
 import { startOf, sumOf, type Use, type UsePoint, usagePointsOf, usePeriods } from './usage-rules.ts'
 
 /** Agent columns of the admin token list; `lib/app.ts` provides them. */

@@ -4,12 +4,16 @@ import { Problem } from '#lib/kernel/problem.ts'
 import { read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { listTokens, readSelf } from './contract.ts'
-import { isOwn } from './lifecycle/grant.ts'
+import { isOwn } from './lifecycle.ts'
 import type { TokenPorts } from './ports.ts'
-import { refusalsBeforeRevocations } from './refusals/repository.ts'
-import { countInState, pageOfTokens, type TokenOverviewRow, tokenById } from './repository.ts'
-import { tierLimits, tokenScopesInOrder } from './rules.ts'
-import { isValidState, tokenStateOf } from './state-rules.ts'
+import {
+  countInState,
+  pageOfTokens,
+  refusalsBeforeRevocations,
+  type TokenOverviewRow,
+  tokenById,
+} from './repository.ts'
+import { isValidState, tierLimits, tokenScopesInOrder, tokenStateOf } from './rules.ts'
 
 const iso = (at: Date | null): string | null => at?.toISOString() ?? null
 export const tokenView = (row: TokenOverviewRow, now: Date) => ({

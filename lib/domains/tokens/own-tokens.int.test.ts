@@ -3,8 +3,7 @@ import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 import { personWithPassword } from '#lib/testing/subjects.ts'
 import { listTokens } from './contract.ts'
-import { refusalRetention } from './rules.ts'
-import { tokenStates } from './state-rules.ts'
+import { refusalRetention, tokenStates } from './rules.ts'
 
 const hour = 3_600_000
 let app: TestApp

@@ -1,6 +1,5 @@
 import { type RowOf, statement, typed } from '#lib/stores/postgres/statement.ts'
-import type { TierName } from './rules.ts'
-import type { TokenState } from './state-rules.ts'
+import { refusalsToRevoke, refusalWindow, type TierName, type TokenState } from './rules.ts'
 
 const active = 'revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $now)'
 const count = { n: 'int4' } as const
@@ -249,4 +248,161 @@ export const countResidue = statement('tokens.count-residue', {
   sql: `SELECT ((SELECT count(*) FROM tokens WHERE agent_id = ANY($agents))
       + (SELECT count(*) FROM rate_limit_refusals WHERE token_id = ANY($tokens) OR limit_key = ANY($tokens))
       + (SELECT count(*) FROM token_usage WHERE token_id = ANY($tokens)))::int4 AS n`,
+})
+
+/**
+ * Counts the tokens of an agent towards its tier's limit: active tokens, plus one for each limit key that has no active token but got one
+ * after `since`. Exact only while the agent's row is locked.
+ */
+export const countTowardsLimit = statement('tokens.count-towards-limit', {
+  takes: { agent: 'text', now: 'timestamptz', since: 'timestamptz' },
+  returns: { n: 'int4' },
+  sql: `SELECT coalesce(sum(greatest(active, 1)), 0)::int4 AS n FROM (
+      SELECT count(*) FILTER (WHERE is_active) AS active FROM (
+        SELECT limit_key, created_at, ${active} AS is_active FROM tokens WHERE agent_id = $agent) AS own
+      WHERE is_active OR created_at > $since GROUP BY limit_key) AS keys`,
+})
+
+const locks = { share: 'FOR SHARE', update: 'ORDER BY id COLLATE "C" FOR NO KEY UPDATE' } as const
+/** Locks tokens until the end of the transaction, so that they are neither revoked nor, with `update`, used to create others. */
+export const lockTokensById = statement('tokens.lock-by-id', {
+  takes: { ids: 'text[]' },
+  returns: { id: 'text', expires_at: 'timestamptz?', revoked_at: 'timestamptz?' },
+  variants: ['share', 'update'],
+  sql: (lock: keyof typeof locks) =>
+    `SELECT id, expires_at, revoked_at FROM tokens WHERE id = ANY($ids) ${locks[lock]}`,
+})
+
+/** Returns a row if the token was created with the other one, directly or through others. */
+export const ancestorOfToken = statement('tokens.ancestor', {
+  takes: { token: 'text', ancestor: 'text' },
+  returns: { id: 'text?' },
+  sql: `WITH RECURSIVE above(id) AS (
+      SELECT issued_by_token_id FROM tokens WHERE id = $token
+      UNION SELECT t.issued_by_token_id FROM tokens t JOIN above a ON t.id = a.id)
+    SELECT id FROM above WHERE id = $ancestor`,
+})
+
+/** Locks these tokens and those that descend from them. `root` is the given token from which each descends, or its own id. */
+export const lockDescendants = statement('tokens.lock-descendants', {
+  takes: { roots: 'text[]', now: 'timestamptz' },
+  returns: { id: 'text', agent_id: 'text', prefix: 'text', root: 'text', active: 'bool' },
+  sql: `WITH RECURSIVE family(id, root) AS (
+      SELECT r, r FROM unnest($roots) AS r
+      UNION SELECT t.id, f.root FROM tokens t JOIN family f ON t.issued_by_token_id = f.id)
+    SELECT t.id, t.agent_id, t.prefix, f.root, ${active} AS active
+    FROM tokens t JOIN (SELECT id, CASE WHEN bool_or(id = root) THEN id ELSE min(root) END AS root FROM family GROUP BY id) AS f
+      ON f.id = t.id
+    ORDER BY t.id COLLATE "C" FOR NO KEY UPDATE OF t`,
+})
+
+export const revokeWithIssuer = statement('tokens.revoke-with-issuer', {
+  takes: { ids: 'text[]', now: 'timestamptz' },
+  returns: 'count',
+  sql: "UPDATE tokens SET revoked_at = $now, revoked_reason = 'issuer_revoked' WHERE id = ANY($ids)",
+})
+
+/** The refusals that caused each revocation: those with the same limit key within the hour before it. */
+export const refusalsBeforeRevocations = statement('tokens.refusals-before-revocations', {
+  takes: { tokens: 'text[]', limit_keys: 'text[]', times: 'timestamptz[]' },
+  returns: {
+    ...{
+      token_id: 'text',
+      at: 'timestamptz',
+      class: typed<'read' | 'write'>('text'),
+      limit: 'int4',
+      consumed: 'int4',
+    },
+  },
+  isPrepared: true,
+  sql: `SELECT t.id AS token_id, f.at, f.request_class AS class, f."limit", f.consumed
+    FROM unnest($tokens, $limit_keys, $times) AS t(id, limit_key, revoked_at)
+    CROSS JOIN LATERAL (SELECT * FROM rate_limit_refusals r
+      WHERE r.limit_key = t.limit_key AND r.at <= t.revoked_at AND r.at > t.revoked_at - ${refusalWindow} * interval '1 ms'
+      ORDER BY r.at DESC, r.id LIMIT ${refusalsToRevoke}) AS f ORDER BY f.at, f.id`,
+})
+
+const revokedByLimiter = "revoked_reason = 'rate_limit' AND revoked_at IS NOT NULL"
+
+/** Tokens that the rate limiter revoked, of one agent or of all, with the refusals that caused it. */
+export const pageOfLimiterRevocations = statement('tokens.page-of-limiter-revocations', {
+  takes: { agent: 'text?', after_at: 'timestamptz?', after_id: 'text?', limit: 'int4' },
+  returns: {
+    ...{ id: 'text', prefix: 'text', agent_id: 'text', revoked_at: 'timestamptz!' },
+    evidence:
+      typed<{ at: string; token_id: string; class: 'read' | 'write'; limit: number; consumed: number; ip: string }[]>(
+        'json',
+      ),
+  },
+  isPrepared: true,
+  sql: `SELECT t.id, t.prefix, t.agent_id, t.revoked_at, coalesce((
+        SELECT json_agg(json_build_object('at', f.at, 'token_id', f.token_id, 'class', f.request_class, 'limit', f."limit",
+          'consumed', f.consumed, 'ip', f.ip) ORDER BY f.at, f.id)
+        FROM rate_limit_refusals f WHERE f.limit_key = t.limit_key AND f.at <= t.revoked_at
+          AND f.at > t.revoked_at - ${refusalWindow} * interval '1 ms'), '[]') AS evidence
+    FROM tokens t WHERE ${revokedByLimiter} AND ($agent IS NULL OR t.agent_id = $agent)
+      AND ($after_at IS NULL OR (t.revoked_at, t.id) < ($after_at, $after_id))
+    ORDER BY t.revoked_at DESC, t.id DESC LIMIT $limit`,
+})
+
+/** Counts the tokens that the rate limiter revoked after `since`, of one agent or of all. */
+export const countLimiterRevocations = statement('tokens.count-limiter-revocations', {
+  takes: { agent: 'text?', since: 'timestamptz?' },
+  returns: { n: 'int4' },
+  isPrepared: true,
+  sql: `SELECT count(*)::int4 AS n FROM tokens
+    WHERE ${revokedByLimiter} AND ($agent IS NULL OR agent_id = $agent) AND ($since IS NULL OR revoked_at > $since)`,
+})
+
+/** Counts refusals, and those that are older than `before`. */
+export const countRefusals = statement('tokens.count-refusals', {
+  takes: { before: 'timestamptz' },
+  returns: { kept: 'int4', late: 'int4' },
+  sql: 'SELECT count(*)::int4 AS kept, count(*) FILTER (WHERE at < $before)::int4 AS late FROM rate_limit_refusals',
+})
+
+const sums = 'sum(u.reads)::float8 AS reads, sum(u.writes)::float8 AS writes, sum(u.refused)::float8 AS refused'
+const uses = { reads: 'float8', writes: 'float8', refused: 'float8' } as const
+
+/**
+ * Locks the tokens while their usage is written and ignores deleted tokens, so that usage of an erased token is not stored again. Rows are
+ * written in the order in which erasures lock tokens, on every replica, to avoid deadlocks.
+ */
+export const addUsage = statement('tokens.add-usage', {
+  takes: { tokens: 'text[]', hours: 'timestamptz[]', reads: 'int4[]', writes: 'int4[]', refused: 'int4[]' },
+  returns: 'count',
+  isPrepared: true,
+  sql: `INSERT INTO token_usage AS stored (token_id, hour, reads, writes, refused)
+    SELECT u.token_id, u.hour, u.reads, u.writes, u.refused
+    FROM unnest($tokens, $hours, $reads, $writes, $refused) AS u(token_id, hour, reads, writes, refused)
+      JOIN tokens t ON t.id = u.token_id
+    ORDER BY u.token_id COLLATE "C", u.hour FOR KEY SHARE OF t
+    ON CONFLICT (token_id, hour) DO UPDATE
+      SET reads = stored.reads + excluded.reads, writes = stored.writes + excluded.writes, refused = stored.refused + excluded.refused`,
+})
+
+/** The usage of all tokens of these agents since a time, by agent and hour. */
+export const usageOfAgents = statement('tokens.usage-of-agents', {
+  takes: { agents: 'text[]', since: 'timestamptz' },
+  returns: { agent_id: 'text', at: 'timestamptz', ...uses },
+  isPrepared: true,
+  sql: `SELECT t.agent_id, u.hour AS at, ${sums} FROM tokens t JOIN token_usage u ON u.token_id = t.id AND u.hour >= $since
+    WHERE t.agent_id = ANY($agents) GROUP BY t.agent_id, u.hour`,
+})
+
+/** The usage of each token of an agent since a time. */
+export const usageByToken = statement('tokens.usage-by-token', {
+  takes: { agent: 'text', since: 'timestamptz' },
+  returns: { token_id: 'text', ...uses },
+  isPrepared: true,
+  sql: `SELECT u.token_id, ${sums} FROM tokens t JOIN token_usage u ON u.token_id = t.id AND u.hour >= $since
+    WHERE t.agent_id = $agent GROUP BY u.token_id`,
+})
+
+export const usageOfAllTokens = statement('tokens.usage-of-all', {
+  takes: { since: 'timestamptz' },
+  returns: uses,
+  isPrepared: true,
+  sql: `SELECT coalesce(sum(reads), 0)::float8 AS reads, coalesce(sum(writes), 0)::float8 AS writes,
+      coalesce(sum(refused), 0)::float8 AS refused FROM token_usage WHERE hour >= $since`,
 })

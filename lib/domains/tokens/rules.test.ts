@@ -14,8 +14,8 @@ import {
   tierLimits,
   tokenScopes,
   tokenScopesInOrder,
+  tokenStateOf,
 } from './rules.ts'
-import { tokenStateOf } from './state-rules.ts'
 
 const base62 = [...'0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz']
 const now = new Date('2026-03-01T12:00:00.000Z')

@@ -2,9 +2,6 @@ import { randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import type { Actor } from '#lib/kernel/context.ts'
 import { base62 } from '#lib/kernel/ids.ts'
-import { type TierName, type TokenScope, tierLimits, tokenScopes } from './tier-rules.ts'
-
-export { type TierLimits, type TierName, type TokenScope, tierLimits, tiers, tokenScopes } from './tier-rules.ts'
 
 const secretLength = 43
 const checkLength = 6
@@ -51,6 +48,36 @@ export const endedTokenCounted = 60_000
 /** Start of the revocation window. The window is half-open: a refusal exactly one hour ago does not count. */
 export const countsSince = (now: Date): Date => new Date(now.getTime() - refusalWindow)
 
+// Separate from rules.ts, which uses hashes that are unavailable in browsers.
+
+export const tokenScopes = ['read', 'write', 'admin'] as const
+export type TokenScope = (typeof tokenScopes)[number]
+export const tiers = ['free', 'pro', 'enterprise'] as const
+export type TierName = (typeof tiers)[number]
+
+/** Limits of a tier: reads and writes per minute, `batch` in units, `unitBytes` in bytes, `tokens` active at the same time. */
+export interface TierLimits {
+  reads: number
+  writes: number
+  batch: number
+  unitBytes: number
+  exportsPerDay: number | null
+  tokens: number
+}
+export const tierLimits: Record<TierName | 'anonymous', TierLimits> = {
+  anonymous: { reads: 60, writes: 0, batch: 0, unitBytes: 0, exportsPerDay: 0, tokens: 0 },
+  free: { reads: 300, writes: 30, batch: 10, unitBytes: 256 * 1024, exportsPerDay: 10, tokens: 5 },
+  pro: { reads: 1_000, writes: 200, batch: 100, unitBytes: 1024 * 1024, exportsPerDay: 100, tokens: 20 },
+  enterprise: {
+    reads: 10_000,
+    writes: 2_000,
+    batch: 1_000,
+    unitBytes: 4 * 1024 * 1024,
+    exportsPerDay: null,
+    tokens: 100,
+  },
+}
+
 /** Returns the scopes in canonical order without duplicates. */
 export const tokenScopesInOrder = (wanted: readonly string[]): TokenScope[] =>
   tokenScopes.filter((scope) => wanted.includes(scope))
@@ -89,3 +116,21 @@ const day = 86_400_000
 /** Retention of refusals and of ended tokens, in milliseconds. */
 export const refusalRetention = 7 * day
 export const endedTokenRetention = 90 * day
+
+// Separate from rules.ts, which uses hashes that are unavailable in browsers.
+
+interface TokenLife {
+  expiresAt: Date | null
+  revokedAt: Date | null
+  revokedReason: string | null
+}
+export const tokenStates = ['active', 'rotated', 'expired', 'revoked'] as const
+export type TokenState = (typeof tokenStates)[number]
+/** `rotated` means replaced but still valid until the overlap ends; its reason is `rotation` and it is not revoked. */
+export function tokenStateOf({ expiresAt, revokedAt, revokedReason }: TokenLife, now: Date): TokenState {
+  if (revokedAt) return 'revoked'
+  if (expiresAt && expiresAt <= now) return 'expired'
+  return revokedReason === 'rotation' ? 'rotated' : 'active'
+}
+/** Whether a token in this state is valid, so that it can be revoked. */
+export const isValidState = (state: TokenState): boolean => state === 'active' || state === 'rotated'

@@ -1,16 +1,13 @@
 import { hashOf } from '#lib/kernel/code-hash.ts'
 import type { MutationContext, Transaction } from '#lib/kernel/context.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { endOfAdminToken, tokenGrant } from './lifecycle/grant.ts'
-import { tokenIssue } from './lifecycle/issue.ts'
-import { lockFamilies, revokeDescendants } from './lifecycle/lineage.ts'
-import { tokenManagement } from './lifecycle/management.ts'
-import { refusalRecorder } from './lifecycle/refusals.ts'
+import { endOfAdminToken, tokenGrant, tokenIssue, tokenManagement } from './lifecycle.ts'
+import { lockFamilies, refusalRecorder, revokeDescendants } from './lineage.ts'
 import { tokenOverview } from './overview.ts'
 import type { TokenPorts } from './ports.ts'
 import { activeTokensOfAgents } from './repository.ts'
 import { isTokenKey, type TokenScope, tokenScopesInOrder } from './rules.ts'
-import { tokenUse } from './usage/token-use.ts'
+import { tokenUse } from './usage.ts'
 
 /** Tokens: issuing, authentication, scopes, rotation and revocation. */
 export function tokensService(db: Database, ports: TokenPorts) {

@@ -1,5 +1,6 @@
 import type { Metadata } from 'next'
 import { getFormatter, getNow, getTranslations } from 'next-intl/server'
+import { AgentPageFrame, agentNamed } from '#app/agents/[id]/agent-page.tsx'
 import { callUseCase, requirePageAccess } from '#app/page-access.ts'
 import { ChainNoteForm } from '#components/agents/chain-note-form.tsx'
 import { ChainNotes } from '#components/agents/chain-notes.tsx'
@@ -15,9 +16,8 @@ import { Section } from '#components/ui/page.tsx'
 import { Tabs } from '#components/ui/tabs.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { app } from '#lib/app-instance.ts'
+import type { OwnAgent } from '#lib/domains/agents/contract.ts'
 import { heartbeatsCountedTo } from '#lib/domains/agents/life/rules.ts'
-import type { OwnAgent } from '#lib/domains/agents/own-contract.ts'
-import { AgentPageFrame, agentNamed } from '../agent-page.tsx'
 
 export const generateMetadata = async (): Promise<Metadata> => ({
   title: (await getTranslations('agentRecords'))('name'),

@@ -1,0 +1,121 @@
+import type { DataSource } from '#lib/kernel/data-source.ts'
+import type { Exporter } from '#lib/kernel/exporter.ts'
+import { receiptText } from '#lib/kernel/receipt-texts.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { preferIndexes, rowsOfAgents } from '#lib/stores/postgres/legal-hold-rows.ts'
+import { jsonObject, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
+import { countRemainingHeartbeats, deleteHeartbeatDays, heartbeatDays, heartbeatInventory } from './repository.ts'
+import { heartbeatRecords } from './service.ts'
+
+/** Heartbeats are erased by day: a year of an agent has millions. */
+const heartbeatDataSource = (db: Database): DataSource => ({
+  name: 'agents.heartbeats',
+  store: 'postgresql',
+  stage: 'content',
+  pageSize: 10,
+  what: 'heartbeats of agents, grouped by day: times, states and numbers',
+  purpose: 'to show the owner that the agent is running, and in which state',
+  kept: 'until 24 hours after the agent is retired',
+  tables: ['heartbeats'],
+  async inventory({ agents }) {
+    const [row] = await heartbeatInventory(db, { agents })
+    return { count: row?.n ?? 0, since: row?.since ?? null, until: null }
+  },
+  async plan(scope, tx) {
+    if (!('subject' in scope)) return { items: [], held: {} }
+    await preferIndexes(tx)
+    const days = await heartbeatDays(tx, { agents: scope.subject.agents })
+    return { items: days.map(({ id }) => id).sort(), held: {} }
+  },
+  async erase(scope, items, tx) {
+    if (!('subject' in scope)) return 0
+    await preferIndexes(tx)
+    const [deleted] = await deleteHeartbeatDays(tx, { days: items })
+    return deleted?.n ?? 0
+  },
+  async residue(scope) {
+    if (!('subject' in scope)) return 0
+    const { agents } = scope.subject
+    const [remaining] = await db.transaction(async (tx) => {
+      await preferIndexes(tx)
+      return countRemainingHeartbeats(tx, { agents })
+    })
+    return remaining?.n ?? 0
+  },
+})
+
+/** Personal data sources of an agent's life: documents, heartbeats and blockchain references. */
+export const agentLifeDataSources = (db: Database): DataSource[] => [
+  rowsOfAgents(db, {
+    ...{ name: 'agents.documents', stage: 'content', table: 'agent_documents', id: 'id', at: 'created_at' },
+    what: 'strategy theses and playbooks of agents',
+    purpose: 'to store the strategies of an agent, for the agent and its owner',
+    kept: 'until the agent or its owner deletes them',
+  }),
+  heartbeatDataSource(db),
+  rowsOfAgents(db, {
+    ...{ name: 'agents.chain-references', stage: 'content', table: 'chain_references', id: 'id', at: 'reported_at' },
+    what: 'our references to data about agents on public blockchains',
+    purpose: 'to show the owner which public data about the agent cannot be erased',
+    kept: 'until the agent or its owner deletes them',
+    leftBehind: (count) => [
+      { what: receiptText('retained', 'blockchain', { count }), ground: receiptText('grounds', 'public') },
+    ],
+  }),
+]
+
+/** Exports an agent's documents, heartbeats and blockchain references. */
+export const lifeExporters = (db: Database): Exporter[] => [
+  {
+    part: 'agent_documents',
+    bases: ['provided', 'all'],
+    tables: ['agent_documents'],
+    pages: (agentId, { until }) =>
+      recordPages(db, {
+        from: 'agent_documents d',
+        where: 'd.agent_id = $1 AND d.created_at <= $2',
+        values: [agentId, until],
+        at: 'd.created_at',
+        id: 'd.id',
+        columns: 'd.id, d.kind, d.title, d.body, d.revision, d.created_at, d.updated_at',
+        record: jsonObject({
+          id: 'c.id',
+          kind: 'c.kind',
+          title: 'c.title',
+          body: 'c.body',
+          revision: 'c.revision',
+          created_at: utc('c.created_at'),
+          updated_at: utc('c.updated_at'),
+        }),
+        weight: 'pg_column_size(d.body)',
+      }),
+  },
+  {
+    part: 'heartbeats',
+    bases: ['provided', 'all'],
+    tables: ['heartbeats'],
+    pages: (agentId, { until }) => heartbeatRecords(db, agentId, until),
+  },
+  {
+    part: 'chain_references',
+    bases: ['provided', 'all'],
+    tables: ['chain_references'],
+    pages: (agentId, { until }) =>
+      recordPages(db, {
+        from: 'chain_references r',
+        where: 'r.agent_id = $1 AND r.reported_at <= $2',
+        values: [agentId, until],
+        at: 'r.reported_at',
+        id: 'r.id',
+        columns: 'r.id, r.chain, r.kind, r.reference, r.reported_at',
+        record: jsonObject({
+          id: 'c.id',
+          chain: 'c.chain',
+          kind: 'c.kind',
+          reference: 'c.reference',
+          reported_at: utc('c.reported_at'),
+          is_permanent: 'true',
+        }),
+      }),
+  },
+]

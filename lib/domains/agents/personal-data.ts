@@ -1,0 +1,162 @@
+import type { Transaction } from '#lib/kernel/context.ts'
+import type { DataSource, RetainedRecord } from '#lib/kernel/data-source.ts'
+import type { Subject } from '#lib/kernel/erasure-scope.ts'
+import type { Exporter } from '#lib/kernel/exporter.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { officeActs } from '#lib/stores/postgres/office-acts.ts'
+import { jsonObject, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
+import {
+  agentInventory,
+  countRemainingAgents,
+  deleteAgents,
+  lockAgentsExclusively,
+  lockAgentsOfSubject,
+} from './repository.ts'
+
+export interface AgentSourcePorts {
+  /** Maps those agents that authored records under an active legal hold to the hold. Records cannot exist without their author's row. */
+  authorsUnderLegalHold(tx: Transaction, agents: readonly string[], now: Date): Promise<ReadonlyMap<string, string>>
+  dropOrganisationIfEmpty(tx: Transaction, id: string): Promise<unknown>
+  /** Number of organizations with one of these names that have neither people nor agents. */
+  countEmptyOrganisations(tx: Transaction, names: readonly string[]): Promise<number>
+}
+
+/** Rows of the agents themselves: name, consent, tier and limits. */
+export const agentDataSource = (
+  db: Database,
+  { authorsUnderLegalHold, dropOrganisationIfEmpty, countEmptyOrganisations }: AgentSourcePorts,
+): DataSource => ({
+  name: 'agents',
+  store: 'postgresql',
+  stage: 'agent',
+  what: 'agents: name, consent, tier and limits; also the organization if the agent is its only member',
+  purpose: 'to know who contributes, on which legal ground, and with which permissions',
+  kept: 'until the agent is erased, or for 24 hours if its token is never used',
+  tables: ['agents'],
+  async inventory({ agents }) {
+    const [row] = await agentInventory(db, { ids: agents })
+    return { count: row?.n ?? 0, since: row?.since ?? null, until: null }
+  },
+  async plan(scope, tx, now) {
+    if (!('subject' in scope)) return { items: [], held: {} }
+    const { agents } = scope.subject
+    const holdOf = await authorsUnderLegalHold(tx, agents, now)
+    const records = await tx.agent.findMany({ where: { id: { in: [...agents] } }, select: { id: true } })
+    const kept: Record<string, number> = {}
+    for (const { id } of records) {
+      const hold = holdOf.get(id)
+      if (hold !== undefined) kept[hold] = (kept[hold] ?? 0) + 1
+    }
+    return { items: records.flatMap(({ id }) => (holdOf.has(id) ? [] : [id])).sort(), held: kept }
+  },
+  async erase(_scope, items, tx) {
+    await lockAgentsExclusively(tx, { ids: items })
+    const deleted = await deleteAgents(tx, { ids: items })
+    for (const id of [...new Set(deleted.map(({ organisation_id }) => organisation_id))].sort())
+      await dropOrganisationIfEmpty(tx, id)
+    return deleted.length
+  },
+  /** Counts remaining agents, and empty organizations that were created for one agent. */
+  async residue(scope, items) {
+    if (!('subject' in scope)) return 0
+    const ids = [...new Set([...items, ...scope.subject.agents])]
+    const [row] = await countRemainingAgents(db, { ids })
+    return (row?.n ?? 0) + (await countEmptyOrganisations(db.prisma, ids))
+  },
+})
+
+/** Exports the agent's own row: its name, consent and settings. */
+export const agentExporters = (db: Database): Exporter[] => [
+  {
+    part: 'agent',
+    isShared: true,
+    bases: ['provided', 'all'],
+    tables: ['agents'],
+    pages: (agentId, { basis }) =>
+      recordPages(db, {
+        from: 'agents a',
+        where: 'a.id = $1',
+        values: [agentId],
+        at: 'a.created_at',
+        id: 'a.id',
+        columns: 'a.*',
+        record: jsonObject({
+          agent_id: 'c.id',
+          name: 'c.name',
+          consent_at: utc('c.consent_at'),
+          consent_via: 'c.consent_via',
+          consent_withdrawn_at: utc('c.consent_withdrawn_at'),
+          created_at: utc('c.created_at'),
+          region: 'c.region',
+          self_hosted: 'c.self_hosted',
+          grimoire_days: 'c.grimoire_days',
+          ...(basis === 'all' && {
+            lawful_basis: 'c.lawful_basis',
+            notice_version: 'c.notice_version',
+            organisation_id: 'c.organisation_id',
+            owner: "'user:' || c.owner_id",
+            tier: 'c.tier',
+            reads_per_minute: 'c.reads_per_minute',
+            writes_per_minute: 'c.writes_per_minute',
+            restricted_at: utc('c.restricted_at'),
+            restricted_for: 'c.restricted_for',
+            suspended_at: utc('c.suspended_at'),
+            first_used_at: utc('c.first_used_at'),
+            status: 'c.status',
+            status_at: utc('c.status_at'),
+            died_at: utc('c.died_at'),
+            sharing_since: utc('c.sharing_since'),
+            clade_id: 'c.clade_id',
+          }),
+        }),
+      }),
+  },
+]
+
+/** Retained records: who created an invitation. */
+export const retainedAgentRecords = (db: Database): RetainedRecord[] => [
+  officeActs(db, {
+    name: 'agents.invites',
+    what: 'invitations that you created',
+    table: 'invites',
+    by: ['created_by'],
+    at: 'created_at',
+  }),
+]
+
+/**
+ * Locks the subject's agents exclusively: waits for pending writes that refer to them, and their tokens stop working. `andOwned` adds the
+ * agents that the account owns. Returns all ids sorted, including named agents that are not stored.
+ */
+export async function raiseAgentFences(
+  tx: Transaction,
+  { account, agents }: Subject,
+  { andOwned, now }: { andOwned: boolean; now: Date },
+): Promise<string[]> {
+  const records = await lockAgentsOfSubject(tx, { owner: andOwned ? account : null, ids: agents })
+  const ids = [...new Set([...agents, ...records.map(({ id }) => id)])].sort()
+  await tx.agent.updateMany({ where: { id: { in: ids }, suspendedAt: null }, data: { suspendedAt: now } })
+  return ids
+}
+
+/** Creation time of the newest of these agents; null if none is stored. */
+export async function newestAgent(tx: Transaction, ids: readonly string[]): Promise<Date | null> {
+  const { _max: newest } = await tx.agent.aggregate({ where: { id: { in: [...ids] } }, _max: { createdAt: true } })
+  return newest.createdAt
+}
+
+/** Splits the stored agents by whether they already existed at that time. */
+export async function agentsSince(
+  tx: Transaction,
+  ids: readonly string[],
+  at: Date,
+): Promise<{ before: string[]; since: string[] }> {
+  const records = await tx.agent.findMany({
+    where: { id: { in: [...ids] } },
+    select: { id: true, createdAt: true },
+    orderBy: { id: 'asc' },
+  })
+  const idsWhere = (isSince: boolean) =>
+    records.filter(({ createdAt }) => createdAt > at === isSince).map(({ id }) => id)
+  return { before: idsWhere(false), since: idsWhere(true) }
+}

@@ -1,0 +1,120 @@
+import { z } from 'zod'
+import type { Context, Transaction } from '#lib/kernel/context.ts'
+import { job } from '#lib/kernel/job.ts'
+import { notePurge, type RecordDeletion } from '#lib/kernel/purging.ts'
+import { lockHolds } from '#lib/stores/postgres/agents-under-legal-hold.ts'
+import {
+  activeShares,
+  deleteEmptyClades,
+  deleteEndedDeltas,
+  deleteEndedShares,
+  deleteOfRetired,
+  destroyRecalledPayloads,
+  expireDeltas,
+  lockClades,
+  markRecalled,
+  recallDeltas,
+  sharesOfRestricted,
+  withdrawDeltas,
+} from './repository.ts'
+import { recalledFor } from './rules.ts'
+
+interface Recalled {
+  shares: string[]
+  withdrawn: number
+  toAcknowledge: number
+}
+
+/**
+ * Recalls active shares and the shares that siblings derived from them: destroys their payloads, withdraws pending deltas and orders the
+ * agents that fetched them to remove them. Idempotent. A legal hold does not stop the recall, but keeps the sealed copy out of reach until
+ * it ends ({@link destroyRecalledPayloads}).
+ */
+export async function recallShares(
+  tx: Transaction,
+  { of = [], ids = [], now }: { of?: readonly string[]; ids?: readonly string[]; now: Date },
+): Promise<Recalled> {
+  const active = await activeShares(tx, { agents: of, ids })
+  if (active.length === 0) return { shares: [], withdrawn: 0, toAcknowledge: 0 }
+  await lockClades(tx, { ids: [...new Set(active.map(({ clade_id }) => clade_id))] })
+  await lockHolds(tx)
+  const recalled = await markRecalled(tx, { ids: active.map(({ id }) => id), now })
+  const shares = recalled.map(({ id }) => id).sort()
+  return { shares, ...(await callBack(tx, shares)) }
+}
+
+/**
+ * Deletes the deltas and cards of retired agents, which are unreachable since the retirement. Data under legal hold is deleted when the
+ * hold ends. `agentId` limits the deletion to one retired agent.
+ */
+export async function removeOfRetired(tx: Transaction, { agentId, now }: { agentId?: string; now: Date }) {
+  await lockHolds(tx)
+  const values = { agent: agentId ?? null, now }
+  return {
+    deltasDeleted: await deleteOfRetired(tx, values, 'clade_deltas'),
+    cardsDeleted: await deleteOfRetired(tx, values, 'performance_cards'),
+  }
+}
+
+/**
+ * Withdraws unfetched deltas, and orders agents that fetched a share to remove it by a delta with a new highest number. An unfetched delta
+ * is a stopped delivery, so a legal hold does not keep it.
+ */
+export async function callBack(
+  tx: Transaction,
+  shares: readonly string[],
+): Promise<{ withdrawn: number; toAcknowledge: number }> {
+  const withdrawn = await withdrawDeltas(tx, { shares })
+  return { withdrawn, toAcknowledge: await recallDeltas(tx, { shares }) }
+}
+
+const batch = 500
+
+export interface CladeJobPorts {
+  recordDeletion: RecordDeletion
+}
+
+/**
+ * Expires deltas that were not fetched within 7 days, recalls shares of restricted agents, and deletes recalled shares
+ * after 30 days. Fetched deltas remain until they are recalled. Data under legal hold is deleted when the hold ends.
+ */
+export function cladeJobs({ recordDeletion }: CladeJobPorts) {
+  const noted = (ctx: Context, tx: Transaction, what: string, results: Record<string, number>): Promise<number> =>
+    notePurge(recordDeletion, ctx, tx, { what, results, resourceType: 'clade_share', resourceId: 'ended' })
+
+  const expire = (ctx: Context, tx: Transaction): Promise<number> => expireDeltas(tx, { now: ctx.now, limit: batch })
+
+  async function recallRestricted(ctx: Context, tx: Transaction): Promise<number> {
+    const rows = await sharesOfRestricted(tx, { limit: batch })
+    const { shares } = await recallShares(tx, { ids: rows.map(({ id }) => id), now: ctx.now })
+    return noted(ctx, tx, 'shares of agents that are restricted', { sharesRecalled: shares.length })
+  }
+
+  async function purge(ctx: Context, tx: Transaction): Promise<number> {
+    await lockHolds(tx)
+    const due = { before: new Date(ctx.now.getTime() - recalledFor), now: ctx.now, limit: batch }
+    const deltasDeleted = await deleteEndedDeltas(tx, due)
+    const sharesDeleted = await deleteEndedShares(tx, due)
+    await deleteEmptyClades(tx, { limit: batch })
+    return noted(ctx, tx, 'shares that were recalled', { deltasDeleted, sharesDeleted })
+  }
+
+  async function endHolds(ctx: Context, tx: Transaction): Promise<number> {
+    await lockHolds(tx)
+    const contentsDestroyed = await destroyRecalledPayloads(tx, { now: ctx.now, limit: batch })
+    const ofRetired = await removeOfRetired(tx, { now: ctx.now })
+    return noted(ctx, tx, 'shares and retired agents whose legal hold ended', { contentsDestroyed, ...ofRetired })
+  }
+
+  return [
+    job({
+      name: 'clades.keep-terms',
+      payload: z.unknown(),
+      cron: '*/10 * * * *',
+      async run(ctx) {
+        for (const step of [expire, recallRestricted, endHolds, purge])
+          while ((await ctx.pipeline.transaction((tx) => step(ctx, tx))) >= batch);
+      },
+    }),
+  ]
+}
