@@ -1,3 +1,4 @@
+import packageJson from '../package.json' with { type: 'json' }
 import { tokenLookup } from './access/token-lookup.ts'
 import { composeDigest } from './composition/digest.ts'
 import { createDomainModules } from './composition/domain-modules.ts'
@@ -87,6 +88,8 @@ export function createApp(options: AppOptions) {
     ...{ db, clock, env, pipeline, limiter, lookup, metrics, origin, restored, secret, telemetry },
     ...{ accounts: named.accounts, settings: named.settings, tokens: named.tokens },
     factorPolicy: named.accounts.recentFactorPolicy,
+    useCases: () => operationsOf(all),
+    version: packageJson.version,
     overheard: options.overheard,
     admissionPatience: options.patience?.admission,
   })
@@ -132,6 +135,7 @@ export function createApp(options: AppOptions) {
     /** Writes collected data and closes every connection. */
     async close(): Promise<void> {
       await telemetry.close()
+      await entryPoints.mcp.close()
       await named.retention.stop()
       await lookup.close()
       await named.tokens.use.close()

@@ -34,6 +34,7 @@ export const commandFiles: readonly CommandFile[] = [
   { group: agents, names: ['grimoire'], load: async () => (await import('./grimoire.ts')).grimoireCommands },
   { group: agents, names: ['clade'], load: async () => (await import('./clade.ts')).cladeCommands },
   { group: agents, names: ['snapshot'], load: async () => (await import('./snapshots.ts')).snapshotCommands },
+  { group: agents, names: ['mcp'], load: async () => (await import('./mcp.ts')).mcpCommands },
   { group: agents, names: ['model-log'], load: async () => (await import('./model-log.ts')).modelLogCommands },
   { group: knowledge, names: ['search'], load: async () => (await import('./search.ts')).searchCommands },
   { group: knowledge, names: ['get', 'vote'], load: async () => (await import('./knowledge.ts')).knowledgeCommands },

@@ -16,6 +16,7 @@ import { arriving, boundBody, patience } from './arrival.ts'
 import { clientAddresses, headerText } from './client-sockets.ts'
 import { compressed } from './compression.ts'
 import { type Handle, plainHeaders, refusalResponse } from './handle.ts'
+import { type createMcp, mcpPath, resourceMetadataPaths } from './mcp/endpoint.ts'
 
 export interface ApiServerDeps {
   useCases: readonly UseCase[]
@@ -25,6 +26,8 @@ export interface ApiServerDeps {
   proxies: () => TrustedProxies
   /** Counts a page request in the rate limit of its address. */
   countPage(address: string): Promise<RateLimitWindow>
+  /** `/mcp` and the document about its tokens. */
+  mcp: Pick<ReturnType<typeof createMcp>, 'endpoint' | 'metadata'>
 }
 type Pages = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 const methods: readonly HTTPMethod[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
@@ -216,7 +219,7 @@ function operationRouter(useCases: readonly UseCase[]) {
  * patience}.
  */
 export function createApiServer(
-  { useCases, handle, admitPage, proxies, countPage }: ApiServerDeps,
+  { useCases, handle, admitPage, proxies, countPage, mcp }: ApiServerDeps,
   pages: Pages,
   most = patience,
 ) {
@@ -260,6 +263,9 @@ export function createApiServer(
     }
     boundBody(request, response, false, most)
     const [path = '/'] = url.split('?', 1)
+    if (path === mcpPath) return send(response, await mcp.endpoint(apiRequest(request, most), address), isHead, most)
+    if ((method === 'GET' || isHead) && resourceMetadataPaths.some((one) => one === path))
+      return send(response, await mcp.metadata(), isHead, most)
     const isOfApi = isApi(path) || router.allowedAt(url).length > 0
     if (isOfApi) {
       const via = { params: {}, address }

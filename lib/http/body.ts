@@ -10,7 +10,8 @@ const tooLarge = (limit: number) =>
     extensions: { limit },
   })
 
-async function readBytes(request: ApiRequest, limit: number): Promise<Uint8Array> {
+/** The whole body. @throws `too_large` (413), `bad_request` (400) if the connection closes before its end */
+export async function readBytes(request: ApiRequest, limit: number): Promise<Uint8Array> {
   const length = request.headers.get('content-length')
   if (length !== null && Number(length) > limit) throw tooLarge(limit)
   if (!request.body) return new Uint8Array()

@@ -27,9 +27,10 @@ import { asProblem } from '#lib/stores/postgres/problems.ts'
 import { admissionPools } from './admission.ts'
 import { clientAddresses, followClientSockets } from './client-sockets.ts'
 import { createHandle } from './handle.ts'
+import { createMcp } from './mcp/endpoint.ts'
 import type { Metrics } from './metrics.ts'
 import { auditedOnce, type PageView } from './page-view.ts'
-import { createRoute } from './route.ts'
+import { createPlainRoute, createRoute } from './route.ts'
 
 /** The dependencies of HTTP, pages and sign-in. */
 export interface EntryPointDeps {
@@ -51,6 +52,9 @@ export interface EntryPointDeps {
   telemetry: Telemetry
   /** How long an erasure, a registration or a contribution waits for others, in milliseconds. */
   admissionPatience?: number | undefined
+  /** All operations, for the tools of MCP. */
+  useCases(): readonly UseCase[]
+  version: string
   /** Receives telemetry events if telemetry is disabled. */
   overheard?: CaptureEvent | undefined
 }
@@ -90,13 +94,24 @@ export function createEntryPoints(deps: EntryPointDeps) {
     metricsToken: env.KP_METRICS_TOKEN,
     observe: offer && observer(offer),
   })
+  const mcp = createMcp({
+    access,
+    admit: restored.admit,
+    countPage,
+    handle,
+    origin,
+    version: deps.version,
+    useCases: deps.useCases,
+  })
   const proxies = memoize(() => trustedProxies(env.KP_TRUSTED_PROXIES))
   const address = () => clientAddresses.getStore() ?? 'unknown'
 
   return {
     handle,
     countPage,
+    mcp,
     route: createRoute(handle),
+    plainRoute: createPlainRoute,
     proxies,
     followClientSockets: () => followClientSockets(proxies),
     /** Options for one request: what is recorded about a sign-in comes from its headers. */

@@ -121,7 +121,7 @@ function refuseCrossSite(request: ApiRequest, caller: Caller, origin: string): v
 }
 
 /** Names of the own machine, and addresses: nobody else can direct them to this server. */
-const isOwnName = ({ hostname }: URL): boolean =>
+export const isOwnName = ({ hostname }: URL): boolean =>
   hostname === 'localhost' || hostname.endsWith('.localhost') || hostname.startsWith('[') || isIPv4(hostname)
 
 /**

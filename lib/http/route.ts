@@ -1,5 +1,5 @@
 import type { UseCase } from '#lib/kernel/use-case.ts'
-import type { ApiResponse } from './api-request.ts'
+import type { ApiRequest, ApiResponse } from './api-request.ts'
 import { clientAddresses } from './client-sockets.ts'
 import type { Handle } from './handle.ts'
 
@@ -54,3 +54,9 @@ export const createRoute =
       }),
     )
   }
+
+/** A route handler of an address that is no operation. */
+export const createPlainRoute =
+  (endpoint: (request: ApiRequest, address: string) => Promise<ApiResponse>) =>
+  async (request: Request): Promise<Response> =>
+    toResponse(await endpoint(request, clientAddresses.getStore() ?? 'unknown'))

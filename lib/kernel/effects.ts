@@ -430,6 +430,7 @@ export const withoutEffect: Required<Pick<Doors, 'jobs' | 'commands'>> & { opera
     'readSweep',
     'readSettings',
     'validateSkill',
+    'checkUnit',
     'listTelemetryEvents',
     'listTombstones',
   ],
@@ -495,6 +496,7 @@ export const withoutEffect: Required<Pick<Doors, 'jobs' | 'commands'>> & { opera
     'retention',
     'holds',
     'doctor',
+    'mcp',
     'completion',
   ],
 }

@@ -88,6 +88,29 @@ export const contributeBatch = operation({
   refusals: ['batch_rejected', 'restricted', 'forbidden'],
 })
 
+export const checkUnit = operation({
+  id: 'checkUnit',
+  method: 'post',
+  path: '/v1/knowledge/check',
+  summary: 'Validate a unit without storing it',
+  description: 'Rejects what POST /v1/knowledge would reject, but counts no rejection.',
+  permission: 'knowledge:write',
+  audit: { none: 'nothing is stored, and no stored data is read' },
+  limit: 'write',
+  status: 200,
+  body: Unit,
+  bodyLimit: 'unit',
+  output: z.strictObject({
+    data: z.strictObject({
+      valid: z.literal(true),
+      quality_score: z.number(),
+      warnings: z.array(z.string()),
+      sanitized: SanitizedPlaces,
+    }),
+  }),
+  refusals: ['content_rejected', 'forbidden'],
+})
+
 export const readUnit = operation({
   id: 'readUnit',
   method: 'get',

@@ -3,7 +3,7 @@ import { expertsOfWordings } from '#lib/domains/knowledge/erasure/legal-holds.ts
 import { reporting } from '#lib/domains/knowledge/moderation/reports.ts'
 import { review } from '#lib/domains/knowledge/moderation/review.ts'
 import { batch } from '#lib/domains/knowledge/units/batch.ts'
-import { contribution } from '#lib/domains/knowledge/units/contribution.ts'
+import { checking, contribution } from '#lib/domains/knowledge/units/contribution.ts'
 import { rectification } from '#lib/domains/knowledge/units/rectification.ts'
 import type { UnitRow } from '#lib/domains/knowledge/units/repository.ts'
 import { goneOrNotFound, type KnowledgeDeps, shown } from '#lib/domains/knowledge/units/stored-unit.ts'
@@ -27,6 +27,7 @@ export function knowledgeService(deps: KnowledgeDeps) {
   return {
     contribute: contribution(deps),
     contributeBatch: batch(deps),
+    check: checking(deps),
     rectify: rectification(deps),
     validate: voting(deps),
     report: reporting(deps),

@@ -33,7 +33,7 @@ const Metadata = z
 
 const base = { '@context': z.literal(schemaContext), metadata: Metadata }
 
-const ReasoningTrace = z
+export const ReasoningTrace = z
   .strictObject({
     ...base,
     '@type': z.literal('ReasoningTrace'),
@@ -59,7 +59,7 @@ const ReasoningTrace = z
   })
   .meta({ id: 'ReasoningTrace' })
 
-const ToolCallPattern = z
+export const ToolCallPattern = z
   .strictObject({
     ...base,
     '@type': z.literal('ToolCallPattern'),

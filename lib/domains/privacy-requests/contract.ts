@@ -142,6 +142,10 @@ export const fileRequest = operation({
     }),
     redact: Redact,
     password: Password.optional(),
+    confirm_in_person: z.boolean().optional().meta({
+      description:
+        'The token proves nothing: the owner of the agent confirms the request, or an admin for an agent without an owner',
+    }),
     agent_id: RequestedAgentId.optional().meta({ description: 'Only this agent of yours' }),
     member: AccountId.optional().meta({ description: 'For managers: a member of the organization' }),
     statement: StatementText.optional().meta({ description: 'Plain text: what is wrong, or why you object' }),

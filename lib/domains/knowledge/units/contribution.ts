@@ -1,14 +1,15 @@
 import { type ChosenIdPorts, idErased, idProblem, refusedIds, unitIdInUse } from '#lib/domains/knowledge/chosen-ids.ts'
-import { contributeUnit } from '#lib/domains/knowledge/contract.ts'
+import { checkUnit, contributeUnit } from '#lib/domains/knowledge/contract.ts'
 import { canBeGuessed } from '#lib/domains/knowledge/guessable-ids.ts'
-import { recordRejection } from '#lib/domains/knowledge/moderation/rejections.ts'
+import { recordRejection, rejectionOf } from '#lib/domains/knowledge/moderation/rejections.ts'
 import { awardValues } from '#lib/domains/knowledge/reputation/award.ts'
 import { rejectionsToQuarantine, rejectionWindow } from '#lib/domains/knowledge/rules.ts'
 import type { Unit } from '#lib/domains/knowledge/unit.ts'
 import { etagOf } from '#lib/domains/knowledge/visibility.ts'
+import { SanitizationError } from '#lib/domains/sanitizer/sanitization-error.ts'
 import type { Context } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { type StatementPlan, statement } from '#lib/kernel/use-case.ts'
+import { read, type StatementPlan, statement } from '#lib/kernel/use-case.ts'
 import { hasSqlState } from '#lib/stores/postgres/fault.ts'
 import { warningsWithNames } from './name-warnings.ts'
 import { type PreparedUnit, prepareUnit } from './preparation.ts'
@@ -139,3 +140,29 @@ export function contribution(deps: ContributionParts) {
     (ctx, planned, entry) => (planned.hasChosenId ? undefined : share(ctx, planned, entry)),
   )
 }
+
+/** Prepares a unit as for a contribution, and discards it. A rejection is not counted, because nothing was contributed. */
+export const checking = ({ strict, names }: Pick<ContributionParts, 'strict' | 'names'>) =>
+  read(checkUnit, async (ctx, { body }) => {
+    const { author } = contributorOf(ctx)
+    refuseOthers(body, author)
+    let prepared: PreparedUnit
+    try {
+      prepared = prepareUnit(body, { author, strict })
+    } catch (error) {
+      throw SanitizationError.is(error) ? rejectionOf(error) : error
+    }
+    const warnings = await warningsWithNames(names, { ...prepared, value: prepared.document })
+    const { quality, sanitizedPlaces } = prepared
+    return {
+      body: {
+        data: {
+          valid: true as const,
+          quality_score: quality,
+          warnings,
+          ...(sanitizedPlaces.length > 0 && { sanitized: sanitizedPlaces }),
+        },
+      },
+      resourceId: 'check',
+    }
+  })

@@ -32,6 +32,8 @@ type FilingBody = Input<typeof fileRequest>['body']
 function requireConsistent(body: FilingBody, isToken: boolean): void {
   checkFiling(body, isToken || body.agent_id !== undefined)
   const isForMember = body.member !== undefined
+  if (body.password !== undefined && body.confirm_in_person)
+    throw invalid(['confirm_in_person'], 'cannot be combined with the password, which is the confirmation')
   if (body.password !== undefined && isForMember)
     throw invalid(['password'], 'is only for your own requests: the member receives a link')
   if (body.changes && (isForMember || isToken || body.agent_id !== undefined))
@@ -69,6 +71,7 @@ async function subjectOf({ people }: PrivacyDeps, { actor, tx }: MutationContext
 /** Returns how the call proves the identity of the requester; undefined when an email link has to prove it. */
 function proofOf(body: FilingBody, actor: Actor): Proof | undefined {
   if (body.password !== undefined) return 'password'
+  if (body.confirm_in_person) return undefined
   return actor.kind === 'agent' ? 'token' : undefined
 }
 
@@ -129,7 +132,8 @@ async function proveOrSendLink(
   const requests = [...unconfirmed, ...(isNew ? [row] : [])]
   let current = row
   if (proof && requests.length > 0) current = await verifyAll(deps, ctx, work, { requests, proof, filed: row })
-  else if (isNew) await requestLink(work, row, 'verify')
+  // Nobody owns the agent of such a token: the request waits for an admin.
+  else if (isNew && (row.contact !== null || !body.confirm_in_person)) await requestLink(work, row, 'verify')
   // A verification executes the verified requests. It does not execute additions to a request that was verified before.
   const isAddedTo = !isNew && !requests.some(({ id }) => id === current.id) && (body.statement ?? body.changes)
   if (proof && isAddedTo && requestPartOf(current, 'rectification')?.state === 'running')

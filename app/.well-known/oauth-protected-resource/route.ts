@@ -1,0 +1,3 @@
+import { app } from '#lib/app-instance.ts'
+
+export const GET = app.plainRoute(app.mcp.metadata)
