@@ -1,4 +1,5 @@
 import account from './en/account.json' with { type: 'json' }
+import acts from './en/acts.json' with { type: 'json' }
 import adminRequest from './en/admin-request.json' with { type: 'json' }
 import agentDocuments from './en/agent-documents.json' with { type: 'json' }
 import agentGrimoire from './en/agent-grimoire.json' with { type: 'json' }
@@ -67,6 +68,7 @@ import verify from './en/verify.json' with { type: 'json' }
 
 export default {
   account,
+  acts,
   adminRequest,
   agentDocuments,
   agentGrimoire,

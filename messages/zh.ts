@@ -1,4 +1,5 @@
 import account from './zh/account.json' with { type: 'json' }
+import acts from './zh/acts.json' with { type: 'json' }
 import adminRequest from './zh/admin-request.json' with { type: 'json' }
 import agentDocuments from './zh/agent-documents.json' with { type: 'json' }
 import agentGrimoire from './zh/agent-grimoire.json' with { type: 'json' }
@@ -67,6 +68,7 @@ import verify from './zh/verify.json' with { type: 'json' }
 
 export default {
   account,
+  acts,
   adminRequest,
   agentDocuments,
   agentGrimoire,

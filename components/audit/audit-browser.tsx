@@ -12,7 +12,7 @@ import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { Time } from '#components/ui/time.tsx'
 import type { ProblemDocument } from '#lib/client/request.ts'
 import { AuditFilterBar } from './audit-filters.tsx'
-import { type AuditEntry, type AuditPage, useEntryWindow } from './audit-pages.ts'
+import { type AuditAct, type AuditPage, useEntryWindow } from './audit-pages.ts'
 import { EntryRows, FirstRows } from './entry-rows.tsx'
 import { ExportDialog } from './export-dialog.tsx'
 import {
@@ -112,10 +112,13 @@ export function AuditBrowser({ query, first, problem }: AuditBrowserProps) {
 }
 
 /** Names of the actor and the resource in the filters: every shown entry has them. */
-const namesIn = (entries: readonly AuditEntry[], { agent_id, resource_id }: AuditBrowserFilters) => ({
-  actor: entries.find(({ agentId }) => agentId === agent_id)?.actorName ?? null,
-  resource: entries.find(({ resourceId }) => resourceId === resource_id)?.resourceName ?? null,
-})
+const namesIn = (acts: readonly AuditAct[], { agent_id, resource_id }: AuditBrowserFilters) => {
+  const entries = acts.flatMap(({ parts }) => parts.map(({ entry }) => entry))
+  return {
+    actor: entries.find(({ agentId }) => agentId === agent_id)?.actorName ?? null,
+    resource: entries.find(({ resourceId }) => resourceId === resource_id)?.resourceName ?? null,
+  }
+}
 
 interface SummaryProps {
   first: AuditPage
@@ -150,6 +153,9 @@ function Summary({ first, to, hasReads, onReads }: SummaryProps) {
   )
 }
 
+/** The act in the address: its first entry. */
+const actKey = ({ parts: [first] }: AuditAct): string => (first ? entryKey(first.entry) : '')
+
 interface EntriesProps {
   query: AuditQuery
   first: AuditPage
@@ -164,12 +170,12 @@ function Entries({ query, first, isNarrowed, onOnly }: EntriesProps) {
   const [view, state] = useEntryWindow(query, first)
   const [open, setOpen] = useQueryState('entry', { history: 'push' })
   const loaded = useLoaded(drawer, open !== null)
-  const [known, setKnown] = useState<AuditEntry>()
+  const [known, setKnown] = useState<AuditAct>()
   const show = (index: number) => {
-    const entry = view.rowAt(index)
-    if (!entry) return
-    setKnown(entry)
-    void setOpen(entryKey(entry))
+    const act = view.rowAt(index)
+    if (!act) return
+    setKnown(act)
+    void setOpen(actKey(act))
   }
   const { cursor, setCursor } = useRowKeys({ count: state.count, onOpen: show })
   // While the drawer is open, keys move it from entry to entry. An entry outside these rows stays open until a key is pressed.
@@ -179,9 +185,9 @@ function Entries({ query, first, isNarrowed, onOnly }: EntriesProps) {
     openNow.current = open
   })
   useEffect(() => {
-    if (openNow.current === null || !atHand || openNow.current === entryKey(atHand)) return
+    if (openNow.current === null || !atHand || openNow.current === actKey(atHand)) return
     setKnown(atHand)
-    void setOpen(entryKey(atHand), { history: 'replace' })
+    void setOpen(actKey(atHand), { history: 'replace' })
   }, [atHand, setOpen])
   const opened = open === null ? undefined : auditEntryOf(open)
   const isNone = state.isWhole && state.count === 0
@@ -205,7 +211,7 @@ function Entries({ query, first, isNarrowed, onOnly }: EntriesProps) {
           }}
         />
       ) : (
-        <FirstRows entries={first.data} />
+        <FirstRows acts={first.data} />
       )}
       {state.problem &&
         (state.problem.problem.code === 'rate_limited' ? (
@@ -241,7 +247,7 @@ function Entries({ query, first, isNarrowed, onOnly }: EntriesProps) {
       {loaded && (
         <loaded.AuditEntryDrawer
           entryKey={open}
-          known={known && opened?.id === known.id ? known : undefined}
+          known={known && opened && known.parts.some(({ entry }) => entry.id === opened.id) ? known : undefined}
           onClose={() => void setOpen(null)}
           onOnly={(only) => {
             void setOpen(null)

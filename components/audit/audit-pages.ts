@@ -2,23 +2,26 @@
 
 import { useEffect, useState, useSyncExternalStore } from 'react'
 import { type Endpoint, type ProblemDocument, RequestRefused, request } from '#lib/client/request.ts'
-import type { queryAudit } from '#lib/domains/audit/contract.ts'
+import type { queryActs, queryAudit } from '#lib/domains/audit/contract.ts'
 import type { Output } from '#lib/kernel/operation.ts'
 import { type AuditQuery, auditPageSize } from './filters.ts'
 import { type LoadedPage, type PageWindow, pageWindow, type WindowState } from './page-window.ts'
 
 export const queryAt: Endpoint<typeof queryAudit> = { method: 'get', path: '/v1/audit' }
-export type AuditPage = Output<typeof queryAudit>
-export type AuditEntry = AuditPage['data'][number]
+const actsAt: Endpoint<typeof queryActs> = { method: 'get', path: '/api/audit/acts' }
+export type AuditPage = Output<typeof queryActs>
+export type AuditAct = AuditPage['data'][number]
+export type ActPart = AuditAct['parts'][number]
+export type AuditEntry = ActPart['entry']
 
 interface Refusal {
   problem: ProblemDocument
   /** Seconds until a retry is useful; undefined if the answer has no such value. */
   retryAfter: number | undefined
 }
-export type EntryWindow = PageWindow<AuditEntry, Refusal>
+export type EntryWindow = PageWindow<AuditAct, Refusal>
 
-const loaded = ({ data, next_cursor, searched_to }: AuditPage): LoadedPage<AuditEntry> => ({
+const loaded = ({ data, next_cursor, searched_to }: AuditPage): LoadedPage<AuditAct> => ({
   rows: data,
   next: next_cursor,
   reached: searched_to,
@@ -27,11 +30,11 @@ const loaded = ({ data, next_cursor, searched_to }: AuditPage): LoadedPage<Audit
 /** The window of rows for these filters. It keeps its state until it is remounted: use a `key` of filters and time. */
 export function useEntryWindow(query: AuditQuery, first: AuditPage): [EntryWindow, WindowState<Refusal>] {
   const [view] = useState<EntryWindow>(() =>
-    pageWindow<AuditEntry, Refusal>({
+    pageWindow<AuditAct, Refusal>({
       first: loaded(first),
       load: async (cursor) =>
         loaded(
-          await request(queryAt, { query: { ...query, limit: auditPageSize, ...(cursor !== null && { cursor }) } }),
+          await request(actsAt, { query: { ...query, limit: auditPageSize, ...(cursor !== null && { cursor }) } }),
         ),
       failed(error) {
         if (!(error instanceof RequestRefused)) throw error

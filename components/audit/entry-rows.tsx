@@ -4,20 +4,19 @@ import { useVirtualizer } from '@tanstack/react-virtual'
 import { clsx } from 'clsx'
 import { useFormatter, useTranslations } from 'next-intl'
 import { useEffect, useLayoutEffect, useRef, useState, useSyncExternalStore } from 'react'
-import type { AuditEntry, EntryWindow } from './audit-pages.ts'
-import { useEntryNames } from './entry-names.ts'
+import type { AuditAct, EntryWindow } from './audit-pages.ts'
+import { useSentences } from './sentences.ts'
 
 /** Most rows in the scroller: browsers render nothing beyond 17 million pixels. */
 const mostWithin = 200_000
 const shift = mostWithin / 2
-const rowHeights = { wide: 36, narrow: 92 }
+const rowHeights = { wide: 36, narrow: 76 }
 const clock = {
   day: '2-digit',
   month: 'short',
   hour: '2-digit',
   minute: '2-digit',
   second: '2-digit',
-  fractionalSecondDigits: 3,
   hourCycle: 'h23',
 } as const
 
@@ -95,7 +94,7 @@ export function EntryRows({ view, count, isWhole, cursor, opened, onOpen }: Entr
           {above > 0 && <Gap height={above} />}
           {rows.map(({ index }) => {
             const at = base + index
-            const entry = view.rowAt(at)
+            const act = view.rowAt(at)
             return (
               <tr
                 key={at}
@@ -104,10 +103,10 @@ export function EntryRows({ view, count, isWhole, cursor, opened, onOpen }: Entr
                 className={clsx(
                   rowLook,
                   at === cursor && 'outline-2 -outline-offset-2 outline-accent',
-                  entry !== undefined && opened === entry.id && 'bg-accent-wash',
+                  act?.parts.some(({ entry }) => entry.id === opened) && 'bg-accent-wash',
                 )}
               >
-                {entry ? <EntryCells entry={entry} onOpen={() => onOpen(at)} /> : <PlaceHolder />}
+                {act ? <ActCells act={act} onOpen={() => onOpen(at)} /> : <PlaceHolder />}
               </tr>
             )
           })}
@@ -121,10 +120,10 @@ export function EntryRows({ view, count, isWhole, cursor, opened, onOpen }: Entr
 const frame = 'h-[70dvh] min-h-96 rounded-box border border-line bg-raised text-sm'
 const tableLook = 'w-full table-fixed border-collapse max-sm:block'
 /** The height must equal `rowHeights`, regardless of the content. */
-const rowLook = 'relative border-b border-line max-sm:grid max-sm:h-23 max-sm:content-center max-sm:px-3 sm:h-9'
+const rowLook = 'relative border-b border-line max-sm:grid max-sm:h-19 max-sm:content-center max-sm:px-3 sm:h-9'
 const cellLook = 'truncate font-normal text-left sm:px-3'
-const widths = { time: 'w-50', action: 'w-24', actor: 'w-56', resource: '' }
-const titles = ['time', 'action', 'actor', 'resource'] as const
+const widths = { time: 'w-44', what: '', more: 'w-32' }
+const titles = ['time', 'what', 'more'] as const
 
 function Head() {
   const t = useTranslations('audit.columns')
@@ -151,64 +150,60 @@ function Head() {
 /** Fills the height of rows that are not rendered. */
 const Gap = ({ height }: { height: number }) => (
   <tr aria-hidden className="max-sm:block" style={{ height }}>
-    <td colSpan={4} className="p-0" />
+    <td colSpan={3} className="p-0" />
   </tr>
 )
 
-function EntryCells({ entry, onOpen }: { entry: AuditEntry; onOpen?: () => void }) {
+function ActCells({ act, onOpen }: { act: AuditAct; onOpen?: () => void }) {
   const t = useTranslations('audit')
   const format = useFormatter()
-  const time = format.dateTime(new Date(entry.timestamp), clock)
-  const names = useEntryNames()(entry)
+  const { sentenceOf } = useSentences()
+  const [first, ...others] = act.parts
+  if (!first) return null
+  const { timestamp } = first.entry
+  const sentence = sentenceOf(first, act)
   return (
     <>
-      <th scope="row" className={clsx(cellLook, 'tabular-nums')}>
+      <td
+        className={clsx(cellLook, 'text-quiet tabular-nums')}
+        title={`${timestamp.slice(0, 23).replace('T', ' ')} UTC`}
+      >
+        {format.dateTime(new Date(timestamp), clock)}
+      </td>
+      <th scope="row" className={clsx(cellLook, 'max-sm:whitespace-normal')}>
         <button
           type="button"
           onClick={onOpen}
-          aria-label={t('open', {
-            time,
-            action: names.action,
-            actor: names.actor,
-            resource: `${names.type} ${names.resource}`,
-          })}
-          title={`${entry.timestamp.slice(0, 23).replace('T', ' ')} UTC`}
-          className="text-accent underline-offset-3 after:absolute after:inset-0 after:cursor-pointer hover:underline"
+          title={[sentence, ...others.map((part) => sentenceOf(part, act))].join('\n')}
+          className="max-w-full truncate text-left underline-offset-3 max-sm:line-clamp-2 max-sm:whitespace-normal after:absolute after:inset-0 after:cursor-pointer hover:underline"
         >
-          {time}
+          {sentence}
         </button>
       </th>
-      <td className={cellLook}>{names.action}</td>
-      <td className={clsx(cellLook, !names.isActorNamed && 'font-mono text-[0.8125rem]')} title={entry.agentId}>
-        <bdi>{names.actor}</bdi>
-      </td>
-      <td className={cellLook} title={`${entry.resourceType} ${entry.resourceId}`}>
-        {names.type}{' '}
-        <bdi className={clsx('text-quiet', entry.resourceName === null && 'font-mono text-[0.8125rem]')}>
-          {names.resource}
-        </bdi>
+      <td className={clsx(cellLook, 'text-quiet max-sm:hidden')}>
+        {act.count > 1 && t('entries', { count: act.count })}
       </td>
     </>
   )
 }
 
 const PlaceHolder = () => (
-  <td colSpan={4} className="px-3">
+  <td colSpan={3} className="px-3">
     <span aria-hidden className="late block h-3 rounded-small bg-sunken" />
   </td>
 )
 
 /** The first rows in the server render: the same layout, so that nothing moves at hydration. */
-export function FirstRows({ entries }: { entries: readonly AuditEntry[] }) {
+export function FirstRows({ acts }: { acts: readonly AuditAct[] }) {
   const t = useTranslations('audit')
   return (
     <div className={clsx(frame, 'overflow-hidden')}>
       <table aria-label={t('table')} className={tableLook}>
         <Head />
         <tbody className="max-sm:block">
-          {entries.slice(0, 25).map((entry) => (
-            <tr key={entry.id} className={rowLook}>
-              <EntryCells entry={entry} />
+          {acts.slice(0, 25).map((act) => (
+            <tr key={act.parts[0]?.entry.id} className={rowLook}>
+              <ActCells act={act} />
             </tr>
           ))}
         </tbody>

@@ -28,9 +28,12 @@ export function WorkIndicator() {
     <Menu
       lead={t('workTitle')}
       trigger={
-        <Button tone="accent" size="small">
+        <Button tone="accent" size="small" aria-label={t('working', { count: work.total })}>
           <LoaderCircle aria-hidden className="size-4 motion-safe:animate-spin" />
-          {t('working', { count: work.total })}
+          <span aria-hidden className="sm:hidden">
+            {work.total}
+          </span>
+          <span className="max-sm:hidden">{t('working', { count: work.total })}</span>
         </Button>
       }
       items={work.items.map((item) => ({

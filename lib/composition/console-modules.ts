@@ -1,5 +1,6 @@
 import { hasMailServer } from '#lib/config/locations.ts'
 import { countActiveAdmins } from '#lib/domains/accounts/active-admins.ts'
+import { accountDirectory } from '#lib/domains/accounts/directory.ts'
 import { digestEmailJob } from '#lib/domains/accounts/email-choices/digest.ts'
 import { noticeJob } from '#lib/domains/accounts/notices.ts'
 import { findPeople } from '#lib/domains/accounts/person-search.ts'
@@ -10,7 +11,7 @@ import { newestActsOfPeople } from '#lib/domains/audit/activity/newest-acts.ts'
 import { consoleModule } from '#lib/domains/console/module.ts'
 import type { erasureModule } from '#lib/domains/erasure/module.ts'
 import { findErasure, findReceipts } from '#lib/domains/erasure/receipts/receipt-search.ts'
-import { receiptsSignedSince } from '#lib/domains/erasure/receipts/signed-since.ts'
+import { deletionsByWeek, receiptsSignedSince } from '#lib/domains/erasure/receipts/signed-since.ts'
 import { activeRuns } from '#lib/domains/erasure/runs/active-runs.ts'
 import { activeExports, exportsToFetch } from '#lib/domains/exports/active-exports.ts'
 import { holdsEnding } from '#lib/domains/holds/release.ts'
@@ -66,8 +67,24 @@ export const composeConsole = (
       changes: (since) => requestChanges(db, since),
     },
     erasures: { active: (whose) => activeRuns(db, whose), open: engine.runs.open },
-    receipts: { ...erasure.receipts, signedSince: (since) => receiptsSignedSince(db, since) },
-    activity: { newest: (now, most) => newestActsOfPeople({ db, tokenNames }, now, most) },
+    receipts: {
+      ...erasure.receipts,
+      signedSince: (since) => receiptsSignedSince(db, since),
+      byWeek: (now, weeks) => deletionsByWeek(db, now, weeks),
+    },
+    activity: {
+      newest: (now, most) =>
+        newestActsOfPeople(
+          {
+            db,
+            peopleMatching: accountDirectory.matching,
+            requestSubjects: requests.useCases.requests.subjectNames,
+            tokenNames,
+          },
+          now,
+          most,
+        ),
+    },
     setup: {
       settings: {
         hasMailServer: hasMailServer(env),

@@ -53,6 +53,7 @@ export const doors: Readonly<Record<Effect, Doors>> = {
       'listOwnAgents',
       'readOwnAgent',
       'findAuditActors',
+      'listAuditActs',
       'listAuditSearches',
       'listErasures',
       'readErasure',

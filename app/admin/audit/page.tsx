@@ -15,7 +15,7 @@ export const generateMetadata = async (): Promise<Metadata> => ({ title: (await 
 /** Loads the first page of the log. Returns the problem when the filters in the URL are invalid, so that the page still renders. */
 async function firstPage(query: Record<string, string>): Promise<{ first?: AuditPage; problem?: ProblemDocument }> {
   try {
-    return { first: await callUseCase(app.audit.list, { query: { ...query, limit: String(auditPageSize) } }) }
+    return { first: await callUseCase(app.audit.acts, { query: { ...query, limit: String(auditPageSize) } }) }
   } catch (error) {
     if (!Problem.is(error, 'invalid', 'unavailable')) throw error
     return { problem: { title: error.title, status: error.status, code: error.code } }
@@ -29,7 +29,7 @@ export default async function AuditLogPage({ searchParams }: PageProps<'/admin/a
   const query = auditQueryOf(filters, new Date(app.pipeline.clock.now().getTime() - 1).toISOString())
   const [t, { first, problem }] = await Promise.all([getTranslations('audit'), firstPage(query)])
   return (
-    <Messages of={['audit']}>
+    <Messages of={['acts', 'audit', 'roles']}>
       <Page width="wide" title={t('name')} lead={<p>{t('lead')}</p>}>
         <AuditBrowser query={query} first={first} problem={problem} />
       </Page>

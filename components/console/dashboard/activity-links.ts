@@ -2,7 +2,7 @@ import { mayOpen, pageAt } from '#components/frame/pages.ts'
 import type { Role } from '#lib/domains/accounts/rules.ts'
 import type { Dashboard } from './dashboard-data.ts'
 
-type Change = Dashboard['activity'][number]
+type Change = Pick<Dashboard['activity'][number], 'action' | 'resource_type' | 'resource_id'>
 
 const part = encodeURIComponent
 /** The page of a record, by the resource type in the audit log. */

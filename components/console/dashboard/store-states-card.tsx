@@ -15,23 +15,32 @@ interface StoreStatesCardProps {
   names: Readonly<Record<string, string>>
   states: Readonly<Record<StoreView['state'], string>>
 }
-/** The state of every store. The check runs when the page is open. */
+/** How many stores are available, and the state of the others. The check runs when the page is open. */
 export function StoreStatesCard({ names, states }: StoreStatesCardProps) {
   const t = useTranslations('overview.admin.stores')
   const { data, problem } = useApiQuery(storesAt, {})
+  const stores = (data?.data.stores ?? []).filter(({ state }) => state !== 'off')
+  const others = stores.filter(({ state }) => state !== 'ok')
   return (
     <LiveCard title={t('title')} link={{ href: '/admin/stores', title: t('all') }} problem={problem}>
       {data && (
-        <ul className="divide-y divide-line">
-          {data.data.stores.map(({ name, state, known_store_id }) => (
-            <li key={`${name} ${known_store_id ?? ''}`} className="flex items-center gap-4 py-1.5">
-              <span className="grow">{names[name] ?? name}</span>
-              <Badge tone={tones[state]} hasDot>
-                {states[state]}
-              </Badge>
-            </li>
-          ))}
-        </ul>
+        <>
+          <p className={others.length === 0 ? 'text-quiet' : 'font-medium'}>
+            {t('available', { count: stores.length - others.length, total: stores.length })}
+          </p>
+          {others.length > 0 && (
+            <ul className="divide-y divide-line">
+              {others.map(({ name, state, known_store_id }) => (
+                <li key={`${name} ${known_store_id ?? ''}`} className="flex items-center gap-4 py-1.5">
+                  <span className="grow">{names[name] ?? name}</span>
+                  <Badge tone={tones[state]} hasDot>
+                    {states[state]}
+                  </Badge>
+                </li>
+              ))}
+            </ul>
+          )}
+        </>
       )}
     </LiveCard>
   )

@@ -1,58 +1,52 @@
 import { useTranslations } from 'next-intl'
 import { erasuresAddress } from '#components/erasures/filters.ts'
 import { type StatTile, StatTiles } from '#components/ui/stat-tiles.tsx'
+import { TextLink } from '#components/ui/text-link.tsx'
 import type { Waiting } from './dashboard-data.ts'
 
-/** What waits for an admin. A number that the reader may not see is absent. */
+/** Most tiles. The rest is one line. */
+const mostTiles = 4
+
+type Item = StatTile & { value: number; href: string }
+/** What waits for an admin, the most urgent first, without zeros. A number that the reader may not see is absent. */
+function useWaiting({ requests, erasures, quarantined, holds, outbox, approvals, revocations }: Waiting): Item[] {
+  const t = useTranslations('overview.admin.tiles')
+  const item = (label: string, value: number | null | undefined, href: string, tone?: StatTile['tone']): Item[] =>
+    value ? [{ label, value, href, ...(tone && { tone }) }] : []
+  return [
+    ...item(t('overdue'), requests?.overdue, '/admin/requests?due=overdue', 'danger'),
+    ...item(t('stuck'), erasures?.stuck, erasuresAddress({ state: 'stuck' }), 'danger'),
+    ...item(t('failed'), erasures?.failed, erasuresAddress({ state: 'failed' }), 'danger'),
+    ...item(t('approvals'), approvals?.waiting, '/admin/approvals', 'warning'),
+    ...item(t('undelivered'), outbox?.undelivered, '/admin/outbox', 'danger'),
+    ...item(t('week'), requests?.week, '/admin/requests?due=week'),
+    ...item(t('quarantined'), quarantined, '/admin/safety', 'warning'),
+    ...item(t('holds'), holds?.ending, '/admin/holds'),
+    // Without a mail server, emails are only stored.
+    ...item(t('stored'), outbox?.files, '/admin/outbox'),
+    ...item(t('revocations'), revocations?.recent, '/admin/tokens'),
+    ...item(t('open'), requests?.open, '/admin/requests'),
+  ]
+}
+
+/** The most urgent numbers as tiles, the others in one line. */
 export function WaitingTiles({ waiting }: { waiting: Waiting }) {
   const t = useTranslations('overview.admin.tiles')
-  const { requests, erasures, quarantined, holds, outbox } = waiting
-  const alarm = (count: number, tone: 'danger' | 'warning') => (count > 0 ? { tone } : {})
-  const tiles: StatTile[] = []
-  if (requests)
-    tiles.push(
-      { label: t('open'), value: requests.open, href: '/admin/requests' },
-      {
-        label: t('overdue'),
-        value: requests.overdue,
-        href: '/admin/requests?due=overdue',
-        ...alarm(requests.overdue, 'danger'),
-      },
-      { label: t('week'), value: requests.week, href: '/admin/requests?due=week' },
-    )
-  if (erasures)
-    tiles.push(
-      {
-        label: t('stuck'),
-        value: erasures.stuck,
-        href: erasuresAddress({ state: 'stuck' }),
-        ...alarm(erasures.stuck, 'danger'),
-      },
-      {
-        label: t('failed'),
-        value: erasures.failed,
-        href: erasuresAddress({ state: 'failed' }),
-        ...alarm(erasures.failed, 'danger'),
-      },
-    )
-  if (quarantined !== null)
-    tiles.push({ label: t('quarantined'), value: quarantined, href: '/admin/safety', ...alarm(quarantined, 'warning') })
-  // Without a mail server, emails are only stored.
-  if (outbox && outbox.files !== null)
-    tiles.push({
-      label: t('stored'),
-      value: outbox.files,
-      hint: t('storedHint', { variable: 'KP_SMTP_URL' }),
-      href: '/admin/outbox',
-      ...alarm(outbox.files, 'warning'),
-    })
-  else if (outbox)
-    tiles.push({
-      label: t('undelivered'),
-      value: outbox.undelivered,
-      href: '/admin/outbox',
-      ...alarm(outbox.undelivered, 'danger'),
-    })
-  if (holds) tiles.push({ label: t('holds'), value: holds.ending, href: '/admin/holds' })
-  return <StatTiles tiles={tiles} />
+  const items = useWaiting(waiting)
+  const others = items.slice(mostTiles)
+  if (items.length === 0) return <p className="text-quiet">{t('nothing')}</p>
+  return (
+    <div className="grid gap-3">
+      <StatTiles tiles={items.slice(0, mostTiles)} />
+      {others.length > 0 && (
+        <ul className="flex flex-wrap gap-x-5 gap-y-1 text-sm">
+          {others.map(({ label, value, href }) => (
+            <li key={label}>
+              <TextLink href={href}>{t('other', { label, count: value })}</TextLink>
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  )
 }

@@ -46,6 +46,21 @@ const NamedEntry = AuditLogEntry.extend({
   }),
 }).meta({ id: 'NamedAuditLogEntry' })
 
+const counts = {
+  counted: z
+    .enum(['exact', 'at_least'])
+    .meta({ description: 'Whether `total` counts all matches or stopped at its limit' }),
+  total_estimate: z
+    .number()
+    .int()
+    .nullable()
+    .meta({ description: 'Estimated number of matches, from database statistics, if `total` does not count all' }),
+  searched_to: z.iso
+    .datetime()
+    .nullable()
+    .meta({ description: 'How far back the scan went; null if the page is full or the scan is complete' }),
+}
+
 export const queryAudit = operation({
   id: 'queryAudit',
   method: 'get',
@@ -60,20 +75,39 @@ export const queryAudit = operation({
   limit: 'read',
   status: 200,
   query: z.strictObject({ ...filters, cursor: Cursor.optional(), limit: PageLimit }),
-  output: page(NamedEntry).extend({
-    counted: z
-      .enum(['exact', 'at_least'])
-      .meta({ description: 'Whether `total` counts all matches or stopped at its limit' }),
-    total_estimate: z
+  output: page(NamedEntry).extend(counts),
+})
+
+export const AuditAct = z
+  .strictObject({
+    parts: z
+      .array(z.strictObject({ entry: NamedEntry, count: z.number().int() }))
+      .meta({ description: 'Entries of one kind: one of them, and how many. The first part describes the act.' }),
+    count: z.number().int().meta({ description: 'Number of entries' }),
+    tries: z
       .number()
       .int()
-      .nullable()
-      .meta({ description: 'Estimated number of matches, from database statistics, if `total` does not count all' }),
-    searched_to: z.iso
-      .datetime()
-      .nullable()
-      .meta({ description: 'How far back the scan went; null if the page is full or the scan is complete' }),
-  }),
+      .meta({ description: 'How often the same was tried without success; 1 if the act is no repetition' }),
+    names: z
+      .record(z.string(), z.string())
+      .meta({ description: 'Current names of people and agents in `details`, by id' }),
+  })
+  .meta({ id: 'AuditAct' })
+export type AuditAct = z.output<typeof AuditAct>
+
+export const queryActs = operation({
+  id: 'listAuditActs',
+  method: 'get',
+  path: '/api/audit/acts',
+  summary: 'List the audit log by act, newest first',
+  description: 'The entries that one transaction wrote are one act. Takes the filters of the list of entries.',
+  permission: 'audit:audit',
+  audit: { action: 'read', resourceType: 'audit' },
+  limit: 'read',
+  status: 200,
+  query: z.strictObject({ ...filters, cursor: Cursor.optional(), limit: PageLimit }),
+  output: page(AuditAct).extend(counts),
+  refusals: ['forbidden'],
 })
 
 export const exportAudit = operation({

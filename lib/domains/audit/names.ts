@@ -24,11 +24,12 @@ const bare = (actor: string): string => (actor.startsWith(person) ? actor.slice(
 /** Resolves current names for entries when they are read. The log stores only ids. */
 export function auditNames(db: Database, { peopleMatching, requestSubjects, tokenNames }: AuditNameDeps) {
   return {
-    /** Returns names by the id in the entry. Deleted people and agents have none. */
+    /** Returns names by the id in the entry, and by `further` ids of people and agents. Deleted people and agents have none. */
     async of(
       rows: readonly Pick<EntryRow, 'agent_id' | 'resource_type' | 'resource_id'>[],
+      further: readonly string[] = [],
     ): Promise<Map<string, string>> {
-      const given = [...new Set(rows.flatMap(({ agent_id, resource_id }) => [agent_id, resource_id]))]
+      const given = [...new Set([...rows.flatMap(({ agent_id, resource_id }) => [agent_id, resource_id]), ...further])]
       const idsOf = (type: string) => [
         ...new Set(rows.filter((row) => row.resource_type === type).map((row) => row.resource_id)),
       ]

@@ -2,9 +2,10 @@ import type { TimeCursor } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { boundedQuery, StatementTimeout } from '#lib/stores/postgres/bounded.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import type { ActPart } from './acts.ts'
 import { auditCursorOf, isIndexed, oldestOf, searchOf } from './conditions.ts'
 import type { AuditFilters } from './contract.ts'
-import { countEntries, type EntryRow, entriesOf, estimateEntries } from './repository.ts'
+import { countEntries, type EntryRow, type EntrySearch, entriesOf, estimateEntries, kindsOf } from './repository.ts'
 import { nextStep, type SearchPeriod, shortestStep, stepLimit } from './steps.ts'
 
 interface AuditPage {
@@ -88,6 +89,29 @@ export function auditReading(db: Database, { most = lookingMost, step: firstStep
     return whole(await entriesOf(db, searchOf(filters, own, now), limit + 1), limit)
   }
 
+  /**
+   * Like {@link find}, but never ends a page within a moment: the entries of one time are complete. If one time has more entries than a
+   * page, they are counted by kind.
+   */
+  async function findMoments(
+    filters: Cut,
+    now: Date,
+    limit: number,
+  ): Promise<Omit<AuditPage, 'rows'> & { parts: ActPart<EntryRow>[] }> {
+    const { rows, next, reached } = await find(filters, undefined, now, limit)
+    const parts = rows.map((entry) => ({ entry, count: 1 }))
+    const last = rows.at(-1)
+    if (!last || !next || next.id === beforeAll) return { parts, next, reached }
+    const cut = last.at.getTime()
+    const complete = parts.filter(({ entry }) => entry.at.getTime() > cut)
+    const before = complete.at(-1)?.entry
+    if (before) return { parts: complete, next: { at: before.at, id: beforeAll }, reached }
+    const search = searchOf({ ...filters, cursor: undefined, to: last.at }, undefined, now, { at: last.at })
+    return { parts: await kindsAt(search), next: { at: last.at, id: beforeAll }, reached }
+  }
+  const kindsAt = async (search: EntrySearch): Promise<ActPart<EntryRow>[]> =>
+    (await kindsOf(db, search)).map(({ count: n, ...entry }) => ({ entry, count: n }))
+
   /** The total number of matches. For a later page of a stepwise search, only the number shown so far. */
   async function count(
     { cursor, ...filters }: Cut,
@@ -107,5 +131,5 @@ export function auditReading(db: Database, { most = lookingMost, step: firstStep
     return { total: known, counted: 'at_least', estimate: estimate === null ? null : Math.max(estimate, known) }
   }
 
-  return { find, count }
+  return { find, findMoments, count }
 }

@@ -125,6 +125,29 @@ export const entriesOf = (on: Queryable, search: EntrySearch, limit: number) =>
   searchEntries(on, { ...search, limit }, conditionsOf(search))
 export type EntryRow = Awaited<ReturnType<typeof entriesOf>>[number]
 
+const kindsAt = statement('audit.kinds-at', {
+  takes: searched,
+  returns: {
+    id: 'uuid',
+    at: 'timestamptz',
+    action: 'text',
+    agent_id: 'text',
+    resource_type: 'text',
+    resource_id: 'text',
+    ip: 'text',
+    details: typed<Record<string, unknown>>('jsonb'),
+    count: 'int4',
+  },
+  variants,
+  sql: (given: readonly Condition[]) => `SELECT ${auditColumns}, n AS count FROM (
+      SELECT ${auditColumns}, count(*) OVER (PARTITION BY kind)::int AS n, row_number() OVER (PARTITION BY kind ORDER BY id) AS nth
+      FROM (SELECT ${auditColumns}, concat_ws(' ', agent_id, action, resource_type, details->>'operation', details->>'event') AS kind
+        FROM audit_entries WHERE ${matches(given)}) AS matching) AS counted
+    WHERE nth = 1 ORDER BY id DESC LIMIT 100`,
+})
+/** The first matching entry of each kind, and how many there are. `search` names one moment. */
+export const kindsOf = (on: Queryable, search: EntrySearch) => kindsAt(on, search, conditionsOf(search))
+
 const countMatching = statement('audit.count', {
   takes: { ...searched, most: 'int4' },
   returns: { n: 'int4' },

@@ -2,7 +2,16 @@ import type { Actor, Context } from '#lib/kernel/context.ts'
 import { encodeCursor } from '#lib/kernel/pages.ts'
 import { read, stream } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { type AuditFilters, AuditLogEntry, exportAudit, findActors, queryAudit } from './contract.ts'
+import { type Act, actsOf, namedIds } from './acts.ts'
+import {
+  type AuditAct,
+  type AuditFilters,
+  AuditLogEntry,
+  exportAudit,
+  findActors,
+  queryActs,
+  queryAudit,
+} from './contract.ts'
 import { type AuditNameDeps, auditNames } from './names.ts'
 import { auditReading } from './reading.ts'
 import type { EntryRow } from './repository.ts'
@@ -21,6 +30,28 @@ const entryOf = (row: EntryRow, reader?: string): AuditLogEntry =>
     ip: reader === undefined || reader === row.agent_id ? row.ip : '',
     details: row.details,
   })
+
+/** An act with current names. */
+export const actView = ({ parts, count, tries = 1 }: Act<EntryRow>, named: ReadonlyMap<string, string>): AuditAct => ({
+  parts: parts.map(({ entry, count: n }) => ({
+    entry: {
+      ...entryOf(entry),
+      actorName: named.get(entry.agent_id) ?? null,
+      resourceName: named.get(entry.resource_id) ?? null,
+    },
+    count: n,
+  })),
+  count,
+  tries,
+  names: Object.fromEntries(
+    parts
+      .flatMap(({ entry }) => namedIds(entry))
+      .flatMap((id) => {
+        const name = named.get(id)
+        return name === undefined ? [] : [[id, name]]
+      }),
+  ),
+})
 
 /** Entries per query of an export. */
 const exportPage = 500
@@ -86,6 +117,30 @@ export function auditService(db: Database, deps: AuditNameDeps) {
         },
         resourceId: 'query',
         details: { filters: Object.keys(filters), count: rows.length },
+      }
+    }),
+    acts: read(queryActs, async (ctx, { query: { limit, ...filters } }) => {
+      const { parts, next, reached } = await log.findMoments(filters, ctx.now, limit)
+      const [{ total, counted, estimate }, named] = await Promise.all([
+        log.count(filters, undefined, ctx.now, parts.length),
+        names.of(
+          parts.map(({ entry }) => entry),
+          parts.flatMap(({ entry }) => namedIds(entry)),
+        ),
+      ])
+      return {
+        body: {
+          data: actsOf(parts).map((act) => actView(act, named)),
+          total,
+          offset: 0,
+          limit,
+          next_cursor: next ? encodeCursor(next.at, next.id) : null,
+          counted,
+          total_estimate: estimate,
+          searched_to: reached?.toISOString() ?? null,
+        },
+        resourceId: 'query',
+        details: { filters: Object.keys(filters), count: parts.length },
       }
     }),
     actors: read(findActors, async (_ctx, { query: { q } }) => {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { AuditAct } from '#lib/domains/audit/contract.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { setupSteps, trendWeeks } from './rules.ts'
 
@@ -24,7 +25,15 @@ export const readDashboard = operation({
         .meta({ description: 'Settings of a complete installation, from its present state' }),
       trend: z
         .array(
-          z.strictObject({ from: when.meta({ description: 'Start of the week' }), received: count, closed: count }),
+          z.strictObject({
+            from: when.meta({ description: 'Start of the week' }),
+            received: count,
+            closed: count,
+            answered: count.meta({ description: 'Closed and not cancelled' }),
+            on_time: count.meta({ description: 'Answered within the legal deadline' }),
+            median_days: z.number().nullable().meta({ description: 'Of the requests that staff worked on' }),
+            deletions: count,
+          }),
         )
         .nullable()
         .meta({ description: `Privacy requests in each of the last ${trendWeeks} weeks, oldest first` }),
@@ -48,8 +57,9 @@ export const readDashboard = operation({
             resource_id: z.string(),
             resource_name: z.string().nullable().meta({
               description:
-                'The name of an account or agent, or the name and prefix of a token; null for other types and after deletion',
+                'The name of an account, an agent or the subject of a request, or the name and prefix of a token; null for other types and after deletion',
             }),
+            act: AuditAct,
           }),
         )
         .max(8)

@@ -26,8 +26,9 @@ export const dashboard = (ports: DashboardPorts) =>
     const seesRequests = actor.can('privacy:admin')
     const visit = seesRequests ? await previousVisit(ports, actor) : undefined
     const facts: SetupFacts = { ...ports.setup.settings, admins: await ports.setup.admins() }
-    const [trend, since, activity] = await Promise.all([
+    const [trend, deletions, since, activity] = await Promise.all([
       seesRequests ? ports.requests.trend(now, trendWeeks) : null,
+      seesRequests ? ports.receipts.byWeek(now, trendWeeks) : [],
       visit ? changesSince(ports, visit) : null,
       ports.activity.newest(now, shownActs),
     ])
@@ -38,12 +39,22 @@ export const dashboard = (ports: DashboardPorts) =>
         data: {
           as_of: now.toISOString(),
           setup: setupStatus(facts),
-          trend: trend?.map(({ from, ...week }) => ({ from: from.toISOString(), ...week })) ?? null,
+          trend:
+            trend?.map(({ from, received, closed, answered, onTime, medianDays }, index) => ({
+              from: from.toISOString(),
+              received,
+              closed,
+              answered,
+              on_time: onTime,
+              median_days: medianDays,
+              deletions: deletions[index] ?? 0,
+            })) ?? null,
           since,
           activity: activity.map((act) => ({
             ...{ id: act.id, at: act.at.toISOString(), action: act.action },
             ...{ actor_id: act.actorId, actor_name: act.actorName },
             ...{ resource_type: act.resourceType, resource_id: act.resourceId, resource_name: act.resourceName },
+            act: act.act,
           })),
         },
       },

@@ -1,3 +1,4 @@
+import type { AuditAct } from '#lib/domains/audit/contract.ts'
 import type { Actor, Context } from '#lib/kernel/context.ts'
 import type { DataSource } from '#lib/kernel/data-source.ts'
 import type { Periods } from '#lib/kernel/expiring.ts'
@@ -51,6 +52,7 @@ interface AuditedChange {
   resourceType: string
   resourceId: string
   resourceName: string | null
+  act: AuditAct
 }
 
 /** Short queries of the console to the domains, connected by lib/app.ts. */
@@ -73,7 +75,12 @@ export interface ConsolePorts {
   requests: {
     openOf(actor: Actor, now: Date, most: number): Promise<{ open: number; shown: RequestNow[] }>
     waiting(now: Date): Promise<{ open: number; near: number; week: number; overdue: number }>
-    trend(now: Date, weeks: number): Promise<{ from: Date; received: number; closed: number }[]>
+    trend(
+      now: Date,
+      weeks: number,
+    ): Promise<
+      { from: Date; received: number; closed: number; answered: number; onTime: number; medianDays: number | null }[]
+    >
     changes(since: Date): Promise<{ received: number; closed: number }>
     ownRuns(actor: Actor): Promise<{ requestId: string; runId: string }[]>
   }
@@ -82,7 +89,12 @@ export interface ConsolePorts {
     active(whose?: { runs: readonly string[]; askedBy: string }): Promise<RunNow[]>
     open(): Promise<{ planning: number; erasing: number; verifying: number; failed: number; stuck: number }>
   }
-  receipts: { newest(actor: Actor, most: number): Promise<ReceiptNow[]>; signedSince(since: Date): Promise<number> }
+  receipts: {
+    newest(actor: Actor, most: number): Promise<ReceiptNow[]>
+    signedSince(since: Date): Promise<number>
+    /** The number of deletions in each of the last weeks, oldest first. */
+    byWeek(now: Date, weeks: number): Promise<number[]>
+  }
   /** Recent changes by people, from the audit log. */
   activity: { newest(now: Date, most: number): Promise<AuditedChange[]> }
   setup: { settings: Omit<SetupFacts, 'admins'>; admins(): Promise<number> }

@@ -79,3 +79,11 @@ export const runMeasures = statement('erasure.run-measures', {
     FROM (SELECT extract(epoch FROM finished_at - created_at)::float8 AS seconds FROM erasure_runs
       WHERE state = 'done' AND created_at > $createdAfter AND finished_at > $finishedAfter) AS recent`,
 })
+
+/** Deletions with a receipt in each week before `now`, from `from`. Weeks without any are absent. */
+export const deletionsPerWeek = statement('erasure.deletions-per-week', {
+  takes: { now: 'timestamptz', from: 'timestamptz' },
+  returns: { weeks_ago: 'int4', n: 'int4' },
+  sql: `SELECT floor(extract(epoch FROM $now - deleted_at) / extract(epoch FROM interval '7 days'))::int AS weeks_ago, count(*)::int AS n
+    FROM erasures WHERE deleted_at > $from AND deleted_at <= $now GROUP BY 1`,
+})

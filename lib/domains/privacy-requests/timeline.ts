@@ -8,7 +8,7 @@ import type { Prisma } from '../../../generated/prisma/client.ts'
 import type { PrivacyDeps } from './ports.ts'
 import { deletePayload } from './repository.ts'
 import { type RequestRow, StateName, withParts } from './requests.ts'
-import { isClosed, mayBecome, type Party, type RequestState, statusLinkEnd } from './rules.ts'
+import { isClosed, mayBecome, type Party, type RequestEvent, type RequestState, statusLinkEnd } from './rules.ts'
 
 export const notifyJob = 'privacy.notify'
 /** Sends the email to the new address of a rectification. */
@@ -46,7 +46,7 @@ export const systemWork = (tx: Transaction, now: Date, job: string): RequestWork
 })
 
 export interface RequestChange {
-  event: string
+  event: RequestEvent
   to?: RequestState
   /** Further changes of the request's row. */
   data?: Prisma.PrivacyRequestUpdateInput

@@ -1,3 +1,4 @@
+import { isStaffed } from '#lib/domains/privacy-requests/statistics/repository.ts'
 import { statement, typed } from '#lib/stores/postgres/statement.ts'
 import { dueOrderSql, isErasedInTime, isOwed, nearlyDueSql, nextDueSql } from './due-sql.ts'
 
@@ -79,8 +80,8 @@ export const countWaiting = statement('privacy.count-waiting', {
 })
 
 /**
- * Numbers for the head of the queue. The median is of the requests that were closed since `from`, in days from receipt; null if there are
- * none.
+ * Numbers for the head of the queue. The median is of the requests that were closed since `from` and that an admin or a manager worked on,
+ * in days from receipt; null if there are none. Requests that were carried out automatically would make it look better.
  */
 export const queueStatistics = statement('privacy.queue-statistics', {
   takes: { now: 'timestamptz', from: 'timestamptz' },
@@ -102,7 +103,7 @@ export const queueStatistics = statement('privacy.queue-statistics', {
       FROM privacy_requests WHERE closed_at IS NULL) AS o,
     (SELECT count(*)::int AS closed,
         percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM closed_at - received_at) / 86400)::float8 AS median_days
-      FROM privacy_requests WHERE closed_at >= $from AND state <> 'cancelled') AS c`,
+      FROM privacy_requests r WHERE closed_at >= $from AND state <> 'cancelled' AND ${isStaffed}) AS c`,
 })
 
 /** Counts the open requests that are nearly due, overdue, or have a failed part, for which an erasure may wait. */

@@ -1,0 +1,134 @@
+import { useMessages, useTranslations } from 'next-intl'
+import { usePunctuation } from '#components/ui/punctuation.ts'
+import { roles } from '#lib/domains/accounts/rules.ts'
+import { isRevocation } from '#lib/domains/audit/rules.ts'
+import { requestKinds } from '#lib/domains/privacy-requests/rules.ts'
+import type { ActPart, AuditAct, AuditEntry } from './audit-pages.ts'
+
+type Told = Pick<
+  AuditEntry,
+  'action' | 'agentId' | 'resourceType' | 'resourceId' | 'details' | 'actorName' | 'resourceName'
+>
+type Messages = ReturnType<typeof useMessages>['acts']
+
+const system = 'system:'
+const person = 'user:'
+/** Jobs and rules that act, by the beginning of their name. */
+const actors = [
+  ['admin.', 'operator'],
+  ['erasure', 'erasure'],
+  ['erased', 'erasure'],
+  ['retention', 'retention'],
+  ['exports', 'exports'],
+  ['privacy.clock', 'clock'],
+  ['reputation', 'reputation'],
+  ['knowledge.quarantine', 'quarantine'],
+  ['rate-limit', 'limit'],
+  ['first-run', 'first'],
+  ['demo', 'demo'],
+] as const
+
+const textIn = (value: unknown): string =>
+  typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? String(value) : ''
+const listIn = (value: unknown): string[] =>
+  Array.isArray(value) ? value.map(textIn) : textIn(value).split(',').filter(Boolean)
+/** A long id without its middle. */
+export const shortened = (id: string): string => (id.length > 20 ? `${id.slice(0, 8)}…${id.slice(-5)}` : id)
+/** Text in a right-to-left script, so that it does not reorder the sentence. */
+const isolated = (name: string): string =>
+  /\p{Script=Hebrew}|\p{Script=Arabic}|\p{Script=Syriac}|\p{Script=Thaana}/u.test(name) ? `\u2068${name}\u2069` : name
+
+type Key<Group extends 'operations' | 'events' | 'system' | 'plain'> = `${Group}.${keyof Messages[Group] & string}`
+export type SentenceKey = Key<'operations'> | Key<'events'> | Key<'system'> | Key<'plain'> | 'listed'
+
+const has = <Group extends 'operations' | 'events' | 'system' | 'plain'>(
+  messages: Pick<Messages, Group>,
+  group: Group,
+  name: string,
+): name is keyof Messages[Group] & string => Object.hasOwn(messages[group], name)
+
+const lists = ['query', 'list', 'actors', 'minders', 'search']
+
+/**
+ * The message of the sentence about an entry: of the event of a request, otherwise of the operation or of what a job did, otherwise of the
+ * action.
+ */
+export function sentenceKeyOf(
+  messages: Pick<Messages, 'operations' | 'events' | 'system' | 'plain'>,
+  { action, agentId, resourceType, resourceId, details = {} }: Told,
+): SentenceKey {
+  const event = textIn(details.event)
+  if (resourceType === 'request' && event !== '') {
+    if (event === 'received' && details.channel === 'form') return 'events.received_form'
+    if (event === 'received' && ['mail', 'manager'].includes(textIn(details.channel))) return 'events.received_other'
+    if (has(messages, 'events', event)) return `events.${event}`
+  }
+  if (isRevocation(resourceType, details) && agentId.startsWith(system)) return 'system.token-update'
+  const plain = `${resourceType}-${action}`
+  if (agentId.startsWith(system) && has(messages, 'system', plain)) return `system.${plain}`
+  if (action === 'read') return lists.includes(resourceId) ? 'listed' : 'plain.read'
+  const operation = textIn(details.operation)
+  if (has(messages, 'operations', operation)) return `operations.${operation}`
+  if (isRevocation(resourceType, details)) return 'system.token-update'
+  return has(messages, 'plain', action) ? `plain.${action}` : 'plain.update'
+}
+
+/** What happened, in one sentence with names. Needs the messages `acts` and `roles`. */
+export function useSentences() {
+  const t = useTranslations('acts')
+  const messages = useMessages().acts
+  const kind = useTranslations('requestNames.kinds')
+  const role = useTranslations('roles.names')
+  const { list } = usePunctuation()
+
+  const actorOf = ({ agentId, actorName }: Pick<Told, 'agentId' | 'actorName'>): string => {
+    if (actorName !== null) return isolated(actorName)
+    if (agentId === 'anonymous') return t('who.nobody')
+    if (agentId.startsWith(person)) return t('who.deleted', { id: shortened(agentId.slice(person.length)) })
+    if (!agentId.startsWith(system)) return shortened(agentId)
+    const name = agentId.slice(system.length)
+    return t(`who.${actors.find(([beginning]) => name.startsWith(beginning))?.[1] ?? 'system'}`)
+  }
+  const typeOf = (type: string): keyof Messages['things'] => (isType(messages, type) ? type : 'other')
+  const thingOf = ({ resourceType, resourceId, resourceName, details }: Told, count: number): string => {
+    const type = typeOf(resourceType)
+    const counted = typeof details?.count === 'number' && !/_/.test(resourceId) ? details.count : count
+    if (counted > 1) return t('counted', { count: counted, things: t(`things.${type}.all`) })
+    if (resourceType === 'request' && resourceName !== null) return t('requestOf', { name: isolated(resourceName) })
+    return t(`things.${type}.one`, { name: isolated(resourceName ?? shortened(resourceId)) })
+  }
+
+  /** The sentence about entries of one kind, which describe an act. */
+  const sentenceOf = ({ entry, count }: ActPart, { names = {}, tries = 1 }: Partial<AuditAct> = {}): string => {
+    const details = entry.details ?? {}
+    const named = (id: unknown): string => {
+      const text = textIn(id)
+      return text === '' ? t('somebody') : isolated(names[text] ?? shortened(text))
+    }
+    const translated = (value: string): string => {
+      const known = roles.find((one) => one === value)
+      return known ? role(known) : value
+    }
+    if (tries > 1) return t('tried', { who: actorOf(entry), what: thingOf(entry, 1), tries })
+    const key = sentenceKeyOf(messages, entry)
+    return t(key, {
+      who: actorOf(entry),
+      what: key === 'listed' ? t(`things.${typeOf(entry.resourceType)}.all`) : thingOf(entry, count),
+      agent: named(details.agent_id),
+      target: named(details.target),
+      role: translated(textIn(details.role)),
+      from: translated(textIn(details.from)),
+      to: translated(textIn(details.to)),
+      fields: list(listIn(details.fields).map((field) => field.replaceAll('_', ' '))),
+      kinds: list(
+        listIn(details.kinds).map((name) => {
+          const known = requestKinds.find((one) => one === name)
+          return known ? kind(known) : name
+        }),
+      ),
+    })
+  }
+  return { sentenceOf, actorOf }
+}
+const isType = (messages: Messages, type: string): type is keyof Messages['things'] =>
+  Object.hasOwn(messages.things, type)
