@@ -3,6 +3,7 @@ import { type ActEntry, actsOf } from './acts.ts'
 
 const entry = (minute: number, of: Partial<ActEntry>): ActEntry => ({
   at: new Date(Date.UTC(2026, 0, 1, 0, minute)),
+  transaction: '1',
   action: 'update',
   agent_id: 'user:1',
   resource_type: 'request',
@@ -39,6 +40,10 @@ describe('actsOf', () => {
 
   it('keeps acts of two actors and of two times apart', () => {
     expect(told([event(2, 'paused'), event(1, 'paused'), event(1, 'comment', { agent_id: 'user:2' })])).toHaveLength(3)
+  })
+
+  it('keeps acts of two transactions of one actor at the same time apart', () => {
+    expect(told([event(1, 'paused', { transaction: '2' }), event(1, 'comment')])).toHaveLength(2)
   })
 
   it('keeps what a job did with different requests apart', () => {

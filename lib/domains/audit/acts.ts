@@ -1,6 +1,8 @@
 /** What an entry has that decides to which act it belongs, and which entry describes the act. */
 export interface ActEntry {
   at: Date
+  /** The transaction of the database that wrote it. A restored database has the same for all its entries. */
+  transaction: string
   action: string
   agent_id: string
   resource_type: string
@@ -31,7 +33,7 @@ const accompanying = ['link_sent', 'status_link', 'evidence', 'comment', 'failed
 export const kindOf = ({ agent_id, action, resource_type, details }: ActEntry): string =>
   [agent_id, action, resource_type, details.operation, details.event].join(' ')
 
-/** Entries of the same time belong to one act if one actor caused them. Jobs carry out many requests at the same time. */
+/** Entries of one transaction belong to one act if one actor caused them. Jobs carry out many requests at the same time. */
 const groupOf = (entry: ActEntry, callers: ReadonlySet<string>): string => {
   if (!isSystem(entry)) return entry.agent_id
   const [caller] = callers
@@ -46,7 +48,7 @@ const rankOf = (entry: ActEntry): number => {
   return ['upload', 'session'].includes(entry.resource_type) ? 2 : 0
 }
 
-/** Acts of the parts of one moment. Parts of the same kind are joined. */
+/** Acts of the parts of one transaction and time. Parts of the same kind are joined. */
 function actsAt<Entry extends ActEntry>(parts: readonly ActPart<Entry>[]): Act<Entry>[] {
   const callers = new Set(parts.flatMap(({ entry }) => (isSystem(entry) ? [] : [entry.agent_id])))
   const acts = new Map<string, Map<string, ActPart<Entry>>>()
@@ -98,13 +100,13 @@ export function foldRetries<Entry extends ActEntry>(acts: readonly Act<Entry>[])
 }
 
 /**
- * Groups entries, newest first, into acts: a transaction writes all its entries with one time. Within a moment, the oldest entry comes
- * first, because a transaction writes the cause before its consequences.
+ * Groups entries, newest first, into acts: a transaction writes all its entries with one time. Within it, the oldest entry comes first,
+ * because a transaction writes the cause before its consequences.
  */
 export function actsOf<Entry extends ActEntry>(parts: readonly ActPart<Entry>[]): Act<Entry>[] {
-  const moments = new Map<number, ActPart<Entry>[]>()
+  const moments = new Map<string, ActPart<Entry>[]>()
   for (const part of parts) {
-    const at = part.entry.at.getTime()
+    const at = `${part.entry.at.getTime()} ${part.entry.transaction}`
     const moment = moments.get(at)
     if (moment) moment.unshift(part)
     else moments.set(at, [part])

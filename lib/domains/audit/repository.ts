@@ -115,10 +115,11 @@ const searchEntries = statement('audit.search', {
     resource_id: 'text',
     ip: 'text',
     details: typed<Record<string, unknown>>('jsonb'),
+    transaction: 'text',
   },
   variants,
   sql: (given: readonly Condition[]) =>
-    `SELECT ${auditColumns} FROM audit_entries WHERE ${matches(given)} ORDER BY at DESC, id DESC LIMIT $limit`,
+    `SELECT ${auditColumns}, xmin::text AS transaction FROM audit_entries WHERE ${matches(given)} ORDER BY at DESC, id DESC LIMIT $limit`,
 })
 /** The newest matching entries. */
 export const entriesOf = (on: Queryable, search: EntrySearch, limit: number) =>
@@ -136,12 +137,14 @@ const kindsAt = statement('audit.kinds-at', {
     resource_id: 'text',
     ip: 'text',
     details: typed<Record<string, unknown>>('jsonb'),
+    transaction: 'text',
     count: 'int4',
   },
   variants,
-  sql: (given: readonly Condition[]) => `SELECT ${auditColumns}, n AS count FROM (
-      SELECT ${auditColumns}, count(*) OVER (PARTITION BY kind)::int AS n, row_number() OVER (PARTITION BY kind ORDER BY id) AS nth
-      FROM (SELECT ${auditColumns}, concat_ws(' ', agent_id, action, resource_type, details->>'operation', details->>'event') AS kind
+  sql: (given: readonly Condition[]) => `SELECT ${auditColumns}, transaction, n AS count FROM (
+      SELECT *, count(*) OVER (PARTITION BY kind)::int AS n, row_number() OVER (PARTITION BY kind ORDER BY id) AS nth
+      FROM (SELECT ${auditColumns}, xmin::text AS transaction,
+          concat_ws(' ', xmin, agent_id, action, resource_type, details->>'operation', details->>'event') AS kind
         FROM audit_entries WHERE ${matches(given)}) AS matching) AS counted
     WHERE nth = 1 ORDER BY id DESC LIMIT 100`,
 })

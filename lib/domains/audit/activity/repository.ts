@@ -15,9 +15,10 @@ export const newestActs = statement('audit.newest-acts', {
     resource_id: 'text',
     ip: 'text',
     details: typed<Record<string, unknown>>('jsonb'),
+    transaction: 'text',
   },
-  sql: `SELECT id, at, action, agent_id, resource_type, resource_id, ip, details
-    FROM (SELECT id, at, action, agent_id, resource_type, resource_id, ip, details FROM audit_entries WHERE at > $from
+  sql: `SELECT id, at, action, agent_id, resource_type, resource_id, ip, details, transaction
+    FROM (SELECT id, at, action, agent_id, resource_type, resource_id, ip, details, xmin::text AS transaction FROM audit_entries WHERE at > $from
       ORDER BY at DESC, id DESC LIMIT $looked) AS e
     WHERE action NOT IN ('read', 'validate') AND starts_with(agent_id, 'user:')
       AND NOT (action = 'update' AND resource_type = 'session')
