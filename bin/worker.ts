@@ -1,7 +1,7 @@
 import './runtime.ts'
 import { createApp } from '#lib/app.ts'
 import { readEnv } from '#lib/config/env.ts'
-import { sweepJob } from '#lib/domains/retention/jobs.ts'
+import { sweepJob } from '#lib/domains/retention/service.ts'
 import { runJobsAfterReplay } from '#lib/jobs/after-restore.ts'
 import { enqueue } from '#lib/jobs/queue.ts'
 import { runJobs } from '#lib/jobs/runner.ts'

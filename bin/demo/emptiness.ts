@@ -1,5 +1,5 @@
 import type { App } from '#lib/app.ts'
-import { accountDirectory } from '#lib/domains/accounts/directory.ts'
+import { accountDirectory } from '#lib/domains/accounts/queries.ts'
 import { agentListing } from '#lib/domains/agents/queries.ts'
 import { countErasures } from '#lib/domains/erasure/erasure-count.ts'
 import { countHolds } from '#lib/domains/holds/in-force.ts'

@@ -1,5 +1,5 @@
 import { createApp } from '#lib/app.ts'
-import { downloadExport, listExports, prepareExport } from '#lib/domains/exports/prepared-contract.ts'
+import { downloadExport, listExports, prepareExport } from '#lib/domains/exports/contract.ts'
 import { cancelRequest, fileRequest } from '#lib/domains/privacy-requests/contract.ts'
 import { planErasure } from '#lib/domains/privacy-requests/plan-contract.ts'
 import {

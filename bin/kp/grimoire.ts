@@ -9,8 +9,8 @@ import {
   editEntry,
   listEntries,
   readEntry,
+  storeKeyring,
 } from '#lib/domains/grimoire/contract.ts'
-import { storeKeyring } from '#lib/domains/grimoire/keyring-contract.ts'
 import { type EntryKind, entryKinds } from '#lib/domains/grimoire/rules.ts'
 import { namedAgent } from './agents-named.ts'
 import { cladeBody, clearingOption, describingOptions, type EntryOptions, entryChangesOf } from './entry-options.ts'

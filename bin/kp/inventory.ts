@@ -1,5 +1,5 @@
 import { setRestriction } from '#lib/domains/agents/contract.ts'
-import { readInventory } from '#lib/domains/exports/inventory-contract.ts'
+import { readInventory } from '#lib/domains/exports/contract.ts'
 import { planErasure } from '#lib/domains/privacy-requests/plan-contract.ts'
 import type { CommandActor } from './person.ts'
 

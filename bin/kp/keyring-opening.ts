@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { type MasterKey, openKeyring } from '#lib/client/sealing/keyring.ts'
 import { SealingRefusal } from '#lib/client/sealing/sealing-refusal.ts'
 import { readClientEnv } from '#lib/config/env.ts'
-import { readKeyring } from '#lib/domains/grimoire/keyring-contract.ts'
+import { readKeyring } from '#lib/domains/grimoire/contract.ts'
 import { Failure, usageFailure } from './failure.ts'
 import type { CommandActor } from './person.ts'
 

@@ -2,8 +2,13 @@ import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { RequestRefused } from '#lib/client/request.ts'
-import type { bases } from '#lib/domains/exports/contract.ts'
-import { downloadExport, type ExportView, prepareExport, readExport } from '#lib/domains/exports/prepared-contract.ts'
+import {
+  type bases,
+  downloadExport,
+  type ExportView,
+  prepareExport,
+  readExport,
+} from '#lib/domains/exports/contract.ts'
 import { Failure } from './failure.ts'
 import { type CommandActor, type PersonOptions, withCommandActor } from './person.ts'
 import { moveIntoPlace, outputOf, printedSize, receive, unfinishedBeside } from './receiving.ts'

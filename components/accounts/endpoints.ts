@@ -1,28 +1,27 @@
 import type { Endpoint } from '#lib/client/request.ts'
 import type {
+  askForReset,
   listIdentities,
   listSessions,
   revokeOtherSessions,
   revokeSession,
   unlinkIdentity,
+  usePasswordLink,
 } from '#lib/domains/accounts/contract.ts'
-import type { askForReset, usePasswordLink } from '#lib/domains/accounts/link-contract.ts'
-import type {
-  inviteMember,
-  listMembers,
-  resendMemberInvitation,
-  withdrawMemberInvitation,
-} from '#lib/domains/accounts/members-contract.ts'
 import type {
   changeRole,
   deactivateUser,
   endUserSessions,
+  inviteMember,
   inviteUser,
+  listMembers,
   listOrganisations,
   listUsers,
   reactivateUser,
   resendInvitation,
+  resendMemberInvitation,
   sendReset,
+  withdrawMemberInvitation,
 } from '#lib/domains/accounts/users-contract.ts'
 import type { fileRequest } from '#lib/domains/privacy-requests/contract.ts'
 import type { Output } from '#lib/kernel/operation.ts'

@@ -2,7 +2,7 @@
 
 import { useTranslations } from 'next-intl'
 import { Button } from '#components/ui/button.tsx'
-import type { OrganisationMember } from '#lib/domains/accounts/members-contract.ts'
+import type { OrganisationMember } from '#lib/domains/accounts/users-contract.ts'
 
 interface MemberActionsProps {
   member: OrganisationMember

@@ -5,7 +5,7 @@ import type { ReactNode } from 'react'
 import { Badge, type BadgeTone } from '#components/ui/badge.tsx'
 import type { ShownColumn } from '#components/ui/table.tsx'
 import { Time } from '#components/ui/time.tsx'
-import type { OrganisationMember } from '#lib/domains/accounts/members-contract.ts'
+import type { OrganisationMember } from '#lib/domains/accounts/users-contract.ts'
 
 const tones: Record<OrganisationMember['state'], BadgeTone> = {
   invited: 'progress',

@@ -10,7 +10,7 @@ import { Skeleton } from '#components/ui/skeleton.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { UndoLine } from '#components/ui/undo-line.tsx'
 import type { Endpoint } from '#lib/client/request.ts'
-import type { deleteSearch, listSearches, saveSearch } from '#lib/domains/audit/searches-contract.ts'
+import type { deleteSearch, listSearches, saveSearch } from '#lib/domains/audit/contract.ts'
 
 const path = '/api/audit/searches'
 const listAt: Endpoint<typeof listSearches> = { method: 'get', path }

@@ -6,7 +6,7 @@ import { EmptyState } from '#components/ui/empty-state.tsx'
 import { DataTable, type ShownColumn } from '#components/ui/table.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
-import type { listCopyProblems } from '#lib/domains/exports/copy-problems-contract.ts'
+import type { listCopyProblems } from '#lib/domains/exports/contract.ts'
 import type { Output } from '#lib/kernel/operation.ts'
 
 type CopyWithProblem = Output<typeof listCopyProblems>['data'][number]

@@ -1,7 +1,14 @@
 import { createLoader, parseAsStringLiteral, type QueryValues } from '#components/frame/query-parsers.ts'
 import type { Endpoint } from '#lib/client/request.ts'
-import type { addEntry, deleteEntry, editEntry, listEntries, readEntry } from '#lib/domains/grimoire/contract.ts'
-import type { readKeyring, storeKeyring } from '#lib/domains/grimoire/keyring-contract.ts'
+import type {
+  addEntry,
+  deleteEntry,
+  editEntry,
+  listEntries,
+  readEntry,
+  readKeyring,
+  storeKeyring,
+} from '#lib/domains/grimoire/contract.ts'
 import type { Output } from '#lib/kernel/operation.ts'
 
 const ofAgent = '/v1/agents/{id}'

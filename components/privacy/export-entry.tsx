@@ -7,7 +7,7 @@ import { CopyableId } from '#components/ui/copyable-id.tsx'
 import { ProgressBar } from '#components/ui/progress.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
-import type { ExportView } from '#lib/domains/exports/prepared-contract.ts'
+import type { ExportView } from '#lib/domains/exports/contract.ts'
 import { exportSizeOf, exportStatus } from './export-rules.ts'
 
 const tones = {

@@ -1,4 +1,4 @@
-import type { ExportView } from '#lib/domains/exports/prepared-contract.ts'
+import type { ExportView } from '#lib/domains/exports/contract.ts'
 
 const units = ['byte', 'kilobyte', 'megabyte', 'gigabyte'] as const
 /** A size in the largest unit in which it is at least one, with the unit name that Intl uses. */

@@ -1,4 +1,4 @@
-import type { Inventory } from '#lib/domains/exports/inventory-contract.ts'
+import type { Inventory } from '#lib/domains/exports/contract.ts'
 
 export const grounds = ['a', 'b', 'c', 'd', 'e', 'f'] as const
 export type Ground = (typeof grounds)[number]

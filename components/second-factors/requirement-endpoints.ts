@@ -3,7 +3,7 @@ import type {
   changeRequirement,
   readRequirement,
   remindOfRequirement,
-} from '#lib/domains/accounts/second-factors/requirement-contract.ts'
+} from '#lib/domains/accounts/second-factors/contract.ts'
 import type { Output } from '#lib/kernel/operation.ts'
 
 export const requirementAt: Endpoint<typeof readRequirement> = { method: 'get', path: '/api/admin/second-factors' }

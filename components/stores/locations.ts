@@ -1,5 +1,5 @@
 import type { Endpoint } from '#lib/client/request.ts'
-import type { assignNamespaces } from '#lib/domains/accounts/namespaces-contract.ts'
+import type { assignNamespaces } from '#lib/domains/accounts/contract.ts'
 import type { listStores, ProcessorView, retireStore, StoreView } from '#lib/domains/stores/contract.ts'
 import type { Output } from '#lib/kernel/operation.ts'
 

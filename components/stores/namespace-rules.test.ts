@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { assignNamespaces } from '#lib/domains/accounts/namespaces-contract.ts'
+import { assignNamespaces } from '#lib/domains/accounts/contract.ts'
 import { anyId, mostPrefixes, typedNamespaces } from './namespace-rules.ts'
 
 const lines = (count: number): string => Array.from({ length: count }, (_, n) => `prefix-${n}`).join('\n')

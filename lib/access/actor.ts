@@ -1,6 +1,6 @@
+import type { SessionRow } from '#lib/domains/accounts/repository.ts'
 import { hasSecondFactor } from '#lib/domains/accounts/second-factors/rules.ts'
-import type { SessionRow } from '#lib/domains/accounts/sessions/repository.ts'
-import type { StorageSubject } from '#lib/domains/quotas/measuring.ts'
+import type { StorageSubject } from '#lib/domains/quotas/queries.ts'
 import { type TierLimits, tierLimits } from '#lib/domains/tokens/rules.ts'
 import type { TokenLookupRow } from '#lib/domains/tokens/usage.ts'
 import type { Actor } from '#lib/kernel/context.ts'

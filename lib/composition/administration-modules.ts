@@ -1,6 +1,6 @@
 import { assessSites } from '#lib/config/locations.ts'
 import { enqueueNotice } from '#lib/domains/accounts/notices.ts'
-import { organisationDirectory } from '#lib/domains/accounts/organisations/directory.ts'
+import { organisationDirectory } from '#lib/domains/accounts/organisations.ts'
 import { agentIdsInRegions, agentOf, agentsInRegions } from '#lib/domains/agents/queries.ts'
 import { recordDeletion } from '#lib/domains/erasure/deletion-log.ts'
 import { holdsModule } from '#lib/domains/holds/module.ts'

@@ -1,5 +1,9 @@
-import { digestJobs } from '#lib/domains/accounts/email-choices/digest.ts'
-import { controlsSection, outagesSection, safetySection } from '#lib/domains/accounts/email-choices/digest-mail.ts'
+import {
+  controlsSection,
+  digestJobs,
+  outagesSection,
+  safetySection,
+} from '#lib/domains/accounts/email-choices/digest.ts'
 import { waitingStores } from '#lib/domains/erasure/engine/repository.ts'
 import { quarantined } from '#lib/domains/knowledge/moderation/quarantine-count.ts'
 import { dueSectionAt } from '#lib/domains/privacy-requests/emails/admin-notice.ts'

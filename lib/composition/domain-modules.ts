@@ -1,4 +1,4 @@
-import { accountDirectory } from '#lib/domains/accounts/directory.ts'
+import { accountDirectory } from '#lib/domains/accounts/queries.ts'
 import { auditModule } from '#lib/domains/audit/module.ts'
 import { erasureModule } from '#lib/domains/erasure/module.ts'
 import { idempotencyModule } from '#lib/domains/idempotency/module.ts'

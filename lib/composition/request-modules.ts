@@ -1,6 +1,6 @@
 import { customerNetworkOf, limitKeyOf } from '#lib/access/client-address.ts'
 import { sealedPurposes } from '#lib/config/secret.ts'
-import { countTry } from '#lib/domains/accounts/attempts.ts'
+import { countTry } from '#lib/domains/accounts/passwords.ts'
 import { actorsOfRequest } from '#lib/domains/audit/repository.ts'
 import { oldestRead } from '#lib/domains/audit/rules.ts'
 import { holdsInForce } from '#lib/domains/holds/in-force.ts'

@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path'
-import { regionOfHost } from '#lib/domains/residency/host-rules.ts'
 import {
   parseRegions,
+  regionOfHost,
   residencyFault,
   type StoreLocation,
   type StoreLocationFact,

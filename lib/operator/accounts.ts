@@ -1,5 +1,5 @@
 import type { App } from '#lib/app.ts'
-import { organisationDirectory } from '#lib/domains/accounts/organisations/directory.ts'
+import { organisationDirectory } from '#lib/domains/accounts/organisations.ts'
 import { oneTimePassword } from '#lib/domains/accounts/passwords.ts'
 import type { Role } from '#lib/domains/accounts/rules.ts'
 import { setRole } from '#lib/domains/accounts/service.ts'

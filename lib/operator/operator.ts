@@ -1,5 +1,5 @@
 import type { App } from '#lib/app.ts'
-import { accountDirectory } from '#lib/domains/accounts/directory.ts'
+import { accountDirectory } from '#lib/domains/accounts/queries.ts'
 import { agentOf, oldestAgentNamed } from '#lib/domains/agents/queries.ts'
 import { adminTokenLife, type TokenScope } from '#lib/domains/tokens/rules.ts'
 import type { Transaction } from '#lib/kernel/context.ts'

@@ -1,5 +1,5 @@
-import { accountDirectory } from '#lib/domains/accounts/directory.ts'
-import { raiseAccountFence } from '#lib/domains/accounts/fence.ts'
+import { raiseAccountFence } from '#lib/domains/accounts/personal-data.ts'
+import { accountDirectory } from '#lib/domains/accounts/queries.ts'
 import { agentsSince, newestAgent, raiseAgentFences } from '#lib/domains/agents/personal-data.ts'
 import type { agentsService } from '#lib/domains/agents/service.ts'
 import { agentsOfAccount } from '#lib/domains/agents/status.ts'

@@ -3,7 +3,7 @@ import { exportsFolder, ownDatabaseLocation, type Site, snapshotKeysFolder } fro
 import { hasNoExport } from '#lib/domains/exports/export-files.ts'
 import { projectsNameObjects } from '#lib/domains/projects/object-references.ts'
 import { keyFolderMark } from '#lib/domains/snapshots/key-files.ts'
-import { snapshotsNameObjects } from '#lib/domains/snapshots/object-references.ts'
+import { snapshotsNameObjects } from '#lib/domains/snapshots/repository.ts'
 import { type ConnectedStore, connectedStoresOf } from '#lib/domains/stores/registered-stores.ts'
 import { exportsCountFor } from '#lib/domains/stores/rules.ts'
 import type { Transaction } from '#lib/kernel/context.ts'

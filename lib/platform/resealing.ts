@@ -1,19 +1,19 @@
 import type { ClientBase } from 'pg'
 import { deriveKey, sealedPurposes, secretFingerprint, subjectPurpose } from '#lib/config/secret.ts'
-import { sealedTotpSecrets } from '#lib/domains/accounts/second-factors/sealed-column.ts'
-import { sealedProposals } from '#lib/domains/approvals/sealed-column.ts'
+import { sealedTotpSecrets } from '#lib/domains/accounts/repository.ts'
+import { sealedProposals } from '#lib/domains/approvals/repository.ts'
 import { sealedShares } from '#lib/domains/clades/repository.ts'
 import { sealedSigningKeys, sealedSuppressionKeys } from '#lib/domains/erasure/sealed-columns.ts'
-import { sealedEntries } from '#lib/domains/grimoire/sealed-column.ts'
-import { sealedExchanges } from '#lib/domains/llm-log/sealed-column.ts'
+import { sealedEntries } from '#lib/domains/grimoire/repository.ts'
+import { sealedExchanges } from '#lib/domains/llm-log/repository.ts'
 import {
   rehashAddresses,
   rehashSubjects,
   sealedContacts,
   sealedForms,
 } from '#lib/domains/privacy-requests/sealed-column.ts'
-import { secretRecord, secretRecordTable, storeSecretRecord } from '#lib/domains/settings/installation-secret.ts'
-import { sealedTelemetryKeys } from '#lib/domains/telemetry/sealed-column.ts'
+import { secretRecord, secretRecordTable, storeSecretRecord } from '#lib/domains/settings/installation.ts'
+import { sealedTelemetryKeys } from '#lib/domains/telemetry/repository.ts'
 import { resealColumn, type SealedColumn } from '#lib/stores/postgres/sealed-column.ts'
 import { lockTables } from './repository.ts'
 

@@ -18,7 +18,7 @@ import { createSuppressionKeys } from '#lib/domains/erasure/suppression/suppress
 import { sealContact } from '#lib/domains/privacy-requests/filing/contact.ts'
 import { openForm, sealForm } from '#lib/domains/privacy-requests/form/content.ts'
 import { formHash, requestSubjectHash } from '#lib/domains/privacy-requests/requests.ts'
-import { assertPresentSecret } from '#lib/domains/settings/installation-secret.ts'
+import { assertPresentSecret } from '#lib/domains/settings/installation.ts'
 import { systemClock } from '#lib/kernel/clock.ts'
 import { fileLedger } from '#lib/stores/ledger/ledger.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'

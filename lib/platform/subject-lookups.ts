@@ -1,4 +1,4 @@
-import { accountDirectory } from '#lib/domains/accounts/directory.ts'
+import { accountDirectory } from '#lib/domains/accounts/queries.ts'
 import { profileOf } from '#lib/domains/agents/queries.ts'
 import type { suppressions } from '#lib/domains/erasure/suppression/suppressions.ts'
 import type { ErasedAgents } from '#lib/domains/knowledge/erasure/suppression.ts'

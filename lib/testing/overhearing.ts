@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { type Sent, telemetry } from '#lib/domains/telemetry/capture.ts'
 import { events, isEventName } from '#lib/domains/telemetry/events.ts'
-import { pseudonymUnder } from '#lib/domains/telemetry/pseudonyms.ts'
+import { pseudonymUnder } from '#lib/domains/telemetry/personal-data.ts'
 
 /** Prefixes of ids, in lower-case texts. No event contains one. */
 export const loggedIdForm = /\b(usr|agent|kp|tok|ses|preq|run|rcpt|prj|conv|msg|llm|ent|org|shr|cld|snap)_[0-9a-z]{6}/

@@ -6,7 +6,7 @@ import { RetainedList } from '#components/privacy/retained-list.tsx'
 import { ButtonLink } from '#components/ui/button.tsx'
 import { EmptyState } from '#components/ui/empty-state.tsx'
 import { app } from '#lib/app-instance.ts'
-import type { Inventory } from '#lib/domains/exports/inventory-contract.ts'
+import type { Inventory } from '#lib/domains/exports/contract.ts'
 import { type InventoryTexts, inventoryTexts } from './inventory-texts.ts'
 
 type Words = Awaited<ReturnType<typeof inventoryTexts>>

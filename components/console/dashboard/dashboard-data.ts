@@ -1,5 +1,4 @@
-import type { readWaiting } from '#lib/domains/console/contract.ts'
-import type { readDashboard } from '#lib/domains/console/dashboard-contract.ts'
+import type { readDashboard, readWaiting } from '#lib/domains/console/contract.ts'
 import type { Output } from '#lib/kernel/operation.ts'
 
 export type Dashboard = Output<typeof readDashboard>['data']

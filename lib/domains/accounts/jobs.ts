@@ -1,18 +1,24 @@
 import { z } from 'zod'
-import type { Transaction } from '#lib/kernel/context.ts'
+import type { Context, Transaction } from '#lib/kernel/context.ts'
 import { job } from '#lib/kernel/job.ts'
 import { outboxRetention } from '#lib/stores/mail/data-source.ts'
 import type { EmailSections } from '#lib/stores/mail/email-content.ts'
 import type { Email, MailPort } from '#lib/stores/mail/mail.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { approvalDecidedMail, approvalRequestedMail } from './approval-mails.ts'
-import type { OptionalEmails } from './email-choices/optional-emails.ts'
 import type { EmailKind } from './email-choices/rules.ts'
-import { identityLinkedMail, invitationMail, passwordSetMail, resetLinkMail } from './link-mails.ts'
+import type { OptionalEmails } from './email-choices/service.ts'
 import { type Addressee, dropLink, isFenced, makePasswordLink } from './links.ts'
 import {
+  approvalDecidedMail,
+  approvalRequestedMail,
   dataExportedMail,
+  identityLinkedMail,
+  invitationMail,
   passwordResetMail,
+  passwordSetMail,
+  resetLinkMail,
+  secondFactorMail,
+  secondFactorReminderMail,
   storageWarningMail,
   storeRefusesMail,
   storeUnavailableMail,
@@ -20,11 +26,16 @@ import {
   tokenRevokedMail,
 } from './mails.ts'
 import { AccountNotice, noticeJob } from './notices.ts'
-import { deleteLinks } from './repository.ts'
-import { endedLinkRetention, endedSessionRetention, type Locale, localeNamed, signInPlaceRemembered } from './rules.ts'
-import { secondFactorMail, secondFactorReminderMail } from './second-factors/mail.ts'
-import { deleteEndedSessions, deleteSignInMarks } from './sessions/repository.ts'
-import { removeUninvited } from './uninvited.ts'
+import { dropOrganisationIfEmpty } from './organisations.ts'
+import { deleteEndedSessions, deleteLinks, deleteSignInMarks, lockUninvited, uninvitedAccounts } from './repository.ts'
+import {
+  endedLinkRetention,
+  endedSessionRetention,
+  invitedFor,
+  type Locale,
+  localeNamed,
+  signInPlaceRemembered,
+} from './rules.ts'
 
 type LinkNotice = Extract<AccountNotice, { kind: 'invitation' | 'reset-link' }>
 /** The kinds of notices that the recipient can turn off. All others are required. */
@@ -41,7 +52,7 @@ type RequiredNotice = Exclude<AccountNotice, LinkNotice | OptionalNotice>
 const hasLink = (notice: AccountNotice): notice is LinkNotice =>
   notice.kind === 'invitation' || notice.kind === 'reset-link'
 
-export interface AccountsJobsDeps {
+interface AccountsJobsDeps {
   publicUrl: string
   /** Display name of the identity provider. */
   provider?: string | undefined
@@ -99,6 +110,49 @@ function linkLetterOf(notice: LinkNotice, to: Addressee, url: string): Omit<Emai
   return notice.kind === 'invitation'
     ? invitationMail(localeNamed(to.locale), { ...facts, organisation: to.organisation })
     : resetLinkMail(localeNamed(to.locale), facts)
+}
+
+const batch = 500
+/**
+ * Deletes accounts whose invitation nobody accepted within 30 days of the last email (storage limitation, GDPR art.
+ * 5(1)(e)). Accounts with references stay.
+ * Each account is deleted in its own transaction under a lock, so a concurrent acceptance either comes first or finds
+ * the link invalid.
+ */
+async function removeUninvited(
+  ctx: Context,
+  db: Database,
+  isOnRecord: (tx: Transaction, accountId: string) => Promise<boolean>,
+): Promise<void> {
+  const before = new Date(ctx.now.getTime() - invitedFor)
+  let after = ''
+  for (;;) {
+    const waiting = await uninvitedAccounts(db, { before, after, limit: batch })
+    for (const { id } of waiting) await ctx.pipeline.transaction((tx) => remove(tx, id))
+    const last = waiting.at(-1)
+    if (!last || waiting.length < batch) return
+    after = last.id
+  }
+
+  async function remove(tx: Transaction, id: string): Promise<void> {
+    const [account] = await lockUninvited(tx, { id, before })
+    if (!account || (await isOnRecord(tx, id))) return
+    await tx.account.delete({ where: { id } })
+    await dropOrganisationIfEmpty(tx, account.organisation_id)
+    await ctx.pipeline.auditWithin(tx, {
+      action: 'delete',
+      actorId: ctx.actor.id,
+      resourceType: 'account',
+      resourceId: id,
+      at: ctx.now,
+      ip: '',
+      details: { reason: 'invitation_not_accepted' },
+    })
+    await ctx.pipeline.recordDeletion(tx, {
+      ...{ requestedBy: ctx.actor.id, reason: 'retention', scope: { subject: id, kind: 'account' } },
+      ...{ results: { accountsDeleted: 1 }, now: ctx.now },
+    })
+  }
 }
 
 /**

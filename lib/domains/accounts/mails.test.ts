@@ -1,6 +1,13 @@
 import { expect, test } from 'vitest'
-import { identityLinkedMail, invitationMail, passwordSetMail, resetLinkMail } from './link-mails.ts'
-import { dataExportedMail, passwordResetMail, tokenRevokedMail } from './mails.ts'
+import {
+  dataExportedMail,
+  identityLinkedMail,
+  invitationMail,
+  passwordResetMail,
+  passwordSetMail,
+  resetLinkMail,
+  tokenRevokedMail,
+} from './mails.ts'
 
 const at = new Date('2026-01-31T12:34:56Z')
 const url = 'https://registry.example'

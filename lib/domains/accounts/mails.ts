@@ -230,3 +230,223 @@ export function storeRefusesMail(
         },
       ]
 }
+
+/** Builds the URL of a link. The code follows `#`, which browsers do not send to servers. */
+const linkTo = (url: string, code: string): string => `${url}/password/new#${code}`
+
+/** The email to an invited person. */
+export function invitationMail(
+  locale: Locale,
+  { url, code, organisation, at }: { url: string; code: string; organisation: string; at: Date },
+): EmailContent {
+  return locale === 'zh'
+    ? emailContent(locale, '邀请您加入 KnowledgePulse', [
+        `${organisation} 于 ${time(at)} 邀请您在这个 KnowledgePulse 系统中开设账户：${new URL(url).host}。`,
+        '在那里，您可以查看、导出、更正和删除与您本人以及您的智能体有关的数据。',
+        '请打开下面的链接设置密码。链接只能使用一次，七天内有效。',
+        linkTo(url, code),
+        '如果您不认识邀请您的人，请忽略这封信：没有人能用这个账户登录。',
+        `我们如何处理您的数据：`,
+        `${url}/privacy`,
+      ])
+    : emailContent(locale, 'You are invited to KnowledgePulse', [
+        `${organisation} invited you at ${time(at)} to an account on this installation of KnowledgePulse: ${new URL(url).host}.`,
+        'There you can see, export, correct and erase the data about you and your agents.',
+        'Open this link and choose a password. It works once, within seven days.',
+        linkTo(url, code),
+        'If you do not know who invited you, ignore this email: nobody can sign in to the account without the link.',
+        'How we process your data:',
+        `${url}/privacy`,
+      ])
+}
+
+/** The email with the link to choose a new password, after somebody requested it. */
+export function resetLinkMail(
+  locale: Locale,
+  { url, code, at }: { url: string; code: string; at: Date },
+): EmailContent {
+  return locale === 'zh'
+    ? emailContent(locale, '设置新密码', [
+        `有人于 ${time(at)} 请求为您的账户设置新密码。`,
+        '如果是您本人，请打开下面的链接。链接只能使用一次，一小时内有效。设置之后，您的所有登录会话都会结束。',
+        linkTo(url, code),
+        '如果不是您本人，请忽略这封信：您的密码没有变化。',
+      ])
+    : emailContent(locale, 'Choose a new password', [
+        `Somebody requested a new password for your account at ${time(at)}.`,
+        'If it was you, open this link. It works once, within one hour. All your sessions end when you use it.',
+        linkTo(url, code),
+        'If it was not you, ignore this email. Your password has not changed.',
+      ])
+}
+
+/** The email to the owner after a link was used. */
+export function passwordSetMail(locale: Locale, { url, at }: { url: string; at: Date }): EmailContent {
+  return locale === 'zh'
+    ? emailContent(locale, '您的密码已设置', [
+        `您的账户密码已于 ${time(at)} 通过我们寄给您的链接设置。所有登录会话都已结束。`,
+        '如果是您本人，无需再做什么，用新密码登录即可。',
+        '如果不是您本人，说明有人能读到您的邮件：请先保护好邮箱，再在这里请求新的链接，并告诉此系统的运营者。',
+        `${url}/password/forgotten`,
+      ])
+    : emailContent(locale, 'Your password was set', [
+        `The password of your account was set at ${time(at)}, by a link that we sent you. All sessions have ended.`,
+        'If it was you, sign in with the new password.',
+        'If it was not you, somebody else can read your email. Secure your mailbox first, then request a new link here and inform the operator of this installation.',
+        `${url}/password/forgotten`,
+      ])
+}
+
+/** The email to the owner after an identity was linked. */
+export function identityLinkedMail(
+  locale: Locale,
+  { url, provider, at }: { url: string; provider: string; at: Date },
+): EmailContent {
+  return locale === 'zh'
+    ? emailContent(locale, '您的账户关联了新的登录方式', [
+        `从 ${time(at)} 起，您也可以用 ${provider} 登录您的账户：它确认了您的邮箱地址。`,
+        '如果是您本人，无需再做什么。',
+        '如果不是您本人，请在“账户”页解除关联，并告诉此系统的运营者。',
+        `${url}/account`,
+      ])
+    : emailContent(locale, 'Another way to sign in was linked to your account', [
+        `Since ${time(at)} you can also sign in to your account with ${provider}: it confirmed your email address.`,
+        'If it was you, you do not need to do anything.',
+        'If it was not you, unlink it on the Account page and inform the operator of this installation.',
+        `${url}/account`,
+      ])
+}
+
+interface Facts {
+  url: string
+  at: Date
+}
+
+/** The email to an admin who can decide a proposal. It does not say what was proposed, because emails can be forwarded. */
+export function approvalRequestedMail(locale: Locale, { url, at }: Facts): EmailSections {
+  return locale === 'zh'
+    ? [
+        {
+          subject: '有一项操作等待您审批',
+          paragraphs: [
+            `另一位管理员于 ${time(at)} 提出了一项需要审批的操作。72 小时内未批准，申请将过期。`,
+            '操作内容请登录后查看：',
+            `${url}/admin/approvals`,
+          ],
+        },
+      ]
+    : [
+        {
+          subject: 'An action waits for your approval',
+          paragraphs: [
+            `Another admin asked for approval of an action at ${time(at)}. If nobody approves it within 72 hours, the proposal expires.`,
+            'Sign in to see what would happen:',
+            `${url}/admin/approvals`,
+          ],
+        },
+      ]
+}
+
+/** The email to the admin who proposed an action. */
+export function approvalDecidedMail(
+  locale: Locale,
+  { url, at, isApproved }: Facts & { isApproved: boolean },
+): EmailSections {
+  if (locale === 'zh')
+    return [
+      {
+        subject: isApproved ? '您提出的操作已获批准' : '您提出的操作被拒绝',
+        paragraphs: [
+          isApproved
+            ? `另一位管理员已于 ${time(at)} 批准您提出的操作。该操作尚未执行，请在申请过期前执行。`
+            : `另一位管理员已于 ${time(at)} 拒绝您提出的操作。未作任何更改。`,
+          `${url}/admin/approvals`,
+        ],
+      },
+    ]
+  return [
+    {
+      subject: isApproved ? 'Your proposed action was approved' : 'Your proposed action was rejected',
+      paragraphs: [
+        isApproved
+          ? `Another admin approved an action that you proposed, at ${time(at)}. It has not been carried out yet: do so before the proposal expires.`
+          : `Another admin rejected an action that you proposed, at ${time(at)}. Nothing was changed.`,
+        `${url}/admin/approvals`,
+      ],
+    },
+  ]
+}
+
+type FactorChange = 'added' | 'removed' | 'removed-by-admin' | 'codes-renewed'
+const texts: Record<Locale, Record<FactorChange, { subject: string; happened: (at: string) => string }>> = {
+  en: {
+    added: {
+      subject: 'A second factor was added to your account',
+      happened: (at) => `A second factor was added to your sign-in at ${at}.`,
+    },
+    removed: {
+      subject: 'A second factor was removed from your account',
+      happened: (at) => `A second factor was removed from your sign-in at ${at}.`,
+    },
+    'codes-renewed': {
+      subject: 'Your recovery codes were replaced',
+      happened: (at) => `The recovery codes of your sign-in were replaced at ${at}. The former ones no longer work.`,
+    },
+    'removed-by-admin': {
+      subject: 'An admin removed your second factors',
+      happened: (at) =>
+        `An admin removed all second factors and recovery codes from your sign-in at ${at}. Your password still works.`,
+    },
+  },
+  zh: {
+    added: { subject: '您的账户添加了两步验证', happened: (at) => `您的账户已于 ${at} 添加一种两步验证方式。` },
+    removed: { subject: '您的账户移除了两步验证', happened: (at) => `您的账户已于 ${at} 移除一种两步验证方式。` },
+    'codes-renewed': {
+      subject: '您的恢复码已更换',
+      happened: (at) => `您账户的恢复码已于 ${at} 更换，原有的恢复码不再有效。`,
+    },
+    'removed-by-admin': {
+      subject: '管理员移除了您的两步验证',
+      happened: (at) => `管理员已于 ${at} 移除您账户的全部两步验证方式和恢复码。您的密码仍然有效。`,
+    },
+  },
+}
+
+/** The email to a person whose second factors changed. */
+export function secondFactorMail(
+  locale: Locale,
+  { url, at, change }: { url: string; at: Date; change: FactorChange },
+): EmailContent {
+  const { subject, happened } = texts[locale][change]
+  return emailContent(locale, subject, [
+    happened(time(at)),
+    locale === 'zh'
+      ? '如果这不是您的操作，请立即更改密码、结束其他会话，并联系管理员。'
+      : 'If you did not expect this, change your password, end your other sessions, and contact an admin.',
+    `${url}/account`,
+  ])
+}
+
+/** The email that asks a person for a second factor, which is or becomes required. */
+export function secondFactorReminderMail(
+  locale: Locale,
+  { url, at, requiredFrom }: { url: string; at: Date; requiredFrom: Date },
+): EmailContent {
+  const isAhead = requiredFrom > at
+  const page = `${url}/account/second-factor`
+  return locale === 'zh'
+    ? emailContent(locale, '请为您的账户添加两步验证', [
+        isAhead
+          ? `自 ${time(requiredFrom)} 起，您的账户必须启用两步验证。届时若仍未添加，登录后只能添加两步验证，以及查阅、导出、删除您自己的数据。`
+          : `自 ${time(requiredFrom)} 起，您的账户必须启用两步验证。在添加之前，登录后只能添加两步验证，以及查阅、导出、删除您自己的数据。`,
+        '请在此处添加通行密钥或身份验证器应用：',
+        page,
+      ])
+    : emailContent(locale, 'Add a second factor to your account', [
+        isAhead
+          ? `Your account must have a second factor from ${time(requiredFrom)}. Without one, you can then only add one, and see, export and delete your own data.`
+          : `Your account must have a second factor since ${time(requiredFrom)}. Until you add one, you can only do that, and see, export and delete your own data.`,
+        'Add a passkey or an authenticator app here:',
+        page,
+      ])
+}

@@ -1,8 +1,11 @@
 import type { PersonalData } from '#lib/kernel/module.ts'
 import type { MailPort } from '#lib/stores/mail/mail.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import type { OptionalEmails } from './email-choices/service.ts'
+import { accountsJobs } from './jobs.ts'
 import {
   accountDataSource,
+  accountExporters,
   emailChoiceDataSource,
   factorDataSource,
   identityDataSource,
@@ -10,10 +13,7 @@ import {
   recoveryCodeDataSource,
   sessionDataSource,
   signInDataSource,
-} from './data-sources.ts'
-import type { OptionalEmails } from './email-choices/optional-emails.ts'
-import { accountsJobs } from './jobs.ts'
-import { accountExporters } from './person-exporters.ts'
+} from './personal-data.ts'
 import { type AccountsServiceDeps, accountsService } from './service.ts'
 
 export interface AccountsDeps extends AccountsServiceDeps {

@@ -1,5 +1,23 @@
-import type { Context } from '#lib/kernel/context.ts'
-import { Problem } from '#lib/kernel/problem.ts'
+import type { Context, Transaction } from '#lib/kernel/context.ts'
+import { pageOf, parseCursor } from '#lib/kernel/pages.ts'
+import { invalid, Problem } from '#lib/kernel/problem.ts'
+import { passwordStaysRecent } from '#lib/kernel/step-up.ts'
+import { mutation, read } from '#lib/kernel/use-case.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { endSessions } from './account-status.ts'
+import {
+  changePassword,
+  confirmPassword,
+  listSessions,
+  revokeOtherSessions,
+  revokeSession,
+  type SessionView,
+} from './contract.ts'
+import { endLinks } from './links.ts'
+import { countTry, hashPassword, isPassword, type Tries } from './passwords.ts'
+import type { Unsuppress } from './rectification.ts'
+import { listOpenSessions } from './repository.ts'
+import { longestPassword, passwordChecksPerMinute, passwordFault, passwordFaultText } from './rules.ts'
 
 /**
  * Returns the signed-in account.
@@ -9,3 +27,159 @@ export function accountOf({ actor: { accountId } }: Pick<Context, 'actor'>): str
   if (accountId === undefined) throw new Problem('sign_in_needed')
   return accountId
 }
+
+interface PasswordDeps {
+  tries: Tries
+  unsuppress: Unsuppress
+}
+
+/** @throws Problem `rate_limited` */
+const countPasswordTry = (tries: Tries, accountId: string): Promise<void> =>
+  countTry(tries, [{ key: `password:${accountId}`, limit: passwordChecksPerMinute }])
+
+/**
+ * Verifies the password again. Takes the same time for a wrong password and for a deleted account. Attempts are
+ * counted together with password changes.
+ * @throws Problem `rate_limited`
+ * @throws Problem `invalid` at `password`
+ */
+const check =
+  ({ tries }: Pick<PasswordDeps, 'tries'>) =>
+  async (tx: Transaction, accountId: string, password: string): Promise<void> => {
+    await countPasswordTry(tries, accountId)
+    const account = await tx.account.findUnique({ where: { id: accountId }, select: { passwordHash: true } })
+    // Unicode normalisation of a very long text takes minutes.
+    const tried = password.length > longestPassword ? '' : password
+    if (!(await isPassword(account?.passwordHash, tried)))
+      throw invalid(['password'], 'is not the password of this account')
+  }
+
+const change = ({ tries, unsuppress }: PasswordDeps) =>
+  mutation(changePassword, async (ctx, { body }) => {
+    const id = accountOf(ctx)
+    await countPasswordTry(tries, id)
+    const account = await ctx.tx.account.findUnique({ where: { id } })
+    if (!account) throw new Problem('sign_in_needed')
+    if (account.passwordHash === null)
+      throw new Problem(
+        'wrong_state',
+        'This account has no password to change. Request an email with a link to set one (POST /api/account/reset). Nothing was changed.',
+      )
+    if (!(await isPassword(account.passwordHash, body.current_password)))
+      throw invalid(['current_password'], 'is not the password of this account')
+    const reason = passwordFault(body.new_password, body.current_password, account.email)
+    if (reason !== undefined) throw invalid(['new_password'], passwordFaultText[reason])
+    const { count: changed } = await ctx.tx.account.updateMany({
+      where: { id, passwordHash: account.passwordHash },
+      data: {
+        passwordHash: await hashPassword(body.new_password),
+        mustChangePassword: false,
+        passwordExpiresAt: null,
+        updatedAt: ctx.now,
+      },
+    })
+    if (changed === 0)
+      throw new Problem(
+        'conflict',
+        'Another request changed the password at the same time. Sign in with that password.',
+      )
+    if (account.mustChangePassword) await unsuppress(ctx.tx, 'email', account.email)
+    await endLinks(ctx.tx, id, ctx.now)
+    const count = await endSessions(ctx.tx, id, ctx.now, ctx.actor.sessionId)
+    await ctx.tx.session.updateMany({ where: { id: ctx.actor.sessionId ?? '' }, data: { passwordAt: ctx.now } })
+    return {
+      resourceId: id,
+      body: { data: { sessions_ended: count } },
+      details: { changed: ['password'], sessions_ended: count },
+    }
+  })
+
+const confirm = ({ tries }: Pick<PasswordDeps, 'tries'>) =>
+  mutation(confirmPassword, async ({ tx, now, actor }, { body }) => {
+    const id = accountOf({ actor })
+    await countPasswordTry(tries, id)
+    const account = await tx.account.findUnique({ where: { id }, select: { passwordHash: true } })
+    if (account && account.passwordHash === null)
+      throw new Problem(
+        'wrong_state',
+        'This account has no password. Request an email with a link to set one (POST /api/account/reset).',
+      )
+    if (!(await isPassword(account?.passwordHash, body.password)))
+      throw invalid(['password'], 'is not the password of this account')
+    const sessionId = actor.sessionId ?? ''
+    // The condition on the hash makes a concurrent password change win.
+    const { count } = await tx.session.updateMany({
+      where: { id: sessionId, revokedAt: null, account: { id, passwordHash: account?.passwordHash ?? '' } },
+      data: { passwordAt: now },
+    })
+    if (count === 0) throw new Problem('sign_in_needed')
+    return {
+      resourceId: sessionId,
+      body: { data: { recent_until: new Date(now.getTime() + passwordStaysRecent).toISOString() } },
+      details: { changed: ['password_at'] },
+    }
+  })
+
+/** Use cases of people for their own password. */
+export const ownPassword = (deps: PasswordDeps) => ({
+  checkPassword: check(deps),
+  changePassword: change(deps),
+  confirmPassword: confirm(deps),
+})
+
+const viewOf = (
+  row: Awaited<ReturnType<typeof listOpenSessions>>[number],
+  current: string | undefined,
+): SessionView => ({
+  session_id: row.id,
+  browser: row.user_agent,
+  created_at: row.created_at.toISOString(),
+  last_seen_at: row.last_seen_at.toISOString(),
+  expires_at: row.expires_at.toISOString(),
+  is_current: row.id === current,
+})
+
+const list = (db: Database) =>
+  read(listSessions, async (ctx, { query: { limit, cursor } }) => {
+    const after = parseCursor(cursor)
+    const rows = await listOpenSessions(db, {
+      ...{ account: accountOf(ctx), now: ctx.now, limit: limit + 1 },
+      ...{ at: after?.at ?? null, id: after?.id ?? null },
+    })
+    const { shown, page } = pageOf(rows, limit, rows[0]?.total ?? 0, ({ created_at, id }) => ({ at: created_at, id }))
+    return {
+      resourceId: 'query',
+      details: { count: shown.length },
+      body: {
+        data: shown.map((row) => viewOf(row, ctx.actor.sessionId)),
+        ...page,
+      },
+    }
+  })
+
+const revokeOthers = () =>
+  mutation(revokeOtherSessions, async (ctx) => {
+    const ended = await endSessions(ctx.tx, accountOf(ctx), ctx.now, ctx.actor.sessionId)
+    return {
+      resourceId: accountOf(ctx),
+      details: { sessions_ended: ended },
+      body: { data: { sessions_ended: ended } },
+    }
+  })
+
+const revokeOne = () =>
+  mutation(revokeSession, async (ctx, { params: { id } }) => {
+    const { count } = await ctx.tx.session.updateMany({
+      where: { id, accountId: accountOf(ctx), revokedAt: null, expiresAt: { gt: ctx.now } },
+      data: { revokedAt: ctx.now },
+    })
+    if (count === 0) throw new Problem('not_found', 'You have no open session with this id.')
+    return { resourceId: id, body: undefined }
+  })
+
+/** Use cases of people for their own sessions. */
+export const ownSessions = (db: Database) => ({
+  sessions: list(db),
+  revokeOtherSessions: revokeOthers(),
+  revokeSession: revokeOne(),
+})

@@ -1,8 +1,12 @@
+import { sealedPurposes } from '#lib/config/secret.ts'
 import { mostNamesCompared } from '#lib/kernel/name-search.ts'
 import type { RestrictionReason } from '#lib/kernel/restriction.ts'
 import { accountRows } from '#lib/stores/postgres/account-rows.ts'
+import type { SealedColumn } from '#lib/stores/postgres/sealed-column.ts'
 import { statement, typed } from '#lib/stores/postgres/statement.ts'
+import type { EmailDelivery, EmailKind } from './email-choices/rules.ts'
 import { type AccountState, accountStates, type PasswordLinkPurpose, type Role } from './rules.ts'
+import type { SignInWay } from './second-factors/rules.ts'
 
 /** SQL condition: an identity of the account `a` is linked. */
 const hasIdentity = 'EXISTS (SELECT FROM account_identities i WHERE i.account_id = a.id AND i.unlinked_at IS NULL)'
@@ -82,7 +86,7 @@ export const organisationOfAccount = statement('accounts.organisation', {
 })
 
 /** SQL condition: the person can sign in. The account is open, is not being erased, and has a password or a linked identity. */
-export const canSignIn = `(a.deactivated_at IS NULL AND (a.password_hash IS NOT NULL OR ${hasIdentity}) AND NOT ${isFenced})`
+const canSignIn = `(a.deactivated_at IS NULL AND (a.password_hash IS NOT NULL OR ${hasIdentity}) AND NOT ${isFenced})`
 
 /**
  * All admins. `stays`: can sign in and is not suspended. `acts`: has also replaced a one-time password. With the variant `lock`, their
@@ -116,10 +120,9 @@ const stateConditions: Record<AccountState, string> = {
   active: `NOT (${isInvited} OR a.deactivated_at IS NOT NULL OR ${isErasing})`,
 }
 /** SQL condition: the account `a` is active. */
-export const isActive = stateConditions.active
+const isActive = stateConditions.active
 /** SQL condition: the account `a` has a second factor. */
-export const hasFactor =
-  'EXISTS (SELECT FROM account_factors f WHERE f.account_id = a.id AND f.confirmed_at IS NOT NULL)'
+const hasFactor = 'EXISTS (SELECT FROM account_factors f WHERE f.account_id = a.id AND f.confirmed_at IS NOT NULL)'
 const userColumns = `a.id, a.name, coalesce(a.invited_email, a.email) AS email, a.role::text AS role, a.organisation_id, o.name AS organisation, a.locale,
   array_remove(ARRAY[${accountStates.map((state) => `CASE WHEN ${stateConditions[state]} THEN '${state}' END`).join(', ')}], NULL) AS states,
   a.password_hash IS NOT NULL AS has_password, ${hasFactor} AS has_second_factor, a.created_at`
@@ -152,7 +155,7 @@ const userFilters = {
   second_factor: `($second_factor = 'missing') = (a.password_hash IS NOT NULL AND NOT ${hasFactor})`,
 } as const
 /** The filters that apply to a list of accounts. */
-export interface UserSelection {
+interface UserSelection {
   filters: readonly (keyof typeof userFilters)[]
   state: AccountState | undefined
 }
@@ -302,3 +305,229 @@ export const foundPeople = statement('accounts.found', {
       LIMIT ${mostNamesCompared}) f
     ORDER BY f.id = $id DESC, lower(f.name) LIKE $start DESC, f.name, f.id LIMIT $limit`,
 })
+
+export const emailChoiceRows = accountRows({ table: 'email_choices', id: 'id', at: 'updated_at' })
+
+/** The choices of an account; kinds without a choice have no row. */
+export const choicesOf = statement('email-choices.of-account', {
+  takes: { account: 'text' },
+  returns: { kind: typed<EmailKind>('text'), delivery: typed<EmailDelivery>('text') },
+  isPrepared: true,
+  sql: 'SELECT kind, delivery FROM email_choices WHERE account_id = $account ORDER BY kind',
+})
+
+export const storeChoice = statement('email-choices.store', {
+  takes: { id: 'text', account: 'text', kind: 'text', delivery: 'text', now: 'timestamptz' },
+  returns: 'count',
+  sql: `INSERT INTO email_choices (id, account_id, kind, delivery, updated_at) VALUES ($id, $account, $kind, $delivery, $now)
+    ON CONFLICT (account_id, kind) DO UPDATE SET delivery = excluded.delivery, updated_at = excluded.updated_at`,
+})
+
+/** Whether another admin who can sign in gets emails of this kind. `usual`: the delivery without a choice. */
+export const otherReceivers = statement('email-choices.other-receivers', {
+  takes: { account: 'text', kind: 'text', usual: 'text' },
+  returns: { n: 'int4' },
+  sql: `SELECT count(*)::int AS n FROM accounts a LEFT JOIN email_choices c ON c.account_id = a.id AND c.kind = $kind
+    WHERE a.role = 'admin' AND a.id <> $account AND a.suspended_at IS NULL AND ${canSignIn}
+      AND coalesce(c.delivery, $usual) <> 'never'`,
+})
+
+export const factorRows = accountRows({ table: 'account_factors', id: 'id', at: 'created_at' })
+export const recoveryCodeRows = accountRows({
+  ...{ table: 'account_recovery_codes', id: 'code_hash', isBytes: true },
+  at: 'created_at',
+})
+
+/** SQL condition: the active account `a` is affected by a requirement for everybody or for admins. */
+const isAffected = `${isActive} AND ($everybody OR a.role = 'admin')`
+
+/** Active accounts with a password, those of them without a second factor, and active accounts without a password. */
+export const countRequiredFactors = statement('second-factors.count-required', {
+  takes: { everybody: 'bool' },
+  returns: { accounts: 'int4', without: 'int4', by_provider: 'int4' },
+  sql: `SELECT count(*) FILTER (WHERE a.password_hash IS NOT NULL)::int4 AS accounts,
+      count(*) FILTER (WHERE a.password_hash IS NOT NULL AND NOT ${hasFactor})::int4 AS without,
+      count(*) FILTER (WHERE a.password_hash IS NULL)::int4 AS by_provider
+    FROM accounts a WHERE ${isAffected}`,
+})
+
+/** Notes a reminder for affected accounts without a second factor that had none since `before`. Two calls never get the same account. */
+export const claimReminders = statement('second-factors.claim-reminders', {
+  takes: { everybody: 'bool', now: 'timestamptz', before: 'timestamptz', limit: 'int4' },
+  returns: { id: 'text' },
+  sql: `UPDATE accounts SET factor_reminded_at = $now WHERE id IN (SELECT a.id FROM accounts a
+      WHERE ${isAffected} AND a.password_hash IS NOT NULL AND NOT ${hasFactor}
+        AND (a.factor_reminded_at IS NULL OR a.factor_reminded_at <= $before)
+      ORDER BY a.id LIMIT $limit FOR NO KEY UPDATE OF a SKIP LOCKED)
+    RETURNING id`,
+})
+
+/** Organizations that have people, in order of their ids, after this id. */
+export const organisationsWithPeople = statement('organisations.with-people', {
+  takes: { after: 'text', limit: 'int4' },
+  returns: { id: 'text' },
+  sql: `SELECT id FROM organisations o WHERE id > $after AND EXISTS (SELECT FROM accounts a WHERE a.organisation_id = o.id)
+    ORDER BY id LIMIT $limit`,
+})
+
+/** Organizations with people, by name, and how many people each has. `pattern` limits them by name. */
+export const listOrganisationRows = statement('organisations.list', {
+  takes: { pattern: 'text?' },
+  returns: { organisation_id: 'text', name: 'text', people: 'int4', namespaces: 'text[]!' },
+  isPrepared: true,
+  sql: `SELECT o.id AS organisation_id, o.name, count(*)::int AS people, o.store_namespaces AS namespaces
+    FROM organisations o JOIN accounts a ON a.organisation_id = o.id
+    WHERE $pattern IS NULL OR o.name ILIKE $pattern GROUP BY o.id ORDER BY lower(o.name), o.id LIMIT 100`,
+})
+
+const isEmpty = `NOT EXISTS (SELECT FROM agent_names a WHERE a.organisation_id = o.id)
+  AND NOT EXISTS (SELECT FROM accounts p WHERE p.organisation_id = o.id)`
+
+/** Counts the organizations with one of these names that have neither people nor agents. */
+export const countEmptyNamed = statement('organisations.count-empty', {
+  takes: { names: 'text[]' },
+  returns: { n: 'int4' },
+  sql: `SELECT count(*)::int AS n FROM organisations o WHERE o.name = ANY($names) AND ${isEmpty}`,
+})
+
+/** Deletes the organization if it has neither people nor agents. */
+export const deleteIfEmpty = statement('organisations.delete-if-empty', {
+  takes: { id: 'text' },
+  returns: 'count',
+  sql: `DELETE FROM organisations o WHERE o.id = $id AND ${isEmpty}`,
+})
+
+/** The prefixes of ids in connected stores that an organization may use. */
+export const namespacesOf = statement('organisations.namespaces', {
+  takes: { id: 'text?' },
+  returns: { id: 'text', namespaces: 'text[]', is_any: 'bool' },
+  sql: 'SELECT id, namespaces, is_any FROM organisation_namespaces WHERE id = $id',
+})
+
+/** Serializes assignments of namespaces until the end of the transaction, so that the second one sees the first. */
+export const lockNamespaces = statement('organisations.lock-namespaces', {
+  takes: {},
+  returns: { lock: 'text' },
+  sql: `SELECT pg_advisory_xact_lock(hashtext('store-namespaces'))::text AS lock`,
+})
+
+/** Serializes invitations into an organization until the end of the transaction. */
+export const lockInvitations = statement('organisations.lock-invitations', {
+  takes: { id: 'text' },
+  returns: { id: 'text' },
+  sql: 'SELECT id FROM organisations WHERE id = $id FOR NO KEY UPDATE',
+})
+
+/** When the newest but `skipped` invitation after `since` was made. Withdrawn invitations count. */
+export const invitationBefore = statement('organisations.invitation-before', {
+  takes: { id: 'text', since: 'timestamptz', skipped: 'int4' },
+  returns: { at: 'timestamptz' },
+  sql: `SELECT at FROM (SELECT created_at AS at FROM accounts WHERE organisation_id = $id AND created_at > $since
+      UNION ALL SELECT unnest(withdrawn_invitations) FROM organisations WHERE id = $id) AS made
+    WHERE at > $since ORDER BY at DESC LIMIT 1 OFFSET $skipped`,
+})
+
+/** Records when a withdrawn invitation was made, and forgets those before `since`. */
+export const noteWithdrawnInvitation = statement('organisations.note-withdrawn', {
+  takes: { id: 'text', since: 'timestamptz', made: 'timestamptz' },
+  returns: 'count',
+  sql: `UPDATE organisations SET withdrawn_invitations =
+      ARRAY(SELECT t FROM unnest(withdrawn_invitations) t WHERE t > $since) || $made
+    WHERE id = $id`,
+})
+
+/** An open session with its account, which is open too. Read for every request of a person: one indexed query. */
+export const openSession = statement('sessions.open', {
+  takes: { id: 'text', now: 'timestamptz' },
+  returns: {
+    session_id: 'text',
+    last_seen_at: 'timestamptz',
+    password_at: 'timestamptz?',
+    account_id: 'text',
+    organisation_id: 'text',
+    role: typed<Role>('text'),
+    must_change_password: 'bool',
+    signed_in_with: typed<SignInWay | null>('text?'),
+    has_factor: 'bool',
+    /** Ids of the person's agents, sorted. */
+    agents: 'text[]',
+  },
+  isPrepared: true,
+  sql: `SELECT s.id AS session_id, s.last_seen_at, s.password_at, a.id AS account_id, a.organisation_id, a.role::text AS role,
+      a.must_change_password, s.signed_in_with,
+      EXISTS (SELECT FROM account_factors f WHERE f.account_id = a.id AND f.confirmed_at IS NOT NULL) AS has_factor,
+      ARRAY(SELECT g.id FROM agent_owners g WHERE g.owner_id = a.id ORDER BY g.id) AS agents
+    FROM sessions s JOIN accounts a ON a.id = s.account_id
+    WHERE s.id = $id AND s.revoked_at IS NULL AND s.expires_at > $now AND a.deactivated_at IS NULL`,
+})
+export type SessionRow = Awaited<ReturnType<typeof openSession>>[number]
+
+export const noteSessionSeen = statement('sessions.note-seen', {
+  takes: { id: 'text', now: 'timestamptz' },
+  returns: 'count',
+  isPrepared: true,
+  sql: 'UPDATE sessions SET last_seen_at = $now WHERE id = $id AND last_seen_at < $now',
+})
+
+/** When and with which browser a person signed in last, newest first, as far as sessions are retained. */
+export const newestSignIns = statement('sessions.newest', {
+  takes: { account: 'text', current: 'text' },
+  returns: { at: 'timestamptz', browser: 'text', isCurrent: 'bool' },
+  isPrepared: true,
+  sql: `SELECT created_at AS at, user_agent AS browser, id = $current AS "isCurrent"
+    FROM sessions WHERE account_id = $account ORDER BY created_at DESC, id DESC LIMIT 3`,
+})
+
+/** A page of a person's open sessions, newest first, with the number of all. A page after a cursor begins after `at` and `id`. */
+export const listOpenSessions = statement('sessions.list', {
+  takes: { account: 'text', now: 'timestamptz', at: 'timestamptz?', id: 'text?', limit: 'int4' },
+  returns: {
+    id: 'text',
+    user_agent: 'text',
+    created_at: 'timestamptz',
+    last_seen_at: 'timestamptz',
+    expires_at: 'timestamptz',
+    total: 'int4',
+  },
+  isPrepared: true,
+  sql: `SELECT id, user_agent, created_at, last_seen_at, expires_at, total FROM (SELECT *, count(*) OVER ()::int AS total FROM sessions
+      WHERE account_id = $account AND revoked_at IS NULL AND expires_at > $now) AS open
+    WHERE $at IS NULL OR (created_at, id) < ($at, $id) ORDER BY created_at DESC, id DESC LIMIT $limit`,
+})
+
+export const deleteEndedSessions = statement('sessions.purge', {
+  takes: { before: 'timestamptz' },
+  returns: 'count',
+  isPrepared: true,
+  sql: 'DELETE FROM sessions WHERE expires_at < $before OR revoked_at < $before',
+})
+
+export const signInMark = statement('sessions.sign-in-mark', {
+  takes: { mark: 'bytea', after: 'timestamptz' },
+  returns: { last_at: 'timestamptz' },
+  isPrepared: true,
+  sql: 'SELECT last_at FROM known_sign_ins WHERE mark = $mark AND last_at > $after',
+})
+
+export const deleteSignInMarks = statement('sessions.purge-sign-in-marks', {
+  takes: { before: 'timestamptz' },
+  returns: 'count',
+  isPrepared: true,
+  sql: 'DELETE FROM known_sign_ins WHERE last_at < $before',
+})
+
+export const sessionRows = accountRows({
+  ...{ table: 'sessions', id: 'id' },
+  ...{ at: 'created_at', endsAt: 'coalesce(revoked_at, expires_at)' },
+})
+export const signInRows = accountRows({
+  ...{ table: 'known_sign_ins', id: 'mark', isBytes: true },
+  ...{ at: 'last_at', endsAt: 'last_at' },
+})
+
+export const sealedTotpSecrets: SealedColumn = {
+  table: 'account_factors',
+  id: 'id',
+  column: 'totp_secret',
+  purpose: sealedPurposes.totpSecrets,
+}

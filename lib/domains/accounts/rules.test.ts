@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { signInWindows } from './attempts.ts'
-import { oneTimePassword } from './passwords.ts'
+import { oneTimePassword, signInWindows } from './passwords.ts'
 import { browserName, localeOf, normaliseEmail, passwordFault, returnPath } from './rules.ts'
 
 describe('passwordFault', () => {

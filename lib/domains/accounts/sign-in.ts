@@ -1,14 +1,32 @@
+import { createHmac } from 'node:crypto'
 import type { PipelinePorts, Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { countTry, refusalOfTry, signInWindows, type Tries } from './attempts.ts'
-import { accountOfIdentity, type Identified, type IdentityRefusal, noteLinked } from './identities.ts'
-import { operatorReset } from './operator-reset.ts'
-import { isPassword } from './passwords.ts'
+import { accountOfIdentity, type Identified, type IdentityRefusal, noteLinked, unlinkAll } from './identities.ts'
+import { endLinks } from './links.ts'
+import { enqueueNotice } from './notices.ts'
+import {
+  countTry,
+  hashPassword,
+  isPassword,
+  oneTimePassword,
+  refusalOfTry,
+  signInWindows,
+  type Tries,
+} from './passwords.ts'
 import type { Unsuppress } from './rectification.ts'
-import { credentialsOf } from './repository.ts'
-import { browserName, type Locale, longestPassword, normaliseEmail, sessionLife } from './rules.ts'
+import { credentialsOf, signInMark } from './repository.ts'
+import {
+  browserName,
+  type Locale,
+  longestPassword,
+  normaliseEmail,
+  oneTimePasswordLife,
+  sessionLife,
+  signInPlaceRemembered,
+} from './rules.ts'
+import { dropFactors } from './second-factors/own-factors.ts'
 import { passkeyResponse } from './second-factors/passkeys.ts'
 import type { SignInWay } from './second-factors/rules.ts'
 import {
@@ -16,7 +34,6 @@ import {
   type SecondFactorVerification,
   secondFactorVerification,
 } from './second-factors/verification.ts'
-import { rememberedSignIns } from './sessions/remembered-sign-ins.ts'
 
 export interface SignInDeps extends SecondFactorDeps {
   pipeline: Pick<PipelinePorts, 'clock' | 'transaction' | 'auditWithin'>
@@ -39,6 +56,36 @@ export interface OpenSession {
   accountId: string
   sessionId: string
   expiresAt: Date
+}
+
+/** The networks from which accounts signed in recently, stored as keyed hashes that do not reveal the network. */
+function rememberedSignIns(db: Database, markKey: () => Uint8Array) {
+  const markOf = (email: string, limitKey: string) =>
+    createHmac('sha256', markKey())
+      .update(`${normaliseEmail(email)}\0${limitKey}`)
+      .digest()
+
+  return {
+    /**
+     * Returns true when the account with this address signed in from this network within 30 days. Runs the same query
+     * for unknown addresses.
+     */
+    async has(email: string, limitKey: string, now: Date): Promise<boolean> {
+      const records = await signInMark(db, {
+        mark: markOf(email, limitKey),
+        after: new Date(now.getTime() - signInPlaceRemembered),
+      })
+      return records.length > 0
+    },
+    async note(tx: Transaction, account: { id: string; email: string }, limitKey: string, now: Date): Promise<void> {
+      const mark = markOf(account.email, limitKey)
+      await tx.knownSignIn.upsert({
+        where: { mark },
+        create: { mark, accountId: account.id, lastAt: now },
+        update: { accountId: account.id, lastAt: now },
+      })
+    },
+  }
 }
 
 type RememberedSignIns = ReturnType<typeof rememberedSignIns>
@@ -225,6 +272,53 @@ const closeSession =
         details: { operation: 'signOut' },
       })
     })
+
+/** The password reset that the operator of the installation executes on the command line. */
+const operatorReset = ({ pipeline }: { pipeline: Pick<PipelinePorts, 'clock' | 'transaction' | 'auditWithin'> }) => ({
+  /**
+   * Sets a one-time password on behalf of the operator; it must be changed at sign-in. Ends all sessions and links,
+   * unlinks all identities, removes all second factors, and notifies the person by email.
+   * @throws Problem `not_found`
+   */
+  async resetPassword(email: string): Promise<{ accountId: string; password: string; sessionsEnded: number }> {
+    const password = oneTimePassword()
+    const passwordHash = await hashPassword(password)
+    return pipeline.transaction(async (tx) => {
+      const now = pipeline.clock.now()
+      const [account] = await tx.account.updateManyAndReturn({
+        where: { email: normaliseEmail(email) },
+        data: {
+          ...{ passwordHash, mustChangePassword: true, updatedAt: now },
+          passwordExpiresAt: new Date(now.getTime() + oneTimePasswordLife),
+        },
+        select: { id: true },
+      })
+      if (!account) throw new Problem('not_found', 'No account has this email address.')
+      // Ends all other ways to sign in.
+      await endLinks(tx, account.id, now)
+      await unlinkAll(tx, account.id, now)
+      const factors = await dropFactors(tx, account.id)
+      const { count } = await tx.session.updateMany({
+        where: { accountId: account.id, revokedAt: null },
+        data: { revokedAt: now },
+      })
+      await pipeline.auditWithin(tx, {
+        action: 'update',
+        at: now,
+        actorId: 'system:admin.reset-password',
+        ip: '',
+        resourceType: 'account',
+        resourceId: account.id,
+        details: {
+          ...{ operation: 'resetPassword', changed: ['password'], sessions_ended: count },
+          ...(factors > 0 && { factors_removed: factors }),
+        },
+      })
+      await enqueueNotice(tx, { kind: 'password-reset', accountId: account.id, at: now.toISOString() })
+      return { accountId: account.id, password, sessionsEnded: count }
+    })
+  },
+})
 
 /** Sign-in and sign-out. Neither responses nor timing reveal whether an address is known. */
 export function signInUseCases(db: Database, deps: SignInDeps) {

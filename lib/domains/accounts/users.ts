@@ -1,28 +1,49 @@
-import type { RequireApproval } from '#lib/kernel/approval.ts'
-import type { MutationContext, Transaction } from '#lib/kernel/context.ts'
+import { type Approvable, approvable, type RequireApproval } from '#lib/kernel/approval.ts'
+import type { Context, MutationContext, Transaction } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { requireRecentPassword } from '#lib/kernel/step-up.ts'
-import { mutation, type UseCase } from '#lib/kernel/use-case.ts'
+import { mutation, read, type UseCase } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { endSessions } from './account-status.ts'
-import { accountDirectory } from './directory.ts'
-import { type AccountMaking, invite, inviteAgain, lockedUser, noAccount, withdrawInvitation } from './inviting.ts'
+import {
+  type AccountMaking,
+  invite,
+  inviteAgain,
+  lockedUser,
+  memberView,
+  noAccount,
+  userPage,
+  userRow,
+  userView,
+  withdrawInvitation,
+} from './invitations.ts'
 import { boundPasswordLinkEmails, endLinks } from './links.ts'
 import { enqueueNotice } from './notices.ts'
-import type { Role } from './rules.ts'
+import { accountOf } from './own-account.ts'
+import { accountDirectory } from './queries.ts'
+import { countUsersByState, invitationBefore, listOrganisationRows, lockInvitations, userDetail } from './repository.ts'
+import { invitationsPerDay, normaliseEmail, type Role } from './rules.ts'
+import { changeRequirement } from './second-factors/contract.ts'
 import { dropFactors } from './second-factors/own-factors.ts'
-import { userReading } from './user-reading.ts'
-import { userRow, userView } from './user-rows.ts'
+import type { FactorPolicySetting } from './second-factors/requirement.ts'
 import {
   changeRole,
   deactivateUser,
   endUserSessions,
+  inviteMember,
   inviteUser,
+  listMembers,
+  listOrganisations,
+  listUsers,
   reactivateUser,
+  readUser,
   removeUserFactors,
   resendInvitation,
+  resendMemberInvitation,
   sendReset,
+  type UserDetail,
   withdrawInvitationOf,
+  withdrawMemberInvitation,
 } from './users-contract.ts'
 
 /** What account administration needs from other domains. */
@@ -204,6 +225,82 @@ const removeFactors = ({ requireApproval }: Pick<UserDeps, 'requireApproval'>) =
     }
   })
 
+interface ReadingDeps {
+  db: Database
+  /** Returns the number of agents that the person owns. */
+  agentsOf(accountId: string): Promise<number>
+  /** Returns the number of open privacy requests about the person or one of their agents. */
+  openRequestsOf(accountId: string): Promise<number>
+}
+
+async function detailOf(deps: ReadingDeps, id: string, now: Date): Promise<UserDetail> {
+  const { db } = deps
+  const row = await userRow(db.prisma, id)
+  const [more] = await userDetail(db, { id, now })
+  if (!row || !more) throw noAccount()
+  const [identities, agents, openRequests, isLastAdmin] = await Promise.all([
+    db.prisma.accountIdentity.findMany({ where: { accountId: id, unlinkedAt: null }, orderBy: { linkedAt: 'asc' } }),
+    deps.agentsOf(id),
+    deps.openRequestsOf(id),
+    row.role === 'admin' && accountDirectory.isOnlyAdmin(db.prisma, id),
+  ])
+  const { purpose, sent_at: sentAt, expires_at: expiresAt } = more
+  return {
+    ...userView(row),
+    deactivated_at: more.deactivated_at?.toISOString() ?? null,
+    sessions: more.sessions,
+    last_seen_at: more.last_seen_at?.toISOString() ?? null,
+    identities: identities.map(({ issuer, linkedAt }) => ({ issuer, linked_at: linkedAt.toISOString() })),
+    letter:
+      purpose && sentAt && expiresAt
+        ? { purpose, sent_at: sentAt.toISOString(), expires_at: expiresAt.toISOString() }
+        : null,
+    agents,
+    open_requests: openRequests,
+    is_last_admin: isLastAdmin,
+  }
+}
+
+const noUsers = { active: 0, invited: 0, deactivated: 0, erasing: 0, restricted: 0 }
+
+const listAll = ({ db }: ReadingDeps) =>
+  read(listUsers, async (_ctx, { query }) => {
+    const [{ shown, page }, [counts]] = await Promise.all([
+      userPage(db, { ...query, secondFactor: query.second_factor }),
+      countUsersByState(db, {}),
+    ])
+    return {
+      resourceId: 'query',
+      details: {
+        count: shown.length,
+        filters: Object.keys(query)
+          .filter((name) => name !== 'limit')
+          .sort(),
+      },
+      body: { data: shown.map(userView), ...page, counts: counts ?? noUsers },
+    }
+  })
+
+const listAllOrganisations = ({ db }: ReadingDeps) =>
+  read(listOrganisations, async (_ctx, { query: { q } }) => {
+    const pattern = q === undefined ? null : `%${q.replace(/[\\%_]/g, '\\$&')}%`
+    const rows = await listOrganisationRows(db, { pattern })
+    return { resourceId: 'query', body: { data: rows } }
+  })
+
+const readOne = (deps: ReadingDeps) =>
+  read(readUser, async (ctx, { params: { id } }) => ({
+    resourceId: id,
+    body: { data: await detailOf(deps, id, ctx.now) },
+  }))
+
+/** Use cases with which admins read accounts and organizations. */
+const userReading = (deps: ReadingDeps) => ({
+  users: listAll(deps),
+  organisations: listAllOrganisations(deps),
+  user: readOne(deps),
+})
+
 /** Use cases of admins for accounts. */
 export const userAdministration = (db: Database, deps: UserDeps, making: AccountMaking) =>
   ({
@@ -218,3 +315,107 @@ export const userAdministration = (db: Database, deps: UserDeps, making: Account
     sendReset: sendResetEmail(deps),
     removeUserFactors: removeFactors(deps),
   }) satisfies Record<string, UseCase>
+
+/**
+ * Returns the organization that the caller manages.
+ * @throws Problem `forbidden` for callers who manage none
+ */
+async function managedBy(tx: Transaction, ctx: Context): Promise<string> {
+  const record = await tx.account.findUnique({
+    where: { id: accountOf(ctx) },
+    select: { role: true, organisationId: true },
+  })
+  if (record?.role !== 'manager' && record?.role !== 'admin')
+    throw new Problem('forbidden', 'Only managers and admins can see the members of their organization.')
+  return record.organisationId
+}
+
+/**
+ * Limits the invitations into an organization per day, regardless of the inviter. Counts the accounts created within a
+ * day and the withdrawn invitations. Concurrent calls are serialized.
+ * @throws Problem `rate_limited`
+ */
+async function boundInvitations({ tx, now }: MutationContext, organisationId: string): Promise<void> {
+  await lockInvitations(tx, { id: organisationId })
+  const day = 24 * 3_600_000
+  const since = new Date(now.getTime() - day)
+  const [oldest] = await invitationBefore(tx, { id: organisationId, since, skipped: invitationsPerDay - 1 })
+  if (!oldest) return
+  const seconds = Math.max(1, Math.ceil((oldest.at.getTime() + day - now.getTime()) / 1000))
+  throw new Problem('rate_limited', {
+    detail: `At most ${invitationsPerDay} people can be invited to one organization per day. Nobody was invited. Try again in ${seconds} seconds, or ask an admin.`,
+    headers: { 'Retry-After': String(seconds) },
+  })
+}
+
+/** Use cases of managers for the members of their organization. */
+export const organisationMembers = (
+  db: Database,
+  making: AccountMaking,
+  isOnRecord: (tx: Transaction, accountId: string) => Promise<boolean>,
+) => ({
+  members: read(listMembers, async (ctx, { query }) => {
+    const organisation = await managedBy(db.prisma, ctx)
+    const { shown, page } = await userPage(db, { ...query, organisation })
+    return {
+      resourceId: 'query',
+      details: { count: shown.length, organisation },
+      body: { data: shown.map(memberView), ...page },
+    }
+  }),
+
+  inviteMember: mutation(inviteMember, async (ctx, { body }) => {
+    if (body.role !== 'person') requireRecentPassword(ctx)
+    const organisationId = await managedBy(ctx.tx, ctx)
+    await boundInvitations(ctx, organisationId)
+    const address = normaliseEmail(body.email)
+    const members = { organisationId, OR: [{ email: address }, { invitedEmail: address }] }
+    if ((await ctx.tx.account.count({ where: members })) > 0)
+      throw new Problem('conflict', 'A member of your organization has this address, or an invitation was sent to it.')
+    const row = await invite(ctx, making, { ...body, organisationId, isPending: true })
+    return { resourceId: row.id, body: { data: memberView(row) }, details: { role: row.role, letter: 'invitation' } }
+  }),
+
+  resendMemberInvitation: mutation(resendMemberInvitation, async (ctx, { params: { id } }) => {
+    const row = await lockedUser(ctx.tx, id, await managedBy(ctx.tx, ctx))
+    // Managers have no rights over admins and auditors.
+    if (row.role !== 'person' && row.role !== 'manager') throw noAccount()
+    await inviteAgain(ctx, row)
+    return { resourceId: id, body: { data: memberView(row) }, details: { letter: 'invitation' } }
+  }),
+
+  withdrawMemberInvitation: mutation(withdrawMemberInvitation, async (ctx, { params: { id } }) => {
+    const row = await lockedUser(ctx.tx, id, await managedBy(ctx.tx, ctx))
+    if (row.role !== 'person' && row.role !== 'manager') throw noAccount()
+    await withdrawInvitation(ctx, row, isOnRecord)
+    return { resourceId: id, body: undefined }
+  }),
+})
+
+async function userFacts(tx: Transaction, id: string) {
+  const row = await userRow(tx, id)
+  if (!row) throw noAccount()
+  const { name, email, role, states } = row
+  return { subjects: [id], facts: { name, email, role_now: role, is_closed: states.includes('deactivated') } }
+}
+
+/** Actions that decide who administers the installation, and who can sign in how. */
+export const accountApprovables = (factorPolicy: Pick<FactorPolicySetting, 'read'>): readonly Approvable[] => [
+  approvable(changeRole, async (tx, { params: { id }, body: { role } }) => {
+    const { subjects, facts } = await userFacts(tx, id)
+    return { subjects, facts: { ...facts, role_next: role } }
+  }),
+  approvable(
+    inviteUser,
+    async (_tx, { body: { name, email, role, organisation_id: given, new_organisation: made } }) => ({
+      facts: { name, email, role_next: role, organization: made ?? given ?? null },
+    }),
+  ),
+  approvable(deactivateUser, (tx, { params: { id } }) => userFacts(tx, id)),
+  approvable(reactivateUser, (tx, { params: { id } }) => userFacts(tx, id)),
+  approvable(sendReset, (tx, { params: { id } }) => userFacts(tx, id)),
+  approvable(removeUserFactors, (tx, { params: { id } }) => userFacts(tx, id)),
+  approvable(changeRequirement, async (tx, { body: { required_of: next, from } }) => ({
+    facts: { required_of_now: (await factorPolicy.read(tx)).required_of, required_of_next: next, from: from ?? null },
+  })),
+]

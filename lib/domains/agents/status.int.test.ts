@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { raiseAccountFence } from '#lib/domains/accounts/fence.ts'
+import { raiseAccountFence } from '#lib/domains/accounts/personal-data.ts'
 import { contributeUnit } from '#lib/domains/knowledge/contract.ts'
 import { type TestApp, type TestRequest, testApp } from '#lib/testing/app.ts'
 import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'

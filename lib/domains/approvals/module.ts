@@ -2,12 +2,10 @@ import { z } from 'zod'
 import { job } from '#lib/kernel/job.ts'
 import type { PersonalData } from '#lib/kernel/module.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { proposalDataSource } from './data-source.ts'
-import { proposalExporter } from './person-exporters.ts'
-import type { ApprovalDeps } from './ports.ts'
+import { proposalDataSource, proposalExporter } from './personal-data.ts'
 import { countWaitingFor, deleteOldProposals, expireProposals } from './repository.ts'
 import { closedProposalRetention } from './rules.ts'
-import { approvalsService } from './service.ts'
+import { type ApprovalDeps, approvalsService } from './service.ts'
 
 export const approvalsData = (db: Database): PersonalData => ({
   dataSources: [proposalDataSource(db)],

@@ -1,3 +1,5 @@
+import { sealedPurposes } from '#lib/config/secret.ts'
+import type { SealedColumn } from '#lib/stores/postgres/sealed-column.ts'
 import { statement, typed } from '#lib/stores/postgres/statement.ts'
 import type { ProposalStatus } from './rules.ts'
 
@@ -122,3 +124,10 @@ export const proposalResidue = statement('approvals.residue', {
     WHERE p.account_id = $account OR p.decided_by = $account OR p.id = ANY($ids)
       OR EXISTS (SELECT FROM unnest(p.subject_ids) AS s(id) WHERE s.id = $account OR s.id = ANY($agents))`,
 })
+
+export const sealedProposals: SealedColumn = {
+  table: 'approval_proposals',
+  id: 'id',
+  column: 'content',
+  purpose: sealedPurposes.proposals,
+}

@@ -1,12 +1,27 @@
-import type { Approvable } from '#lib/kernel/approval.ts'
+import { isDeepStrictEqual } from 'node:util'
+import { seal, unsealed } from '#lib/config/secret.ts'
+import {
+  type Approvable,
+  type ApprovalFacts,
+  type ApprovalRequest,
+  canonicalInput,
+  type RequireApproval,
+} from '#lib/kernel/approval.ts'
 import type { Actor, MutationContext, Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
+import { parseInput } from '#lib/kernel/input.ts'
+import type { OperationShape, RawInput } from '#lib/kernel/operation.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
-import { decideProposal, listProposals, type ProposalView, propose } from './contract.ts'
-import { approvalEnforcement } from './enforcement.ts'
-import type { ApprovalDeps } from './ports.ts'
-import { type ProposedActions, type ProposedInput, proposedActions } from './proposed-actions.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import {
+  changeApprovalSetting,
+  decideProposal,
+  listProposals,
+  type ProposalView,
+  propose,
+  readApprovalSetting,
+} from './contract.ts'
 import {
   closeProposal,
   countProposed,
@@ -19,7 +34,6 @@ import {
   storeRejection,
 } from './repository.ts'
 import { approvableOperations, mostOpenProposals, mostProposalsPerDay, proposalLife, statusAt } from './rules.ts'
-import { approvalSetting } from './setting.ts'
 
 const mostListed = 100
 const day = 86_400_000
@@ -36,6 +50,99 @@ interface Viewing {
   actor: Actor
   now: Date
 }
+
+/** The params and the body of a proposed request, before they are parsed. */
+interface ProposedInput {
+  params: Record<string, unknown> | null
+  body: Record<string, unknown> | null
+}
+/** What a proposal seals. */
+interface ProposalContent extends ProposedInput {
+  facts: ApprovalFacts['facts']
+}
+
+const rawOf = ({ params, body }: ProposedInput, { body: takesBody }: OperationShape): RawInput => ({
+  params: Object.fromEntries(Object.entries(params ?? {}).map(([name, value]) => [name, String(value)])),
+  ...{ query: {}, headers: {} },
+  body: takesBody ? (body ?? undefined) : undefined,
+})
+
+/** Undefined if the error is a problem: the action is not valid or not possible. */
+async function unlessRefused<T>(work: () => T | Promise<T>): Promise<T | undefined> {
+  try {
+    return await work()
+  } catch (error) {
+    if (Problem.is(error)) return undefined
+    throw error
+  }
+}
+
+export interface ApprovalDeps {
+  db: Database
+  /** Seals what a proposal would do. */
+  key: () => Uint8Array
+  setting: {
+    read(on?: Transaction): Promise<boolean>
+    store(tx: Transaction, value: boolean, change: { now: Date; by: string }): Promise<void>
+  }
+  approvables: readonly Approvable[]
+  /** Ids of the admins who can sign in and are not about to be erased. */
+  activeAdmins(on: Database | Transaction): Promise<readonly string[]>
+  /** Names by account id. */
+  namesOf(on: Transaction, accountIds: readonly string[]): Promise<ReadonlyMap<string, string>>
+  notify: {
+    /** Queues an email to an admin who can decide the proposal. */
+    proposed(tx: Transaction, accountId: string, at: Date): Promise<void>
+    /** Queues an email to the proposer. */
+    decided(tx: Transaction, accountId: string, decision: { isApproved: boolean; at: Date }): Promise<void>
+  }
+}
+
+/** Reads and writes what proposals would do. */
+function proposedActions({ approvables, key }: Pick<ApprovalDeps, 'approvables' | 'key'>) {
+  const actions = new Map(approvables.map((action) => [action.operation.id, action]))
+  const inputOf = (action: Approvable, given: ProposedInput): ApprovalRequest['input'] =>
+    parseInput(action.operation, rawOf(given, action.operation))
+  const contentOf = ({ id, content }: Pick<ProposalRow, 'id' | 'content'>): ProposalContent | undefined => {
+    const text = content ? unsealed(key(), content, id) : undefined
+    return text && (JSON.parse(text.toString('utf8')) as ProposalContent)
+  }
+  return {
+    actionOf: (operation: string): Approvable | undefined => actions.get(operation),
+    contentOf,
+    sealedFor: (id: string, content: ProposalContent) =>
+      new Uint8Array(seal(key(), Buffer.from(JSON.stringify(content)), id)),
+
+    /** The canonical input. @throws Problem `invalid` */
+    canonicalOf: (action: Approvable, given: ProposedInput): string => canonicalInput(inputOf(action, given)),
+    /** @throws Problem for invalid input, and if the action is not possible */
+    explain: (tx: Transaction, action: Approvable, given: ProposedInput): Promise<ApprovalFacts> =>
+      action.explain(tx, rawOf(given, action.operation)),
+
+    /** The proposal for exactly this input. Proposals that this version cannot read do not match. */
+    async matching(
+      rows: readonly ProposalRow[],
+      action: Approvable,
+      canonical: string,
+    ): Promise<ProposalRow | undefined> {
+      for (const row of rows) {
+        const content = contentOf(row)
+        const own = content && (await unlessRefused(() => canonicalInput(inputOf(action, content))))
+        if (own === canonical) return row
+      }
+      return undefined
+    },
+    /** False if what the action depends on has changed since the proposal, or if it is no longer possible. */
+    async isCurrent(tx: Transaction, row: ProposalRow): Promise<boolean> {
+      const [action, content] = [actions.get(row.operation), contentOf(row)]
+      if (!action || !content) return false
+      const now = await unlessRefused(() => action.explain(tx, rawOf(content, action.operation)))
+      return now !== undefined && isDeepStrictEqual(now.facts, content.facts)
+    },
+  }
+}
+type ProposedActions = ReturnType<typeof proposedActions>
+
 /** Presents proposals to an admin. */
 const presenting =
   ({ namesOf }: ApprovalDeps, actions: ProposedActions) =>
@@ -157,6 +264,106 @@ const deciding = (deps: ApprovalDeps, actions: ProposedActions, present: Present
       await deps.notify.decided(tx, proposer, { isApproved: decision === 'approve', at: now })
     return replyWith(present, ctx, id, { ...details, decision })
   })
+
+const missing = (detail: string, operation?: string) =>
+  new Problem('approval_required', { detail, ...(operation !== undefined && { extensions: { operation } }) })
+
+/** What to do about an action without an approval. */
+async function refusalOf(ctx: MutationContext, operation: string, { activeAdmins }: ApprovalDeps): Promise<Problem> {
+  const admins = await activeAdmins(ctx.tx)
+  return admins.length < 2
+    ? missing(
+        'Another admin must approve this, but there is only one active admin. Add an admin on the server (kp admin account), or end the requirement there (kp admin lift-approvals). Nothing was changed.',
+      )
+    : missing(
+        'Another admin must approve this. Propose it (POST /api/admin/proposals), and repeat it after the approval. Nothing was changed.',
+        operation,
+      )
+}
+
+/** Closes a proposal whose premise has changed. The transaction of the action is rolled back. */
+const outdated = ({ actor, ip, now, pipeline }: MutationContext, { id, operation }: ProposalRow) =>
+  new Problem('conflict', {
+    detail:
+      'Since the proposal, the target of this action has changed, or the approver is no longer an active admin. Nothing was changed. Propose it again.',
+    afterRollback: () =>
+      pipeline.transaction(async (tx) => {
+        if ((await closeProposal(tx, { id, status: 'outdated', now })) === 0) return
+        await pipeline.auditWithin(tx, {
+          ...{ action: 'update', actorId: actor.id, ip, at: now, resourceType: 'approval', resourceId: id },
+          details: { decision: 'outdated', action: operation },
+        })
+      }),
+  })
+
+/** Lets actions pass that another admin has approved, once each. */
+function approvalEnforcement(deps: ApprovalDeps, actions: ProposedActions): RequireApproval {
+  async function consume(ctx: MutationContext, row: ProposalRow): Promise<void> {
+    const { tx, now, actor, ip, pipeline } = ctx
+    const approver = row.decided_by
+    const isStillAdmin = approver !== null && (await deps.activeAdmins(tx)).includes(approver)
+    if (!isStillAdmin || !(await actions.isCurrent(tx, row))) throw outdated(ctx, row)
+    await closeProposal(tx, { id: row.id, status: 'carried_out', now })
+    await pipeline.auditWithin(tx, {
+      ...{ action: 'update', actorId: actor.id, ip, at: now, resourceType: 'approval', resourceId: row.id },
+      details: { decision: 'carry_out', action: row.operation, approved_by: `user:${approver}` },
+    })
+  }
+
+  return async (ctx, request) => {
+    const { tx, now, actor } = ctx
+    if (!(await deps.setting.read(tx))) return
+    if (actor.accountId === undefined)
+      throw missing('Another admin must approve this, so a token cannot do it. Use the console. Nothing was changed.')
+    const action = request && actions.actionOf(request.operation.id)
+    if (!action)
+      throw missing(
+        'A token with the scope admin needs the approval of another admin. Create it separately (POST /v1/auth/tokens). Nothing was changed.',
+      )
+    const { id: operation } = action.operation
+    const open = await lockedOpenProposals(tx, { account: actor.accountId, operation, now })
+    const approved = open.filter(({ status }) => status === 'approved')
+    const own = await actions.matching(approved, action, canonicalInput(request.input))
+    if (!own) throw await refusalOf(ctx, operation, deps)
+    await consume(ctx, own)
+  }
+}
+
+const resourceId = 'two_person_approval'
+
+/** Use cases of the setting that requires approvals. Turning it off needs an approval itself. */
+const approvalSetting = ({ activeAdmins, db, setting }: ApprovalDeps, requireApproval: RequireApproval) => ({
+  readSetting: read(readApprovalSetting, async () => ({
+    resourceId,
+    body: { data: { is_on: await setting.read(), active_admins: (await activeAdmins(db)).length } },
+  })),
+
+  changeSetting: mutation(changeApprovalSetting, async (ctx, { body }) => {
+    if (ctx.actor.accountId === undefined)
+      throw new Problem('forbidden', 'This operation requires the session of an admin. Nothing was changed.')
+    const before = await setting.read(ctx.tx)
+    const { length: admins } = await activeAdmins(ctx.tx)
+    if (body.is_on && !before && admins < 2)
+      throw new Problem('wrong_state', 'This needs at least two active admins. Nothing was changed.')
+    if (before && !body.is_on) await requireApproval(ctx, { operation: changeApprovalSetting, input: { body } })
+    await setting.store(ctx.tx, body.is_on, { now: ctx.now, by: ctx.actor.id })
+    return {
+      resourceId,
+      body: { data: { is_on: body.is_on, active_admins: admins } },
+      details: { fields: [resourceId], from: before, to: body.is_on },
+    }
+  }),
+
+  /** Whether approvals are required. */
+  isRequired: (): Promise<boolean> => setting.read(),
+
+  /** Turns the setting off on behalf of the operator. Returns whether it was on. */
+  async liftApprovals(tx: Transaction, change: { now: Date; by: string }): Promise<boolean> {
+    const before = await setting.read(tx)
+    await setting.store(tx, false, change)
+    return before
+  },
+})
 
 /** Proposals of consequential actions, which a second admin approves. The proposer then carries out exactly what was approved, once. */
 export function approvalsService(deps: ApprovalDeps) {

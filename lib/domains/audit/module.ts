@@ -1,12 +1,13 @@
+import { z } from 'zod'
+import { type DatabaseQuery, type EvidenceCheck, failsIf } from '#lib/kernel/evidence.ts'
+import { job } from '#lib/kernel/job.ts'
 import type { PersonalData } from '#lib/kernel/module.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { savedSearchDataSource } from './data-source.ts'
-import { auditEvidence } from './evidence.ts'
-import { auditExporters, auditPersonExporters } from './exporters.ts'
-import { auditJobs } from './jobs.ts'
 import type { AuditLog } from './log.ts'
-import type { AuditNameDeps } from './names.ts'
-import { retainedAuditEntries } from './retained-records.ts'
+import { auditExporters, auditPersonExporters, retainedAuditEntries, savedSearchDataSource } from './personal-data.ts'
+import type { AuditNameDeps } from './queries.ts'
+import { countUses, createPartitions, oldestEntry, rightsToEntries } from './repository.ts'
+import { oldestRead } from './rules.ts'
 import { auditService } from './service.ts'
 
 export const auditData = (db: Database): PersonalData => ({
@@ -15,6 +16,68 @@ export const auditData = (db: Database): PersonalData => ({
   personExporters: auditPersonExporters(db),
   retainedRecords: retainedAuditEntries(db),
 })
+
+const hour = 3_600_000
+
+/** Maximum number of entries of the last day that are searched, newest first. */
+const lookedThrough = 50_000
+
+/** The minimum number of times that these operations succeeded within the last day, and the last time. Only success writes an entry. */
+export async function usesOf(
+  query: DatabaseQuery,
+  operations: readonly string[],
+  now: Date,
+): Promise<{ uses: number; last: Date | null }> {
+  const from = new Date(now.getTime() - 24 * hour)
+  const [row] = await countUses(query, { operations, from, most: lookedThrough })
+  return { uses: row?.uses ?? 0, last: row?.last ?? null }
+}
+
+/** Checks that the application cannot alter the log and that old entries are deleted in time. */
+const auditEvidence = (): EvidenceCheck[] => [
+  {
+    line: 'audit_trail',
+    name: 'audit.append-only',
+    page: null,
+    async ask(query) {
+      const [row] = await rightsToEntries(query, {})
+      const { tables = 0, writable = 0, readable = false, owned = true } = row ?? {}
+      return {
+        state: failsIf(tables === 0 || writable > 0 || owned || !readable),
+        numbers: { tables, writable, owned: owned ? 1 : 0, unwritten: readable ? 0 : 1 },
+      }
+    },
+  },
+  {
+    line: 'storage_limitation',
+    name: 'audit.oldest',
+    page: '/admin/audit?reads=true',
+    async ask(query, now) {
+      const [row] = await oldestEntry(query, {})
+      const oldest = row?.oldest ?? null
+      // Reads end at 90 days to the millisecond. The row itself is deleted after a write, up to a minute later.
+      const limit = oldestRead(now).getTime() - 2 * hour
+      return {
+        state: failsIf(oldest !== null && oldest.getTime() < limit),
+        times: { oldest },
+        ...(oldest && { page: `/admin/audit?reads=true&to=${oldest.toISOString()}` as const }),
+      }
+    },
+  },
+]
+
+/** Creates partitions a week ahead. Entries without a partition are stored in the default one and moved later. */
+const auditJobs = (db: Database, log: AuditLog) => [
+  job({
+    name: 'audit.upkeep',
+    payload: z.unknown(),
+    cron: '7 * * * *',
+    async run(ctx) {
+      await createPartitions(db, { days: 7 })
+      await log.purge(ctx.now)
+    },
+  }),
+]
 
 /** The audit log and saved searches of it. */
 export const auditModule = (db: Database, log: AuditLog, names: AuditNameDeps) => ({

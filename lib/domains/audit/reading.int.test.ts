@@ -4,8 +4,8 @@ import { encodeCursor } from '#lib/kernel/pages.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { issuedAgent, signedIn } from '#lib/testing/people.ts'
 import type { AuditFilters } from './contract.ts'
-import { auditReading } from './reading.ts'
 import { isRevocation } from './rules.ts'
+import { auditReading } from './service.ts'
 
 let test: TestApp
 beforeAll(async () => {

@@ -1,22 +1,46 @@
 import type { Actor, Context } from '#lib/kernel/context.ts'
-import { encodeCursor } from '#lib/kernel/pages.ts'
-import { read, stream } from '#lib/kernel/use-case.ts'
+import { newId } from '#lib/kernel/ids.ts'
+import { decodeCursor, encodeCursor, notOurCursor, type TimeCursor } from '#lib/kernel/pages.ts'
+import { invalid, Problem } from '#lib/kernel/problem.ts'
+import { mutation, read, stream } from '#lib/kernel/use-case.ts'
+import { boundedQuery, StatementTimeout } from '#lib/stores/postgres/bounded.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { type Act, actsOf, namedIds } from './acts.ts'
+import { type Act, type ActPart, actsOf, namedIds } from './acts.ts'
 import {
   type AuditAct,
   type AuditFilters,
   AuditLogEntry,
+  deleteSearch,
   exportAudit,
   findActors,
+  listSearches,
   queryActs,
   queryAudit,
+  type SavedSearch,
+  saveSearch,
 } from './contract.ts'
-import { type AuditNameDeps, auditNames } from './names.ts'
-import { auditReading } from './reading.ts'
-import type { EntryRow } from './repository.ts'
-import { auditFileName, csvCell } from './rules.ts'
-import { searchesService } from './searches.ts'
+import { type AuditNameDeps, auditNames } from './queries.ts'
+import {
+  countEntries,
+  type EntryRow,
+  type EntrySearch,
+  entriesOf,
+  estimateEntries,
+  kindsOf,
+  lockSearches,
+} from './repository.ts'
+import {
+  auditFileName,
+  canonicalQuery,
+  csvCell,
+  filterNames,
+  mostSearches,
+  nextStep,
+  oldestRead,
+  type SearchPeriod,
+  shortestStep,
+  stepLimit,
+} from './rules.ts'
 
 /** With `reader`, hides addresses of other actors, such as earlier users of an agent. */
 const entryOf = (row: EntryRow, reader?: string): AuditLogEntry =>
@@ -55,6 +79,250 @@ export const actView = ({ parts, count, tries = 1 }: Act<EntryRow>, named: Reado
 
 /** Entries per query of an export. */
 const exportPage = 500
+
+interface AuditPage {
+  rows: EntryRow[]
+  /** Start of the next page. Undefined at the end. */
+  next: TimeCursor | undefined
+  /** How far back the search has come, when the time limit ended the page. */
+  reached: Date | undefined
+}
+interface Counted {
+  total: number
+  /** Whether `total` is complete or counting stopped there. */
+  counted: 'exact' | 'at_least'
+  /** An estimate from database statistics. Null when `total` is exact or there is no estimate. */
+  estimate: number | null
+}
+type Cut = AuditFilters & { cursor?: string | undefined }
+
+/** Counting stops at this total. */
+const countedTo = 1_001
+/** Time limit for counting without an index, in milliseconds. */
+const countingMost = 300
+/** Time limit for a page that is searched in steps, in milliseconds. It is then returned incomplete. */
+const lookingMost = 2_000
+/** Smaller than every entry id: entries after such a cursor are strictly older. */
+const beforeAll = '00000000-0000-0000-0000-000000000000'
+
+/** Undefined if the database ended the query at its time limit. */
+const inTime = <T>(result: Promise<T>): Promise<T | undefined> =>
+  result.catch((error: unknown) => {
+    if (error instanceof StatementTimeout) return undefined
+    throw error
+  })
+
+/** A whole page, from up to one row more than it shows. */
+const whole = (rows: EntryRow[], limit: number): AuditPage => {
+  const shown = rows.slice(0, limit)
+  const last = rows.length > limit ? shown.at(-1) : undefined
+  return { rows: shown, next: last && { at: last.at, id: last.id }, reached: undefined }
+}
+
+/** Decodes a cursor of the log; undefined without a cursor. @throws Problem `invalid` for a cursor of another origin */
+function auditCursorOf(cursor: string | undefined): TimeCursor | undefined {
+  if (cursor === undefined) return undefined
+  const after = decodeCursor(cursor)
+  if (!after || !/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(after.id)) throw notOurCursor()
+  return after
+}
+
+/** The earliest time to search: at most 90 days back. */
+function oldestOf({ from }: AuditFilters, now: Date): Date {
+  const oldest = oldestRead(now)
+  return from && from > oldest ? from : oldest
+}
+
+/**
+ * What to search for, limited to 90 days and, without the right to audit, to the actor's own entries. `within` narrows
+ * it to a period: from `at` (inclusive) to `before` (exclusive).
+ */
+export function searchOf(
+  filters: Cut,
+  ownOnly: readonly string[] | undefined,
+  now: Date,
+  within: { at: Date; before?: Date | undefined } = { at: oldestOf(filters, now) },
+): EntrySearch {
+  const after = auditCursorOf(filters.cursor)
+  return {
+    from: within.at,
+    before: within.before ?? null,
+    to: filters.to ?? null,
+    own: ownOnly ?? null,
+    agent_id: filters.agent_id || null,
+    action: filters.action ?? null,
+    resource_type: filters.resource_type || null,
+    resource_id: filters.resource_id || null,
+    q: filters.q ?? null,
+    reads: filters.reads === false ? false : null,
+    cursor_at: after?.at ?? null,
+    cursor_id: after?.id ?? null,
+  }
+}
+
+/**
+ * Whether an index covers the filters, however many entries exist. Text, or an action or resource type without other
+ * filters, is searched in steps of time, and so is the log without reads.
+ */
+const isIndexed = (filters: AuditFilters, ownOnly: readonly string[] | undefined): boolean =>
+  filters.q === undefined &&
+  (filters.resource_id !== undefined ||
+    filters.agent_id !== undefined ||
+    ((ownOnly !== undefined || (filters.action === undefined && filters.reads !== false)) &&
+      filters.resource_type === undefined))
+
+/** Reads pages of the log, newest first, in bounded time for all filters. */
+export function auditReading(db: Database, { most = lookingMost, step: firstStep = 3_600_000 } = {}) {
+  const stepQuery = boundedQuery(db, stepLimit)
+  const countQuery = boundedQuery(db, countingMost)
+
+  /** Searches backwards in steps that grow while they are fast, until the page is full, the log ends or the time is over. */
+  async function inSteps(
+    filters: Cut,
+    own: readonly string[] | undefined,
+    now: Date,
+    limit: number,
+  ): Promise<AuditPage> {
+    const started = performance.now()
+    const oldest = oldestOf(filters, now)
+    const rows: EntryRow[] = []
+    let before: Date | undefined
+    let step: SearchPeriod = { milliseconds: firstStep }
+    for (;;) {
+      const upper = before ?? auditCursorOf(filters.cursor)?.at ?? filters.to ?? now
+      const at = new Date(Math.max(oldest.getTime(), upper.getTime() - step.milliseconds))
+      const search = searchOf(filters, own, now, { at, before })
+      const asked = performance.now()
+      const found = await inTime(entriesOf(stepQuery, search, limit + 1 - rows.length))
+      if (!found && step.milliseconds <= shortestStep)
+        throw new Problem('unavailable', {
+          detail: 'The search of the audit log takes too long right now. Try again in a minute.',
+          headers: { 'Retry-After': '60' },
+        })
+      step = nextStep(step, found ? performance.now() - asked : undefined)
+      if (!found) continue
+      rows.push(...found)
+      if (rows.length > limit || at <= oldest) return whole(rows, limit)
+      before = at
+      if (performance.now() - started >= most) return { rows, next: { at, id: beforeAll }, reached: at }
+    }
+  }
+
+  async function find(filters: Cut, own: readonly string[] | undefined, now: Date, limit: number): Promise<AuditPage> {
+    if (!isIndexed(filters, own)) return inSteps(filters, own, now, limit)
+    return whole(await entriesOf(db, searchOf(filters, own, now), limit + 1), limit)
+  }
+
+  /**
+   * Like {@link find}, but never ends a page within a moment: the entries of one time are complete. If one time has more entries than a
+   * page, they are counted by kind.
+   */
+  async function findMoments(
+    filters: Cut,
+    now: Date,
+    limit: number,
+  ): Promise<Omit<AuditPage, 'rows'> & { parts: ActPart<EntryRow>[] }> {
+    const { rows, next, reached } = await find(filters, undefined, now, limit)
+    const parts = rows.map((entry) => ({ entry, count: 1 }))
+    const last = rows.at(-1)
+    if (!last || !next || next.id === beforeAll) return { parts, next, reached }
+    const cut = last.at.getTime()
+    const complete = parts.filter(({ entry }) => entry.at.getTime() > cut)
+    const before = complete.at(-1)?.entry
+    if (before) return { parts: complete, next: { at: before.at, id: beforeAll }, reached }
+    const search = searchOf({ ...filters, cursor: undefined, to: last.at }, undefined, now, { at: last.at })
+    return { parts: await kindsAt(search), next: { at: last.at, id: beforeAll }, reached }
+  }
+  const kindsAt = async (search: EntrySearch): Promise<ActPart<EntryRow>[]> =>
+    (await kindsOf(db, search)).map(({ count: n, ...entry }) => ({ entry, count: n }))
+
+  /** The total number of matches. For a later page of a stepwise search, only the number shown so far. */
+  async function count(
+    { cursor, ...filters }: Cut,
+    own: readonly string[] | undefined,
+    now: Date,
+    shown: number,
+  ): Promise<Counted> {
+    const hasIndex = isIndexed(filters, own)
+    if (!hasIndex && cursor !== undefined) return { total: shown, counted: 'at_least', estimate: null }
+    const search = searchOf(filters, own, now)
+    const total = await inTime(countEntries(hasIndex ? db : countQuery, search, countedTo))
+    if (total !== undefined && total < countedTo) return { total, counted: 'exact', estimate: null }
+    const known = total ?? shown
+    // PostgreSQL keeps no statistics for text within a row, and a later page needs no total.
+    if (filters.q !== undefined || cursor !== undefined) return { total: known, counted: 'at_least', estimate: null }
+    const estimate = await estimateEntries(db, search)
+    return { total: known, counted: 'at_least', estimate: estimate === null ? null : Math.max(estimate, known) }
+  }
+
+  return { find, findMoments, count }
+}
+
+interface SearchRow {
+  id: string
+  name: string
+  query: string
+  createdAt: Date
+}
+const presented = ({ id, name, query, createdAt }: SearchRow): SavedSearch => ({
+  id,
+  name,
+  query,
+  created_at: createdAt.toISOString(),
+})
+
+function accountOf({ accountId }: Actor): string {
+  if (accountId === undefined)
+    throw new Problem('forbidden', 'Saved searches belong to an account, and a token has none. Sign in to use them.')
+  return accountId
+}
+
+/** Named filters of the log. Visible only to their account, not even to admins. */
+function searchesService(db: Database) {
+  return {
+    searches: read(listSearches, async ({ actor }) => {
+      const rows = await db.prisma.savedSearch.findMany({
+        where: { accountId: accountOf(actor) },
+        orderBy: [{ name: 'asc' }, { id: 'asc' }],
+        take: mostSearches,
+      })
+      return {
+        body: { data: rows.map(presented), total: rows.length, offset: 0, limit: mostSearches, next_cursor: null },
+        resourceId: 'list',
+        details: { count: rows.length },
+      }
+    }),
+
+    saveSearch: mutation(saveSearch, async ({ tx, actor, now }, { body: { name, query: text } }) => {
+      const accountId = accountOf(actor)
+      const query = canonicalQuery(text)
+      if (query === undefined)
+        throw invalid(
+          ['query'],
+          `accepts the filters ${filterNames.join(', ')}, each at most once, and needs at least one`,
+        )
+      await lockSearches(tx, { account: accountId })
+      const known = await tx.savedSearch.findMany({ where: { accountId }, select: { name: true } })
+      if (known.some((one) => one.name === name))
+        throw new Problem(
+          'conflict',
+          'You already have a search with this name. Choose another name, or delete that search.',
+        )
+      if (known.length >= mostSearches)
+        throw new Problem('conflict', `You have ${mostSearches} searches. Delete one that you no longer need.`)
+      const row = await tx.savedSearch.create({
+        data: { id: newId('srch'), accountId, name, query, createdAt: now },
+      })
+      return { body: { data: presented(row) }, resourceId: row.id, headers: { Location: '/api/audit/searches' } }
+    }),
+
+    deleteSearch: mutation(deleteSearch, async ({ tx, actor }, { params: { id } }) => {
+      const { count } = await tx.savedSearch.deleteMany({ where: { id, accountId: accountOf(actor) } })
+      if (count === 0) throw new Problem('not_found', 'You have no saved search with this id.')
+      return { body: undefined, resourceId: id }
+    }),
+  }
+}
 
 /** Reads the log. */
 export function auditService(db: Database, deps: AuditNameDeps) {

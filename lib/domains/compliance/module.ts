@@ -1,7 +1,6 @@
 import type { EvidenceCheck } from '#lib/kernel/evidence.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { type CoverageDeps, coverageChecks } from './coverage-checks.ts'
-import { type InstallationCheckDeps, installationChecks } from './installation-checks.ts'
+import { type CoverageDeps, coverageChecks, type InstallationCheckDeps, installationChecks } from './checks.ts'
 import { complianceService } from './service.ts'
 
 export interface ComplianceDeps extends CoverageDeps {

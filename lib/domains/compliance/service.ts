@@ -6,7 +6,6 @@ import { withTimeout } from '#lib/kernel/with-timeout.ts'
 import { boundedQuery, StatementTimeout } from '#lib/stores/postgres/bounded.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { type CheckView, type LineView, readCompliance } from './contract.ts'
-import { worstOf } from './rules.ts'
 
 /** Time limits of one statement and of one check, in milliseconds. */
 const statementMost = 2_000
@@ -16,7 +15,7 @@ const atOnce = 3
 
 class CheckTimeout extends Error {}
 
-export interface ComplianceServiceDeps {
+interface ComplianceServiceDeps {
   db: Database
   checks: readonly EvidenceCheck[]
 }
@@ -30,6 +29,21 @@ const faultOf = (error: unknown): NonNullable<CheckView['fault']> =>
 
 const texts = (times: EvidenceFinding['times'] = {}): Record<string, string | null> =>
   Object.fromEntries(Object.entries(times).map(([name, at]) => [name, at?.toISOString() ?? null]))
+
+/** In ascending order of severity. */
+const order = [
+  'not_applicable',
+  'holds',
+  'unknown',
+  'attention',
+  'fails',
+] as const satisfies readonly CheckView['state'][]
+
+/** The worst state of a line's checks. A line without checks is unknown. */
+const worstOf = (states: readonly CheckView['state'][]): CheckView['state'] =>
+  states.length === 0
+    ? 'unknown'
+    : states.reduce((worst, state) => (order.indexOf(state) > order.indexOf(worst) ? state : worst))
 
 /** Runs all checks. Concurrent requests share one run. */
 export function complianceService({ db, checks }: ComplianceServiceDeps) {

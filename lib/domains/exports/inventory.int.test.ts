@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type TestApp, type TestResponse, testApp } from '#lib/testing/app.ts'
 import { issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 import { trace } from '#lib/testing/units.ts'
-import type { Inventory } from './inventory-contract.ts'
+import type { Inventory } from './contract.ts'
 
 let test: TestApp
 let person: Person

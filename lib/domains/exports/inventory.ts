@@ -4,7 +4,7 @@ import type { DataSource, Holding, RetainedRecord } from '#lib/kernel/data-sourc
 import type { Subject } from '#lib/kernel/erasure-scope.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { read } from '#lib/kernel/use-case.ts'
-import { readInventory } from './inventory-contract.ts'
+import { readInventory } from './contract.ts'
 
 export interface InventoryPorts {
   dataSources: readonly DataSource[]

@@ -1,25 +1,64 @@
 import type { Clock } from '#lib/kernel/clock.ts'
+import type { EvidenceCheck } from '#lib/kernel/evidence.ts'
+import type { Basis } from '#lib/kernel/exporter.ts'
 import type { PersonalData } from '#lib/kernel/module.ts'
-import { exportFilesDataSource, exportRunsDataSource, type RecordedPorts } from './data-sources.ts'
-import { exportsEvidence } from './evidence.ts'
+import type { CopyProblem } from './contract.ts'
 import type { ExportPorts } from './export.ts'
-import { exportExporters } from './exporters.ts'
-import type { ImportPorts } from './import-run.ts'
+import type { ImportPorts } from './import.ts'
 import type { InventoryPorts } from './inventory.ts'
-import { exportJobs } from './jobs.ts'
-import { exportPersonExporters } from './person-exporters.ts'
-import { type PreparationPorts, preparation } from './preparation.ts'
+import { exportJobs, exportUpkeep, type PreparationPorts, preparation } from './jobs.ts'
+import {
+  exportExporters,
+  exportFilesDataSource,
+  exportPersonExporters,
+  exportRunsDataSource,
+  type RecordedPorts,
+} from './personal-data.ts'
 import type { PreparedPorts } from './prepared.ts'
+import { summaryOfExports } from './repository.ts'
+import { overdueBefore, rememberedFor } from './rules.ts'
 import { exportsService } from './service.ts'
-import { exportUpkeep } from './upkeep.ts'
 
-export interface ExportsDeps extends ExportPorts, ImportPorts, InventoryPorts, PreparationPorts {}
+interface ExportsDeps extends ExportPorts, ImportPorts, InventoryPorts, PreparationPorts {}
 
 export const exportsData = (deps: PreparedPorts & RecordedPorts & { clock: Clock }): PersonalData => ({
   dataSources: [exportFilesDataSource(deps), exportRunsDataSource(deps.db)],
   exporters: exportExporters(deps.db),
   personExporters: exportPersonExporters(deps.db),
 })
+
+const month = 30 * 86_400_000
+
+/**
+ * Checks the exports of one basis: their number within the last month, and the prepared copies that are still remembered: their median
+ * duration, and that none failed or outlived its term.
+ */
+const copies = (line: 'access' | 'portability', basis: Basis): EvidenceCheck => ({
+  line,
+  name: `exports.${basis}`,
+  page: '/admin/audit?resource_type=export',
+  async ask(query, now) {
+    const [row] = await summaryOfExports(query, {
+      basis,
+      since: new Date(now.getTime() - month),
+      remembered: new Date(now.getTime() - rememberedFor),
+      overdue: overdueBefore(now),
+    })
+    const { runs = 0, ready = 0, failed = 0, late = 0, seconds = null, last = null } = row ?? {}
+    const page = (problem: CopyProblem) => `/admin/compliance/copies?scope=${basis}&problem=${problem}` as const
+    return {
+      state: late > 0 ? 'fails' : failed > 0 ? 'attention' : runs + ready === 0 ? 'not_applicable' : 'holds',
+      numbers: { runs, ready, failed, late, seconds: seconds === null ? 0 : Math.ceil(seconds) },
+      times: { last },
+      problems: [
+        { problem: 'exports.late', count: late, page: page('late') },
+        { problem: 'exports.failed', count: failed, page: page('failed') },
+      ],
+    }
+  },
+})
+
+const exportsEvidence = (): EvidenceCheck[] => [copies('access', 'all'), copies('portability', 'provided')]
 
 /** Exports, imports and the inventory. */
 export const exportsModule = (deps: ExportsDeps) => ({

@@ -1,12 +1,12 @@
+import type { PreparedExport } from '#generated/prisma/client.ts'
 import { enqueue } from '#lib/jobs/queue.ts'
 import type { Context, Transaction } from '#lib/kernel/context.ts'
 import type { Basis } from '#lib/kernel/exporter.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import type { PreparedExport } from '../../../generated/prisma/client.ts'
+import type { ExportView } from './contract.ts'
 import type { ExportFiles } from './export-files.ts'
-import type { ExportView } from './prepared-contract.ts'
 
 export const prepareJob = 'exports.prepare'
 /** The job key of an export: enqueuing it again while it waits changes nothing. */

@@ -1,5 +1,5 @@
 import { statement, typed } from '#lib/stores/postgres/statement.ts'
-import type { CopyProblem } from './copy-problems-contract.ts'
+import type { CopyProblem } from './contract.ts'
 
 /** Serializes the exports of a person or an agent until the end of the transaction. */
 export const lockExportsOf = statement('exports.lock-payer', {

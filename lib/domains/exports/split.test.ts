@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { Problem } from '#lib/kernel/problem.ts'
-import type { Piece, Splitter } from './split.ts'
-import { jsonSplitter } from './split-json.ts'
-import { ndjsonSplitter } from './split-ndjson.ts'
+import { jsonSplitter, ndjsonSplitter, type Piece, type Splitter } from './split.ts'
 
 const options = { recordBytes: 1_000, isWanted: (part: string) => part === 'units' }
 type ParserEvent =

@@ -1,4 +1,6 @@
+import { sealedPurposes } from '#lib/config/secret.ts'
 import { agentsUnderLegalHold } from '#lib/stores/postgres/agents-under-legal-hold.ts'
+import type { SealedColumn } from '#lib/stores/postgres/sealed-column.ts'
 import { type RowOf, statement, typed } from '#lib/stores/postgres/statement.ts'
 import { type EntryKind, type EntryScope, entryPageBytes } from './rules.ts'
 
@@ -116,3 +118,10 @@ export const deleteExpiredEntries = statement('grimoire.delete-expired', {
     WHERE (g.valid_until <= $now OR (a.grimoire_days IS NOT NULL AND g.created_at <= $now - make_interval(days => a.grimoire_days)))
       AND a.id NOT IN (${agentsUnderLegalHold('$now')}) LIMIT $limit FOR UPDATE OF g SKIP LOCKED)`,
 })
+
+export const sealedEntries: SealedColumn = {
+  table: 'grimoire_entries',
+  id: 'id',
+  column: 'sealed',
+  purpose: sealedPurposes.grimoire,
+}

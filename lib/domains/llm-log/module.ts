@@ -1,9 +1,7 @@
 import type { PersonalData } from '#lib/kernel/module.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { exchangeDataSource } from './data-source.ts'
-import { llmLogExporters } from './exporters.ts'
-import { type LlmLogJobPorts, llmLogJobs } from './jobs.ts'
-import { llmLogEvidence } from './lateness.ts'
+import { type LlmLogJobPorts, llmLogEvidence, llmLogJobs } from './jobs.ts'
+import { exchangeDataSource, llmLogExporters } from './personal-data.ts'
 import { type LlmLogPorts, llmLogService } from './service.ts'
 
 export const llmLogData = (db: Database, key: () => Uint8Array): PersonalData => ({

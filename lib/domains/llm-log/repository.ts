@@ -1,4 +1,6 @@
+import { sealedPurposes } from '#lib/config/secret.ts'
 import { agentsUnderLegalHold } from '#lib/stores/postgres/agents-under-legal-hold.ts'
+import type { SealedColumn } from '#lib/stores/postgres/sealed-column.ts'
 import { type RowOf, statement, typed } from '#lib/stores/postgres/statement.ts'
 
 const summaryColumns = {
@@ -69,3 +71,10 @@ export const deleteExpiredExchanges = statement('llm-log.delete-expired', {
     SELECT id FROM llm_log_entries WHERE expires_at <= $now AND agent_id NOT IN (${agentsUnderLegalHold('$now')})
     ORDER BY expires_at LIMIT $limit FOR UPDATE SKIP LOCKED)`,
 })
+
+export const sealedExchanges: SealedColumn = {
+  table: 'llm_log_entries',
+  id: 'id',
+  column: 'sealed',
+  purpose: sealedPurposes.llmLog,
+}

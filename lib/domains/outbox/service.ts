@@ -7,7 +7,6 @@ import { outboxRetention } from '#lib/stores/mail/data-source.ts'
 import type { EmailOutboxFolder, ListedEmail } from '#lib/stores/mail/outbox-folder.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { type EmailView, listLetters, readLetter } from './contract.ts'
-import { emailFileName, idOf, purposesOf, withoutLinks } from './rules.ts'
 
 export interface OutboxServiceDeps {
   db: Database
@@ -22,6 +21,32 @@ export interface OutboxServiceDeps {
 }
 /** Maximum number of listed jobs. The counts cover all jobs. */
 const shownJobs = 50
+
+/** A link authorizes its bearer, so it is only shown on explicit request. */
+const link = /https?:\/\/[^\s<>"]+/g
+
+/** The text of an email with each link replaced by a number such as `‹1›`, and the links. */
+function withoutLinks(text: string): { text: string; links: string[] } {
+  const links: string[] = []
+  const bare = text.replace(link, (found) => {
+    if (!links.includes(found)) links.push(found)
+    return `‹${links.indexOf(found) + 1}›`
+  })
+  return { text: bare, links }
+}
+
+const purposes: Readonly<Record<string, string>> = {
+  '/password/new': 'password',
+  '/privacy/confirm': 'privacy',
+  '/emails/unsubscribe': 'unsubscribe',
+}
+/** Purposes of the links: fixed names, without any part of a link. */
+const purposesOf = (links: readonly string[]): string[] =>
+  [...new Set(links.flatMap((one) => (URL.canParse(one) ? (purposes[new URL(one).pathname] ?? []) : [])))].sort()
+
+/** The id of an email is its file name without the extension. */
+const idOf = (name: string): string => name.replace(/\.eml$/, '')
+const emailFileName = (id: string): string => `${id}.eml`
 
 const listed = ({ name, to, subject, writtenAt, bytes }: ListedEmail): EmailView => ({
   id: idOf(name),

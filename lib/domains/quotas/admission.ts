@@ -1,6 +1,6 @@
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { type Measured, measureStorage, type StorageSubject } from './measuring.ts'
+import { type Measured, measureStorage, type StorageSubject } from './queries.ts'
 import { ampleShare, exceeds, measuredFor, type StorageUsage, shareUsed, warnFrom } from './rules.ts'
 
 /** A running write. */

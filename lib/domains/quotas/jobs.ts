@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { job } from '#lib/kernel/job.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { measureStorage } from './measuring.ts'
+import { measureStorage } from './queries.ts'
 import { mergeStorageCounts } from './repository.ts'
 import { shareUsed, warnFrom } from './rules.ts'
 

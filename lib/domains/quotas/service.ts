@@ -4,7 +4,7 @@ import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import type { Queryable } from '#lib/stores/postgres/statement.ts'
 import { readOrganisationStorage, readStorage, setStorageQuota } from './contract.ts'
-import { measureStorage, type StorageSubject } from './measuring.ts'
+import { measureStorage, type StorageSubject } from './queries.ts'
 import { sharedNetworkOf } from './repository.ts'
 import { type StorageQuota, shareUsed } from './rules.ts'
 

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { eeaCountries } from '#lib/kernel/region-rules.ts'
-import { regionOfHost } from './host-rules.ts'
-import { regionsOf } from './region-rules.ts'
 import {
   assessRegion,
   explainOutside,
   hindering,
   parseRegions,
+  regionOfHost,
+  regionsOf,
   residencyFault,
   residencyState,
   type StoreLocationFact,

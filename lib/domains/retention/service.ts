@@ -1,18 +1,35 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { z } from 'zod'
 import { enqueue } from '#lib/jobs/queue.ts'
-import type { RequireApproval } from '#lib/kernel/approval.ts'
+import { type Approvable, approvable, type RequireApproval } from '#lib/kernel/approval.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { Periods } from '#lib/kernel/expiring.ts'
+import type { Counts, Periods } from '#lib/kernel/expiring.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
+import { job } from '#lib/kernel/job.ts'
 import { pageOf, parseCursor } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
-import { listSweeps, readSweep, sweepRetention } from './contract.ts'
-import { policyReader, retentionPolicy } from './policy.ts'
+import {
+  dryRunRetention,
+  editRetention,
+  listSweeps,
+  readRetention,
+  readSweep,
+  resetRetention,
+  sweepRetention,
+} from './contract.ts'
 import { countSweeps, pageOfSweeps, type SweepRow, sweepById } from './repository.ts'
-import { RetentionManager, type RetentionStores, type SweepOrder } from './retention-manager.ts'
-import { periodsOf } from './rules.ts'
-import { policyIn, presented } from './sweeps.ts'
+import { policyIn, presented, RetentionManager, type RetentionStores, type SweepOrder } from './retention-manager.ts'
+import {
+  dayMs,
+  type PeriodInForce,
+  periodsOf,
+  presets,
+  type RetainedVisibility,
+  retainedVisibilities,
+  retentionChangesOf,
+  retentionPolicyOf,
+} from './rules.ts'
 
 export interface RetentionServiceDeps {
   stores: RetentionStores
@@ -25,7 +42,7 @@ export interface RetentionServiceDeps {
 const patience = 10_000
 /** Milliseconds until the worker checks a requested sweep, and between further checks. */
 const handOver = 30_000
-export const resumeJob = 'retention.resume'
+const resumeJob = 'retention.resume'
 const mostCounted = 1_001
 
 /** The worker continues the sweep if its process has died by then. */
@@ -67,6 +84,91 @@ const sweepHistory = ({ db }: RetentionStores) => ({
     return { body: { data: presented(row) }, resourceId: id }
   }),
 })
+
+const resourceId = 'installation'
+const upcomingDays = [7, 30]
+const longestPreview = 30
+/** Number of records that a dry run lists. */
+const mostListed = 100
+
+/** Returns the periods in force with their source. */
+type PolicyNow = (tx?: Transaction) => Promise<Record<RetainedVisibility, PeriodInForce>>
+
+export const policyReader =
+  ({ db }: Pick<RetentionStores, 'db'>, environment: Periods): PolicyNow =>
+  async (tx = db.prisma) =>
+    retentionPolicyOf(environment, await tx.retentionOverride.findMany())
+
+/** Counts the records that are due at a time under these periods. */
+async function dueAt({ expiring }: RetentionStores, periods: Periods, at: Date) {
+  const sum: Counts = { network: 0, org: 0, private: 0, held: 0 }
+  for (const one of expiring) {
+    const due = await one.due(periods, at)
+    for (const key of [...retainedVisibilities, 'held'] as const) sum[key] += due[key]
+  }
+  return { ...sum, total: sum.network + sum.org + sum.private }
+}
+/** The first records that are due at a time under these periods, by the day on which they expire. */
+async function recordsDueAt({ expiring }: RetentionStores, periods: Periods, at: Date) {
+  const lists = await Promise.all(
+    expiring.map(async (one) =>
+      (await one.list(periods, at, mostListed)).map(({ id, visibility, agentId, storedAt }) => ({
+        id,
+        kind: one.scope,
+        visibility,
+        agent_id: agentId,
+        stored_at: storedAt.toISOString(),
+        expires_at: new Date(storedAt.getTime() + (periods[visibility] ?? 0) * dayMs).toISOString(),
+      })),
+    ),
+  )
+  return lists
+    .flat()
+    .sort((one, other) => one.expires_at.localeCompare(other.expires_at))
+    .slice(0, mostListed)
+}
+
+/** Use cases that read and change the retention periods, and that count what they would delete. */
+function retentionPolicy(stores: RetentionStores, policyNow: PolicyNow, requireApproval: RequireApproval) {
+  const policyBody = async (tx?: Transaction) => ({ data: { policy: await policyNow(tx), presets } })
+  return {
+    read: read(readRetention, async () => ({ body: await policyBody(), resourceId })),
+
+    edit: mutation(editRetention, async (ctx, { body }) => {
+      const { tx, now, actor } = ctx
+      const changes = retentionChangesOf(body)
+      await requireApproval(ctx, { operation: editRetention, input: { body } })
+      for (const visibility of retainedVisibilities) {
+        const days = changes[visibility]
+        if (days === undefined) continue
+        const row = { days, setBy: actor.id, setAt: now }
+        await tx.retentionOverride.upsert({ where: { visibility }, create: { visibility, ...row }, update: row })
+      }
+      return { body: await policyBody(tx), resourceId, details: { set: changes } }
+    }),
+
+    reset: mutation(resetRetention, async (ctx) => {
+      const { tx } = ctx
+      await requireApproval(ctx, { operation: resetRetention, input: {} })
+      const { count } = await tx.retentionOverride.deleteMany()
+      return { body: await policyBody(tx), resourceId, details: { removed: count } }
+    }),
+
+    dryRun: read(dryRunRetention, async ({ now }, { body }) => {
+      const periods = { ...periodsOf(await policyNow()), ...retentionChangesOf(body) }
+      const due = await dueAt(stores, periods, now)
+      const upcoming = []
+      for (const days of upcomingDays)
+        upcoming.push({ within_days: days, ...(await dueAt(stores, periods, new Date(now.getTime() + days * dayMs))) })
+      const records = await recordsDueAt(stores, periods, new Date(now.getTime() + longestPreview * dayMs))
+      return {
+        body: { data: { policy: periods, at: now.toISOString(), would_delete: due, upcoming, records } },
+        resourceId,
+        details: { dryRun: true, count: due.total },
+      }
+    }),
+  }
+}
 
 /** Retention periods, and the sweeps that this process executes. */
 export function retentionService({ stores, environment, requireApproval }: RetentionServiceDeps) {
@@ -147,4 +249,31 @@ export function retentionService({ stores, environment, requireApproval }: Reten
     },
   }
 }
-export type RetentionService = ReturnType<typeof retentionService>
+type RetentionService = ReturnType<typeof retentionService>
+
+const now = ({ network, org, private: own }: Periods) => ({ network_now: network, org_now: org, private_now: own })
+const next = ({ network, org, private: own }: Periods) => ({ network_next: network, org_next: org, private_next: own })
+
+/** Actions that decide when data is deleted. */
+export function retentionApprovables(policyNow: PolicyNow, environment: Periods): readonly Approvable[] {
+  const periods = async (tx: Transaction) => periodsOf(await policyNow(tx))
+  return [
+    approvable(editRetention, async (tx, { body }) => {
+      const before = await periods(tx)
+      return { facts: { ...now(before), ...next({ ...before, ...retentionChangesOf(body) }) } }
+    }),
+    approvable(resetRetention, async (tx) => ({ facts: { ...now(await periods(tx)), ...next(environment) } })),
+    approvable(sweepRetention, async (tx) => ({ facts: now(await periods(tx)) })),
+  ]
+}
+
+export const sweepJob = 'retention.sweep'
+
+export const retentionJobs = (retention: RetentionService) => [
+  job({ name: sweepJob, payload: z.unknown(), cron: '13 * * * *', run: () => retention.sweepByClock() }),
+  job({
+    name: resumeJob,
+    payload: z.strictObject({ sweepId: z.string() }),
+    run: (_ctx, { sweepId }) => retention.resume(sweepId),
+  }),
+]

@@ -1,13 +1,14 @@
+import { createHash } from 'node:crypto'
+import type { Snapshot } from '#generated/prisma/client.ts'
 import { sealTo } from '#lib/client/sealing/hpke.ts'
 import { newSnapshotKey, type SnapshotHead, sealSnapshot } from '#lib/client/sealing/snapshot.ts'
 import { enqueue } from '#lib/jobs/queue.ts'
 import type { Context, Transaction } from '#lib/kernel/context.ts'
 import { isStorable } from '#lib/kernel/data-regions.ts'
+import type { Exporter } from '#lib/kernel/exporter.ts'
 import { newId } from '#lib/kernel/ids.ts'
-import type { Snapshot } from '../../../generated/prisma/client.ts'
-import { bundleContentOf } from './content.ts'
-import { measuredPieces } from './measured-pieces.ts'
-import type { SnapshotPorts, SnapshotSettings } from './ports.ts'
+import { bundleContentOf, SecretRemaining } from './content.ts'
+import type { SnapshotPorts, SnapshotSettings, StatePart } from './ports.ts'
 import { countedFor, failureFor, insuredFor, onDemandUntil, type SecretLocation } from './rules.ts'
 
 export const makeJob = 'snapshots.make'
@@ -55,6 +56,32 @@ const settingsIn = (id: string, { name, region, selfHosted, grimoireDays, create
   grimoire_days: grimoireDays,
   created_at: createdAt.toISOString(),
 })
+
+/** Passes on the pieces of a sealed snapshot, and measures them. The pieces can be read once. */
+function measuredPieces(sealed: AsyncIterable<Uint8Array<ArrayBuffer>>) {
+  const hash = createHash('sha256')
+  let bytes = 0
+  let secret: SecretRemaining | undefined
+  async function* pieces() {
+    try {
+      for await (const piece of sealed) {
+        hash.update(piece)
+        bytes += piece.byteLength
+        yield piece
+      }
+    } catch (error) {
+      if (error instanceof SecretRemaining) secret = error
+      throw error
+    }
+  }
+  return {
+    pieces,
+    /** The secret because of which the snapshot was not sealed. */
+    secret: () => secret,
+    /** Call it once, after the last piece. */
+    result: () => ({ bytes, digest: new Uint8Array(hash.digest()) }),
+  }
+}
 
 /** Makes the ordered snapshots. */
 export function making(ports: SnapshotPorts) {
@@ -143,3 +170,32 @@ export function making(ports: SnapshotPorts) {
   }
 }
 export type Making = ReturnType<typeof making>
+
+/** Export parts that make up an agent's state, and whether a record of them is already sealed. */
+const isSealed: Record<string, (record: unknown) => boolean> = {
+  agent_documents: () => false,
+  keyrings: () => true,
+  grimoire_entries: (record) =>
+    typeof record === 'object' && record !== null && 'scope' in record && record.scope === 'private',
+}
+
+/** The parts of a snapshot from other domains: their records, as in an export. */
+export const snapshotParts = (exporters: readonly Exporter[]): StatePart[] =>
+  exporters.flatMap(({ part, pages }) => {
+    const sealed = isSealed[part]
+    if (!sealed) return []
+    const reader = {
+      basis: 'all',
+      id: 'system:snapshots.make',
+      organisationId: undefined,
+      isAdmin: false,
+      seesPrivate: true,
+    } as const
+    return [
+      {
+        name: part,
+        isSealed: sealed,
+        pages: (agentId, until) => pages(agentId, { ...reader, agents: [agentId], until }),
+      },
+    ]
+  })

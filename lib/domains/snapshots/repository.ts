@@ -1,5 +1,5 @@
 import { agentsUnderLegalHold } from '#lib/stores/postgres/agents-under-legal-hold.ts'
-import { statement } from '#lib/stores/postgres/statement.ts'
+import { type Queryable, statement } from '#lib/stores/postgres/statement.ts'
 import { mostInsurances } from './rules.ts'
 
 const ofAgents = { agents: 'text[]' } as const
@@ -38,7 +38,7 @@ export const objectsOfAgents = statement('snapshots.objects-of-agents', {
 })
 
 /** At most one row for each snapshot and uploaded state. */
-export const anyObject = statement('snapshots.any-object', {
+const anyObject = statement('snapshots.any-object', {
   takes: {},
   returns: { found: 'int4' },
   sql: 'SELECT 1 AS found FROM state_bundles UNION ALL SELECT 1 FROM snapshots LIMIT 1',
@@ -85,3 +85,6 @@ export const lockAgentsToInsure = statement('snapshots.lock-agents-to-insure', {
       AND NOT EXISTS (SELECT FROM snapshots s WHERE s.agent_id = a.id AND s.kind = 'insurance' AND s.created_at > $since)
     ORDER BY a.id LIMIT $limit FOR NO KEY UPDATE OF a SKIP LOCKED`,
 })
+
+/** Whether a snapshot or an uploaded state names an object in the object store. */
+export const snapshotsNameObjects = async (on: Queryable): Promise<boolean> => (await anyObject(on, {})).length > 0

@@ -1,7 +1,19 @@
+import type { RetainedRecord } from '#lib/kernel/data-source.ts'
 import type { PersonalData } from '#lib/kernel/module.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { retainedStoreRecords } from './retained-records.ts'
+import { officeActs } from '#lib/stores/postgres/office-acts.ts'
 import { type StoresServiceDeps, storesService } from './service.ts'
+
+/** Who declared that a store contains no data. */
+const retainedStoreRecords = (db: Database): RetainedRecord[] => [
+  officeActs(db, {
+    name: 'stores.acts',
+    what: 'stores that you retired',
+    table: 'known_stores',
+    by: ['retired_by'],
+    at: 'retired_at',
+  }),
+]
 
 export const storesData = (db: Database): PersonalData => ({ retainedRecords: retainedStoreRecords(db) })
 

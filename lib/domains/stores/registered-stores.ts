@@ -1,3 +1,4 @@
+import type { ClientBase } from 'pg'
 import pg from 'pg'
 import type { Clock } from '#lib/kernel/clock.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
@@ -14,7 +15,7 @@ import {
   type RegisteredStore,
   type RememberedPort,
 } from '#lib/stores/registered-store.ts'
-import { otherStore, recordUse, renameStore } from './repository.ts'
+import { otherStore, recordUse, renameStore, retireOtherLedgers, usedLedgers } from './repository.ts'
 import { notedFor, trustedFor } from './rules.ts'
 
 /** A store as the settings name it. */
@@ -35,7 +36,7 @@ export interface ConnectedStore {
   /** Without credentials. */
   shown: string
 }
-export interface RegisteredStoreDeps {
+interface RegisteredStoreDeps {
   db: Database
   clock: Clock
   connected: readonly ConnectedStore[]
@@ -228,3 +229,22 @@ export function registeredStores(deps: RegisteredStoreDeps) {
   }
 }
 export type RegisteredStores = ReturnType<typeof registeredStores>
+
+/** The erasure ledgers that were used and that no admin declared empty, by address hash. */
+export const ledgerAddresses = (client: ClientBase): Promise<{ address: string; shown: string }[]> =>
+  usedLedgers(client, {})
+
+/** Records an operator's statement that every ledger except the one with this address hash is lost. */
+export const retireLedgers = (client: ClientBase, own: string, now: Date): Promise<unknown> =>
+  retireOtherLedgers(client, {
+    own,
+    now,
+    by: 'system:admin.accept-loss',
+    said: 'An operator declared the ledger lost.',
+  })
+
+/** When an admin last stated that a ledger is lost; null if never. A newer ledger contains nothing from before. */
+export async function ledgerLostAt(tx: Transaction): Promise<Date | null> {
+  const { _max: last } = await tx.knownStore.aggregate({ where: { port: 'ledger' }, _max: { retiredAt: true } })
+  return last.retiredAt
+}

@@ -1,5 +1,5 @@
 import { plainTextPhrases } from '#lib/domains/sanitizer/plain-words.ts'
-import type { RequireApproval } from '#lib/kernel/approval.ts'
+import { type Approvable, approvable, type RequireApproval } from '#lib/kernel/approval.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
@@ -10,7 +10,7 @@ import type { RegisteredStores } from './registered-stores.ts'
 import { inventoryOf, travelsTo } from './rules.ts'
 
 /** A store or processor of the settings, with its jurisdiction from the table of regions. */
-export interface AssessedSite {
+interface AssessedSite {
   kind: 'store' | 'processor'
   name: string
   port: RememberedPort | null
@@ -22,7 +22,7 @@ export interface AssessedSite {
   country: string | null
   jurisdiction: StoreView['jurisdiction']
 }
-export interface RequestedState extends Omit<StoreState, 'state'> {
+interface RequestedState extends Omit<StoreState, 'state'> {
   state: 'ok' | 'degraded' | 'down'
 }
 export interface StoresServiceDeps {
@@ -183,3 +183,12 @@ const retire = ({ known, requireApproval, strict }: Pick<StoresServiceDeps, 'kno
 
 /** Lists stores and processors with their regions, and stores that are no longer connected. */
 export const storesService = (deps: StoresServiceDeps) => ({ list: list(deps), retire: retire(deps) })
+
+/** The action after which erasures no longer search a store. */
+export const storeApprovables: readonly Approvable[] = [
+  approvable(retireStore, async (tx, { params: { id }, body: { statement } }) => {
+    const row = await tx.knownStore.findUnique({ where: { id, retiredAt: null } })
+    if (!row) throw new Problem('not_found', 'There is no such store, or it was retired before.')
+    return { facts: { store: row.shown, provider: row.provider, reason: statement } }
+  }),
+]

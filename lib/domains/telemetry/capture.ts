@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { Measuring } from '#lib/kernel/measure.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { events, isEventName, type Properties, type TelemetryEventName } from './events.ts'
 import { type DropReason, dropReasons, type EventSubject, mostWaiting } from './rules.ts'
@@ -13,7 +14,7 @@ export interface Sent {
   at: Date
 }
 /** Receives events. Implemented in lib/stores. */
-export interface Sink {
+interface Sink {
   capture(sent: Sent): Promise<void>
   /** The number of requests, each with several events, that were not delivered. */
   lost(): number
@@ -21,7 +22,7 @@ export interface Sink {
   close(): Promise<void>
 }
 
-export interface CapturePorts {
+interface CapturePorts {
   /** Undefined when telemetry is off. */
   sink: Sink | undefined
   pseudonymOf(told: NonNullable<EventSubject>, now: Date): Promise<string | undefined>
@@ -92,3 +93,16 @@ export function telemetry({ sink, pseudonymOf, now }: CapturePorts) {
   }
 }
 export type Telemetry = ReturnType<typeof telemetry>
+
+/** The number of events that were not sent, by reason. */
+export const telemetryMeasures = ({ dropped }: Pick<Telemetry, 'dropped'>): Measuring => ({
+  name: 'telemetry',
+  measure: async () => [
+    {
+      name: 'kp_telemetry_dropped',
+      help: 'Usage events that this process has not sent since it started, by reason',
+      type: 'gauge',
+      samples: dropped().map(({ reason, count }) => ({ labels: { reason }, value: count })),
+    },
+  ],
+})

@@ -1,13 +1,12 @@
+import { type EvidenceCheck, endsInTime } from '#lib/kernel/evidence.ts'
 import type { PersonalData } from '#lib/kernel/module.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import type { Telemetry } from './capture.ts'
-import { telemetryKeyDataSource } from './data-source.ts'
-import { telemetryEvidence } from './evidence.ts'
-import { telemetryExporters, telemetryPersonExporters } from './exporters.ts'
 import { telemetryJobs } from './jobs.ts'
+import { telemetryExporters, telemetryKeyDataSource, telemetryPersonExporters } from './personal-data.ts'
 import { telemetryService } from './service.ts'
 
-export interface TelemetryDeps {
+interface TelemetryDeps {
   db: Database
   telemetry: Telemetry
   /** The recipient of the events. */
@@ -19,6 +18,11 @@ export const telemetryData = (db: Database, key: () => Uint8Array): PersonalData
   exporters: telemetryExporters(db, key),
   personExporters: telemetryPersonExporters(db, key),
 })
+
+/** While a key exists, its events can be linked to a person. */
+const telemetryEvidence = (): EvidenceCheck[] => [
+  endsInTime('telemetry.keys', 'SELECT expires_at AS ends FROM telemetry_keys'),
+]
 
 /** Anonymous usage events. */
 export const telemetryModule = ({ db, telemetry, to }: TelemetryDeps) => ({

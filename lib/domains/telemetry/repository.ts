@@ -1,3 +1,5 @@
+import { sealedPurposes } from '#lib/config/secret.ts'
+import type { SealedColumn } from '#lib/stores/postgres/sealed-column.ts'
 import { statement, typed } from '#lib/stores/postgres/statement.ts'
 
 const sealed = typed<Buffer>('bytea')
@@ -88,3 +90,10 @@ export const countRemainingItems = statement('telemetry.count-remaining-items', 
   returns: { n: 'int4' },
   sql: `SELECT count(*)::int4 AS n FROM telemetry_keys WHERE kind || ':' || id = ANY($items) AND NOT coalesce(${isOfSubject}, false)`,
 })
+
+export const sealedTelemetryKeys: SealedColumn = {
+  table: 'telemetry_keys',
+  id: 'id',
+  column: 'sealed',
+  purpose: sealedPurposes.telemetryKeys,
+}

@@ -1,7 +1,6 @@
 import { read } from '#lib/kernel/use-case.ts'
 import { listTelemetryEvents } from './contract.ts'
-import { propertiesOf } from './declaration.ts'
-import { events } from './events.ts'
+import { events, propertiesOf } from './events.ts'
 import { pseudonymKeyRetention } from './rules.ts'
 
 const day = 86_400_000

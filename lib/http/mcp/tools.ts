@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { exportAgent } from '#lib/domains/exports/contract.ts'
-import { readInventory } from '#lib/domains/exports/inventory-contract.ts'
+import { exportAgent, readInventory } from '#lib/domains/exports/contract.ts'
 import { checkUnit, contributeUnit, readUnit } from '#lib/domains/knowledge/contract.ts'
 import { reportUnit, validateUnit } from '#lib/domains/knowledge/moderation/contract.ts'
 import { readReputation } from '#lib/domains/knowledge/reputation/contract.ts'

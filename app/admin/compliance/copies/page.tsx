@@ -7,7 +7,7 @@ import { Messages } from '#components/frame/words.tsx'
 import { Page } from '#components/ui/page.tsx'
 import { Tabs } from '#components/ui/tabs.tsx'
 import { app } from '#lib/app-instance.ts'
-import { copyProblems } from '#lib/domains/exports/copy-problems-contract.ts'
+import { copyProblems } from '#lib/domains/exports/contract.ts'
 
 export const generateMetadata = async (): Promise<Metadata> => ({
   title: (await getTranslations('compliance.copies'))('name'),

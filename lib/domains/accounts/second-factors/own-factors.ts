@@ -1,15 +1,15 @@
 import { seal, unsealed } from '#lib/config/secret.ts'
-import { endSessions } from '#lib/domains/accounts/account-status.ts'
-import { countTry, type Tries } from '#lib/domains/accounts/attempts.ts'
-import { lockAccount } from '#lib/domains/accounts/links.ts'
-import { enqueueNotice } from '#lib/domains/accounts/notices.ts'
-import { accountOf } from '#lib/domains/accounts/own-account.ts'
-import { passwordChecksPerMinute } from '#lib/domains/accounts/rules.ts'
 import type { MutationContext, Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import { endSessions } from '../account-status.ts'
+import { lockAccount } from '../links.ts'
+import { enqueueNotice } from '../notices.ts'
+import { accountOf } from '../own-account.ts'
+import { countTry, type Tries } from '../passwords.ts'
+import { passwordChecksPerMinute } from '../rules.ts'
 import {
   addPasskey,
   addTotp,
@@ -22,11 +22,9 @@ import {
   startPasskeySignIn,
 } from './contract.ts'
 import { registeredPasskey, registrationOptions, type StoredPasskey, signInOptions } from './passkeys.ts'
-import { replaceRecoveryCodes } from './recovery-codes.ts'
 import { keepLastFactor, type RequirementDeps } from './requirement.ts'
 import { confirmationLife, mostFactors } from './rules.ts'
-import { newTotpSecret, stepOfCode } from './totp.ts'
-import type { SecondFactorDeps } from './verification.ts'
+import { newTotpSecret, replaceRecoveryCodes, type SecondFactorDeps, stepOfCode } from './verification.ts'
 
 export interface OwnFactorDeps extends SecondFactorDeps, RequirementDeps {
   tries: Tries

@@ -1,16 +1,11 @@
-import { enqueueNotice } from '#lib/domains/accounts/notices.ts'
 import type { RequireApproval } from '#lib/kernel/approval.ts'
 import type { MutationContext, Transaction } from '#lib/kernel/context.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { claimReminders, countRequiredFactors } from './repository.ts'
-import {
-  changeRequirement,
-  type RequirementView,
-  readRequirement,
-  remindOfRequirement,
-} from './requirement-contract.ts'
+import { enqueueNotice } from '../notices.ts'
+import { claimReminders, countRequiredFactors } from '../repository.ts'
+import { changeRequirement, type RequirementView, readRequirement, remindOfRequirement } from './contract.ts'
 import { type FactorPolicy, isRequired, mostDaysAhead, mostReminders, reminderPause } from './rules.ts'
 
 /** The setting that says who must have a second factor. */

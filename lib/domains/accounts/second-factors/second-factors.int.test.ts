@@ -7,9 +7,8 @@ import { drain } from '#lib/testing/jobs.ts'
 import { type Mailbox, mailbox } from '#lib/testing/mailbox.ts'
 import { type Person, signedIn } from '#lib/testing/people.ts'
 import { openTestSession, personWithPassword } from '#lib/testing/subjects.ts'
-import { createChallenges } from './challenges.ts'
 import { challengeLife, codeLock, mostWrongCodes } from './rules.ts'
-import { stepOfCode } from './totp.ts'
+import { createChallenges, stepOfCode } from './verification.ts'
 
 const minute = 60_000
 let test: TestApp

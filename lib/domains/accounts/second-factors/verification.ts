@@ -1,12 +1,11 @@
+import { createHmac, randomBytes, randomInt, timingSafeEqual } from 'node:crypto'
 import { unsealed } from '#lib/config/secret.ts'
+import { hashOf } from '#lib/kernel/code-hash.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import type { Challenges } from './challenges.ts'
 import { type PasskeyResponse, type RelyingParty, verifiedCount } from './passkeys.ts'
-import { isRecoveryCode, recoveryCodeHash } from './recovery-codes.ts'
-import { codeLock, mostWrongCodes } from './rules.ts'
-import { stepOfCode } from './totp.ts'
+import { challengeLife, codeLock, mostWrongCodes, recoveryCodeCount } from './rules.ts'
 
 /** The sign-in needs a second factor (`needed`), or the code was wrong, used before or expired (`wrong`). */
 export class SecondFactorRefusal extends Error {
@@ -18,11 +17,79 @@ export class SecondFactorRefusal extends Error {
   }
 }
 
+/** What a challenge is for: the registration of a passkey by an account, or a sign-in. */
+type ChallengeUse = { registration: string } | 'sign-in'
+
+const randomLength = 16
+const timeLength = 8
+const bodyLength = timeLength + randomLength
+
+/**
+ * WebAuthn challenges that need no storage, so that a flood of requests fills no table: the time of issue, random bytes, and an HMAC of
+ * both with the use. A response counts once, because a passkey accepts only challenges that are newer than the last accepted one.
+ */
+export function createChallenges(key: () => Uint8Array) {
+  const signatureOf = (body: Uint8Array, use: ChallengeUse): Buffer =>
+    createHmac('sha256', key())
+      .update(body)
+      .update(use === 'sign-in' ? 'sign-in' : `registration\0${use.registration}`)
+      .digest()
+
+  return {
+    issue(use: ChallengeUse, now: Date): Uint8Array<ArrayBuffer> {
+      const body = Buffer.alloc(bodyLength)
+      body.writeBigUInt64BE(BigInt(now.getTime()))
+      randomBytes(randomLength).copy(body, timeLength)
+      return new Uint8Array(Buffer.concat([body, signatureOf(body, use)]))
+    },
+    /** When this challenge was issued, if it was issued here for this use and is still valid. `challenge`: base64url. */
+    issuedAt(challenge: string, use: ChallengeUse, now: Date): Date | undefined {
+      const bytes = Buffer.from(challenge, 'base64url')
+      const body = bytes.subarray(0, bodyLength)
+      const given = bytes.subarray(bodyLength)
+      const expected = signatureOf(body, use)
+      if (given.length !== expected.length || !timingSafeEqual(given, expected)) return undefined
+      const issued = Number(body.readBigUInt64BE())
+      const age = now.getTime() - issued
+      return age >= 0 && age <= challengeLife ? new Date(issued) : undefined
+    },
+  }
+}
+type Challenges = ReturnType<typeof createChallenges>
+
 export interface SecondFactorDeps {
   challenges: Challenges
   /** Key that seals the secrets of authenticator apps. */
   totpKey: () => Uint8Array
   party: RelyingParty
+}
+
+/** Seconds of one time step (RFC 6238 §5.2). */
+const period = 30
+
+interface TotpLabel {
+  /** The name of the installation. */
+  issuer: string
+  email: string
+}
+// Loaded at first use: most processes never need it.
+const totpOf = async (secret: Uint8Array | undefined, { issuer, email }: TotpLabel = { issuer: '', email: '' }) => {
+  const { Secret, TOTP } = await import('otpauth')
+  const key = secret ? new Secret({ buffer: new Uint8Array(secret).buffer }) : new Secret({ size: 20 })
+  return new TOTP({ issuer, label: email, algorithm: 'SHA1', digits: 6, period, secret: key })
+}
+
+/** A new secret of 20 random bytes (RFC 4226 §4), for the person in base32, and the `otpauth:` URI for a QR code. */
+export async function newTotpSecret(label: TotpLabel): Promise<{ secret: Uint8Array; base32: string; uri: string }> {
+  const totp = await totpOf(undefined, label)
+  return { secret: totp.secret.bytes, base32: totp.secret.base32, uri: totp.toString() }
+}
+
+/** The time step of a code that is valid now or was valid one step earlier or later; undefined for any other code. */
+export async function stepOfCode(secret: Uint8Array, code: string, now: Date): Promise<number | undefined> {
+  const totp = await totpOf(secret)
+  const delta = totp.validate({ token: code, timestamp: now.getTime(), window: 1 })
+  return delta === null ? undefined : Math.floor(now.getTime() / 1000 / period) + delta
 }
 
 /** Accepts a code of an authenticator app once. The condition on the step lets one of two concurrent requests win. */
@@ -42,6 +109,29 @@ async function acceptTotp(db: Database, accountId: string, code: string, now: Da
     if (count > 0) return true
   }
   return false
+}
+
+const alphabet = 'abcdefghijkmnpqrstuvwxyz23456789'
+/** 20 characters of 32: 100 random bits, in groups of five. */
+const newCode = (): string =>
+  Array.from({ length: 4 }, () =>
+    Array.from({ length: 5 }, () => alphabet.charAt(randomInt(alphabet.length))).join(''),
+  ).join('-')
+
+/** The code as it is hashed: without spaces, hyphens and capitals. */
+const normalised = (code: string): string => code.toLowerCase().replace(/[\s-]/g, '')
+const recoveryCodeHash = (code: string) => hashOf(normalised(code))
+/** Whether a text has the form of a recovery code, rather than of a code from an authenticator app. */
+const isRecoveryCode = (code: string): boolean => /^[a-z2-9]{20}$/.test(normalised(code))
+
+/** Replaces all recovery codes of an account. Returns the new ones, which are shown once. */
+export async function replaceRecoveryCodes(tx: Transaction, accountId: string, now: Date): Promise<string[]> {
+  const codes = Array.from({ length: recoveryCodeCount }, newCode)
+  await tx.accountRecoveryCode.deleteMany({ where: { accountId } })
+  await tx.accountRecoveryCode.createMany({
+    data: codes.map((code) => ({ codeHash: recoveryCodeHash(code), accountId, createdAt: now })),
+  })
+  return codes
 }
 
 async function acceptRecoveryCode(db: Database, accountId: string, code: string, now: Date): Promise<boolean> {

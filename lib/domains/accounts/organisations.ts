@@ -1,0 +1,81 @@
+import type { Transaction } from '#lib/kernel/context.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { mutation, read } from '#lib/kernel/use-case.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { assignNamespaces, readNamespace } from './contract.ts'
+import { countEmptyNamed, deleteIfEmpty, lockNamespaces, namespacesOf, organisationsWithPeople } from './repository.ts'
+
+interface StorageQuotaOverride {
+  bytes: number | null
+  rows: number | null
+}
+
+/** Deletes an organization without people and agents. */
+export const dropOrganisationIfEmpty = (tx: Transaction, id: string): Promise<unknown> => deleteIfEmpty(tx, { id })
+
+/** Queries and changes of organizations for other domains, within their transaction, or with `db.prisma` outside of one. */
+export const organisationDirectory = {
+  exists: async (tx: Transaction, id: string): Promise<boolean> => (await tx.organisation.count({ where: { id } })) > 0,
+
+  /** Ids of the organizations that have people, in order, after `after`. */
+  async withPeople(tx: Transaction, after: string, limit: number): Promise<string[]> {
+    const rows = await organisationsWithPeople(tx, { after, limit })
+    return rows.map(({ id }) => id)
+  },
+
+  /** Number of organizations with one of these names that have neither people nor agents. */
+  async countEmptyNamed(tx: Transaction, names: readonly string[]): Promise<number> {
+    const [row] = await countEmptyNamed(tx, { names })
+    return row?.n ?? 0
+  },
+
+  /** Sets the quota that replaces the quota of the tier; null restores it. */
+  setStorageQuota: (tx: Transaction, id: string, { bytes, rows }: StorageQuotaOverride): Promise<unknown> =>
+    tx.organisation.update({ where: { id }, data: { quotaBytes: bytes, quotaRows: rows } }),
+
+  /** Records since when the storage is nearly full; null when it no longer is. Returns true when that changed. */
+  async noteStorageWarning(tx: Transaction, id: string, since: Date | null): Promise<boolean> {
+    const { count } = await tx.organisation.updateMany({
+      where: { id, storageWarnedAt: since === null ? { not: null } : null },
+      data: { storageWarnedAt: since },
+    })
+    return count > 0
+  },
+}
+
+const noOrganisation = (): Problem => new Problem('not_found', 'There is no such organization.')
+/** Prefixes of the registry's own ids, which an assigned prefix must not cover. */
+const ownHeads = ['org_', 'prj_', 'conv_', 'msg_', 'doc_']
+const overlap = (one: string, other: string): boolean => one.startsWith(other) || other.startsWith(one)
+
+async function viewOf(tx: Transaction, id: string | undefined) {
+  const [row] = await namespacesOf(tx, { id: id ?? null })
+  if (!row) throw noOrganisation()
+  return { organisation_id: row.id, prefix: `${row.id}_`, namespaces: row.namespaces, is_any: row.is_any }
+}
+
+/** Use cases for the ids in connected stores that an organization may claim. */
+export const storeNamespaces = (db: Database) => ({
+  namespace: read(readNamespace, async ({ actor }) => ({
+    resourceId: actor.organisationId ?? 'nobody',
+    body: { data: await viewOf(db.prisma, actor.organisationId) },
+  })),
+
+  assignNamespaces: mutation(assignNamespaces, async ({ tx }, { params: { id }, body }) => {
+    await lockNamespaces(tx, {})
+    const namespaces = [...new Set(body.namespaces)].sort()
+    const prefixes = namespaces.filter((one) => one !== '*')
+    if (prefixes.some((one) => ownHeads.some((head) => overlap(one, head))))
+      throw new Problem('conflict', 'One of these prefixes is reserved for ids of the registry. Nothing was changed.')
+    const others = await tx.organisation.findMany({
+      where: { id: { not: id }, NOT: { storeNamespaces: { isEmpty: true } } },
+      select: { storeNamespaces: true },
+    })
+    const taken = others.flatMap(({ storeNamespaces: theirs }) => theirs).filter((one) => one !== '*')
+    if (prefixes.some((one) => taken.some((other) => overlap(one, other))))
+      throw new Problem('conflict', 'Another organization has a prefix that overlaps with these. Nothing was changed.')
+    const { count } = await tx.organisation.updateMany({ where: { id }, data: { storeNamespaces: namespaces } })
+    if (count === 0) throw noOrganisation()
+    return { resourceId: id, body: { data: await viewOf(tx, id) }, details: { namespaces: namespaces.length } }
+  }),
+})

@@ -1,0 +1,222 @@
+import type { Actor, Transaction } from '#lib/kernel/context.ts'
+import { namePatterns } from '#lib/kernel/name-search.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { adminAccounts, contactsOfAdmins, foundPeople } from './repository.ts'
+import { type Locale, localeNamed, normaliseEmail, type Role } from './rules.ts'
+
+/** The address and language for emails to a person. */
+interface AccountContact {
+  email: string
+  locale: Locale
+  name: string
+}
+interface DirectoryAccount {
+  accountId: string
+  organisationId: string
+  role: Role
+  createdAt: Date
+}
+const known = { id: true, organisationId: true, role: true, createdAt: true } as const
+const shown = ({ id, ...fields }: { id: string; organisationId: string; role: Role; createdAt: Date }) => ({
+  accountId: id,
+  ...fields,
+})
+
+const isOnly = (admins: readonly { id: string; stays: boolean }[], accountId: string): boolean =>
+  admins.some(({ id }) => id === accountId) && !admins.some(({ id, stays }) => id !== accountId && stays)
+
+/** Queries about accounts for other domains, within their transaction, or with `db.prisma` outside of one. */
+export const accountDirectory = {
+  async contactOf(tx: Transaction, accountId: string): Promise<AccountContact | undefined> {
+    const record = await tx.account.findUnique({
+      where: { id: accountId },
+      select: { email: true, invitedEmail: true, locale: true, name: true },
+    })
+    if (!record) return undefined
+    const { invitedEmail, ...contact } = record
+    return { ...contact, email: invitedEmail ?? record.email, locale: localeNamed(record.locale) }
+  },
+
+  /**
+   * Returns the name and the proven address of a person, as far as both have been unchanged since before the time. Empty for a recent
+   * change: the person could have chosen a name that means somebody else.
+   */
+  async namesHeldSince(tx: Transaction, accountId: string, before: Date): Promise<string[]> {
+    const record = await tx.account.findFirst({
+      where: { id: accountId, nameSince: { lte: before } },
+      select: { name: true, email: true, emailVerifiedAt: true },
+    })
+    return record ? [record.name, ...(record.emailVerifiedAt === null ? [] : [record.email])] : []
+  },
+  /** Whether another account has this name or address, ignoring case. */
+  async isBorneByOthers(tx: Transaction, name: string, accountId: string | null): Promise<boolean> {
+    const same = { equals: name, mode: 'insensitive' } as const
+    const others = await tx.account.count({
+      where: { OR: [{ name: same }, { email: same }], ...(accountId !== null && { id: { not: accountId } }) },
+    })
+    return others > 0
+  },
+
+  /** Returns the address if the person has proven that they receive its emails. */
+  async verifiedAddressOf(tx: Transaction, accountId: string): Promise<string | undefined> {
+    const record = await tx.account.findFirst({
+      where: { id: accountId, emailVerifiedAt: { not: null } },
+      select: { email: true },
+    })
+    return record?.email
+  },
+
+  /** Returns who decides for an organization: its managers and admins, or all its people if there are none; at most 20. */
+  async decidersOf(tx: Transaction, organisationId: string): Promise<string[]> {
+    const people = await tx.account.findMany({
+      where: {
+        ...{ organisationId, deactivatedAt: null },
+        OR: [{ passwordHash: { not: null } }, { identities: { some: { unlinkedAt: null } } }],
+      },
+      select: { id: true, role: true },
+      orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+      take: 1_000,
+    })
+    const managers = people.filter(({ role }) => role === 'manager' || role === 'admin')
+    return (managers.length > 0 ? managers : people).slice(0, 20).map(({ id }) => id)
+  },
+
+  /** Returns the oldest account with the role admin. */
+  async firstAdmin(tx: Transaction): Promise<DirectoryAccount | undefined> {
+    const record = await tx.account.findFirst({
+      where: { role: 'admin' },
+      orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+      select: known,
+    })
+    return record ? shown(record) : undefined
+  },
+
+  /** Returns all accounts, oldest first. */
+  async all(tx: Transaction): Promise<(DirectoryAccount & { email: string; name: string })[]> {
+    const records = await tx.account.findMany({
+      orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+      select: { ...known, email: true, name: true },
+    })
+    return records.map(({ id, ...fields }) => ({ accountId: id, ...fields }))
+  },
+
+  /** Counts accounts; `members`: those that are not admins. */
+  async count(tx: Transaction): Promise<{ accounts: number; members: number; organisations: number }> {
+    const [accounts, members, organisations] = await Promise.all([
+      tx.account.count(),
+      tx.account.count({ where: { role: { not: 'admin' } } }),
+      tx.organisation.count(),
+    ])
+    return { accounts, members, organisations }
+  },
+
+  async byId(tx: Transaction, accountId: string): Promise<DirectoryAccount | undefined> {
+    const record = await tx.account.findUnique({ where: { id: accountId }, select: known })
+    return record ? shown(record) : undefined
+  },
+
+  /** Returns true when an admin closed the account, so that nobody can sign in to it. */
+  isClosed: async (tx: Transaction, accountId: string): Promise<boolean> =>
+    (await tx.account.count({ where: { id: accountId, deactivatedAt: { not: null } } })) > 0,
+
+  /** Returns names by account id, without unknown accounts. */
+  async namesOf(tx: Transaction, accountIds: readonly string[]): Promise<Map<string, string>> {
+    const records = await tx.account.findMany({
+      where: { id: { in: [...accountIds] } },
+      select: { id: true, name: true },
+    })
+    return new Map(records.map(({ id, name }) => [id, name]))
+  },
+
+  /** Returns accounts whose name, address or id contains the text, by name. */
+  async matching(
+    tx: Transaction,
+    text: string,
+    most: number,
+  ): Promise<{ accountId: string; name: string; email: string }[]> {
+    // Prisma passes the text to LIKE as it is.
+    const contains = text.replace(/[\\%_]/g, '\\$&')
+    const part = { contains, mode: 'insensitive' } as const
+    const records = await tx.account.findMany({
+      where: { OR: [{ name: part }, { email: part }, { id: { contains } }] },
+      orderBy: [{ name: 'asc' }, { id: 'asc' }],
+      select: { id: true, name: true, email: true },
+      take: most,
+    })
+    return records.map(({ id, ...shown }) => ({ accountId: id, ...shown }))
+  },
+
+  /** Returns the account that uses the address, whatever its case. Invitations that nobody accepted do not count. */
+  async withAddress(tx: Transaction, email: string): Promise<DirectoryAccount | undefined> {
+    const record = await tx.account.findUnique({ where: { email: normaliseEmail(email) }, select: known })
+    return record ? shown(record) : undefined
+  },
+
+  /** Like `withAddress`, but an open invitation to the address counts too. */
+  async byEmail(tx: Transaction, email: string): Promise<DirectoryAccount | undefined> {
+    const address = normaliseEmail(email)
+    const record =
+      (await tx.account.findUnique({ where: { email: address }, select: known })) ??
+      // No account has the address yet; an invitation to it is open.
+      (await tx.account.findFirst({ where: { invitedEmail: address }, select: known, orderBy: { createdAt: 'desc' } }))
+    return record ? shown(record) : undefined
+  },
+
+  /**
+   * Returns true when the account is the only admin that remains. Admins do not count whose erasure waits or runs,
+   * whose account is closed, or who cannot sign in. An admin with a one-time password counts: the operator can renew it.
+   * Concurrent calls are serialized, so call it in the transaction that suspends, fences or demotes the account.
+   */
+  async isLastAdmin(tx: Transaction, accountId: string): Promise<boolean> {
+    return isOnly(await adminAccounts(tx, {}, 'lock'), accountId)
+  },
+
+  /** Like `isLastAdmin` but without locks: only for display, not for decisions. */
+  async isOnlyAdmin(tx: Transaction, accountId: string): Promise<boolean> {
+    return isOnly(await adminAccounts(tx, {}, 'read'), accountId)
+  },
+
+  /** Returns true when the first account manages the organization of the second. False for oneself. */
+  async sameOrganisation(tx: Transaction, managerId: string, memberId: string): Promise<boolean> {
+    if (managerId === memberId) return false
+    const records = await tx.account.findMany({
+      where: { id: { in: [managerId, memberId] } },
+      select: { id: true, organisationId: true, role: true },
+    })
+    const manager = records.find(({ id }) => id === managerId)
+    const member = records.find(({ id }) => id === memberId)
+    return (
+      manager !== undefined &&
+      member?.organisationId === manager.organisationId &&
+      (manager.role === 'manager' || manager.role === 'admin')
+    )
+  },
+
+  /** Returns the admins who can sign in, with their addresses. */
+  async adminContacts(tx: Transaction): Promise<(AccountContact & { accountId: string })[]> {
+    const admins = await contactsOfAdmins(tx, {})
+    return admins.map(({ id, locale, ...contact }) => ({ ...contact, accountId: id, locale: localeNamed(locale) }))
+  },
+}
+
+/** Finds people by name, email address or id: for admins all accounts, for managers those of their organization, for others none. */
+export const findPeople = (
+  db: Database,
+  actor: Pick<Actor, 'accountId' | 'can'>,
+  q: string,
+  limit: number,
+): Promise<{ id: string; name: string; email: string }[]> =>
+  foundPeople(db, {
+    ...namePatterns(q),
+    id: q,
+    everyone: actor.can('accounts:admin'),
+    manager: actor.accountId ?? null,
+    limit,
+  })
+
+/** The ids of admins who can sign in, have replaced a one-time password, and are not about to be erased. */
+export const activeAdminIds = async (on: Database | Transaction): Promise<string[]> =>
+  (await adminAccounts(on, {}, 'read')).filter(({ acts }) => acts).map(({ id }) => id)
+
+/** The number of these admins. */
+export const countActiveAdmins = async (db: Database): Promise<number> => (await activeAdminIds(db)).length

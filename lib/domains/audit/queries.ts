@@ -1,0 +1,126 @@
+import type { Transaction } from '#lib/kernel/context.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { actsOf, joinRepeated, namedIds } from './acts.ts'
+import type { AuditAct } from './contract.ts'
+import { agentsMatching, type EntryRow, namesOfIds, newestActs } from './repository.ts'
+import { isRevocation } from './rules.ts'
+import { actView } from './service.ts'
+
+/** What the log needs from other domains to show names. */
+export interface AuditNameDeps {
+  /** Returns people whose name, email address or id contains the text. */
+  peopleMatching(
+    tx: Transaction,
+    text: string,
+    most: number,
+  ): Promise<{ accountId: string; name: string; email: string }[]>
+  /** Returns the names of the subjects of privacy requests, by request id. */
+  requestSubjects(requestIds: readonly string[]): Promise<Map<string, string>>
+  /** Returns the name and the prefix of each token, by token id. */
+  tokenNames(tx: Transaction, tokenIds: readonly string[]): Promise<Map<string, string>>
+}
+
+const most = 20
+const person = 'user:'
+/** Actors of people have a prefix; resources do not. */
+const bare = (actor: string): string => (actor.startsWith(person) ? actor.slice(person.length) : actor)
+
+/** Resolves current names for entries when they are read. The log stores only ids. */
+export function auditNames(db: Database, { peopleMatching, requestSubjects, tokenNames }: AuditNameDeps) {
+  return {
+    /** Returns names by the id in the entry, and by `further` ids of people and agents. Deleted people and agents have none. */
+    async of(
+      rows: readonly Pick<EntryRow, 'agent_id' | 'resource_type' | 'resource_id'>[],
+      further: readonly string[] = [],
+    ): Promise<Map<string, string>> {
+      const given = [...new Set([...rows.flatMap(({ agent_id, resource_id }) => [agent_id, resource_id]), ...further])]
+      const idsOf = (type: string) => [
+        ...new Set(rows.filter((row) => row.resource_type === type).map((row) => row.resource_id)),
+      ]
+      const [known, subjects, tokens] = await Promise.all([
+        namesOfIds(db, { ids: [...new Set(given.map(bare))] }),
+        requestSubjects(idsOf('request')),
+        tokenNames(db.prisma, idsOf('token')),
+      ])
+      const byId = new Map(known.map(({ id, name }) => [id, name]))
+      return new Map(
+        given.flatMap((id) => {
+          const name = byId.get(bare(id)) ?? subjects.get(id) ?? tokens.get(id)
+          return name === undefined ? [] : [[id, name]]
+        }),
+      )
+    },
+
+    /** Finds people and agents by name, email address or id. */
+    async find(text: string) {
+      const pattern = `%${text.replace(/[\\%_]/g, '\\$&')}%`
+      const [people, agents] = await Promise.all([
+        peopleMatching(db.prisma, bare(text), most),
+        agentsMatching(db, { pattern, most }),
+      ])
+      return [
+        ...people.map(({ accountId, name, email }) => ({
+          id: `${person}${accountId}`,
+          kind: 'person' as const,
+          name,
+          email,
+        })),
+        ...agents.map(({ id, name }) => ({ id, kind: 'agent' as const, name, email: null })),
+      ].slice(0, most)
+    },
+  }
+}
+
+const dayMs = 86_400_000
+const looked = 5_000
+/** Entries per act that is shown: acts with more entries leave room for fewer acts. */
+const entriesPerAct = 40
+
+interface AuditedAct {
+  id: string
+  at: Date
+  /** An action of the log, or `revoke` for the revocation of a token. */
+  action: string
+  actorId: string
+  actorName: string | null
+  resourceType: string
+  resourceId: string
+  /** The current name of an account, agent or subject of a request, or the name and prefix of a token. */
+  resourceName: string | null
+  act: AuditAct
+}
+/**
+ * The newest changes and exports by people within a week, without those of sessions, newest first. The same act of a person, repeated
+ * without another one between, is one act. On a busy installation only those among the newest entries.
+ */
+export async function newestActsOfPeople(
+  { db, ...deps }: AuditNameDeps & { db: Database },
+  now: Date,
+  most: number,
+): Promise<AuditedAct[]> {
+  const from = new Date(now.getTime() - 7 * dayMs)
+  const rows = await newestActs(db, { from, looked, limit: most * entriesPerAct })
+  const acts = joinRepeated(actsOf(rows.map((entry) => ({ entry, count: 1 })))).slice(0, most)
+  const shown = acts.flatMap(({ parts }) => parts.map(({ entry }) => entry))
+  const names = await auditNames(db, deps).of(
+    shown,
+    shown.flatMap((entry) => namedIds(entry)),
+  )
+  return acts.flatMap((act) => {
+    const entry = act.parts[0]?.entry
+    if (!entry) return []
+    return [
+      {
+        id: entry.id,
+        at: entry.at,
+        action: isRevocation(entry.resource_type, entry.details) ? 'revoke' : entry.action,
+        actorId: entry.agent_id,
+        actorName: names.get(entry.agent_id) ?? null,
+        resourceType: entry.resource_type,
+        resourceId: entry.resource_id,
+        resourceName: names.get(entry.resource_id) ?? null,
+        act: actView(act, names),
+      },
+    ]
+  })
+}
