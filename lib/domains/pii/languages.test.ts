@@ -153,10 +153,43 @@ test.each([
   '--ring: 212.7 26.8% 83.9%',
   'Contact 2024-2025',
   'phone: 3.14159265',
+  'def test_integer_conversion_NULL_equivalence2():',
+  'live_structured_output_tool_gets_the_handle_v2',
+  'url.password="";url.hash="";if(e){url.path=1}',
+  'a.password=a.rawPassword=null,a.next()',
+  'if(kind==="use-credentials"===State_inline_result_2?State_inline_result:"")',
+  'propKey = propValue$204;',
+  "password: config.password??null",
+  'nextSignificantToken = "?TokenInsideOfMarkup";',
+  "packet.writeString('mysql_native_password', 'latin1')",
+  'publicKeyToken="1fc8b3b9a1e18e3b"',
+  'const base64KeyStr = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"',
+  'https://h.example/guide?token=%5Bredacted%5D&page=1',
+  'CONDITIONS_KEY = "2:7:import4:node"',
+  'XYZ = [ 2.0415879038107465, -.5650069742788596, .4111111111111111 ]',
+  'seeds [4220315081820346526, 717751820318449133]',
+  'x == 17179869184',
+  'deps: update V8 to 13.6.233.17',
+  'id_at_role = "2.5.4.72"',
+  'd:"m6.75 3.94.53.53 2.82 2.8"',
+  '"人", "年", "大", "十", "二", "本", "中", "出", "三", "会", "人", "一", "日", "国"',
+  '5pw= IGhvcg== aWVycw== PW4= cmVkaXM= PW0= IHN1cHByZXNz',
+  "Model(password='IAmSensitive')",
+  'wrong yard year yellow you young youth zebra zero zone zoo split',
 ])('finds nothing in %s', (text) => {
   expect(told(text)).toEqual([])
 })
-test.each(['4242424242424242', ['curl -u user', 'password https://x.example'].join(':')])(
+test.each([
+  '4242424242424242',
+  '4007000000027',
+  ['curl -u user', 'password https://x.example'].join(':'),
+  `Authorization: Basic ${btoa('username:password')}`,
+  'SSN 123-45-6789',
+  'Ring +44 (0) 20 7946 0958',
+  'route to 192.31.196.0/24',
+  'host "0:0:0:0:0:0:0:1"',
+  'listen on ::ffff:10.0.0.5',
+])(
   'reports %s with low confidence',
   (text) => {
     expect(scan(text).map(({ confidence }) => confidence)).toEqual(['low'])

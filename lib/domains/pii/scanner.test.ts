@@ -54,11 +54,18 @@ describe('published test vectors', () => {
     }
   })
   test.each([
-    'legal winner thank year wave sausage worth useful legal winner thank yellow',
     'ozone drill grab fiber curtain grace pudding thank cruise elder eight picnic',
-    'test test test test test test test test test test test junk',
+    'vessel ladder alter error federal sibling chat ability sun glass valve picture',
   ])('finds the phrase: %s', (phrase) => {
     expect(scan(phrase)).toEqual([{ kind: 'seed_phrase', start: 0, end: phrase.length, score: 0.97, action: 'block' }])
+  })
+  test.each([
+    'legal winner thank year wave sausage worth useful legal winner thank yellow',
+    'letter advice cage absurd amount doctor acoustic avoid letter advice cage above',
+    'test test test test test test test test test test test junk',
+    'abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about',
+  ])('reports the published phrase with low confidence: %s', (phrase) => {
+    expect(scan(phrase)).toMatchObject([{ kind: 'seed_phrase', confidence: 'low' }])
   })
 
   test.each([

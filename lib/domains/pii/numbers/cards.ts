@@ -121,8 +121,10 @@ export function cardAmong(text: string, start: number, groups: NumberGroups): Se
     isCalled ??= cardWord.test(before)
     const certainty = cardCertainty(digits, isCalled, form.length > 1)
     if (certainty === undefined || (certainty === 'likely' && otherWord.test(before))) continue
+    // One in ten integers of 64 bits has a valid check digit.
+    if (digits.length === 19 && form.length === 1 && !isCalled && !testCards.has(digits)) continue
     const found = finding('card', start, end, certainty === 'sure' ? 1 : 0.6)
-    return testCards.has(digits) || certainty === 'likely' ? lowConfidence(found) : found
+    return testCards.has(digits) || /0{6}/.test(digits) || certainty === 'likely' ? lowConfidence(found) : found
   }
   return undefined
 }

@@ -5,11 +5,13 @@ const octets = /(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?:25[0-5]|2[0-4]\d|1\d\
 /** Words before a version, a section or an object identifier of four numbers. */
 const versioned =
   /(?:versions?|releases?|builds?|firmware|revision|sections?|chapters?|clauses?|articles?|figures?|tables?|items?|steps?|appendix|paragraphs?|requirements?|rules?|level|§{1,2}|\bv|\bver|\brev|\boid|\bsec|版本|第|章节|バージョン|верси[яи]|abschnitt|kapitel)["'\x60]?(?:attribute|number|info|string|range|prefix)?["'\x60(]{0,2}\s{0,2}[.:=>#]{0,2}\s{0,2}["'\x60(v]{0,2}$/i
+/** `update V8 to 13.6.233.8`, `"v8":"4.5.103.30"`. */
+const upgraded = /(?:updat|upgrad|bump|patch|downgrad)\w{0,4} [^\n]{0,32}\bto [`"']?v?$|\bv8["']?\s?[:=]\s?["']$/i
 /** A product before its version: `Chrome/125.0.0.0`, `pkg@1.2.3.4`, `>=1.2.3.4`. */
 const ofProduct = /(?:[A-Za-z\d)]\/|[A-Za-z]@|[<>=~!^]=|~>|[\^~]|[–—]|\.\.)\s?$/
 const networkPath = /(?:ip4?|ipv4|tcp|udp|host|dns|addr|from|client|server)\/$/i
 const announced =
-  /(?<![a-z])(?:ip|ips|ipv4|addr|address|addresses|hosts?|hostname|servers?|from|clients?|remote|peer|ping|ssh|connect(?:ed|ing|ion)?|gateway|dns|nameserver|subnet|network|cidr|node|endpoint|login|session|user|visitor|request|source|src|dst|dest|x-forwarded-for|forwarded|bind|listen|proxy|inet|route|via|firewall|allow|deny|block(?:ed)?|banned?|whitelist|blacklist|at|адрес|адреса|地址|アドレス|主机)(?![a-z])[^\n]{0,32}$/i
+  /(?<![a-z])(?:ip|ips|ipv4|addr|address|addresses|hosts?|hostname|servers?|from|clients?|remote|peer|ping|ssh|connect(?:ed|ing|ion)?|gateway|dns|nameserver|subnet|network|cidr|node|endpoint|login|session|user|visitor|request|source|src|dst|dest|x-forwarded-for|forwarded|bind|listen|proxy|inet|route|via|firewall|allow|deny|block(?:ed)?|banned?|whitelist|blacklist|(?<!_)at(?!_)|адрес|адреса|地址|アドレス|主机)(?![a-z])[^\n]{0,32}$/i
 
 /**
  * Whether four numbers look like a version, a section or an object identifier rather than an address: small numbers, or zeros at the end,
@@ -17,12 +19,14 @@ const announced =
  */
 function looksNumbered(text: string, written: string, start: number, end: number): boolean {
   const before = text.slice(Math.max(0, start - 48), start)
-  if (versioned.test(before.slice(-28))) return true
+  if (versioned.test(before.slice(-28)) || upgraded.test(before)) return true
+  // Coordinates of a drawing: `m6.75 3.94.53.53 2.82`.
+  if (/(?:^|[^\d.])\d*\.\d+[ ,]$/.test(before.slice(-12))) return true
   if (ofProduct.test(before.slice(-3)) && !networkPath.test(before.slice(-8)) && !/\/\/$/.test(before)) return true
   if (/^[–—-]\d/.test(text.slice(end, end + 2)) && versioned.test(before.slice(-28))) return true
   const parts = written.split('.').map(Number)
   const isSmall = parts.every((part) => part < 40) || (parts[0] ?? 0) < 3 || /\.0\.0$/.test(written)
-  if (/^[-+][a-z]/i.test(text.slice(end, end + 2))) return true
+  if (/^[-+]\d{0,4}[a-z]/i.test(text.slice(end, end + 6))) return true
   const isTyped = /^(?:\/\d|:\d{2,5}(?!\d))/.test(text.slice(end, end + 7))
   return isSmall && !isTyped && !ofMany.test(written) && !announced.test(before)
 }
@@ -41,14 +45,24 @@ export function ipv4At(text: string, start: number): SensitiveFinding | undefine
   if (isAlphanumeric(text, end) || (text.charAt(end) === '.' && isDigit(text, end + 1))) return undefined
   if (looksNumbered(text, written, start, end)) return undefined
   const found = finding('ip', start, end, 0.9)
-  return ofMany.test(written) ? lowConfidence(found) : found
+  return ofMany.test(written) || isNetwork(text, end, written.endsWith('.0')) ? lowConfidence(found) : found
 }
+/** Whether the address is that of a network, as in `192.31.196.0/24`, and not of a host. */
+const isNetwork = (text: string, end: number, hasNoHost: boolean): boolean =>
+  hasNoHost && /^\/(?:[12]?\d|3[01]|[4-9]\d|1[01]\d)(?!\d)/.test(text.slice(end, end + 5))
 
 const hexOrColon = /[0-9a-fA-F:.]/
 /** Global unicast, unique local, link-local, multicast, NAT64 and IPv4-mapped addresses. */
 const usualFirst = /^(?:[23][0-9a-f]{3}|f[cd][0-9a-f]{2}|fe[89ab][0-9a-f]|ff0[0-9a-f]|64):/i
 const ofManyV6 =
   /^(?:::1?$|f[cd][0-9a-f]{2}:|fe[89ab][0-9a-f]:|ff[0-9a-f]{2}:|2001:0?db8:|3fff:|2001:4860:4860::88|2606:4700:4700::1(?:111|001)|2620:fe::)/i
+
+/** Addresses in full that documentation uses (`1:2:3:4:5:6:7:8`, `0:0:0:0:0:0:0:1`), NAT64's prefix, and mapped addresses of no particular host. */
+function isOfNobody(groups: readonly string[]): boolean {
+  const last = groups.at(-1) ?? ''
+  if (last.includes('.')) return ofMany.test(last) || ofNobody.test(last)
+  return groups.every((group) => /^0{0,3}[0-9a-f]$/i.test(group)) || groups.join(':').toLowerCase() === '64:ff9b'
+}
 
 /** RFC 4291: the groups as written; undefined if it is not an address. */
 function groupsOf(written: string): string[] | undefined {
@@ -106,5 +120,6 @@ function ipv6From(text: string, start: number): SensitiveFinding | undefined {
   const groups = groupsOf(written)
   if (groups === undefined || !isAddress(written, groups)) return undefined
   const found = finding('ip', start, start + written.length, 0.9)
-  return ofManyV6.test(written) ? lowConfidence(found) : found
+  const isOfNoHost = isOfNobody(groups) || isNetwork(text, start + written.length, /::$|:0:0$/.test(written))
+  return ofManyV6.test(written) || isOfNoHost ? lowConfidence(found) : found
 }

@@ -12,11 +12,14 @@ const pairs = /^(?:\d\d\.){3}\d\d(?!\d)/
  * Whether the number is part of something else: an id, a decimal, an amount with thousands separators. A comma between columns separates
  * numbers.
  */
-function isInside(text: string, start: number, end: number): boolean {
+function isInside(text: string, start: number, end: number, cue: PhoneCue): boolean {
   const before = text.charCodeAt(start - 1)
   if (before === 95 || before === 36) return true
   if (before === 44) return end - start === 3 && isDigit(text, start - 2) && !/^[-.) ]\d/.test(text.slice(end, end + 2))
-  return (before === 46 || before === 45) && isAlphanumeric(text, start - 2)
+  if (before !== 46 && before !== 45) return false
+  // `Tel.030 …`
+  if (cue.end >= 0 && start - cue.end < 2) return false
+  return isAlphanumeric(text, start - 2) || (before === 46 && text.charCodeAt(start - 2) !== 46)
 }
 
 /**
@@ -24,7 +27,7 @@ function isInside(text: string, start: number, end: number): boolean {
  * the last word before it that announces a phone number.
  */
 export function numbersAt(text: string, start: number, end: number, cue: PhoneCue): SensitiveFinding | undefined {
-  if (isInside(text, start, end)) return undefined
+  if (isInside(text, start, end, cue)) return undefined
   if (end - start <= 3 && text.charCodeAt(end) === 46) {
     const ip = ipv4At(text, start)
     // `Tlf. 22.33.44.55`

@@ -24,8 +24,12 @@ const years = /^(?:19|20)\d\d ?[-/–—] ?(?:(?:19|20)\d\d|\d\d(?!\d| \d))/
 const counted = /^[1-9]\d{11,}$|0{6}$/
 /** Digits that documentation uses: rising digits, one digit repeated, the numbers of the USA that are reserved for fiction. */
 const rising = /^[01]?(?:12345678|98765432)/
+/** Numbers that Ofcom, Arcep and ACMA reserve for fiction. */
+const fictional =
+  /^(?:0|0?0?44\(?0?\)?)(?:207946|1(?:1[3-8]|21|31|41|51|61)496|1914980|1632960|7700900|8081570|9098790|3069990)\d{3,4}$|^(?:0|33)(?:1990|2619|3531|4657|5363|6399)\d{5}$|^(?:0|61)(?:[2378](?:5550|7010)\d{4}|49157\d{4})$/
 const isPublishedNumber = (digits: string): boolean =>
   rising.test(digits) ||
+  fictional.test(digits) ||
   digits.endsWith(digits.charAt(digits.length - 1).repeat(7)) ||
   (digits.startsWith('55501', digits.length - 7) && isAmericanForm(digits.slice(-10)))
 
@@ -140,6 +144,9 @@ const american =
   /(?:(?:00)?1[ .\u2010-\u2013-]{1,2})?(?:\([2-9]\d{2}\)[ \u00a0.\u2010-\u2013-]{0,2}|[2-9]\d{2}[ \u00a0.\u2010-\u2013-]{1,2})[2-9]\d{2}[ \u00a0.\u2010-\u2013-]\d{4}(?!\d|[-.]\d)/y
 const chinese = /1[3-9]\d[ -]?\d{4}[ -]?\d{4}(?!\d|[-.]\d)/y
 
+/** 2 ** 34 has the form of a mobile number of mainland China. */
+const powerOfTwo = '17179869184'
+
 function americanAt(text: string, place: number, isCalled: boolean): SensitiveFinding | undefined {
   american.lastIndex = place
   const written = american.exec(text)?.[0]
@@ -187,7 +194,7 @@ export function nationalAt(text: string, start: number, length: number, cue: Pho
     const written = chinese.exec(text)?.[0]
     if (written !== undefined && !isAlphanumeric(text, start + written.length)) {
       const digits = written.replace(/\D/g, '')
-      if (isNumberIn('CN', digits)) return phone(text, start, start + written.length, digits, 0.85)
+      if (isNumberIn('CN', digits) && digits !== powerOfTwo) return phone(text, start, start + written.length, digits, 0.85)
     }
   }
   const isCalled = cue.end >= 0 && from - cue.end <= cueReach && leadsToNumber(text.slice(cue.end, from))

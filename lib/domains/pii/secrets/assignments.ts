@@ -23,10 +23,14 @@ const passwordEnd = new RegExp(`s?${nameEnd.source}`, 'iy')
 const inflection = /\p{L}{0,5}/uy
 const identifier = new RegExp(`(?:${identifierParts})[-_. ]?$`, 'i')
 
+/** Names of methods of authentication, `mysql_native_password`, and of identifiers, `publicKeyToken`. */
+const otherName = /(?:native|sha2|sha256|clear|old|public[_-]?key)[_-]?$/i
+
 /** Quotes, brackets, emphasis and tags that close the name. */
 const closing = String.raw`(?:\\{0,3}["'\x60]|[\]})*]|\?(?=\s?:)|!(?=\s?:)|<\/[a-z]{1,10}>){0,4}`
 const space = String.raw`[ \t\u00a0]{0,12}`
-const open = String.raw`(?:[$@rbfuRBFUL]{0,2}(?:\\{0,3}["'\x60]){1,3}|\\{1,3}["'])`
+/** One quotation mark, several different ones, or three equal ones. Two equal ones are an empty text. */
+const open = String.raw`(?:[$@rbfuRBFUL]{0,2}(?:"""|'''|(?:\\{0,3}(?:"(?!")|'(?!')|\x60(?!\x60))){1,3})|\\{1,3}["'])`
 const typed = String.raw`:\s?[A-Za-z&*'?][\w&<>\[\]?.| ]{0,30}?\s?=(?!=|>)`
 const operator = String.raw`(?:${typed}|:=|=>|->|\|\|=|\?\?=|\?=|={1,3}|:{1,2}[*_]{0,2}|\+=)`
 const forms = {
@@ -153,11 +157,12 @@ export function assignedSecretAt(text: string, keyword: string, start: number): 
     const before = text.charAt(start - 1)
     if (isShort || keyword.length < 4) {
       const isCamel = /[a-z\d]/.test(before) && /[A-Z]/.test(text.charAt(start))
-      if (letter.test(before) && !isCamel) return undefined
+      if (/[\p{L}\d]/u.test(before) && !isCamel) return undefined
     } else if (!isPassword && letter.test(before) && !/[a-z]/i.test(before)) return undefined
   }
   const lead = text.slice(Math.max(0, start - 48), start)
   if (!isPassword && identifier.test(lead)) return undefined
+  if (otherName.test(lead)) return undefined
 
   const judge = (written: Written | undefined, isSentence: boolean): AssignedSecret | undefined => {
     if (written === undefined || isCode(text, written)) return undefined
@@ -167,6 +172,8 @@ export function assignedSecretAt(text: string, keyword: string, start: number): 
     if (needsKey && !isStrong) return undefined
     // `key: …` of a map or a component names an identifier unless something says which key it is.
     if (keyword === 'key' && !keyPrefix.test(lead)) return undefined
+    // A row of texts in Base64 may contain a short name as one of them: `PW4= cmVkaXM=`.
+    if (isShort && /^\d?= /.test(text.slice(end, end + 3))) return undefined
     if (isSentence && !(/\d/.test(value) && letter.test(value) && isChosen(value, written.isQuoted))) return undefined
     if (!isStrong && !isChosen(value, written.isQuoted)) return undefined
     const isPublished = isPublishedValue(value)
@@ -184,7 +191,10 @@ export function assignedSecretAt(text: string, keyword: string, start: number): 
     endOf(isShort ? operatorAt : placeAt, text, nameStop ?? end) ??
     (inTable.test(text.slice(Math.max(0, start - 64), start)) ? endOf(cellAt, text, nameStop ?? end) : undefined)
   if (assigned !== undefined) {
-    const found = judge(valueAt(text, assigned, isQuery ? '&#' : ''), false)
+    const written = valueAt(text, assigned, isQuery ? '&#' : '')
+    // A comparison with a variable assigns nothing.
+    const isCompared = written?.isQuoted === false && /={2,3}\s*$/.test(text.slice(nameStop ?? end, assigned))
+    const found = isCompared ? undefined : judge(written, false)
     if (found || isShort) return found
   }
   if (optionBefore.test(lead)) {

@@ -122,7 +122,10 @@ export function credentialAt(text: string, keyword: string, start: number): Cred
     const found = match(headerAt, text, start)
     const value = found?.[1] ?? ''
     if (found && (value.length >= 16 || /\d/.test(value)) && isGenerated(value))
-      return span(start + found[0].length - value.length, start + found[0].length)
+      return {
+        ...span(start + found[0].length - value.length, start + found[0].length),
+        isPublished: keyword === 'basic' && isPublishedPair(value),
+      }
   }
   if (names.has(keyword)) {
     const found = assignedSecretAt(text, keyword, start)
@@ -130,6 +133,11 @@ export function credentialAt(text: string, keyword: string, start: number): Cred
   }
   const found = commands.has(keyword) ? commandSecretAt(text, keyword, start) : undefined
   return found && { kind: 'credential', ...found }
+}
+/** Whether the value of Basic authentication is a user and a password that documentation uses. */
+function isPublishedPair(value: string): boolean {
+  const pair = Buffer.from(value, 'base64').toString('latin1')
+  return pair.includes(':') && isPublishedPassword(pair.slice(pair.indexOf(':') + 1))
 }
 const isPublishedPassword = (password: string): boolean => password.length < 4 || isPublishedValue(password)
 

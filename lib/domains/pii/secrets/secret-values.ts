@@ -1,4 +1,4 @@
-import { isDrawn } from './vendor-keys.ts'
+import { isDrawn, isSequence } from './vendor-keys.ts'
 
 /**
  * An expression instead of a literal value: a member (`process.env.DB_PASSWORD`, `config.token.value2`), a word or a name of a variable
@@ -9,9 +9,11 @@ const word = /^[a-z]+(?:[A-Z][a-z]+)*\d{0,2}$|^(?:[A-Z]+[a-z]+)+\d{0,2}$|^[a-z]+
 const environmentName = /^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$/
 const typeName =
   /^(?:u?int\d{1,3}|float\d\d|uint8array|[a-z]*8array|utf-?\d{1,2}\w*|sha-?\d{1,3}\w*|base-?\d\d\w*|md5\w*|[rhep]s\d{3}|aes-?\d{3}\S*|argon2\w*|bcrypt\w*|pbkdf2\S*|oauth2?\S*|ed25519\w*|x25519\w*|secp\d{3}\w\d|http2|ipv[46]|win32|x86\S*|\d{1,3}-?(?:bit|char|byte|digit)\S*|[a-z]+\d\.x)$/i
+/** An expression of a program without quotes: `value=other=null`, `config.password??null`, `propValue$204`. */
+const expression = /^[A-Za-z_$][A-Za-z_$.]*(?:\$\d+)?(?:={1,3}!?[\w$]|\?\?|&&|\|\|)|^[a-z]+[A-Z]\w*\$\d+$/
 /** Placeholders and templates in documentation. */
 const template =
-  /["'<>{}‹›…]|\$[A-Z_({]|^\$[a-z_]\w*$|^%\w*%?$|%[sdv](?!\w)|\*{3}|•{2}|x{4}|X{4}|\.{3}|_{4}|:$|^\[|\\[dws]|\[a-z|^@|^#\{|^!|^&/
+  /["'<>{}‹›…]|\$[A-Z_({]|^\$[a-z_]\w*$|^%\w*%?$|%[sdv](?!\w)|\*{3}|•{2}|x{4}|X{4}|\.{3}|_{4}|:$|^\[|^%(?:5[bB]|3[cC]|7[bB])|[rR]edacted|REDACTED|abcdefghij|ABCDEFGHIJ|\\[dws]|\[a-z|^@|^#\{|^!|^&/
 const reference =
   /^(?:env|var|vars|secrets?|data|local|self|this|process|os|config|settings|props?|ctx|req|request|params|options|opts|args|vault|ref|file|arn|op|ssm|keychain|keyring)[.:/]/i
 const address = /^[^\s@]+@[\w-]+(?:\.[\w-]+)*\.[a-z]{2,12}$/i
@@ -27,7 +29,7 @@ function areWords(value: string): boolean {
   const parts = value.split(border).filter((part) => part !== '')
   const digits = parts.filter((part) => /\d/.test(part)).length
   const letters = parts.length - digits
-  if (/[^\w$./-]/.test(value) || /\d{3}/.test(value)) return false
+  if (/[^\w$./:-]/.test(value) || /\d{3}/.test(value)) return false
   return digits <= 2 && letters > 0 && value.replace(/[^A-Za-z]/g, '').length / letters >= 3.2 && digits <= letters
 }
 
@@ -40,6 +42,7 @@ export function isNoLiteral(value: string): boolean {
     reference.test(value) ||
     path.test(value) ||
     address.test(value) ||
+    expression.test(value) ||
     (member.test(value) && !/\d[a-z]+\d/i.test(value))
   )
 }
@@ -50,7 +53,7 @@ const published =
 
 /** Whether the value is one that documentation and defaults use: nothing remains without the words of such values. */
 export const isPublishedValue = (value: string): boolean => {
-  if (/example/i.test(value)) return true
+  if (/example/i.test(value) || (value.length > 11 && isSequence(value))) return true
   const rest = value.replace(published, '').replace(/[^\p{L}\p{N}]/gu, '')
   return rest.length <= Math.min(4, value.length / 3) && !/\p{L}\d\p{L}/u.test(rest)
 }
@@ -70,7 +73,7 @@ export function isChosen(value: string, isQuoted: boolean): boolean {
   if (!hasLetter) return (hasDigit && value.length >= 8 && symbol.test(value)) || /^\d{8,}$/.test(value)
   if (!isQuoted && (word.test(value) || (/[A-Z/_.$-]/.test(value) && areWords(value)))) return false
   if (/^\p{L}+(?:[-_.’'/ ]\p{L}+)*[-_.:!?*…,]{0,3}$/u.test(value))
-    return /^[a-z]{4,}!$/.test(value) ? isQuoted : isDrawn(value) && value.length >= 12
+    return /^[a-z]{4,}!$/.test(value) ? isQuoted : isDrawn(value) && value.length >= 12 && !areWords(value)
   if (/^\p{L}+(?:[-_/.]\p{L}+)+[-_/.]?\d{0,2}$/u.test(value)) return false
   if (isQuoted && /^[a-z]{1,20}[A-Z]\w{0,20}\d{0,2}$/.test(value) && word.test(value)) return false
   return hasDigit || /[@#$%^&~+=]|[!?*][^!?*]/.test(value)
@@ -82,6 +85,7 @@ export const isGenerated = (value: string): boolean =>
   !/\s/.test(value) &&
   isDrawn(value) &&
   !word.test(value) &&
-  !areWords(value) &&
+  !areWords(value.replace(/^[^A-Za-z0-9]+|[^A-Za-z0-9]+$/g, '')) &&
+  !/^(?:\w{1,8}:){2,}\w{1,8}$/.test(value) &&
   !isNoLiteral(value) &&
   !measure.test(value)

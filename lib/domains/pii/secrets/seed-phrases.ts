@@ -8,7 +8,7 @@ import { wordlist as portuguese } from '@scure/bip39/wordlists/portuguese.js'
 import { wordlist as simplifiedChinese } from '@scure/bip39/wordlists/simplified-chinese.js'
 import { wordlist as spanish } from '@scure/bip39/wordlists/spanish.js'
 import { wordlist as traditionalChinese } from '@scure/bip39/wordlists/traditional-chinese.js'
-import { finding, type SensitiveFinding } from '#lib/domains/pii/findings.ts'
+import { finding, lowConfidence, type SensitiveFinding } from '#lib/domains/pii/findings.ts'
 import { isCalledSeed } from './key-context.ts'
 import { firstHashByte } from './short-hash.ts'
 
@@ -118,9 +118,28 @@ function hasChecksum(length: number): boolean {
   const bits = length / 3
   return (packed[bits] ?? 0) >>> (32 - bits) === firstHashByte(packed, bits) >> (8 - bits)
 }
-/** Whether the words are a section of the word list itself, as printed in manuals. */
+/** Whether at least half of the words are a section of the word list itself, as printed in manuals, or all are in its order. */
 function isListing(indices: Int16Array, from: number, length: number): boolean {
-  for (let at = from + 1; at < from + length; at++) if (indices[at] !== (indices[at - 1] ?? 0) + 1) return false
+  let [next, rising] = [0, 0]
+  for (let at = from + 1; at < from + length; at++) {
+    const step = (indices[at] ?? 0) - (indices[at - 1] ?? 0)
+    if (step === 1) next += 1
+    if (step >= 0) rising += 1
+  }
+  return next * 2 >= length || (rising === length - 1 && indices[from] !== indices[from + length - 2])
+}
+/**
+ * Whether documentation uses the phrase: all bytes of its entropy are equal, as in the test vectors of BIP-39, or all words but the last
+ * one are equal. Nobody generates such a phrase.
+ */
+function isPublishedPhrase(indices: Int16Array, from: number, length: number): boolean {
+  const first = indices[from]
+  let isOneWord = true
+  for (let at = from + 1; at < from + length - 1; at++) isOneWord &&= indices[at] === first
+  if (isOneWord) return true
+  const bits = (length / 3) * 32
+  const bitAt = (bit: number) => ((indices[from + Math.floor(bit / 11)] ?? 0) >> (10 - (bit % 11))) & 1
+  for (let bit = 8; bit < bits; bit++) if (bitAt(bit) !== bitAt(bit - 8)) return false
   return true
 }
 const leastDifferent = 9
@@ -240,9 +259,20 @@ export class SeedRun {
       if (indices.length > mostTried && !mayBeOne(sorts, from, most, isEnd)) continue
       const length = phraseLength(indices, from, most)
       if (length === undefined || sortsWithin(sorts, from, length).size > mostSorts) continue
-      this.#found.push(finding('seed_phrase', this.#starts[from] ?? 0, this.#ends[from + length - 1] ?? 0, score))
+      const start = this.#starts[from] ?? 0
+      // One in sixteen rows of twelve frequent characters has a valid checksum.
+      const isTable = score < 0.95 && (indices.length !== length || !this.#isSpaced(from, length))
+      if (isTable && !isCalledSeed(this.#text, start)) continue
+      const found = finding('seed_phrase', start, this.#ends[from + length - 1] ?? 0, score)
+      this.#found.push(isPublishedPhrase(indices, from, length) ? lowConfidence(found) : found)
       from += length - 1
     }
+  }
+  /** Whether the words are separated by one space each, or by line ends only. */
+  #isSpaced(from: number, length: number): boolean {
+    for (let at = from + 1; at < from + length; at++)
+      if (!/^(?: |\s*\n\s*)$/.test(this.#text.slice(this.#ends[at - 1], this.#starts[at]))) return false
+    return true
   }
   /** Kind of the gap before each word: its characters other than spaces, letters and numbers, including line ends. */
   #sorts(): Int16Array {

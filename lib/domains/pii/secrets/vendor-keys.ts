@@ -5,7 +5,7 @@ import { collected, collectedByName, documented, documentedByName, type VendorFo
 
 /** Whether a text looks randomly generated: many different characters, a digit or adjacent capitals, and no words joined by hyphens. */
 export function isDrawn(body: string): boolean {
-  if (/(.)\1{5}/.test(body)) return false
+  if (/(.)\1{5}/.test(body) || arePartsOfName(body)) return false
   const different = new Set(body).size
   if (different < Math.min(8, Math.ceil(body.length * 0.4))) return false
   const longest = Math.max(...body.split(/[^A-Za-z0-9]+/).map(({ length }) => length))
@@ -13,6 +13,21 @@ export function isDrawn(body: string): boolean {
   if (different >= 10 && /^[A-Za-z]{34}$/.test(body)) return true
   if (/\d/.test(body)) return /[a-z]/i.test(body) || different >= 6
   return (/[A-Z]{2}/.test(body) && /[a-z]/.test(body)) || /^[A-Z]{14,}$/.test(body)
+}
+
+const partOfName = /^(?:[a-z]{1,20}|[A-Z]{1,20}|[A-Z][a-z]{1,20}|[a-z]{1,12}[A-Z]{2,12}|[a-z]{0,12}\d{1,4}[a-z]{0,6})$/
+/** Whether the text is a name of a function or a test: at least three words joined by underscores or hyphens. */
+function arePartsOfName(body: string): boolean {
+  const parts = body.split(/[_-]+/)
+  return parts.length > 2 && parts.every((part) => part === '' || partOfName.test(part))
+}
+
+/** Whether the characters mainly follow each other, as in an alphabet or in a value that somebody typed as an example: `abc123XYZ789`. */
+export function isSequence(value: string): boolean {
+  let steps = 0
+  for (let at = 1; at < value.length; at++)
+    if ((value.charCodeAt(at) | 32) - (value.charCodeAt(at - 1) | 32) === 1) steps += 1
+  return steps * 2 >= value.length - 1
 }
 
 interface Form {
@@ -46,7 +61,8 @@ function keyFound(key: string, start: number): SensitiveFinding {
   const end = start + key.length
   if (!checked.test(key)) {
     const found = finding('api_key', start, end, 0.95)
-    return /example|^eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9\.eyJzdWIiOiIxMjM0NTY3ODkw/i.test(key)
+    return /example|^eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9\.eyJzdWIiOiIxMjM0NTY3ODkw/i.test(key) ||
+      isSequence(key.slice(key.search(/[^A-Za-z]/) + 1).replace(/[^A-Za-z0-9]/g, ''))
       ? lowConfidence(found)
       : found
   }
@@ -84,11 +100,15 @@ function namedKey(text: string, end: number, forms: readonly Form[]): SensitiveF
   return undefined
 }
 
+/** Whether a long text in Base64 continues here: a slash or a plus sign in it ends no word. */
+const isInEncoding = (text: string, start: number): boolean =>
+  /[/+]/.test(text.charAt(start - 1)) && /^[A-Za-z0-9+/]{40}$/.test(text.slice(Math.max(0, start - 40), start))
+
 /** Adds vendors' keys at this keyword to `found`. */
 export function vendorKeysAt(text: string, keyword: string, start: number, findings: SensitiveFinding[]): void {
   const end = start + keyword.length
   for (const form of marked.get(keyword) ?? []) {
-    if (form.lead === 0 && !beginsWord(text, start)) continue
+    if (form.lead === 0 && (!beginsWord(text, start) || isInEncoding(text, start))) continue
     for (let from = Math.max(0, start - form.lead); from <= start - form.leastLead; from++) {
       if (form.lead > 0 && isAlphanumeric(text, from - 1) && !beginsWord(text, from)) continue
       const key = keyAt(text, from, keyword, form)
