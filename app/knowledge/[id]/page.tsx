@@ -97,6 +97,11 @@ export default async function RecordPage({ params, searchParams }: RecordPagePro
         ) : (
           <>
             <Section id="says" title={t('content')}>
+              {record.instructions && (
+                <Alert tone="warning" title={t('instructions')}>
+                  <p>{t('instructionsText', { fields: record.instructions.map(({ field }) => field).join(', ') })}</p>
+                </Alert>
+              )}
               {'unit' in shown ? <UnitContent unit={shown.unit.unit} /> : <SkillContent skill={shown.skill} />}
             </Section>
             {'unit' in shown && <RawUnit record={shown.unit} />}

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { SanitizedPlaces } from '#lib/domains/sanitizer/contract.ts'
+import { InstructionFields, SanitizedPlaces } from '#lib/domains/sanitizer/contract.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { Receipt } from '#lib/kernel/receipt.ts'
 import { Unit, UnitId, visibilities } from './unit.ts'
@@ -15,6 +15,7 @@ export const StoredUnit = z
     unit: StoredDocument,
     visibility: z.enum(visibilities),
     quality_score: z.number().meta({ description: 'Computed by the registry, 0–1' }),
+    instructions: InstructionFields,
     created_at: z.iso.datetime(),
     updated_at: z.iso.datetime(),
   })

@@ -159,7 +159,7 @@ test.each([
   'a.password=a.rawPassword=null,a.next()',
   'if(kind==="use-credentials"===State_inline_result_2?State_inline_result:"")',
   'propKey = propValue$204;',
-  "password: config.password??null",
+  'password: config.password??null',
   'nextSignificantToken = "?TokenInsideOfMarkup";',
   "packet.writeString('mysql_native_password', 'latin1')",
   'publicKeyToken="1fc8b3b9a1e18e3b"',
@@ -189,12 +189,9 @@ test.each([
   'route to 192.31.196.0/24',
   'host "0:0:0:0:0:0:0:1"',
   'listen on ::ffff:10.0.0.5',
-])(
-  'reports %s with low confidence',
-  (text) => {
-    expect(scan(text).map(({ confidence }) => confidence)).toEqual(['low'])
-  },
-)
+])('reports %s with low confidence', (text) => {
+  expect(scan(text).map(({ confidence }) => confidence)).toEqual(['low'])
+})
 test.each(['glpat-', 'sk-proj-', 'xai-', 'key=', '&#64;', '%40'])('scans %j repeated without extra work', (unit) => {
   expect(scan(unit.repeat(20_000)).length).toBeLessThan(40)
 })

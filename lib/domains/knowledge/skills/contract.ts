@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { SanitizedPlaces } from '#lib/domains/sanitizer/contract.ts'
+import { InstructionFields, SanitizedPlaces } from '#lib/domains/sanitizer/contract.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { page } from '#lib/kernel/pages.ts'
 import { Receipt } from '#lib/kernel/receipt.ts'
@@ -61,6 +61,7 @@ const described = sharedFields('SkillDescription', {
   quality_score: z.number().meta({ description: 'Computed by the registry, 0–1' }),
   misrepresents: z.boolean().meta({ description: 'True if its text uses tools that `allowed-tools` does not name' }),
   undeclared_tools: z.array(z.string()).meta({ description: 'Those tools' }),
+  instructions: InstructionFields,
   created_at: z.iso.datetime(),
   updated_at: z.iso.datetime(),
 })

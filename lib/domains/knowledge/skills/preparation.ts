@@ -1,7 +1,13 @@
 import { createHash } from 'node:crypto'
 import { withoutPlaceholders } from '#lib/domains/pii/code-places.ts'
 import { type FieldFindings, personalWarnings, scanFields, secretIn } from '#lib/domains/pii/fields.ts'
-import { instructionWarnings, type SanitizedPlace, sanitizedPlaces } from '#lib/domains/sanitizer/contract.ts'
+import {
+  type InstructionField,
+  instructionFields,
+  instructionWarnings,
+  type SanitizedPlace,
+  sanitizedPlaces,
+} from '#lib/domains/sanitizer/contract.ts'
 import type { FieldChange, FieldPlace } from '#lib/domains/sanitizer/fields.ts'
 import { type JsonPathStep, SanitizationError } from '#lib/domains/sanitizer/sanitization-error.ts'
 import { type Sanitized, sanitize, sanitizeSkillMd } from '#lib/domains/sanitizer/sanitizer.ts'
@@ -26,6 +32,8 @@ export interface PreparedSkill {
   document: string
   files: SkillFile[]
   undeclaredTools: string[]
+  /** Where the texts quote, describe or encode instructions to a model, for readers. */
+  instructions: InstructionField[]
   /** The registry's own score, 0–1. */
   quality: number
   /** A `tsvector` in text form. */
@@ -146,6 +154,7 @@ export function examineSkill(sent: SentSkill, { strict }: { strict: boolean }): 
       document,
       files,
       undeclaredTools: undeclared,
+      instructions: instructionFields(encodings, quotations),
       quality: skillQuality(frontMatter, {
         bodyLength: body.trim().length,
         files: files.length,

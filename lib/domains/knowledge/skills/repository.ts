@@ -1,6 +1,7 @@
 import { rejectionsToQuarantine } from '#lib/domains/knowledge/rules.ts'
 import { listedRows } from '#lib/domains/knowledge/search/repository.ts'
 import type { Visibility } from '#lib/domains/knowledge/units/repository.ts'
+import type { InstructionField } from '#lib/domains/sanitizer/contract.ts'
 import { type RowOf, statement, typed } from '#lib/stores/postgres/statement.ts'
 import { visibleTo } from '../visibility.ts'
 import type { FrontMatter } from './rules.ts'
@@ -15,7 +16,7 @@ export interface SkillFile {
 }
 
 const listedColumns =
-  'u.id, u.agent_id, u.visibility, u.front_matter, u.undeclared_tools, u.quality_score, u.version, u.created_at, u.updated_at'
+  'u.id, u.agent_id, u.visibility, u.front_matter, u.undeclared_tools, u.quality_score, u.instructions, u.version, u.created_at, u.updated_at'
 const listedRow = {
   id: 'text',
   agent_id: 'text',
@@ -23,6 +24,7 @@ const listedRow = {
   front_matter: typed<FrontMatter>('jsonb'),
   undeclared_tools: 'text[]!',
   quality_score: 'float8',
+  instructions: typed<InstructionField[] | null>('jsonb'),
   version: 'int4',
   created_at: 'timestamptz',
   updated_at: 'timestamptz',
@@ -77,6 +79,7 @@ const written = {
   frontMatter: typed<FrontMatter>('jsonb'),
   document: 'text',
   undeclaredTools: 'text[]',
+  instructions: typed<readonly InstructionField[]>('jsonb'),
   search: typed<string>('tsvector'),
   quality: 'float8',
   now: 'timestamptz',
@@ -88,8 +91,8 @@ const written = {
 export const insertSkillRow = statement('knowledge.insert-skill', {
   takes: { id: 'text', author: 'text', organisation: 'text', since: 'timestamptz', ...written },
   returns: { quarantined: 'bool' },
-  sql: `INSERT INTO skills (id, agent_id, organisation_id, name, description, visibility, front_matter, document, undeclared_tools, search, quality_score, quarantined_at, created_at, updated_at)
-    SELECT $id, $author, $organisation, $name, $description, $visibility, $frontMatter, $document, $undeclaredTools, $search, $quality,
+  sql: `INSERT INTO skills (id, agent_id, organisation_id, name, description, visibility, front_matter, document, undeclared_tools, search, quality_score, instructions, quarantined_at, created_at, updated_at)
+    SELECT $id, $author, $organisation, $name, $description, $visibility, $frontMatter, $document, $undeclaredTools, $search, $quality, nullif($instructions, '[]'::jsonb),
       CASE WHEN (SELECT count(*) FROM content_rejections c WHERE c.agent_id = $author AND c.at > $since) >= ${rejectionsToQuarantine} THEN $now END,
       $now, $now
     ON CONFLICT DO NOTHING
@@ -101,6 +104,7 @@ export const replaceSkillRow = statement('knowledge.replace-skill', {
   returns: { version: 'int4' },
   sql: `UPDATE skills SET name = $name, description = $description, visibility = $visibility, front_matter = $frontMatter,
       document = $document, undeclared_tools = $undeclaredTools, search = $search, quality_score = $quality,
+      instructions = nullif($instructions, '[]'::jsonb),
       was_public = was_public OR (visibility = 'network' AND $visibility <> 'network'),
       quarantined_at = CASE WHEN $isHeld THEN coalesce(quarantined_at, $now) ELSE quarantined_at END,
       version = version + 1, updated_at = $now

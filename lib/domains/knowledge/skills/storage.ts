@@ -1,3 +1,4 @@
+import { listedInstructions } from '#lib/domains/sanitizer/contract.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { newUuid } from '#lib/kernel/ids.ts'
 import { award } from '../reputation/award.ts'
@@ -21,6 +22,7 @@ export function summaryOf(row: SkillRow): SkillSummary {
     quality_score: row.quality_score,
     misrepresents: row.undeclared_tools.length > 0,
     undeclared_tools: row.undeclared_tools,
+    ...listedInstructions(row.instructions),
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at.toISOString(),
   }
@@ -43,14 +45,24 @@ export interface SkillPlacement {
   isImport?: boolean
 }
 
-const valuesOf = ({ frontMatter, document, undeclaredTools, search, quality }: PreparedSkill) => ({
-  ...{ name: frontMatter.name, description: frontMatter.description, frontMatter },
-  ...{ document, undeclaredTools, search, quality },
+const valuesOf = ({ frontMatter, document, undeclaredTools, instructions, search, quality }: PreparedSkill) => ({
+  name: frontMatter.name,
+  description: frontMatter.description,
+  frontMatter,
+  document,
+  undeclaredTools,
+  instructions,
+  search,
+  quality,
 })
 /** The columns that follow from its text. */
-const storedOf = ({ frontMatter, document, undeclaredTools, quality, files }: PreparedSkill) => ({
-  ...{ front_matter: frontMatter, document, files },
-  ...{ undeclared_tools: undeclaredTools, quality_score: quality },
+const storedOf = ({ frontMatter, document, undeclaredTools, instructions, quality, files }: PreparedSkill) => ({
+  front_matter: frontMatter,
+  document,
+  files,
+  undeclared_tools: undeclaredTools,
+  instructions,
+  quality_score: quality,
 })
 
 async function insertFiles(tx: Transaction, id: string, files: readonly SkillFile[]): Promise<void> {

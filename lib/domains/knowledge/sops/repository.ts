@@ -1,5 +1,6 @@
 import { listedRows } from '#lib/domains/knowledge/search/repository.ts'
 import type { Visibility } from '#lib/domains/knowledge/units/repository.ts'
+import type { InstructionField } from '#lib/domains/sanitizer/contract.ts'
 import { type RowOf, statement, typed } from '#lib/stores/postgres/statement.ts'
 import type { Sop } from '../unit.ts'
 import { visibleTo } from '../visibility.ts'
@@ -8,7 +9,7 @@ const newestApproved = (column: string): string =>
   `(SELECT v.${column} FROM sop_versions v WHERE v.unit_id = u.id AND v.approved_at IS NOT NULL ORDER BY v.version DESC LIMIT 1)`
 const currentVersion = '(SELECT max(v.version) FROM sop_versions v WHERE v.unit_id = u.id)'
 /** Columns of {@link SopRow} for the unit `u`. */
-const sopColumns = `u.id, u.agent_id, u.organisation_id, u.document, u.visibility, u.quality_score, u.version, u.created_at, u.updated_at,
+const sopColumns = `u.id, u.agent_id, u.organisation_id, u.document, u.visibility, u.quality_score, u.instructions, u.version, u.created_at, u.updated_at,
   ${currentVersion} AS wording, ${newestApproved('version')} AS approved_version, ${newestApproved('approved_at')} AS approved_at`
 const sopRow = {
   id: 'text',
@@ -17,6 +18,7 @@ const sopRow = {
   document: typed<Sop>('jsonb'),
   visibility: typed<Visibility>('visibility'),
   quality_score: 'float8',
+  instructions: typed<InstructionField[] | null>('jsonb'),
   /** Version of the row, which every change increments. */
   version: 'int4',
   created_at: 'timestamptz',
@@ -85,11 +87,12 @@ export const updateSop = statement('knowledge.update-sop', {
       quarantinedAt: 'timestamptz?',
       visibility: typed<Visibility>('visibility'),
       search: typed<string>('tsvector'),
+      instructions: typed<readonly InstructionField[]>('jsonb'),
     },
   },
   returns: 'count',
   sql: `UPDATE units SET document = $document::jsonb, attributed_to = $attributedTo, visibility = $visibility, domain = $domain,
-      search = $search, was_public = was_public OR (visibility = 'network' AND $visibility <> 'network'),
+      search = $search, instructions = nullif($instructions, '[]'::jsonb), was_public = was_public OR (visibility = 'network' AND $visibility <> 'network'),
       quality_score = $quality, quarantined_at = $quarantinedAt, version = version + 1, updated_at = $now
     WHERE id = $id`,
 })

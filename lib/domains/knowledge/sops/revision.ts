@@ -75,8 +75,19 @@ export async function revise(
     ? locked.quality_score
     : await dropVotes(tx, id, unit.document)
   const held = locked.quarantined_at ?? ((await isUnderReview(tx, { author, actorId: actor.id }, now)) ? now : null)
-  const { json: document, domain, attributedTo, visibility, search } = unit
-  await updateSop(tx, { id, document, domain, attributedTo, visibility, search, quality, quarantinedAt: held, now })
+  const { json: document, domain, attributedTo, visibility, search, instructions } = unit
+  await updateSop(tx, {
+    id,
+    document,
+    domain,
+    attributedTo,
+    visibility,
+    search,
+    instructions,
+    quality,
+    quarantinedAt: held,
+    now,
+  })
   await insertVersion(tx, { unit: id, document, actor: actor.id, now })
   return {
     ...done,

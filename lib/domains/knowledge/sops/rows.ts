@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import { listedInstructions } from '#lib/domains/sanitizer/contract.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { etagOf, type KnowledgeReader } from '../visibility.ts'
 import type { StoredSop } from './contract.ts'
@@ -31,6 +32,7 @@ export const sopView = (row: SopRow): z.input<typeof StoredSop> => ({
   unit: { ...row.document, id: row.id },
   visibility: row.visibility,
   quality_score: row.quality_score,
+  ...listedInstructions(row.instructions),
   created_at: row.created_at.toISOString(),
   updated_at: row.updated_at.toISOString(),
   version: row.wording,

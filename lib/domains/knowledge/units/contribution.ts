@@ -7,12 +7,13 @@ import { rejectionsToQuarantine, rejectionWindow } from '#lib/domains/knowledge/
 import type { Unit } from '#lib/domains/knowledge/unit.ts'
 import { etagOf } from '#lib/domains/knowledge/visibility.ts'
 import { SanitizationError } from '#lib/domains/sanitizer/sanitization-error.ts'
+import { listedInstructions } from '#lib/domains/sanitizer/contract.ts'
 import type { Context } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { read, type StatementPlan, statement } from '#lib/kernel/use-case.ts'
 import { hasSqlState } from '#lib/stores/postgres/fault.ts'
 import { warningsWithNames } from './name-warnings.ts'
-import { type PreparedUnit, prepareUnit } from './preparation.ts'
+import { type PreparedUnit, prepareUnit, storedInstructions } from './preparation.ts'
 import { insertUnitSql } from './repository.ts'
 import { type StorableContribution, sharedStorage } from './shared-storage.ts'
 import type { KnowledgeDeps } from './stored-unit.ts'
@@ -51,6 +52,7 @@ const contributed = (unit: PreparedUnit, quarantined: boolean, now: Date) => {
       unit: unit.document,
       visibility: unit.visibility,
       quality_score: unit.quality,
+      ...listedInstructions(unit.instructions),
       created_at: now.toISOString(),
       updated_at: now.toISOString(),
     },
@@ -115,6 +117,7 @@ export async function planContribution(
         unit.domain,
         unit.search,
         ...awardValues(unit.type === 'ExpertSOP' ? 'sop' : 'unit'),
+        storedInstructions(unit),
       ],
     },
     details: { type: unit.type, visibility: unit.visibility, sanitized: unit.sanitized },

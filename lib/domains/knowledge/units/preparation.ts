@@ -3,7 +3,13 @@ import { weightedTextsOf } from '#lib/domains/knowledge/search/unit-texts.ts'
 import { searchVector } from '#lib/domains/knowledge/search/vector.ts'
 import { idPrefix, Unit } from '#lib/domains/knowledge/unit.ts'
 import { type FieldFindings, personalWarnings, scanFields, secretIn } from '#lib/domains/pii/fields.ts'
-import { instructionWarnings, type SanitizedPlace, sanitizedPlaces } from '#lib/domains/sanitizer/contract.ts'
+import {
+  type InstructionField,
+  instructionFields,
+  instructionWarnings,
+  type SanitizedPlace,
+  sanitizedPlaces,
+} from '#lib/domains/sanitizer/contract.ts'
 import { sanitizeFields } from '#lib/domains/sanitizer/fields.ts'
 import { newUuid } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
@@ -24,6 +30,8 @@ export interface PreparedUnit {
   /** A `tsvector` in text form. */
   search: string
   warnings: string[]
+  /** Where the texts quote, describe or encode instructions to a model, for readers. */
+  instructions: InstructionField[]
   /** Personal data found in its texts; the warnings mention it. */
   found: readonly FieldFindings[]
   /** Number of fields that the sanitizer changed. */
@@ -66,11 +74,16 @@ export function prepareUnit(sent: Unit, { author, strict }: { author: string; st
       ...instructionWarnings(encoded, quoted),
       ...personalWarnings(found),
     ],
+    instructions: instructionFields(encoded, quoted),
     found,
     sanitized: changes.length,
     sanitizedPlaces: sanitizedPlaces(changes),
   }
 }
+
+/** The places as JSON text for the database; null if there are none. */
+export const storedInstructions = ({ instructions }: Pick<PreparedUnit, 'instructions'>): string | null =>
+  instructions.length > 0 ? JSON.stringify(instructions) : null
 
 function revalidated(value: unknown): Unit {
   const parsed = Unit.safeParse(value)

@@ -78,8 +78,19 @@ async function rewrite(
   unit: PreparedUnit,
   { quality, isHeld }: { quality: number; isHeld: boolean },
 ): Promise<number> {
-  const { id, json: document, domain, attributedTo, visibility, search } = unit
-  const [row] = await rewriteUnit(tx, { id, document, domain, attributedTo, visibility, search, quality, isHeld, now })
+  const { id, json: document, domain, attributedTo, visibility, search, instructions } = unit
+  const [row] = await rewriteUnit(tx, {
+    id,
+    document,
+    domain,
+    attributedTo,
+    visibility,
+    search,
+    instructions,
+    quality,
+    isHeld,
+    now,
+  })
   if (!row) throw new Error('A locked unit does not exist.')
   if (unit.type === 'ExpertSOP') await rewriteCurrentVersion(tx, { unit: id, document })
   return row.version
@@ -132,6 +143,7 @@ export const rectification = ({ db, erasures, strict, withdrawAnswers, names }: 
       document: unit.document,
       visibility: unit.visibility,
       quality_score: quality,
+      instructions: unit.instructions,
       version,
       updated_at: ctx.now,
     }

@@ -2,19 +2,22 @@ import { awardOne } from '#lib/domains/knowledge/reputation/repository.ts'
 import { rejectionsToQuarantine } from '#lib/domains/knowledge/rules.ts'
 import type { Unit } from '#lib/domains/knowledge/unit.ts'
 import { visibleTo } from '#lib/domains/knowledge/visibility.ts'
+import type { InstructionField } from '#lib/domains/sanitizer/contract.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { type RowOf, statement, typed } from '#lib/stores/postgres/statement.ts'
 
 export type Visibility = Unit['metadata']['visibility']
 
 /** Columns of the unit `u` that a response needs. */
-export const unitColumns = 'u.id, u.document, u.visibility, u.quality_score, u.version, u.created_at, u.updated_at'
+export const unitColumns =
+  'u.id, u.document, u.visibility, u.quality_score, u.instructions, u.version, u.created_at, u.updated_at'
 /** Types of {@link unitColumns}. */
 export const unitRow = {
   id: 'text',
   document: typed<Unit>('jsonb'),
   visibility: typed<Visibility>('visibility'),
   quality_score: 'float8',
+  instructions: typed<InstructionField[] | null>('jsonb'),
   version: 'int4',
   created_at: 'timestamptz',
   updated_at: 'timestamptz',
@@ -30,9 +33,9 @@ const quarantine = (agent: string, since: string, most: string, now: string): st
  * come from the token; the number of recently rejected contributions decides on quarantine.
  */
 export const insertUnitSql = `stored AS (
-  INSERT INTO units (id, type, agent_id, organisation_id, attributed_to, visibility, document, quality_score, quarantined_at, created_at, updated_at, domain, search)
+  INSERT INTO units (id, type, agent_id, organisation_id, attributed_to, visibility, document, quality_score, quarantined_at, created_at, updated_at, domain, search, instructions)
   SELECT $1, $2::unit_type, $3, $4, $5, $6::visibility, $7::jsonb, $8::float8, ${quarantine('$3', '$10', '$11', '$9')},
-    $9::timestamptz, $9::timestamptz, $12, $13::tsvector
+    $9::timestamptz, $9::timestamptz, $12, $13::tsvector, $19::jsonb
   ON CONFLICT (id) DO NOTHING
   RETURNING id AS resource_id, quarantined_at IS NOT NULL AS quarantined),
 wording AS (
@@ -52,6 +55,7 @@ const columns = [
   ['document', 'text'],
   ['quality', 'float8'],
   ['search', 'tsvector'],
+  ['instructions', 'text'],
 ] as const
 type UnitValues = Record<(typeof columns)[number][0], string | number | null> & { id: string }
 
@@ -69,8 +73,8 @@ const insertText = (
     .join(', ')}),
 gone AS MATERIALIZED (SELECT id FROM erased_records WHERE id = ANY($ids)),
 stored AS (
-  INSERT INTO units (id, type, agent_id, organisation_id, attributed_to, original_author, visibility, domain, document, quality_score, search, quarantined_at, created_at, updated_at)
-  SELECT s.id, s.type, $author, $organisation, s.attributed, s.original, s.visibility, s.domain, s.document, s.quality, s.search,
+  INSERT INTO units (id, type, agent_id, organisation_id, attributed_to, original_author, visibility, domain, document, quality_score, search, instructions, quarantined_at, created_at, updated_at)
+  SELECT s.id, s.type, $author, $organisation, s.attributed, s.original, s.visibility, s.domain, s.document, s.quality, s.search, s.instructions::jsonb,
     ${quarantine('$author', '$since', String(rejectionsToQuarantine), '$now')}, $now, $now
   FROM sent s WHERE s.id NOT IN (SELECT id FROM gone)
   ON CONFLICT (id) DO NOTHING RETURNING id, quarantined_at IS NOT NULL AS quarantined),
@@ -152,10 +156,12 @@ export const rewriteUnit = statement('knowledge.rewrite-unit', {
   takes: {
     ...{ id: 'text', document: 'text', domain: 'text', attributedTo: 'text?', quality: 'float8', now: 'timestamptz' },
     ...{ isHeld: 'bool', visibility: typed<Visibility>('visibility'), search: typed<string>('tsvector') },
+    instructions: typed<readonly InstructionField[]>('jsonb'),
   },
   returns: { version: 'int4' },
   sql: `UPDATE units SET document = $document::jsonb, visibility = $visibility, domain = $domain, attributed_to = $attributedTo,
       quality_score = $quality, was_public = was_public OR (visibility = 'network' AND $visibility <> 'network'), search = $search,
+      instructions = nullif($instructions, '[]'::jsonb),
       quarantined_at = CASE WHEN $isHeld THEN coalesce(quarantined_at, $now) ELSE quarantined_at END,
       version = version + 1, updated_at = $now
     WHERE id = $id RETURNING version`,

@@ -2,7 +2,7 @@ import { award } from '#lib/domains/knowledge/reputation/award.ts'
 import { rejectionWindow } from '#lib/domains/knowledge/rules.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { hasSqlState } from '#lib/stores/postgres/fault.ts'
-import type { PreparedUnit } from './preparation.ts'
+import { type PreparedUnit, storedInstructions } from './preparation.ts'
 import { insertUnits, mostInsertedUnits, rollBackStoring, setStoringSavepoint } from './repository.ts'
 
 export interface StorableUnit extends PreparedUnit {
@@ -38,6 +38,7 @@ async function insert(tx: Transaction, units: readonly StorableUnit[], { organis
     document: unit.json,
     quality: unit.quality,
     search: unit.search,
+    instructions: storedInstructions(unit),
   }))
   const attempt = () =>
     insertUnits(tx, { author: units[0]?.author ?? '', organisation: organisationId, now, since }, rows)

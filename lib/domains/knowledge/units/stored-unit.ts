@@ -1,4 +1,5 @@
 import type { ChosenIdPorts } from '#lib/domains/knowledge/chosen-ids.ts'
+import { listedInstructions } from '#lib/domains/sanitizer/contract.ts'
 import type { Context, Transaction } from '#lib/kernel/context.ts'
 import type { RecordScope } from '#lib/kernel/erasure-scope.ts'
 import { Problem } from '#lib/kernel/problem.ts'
@@ -43,6 +44,7 @@ export const shown = (row: UnitRow) => ({
   unit: { ...row.document, id: row.id },
   visibility: row.visibility,
   quality_score: row.quality_score,
+  ...listedInstructions(row.instructions),
   created_at: row.created_at.toISOString(),
   updated_at: row.updated_at.toISOString(),
 })

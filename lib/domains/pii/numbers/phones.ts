@@ -194,7 +194,8 @@ export function nationalAt(text: string, start: number, length: number, cue: Pho
     const written = chinese.exec(text)?.[0]
     if (written !== undefined && !isAlphanumeric(text, start + written.length)) {
       const digits = written.replace(/\D/g, '')
-      if (isNumberIn('CN', digits) && digits !== powerOfTwo) return phone(text, start, start + written.length, digits, 0.85)
+      if (isNumberIn('CN', digits) && digits !== powerOfTwo)
+        return phone(text, start, start + written.length, digits, 0.85)
     }
   }
   const isCalled = cue.end >= 0 && from - cue.end <= cueReach && leadsToNumber(text.slice(cue.end, from))
