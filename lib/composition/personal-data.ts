@@ -44,6 +44,7 @@ function inOrderOfErasure(foundation: Foundation, moreDataSources: readonly Data
       ...{ db, stores, sources, namesOf, heldNames, moveItems, pseudonymOf, withdrawNaming },
       missing: known.missing,
       pointerPrefixes: env.KP_POINTER_PREFIXES,
+      invalidatesProject: env.KP_CACHE_INVALIDATE_PROJECT,
     }),
     auditData(db),
     erasureData(db),

@@ -161,6 +161,8 @@ const variables = z.object({
     .default([]),
   /** Whether keys in Redis with these prefixes and a longer or no TTL get a TTL of 24 hours. */
   KP_CACHE_TTL_LIMIT: flag.default(false),
+  /** Whether an erasure deletes every key in Redis with an id of its project or conversation, also without a TTL. */
+  KP_CACHE_INVALIDATE_PROJECT: flag.default(false),
   /** A Presidio analyzer that finds names and postal addresses; without it, none are found. */
   KP_PRESIDIO_URL: url(['http', 'https']).optional(),
   /** A PostHog that receives usage events; both or none. */

@@ -161,6 +161,9 @@ export const receiptTexts = {
         'cache entries without an id of the project or conversation, and outside the keys that its organisation may claim under KP_POINTER_PREFIXES: searched only for ids',
       ],
     },
+    cacheLasting: {
+      text: 'cache entries with an id of the project or conversation in their keys that have no expiry or may belong to others: searched only for ids and words, so a paraphrase may remain',
+    },
     binaryObjects: { text: 'binary, encrypted or encoded objects (images, PDF files, archives)' },
     largeObjects: { text: 'objects of more than {count} MiB' },
     objectsOutside: {

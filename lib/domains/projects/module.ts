@@ -46,6 +46,8 @@ export interface ProjectsDataDeps
   missing(store: 'cache' | 'checkpoints' | 'graph' | 'objects'): MissingStoreData
   /** Prefixes of cache and object keys that only this installation uses. */
   pointerPrefixes: readonly string[]
+  /** Whether cached values without a TTL are deleted as well. */
+  invalidatesProject: boolean
   pseudonymOf: ProjectPseudonym
   /** Withdraws stored idempotent responses that contain the ids. */
   withdrawNaming(tx: Transaction, ids: readonly string[]): Promise<unknown>

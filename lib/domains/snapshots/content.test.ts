@@ -164,3 +164,16 @@ describe('contentOf', () => {
     })
   })
 })
+
+it.each(['Bearer 0123456789abcdef0123', words])('a snapshot is refused for %s', async (value) => {
+  expect(await placesOf([part('documents', [{ id: 'd', text: value }])])).toHaveLength(1)
+})
+it.each([
+  'postgres://wren:password@db.example.org/x',
+  `Authorization: Basic ${btoa('user:password')}`,
+  'API_KEY=EXAMPLE-0123456789abcdef',
+])('a snapshot is stored with the published value %s', async (value) => {
+  const content = JSON.stringify({ text: value })
+  const lines = await linesOf([part('documents', [{ id: 'd', text: value }])], bundleOf(content))
+  expect(stateOf(lines).toString()).toBe(content)
+})

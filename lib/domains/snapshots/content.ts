@@ -33,7 +33,9 @@ export interface SnapshotContent {
 }
 
 const secret: ReadonlySet<SensitiveKind> = new Set<SensitiveKind>(['private_key', 'seed_phrase', 'api_key'])
-const isSecret = ({ kind }: { kind: SensitiveKind }): boolean => secret.has(kind)
+/** A key with low confidence is published or has a wrong checksum, so nobody can use it. Phrases and private keys always count. */
+const isSecret = ({ kind, confidence }: Pick<SensitiveFinding, 'kind' | 'confidence'>): boolean =>
+  secret.has(kind) && (kind !== 'api_key' || confidence !== 'low')
 const encoder = new TextEncoder()
 const line = (value: unknown): Uint8Array => encoder.encode(`${JSON.stringify(value)}\n`)
 /** State bytes in one line. A multiple of three, so that the base64 of a line has no padding except at the end of the state. */
@@ -46,7 +48,7 @@ function credentialsIn(node: unknown, path: readonly string[]): SecretLocation[]
     const [name = '', above = ''] = path.filter((step) => !/^\d+$/.test(step)).reverse()
     // A redaction mark (`‹…›`) is not a secret.
     const isNamed = /^[^\s‹]{8,}$/.test(node) && isSecretName(name, above)
-    const [first] = credentialSpans(node)
+    const first = credentialSpans(node).find(({ isPublished }) => isPublished !== true)
     return first ? [here(first.kind)] : isNamed ? [here('credential')] : []
   }
   if (typeof node !== 'object' || node === null) return []
@@ -123,9 +125,14 @@ async function* stateLines(bundle: Bundle): AsyncGenerator<Uint8Array> {
   const found: FoundSecret[] = []
   /** Kept apart from `found`, because the two scanners report at different times. */
   const others: FoundSecret[] = []
-  const report = ({ findings }: { findings: readonly SensitiveFinding[] }, spans: readonly FoundSecret[]) => {
+  const report = (
+    { findings }: { findings: readonly SensitiveFinding[] },
+    spans: readonly (FoundSecret & { isPublished?: boolean })[],
+  ) => {
     found.push(...findings.filter(isSecret).slice(0, mostSecretLocations - found.length))
-    others.push(...spans.slice(0, mostSecretLocations - others.length))
+    others.push(
+      ...spans.filter(({ isPublished }) => isPublished !== true).slice(0, mostSecretLocations - others.length),
+    )
   }
   const pending = Buffer.alloc(stateLine)
   let filled = 0

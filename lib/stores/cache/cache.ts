@@ -82,6 +82,8 @@ export interface CacheStore {
    * the position of one of them; change positions from the last to the first.
    */
   change(entry: Pick<CacheEntry, 'name' | 'type'>, part: CachePart, to: Buffer | null, at?: number): Promise<boolean>
+  /** Whether an entry of this name exists and has a TTL, as a cached value does. */
+  expires(name: string): Promise<boolean>
   /**
    * Counts keys with a TTL above {@link longestTtl}, including other applications' keys. `shorten` sets this TTL on those with one of
    * the prefixes. Examines about `most` keys in a scan; a key that the scan returns twice counts twice.

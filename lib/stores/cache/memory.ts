@@ -66,6 +66,7 @@ export function memoryCache(bounds: MemoryBounds = usual): CacheStore {
       entries.replace(name, entry, to.toString())
       return true
     },
+    expires: async (name) => entries.all().has(name),
     async lifetimes() {
       const none = { unlimited: 0, tooLong: 0, prefixed: 0, shortened: 0 }
       return { examined: entries.all().size, isComplete: true, ...none }

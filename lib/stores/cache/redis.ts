@@ -116,6 +116,10 @@ export function redisCache(url: string): CacheStore {
       const [done] = await scan.send('EVAL', changeScript, '1', bytesOfName(name), ...part, position, randomUUID())
       return done === '1'
     },
+    async expires(name) {
+      const [left = '-2'] = await scan.send('PTTL', bytesOfName(name))
+      return Number(left) >= 0
+    },
     lifetimes: redisLifetimes(scan),
     ...redisNotes(link, scan),
     close: () => link.close(),

@@ -96,6 +96,59 @@ describe.skipIf(!(await isRedisInstalled()))('the cache data source', () => {
     expect(await keys()).toEqual(stays.sort())
   })
 
+  it('erase deletes cached values under keys of the project and conversation, and reports those without a TTL', async () => {
+    await client.flushDb()
+    const { project, conversation, other, scope } = await talk()
+    const elsewhere = await talk()
+    const thread = `deal-${newId('x').slice(-9)}-2024`
+    await test.db.prisma.conversation.update({
+      where: { id: conversation.id },
+      data: { threads: [conversation.id, thread] },
+    })
+    const group = `fund-${newId('x').slice(-9)}-7`
+    await test.db.prisma.project.update({ where: { id: project.id }, data: { groupId: group } })
+    const paraphrase = 'Nobody would guess whose words these were.'
+    const gone = [project.id, conversation.id, thread, group].map((id) => `app:answers:${id}:1`)
+    for (const key of gone) await client.set(key, paraphrase, { EX: ttl })
+    await client.hSet(`app:search:${project.id}`, 'a question', paraphrase)
+    await client.expire(`app:search:${project.id}`, ttl)
+    const foreign = [
+      `app:${project.id}:${elsewhere.project.id}`,
+      `app:${project.id}:${other.id}`,
+      'app:answers:deal-2024',
+    ]
+    for (const key of foreign) await client.set(key, paraphrase, { EX: ttl })
+    const lasting = `app:settings:${project.id}`
+    await client.set(lasting, paraphrase)
+    const { all } = await planOf(scope)
+    const done = await erased(scope, all)
+    expect(done).toMatchObject({ count: 5, tallies: { cacheLasting: { met: [expect.any(String)] } } })
+    expect(await keys()).toEqual([...foreign, lasting].sort())
+    expect(dataSource().notSearched?.({ cacheLasting: 1 })).toEqual([
+      { what: expect.stringContaining('a paraphrase may remain'), count: 1 },
+    ])
+  })
+
+  it('erase also deletes keys of the project without a TTL if the operator says that all are cached values', async () => {
+    const all = await testApp({ KP_REDIS_URL: redis.url, KP_CACHE_INVALIDATE_PROJECT: 'true' })
+    try {
+      await client.flushDb()
+      const project = await madeProject(all)
+      const conversation = await madeConversation(all, project)
+      const message = await madeMessage(all, conversation, project.owner, { content: 'A sentence about nothing.' })
+      const elsewhere = await madeProject(all)
+      await client.set(`app:answers:${project.id}`, 'a paraphrase')
+      await client.set(`app:answers:${elsewhere.id}`, 'a paraphrase')
+      const { cookie } = project.owner
+      const answer = await all.fetch('DELETE', message.path, { cookie, body: {} })
+      const erasure = async () => (await all.fetch('GET', `/api/erasures/${answer.json.auditId}`, { cookie })).json.data
+      await vi.waitUntil(async () => (await erasure()).success, { timeout: 120_000, interval: 200 })
+      expect((await client.keys('app:*')).sort()).toEqual([`app:answers:${elsewhere.id}`])
+    } finally {
+      await all.close()
+    }
+  })
+
   it('residue counts late entries of an erased message, and no new entries of its remaining conversation', async () => {
     await client.flushDb()
     const { conversation, message, scope } = await talk()

@@ -131,13 +131,21 @@ export function cacheDataSource(ports: CacheSourcePorts): DataSource {
     residue: (scope, items, now, words) => residueOfEntries(ports, scope, items, now, words),
     read: cacheReader(ports),
     notSearched(results) {
-      const { cacheBinary = 0, cacheOutside = 0 } = results
+      const { cacheBinary = 0, cacheOutside = 0, cacheLasting = 0 } = results
       return [
         ...(cacheBinary > 0
           ? [
               {
                 what: receiptText('notSearched', 'cacheValues'),
                 count: cacheBinary < mostBinary ? cacheBinary : null,
+              },
+            ]
+          : []),
+        ...(cacheLasting > 0
+          ? [
+              {
+                what: receiptText('notSearched', 'cacheLasting'),
+                count: cacheLasting < mostBinary ? cacheLasting : null,
               },
             ]
           : []),

@@ -17,12 +17,25 @@ export interface CacheSourcePorts {
   db: Database
   cache: Pick<
     CacheStore,
-    'find' | 'names' | 'drop' | 'forget' | 'read' | 'page' | 'texts' | 'change' | 'note' | 'notes' | 'forgetNotes'
+    | 'find'
+    | 'names'
+    | 'drop'
+    | 'forget'
+    | 'read'
+    | 'page'
+    | 'texts'
+    | 'change'
+    | 'expires'
+    | 'note'
+    | 'notes'
+    | 'forgetNotes'
   >
   sources: Sources
   whatIsMissing: MissingStoreData
   /** Prefixes of keys of all organizations (KP_POINTER_PREFIXES). */
   pointerPrefixes: readonly string[]
+  /** Entries without a TTL are cached values too (KP_CACHE_INVALIDATE_PROJECT). */
+  invalidatesProject: boolean
 }
 
 export const idsOfSubject = (subject: Subject | undefined): string[] => (subject ? writersOf(subject).ids : [])
@@ -56,12 +69,19 @@ export const cacheKeySpace = (
 /** A search for gathered terms. `subjects`: ids of the erased person or agents. */
 export async function cacheSearchOf(
   ports: CacheSourcePorts,
-  { ids, chosen, near, anchors, names }: CacheTerms,
+  { ids, chosen, near, groups, anchors, names }: CacheTerms,
   subjects: readonly string[],
   by: Pick<CacheSearch, 'judge' | 'ownershipOf' | 'space'>,
 ): Promise<CacheSearch> {
   return {
-    ...{ ids, chosen: [...chosen.values()], near, anchors, names, ...by },
+    ids,
+    chosen: [...chosen.values()],
+    near,
+    anchors,
+    names,
+    ...by,
+    keys: [...anchors, ...near, ...groups],
+    isCached: async (name) => ports.invalidatesProject || ports.cache.expires(name),
     indexed: await namesInIndex(ports, [...indexedIds(ids, chosen.values()), ...subjects]),
     around: await namesInIndex(ports, [...near]),
   }

@@ -110,7 +110,7 @@ async function visitEntries(
   { isThere, projects, tx }: { isThere: boolean; projects: ReadonlySet<string>; tx: Transaction },
   visit: (finding: CacheFinding) => Promise<void>,
 ): Promise<UnsearchedEntries> {
-  const all: UnsearchedEntries = { binary: new Set(), isOutside: false }
+  const all: UnsearchedEntries = { binary: new Set(), isOutside: false, lasting: new Set() }
   const survey = async (search: CacheSearch, names?: readonly string[]) => {
     if (names?.length === 0) return
     const erase = async (finding: CacheFinding) => {
@@ -118,8 +118,9 @@ async function visitEntries(
       const isForeign = isPrefixed && (await foreignRefs(tx, 'cache', [name], [...projects])).size > 0
       if (!isForeign) await visit(finding)
     }
-    const { binary, isOutside } = await surveyCache(ports.cache, search, erase, names)
+    const { binary, isOutside, lasting } = await surveyCache(ports.cache, search, erase, names)
     for (const label of binary) all.binary.add(label)
+    for (const label of lasting) all.lasting.add(label)
     all.isOutside ||= isOutside
   }
   const named = await namesLabelled(ports, [...items.key, ...items.found])
@@ -180,7 +181,7 @@ export async function eraseEntries(
     isNoted: (name, value) => notes[labelOf(name, value)] === 'cut',
   }
   const work = eraser(cache, sought, { run, notes })
-  const { binary, isOutside } = await visitEntries(ports, kinds, sought, { isThere, projects, tx }, work.visit)
+  const { binary, isOutside, lasting } = await visitEntries(ports, kinds, sought, { isThere, projects, tx }, work.visit)
   const count = await work.finish()
   await cache.forget([
     ...indexedIds(kinds.about, kinds.chosen.map(chosenOf)),
@@ -199,6 +200,7 @@ export async function eraseEntries(
       derivedRetained: tallyOf(work.retained),
       cacheBinary: tallyOf([...binary].slice(0, mostBinary)),
       cacheOutside: tallyOf(isOutside ? ['outside'] : []),
+      cacheLasting: tallyOf([...lasting].slice(0, mostBinary)),
     },
     mentions: [],
   }

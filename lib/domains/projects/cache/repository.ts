@@ -28,3 +28,11 @@ export const anyHoldInForce = statement('cache.any-hold', {
   isPrepared: true,
   sql: 'SELECT id FROM holds_in_force WHERE expires_at IS NULL OR expires_at > $now LIMIT 1',
 })
+
+/** The graph groups of projects, under which applications may also keep other data. */
+export const groupsOf = statement('cache.groups-of', {
+  takes: { projects: 'text[]' },
+  returns: { group: 'text' },
+  isPrepared: true,
+  sql: 'SELECT group_id AS "group" FROM projects WHERE id = ANY($projects)',
+})

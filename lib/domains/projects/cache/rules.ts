@@ -83,6 +83,15 @@ export const isOurKey = (kind: keyof typeof prefixes, id: string): boolean =>
 /** Whether to search for a client's id in names and values. Other ids are only found by the index and by pointers. */
 export const isDistinctiveKey = (id: string): boolean => id.length >= 8 && /[0-9]/.test(id)
 
+/**
+ * Ids of projects, conversations, threads and groups that may identify them in the name of a key: generated ones, and distinctive ones that
+ * an application chose.
+ */
+export const keyingIds = (ids: Iterable<string>): string[] =>
+  [...ids].filter(
+    (id) => isOurKey('project', id) || isOurKey('conversation', id) || (!mayBeOurKey(id) && isDistinctiveKey(id)),
+  )
+
 /** Limits names found by a client's ids or texts. If there are too many, the id is too common, and only our own entries are returned. */
 export const followed = (names: readonly string[], strings: number, ownPrefix: string): string[] =>
   names.length <= Math.max(1_000, 20 * strings) ? [...names] : names.filter((name) => name.startsWith(ownPrefix))

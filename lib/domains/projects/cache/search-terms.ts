@@ -7,6 +7,7 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import { shownId } from '#lib/kernel/scoped-ids.ts'
 import { ownPrefix } from '#lib/stores/cache/cache.ts'
+import { groupsOf } from './repository.ts'
 import { addErasedId, type Chosen, isOurKey, mayBeOurKey, mayDeleteKey } from './rules.ts'
 
 /** Search terms for the cache from the rows of a scope. Read while these rows exist. */
@@ -17,6 +18,8 @@ export interface CacheTerms {
   chosen: Map<string, Chosen>
   /** Remaining conversations, threads and projects that contained an erased source. */
   near: Set<string>
+  /** Ids that applications chose for the projects: the groups of their graphs. */
+  groups: Set<string>
   /** Generated ids of the projects and conversations. */
   anchors: Set<string>
   projects: Set<string>
@@ -35,8 +38,16 @@ export async function gatherCacheTerms(
   now: Date,
 ): Promise<CacheTerms> {
   const found: CacheTerms = {
-    ...{ ids: new Set(), chosen: new Map(), near: new Set(), anchors: new Set(), projects: new Set() },
-    ...{ sources: new Set(), names: new Map(), foreign: new Set(), words: new Fingerprints() },
+    ids: new Set(),
+    chosen: new Map(),
+    near: new Set(),
+    groups: new Set(),
+    anchors: new Set(),
+    projects: new Set(),
+    sources: new Set(),
+    names: new Map(),
+    foreign: new Set(),
+    words: new Fingerprints(),
   }
   const named = new Map<string, string[]>()
   for await (const page of sources.of(scope, tx, now))
@@ -70,6 +81,7 @@ export async function gatherCacheTerms(
   if (part?.kind === 'conversation' && found.sources.size > 0)
     addErasedId(found, 'conversation', part.id, [part.project])
   for (const id of [...found.ids, ...found.chosen.keys()]) found.near.delete(id)
+  for (const { group } of await groupsOf(tx, { projects: [...found.projects] })) found.groups.add(group)
   const remaining = await textsNaming(tx, 'cache', [...named.keys()], found.sources, now)
   for (const [name, texts] of named) found.names.set(name, { named: texts, remaining: remaining.get(name) ?? [] })
   return found

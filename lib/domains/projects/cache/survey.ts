@@ -14,6 +14,7 @@ import {
   isDistinctiveKey,
   isOurKey,
   isRecordField,
+  keyingIds,
   mayBeOurKey,
   mayDeleteKey,
   uniqueInProject,
@@ -37,6 +38,13 @@ export interface CacheSearch {
   judge: ValueDecider | undefined
   /** Whose entry it is, by the ids in its name. */
   ownershipOf(name: string): Promise<Ownership>
+  /**
+   * Ids of the projects and conversations, also those that the application chose: a cached value with one of them in its name is deleted
+   * whatever it contains, because it may paraphrase the erased source.
+   */
+  keys: Iterable<string>
+  /** Whether an entry with one of these ids in its name is a cached value. */
+  isCached(name: string): Promise<boolean>
   /** Whether a value is the result of an earlier attempt of this erasure. */
   isNoted?(name: string, value: Buffer): boolean
 }
@@ -60,6 +68,8 @@ export interface CacheFinding extends Pick<CacheEntry, 'name' | 'type'> {
 export interface UnsearchedEntries {
   binary: Set<string>
   isOutside: boolean
+  /** Labels of entries with an id of the project or conversation in their names that are not cached values, or may belong to others. */
+  lasting: Set<string>
 }
 
 /** A hash of a name or value for plans and notes, because the name may be personal data. */
@@ -181,11 +191,12 @@ function cacheJudge(sought: CacheSearch) {
   const chosen = needlesOf(telling.map(({ id }) => id))
   const anchors = needlesOf([...sought.anchors, ...telling.flatMap((one) => one.anchors)])
   const near = needlesOf([...sought.near].filter((id) => isOurKey('conversation', id)))
+  const keys = needlesOf(keyingIds(sought.keys))
   const { names, judge, space } = sought
   // An id that looks generated, or is unique only in its project, may belong to others: then even our own entries need an anchor.
   const inProject = uniqueInProject(sought.ids)
   const isPlain = (name: string) => isOwn(name) && !telling.some(({ id }) => mayBeOurKey(id) || inProject.has(id))
-  const unsearched: UnsearchedEntries = { binary: new Set(), isOutside: false }
+  const unsearched: UnsearchedEntries = { binary: new Set(), isOutside: false, lasting: new Set() }
   /** The end of the portion that was read last, because words may continue in the next portion. */
   let previous: { name: string; parts: readonly CachePart[] } = { name: '', parts: [] }
 
@@ -201,6 +212,11 @@ function cacheJudge(sought: CacheSearch) {
     const by: CacheMatchReason = names.has(name) ? 'pointer' : isNear ? 'group' : 'text'
     if (sought.indexed.has(name)) return whole(entry, 'index')
     if (ids.standIn(name)) return whole(entry, by)
+    if (!isOwn(name) && !names.has(name) && keys.standIn(name)) {
+      const owner = await sought.ownershipOf(name)
+      if (owner === 'own' && (await sought.isCached(name))) return whole(entry, 'group')
+      if (owner !== 'foreign' && !isNear) unsearched.lasting.add(labelOf(name))
+    }
     const values = parts.map(({ texts }) => readableOf(texts))
     const fields = type === 'hash' ? parts.map(({ id }) => id.toString()) : []
     const stands = (needles: typeof ids) =>
