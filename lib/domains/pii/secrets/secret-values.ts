@@ -53,7 +53,7 @@ const published =
 
 /** Whether the value is one that documentation and defaults use: nothing remains without the words of such values. */
 export const isPublishedValue = (value: string): boolean => {
-  if (/example/i.test(value) || (value.length > 11 && isSequence(value))) return true
+  if (/example/i.test(value) || (value.length > 11 && /[g-z]/i.test(value) && isSequence(value))) return true
   const rest = value.replace(published, '').replace(/[^\p{L}\p{N}]/gu, '')
   return rest.length <= Math.min(4, value.length / 3) && !/\p{L}\d\p{L}/u.test(rest)
 }
