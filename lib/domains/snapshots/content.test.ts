@@ -169,9 +169,8 @@ it.each(['Bearer 0123456789abcdef0123', words])('a snapshot is refused for %s', 
   expect(await placesOf([part('documents', [{ id: 'd', text: value }])])).toHaveLength(1)
 })
 it.each([
-  'postgres://wren:password@db.example.org/x',
-  `Authorization: Basic ${btoa('user:password')}`,
-  'API_KEY=EXAMPLE-0123456789abcdef',
+  'DB_PASSWORD=changeme123',
+  `ghp_${'0'.repeat(4)}${'aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zA'}`,
 ])('a snapshot is stored with the published value %s', async (value) => {
   const content = JSON.stringify({ text: value })
   const lines = await linesOf([part('documents', [{ id: 'd', text: value }])], bundleOf(content))

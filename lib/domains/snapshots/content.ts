@@ -48,7 +48,7 @@ function credentialsIn(node: unknown, path: readonly string[]): SecretLocation[]
     const [name = '', above = ''] = path.filter((step) => !/^\d+$/.test(step)).reverse()
     // A redaction mark (`‹…›`) is not a secret.
     const isNamed = /^[^\s‹]{8,}$/.test(node) && isSecretName(name, above)
-    const first = credentialSpans(node).find(({ isPublished }) => isPublished !== true)
+    const [first] = credentialSpans(node)
     return first ? [here(first.kind)] : isNamed ? [here('credential')] : []
   }
   if (typeof node !== 'object' || node === null) return []
@@ -131,7 +131,7 @@ async function* stateLines(bundle: Bundle): AsyncGenerator<Uint8Array> {
   ) => {
     found.push(...findings.filter(isSecret).slice(0, mostSecretLocations - found.length))
     others.push(
-      ...spans.filter(({ isPublished }) => isPublished !== true).slice(0, mostSecretLocations - others.length),
+      ...spans.slice(0, mostSecretLocations - others.length),
     )
   }
   const pending = Buffer.alloc(stateLine)

@@ -196,6 +196,6 @@ export class CredentialScanner {
     this.#buffer = this.#buffer.slice(keep)
     this.#told = until - keep
     this.#offset += keep
-    return spans.map((span) => ({ ...span, start: span.start + offset, end: span.end + offset }))
+    return spans.map(({ kind, start, end }) => ({ kind, start: start + offset, end: end + offset }))
   }
 }
