@@ -435,7 +435,9 @@ describe('instructions to a model', () => {
     const made = await contribute(sop({ decision_tree: [{ step: 1, instruction: quoted }] }), token)
     expect(made.json.data.instructions).toEqual([mark('/decision_tree/0/instruction', 'quoted')])
     const path = `/v1/sop/${made.json.data.id}`
-    expect((await test.fetch('GET', path, { token })).json.data.instructions).toEqual([mark('/decision_tree/0/instruction', 'quoted')])
+    expect((await test.fetch('GET', path, { token })).json.data.instructions).toEqual([
+      mark('/decision_tree/0/instruction', 'quoted'),
+    ])
     const revised = await test.fetch('PUT', path, { token, body: sop() })
     expect([revised.status, revised.json.data?.instructions]).toEqual([200, undefined])
   })

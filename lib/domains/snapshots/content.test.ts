@@ -168,11 +168,11 @@ describe('contentOf', () => {
 it.each(['Bearer 0123456789abcdef0123', words])('a snapshot is refused for %s', async (value) => {
   expect(await placesOf([part('documents', [{ id: 'd', text: value }])])).toHaveLength(1)
 })
-it.each([
-  'DB_PASSWORD=changeme123',
-  `ghp_${'0'.repeat(4)}${'aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zA'}`,
-])('a snapshot is stored with the published value %s', async (value) => {
-  const content = JSON.stringify({ text: value })
-  const lines = await linesOf([part('documents', [{ id: 'd', text: value }])], bundleOf(content))
-  expect(stateOf(lines).toString()).toBe(content)
-})
+it.each(['DB_PASSWORD=changeme123', `ghp_${'0'.repeat(4)}${'aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zA'}`])(
+  'a snapshot is stored with the published value %s',
+  async (value) => {
+    const content = JSON.stringify({ text: value })
+    const lines = await linesOf([part('documents', [{ id: 'd', text: value }])], bundleOf(content))
+    expect(stateOf(lines).toString()).toBe(content)
+  },
+)

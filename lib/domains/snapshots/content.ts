@@ -130,9 +130,7 @@ async function* stateLines(bundle: Bundle): AsyncGenerator<Uint8Array> {
     spans: readonly (FoundSecret & { isPublished?: boolean })[],
   ) => {
     found.push(...findings.filter(isSecret).slice(0, mostSecretLocations - found.length))
-    others.push(
-      ...spans.slice(0, mostSecretLocations - others.length),
-    )
+    others.push(...spans.slice(0, mostSecretLocations - others.length))
   }
   const pending = Buffer.alloc(stateLine)
   let filled = 0
