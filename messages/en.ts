@@ -15,6 +15,7 @@ import common from './en/common.json' with { type: 'json' }
 import compliance from './en/compliance.json' with { type: 'json' }
 import confirm from './en/confirm.json' with { type: 'json' }
 import dataNames from './en/data-names.json' with { type: 'json' }
+import deletionLog from './en/deletion-log.json' with { type: 'json' }
 import deletion from './en/deletion.json' with { type: 'json' }
 import emails from './en/emails.json' with { type: 'json' }
 import erasure from './en/erasure.json' with { type: 'json' }
@@ -86,6 +87,7 @@ export default {
   dataNames,
   formSettings,
   deletion,
+  deletionLog,
   emails,
   erasure,
   erasurePlaces,

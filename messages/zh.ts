@@ -15,6 +15,7 @@ import common from './zh/common.json' with { type: 'json' }
 import compliance from './zh/compliance.json' with { type: 'json' }
 import confirm from './zh/confirm.json' with { type: 'json' }
 import dataNames from './zh/data-names.json' with { type: 'json' }
+import deletionLog from './zh/deletion-log.json' with { type: 'json' }
 import deletion from './zh/deletion.json' with { type: 'json' }
 import emails from './zh/emails.json' with { type: 'json' }
 import erasure from './zh/erasure.json' with { type: 'json' }
@@ -86,6 +87,7 @@ export default {
   dataNames,
   formSettings,
   deletion,
+  deletionLog,
   emails,
   erasure,
   erasurePlaces,

@@ -151,6 +151,14 @@ export const pages = [
   }),
   page({ name: 'erasure', path: '/admin/erasures/[id]', area: 'admin', roles: ['admin', 'auditor'] }),
   page({
+    name: 'deletionLog',
+    path: '/admin/deletion-log',
+    area: 'admin',
+    roles: ['admin', 'auditor'],
+    isInNavigation: true,
+    keys: 'g x',
+  }),
+  page({
     name: 'audit',
     path: '/admin/audit',
     area: 'admin',

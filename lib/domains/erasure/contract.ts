@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { PublicKey } from '#lib/domains/erasure/receipts/signing-keys.ts'
 import { operation } from '#lib/kernel/operation.ts'
-import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
+import { Cursor, PageLimit, page, Timestamp } from '#lib/kernel/pages.ts'
 import { erasedKinds, Receipt } from '#lib/kernel/receipt.ts'
 
 const ReceiptId = z.string().regex(/^rcpt_[0-9A-Za-z]{22}$/, 'is not the id of a receipt')
@@ -158,4 +158,65 @@ export const listTombstones = operation({
   status: 200,
   query: z.strictObject({ cursor: Cursor.optional(), limit: PageLimit }),
   output: page(z.strictObject({ id: z.string(), erased_at: z.iso.datetime() })),
+})
+
+/** How deletions came about: an erasure of a subject or a part, one record, expired data, or something that its owner deleted. */
+export const deletionKinds = ['erasure', 'record', 'automatic', 'owner'] as const
+
+const deletionFilters = {
+  q: z
+    .string()
+    .trim()
+    .min(1)
+    .max(200)
+    .optional()
+    .meta({ description: 'Part of an id in the scope, or an id of the deletion, its receipt or who asked for it' }),
+  kind: z.enum(deletionKinds).optional(),
+  from: Timestamp.optional(),
+  to: Timestamp.optional(),
+}
+const LoggedDeletion = z
+  .strictObject({
+    audit_id: z.string(),
+    at: z.iso.datetime(),
+    kind: z.enum(deletionKinds),
+    requested_by: z.string(),
+    requested_by_name: z.string().nullable().meta({ description: 'The current name; null after deletion' }),
+    reason: z.string(),
+    scope: z.record(z.string(), z.string()),
+    results: z.record(z.string(), z.number()).meta({ description: 'Numbers other than 0' }),
+    receipt_id: z.string().nullable(),
+  })
+  .meta({ id: 'LoggedDeletion' })
+export type LoggedDeletion = z.output<typeof LoggedDeletion>
+const deletions = { resourceType: 'deletion_log' }
+
+export const listDeletions = operation({
+  id: 'listDeletions',
+  method: 'get',
+  path: '/api/admin/deletions',
+  summary: 'List the deletion log of seven years, newest first',
+  description: 'Every deletion, with ids and counts. `total` stops counting at 1,001.',
+  permission: 'erasures:audit',
+  audit: { action: 'read', ...deletions },
+  limit: 'read',
+  status: 200,
+  query: z.strictObject({ ...deletionFilters, cursor: Cursor.optional(), limit: PageLimit }),
+  output: page(LoggedDeletion),
+  refusals: ['forbidden'],
+})
+
+export const exportDeletions = operation({
+  id: 'exportDeletions',
+  method: 'get',
+  path: '/api/admin/deletions/export',
+  summary: 'Export the deletion log as CSV or JSON Lines',
+  permission: 'erasures:audit',
+  audit: { action: 'export', ...deletions },
+  limit: 'read',
+  status: 200,
+  query: z.strictObject({ ...deletionFilters, format: z.enum(['csv', 'jsonl']).default('csv') }),
+  output: z.string(),
+  produces: ['text/csv', 'application/jsonl'],
+  refusals: ['forbidden'],
 })

@@ -10,6 +10,7 @@ import type { PersonalData } from '#lib/kernel/module.ts'
 import type { Ledger } from '#lib/stores/ledger/ledger.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { formerOwnerDataSource } from './data-source.ts'
+import { deletionLogReading } from './deletions.ts'
 import { erasureEvidence } from './evidence.ts'
 import { erasureExporters } from './exporters.ts'
 import { erasureJobs } from './jobs.ts'
@@ -53,6 +54,7 @@ export function erasureModule({
     useCases: {
       receipts: {
         ...receipts,
+        ...deletionLogReading(db),
         ...erasureProgress(db),
         pdf: receiptPdfReader(receipts.read),
         own: own.list,

@@ -1,4 +1,4 @@
-import { statement, typed } from '#lib/stores/postgres/statement.ts'
+import { statement, typed, type ValuesOf } from '#lib/stores/postgres/statement.ts'
 
 /** When the oldest run began that is unfinished, or that ended at or after `before`. */
 export const oldestRunThatCounts = statement('erasure.oldest-run-that-counts', {
@@ -86,4 +86,46 @@ export const deletionsPerWeek = statement('erasure.deletions-per-week', {
   returns: { weeks_ago: 'int4', n: 'int4' },
   sql: `SELECT floor(extract(epoch FROM $now - deleted_at) / extract(epoch FROM interval '7 days'))::int AS weeks_ago, count(*)::int AS n
     FROM erasures WHERE deleted_at > $from AND deleted_at <= $now GROUP BY 1`,
+})
+
+const deletionKind = `CASE WHEN starts_with(d.requested_by, 'system:') OR d.reason = 'retention' THEN 'automatic'
+    WHEN e.receipt_id IS NULL THEN 'owner'
+    WHEN d.scope ?| ARRAY['unit', 'skill', 'sop'] THEN 'record' ELSE 'erasure' END`
+const searched = {
+  from: 'timestamptz?',
+  to: 'timestamptz?',
+  kind: 'text?',
+  q: 'text?',
+  cursor_at: 'timestamptz?',
+  cursor_id: 'text?',
+} as const
+/** Which deletions to find; null: all. The cursor selects those after it, newest first. */
+export type DeletionSearch = ValuesOf<typeof searched>
+const matching = `FROM deletion_audit_log d LEFT JOIN erasures e ON e.audit_id = d.audit_id
+    WHERE ($from::timestamptz IS NULL OR d."timestamp" >= $from) AND ($to::timestamptz IS NULL OR d."timestamp" <= $to)
+      AND ($kind::text IS NULL OR ${deletionKind} = $kind)
+      AND ($q::text IS NULL OR strpos(lower(d.scope::text), lower($q)) > 0 OR $q IN (d.audit_id, e.receipt_id, d.requested_by))
+      AND ($cursor_at::timestamptz IS NULL OR (d."timestamp", d.audit_id) < ($cursor_at, $cursor_id))`
+
+/** Deletions with their receipts, newest first. */
+export const deletionsMatching = statement('erasure.deletions-matching', {
+  takes: { ...searched, limit: 'int4' },
+  returns: {
+    audit_id: 'text',
+    at: 'timestamptz',
+    requested_by: 'text',
+    reason: 'text',
+    scope: typed<Record<string, string>>('jsonb'),
+    results: typed<Record<string, number>>('jsonb'),
+    receipt_id: 'text?',
+    kind: 'text',
+  },
+  sql: `SELECT d.audit_id, d."timestamp" AS at, d.requested_by, d.reason, d.scope, d.results, e.receipt_id, ${deletionKind} AS kind
+    ${matching} ORDER BY d."timestamp" DESC, d.audit_id DESC LIMIT $limit`,
+})
+/** The number of matching deletions; counts at most `most`. */
+export const countDeletions = statement('erasure.count-deletions', {
+  takes: { ...searched, most: 'int4' },
+  returns: { n: 'int4' },
+  sql: `SELECT count(*)::int AS n FROM (SELECT 1 ${matching} LIMIT $most) AS c`,
 })
