@@ -15,8 +15,8 @@ import common from './en/common.json' with { type: 'json' }
 import compliance from './en/compliance.json' with { type: 'json' }
 import confirm from './en/confirm.json' with { type: 'json' }
 import dataNames from './en/data-names.json' with { type: 'json' }
-import deletionLog from './en/deletion-log.json' with { type: 'json' }
 import deletion from './en/deletion.json' with { type: 'json' }
+import deletionLog from './en/deletion-log.json' with { type: 'json' }
 import emails from './en/emails.json' with { type: 'json' }
 import erasure from './en/erasure.json' with { type: 'json' }
 import erasurePlaces from './en/erasure-places.json' with { type: 'json' }

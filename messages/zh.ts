@@ -15,8 +15,8 @@ import common from './zh/common.json' with { type: 'json' }
 import compliance from './zh/compliance.json' with { type: 'json' }
 import confirm from './zh/confirm.json' with { type: 'json' }
 import dataNames from './zh/data-names.json' with { type: 'json' }
-import deletionLog from './zh/deletion-log.json' with { type: 'json' }
 import deletion from './zh/deletion.json' with { type: 'json' }
+import deletionLog from './zh/deletion-log.json' with { type: 'json' }
 import emails from './zh/emails.json' with { type: 'json' }
 import erasure from './zh/erasure.json' with { type: 'json' }
 import erasurePlaces from './zh/erasure-places.json' with { type: 'json' }
