@@ -26,6 +26,10 @@ export interface AuditQuestion {
   action?: AuditAction
   from?: Date
   to?: Date
+  /** Continues after the last entry of another page. */
+  cursor?: string
+  /** 1 to 500; 100 if absent. */
+  limit?: number
 }
 export interface AppOptions {
   env: Env
@@ -101,8 +105,9 @@ export function createApp(options: AppOptions) {
     stores: {
       ...retentionStores,
       auditLog: {
-        query: ({ agentId, action, from, to }: AuditQuestion) =>
-          named.audit.query({ agent_id: agentId, action, from, to }, clock.now()),
+        /** A page of entries, newest first. `nextCursor` leads to the next page; null after the last one. */
+        query: ({ agentId, action, from, to, cursor, limit }: AuditQuestion) =>
+          named.audit.query({ agent_id: agentId, action, from, to, cursor }, clock.now(), limit),
       },
     },
     jobs: [...modules.flatMap((module: DomainModule) => module.jobs ?? []), ...digest],

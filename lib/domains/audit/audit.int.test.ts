@@ -235,10 +235,27 @@ describe('query', () => {
     ).toEqual(['exported', 'exported'])
     const csv = await test.fetch('GET', '/v1/audit/export?agent_id=exported&format=csv', { token })
     expect(csv.headers.get('content-type')).toContain('text/csv')
+    const headers = { Authorization: `Bearer ${token}` }
+    const raw = await fetch(`${test.url}/v1/audit/export?agent_id=nobody&format=csv`, { headers })
+    expect([...Buffer.from(await raw.arrayBuffer()).subarray(0, 5)]).toEqual([0xef, 0xbb, 0xbf, 0x69, 0x64])
     expect(csv.text).toContain(`"'=HYPERLINK(""http://x"")"`)
     expect(csv.text).toContain('"a,""b""\nc"')
     const entries = await test.app.audit.query({ action: 'export', resource_type: 'audit' }, test.clock.now())
-    expect(entries.length).toBe(2)
+    expect(entries.length).toBe(3)
+  })
+
+  it('stores.auditLog.query returns every entry page by page, and rejects other limits', async () => {
+    const agentId = `paged-${Date.now()}`
+    await insert(Array.from({ length: 23 }, (_, n) => ({ at: new Date(), agentId, resourceId: `entry-${n}` })))
+    const found: string[] = []
+    let pages = 0
+    for (let cursor: string | null | undefined; cursor !== null; pages += 1) {
+      const page = await test.app.stores.auditLog.query({ agentId, limit: 10, ...(cursor && { cursor }) })
+      found.push(...page.map(({ resourceId }) => resourceId))
+      cursor = page.nextCursor
+    }
+    expect([pages, new Set(found).size, found.length]).toEqual([3, 23, 23])
+    await expect(test.app.stores.auditLog.query({ agentId, limit: 501 })).rejects.toThrow(RangeError)
   })
 
   it('exports hold neither a connection nor a lock when readers stop reading', async () => {

@@ -24,9 +24,12 @@ export const auditFileName = (
   now: Date,
 ): string => `audit-${periodName(from, to ?? now, now)}.${format}`
 
-/** A CSV cell (RFC 4180). Text that a spreadsheet would run as a formula gets a leading apostrophe. */
+/** Begins a CSV file, so that spreadsheets read it as UTF-8. */
+export const csvStart = '\uFEFF'
+
+/** A CSV cell (RFC 4180). Text that a spreadsheet would run as a formula, also in full-width signs, gets a leading apostrophe. */
 export function csvCell(value: string): string {
-  const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value
+  const text = /^[=+\-@\t\r\n\uFF1D\uFF0B\uFF0D\uFF20]/.test(value) ? `'${value}` : value
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 

@@ -33,6 +33,7 @@ import {
   auditFileName,
   canonicalQuery,
   csvCell,
+  csvStart,
   filterNames,
   mostSearches,
   nextStep,
@@ -76,6 +77,9 @@ export const actView = ({ parts, count, tries = 1 }: Act<EntryRow>, named: Reado
       }),
   ),
 })
+
+/** A page of entries. */
+export type AuditEntryPage = AuditLogEntry[] & { nextCursor: string | null }
 
 /** Entries per query of an export. */
 const exportPage = 500
@@ -330,9 +334,18 @@ export function auditService(db: Database, deps: AuditNameDeps) {
   const names = auditNames(db, deps)
   const ownOnly = (actor: Actor): readonly string[] | undefined =>
     actor.can('audit:audit') ? undefined : [actor.id, ...actor.agents]
-  /** Returns at most `limit` entries, newest first. */
-  const query = async (filters: AuditFilters, now: Date, limit = 100): Promise<AuditLogEntry[]> =>
-    (await log.find(filters, undefined, now, limit)).rows.map((row) => entryOf(row))
+  /** Returns at most `limit` entries, newest first, and the cursor of the next page. @throws RangeError */
+  async function query(
+    filters: AuditFilters & { cursor?: string | undefined },
+    now: Date,
+    limit = 100,
+  ): Promise<AuditEntryPage> {
+    if (!Number.isInteger(limit) || limit < 1 || limit > exportPage)
+      throw new RangeError(`The limit of a page must be a whole number from 1 to ${exportPage}.`)
+    const { rows, next } = await log.find(filters, undefined, now, limit)
+    const entries = rows.map((row) => entryOf(row))
+    return Object.assign(entries, { nextCursor: next ? encodeCursor(next.at, next.id) : null })
+  }
 
   async function* exported(
     { actor, now }: Context,
@@ -341,7 +354,7 @@ export function auditService(db: Database, deps: AuditNameDeps) {
   ): AsyncIterable<string> {
     const own = ownOnly(actor)
     const shown = (row: EntryRow) => entryOf(row, own && actor.id)
-    if (format === 'csv') yield 'id,timestamp,action,agentId,resourceType,resourceId,ip,details\r\n'
+    if (format === 'csv') yield `${csvStart}id,timestamp,action,agentId,resourceType,resourceId,ip,details\r\n`
     // Reads page by page, so that a stalled reader holds no connection and no lock.
     for (let cursor: string | undefined; ; ) {
       const page = await log.find({ ...filters, cursor }, own, now, exportPage)

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { configure, TextReader, ZipWriter } from '@zip.js/zip.js'
-import { csvCell } from '#lib/domains/audit/rules.ts'
+import { csvCell, csvStart } from '#lib/domains/audit/rules.ts'
 import type { ExportPart } from './document.ts'
 import type { IndexLanguage } from './index-words.ts'
 import { type IndexCollector, type IndexHead, indexCollector, indexPage } from './readable-index.ts'
@@ -49,7 +49,7 @@ async function* csvOf(part: ExportPart): AsyncGenerator<[string, number]> {
     columns ??= Object.keys(records[0] ?? {})
     const names = columns
     const rows = records.map((record) => names.map((name) => cellOf(record[name])).join(','))
-    yield [`${head ? `${names.join(',')}\r\n` : ''}${rows.join('\r\n')}\r\n`, count]
+    yield [`${head ? `${csvStart}${names.join(',')}\r\n` : ''}${rows.join('\r\n')}\r\n`, count]
   }
 }
 async function* jsonOf(part: ExportPart, index: IndexCollector): AsyncGenerator<[string, number]> {
@@ -69,6 +69,40 @@ async function* asTexts(texts: Iterable<string>): AsyncGenerator<[string, number
 
 async function* asPieces(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<[Uint8Array, number]> {
   for await (const piece of bytes) yield [piece, 0]
+}
+
+/** Names of devices, which Windows reserves with any ending. */
+const device = /^(?:con|prn|aux|nul|com[0-9\u00b9\u00b2\u00b3]|lpt[0-9\u00b9\u00b2\u00b3]|conin\$|conout\$)(?:\.|$)/i
+const longestName = 100
+/** A segment of a path that every file system accepts. */
+function portableSegment(segment: string): string {
+  const plain = segment
+    .normalize('NFC')
+    .replace(/[<>:"|?*\\\p{Cc}]/gu, '_')
+    .replace(/[. ]+$/, '_')
+  const named = device.test(plain) || plain === '' ? `_${plain}` : plain
+  if (named.length <= longestName) return named
+  const ending = /\.[A-Za-z0-9]{1,10}$/.exec(named)?.[0] ?? ''
+  return `${[...named.slice(0, longestName - ending.length)].join('').replace(/[\uD800-\uDBFF]$|[. ]+$/, '')}${ending}`
+}
+/**
+ * Gives each file of an archive a name that Windows, macOS and Linux can unpack: without reserved characters, names and endings, and
+ * different from every other name in any case.
+ */
+export function portableNames(): (name: string) => string {
+  const used = new Set<string>()
+  return (name) => {
+    const path = name
+      .split('/')
+      .filter((segment) => segment !== '')
+      .map(portableSegment)
+      .join('/')
+    const dot = path.lastIndexOf('.') > path.lastIndexOf('/') + 1 ? path.lastIndexOf('.') : path.length
+    let free = path
+    for (let n = 2; used.has(free.toLowerCase()); n += 1) free = `${path.slice(0, dot)} (${n})${path.slice(dot)}`
+    used.add(free.toLowerCase())
+    return free
+  }
 }
 
 /** Creates a stream that requests one piece at a time. Cancelling it ends the generator. */
@@ -101,10 +135,12 @@ export async function* zipArchive(
 ): AsyncGenerator<Uint8Array> {
   const files: Record<string, FileFacts> = {}
   const index = indexCollector()
+  const portable = portableNames()
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>()
   const zip = new ZipWriter<unknown>(writable, { lastModDate: new Date(head.exported_at), extendedTimestamp: true })
 
-  async function add(name: string, pieces: AsyncIterable<[string | Uint8Array, number]>): Promise<number> {
+  async function add(given: string, pieces: AsyncIterable<[string | Uint8Array, number]>): Promise<number> {
+    const name = portable(given)
     const hash = createHash('sha256')
     const facts = { records: 0, bytes: 0 }
     async function* counted(): AsyncGenerator<Uint8Array> {

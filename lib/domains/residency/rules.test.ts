@@ -76,6 +76,38 @@ describe('judge', () => {
     expect(assessRegion(at(text))).toEqual({ jurisdiction: 'unknown', country: null }),
   )
 
+  it.each([
+    ['fra@fly', 'DE', 'eea'],
+    ['lhr@fly', 'GB', 'outside'],
+    ['eu-central-1@supabase', 'DE', 'eea'],
+    ['eu-central-2@supabase', 'CH', 'outside'],
+    ['europe-west1@upstash', 'BE', 'eea'],
+    ['eu-west-2@upstash', 'GB', 'outside'],
+    ['cdg1@vercel', 'FR', 'eea'],
+    ['aws-eu-central-1@neon', 'DE', 'eea'],
+    ['azure-gwc@neon', 'DE', 'eea'],
+    ['westeurope@aura', 'NL', 'eea'],
+    ['europe-west3@aura', 'DE', 'eea'],
+    // As these providers were stated before.
+    ['de@fly', 'DE', 'eea'],
+    ['us@supabase', 'US', 'outside'],
+  ])('%s is in %s', (text, country, jurisdiction) => expect(assessRegion(at(text))).toEqual({ country, jurisdiction }))
+  it('Vertex AI has the regions of Google Cloud', () =>
+    expect(parseRegions('llm=europe-west4@vertex').get('llm')).toEqual(at('europe-west4@google')))
+  it.each(['zzz@fly', 'eu-central-9@supabase', 'nam4@aura', 'us-iad@vercel'])('%s is unknown', (text) =>
+    expect(assessRegion(at(text)).jurisdiction).toBe('unknown'),
+  )
+  it('no two clouds of a service use one name for a region', () => {
+    const all = ['aws', 'google', 'azure'].flatMap((cloud) => [...(regionsOf.get(cloud) ?? new Map()).keys()])
+    expect(new Set(all).size).toBe(all.length)
+  })
+  it.each([
+    ['aws-0-eu-central-1.pooler.supabase.com', 'eu-central-1@supabase'],
+    ['ep-cool-rain-1.eu-central-1.aws.neon.tech', 'aws-eu-central-1@neon'],
+    ['ep-cool-rain-1.germanywestcentral.azure.neon.tech', 'azure-germanywestcentral@neon'],
+    ['europe-west3-aiplatform.googleapis.com', 'europe-west3@google'],
+  ])('%s proves %s', (host, region) => expect(regionOfHost(host)).toEqual(at(region)))
+
   it('the table has well-formed region names and ISO country codes', () => {
     expect(eeaCountries.size).toBe(30)
     const names = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' })

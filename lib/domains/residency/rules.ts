@@ -56,7 +56,7 @@ const countries = (byCountry: Record<string, string>): ReadonlyMap<string, strin
  * The countries of provider regions, from the providers' own lists. Regions that are not listed are unknown, because
  * names mislead: `eu-west-2` of AWS is London, `eu-central-2` of AWS is Zurich and that of IONOS is Berlin.
  */
-export const regionsOf: ReadonlyMap<string, ReadonlyMap<string, string>> = new Map([
+const clouds: ReadonlyMap<string, ReadonlyMap<string, string>> = new Map([
   // https://docs.aws.amazon.com/global-infrastructure/latest/regions/aws-regions.html
   [
     'aws',
@@ -233,13 +233,98 @@ export const regionsOf: ReadonlyMap<string, ReadonlyMap<string, string>> = new M
   ['otc', countries({ DE: 'eu-de', NL: 'eu-nl', CH: 'eu-ch2' })],
   // https://posthog.com/docs/privacy: PostHog Cloud EU is in Frankfurt.
   ['posthog', countries({ DE: 'eu', US: 'us' })],
+  // https://fly.io/docs/reference/regions
+  [
+    'fly',
+    countries({
+      NL: 'ams',
+      SE: 'arn',
+      FR: 'cdg',
+      DE: 'fra',
+      ES: 'mad',
+      RO: 'otp',
+      PL: 'waw',
+      GB: 'lhr',
+      US: 'atl bos den dfw ewr iad lax mia ord phx sea sjc',
+      CA: 'yul yyz',
+      MX: 'gdl qro',
+      BR: 'gig gru',
+      CO: 'bog',
+      CL: 'scl',
+      AR: 'eze',
+      ZA: 'jnb',
+      IN: 'bom',
+      SG: 'sin',
+      HK: 'hkg',
+      JP: 'nrt',
+      AU: 'syd',
+    }),
+  ],
+  // https://vercel.com/docs/edge-network/regions
+  [
+    'vercel',
+    countries({
+      SE: 'arn1',
+      FR: 'cdg1',
+      IE: 'dub1',
+      DE: 'fra1',
+      GB: 'lhr1',
+      US: 'cle1 iad1 pdx1 sfo1',
+      CA: 'yul1',
+      BR: 'gru1',
+      ZA: 'cpt1',
+      AE: 'dxb1',
+      IN: 'bom1',
+      HK: 'hkg1',
+      JP: 'hnd1 kix1',
+      KR: 'icn1',
+      SG: 'sin1',
+      AU: 'syd1',
+    }),
+  ],
+  // https://neon.com/docs/introduction/regions: the cloud is part of the name.
+  [
+    'neon',
+    countries({
+      DE: 'aws-eu-central-1 azure-gwc azure-germanywestcentral',
+      GB: 'aws-eu-west-2',
+      US: 'aws-us-east-1 aws-us-east-2 aws-us-west-2 azure-eastus2 azure-westus3',
+      BR: 'aws-sa-east-1',
+      SG: 'aws-ap-southeast-1',
+      AU: 'aws-ap-southeast-2',
+    }),
+  ],
 ])
+
+/** Names of one cloud's regions, without those of several countries. */
+const namesOf = (cloud: string): [string, string][] =>
+  [...(clouds.get(cloud) ?? [])].filter(([region]) => !/^(?:eu|us|eur\d|nam\d)$/.test(region))
+/**
+ * Services that run in the regions of clouds and use their names: Supabase (AWS), Upstash (AWS and Google Cloud), and Neo4j Aura (AWS,
+ * Google Cloud and Azure). No name occurs in two of these clouds.
+ */
+const services: readonly (readonly [service: string, clouds: readonly string[]])[] = [
+  ['supabase', ['aws']],
+  ['upstash', ['aws', 'google']],
+  ['aura', ['aws', 'google', 'azure']],
+]
+export const regionsOf: ReadonlyMap<string, ReadonlyMap<string, string>> = new Map([
+  ...clouds,
+  ...services.map(([service, names]) => [service, new Map(names.flatMap(namesOf))] as const),
+])
+/** Providers whose regions were stated as countries before the table listed them. */
+const formerlyByCountry = new Set(['supabase', 'upstash', 'aura', 'fly', 'vercel', 'neon'])
 
 /** Aliases of provider names. */
 const providerNames: ReadonlyMap<string, string> = new Map([
   ['amazon', 'aws'],
   ['gcp', 'google'],
   ['gcs', 'google'],
+  ['vertex', 'google'],
+  ['vertexai', 'google'],
+  ['vertex-ai', 'google'],
+  ['neo4j', 'aura'],
+  ['fly.io', 'fly'],
   ['microsoft', 'azure'],
   ['r2', 'cloudflare'],
   ['ovhcloud', 'ovh'],
@@ -254,7 +339,8 @@ export function assessRegion({ region, provider }: Region): RegionAssessment {
   const known = regionsOf.get(provider)
   if (known) {
     const country = known.get(region)
-    return country === undefined ? unknown : inCountry(country)
+    if (country !== undefined) return inCountry(country)
+    if (!formerlyByCountry.has(provider)) return unknown
   }
   const country = region === 'uk' ? 'GB' : region.toUpperCase()
   const isCountry = country === 'EU' || (/^[A-Z]{2}$/.test(country) && !/^(X.|Z.|QO|UN|EZ)$/.test(country))
@@ -407,7 +493,12 @@ const hosts: readonly (readonly [RegExp, string])[] = [
   [/^s3[.-]([a-z0-9-]+)\.ionoscloud\.com$/, 'ionos'],
   [/^sos-([a-z0-9-]+)\.exo\.io$/, 'exoscale'],
   [/^(eu|us)\.(?:i\.)?posthog\.com$/, 'posthog'],
+  [/^aws-\d+-([a-z]+-[a-z]+-\d)\.pooler\.supabase\.com$/, 'supabase'],
+  [/^([a-z]+-[a-z]+\d+)-aiplatform\.googleapis\.com$/, 'google'],
 ]
+
+/** Hosts of Neon: `….eu-central-1.aws.neon.tech`. */
+const neonHost = /\.([a-z0-9-]+)\.(aws|azure)\.neon\.tech$/
 
 /** The region that a host name proves, or null. */
 export function regionOfHost(hostname: string): Region | null {
@@ -416,5 +507,6 @@ export function regionOfHost(hostname: string): Region | null {
     const region = pattern.exec(host)?.[1]
     if (region !== undefined) return { region, provider }
   }
-  return null
+  const [, region, cloud] = neonHost.exec(host) ?? []
+  return region === undefined ? null : { region: `${cloud}-${region}`, provider: 'neon' }
 }

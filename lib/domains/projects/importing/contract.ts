@@ -7,7 +7,7 @@ const ImportFault = z.strictObject({
   line: countField.meta({ description: 'Line number, starting at 1' }),
   code: z.string().meta({ description: 'The code of the problem that this line alone would have caused' }),
   field: z.string().nullable().meta({ description: 'The field of the line with the error' }),
-  detail: z.string().optional().meta({ description: 'For a region: why it is rejected, and what to do' }),
+  detail: z.string().optional().meta({ description: 'Why the line is rejected, and what to do' }),
 })
 export const ProjectImport = z
   .strictObject({

@@ -286,7 +286,18 @@ describe('POST /api/projects/{id}/import', () => {
       '13 conflict',
     ])
     expect(report.stored).toEqual({ ...nothing, documents: 1 })
+    expect(report.faults.filter(({ detail }: { detail?: string }) => !detail)).toEqual([])
+    expect(report.faults.map(({ field }: { field: string | null }) => field).slice(6, 12)).toEqual([
+      'content',
+      'content_base64',
+      'content',
+      'name',
+      'media_type',
+      'created_at',
+    ])
     expect(JSON.stringify(report)).not.toContain(secret)
+    for (const sent of [other.id, '../up', 'x-secret', 'mallory', '2999'])
+      expect(JSON.stringify(report)).not.toContain(sent)
     expect(await objectsOf(project)).toBe(before + 1)
     expect(await test.db.prisma.document.count({ where: { projectId: project.id } })).toBe(2)
     expect(await test.db.prisma.projectParticipant.findFirst({ where: { projectId: project.id } })).toMatchObject({

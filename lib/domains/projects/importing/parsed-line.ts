@@ -23,8 +23,9 @@ export function parsedLine({ bytes }: NdjsonLine): ImportLine | Problem {
   if (found.success) return found.data
   const [issue] = found.error.issues
   const path = (issue?.path ?? []).filter((step) => typeof step !== 'symbol')
-  // Omit the message of other issues: it may quote the line.
-  const message = issue && path[0] === 'region' ? issue.message : 'is not valid'
+  // The message about unknown fields quotes their names, which are input of the client.
+  const isUnknown = issue === undefined || issue.code === 'unrecognized_keys'
+  const message = isUnknown ? 'The line has a field that this type does not have' : issue.message
   const problem = new Problem('invalid', { issues: [{ path, message }] })
   // Without this line, the data would be stored without its region.
   if (isProjectLine(value)) throw problem

@@ -31,11 +31,26 @@ interface ParsedLine {
   data: StoredLine | Problem
 }
 
-/** Why a region is refused. Other details may quote the line and are left out. */
-const regionDetail = ({ detail, issues, extensions }: Problem): string | undefined => {
+/** Reasons by code. The details of these problems may quote the line. */
+const reasons = new Map<string, string>([
+  ['id_in_use', 'This id is stored with other content or another author. Choose another id, or leave the line out.'],
+  ['erased', 'This id, or its author, was erased. Leave the line out.'],
+  ['not_found', 'The project has no such conversation or message. Add its line before this one.'],
+  [
+    'conflict',
+    'The line contradicts what the project has stored under the same id. Send what is stored, or leave it out.',
+  ],
+  ['fenced', 'This data is being erased. Leave the line out.'],
+  ['malformed_json', 'The line is not a JSON object in UTF-8. Write one object per line.'],
+  ['too_large', `A line has at most ${importBounds.lineBytes / 2 ** 20} MiB. Shorten it, or send the file by itself.`],
+  ['content_rejected', 'The text contains invisible characters, an injection pattern or a secret. Remove it.'],
+  ['restricted', 'The processing of this person’s data is restricted. Send the line again after the restriction ends.'],
+])
+/** Why a line was not stored and what to do: the rule of the field, or the reason of the code. Never quotes the line. */
+const reasonOf = (problem: Problem): string | undefined => {
+  const { code, detail, issues, extensions } = problem
   if ('region' in extensions) return detail
-  const [issue] = issues ?? []
-  return issue?.path[0] === 'region' ? issue.message : undefined
+  return code === 'invalid' ? issues?.[0]?.message : reasons.get(code)
 }
 
 /** @throws {Problem} `conflict` if the region of the project does not ensure that of the imported project */
@@ -138,7 +153,7 @@ const emptyReport = (): ProjectImport => ({
 function count(report: ProjectImport, result: Result): void {
   if ('fault' in result) {
     const { code, issues } = result.fault
-    const detail = regionDetail(result.fault)
+    const detail = reasonOf(result.fault)
     const field = knownField(issues?.[0]?.path ?? [])
     const fault: ImportFault = { line: result.line, code, field, ...(detail !== undefined && { detail }) }
     report.failed++
