@@ -130,29 +130,48 @@ function decoded(text: string, start: number, end: number): CodedSegment | undef
   }
 }
 
-/** The end of Base64 with line breaks: every line but the last is as long as the first. */
-export function endOfLines(text: string, start: number, end: number): number {
+/** Line breaks between two lines of Base64 at most: tags that were removed may leave several. */
+export const mostBreaks = 8
+
+/** The end of Base64 with line breaks, up to `most`: every line but the last is as long as the first. */
+export function endOfLines(text: string, start: number, end: number, most: number): number {
   const width = end - start
   if (width < 60 || width % 4 !== 0) return end
   let until = end
   for (;;) {
-    // Tags that were removed may leave several line breaks.
     let from = until
     while (from < until + mostBreaks && (text[from] === '\r' || text[from] === '\n')) from++
     if (from === until) return until
     let to = from
-    while (to < text.length && to - from <= width && isBase64Unit(text.charCodeAt(to))) to++
+    while (to < most && to - from <= width && isBase64Unit(text.charCodeAt(to))) to++
     if (to === from || to - from > width) return until
     until = to
     if (to - from < width) return until
   }
 }
-const mostBreaks = 6
 
-/** The encoded texts in a run of Base64 characters, and the end of what was examined. */
-export function segmentsIn(text: string, start: number, end: number): { segments: CodedSegment[]; end: number } {
-  const until = endOfLines(text, start, end)
-  const whole = decoded(text, start, until) ?? (until > end ? decoded(text, start, end) : undefined)
+/** The end of the full lines: a word in the last line may follow the Base64. */
+function endOfFullLines(text: string, start: number, end: number, until: number): number {
+  let from = until
+  while (from > end && isBase64Unit(text.charCodeAt(from - 1))) from--
+  let to = from
+  while (to > end && (text[to - 1] === '\r' || text[to - 1] === '\n')) to--
+  return until - from < end - start ? to : until
+}
+
+/** The encoded texts in a run of Base64 characters up to `most`, and the end of what was examined. */
+export function segmentsIn(
+  text: string,
+  start: number,
+  end: number,
+  most: number,
+): { segments: CodedSegment[]; end: number } {
+  const until = endOfLines(text, start, end, most)
+  const whole =
+    decoded(text, start, until) ??
+    (until > end
+      ? (decoded(text, start, endOfFullLines(text, start, end, until)) ?? decoded(text, start, end))
+      : undefined)
   if (whole) return { segments: [whole], end: whole.end }
   const segments: CodedSegment[] = []
   // In a path or a name, these characters may also be separators.

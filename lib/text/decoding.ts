@@ -1,5 +1,14 @@
 import { decode } from 'html-entities'
-import { encodedWord, endOfLines, isBase64Unit, leastBase64, leastPadded, segmentsIn, wordOfHeader } from './base64.ts'
+import {
+  encodedWord,
+  endOfLines,
+  isBase64Unit,
+  leastBase64,
+  leastPadded,
+  mostBreaks,
+  segmentsIn,
+  wordOfHeader,
+} from './base64.ts'
 import type { LayerBuilder } from './layer.ts'
 
 /** Classes of UTF-16 code units for the scanner. */
@@ -92,12 +101,12 @@ const percentByte: ByteReader = (text, at) => {
   const byte = byteAt(text, at + 1)
   return byte < 0 ? undefined : { byte, end: at + 3 }
 }
-/** The end of a soft line break of quoted-printable; -1 if there is none. */
+/** The end of a soft line break of quoted-printable; -1 if there is none. Tags that were removed may leave several line breaks. */
 function softBreak(text: string, at: number): number {
   let end = at + 1
   while (text[end] === ' ' || text[end] === '\t') end++
-  if (text[end] === '\r') end++
-  return text[end] === '\n' ? end + 1 : -1
+  const breaks = beyondBreaks(text, end, 1)
+  return breaks > end ? breaks : -1
 }
 const isUpperHex = (text: string, at: number): boolean => /[0-9A-F]/.test(text[at] ?? '')
 const quotedByte: ByteReader = (text, from) => {
@@ -131,7 +140,9 @@ const wrongByte: ByteReader = (text, at) => {
 }
 
 /** Whether a text is quoted-printable: `=AB` alone also occurs in addresses of pages. */
-const quoted = /=[ \t]*\r?\n|=3D|=20|=C[23]=[89AB]|=E[0-9A-F]=[89AB]|=F[0-4]=[89AB]|[A-Za-z]=[C-F][0-9A-F][a-z]/
+const codes = '=3D|=20|=1B|=C[23]=[89AB]|=E[0-9A-F]=[89AB]|=F[0-4]=[89AB]|[A-Za-z]=[C-F][0-9A-F][a-z]'
+const quotedCode = new RegExp(`${codes}|=[ \\t]*\\r?\\n[^]*=[ \\t]*\\r?\\n`)
+const quoted = new RegExp(`=[ \\t]*\\r?\\n|${codes}`)
 
 const letters: Readonly<Record<string, string>> = {
   n: '\n',
@@ -174,8 +185,13 @@ function backslash(layer: LayerBuilder, text: string, at: number, copied: () => 
     layer.unit(at, character.end, character.text)
     return character.end
   }
+  // Twice escaped, a line continuation is a line break that is escaped once.
   if (next === '\n' || (next === '\r' && text[at + 2] === '\n')) {
     copied()
+    if (text.charCodeAt(at - 1) === 92) {
+      layer.unit(at, at + 2, next)
+      return at + 2
+    }
     let end = at + (next === '\n' ? 2 : 3)
     while (text[end] === ' ' || text[end] === '\t') end++
     layer.drop(at, end)
@@ -237,6 +253,8 @@ interface Region {
   end: number
   closed?: Set<string>
   isQuoted?: boolean
+  /** Matches a line that ends with the name of a field, not with a soft line break of quoted-printable. */
+  field?: RegExp
   /** A search beyond this offset has found no end of a comment. */
   noComment?: boolean
 }
@@ -290,8 +308,19 @@ function markup(layer: LayerBuilder, text: string, at: number, region: Region, c
   return at + other[0].length
 }
 
-/** The name of a field, up to its equals sign. */
-const field = /(?:^|[?&\n;])[\w.-]{1,30}$/
+/** The lines of quoted-printable are longer, except for those with an end of their own. */
+const mostOfLine = 60
+const shortLine = `(?:^|\\n)(?=[^\\n]{1,${mostOfLine - 1}}$)`
+/** The name of a field of a form, up to its equals sign. */
+const name = '[\\w.-]{1,30}'
+const before = `[?"',]|=(?![0-9A-F]{2})`
+const field = new RegExp(`(?:^|[?&\\n;]|${shortLine}[^\\n]*(?:${before}))${name}$`)
+const shortField = new RegExp(`${shortLine}[^\\n]*(?:\\?|=(?![0-9A-F]{2})|=[^\\n]*[&;])${name}$`)
+const shortFieldOfForm = new RegExp(`${shortLine}(?:[^\\n]*(?:${before}|[&;]))?${name}$`)
+/** A further field of a form: its equals sign begins neither a code nor a soft line break. */
+const furtherField = new RegExp(`&${name}=(?![0-9A-F]{2}|[ \\t]*\\r?\\n)`)
+const fieldIn = (text: string): RegExp =>
+  quotedCode.test(text) ? (furtherField.test(text) ? shortFieldOfForm : shortField) : field
 /** Signs that begin what another layer removes. */
 const joins = '%\\&<\u00ad\u200b\u001b'
 const header = /=\?([\w-]+)(?:\*[\w-]*)?\?([bBqQ])\?([^?\s]*)\?=/y
@@ -300,6 +329,11 @@ const terminal = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001
 /** Apostrophes as SQL and shells write them inside a quoted text. */
 const doubled = /'(?:\\''|"'"'|')(?=\p{L})/uy
 const isLetter = /^\p{L}/u
+
+const isHidden = (text: string, at: number): boolean =>
+  (isInvisible(text.charCodeAt(at)) && !(text.charCodeAt(at) === 0xad && isLatinByte(text.charCodeAt(at - 1)))) ||
+  text.charCodeAt(at) === 0xdb40
+const isLatinByte = (unit: number): boolean => unit >= 0x80 && unit <= 0xf4
 
 /** Returns the end of what was decoded at an offset; the same offset if nothing was. */
 function decodeAt(layer: LayerBuilder, text: string, at: number, region: Region, copied: () => void): number {
@@ -348,11 +382,13 @@ function decodeAt(layer: LayerBuilder, text: string, at: number, region: Region,
       }
       region.isQuoted ??= quoted.test(text.slice(region.start, region.end))
       if (!region.isQuoted) return at
+      const end = softBreak(text, at)
+      if (end < 0) return takeCharacter(quotedByte)
+      // `note=` before a line break is a field of a form. In a text with codes or several line breaks, only a short line is.
+      region.field ??= fieldIn(text.slice(region.start, region.end))
+      if (region.field.test(text.slice(Math.max(region.start, at - mostOfLine), at))) return at
       const character = takeCharacter(quotedByte)
       if (character > at) return character
-      const end = softBreak(text, at)
-      // `note=` before a line break is a field of a form.
-      if (end < 0 || field.test(text.slice(Math.max(region.start, at - 32), at))) return at
       copied()
       layer.drop(at, end)
       return end
@@ -395,6 +431,29 @@ function commonEnd(one: string, other: string): number {
   return length
 }
 
+/** Invisible characters may be inside an escape sequence. Soft hyphens also occur in UTF-8 that was read as Latin-1. */
+const invisible =
+  /(?<![\u0080-\u00f4])\u00ad|[\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]|\udb40[\udc00-\uddef]/
+const tagBreak = /=[ \t]*(?:<br\b|<\/?[a-zA-Z][^<>\n]*>[ \t]*\r?\n|&#(?:1[03]|[xX]0{0,2}[aAdD]);)/
+// biome-ignore lint/suspicious/noControlCharactersInRegex: terminals are controlled by them
+const terminalBreak = /=[ \t]*\u001b[^\n]{1,12}\r?\n/
+const escapedSign = /=\\(?!x[0-9a-f]{16})/
+/** A line of quoted-printable may also end between the backslash and the rest of an escape sequence. */
+const shellBreak = /\\=[ \t]*\r?\n(?!u[0-9a-f]{4}|x[0-9a-f]{2}|[0-3][0-7]{2})/
+const plainBreak = /(?:^|[^\\])=(?:[0-9A-F]{2}|[ \t]*\r?\n)/
+/**
+ * The signs of the encoding that must be removed from a text before all others. The lines of quoted-printable end anywhere, also inside an
+ * escape sequence or a tag. What is between an equals sign and such an end belongs to a format that contains the quoted-printable.
+ */
+function outermost(text: string): string | undefined {
+  if (invisible.test(text)) return ''
+  if (!text.includes('=')) return undefined
+  if (tagBreak.test(text)) return '<&'
+  if (terminalBreak.test(text)) return '\u001b'
+  if (escapedSign.test(text) || (shellBreak.test(text) && !plainBreak.test(text))) return '\\'
+  return quoted.test(text) ? '=' : undefined
+}
+
 /**
  * Removes one level of every encoding from a part of the layer's base. `defers`: leaves Base64 beside other encodings to the next layer,
  * because an escape sequence or a tag may be between two parts of it.
@@ -402,8 +461,8 @@ function commonEnd(one: string, other: string): number {
 export function decodeInline(layer: LayerBuilder, start: number, end: number, defers = true): void {
   const text = layer.base
   const region: Region = { start, end }
-  // The lines of quoted-printable end anywhere, also inside an escape sequence or a tag.
-  const isQuotedOnly = defers && text.slice(start, end).includes('=') && quoted.test(text.slice(start, end))
+  const only = defers ? outermost(text.slice(start, end)) : undefined
+  if (only !== undefined && only !== '=') region.isQuoted = false
   let from = start
   let runStart = -1
   let at = start
@@ -420,11 +479,13 @@ export function decodeInline(layer: LayerBuilder, start: number, end: number, de
     if (runStart >= 0) {
       const length = at - runStart
       const isBeside =
-        isQuotedOnly ||
-        (defers && ((runStart === from && from > start) || (at < end && joins.includes(text[at] ?? ''))))
-      if (isBeside && length >= leastBase64) at = Math.min(end, endOfLines(text, runStart, at))
+        only !== undefined ||
+        (defers &&
+          ((from > start && beyondBreaks(text, runStart, -1) <= from) ||
+            joins.includes(text[Math.min(end, beyondBreaks(text, at, 1))] ?? ' ')))
+      if (isBeside && length >= leastBase64) at = endOfLines(text, runStart, at, end)
       else if (!isBeside && (length >= leastBase64 || (length >= leastPadded && text[at] === '='))) {
-        const { segments, end: until } = segmentsIn(text, runStart, at)
+        const { segments, end: until } = segmentsIn(text, runStart, at, end)
         for (const segment of segments) {
           if (segment.end > end) continue
           layer.copy(from, segment.start)
@@ -438,7 +499,23 @@ export function decodeInline(layer: LayerBuilder, start: number, end: number, de
       if (at >= end) break
       if (classes[text.charCodeAt(at)] === base64) continue
     }
-    const isTurn = !isQuotedOnly || text.charCodeAt(at) === 61 || isInvisible(text.charCodeAt(at))
+    // What follows a decoded backslash is escaped by it on the next level: `\\\\%41` becomes `\\%41`, and then `%41`.
+    const isEscaped = at === from && at > start && text.charCodeAt(at - 1) === 92
+    const isTurn = isEscaped
+      ? text.charCodeAt(at) === 92
+      : only === undefined || only.includes(text[at] ?? ' ') || (only === '' && isHidden(text, at))
+    if (only === '' && at < end && text.charCodeAt(at) === 92) {
+      // A shell escapes every sign: with its backslash, an invisible one would leave an escape sequence that nobody wrote.
+      let to = at
+      while (to < end && text.charCodeAt(to) === 92) to++
+      if (to < end && isHidden(text, to)) {
+        copied()
+        layer.drop(at, to)
+        from = to
+      }
+      at = to
+      continue
+    }
     if (isTurn && at < end && (classes[text.charCodeAt(at)] ?? plain) === special) {
       const next = decodeAt(layer, text, at, region, copied)
       if (next > at) {
@@ -450,6 +527,16 @@ export function decodeInline(layer: LayerBuilder, start: number, end: number, de
     at++
   }
   layer.copy(from, end)
+}
+
+/** The offset beyond the line breaks at an offset, in one direction. */
+function beyondBreaks(text: string, at: number, step: 1 | -1): number {
+  let to = at
+  for (;;) {
+    const unit = text.charCodeAt(step > 0 ? to : to - 1)
+    if ((unit !== 10 && unit !== 13) || Math.abs(to - at) >= mostBreaks) return to
+    to += step
+  }
 }
 
 /** Whether a text may contain something to decode. Prose does not, and is searched directly. */

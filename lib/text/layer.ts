@@ -213,12 +213,15 @@ export function spanBelow(layer: Layer, { start, end }: Span): Span {
   return from <= to ? { start: from, end: to } : { start: 0, end: 0 }
 }
 
-/** Sorts replacements and merges those that overlap. Of merged texts, the first remains. */
+/**
+ * Sorts replacements and merges those that overlap, and deletions with what precedes them: what the level below has between the two is then
+ * removed as well. Of merged texts, the first remains.
+ */
 export function mergeReplacements(replacements: readonly Replacement[]): Replacement[] {
   const merged: Replacement[] = []
   for (const one of [...replacements].sort((a, b) => a.start - b.start || b.end - a.end)) {
     const last = merged.at(-1)
-    if (last && one.start < last.end) {
+    if (last && (one.start < last.end || (one.start === last.end && one.text === ''))) {
       last.end = Math.max(last.end, one.end)
       if (last.text === '') last.text = one.text
     } else merged.push({ ...one })

@@ -59,8 +59,10 @@ function decodeLayer(base: string, regions: readonly number[], flowEnd: number, 
 }
 
 const hyphens = '[-\\u2010\\u2011]'
-const isHyphenated = new RegExp(`\\p{L}${hyphens}[ \\t]*\\r?\\n[ \\t>]*\\p{L}`, 'u')
-const hyphen = new RegExp(`(?<=\\p{L})${hyphens}(?:[ \\t]*\\r?\\n[ \\t>]*)?(?=\\p{L})`, 'gu')
+/** The end of a line. Tags that were removed may leave several line breaks. */
+const lineEnd = '[ \\t]*(?:\\r?\\n[ \\t>]*)'
+const isHyphenated = new RegExp(`\\p{L}${hyphens}${lineEnd}{1,8}\\p{L}`, 'u')
+const hyphen = new RegExp(`(?<=\\p{L})${hyphens}(?:${lineEnd}{1,8})?(?=\\p{L})`, 'gu')
 /** A text without hyphens inside words: at the end of a line, nobody can tell which of them belong to the word. */
 function joinHyphens(base: string, flowEnd = base.length): Layer {
   return without(base, flowEnd, hyphen, (builder, start, end) => builder.drop(start, end))

@@ -94,16 +94,6 @@ const encodings: Record<string, (text: string) => string> = {
   'terminal colors': (text) => everyWord(text, ' \u001b[1;31m').replaceAll('\n', '\u001b[0m\n'),
   'an XML section': (text) => `<note><![CDATA[${text}]]></note>`,
 }
-/**
- * Signs between the lines of a format whose lines may end inside a word separate the parts of the word. Such values are not
- * supported.
- */
-const betweenLines = new Set(['HTML lines', 'inline tags', 'terminal colors'])
-const endsInWords = new Set(['Base64 in lines', 'quoted-printable'])
-const isUnbroken = (names: readonly string[]): boolean => {
-  const lines = names.findIndex((name) => endsInWords.has(name))
-  return lines < 0 || !names.slice(lines).some((name) => betweenLines.has(name))
-}
 /** Only for words in an alphabet, before any other encoding. */
 const hyphenated = (text: string) => text.replace(/(\p{L}{3})(?=\p{L}{3})/u, '$1-\n')
 
@@ -126,7 +116,7 @@ const cases = fc.constantFrom(...Object.keys(scripts)).chain((script) =>
             .map((word) => `${word}xq`)
             .join(' '),
     ),
-    names: fc.array(fc.constantFrom(...Object.keys(encodings)), { minLength: 1, maxLength: 3 }).filter(isUnbroken),
+    names: fc.array(fc.constantFrom(...Object.keys(encodings)), { minLength: 1, maxLength: 3 }),
     isHyphenated: fc.boolean(),
   }),
 )
@@ -140,27 +130,32 @@ const fingerprintsOf = (...texts: string[]) => {
 }
 
 describe('runs in encoded texts', () => {
-  it('are found and cut, and the words of another author in the same value remain', () => {
-    fc.assert(
-      fc.property(cases, ({ script, erased, other, names, isHyphenated }) => {
-        const words = fingerprintsOf(erased)
-        const isShared = words.runsIn(other).length > 0
-        const own = isHyphenated && !isJoined(script) ? hyphenated(erased) : erased
-        const value = encodedWith(`${own}\n${other}.`, names)
-        const found = words.runsIn(value)
-        expect(found.length, `${names.join(' in ')}: ${value}`).toBeGreaterThan(0)
-        for (const { start, end } of found) expect(end).toBeGreaterThan(start)
-        if (isShared) return
-        const rest = cutStrings(value, (text) => mergeSpans(words.runsIn(text)))
-        expect(rest, `${names.join(' in ')}: ${value}`).not.toBeNull()
-        expect(words.runsIn(rest ?? '')).toEqual([])
-        const isIn = (view: string) => ` ${wordsOf(view).join(' ')} `.includes(` ${wordsOf(other).join(' ')} `)
-        const views = [rest ?? '', ...viewsOf(rest ?? '').layers.map((layer) => layer.text)]
-        expect(views.some(isIn), `${names.join(' in ')}: ${rest}`).toBe(true)
-      }),
-      { numRuns: sampledRuns('encoded texts', 750, 100), seed: 1 },
-    )
-  })
+  it.each([1, 2, 3])(
+    'are found and cut, and the words of another author in the same value remain, with seed %i',
+    (seed) => {
+      fc.assert(
+        fc.property(cases, ({ script, erased, other, names, isHyphenated }) => {
+          const words = fingerprintsOf(erased)
+          const own = isHyphenated && !isJoined(script) ? hyphenated(erased) : erased
+          const plain = `${own}\n${other}.`
+          // Equal words of both sentences may be a run of the first one.
+          const isShared = words.runsIn(plain).some(({ end }) => end > own.length)
+          const value = encodedWith(plain, names)
+          const found = words.runsIn(value)
+          expect(found.length, `${names.join(' in ')}: ${value}`).toBeGreaterThan(0)
+          for (const { start, end } of found) expect(end).toBeGreaterThan(start)
+          if (isShared) return
+          const rest = cutStrings(value, (text) => mergeSpans(words.runsIn(text)))
+          expect(rest, `${names.join(' in ')}: ${value}`).not.toBeNull()
+          expect(words.runsIn(rest ?? '')).toEqual([])
+          const isIn = (view: string) => ` ${wordsOf(view).join(' ')} `.includes(` ${wordsOf(other).join(' ')} `)
+          const views = [rest ?? '', ...viewsOf(rest ?? '').layers.map((layer) => layer.text)]
+          expect(views.some(isIn), `${names.join(' in ')}: ${rest}`).toBe(true)
+        }),
+        { numRuns: sampledRuns('encoded texts', 5_000, 100), seed },
+      )
+    },
+  )
 
   it.each(Object.keys(encodings))('are found in a source in %s when the derived text is plain', (name) => {
     for (const script of Object.keys(scripts)) {
