@@ -433,6 +433,7 @@ function commonEnd(one: string, other: string): number {
 
 /** Invisible characters may be inside an escape sequence. Soft hyphens also occur in UTF-8 that was read as Latin-1. */
 const invisible =
+  // biome-ignore lint/suspicious/noMisleadingCharacterClass: each of these characters is sought by itself
   /(?<![\u0080-\u00f4])\u00ad|[\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]|\udb40[\udc00-\uddef]/
 const tagBreak = /=[ \t]*(?:<br\b|<\/?[a-zA-Z][^<>\n]*>[ \t]*\r?\n|&#(?:1[03]|[xX]0{0,2}[aAdD]);)/
 // biome-ignore lint/suspicious/noControlCharactersInRegex: terminals are controlled by them
