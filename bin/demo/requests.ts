@@ -1,7 +1,6 @@
 import { createApp } from '#lib/app.ts'
 import { downloadExport, listExports, prepareExport } from '#lib/domains/exports/contract.ts'
-import { cancelRequest, fileRequest } from '#lib/domains/privacy-requests/contract.ts'
-import { planErasure } from '#lib/domains/privacy-requests/plan-contract.ts'
+import { cancelRequest, fileRequest, planErasure } from '#lib/domains/privacy-requests/contract.ts'
 import {
   assignRequest,
   commentRequest,

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { App } from '#lib/app.ts'
 import type { Locale, Role } from '#lib/domains/accounts/rules.ts'
 import { createOrganisation } from '#lib/domains/accounts/service.ts'
-import { useLink } from '#lib/domains/privacy-requests/filing/link-contract.ts'
+import { useLink } from '#lib/domains/privacy-requests/contract.ts'
 import type { History } from './history.ts'
 import { signInForVisit, type VisitCall, type Visitor, visits } from './visits.ts'
 

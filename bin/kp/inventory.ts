@@ -1,6 +1,6 @@
 import { setRestriction } from '#lib/domains/agents/contract.ts'
 import { readInventory } from '#lib/domains/exports/contract.ts'
-import { planErasure } from '#lib/domains/privacy-requests/plan-contract.ts'
+import { planErasure } from '#lib/domains/privacy-requests/contract.ts'
 import type { CommandActor } from './person.ts'
 
 export interface AgentOption {

@@ -8,9 +8,9 @@ import {
   type RequestView,
   readRequest,
   sendRequestLink,
+  useLink,
   verifyRequest,
 } from '#lib/domains/privacy-requests/contract.ts'
-import { useLink } from '#lib/domains/privacy-requests/filing/link-contract.ts'
 import { closedStates, type Grace, type RequestKind } from '#lib/domains/privacy-requests/rules.ts'
 import { Failure, usageFailure } from './failure.ts'
 import type { CommandActor } from './person.ts'

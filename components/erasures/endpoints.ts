@@ -1,8 +1,5 @@
 import type { Endpoint } from '#lib/client/request.ts'
-import type {
-  decideReferences,
-  listUndecidedReferences,
-} from '#lib/domains/knowledge/erasure/reference-decisions-contract.ts'
+import type { decideReferences, listUndecidedReferences } from '#lib/domains/knowledge/erasure/contract.ts'
 import type { listErasures, readErasure } from '#lib/domains/privacy-requests/erasures/contract.ts'
 import type { decideThread, listUndecidedThreads } from '#lib/domains/projects/checkpoints/contract.ts'
 import type { cancelErasure, retryErasure } from '#lib/domains/projects/erasing/contract.ts'

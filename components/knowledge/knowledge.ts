@@ -1,6 +1,6 @@
 import type { Endpoint } from '#lib/client/request.ts'
 import type { eraseUnit, rectifyUnit } from '#lib/domains/knowledge/contract.ts'
-import type { inspectSkill, inspectUnit, listRecords } from '#lib/domains/knowledge/inspection/inspection-contract.ts'
+import type { inspectSkill, inspectUnit, listRecords } from '#lib/domains/knowledge/inspection/contract.ts'
 import type { correctSkill, eraseSkill } from '#lib/domains/knowledge/skills/contract.ts'
 import type { Output } from '#lib/kernel/operation.ts'
 

@@ -4,7 +4,7 @@ import type {
   fileForParticipant,
   listForParticipant,
   planForParticipant,
-} from '#lib/domains/privacy-requests/participant-contract.ts'
+} from '#lib/domains/privacy-requests/contract.ts'
 import type { liftRestriction, listParticipants } from '#lib/domains/projects/participants/contract.ts'
 import type { Output } from '#lib/kernel/operation.ts'
 

@@ -1,5 +1,5 @@
 import type { RequestInput } from '#lib/client/request.ts'
-import type { fileForParticipant } from '#lib/domains/privacy-requests/participant-contract.ts'
+import type { fileForParticipant } from '#lib/domains/privacy-requests/contract.ts'
 import type { Grace, RequestKind } from '#lib/domains/privacy-requests/rules.ts'
 import type { Participant } from './endpoints.ts'
 

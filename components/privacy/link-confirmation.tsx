@@ -9,7 +9,7 @@ import { Button } from '#components/ui/button.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { type Endpoint, RequestRefused, request } from '#lib/client/request.ts'
-import type { useLink as linkUse } from '#lib/domains/privacy-requests/filing/link-contract.ts'
+import type { useLink as linkUse } from '#lib/domains/privacy-requests/contract.ts'
 
 const place: Endpoint<typeof linkUse> = { method: 'post', path: '/api/privacy/links/use' }
 const purposes = ['verify', 'cancel', 'address'] as const

@@ -4,7 +4,7 @@ import type {
   connectRequest,
   disconnectRequest,
   listSuggestions,
-} from '#lib/domains/privacy-requests/form/connection-contract.ts'
+} from '#lib/domains/privacy-requests/form/contract.ts'
 import type {
   assignRequest,
   bulkRequests,

@@ -1,6 +1,9 @@
 import type { Endpoint } from '#lib/client/request.ts'
-import type { listQuarantine, reviewQuarantined } from '#lib/domains/knowledge/moderation/contract.ts'
-import type { summariseRejections } from '#lib/domains/knowledge/moderation/safety-contract.ts'
+import type {
+  listQuarantine,
+  reviewQuarantined,
+  summariseRejections,
+} from '#lib/domains/knowledge/moderation/contract.ts'
 import type { scanText } from '#lib/domains/pii/contract.ts'
 import type { Output } from '#lib/kernel/operation.ts'
 

@@ -5,8 +5,8 @@ import {
   safetySection,
 } from '#lib/domains/accounts/email-choices/digest.ts'
 import { waitingStores } from '#lib/domains/erasure/engine/repository.ts'
-import { quarantined } from '#lib/domains/knowledge/moderation/quarantine-count.ts'
-import { dueSectionAt } from '#lib/domains/privacy-requests/emails/admin-notice.ts'
+import { quarantined } from '#lib/domains/knowledge/queries.ts'
+import { dueSectionAt } from '#lib/domains/privacy-requests/emails/notifications.ts'
 import type { Foundation } from './foundation.ts'
 import type { PeopleModules } from './people-modules.ts'
 import type { composeCompliance } from './reports.ts'

@@ -6,7 +6,7 @@ import { restoredDatabase } from '#lib/domains/erasure/ledger/restored-database.
 import { writeMissingRows } from '#lib/domains/erasure/ledger/write-back.ts'
 import { completeReadings } from '#lib/domains/erasure/reading/reading.ts'
 import { holdsInForce } from '#lib/domains/holds/in-force.ts'
-import { restoredRecord } from '#lib/domains/knowledge/erasure/restored-record.ts'
+import { restoredRecord } from '#lib/domains/knowledge/queries.ts'
 import { projectParts } from '#lib/domains/projects/erasing/parts.ts'
 import { restrictParticipants } from '#lib/domains/projects/participants/restricting.ts'
 import { runWords } from '#lib/domains/projects/words/run-words.ts'

@@ -1,29 +1,30 @@
-import { type DecisionDeps, referenceDecisions } from '#lib/domains/knowledge/erasure/reference-decisions.ts'
-import { referencesDataSource } from '#lib/domains/knowledge/erasure/references-data-source.ts'
-import type { AuthorPseudonym } from '#lib/domains/knowledge/erasure/suppression.ts'
-import { type InspectionDeps, inspection } from '#lib/domains/knowledge/inspection/inspection.ts'
-import { records } from '#lib/domains/knowledge/inspection/records.ts'
-import { rejectionsDataSource } from '#lib/domains/knowledge/moderation/data-source.ts'
-import { safetyService } from '#lib/domains/knowledge/moderation/safety.ts'
-import { reputationDataSource } from '#lib/domains/knowledge/reputation/data-source.ts'
-import { searchWordsDataSource } from '#lib/domains/knowledge/search/data-source.ts'
-import { skillDataSource } from '#lib/domains/knowledge/skills/data-source.ts'
-import type { KnowledgeDeps } from '#lib/domains/knowledge/units/stored-unit.ts'
-import { voteDataSources } from '#lib/domains/knowledge/votes/data-sources.ts'
+import type { EvidenceCheck } from '#lib/kernel/evidence.ts'
 import type { PersonalData } from '#lib/kernel/module.ts'
-import { unitDataSource } from './data-source.ts'
-import { knowledgeEvidence } from './evidence.ts'
-import { knowledgeExpiry } from './expiry.ts'
+import { type DecisionDeps, referenceDecisions, referencesDataSource } from './erasure/references.ts'
+import type { AuthorPseudonym } from './erasure/suppression.ts'
 import { knowledgeExporters } from './exporters.ts'
-import { knowledgeJobs } from './jobs.ts'
+import { type InspectionDeps, inspection, records } from './inspection/service.ts'
+import { knowledgeExpiry, knowledgeJobs } from './jobs.ts'
+import { safetyService } from './moderation/service.ts'
+import {
+  rejectionsDataSource,
+  reputationDataSource,
+  searchWordsDataSource,
+  skillDataSource,
+  unitDataSource,
+  voteDataSources,
+} from './personal-data.ts'
 import { reputationService } from './reputation/service.ts'
-import { searchJobs } from './search/indexing/jobs.ts'
+import { warningsOf } from './rules.ts'
+import { searchJobs } from './search/jobs.ts'
 import { searchService } from './search/service.ts'
 import { knowledgeService } from './service.ts'
 import { skillsService } from './skills/service.ts'
 import { sopsService } from './sops/service.ts'
+import { Unit } from './unit.ts'
+import type { KnowledgeDeps } from './units/stored-unit.ts'
 
-export interface KnowledgeDataDeps extends Pick<KnowledgeDeps, 'db' | 'withdrawAnswers' | 'withdrawNaming'> {
+interface KnowledgeDataDeps extends Pick<KnowledgeDeps, 'db' | 'withdrawAnswers' | 'withdrawNaming'> {
   pseudonymOf: AuthorPseudonym
 }
 
@@ -41,6 +42,31 @@ export const knowledgeData = ({ db, pseudonymOf, ...ports }: KnowledgeDataDeps):
   exporters: knowledgeExporters(db),
   expiring: knowledgeExpiry(db),
 })
+
+/** Number of newest units checked per visibility, which bounds the cost. */
+const looked = 200
+
+/** Data minimisation (GDPR art. 5(1)(c)): recent contributions, checked again with the contribution rules. */
+const knowledgeEvidence = (): EvidenceCheck[] => [
+  {
+    line: 'minimisation',
+    name: 'knowledge.warnings',
+    page: null,
+    async ask(query) {
+      const rows = await query<{ document: unknown }>(
+        `SELECT n.document FROM unnest(enum_range(NULL::visibility)) AS v (visibility)
+         CROSS JOIN LATERAL (SELECT document, created_at FROM units u WHERE u.visibility = v.visibility ORDER BY created_at DESC LIMIT $1) AS n
+         ORDER BY n.created_at DESC LIMIT $1`,
+        [looked],
+      )
+      const warned = rows.filter(({ document }) => {
+        const unit = Unit.safeParse(document)
+        return !unit.success || warningsOf(unit.data).length > 0
+      }).length
+      return { state: warned > 0 ? 'attention' : 'holds', numbers: { looked: rows.length, warned } }
+    },
+  },
+]
 
 /** Units, skills and procedures that agents share, with search, reputation and safety. */
 export const knowledgeModule = (deps: KnowledgeDeps & InspectionDeps & DecisionDeps) => ({

@@ -1,7 +1,7 @@
-import { idsUnderLegalHold } from '#lib/domains/knowledge/erasure/legal-holds.ts'
-import { unitColumns, unitRow, type Visibility } from '#lib/domains/knowledge/units/repository.ts'
 import type { Expiring } from '#lib/kernel/expiring.ts'
 import { statement, typed } from '#lib/stores/postgres/statement.ts'
+import { idsUnderLegalHold } from './erasure/repository.ts'
+import { unitColumns, unitRow, type Visibility } from './units/repository.ts'
 import { type KnowledgeReader, visibleTo } from './visibility.ts'
 
 /** Which unit a reader requests. */

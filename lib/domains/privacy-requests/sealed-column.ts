@@ -1,9 +1,9 @@
 import type { ClientBase } from 'pg'
 import { sealedPurposes, unsealed } from '#lib/config/secret.ts'
 import type { SealedColumn } from '#lib/stores/postgres/sealed-column.ts'
-import { openContact } from './filing/contact.ts'
-import { openForm } from './form/content.ts'
+import { openContact } from './filing/links.ts'
 import { addressedRequests, sealedFormContents, storeAddressKeys, storeFormKeys } from './form/repository.ts'
+import { openForm } from './form/service.ts'
 import { knownSubjects, storeSubjectKeys } from './repository.ts'
 import { formHash, requestSubjectHash } from './requests.ts'
 

@@ -1,23 +1,377 @@
-import { notifying } from '#lib/domains/privacy-requests/emails/notifications.ts'
-import { erasuresAhead } from '#lib/domains/privacy-requests/erasures/erasures-ahead.ts'
-import { erasuresList } from '#lib/domains/privacy-requests/erasures/erasures-list.ts'
-import { clockJobs } from '#lib/domains/privacy-requests/execution/clock.ts'
-import { following } from '#lib/domains/privacy-requests/execution/erasure-outcome.ts'
-import { requestLinkUse } from '#lib/domains/privacy-requests/filing/link-use.ts'
-import { formConnection } from '#lib/domains/privacy-requests/form/connection.ts'
-import { formCopy } from '#lib/domains/privacy-requests/form/copy.ts'
-import { formJobs } from '#lib/domains/privacy-requests/form/jobs.ts'
-import { requestForm } from '#lib/domains/privacy-requests/form/sending.ts'
-import { formStatus } from '#lib/domains/privacy-requests/form/status.ts'
-import { ownRequests } from '#lib/domains/privacy-requests/own/requests.ts'
-import { bulk } from '#lib/domains/privacy-requests/queue/bulk.ts'
-import { requestQueue } from '#lib/domains/privacy-requests/queue/queue.ts'
+import type { Prisma } from '#generated/prisma/client.ts'
+import { plainTextPhrases } from '#lib/domains/sanitizer/plain-words.ts'
+import type { Actor, Context, MutationContext, Transaction } from '#lib/kernel/context.ts'
+import type { RunChange } from '#lib/kernel/erasure-run.ts'
+import type { Input } from '#lib/kernel/operation.ts'
+import { invalid, Problem } from '#lib/kernel/problem.ts'
+import { requireRecentPassword } from '#lib/kernel/step-up.ts'
+import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { MailPort } from '#lib/stores/mail/mail.ts'
+import { cancelForParticipant, fileForParticipant, listForParticipant, type RequestView } from './contract.ts'
+import { notifyAdmins, notifying } from './emails/notifications.ts'
+import { timelineTextFor } from './emails/status-texts.ts'
+import { erasuresAhead, erasuresList } from './erasures/service.ts'
+import { cancelRequestIn, unsuspend } from './execution/cancellation.ts'
+import { beginErasure } from './execution/erasure-start.ts'
+import { conclude, setPart } from './execution/request-parts.ts'
+import { fileRequestIn, requestLink } from './filing/filing.ts'
+import type { About } from './filing/joining.ts'
+import { requestLinkUse, verifyRequestIn } from './filing/verification.ts'
+import { formConnection } from './form/connection.ts'
+import { formJobs } from './form/jobs.ts'
+import { formCopy, formStatus, requestForm } from './form/service.ts'
+import { clockJobs } from './jobs.ts'
+import { ownRequests } from './own/service.ts'
+import type { CopyChange, ParticipantContact, PrivacyDeps } from './ports.ts'
+import { bulk, requestQueue } from './queue/service.ts'
+import { pauseReasons } from './reading.ts'
+import { countWaiting, openRuns, queueStatistics, runsFiledBy } from './repository.ts'
+import {
+  KindName,
+  lockedRequest,
+  noRequest,
+  ownedBy,
+  PartStateName,
+  type RequestRow,
+  StateName,
+  wasFullyRetained,
+  withParts,
+} from './requests.ts'
+import { isClosed, stateOfParts, sum } from './rules.ts'
+import { subjectsOf } from './subject-names.ts'
+import { change, note, notifyParties, type RequestWork, settle, systemWork, workOf } from './timeline.ts'
+import { filerView, requestView } from './views.ts'
 
-import { participantRequests } from './participant-requests.ts'
-import type { PrivacyDeps } from './ports.ts'
-import { requestSearch } from './request-search.ts'
-import { requestSummary } from './summary.ts'
+/** Holds cover the whole subject: nothing was erased, tokens work again, and the erasure waits until the holds end. */
+async function setAside(
+  deps: PrivacyDeps,
+  work: RequestWork,
+  given: RequestRow,
+  outcome: { erased: number; held: number; holds: string },
+): Promise<RequestRow> {
+  await unsuspend(deps, work, given)
+  const why = { ...outcome, nothing_erased: true, ground: 'legal_obligation' }
+  const row = await setPart(work, given, 'erasure', 'partly_done', why)
+  if (stateOfParts(row.parts.map(({ state }) => PartStateName.parse(state))) !== 'partly_completed')
+    return conclude(work, row, why)
+  return row.state === 'partly_completed'
+    ? row
+    : change(work, row, { event: 'kept_whole', to: 'partly_completed', details: why })
+}
+
+async function follow(deps: PrivacyDeps, work: RequestWork, given: RequestRow, made: RunChange): Promise<RequestRow> {
+  const again = { event: 'running', to: 'running', details: { run_id: made.runId } } as const
+  let row = given
+  // A hold ended, or the erasure was retried.
+  if (
+    (row.state === 'partly_completed' && made.state !== 'held') ||
+    (row.state === 'failed' && made.state !== 'failed')
+  )
+    row = await change(
+      work,
+      await setPart(
+        work,
+        row,
+        'erasure',
+        'running',
+        wasFullyRetained(row) ? { nothing_erased: false, ground: null } : {},
+      ),
+      again,
+    )
+  const outcome = { erased: sum(Object.values(made.erased)), held: sum(made.held.map(({ count }) => count)) }
+  switch (made.state) {
+    case 'erasing':
+      return row.state === 'verifying' ? change(work, row, again) : row
+    case 'verifying':
+      return row.state === 'running'
+        ? change(work, row, { event: 'verifying', to: 'verifying', details: outcome })
+        : row
+    case 'failed':
+      await notifyAdmins(deps, work.tx)
+      return conclude(work, await setPart(work, row, 'erasure', 'failed', outcome))
+    case 'held':
+    case 'done': {
+      const holds = made.held.map(({ hold }) => hold).join(',')
+      if (made.isKeptWhole) return setAside(deps, work, row, { ...outcome, holds })
+      const state = made.state === 'held' ? 'partly_done' : 'done'
+      const kept = made.state === 'held' && { holds }
+      const signed = await work.tx.privacyRequest.update({
+        where: { id: row.id },
+        data: { receiptId: made.receiptId },
+        include: { parts: true },
+      })
+      return conclude(
+        work,
+        await setPart(work, signed, 'erasure', state, { ...outcome, receipt_id: made.receiptId, ...kept }),
+        {
+          ...outcome,
+          receipt_id: made.receiptId,
+          ...kept,
+        },
+      )
+    }
+  }
+}
+
+/** Updates requests when their erasure or copy changes, in the same transaction as the change. */
+const following = (deps: PrivacyDeps) => ({
+  /** Called when the state of an erasure run changes. */
+  async erasureChanged(tx: Transaction, made: RunChange): Promise<void> {
+    const row = made.requestId === null ? undefined : await lockedRequest(tx, made.requestId)
+    if (!row) return
+    const work = systemWork(tx, made.now, 'erasure')
+    await follow(deps, work, row, made)
+    await settle(deps, work)
+  },
+
+  /** Called when a copy is ready, was fetched, was deleted or failed. Begins an erasure that waited for it. */
+  async copyChanged(tx: Transaction, made: CopyChange): Promise<void> {
+    const row = await lockedRequest(tx, made.requestId)
+    const part = row?.parts.find(({ outcome }) => (outcome as Prisma.JsonObject).export_id === made.exportId)
+    if (!row || !part) return
+    const work = systemWork(tx, made.now, 'exports')
+    const kind = KindName.parse(part.kind)
+    const isOver = part.state !== 'running'
+    if (made.state === 'failed' && isOver) return
+    const state = made.state === 'failed' ? 'failed' : 'done'
+    const tries = Number((part.outcome as Prisma.JsonObject).tries ?? 0) + 1
+    let next = await setPart(work, row, kind, isOver ? PartStateName.parse(part.state) : state, {
+      copy: made.state,
+      records: made.records,
+      fault: made.state === 'failed' ? made.fault : null,
+      ...(made.state === 'failed' && { tries }),
+    })
+    // The clock job retries the copy. Admins are notified, because an erasure may wait for the copy; of later failures by the daily email.
+    if (made.state === 'failed' && tries === 1) await notifyAdmins(deps, tx)
+    if (!isClosed(StateName.parse(row.state)) || made.state === 'ready')
+      await note(work, next, {
+        event: `copy_${made.state}`,
+        details: { export_id: made.exportId, kind },
+        isSilent: made.state === 'fetched' || made.state === 'gone' || (made.state === 'failed' && tries > 1),
+      })
+    next = await beginErasure(deps, work, next)
+    await conclude(work, next)
+    await settle(deps, work)
+  },
+})
+
+const subjectOf = ({ id, accountId }: ParticipantContact): About =>
+  accountId === null ? { participant: id } : { account: accountId }
+
+async function viewForController(ctx: Context, tx: Transaction, row: RequestRow) {
+  const view = requestView(row, ctx.now, await pauseReasons(tx, [row]))
+  // Only the person sees the result of a request about their account.
+  return row.participantId === null ? filerView(view) : view
+}
+
+/** Notifies the parties of the changes, and returns the reply with the changed request. */
+async function replyAfter(deps: PrivacyDeps, ctx: MutationContext, work: RequestWork, row: RequestRow) {
+  await notifyParties(work)
+  return {
+    body: { data: await viewForController(ctx, ctx.tx, row), message: timelineTextFor(deps, row) },
+    resourceId: row.id,
+    ...(work.entries.length > 0 && { entries: work.entries }),
+  }
+}
+
+type FilingBody = Input<typeof fileForParticipant>['body']
+
+function requireConsistent({ kinds, grace, statement, changes }: FilingBody): void {
+  if (grace !== undefined && !kinds.includes('erasure')) throw invalid(['grace'], 'is only for an erasure')
+  if (changes && !kinds.includes('rectification')) throw invalid(['changes'], 'is only for a rectification')
+  if (kinds.includes('rectification') && statement === undefined && !changes)
+    throw invalid(['statement'], 'is required for a rectification without `changes`')
+}
+function requireAllowedFor(isUnclaimed: boolean, { kinds, changes }: FilingBody): void {
+  if (changes && !isUnclaimed)
+    throw invalid(
+      ['changes'],
+      'is only for an unclaimed participation: the person who claimed it corrects their account',
+    )
+  if (isUnclaimed && kinds.includes('erasure') && (kinds.includes('access') || kinds.includes('portability')))
+    throw invalid(['kinds'], 'cannot combine a copy with an erasure: request the copy first, and download the export')
+}
+
+const file = (deps: PrivacyDeps) =>
+  mutation(fileForParticipant, async (ctx, { params, body }) => {
+    const { kinds, grace, statement, changes } = body
+    requireConsistent(body)
+    const found = await deps.participants.find(ctx, params)
+    // Filing confirms the identity, so it needs what an admin's confirmation needs.
+    if (found.actsAs === 'admin') {
+      requireRecentPassword(ctx)
+      if (kinds.includes('erasure') && found.accountId === null)
+        await deps.requireApproval(ctx, { operation: fileForParticipant, input: { params, body } })
+    }
+    const about = subjectOf(found)
+    const isUnclaimed = 'participant' in about
+    requireAllowedFor(isUnclaimed, body)
+    await deps.participants.refuseTakeover(ctx, params, changes ?? {})
+    const party = found.actsAs === 'admin' ? 'admin' : 'manager'
+    const work = workOf(ctx, party)
+    const filed = await fileRequestIn(deps, work, {
+      about,
+      kinds,
+      channel: found.actsAs === 'admin' ? 'mail' : 'manager',
+      filedBy: ctx.actor.id,
+      receivedAt: ctx.now,
+      isProven: isUnclaimed,
+      grace,
+      ...(changes && { changes }),
+      ...(statement !== undefined && { statement: plainTextPhrases(statement, 'statement', deps.strict) }),
+    })
+    let { row } = filed
+    if (isUnclaimed && row.state === 'received') row = await verifyRequestIn(deps, work, row, party)
+    else if (!isUnclaimed && filed.isNew && row.contact !== null) await requestLink(work, row, 'verify')
+    const reply = await replyAfter(deps, ctx, work, row)
+    return { ...reply, body: { ...reply.body, joined: filed.joined }, status: filed.isNew ? 201 : 200 }
+  })
+
+const list = ({ db, participants }: Pick<PrivacyDeps, 'db' | 'participants'>) =>
+  read(listForParticipant, async (ctx, { params }) => {
+    const { id, accountId } = await participants.find(ctx, params)
+    const rows = await db.prisma.privacyRequest.findMany({
+      where: {
+        OR: [{ participantId: id }, ...(accountId === null ? [] : [{ accountId, filedBy: ctx.actor.id }])],
+      },
+      orderBy: [{ receivedAt: 'desc' }, { id: 'desc' }],
+      take: 100,
+      include: withParts,
+    })
+    return {
+      body: { data: await Promise.all(rows.map((row) => viewForController(ctx, db.prisma, row))) },
+      resourceId: id,
+      details: { count: rows.length },
+    }
+  })
+
+const cancel = (deps: PrivacyDeps) =>
+  mutation(cancelForParticipant, async (ctx, { params }) => {
+    const { id: participantId, actsAs } = await deps.participants.find(ctx, params)
+    const row = await lockedRequest(ctx.tx, params.id, { participantId })
+    if (!row) throw noRequest()
+    if (row.filedBy !== ctx.actor.id)
+      throw new Problem(
+        'forbidden',
+        'Somebody else filed this request, so you cannot cancel it. An admin can refuse it with the reason and the remedies. Nothing was changed.',
+      )
+    const work = workOf(ctx, actsAs === 'admin' ? 'admin' : 'manager')
+    return replyAfter(deps, ctx, work, await cancelRequestIn(deps, work, row))
+  })
+
+/** Use cases for requests that the controller of a project files for its participants, who may have no account. */
+const participantRequests = (deps: PrivacyDeps) => ({
+  fileForParticipant: file(deps),
+  listForParticipant: list(deps),
+  cancelForParticipant: cancel(deps),
+})
+
+interface FoundRequest {
+  id: string
+  kinds: readonly string[]
+  /** The name of the person concerned. Only for admins, and while the request names the person. */
+  person: string | null
+}
+const idPrefix = 'preq_'
+
+/** Finds requests by the beginning of their id, or by the people whom they concern, newest first: for admins all, for others their own. */
+const requestSearch = ({ db, people }: Pick<PrivacyDeps, 'db' | 'people'>) => ({
+  async find(
+    actor: Actor,
+    { q, accounts }: { q: string; accounts: readonly string[] },
+    most: number,
+  ): Promise<FoundRequest[]> {
+    const matching = [
+      ...(q.startsWith(idPrefix) ? [{ id: { startsWith: q } }] : []),
+      ...(accounts.length > 0 ? [{ accountId: { in: [...accounts] } }] : []),
+    ]
+    if (matching.length === 0) return []
+    const isAdmin = actor.can('privacy:admin')
+    const rows = await db.prisma.privacyRequest.findMany({
+      where: { AND: [{ OR: matching }, isAdmin ? {} : ownedBy({ actor })] },
+      orderBy: { receivedAt: 'desc' },
+      take: most,
+      select: { id: true, kinds: true, accountId: true },
+    })
+    const ids = isAdmin ? rows.flatMap(({ accountId }) => accountId ?? []) : []
+    const names = ids.length > 0 ? await people.namesOf(db.prisma, ids) : new Map<string, string>()
+    return rows.map(({ id, kinds, accountId }) => ({ id, kinds, person: names.get(accountId ?? '') ?? null }))
+  },
+})
+
+const daysFrom = (at: Date, days: number): Date => new Date(at.getTime() + days * 86_400_000)
+/** More than a person usually has open. */
+const looked = 50
+
+interface WaitingRequests {
+  open: number
+  /** With less than a quarter of the time left. */
+  near: number
+  /** Due within seven days. */
+  week: number
+  overdue: number
+}
+interface QueueStatistics {
+  open: number
+  unassigned: number
+  overdue: number
+  /** Past the legal deadline, not only past our own. */
+  legally_overdue: number
+  /** Due within seven days. */
+  week: number
+  /** Closed in the last 90 days, without cancelled ones. */
+  closed: number
+  median_days: number | null
+}
+interface OwnRun {
+  requestId: string
+  runId: string
+}
+
+/** Summaries of requests for the console. They use indexes and are not audited, because the lists behind them are. */
+const requestSummary = ({ db, people, agents }: Pick<PrivacyDeps, 'db' | 'people' | 'agents'>) => ({
+  /** Returns the open requests of a person and their agents, those with the least time left first. */
+  async openOf(actor: Actor, now: Date, most: number): Promise<{ open: number; shown: RequestView[] }> {
+    const where = { AND: [ownedBy({ actor }), { closedAt: null }] }
+    const [open, rows] = await Promise.all([
+      db.prisma.privacyRequest.count({ where }),
+      db.prisma.privacyRequest.findMany({ where, orderBy: { legalDueAt: 'asc' }, take: looked, include: withParts }),
+    ])
+    const reasons = await pauseReasons(db.prisma, rows)
+    const left = ({ seconds_left }: RequestView) => seconds_left ?? Number.POSITIVE_INFINITY
+    const shown = rows.map((row) => requestView(row, now, reasons)).sort((one, other) => left(one) - left(other))
+    return { open, shown: shown.slice(0, most) }
+  },
+
+  /** Counts like the admins' queue. */
+  async waiting(now: Date): Promise<WaitingRequests> {
+    const [row] = await countWaiting(db, { now })
+    return row ?? { open: 0, near: 0, week: 0, overdue: 0 }
+  },
+
+  /** Numbers for the head of the queue: due within a week, and the median time until requests were closed. */
+  async statistics(now: Date): Promise<QueueStatistics> {
+    const [row] = await queueStatistics(db, { now, from: daysFrom(now, -90) })
+    return row ?? { open: 0, unassigned: 0, overdue: 0, legally_overdue: 0, week: 0, closed: 0, median_days: null }
+  },
+
+  /** Returns the names of the subjects by request id. Deleted subjects have none. */
+  async subjectNames(requestIds: readonly string[]): Promise<Map<string, string>> {
+    const subjects = await subjectsOf({ db, people, agents }, requestIds)
+    return new Map([...subjects].flatMap(([id, { name }]) => (name === null ? [] : [[id, name]])))
+  },
+
+  /** Returns the erasure runs of the actor's open requests. */
+  ownRuns: ({ accountId, agents }: Pick<Actor, 'accountId' | 'agents'>): Promise<OwnRun[]> =>
+    openRuns(db, { account: accountId ?? null, agents }),
+
+  /**
+   * Returns the erasure runs of agents that a person requested in the console. These requests no longer name the
+   * agents' owner.
+   */
+  runsRequestedBy: async (accountId: string): Promise<string[]> =>
+    (await runsFiledBy(db, { actor: `user:${accountId}` })).map(({ id }) => id),
+})
 
 /** The use cases of privacy requests under the GDPR. */
 export const privacyRequestsService = (deps: PrivacyDeps) => ({

@@ -7,7 +7,7 @@ import { Alert } from '#components/ui/alert.tsx'
 import { punctuationOf } from '#components/ui/punctuation.ts'
 import { type StatTile, StatTiles } from '#components/ui/stat-tiles.tsx'
 import { isPseudonymized } from '#lib/domains/erasure/pseudonymized-rules.ts'
-import type { planErasure } from '#lib/domains/privacy-requests/plan-contract.ts'
+import type { planErasure } from '#lib/domains/privacy-requests/contract.ts'
 import type { Output } from '#lib/kernel/operation.ts'
 import { RetainedData } from './retained-data.tsx'
 

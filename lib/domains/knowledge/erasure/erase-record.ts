@@ -1,11 +1,11 @@
-import type { UnitErasures } from '#lib/domains/knowledge/units/stored-unit.ts'
-import { passes } from '#lib/domains/knowledge/visibility.ts'
 import type { MutationContext } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Receipt } from '#lib/kernel/receipt.ts'
 import type { Reply } from '#lib/kernel/use-case.ts'
 import { withTimeout } from '#lib/kernel/with-timeout.ts'
-import { rejectUnderLegalHold } from './legal-holds.ts'
+import type { UnitErasures } from '../units/stored-unit.ts'
+import { passes } from '../visibility.ts'
+import { rejectUnderLegalHold } from './repository.ts'
 
 /** A unit or skill to erase; its row is locked. */
 export interface Erasable {

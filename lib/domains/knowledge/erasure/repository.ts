@@ -1,13 +1,103 @@
-import type { FrontMatter } from '#lib/domains/knowledge/skills/rules.ts'
-import type { Unit } from '#lib/domains/knowledge/unit.ts'
-import type { Visibility } from '#lib/domains/knowledge/units/repository.ts'
+import type { Transaction } from '#lib/kernel/context.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { agentsUnderLegalHold } from '#lib/stores/postgres/agents-under-legal-hold.ts'
 import { statement, typed } from '#lib/stores/postgres/statement.ts'
-import { joinKnowledgeHolds, knowledgeHoldSql, knowledgeHoldsSql } from './legal-holds.ts'
-import { mostRecords, type referencePlaces } from './reference-decisions-contract.ts'
-import { meansBy, meantMember, versionMeans } from './reference-meaning.ts'
+import type { FrontMatter } from '../skills/rules.ts'
+import type { Unit } from '../unit.ts'
+import type { Visibility } from '../units/repository.ts'
+import { mostRecords, type referencePlaces } from './contract.ts'
+import { meansBy, meantMember, versionMeans } from './rules.ts'
 
 const kinds = ['unit', 'skill'] as const
 type RecordKind = (typeof kinds)[number]
+
+/** Prevents changes of holds until the end of the transaction, after waiting for a running change. */
+const lockHoldsShared = statement('knowledge.lock-holds-shared', {
+  takes: {},
+  returns: 'count',
+  sql: "SELECT pg_advisory_xact_lock_shared(hashtext('legal_holds'))",
+})
+/** A legal hold on the record, one of the agents or the account of one of them. */
+const holdOfRecord = statement('knowledge.hold-of-record', {
+  takes: { kind: 'text', id: 'text', agents: 'text[]', now: 'timestamptz' },
+  returns: { id: 'text' },
+  sql: `SELECT id FROM holds_in_force
+    WHERE ((kind = $kind AND target_id = $id) OR (kind IN ('agent', 'account') AND target_id = ANY($agents))
+        OR (kind = 'account' AND target_id IN (SELECT owner_id FROM agent_owners WHERE id = ANY($agents))))
+      AND (expires_at IS NULL OR expires_at > $now) ORDER BY id LIMIT 1`,
+})
+/** Experts named in any version of an SOP. */
+const expertsOfVersions = statement('knowledge.experts-of-versions', {
+  takes: { unit: 'text' },
+  returns: { expert: 'text' },
+  sql: `SELECT DISTINCT document->'source'->>'expert_id' AS expert
+    FROM sop_versions WHERE unit_id = $unit AND document->'source'->>'expert_id' IS NOT NULL`,
+})
+
+const inForce = (now: string): string => `(expires_at IS NULL OR expires_at > ${now}::timestamptz)`
+
+/**
+ * SQL for ids under active legal holds, by kind. For agents: held agents, agents of held accounts, and the ids of those accounts. `now` is
+ * a placeholder.
+ */
+export const idsUnderLegalHold = (kind: 'unit' | 'skill' | 'agent', now: string): string =>
+  kind === 'agent'
+    ? agentsUnderLegalHold(now)
+    : `SELECT target_id FROM holds_in_force WHERE kind = '${kind}' AND ${inForce(now)}`
+
+/**
+ * CTEs that start from the holds, because few records are held. `held_agents (agent, hold)`; `held_records (id, hold)`: records of this
+ * kind that are held directly or came from a held agent, including former versions. `now` is a placeholder.
+ */
+export const knowledgeHoldsSql = (kind: 'unit' | 'skill', now: string): string => `in_force AS MATERIALIZED (
+    SELECT id, kind, target_id FROM holds_in_force WHERE ${inForce(now)}),
+  held_agents AS MATERIALIZED (
+    SELECT agent, min(hold) AS hold FROM (
+      SELECT target_id AS agent, id AS hold FROM in_force WHERE kind IN ('agent', 'account')
+      UNION ALL SELECT a.id, h.id FROM in_force h JOIN agent_owners a ON a.owner_id = h.target_id WHERE h.kind = 'account') AS g GROUP BY agent),
+  held_records AS MATERIALIZED (
+    SELECT id, min(hold) AS hold FROM (
+      SELECT target_id AS id, id AS hold FROM in_force WHERE kind = '${kind}'${kind === 'unit' ? fromHeld : ''}) AS g GROUP BY id)`
+const fromHeld = `
+      UNION ALL SELECT u.id, a.hold FROM held_agents a JOIN units u ON u.attributed_to = a.agent
+      UNION ALL SELECT u.id, a.hold FROM held_agents a JOIN units u ON u.original_author = a.agent
+      UNION ALL SELECT v.unit_id, a.hold FROM held_agents a JOIN sop_versions v ON v.document->'source'->>'expert_id' = a.agent`
+/** The hold on record `alias`, as a column and the joins it needs; uses the CTEs of {@link knowledgeHoldsSql}. */
+export const knowledgeHoldSql = 'coalesce(r.hold, h.hold)'
+export const joinKnowledgeHolds = (alias: string): string =>
+  `LEFT JOIN held_records r ON r.id = ${alias}.id LEFT JOIN held_agents h ON h.agent = ${alias}.agent_id`
+
+interface Holdable {
+  kind: 'unit' | 'skill'
+  id: string
+  /** Its author and the agents it is attributed to. */
+  agents: readonly (string | null)[]
+}
+
+/**
+ * Rejects the operation if a legal hold covers the record at that time. Waits for a hold that is being placed, so that nothing is erased
+ * after a hold covers it.
+ * @throws {Problem} `held`, with the hold's id but not its reason
+ */
+export async function rejectUnderLegalHold(tx: Transaction, { kind, id, agents }: Holdable, now: Date): Promise<void> {
+  await lockHoldsShared(tx, {})
+  const [hold] = await holdOfRecord(tx, { kind, id, agents: agents.filter((agent) => agent !== null), now })
+  if (hold)
+    throw new Problem('held', {
+      detail: `A legal hold covers this ${kind}, so nothing was erased. Ask an admin, who can release the hold.`,
+      extensions: { hold_id: hold.id },
+    })
+}
+
+/** Experts named in any version of an SOP. */
+export async function expertsOfWordings(tx: Transaction, unitId: string): Promise<string[]> {
+  const rows = await expertsOfVersions(tx, { unit: unitId })
+  return rows.map(({ expert }) => expert)
+}
+
+/** Whether such a unit or skill exists. */
+export const isStored = async (tx: Transaction, kind: 'unit' | 'skill', id: string): Promise<boolean> =>
+  (kind === 'unit' ? await tx.unit.count({ where: { id } }) : await tx.skill.count({ where: { id } })) > 0
 
 /** Those of the agents that authored a unit or skill under a legal hold, each with one such hold. */
 export const authorsWithHolds = statement('knowledge.authors-with-holds', {

@@ -1,5 +1,6 @@
-import type { Unit } from '#lib/domains/knowledge/unit.ts'
+import { createHmac } from 'node:crypto'
 import type { Actor, Transaction } from '#lib/kernel/context.ts'
+import type { Unit } from '../unit.ts'
 
 /**
  * Returns those agent ids that were erased while they belonged to the actor's organization, found by keyed hashes. An admin gets all erased
@@ -20,3 +21,22 @@ export function renamed(document: Unit, to: (name: string) => string): Unit {
   const expert = to(judged.source.expert_id)
   return expert === judged.source.expert_id ? judged : { ...judged, source: { ...judged.source, expert_id: expert } }
 }
+
+const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const length = 12
+
+/**
+ * One-way pseudonyms for erased names in others' records: `erased-` and 12 base62 digits (71 bits) of an HMAC-SHA256. Equal names get equal
+ * pseudonyms, so two traces of one agent stay linked. Without the key, names cannot be tested against them.
+ */
+export const authorPseudonyms =
+  (key: () => Uint8Array): AuthorPseudonym =>
+  (value) => {
+    let rest = BigInt(`0x${createHmac('sha256', key()).update(value).digest('hex')}`)
+    let text = ''
+    for (let n = 0; n < length; n++) {
+      text += digits[Number(rest % 62n)]
+      rest /= 62n
+    }
+    return `erased-${text}`
+  }

@@ -1,12 +1,12 @@
-import { expiringTables, isUnderLegalHold } from '#lib/domains/knowledge/repository.ts'
-import { listedRows } from '#lib/domains/knowledge/search/repository.ts'
-import { skillColumns, skillRow } from '#lib/domains/knowledge/skills/repository.ts'
-import type { FrontMatter } from '#lib/domains/knowledge/skills/rules.ts'
-import type { Unit } from '#lib/domains/knowledge/unit.ts'
-import { unitColumns, unitRow, type Visibility } from '#lib/domains/knowledge/units/repository.ts'
-import { visibleTo } from '#lib/domains/knowledge/visibility.ts'
 import { type RowOf, statement, typed } from '#lib/stores/postgres/statement.ts'
-import type { recordKinds } from './inspection-contract.ts'
+import { expiringTables, isUnderLegalHold } from '../repository.ts'
+import { listedRows } from '../search/repository.ts'
+import { skillColumns, skillRow } from '../skills/repository.ts'
+import type { FrontMatter } from '../skills/rules.ts'
+import type { Unit } from '../unit.ts'
+import { unitColumns, unitRow, type Visibility } from '../units/repository.ts'
+import { visibleTo } from '../visibility.ts'
+import type { recordKinds } from './contract.ts'
 
 const statusColumns = `u.agent_id = ANY($agents) AS is_own, u.was_public, u.quarantined_at,
   EXISTS (SELECT FROM restricted_agents r WHERE r.id = u.agent_id) AS is_paused`

@@ -1,9 +1,9 @@
-import { rejectionsToQuarantine, reportsToQuarantine } from '#lib/domains/knowledge/rules.ts'
-import type { Unit } from '#lib/domains/knowledge/unit.ts'
-import type { Visibility } from '#lib/domains/knowledge/units/repository.ts'
-import { visibleTo } from '#lib/domains/knowledge/visibility.ts'
-import { isHeardSql, voiceSql } from '#lib/domains/knowledge/votes/voices.ts'
 import { statement, typed } from '#lib/stores/postgres/statement.ts'
+import { rejectionsToQuarantine, reportsToQuarantine } from '../rules.ts'
+import type { Unit } from '../unit.ts'
+import type { Visibility } from '../units/repository.ts'
+import { visibleTo } from '../visibility.ts'
+import { isHeardSql, voiceSql } from '../votes/vote-identity.ts'
 
 /** Totals stop counting at this number. */
 export const countedTo = 1_001

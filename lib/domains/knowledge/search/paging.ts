@@ -19,13 +19,25 @@ import {
   searchTarget,
   type Table,
 } from './conditions.ts'
-import { newest } from './newest.ts'
-import { parseQuery, type Query, type Term } from './query.ts'
-import { rankedSearch } from './ranking.ts'
-import { hasOnePlan, mostRanked, onePlanSettings, plannedSettings, type RankedRows } from './repository.ts'
+import { isStopWord, parseQuery, type Query, type Term } from './query.ts'
+import {
+  anyMatch,
+  countNewest,
+  hasOnePlan,
+  mostRanked,
+  mostScanned,
+  newestPage,
+  onePlanSettings,
+  plannedSettings,
+  type RankedForm,
+  type RankedRows,
+  searchCountedTo,
+  similarWords,
+  wordCounts,
+} from './repository.ts'
 
 /** Query parameters of every searchable list. */
-export interface Searching {
+interface Searching {
   q?: string | undefined
   agent_id?: string | undefined
   mine: 'true' | 'false'
@@ -34,7 +46,7 @@ export interface Searching {
   offset: number
   cursor?: string | undefined
 }
-export interface FoundPage<R> {
+interface FoundPage<R> {
   /** In order of the result. */
   rows: { row: R; score: number | undefined }[]
   total: number
@@ -97,6 +109,227 @@ interface PageRequest {
   limit: number
   cursor: string | undefined
 }
+
+/** Assumed share of rows that conditions other than words keep. */
+const filtered = 0.1
+/** The cost of a row scanned by quality, compared with a row that the word index finds. */
+const scanCost = 2
+/** Maximum matches of the words of a relaxed search. */
+const mostRelaxed = 4_000
+
+interface RankedSearch<R> {
+  query: Query
+  rows: RankedRows<R>
+  offset: number
+  limit: number
+}
+interface RankedHits<R> {
+  /** The rows of the page until their sizes exceed the limit of a page. */
+  hits: (R & { score: number; total: number })[]
+  /** Stops at {@link searchCountedTo}. */
+  total: number
+  corrected: { from: string; to: string }[]
+  /** The terms used, after corrections. */
+  terms: readonly Term[]
+}
+
+/** Key of a scope's total number of rows. */
+const allRows = ''
+
+/** Estimated word frequencies for this reader, as last counted by a job; never shown. */
+interface WordCounts {
+  /** Number of rows in all its scopes. */
+  rows: number
+  /** Upper bound of rows with the term; 0 if no job has counted it. */
+  of(term: Term): number
+  /** Share of rows with the term. */
+  share(term: Term): number
+  /** Relevance of the term: rarer terms weigh more. */
+  weight(term: Term): number
+}
+
+async function wordCountsOf(
+  on: Queryable,
+  { form, values: { scopes } }: SearchTarget,
+  terms: readonly Term[],
+): Promise<WordCounts> {
+  const words = [allRows, ...new Set(terms.flatMap((term) => term.words))]
+  const counted = await wordCounts(on, { words, scopes }, form)
+  const known = new Map(counted.map(({ word, units }) => [word, units]))
+  // Rounded to two digits, because hidden rows are included and no score may reveal them.
+  const rows = Math.max(Number((known.get(allRows) ?? 0).toPrecision(2)), 1)
+  const of = (term: Term) => Math.min(...term.words.map((word) => known.get(word) ?? 0))
+  return {
+    rows,
+    of,
+    share: (term) => Math.min(of(term) / rows, 1),
+    weight: (term) => Math.log(1 + rows / (of(term) + 1)) + 0.1,
+  }
+}
+
+/** Maximum number of similar words that are tried. */
+const mostTried = 3
+
+/** Damerau–Levenshtein distance: letters omitted, added, replaced, or swapped with their neighbour. */
+export function distance(one: string, other: string): number {
+  const rows: number[][] = [Array.from({ length: other.length + 1 }, (_, at) => at)]
+  for (let i = 1; i <= one.length; i++) {
+    const row = [i]
+    for (let j = 1; j <= other.length; j++) {
+      const isSame = one[i - 1] === other[j - 1]
+      let least = Math.min(
+        (rows[i - 1]?.[j] ?? 0) + 1,
+        (row[j - 1] ?? 0) + 1,
+        (rows[i - 1]?.[j - 1] ?? 0) + (isSame ? 0 : 1),
+      )
+      if (i > 1 && j > 1 && one[i - 1] === other[j - 2] && one[i - 2] === other[j - 1])
+        least = Math.min(least, (rows[i - 2]?.[j - 2] ?? 0) + 1)
+      row.push(least)
+    }
+    rows.push(row)
+  }
+  return rows[one.length]?.[other.length] ?? 0
+}
+
+/** Number of typing errors tolerated in a word, by its length. */
+const forgiven = (word: string): number => (word.length < 3 ? 0 : word.length < 8 ? 1 : word.length < 12 ? 2 : 3)
+
+/**
+ * Replaces words without matches visible to the reader by the nearest word that has one, and drops words without any. The word table is not
+ * trusted: a word is only used if a row visible to this reader contains it now, so corrections never reveal other readers' data.
+ */
+async function correct(
+  on: Queryable,
+  target: SearchTarget,
+  sought: readonly Term[],
+): Promise<{ terms: Term[]; corrected: { from: string; to: string }[] }> {
+  const terms: Term[] = []
+  const corrected: { from: string; to: string }[] = []
+  for (const term of sought) {
+    if (await isShown(on, target, term.query)) {
+      terms.push(term)
+      continue
+    }
+    const [word = ''] = term.words
+    const right = term.isPlain && forgiven(word) > 0 ? await nearest(on, target, word) : undefined
+    if (right === undefined) continue
+    terms.push({ ...term, query: `'${right}'`, words: [right], beside: [] })
+    corrected.push({ from: term.typed, to: right })
+  }
+  return { terms, corrected }
+}
+
+async function nearest(on: Queryable, target: SearchTarget, word: string): Promise<string | undefined> {
+  const { scopes } = target.values
+  const lengths = { shortest: word.length - 3, longest: word.length + 3 }
+  const similar = await similarWords(on, { word, scopes, ...lengths }, target.form)
+  const near = similar
+    .map((one) => ({ ...one, distance: distance(word, one.word) }))
+    .filter((one) => one.distance <= forgiven(word) && !isStopWord(one.word))
+    .sort((one, other) => one.distance - other.distance || other.units - one.units || (one.word < other.word ? -1 : 1))
+  for (const one of near.slice(0, mostTried)) if (await isShown(on, target, `'${one.word}'`)) return one.word
+  return undefined
+}
+
+const isShown = async (on: Queryable, { form, values }: SearchTarget, query: string): Promise<boolean> =>
+  (await anyMatch(on, { ...values, query }, form)).length > 0
+
+/**
+ * Searches in two phases: the matches with the highest quality, then their ranking by words. Uses the word index; for words so common that
+ * it would read much of the table, scans by quality until enough rows match.
+ */
+async function rankedSearch<R>(on: Queryable, target: SearchTarget, sought: RankedSearch<R>): Promise<RankedHits<R>> {
+  const { query } = sought
+  const counts = await wordCountsOf(on, target, query.terms)
+  const exact = await matching(on, target, sought, query.terms, counts)
+  if (exact) return { ...exact, corrected: [], terms: query.terms }
+
+  const { terms, corrected } = await correct(on, target, query.terms)
+  if (terms.length === 0) return { hits: [], total: 0, corrected: [], terms }
+  const recounted = corrected.length > 0 ? await wordCountsOf(on, target, terms) : counts
+  const isOther = corrected.length > 0 || terms.length < query.terms.length
+  const found =
+    (isOther ? await matching(on, target, sought, terms, recounted) : undefined) ??
+    (await relaxed(on, target, sought, terms, recounted))
+  return { ...(found ?? { hits: [], total: 0 }), corrected: found ? corrected : [], terms }
+}
+
+type Hits<R> = Pick<RankedHits<R>, 'hits' | 'total'>
+
+const matchesAll = (terms: readonly Term[]): string => terms.map(({ query }) => `(${query})`).join(' & ')
+
+/** Rows that contain all terms; undefined if there are none. */
+async function matching<R>(
+  on: Queryable,
+  target: SearchTarget,
+  sought: RankedSearch<R>,
+  terms: readonly Term[],
+  counts: WordCounts,
+): Promise<Hits<R> | undefined> {
+  const { filters, everyOrganisation } = target.form
+  const share = terms.reduce((all, term) => all * counts.share(term), filters.length > 0 ? filtered : 1)
+  const candidates = { query: matchesAll(terms), terms, counts }
+  const scanned = searchCountedTo / share
+  if (scanned <= mostScanned && scanned * scanCost < share * counts.rows && !everyOrganisation) {
+    const hits = await ranked(on, target, sought, { ...candidates, from: 'quality' })
+    if (hits) return hits
+  }
+  return ranked(on, target, sought, { ...candidates, from: 'index' })
+}
+
+/** Rows that contain at least one of the rarest terms, ranked by all terms. */
+function relaxed<R>(
+  on: Queryable,
+  target: SearchTarget,
+  sought: RankedSearch<R>,
+  terms: readonly Term[],
+  counts: WordCounts,
+): Promise<Hits<R> | undefined> {
+  const rare: Term[] = []
+  let most = 0
+  for (const term of terms.toSorted((one, other) => counts.of(one) - counts.of(other))) {
+    most += counts.of(term)
+    if (rare.length > 0 && most > mostRelaxed) break
+    rare.push(term)
+  }
+  const query = rare.map((term) => `(${term.query})`).join(' | ')
+  return ranked(on, target, sought, { query, terms, counts, from: 'index' })
+}
+
+interface Candidates {
+  from: RankedForm['candidates']
+  /** A `tsquery` that the rows match. */
+  query: string
+  /** The terms by which they are ranked. */
+  terms: readonly Term[]
+  counts: WordCounts
+}
+/** The second phase. Returns undefined if no row matches. */
+async function ranked<R>(
+  on: Queryable,
+  target: SearchTarget,
+  sought: RankedSearch<R>,
+  candidates: Candidates,
+): Promise<Hits<R> | undefined> {
+  const { query, offset, limit, rows: rowsOf } = sought
+  const { from, terms, counts } = candidates
+  const rows = await rowsOf(
+    on,
+    {
+      ...{ ...target.values, query: candidates.query, offset, limit, phrases: query.phrases },
+      weights: terms.map((term) => counts.weight(term)),
+      queries: terms.map((term) => term.query),
+    },
+    { ...target.form, candidates: from, terms: terms.length, phrases: query.phrases.length },
+  )
+  const [first] = rows
+  if (first) return { hits: rows, total: first.total }
+  if (offset === 0) return undefined
+  // The page is beyond the end; determine whether there are earlier results.
+  const before = await ranked(on, target, { ...sought, offset: 0, limit: 1 }, candidates)
+  return before && { hits: [], total: before.total }
+}
+
 async function rankedPage<R>(
   on: Queryable,
   target: SearchTarget,
@@ -123,6 +356,32 @@ async function rankedPage<R>(
     next_cursor: next < Math.min(total, mostRanked) && hits.length > 0 ? rankCursor(next, identity) : null,
     ...found,
   }
+}
+
+interface Page {
+  /** Continues after this row. */
+  after: { at: Date; id: string } | undefined
+  offset: number
+  limit: number
+}
+
+/** Returns ids and times, newest first, one more than `limit` if more exist, and the total up to {@link searchCountedTo}. */
+async function newest(
+  on: Queryable,
+  { form, values }: SearchTarget,
+  { after, offset, limit }: Page,
+): Promise<{ rows: { id: string; created_at: Date }[]; total: number }> {
+  const rows = await newestPage(
+    on,
+    {
+      ...{ ...values, at: after?.at ?? null, id: after?.id ?? null },
+      ...{ offset, limit: limit + 1, wanted: offset + limit + 1 },
+    },
+    { ...form, isContinued: after !== undefined },
+  )
+  const counted = { ...values, at: null, id: null, wanted: searchCountedTo }
+  const [count] = await countNewest(on, counted, { ...form, isContinued: false })
+  return { rows, total: count?.n ?? 0 }
 }
 
 async function newestListPage<R extends { id: string }>(

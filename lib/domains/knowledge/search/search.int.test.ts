@@ -3,9 +3,9 @@ import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { blockedBy } from '#lib/testing/blocked.ts'
 import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 import { pattern, sop, trace } from '#lib/testing/units.ts'
-import { searchWordsDataSource } from './data-source.ts'
-import { gatherWords, regatherWords } from './indexing/gathering.ts'
-import { recountScopes } from './indexing/repository.ts'
+import { searchWordsDataSource } from '../personal-data.ts'
+import { gatherWords, regatherWords } from './jobs.ts'
+import { recountScopes } from './repository.ts'
 
 let test: TestApp
 /** `owner`, `author` and `colleague` belong to one organisation. */

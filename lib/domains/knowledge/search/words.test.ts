@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { distance } from './corrections.ts'
+import { distance } from './paging.ts'
 import { parseQuery } from './query.ts'
 import { snippetOf } from './snippet.ts'
 import { searchVector, type WeightedText } from './vector.ts'

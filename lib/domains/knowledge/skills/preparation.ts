@@ -12,16 +12,15 @@ import type { FieldChange, FieldPlace } from '#lib/domains/sanitizer/fields.ts'
 import { type JsonPathStep, SanitizationError } from '#lib/domains/sanitizer/sanitization-error.ts'
 import { type Sanitized, sanitize, sanitizeSkillMd } from '#lib/domains/sanitizer/sanitizer.ts'
 import { type Issue, Problem } from '#lib/kernel/problem.ts'
-import { searchVector } from '../search/vector.ts'
+import { searchVector, type WeightedText } from '../search/vector.ts'
 import { type ParsedSkillMd, parseSkillMd } from './front-matter.ts'
 import { pathFaults } from './paths.ts'
 import type { SkillFile } from './repository.ts'
 import { type Fault, type FrontMatter, skillQuality } from './rules.ts'
-import { skillTexts } from './skill-texts.ts'
 import { undeclaredTools } from './tool-use.ts'
 import type { ReadText } from './yaml-subset.ts'
 
-export interface SentSkill {
+interface SentSkill {
   skill_md: string
   files: readonly { path: string; content: string }[]
 }
@@ -44,7 +43,7 @@ export interface PreparedSkill {
   sanitizedPlaces: SanitizedPlace[]
 }
 /** Complete result of examining a skill. It can be stored if there are neither faults nor rejections. */
-export interface Examination {
+interface Examination {
   skill: PreparedSkill | undefined
   faults: (Fault & { path: JsonPathStep[] })[]
   rejections: SanitizationError[]
@@ -81,6 +80,23 @@ export const skillTextsOf = ({ document, files }: Pick<PreparedSkill, 'document'
   skill_md: document,
   files: files.map(({ content }) => ({ content })),
 })
+
+/** All searchable texts of a skill: name and description first, then tags and tools, then its Markdown and files. */
+export const skillTexts = (
+  { name, description, tags, allowed_tools, author }: FrontMatter,
+  body: string,
+  files: readonly { path: string; content: string }[],
+): WeightedText[] => [
+  { weight: 'A', text: name },
+  { weight: 'A', text: description },
+  ...[...tags, ...(allowed_tools ?? [])].map((text) => ({ weight: 'B' as const, text })),
+  ...(author === null ? [] : [{ weight: 'D' as const, text: author }]),
+  { weight: 'D', text: body },
+  ...files.flatMap(({ path, content }) => [
+    { weight: 'D' as const, text: path },
+    { weight: 'D' as const, text: content },
+  ]),
+]
 
 /** Sanitizes and checks an entire skill and collects all problems. Pure; linear in its length. */
 export function examineSkill(sent: SentSkill, { strict }: { strict: boolean }): Examination {

@@ -1,21 +1,30 @@
-import { eraseRow } from '#lib/domains/knowledge/erasure/erase-record.ts'
-import { lockErasableSkill } from '#lib/domains/knowledge/erasure/records/repository.ts'
-import { isUnderReview, recordingRejection } from '#lib/domains/knowledge/moderation/rejections.ts'
-import { contributorOf, quarantinedForReview } from '#lib/domains/knowledge/units/contribution.ts'
-import { namedAfterCommit, warningsWithNames } from '#lib/domains/knowledge/units/name-warnings.ts'
-import { goneOrNotFound, type KnowledgeDeps } from '#lib/domains/knowledge/units/stored-unit.ts'
 import type { Context, MutationContext } from '#lib/kernel/context.ts'
+import type { Input, Output } from '#lib/kernel/operation.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { mutation, read } from '#lib/kernel/use-case.ts'
+import { mutation, type Reply, read } from '#lib/kernel/use-case.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { eraseRow } from '../erasure/erase-record.ts'
+import { lockErasableSkill } from '../erasure/records/repository.ts'
+import { isUnderReview, recordingRejection } from '../moderation/rejections.ts'
+import { searchPage } from '../search/paging.ts'
+import { snippetOf } from '../search/snippet.ts'
+import { contributorOf, quarantinedForReview } from '../units/contribution.ts'
+import { goneOrNotFound, type KnowledgeDeps, namedAfterCommit, warningsWithNames } from '../units/stored-unit.ts'
 import { knowledgeReaderOf, passes } from '../visibility.ts'
 import { contributeSkill, correctSkill, eraseSkill, listSkills, readSkill, validateSkill } from './contract.ts'
-import { listing } from './listing.ts'
-import { examineSkill, type PreparedSkill, prepareSkill, skillTextsOf } from './preparation.ts'
-import { lockChangeableSkill, visibleSkill, type WholeSkillRow } from './repository.ts'
+import { examineSkill, type PreparedSkill, prepareSkill, skillTexts, skillTextsOf } from './preparation.ts'
+import {
+  listedSkills,
+  listedSkillsWithTexts,
+  lockChangeableSkill,
+  type SkillRow,
+  visibleSkill,
+  type WholeSkillRow,
+} from './repository.ts'
 import type { Fault } from './rules.ts'
-import { insertSkill, replaceSkill, skillEtag, wholeSkillOf } from './storage.ts'
+import { insertSkill, replaceSkill, skillEtag, summaryOf, wholeSkillOf } from './storage.ts'
 
-export type SkillServiceDeps = Pick<KnowledgeDeps, 'db' | 'erasures' | 'strict' | 'withdrawAnswers' | 'names'>
+type SkillServiceDeps = Pick<KnowledgeDeps, 'db' | 'erasures' | 'strict' | 'withdrawAnswers' | 'names'>
 
 const nameInUse = (name: string): Problem =>
   new Problem('conflict', {
@@ -144,6 +153,36 @@ const erase = ({ erasures }: Pick<SkillServiceDeps, 'erasures'>) =>
     const { agent_id: author, version, was_public: wasPublic } = row
     return eraseRow(erasures, ctx, { kind: 'skill', id, author, version, wasPublic }, headers)
   })
+
+/** Lists skills visible to the reader: ranked and with snippets if `q` is given, otherwise newest first. */
+const listing =
+  (db: Database) =>
+  async (ctx: Context, { query }: Input<typeof listSkills>): Promise<Reply<Output<typeof listSkills>>> => {
+    const { tags, q, min_quality, from, to } = query
+    const filters = { tags: tags?.length ? tags : undefined, min_quality, from, to }
+    const listed = q === undefined ? listedSkills : listedSkillsWithTexts
+    const found = await searchPage<SkillRow & { texts?: string[] }>(db, ctx, query, { listed, filters })
+    const { rows, terms, corrected, ...page } = found
+    return {
+      body: {
+        data: rows.map(({ row, score }) => {
+          const [document = '', ...contents] = row.texts ?? []
+          const files = contents.map((content) => ({ path: '', content }))
+          return {
+            ...summaryOf(row),
+            ...(score !== undefined && {
+              score,
+              snippet: snippetOf(skillTexts(row.front_matter, document, files), terms),
+            }),
+          }
+        }),
+        ...page,
+        ...(corrected.length > 0 && { corrected }),
+      },
+      resourceId: 'query',
+      details: { count: rows.length, total: page.total, corrected: corrected.length },
+    }
+  }
 
 /** Skills: SKILL.md and its files. */
 export const skillsService = (deps: SkillServiceDeps) => ({

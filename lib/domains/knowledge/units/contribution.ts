@@ -1,22 +1,20 @@
-import { type ChosenIdPorts, idErased, idProblem, refusedIds, unitIdInUse } from '#lib/domains/knowledge/chosen-ids.ts'
-import { checkUnit, contributeUnit } from '#lib/domains/knowledge/contract.ts'
-import { canBeGuessed } from '#lib/domains/knowledge/guessable-ids.ts'
-import { recordRejection, rejectionOf } from '#lib/domains/knowledge/moderation/rejections.ts'
-import { awardValues } from '#lib/domains/knowledge/reputation/award.ts'
-import { rejectionsToQuarantine, rejectionWindow } from '#lib/domains/knowledge/rules.ts'
-import type { Unit } from '#lib/domains/knowledge/unit.ts'
-import { etagOf } from '#lib/domains/knowledge/visibility.ts'
 import { listedInstructions } from '#lib/domains/sanitizer/contract.ts'
 import { SanitizationError } from '#lib/domains/sanitizer/sanitization-error.ts'
-import type { Context } from '#lib/kernel/context.ts'
+import type { Context, SqlRow, Statement, UnboundAuditRecord } from '#lib/kernel/context.ts'
+import { groupCommit } from '#lib/kernel/group-commit.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { read, type StatementPlan, statement } from '#lib/kernel/use-case.ts'
 import { hasSqlState } from '#lib/stores/postgres/fault.ts'
-import { warningsWithNames } from './name-warnings.ts'
-import { type PreparedUnit, prepareUnit, storedInstructions } from './preparation.ts'
+import { type ChosenIdPorts, canBeGuessed, idErased, idProblem, refusedIds, unitIdInUse } from '../chosen-ids.ts'
+import { checkUnit, contributeUnit } from '../contract.ts'
+import { recordRejection, rejectionOf } from '../moderation/rejections.ts'
+import { awardValues } from '../reputation/award.ts'
+import { rejectionsToQuarantine, rejectionWindow } from '../rules.ts'
+import type { Unit } from '../unit.ts'
+import { etagOf } from '../visibility.ts'
 import { insertUnitSql } from './repository.ts'
-import { type StorableContribution, sharedStorage } from './shared-storage.ts'
-import type { KnowledgeDeps } from './stored-unit.ts'
+import { awardStored, type PreparedUnit, prepareUnit, storedInstructions, storeUnits } from './storage.ts'
+import { type KnowledgeDeps, warningsWithNames } from './stored-unit.ts'
 
 export const quarantinedForReview =
   'It is quarantined for review, because several contributions were rejected within the last hour. Only you can see it until the review.'
@@ -61,7 +59,7 @@ const contributed = (unit: PreparedUnit, quarantined: boolean, now: Date) => {
     ...(unit.sanitizedPlaces.length > 0 && { sanitized: unit.sanitizedPlaces }),
   }
 }
-export type Contributed = ReturnType<typeof contributed>
+type Contributed = ReturnType<typeof contributed>
 
 export type ContributionParts = Pick<KnowledgeDeps, 'db' | 'strict' | 'names' | 'chosenIds'>
 
@@ -76,7 +74,64 @@ async function refuseGuessable(
   if (refusal) throw idProblem(refusal)
 }
 
-export interface PlannedContribution extends StatementPlan<Contributed>, StorableContribution {
+/** More would hold the lock of the author's reputation longer, and gain little. */
+const mostShared = 16
+
+/** A contribution that was checked but not stored. */
+interface StorableContribution {
+  /** Stores it alone. */
+  statement: Statement
+  unit: PreparedUnit
+  organisationId: string
+}
+
+interface Member {
+  ctx: Pick<Context, 'pipeline' | 'now'>
+  planned: StorableContribution
+  entry: UnboundAuditRecord | undefined
+}
+
+/**
+ * Stores contributions of one agent in one transaction, each with its own audit entry. Their time is that of the last one.
+ * @throws if not every unit can be stored; then none is
+ */
+async function storeTogether(members: readonly Member[]): Promise<SqlRow[]> {
+  const last = members.at(-1)
+  if (!last) return []
+  const { now, pipeline } = last.ctx
+  const { author } = last.planned.unit
+  const { organisationId } = last.planned
+  const units = members.map(({ planned }) => planned.unit)
+  return pipeline.transaction(async (tx) => {
+    const storage = await storeUnits(tx, units, { organisationId, now })
+    if (storage.stored.size < units.length) throw new Error('not every unit of a group could be stored')
+    await awardStored(tx, author, units, storage, now)
+    await pipeline.auditWithin(
+      tx,
+      ...members.flatMap(({ entry, planned }) => (entry ? [{ ...entry, resourceId: planned.unit.id }] : [])),
+    )
+    return units.map(({ id }) => ({ resource_id: id, quarantined: storage.quarantined.has(id), stored_at: now }))
+  })
+}
+
+/**
+ * Stores a contribution whose id the registry made, together with others that the same agent sends at the same time. Ids that clients
+ * choose may have to wait for another transaction with the same id, so they are not stored with others.
+ */
+function sharedStorage() {
+  const add = groupCommit<Member, SqlRow | undefined>({
+    alone: ({ ctx, planned, entry }) => ctx.pipeline.statement(planned.statement, entry),
+    together: storeTogether,
+    // If the database is down or too slow, it is so for each of them.
+    isWorthRepeating: (error) => !(Problem.is(error) && error.code === 'unavailable'),
+    most: mostShared,
+    lanes: 2,
+  })
+  return (ctx: Context, planned: StorableContribution, entry: UnboundAuditRecord | undefined) =>
+    add(`${planned.unit.author} ${planned.organisationId}`, { ctx, planned, entry })
+}
+
+interface PlannedContribution extends StatementPlan<Contributed>, StorableContribution {
   /** Whether the client chose the id, so that it can be in use or erased. */
   hasChosenId: boolean
 }

@@ -1,11 +1,13 @@
-import type { ChosenIdPorts } from '#lib/domains/knowledge/chosen-ids.ts'
+import type { Recognise } from '#lib/domains/pii/analyzer.ts'
+import { namesWarned, type Warned } from '#lib/domains/pii/named-fields.ts'
 import { listedInstructions } from '#lib/domains/sanitizer/contract.ts'
 import type { Context, Transaction } from '#lib/kernel/context.ts'
 import type { RecordScope } from '#lib/kernel/erasure-scope.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Receipt } from '#lib/kernel/receipt.ts'
+import type { Reply } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import type { Names } from './name-warnings.ts'
+import type { ChosenIdPorts } from '../chosen-ids.ts'
 import type { UnitRow } from './repository.ts'
 
 /** Functions of the erasure domain, which this domain does not import. */
@@ -24,6 +26,37 @@ export interface UnitErasures {
   finish(receiptId: string): Promise<Receipt>
   receiptFor(deletedId: string, owners: readonly string[], tx?: Transaction): Promise<string | undefined>
 }
+
+/** Finds names of people in texts; undefined if no analyzer is configured. */
+type Names = Recognise | undefined
+
+/** Returns the warnings of one record, including names found in it. Call it outside of transactions. */
+export async function warningsWithNames(names: Names, of: Warned): Promise<string[]> {
+  const [warnings] = await namesWarned(names, [of])
+  return warnings ?? [...of.warnings]
+}
+
+/** Adds warnings about names to a reply. The search runs after the commit, so that no locks are held meanwhile. */
+export function namedAfterCommit<T extends { warnings?: string[] | undefined }>(
+  names: Names,
+  of: Omit<Warned, 'warnings'>,
+  reply: Reply<T>,
+): Reply<T> {
+  const { body, status, headers } = reply
+  if (names === undefined || body === undefined) return reply
+  return {
+    ...reply,
+    async afterCommit() {
+      const warnings = await warningsWithNames(names, { ...of, warnings: body.warnings ?? [] })
+      return {
+        body: warnings.length > 0 ? { ...body, warnings } : body,
+        ...(status !== undefined && { status }),
+        ...(headers && { headers }),
+      }
+    },
+  }
+}
+
 export interface KnowledgeDeps {
   db: Database
   erasures: UnitErasures

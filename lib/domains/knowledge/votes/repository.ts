@@ -1,7 +1,7 @@
-import type { Unit } from '#lib/domains/knowledge/unit.ts'
-import { ownerKeySql, visibleTo } from '#lib/domains/knowledge/visibility.ts'
 import { statement, typed } from '#lib/stores/postgres/statement.ts'
-import { isHeardSql, voiceSql } from './voices.ts'
+import type { Unit } from '../unit.ts'
+import { ownerKeySql, visibleTo } from '../visibility.ts'
+import { isHeardSql, voiceSql } from './vote-identity.ts'
 
 /**
  * The unit that the voter sees, locked so that its votes are counted one after another. Also locks the agents of author and voter, so that

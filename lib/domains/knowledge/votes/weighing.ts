@@ -1,8 +1,8 @@
-import { award } from '#lib/domains/knowledge/reputation/award.ts'
-import { noveltyAtFirst, qualityOf, scoreOf, type Votes, voteWeight } from '#lib/domains/knowledge/rules.ts'
-import type { Unit } from '#lib/domains/knowledge/unit.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import { award } from '../reputation/award.ts'
+import { noveltyAtFirst, qualityOf, scoreOf, type Votes, voteWeight } from '../rules.ts'
+import type { Unit } from '../unit.ts'
 import {
   addToVoteSums,
   dueVotesOfUnit,
@@ -13,7 +13,7 @@ import {
   setVoteWeights,
   unitsWithDueVotes,
 } from './repository.ts'
-import { bornBefore } from './voices.ts'
+import { bornBefore } from './vote-identity.ts'
 
 /** A vote that has just been counted. */
 export interface CountedVote {

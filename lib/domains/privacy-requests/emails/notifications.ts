@@ -1,11 +1,17 @@
 import { z } from 'zod'
 import type { Prisma } from '#generated/prisma/client.ts'
-import { EventFacts } from '#lib/domains/privacy-requests/contract.ts'
-import { hasCopiesToFetch } from '#lib/domains/privacy-requests/execution/erasure-start.ts'
-import { openContact } from '#lib/domains/privacy-requests/filing/contact.ts'
-import { makeRequestLink, type RequestLinkPurpose } from '#lib/domains/privacy-requests/filing/links.ts'
-import { statusPageOf } from '#lib/domains/privacy-requests/form/status-page.ts'
-import type { PrivacyDeps, RequestContact } from '#lib/domains/privacy-requests/ports.ts'
+import { enqueue } from '#lib/jobs/queue.ts'
+import type { Transaction } from '#lib/kernel/context.ts'
+import { job } from '#lib/kernel/job.ts'
+import type { EmailSections } from '#lib/stores/mail/email-content.ts'
+import type { MailPort } from '#lib/stores/mail/mail.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { EventFacts } from '../contract.ts'
+import { hasCopiesToFetch } from '../execution/erasure-start.ts'
+import { makeRequestLink, openContact, type RequestLinkPurpose } from '../filing/links.ts'
+import { statusPageOf } from '../form/rules.ts'
+import type { Agents, PrivacyDeps, RequestContact, RequestLocale } from '../ports.ts'
+import { countNeedingAttention } from '../repository.ts'
 import {
   GraceName,
   isPseudonymous,
@@ -17,22 +23,29 @@ import {
   requestPartOf,
   StateName,
   waitsForAddress,
-} from '#lib/domains/privacy-requests/requests.ts'
-import {
-  graceEnd,
-  isByOthers,
-  isClosed,
-  leastGraceOfOthers,
-  type RequestKind,
-} from '#lib/domains/privacy-requests/rules.ts'
-import { addressJob, notifyAdminJob, notifyJob } from '#lib/domains/privacy-requests/timeline.ts'
-import type { Transaction } from '#lib/kernel/context.ts'
-import { job } from '#lib/kernel/job.ts'
-import type { MailPort } from '#lib/stores/mail/mail.ts'
-import { needingAttention } from './admin-notice.ts'
+} from '../requests.ts'
+import { graceEnd, isByOthers, isClosed, leastGraceOfOthers, type RequestKind } from '../rules.ts'
+import { addressJob, notifyAdminJob, notifyJob } from '../timeline.ts'
 import type { EmailFacts } from './email-facts.ts'
-import { type EmailMark, emailMarkOf, lastEmailMark } from './email-marks.ts'
 import { addressEmail, dueSection, requestEmail } from './emails.ts'
+
+/**
+ * Marks by which emails about a request are found in the mail folder: by account, so that they are deleted with it.
+ * Emails about the erasure of the person are marked by the request, which deletes them before its last email. The last
+ * email has its own mark, because it stays.
+ */
+interface EmailMark {
+  about: string | undefined
+  /** The request itself deletes these emails. */
+  isOwn: boolean
+}
+
+async function emailMarkOf(tx: Transaction, agents: Pick<Agents, 'ownerOf'>, row: RequestRow): Promise<EmailMark> {
+  if (row.subjectKind === 'person' && row.runId !== null) return { about: row.id, isOwn: true }
+  const owner = row.agentId === null ? null : await agents.ownerOf(tx, row.agentId)
+  return { about: row.accountId ?? owner ?? undefined, isOwn: false }
+}
+const lastEmailMark = (requestId: string): string => `${requestId}:last`
 
 interface Prepared {
   mark: EmailMark
@@ -186,6 +199,28 @@ const confirmAddress = (deps: PrivacyDeps, mail: MailPort) =>
       })
     },
   })
+
+/** Enqueues an email to every admin with the number of requests; one waiting job for an admin is enough. */
+export async function notifyAdmins({ people }: Pick<PrivacyDeps, 'people'>, tx: Transaction): Promise<void> {
+  for (const { accountId } of await people.adminContacts(tx))
+    await enqueue(tx, notifyAdminJob, { accountId }, { key: `${notifyAdminJob}:${accountId}`, maxAttempts: 12 })
+}
+
+/** The numbers of requests that are nearly due, overdue or failed. */
+async function needingAttention(db: Database, now: Date): Promise<{ near: number; overdue: number; failed: number }> {
+  const [counts] = await countNeedingAttention(db, { now })
+  return counts ?? { near: 0, overdue: 0, failed: 0 }
+}
+
+/** The section of the daily digest of admins; undefined when no request needs attention. */
+export async function dueSectionAt(
+  { db, origin }: Pick<PrivacyDeps, 'db' | 'origin'>,
+  now: Date,
+): Promise<((locale: RequestLocale) => EmailSections[number]) | undefined> {
+  const counts = await needingAttention(db, now)
+  if (counts.near + counts.overdue + counts.failed === 0) return undefined
+  return (locale) => dueSection(locale, { ...counts, page: `${origin}/admin/requests?open=true&sort=due` })
+}
 
 /** Sends an admin the number of requests that need attention, if they get such emails at once. */
 const notifyAdmin = ({ db, origin, sendToAdmin }: Pick<PrivacyDeps, 'db' | 'origin' | 'sendToAdmin'>) =>

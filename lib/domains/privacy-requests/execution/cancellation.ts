@@ -1,17 +1,10 @@
-import type { PrivacyDeps } from '#lib/domains/privacy-requests/ports.ts'
-import {
-  KindName,
-  type RequestRow,
-  requestSubjectOf,
-  StateName,
-  wasFullyRetained,
-} from '#lib/domains/privacy-requests/requests.ts'
-import { isCancellable, isClosed } from '#lib/domains/privacy-requests/rules.ts'
-import { change, type RequestWork } from '#lib/domains/privacy-requests/timeline.ts'
 import type { Subject } from '#lib/kernel/erasure-scope.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { setPart } from './request-parts.ts'
-import { unrestrictSubject } from './restriction.ts'
+import type { PrivacyDeps } from '../ports.ts'
+import { KindName, type RequestRow, requestSubjectOf, StateName, wasFullyRetained } from '../requests.ts'
+import { isCancellable, isClosed } from '../rules.ts'
+import { change, type RequestWork } from '../timeline.ts'
+import { setPart, unrestrictSubject } from './request-parts.ts'
 
 /** Returns the counts of erased items so far by store. */
 async function erasedSoFar({ erasures }: PrivacyDeps, runId: string | null): Promise<Record<string, number>> {

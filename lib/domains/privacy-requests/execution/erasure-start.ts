@@ -1,5 +1,7 @@
 import type { Prisma } from '#generated/prisma/client.ts'
-import type { PrivacyDeps } from '#lib/domains/privacy-requests/ports.ts'
+import type { Subject } from '#lib/kernel/erasure-scope.ts'
+import type { PrivacyDeps } from '../ports.ts'
+import { lockOtherRequests } from '../repository.ts'
 import {
   isPseudonymous,
   KindName,
@@ -9,11 +11,9 @@ import {
   requestSubjectOf,
   StateName,
   withParts,
-} from '#lib/domains/privacy-requests/requests.ts'
-import { isCancellable } from '#lib/domains/privacy-requests/rules.ts'
-import { change, note, type RequestWork } from '#lib/domains/privacy-requests/timeline.ts'
-import type { Subject } from '#lib/kernel/erasure-scope.ts'
-import { lockOtherRequests } from './repository.ts'
+} from '../requests.ts'
+import { isCancellable } from '../rules.ts'
+import { change, note, type RequestWork } from '../timeline.ts'
 import { conclude, isPartOver, setPart } from './request-parts.ts'
 
 /** Returns true when the copy of this part was fetched, is deleted, or was never prepared. */

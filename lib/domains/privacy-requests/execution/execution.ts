@@ -1,7 +1,7 @@
 import type { Prisma } from '#generated/prisma/client.ts'
-import { sealContact } from '#lib/domains/privacy-requests/filing/contact.ts'
-import { boundRequestLinkEmails } from '#lib/domains/privacy-requests/filing/links.ts'
-import type { PrivacyDeps } from '#lib/domains/privacy-requests/ports.ts'
+import { enqueue } from '#lib/jobs/queue.ts'
+import { boundRequestLinkEmails, sealContact } from '../filing/links.ts'
+import type { PrivacyDeps } from '../ports.ts'
 import {
   GraceName,
   kindsOf,
@@ -11,7 +11,7 @@ import {
   requestPartOf,
   requestSubjectOf,
   withParts,
-} from '#lib/domains/privacy-requests/requests.ts'
+} from '../requests.ts'
 import {
   dueAfter,
   graceEnd,
@@ -20,12 +20,10 @@ import {
   leastGraceOfOwned,
   longerGrace,
   type RequestKind,
-} from '#lib/domains/privacy-requests/rules.ts'
-import { addressJob, change, note, type RequestWork } from '#lib/domains/privacy-requests/timeline.ts'
-import { enqueue } from '#lib/jobs/queue.ts'
+} from '../rules.ts'
+import { addressJob, change, note, type RequestWork } from '../timeline.ts'
 import { beginErasure } from './erasure-start.ts'
-import { conclude, setPart } from './request-parts.ts'
-import { restrictSubject } from './restriction.ts'
+import { conclude, restrictSubject, setPart } from './request-parts.ts'
 
 /** Starts one kind of a request, except erasure, which beginErasure starts. */
 async function startPart(

@@ -1,15 +1,17 @@
 import type { Prisma } from '#generated/prisma/client.ts'
+import type { PrivacyDeps } from '../ports.ts'
 import {
   PartStateName,
   type RequestPartRow,
   type RequestRow,
   requestPartOf,
+  requestSubjectOf,
   StateName,
-} from '#lib/domains/privacy-requests/requests.ts'
-import { isClosed, type PartState, type RequestKind, stateOfParts } from '#lib/domains/privacy-requests/rules.ts'
-import { change, type RequestWork } from '#lib/domains/privacy-requests/timeline.ts'
+} from '../requests.ts'
+import { isClosed, type PartState, type RequestKind, stateOfParts } from '../rules.ts'
+import { change, type RequestWork } from '../timeline.ts'
 
-export type PartOutcome = Record<string, string | number | boolean | null>
+type PartOutcome = Record<string, string | number | boolean | null>
 /** Returns true when the part needs no more work. A failed part can be retried. */
 export const isPartOver = (state: PartState): boolean => state !== 'pending' && state !== 'running'
 
@@ -45,4 +47,29 @@ export async function conclude(work: RequestWork, row: RequestRow, details: Part
   const to = stateOfParts(row.parts.map((part) => PartStateName.parse(part.state)))
   if (to === from || (to === 'running' && from === 'verifying')) return row
   return change(work, row, { event: to, to, details, by: to === 'rejected' ? 'admin' : 'system' })
+}
+
+type Reason = 'request' | 'objection'
+
+/** Restricts the subject of the request: an account with its agents, an agent, or a participant of a project. */
+export async function restrictSubject(
+  { agents, participants }: PrivacyDeps,
+  { tx, now }: RequestWork,
+  row: RequestRow,
+  reason: Reason,
+): Promise<void> {
+  const subject = await requestSubjectOf(tx, row, agents)
+  await agents.restrict(tx, subject, reason, now)
+  await participants.restrict(tx, subject.participants ?? [], reason, now)
+}
+/** Lifts a restriction with this reason; restrictions for other reasons stay. */
+export async function unrestrictSubject(
+  { agents, participants }: PrivacyDeps,
+  { tx, now }: RequestWork,
+  row: RequestRow,
+  reason: Reason,
+): Promise<void> {
+  const subject = await requestSubjectOf(tx, row, agents)
+  await agents.unrestrict(tx, subject, reason, now)
+  await participants.unrestrict(tx, subject.participants ?? [], reason)
 }

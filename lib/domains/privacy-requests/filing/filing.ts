@@ -1,6 +1,10 @@
 import type { Prisma } from '#generated/prisma/client.ts'
-import type { PrivacyDeps, RequestContact } from '#lib/domains/privacy-requests/ports.ts'
-import { lockSubject } from '#lib/domains/privacy-requests/repository.ts'
+import { enqueue } from '#lib/jobs/queue.ts'
+import type { Transaction } from '#lib/kernel/context.ts'
+import { newId } from '#lib/kernel/ids.ts'
+import { invalid, Problem } from '#lib/kernel/problem.ts'
+import type { PrivacyDeps, RequestContact } from '../ports.ts'
+import { lockSubject } from '../repository.ts'
 import {
   GraceName,
   KindName,
@@ -9,23 +13,19 @@ import {
   requestSubjectHash,
   StateName,
   withParts,
-} from '#lib/domains/privacy-requests/requests.ts'
+} from '../requests.ts'
 import {
+  type Channel,
   closedStates,
+  filingsPerDay,
   isClosed,
   legalDueAt,
   type RequestKind,
   requestKindsInOrder,
-} from '#lib/domains/privacy-requests/rules.ts'
-import { addressJob, note, type RequestWork } from '#lib/domains/privacy-requests/timeline.ts'
-import { enqueue } from '#lib/jobs/queue.ts'
-import type { Transaction } from '#lib/kernel/context.ts'
-import { newId } from '#lib/kernel/ids.ts'
-import { invalid, Problem } from '#lib/kernel/problem.ts'
-import { sealContact } from './contact.ts'
-import { boundFilings } from './filing-bound.ts'
+} from '../rules.ts'
+import { addressJob, note, type RequestWork } from '../timeline.ts'
 import { type About, addStatement, type Filing, isOpenIn, mayJoin, settleGrace, takeOver } from './joining.ts'
-import { boundRequestLinkEmails } from './links.ts'
+import { boundRequestLinkEmails, sealContact } from './links.ts'
 
 export interface FiledRequest {
   row: RequestRow
@@ -188,6 +188,52 @@ async function createRequest(
     },
   })
   return row
+}
+
+const day = 86_400_000
+
+interface Filings {
+  subjectKey: string
+  /** The kinds that do not join an open request. */
+  kinds: readonly RequestKind[]
+  channel: Channel
+  /** Whether this call proves the caller's identity. */
+  isProven: boolean
+}
+
+/**
+ * Limits the number of requests per kind, subject and channel within a day, open and closed. Joining an open request
+ * does not count.
+ * Channels, and requests with verified identity, are counted separately, so that a flood without proof does not block
+ * anybody else. The subject must be locked (`lockSubject`), which makes the limit exact.
+ * @throws Problem `rate_limited` with the seconds until the next request is accepted
+ */
+async function boundFilings(
+  tx: Transaction,
+  { subjectKey, kinds, channel, isProven }: Filings,
+  now: Date,
+): Promise<void> {
+  const since = new Date(now.getTime() - day)
+  for (const kind of kinds) {
+    // Counts by the time of filing, not by the time when a mailed request was received.
+    const filed = await tx.privacyRequestEvent.findMany({
+      where: {
+        event: 'received',
+        at: { gt: since },
+        request: { subjectKey, channel, kinds: { has: kind }, ...(isProven && { verifiedBy: { not: null } }) },
+      },
+      select: { at: true },
+      orderBy: { at: 'desc' },
+      take: filingsPerDay,
+    })
+    const oldest = filed[filingsPerDay - 1]
+    if (!oldest) continue
+    const seconds = Math.max(1, Math.ceil((oldest.at.getTime() - since.getTime()) / 1000))
+    throw new Problem('rate_limited', {
+      detail: `At most ${filingsPerDay} requests for ${kind} are accepted per day. Nothing was changed, and open requests continue. Try again in ${seconds} seconds.`,
+      headers: { 'Retry-After': String(seconds) },
+    })
+  }
 }
 
 /**

@@ -1,16 +1,13 @@
 import { randomBytes } from 'node:crypto'
-import { lockedRequest, type RequestRow } from '#lib/domains/privacy-requests/requests.ts'
-import {
-  addMonths,
-  requestLinkEmailsPerHour,
-  requestLinkLifetimes,
-  statusLinkEnd,
-  statusLinkMonths,
-} from '#lib/domains/privacy-requests/rules.ts'
+import { z } from 'zod'
+import { seal, unseal } from '#lib/config/secret.ts'
 import { hashOf } from '#lib/kernel/code-hash.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { base62 } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
+import type { RequestContact } from '../ports.ts'
+import { lockedRequest, type RequestRow } from '../requests.ts'
+import { addMonths, requestLinkEmailsPerHour, requestLinkLifetimes, statusLinkEnd, statusLinkMonths } from '../rules.ts'
 
 export type RequestLinkPurpose = 'verify' | 'cancel' | 'address' | 'status'
 
@@ -83,3 +80,16 @@ export async function boundRequestLinkEmails(tx: Transaction, subjectKey: string
     headers: { 'Retry-After': String(seconds) },
   })
 }
+
+const Sealed = z.strictObject({ email: z.string(), locale: z.enum(['en', 'zh']), requesterName: z.string().optional() })
+
+/** Seals the address for emails about a request: only this installation can read it, and only for this request. */
+export const sealContact = (
+  key: Uint8Array,
+  requestId: string,
+  { email, locale, requesterName }: RequestContact,
+): Uint8Array<ArrayBuffer> =>
+  new Uint8Array(seal(key, Buffer.from(JSON.stringify({ email, locale, requesterName })), requestId))
+
+export const openContact = (key: Uint8Array, requestId: string, sealed: Uint8Array): RequestContact =>
+  Sealed.parse(JSON.parse(unseal(key, sealed, requestId).toString('utf8')))

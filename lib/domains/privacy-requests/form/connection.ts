@@ -1,16 +1,16 @@
-import { setPart } from '#lib/domains/privacy-requests/execution/request-parts.ts'
-import { openContact, sealContact } from '#lib/domains/privacy-requests/filing/contact.ts'
-import {
-  openRequestsOf,
-  refuseDuringErasure,
-  refuseLastAdmin,
-  requestLink,
-  subjectNamedBy,
-} from '#lib/domains/privacy-requests/filing/filing.ts'
-import { type About, isOpenIn } from '#lib/domains/privacy-requests/filing/joining.ts'
-import type { PrivacyDeps, RequestContact } from '#lib/domains/privacy-requests/ports.ts'
-import { noSuchRequest, replyToAdmin } from '#lib/domains/privacy-requests/queue/replies.ts'
-import { lockSubject } from '#lib/domains/privacy-requests/repository.ts'
+import { plainTextPhrases } from '#lib/domains/sanitizer/plain-words.ts'
+import type { MutationContext } from '#lib/kernel/context.ts'
+import { newId } from '#lib/kernel/ids.ts'
+import type { Input } from '#lib/kernel/operation.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { mutation, read } from '#lib/kernel/use-case.ts'
+import { setPart } from '../execution/request-parts.ts'
+import { openRequestsOf, refuseDuringErasure, refuseLastAdmin, requestLink, subjectNamedBy } from '../filing/filing.ts'
+import { type About, isOpenIn } from '../filing/joining.ts'
+import { openContact, sealContact } from '../filing/links.ts'
+import type { PrivacyDeps, RequestContact } from '../ports.ts'
+import { noSuchRequest, replyToAdmin } from '../queue/service.ts'
+import { lockSubject } from '../repository.ts'
 import {
   formHash,
   isPseudonymous,
@@ -20,15 +20,9 @@ import {
   lockedRequest,
   type RequestRow,
   requestSubjectHash,
-} from '#lib/domains/privacy-requests/requests.ts'
-import { change, type RequestWork, workOf } from '#lib/domains/privacy-requests/timeline.ts'
-import { plainTextPhrases } from '#lib/domains/sanitizer/plain-words.ts'
-import type { MutationContext } from '#lib/kernel/context.ts'
-import { newId } from '#lib/kernel/ids.ts'
-import type { Input } from '#lib/kernel/operation.ts'
-import { Problem } from '#lib/kernel/problem.ts'
-import { mutation, read } from '#lib/kernel/use-case.ts'
-import { answerRequest, connectRequest, disconnectRequest, listSuggestions } from './connection-contract.ts'
+} from '../requests.ts'
+import { change, type RequestWork, workOf } from '../timeline.ts'
+import { answerRequest, connectRequest, disconnectRequest, listSuggestions } from './contract.ts'
 import { mostSuggested } from './rules.ts'
 
 /** @throws Problem `wrong_state` for a request that is connected, closed, or did not come from the form */

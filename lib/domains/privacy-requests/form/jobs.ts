@@ -1,22 +1,22 @@
 import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
-import { openContact } from '#lib/domains/privacy-requests/filing/contact.ts'
-import { makeRequestLink } from '#lib/domains/privacy-requests/filing/links.ts'
-import type { PrivacyDeps } from '#lib/domains/privacy-requests/ports.ts'
-import { lockSubject } from '#lib/domains/privacy-requests/repository.ts'
-import { withParts } from '#lib/domains/privacy-requests/requests.ts'
-import { note, settle, systemWork } from '#lib/domains/privacy-requests/timeline.ts'
 import { hashOf } from '#lib/kernel/code-hash.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { base62 } from '#lib/kernel/ids.ts'
 import { job } from '#lib/kernel/job.ts'
+import { type EmailContent, emailContent, emailTime } from '#lib/stores/mail/email-content.ts'
 import type { MailPort } from '#lib/stores/mail/mail.ts'
-import { openForm } from './content.ts'
-import { confirmFormEmail, statusLinksEmail } from './emails.ts'
+import { kindNames as chineseKindNames } from '../emails/emails-chinese.ts'
+import { kindNames as englishKindNames } from '../emails/emails-english.ts'
+import { makeRequestLink, openContact } from '../filing/links.ts'
+import type { PrivacyDeps, RequestLocale } from '../ports.ts'
+import { lockSubject } from '../repository.ts'
+import { withParts } from '../requests.ts'
+import type { RequestKind } from '../rules.ts'
+import { note, settle, systemWork } from '../timeline.ts'
 import { countEmailsToAddress } from './repository.ts'
-import { formEmailsPerHour, mostFormEmailsPerHour } from './rules.ts'
-import { confirmFormJob, statusLinksJob } from './sending.ts'
-import { statusPageOf } from './status-page.ts'
+import { formEmailsPerHour, mostFormEmailsPerHour, statusPageOf } from './rules.ts'
+import { confirmFormJob, openForm, statusLinksJob } from './service.ts'
 
 const hourBefore = (now: Date): Date => new Date(now.getTime() - 3_600_000)
 
@@ -43,6 +43,40 @@ async function linkToConfirm(deps: PrivacyDeps, tx: Transaction, id: string, now
   const { email, locale, kind } = openForm(deps.form.key(), id, given.content)
   return { email, locale, kind, sentAt: given.createdAt, link: `${deps.origin}/request/confirm#${token}` }
 }
+
+/**
+ * Builds the email with the link that confirms the address of a request from the form. It names the kind and the time, so that people
+ * recognise their own request among others, and repeats no text that was entered.
+ */
+const confirmFormEmail = (
+  locale: RequestLocale,
+  { origin, link, kind, sentAt }: { origin: string; link: string; kind: RequestKind; sentAt: Date },
+): EmailContent =>
+  locale === 'zh'
+    ? emailContent(locale, '请确认您的隐私请求', [
+        `有人在 ${new URL(origin).host} 用这个邮箱地址提交了一份隐私请求：${chineseKindNames[kind]}，提交于 ${emailTime(sentAt)}。仅当这是您本人提交的请求时，请打开下面的页面并点击按钮确认。链接只能使用一次，24 小时内有效。`,
+        link,
+        '如果与您无关，请忽略此邮件。未经确认的请求会在 24 小时后删除。',
+      ])
+    : emailContent(locale, 'Confirm your privacy request', [
+        `Somebody sent a privacy request with this email address at ${new URL(origin).host}: ${englishKindNames[kind]}, sent at ${emailTime(sentAt)}. If this is your request, open this page and press the button. The link works once, within 24 hours.`,
+        link,
+        'If it was not you, ignore this email. An unconfirmed request is deleted after 24 hours.',
+      ])
+
+/** Builds the email with the links to the status pages of the open requests of an address. */
+const statusLinksEmail = (locale: RequestLocale, links: readonly string[]): EmailContent =>
+  locale === 'zh'
+    ? emailContent(locale, '您的隐私请求的状态', [
+        '您索取了隐私请求状态页的链接。持有链接的人都能看到请求的状态，请不要转发。',
+        ...links,
+        '如果与您无关，请忽略此邮件。',
+      ])
+    : emailContent(locale, 'Status of your privacy requests', [
+        'You asked for the links to the status pages of your privacy requests. Anyone with a link can see the status, so do not forward this email.',
+        ...links,
+        'If it was not you, ignore this email.',
+      ])
 
 const sendConfirmation = (deps: PrivacyDeps, mail: MailPort) =>
   job({

@@ -27,3 +27,7 @@ export const mostFormEmailsPerHour = 12
 export const formTriesPerMinute = 10
 /** Maximum number of suggested participants. */
 export const mostSuggested = 20
+
+/** Returns the status page of a token, which follows `#`: browsers do not send it to servers. */
+export const statusPageOf = ({ origin }: { origin: string }, token: string): string =>
+  `${origin}/request/status#${token}`

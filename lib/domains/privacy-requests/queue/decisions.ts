@@ -1,9 +1,10 @@
-import { unsuspend } from '#lib/domains/privacy-requests/execution/cancellation.ts'
-import { beginErasure, hasCopiesToFetch } from '#lib/domains/privacy-requests/execution/erasure-start.ts'
-import { restartParts } from '#lib/domains/privacy-requests/execution/execution.ts'
-import { conclude, setPart } from '#lib/domains/privacy-requests/execution/request-parts.ts'
-import { unrestrictSubject } from '#lib/domains/privacy-requests/execution/restriction.ts'
-import type { PrivacyDeps } from '#lib/domains/privacy-requests/ports.ts'
+import type { Transaction } from '#lib/kernel/context.ts'
+import { invalid, Problem } from '#lib/kernel/problem.ts'
+import { unsuspend } from '../execution/cancellation.ts'
+import { beginErasure, hasCopiesToFetch } from '../execution/erasure-start.ts'
+import { restartParts } from '../execution/execution.ts'
+import { conclude, setPart, unrestrictSubject } from '../execution/request-parts.ts'
+import type { PrivacyDeps } from '../ports.ts'
 import {
   clocksOf,
   isPseudonymous,
@@ -12,18 +13,9 @@ import {
   type RequestRow,
   requestPartOf,
   StateName,
-} from '#lib/domains/privacy-requests/requests.ts'
-import {
-  dueAfter,
-  extendedDeadline,
-  isCancellable,
-  isClosed,
-  type RefusalGround,
-  shortenedByAdmin,
-} from '#lib/domains/privacy-requests/rules.ts'
-import { change, note, type RequestWork } from '#lib/domains/privacy-requests/timeline.ts'
-import type { Transaction } from '#lib/kernel/context.ts'
-import { invalid, Problem } from '#lib/kernel/problem.ts'
+} from '../requests.ts'
+import { dueAfter, extendedDeadline, isCancellable, isClosed, type RefusalGround, shortenedByAdmin } from '../rules.ts'
+import { change, note, type RequestWork } from '../timeline.ts'
 
 const wrong = (row: RequestRow, what: string) =>
   new Problem('wrong_state', `The request is ${row.state.replace('_', ' ')}: ${what}. Nothing was changed.`)

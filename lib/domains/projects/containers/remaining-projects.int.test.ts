@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { planErasure } from '#lib/domains/privacy-requests/plan-contract.ts'
+import { planErasure } from '#lib/domains/privacy-requests/contract.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { type Person, signedIn } from '#lib/testing/people.ts'
 import { dataOf, madeMember, madeProject } from '#lib/testing/projects.ts'

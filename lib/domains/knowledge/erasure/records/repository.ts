@@ -1,6 +1,7 @@
 // The rows of units and skills, as an erasure plans, locks, deletes and verifies them.
-import { joinKnowledgeHolds, knowledgeHoldSql, knowledgeHoldsSql } from '#lib/domains/knowledge/erasure/legal-holds.ts'
+
 import { statement } from '#lib/stores/postgres/statement.ts'
+import { joinKnowledgeHolds, knowledgeHoldSql, knowledgeHoldsSql } from '../repository.ts'
 
 export const recordKinds = ['unit', 'skill'] as const
 export type ErasableKind = (typeof recordKinds)[number]
