@@ -50,6 +50,7 @@ export const commandFiles: readonly CommandFile[] = [
   { group: knowledge, names: ['reputation'], load: async () => (await import('./reputation.ts')).reputationCommands },
   { group: skills, names: ['skills', 'install'], load: async () => (await import('./skills.ts')).skillCommands },
   { group: skills, names: ['tombstones'], load: async () => (await import('./tombstones.ts')).tombstoneCommands },
+  { group: data, names: ['find', 'orphans'], load: async () => (await import('./find.ts')).findCommands },
   { group: data, names: ['export'], load: async () => (await import('./exports.ts')).exportCommands },
   { group: data, names: ['import'], load: async () => (await import('./imports.ts')).importCommands },
   { group: data, names: ['privacy'], load: async () => (await import('./privacy.ts')).privacyCommands },

@@ -298,3 +298,20 @@ export function readClientEnv(source: Record<string, string | undefined> = proce
   const issue = parsed.error.issues[0]
   throw new BadVariable(String(issue?.path[0] ?? 'environment'), issue?.message ?? 'cannot be used')
 }
+
+const storeVariables = z.object({
+  KP_CHECKPOINTS_URL: variables.shape.KP_CHECKPOINTS_URL,
+  KP_GRAPH_URL: variables.shape.KP_GRAPH_URL,
+  KP_REDIS_URL: variables.shape.KP_REDIS_URL,
+  KP_OBJECTS_URL: variables.shape.KP_OBJECTS_URL,
+})
+/** The addresses of an application's stores, without an installation. @throws BadVariable */
+export function readStoreEnv(source: Readonly<Record<string, string | undefined>>): z.output<typeof storeVariables> {
+  const given = Object.fromEntries(
+    Object.entries(source).filter(([name, text]) => name in storeVariables.shape && text !== ''),
+  )
+  const parsed = storeVariables.safeParse(given)
+  if (parsed.success) return parsed.data
+  const issue = parsed.error.issues[0]
+  throw new BadVariable(String(issue?.path[0] ?? 'environment'), issue?.message ?? 'cannot be used')
+}

@@ -127,7 +127,7 @@ export const doors: Readonly<Record<Effect, Doors>> = {
       'previewCladeShare',
       'exportSopAsSkill',
     ],
-    commands: ['backup'],
+    commands: ['backup', 'find', 'orphans'],
   },
   /** Returns all data about a subject. */
   'export-subject': {

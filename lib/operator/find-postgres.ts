@@ -1,0 +1,281 @@
+import pg from 'pg'
+import { readable } from '#lib/domains/projects/values/readable.ts'
+import { errorCode } from '#lib/kernel/error-code.ts'
+import { readPage } from '#lib/stores/checkpoints/reading.ts'
+import { type CheckpointQuery, type CheckpointSchema, threadTables } from '#lib/stores/checkpoints/rows.ts'
+import type { FindPage, FindRecord, FindSource } from './find.ts'
+
+/** The time limits of a statement and of a lock, in milliseconds. */
+const statementMost = 30_000
+const lockMost = 2_000
+/** Blocks of a table in one page. A page with large values gets fewer. */
+const blocksAtOnce = 256
+const rowsAtOnce = 200
+const bytesPerPage = 8 * 1024 * 1024
+/** Maximum stored size of a value in bytes. Larger ones are counted. */
+const mostRead = 16 * 1024 * 1024
+
+type Column = { name: string; isBytes: boolean; type: string }
+interface Table {
+  schema: string
+  name: string
+  columns: Column[]
+  key: string[]
+  blocks: number
+}
+type Part = { kind: 'threads'; shape: CheckpointSchema } | { kind: 'table'; table: Table }
+/** The part that is read, and the position in it. */
+interface Cursor {
+  part: string
+  at: string | null
+}
+
+const quoted = (name: string): string => pg.escapeIdentifier(name)
+
+/**
+ * All tables and materialized views with columns that contain text: of a text type, JSON, XML, hstore, arrays of them, records and bytes.
+ * `key`: the primary key.
+ */
+const columnsSql = `SELECT n.nspname AS schema, c.relname AS table, a.attname AS name, format_type(a.atttypid, NULL) AS type,
+    coalesce(b.typname, t.typname) = 'bytea' AS "isBytes",
+    coalesce(b.typcategory, t.typcategory) = 'S' OR coalesce(b.typname, t.typname) IN ('json', 'jsonb', 'xml', 'hstore', 'ltree', 'tsvector', 'bytea')
+      OR t.typcategory = 'C' OR (t.typcategory = 'A' AND (e.typcategory IN ('S', 'C') OR e.typname IN ('json', 'jsonb', 'xml', 'hstore', 'bytea'))) AS "isText",
+    has_schema_privilege(n.oid, 'USAGE') AND has_column_privilege(c.oid, a.attnum, 'SELECT') AS may,
+    row_security_active(c.oid) AS "isFiltered",
+    coalesce(a.attnum = ANY(i.indkey), false) AS "isKey",
+    (pg_relation_size(c.oid) / current_setting('block_size')::bigint)::int AS blocks
+  FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid JOIN pg_type t ON t.oid = a.atttypid
+  LEFT JOIN pg_type b ON b.oid = t.typbasetype AND t.typtype = 'd' LEFT JOIN pg_type e ON e.oid = t.typelem AND t.typcategory = 'A'
+  LEFT JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary
+  WHERE c.relkind IN ('r', 'm') AND c.relpersistence <> 't' AND a.attnum > 0 AND NOT a.attisdropped
+    AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname !~ '^pg_(toast|temp)'
+    AND ($1::text IS NULL OR n.nspname = $1)
+  ORDER BY n.nspname, c.relname, a.attnum`
+interface ColumnRow {
+  schema: string
+  table: string
+  name: string
+  type: string
+  isBytes: boolean
+  isText: boolean
+  may: boolean
+  isFiltered: boolean
+  isKey: boolean
+  blocks: number
+}
+
+/** Runs statements in a transaction that cannot write, with time limits. */
+export type ReadOnly = <T>(work: (client: pg.Client) => Promise<T>) => Promise<T>
+
+/** One read-only connection, opened on first use and again after it broke. */
+export function readOnlyPostgres(url: string): {
+  within: ReadOnly
+  close(): Promise<void>
+  address: string
+  schema: string | null
+} {
+  const address = new URL(url)
+  const schema = address.searchParams.get('schema')
+  address.searchParams.delete('schema')
+  let open: pg.Client | undefined
+  async function client(): Promise<pg.Client> {
+    if (open) return open
+    const made = new pg.Client({
+      connectionString: address.href,
+      connectionTimeoutMillis: 10_000,
+      application_name: 'kp find',
+    })
+    made.on('error', () => {
+      if (open === made) open = undefined
+    })
+    await made.connect()
+    open = made
+    return made
+  }
+  return {
+    address: `${address.host}${address.pathname}${schema === null ? '' : `?schema=${schema}`}`,
+    schema,
+    async within(work) {
+      const connection = await client()
+      try {
+        await connection.query('BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY')
+        await connection.query(
+          `SET LOCAL statement_timeout = ${statementMost}; SET LOCAL lock_timeout = ${lockMost}; SET LOCAL idle_in_transaction_session_timeout = 120000`,
+        )
+        return await work(connection)
+      } finally {
+        await connection.query('ROLLBACK').catch(() => {
+          open = undefined
+        })
+      }
+    },
+    async close() {
+      const last = open
+      open = undefined
+      await last?.end()
+    },
+  }
+}
+
+const isThreadTable = (name: string): boolean => threadTables.some((one) => one === name)
+const partName = (part: Part): string =>
+  part.kind === 'threads' ? `${part.shape.schema} threads` : `${part.table.schema}.${part.table.name}`
+
+/** What is searched, in the order of names, and what cannot be. */
+function partsOf(rows: readonly ColumnRow[]): { parts: Part[]; skipped: string[] } {
+  const parts: Part[] = []
+  const skipped: string[] = []
+  for (const [schema, ofSchema] of Map.groupBy(rows, (row) => row.schema)) {
+    const tables = Map.groupBy(ofSchema, ({ table }) => table)
+    const hasThreads = threadTables.every((name) =>
+      tables.get(name)?.some((row) => row.name === 'thread_id' && row.may),
+    )
+    if (hasThreads) {
+      const columns = new Map(
+        [...tables].map(([table, own]) => [table, own.map(({ name, type }) => ({ table, column: name, type }))]),
+      )
+      parts.push({ kind: 'threads', shape: { schema, columns } })
+    }
+    for (const [name, columns] of tables) {
+      if (hasThreads && isThreadTable(name)) continue
+      const texts = columns.filter(({ isText }) => isText)
+      const denied = texts.filter(({ may }) => !may)
+      if (denied.length > 0)
+        skipped.push(`${schema}.${name}: this user may not read ${denied.map((one) => one.name).join(', ')}`)
+      if (columns.some(({ isFiltered }) => isFiltered))
+        skipped.push(`${schema}.${name}: row security may hide rows from this user`)
+      const readableColumns = texts.filter(({ may }) => may)
+      if (readableColumns.length === 0) continue
+      parts.push({
+        kind: 'table',
+        table: {
+          schema,
+          name,
+          columns: readableColumns,
+          key: columns.filter(({ isKey, may }) => isKey && may).map((one) => one.name),
+          blocks: columns[0]?.blocks ?? 0,
+        },
+      })
+    }
+  }
+  return { parts, skipped }
+}
+
+function pageSql({ schema, name, columns, key }: Table, from: number, to: number): string {
+  const values = columns.flatMap(({ name: column, isBytes }) => {
+    const value = `t.${quoted(column)}`
+    return [
+      `CASE WHEN pg_column_size(${value}) <= ${mostRead} THEN ${isBytes ? value : `${value}::text`} END`,
+      `coalesce(pg_column_size(${value}) > ${mostRead}, false)`,
+    ]
+  })
+  const keys = key.map((column) => `t.${quoted(column)}::text`)
+  return `SELECT ARRAY[${[...keys, ...(keys.length === 0 ? ['t.ctid::text'] : [])].join(', ')}]::text[], ${values.join(', ')}
+    FROM ONLY ${quoted(schema)}.${quoted(name)} t WHERE t.ctid >= '(${from},0)'::tid AND t.ctid < '(${to},0)'::tid`
+}
+
+/** The rows in some blocks of a table. Reads by position, which needs no index and returns to no row. */
+async function tablePage(
+  within: ReadOnly,
+  table: Table,
+  from: number,
+  count: number,
+): Promise<FindPage & { bytes: number }> {
+  return within(async (client) => {
+    const records: FindRecord[] = []
+    const unread: FindPage['unread'] = {}
+    const more = (kind: 'binary' | 'large') => {
+      unread[kind] = (unread[kind] ?? 0) + 1
+    }
+    let bytes = 0
+    await client.query(`DECLARE found NO SCROLL CURSOR FOR ${pageSql(table, from, from + count)}`)
+    for (;;) {
+      const { rows } = await client.query<unknown[]>({ text: `FETCH ${rowsAtOnce} FROM found`, rowMode: 'array' })
+      for (const [key, ...values] of rows)
+        for (const [at, { name, isBytes }] of table.columns.entries()) {
+          const value = values[at * 2]
+          if (values[at * 2 + 1] === true) more('large')
+          if (value === null || value === undefined) continue
+          const read = isBytes && Buffer.isBuffer(value) ? readable(value) : undefined
+          if (read?.form === 'binary') more('binary')
+          const text = read?.text ?? String(value)
+          bytes += text.length
+          const row = Array.isArray(key) ? key.join(', ') : ''
+          records.push({ kind: 'row', name: `${table.schema}.${table.name} ${row}`, field: name, texts: [text] })
+        }
+      if (rows.length < rowsAtOnce) break
+    }
+    const to = from + count
+    return { records, unread, next: to < table.blocks ? String(to) : null, bytes }
+  })
+}
+
+/**
+ * Every text of a PostgreSQL database: threads of LangGraph as the libraries write them, and the text, JSON and byte columns of all other
+ * tables, such as long-term stores and those of pgvector. Every transaction is read-only.
+ */
+export function postgresSource(url: string): FindSource {
+  const { within, close, address, schema } = readOnlyPostgres(url)
+  let known: { parts: Part[]; skipped: string[] } | undefined
+  let blocks = blocksAtOnce
+  const ask: CheckpointQuery = async (_name, text, values) =>
+    within(async (client) => (await client.query({ text, values: [...values] })).rows)
+
+  /** The next page of a table. After a timeout it reads less; a single block that takes too long is counted. */
+  async function nextRows(table: Table, at: string | null): Promise<FindPage> {
+    const from = Number(at ?? 0)
+    if (from >= table.blocks) return { records: [], unread: {}, next: null }
+    for (;;) {
+      const count = Math.min(blocks, table.blocks - from)
+      try {
+        const { bytes, ...page } = await tablePage(within, table, from, count)
+        if (bytes > bytesPerPage) blocks = Math.max(1, blocks >> 1)
+        else if (bytes < bytesPerPage / 8) blocks = Math.min(blocksAtOnce, blocks * 2)
+        return page
+      } catch (error) {
+        if (errorCode(error) !== '57014') throw error
+        if (count > 1) {
+          blocks = Math.max(1, count >> 2)
+          continue
+        }
+        const next = from + 1
+        return { records: [], unread: { slow: 1 }, next: next < table.blocks ? String(next) : null }
+      }
+    }
+  }
+  async function threadRows(shape: CheckpointSchema, at: string | null): Promise<FindPage> {
+    // Long-term stores are read with the other tables.
+    const { rows, unread, next } = await readPage(ask, shape, [], at)
+    return {
+      records: rows.map(({ thread, texts }) => ({ kind: 'thread', name: thread, field: shape.schema, texts })),
+      unread: unread as FindPage['unread'],
+      next,
+    }
+  }
+
+  return {
+    store: 'postgresql',
+    address,
+    skipped: () => known?.skipped ?? [],
+    close,
+    async page(after) {
+      known ??= partsOf(await within(async (client) => (await client.query<ColumnRow>(columnsSql, [schema])).rows))
+      const { parts } = known
+      const cursor: Cursor | undefined = after === null ? undefined : JSON.parse(after)
+      // A table that was dropped since the search was interrupted: continue with the one after it.
+      const found = cursor ? parts.findIndex((part) => partName(part) >= cursor.part) : 0
+      const part = parts[found]
+      if (!part) return { records: [], unread: {}, next: null }
+      const at = cursor?.part === partName(part) ? cursor.at : null
+      const page = part.kind === 'threads' ? await threadRows(part.shape, at) : await nextRows(part.table, at)
+      const following = parts[found + 1]
+      const next: Cursor | null =
+        page.next !== null
+          ? { part: partName(part), at: page.next }
+          : following
+            ? { part: partName(following), at: null }
+            : null
+      return { ...page, next: next && JSON.stringify(next) }
+    },
+  }
+}

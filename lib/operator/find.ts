@@ -1,0 +1,234 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import { identifiesAPerson } from '#lib/domains/projects/graph/name-rules.ts'
+import { Fingerprints, mergeSpans, type TextSpan } from '#lib/domains/projects/words/fingerprints.ts'
+import { phoneNumbersIn } from '#lib/domains/projects/words/phone-numbers.ts'
+import { errorCode } from '#lib/kernel/error-code.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { digitsIn, leastDigits } from '#lib/text/numbers.ts'
+
+export type FindStore = 'postgresql' | 'neo4j' | 'redis' | 'objects'
+/** Why data was not searched. */
+export type UnreadKind = 'binary' | 'large' | 'format' | 'slow'
+
+/** A record of a store: its place, and its texts in every form in which they can be read. */
+export interface FindRecord {
+  /** thread, row, entity, key, object … */
+  kind: string
+  name: string
+  field?: string
+  texts: readonly string[]
+}
+export interface FindPage {
+  records: FindRecord[]
+  unread: Partial<Record<UnreadKind, number>>
+  next: string | null
+}
+/** A store that is only read, page by page. */
+export interface FindSource {
+  store: FindStore
+  /** Without credentials. */
+  address: string
+  page(after: string | null): Promise<FindPage>
+  /** Parts that cannot be searched, with the reason; known after the first page. */
+  skipped(): readonly string[]
+  close(): Promise<void>
+}
+
+export interface FoundPlace {
+  store: FindStore
+  address: string
+  kind: string
+  /** With `…` in place of sought words. */
+  name: string
+  field?: string
+  /** Names, addresses, numbers and sentences that certainly mean the sought person. */
+  matches: number
+  /** Words that may mean somebody else: single names, initials. */
+  possible: number
+  /** Excerpts, if asked for. */
+  content?: string[]
+}
+interface SearchedStore {
+  store: FindStore
+  address: string
+  /** `failed`: the store stopped answering; a repetition with the same state file continues there. */
+  state: 'searching' | 'done' | 'failed'
+  records: number
+  characters: number
+  unread: Partial<Record<UnreadKind, number>>
+  skipped: string[]
+  failure?: string
+}
+/** The report, and the state from which an interrupted search continues. It contains neither the sought words nor credentials. */
+export interface FindReport {
+  version: 1
+  salt: string
+  /** A salted hash of what is sought: another search does not continue this one. */
+  sought: string
+  stores: (SearchedStore & { cursor: string | null })[]
+  places: FoundPlace[]
+}
+
+export interface Sought {
+  /** Names, email addresses and telephone numbers. */
+  names: readonly string[]
+  /** Sentences of the person: six words in a row are found. */
+  texts: readonly string[]
+}
+
+/** Milliseconds between two notes of the state. */
+const noteEvery = 2_000
+const longestRest = 10_000
+const excerpt = 60
+const mostExcerpts = 5
+
+/** Fingerprints of what is sought, as an erasure makes them. */
+function fingerprintsOf({ names, texts }: Sought): Fingerprints {
+  const sought = new Fingerprints()
+  for (const name of names) {
+    if (identifiesAPerson(name)) sought.addName(name)
+    else sought.addUncertainName(name)
+    for (const number of phoneNumbersIn(name)) sought.addNumber(number)
+    if (!/\p{L}/u.test(name) && digitsIn(name).length >= leastDigits) sought.addNumber(name)
+  }
+  for (const text of texts) sought.add(text)
+  return sought
+}
+
+const distinctOf = (spans: readonly TextSpan[]): TextSpan[] =>
+  mergeSpans(spans.map(({ start, end }) => ({ start, end })))
+
+/** What the texts of a record contain. They are forms of the same data, so the form with most matches counts. */
+function matchesIn(sought: Fingerprints, texts: readonly string[]) {
+  let best = { text: '', certain: [] as TextSpan[], possible: 0 }
+  for (const text of texts) {
+    const certain = distinctOf([...sought.namesIn(text), ...sought.runsIn(text)])
+    const possible = distinctOf(sought.uncertainIn(text)).length
+    if (certain.length > best.certain.length || (certain.length === best.certain.length && possible > best.possible))
+      best = { text, certain, possible }
+  }
+  return best
+}
+
+/** A name of a place without the sought words, because reports are passed on. */
+function masked(sought: Fingerprints, name: string): string {
+  const spans = distinctOf([...sought.namesIn(name), ...sought.uncertainIn(name), ...sought.runsIn(name)])
+  let rest = ''
+  let from = 0
+  for (const { start, end } of spans) {
+    rest += `${name.slice(from, start)}…`
+    from = end
+  }
+  return rest + name.slice(from)
+}
+
+const excerptsOf = (text: string, spans: readonly TextSpan[]): string[] =>
+  spans
+    .slice(0, mostExcerpts)
+    .map(({ start, end }) =>
+      text.slice(Math.max(0, start - excerpt), Math.min(text.length, end + excerpt)).replaceAll(/\s+/g, ' '),
+    )
+
+const failureOf = (error: unknown): string => {
+  if (Problem.is(error)) return error.detail ?? error.title
+  return errorCode(error) ?? (error instanceof Error ? error.name : 'unknown fault')
+}
+
+export interface FindOptions {
+  sources: readonly FindSource[]
+  sought: Sought
+  withContent: boolean
+  /** The share of the time in which a store works for this search, 0–1. */
+  load: number
+  /** An interrupted search with the same words continues. */
+  before?: FindReport | undefined
+  /** Receives the state every few seconds and at the end. */
+  note?(report: FindReport): void
+  progress?(store: SearchedStore, found: number): void
+}
+
+const hashOf = (salt: string, sought: Sought): string =>
+  createHash('sha256').update(salt).update(JSON.stringify(sought)).digest('base64url')
+
+/**
+ * Searches stores for a person by the words that an erasure would look for, in every encoding that it reads. Reads only. A store that fails
+ * is reported, and the others are searched.
+ */
+export async function find(options: FindOptions): Promise<FindReport> {
+  const { sources, sought, withContent, load, before, note = () => {}, progress = () => {} } = options
+  const words = fingerprintsOf(sought)
+  const isSame = before !== undefined && before.sought === hashOf(before.salt, sought)
+  const salt = isSame ? before.salt : randomBytes(16).toString('base64url')
+  const known = new Map(isSame ? before.stores.map((one) => [`${one.store} ${one.address}`, one]) : [])
+  const report: FindReport = { version: 1, salt, sought: hashOf(salt, sought), stores: [], places: [] }
+  const places = new Map<string, FoundPlace>()
+  const keyOf = ({ store, address, kind, name, field }: Omit<FoundPlace, 'matches' | 'possible'>) =>
+    JSON.stringify([store, address, kind, name, field])
+  for (const place of isSame ? before.places : []) places.set(keyOf(place), place)
+  for (const { store, address } of sources)
+    report.stores.push(
+      known.get(`${store} ${address}`) ?? {
+        store,
+        address,
+        state: 'searching',
+        records: 0,
+        characters: 0,
+        unread: {},
+        skipped: [],
+        cursor: null,
+      },
+    )
+  let noted = performance.now()
+  const noteState = (isDue = true) => {
+    if (!isDue && performance.now() - noted < noteEvery) return
+    noted = performance.now()
+    report.places = [...places.values()]
+    note(report)
+  }
+
+  for (const [at, source] of sources.entries()) {
+    const searched = report.stores[at]
+    if (!searched || searched.state === 'done') continue
+    searched.state = 'searching'
+    delete searched.failure
+    try {
+      for (;;) {
+        const began = performance.now()
+        const page = await source.page(searched.cursor)
+        const asked = performance.now() - began
+        for (const { kind, name, field, texts } of page.records) {
+          searched.records++
+          for (const text of texts) searched.characters += text.length
+          const { text, certain, possible } = matchesIn(words, texts)
+          if (certain.length + possible === 0) continue
+          const { store, address } = source
+          const place = { store, address, kind, name: masked(words, name), ...(field !== undefined && { field }) }
+          const found = places.get(keyOf(place)) ?? { ...place, matches: 0, possible: 0 }
+          found.matches += certain.length
+          found.possible += possible
+          if (withContent)
+            found.content = [...(found.content ?? []), ...excerptsOf(text, certain)].slice(0, mostExcerpts)
+          places.set(keyOf(place), found)
+        }
+        for (const [kind, count] of Object.entries(page.unread) as [UnreadKind, number][])
+          searched.unread[kind] = (searched.unread[kind] ?? 0) + count
+        searched.skipped = [...source.skipped()]
+        searched.cursor = page.next
+        progress(searched, places.size)
+        if (page.next === null) break
+        noteState(false)
+        // The time of the search is a rest for the store.
+        const rest = asked / load - (performance.now() - began)
+        if (rest > 0) await delay(Math.min(rest, longestRest))
+      }
+      searched.state = 'done'
+    } catch (error) {
+      searched.state = 'failed'
+      searched.failure = failureOf(error)
+    }
+    noteState()
+  }
+  noteState()
+  return report
+}
