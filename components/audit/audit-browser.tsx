@@ -12,7 +12,7 @@ import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { Time } from '#components/ui/time.tsx'
 import type { ProblemDocument } from '#lib/client/request.ts'
 import { AuditFilterBar } from './audit-filters.tsx'
-import { type AuditAct, type AuditPage, useEntryWindow } from './audit-pages.ts'
+import { type AuditPage, type ListedAct, useEntryWindow } from './audit-pages.ts'
 import { EntryRows, FirstRows } from './entry-rows.tsx'
 import { ExportDialog } from './export-dialog.tsx'
 import {
@@ -112,7 +112,7 @@ export function AuditBrowser({ query, first, problem }: AuditBrowserProps) {
 }
 
 /** Names of the actor and the resource in the filters: every shown entry has them. */
-const namesIn = (acts: readonly AuditAct[], { agent_id, resource_id }: AuditBrowserFilters) => {
+const namesIn = (acts: readonly ListedAct[], { agent_id, resource_id }: AuditBrowserFilters) => {
   const entries = acts.flatMap(({ parts }) => parts.map(({ entry }) => entry))
   return {
     actor: entries.find(({ agentId }) => agentId === agent_id)?.actorName ?? null,
@@ -154,7 +154,7 @@ function Summary({ first, to, hasReads, onReads }: SummaryProps) {
 }
 
 /** The act in the address: its first entry. */
-const actKey = ({ parts: [first] }: AuditAct): string => (first ? entryKey(first.entry) : '')
+const actKey = ({ parts: [first] }: ListedAct): string => (first ? entryKey(first.entry) : '')
 
 interface EntriesProps {
   query: AuditQuery
@@ -170,7 +170,7 @@ function Entries({ query, first, isNarrowed, onOnly }: EntriesProps) {
   const [view, state] = useEntryWindow(query, first)
   const [open, setOpen] = useQueryState('entry', { history: 'push' })
   const loaded = useLoaded(drawer, open !== null)
-  const [known, setKnown] = useState<AuditAct>()
+  const [known, setKnown] = useState<ListedAct>()
   const show = (index: number) => {
     const act = view.rowAt(index)
     if (!act) return

@@ -10,18 +10,18 @@ import { type LoadedPage, type PageWindow, pageWindow, type WindowState } from '
 export const queryAt: Endpoint<typeof queryAudit> = { method: 'get', path: '/v1/audit' }
 const actsAt: Endpoint<typeof queryActs> = { method: 'get', path: '/api/audit/acts' }
 export type AuditPage = Output<typeof queryActs>
-export type AuditAct = AuditPage['data'][number]
-export type ActPart = AuditAct['parts'][number]
-export type AuditEntry = ActPart['entry']
+export type ListedAct = AuditPage['data'][number]
+export type ListedActPart = ListedAct['parts'][number]
+export type AuditEntry = ListedActPart['entry']
 
 interface Refusal {
   problem: ProblemDocument
   /** Seconds until a retry is useful; undefined if the answer has no such value. */
   retryAfter: number | undefined
 }
-export type EntryWindow = PageWindow<AuditAct, Refusal>
+export type EntryWindow = PageWindow<ListedAct, Refusal>
 
-const loaded = ({ data, next_cursor, searched_to }: AuditPage): LoadedPage<AuditAct> => ({
+const loaded = ({ data, next_cursor, searched_to }: AuditPage): LoadedPage<ListedAct> => ({
   rows: data,
   next: next_cursor,
   reached: searched_to,
@@ -30,7 +30,7 @@ const loaded = ({ data, next_cursor, searched_to }: AuditPage): LoadedPage<Audit
 /** The window of rows for these filters. It keeps its state until it is remounted: use a `key` of filters and time. */
 export function useEntryWindow(query: AuditQuery, first: AuditPage): [EntryWindow, WindowState<Refusal>] {
   const [view] = useState<EntryWindow>(() =>
-    pageWindow<AuditAct, Refusal>({
+    pageWindow<ListedAct, Refusal>({
       first: loaded(first),
       load: async (cursor) =>
         loaded(

@@ -11,7 +11,7 @@ import { FactList } from '#components/ui/facts.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { Skeleton } from '#components/ui/skeleton.tsx'
 import { Time } from '#components/ui/time.tsx'
-import { type AuditAct, type AuditEntry, queryAt } from './audit-pages.ts'
+import { type AuditEntry, type ListedAct, queryAt } from './audit-pages.ts'
 import { useEntryNames } from './entry-names.ts'
 import { auditEntryOf } from './filters.ts'
 import { useSentences } from './sentences.ts'
@@ -21,7 +21,7 @@ interface EntryDrawerProps {
   /** The entry in the address; null if none is open. */
   entryKey: string | null
   /** The act with the entry, if its row is loaded. */
-  known: AuditAct | undefined
+  known: ListedAct | undefined
   onClose: () => void
   onOnly: (filters: Only) => void
 }
@@ -64,7 +64,7 @@ export function AuditEntryDrawer({ entryKey, known, onClose, onOnly }: EntryDraw
 const kindOf = ({ agentId, action, resourceType, details }: AuditEntry): string =>
   [agentId, action, resourceType, details?.operation, details?.event].join(' ')
 
-interface ActTextProps extends Pick<AuditAct, 'parts' | 'names' | 'tries'> {
+interface ActTextProps extends Pick<ListedAct, 'parts' | 'names' | 'tries'> {
   entry: AuditEntry
   /** The stored entries that are loaded. */
   entries: readonly AuditEntry[]

@@ -4,7 +4,7 @@ import { useVirtualizer } from '@tanstack/react-virtual'
 import { clsx } from 'clsx'
 import { useFormatter, useTranslations } from 'next-intl'
 import { useEffect, useLayoutEffect, useRef, useState, useSyncExternalStore } from 'react'
-import type { AuditAct, EntryWindow } from './audit-pages.ts'
+import type { EntryWindow, ListedAct } from './audit-pages.ts'
 import { useSentences } from './sentences.ts'
 
 /** Most rows in the scroller: browsers render nothing beyond 17 million pixels. */
@@ -154,7 +154,7 @@ const Gap = ({ height }: { height: number }) => (
   </tr>
 )
 
-function ActCells({ act, onOpen }: { act: AuditAct; onOpen?: () => void }) {
+function ActCells({ act, onOpen }: { act: ListedAct; onOpen?: () => void }) {
   const t = useTranslations('audit')
   const format = useFormatter()
   const { sentenceOf } = useSentences()
@@ -194,7 +194,7 @@ const PlaceHolder = () => (
 )
 
 /** The first rows in the server render: the same layout, so that nothing moves at hydration. */
-export function FirstRows({ acts }: { acts: readonly AuditAct[] }) {
+export function FirstRows({ acts }: { acts: readonly ListedAct[] }) {
   const t = useTranslations('audit')
   return (
     <div className={clsx(frame, 'overflow-hidden')}>

@@ -3,7 +3,7 @@ import { usePunctuation } from '#components/ui/punctuation.ts'
 import { roles } from '#lib/domains/accounts/rules.ts'
 import { isRevocation } from '#lib/domains/audit/rules.ts'
 import { requestKinds } from '#lib/domains/privacy-requests/rules.ts'
-import type { ActPart, AuditAct, AuditEntry } from './audit-pages.ts'
+import type { AuditEntry, ListedAct, ListedActPart } from './audit-pages.ts'
 
 type Told = Pick<
   AuditEntry,
@@ -99,7 +99,7 @@ export function useSentences() {
   }
 
   /** The sentence about entries of one kind, which describe an act. */
-  const sentenceOf = ({ entry, count }: ActPart, { names = {}, tries = 1 }: Partial<AuditAct> = {}): string => {
+  const sentenceOf = ({ entry, count }: ListedActPart, { names = {}, tries = 1 }: Partial<ListedAct> = {}): string => {
     const details = entry.details ?? {}
     const named = (id: unknown): string => {
       const text = textIn(id)

@@ -4,12 +4,12 @@ import { useTranslations } from 'next-intl'
 import { type ReactNode, useRef } from 'react'
 import { useDraft } from '#components/frame/draft.ts'
 import { Confirm, type Confirmed } from '#components/ui/confirm.tsx'
-import type { Act } from './acts.ts'
+import type { QueueAct } from './acts.ts'
 import { type AdminRequestDetail, requestPaths } from './endpoints.ts'
 import { gapIn } from './reply-texts.ts'
 import { StateProblem } from './state-problem.tsx'
 
-export type DialogAct = Exclude<Act, 'comment'>
+export type DialogAct = Exclude<QueueAct, 'comment'>
 export interface ActProps {
   request: AdminRequestDetail
   close: () => void

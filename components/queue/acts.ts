@@ -36,7 +36,7 @@ export const acts = [
   'assign',
   'comment',
 ] as const
-export type Act = (typeof acts)[number]
+export type QueueAct = (typeof acts)[number]
 
 type ActableRequest = Pick<
   AdminRequest,
@@ -53,7 +53,7 @@ export const partsByHand = ({ parts }: Pick<ActableRequest, 'parts'>): HandKind[
  * The actions that apply to a request in its current state, in display order. The state may have changed since: the server then answers
  * `wrong_state`.
  */
-export function actsOf(request: ActableRequest, erasure?: AdminRequestDetail['erasure']): Act[] {
+export function actsOf(request: ActableRequest, erasure?: AdminRequestDetail['erasure']): QueueAct[] {
   const { state, parts, paused, account_id, agent_id, participant_id, subject } = request
   const isOver = isClosed(state)
   const isEarly = isCancellable(state)
@@ -61,7 +61,7 @@ export function actsOf(request: ActableRequest, erasure?: AdminRequestDetail['er
   const isPseudonymous =
     account_id === null && agent_id === null && participant_id === null && !(isUnconnected && !isOver)
   const isSettled = isOver || state === 'partly_completed'
-  const applies: Record<Act, boolean> = {
+  const applies: Record<QueueAct, boolean> = {
     answer: isUnconnected && state === 'received',
     verify: state === 'received' && !isUnconnected,
     complete: partsByHand(request).length > 0,

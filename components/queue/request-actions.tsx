@@ -4,10 +4,10 @@ import { ChevronDown } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { Button } from '#components/ui/button.tsx'
 import { Menu } from '#components/ui/menu.tsx'
-import type { Act } from './acts.ts'
+import type { QueueAct } from './acts.ts'
 
 /** The same keys as in the queue for actions that exist there. */
-export const actKeys: Record<Act, string> = {
+export const actKeys: Record<QueueAct, string> = {
   answer: 'w',
   verify: 'v',
   complete: 'h',
@@ -20,12 +20,12 @@ export const actKeys: Record<Act, string> = {
   assign: 'a',
   comment: 'c',
 }
-const dangers: readonly Act[] = ['expedite', 'refuse']
+const dangers: readonly QueueAct[] = ['expedite', 'refuse']
 /** The actions that a request waits for; others are in the menu. */
-const leading: readonly Act[] = ['answer', 'verify', 'complete', 'retry', 'resume']
+const leading: readonly QueueAct[] = ['answer', 'verify', 'complete', 'retry', 'resume']
 
 /** The action that the request waits for, and a menu with all others. */
-export function RequestActions({ acts, onAct }: { acts: readonly Act[]; onAct: (act: Act) => void }) {
+export function RequestActions({ acts, onAct }: { acts: readonly QueueAct[]; onAct: (act: QueueAct) => void }) {
   const t = useTranslations('adminRequest')
   const queue = useTranslations('queue.acts')
   const first = acts.find((act) => leading.includes(act))

@@ -13,7 +13,7 @@ import { Page, Section } from '#components/ui/page.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { showToast } from '#components/ui/toast.ts'
 import type { DialogAct } from './act-shell.tsx'
-import { type Act, actsOf } from './acts.ts'
+import { actsOf, type QueueAct } from './acts.ts'
 import { type AdminRequestDetail, type Minder, readAnyRequestAt } from './endpoints.ts'
 import { actKeys, RequestActions } from './request-actions.tsx'
 import { RequestAside } from './request-aside.tsx'
@@ -72,7 +72,7 @@ export function RequestDesk({ initial, me, minders }: RequestDeskProps) {
   const [act, setAct] = useState<DialogAct>()
   const loaded = useLoaded(dialogs, act !== undefined)
   const answer = useFocusAfter(act === undefined)
-  const begin = (wanted: Act) => {
+  const begin = (wanted: QueueAct) => {
     if (wanted === 'comment') document.querySelector<HTMLElement>('[data-comment]')?.focus()
     else setAct(wanted)
   }

@@ -4,13 +4,13 @@ import { useTranslations } from 'next-intl'
 import { Alert } from '#components/ui/alert.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import type { ProblemDocument } from '#lib/client/request.ts'
-import type { Act } from './acts.ts'
+import type { QueueAct } from './acts.ts'
 import type { AdminRequestDetail } from './endpoints.ts'
 import { useRequestWords } from './request-words.tsx'
 
 interface StateProblemProps {
   problem: ProblemDocument | undefined
-  act: Act
+  act: QueueAct
   /** The current state, refetched after the refusal. */
   request: Pick<AdminRequestDetail, 'state'>
 }

@@ -301,7 +301,7 @@ async function externalTarget(ownerUrl: string): Promise<Target> {
   await withConnection(ownerUrl, async (client) => {
     if ((await historyDifference(client)) === undefined) return
     const { rows } = await client.query<{ is: boolean }>(
-      'SELECT EXISTS (SELECT FROM accounts) OR EXISTS (SELECT FROM agents) OR EXISTS (SELECT FROM audit_entries) AS is',
+      'SELECT EXISTS (SELECT FROM account_names) OR EXISTS (SELECT FROM agent_names) OR EXISTS (SELECT FROM organisation_names) AS is',
     )
     if (rows[0]?.is)
       refuse(

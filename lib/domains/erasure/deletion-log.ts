@@ -1,7 +1,7 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import { newUuid, uuidsInSql } from '#lib/kernel/ids.ts'
 
-export interface LoggedDeletion {
+interface LoggedDeletion {
   requestedBy: string
   reason: string
   scope: Record<string, string>

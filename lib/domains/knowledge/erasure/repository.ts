@@ -1,6 +1,6 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { agentsUnderLegalHold } from '#lib/stores/postgres/agents-under-legal-hold.ts'
+import { agentsUnderLegalHold, lockHolds } from '#lib/stores/postgres/agents-under-legal-hold.ts'
 import { statement, typed } from '#lib/stores/postgres/statement.ts'
 import type { FrontMatter } from '../skills/rules.ts'
 import type { Unit } from '../unit.ts'
@@ -11,12 +11,6 @@ import { meansBy, meantMember, versionMeans } from './rules.ts'
 const kinds = ['unit', 'skill'] as const
 type RecordKind = (typeof kinds)[number]
 
-/** Prevents changes of holds until the end of the transaction, after waiting for a running change. */
-const lockHoldsShared = statement('knowledge.lock-holds-shared', {
-  takes: {},
-  returns: 'count',
-  sql: "SELECT pg_advisory_xact_lock_shared(hashtext('legal_holds'))",
-})
 /** A legal hold on the record, one of the agents or the account of one of them. */
 const holdOfRecord = statement('knowledge.hold-of-record', {
   takes: { kind: 'text', id: 'text', agents: 'text[]', now: 'timestamptz' },
@@ -80,7 +74,7 @@ interface Holdable {
  * @throws {Problem} `held`, with the hold's id but not its reason
  */
 export async function rejectUnderLegalHold(tx: Transaction, { kind, id, agents }: Holdable, now: Date): Promise<void> {
-  await lockHoldsShared(tx, {})
+  await lockHolds(tx)
   const [hold] = await holdOfRecord(tx, { kind, id, agents: agents.filter((agent) => agent !== null), now })
   if (hold)
     throw new Problem('held', {
