@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { HumanMessage } from '@langchain/core/messages'
 import { MessagesAnnotation, START, StateGraph } from '@langchain/langgraph'
-import { MemorySaver } from '@langchain/langgraph-checkpoint'
+import { emptyCheckpoint, MemorySaver } from '@langchain/langgraph-checkpoint'
 import { PostgresSaver } from '@langchain/langgraph-checkpoint-postgres'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { problems } from '#lib/kernel/problem.ts'
@@ -401,6 +401,31 @@ describe.skipIf(!isInstalled('openapi'))('@knowledgepulse/client', () => {
       },
       timeout,
     )
+
+    it.each([
+      ['fenced', 409, ['fenced']],
+      ['erased', 410, ['erased']],
+    ])('keeps the thread when only a message is refused as %s', async (code, status, codes) => {
+      const faults: string[] = []
+      const answer = (body: unknown, at = 200) => new Response(JSON.stringify(body), { status: at })
+      const call = async (url: string, { method }: { method: string }) =>
+        method === 'POST' && url.endsWith('/messages')
+          ? answer({ title: code, status, code }, status)
+          : answer({ data: {} }, method === 'POST' ? 201 : 200)
+      const kp = new client.KnowledgePulse({ url: 'http://registry.test', retries: 0, fetch: call })
+      const onProblem = (error: { code: string }) => void faults.push(error.code)
+      const memory = new MemorySaver()
+      const recorder = new langgraph.Recorder({ client: kp, project, onProblem })
+      const config = { configurable: { thread_id: 't', checkpoint_ns: '' } }
+      const checkpoint = {
+        ...emptyCheckpoint(),
+        channel_values: { messages: [new HumanMessage({ id: 'm', content: 'x' })] },
+      }
+      await recorder.checkpoints(memory).put(config, checkpoint, { source: 'input', step: 0, parents: {} })
+      await recorder.close()
+      expect(await memory.getTuple(config)).toBeDefined()
+      expect(new Set(faults)).toEqual(new Set(codes))
+    })
 
     it('has the methods and the serializer of the saver', async () => {
       const memory = new MemorySaver()

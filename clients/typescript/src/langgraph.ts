@@ -1,5 +1,5 @@
 import type { KnowledgePulse } from './client.ts'
-import { Conflict, Erased, Fenced, IdInUse, Invalid, NotFound } from './problems.ts'
+import { Conflict, Erased, Fenced, IdInUse, Invalid, NotFound, RegistryProblem } from './problems.ts'
 
 /** The person who uses the application in this thread, by your own id. */
 export interface ThreadAuthor {
@@ -71,6 +71,10 @@ const retryEvery = 5_000
 const longest = 200_000
 
 const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
+
+/** Whether a repetition would be refused again: this message cannot be stored, but the following ones can. */
+const isFinal = (error: unknown): boolean =>
+  error instanceof RegistryProblem && (error.status === 413 || error.status === 422 || error.code === 'restricted')
 
 /** LangChain's messages, as objects or as they are serialized. */
 function messageOf(value: Record<string, unknown>): Omit<RecordedMessage, 'author'> | undefined {
@@ -150,7 +154,8 @@ export class Recorder {
     const thread = this.#threadOf(id, () => saver.deleteThread(id))
     const author = this.#options.author?.(config)
     const refuse = async (error: unknown): Promise<never> => {
-      await saver.deleteThread(id)
+      // `erased` names this thread. `fenced` may also mean its project: then only a thread that this process registered is known to go.
+      if (error instanceof Erased || thread.conversation !== undefined) await saver.deleteThread(id)
       throw new ErasedThread(id, { cause: error })
     }
     // Before the first checkpoint, because a thread that has checkpoints may belong to somebody else.
@@ -217,9 +222,21 @@ export class Recorder {
           body: message,
         })
       } catch (error) {
-        // A message of this id was reported before, or was erased on its own: the conversation decides.
-        if (error instanceof NotFound || error instanceof Erased) await this.#requireLiving(id, at)
-        else if (!(error instanceof IdInUse || error instanceof Conflict)) throw error
+        if (!(error instanceof NotFound || error instanceof Erased || error instanceof Fenced)) {
+          // A message of this id was reported before.
+          const isKnown = error instanceof IdInUse || error instanceof Conflict
+          if (!isKnown && !isFinal(error)) throw error
+          if (!isKnown) this.#options.onProblem?.(error, id)
+        } else {
+          // The message, its author or the whole conversation: only the conversation decides about the thread.
+          await this.#requireLiving(id, at)
+          this.#options.onProblem?.(error, id)
+          // The author is being erased, and so are their words in the checkpoints.
+          if (error instanceof Fenced) {
+            this.#retryLater()
+            continue
+          }
+        }
       }
       thread.known.add(message.id)
       thread.waiting.delete(message.id)
