@@ -35,7 +35,7 @@ export async function AdminDashboard({ isAdmin }: { isAdmin: boolean }) {
             states={titlesOf(['fails', 'attention', 'unknown'] as const, (state) => compliance(`states.${state}`))}
           />
           <SetupCard setup={setup} mayManage={isAdmin} />
-          {since && <SinceCard since={since} />}
+          {since && since.received + since.closed + since.receipts > 0 && <SinceCard since={since} />}
         </div>
         <div className="grid min-w-0 gap-6">
           {trend && <TrendCard trend={trend} />}

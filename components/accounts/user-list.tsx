@@ -33,30 +33,34 @@ function useColumns(): ShownColumn<User>[] {
       cell: (user) => (
         <>
           <TextLink href={addressOf(user)}>{user.name}</TextLink>
-          <span className="block font-normal text-quiet">{user.email}</span>
+          <span className="block font-normal text-quiet max-sm:text-sm">{user.email}</span>
         </>
       ),
     },
     {
       key: 'role',
+      phone: 'hidden',
       title: t('role'),
       minWidth: 'short',
       value: ({ role }) => roleNames(role),
     },
     {
       key: 'organisation',
+      phone: 'hidden',
       title: t('organisation'),
       minWidth: 'medium',
       value: ({ organisation }) => organisation.name,
     },
     {
       key: 'states',
+      phone: 'beside',
       title: t('states'),
       value: ({ states }) => states.map((state) => t(`stateNames.${state}`)).join(', '),
       cell: ({ states }) => <StateTags states={states} />,
     },
     {
       key: 'since',
+      phone: 'hidden',
       title: t('since'),
       value: ({ created_at }) => created_at,
       cell: ({ created_at }) => <Time at={created_at} show="relative" />,

@@ -96,14 +96,22 @@ function useColumns(): ShownColumn<LoggedDeletion>[] {
     },
     {
       key: 'at',
+      phone: 'beside',
       title: t('columns.at'),
       value: ({ at }) => at,
       isUnsortable: true,
-      cell: ({ at }) => <Time at={at} show="both" />,
+      cell: ({ at }) => <Time at={at} />,
     },
-    { key: 'kind', title: t('columns.kind'), value: ({ kind }) => t(`kinds.${kind}`), isUnsortable: true },
+    {
+      key: 'kind',
+      phone: 'hidden',
+      title: t('columns.kind'),
+      value: ({ kind }) => t(`kinds.${kind}`),
+      isUnsortable: true,
+    },
     {
       key: 'by',
+      phone: 'plain',
       title: t('columns.by'),
       value: ({ requested_by, requested_by_name }) => requested_by_name ?? requested_by,
       isUnsortable: true,
@@ -115,7 +123,13 @@ function useColumns(): ShownColumn<LoggedDeletion>[] {
           <CopyableId id={requested_by.replace(/^user:/, '')} what={t('columns.by')} longest={18} />
         )),
     },
-    { key: 'reason', title: t('columns.reason'), value: ({ reason }) => reasonOf(reason), isUnsortable: true },
+    {
+      key: 'reason',
+      phone: 'plain',
+      title: t('columns.reason'),
+      value: ({ reason }) => reasonOf(reason),
+      isUnsortable: true,
+    },
     {
       key: 'records',
       title: t('columns.records'),

@@ -24,8 +24,41 @@ interface CommandPaletteProps {
   role: Role
 }
 
-/** Pages without a use in the palette of a signed-in person. */
-const hidden: ReadonlySet<PageName> = new Set(['signIn', 'forgotten', 'newPassword', 'confirm', 'home'])
+/** Pages without a use in the palette of a signed-in person, and pages that only a link in an email or in another site opens. */
+const hidden: ReadonlySet<PageName> = new Set([
+  'signIn',
+  'forgotten',
+  'newPassword',
+  'confirm',
+  'home',
+  'unsubscribe',
+  'publicForm',
+  'formConfirm',
+  'formStatus',
+  'formEmbed',
+])
+/** Most pages that the palette remembers in this browser. */
+const mostRecent = 5
+const recentKey = 'palette-recent'
+/** The addresses of the pages that were opened last with the palette. */
+function readRecent(): string[] {
+  try {
+    const stored: unknown = JSON.parse(localStorage.getItem(recentKey) ?? '[]')
+    return Array.isArray(stored) ? stored.filter((path): path is string => typeof path === 'string') : []
+  } catch {
+    return []
+  }
+}
+function remember(path: string): void {
+  try {
+    localStorage.setItem(
+      recentKey,
+      JSON.stringify([path, ...readRecent().filter((one) => one !== path)].slice(0, mostRecent)),
+    )
+  } catch {
+    // Storage is full or blocked: the palette works without it.
+  }
+}
 /** Milliseconds after the last key press until the search begins. */
 const pause = 120
 const shortest = 2
@@ -87,16 +120,36 @@ export function CommandPalette({ open, onOpenChange, role }: CommandPaletteProps
   }
   const go = (path: string) => {
     toggle(false)
+    remember(path)
     router.push(path)
   }
   const sought = text.trim().toLowerCase()
-  const isMatch = (...texts: string[]) => texts.some((one) => one.toLowerCase().includes(sought))
+  const words = sought.split(/\s+/)
+  /** Every word occurs in one of the texts. */
+  const isMatch = (...texts: string[]) => {
+    const all = texts.join(' ').toLowerCase()
+    return words.every((word) => all.includes(word))
+  }
   const places = pages.filter(
     (entry: PageEntry & { name: PageName }) =>
       !hasNames(entry) && mayOpen(entry, role) && !hidden.has(entry.name) && isMatch(names(entry.name), entry.path),
   )
-  const actions = actionsOf(role).filter(({ name }) => isMatch(t(`actionNames.${name}`)))
+  const actions = actionsOf(role).filter(({ name }) => isMatch(t(`actionNames.${name}`), t(`actionSynonyms.${name}`)))
+  // Without a text, the pages opened last come first, then what one can do.
+  const isBegun = sought !== ''
+  const opened = isBegun || !open ? [] : readRecent()
+  const recent = opened.flatMap((path) => places.find((entry) => entry.path === path) ?? [])
+  const others = places.filter((entry) => !recent.includes(entry))
   const isNothing = places.length + actions.length + hits.length === 0 && !isSearching && !problem
+  const actionGroup = actions.length > 0 && (
+    <Command.Group heading={t('actions')} className={groupLook}>
+      {actions.map(({ name, href }) => (
+        <Item key={name} value={`action ${name}`} onSelect={() => go(href)}>
+          {t(`actionNames.${name}`)}
+        </Item>
+      ))}
+    </Command.Group>
+  )
   return (
     <Dialog open={open} onOpenChange={toggle} title={t('paletteTitle')}>
       <Command label={t('paletteTitle')} loop shouldFilter={false} className="grid gap-3">
@@ -133,9 +186,20 @@ export function CommandPalette({ open, onOpenChange, role }: CommandPaletteProps
               ))}
             </Command.Group>
           )}
-          {places.length > 0 && (
+          {recent.length > 0 && (
+            <Command.Group heading={t('recent')} className={groupLook}>
+              {recent.map((entry: PageEntry & { name: PageName }) => (
+                <Item key={entry.name} value={`recent ${entry.name}`} onSelect={() => go(entry.path)}>
+                  {names(entry.name)}
+                  {entry.keys && <kbd className="font-mono text-sm text-quiet">{entry.keys}</kbd>}
+                </Item>
+              ))}
+            </Command.Group>
+          )}
+          {!isBegun && actionGroup}
+          {others.length > 0 && (
             <Command.Group heading={t('pages')} className={groupLook}>
-              {places.map((entry: PageEntry & { name: PageName }) => (
+              {others.map((entry: PageEntry & { name: PageName }) => (
                 <Item key={entry.name} value={`page ${entry.name}`} onSelect={() => go(entry.path)}>
                   {names(entry.name)}
                   {entry.keys && <kbd className="font-mono text-sm text-quiet">{entry.keys}</kbd>}
@@ -143,15 +207,7 @@ export function CommandPalette({ open, onOpenChange, role }: CommandPaletteProps
               ))}
             </Command.Group>
           )}
-          {actions.length > 0 && (
-            <Command.Group heading={t('actions')} className={groupLook}>
-              {actions.map(({ name, href }) => (
-                <Item key={name} value={`action ${name}`} onSelect={() => go(href)}>
-                  {t(`actionNames.${name}`)}
-                </Item>
-              ))}
-            </Command.Group>
-          )}
+          {isBegun && actionGroup}
         </Command.List>
       </Command>
     </Dialog>

@@ -3,6 +3,10 @@ import { downloadsHref } from './navigation.ts'
 
 const paletteActions = [
   { name: 'createToken', href: '/tokens#create' },
+  { name: 'revokeToken', href: '/tokens' },
+  { name: 'revokeAnyToken', href: '/admin/tokens', roles: ['admin'] },
+  { name: 'exportAudit', href: '/admin/audit', roles: ['admin', 'auditor'] },
+  { name: 'newRequest', href: '/settings/privacy/requests' },
   { name: 'claimAgent', href: '/agents#claim' },
   { name: 'createProject', href: '/projects#create' },
   { name: 'downloadData', href: downloadsHref },

@@ -19,7 +19,10 @@ export function useWaitingCounts(isEnabled: boolean): WaitingCounts {
   const stopped = (erasures?.stuck ?? 0) + (erasures?.failed ?? 0)
   const undelivered = outbox?.undelivered ?? 0
   const counts: WaitingCounts = {
-    requests: { count: requests?.open ?? 0, isUrgent: (requests?.overdue ?? 0) > 0 },
+    requests: {
+      count: (requests?.open ?? 0) + (requests?.unconfirmed ?? 0),
+      isUrgent: (requests?.overdue ?? 0) > 0,
+    },
     erasures: { count: stopped, isUrgent: true },
     safety: { count: quarantined ?? 0, isUrgent: false },
     approvals: { count: approvals?.waiting ?? 0, isUrgent: false },

@@ -53,9 +53,10 @@ function useColumns(me: string): ShownColumn<ListedRequest>[] {
         </TextLink>
       ),
     },
-    { key: 'kinds', title: t('columns.kinds'), value: words.kinds, cell: words.kinds },
+    { key: 'kinds', title: t('columns.kinds'), phone: 'plain', value: words.kinds, cell: words.kinds },
     {
       key: 'state',
+      phone: 'beside',
       title: t('columns.state'),
       value: words.state,
       cell: (request) => (
@@ -69,12 +70,14 @@ function useColumns(me: string): ShownColumn<ListedRequest>[] {
     },
     {
       key: 'due',
+      phone: 'plain',
       title: t('columns.due'),
       value: (request) => dueOf(request).at,
       cell: (request) => <DueStatusTag request={request} />,
     },
     {
       key: 'assigned',
+      phone: 'hidden',
       title: t('columns.assigned'),
       value: assignee,
       cell: (request) => (
@@ -83,11 +86,13 @@ function useColumns(me: string): ShownColumn<ListedRequest>[] {
     },
     {
       key: 'channel',
+      phone: 'hidden',
       title: t('columns.channel'),
       value: ({ channel }) => t(`channels.${channel}`),
     },
     {
       key: 'received',
+      phone: 'hidden',
       title: t('columns.received'),
       value: ({ received_at }) => received_at,
       cell: ({ received_at }) => <Time at={received_at} show="relative" />,

@@ -15,8 +15,8 @@ export function OtherPeriods({ rows }: { rows: readonly OtherPeriod[] }) {
   const t = useTranslations('retention.rest')
   const columns: ShownColumn<OtherPeriod>[] = [
     { key: 'what', title: t('what'), main: true, cell: ({ what }) => what },
-    { key: 'kept', title: t('kept'), cell: ({ kept }) => kept },
-    { key: 'set', title: t('set'), cell: ({ set }) => t(`sets.${set}`) },
+    { key: 'kept', title: t('kept'), phone: 'plain', cell: ({ kept }) => kept },
+    { key: 'set', title: t('set'), phone: 'plain', cell: ({ set }) => t(`sets.${set}`) },
   ]
   return <DataTable label={t('title')} columns={columns} rows={rows} rowKey={({ key }) => key} />
 }

@@ -49,6 +49,7 @@ function useColumns(names: AdminNames): ShownColumn<ListedSweep>[] {
     { key: 'held', title: t('history.held'), numeric: true, cell: ({ held }) => format.number(held) },
     {
       key: 'took',
+      phone: 'hidden',
       title: t('history.took'),
       numeric: true,
       cell: ({ started_at, finished_at }) =>
@@ -62,6 +63,7 @@ function useColumns(names: AdminNames): ShownColumn<ListedSweep>[] {
     },
     {
       key: 'state',
+      phone: 'beside',
       title: t('history.state'),
       cell: ({ state }) => (
         <Badge tone={tones[state]} hasDot>
@@ -76,7 +78,7 @@ function useColumns(names: AdminNames): ShownColumn<ListedSweep>[] {
 export function SweepHistory({ initial, names }: { initial: SweepPage; names: AdminNames }) {
   const t = useTranslations('retention')
   const columns = useColumns(names)
-  const list = useApiInfiniteQuery(sweepsAt, { query: { limit: '24' } }, { initial })
+  const list = useApiInfiniteQuery(sweepsAt, { query: { limit: '8' } }, { initial })
   if (list.rows.length === 0)
     return (
       <EmptyState title={t('history.noneTitle')}>

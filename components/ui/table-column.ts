@@ -18,6 +18,11 @@ export interface ShownColumn<Row> {
   isTitleHidden?: boolean
   /** Hidden until the reader shows it. */
   isHiddenAtFirst?: boolean
+  /**
+   * On a phone: at the right of the name, without its title where the value says what it is, or not at all because the record's page has
+   * it. Otherwise it follows with its title.
+   */
+  phone?: 'beside' | 'plain' | 'hidden'
   /** The smallest width on wide screens. */
   minWidth?: 'short' | 'medium' | 'long'
 }

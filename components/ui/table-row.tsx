@@ -22,7 +22,7 @@ interface TableRowProps<Row> {
 }
 const minWidths = { short: 'sm:min-w-20', medium: 'sm:min-w-36', long: 'sm:min-w-64' }
 
-/** A row of a table; on a phone a block with a line for each fact. */
+/** A row of a table. On a phone it is a block: the name with what stands beside it, then the other facts in as few lines as they need. */
 export function TableRow<Row>({
   row,
   id,
@@ -36,6 +36,7 @@ export function TableRow<Row>({
   density,
 }: TableRowProps<Row>) {
   const t = useTranslations('common')
+  const hasBeside = columns.some(({ phone }) => phone === 'beside')
   const padding = density === 'compact' ? 'sm:py-1' : 'sm:py-2'
   return (
     <tr
@@ -43,7 +44,7 @@ export function TableRow<Row>({
       data-opens={isOpenable ? '' : undefined}
       onClick={onFollow}
       className={clsx(
-        'border-b border-line align-top max-sm:relative max-sm:grid max-sm:gap-1 max-sm:py-3',
+        'border-b border-line align-top max-sm:relative max-sm:flex max-sm:flex-wrap max-sm:items-center max-sm:gap-x-3 max-sm:gap-y-0.5 max-sm:py-2',
         density === 'compact' ? 'sm:h-8' : 'sm:h-9',
         isOpenable && 'cursor-pointer hover:bg-sunken',
         selection && 'max-sm:pr-8',
@@ -64,21 +65,27 @@ export function TableRow<Row>({
           </label>
         </td>
       )}
-      {columns.map(({ key, title, value, cell = value, numeric, main, isTitleHidden, minWidth }) => {
+      {hasBeside && <td aria-hidden className="basis-full p-0 max-sm:order-2 sm:hidden" />}
+      {columns.map(({ key, title, value, cell = value, numeric, main, isTitleHidden, minWidth, phone }) => {
         const Cell = main ? 'th' : 'td'
         return (
           <Cell
             key={key}
             {...(main && { scope: 'row' as const })}
             className={clsx(
-              'pr-5 last:pr-0 max-sm:flex max-sm:gap-3 max-sm:pr-0',
+              'pr-5 last:pr-0 max-sm:pr-0',
+              phone === 'hidden' ? 'max-sm:hidden' : 'max-sm:flex max-sm:gap-1.5 max-sm:has-[>div:empty]:hidden',
+              phone === 'beside' && 'max-sm:order-1',
+              !main && phone !== 'beside' && 'max-sm:order-3',
               padding,
               numeric ? 'tabular-nums sm:text-right' : 'text-left',
-              main ? 'font-medium max-sm:text-base' : 'font-normal',
+              main
+                ? clsx('font-medium max-sm:text-base', hasBeside ? 'max-sm:min-w-0 max-sm:flex-1' : 'max-sm:basis-full')
+                : 'font-normal',
             )}
           >
-            {!main && !isTitleHidden && (
-              <span aria-hidden className="w-28 shrink-0 text-quiet sm:hidden">
+            {!main && !isTitleHidden && phone === undefined && (
+              <span aria-hidden className="shrink-0 text-quiet sm:hidden">
                 {title}
               </span>
             )}

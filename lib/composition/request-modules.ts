@@ -1,4 +1,5 @@
 import { customerNetworkOf, limitKeyOf } from '#lib/access/client-address.ts'
+import { hasMailServer } from '#lib/config/locations.ts'
 import { sealedPurposes } from '#lib/config/secret.ts'
 import { countTry } from '#lib/domains/accounts/passwords.ts'
 import { actorsOfRequest } from '#lib/domains/audit/repository.ts'
@@ -66,6 +67,7 @@ export function composeRequests(
       countTry(limiter, [{ key: `privacy-link:${limitKeyOf(address)}`, limit: requestLinkTriesPerMinute }]),
     form: {
       isOn: settings.useCases.settings.isRequestFormOn,
+      isForwardedByHand: !hasMailServer(env),
       key: keyFor(sealedPurposes.privacyForms),
       networkOf: (address) => (address.includes(':') ? customerNetworkOf(address) : limitKeyOf(address)),
       countTry: (address) =>

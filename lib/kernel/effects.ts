@@ -44,6 +44,7 @@ export const doors: Readonly<Record<Effect, Doors>> = {
       'listOutboxLetters',
       'readOutboxLetter',
       'listAllPrivacyRequests',
+      'listUnconfirmedRequests',
       'readAnyPrivacyRequest',
       'listPrivacyRequestSuggestions',
       'listProposals',
@@ -259,6 +260,7 @@ export const doors: Readonly<Record<Effect, Doors>> = {
   /** Records that a requester is the subject, or decides about a request. */
   'confirm-identity': {
     inPerson: [
+      'forwardUnconfirmedRequest',
       'filePrivacyRequestForSubject',
       'assignPrivacyRequest',
       'verifyPrivacyRequestByAdmin',

@@ -32,7 +32,7 @@ export default async function RetentionPage() {
     getTranslations('retention'),
     getFormatter(),
     callUseCase(app.retention.read),
-    callUseCase(app.retention.sweeps, { query: { limit: '24' } }),
+    callUseCase(app.retention.sweeps, { query: { limit: '8' } }),
     isAdmin ? callUseCase(app.retention.dryRun, { body: {} }) : undefined,
     otherPeriods(),
   ])
@@ -83,7 +83,14 @@ export default async function RetentionPage() {
           <SweepHistory initial={sweeps} names={names} />
         </Section>
         <Section id="rest" title={t('rest.title')}>
-          <OtherPeriods rows={others} />
+          <details>
+            <summary className="min-h-6 w-fit cursor-pointer text-accent underline-offset-3 hover:underline">
+              {t('rest.show', { count: others.length })}
+            </summary>
+            <div className="mt-3">
+              <OtherPeriods rows={others} />
+            </div>
+          </details>
           <p>
             <TextLink href="/privacy">{t('rest.notice')}</TextLink>
           </p>

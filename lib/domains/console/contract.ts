@@ -154,7 +154,15 @@ export const readWaiting = operation({
   output: z.strictObject({
     data: z.strictObject({
       as_of: when,
-      requests: z.strictObject({ open: count, near: count, week: count, overdue: count }).nullable(),
+      requests: z
+        .strictObject({
+          open: count,
+          near: count,
+          week: count,
+          overdue: count,
+          unconfirmed: count.meta({ description: 'Requests from the form whose link an admin has to forward' }),
+        })
+        .nullable(),
       erasures: z
         .strictObject({ running: count, stuck: count, failed: count })
         .meta({ description: 'Running erasures; stuck: at least one step has stopped retrying' })

@@ -75,6 +75,7 @@ export interface ConsolePorts {
   requests: {
     openOf(actor: Actor, now: Date, most: number): Promise<{ open: number; shown: RequestNow[] }>
     waiting(now: Date): Promise<{ open: number; near: number; week: number; overdue: number }>
+    countUnforwarded(now: Date): Promise<number>
     trend(
       now: Date,
       weeks: number,

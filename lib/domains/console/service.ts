@@ -261,22 +261,27 @@ type WaitingPorts = Pick<
 const waitingForAdmins = (ports: WaitingPorts) =>
   read(readWaiting, async ({ actor, now }) => {
     const mayAdmin = (domain: string) => actor.can(`${domain}:admin`)
-    const [requests, open, quarantined, ending, undelivered, files, recent, proposals] = await Promise.all([
-      mayAdmin('privacy') ? ports.requests.waiting(now) : null,
-      actor.can('erasures:audit') ? ports.erasures.open() : null,
-      mayAdmin('quarantine') ? ports.knowledge.quarantined() : null,
-      mayAdmin('holds') ? ports.holds.ending({ now, until: daysAfter(now, expiringWithin.holds) }) : null,
-      mayAdmin('outbox') ? ports.mail.undelivered() : null,
-      mayAdmin('outbox') ? ports.mail.files() : null,
-      mayAdmin('tokens') ? ports.tokens.revokedByLimits(daysAfter(now, -expiringWithin.revocations)) : null,
-      mayAdmin('approvals') && actor.accountId !== undefined ? ports.approvals.waitingFor(actor.accountId, now) : null,
-    ])
+    const [requests, unconfirmed, open, quarantined, ending, undelivered, files, recent, proposals] = await Promise.all(
+      [
+        mayAdmin('privacy') ? ports.requests.waiting(now) : null,
+        mayAdmin('privacy') ? ports.requests.countUnforwarded(now) : 0,
+        actor.can('erasures:audit') ? ports.erasures.open() : null,
+        mayAdmin('quarantine') ? ports.knowledge.quarantined() : null,
+        mayAdmin('holds') ? ports.holds.ending({ now, until: daysAfter(now, expiringWithin.holds) }) : null,
+        mayAdmin('outbox') ? ports.mail.undelivered() : null,
+        mayAdmin('outbox') ? ports.mail.files() : null,
+        mayAdmin('tokens') ? ports.tokens.revokedByLimits(daysAfter(now, -expiringWithin.revocations)) : null,
+        mayAdmin('approvals') && actor.accountId !== undefined
+          ? ports.approvals.waitingFor(actor.accountId, now)
+          : null,
+      ],
+    )
     return {
       resourceId: 'waiting',
       body: {
         data: {
           as_of: now.toISOString(),
-          requests,
+          requests: requests && { ...requests, unconfirmed },
           erasures: open && {
             running: open.planning + open.erasing + open.verifying,
             stuck: open.stuck,

@@ -311,7 +311,7 @@ export const formDataSource = (deps: Parameters<typeof addressesOf>[0] & { db: D
   stage: 'account',
   what: 'privacy request forms: times, a keyed hash of the address, and the sealed content until it is confirmed by email',
   purpose: 'to process a request only after its address is confirmed',
-  kept: '24 hours',
+  kept: '24 hours; without a mail server, 30 days or 24 hours after the link is forwarded',
   basis: 'legal obligation (GDPR art. 6(1)(c) with art. 12(6))',
   tables: ['unconfirmed_requests'],
   async inventory({ account }) {

@@ -172,6 +172,8 @@ export interface PrivacyDeps {
   /** The public request form. */
   form: {
     isOn(tx: Transaction): Promise<boolean>
+    /** Without a mail server, admins forward the links that confirm addresses. */
+    isForwardedByHand: boolean
     /** Key that seals unconfirmed requests. */
     key(): Uint8Array
     /** Returns the network that limits count an address to. */

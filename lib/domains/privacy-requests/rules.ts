@@ -140,6 +140,11 @@ export const statusPageRetention = 30 * day
 /** Milliseconds until a request from the form expires if its address is not confirmed. */
 export const unconfirmedLifetime = day
 /**
+ * The same without a mail server, while no admin has forwarded the link: the legal month. {@link unconfirmedLifetime} begins when the link is
+ * forwarded.
+ */
+export const unforwardedLifetime = 30 * day
+/**
  * Maximum numbers of unconfirmed requests from the form: of all networks together, of one network, and of all networks together for a
  * network that has none yet.
  */

@@ -20,6 +20,7 @@ import { requestLinkUse, verifyRequestIn } from './filing/verification.ts'
 import { formConnection } from './form/connection.ts'
 import { formJobs } from './form/jobs.ts'
 import { formCopy, formStatus, requestForm } from './form/service.ts'
+import { unconfirmedRequests } from './form/unconfirmed.ts'
 import { clockJobs } from './jobs.ts'
 import { ownRequests } from './own/service.ts'
 import type { CopyChange, ParticipantContact, PrivacyDeps } from './ports.ts'
@@ -379,6 +380,7 @@ export const privacyRequestsService = (deps: PrivacyDeps) => ({
   ...participantRequests(deps),
   ...requestLinkUse(deps),
   ...requestForm(deps),
+  ...unconfirmedRequests(deps),
   ...formStatus(deps),
   ...formCopy(deps),
   ...formConnection(deps),

@@ -228,3 +228,59 @@ export const answerRequest = operation({
   body: z.strictObject({ note: StatementText }),
   refusals: ['not_found', 'wrong_state', 'content_rejected'],
 })
+
+const unconfirmedId = z.string().regex(/^pform_[0-9A-Za-z]{22}$/, 'is not the id of an unconfirmed request')
+
+export const listUnconfirmed = operation({
+  id: 'listUnconfirmedRequests',
+  method: 'get',
+  path: '/api/admin/privacy/unconfirmed',
+  summary: 'List requests from the form whose link an admin has to forward, oldest first',
+  description: 'Empty if a mail server sends the links. At most 100.',
+  permission: 'privacy:admin',
+  audit: { action: 'read', resourceType: 'request' },
+  limit: 'read',
+  status: 200,
+  output: z.strictObject({
+    data: z.array(
+      z
+        .strictObject({
+          id: z.string(),
+          kind: z.enum(requestKinds),
+          name: z.string().nullable(),
+          email: z.string(),
+          sent_at: when,
+          expires_at: when,
+          is_forwarded: z.boolean().meta({ description: 'An admin has got the link, which works for 24 hours' }),
+        })
+        .meta({ id: 'UnconfirmedRequest' }),
+    ),
+  }),
+  refusals: ['forbidden'],
+})
+
+export const forwardUnconfirmed = operation({
+  id: 'forwardUnconfirmedRequest',
+  method: 'post',
+  path: '/api/admin/privacy/unconfirmed/{id}/link',
+  summary: 'Get the link that confirms a request from the form, to forward it',
+  description:
+    'The link works once, within 24 hours from now. Links that were made earlier stop working. Forward it to the address of the request only: whoever opens it confirms that address. Refused if a mail server sends the links.',
+  permission: 'privacy:admin',
+  audit: { action: 'update', resourceType: 'request' },
+  limit: 'write',
+  needsRecentPassword: true,
+  status: 200,
+  params: z.strictObject({ id: unconfirmedId }),
+  output: z.strictObject({
+    data: z.strictObject({
+      email: z.string(),
+      link: z.string(),
+      subject: z.string(),
+      text: z.string(),
+      expires_at: when,
+    }),
+  }),
+  secrets: ['email', 'link', 'text'],
+  refusals: ['forbidden', 'not_found', 'conflict'],
+})

@@ -48,7 +48,7 @@ async function linkToConfirm(deps: PrivacyDeps, tx: Transaction, id: string, now
  * Builds the email with the link that confirms the address of a request from the form. It names the kind and the time, so that people
  * recognise their own request among others, and repeats no text that was entered.
  */
-const confirmFormEmail = (
+export const confirmFormEmail = (
   locale: RequestLocale,
   { origin, link, kind, sentAt }: { origin: string; link: string; kind: RequestKind; sentAt: Date },
 ): EmailContent =>

@@ -1,11 +1,11 @@
 import { statement } from '#lib/stores/postgres/statement.ts'
 
-/** Counts unconfirmed requests that have not expired: all, and those of one network. */
+/** Counts unconfirmed requests since a time that have not expired: all, and those of one network. */
 export const countUnconfirmed = statement('privacy.count-unconfirmed', {
-  takes: { network: 'text', now: 'timestamptz' },
+  takes: { network: 'text', now: 'timestamptz', since: 'timestamptz' },
   returns: { all: 'int4', network: 'int4' },
   sql: `SELECT count(*)::int4 AS all, count(*) FILTER (WHERE network_key = $network)::int4 AS network
-    FROM unconfirmed_requests WHERE used_at IS NULL AND expires_at > $now`,
+    FROM unconfirmed_requests WHERE used_at IS NULL AND expires_at > $now AND created_at > $since`,
 })
 
 /** Counts the other requests for whose address an email was sent since this time. */

@@ -28,6 +28,7 @@ import {
   requestKinds,
   statusLinkEnd,
   unconfirmedLifetime,
+  unforwardedLifetime,
 } from '../rules.ts'
 import { note, notifyParties, workOf } from '../timeline.ts'
 import {
@@ -58,9 +59,16 @@ async function requireForm({ form }: Pick<PrivacyDeps, 'form'>, { tx, ip }: Muta
  * address, so that they disclose nothing about it.
  * @throws Problem `rate_limited`
  */
-async function boundUnconfirmed(tx: Transaction, network: string, now: Date): Promise<void> {
+async function boundUnconfirmed(
+  { form }: Pick<PrivacyDeps, 'form'>,
+  tx: Transaction,
+  network: string,
+  now: Date,
+): Promise<void> {
   await lockSubject(tx, { subjectKey: 'form' })
-  const [counted] = await countUnconfirmed(tx, { network, now })
+  // Those that wait for an admin for weeks do not count.
+  const since = form.isForwardedByHand ? new Date(now.getTime() - unconfirmedLifetime) : new Date(0)
+  const [counted] = await countUnconfirmed(tx, { network, now, since })
   const { network: own = 0, all = 0 } = counted ?? {}
   // A flood from some networks does not keep others out: beyond the limit of all, each network may still have one.
   if (own < mostUnconfirmed.network && all < mostUnconfirmed.all) return
@@ -109,7 +117,7 @@ const send = (deps: PrivacyDeps) =>
     const reply = { body: { message: sentMessage }, resourceId: id }
     if (website !== undefined && website !== '') return { ...reply, details: { discarded: true } }
     const network = formHash(deps.subjectKey(), 'network', deps.form.networkOf(ctx.ip))
-    await boundUnconfirmed(ctx.tx, network, ctx.now)
+    await boundUnconfirmed(deps, ctx.tx, network, ctx.now)
     await ctx.tx.unconfirmedRequest.create({
       data: {
         id,
@@ -117,7 +125,9 @@ const send = (deps: PrivacyDeps) =>
         networkKey: network,
         content: sealForm(deps.form.key(), id, { email, name, kind, locale, statement }),
         createdAt: ctx.now,
-        expiresAt: new Date(ctx.now.getTime() + unconfirmedLifetime),
+        expiresAt: new Date(
+          ctx.now.getTime() + (deps.form.isForwardedByHand ? unforwardedLifetime : unconfirmedLifetime),
+        ),
       },
     })
     await enqueue(ctx.tx, confirmFormJob, { id }, { maxAttempts: 12 })
