@@ -43,7 +43,7 @@ export default async function FrontPage() {
         <h1 className="text-display font-semibold tracking-tight">{t('title')}</h1>
         <p className="max-w-[42rem] text-lg text-quiet">{t('lead')}</p>
       </div>
-      <div className="grid items-start gap-6 lg:grid-cols-2">
+      <div className="grid gap-6 lg:grid-cols-2">
         <Door id="people" title={t('people.title')} lead={t('people.lead')}>
           <p className="flex flex-wrap gap-2">
             {person ? (
@@ -54,7 +54,7 @@ export default async function FrontPage() {
                 </ButtonLink>
               </>
             ) : (
-              <ButtonLink href="/sign-in">{t('signIn')}</ButtonLink>
+              <ButtonLink href="/sign-in?callbackUrl=%2Fsettings%2Fprivacy">{t('people.see')}</ButtonLink>
             )}
             {hasForm && (
               <ButtonLink tone="plain" href="/request">
@@ -75,10 +75,18 @@ export default async function FrontPage() {
           </p>
         </Door>
         <Door id="developers" title={t('agents.title')} lead={t('agents.lead')}>
-          <FirstSteps url={url} isDefault={url === 'http://localhost:3000'} />
-          <p>
+          <p className="flex flex-wrap items-center gap-x-4 gap-y-2">
+            <ButtonLink tone="plain" href={person ? '/agents' : '/sign-in?callbackUrl=%2Fagents'}>
+              {person ? t('agents.open') : t('signIn')}
+            </ButtonLink>
             <TextLink href="/docs/api">{t('reference')}</TextLink>
           </p>
+          <details>
+            <summary className="min-h-6 cursor-pointer text-accent">{t('agents.steps')}</summary>
+            <div className="pt-4">
+              <FirstSteps url={url} isDefault={url === 'http://localhost:3000'} />
+            </div>
+          </details>
         </Door>
       </div>
     </main>

@@ -70,9 +70,9 @@ test('records of a person have the same count in the overview, the privacy page 
       await page.goto('/overview', { waitUntil: 'networkidle' })
       const records = await tile(page, 'Records')
       await page.goto('/settings/privacy', { waitUntil: 'networkidle' })
-      expect(numberIn(await page.getByText(/^[\d,]+ records about you/).textContent()), email).toBe(records)
+      expect(numberIn(await page.getByText(/^We hold [\d,]+ items about you/).textContent()), email).toBe(records)
       await page.goto('/settings/privacy/delete', { waitUntil: 'networkidle' })
-      expect(numberIn(await page.getByText(/^[\d,]+ records$/).textContent()), email).toBe(records)
+      expect(numberIn(await page.getByText(/^[\d,]+ items$/).textContent()), email).toBe(records)
       // The tiles together are the records; a tile without records is left out.
       const parts = await page.locator('dl').first().locator('dd').allTextContents()
       expect(

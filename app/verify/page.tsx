@@ -12,7 +12,7 @@ export const generateMetadata = async (): Promise<Metadata> => ({ title: (await 
 export default async function VerifyPage() {
   const t = await getTranslations('verify')
   return (
-    <Messages of={['verify']}>
+    <Messages of={['verify', 'receipt']}>
       <Page title={t('name')} lead={<p>{t('lead')}</p>}>
         <Verifier origin={publicUrl(readEnv())} />
         <Folded title={t('how.title')}>

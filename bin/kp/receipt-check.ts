@@ -45,8 +45,13 @@ export function asReceipt(value: unknown): { receipt: Receipt } | { fault: strin
   }
 }
 
-/** The receipt in a file: JSON, or a PDF that contains exactly one. */
-export function receiptIn(file: Uint8Array): { receipt: Receipt; isPdf: boolean } | { fault: string } {
+const isKeySet = (text: string): boolean => parsedJson(text, z.object({ keys: z.array(z.unknown()) })) !== undefined
+
+/**
+ * The receipt in a file: JSON, or a PDF that contains exactly one. `keys`: the text of the public keys that are attached to the PDF. They are
+ * part of its pages only: whoever forges a receipt can attach other keys.
+ */
+export function receiptIn(file: Uint8Array): { receipt: Receipt; isPdf: boolean; keys?: string } | { fault: string } {
   const read = (text: string) => {
     const value = parsedJson(text, z.unknown())
     return value === undefined ? { fault: 'The file is not JSON.' } : asReceipt(value)
@@ -55,12 +60,15 @@ export function receiptIn(file: Uint8Array): { receipt: Receipt; isPdf: boolean 
     const found = read(Buffer.from(file).toString('utf8'))
     return 'fault' in found ? found : { ...found, isPdf: false }
   }
-  const found = pdfAttachments(file).flatMap((text) => {
+  const attachments = pdfAttachments(file)
+  const keys = attachments.find(isKeySet)
+  const found = attachments.flatMap((text) => {
     const one = read(text)
     return 'fault' in one ? [] : [one.receipt]
   })
   const [receipt] = found
-  if (receipt && found.length === 1) return { receipt, isPdf: true }
+  if (receipt && found.length === 1)
+    return keys === undefined ? { receipt, isPdf: true } : { receipt, isPdf: true, keys }
   return {
     fault:
       found.length > 1

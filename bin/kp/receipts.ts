@@ -65,7 +65,7 @@ async function verify(session: CommandSession, file: string, keysFile: string | 
   const { receipt } = read
   const { ok, findings, kid } = await checkReceipt(receipt, keysFor(session, receipt, keysFile))
   // A PDF could contain a valid receipt and show other content.
-  const showsIt = read.isPdf ? Buffer.from(await receiptPdf(receipt)).equals(content) : undefined
+  const showsIt = read.isPdf ? Buffer.from(await receiptPdf(receipt, read.keys)).equals(content) : undefined
   terminal.document({
     data: {
       valid: ok,

@@ -1,5 +1,7 @@
 'use client'
 
+import { clsx } from 'clsx'
+import { CircleCheck } from 'lucide-react'
 import { useFormatter, useTranslations } from 'next-intl'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { useDataNames } from '#components/stores/data-names.ts'
@@ -50,10 +52,11 @@ function PlaceCard({ place, badge }: { place: ErasurePlace; badge?: ReactNode })
   const name = useDataNames().place(store)
   const shown = useFallingNumber(remaining, records)
   const isErased = remaining === held
+  const isClean = isErased && found_again === 0
   return (
     <li className="grid content-start gap-2 rounded-box border border-line bg-raised p-3">
       <p className="flex flex-wrap items-center justify-between gap-2">
-        <span className="font-medium">{name}</span>
+        <span className="min-w-0 font-medium wrap-anywhere">{name}</span>
         {badge}
       </p>
       <p className="flex items-baseline gap-2">
@@ -76,7 +79,8 @@ function PlaceCard({ place, badge }: { place: ErasurePlace; badge?: ReactNode })
       ) : held > 0 && isErased ? (
         <p className="text-sm text-amber">{t('held', { count: held })}</p>
       ) : (
-        <p className="text-sm text-quiet">
+        <p className={clsx('flex items-center gap-1.5 text-sm', isClean ? 'font-medium text-green' : 'text-quiet')}>
+          {isClean && <CircleCheck aria-hidden className="size-4 shrink-0" />}
           {!isErased
             ? t('deleting')
             : found_again === null
@@ -103,7 +107,10 @@ export function PlaceCards({
 }) {
   const t = useTranslations('erasurePlaces')
   return (
-    <ul aria-label={t('label')} className="grid gap-3 sm:grid-cols-2 lg:grid-cols-3">
+    <ul
+      aria-label={t('label')}
+      className="grid grid-cols-[minmax(0,1fr)] gap-3 sm:grid-cols-[repeat(auto-fill,minmax(13rem,1fr))]"
+    >
       {places.map((place) => (
         <PlaceCard key={place.store} place={place} badge={badges[place.store]} />
       ))}

@@ -25,7 +25,7 @@ export const BannerLine = ({
   children,
 }: BannerLineProps) => (
   <div className={isUrgent ? 'bg-amber-wash' : 'bg-accent-wash'}>
-    <div className="mx-auto grid max-w-5xl gap-3 px-4 py-3 sm:px-6">
+    <div className="mx-auto grid max-w-[90rem] in-[.with-sidebar]:mx-0 gap-3 px-4 py-3 sm:px-6">
       <div className="flex flex-wrap items-center gap-x-6 gap-y-3">
         <div role={isLive ? 'status' : undefined} className="flex min-w-0 grow basis-80 gap-3">
           <Icon aria-hidden className={clsx('mt-0.5 size-4.5 shrink-0', isUrgent ? 'text-amber' : 'text-accent')} />

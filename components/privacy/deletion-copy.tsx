@@ -44,7 +44,7 @@ function PersonCopy({ exported, copy, onCopy }: Omit<DeletionCopyProps, 'agent'>
         onChange={onCopy}
         options={copyChoices.map((value) => ({
           value,
-          title: t(`${value}.title`),
+          title: t(value === 'none' && files.length > 0 ? 'none.ready' : `${value}.title`),
           ...(value === 'with' && { text: t('with.text') }),
         }))}
       />

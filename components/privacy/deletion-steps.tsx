@@ -7,6 +7,7 @@ import { useQueryStates } from '#components/frame/query-state.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Checkbox } from '#components/ui/field.tsx'
 import { Stepper } from '#components/ui/stepper.tsx'
+import { PlainLink } from '#components/ui/text-link.tsx'
 import { graces } from '#lib/domains/privacy-requests/rules.ts'
 import { DeletionConfirm } from './deletion-confirm.tsx'
 import { DeletionCopy } from './deletion-copy.tsx'
@@ -52,7 +53,6 @@ export function DeletionSteps({ what, numbers, exported, agent, identity, isAdmi
           <h2 id="step-title" ref={heading} tabIndex={-1} className="scroll-mt-28 text-lg font-semibold outline-none">
             {t(`${step}.title`)}
           </h2>
-          {step === 'copy' && <p className="text-quiet">{t('copy.lead')}</p>}
         </header>
         {step === 'what' && what}
         {step === 'what' && !agent && (
@@ -63,6 +63,17 @@ export function DeletionSteps({ what, numbers, exported, agent, identity, isAdmi
         )}
         {step === 'copy' && (
           <DeletionCopy {...{ exported, agent, copy }} onCopy={(value) => void choose({ copy: value })} />
+        )}
+        {step === 'copy' && (
+          <p>
+            {t.rich('copy.keys', {
+              keys: (text) => (
+                <PlainLink href="/.well-known/jwks.json" download="public-keys.json">
+                  {text}
+                </PlainLink>
+              ),
+            })}
+          </p>
         )}
         {step === 'confirm' && (
           <DeletionConfirm

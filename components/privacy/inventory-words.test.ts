@@ -2,6 +2,7 @@ import { afterAll, expect, it } from 'vitest'
 import { createApp } from '#lib/app.ts'
 import { readEnv } from '#lib/config/env.ts'
 import { groundsIn } from './inventory-rules.ts'
+import { meaningOf } from './meanings.ts'
 import { lineKeyOf } from './notice-lines.ts'
 import { purposes } from './purposes.ts'
 
@@ -12,6 +13,10 @@ const named = [...app.dataSources, ...app.retainedRecords]
 
 it('the inventory has a purpose for every data source and for nothing else', () => {
   expect([...purposes.keys()].sort()).toEqual(named.map(({ name }) => lineKeyOf(name)).sort())
+})
+
+it('the map of a person’s data has a meaning for every data source', () => {
+  expect([...meaningOf.keys()].sort()).toEqual(named.map(({ name }) => lineKeyOf(name)).sort())
 })
 
 it('every lawful basis of a data source names a ground that has a translation', () => {

@@ -1,31 +1,126 @@
-import { createTranslator } from 'next-intl'
+import { NextIntlClientProvider } from 'next-intl'
+import { type ComponentProps, createElement } from 'react'
+import { renderToStaticMarkup } from 'react-dom/server'
 import { describe, expect, it } from 'vitest'
+import type { Receipt } from '#lib/kernel/receipt.ts'
+import { codesOf, receiptText } from '#lib/kernel/receipt-texts.ts'
 import en from '#messages/en.ts'
 import zh from '#messages/zh.ts'
+import { ReceiptLead } from './receipt-lead.tsx'
+import { stayingData } from './staying-rules.ts'
 
-const english = createTranslator({ locale: 'en', messages: en, namespace: 'receipt' })
-const chinese = createTranslator({ locale: 'zh', messages: zh, namespace: 'receipt' })
-const counts = { stores: 2, deleted: 235, pseudonymized: 12, left: 0, held: 3 }
+const at = '2026-01-31T12:00:00.000Z'
+const line = (store: string, deleted: number, residue = 0): Receipt['stores'][number] => ({
+  ...{ store, holder: `${store}.records`, what: 'records', found: deleted, deleted, residue, verified_at: at },
+})
+const receipt = (more: Partial<Receipt> = {}): Receipt => ({
+  ...{ receipt_id: 'rcpt_1', version: 1, issuer: 'https://example.org', deleted_id: 'usr_1', deleted_at: at },
+  ...{ subject_kind: 'account', reason: 'test', retained: [], physical: [], signed_at: at, jws: 'a..b' },
+  stores: [line('postgresql', 290), line('graph', 20), line('cache', 0)],
+  ...more,
+})
+const words = { en, zh }
+function textOf(more: Partial<Receipt> = {}, locale: keyof typeof words = 'en'): string {
+  const props: ComponentProps<typeof NextIntlClientProvider> = {
+    ...{ locale, messages: words[locale], timeZone: 'UTC', now: new Date(at) },
+    children: createElement(ReceiptLead, { receipt: receipt(more) }),
+  }
+  return renderToStaticMarkup(createElement(NextIntlClientProvider, props))
+    .replace(/<[^>]*>/g, ' ')
+    .replace(/\s+/g, ' ')
+}
+const reading = (more: Partial<NonNullable<Receipt['complete_reading']>['stores'][number]> = {}) => ({
+  complete_reading: {
+    ...{ receipt_id: 'rcpt_1', version: 1 as const, issuer: 'https://example.org', signed_at: at, jws: 'a..b' },
+    stores: [
+      {
+        ...{
+          store: 'postgresql',
+          holder: 'words',
+          from: at,
+          until: '2026-01-31T13:00:00.000Z',
+          how: ['words' as const],
+        },
+        ...{ texts: 5, found: 0, erased: 0, left: 0, explained: 0, not_read: [] },
+        ...more,
+      },
+    ],
+  },
+})
 
-describe('the lead of a receipt', () => {
-  it('limits the second search to the listed stores', () => {
-    for (const status of ['verified', 'held'] as const) {
-      expect(english(`lead.${status}`, { ...counts, own: 'false' })).toContain('search of the stores below found')
-      expect(chinese(`lead.${status}`, { ...counts, own: 'false' })).toContain('再次搜索以下数据存储')
-    }
+describe('the first layer of a receipt', () => {
+  it('counts deleted items, and only the places that lost some', () => {
+    expect(textOf()).toContain(
+      '310 items about this person were deleted from 2 places on January 31, 2026, and a second search found none of them.',
+    )
+    expect(textOf({}, 'zh')).toContain('已从 2 处删除关于此人的 310 条数据')
   })
 
-  it('mentions the records of the request after the counts of erased records, and before the legal hold', () => {
-    expect(english('lead.held', { ...counts, own: 'true' })).toMatch(
-      /Pseudonymized: 12\. Includes records of the deletion request\. On legal hold: 3;/,
-    )
-    expect(chinese('lead.held', { ...counts, own: 'true' })).toContain(
-      '去标识化 12 条。其中包括本次删除请求的记录。另有 3 条',
+  it('does not state that nothing was found when something was', () => {
+    const text = textOf({ stores: [line('postgresql', 3, 2)] })
+    expect(text).toContain('still found 2 items about this person')
+    expect(text).not.toContain('found none')
+  })
+
+  it('does not state that a receipt without a searched store proves a deletion', () =>
+    expect(textOf({ stores: [] })).toContain('proves no deletion'))
+
+  it('states that stores were read from end to end only if the receipt has this statement', () => {
+    expect(textOf()).toContain('Not read from end to end.')
+    const text = textOf(reading())
+    expect(text).toMatch(/1 kind of stored data was also read from end to end\. No deleted words remain/)
+    expect(text).not.toContain('Not read')
+  })
+
+  it('states what remains, and what could not be read, beside a complete reading', () => {
+    const text = textOf(reading({ left: 2, not_read: [{ reason: 'large', count: 3 }] }))
+    expect(text).toContain('Deleted words remain in 2 places')
+    expect(text).toContain('couldn’t read (encrypted, binary or too large): 3.')
+    expect(text).not.toContain('No deleted words remain')
+  })
+
+  it('has a separate line for records under a legal hold', () => {
+    const text = textOf({
+      held: 3,
+      retained: [{ what: receiptText('retained', 'held', { count: 3, hold: 'hold_1' }), ground: '', until: null }],
+    })
+    expect(text).toContain('3 items stay because of a legal hold')
+  })
+})
+
+describe('what stays', () => {
+  it('has plain words for each retained kind, and a line of its own for what was to be deleted and is still there', () => {
+    const retained = codesOf('retained').map((code) => ({
+      what: receiptText('retained', code, { count: 2, hold: 'hold_1', system: 'crm.example' }),
+      ground: code,
+      until: at,
+    }))
+    const { groups, others } = stayingData({ retained, physical: [] })
+    expect(groups.map(({ name }) => name)).toEqual(['proof', 'return', 'passing'])
+    expect(others.map(({ ground }) => ground).sort()).toEqual(
+      ['blockchain', 'held', 'outside', 'outsideIn', 'sameTexts', 'threads'].sort(),
     )
   })
 
-  it('promises no email, because not every requester gets one', () => {
-    for (const { save } of [en.receipt, zh.receipt]) expect(save).not.toMatch(/email|邮件/)
-    expect(Object.keys(en.receipt)).not.toContain('saveEmailed')
+  it('lists a text that it does not know', () => {
+    const unknown = { what: 'something new', ground: 'why', until: null }
+    expect(stayingData({ retained: [unknown], physical: [] }).others).toEqual([unknown])
+    expect(textOf({ retained: [unknown] })).toContain('something new')
+  })
+
+  it('ends with the last record of the group', () => {
+    const of = (until: string | null) => ({ what: receiptText('retained', 'proof'), ground: '', until })
+    const later = '2033-01-31T12:00:00.000Z'
+    expect(stayingData({ retained: [of(later), of(at)], physical: [] }).groups[0]?.until).toBe(later)
+    expect(stayingData({ retained: [of(null), of(at)], physical: [] }).groups[0]?.until).toBeNull()
+  })
+
+  it('mentions texts of others and data that cannot be searched', () => {
+    const text = textOf({
+      remaining_mentions: [{ store: 'graph', kind: 'message', field: 'content', count: 4 }],
+      not_searched: [{ store: 'cache', what: 'values', count: null }],
+    })
+    expect(text).toContain('They keep their texts: 4 places.')
+    expect(text).toContain('1 kind of data can’t be searched for words.')
   })
 })

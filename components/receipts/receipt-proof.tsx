@@ -29,7 +29,14 @@ export function ReceiptProof({ receipt, address }: { receipt: Receipt; address: 
           })}
         </p>
         <h3 className="font-medium">{t('signature')}</h3>
-        <CodeBlock code={receipt.jws} what={t('signature')} />
+        <section
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolled region must be reachable with the keyboard
+          tabIndex={0}
+          aria-label={t('signature')}
+          className="max-h-48 overflow-y-auto rounded-box print:max-h-none"
+        >
+          <CodeBlock code={receipt.jws} what={t('signature')} />
+        </section>
       </Folded>
     </>
   )

@@ -7,7 +7,9 @@ import { Card } from '#components/ui/page.tsx'
 import { Time } from '#components/ui/time.tsx'
 import type { Receipt } from '#lib/kernel/receipt.ts'
 import { DerivedSections } from './derived-sections.tsx'
+import { Folded } from './folded.tsx'
 import { PrintButton } from './print-button.tsx'
+import { ReadingTable } from './receipt-lead.tsx'
 import { ReceiptProof } from './receipt-proof.tsx'
 import { ReceiptPhysical, ReceiptRetained } from './receipt-retained.tsx'
 import { ReceiptStores, RecordTypes } from './receipt-stores.tsx'
@@ -16,28 +18,36 @@ import { ReceiptStores, RecordTypes } from './receipt-stores.tsx'
 export function PublicKeysLink() {
   const t = useTranslations('receipt')
   return (
-    <PlainButtonLink tone="plain" href="/.well-known/jwks.json" download="public-keys.json">
+    <PlainButtonLink tone="plain" size="small" href="/.well-known/jwks.json" download="public-keys.json">
       {t('keys')}
     </PlainButtonLink>
   )
 }
 
-/** Verify, download and print. */
+/** Verify, and one file with everything that a later verification needs. */
 export function ReceiptActions({ id }: { id: string }) {
   const t = useTranslations('receipt')
-  const at = `/v1/receipts/${id}`
   return (
     <>
       <ButtonLink href={`/verify#${id}`}>{t('check')}</ButtonLink>
-      <PlainButtonLink tone="plain" href={`${at}/pdf`}>
-        {t('pdf')}
+      <PlainButtonLink tone="plain" href={`/v1/receipts/${id}/pdf`} download={`${id}.pdf`} title={t('saveHint')}>
+        {t('saveFile')}
       </PlainButtonLink>
-      <PlainButtonLink tone="plain" href={at} download={`${id}.json`}>
+    </>
+  )
+}
+
+/** The other forms of the receipt. */
+function ReceiptFiles({ id }: { id: string }) {
+  const t = useTranslations('receipt')
+  return (
+    <p className="flex flex-wrap gap-2 print:hidden">
+      <PlainButtonLink tone="plain" size="small" href={`/v1/receipts/${id}`} download={`${id}.json`}>
         {t('json')}
       </PlainButtonLink>
       <PublicKeysLink />
       <PrintButton />
-    </>
+    </p>
   )
 }
 
@@ -69,18 +79,26 @@ export function ReceiptFacts({ receipt }: { receipt: Receipt }) {
   )
 }
 
-/** Totals per store and retained data. The rest is folded. */
+/** The second layer: all tables, facts and files. */
 export function ReceiptView({ receipt, address }: { receipt: Receipt; address: string }) {
+  const t = useTranslations('receipt')
   return (
-    <>
-      <ReceiptStores stores={receipt.stores} />
-      <ReceiptRetained retained={receipt.retained} />
-      <DerivedSections receipt={receipt} />
-      <div className="grid gap-3">
-        <RecordTypes stores={receipt.stores} />
-        <ReceiptPhysical physical={receipt.physical} />
+    <div className="grid gap-3">
+      <Folded title={t('details')}>
+        <div className="grid min-w-0 gap-6">
+          <ReceiptFacts receipt={receipt} />
+          <ReceiptStores stores={receipt.stores} />
+          <ReceiptRetained retained={receipt.retained} />
+          <DerivedSections receipt={receipt} />
+          <ReadingTable reading={receipt.complete_reading} />
+          <RecordTypes stores={receipt.stores} />
+          <ReceiptPhysical physical={receipt.physical} />
+        </div>
+      </Folded>
+      <Folded title={t('files')}>
+        <ReceiptFiles id={receipt.receipt_id} />
         <ReceiptProof receipt={receipt} address={address} />
-      </div>
-    </>
+      </Folded>
+    </div>
   )
 }

@@ -2,14 +2,24 @@
 
 import { useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
+import { Folded } from '#components/receipts/folded.tsx'
+import { ReceiptSentences } from '#components/receipts/receipt-lead.tsx'
 import { Alert } from '#components/ui/alert.tsx'
 import { CopyableId } from '#components/ui/copyable-id.tsx'
 import { FactList } from '#components/ui/facts.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
+import type { Receipt } from '#lib/kernel/receipt.ts'
 import type { VerificationResult } from './verify-receipt.ts'
 
 const isTime = (text: string): boolean => !Number.isNaN(Date.parse(text))
+/** A receipt that a stranger signed may have any texts in the place of times. */
+const hasOnlyTimes = ({ deleted_at, stores, complete_reading: reading }: Receipt): boolean =>
+  [
+    deleted_at,
+    ...stores.map(({ verified_at }) => verified_at),
+    ...(reading?.stores.map(({ until }) => until) ?? []),
+  ].every(isTime)
 const When = ({ at }: { at: string }) => (isTime(at) ? <Time at={at} /> : at)
 
 /** The contents of a receipt with a valid signature. */
@@ -58,11 +68,17 @@ export function VerificationView({
     case 'keysUnreachable':
       return <Alert tone="warning" isLive title={t('keys.unreachable')} />
     case 'holds': {
-      const { kid, left, held, receipt, isPinned } = verdict
+      const { left, held, receipt, isPinned } = verdict
       return (
         <div className="grid gap-5">
           <Alert tone="done" isLive title={t('result.holds')}>
-            <p>{t.rich('result.holdsText', { kid: key(kid) })}</p>
+            <p>
+              {t.rich('result.holdsText', {
+                issuer: () => receipt.issuer,
+                time: () => <When at={receipt.signed_at} />,
+              })}
+            </p>
+            {receipt.complete_reading && <p>{t('result.reading')}</p>}
             <p>{t(isPinned ? 'result.holdsIndependent' : 'result.holdsHere')}</p>
           </Alert>
           {(left > 0 || receipt.stores.length === 0) && (
@@ -76,12 +92,19 @@ export function VerificationView({
             </Alert>
           )}
           {receipt.issuer !== origin && <Alert title={t('result.issuer', { issuer: receipt.issuer })} />}
-          <Said verdict={verdict} keysFrom={isPinned ? t('keys.pinned') : `${origin}/.well-known/jwks.json`} />
+          {hasOnlyTimes(receipt) && (
+            <div className="grid gap-2">
+              <ReceiptSentences receipt={receipt} />
+            </div>
+          )}
           {receipt.issuer === origin && (
             <p>
               <TextLink href={`/receipts/${receipt.receipt_id}`}>{t('facts.open')}</TextLink>
             </p>
           )}
+          <Folded title={t('details')}>
+            <Said verdict={verdict} keysFrom={isPinned ? t('keys.pinned') : `${origin}/.well-known/jwks.json`} />
+          </Folded>
         </div>
       )
     }

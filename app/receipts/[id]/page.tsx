@@ -2,8 +2,9 @@ import type { Metadata } from 'next'
 import { notFound } from 'next/navigation'
 import { getTranslations } from 'next-intl/server'
 import { Messages } from '#components/frame/words.tsx'
-import { ReceiptActions, ReceiptFacts, ReceiptView } from '#components/receipts/receipt-view.tsx'
-import { includesOwnRequest, receiptSummary } from '#components/receipts/store-totals.ts'
+import { ReceiptLead } from '#components/receipts/receipt-lead.tsx'
+import { ReceiptActions, ReceiptView } from '#components/receipts/receipt-view.tsx'
+import { receiptSummary } from '#components/receipts/store-totals.ts'
 import { Badge } from '#components/ui/badge.tsx'
 import { PlainButtonLink } from '#components/ui/button.tsx'
 import { CopyableId } from '#components/ui/copyable-id.tsx'
@@ -43,7 +44,7 @@ export default async function ReceiptPage({ params }: { params: Promise<{ id: st
         <CopyableId id={id} what={t('id')} />
       </Page>
     )
-  const { status, counts } = receiptSummary(receipt, legalHoldCountsIn(receipt))
+  const { status } = receiptSummary(receipt, legalHoldCountsIn(receipt))
   return (
     <Messages of={['receipt']}>
       <Page
@@ -53,14 +54,10 @@ export default async function ReceiptPage({ params }: { params: Promise<{ id: st
             {t(`status.${status}`)}
           </Badge>
         }
-        summary={
-          <p>
-            {t(`lead.${status}`, { ...counts, own: String(includesOwnRequest(receipt)) })} {t('save')}
-          </p>
-        }
-        actions={<ReceiptActions id={receipt.receipt_id} />}
-        aside={<ReceiptFacts receipt={receipt} />}
       >
+        <ReceiptLead receipt={receipt}>
+          <ReceiptActions id={receipt.receipt_id} />
+        </ReceiptLead>
         <ReceiptView receipt={receipt} address={`${publicUrl(readEnv())}/receipts/${receipt.receipt_id}`} />
       </Page>
     </Messages>

@@ -1,7 +1,10 @@
 import { getTranslations } from 'next-intl/server'
 import type { InventoryRow } from '#components/privacy/category-drawer.tsx'
+import { DataMap, type MappedRow } from '#components/privacy/data-map.tsx'
 import { recordsPageOf, sortedHoldings, storedBeside } from '#components/privacy/inventory-rules.ts'
 import { InventoryTable } from '#components/privacy/inventory-table.tsx'
+import { meaningOf } from '#components/privacy/meanings.ts'
+import { lineKeyOf } from '#components/privacy/notice-lines.ts'
 import { RetainedList } from '#components/privacy/retained-list.tsx'
 import { ButtonLink } from '#components/ui/button.tsx'
 import { EmptyState } from '#components/ui/empty-state.tsx'
@@ -27,6 +30,12 @@ function rowOf(words: Words, line: Line): InventoryRow {
   }
 }
 
+const mappedRowOf = (words: Words, line: Line): MappedRow => {
+  const key = lineKeyOf(line.name)
+  const meaning = (key && meaningOf.get(key)) ?? 'you'
+  return { ...rowOf(words, line), storeName: line.store, meaning }
+}
+
 /** What an erasure of the subject retains. Legal holds are not computed here, and the text above the list says so. */
 const retainedAfterErasure = ({ data, subject, as_of }: Inventory) =>
   app.expectedRetention(
@@ -44,18 +53,24 @@ export async function InventoryOverview({ inventory }: { inventory: Inventory })
   const { held, empty } = sortedHoldings(inventory.data)
   const beside = storedBeside(inventory.kept_beside)
   const retained = await retainedAfterErasure(inventory)
+  const rows = held.map((line) => mappedRowOf(words, { ...line, name: line.holder }))
   return (
     <div className="grid min-w-0 grid-cols-[minmax(0,1fr)] gap-4">
-      <InventoryTable
-        name="privacy-inventory"
-        label={t('held')}
-        rows={held.map((line) => rowOf(words, { ...line, name: line.holder }))}
-        empty={
-          <EmptyState title={t('nothing')} action={<ButtonLink href="/agents">{t('agents')}</ButtonLink>}>
-            {t('nothingText')}
-          </EmptyState>
-        }
-      />
+      {held.length === 0 ? (
+        <EmptyState title={t('nothing')} action={<ButtonLink href="/agents">{t('agents')}</ButtonLink>}>
+          {t('nothingText')}
+        </EmptyState>
+      ) : (
+        <>
+          <DataMap rows={rows} />
+          <details>
+            <summary className="min-h-6 cursor-pointer text-accent">{t('table')}</summary>
+            <div className="mt-2">
+              <InventoryTable name="privacy-inventory" label={t('held')} rows={rows} />
+            </div>
+          </details>
+        </>
+      )}
       {empty.length > 0 && (
         <details>
           <summary className="min-h-6 cursor-pointer text-accent">{t('empty', { count: empty.length })}</summary>

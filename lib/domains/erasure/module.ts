@@ -56,7 +56,7 @@ export function erasureModule({
         ...receipts,
         ...deletionLogReading(db),
         ...erasureProgress(db),
-        pdf: receiptPdfReader(receipts.read),
+        pdf: receiptPdfReader(receipts.read, signer),
         own: own.list,
         standing: own.standing,
       },

@@ -17,7 +17,7 @@ import { RequestStatusDetail, RequestStatusText } from '#components/requests/req
 import { ButtonLink } from '#components/ui/button.tsx'
 import { Page } from '#components/ui/page.tsx'
 import { Stepper } from '#components/ui/stepper.tsx'
-import { PlainLink, TextLink } from '#components/ui/text-link.tsx'
+import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { app } from '#lib/app-instance.ts'
 import { legalHoldCountsIn } from '#lib/domains/erasure/rules.ts'
@@ -138,11 +138,6 @@ async function FiledNotes({
               <TextLink href={`/receipts/${receiptId}`} prefetch={false}>
                 {text}
               </TextLink>
-            ),
-            keys: (text) => (
-              <PlainLink href="/.well-known/jwks.json" download="public-keys.json">
-                {text}
-              </PlainLink>
             ),
           })}
         </p>

@@ -15,7 +15,7 @@ const bytesOf = async (path: string, method = 'GET') => {
   return { status: answer.status, headers: answer.headers, bytes: new Uint8Array(await answer.arrayBuffer()) }
 }
 
-test("GET /v1/receipts/{id}/pdf returns, without a token, a PDF with the API's JSON attached", async () => {
+test("GET /v1/receipts/{id}/pdf returns, without a token, a PDF with the API's JSON and the public keys attached", async () => {
   const { token } = await app.agent()
   const made = await app.fetch('POST', '/v1/knowledge', { token, body: trace() })
   const erased = await app.fetch('DELETE', `/v1/knowledge/${made.json.data.id}`, { token })
@@ -25,8 +25,10 @@ test("GET /v1/receipts/{id}/pdf returns, without a token, a PDF with the API's J
   expect([status, headers.get('content-type')]).toEqual([200, 'application/pdf'])
   expect(headers.get('content-length')).toBe(String(bytes.byteLength))
   expect(headers.get('content-disposition')).toBe(`inline; filename="${receipt.receipt_id}.pdf"`)
-  expect(pdfAttachments(bytes).map((text) => JSON.parse(text))).toEqual([receipt])
-  expect(Buffer.from(await receiptPdf(receipt)).equals(bytes)).toBe(true)
+  const keys = await (await fetch(`${app.url}/.well-known/jwks.json`)).json()
+  const attached = pdfAttachments(bytes)
+  expect(attached.map((text) => JSON.parse(text))).toEqual([receipt, keys])
+  expect(Buffer.from(await receiptPdf(receipt, attached[1])).equals(bytes)).toBe(true)
   const head = await bytesOf(`${path}/pdf`, 'HEAD')
   expect([head.status, head.bytes.byteLength]).toEqual([200, 0])
 })

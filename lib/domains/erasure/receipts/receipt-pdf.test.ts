@@ -5,7 +5,7 @@ import { extractText, getDocumentProxy } from 'unpdf'
 import { describe, expect, test } from 'vitest'
 import type { Receipt } from '#lib/kernel/receipt.ts'
 import { isPdf, pdfAttachments } from './pdf-attachments.ts'
-import { onPage, receiptFile, receiptPdf } from './receipt-pdf.ts'
+import { keysFile, keysFileName, onPage, receiptFile, receiptPdf } from './receipt-pdf.ts'
 
 const header = Buffer.from(JSON.stringify({ alg: 'EdDSA', kid: 'a-key-of-theirs', typ: 'deletion-receipt' }))
 const receipt = (more: Partial<Receipt> = {}): Receipt => ({
@@ -87,6 +87,15 @@ describe('the PDF of a receipt', () => {
     expect(read.attachments).toEqual([[`${one.receipt_id}.json`, receiptFile(one)]])
     expect(read.info).toMatchObject({ Title: `Deletion receipt ${one.receipt_id}` })
     expect(read.pages).toBeGreaterThan(1)
+  })
+
+  test('contains the public keys as a second attachment, and says that they prove nothing by themselves', async () => {
+    const keys = keysFile([{ kty: 'OKP', crv: 'Ed25519', x: 'a', kid: 'a-key-of-theirs', alg: 'EdDSA', use: 'sig' }])
+    const read = await readBy(await receiptPdf(receipt(), keys))
+    expect(read.attachments.map(([name]) => name)).toEqual([`${receipt().receipt_id}.json`, keysFileName])
+    expect(read.attachments[1]?.[1]).toBe(keys)
+    expect(read.text).toContain('Whoeverforgesareceiptcanattachotherkeys')
+    expect((await readBy(await receiptPdf(receipt()))).text).not.toContain('publickeysoftheregistryatthetime')
   })
 
   test('names the kind of the erased subject when the receipt has one', async () => {

@@ -1,6 +1,8 @@
 import { Readable } from 'node:stream'
 import { decodeProtectedHeader } from 'jose'
 import { readReceiptPdf } from '#lib/domains/erasure/contract.ts'
+import type { Signer } from '#lib/domains/erasure/receipts/signing.ts'
+import type { PublicKey } from '#lib/domains/erasure/receipts/signing-keys.ts'
 import { legalHoldCountsIn } from '#lib/domains/erasure/rules.ts'
 import { erasedCounts, Receipt } from '#lib/kernel/receipt.ts'
 import { stream, type UseCase } from '#lib/kernel/use-case.ts'
@@ -31,8 +33,17 @@ const keptByHolds = (held: number): string =>
     ? 'Not everything is erased: a legal hold retains 1 record for now. When the hold ends, the record is erased and the receipt is signed again under the same id.'
     : `Not everything is erased: a legal hold retains ${held} records for now. When the hold ends, they are erased and the receipt is signed again under the same id.`
 
-/** Renders the receipt as a PDF with all facts of the JSON, and attaches the JSON. The same receipt gives the same bytes. */
-export async function receiptPdf(receipt: Receipt): Promise<Uint8Array<ArrayBuffer>> {
+/** The attachment with the public keys of the issuer. */
+export const keysFileName = 'public-keys.json'
+
+/** Returns the embedded public keys as text: a JWK Set. */
+export const keysFile = (keys: readonly PublicKey[]): string => `${JSON.stringify({ keys }, null, 2)}\n`
+
+/**
+ * Renders the receipt as a PDF with all facts of the JSON, and attaches the JSON and, if given, the public keys as the text of a file. The
+ * same arguments give the same bytes.
+ */
+export async function receiptPdf(receipt: Receipt, keys?: string): Promise<Uint8Array<ArrayBuffer>> {
   // Imported on first use: most processes never make a PDF and need not load its font tables.
   const { default: PDFDocument } = await import('pdfkit')
   const signedAt = new Date(receipt.signed_at)
@@ -136,6 +147,10 @@ export async function receiptPdf(receipt: Receipt): Promise<Uint8Array<ArrayBuff
   line(
     `This page is a readable copy. The signed receipt is the attachment ${name} in this file. If you saved the registry’s signing keys earlier, KnowledgePulse verifies it offline: kp receipts verify <this file>. With any other tool: the signature (Ed25519, compact JWS) covers the attachment in its RFC 8785 form without the member "jws".${reading ? ' The member "complete_reading" has its own signature in the same form, and is also left out.' : ''}`,
   )
+  if (keys !== undefined)
+    line(
+      `The attachment ${keysFileName} has the public keys of the registry at the time of this download. Whoever forges a receipt can attach other keys: compare them with keys that you saved before the deletion.`,
+    )
   // Not passed through onPage, because the example must show its own escape sequence.
   write(
     'P',
@@ -157,16 +172,24 @@ export async function receiptPdf(receipt: Receipt): Promise<Uint8Array<ArrayBuff
     creationDate: signedAt,
     modifiedDate: signedAt,
   })
+  if (keys !== undefined)
+    page.file(Buffer.from(keys), {
+      name: keysFileName,
+      type: 'application/json',
+      description: 'The public keys that verify receipts',
+      creationDate: signedAt,
+      modifiedDate: signedAt,
+    })
   page.end()
   await ended
   return new Uint8Array(Buffer.concat(bytes))
 }
 
-/** Returns as a PDF the receipt that `read` returns as JSON, under the same access rules. */
-export const receiptPdfReader = (read: UseCase) =>
+/** Returns as a PDF the receipt that `read` returns as JSON, under the same access rules, with the public keys attached. */
+export const receiptPdfReader = (read: UseCase, { keys }: Pick<Signer, 'keys'>) =>
   stream(readReceiptPdf, async (ctx, { params }) => {
     const { body } = await read.execute(ctx, { params, query: {}, headers: {}, body: undefined })
-    const file = await receiptPdf(Receipt.parse(body))
+    const file = await receiptPdf(Receipt.parse(body), keysFile(await keys()))
     return {
       resourceId: params.id,
       headers: {

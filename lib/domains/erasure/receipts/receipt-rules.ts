@@ -90,6 +90,17 @@ const isStore = (value: unknown): boolean =>
   isObject(value) &&
   ['store', 'holder', 'what', 'verified_at'].every((name) => typeof value[name] === 'string') &&
   ['found', 'deleted', 'residue'].every((name) => typeof value[name] === 'number')
+const isReading = (value: unknown): boolean =>
+  isObject(value) &&
+  Array.isArray(value.stores) &&
+  value.stores.every(
+    (one) =>
+      isObject(one) &&
+      typeof one.until === 'string' &&
+      typeof one.left === 'number' &&
+      Array.isArray(one.not_read) &&
+      one.not_read.every((group: unknown) => isObject(group) && typeof group.count === 'number'),
+  )
 const isKept = (value: unknown): boolean => isObject(value) && typeof value.what === 'string'
 const isReceipt = (value: unknown): value is Receipt =>
   isObject(value) &&
@@ -98,6 +109,7 @@ const isReceipt = (value: unknown): value is Receipt =>
   Array.isArray(value.stores) &&
   value.stores.every(isStore) &&
   (value.held === undefined || typeof value.held === 'number') &&
+  (value.complete_reading === undefined || isReading(value.complete_reading)) &&
   [value.retained, value.physical].every((list) => Array.isArray(list) && list.every(isKept))
 
 /** Parses a receipt. Checks only the members needed to display it; only the signature proves its content. */
