@@ -69,7 +69,6 @@ export default async function FrontPage() {
                 : t.rich('people.write', { email: () => <TextLink href={`mailto:${contact}`}>{contact}</TextLink> })}
             </p>
           )}
-          <p>{t.rich('people.receipt', { link: (text) => <TextLink href="/verify">{text}</TextLink> })}</p>
           <p>
             <TextLink href="/privacy">{t('notice')}</TextLink>
           </p>

@@ -80,7 +80,7 @@ test('a person goes from the front page to a verified receipt in at most 8 click
   expect(announced.length).toBeGreaterThan(5)
 
   await done.click(page.getByRole('link', { name: 'Delete my data' }))
-  await expect(heading(page, 'What will be deleted or retained')).toBeVisible()
+  await expect(heading(page, 'What happens to your data')).toBeVisible()
   await expect(page.getByText(`${records} items`, { exact: true })).toBeVisible()
   await done.read('review')
   expect(await retained.allTextContents()).toEqual(announced)

@@ -70,7 +70,7 @@ test('an admin requires second factors, and a person adds one before anything el
     await expect(person).toHaveURL('/settings/privacy')
     await expect(person.getByText('Your account must have a second factor.')).toBeVisible()
     await person.goto('/settings/privacy/delete')
-    await expect(person.getByRole('heading', { name: 'What will be deleted or retained' })).toBeVisible()
+    await expect(person.getByRole('heading', { name: 'What happens to your data' })).toBeVisible()
     await person.goto('/settings/privacy')
     await person.getByRole('link', { name: 'Add second factor' }).click()
     await addPasskey(person)

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { receiptPdf } from '#lib/domains/erasure/receipts/receipt-pdf.ts'
+import { keysFile, receiptPdf } from '#lib/domains/erasure/receipts/receipt-pdf.ts'
 import { Receipt } from '#lib/kernel/receipt.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { commandLine } from '#lib/testing/command-line.ts'
@@ -54,11 +54,16 @@ test('receipts verify accepts the JSON and the PDF of the registry without a req
 test('receipts verify rejects a PDF of an unsigned receipt, and reports altered pages around a valid receipt', async () => {
   const forged = await verify('forged.pdf', await receiptPdf({ ...receipt, deleted_id: 'kp:trace:another' }))
   expect([forged.status, forged.json.data.valid]).toEqual([1, false])
+  // Attached keys are not trusted: a forged receipt can bring the keys that it was signed with.
+  const other = { kty: 'OKP', crv: 'Ed25519', x: 'x', kid: 'theirs', alg: 'EdDSA', use: 'sig' } as const
+  const own = await receiptPdf({ ...receipt, deleted_id: 'kp:trace:another' }, keysFile([other]))
+  const brought = await verify('brought.pdf', own)
+  expect([brought.status, brought.json.data.valid]).toEqual([1, false])
   // The visible content is in the content stream: one changed byte alters the page.
-  const other = Buffer.from(await receiptPdf(receipt))
-  const content = other.indexOf('stream\n') + 'stream\n'.length
-  other.writeUInt8(other.readUInt8(content + 40) ^ 1, content + 40)
-  const dressed = await verify('dressed.pdf', other)
+  const pages = Buffer.from(await receiptPdf(receipt))
+  const content = pages.indexOf('stream\n') + 'stream\n'.length
+  pages.writeUInt8(pages.readUInt8(content + 40) ^ 1, content + 40)
+  const dressed = await verify('dressed.pdf', pages)
   expect(dressed.json.data, dressed.err).toMatchObject({ valid: true, pages_are_ours: false })
   for (const content of ['%PDF-1.7\nnothing', 'no JSON', '{}']) {
     const none = await verify('none', content)

@@ -56,7 +56,7 @@ function PlaceCard({ place, badge }: { place: ErasurePlace; badge?: ReactNode })
   return (
     <li className="grid content-start gap-2 rounded-box border border-line bg-raised p-3">
       <p className="flex flex-wrap items-center justify-between gap-2">
-        <span className="min-w-0 font-medium wrap-anywhere">{name}</span>
+        <bdi className="min-w-0 font-medium wrap-anywhere">{name}</bdi>
         {badge}
       </p>
       <p className="flex items-baseline gap-2">

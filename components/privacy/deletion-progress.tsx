@@ -15,9 +15,18 @@ const patience = 120_000
 /** Milliseconds for which the result stays visible before the receipt replaces it. */
 const resultShown = 2_000
 
+/** The progress as the API returns it. Undefined if there is none, or if the server does not answer. */
+async function progressOf(receiptId: string | undefined): Promise<ErasureProgress | undefined> {
+  if (receiptId === undefined) return undefined
+  const response = await fetch(`/v1/receipts/${receiptId}/progress`).catch(() => undefined)
+  if (!response?.ok) return undefined
+  const { data } = (await response.json()) as { data: ErasureProgress }
+  return data
+}
+
 /**
  * Shows a deletion while it runs: each place with its remaining records, the second search, and the seal. It then asks the server, which
- * redirects to the receipt. Where the events do not arrive, the page asks the server for the status. `receiptId`: the id that the receipt
+ * redirects to the receipt. Where the events do not arrive, the page asks for the progress. `receiptId`: the id that the receipt
  * will have, if it is known.
  */
 export function DeletionProgress({ receiptId, isSlow = false }: { receiptId: string | undefined; isSlow?: boolean }) {
@@ -54,13 +63,21 @@ export function DeletionProgress({ receiptId, isSlow = false }: { receiptId: str
     if (isFollowed) return
     const started = Date.now()
     let timer: ReturnType<typeof setTimeout>
-    const ask = () => {
-      if (document.visibilityState === 'visible') router.refresh()
-      timer = setTimeout(ask, !isSlow && Date.now() - started < patience ? soon : later)
+    let isClosed = false
+    const ask = async () => {
+      const read = document.visibilityState === 'visible' && !isOver ? await progressOf(receiptId) : undefined
+      if (isClosed) return
+      if (read) setProgress(read)
+      // A result stays visible until the next time.
+      if (read?.state !== 'done' && document.visibilityState === 'visible') router.refresh()
+      timer = setTimeout(() => void ask(), !isSlow && Date.now() - started < patience ? soon : later)
     }
-    timer = setTimeout(ask, isSlow ? later : soon)
-    return () => clearTimeout(timer)
-  }, [router, isSlow, isFollowed])
+    timer = setTimeout(() => void ask(), isSlow ? later : soon)
+    return () => {
+      isClosed = true
+      clearTimeout(timer)
+    }
+  }, [router, receiptId, isSlow, isFollowed, isOver])
 
   if (!progress || progress.places.length === 0)
     return <ProgressBar value={0} max={0} label={t('states.running.title')} />

@@ -18,7 +18,6 @@ export function DeletionSummary({ numbers, withCopy, redacts }: DeletionSummaryP
     [t('facts.gone'), t('gone', { count: gone })],
     ...(changed > 0 ? [[t('facts.changed'), t('changed', { count: changed })] as const] : []),
     ...(held > 0 ? [[t('facts.held'), t('held', { count: held })] as const] : []),
-    [t('facts.stays'), t('stays')],
     ...(withCopy ? [[t('facts.copy'), t('copyFirst')] as const] : []),
     ...(redacts ? [[t('facts.names'), t('names')] as const] : []),
   ]

@@ -78,7 +78,7 @@ export function ExportDesk({ initial, isBrief = false }: ExportDeskProps) {
       </div>
       {problem && <ProblemAlert problem={problem} />}
       <p className="text-sm text-quiet">
-        {t('form')}{' '}
+        {!isBrief && t('form')}{' '}
         {left !== null &&
           left <= shownFrom &&
           t.rich('quota', { left, time: () => <Time at={quota.resets_at} show="relative" /> })}

@@ -124,7 +124,7 @@ function WhatStays({ receipt }: { receipt: Receipt }) {
 const placesOf = (totals: readonly StoreTotal[]): number => totals.filter(({ deleted }) => deleted > 0).length
 
 /** What was deleted, and how it was searched again, in sentences. They state only what the receipt states. */
-export function ReceiptSentences({ receipt }: { receipt: Receipt }) {
+export function ReceiptSentences({ receipt, isBrief = false }: { receipt: Receipt; isBrief?: boolean }) {
   const t = useTranslations('receipt')
   const format = useFormatter()
   const { status, counts } = receiptSummary(receipt, legalHoldCountsIn(receipt))
@@ -140,7 +140,7 @@ export function ReceiptSentences({ receipt }: { receipt: Receipt }) {
       </p>
       {counts.pseudonymized > 0 && <p>{t('lead.renamed', { count: counts.pseudonymized })}</p>}
       {counts.held > 0 && <p className="text-amber">{t('lead.onHold', { count: counts.held })}</p>}
-      {includesOwnRequest(receipt) && <p className="text-quiet">{t('lead.own')}</p>}
+      {!isBrief && includesOwnRequest(receipt) && <p className="text-quiet">{t('lead.own')}</p>}
       <SearchedAgain receipt={receipt} />
     </>
   )

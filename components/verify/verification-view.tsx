@@ -94,7 +94,7 @@ export function VerificationView({
           {receipt.issuer !== origin && <Alert title={t('result.issuer', { issuer: receipt.issuer })} />}
           {hasOnlyTimes(receipt) && (
             <div className="grid gap-2">
-              <ReceiptSentences receipt={receipt} />
+              <ReceiptSentences receipt={receipt} isBrief />
             </div>
           )}
           {receipt.issuer === origin && (

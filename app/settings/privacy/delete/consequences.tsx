@@ -78,7 +78,7 @@ async function Deleted({ plan, numbers, isOfAgent }: ConsequencesProps) {
     }))
   return (
     <section aria-labelledby="deleted-title" className="grid gap-2">
-      <h3 id="deleted-title" className="font-semibold">
+      <h3 id="deleted-title" className="sr-only">
         {t('list')}
       </h3>
       {gone === 0 ? (
@@ -101,7 +101,6 @@ async function Deleted({ plan, numbers, isOfAgent }: ConsequencesProps) {
           {changed.map((key) => t(key, { count: numbers[key] })).join(' ')}
         </p>
       )}
-      <p className="text-quiet">{t('everywhere')}</p>
       <details>
         <summary className="min-h-6 cursor-pointer text-accent">{t('table', { count: rows.length })}</summary>
         <div className="mt-2">

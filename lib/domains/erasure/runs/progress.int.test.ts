@@ -8,7 +8,9 @@ import { issuedAgent, signedIn } from '#lib/testing/people.ts'
 let test: TestApp
 const control: NotesControl = { erased: [] }
 beforeAll(async () => {
-  test = await testApp({}, undefined, { moreDataSources: (db) => [noteDataSource(control)(db)] })
+  test = await testApp({ KP_TRUSTED_PROXIES: '127.0.0.1' }, undefined, {
+    moreDataSources: (db) => [noteDataSource(control)(db)],
+  })
   await createNotes(test.ownerUrl)
 })
 afterAll(() => test?.close())
@@ -75,4 +77,75 @@ it('GET /v1/receipts/{id}/progress returns 404 for an unknown id, and its events
   const { value } = (await response.body?.getReader().read()) ?? {}
   expect(new TextDecoder().decode(value)).toBe('data: {"state":"waiting","places":[]}\n\n')
   abort.abort()
+})
+
+let client = 0
+/** Opens a stream from another address, because each address has a rate limit. Reads its first event; empty if it has none. */
+async function opened(receiptId: string) {
+  client += 1
+  const abort = new AbortController()
+  const response = await fetch(`${test.url}/v1/receipts/${receiptId}/progress/events`, {
+    headers: { 'X-Forwarded-For': `2001:db8:${client.toString(16)}::1` },
+    signal: abort.signal,
+  })
+  const { value } = response.status === 200 ? ((await response.body?.getReader().read()) ?? {}) : {}
+  return { status: response.status, first: new TextDecoder().decode(value), close: () => abort.abort() }
+}
+const floodOf = (count: number) =>
+  Promise.all(Array.from({ length: count }, (_, number) => opened(`rcpt_${String(number).padStart(22, '0')}`)))
+const isOpen = ({ first }: { first: string }): boolean => first !== ''
+
+it('a flood of streams for unknown ids ends at 25, and a stream of an erasure still opens', async () => {
+  const { receiptId } = await begun()
+  const flood = await floodOf(40)
+  try {
+    // A stream of another test may still be closing.
+    expect(flood.filter(isOpen).length).toBeLessThanOrEqual(25)
+    expect(flood.filter(isOpen).length).toBeGreaterThan(20)
+    expect((await opened('rcpt_9999999999999999999999')).status).toBe(503)
+    const watched = await opened(receiptId)
+    expect(watched).toMatchObject({ status: 200, first: 'data: {"state":"planning","places":[]}\n\n' })
+    watched.close()
+  } finally {
+    for (const { close } of flood) close()
+  }
+  await drain(test)
+  // Closed streams free their places.
+  await expect
+    .poll(
+      async () => {
+        const next = await floodOf(25)
+        for (const { close } of next) close()
+        return next.filter(isOpen).length
+      },
+      { timeout: 60_000 },
+    )
+    .toBe(25)
+})
+
+it('the progress has the same counts for an agent of another person, and none for a revoked token', async () => {
+  const { receiptId } = await begun()
+  const stranger = await issuedAgent(test, ['read'], { owner: await signedIn(test) })
+  const path = `/v1/receipts/${receiptId}/progress`
+  expect((await test.fetch('GET', path, { token: stranger.token })).json).toEqual((await test.fetch('GET', path)).json)
+  await test.db.query(undefined, 'UPDATE tokens SET revoked_at = now() WHERE agent_id = $1', [stranger.id])
+  expect((await test.fetch('GET', path, { token: stranger.token })).status).toBe(401)
+  await drain(test)
+})
+
+it.each(['rcpt_', `rcpt_${'0'.repeat(23)}`, `rcpt_${'0'.repeat(21)}%00`])(
+  'GET /v1/receipts/{id}/progress/events rejects the id %s',
+  async (id) => expect((await test.fetch('GET', `/v1/receipts/${id}/progress/events`)).status).toBe(422),
+)
+
+it('an erasure that fails in the middle shows its remaining records', async () => {
+  const { receiptId } = await begun()
+  control.beforeErase = () => {
+    throw new Error('the store broke')
+  }
+  await expect(drain(test)).rejects.toThrow('the store broke')
+  control.beforeErase = undefined
+  const broken = await progressOf(receiptId)
+  expect(broken.places.find(({ store }) => store === 'notebook')).toMatchObject({ remaining: 3, found_again: null })
+  expect(['erasing', 'failed']).toContain(broken.state)
 })

@@ -14,8 +14,15 @@ const soon = 60_000
 const silence = 15_000
 /** Milliseconds. A browser connects again. */
 const longest = 600_000
-/** Streams at the same time in a process. Each reads two rows of an index four times a second. */
+/** Streams of erasures at the same time in a process. Each reads two rows of an index four times a second. */
 const mostStreams = 50
+/**
+ * The same for ids without an erasure. They have their own limit, because anybody can invent an id: a flood of them must not take the
+ * places of people who watch their erasure.
+ */
+const mostUnknown = 25
+/** Milliseconds after which a stream of an id without an erasure ends. A browser connects again. */
+const longestUnknown = 120_000
 
 const Counts = z.record(z.string(), z.number().int())
 const sum = (counts: readonly number[]): number => counts.reduce((all, one) => all + one, 0)
@@ -56,16 +63,23 @@ const isLive = ({ state }: ErasureProgress): boolean =>
 
 /** The progress of erasures for those who know the id of the receipt: read once, or followed as server-sent events. */
 export function erasureProgress(db: Pick<Database, 'prisma'>) {
-  let streams = 0
+  const open = { known: 0, unknown: 0 }
+  const most = { known: mostStreams, unknown: mostUnknown }
+  const kindOf = ({ state }: ErasureProgress) => (state === 'waiting' ? 'unknown' : 'known')
+  const statusOf = async (receiptId: string) => (await progressOf(db, receiptId)) ?? notStarted
 
-  async function* events(receiptId: string): AsyncGenerator<string> {
+  async function* events(receiptId: string, first: ErasureProgress): AsyncGenerator<string> {
     const started = performance.now()
+    const elapsed = () => performance.now() - started
+    let progress = first
+    let kind = kindOf(first)
+    // Other streams may have opened between the check and the first read of this one. A browser connects again.
+    if (open[kind] >= most[kind]) return
     let sent = ''
     let sentAt = started
-    streams += 1
+    open[kind] += 1
     try {
-      while (performance.now() - started < longest) {
-        const progress = (await progressOf(db, receiptId)) ?? notStarted
+      while (elapsed() < (kind === 'unknown' ? longestUnknown : longest)) {
         const text = JSON.stringify(progress)
         if (text !== sent) {
           yield `data: ${text}\n\n`
@@ -76,11 +90,14 @@ export function erasureProgress(db: Pick<Database, 'prisma'>) {
           sentAt = performance.now()
         }
         if (!isLive(progress)) return
-        const isUnknown = progress.state === 'waiting' && performance.now() - started > soon
-        await delay(isUnknown ? longPause : pause, undefined, { ref: false })
+        await delay(kind === 'unknown' && elapsed() > soon ? longPause : pause, undefined, { ref: false })
+        progress = await statusOf(receiptId)
+        open[kind] -= 1
+        kind = kindOf(progress)
+        open[kind] += 1
       }
     } finally {
-      streams -= 1
+      open[kind] -= 1
     }
   }
 
@@ -91,13 +108,15 @@ export function erasureProgress(db: Pick<Database, 'prisma'>) {
       return { body: { data }, resourceId: params.id }
     }),
     watchProgress: stream(watchErasureProgress, async (_ctx, { params }) => {
-      if (streams >= mostStreams)
+      const first = await statusOf(params.id)
+      const kind = kindOf(first)
+      if (open[kind] >= most[kind])
         throw new Problem('unavailable', {
           detail: 'Too many erasures are being followed. Read the progress instead.',
           headers: { 'Retry-After': '5' },
         })
       return {
-        body: events(params.id),
+        body: events(params.id, first),
         resourceId: params.id,
         headers: {
           'Content-Type': 'text/event-stream; charset=utf-8',
