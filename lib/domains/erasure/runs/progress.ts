@@ -65,7 +65,7 @@ const isLive = ({ state }: ErasureProgress): boolean =>
 export function erasureProgress(db: Pick<Database, 'prisma'>) {
   const open = { known: 0, unknown: 0 }
   const most = { known: mostStreams, unknown: mostUnknown }
-  const kindOf = ({ state }: ErasureProgress) => (state === 'waiting' ? 'unknown' : 'known')
+  const kindOf = ({ state }: ErasureProgress): 'known' | 'unknown' => (state === 'waiting' ? 'unknown' : 'known')
   const statusOf = async (receiptId: string) => (await progressOf(db, receiptId)) ?? notStarted
 
   async function* events(receiptId: string, first: ErasureProgress): AsyncGenerator<string> {
