@@ -49,7 +49,7 @@ const isKeySet = (text: string): boolean => parsedJson(text, z.object({ keys: z.
 
 /**
  * The receipt in a file: JSON, or a PDF that contains exactly one. `keys`: the text of the public keys that are attached to the PDF. They are
- * part of its pages only: whoever forges a receipt can attach other keys.
+ * part of its pages only: the author of a forged receipt can attach other keys.
  */
 export function receiptIn(file: Uint8Array): { receipt: Receipt; isPdf: boolean; keys?: string } | { fault: string } {
   const read = (text: string) => {

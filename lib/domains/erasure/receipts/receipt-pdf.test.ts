@@ -98,7 +98,7 @@ describe('the PDF of a receipt', () => {
         [keysFileName, keys],
       ]),
     )
-    expect(read.text).toContain('Whoeverforgesareceiptcanattachotherkeys')
+    expect(read.text).toContain('Theauthorofaforgedreceiptcanattachotherkeys')
     expect((await readBy(await receiptPdf(receipt()))).text).not.toContain('publickeysoftheregistryatthetime')
   })
 

@@ -149,7 +149,7 @@ export async function receiptPdf(receipt: Receipt, keys?: string): Promise<Uint8
   )
   if (keys !== undefined)
     line(
-      `The attachment ${keysFileName} has the public keys of the registry at the time of this download. Whoever forges a receipt can attach other keys: compare them with keys that you saved before the deletion.`,
+      `The attachment ${keysFileName} has the public keys of the registry at the time of this download. The author of a forged receipt can attach other keys: compare them with keys that you saved before the deletion.`,
     )
   // Not passed through onPage, because the example must show its own escape sequence.
   write(
