@@ -19,6 +19,8 @@ const DemoCredentials = z.strictObject({
   person: z.strictObject({ email: z.string(), password: z.string(), name: z.string() }),
   /** Another person, for the journey that erases the account. */
   leaving: z.strictObject({ email: z.string(), password: z.string(), name: z.string() }),
+  /** A person without agents, for the journey of the first run. */
+  starting: z.strictObject({ email: z.string(), password: z.string(), name: z.string() }),
   /** The password of all demo people. */
   password: z.string(),
   /** The folder of emails, because there is no mail server. */

@@ -3,6 +3,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from '@playwright/test'
+import { control } from './control.ts'
+import { readCredentials } from './credentials.ts'
+import { complaintsOf, fillSignIn } from './journey.ts'
 
 test('the commands on the front page lead to a verified receipt', async ({ page }) => {
   const home = mkdtempSync(join(tmpdir(), 'kp-first-steps-'))
@@ -36,4 +39,40 @@ test('the commands on the front page lead to a verified receipt', async ({ page 
   } finally {
     rmSync(home, { recursive: true, force: true })
   }
+})
+
+test('a person without agents loads sample data, deletes it and verifies the receipt in the browser alone', async ({
+  page,
+}) => {
+  const { starting } = readCredentials()
+  const complaints = complaintsOf(page)
+  await page.goto('/sign-in')
+  await fillSignIn(page, starting)
+  await page.getByRole('link', { name: 'First steps' }).click()
+  await expect(page.getByRole('heading', { level: 1, name: 'Welcome' })).toBeVisible()
+  const load = page.getByRole('button', { name: 'Load sample data' })
+  await load.click()
+  await expect(page.getByText('Consent is needed to create an agent.')).toBeVisible()
+  await page.getByRole('checkbox').check()
+  await load.click()
+  await expect(page.getByText('Received from Sample agent: 3 knowledge units.')).toBeVisible()
+
+  await page.getByRole('link', { name: 'Delete the agent and its data' }).click()
+  for (const title of ['Copy and keys', 'Confirm deletion']) {
+    await page.getByRole('button', { name: 'Continue' }).click()
+    await expect(page.getByRole('heading', { level: 2, name: title })).toBeFocused()
+  }
+  await page.getByLabel('Type DELETE to confirm').fill('DELETE')
+  await page.getByLabel('Password').fill(starting.password)
+  await page.getByRole('button', { name: 'Delete agent' }).click()
+  await expect(page).toHaveURL(/receipt=rcpt_/)
+  await control.work()
+  await expect(page).toHaveURL(/\/receipts\/rcpt_\w+$/, { timeout: 60_000 })
+  await expect(page.getByText(/^\d+ items of this agent were deleted from \d+ places?/)).toBeVisible()
+  await page.getByRole('main').getByRole('link', { name: 'Verify', exact: true }).click()
+  await expect(page.getByText('Valid signature')).toBeVisible()
+
+  await page.goto('/welcome')
+  await expect(load).toBeVisible()
+  expect(complaints).toEqual([])
 })

@@ -34,6 +34,7 @@ const credentials: DemoCredentials = {
   admin: { email: toldOf('Sign in'), password: toldOf('Password') },
   person: await makePerson('person@example.org', 'Test Person'),
   leaving: await makePerson('leaving@example.org', 'Leaving Person'),
+  starting: await makePerson('starting@example.org', 'Starting Person'),
   password,
   letters: join(env.KP_DATA_DIR, 'mail'),
 }

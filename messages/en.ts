@@ -66,6 +66,7 @@ import timeline from './en/timeline.json' with { type: 'json' }
 import tokens from './en/tokens.json' with { type: 'json' }
 import users from './en/users.json' with { type: 'json' }
 import verify from './en/verify.json' with { type: 'json' }
+import welcome from './en/welcome.json' with { type: 'json' }
 
 export default {
   account,
@@ -136,4 +137,5 @@ export default {
   tokens,
   users,
   verify,
+  welcome,
 }

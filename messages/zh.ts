@@ -66,6 +66,7 @@ import timeline from './zh/timeline.json' with { type: 'json' }
 import tokens from './zh/tokens.json' with { type: 'json' }
 import users from './zh/users.json' with { type: 'json' }
 import verify from './zh/verify.json' with { type: 'json' }
+import welcome from './zh/welcome.json' with { type: 'json' }
 
 export default {
   account,
@@ -136,4 +137,5 @@ export default {
   tokens,
   users,
   verify,
+  welcome,
 }

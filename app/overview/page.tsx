@@ -16,8 +16,7 @@ export const generateMetadata = async (): Promise<Metadata> => ({ title: (await 
 
 /** The numbers and lists about the reader's own data. */
 async function OwnOverview({ isDashboardShown }: { isDashboardShown: boolean }) {
-  const [t, words, { data: overview }, { data: storage }, work] = await Promise.all([
-    getTranslations('overview'),
+  const [words, { data: overview }, { data: storage }, work] = await Promise.all([
     getTranslations('storage'),
     callUseCase(app.console.overview),
     callUseCase(app.quotas.own),
@@ -27,11 +26,7 @@ async function OwnOverview({ isDashboardShown }: { isDashboardShown: boolean }) 
   return (
     <>
       <OverviewTiles overview={overview} />
-      {overview.agents.total === 0 && !isDashboardShown && (
-        <EmptyState title={t('first.title')} action={<ButtonLink href="/agents">{t('first.action')}</ButtonLink>}>
-          {t('first.text')}
-        </EmptyState>
-      )}
+      {overview.agents.total === 0 && !isDashboardShown && <StartHere />}
       <OwnSections overview={overview} work={work} agentNames={agentNames}>
         <Section id="storage" title={words('title')}>
           <StorageUseCard storage={storage} />
@@ -41,14 +36,26 @@ async function OwnOverview({ isDashboardShown }: { isDashboardShown: boolean }) 
   )
 }
 
+/** Leads an account without agents to its first contribution and its first deletion. */
+async function StartHere() {
+  const t = await getTranslations('overview.first')
+  return (
+    <EmptyState title={t('title')} action={<ButtonLink href="/welcome">{t('action')}</ButtonLink>}>
+      {t('text')}
+    </EmptyState>
+  )
+}
+
 export default async function OverviewPage() {
   const [{ role }, t] = await Promise.all([requirePageAccess('overview'), getTranslations('overview')])
   const seesDashboard = role === 'admin' || role === 'auditor'
+  const isEmpty = role === 'admin' && (await callUseCase(app.console.overview)).data.agents.total === 0
   return (
     <Messages of={['overview', 'storage', 'requests']}>
       <Page width="wide" title={t('name')}>
         {seesDashboard ? (
           <>
+            {isEmpty && <StartHere />}
             <AdminDashboard isAdmin={role === 'admin'} />
             <Section id="own" title={t('admin.own')}>
               <OwnOverview isDashboardShown />

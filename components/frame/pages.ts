@@ -42,6 +42,7 @@ export const pages = [
   page({ name: 'referenceGroup', path: '/docs/api/[group]', area: 'public' }),
   page({ name: 'receipt', path: '/receipts/[id]', area: 'public' }),
 
+  page({ name: 'welcome', path: '/welcome', area: 'you', roles: everybody }),
   page({ name: 'overview', path: '/overview', area: 'you', roles: everybody, isInNavigation: true, keys: 'g o' }),
   page({
     name: 'privacy',

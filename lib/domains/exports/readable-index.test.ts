@@ -18,7 +18,7 @@ describe('indexPage', () => {
     expect(page).toContain(
       '<td class="n">2</td><td><a href="scout/votes.json">JSON</a> · <a href="scout/votes.csv">CSV</a>',
     )
-    expect(page).toContain('Categories without entries: 1.')
+    expect(page).toContain('<details><summary>Categories without entries: 1.</summary>')
     expect(page).toContain('<td dir="auto">Kim</td>')
     expect(page).not.toContain('tokens.json')
   })
@@ -33,7 +33,7 @@ describe('indexPage', () => {
     const page = pageOf({ account: [{ [text]: text, nested: { text } }], [text]: [{ id: text }] })
     const markup = page.match(/<[^>]*>/g) ?? []
     const known =
-      /^<(?:!doctype|\/?(?:html|head|meta|title|style|body|h[123]|p|time|nav|table|thead|tbody|tr|th|td|a|div|section))\b/
+      /^<(?:!doctype|\/?(?:html|head|meta|title|style|body|h[123]|p|time|nav|table|thead|tbody|tr|th|td|a|div|section|details|summary))\b/
     expect(markup.filter((tag) => !known.test(tag) || /\son\w+=/.test(tag))).toEqual([])
     expect(page).not.toContain(text)
   })
@@ -43,6 +43,14 @@ describe('indexPage', () => {
     expect(page).toContain('&lt;b&gt;scout&lt;/b&gt;')
     const links = [...page.matchAll(/href="([^"]*)"/g)].map(([, href]) => href)
     expect(links.filter((href) => !/^(#part-\d+|[\w%./()-]+\.(json|csv))$/.test(href ?? ''))).toEqual([])
+  })
+
+  it('names each category without entries once, folded', () => {
+    const page = pageOf({ 'scout/votes': [], votes: [], '<i>x</i>': [], account: [{ id: 1 }] })
+    const folded = /<details>.*<\/details>/.exec(page)?.[0] ?? ''
+    expect(folded).toContain('Categories without entries: 3.')
+    expect(folded.match(/votes/gi)).toHaveLength(1)
+    expect(folded).not.toContain('<i>')
   })
 
   it('shows the first 200 rows of a large part, and cuts long cells', () => {

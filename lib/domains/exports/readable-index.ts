@@ -62,11 +62,16 @@ export function indexCollector() {
 }
 export type IndexCollector = ReturnType<typeof indexCollector>
 
-const style = `:root{color-scheme:light dark;font:15px/1.5 system-ui,sans-serif}body{max-width:75rem;margin:0 auto;padding:1.5rem}
-h1{font-size:1.5rem}h2{font-size:1.2rem;margin-top:2.5rem}h3{font-size:1rem;margin-top:2rem}a{color:LinkText}
+/** The colors and spaces of the console, which the page cannot load. */
+const style = `:root{color-scheme:light dark;font:15px/1.5 Inter,system-ui,sans-serif;--paper:oklch(0.988 0.002 210);--raised:oklch(1 0 0);--ink:oklch(0.24 0.012 225);--quiet:oklch(0.44 0.014 225);--line:oklch(0.9 0.006 215);--accent:oklch(0.42 0.075 195)}
+@media (prefers-color-scheme:dark){:root{--paper:oklch(0.185 0.008 225);--raised:oklch(0.222 0.009 225);--ink:oklch(0.93 0.005 215);--quiet:oklch(0.77 0.01 218);--line:oklch(0.315 0.011 222);--accent:oklch(0.79 0.085 190)}}
+body{max-width:75rem;margin:0 auto;padding:2rem 1.5rem;background:var(--paper);color:var(--ink)}
+h1{font-size:1.5rem;letter-spacing:-.02em;margin:0 0 .5rem}h2{font-size:1.125rem;margin:2.5rem 0 .75rem}h3{font-size:1rem;margin:0 0 .5rem}a,summary{color:var(--accent)}
+nav table,section{background:var(--raised);border:1px solid var(--line);border-radius:10px;padding:1rem 1.25rem;margin:0 0 .75rem}nav table{border-collapse:separate;border-spacing:0;width:100%}
 .scroll{overflow-x:auto}table{border-collapse:collapse;font-size:.875rem}
-th,td{border-bottom:1px solid color-mix(in srgb,currentColor 20%,transparent);padding:.35rem .75rem .35rem 0;text-align:start;vertical-align:top}
-td{min-width:6rem;max-width:28rem;overflow-wrap:anywhere;white-space:pre-wrap}td.n{text-align:end;font-variant-numeric:tabular-nums}p.note{opacity:.75}`
+th,td{border-bottom:1px solid var(--line);padding:.4rem .75rem .4rem 0;text-align:start;vertical-align:top;font-weight:400}thead th{color:var(--quiet);font-weight:500}tbody tr:last-child>*{border-bottom:0}
+td{min-width:6rem;max-width:28rem;overflow-wrap:anywhere;white-space:pre-wrap}td.n{text-align:end;font-variant-numeric:tabular-nums}p.note{color:var(--quiet);margin:.25rem 0 .75rem}summary{cursor:pointer}
+@media print{section{break-inside:avoid}}`
 
 /** The groups of the page: the account first, then each agent by its folder. */
 function groupsOf({ agents = [] }: IndexHead, parts: readonly PartSample[]) {
@@ -105,8 +110,10 @@ export function* indexPage(locale: IndexLanguage, head: IndexHead, all: readonly
       yield `\n<tr><th scope="row"><a href="#${idOf.get(part)}">${titleOf(part)}</a></th><td class="n">${number.format(part.records)}</td><td>${links(part)}</td></tr>`
     yield '</tbody></table>'
   }
-  const empty = all.length - parts.length
-  yield `\n${empty > 0 ? `<p class="note">${t.empty(number.format(empty))}</p>` : ''}</nav>`
+  const empty = all.filter(({ records }) => records === 0)
+  // The same category of several agents is listed once.
+  const emptyTitles = [...new Set(empty.map(titleOf))]
+  yield `\n${empty.length > 0 ? `<details><summary>${t.empty(number.format(empty.length))}</summary><p class="note">${emptyTitles.join(' · ')}</p></details>` : ''}</nav>`
   for (const { agent, parts: ofGroup } of groups) {
     yield `\n<h2>${groupTitle(agent)}</h2>`
     for (const part of ofGroup) {

@@ -1,0 +1,1 @@
+export { GuardedLayout as default } from '../guarded-layout.tsx'
