@@ -94,12 +94,13 @@ describe('a complete reading of checkpoints', () => {
     const said = await say()
     const thread = nameOf(said)
     const others = sentence()
+    const receiptId = await erase(said)
+    // A late write: the erasure itself searches the threads that exist.
     await write(thread, [
       new HumanMessage(said.text),
       new AIMessage(`You said: ${said.text}`),
       new HumanMessage(others),
     ])
-    const receiptId = await erase(said)
     expect((await receiptOf(receiptId)).complete_reading).toBeUndefined()
     expect(await dumpOf(thread)).toContain('Rhabarberstrasse burned')
 
@@ -175,8 +176,8 @@ describe('a complete reading of checkpoints', () => {
     async (point) => {
       const said = await say()
       const thread = crypto.randomUUID()
-      await write(thread, [new HumanMessage(said.text)])
       const receiptId = await erase(said)
+      await write(thread, [new HumanMessage(said.text)])
       crashAt = point
       await read().catch((error: unknown) => {
         if (!(error instanceof Crash)) throw error

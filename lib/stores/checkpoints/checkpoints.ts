@@ -113,6 +113,14 @@ export interface CheckpointStore {
   naming(ids: readonly string[], tx: Transaction): Promise<{ thread: string; id: string }[]>
   /** The threads among these that have at least one row. */
   present(threads: readonly string[], tx: Transaction): Promise<string[]>
+  /** The threads of any owner that were written since a time, the latest first. */
+  writtenSince(since: Date, tx: Transaction): Promise<string[]>
+  /** Passes the texts of every row of these threads to `visit`. Returns the size of the rows in bytes. */
+  readThreads(
+    threads: readonly string[],
+    visit: (thread: string, texts: readonly string[]) => void,
+    tx: Transaction,
+  ): Promise<number>
   /** A page of a thread's rows with their contents, after a cursor: for an export. */
   page(thread: string, after: ThreadCursor | undefined, tx: Transaction): Promise<ThreadPage>
   /** How many items of the long-term store would be erased. */
@@ -126,14 +134,8 @@ export interface CheckpointStore {
   rewrite(thread: string, wanted: ThreadSearchTerms, tx: Transaction): Promise<Rewritten>
   /** Deletes the items of the long-term store that one of the searches finds, with their vectors. Returns how many. */
   forget(wanted: readonly Remembered[], tx: Transaction): Promise<number>
-  /**
-   * A page of items of the long-term stores of any owner, in the order of their keys. `words`, in lower case: items that contain
-   * none of them may be omitted.
-   */
-  memoryPage(
-    query: { after?: MemoryCursor | undefined; words?: readonly string[] | undefined },
-    tx?: Transaction,
-  ): Promise<MemoryPage>
+  /** A page of items of the long-term stores of any owner, in the order of their keys. */
+  memoryPage(after: MemoryCursor | undefined, tx?: Transaction): Promise<MemoryPage>
   /** Changes and deletes those items that nobody has changed since they were read. Returns the changes that were made. */
   changeMemories(changes: readonly MemoryChange[], tx: Transaction): Promise<MemoryChange[]>
   /** A page of the rows of all threads of any owner, and of the long-term stores, in the order of their keys: for a complete reading. */

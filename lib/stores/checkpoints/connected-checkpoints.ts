@@ -10,7 +10,7 @@ import type { CheckpointStore, Remembered } from './checkpoints.ts'
 import { threadPage } from './exporting.ts'
 import { changeMemories, memoryPage } from './memory-pages.ts'
 import { isDistinctiveText } from './needles.ts'
-import { readPage } from './reading.ts'
+import { readPage, readThreads, threadsWrittenSince } from './reading.ts'
 import { type CheckpointQuery, type CheckpointSchema, otherStores, shapeOf, statementName } from './rows.ts'
 import {
   combinedSearches,
@@ -81,6 +81,9 @@ const checkpointsAt = ({ schema, reading, writing, close }: SchemaLocation): Che
     reading(async (ask) => findInThread(ask, await shapeOf(ask, schema), thread, wanted), tx),
   naming: (ids, tx) => reading(async (ask) => threadsNaming(ask, await shapeOf(ask, schema), ids), tx),
   present: (threads, tx) => reading(async (ask) => presentThreads(ask, await shapeOf(ask, schema), threads), tx),
+  writtenSince: (since, tx) => reading(async (ask) => threadsWrittenSince(ask, await shapeOf(ask, schema), since), tx),
+  readThreads: (threads, visit, tx) =>
+    reading(async (ask) => readThreads(ask, await shapeOf(ask, schema), threads, visit), tx),
   page: (thread, after, tx) => reading(async (ask) => threadPage(ask, await shapeOf(ask, schema), thread, after), tx),
   memories: (wanted, tx) =>
     reading(async (ask) => inStores(ask, await shapeOf(ask, schema), [wanted], countMemories), tx),
@@ -99,8 +102,8 @@ const checkpointsAt = ({ schema, reading, writing, close }: SchemaLocation): Che
       }
     }, tx),
   forget: (wanted, tx) => writing(async (ask) => inStores(ask, await shapeOf(ask, schema), wanted, dropMemories), tx),
-  memoryPage: (query, tx) =>
-    reading(async (ask) => memoryPage(ask, await storesOf(ask, await shapeOf(ask, schema)), query), tx),
+  memoryPage: (after, tx) =>
+    reading(async (ask) => memoryPage(ask, await storesOf(ask, await shapeOf(ask, schema)), after), tx),
   changeMemories: (changes, tx) =>
     writing(async (ask) => changeMemories(ask, await storesOf(ask, await shapeOf(ask, schema)), changes), tx),
   readPage: (after) =>

@@ -39,15 +39,11 @@ function indexedSql(shape: CheckpointSchema): string {
   return `coalesce((SELECT string_agg(concat_ws(E'\\n', ${joined}), E'\\n') FROM ${qualifiedTable(shape, 'store_vectors')} v
     WHERE v."${column}" = s."${column}" AND v.key = s.key), '')`
 }
-/**
- * A page of items in the order of their keys, read by the primary key. A pattern filters them, case-insensitively; the page ends at the
- * same item as without it.
- */
+/** A page of items in the order of their keys, read by the primary key. */
 async function pageOf(
   ask: CheckpointQuery,
   shape: CheckpointSchema,
   after: Omit<MemoryCursor, 'schema'> | undefined,
-  pattern: string,
 ): Promise<{ memories: Memory[]; last: Omit<MemoryCursor, 'schema'> | undefined }> {
   const column = namespaceColumn(shape)
   const from = after ? `WHERE (s."${column}", s.key) > ($1, $2)` : 'WHERE $1 = $2'
@@ -55,9 +51,9 @@ async function pageOf(
       SELECT s."${column}" AS namespace, s.key, s.value::text AS value, ${indexedSql(shape)} AS indexed,
         sum(pg_column_size(s.value)) OVER (ORDER BY s."${column}", s.key) - pg_column_size(s.value) AS before
       FROM ${qualifiedTable(shape, 'store')} s ${from} ORDER BY s."${column}", s.key LIMIT ${rowsAtOnce}) AS sized WHERE before < ${bytesAtOnce})
-    SELECT namespace, key, value, indexed FROM page WHERE $3 = '' OR concat_ws(E'\\n', namespace, key, value, indexed) ~* $3
+    SELECT namespace, key, value, indexed FROM page
     UNION ALL (SELECT namespace, key, NULL, NULL FROM page ORDER BY namespace DESC, key DESC LIMIT 1)`
-  const values = after ? [after.namespace, after.key, pattern] : ['', '', pattern]
+  const values = after ? [after.namespace, after.key] : ['', '']
   const rows = await ask<{ namespace: string; key: string; value: string | null; indexed: string | null }>(
     statementName(text),
     text,
@@ -71,20 +67,19 @@ async function pageOf(
   }
 }
 
-/** The next page over all long-term stores. `words`: items without any of them are omitted. */
+/** The next page over all long-term stores. */
 export async function memoryPage(
   ask: CheckpointQuery,
   shapes: readonly CheckpointSchema[],
-  { after, words }: { after?: MemoryCursor | undefined; words?: readonly string[] | undefined },
+  after: MemoryCursor | undefined,
 ): Promise<MemoryPage> {
-  const pattern = (words ?? []).join('|')
   const stores = shapes.filter((shape) => has(shape, 'store'))
   let at = after ? stores.findIndex(({ schema }) => schema === after.schema) : 0
   let cursor: Omit<MemoryCursor, 'schema'> | undefined = after
   for (; at >= 0 && at < stores.length; at++, cursor = undefined) {
     const shape = stores[at]
     if (!shape) break
-    const { memories, last } = await pageOf(ask, shape, cursor, pattern)
+    const { memories, last } = await pageOf(ask, shape, cursor)
     if (last) return { memories, next: { schema: shape.schema, namespace: last.namespace, key: last.key } }
   }
   return { memories: [], next: undefined }

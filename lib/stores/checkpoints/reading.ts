@@ -41,10 +41,15 @@ type StoredRow = Record<string, unknown> & {
   metadata: string | null
 }
 
-function pageSql(shape: CheckpointSchema, table: ThreadTable, isFirst: boolean): string {
+/** `isOfThreads`: only rows of the threads in the last parameter. */
+function pageSql(shape: CheckpointSchema, table: ThreadTable, isFirst: boolean, isOfThreads = false): string {
   const key = keys[table].map((column) => `t."${column}"`)
   const types = keys[table].map((column) => (column === 'idx' ? '::int' : '::text'))
-  const from = isFirst ? '' : `WHERE (${key.join(', ')}) > (${types.map((type, n) => `$${n + 1}${type}`).join(', ')})`
+  const conditions = [
+    ...(isFirst ? [] : [`(${key.join(', ')}) > (${types.map((type, n) => `$${n + 1}${type}`).join(', ')})`]),
+    ...(isOfThreads ? [`t.thread_id = ANY($${isFirst ? 1 : key.length + 1}::text[])`] : []),
+  ]
+  const from = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`
   const isState = table === 'checkpoints'
   const size = isState
     ? '(coalesce(pg_column_size(t.checkpoint), 0) + coalesce(pg_column_size(t.metadata), 0))'
@@ -123,7 +128,7 @@ async function storePage(
   stores: readonly CheckpointSchema[],
   after: MemoryCursor | null,
 ): Promise<CheckpointPage> {
-  const { memories, next } = await memoryPage(ask, stores, after ? { after } : {})
+  const { memories, next } = await memoryPage(ask, stores, after ?? undefined)
   return { rows: [], memories, unread: {}, next: next ? JSON.stringify({ memory: next }) : null }
 }
 
@@ -136,4 +141,51 @@ export function readPage(
 ): Promise<CheckpointPage> {
   const at = after === null ? { table: threadTables[0], after: null } : Cursor.parse(JSON.parse(after))
   return 'table' in at ? threadPage(ask, shape, at.table, at.after) : storePage(ask, stores, at.memory)
+}
+
+/** Both libraries give checkpoints ids that begin with their time: UUIDs of version 6. Returns an id before all ids of later checkpoints. */
+function firstIdAt(time: Date): string {
+  // 100 nanoseconds since the first day of the Gregorian calendar, of which the last twelve bits are ignored.
+  const ticks = (BigInt(Math.max(0, time.getTime())) * 10_000n + 0x01b21dd213814000n) >> 12n
+  const digits = ticks.toString(16).padStart(12, '0')
+  return `${digits.slice(0, 8)}-${digits.slice(8)}-6000-8000-000000000000`
+}
+const writtenSql = (shape: CheckpointSchema): string => {
+  const of = (table: ThreadTable) =>
+    `SELECT thread_id, checkpoint_id COLLATE "C" AS id FROM ${qualifiedTable(shape, table)}
+       WHERE checkpoint_id COLLATE "C" >= $1 OR checkpoint_id !~ '^[0-9a-f]{8}-[0-9a-f]{4}-6'`
+  return `SELECT thread_id AS thread FROM (${of('checkpoints')} UNION ALL ${of('checkpoint_writes')}) AS written
+    GROUP BY 1 ORDER BY max(id) DESC, 1`
+}
+/** The threads that were written since a time, the latest first, and those whose checkpoints have other ids than the libraries give. */
+export async function threadsWrittenSince(
+  ask: CheckpointQuery,
+  shape: CheckpointSchema,
+  since: Date,
+): Promise<string[]> {
+  const text = writtenSql(shape)
+  return (await ask<{ thread: string }>(statementName(text), text, [firstIdAt(since)])).map(({ thread }) => thread)
+}
+
+/** Passes the texts of every row of these threads to `visit`. Returns the size of the rows in bytes. */
+export async function readThreads(
+  ask: CheckpointQuery,
+  shape: CheckpointSchema,
+  threads: readonly string[],
+  visit: (thread: string, texts: readonly string[]) => void,
+): Promise<number> {
+  let bytes = 0
+  for (const table of threadTables)
+    for (let after: readonly string[] | null = null; ; ) {
+      const text = pageSql(shape, table, after === null, true)
+      const rows: StoredRow[] = await ask<StoredRow>(statementName(text), text, [...(after ?? []), threads])
+      for (const row of rows) {
+        bytes += row.size
+        visit(row.thread, textsOf(row).texts)
+      }
+      const last = rows.at(-1)
+      if (!last) break
+      after = last.key
+    }
+  return bytes
 }

@@ -1,5 +1,4 @@
 import type { Sources } from '#lib/domains/projects/provenance/sources.ts'
-import { runNeedles } from '#lib/domains/projects/words/run-needles.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { ErasureOptions } from '#lib/kernel/data-source.ts'
 import { type Erased, type Mention, tallyOf } from '#lib/kernel/erased.ts'
@@ -22,6 +21,7 @@ import {
   threadWordSearches,
 } from './stored-sources.ts'
 import { together } from './thread-search.ts'
+import { threadsWithWords } from './threads-by-words.ts'
 import { fingerprintsOf } from './word-search.ts'
 
 export const checkpointsDataSourceName = 'checkpoints.messages'
@@ -123,17 +123,25 @@ async function eraseThreads(
   return count
 }
 
-/** Search words from the texts of a part. Undefined for a person, whose names are only known as fingerprints. */
-async function needlesOf(
-  sources: Sources,
-  scope: ErasureScope,
+/** Adds late writes in threads that nobody reported: the words of the run find them after its rows are deleted. */
+async function addThreadsByWords(
+  store: CheckpointStore,
+  threads: [string | null, ItemsOfThread][],
+  items: readonly string[],
+  options: ErasureOptions | undefined,
   tx: Transaction,
-  now: Date,
-): Promise<string[] | undefined> {
-  if (!('part' in scope)) return undefined
-  const texts: string[] = []
-  for await (const batch of sources.of(scope, tx, now)) for (const source of batch) texts.push(...source.texts)
-  return texts.length === 0 ? undefined : runNeedles(texts)
+): Promise<void> {
+  if (!options?.words) return
+  const { words, now } = options
+  const without = new Set([...threads.flatMap(([thread]) => thread ?? []), ...movedOf(items)])
+  for (const { projects = [], since } of items.map(parseItem))
+    if (since)
+      for (const thread of await threadsWithWords(
+        store,
+        { words, projects, since, now, within: (run) => run(tx), without },
+        tx,
+      ))
+        threads.push([thread, { isWhole: false, isDecided: false, ids: new Set(), sources: new Set() }])
 }
 
 /** Erases the items of a page, late writes that name the same sources, and items of the long-term store with the erased words. */
@@ -145,7 +153,7 @@ export async function eraseCheckpoints(
   options: ErasureOptions | undefined,
 ): Promise<number | Erased> {
   if (!isAbout(scope) || items.length === 0) return 0
-  const { store, sources } = deps
+  const { store } = deps
   await requireConnectedStores(deps.whatIsMissing, tx)
   const now = options?.now ?? new Date()
   const part = 'part' in scope ? scope.part : undefined
@@ -155,6 +163,7 @@ export async function eraseCheckpoints(
   const rows = await storedSources(tx, ids)
   const missing = ids.filter((id) => !rows.has(id))
   await addLateThreads(store, threads, { ids: missing, project: part?.project ?? null, moved: movedOf(items) }, tx)
+  if (isNobody(scope)) await addThreadsByWords(store, threads, items, options, tx)
   const threadNames = threads.map(([thread]) => thread)
   const wordsIn = await threadWordSearches(
     { words: options?.words, rows, threads: threadNames, scope, projects: options?.projects ?? [], now },
@@ -169,14 +178,11 @@ export async function eraseCheckpoints(
   gone += await eraseThreads(deps, scope, threads, { rows, rewrite: rewriter.rewrite }, tx, now)
   const wordings = [...rewriter.rewritten.values()].flatMap(({ wording }) => wording)
   const texts = [...rows.values()].flatMap((row) => row.texts)
-  // After a residue was found, read everything: the narrowed search may have missed it.
-  const isThorough = (options?.round ?? 0) > 0 || wordings.length > 0
   const byWords = await eraseMemories(
     store,
     {
       ...memoriesSought(items, part),
       words: [options?.words ?? fingerprintsOf(texts), fingerprintsOf(wordings)],
-      needles: isThorough ? undefined : await needlesOf(sources, scope, tx, now),
     },
     tx,
     now,

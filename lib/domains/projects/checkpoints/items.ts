@@ -2,7 +2,8 @@
  * Items of a run's pages for checkpoints. They contain enough to search again after all other data is deleted:
  * - `<thread>/<message>`, with a third part if the source has another id.
  * - `<thread>/*` for a thread to delete completely; `<thread>/**` if somebody decided this.
- * - `/<message>` for the long-term store; `/@<project>,<project>` for items found there only by words.
+ * - `/<message>` for the long-term store; `/@<project>,<project>` for items found there only by words. With a third part, the time since
+ *   which threads are searched for the words as well.
  * - For a thread that cannot be rewritten: `<thread>/?` while undecided, then `<thread>/**` or `<thread>/=` (retained); `<thread>/#` under
  *   legal hold; `<thread>/~` in the step from which it was moved.
  *
@@ -17,6 +18,8 @@ export interface CheckpointItem {
   source: string | null
   /** For the long-term store: the projects whose words to search for. */
   projects?: string[]
+  /** Threads that were written since this time are searched for the words. */
+  since?: Date
   /** Delete the whole thread even if others share it. */
   isDecided: boolean
   /** State of a thread that cannot be rewritten: undecided, retained, under legal hold, or moved to another step. */
@@ -39,7 +42,10 @@ const marks = new Map([
 const markOf = (text: string): CheckpointItem['mark'] => marks.entries().find(([sign]) => sign === text)?.[1] ?? null
 /** Prefix of the items of a thread. */
 export const itemsOfThread = (thread: string): string => `${encoded(thread)}/`
-export const memoriesItem = (projects: readonly string[]): string => `/@${[...projects].sort().map(encoded).join(',')}`
+export const memoriesItem = (projects: readonly string[], since?: Date): string =>
+  `/@${[...projects].sort().map(encoded).join(',')}${since ? `/${since.getTime()}` : ''}`
+/** Stands for all messages of a thread in an item that is only searched for words. No message has this id. */
+export const anyMessage = 'complete-reading'
 export const messageItem = (thread: string | null, message: string, source: string | null): string =>
   [thread ?? '', message, ...(source === null || source === message ? [] : [source])].map(encoded).join('/')
 
@@ -52,7 +58,8 @@ export function parseItem(item: string): CheckpointItem {
     return { thread: given, message: null, source: null, isDecided, mark }
   if (given === null && message.startsWith('@')) {
     const projects = message.slice(1).split(',').map(decodeURIComponent)
-    return { thread: null, message: null, source: null, projects, isDecided, mark }
+    const since = source === undefined ? {} : { since: new Date(Number(source)) }
+    return { thread: null, message: null, source: null, projects, isDecided, mark, ...since }
   }
   const id = decodeURIComponent(message)
   return { thread: given, message: id, source: source === undefined ? id : decodeURIComponent(source), isDecided, mark }

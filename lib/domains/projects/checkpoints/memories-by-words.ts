@@ -10,8 +10,6 @@ import { organisationsOfProjects } from './repository.ts'
 
 export interface SoughtMemories {
   words: readonly ErasedWords[]
-  /** Words to narrow the search: every run contains one of them. Undefined: read every item. */
-  needles?: readonly string[] | undefined
   erasers: Erasers
   /** Ids that count as erased, for a dry run. */
   going?: ReadonlySet<string>
@@ -52,7 +50,7 @@ export const memoryText = ({ namespace, key, value, indexed }: Memory): string =
  */
 export async function* memoriesWithWords(
   store: Pick<CheckpointStore, 'memoryPage'>,
-  { words: all, needles, erasers, going, now, within }: SoughtMemories,
+  { words: all, erasers, going, now, within }: SoughtMemories,
   tx?: Transaction,
 ): AsyncGenerator<FoundMemories> {
   const words = all.filter(({ isEmpty }) => !isEmpty)
@@ -87,7 +85,7 @@ export async function* memoriesWithWords(
     return { memory, value: decided.decision === 'cut' ? decided.text : null }
   }
   for (let after: MemoryCursor | undefined; ; ) {
-    const { memories, next } = await store.memoryPage({ after, words: needles }, tx)
+    const { memories, next } = await store.memoryPage(after, tx)
     const found: FoundMemories = { changes: [], left: [] }
     for (const memory of memories) {
       const matches = matchesIn(memoryText(memory))
@@ -105,7 +103,7 @@ export async function* memoriesWithWords(
 /** Erases items of the long-term store that contain erased words, whatever ids they name. */
 export async function eraseMemories(
   store: CheckpointStore,
-  sought: { words: readonly ErasedWords[]; needles: string[] | undefined; projects: string[]; ids: Set<string> },
+  sought: { words: readonly ErasedWords[]; projects: string[]; ids: Set<string> },
   tx: Transaction,
   now: Date,
 ) {
@@ -120,12 +118,12 @@ export async function eraseMemories(
     for (const { memory, value } of await store.changeMemories(changes, tx))
       done[value === null ? 'deleted' : 'cut'].push(memoryLabel(memory))
   }
-  if (!(await mayClaimAny(tx, erasers.organisations)) && (await store.memoryPage({}, tx)).next)
+  if (!(await mayClaimAny(tx, erasers.organisations)) && (await store.memoryPage(undefined, tx)).next)
     done.outside.push('outside')
   return done
 }
 
-/** Reads every item and compares fingerprints, so it does not depend on the narrowed search that erasing uses. */
+/** Counts the items that would still be changed. */
 export async function residueOfMemories(
   { db, store }: { db: Database; store: CheckpointStore },
   { projects, ids }: { projects: string[]; ids: Set<string> },

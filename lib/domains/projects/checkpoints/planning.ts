@@ -1,12 +1,11 @@
-import type { Sources } from '#lib/domains/projects/provenance/sources.ts'
+import type { Source, Sources } from '#lib/domains/projects/provenance/sources.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { ErasureScope, ProjectPart } from '#lib/kernel/erasure-scope.ts'
 import { shownId } from '#lib/kernel/scoped-ids.ts'
 import type { CheckpointStore, FoundInThread } from '#lib/stores/checkpoints/checkpoints.ts'
 import { Fingerprints } from '../words/fingerprints.ts'
-import { mostNeedles, runNeedles } from '../words/run-needles.ts'
 import { conversationsOf, erasedSources } from './erased-sources.ts'
-import { memoriesItem, messageItem, wholeThread } from './items.ts'
+import { anyMessage, memoriesItem, messageItem, wholeThread } from './items.ts'
 import { erasersOf, memoriesWithWords } from './memories-by-words.ts'
 import { threadsOfOthers } from './shared-threads.ts'
 import {
@@ -20,6 +19,7 @@ import {
   threadsOf,
   together,
 } from './thread-search.ts'
+import { firstSearched, threadsWithWords } from './threads-by-words.ts'
 import { fingerprintsOf, wordSearch } from './word-search.ts'
 
 /** The plan for one thread, and how its contents were found. */
@@ -198,18 +198,16 @@ function scopeTerms(goes: ReadonlySet<string>) {
   const words = new Fingerprints()
   const ids = new Set(goes)
   const projects = new Set<string>()
-  let needles: string[] | undefined = []
-  const add = (batch: readonly ThreadSearch[]) => {
-    for (const { project, conversation, threads, texts } of batch) {
+  let first: Date | undefined
+  const add = (batch: readonly Source[]) => {
+    for (const { project, conversation, threads, texts, createdAt } of batch) {
+      if (!first || createdAt < first) first = createdAt
       projects.add(project)
       for (const id of [...(conversation === null ? [] : [conversation]), ...threads]) ids.add(id)
       for (const text of texts) words.add(text)
-      const more: string[] | undefined = needles && runNeedles(texts)
-      if (needles && more && needles.length + more.length <= mostNeedles) needles.push(...more)
-      else needles = undefined
     }
   }
-  return { words, ids, projects, add, needles: () => needles }
+  return { words, ids, projects, add, since: () => first && firstSearched(first) }
 }
 
 /** Items of the long-term store that name no id of the scope but contain its words. One search for the whole scope. */
@@ -222,12 +220,12 @@ async function* memoriesByWords(
 ): AsyncGenerator<ThreadPlan> {
   const { words, ids, projects } = terms
   if (words.isEmpty && projects.size === 0) return
-  const item = memoriesItem([...projects])
+  const item = memoriesItem([...projects], terms.since())
   let count = 0
   if (!isAway) {
     const erasers = await erasersOf(tx, [...projects], ids)
     const within = <T>(run: Within<T>) => run(tx)
-    const sought = { words: [words], needles: terms.needles(), erasers, going: goes, now, within }
+    const sought = { words: [words], erasers, going: goes, now, within }
     for await (const { changes } of memoriesWithWords(store, sought, tx)) count += changes.length
   }
   if (count > 0) yield { ...nothing, thread: null, items: [item], messages: count, found: ['text'] }
@@ -271,13 +269,25 @@ export async function* plannedThreads(
     yield* memoriesByWords(store, terms, tx, now, { goes, isAway })
     return
   }
+  const planned = new Set([...wholes, ...shared])
   const byId = await threadsById(store, [...goes], tx)
   for await (const batch of erasedSources(sources, scope, tx, now, goes)) {
     terms.add(batch)
-    yield* threadsOfBatch(store, batch, wholes, byId, { tx, goes, now })
+    for await (const plan of threadsOfBatch(store, batch, wholes, byId, { tx, goes, now })) {
+      if (plan.thread !== null && plan.items.length > 0) planned.add(plan.thread)
+      yield plan
+    }
     yield* memoriesOfBatch(store, batch, tx)
   }
   yield* memoriesByWords(store, terms, tx, now, { goes, isAway })
+  const since = terms.since()
+  if (since) {
+    const projects = [...terms.projects]
+    const within = <T>(run: Within<T>) => run(tx)
+    const sought = { words: terms.words, projects, since, going: goes, now, within, without: planned }
+    for (const thread of await threadsWithWords(store, sought, tx))
+      yield { ...nothing, thread, items: [messageItem(thread, anyMessage, null)], messages: 1, found: ['text'] }
+  }
   if (goes.size > 0 || part?.kind !== 'message') return
   // The message's row no longer exists. Find late writes by its id and in its conversation's thread.
   const gone: ThreadSearch = {

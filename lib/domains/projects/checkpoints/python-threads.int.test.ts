@@ -82,6 +82,24 @@ describe.skipIf(!isInstalled('python'))('threads of LangGraph in Python, erased 
   const receipt = async (id: string) => (await app.fetch('GET', `/v1/receipts/${id}`)).json
 
   test.each([
+    ['a suffix to the id of the conversation', (conversation: string) => `${conversation}:researcher`],
+    ['a UUID', () => crypto.randomUUID()],
+  ])('erasure finds words at once in a thread that the application named with %s', async (_, nameOf) => {
+    const { project, conversation, first } = await talk(own)
+    const thread = nameOf(conversation.id)
+    const others = 'What a colleague said about the weather in the mountains is another matter.'
+    await say(thread, crypto.randomUUID(), sentence)
+    await say(thread, crypto.randomUUID(), others)
+    const data = await erase(first.path, project.owner)
+    expect(data.success).toBe(true)
+    const after = await dump(thread)
+    expect(runsIn(after, [sentence])).toEqual([])
+    expect(after).toContain(others)
+    expect((await history(thread)).length).toBeGreaterThan(0)
+    await resume(thread)
+  })
+
+  test.each([
     ['the same text as in the API', sentence],
     ['another text than in the API', own],
   ])('erasure removes all runs of a message with %s, and the thread can be resumed', async (_, wording) => {

@@ -2,13 +2,10 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import type { ItemId, ReadPage, ReadPlace } from '#lib/kernel/data-source.ts'
 import type { CheckpointStore } from '#lib/stores/checkpoints/checkpoints.ts'
 import { type MissingStoreData, requireConnectedStores } from '#lib/stores/registered-store.ts'
-import { memoriesItem, messageItem } from './items.ts'
+import { anyMessage, memoriesItem, messageItem } from './items.ts'
 import { memoryLabel, memoryText } from './memories-by-words.ts'
 import { organisationsOfProjects } from './repository.ts'
 import { projectsOf } from './thread-search.ts'
-
-/** Stands for all messages of a thread in an item that is only searched for words. No message has this id. */
-const anyMessage = 'complete-reading'
 
 /** The item of a thread, unless another organization owns the thread. The application may have named it itself: then nobody owns it. */
 async function itemsOfThread(thread: string, projects: readonly string[], tx: Transaction): Promise<ItemId[]> {

@@ -1,13 +1,17 @@
+import type { Transaction } from '#lib/kernel/context.ts'
 import { type ErasedWords, longestSearch } from '#lib/kernel/data-source.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import { shownId } from '#lib/kernel/scoped-ids.ts'
 import { requireConnectedStores } from '#lib/stores/registered-store.ts'
+import { isNobody } from './erased-sources.ts'
 import type { CheckpointsSourceDeps } from './erasing.ts'
+import { parseItem } from './items.ts'
 import { byThread, mayBeShared, memoriesSought, movedOf } from './items-by-thread.ts'
 import { residueOfMemories } from './memories-by-words.ts'
 import { erasedInSharedThreads } from './shared-threads.ts'
 import { rememberedOf, storedSources, threadsElsewhere, threadWordSearches } from './stored-sources.ts'
 import { together } from './thread-search.ts'
+import { threadsWithWords } from './threads-by-words.ts'
 import { fingerprintsOf } from './word-search.ts'
 
 /** Counts the residue of a plan: ids and words in threads, whole threads, and items of the long-term store. */
@@ -66,8 +70,39 @@ export async function residueOfCheckpoints(
     words ?? fingerprintsOf([...found.rows.values()].flatMap(({ texts }) => texts)),
     now,
   )
+  const lateThreads = isNobody(scope)
+    ? await lateByWords({ db, store }, items, words, { without: new Set([...rest.keys(), ...wholes, ...moved]), now })
+    : 0
   const elsewhereAlone = found.late.filter(
     ({ thread }) => !rest.has(thread) && !wholes.includes(thread) && !moved.has(thread),
   )
-  return left + found.present + elsewhereAlone.length + memoriesLeft
+  return left + found.present + elsewhereAlone.length + memoriesLeft + lateThreads
+}
+
+/** Counts threads that nobody reported and that were written with erased words after the run. */
+async function lateByWords(
+  { db, store }: Pick<CheckpointsSourceDeps, 'db' | 'store'>,
+  items: readonly string[],
+  words: ErasedWords | undefined,
+  { without, now }: { without: ReadonlySet<string>; now: Date },
+): Promise<number> {
+  if (!words) return 0
+  const found = new Set<string>()
+  for (const { projects = [], since } of items.map(parseItem))
+    if (since)
+      await db.transaction(
+        async (tx) => {
+          const sought = {
+            words,
+            projects,
+            since,
+            now,
+            within: <T>(run: (tx: Transaction) => Promise<T>) => run(tx),
+            without,
+          }
+          for (const thread of await threadsWithWords(store, sought, tx)) found.add(thread)
+        },
+        { longest: longestSearch },
+      )
+  return found.size
 }

@@ -53,9 +53,10 @@ export async function threadWordSearches(
   )
   const made = new Map<string, TextSearch | undefined>()
   return (thread: string | null): { words?: TextSearch } => {
+    const isUnowned = thread !== null && !theirs.has(thread)
     const projects = [...new Set([...own, ...(thread === null ? [] : (theirs.get(thread) ?? []))])].sort()
-    const key = JSON.stringify(projects)
-    if (!made.has(key)) made.set(key, wordSearch({ words: known, projects, now, within }))
+    const key = JSON.stringify([projects, isUnowned ? thread : null])
+    if (!made.has(key)) made.set(key, wordSearch({ words: known, projects, now, within, isUnowned }))
     const search = made.get(key)
     return search ? { words: search } : {}
   }

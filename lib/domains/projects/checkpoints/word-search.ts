@@ -4,6 +4,7 @@ import { memoize } from '#lib/kernel/memoize.ts'
 import { scopedId, shownId } from '#lib/kernel/scoped-ids.ts'
 import type { TextSearch } from '#lib/stores/checkpoints/checkpoints.ts'
 import { Fingerprints } from '../words/fingerprints.ts'
+import { livingAuthors } from '../words/living-authors.ts'
 import { explainedRuns } from '../words/remaining-texts.ts'
 import { remainingMessages } from './repository.ts'
 
@@ -13,6 +14,8 @@ export interface SearchedWords {
   /** Ids that count as erased, for a dry run. */
   going?: ReadonlySet<string>
   now: Date
+  /** The texts that living authors of other projects wrote explain words too: for a thread that nobody owns. */
+  isUnowned?: boolean
   /** Runs a function in the transaction that reads the texts of remaining authors. */
   within<T>(run: (tx: Transaction) => Promise<T>): Promise<T>
 }
@@ -36,10 +39,16 @@ const withNames = (words: ErasedWords): ErasedWords => ({
   runsIn: (text) => [...words.runsIn(text), ...words.namesIn(text)],
 })
 
+/** Texts with words whose other authors are sought. The words of further texts count as erased. */
+const mostSeen = 10_000
+
 function searchOf(searched: SearchedWords): TextSearch {
-  const { projects, going, now, within } = searched
+  const { projects, going, now, within, isUnowned = false } = searched
   const words = searched.words.map(withNames)
-  const explained = memoize(() =>
+  const runsIn = (text: string): ErasedRunMatch[] => words.flatMap((one) => one.runsIn(text))
+  const seen = new Map<string, ErasedRunMatch[]>()
+  const living = livingAuthors({ within, projects, now, going: going ?? new Set(), runsIn })
+  const ofProjects = memoize(() =>
     within(async (tx) => {
       const runs = new Set<number>()
       for (const project of projects)
@@ -49,10 +58,22 @@ function searchOf(searched: SearchedWords): TextSearch {
     }),
   )
   const search: TextSearch = {
-    runsIn: (text): ErasedRunMatch[] => words.flatMap((one) => one.runsIn(text)),
+    runsIn(text) {
+      const found = runsIn(text)
+      if (isUnowned && found.length > 0 && seen.size < mostSeen) seen.set(text, found)
+      return found
+    },
     including: (texts) =>
       texts.length === 0 ? search : searchOf({ ...searched, words: [...searched.words, fingerprintsOf(texts)] }),
-    explained,
+    async explained() {
+      const known = await ofProjects()
+      const runs = new Set(known)
+      for (const [text, found] of seen) {
+        const unknown = found.filter(({ run }) => !runs.has(run))
+        if (unknown.length > 0) for (const run of await living.explained(text, unknown)) runs.add(run)
+      }
+      return runs
+    },
     remaining: (ids) =>
       within(async (tx) => {
         if (ids.length === 0) return new Set<string>()

@@ -1,0 +1,151 @@
+// Threads that the application named itself and nobody reported: the erasure searches them at once.
+import { AIMessage, HumanMessage } from '@langchain/core/messages'
+import { emptyCheckpoint } from '@langchain/langgraph-checkpoint'
+import { PostgresSaver } from '@langchain/langgraph-checkpoint-postgres'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { withConnection } from '#lib/stores/postgres/connection.ts'
+import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
+import { drain } from '#lib/testing/jobs.ts'
+import {
+  dataOf,
+  eraseWholeProject,
+  type MadeProject,
+  madeConversation,
+  madeMessage,
+  madeProject,
+} from '#lib/testing/projects.ts'
+
+const hour = 3_600_000
+let sentences = 0
+const sentence = (): string => {
+  const n = ++sentences
+  return `I have suffered${n} from cobalt${n} fever${n} since the house${n} in Rhabarberstrasse burned${n} down.`
+}
+let test: TestApp
+let threads: TestDatabase
+let saver: PostgresSaver
+beforeAll(async () => {
+  threads = await testDatabase()
+  saver = PostgresSaver.fromConnString(threads.ownerUrl)
+  await saver.setup()
+  test = await testApp({ KP_CHECKPOINTS_URL: threads.ownerUrl })
+})
+afterAll(async () => {
+  await test?.close()
+  await saver?.end()
+  await threads?.drop()
+})
+
+async function write(thread: string, messages: (HumanMessage | AIMessage)[]): Promise<void> {
+  const config = { configurable: { thread_id: thread, checkpoint_ns: '' } }
+  const checkpoint = { ...emptyCheckpoint(), channel_values: { messages }, channel_versions: { messages: 1 } }
+  const stored = await saver.put(config, checkpoint, { source: 'loop', step: 1, parents: {} }, { messages: 1 })
+  await saver.putWrites(stored, [['messages', messages]], 'task')
+}
+const dumpOf = (thread: string): Promise<string> =>
+  withConnection(threads.ownerUrl, async (client) => {
+    const texts: string[] = []
+    for (const table of ['checkpoints', 'checkpoint_blobs', 'checkpoint_writes']) {
+      const { rows } = await client.query(`SELECT * FROM ${table} WHERE thread_id = $1`, [thread])
+      for (const value of rows.flatMap((row: object): unknown[] => Object.values(row)))
+        texts.push(Buffer.isBuffer(value) ? value.toString('utf8') : JSON.stringify(value))
+    }
+    return texts.join('\n')
+  })
+async function say(project?: MadeProject) {
+  const own = project ?? (await madeProject(test))
+  const conversation = await madeConversation(test, own)
+  const text = sentence()
+  const message = await madeMessage(test, conversation, own.owner, { content: text })
+  return { project: own, conversation, text, path: message.path }
+}
+type Said = Awaited<ReturnType<typeof say>>
+const erase = ({ path, project }: Said) => eraseWholeProject(test, path, project.owner)
+const linesOf = async (receiptId: string) => {
+  const { json } = await test.fetch('GET', `/v1/receipts/${receiptId}`)
+  return json.stores.find(({ store }: { store: string }) => store === 'checkpoints')
+}
+const encodings: Record<string, (text: string) => string> = {
+  plain: (text) => text,
+  HTML: (text) => `<p>${text.replaceAll(' ', '<br>')}</p>`,
+  'percent-encoding': (text) => `https://example.com/?q=${encodeURIComponent(text)}`,
+  Base64: (text) => Buffer.from(text).toString('base64'),
+  'nested JSON': (text) => JSON.stringify(JSON.stringify({ q: text })),
+  entities: (text) => text.replace(/[ e]/g, (sign) => `&#${sign.charCodeAt(0)};`),
+  'soft hyphens': (text) => text.replace(/(\p{L}{3})(?=\p{L}{2})/gu, '$1\u00ad'),
+}
+/** Reads a dump without any code of the erasure. */
+const hasWords = (dump: string, text: string): boolean => {
+  const plain = (some: string) => some.toLowerCase().replace(/[^a-z0-9]+/g, '')
+  const piece = plain(text).slice(0, 40)
+  const decoded = [
+    dump,
+    dump.replaceAll('<br>', ''),
+    dump.replace(/%([0-9A-F]{2})/g, (_, code) => String.fromCharCode(Number.parseInt(code, 16))),
+    dump.replace(/&#(\d+);/g, (_, code) => String.fromCharCode(Number(code))),
+    dump.replace(/[A-Za-z0-9+/]{40,}={0,2}/g, (one) => Buffer.from(one, 'base64').toString()),
+  ]
+  return decoded.some((one) => plain(one).includes(piece))
+}
+
+describe('an erasure of a message', () => {
+  const names: [string, (said: Said) => string][] = [
+    ['a suffix to the id of the conversation', ({ conversation }) => `${conversation.id}:researcher`],
+    ['a name with the id of the project', ({ project }) => `support/${project.id}/1`],
+    ['a UUID', () => crypto.randomUUID()],
+  ]
+  it.each(names.flatMap(([name, nameOf]) => Object.keys(encodings).map((how) => [how, name, nameOf] as const)))(
+    'finds words in %s at once in a thread that is named with %s',
+    async (how, _, nameOf) => {
+      const said = await say()
+      const [thread, others] = [nameOf(said), sentence()]
+      const written = encodings[how]?.(said.text) ?? ''
+      await write(thread, [new HumanMessage(written), new AIMessage(`You said: ${written}`), new HumanMessage(others)])
+      expect(hasWords(await dumpOf(thread), said.text)).toBe(true)
+      const line = await linesOf(await erase(said))
+      const dump = await dumpOf(thread)
+      expect(hasWords(dump, said.text)).toBe(false)
+      expect(dump).toContain(others)
+      expect(line).toMatchObject({ residue: 0 })
+      expect(line.deleted).toBeGreaterThan(0)
+    },
+  )
+
+  it('lists the thread in the dry run', async () => {
+    const said = await say()
+    const thread = crypto.randomUUID()
+    await write(thread, [new HumanMessage(said.text)])
+    const data = await dataOf(test, 'DELETE', `${said.path}?dry_run=true`, said.project.owner, { body: {} })
+    expect(JSON.stringify(data)).toContain(thread)
+    expect(await dumpOf(thread)).toContain(said.text)
+  })
+
+  it('leaves a thread of another project, and words that a living author of another project wrote', async () => {
+    const [said, other] = [await say(), await say()]
+    await madeMessage(test, other.conversation, other.project.owner, { content: said.text })
+    const [theirs, nobodys] = [other.conversation.id, crypto.randomUUID()]
+    for (const thread of [theirs, nobodys]) await write(thread, [new HumanMessage(said.text)])
+    const own = sentence()
+    const more = await madeMessage(test, said.conversation, said.project.owner, { content: own })
+    const both = crypto.randomUUID()
+    await write(both, [new HumanMessage(said.text), new HumanMessage(own)])
+    await erase(said)
+    await erase({ ...said, path: more.path })
+    expect(await dumpOf(theirs)).toContain(said.text)
+    expect(await dumpOf(nobodys)).toContain(said.text)
+    expect(await dumpOf(both)).toContain(said.text)
+    expect(await dumpOf(both)).not.toContain(own.slice(0, 40))
+  })
+
+  it('finds a late write in such a thread at the second search', async () => {
+    const said = await say()
+    await erase(said)
+    const thread = crypto.randomUUID()
+    await write(thread, [new HumanMessage(said.text)])
+    test.clock.advance(25 * hour)
+    await test.app.jobs.find(({ name }) => name === 'erasure.recheck')?.execute(test.app.pipeline, {})
+    await drain(test, { mayFail: true })
+    expect(await dumpOf(thread)).not.toContain(said.text.slice(0, 40))
+  })
+})
