@@ -20,10 +20,10 @@ export interface TextViews {
   readonly layers: readonly Layer[]
 }
 
-/** Levels of encoding that are removed. Nobody nests more, except to exceed a bound. */
-const mostLayers = 8
+/** Levels of encoding that are removed; one encoding may need two. Nobody nests more, except to exceed a bound. */
+const mostLayers = 12
 /** Characters that are decoded in all layers together, for each character of the text and at least. */
-const decodedPerCharacter = 6
+const decodedPerCharacter = 12
 const leastDecoded = 4 * 1024 * 1024
 
 function decodeRegion(builder: LayerBuilder, start: number, end: number, defers: boolean): void {

@@ -256,7 +256,7 @@ export interface GraphStore {
   /**
    * Yields every text of the group in portions: each property of each node and relationship that is a string or contains strings, except
    * ids, labels, timestamps and embeddings. Reads the records themselves, not a full-text index, and yields each property as stored.
-   * `mayMatter` is called with one text or with several, separated by punctuation; texts for which it returns false are omitted.
+   * `mayMatter` is called with one text, or with the JSON of several; texts for which it returns false are omitted.
    */
   texts(group: string, tx: Transaction, mayMatter?: (text: string) => boolean): Promise<AsyncIterable<GraphText[]>>
   /** A page of all nodes and relationships, of whichever group, also of records without a group: for a complete reading. */

@@ -129,7 +129,7 @@ const Types = z.array(z.object({ type: z.string() }))
 
 const isEmbedding = (key: string): boolean => key.endsWith('_embedding')
 
-/** The pages of a portion, each read in a separate transaction: its range of uuids, and its distinct texts as one string. */
+/** The pages of a portion, each read in a separate transaction: its range of uuids, and its distinct texts. */
 async function* pagesOf(ask: CypherQuery, group: string, portion: Portion) {
   const { of, id, page, textual, range: [start, until] = ['', last] } = portion
   const textless = new Set(portion.textless)
@@ -161,7 +161,7 @@ async function* pagesOf(ask: CypherQuery, group: string, portion: Portion) {
         .filter((line) => line !== '')
       return textual.includes(key) ? lines : lines.map((line) => `${key}\n${line}`)
     })
-    yield { after, until, texts: texts.join('\n') }
+    yield { after, until, texts }
     after = found.last
   }
 }
@@ -198,7 +198,8 @@ export async function* neo4jAllTexts(
     }
     readers.push({ ...reader, next: reader.request() })
     const { texts, after, until } = value
-    if (mayMatter(texts)) yield look(await ask(reader.records, { group, after, until }))
+    // Each by itself: the encoding of one text must not change how another is read.
+    if (texts.some(mayMatter)) yield look(await ask(reader.records, { group, after, until }))
   }
   yield look(await ask(otherNodes, { group }))
   yield look(await ask(otherLinks, { group }))

@@ -42,16 +42,20 @@ const hasShortTexts = (place: TextPlace): string =>
     .join(' + ')} <= ${longestInPassing}`
 const hasShortJson = ({ json }: TextPlace): string => `pg_column_size(t.${json}) <= ${longestInPassing}`
 const isShort = (place: TextPlace): string => `(${hasShortTexts(place)} AND ${hasShortJson(place)})`
+/** Between texts in one string. A text that contains it is not filtered. */
+const between = '\u001e'
 /**
- * The texts of many records as one string, one per line, and their JSON as another, to filter them. `long`: the records that were
- * omitted because they are too long.
+ * The texts of many records as one string, and their JSON as another, one per line, to filter them. `count`: the number of texts. `long`: the
+ * records that were omitted because they are too long.
  */
 const inPassing = (place: TextPlace): string =>
-  `string_agg(${textColumns(place).join(` || E'\\n' || `)}, E'\\n') FILTER (WHERE ${hasShortTexts(place)}) AS texts,
+  `string_agg(${textColumns(place).join(' || chr(30) || ')}, chr(30)) FILTER (WHERE ${hasShortTexts(place)}) AS texts,
+    (count(*) FILTER (WHERE ${hasShortTexts(place)}) * ${textColumns(place).length})::int4 AS count,
     string_agg(t.${place.json}::text, E'\\n') FILTER (WHERE t.${place.json} <> '{}' AND ${hasShortJson(place)}) AS json,
     array_agg(t.uuid) FILTER (WHERE NOT ${isShort(place)}) AS long`
 interface Passing extends Record<string, unknown> {
   texts: string | null
+  count: number
   json: string | null
   long: string[] | null
 }
@@ -65,7 +69,6 @@ const isIrregular = (json: string): boolean => json.includes('\\') || /": [^"]/.
  * can be searched without parsing.
  */
 function mattersInJson(lines: string, mayMatter: Matters): boolean {
-  if (!isIrregular(lines)) return mayMatter(lines)
   return lines.split('\n').some((json) => {
     if (!isIrregular(json)) return mayMatter(json)
     const all = Properties.parse(JSON.parse(json))
@@ -74,10 +77,13 @@ function mattersInJson(lines: string, mayMatter: Matters): boolean {
     )
   })
 }
-const matters = ({ texts, json }: Passing, mayMatter: Matters): boolean =>
-  (texts !== null && mayMatter(texts)) || (json !== null && mattersInJson(json, mayMatter))
+/** Searches each text by itself: the encoding of one must not change how another is read. */
+function matters({ texts, count, json }: Passing, mayMatter: Matters): boolean {
+  const all = texts?.split(between) ?? []
+  return all.length !== count || all.some(mayMatter) || (json !== null && mattersInJson(json, mayMatter))
+}
 
-const nothing: Passing = { texts: null, json: null, long: null }
+const nothing: Passing = { texts: null, count: 0, json: null, long: null }
 
 /** Records of a group in a part of its table: first filtered as one text, then read individually if one of them is relevant. */
 interface Portion {

@@ -16,14 +16,3 @@ export const mayBeTakenOut = (name: string): boolean =>
 
 /** How long a name must be unchanged before the erasure: 30 days, and the longest grace period with a day to spare. */
 export const nameHeldFor = 45 * 86_400_000
-
-const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
-const standsAlone = (sign: string | undefined): boolean => sign !== undefined && /[\p{L}\p{N}]/u.test(sign)
-
-/** A name as a PostgreSQL pattern: matches whole words with any white space between them; in scripts without spaces, matches anywhere. */
-export function namePattern(name: string): string {
-  const words = name.trim()
-  const bound = (sign: string | undefined, edge: string): string =>
-    standsAlone(sign) && (sign ?? '').search(isWordless) < 0 ? `(${edge}|[^[:alnum:]])` : ''
-  return `${bound(words[0], '^')}${words.split(/\s+/).map(escaped).join('\\s+')}${bound(words.at(-1), '$')}`
-}

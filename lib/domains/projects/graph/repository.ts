@@ -78,37 +78,39 @@ export const groupsOfWriters = statement('graph.groups-of-writers', {
       AND p.status <> 'closed' AND NOT EXISTS (SELECT FROM held_projects h WHERE h.id = p.id) ORDER BY 1`,
 })
 
-/** Maximum number of rows listed for each kind and project. */
-const mostListed = 200
-const matching = (kind: string, field: string, from: string, column: string, alias?: string): string =>
-  `(SELECT DISTINCT '${kind}' AS kind, ${alias ?? 'c'}.id AS id, '${field}' AS field FROM projects p JOIN ${from}
-    WHERE p.group_id = $group AND ${column} ~* $pattern
-      AND ${alias === undefined ? 'true' : `(${alias}.author_kind, ${alias}.author_id) NOT IN ${byThem}`} LIMIT ${mostListed})`
-
-/** Texts of authors other than the given ones, and titles of conversations, that match a name in the project of a group. */
-export const textsMatchingName = statement('graph.texts-matching-name', {
-  takes: { group: 'text', pattern: 'text', kinds: 'text[]', ids: 'text[]' },
-  returns: { kind: 'text', id: 'text', field: 'text' },
+/** Records of a project with texts that people read: their two fields, and the texts of each. */
+const readable = {
+  messages: [
+    'messages x',
+    'ARRAY[x.content]',
+    'ARRAY(SELECT e.content FROM message_edits e WHERE e.message_id = x.id ORDER BY e.edited_at, e.id)',
+  ],
+  documents: [
+    'documents x',
+    'ARRAY[x.name]',
+    'ARRAY(SELECT k.content FROM document_chunks k WHERE k.document_id = x.id ORDER BY k.position)',
+  ],
+  conversations: ['conversations x', 'ARRAY[x.title]', `'{}'::text[]`],
+} as const
+export type ReadableTable = keyof typeof readable
+export const readableTables = ['messages', 'documents', 'conversations'] as const
+/** Records that one statement returns. */
+export const readableAtOnce = 200
+/** Texts of authors other than the given ones in the project of a group, and titles of its conversations, after an id. */
+export const textsOfOthers = statement('graph.texts-of-others', {
+  takes: { group: 'text', after: 'text', kinds: 'text[]', ids: 'text[]' },
+  returns: { id: 'text', first: 'text[]', second: 'text[]' },
   isPrepared: true,
-  sql: [
-    matching('message', 'content', 'messages m ON m.project_id = p.id', 'm.content', 'm'),
-    matching(
-      'message',
-      'edits',
-      'messages m ON m.project_id = p.id JOIN message_edits e ON e.message_id = m.id',
-      'e.content',
-      'm',
-    ),
-    matching('document', 'name', 'documents d ON d.project_id = p.id', 'd.name', 'd'),
-    matching(
-      'document',
-      'text',
-      'documents d ON d.project_id = p.id JOIN document_chunks k ON k.document_id = d.id',
-      'k.content',
-      'd',
-    ),
-    matching('conversation', 'title', 'conversations c ON c.project_id = p.id', 'c.title'),
-  ].join(' UNION ALL '),
+  variants: readableTables,
+  sql: (table: ReadableTable) => {
+    const [from, first, second] = readable[table]
+    const byOthers =
+      table === 'conversations'
+        ? '$kinds::text[] IS NOT NULL AND $ids::text[] IS NOT NULL'
+        : `(x.author_kind, x.author_id) NOT IN ${byThem}`
+    return `SELECT x.id, ${first} AS first, ${second} AS second FROM projects p JOIN ${from} ON x.project_id = p.id
+      WHERE p.group_id = $group AND x.id > $after AND ${byOthers} ORDER BY x.id LIMIT ${readableAtOnce}`
+  },
 })
 
 const textsOfMessages =

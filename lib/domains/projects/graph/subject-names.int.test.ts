@@ -109,6 +109,38 @@ it('erasure keeps a single word that somebody uses as their name', async () => {
   expect(await planting.standing(groupId)).toEqual(before)
 })
 
+describe('erasure lists messages of others', () => {
+  async function listed(called: string, texts: readonly string[]) {
+    const { project, member } = await written({ called })
+    const conversation = await madeConversation(test, project)
+    const ids = new Map<string, string>()
+    for (const content of texts)
+      ids.set((await madeMessage(test, conversation, project.owner, { content })).id, content)
+    const run = await erased(member.accountId, false)
+    return (run?.mentions ?? []).flatMap(({ id, field }) => {
+      const content = ids.get(id)
+      return content === undefined ? [] : [[content, field]]
+    })
+  }
+  const name = 'Jürgen Weiß'
+  it.each([
+    'Weiß, Jürgen signed it.',
+    'JUERGEN WEISS signed it.',
+    'Jürgen Weiß’ flat is empty.',
+    'J&uuml;rgen<br>Wei&szlig; signed it.',
+    `https://example.com/?who=${encodeURIComponent(name)}`,
+    `{"body":"${Buffer.from(`${name} signed the contract.`).toString('base64')}"}`,
+    'first_name: Jürgen, last_name: Weiß',
+  ])('with a name in the form %s', async (text) => {
+    expect(await listed(name, [text, 'Somebody else signed it.'])).toEqual([[text, 'content']])
+  })
+  it('as uncertain when a word may be somebody else’s name, and only with a capital', async () => {
+    const found = await listed('May', ['You may ask again.', 'May asked again.', 'Dismay is no name.'])
+    expect(found).toEqual([['May asked again.', 'content.uncertain']])
+    expect(await listed(name, ['We told J. Weiß.', 'It is weiß.'])).toEqual([['We told J. Weiß.', 'content.uncertain']])
+  })
+})
+
 describe('erasure with redact keeps texts of others', () => {
   const kept = async (
     options: Parameters<typeof written>[0],

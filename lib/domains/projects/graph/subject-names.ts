@@ -1,13 +1,14 @@
 import { scopeSubject, writersOf } from '#lib/domains/projects/legal-holds.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { ErasureOptions } from '#lib/kernel/data-source.ts'
+import type { ErasedRunMatch, ErasedWords, ErasureOptions } from '#lib/kernel/data-source.ts'
 import type { Mention } from '#lib/kernel/erased.ts'
 import type { ErasureScope, Subject } from '#lib/kernel/erasure-scope.ts'
 import type { GraphStore } from '#lib/stores/graph/graph.ts'
+import { Fingerprints } from '../words/fingerprints.ts'
 import { type EntityKinds, entityKindOf } from './entity-kinds.ts'
 import { noChange } from './judgement.ts'
-import { mayBeTakenOut, nameHeldFor, namePattern } from './name-rules.ts'
-import { groupsOfWriters, textsMatchingName } from './repository.ts'
+import { identifiesAPerson, mayBeTakenOut, nameHeldFor } from './name-rules.ts'
+import { groupsOfWriters, type ReadableTable, readableAtOnce, readableTables, textsOfOthers } from './repository.ts'
 
 /** The names and email addresses of an account; empty after its erasure. */
 export type NamesOf = (tx: Transaction, accountId: string) => Promise<string[]>
@@ -130,7 +131,7 @@ export async function remainingNames(
   scope: ErasureScope,
   group: string,
   tx: Transaction,
-  { key, redacts, now }: ErasureOptions,
+  { key, redacts, words, now }: ErasureOptions,
 ): Promise<Mention[]> {
   const subject = scopeSubject(scope)
   if (!subject) return []
@@ -153,8 +154,56 @@ export async function remainingNames(
     )
     for (const location of mentions) keep({ store: 'graph', ...location, isRedacted: isTaken })
   }
-  for (const name of names)
-    for (const row of await textsMatchingName(tx, { group, pattern: namePattern(name), ...writersOf(subject) }))
-      keep({ store: 'postgresql', ...row, isRedacted: false })
+  for (const mention of await mentionsInTexts(tx, group, subject, names, words)) keep(mention)
   return [...found.values()]
+}
+
+/** Maximum number of mentions that are listed for each field. */
+const mostListed = 200
+const fieldsOf: Record<ReadableTable, readonly [kind: string, first: string, second: string]> = {
+  messages: ['message', 'content', 'edits'],
+  documents: ['document', 'name', 'text'],
+  conversations: ['conversation', 'title', ''],
+}
+const startsWithCapital = (text: string, { start }: ErasedRunMatch): boolean => /^\P{Ll}/u.test(text.slice(start))
+
+/**
+ * Texts of other authors in the project of a group that contain a name, an address or a number of the person in any form and encoding. Words
+ * that may be somebody else's name, such as a single first name, count only with a capital; their field ends with `.uncertain`.
+ */
+async function mentionsInTexts(
+  tx: Transaction,
+  group: string,
+  subject: Subject,
+  names: readonly string[],
+  words: ErasedWords | undefined,
+): Promise<Mention[]> {
+  const sought = new Fingerprints()
+  for (const name of names)
+    if (identifiesAPerson(name)) sought.addName(name)
+    else sought.addUncertainName(name)
+  const placeOf = (text: string): '' | '.uncertain' | undefined => {
+    if (sought.namesIn(text).length > 0 || (words?.namesIn(text).length ?? 0) > 0) return ''
+    return sought.uncertainIn(text).some((match) => startsWithCapital(text, match)) ? '.uncertain' : undefined
+  }
+  const found = new Map<string, Mention[]>()
+  for (const table of readableTables) {
+    const [kind, ...fields] = fieldsOf[table]
+    for (let after = ''; ; ) {
+      const rows = await textsOfOthers(tx, { group, after, ...writersOf(subject) }, table)
+      for (const { id, first, second } of rows)
+        for (const [n, texts] of [first, second].entries())
+          for (const suffix of new Set(texts.map(placeOf))) {
+            if (suffix === undefined) continue
+            const field = `${fields[n] ?? ''}${suffix}`
+            const listed = found.get(`${kind} ${field}`) ?? []
+            found.set(`${kind} ${field}`, listed)
+            if (listed.length < mostListed) listed.push({ store: 'postgresql', kind, id, field, isRedacted: false })
+          }
+      const last = rows.at(-1)
+      if (last === undefined || rows.length < readableAtOnce) break
+      after = last.id
+    }
+  }
+  return [...found.values()].flat()
 }
