@@ -287,9 +287,12 @@ export class Fingerprints {
     }
     let next = 0
     for (const one of givens) {
-      while (next < families.length && (families[next] ?? 0) < one) next++
-      for (const other of [families[next - 1], families[next]]) {
-        if (other === undefined || Math.abs(other - one) > mostBetweenLabels) continue
+      while (next < families.length && (families[next] ?? 0) < one - mostBetweenLabels) next++
+      for (let index = next; index < families.length; index++) {
+        const other = families[index] ?? 0
+        if (other > one + mostBetweenLabels) break
+        // In `first name`, the second word is a part of the label.
+        if (other === one + 1 && labelWords.has(words(other))) continue
         for (const [from, to] of valuesAt(one))
           for (const [otherFrom, otherTo] of valuesAt(other)) {
             if (this.#nameFilter?.mayBe(lows, [from, to], [otherFrom, otherTo]) !== true) continue

@@ -227,3 +227,22 @@ describe('decideDerivedText', () => {
     expect(decideDerivedText({ ...text, isNamed: false }, short, none)).toEqual({ decision: 'untouched' })
   })
 })
+
+describe('a name in separate fields', () => {
+  it.each([
+    'first_name: Iris, last_name: Probe',
+    'last name: Probe; first name: Iris',
+    '{"first_name": "Iris", "last_name": "Probe"}',
+    'Vorname: Iris\nStrasse: Mill Lane 14\nNachname: Probe',
+    '<td>Nachname</td><td>Probe</td><td>Vorname</td><td>Iris</td>',
+  ])('is found in %s', (text) => {
+    const names = new Fingerprints()
+    names.addName('Iris Probe')
+    expect(names.namesIn(text).length).toBeGreaterThan(0)
+  })
+  it('is not found when the fields contain another name', () => {
+    const names = new Fingerprints()
+    names.addName('Iris Probe')
+    expect(names.namesIn('first_name: Iris, last_name: Other, city: Probe')).toEqual([])
+  })
+})
