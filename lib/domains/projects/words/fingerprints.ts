@@ -30,6 +30,9 @@ type Short = Map<number, Set<number>>
 
 /** Words between a label of a form and the label of the other part of the name. */
 const mostBetweenLabels = 40
+/** Pairs of labels that are compared in one text. Then only labels with few words between them are. */
+const mostLabelPairs = 20_000
+const adjacentLabels = 4
 
 /**
  * Keyed fingerprints of erased texts. They find runs of erased words in other texts after the words are deleted, and do not reveal them.
@@ -286,6 +289,7 @@ export class Fingerprints {
       )
     }
     let next = 0
+    let pairs = mostLabelPairs
     for (const one of givens) {
       while (next < families.length && (families[next] ?? 0) < one - mostBetweenLabels) next++
       for (let index = next; index < families.length; index++) {
@@ -293,6 +297,7 @@ export class Fingerprints {
         if (other > one + mostBetweenLabels) break
         // In `first name`, the second word is a part of the label.
         if (other === one + 1 && labelWords.has(words(other))) continue
+        if (--pairs < 0 && Math.abs(other - one) > adjacentLabels) continue
         for (const [from, to] of valuesAt(one))
           for (const [otherFrom, otherTo] of valuesAt(other)) {
             if (this.#nameFilter?.mayBe(lows, [from, to], [otherFrom, otherTo]) !== true) continue
