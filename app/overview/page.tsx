@@ -36,6 +36,12 @@ async function OwnOverview({ isDashboardShown }: { isDashboardShown: boolean }) 
   )
 }
 
+/** Whether no unit can be found here: the installation is empty. Its first start creates an agent that has contributed nothing. */
+async function hasNoUnits(): Promise<boolean> {
+  const { data } = await callUseCase(app.inspection.listRecords, { query: { kind: 'unit', mine: 'false', limit: '1' } })
+  return data.length === 0
+}
+
 /** Leads an account without agents to its first contribution and its first deletion. */
 async function StartHere() {
   const t = await getTranslations('overview.first')
@@ -49,7 +55,7 @@ async function StartHere() {
 export default async function OverviewPage() {
   const [{ role }, t] = await Promise.all([requirePageAccess('overview'), getTranslations('overview')])
   const seesDashboard = role === 'admin' || role === 'auditor'
-  const isEmpty = role === 'admin' && (await callUseCase(app.console.overview)).data.agents.total === 0
+  const isEmpty = role === 'admin' && (await hasNoUnits())
   return (
     <Messages of={['overview', 'storage', 'requests']}>
       <Page width="wide" title={t('name')}>

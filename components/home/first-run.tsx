@@ -107,7 +107,7 @@ export function FirstRun({ initial, policyVersion, origin }: FirstRunProps) {
   return (
     <ol className="grid gap-4">
       <Step title={t('connect.title')} state={agent ? 'done' : 'now'}>
-        {!agent && <Connect isBusy={create.isPending} onBegin={begin} />}
+        {units === 0 && key === undefined && <Connect isBusy={create.isPending} onBegin={begin} />}
         {create.problem && <ProblemAlert problem={create.problem} />}
         {hasFailed && <Alert tone="danger" title={t('connect.failed')} isLive />}
         {key !== undefined && (
