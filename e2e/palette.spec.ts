@@ -43,3 +43,20 @@ test('the palette of a person contains their pages and actions, and no other peo
   await expect(page).toHaveURL(/\/tokens/)
   await context.close()
 })
+
+test('the palette finds actions by other words, and lists no page that only a link opens', async ({ browser }) => {
+  const context = await browser.newContext({ storageState: await sessionOf(people.admin) })
+  const page = await context.newPage()
+  await page.goto('/overview')
+  await alive(page)
+  await openPalette(page)
+  await expect(options(page).first()).toBeVisible()
+  for (const hidden of ['Turn off emails', 'Privacy request (embedded)'])
+    await expect(options(page).filter({ hasText: hidden })).toHaveCount(0)
+  const search = page.getByRole('combobox', { name: 'Search' })
+  for (const words of ['revoke', 'leaked key']) {
+    await search.fill(words)
+    await expect(options(page).filter({ hasText: 'Revoke a token' })).toBeVisible()
+  }
+  await context.close()
+})
