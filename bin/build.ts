@@ -34,6 +34,9 @@ const BUILD: Step = {
   finish: writeCompressedCopies,
 }
 
+/** Exists in a container image, which is complete and read-only: nothing is built there. */
+export const imageMark = 'generated/knowledgepulse-image'
+
 /** The folder of the bundled processes, relative to the checkout. */
 export const bundleFolder = 'generated/server'
 
@@ -94,6 +97,7 @@ async function make(
   signal: AbortSignal,
   onWork: () => void,
 ) {
+  if (existsSync(imageMark)) return
   let isAnnounced = false
   const bringUpToDate = async (step: Step) => {
     const hash = sourcesHash(step)
@@ -104,3 +108,8 @@ async function make(
   }
   for (const steps of phases) await Promise.all(steps.map(bringUpToDate))
 }
+
+if (import.meta.main)
+  await buildChanged({ ...process.env, NODE_ENV: 'production' }, AbortSignal.timeout(1_800_000), () =>
+    console.log('Building …'),
+  )
