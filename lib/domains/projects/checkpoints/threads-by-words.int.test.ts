@@ -123,19 +123,19 @@ describe('an erasure of a message', () => {
 
   it('leaves a thread of another project, and words that a living author of another project wrote', async () => {
     const [said, other] = [await say(), await say()]
-    await madeMessage(test, other.conversation, other.project.owner, { content: said.text })
-    const [theirs, nobodys] = [other.conversation.id, crypto.randomUUID()]
-    for (const thread of [theirs, nobodys]) await write(thread, [new HumanMessage(said.text)])
-    const own = sentence()
-    const more = await madeMessage(test, said.conversation, said.project.owner, { content: own })
-    const both = crypto.randomUUID()
-    await write(both, [new HumanMessage(said.text), new HumanMessage(own)])
-    await erase(said)
-    await erase({ ...said, path: more.path })
-    expect(await dumpOf(theirs)).toContain(said.text)
-    expect(await dumpOf(nobodys)).toContain(said.text)
-    expect(await dumpOf(both)).toContain(said.text)
+    const [shared, own] = [sentence(), sentence()]
+    await madeMessage(test, other.conversation, other.project.owner, { content: shared })
+    const more = await madeMessage(test, said.conversation, said.project.owner, { content: `${shared} ${own}` })
+    const [theirs, nobodys, both] = [other.conversation.id, crypto.randomUUID(), crypto.randomUUID()]
+    await write(theirs, [new HumanMessage(own)])
+    await write(nobodys, [new HumanMessage(shared)])
+    await write(both, [new HumanMessage(own), new HumanMessage(shared)])
+    const line = await linesOf(await erase({ ...said, path: more.path }))
+    expect(await dumpOf(theirs)).toContain(own)
+    expect(await dumpOf(nobodys)).toContain(shared)
+    expect(await dumpOf(both)).toContain(shared)
     expect(await dumpOf(both)).not.toContain(own.slice(0, 40))
+    expect(line).toMatchObject({ deleted: 1, residue: 0 })
   })
 
   it('finds a late write in such a thread at the second search', async () => {
