@@ -34,6 +34,7 @@ const unexported: Record<string, string> = {
   reading_stores: 'how far a store was read, and counts',
   reading_findings: 'counts and ids of places in stores where erased words were found; no words',
   reading_pages: 'ids of what a reading is about to erase; deleted when the reading goes on',
+  remaining_places: 'ids of places in stores where a reading left erased words, and decisions; no words',
   receipt_readings: 'second statements of receipts: counts and times; they are returned with the receipts',
   erasure_waits: 'names of stores that an erasure waits for, and times; the row is deleted when the store answers',
   erasure_pages: 'ids of what an erasure under way is about to remove; they name records that other parts give out',

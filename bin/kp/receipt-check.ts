@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { isPdf, pdfAttachments } from '#lib/domains/erasure/receipts/pdf-attachments.ts'
-import { readingType, remainingIn } from '#lib/domains/erasure/receipts/receipt-rules.ts'
+import { attestationType, readingType, remainingIn } from '#lib/domains/erasure/receipts/receipt-rules.ts'
 import { verifyReceipt } from '#lib/domains/erasure/receipts/signing.ts'
 import type { PublicKey } from '#lib/domains/erasure/receipts/signing-keys.ts'
 import { legalHoldCountsIn } from '#lib/domains/erasure/rules.ts'
-import { Receipt } from '#lib/kernel/receipt.ts'
+import { ReadingAttestation, Receipt } from '#lib/kernel/receipt.ts'
 import { parsedJson } from './config.ts'
 import { registryName } from './pins.ts'
 
@@ -87,9 +87,45 @@ function readingText(reading: Receipt['complete_reading']): string {
     .at(-1)
   const left = reading.stores.reduce((sum, one) => sum + one.left, 0)
   const read = `Every connected store was read completely between ${from} and ${until}.`
+  const unread = unreadText(reading.stores)
   return left === 0
-    ? `${read} No erased words remain in it that others have not also written.`
-    : `${read} Erased words remain in ${left} places that others own or that cannot be changed.`
+    ? `${read} No erased words remain in the texts that it could read, except where others have also written them.${unread}`
+    : `${read} Erased words remain in ${left} places that others own or that cannot be changed.${unread}`
+}
+function unreadText(stores: ReadingAttestation['stores']): string {
+  const count = stores.flatMap(({ not_read }) => not_read).reduce((sum, one) => sum + one.count, 0)
+  return count === 0 ? '' : ` It could not read ${count} values.`
+}
+
+/** The attestation of a complete reading in a JSON file; undefined for other files. */
+export function attestationIn(file: Uint8Array): ReadingAttestation | undefined {
+  if (isPdf(file)) return undefined
+  const parsed = ReadingAttestation.safeParse(parsedJson(Buffer.from(file).toString('utf8'), z.unknown()))
+  return parsed.success ? parsed.data : undefined
+}
+
+/** Verifies the attestation of a complete reading offline, with keys from before it. */
+export async function checkAttestation(attestation: ReadingAttestation, trusted: TrustedKeys): Promise<ReceiptCheck> {
+  const verified = await verifyReceipt(attestation, trusted.keys, attestationType)
+  if ('fault' in verified) return judged([{ ok: false, text: verified.fault.replace('receipt', 'attestation') }], {})
+  const findings: ReceiptFinding[] = [
+    {
+      ok: true,
+      text: `The signature is valid: it was made with the trusted key ${verified.kid}, and the attestation has not changed since.`,
+    },
+  ]
+  const { issuer, stores, started_at, completed_at, erasures, erasures_found } = attestation
+  if (trusted.url !== undefined && !(URL.canParse(issuer) && registryName(issuer) === registryName(trusted.url)))
+    findings.push({
+      ok: false,
+      text: `The attestation names the registry ${issuer}, but the keys are trusted for ${trusted.url}.`,
+    })
+  else
+    findings.push({
+      ok: true,
+      text: `Every connected store was read completely between ${started_at} and ${completed_at}. Words of ${erasures_found} of ${erasures} erasures were found.${unreadText(stores)}`,
+    })
+  return judged(findings, { kid: verified.kid })
 }
 
 /**

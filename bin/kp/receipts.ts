@@ -9,7 +9,14 @@ import { parsedJson } from './config.ts'
 import { saveReceipt } from './erasing.ts'
 import { exitCodes, Failure, usageFailure } from './failure.ts'
 import { readPin } from './pins.ts'
-import { asReceipt, checkReceipt, receiptIn, type TrustedKeys } from './receipt-check.ts'
+import {
+  asReceipt,
+  attestationIn,
+  checkAttestation,
+  checkReceipt,
+  receiptIn,
+  type TrustedKeys,
+} from './receipt-check.ts'
 import { printFindings, printReceipt } from './receipt-print.ts'
 import type { CommandSession } from './session.ts'
 import { readStdin } from './terminal.ts'
@@ -29,7 +36,7 @@ async function get(session: CommandSession, id: string, output: string | undefin
 }
 
 /** Keys from before the receipt: the given file, otherwise the pinned keys of the receipt's registry. */
-function keysFor(session: CommandSession, receipt: Receipt, keysFile: string | undefined): TrustedKeys {
+function keysFor(session: CommandSession, receipt: Pick<Receipt, 'issuer'>, keysFile: string | undefined): TrustedKeys {
   const { command } = session
   if (keysFile !== undefined) {
     const set = parsedJson(readFileSync(session.pathOf(keysFile), 'utf8'), KeySet)
@@ -55,6 +62,16 @@ async function verify(session: CommandSession, file: string, keysFile: string | 
     file === '-'
       ? Buffer.from(await readStdin(invocation, 'A receipt'))
       : new Uint8Array(readFileSync(session.pathOf(file)))
+  const attestation = attestationIn(content)
+  if (attestation) {
+    const { ok, findings, kid } = await checkAttestation(attestation, keysFor(session, attestation, keysFile))
+    const { reading_id, issuer } = attestation
+    terminal.document({ data: { valid: ok, reading_id, issuer, kid: kid ?? null, findings } })
+    printFindings(terminal, findings)
+    terminal.line(ok ? terminal.good('✓ The attestation is valid.') : terminal.bad('✗ The attestation is not valid.'))
+    invocation.setExitCode(ok ? exitCodes.done : exitCodes.failed)
+    return
+  }
   const read = receiptIn(content)
   if ('fault' in read) {
     terminal.document({ data: { valid: false, findings: [{ ok: false, text: read.fault }] } })
@@ -130,7 +147,10 @@ export function receiptCommands(program: Command, begin: (url?: string) => Comma
     .description(
       'Checks offline that a pinned key of the named registry signed the receipt, that it has not changed, and that no data remains. Exit code 0 if the receipt is valid, else 1.\n\nExample:\n  kp receipts verify receipt.json\n  kp receipts verify receipt.pdf --keys jwks.json',
     )
-    .argument('<file>', 'the receipt as JSON or PDF, or - for JSON from standard input')
+    .argument(
+      '<file>',
+      'the receipt as JSON or PDF, the attestation of a complete reading, or - for JSON from standard input',
+    )
     .option('--keys <file>', 'check with the keys in this file (JWK Set) instead of the pinned ones')
     .action((file: string, options: { keys?: string }) => verify(begin(), file, options.keys))
   receipts

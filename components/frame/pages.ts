@@ -214,6 +214,7 @@ export const pages = [
     keys: 'g c',
   }),
   page({ name: 'copies', path: '/admin/compliance/copies', area: 'admin', roles: ['admin', 'auditor'] }),
+  page({ name: 'readings', path: '/admin/compliance/readings', area: 'admin', roles: ['admin', 'auditor'] }),
   page({ name: 'outbox', path: '/admin/outbox', area: 'admin', roles: ['admin'], isInNavigation: true, keys: 'g b' }),
 ] as const satisfies readonly PageEntry[]
 

@@ -44,6 +44,34 @@ function Said({
   return <FactList facts={facts} />
 }
 
+/** The contents of an attestation with a valid signature. */
+function Attested({
+  verdict: { attestation, kid },
+  keysFrom,
+}: {
+  verdict: Extract<VerificationResult, { kind: 'attestationHolds' }>
+  keysFrom: string
+}) {
+  const t = useTranslations('verify.facts')
+  const notRead = attestation.stores.flatMap(({ not_read }) => not_read).reduce((sum, { count }) => sum + count, 0)
+  const facts: [string, ReactNode][] = [
+    [
+      t('read'),
+      t.rich('readText', {
+        from: () => <When at={attestation.started_at} />,
+        until: () => <When at={attestation.completed_at} />,
+      }),
+    ],
+    [t('erasures'), t('erasuresText', { found: attestation.erasures_found, all: attestation.erasures })],
+    [t('notRead'), notRead],
+    [t('signed'), <When key="signed" at={attestation.signed_at} />],
+    [t('issuer'), attestation.issuer],
+    [t('kid'), <CopyableId key="kid" id={kid} what={t('kid')} />],
+    [t('keySource'), keysFrom],
+  ]
+  return <FactList facts={facts} />
+}
+
 /** The result in words: what was verified, with which key, and what it proves. */
 export function VerificationView({
   verdict,
@@ -105,6 +133,26 @@ export function VerificationView({
           <Folded title={t('details')}>
             <Said verdict={verdict} keysFrom={isPinned ? t('keys.pinned') : `${origin}/.well-known/jwks.json`} />
           </Folded>
+        </div>
+      )
+    }
+    case 'attestationHolds': {
+      const { kid, attestation, isPinned } = verdict
+      const erased = attestation.stores.reduce((sum, one) => sum + one.erased, 0)
+      const left = attestation.stores.reduce((sum, one) => sum + one.left, 0)
+      return (
+        <div className="grid gap-5">
+          <Alert tone="done" isLive title={t('result.holds')}>
+            <p>{t.rich('result.holdsText', { kid: key(kid) })}</p>
+            <p>{t(isPinned ? 'result.holdsIndependent' : 'result.holdsHere')}</p>
+          </Alert>
+          {erased + left > 0 && (
+            <Alert tone="warning" isLive title={t('result.foundTitle', { count: erased + left })}>
+              <p>{t('result.foundText', { erased, left })}</p>
+            </Alert>
+          )}
+          {attestation.issuer !== origin && <Alert title={t('result.issuer', { issuer: attestation.issuer })} />}
+          <Attested verdict={verdict} keysFrom={isPinned ? t('keys.pinned') : `${origin}/.well-known/jwks.json`} />
         </div>
       )
     }

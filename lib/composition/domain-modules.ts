@@ -47,7 +47,13 @@ export function createDomainModules(deps: ModuleDeps) {
   const requests = composeRequests(foundation, peopleModules, erasures, exported, projects)
   followChanges(foundation, erasures, requests)
   const erasure = erasureModule({
-    ...{ db, signer, ledger, facts, engine: erasures.engine, readings: erasures.readings },
+    db,
+    signer,
+    ledger,
+    facts,
+    engine: erasures.engine,
+    readings: erasures.readings,
+    dataSources: data.dataSources,
     ledgerFolder: ledgerFolder(foundation.env),
     runsRequestedBy: requests.useCases.requests.runsRequestedBy,
   })

@@ -61,7 +61,7 @@ export function createErasures(
     },
     onChange: foundation.erasureChanges.publish,
   })
-  const readings = completeReadings({ ...erasing, interrupt })
+  const readings = completeReadings({ ...erasing, interrupt, sweepDays: env.KP_SWEEP_DAYS })
   const replay = replayErasures({
     ...erasing,
     restored: restoredRecord,

@@ -135,6 +135,8 @@ const variables = z.object({
   /** The folder of the snapshots' wrapped keys; by default `snapshot-keys` in the data folder. */
   KP_SNAPSHOT_KEYS_DIR: z.string().min(1, 'must be a folder').optional(),
   KP_BACKUP_DAYS: whole(0, 36500).optional(),
+  /** Days between complete readings of the connected stores for former erasures. */
+  KP_SWEEP_DAYS: whole(1, 365).default(7),
   KP_RETENTION_NETWORK_DAYS: keptDays.default(null),
   KP_RETENTION_ORG_DAYS: keptDays.default(730),
   KP_RETENTION_PRIVATE_DAYS: keptDays.default(365),

@@ -117,6 +117,8 @@ export interface ReadPlace {
   id: string
   /** The texts of the place. Neighboring texts are lines of one text. */
   texts: readonly string[]
+  /** When these texts were written, by the store's own time, version or id; undefined if it records none. Called when words are found. */
+  writtenAt?(): Promise<Date | undefined>
   /** The items by which the data source erases words of these projects in the place; none if the place belongs to others. */
   itemsOf(projects: readonly string[], tx: Transaction): Promise<ItemId[]>
   /** Its current texts. Only for a store that may not return the same places for the same cursor. */

@@ -58,6 +58,8 @@ export const doors: Readonly<Record<Effect, Doors>> = {
       'listAuditSearches',
       'listDeletions',
       'listErasures',
+      'listCompleteReadings',
+      'listRemainingPlaces',
       'readErasure',
       'listErasureThreads',
       'listRecords',
@@ -356,11 +358,12 @@ export const doors: Readonly<Record<Effect, Doors>> = {
       'reportProvenance',
       'importProjectHistory',
       'setStorageQuota',
+      'decideRemainingPlace',
     ],
   },
   /** Signs a statement about an erasure, or returns it. */
   'sign-receipt': {
-    rows: ['readReceipt', 'readReceiptPdf', 'readErasureProgress', 'watchErasureProgress'],
+    rows: ['readReceipt', 'readReceiptPdf', 'readReceiptReadings', 'readErasureProgress', 'watchErasureProgress'],
     jobs: ['erasure.verify', 'erasure.finish'],
     commands: ['keys'],
   },

@@ -44,6 +44,8 @@ export const evidenceProblems = [
   'erasure.unsearched',
   'erasure.stuck',
   'erasure.waiting',
+  'erasure.unread',
+  'erasure.places',
 ] as const
 export type EvidenceProblem = (typeof evidenceProblems)[number]
 

@@ -20,6 +20,18 @@ export const newId = (prefix: string): string => `${prefix}_${base62(randomBytes
 /** A time-ordered UUID (RFC 9562, version 7). */
 export const newUuid = (): string => v7()
 
+/** Milliseconds from the start of the Gregorian calendar (1582-10-15), which UUIDs of the versions 1 and 6 count from, to 1970. */
+const gregorian = 12_219_292_800_000
+/** When a UUID of version 1, 6 or 7 (RFC 9562) was made; undefined for other texts. */
+export function timeOfUuid(text: string): Date | undefined {
+  const [, high = '', mid = '', version, rest = ''] =
+    /^([0-9a-f]{8})-([0-9a-f]{4})-([167])([0-9a-f]{3})-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i.exec(text) ?? []
+  if (version === undefined) return undefined
+  if (version === '7') return new Date(Number.parseInt(high + mid, 16))
+  const ticks = BigInt(`0x${version === '6' ? high + mid + rest : rest + mid + high}`)
+  return new Date(Number(ticks / 10_000n) - gregorian)
+}
+
 /**
  * Time-ordered UUIDs (RFC 9562, version 7) for the rows of one statement. `text` is the SQL that builds one, `value` the value of its
  * placeholder. Rows of one statement are adjacent in the index.

@@ -10,33 +10,46 @@ export type SubjectKind = (typeof subjectKinds)[number]
 export const erasedKinds = ['unit', 'skill', ...subjectKinds, ...partKinds] as const
 export type ErasedKind = (typeof erasedKinds)[number]
 
-/** What a complete reading read in one kind of store. */
-const ReadStore = z.strictObject({
-  store: z.string(),
-  holder: z.string(),
-  from: z.iso.datetime(),
-  until: z.iso.datetime(),
-  how: z.array(z.enum(['words', 'contacts'])).meta({
-    description:
-      'What every text was compared with. words: sequences of the erased words. contacts: email addresses and telephone numbers of the erased person',
-  }),
-  texts: z.number().int().meta({ description: 'Number of texts that were read, including those of others' }),
-  found: z.number().int().meta({
-    description:
-      'Places with erased words: erased + left + explained. A thread counts once for each table that contains the words',
-  }),
-  erased: z.number().int().meta({ description: 'Places that contained erased words and were read again without them' }),
-  left: z.number().int().meta({
-    description: 'Places in which erased words remain: others own them, or they cannot be changed safely',
-  }),
-  explained: z.number().int().meta({
-    description: 'Places whose words a message or document of an author who was not erased also contains',
-  }),
-  not_read: z.array(z.strictObject({ reason: z.enum(unreadReasons), count: z.number().int() })).meta({
-    description:
-      'Values that could not be read. format: encrypted, or of an unknown format. binary: not text. large: above the size limit',
-  }),
+export const NotRead = z.array(z.strictObject({ reason: z.enum(unreadReasons), count: z.number().int() })).meta({
+  id: 'NotRead',
+  description:
+    'Values that could not be read. format: encrypted, or of an unknown format. binary: not text. large: above the size limit',
 })
+/** What a complete reading read in one kind of store. */
+const ReadStore = z
+  .strictObject({
+    store: z.string(),
+    holder: z.string(),
+    from: z.iso.datetime(),
+    until: z.iso.datetime(),
+    how: z.array(z.enum(['words', 'contacts'])).meta({
+      description:
+        'What every text was compared with. words: sequences of the erased words. contacts: email addresses and telephone numbers of the erased person',
+    }),
+    texts: z.number().int().meta({ description: 'Number of texts that were read, including those of others' }),
+    characters: z.number().int().optional().meta({
+      description: 'Their length in UTF-16 code units, as stored and decoded. Absent from older statements',
+    }),
+    found: z.number().int().meta({
+      description:
+        'Places with erased words: erased + left + explained. A thread counts once for each table that contains the words',
+    }),
+    erased: z
+      .number()
+      .int()
+      .meta({ description: 'Places that contained erased words and were read again without them' }),
+    left: z.number().int().meta({
+      description: 'Places in which erased words remain: others own them, or they cannot be changed safely',
+    }),
+    explained: z.number().int().meta({
+      description: 'Places whose words a message or document of an author who was not erased also contains',
+    }),
+    not_read: NotRead,
+    never_read: z.array(z.string()).optional().meta({
+      description: 'Kinds of data that are never read as text, whether they exist or not. Absent from older statements',
+    }),
+  })
+  .meta({ id: 'ReadStore' })
 /**
  * The second signed statement of a receipt: every connected store was read from end to end after the erasure. `jws` is a compact JWS over
  * the RFC 8785 form of the other members.
@@ -52,6 +65,27 @@ export const CompleteReading = z
   })
   .meta({ id: 'CompleteReading' })
 export type CompleteReading = z.output<typeof CompleteReading>
+
+/**
+ * The signed statement of a completed reading over all its erasures: every connected store was read between two times. It names no receipt,
+ * because whoever knows the id of a receipt may read it. `jws` is a compact JWS over the RFC 8785 form of the other members.
+ */
+export const ReadingAttestation = z
+  .strictObject({
+    reading_id: z.string(),
+    version: z.literal(1),
+    issuer: z.string(),
+    is_repeated: z.boolean().meta({ description: 'It also read for all former erasures with retained fingerprints' }),
+    started_at: z.iso.datetime(),
+    completed_at: z.iso.datetime(),
+    erasures: z.number().int().meta({ description: 'Erasures whose words it looked for' }),
+    erasures_found: z.number().int().meta({ description: 'Those of them whose words were erased again or left' }),
+    stores: z.array(ReadStore).meta({ description: 'The counts include all erasures' }),
+    signed_at: z.iso.datetime(),
+    jws: z.string(),
+  })
+  .meta({ id: 'ReadingAttestation' })
+export type ReadingAttestation = z.output<typeof ReadingAttestation>
 
 /**
  * A deletion receipt: ids and counts, no content. `jws` is a compact JWS over the RFC 8785 form of the other members without

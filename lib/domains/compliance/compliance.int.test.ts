@@ -416,6 +416,18 @@ const planted: Planted[] = [
     ),
   },
   {
+    check: 'erasure.readings',
+    state: 'attention',
+    number: 'waiting',
+    // It waits for two days, and no worker reads.
+    plant: sql(
+      `WITH r AS (INSERT INTO erasure_runs (id, receipt_id, requested_by, reason, agents, state, created_at, finished_at)
+         VALUES ('run_unread', 'rcpt_unread', 'x', 'x', '{}', 'done', now() - interval '3 days', now() - interval '2 days') RETURNING id)
+       INSERT INTO erased_words (run_id, fingerprints) SELECT id, ''::bytea FROM r`,
+      `DELETE FROM erasure_runs WHERE id = 'run_unread'`,
+    ),
+  },
+  {
     check: 'settings.anonymous-reading',
     state: 'attention',
     number: 'on',
@@ -693,6 +705,29 @@ const listed: readonly [EvidenceProblem, string, unknown[], () => Promise<() => 
       return () => endRun('run_waits')
     },
   ],
+  [
+    'erasure.places',
+    'erasure.readings',
+    [undefined],
+    async () => {
+      const receiptId = `rcpt_${newId('x').slice(2)}`
+      await test.db.prisma.erasure.create({
+        data: { receiptId, auditId: receiptId, deletedId: 'x', deletedAt: ago(day), plan: {} },
+      })
+      const times = { firstFoundAt: ago(day), lastFoundAt: ago(day) }
+      await test.db.prisma.remainingPlace.create({
+        data: {
+          ...{ id: newId('plc'), receiptId, holder: 'cache.entries', place: 'key:x', reason: 'undated' },
+          ...{ readingId: 'x', ...times },
+        },
+      })
+      await test.db.prisma.completeReading.create({ data: { id: 'read_listed', startedAt: ago(day), receipts: [] } })
+      return async () => {
+        await test.db.prisma.erasure.delete({ where: { receiptId } })
+        await test.db.prisma.completeReading.delete({ where: { id: 'read_listed' } })
+      }
+    },
+  ],
 ]
 /** The API path that answers the page of a problem. */
 const apiOf = (page: string): string =>
@@ -701,6 +736,7 @@ const apiOf = (page: string): string =>
     .replace('open=all&', '')
     .replace('/admin/erasures', '/api/erasures')
     .replace('/admin/compliance/copies', '/api/admin/exports')
+    .replace('/admin/compliance/readings', '/api/readings/places')
 
 it.each(listed)(
   '%s links a list of exactly the counted records, with their causes',

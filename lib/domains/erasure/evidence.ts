@@ -4,7 +4,7 @@ import { type Signer, verifyReceipt } from '#lib/domains/erasure/receipts/signin
 import { alertAfter } from '#lib/domains/erasure/runs/run-rules.ts'
 import { unsearchedAfter } from '#lib/kernel/erasure-run.ts'
 import { type EvidenceCheck, failsIf } from '#lib/kernel/evidence.ts'
-import { Receipt } from '#lib/kernel/receipt.ts'
+import { ReadingAttestation, Receipt } from '#lib/kernel/receipt.ts'
 
 const hour = 3_600_000
 /** Number of receipts to verify: this many of the newest, and as many chosen at random. */
@@ -84,6 +84,45 @@ const unfinishedCheck: EvidenceCheck = {
     }
   },
 }
+
+/** A complete reading is due within a day of its erasure. */
+const unreadAfter = 24 * hour
+
+const readingsCheck = (runsWithWords: () => Promise<string[]>): EvidenceCheck => ({
+  line: 'cascade',
+  name: 'erasure.readings',
+  page: '/admin/compliance/readings',
+  async ask(query, now) {
+    const [row] = await query<Record<'waiting' | 'unread' | 'places' | 'readings', number>>(
+      `SELECT count(*)::int AS waiting, count(*) FILTER (WHERE r.finished_at < $1)::int AS unread,
+         (SELECT count(*)::int FROM remaining_places WHERE decision IS NULL) AS places,
+         (SELECT count(*)::int FROM complete_readings) AS readings
+       FROM erasure_runs r WHERE r.state = 'done' AND r.read_at IS NULL AND r.id = ANY($2::text[])`,
+      [new Date(now.getTime() - unreadAfter), await runsWithWords()],
+    )
+    const [last] = await query<{ attestation: unknown }>(
+      'SELECT attestation FROM complete_readings WHERE attestation IS NOT NULL ORDER BY completed_at DESC LIMIT 1',
+    )
+    const parsed = ReadingAttestation.safeParse(last?.attestation)
+    const { waiting = 0, unread = 0, places = 0, readings = 0 } = row ?? {}
+    const isIdle = waiting + readings === 0
+    return {
+      state: isIdle ? 'not_applicable' : unread + places > 0 ? 'attention' : 'holds',
+      numbers: {
+        waiting,
+        places,
+        erasures: parsed.data?.erasures ?? 0,
+        found: parsed.data?.erasures_found ?? 0,
+        read: parsed.success ? 1 : 0,
+      },
+      ...(parsed.success && { times: { last: new Date(parsed.data.completed_at) } }),
+      problems: [
+        { problem: 'erasure.unread', count: unread, page: null },
+        { problem: 'erasure.places', count: places, page: '/admin/compliance/readings?decision=none' },
+      ],
+    }
+  },
+})
 
 const stepsCheck: EvidenceCheck = {
   line: 'cascade',
@@ -169,11 +208,16 @@ const graphCheck: EvidenceCheck = {
 }
 
 /** Checks that prove erasures: receipts, the deletion log and unfinished erasure runs. */
-export const erasureEvidence = (signer: Pick<Signer, 'keys'>, ledgerFolder: string): EvidenceCheck[] => [
+export const erasureEvidence = (
+  signer: Pick<Signer, 'keys'>,
+  ledgerFolder: string,
+  runsWithWords: () => Promise<string[]>,
+): EvidenceCheck[] => [
   ledgerCheck(ledgerFolder),
   receiptsCheck(signer),
   unfinishedCheck,
   stepsCheck,
+  readingsCheck(runsWithWords),
   loggedCheck,
   appendOnlyCheck,
   graphCheck,

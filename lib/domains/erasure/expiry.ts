@@ -25,6 +25,7 @@ export async function expireErasures(deps: ErasureExpiryDeps, now: Date): Promis
   const { db, ledger } = deps
   const before = plusYears(now, -7)
   await db.prisma.erasure.deleteMany({ where: { state: 'signed', deletedAt: { lt: before } } })
+  await db.prisma.completeReading.deleteMany({ where: { completedAt: { lt: before } } })
   await db.prisma.erasureRun.deleteMany({ where: { state: 'done', finishedAt: { lt: before } } })
   await purgeDeletionLog(db, {})
   await ledger.prune(before)

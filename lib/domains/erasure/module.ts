@@ -1,10 +1,12 @@
 import type { ErasureEngine } from '#lib/domains/erasure/engine/engine.ts'
 import type { CompleteReadings } from '#lib/domains/erasure/reading/reading.ts'
+import { readingUseCases } from '#lib/domains/erasure/reading/service.ts'
 import { ownReceipts } from '#lib/domains/erasure/receipts/own-receipts.ts'
 import { receiptPdfReader } from '#lib/domains/erasure/receipts/receipt-pdf.ts'
 import { receiptUseCases } from '#lib/domains/erasure/receipts/service.ts'
 import type { Signer } from '#lib/domains/erasure/receipts/signing.ts'
 import { erasureProgress } from '#lib/domains/erasure/runs/progress.ts'
+import type { DataSource } from '#lib/kernel/data-source.ts'
 import type { EvidenceCheck } from '#lib/kernel/evidence.ts'
 import type { PersonalData } from '#lib/kernel/module.ts'
 import type { Ledger } from '#lib/stores/ledger/ledger.ts'
@@ -25,6 +27,7 @@ export interface ErasureDeps {
   ledgerFolder: string
   engine: ErasureEngine
   readings: CompleteReadings
+  dataSources: readonly DataSource[]
   facts: RetentionFacts
   /** Ids of runs that erased agents of this person at the person's request. */
   runsRequestedBy(accountId: string): Promise<string[]>
@@ -45,6 +48,7 @@ export function erasureModule({
   ledgerFolder,
   engine,
   readings,
+  dataSources,
   facts,
   runsRequestedBy,
 }: ErasureDeps) {
@@ -60,9 +64,10 @@ export function erasureModule({
         own: own.list,
         standing: own.standing,
       },
+      readings: readingUseCases({ db, dataSources, runsWithWords: readings.runsWithWords }),
     },
     jobs: erasureJobs({ ...engine, readings }, { db, ledger, facts }),
-    checks: erasureEvidence(signer, ledgerFolder) satisfies EvidenceCheck[],
+    checks: erasureEvidence(signer, ledgerFolder, readings.runsWithWords) satisfies EvidenceCheck[],
     receipts: own,
   }
 }

@@ -64,6 +64,7 @@ export function retainedErasureRecords(db: Database): RetainedRecord[] {
         'reading_findings',
         'reading_pages',
         'receipt_readings',
+        'remaining_places',
         'write_fences',
       ],
       inventory: async ({ account, agents }) => keptYears((await runsOfSubject(db, { account, agents }))[0]),

@@ -44,10 +44,16 @@ function errorsOf(operation: OperationShape): Map<string, ProblemCode[]> {
 const isSame = (one: readonly string[], other: readonly string[]) => one.join() === other.join()
 const unauthorized = withToken.filter((code) => problems[code][0] === 401)
 const named: readonly [name: string, codes: readonly ProblemCode[]][] = [
-  ['Unauthorized', unauthorized],
+  // The usual codes of a status have its number as their name. Most operations refer to them.
+  ['400', ['bad_request']],
+  ['401', unauthorized],
+  ['403', ['scope_too_small']],
+  ['404', ['not_found']],
+  ['415', ['unsupported_media_type']],
+  ['422', ['invalid']],
+  ['429', ['rate_limited']],
+  [serverErrors, ['internal', 'unavailable']],
   ['TokenRefused', unauthorized.filter(isOfSentToken)],
-  ['Failure', ['internal', 'unavailable']],
-  ['MediaType', ['unsupported_media_type']],
 ]
 /** Codes that the name of a longer list omits, since nearly every operation with the status has them. */
 const implied = new Set<ProblemCode>(['bad_request', 'scope_too_small', 'invalid'])

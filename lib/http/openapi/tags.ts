@@ -20,6 +20,7 @@ export const tags: Readonly<Record<string, string>> = {
   privacy: 'Privacy requests, inventory and data exports',
   projects: 'Projects, conversations, messages, documents and their connected stores',
   quarantine: 'Quarantined content',
+  readings: 'Complete readings of connected stores after erasures',
   receipts: 'Signed receipts of erasures',
   reputation: 'Reputation of agents',
   retention: 'Retention periods and sweeps',

@@ -91,6 +91,8 @@ export interface Rewritten {
 interface ReadRow {
   thread: string
   texts: string[]
+  /** From the id of its checkpoint, or of the first checkpoint that uses its version, if that id contains a time. */
+  writtenAt(): Promise<Date | undefined>
 }
 export interface CheckpointPage {
   rows: ReadRow[]

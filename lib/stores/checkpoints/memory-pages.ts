@@ -10,6 +10,8 @@ export interface Memory {
   value: string
   /** The texts of it that were indexed. */
   indexed: string
+  /** When it was last changed; undefined if the table does not record it. */
+  writtenAt?: Date | undefined
 }
 /** The key of the last item that was read. */
 export type MemoryCursor = Pick<Memory, 'schema' | 'namespace' | 'key'>
@@ -46,24 +48,39 @@ async function pageOf(
   after: Omit<MemoryCursor, 'schema'> | undefined,
 ): Promise<{ memories: Memory[]; last: Omit<MemoryCursor, 'schema'> | undefined }> {
   const column = namespaceColumn(shape)
+  const written = has(shape, 'store', 'updated_at') ? 'extract(epoch FROM s.updated_at)::float8 * 1000' : 'NULL::float8'
   const from = after ? `WHERE (s."${column}", s.key) > ($1, $2)` : 'WHERE $1 = $2'
   const text = `WITH page AS MATERIALIZED (SELECT * FROM (
-      SELECT s."${column}" AS namespace, s.key, s.value::text AS value, ${indexedSql(shape)} AS indexed,
+      SELECT s."${column}" AS namespace, s.key, s.value::text AS value, ${indexedSql(shape)} AS indexed, ${written} AS written,
         sum(pg_column_size(s.value)) OVER (ORDER BY s."${column}", s.key) - pg_column_size(s.value) AS before
       FROM ${qualifiedTable(shape, 'store')} s ${from} ORDER BY s."${column}", s.key LIMIT ${rowsAtOnce}) AS sized WHERE before < ${bytesAtOnce})
-    SELECT namespace, key, value, indexed FROM page
-    UNION ALL (SELECT namespace, key, NULL, NULL FROM page ORDER BY namespace DESC, key DESC LIMIT 1)`
+    SELECT namespace, key, value, indexed, written FROM page
+    UNION ALL (SELECT namespace, key, NULL, NULL, NULL FROM page ORDER BY namespace DESC, key DESC LIMIT 1)`
   const values = after ? [after.namespace, after.key] : ['', '']
-  const rows = await ask<{ namespace: string; key: string; value: string | null; indexed: string | null }>(
-    statementName(text),
-    text,
-    values,
-  )
+  const rows = await ask<{
+    namespace: string
+    key: string
+    value: string | null
+    indexed: string | null
+    written: number | null
+  }>(statementName(text), text, values)
+  const last = rows.find(({ value }) => value === null)
   return {
-    memories: rows.flatMap(({ value, indexed, ...row }) =>
-      value === null ? [] : [{ schema: shape.schema, ...row, value, indexed: indexed ?? '' }],
+    memories: rows.flatMap(({ namespace, key, value, indexed, written }) =>
+      value === null
+        ? []
+        : [
+            {
+              schema: shape.schema,
+              namespace,
+              key,
+              value,
+              indexed: indexed ?? '',
+              writtenAt: written === null ? undefined : new Date(written),
+            },
+          ],
     ),
-    last: rows.find(({ value }) => value === null),
+    last: last && { namespace: last.namespace, key: last.key },
   }
 }
 

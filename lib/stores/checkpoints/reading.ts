@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { UnreadReason } from '#lib/kernel/data-source.ts'
+import { timeOfUuid } from '#lib/kernel/ids.ts'
 import type { CheckpointPage } from './checkpoints.ts'
 import { type MemoryCursor, memoryPage } from './memory-pages.ts'
 import { isPlainObject } from './messages.ts'
@@ -99,6 +100,20 @@ function textsOf(row: StoredRow): { texts: string[]; unread: UnreadReason | unde
   }
 }
 
+/** When a row was written: its checkpoint's id contains the time. For a channel's value, the first checkpoint with this version. */
+async function timeOf(
+  ask: CheckpointQuery,
+  shape: CheckpointSchema,
+  table: ThreadTable,
+  key: readonly string[],
+): Promise<Date | undefined> {
+  if (table !== 'checkpoint_blobs') return timeOfUuid(key[keys[table].indexOf('checkpoint_id')] ?? '')
+  const text = `SELECT min(checkpoint_id) AS id FROM ${qualifiedTable(shape, 'checkpoints')}
+    WHERE thread_id = $1 AND checkpoint_ns = $2 AND checkpoint -> 'channel_versions' ->> $3 = $4`
+  const [row] = await ask<{ id: string | null }>(statementName(text), text, [...key])
+  return timeOfUuid(row?.id ?? '')
+}
+
 async function threadPage(
   ask: CheckpointQuery,
   shape: CheckpointSchema,
@@ -110,7 +125,7 @@ async function threadPage(
   const page: CheckpointPage = { rows: [], memories: [], unread: {}, next: null }
   for (const row of stored) {
     const { texts, unread } = textsOf(row)
-    page.rows.push({ thread: row.thread, texts })
+    page.rows.push({ thread: row.thread, texts, writtenAt: () => timeOf(ask, shape, table, row.key) })
     if (unread) page.unread[unread] = (page.unread[unread] ?? 0) + 1
   }
   const last = stored.at(-1)

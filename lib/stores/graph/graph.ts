@@ -210,7 +210,14 @@ export interface GraphOutcome {
 }
 /** Records of a graph with their texts. `id`: the store's internal id. */
 export interface GraphPage {
-  elements: { id: string; kind: 'node' | 'link'; group: string | null; texts: GraphText[] }[]
+  elements: {
+    id: string
+    kind: 'node' | 'link'
+    group: string | null
+    texts: GraphText[]
+    /** Its `created_at`, if it has one. */
+    writtenAt: Date | undefined
+  }[]
   next: string | null
 }
 /** A port with two implementations: tables of our database, and Neo4j. Both pass lib/stores/graph/suite. */

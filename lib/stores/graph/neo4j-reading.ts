@@ -12,8 +12,16 @@ const GraphRecord = z.object({
   labels: z.array(z.string()),
   pairs: z.array(z.tuple([z.string(), z.unknown()])),
   type: z.string().optional(),
+  written: z.string().nullable(),
 })
 const Most = z.tuple([z.object({ most: z.number().nullable() })])
+
+/** Neo4j may name the zone after the offset: `2026-01-31T12:00:00Z[Etc/UTC]`. A text without a zone is no exact time. */
+function timeOf(written: string | null): Date | undefined {
+  const [iso] = /^\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)(?=$|\[)/.exec(written ?? '') ?? []
+  const time = new Date(iso ?? Number.NaN)
+  return Number.isNaN(time.getTime()) ? undefined : time
+}
 
 /** How many internal ids one page covers. */
 const idsAtOnce = 2_000
@@ -21,10 +29,11 @@ const most = { n: 'MATCH (n) RETURN max(id(n)) AS most', r: 'MATCH ()-[r]->() RE
 /** By internal id: unlike an index, this also finds records without a group, without a uuid, and with any label. */
 const page = {
   n: `UNWIND range($from, $to) AS i MATCH (n) WHERE id(n) = i AND NOT n:KnowledgePulseGroup AND NOT n:KnowledgePulsePage
-    RETURN elementId(n) AS at, toString(n.group_id) AS group, toString(n.uuid) AS uuid, labels(n) AS labels, ${pairsOf('n')}`,
+    RETURN elementId(n) AS at, toStringOrNull(n.group_id) AS group, toStringOrNull(n.uuid) AS uuid, labels(n) AS labels,
+      toStringOrNull(n.created_at) AS written, ${pairsOf('n')}`,
   r: `UNWIND range($from, $to) AS i MATCH (a)-[r]->() WHERE id(r) = i
-    RETURN elementId(r) AS at, toString(CASE WHEN type(r) = 'RELATES_TO' THEN r.group_id ELSE coalesce(r.group_id, a.group_id) END) AS group,
-      toString(r.uuid) AS uuid, [] AS labels, type(r) AS type, ${pairsOf('r')}`,
+    RETURN elementId(r) AS at, toStringOrNull(CASE WHEN type(r) = 'RELATES_TO' THEN r.group_id ELSE coalesce(r.group_id, a.group_id) END) AS group,
+      toStringOrNull(r.uuid) AS uuid, [] AS labels, type(r) AS type, toStringOrNull(r.created_at) AS written, ${pairsOf('r')}`,
 }
 
 /** A page of all nodes, then of all relationships, of whichever group. */
@@ -40,11 +49,12 @@ export async function neo4jReadPage(ask: CypherQuery, after: string | null): Pro
         ? { of: 'r' as const, from: 0, until: await lastId('r') }
         : null
   return {
-    elements: rows.map(({ at: id, group, ...row }) => ({
+    elements: rows.map(({ at: id, group, written, ...row }) => ({
       id,
       kind: row.type === undefined ? 'node' : 'link',
       group,
       texts: textsOfRecord({ at: id, ...row }),
+      writtenAt: timeOf(written),
     })),
     next: next && JSON.stringify(next),
   }

@@ -281,10 +281,10 @@ export async function postgresReadPage(tx: Transaction, after: string | null): P
   const at = after === null ? { place: 0, group: '', uuid: '' } : PageCursor.parse(JSON.parse(after))
   const place = textPlaces[at.place]
   if (!place) return { elements: [], next: null }
-  const rows = await queryWithin<TextRow & { group: string }>(
+  const rows = await queryWithin<TextRow & { group: string; written: Date | null }>(
     tx,
     `graph-page-${place.table}`,
-    `SELECT t.group_id AS group, ${columnsOf(place)} FROM ${place.table} t WHERE (t.group_id, t.uuid) > ($1, $2)
+    `SELECT t.group_id AS group, t.created_at AS written, ${columnsOf(place)} FROM ${place.table} t WHERE (t.group_id, t.uuid) > ($1, $2)
      ORDER BY t.group_id, t.uuid LIMIT ${recordsPerPage}`,
     [at.group, at.uuid],
   )
@@ -296,11 +296,12 @@ export async function postgresReadPage(tx: Transaction, after: string | null): P
         ? { place: at.place + 1, group: '', uuid: '' }
         : null
   return {
-    elements: rows.map(({ group, ...row }) => ({
+    elements: rows.map(({ group, written, ...row }) => ({
       id: `${place.table}:${group}:${row.uuid}`,
       kind: 'node',
       group,
       texts: asTexts([row]),
+      writtenAt: written ?? undefined,
     })),
     next: next && JSON.stringify(next),
   }

@@ -61,8 +61,11 @@ export interface WordsOfMany {
   foundIn(text: string): ReadonlyMap<string, ReadonlySet<number>>
   /** The fingerprints of runs, email addresses and telephone numbers in a text, of any of the erasures. */
   runsIn(text: string): readonly number[]
-  /** The words of one erasure without those that living authors explain, and without names that another person may have. */
-  unexplained(receiptId: string, explained: ReadonlySet<number>): ErasedWords
+  /**
+   * The words of one erasure without those that living authors explain, and without names that another person may have. `only`: the
+   * fingerprints to which they are limited.
+   */
+  unexplained(receiptId: string, explained: ReadonlySet<number>, only?: ReadonlySet<number>): ErasedWords
 }
 /** A store that does not answer or rejects requests, with the number of runs that wait for it, and since when. */
 export interface WaitingStore {

@@ -13,13 +13,18 @@ import { type DataSource, type ItemId, type ReadPlace, timeFor } from '#lib/kern
 import { erasedOf } from '#lib/kernel/erased.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import { newId } from '#lib/kernel/ids.ts'
+import type { Ledger } from '#lib/stores/ledger/ledger.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import { decisionsOn, type LeftPlace, listPlaces, type PlaceDecision, type RemainingReason } from './places.ts'
 import { readingLock } from './repository.ts'
 import { signReadings } from './statements.ts'
-import { runsToRead } from './waiting.ts'
+import { retainedErasures, runsToRead } from './waiting.ts'
 
 export interface ReadingDeps extends Pick<SubjectErasurePorts, 'holds' | 'words' | 'audit' | 'interrupt'> {
   db: Database
+  ledger: Pick<Ledger, 'read'>
+  /** Days between repetitions over former erasures. */
+  sweepDays: number
   dataSources: readonly DataSource[]
   signer: Signer
   issuer: string
@@ -33,7 +38,6 @@ const restPerPage = 1
 const longestRest = 5_000
 /** Milliseconds after which the words of living authors are read again before anything is erased. */
 const explainedFor = 10 * 60_000
-const mostPlaces = 100
 
 /** The result of a slice. `waiting`: a store does not answer. `idle`: there is nothing to read, or another worker reads. */
 export type ReadingState = 'idle' | 'reading' | 'waiting' | 'completed'
@@ -44,49 +48,96 @@ const isReadable = (one: DataSource): one is Readable => one.read !== undefined
 /** The data sources of connected stores that a complete reading covers, in their order. */
 const readableSources = (dataSources: readonly DataSource[]): Readable[] => dataSources.filter(isReadable)
 
-/** Starts a reading if none is open and erasures wait. Returns the id of the open one. */
-const openReading = ({ db, dataSources, words, now }: ReadingDeps): Promise<string | undefined> =>
-  db.transaction(async (tx) => {
-    const open = await tx.completeReading.findFirst({ where: { completedAt: null }, select: { id: true } })
-    if (open) return open.id
+/** The receipts of former erasures to read for again, if a repetition is due and the ledger retains their fingerprints. */
+async function dueRepetition({ db, ledger, sweepDays, now }: ReadingDeps): Promise<string[]> {
+  const [last, first] = await Promise.all([
+    db.prisma.completeReading.findFirst({ where: { isRepeated: true }, orderBy: { startedAt: 'desc' } }),
+    db.prisma.erasureRun.findFirst({ where: { state: 'done', readAt: { not: null } }, orderBy: { readAt: 'asc' } }),
+  ])
+  const since = last?.startedAt ?? first?.readAt
+  if (!since || now().getTime() < since.getTime() + sweepDays * 86_400_000) return []
+  const runs = await db.prisma.erasureRun.findMany({
+    where: { state: 'done', readAt: { not: null } },
+    select: { receiptId: true },
+  })
+  return [...(await retainedErasures(ledger, new Set(runs.map(({ receiptId }) => receiptId)))).keys()].sort()
+}
+
+/** Starts a reading if none is open, and erasures wait or a repetition is due. Returns the id of the open one. */
+async function openReading(deps: ReadingDeps): Promise<string | undefined> {
+  const { db, dataSources, words, now } = deps
+  const open = await db.prisma.completeReading.findFirst({ where: { completedAt: null }, select: { id: true } })
+  if (open) return open.id
+  const again = await dueRepetition(deps)
+  return db.transaction(async (tx) => {
     const waiting = await runsToRead(tx, words)
-    if (waiting.length === 0) return undefined
+    if (waiting.length + again.length === 0) return undefined
     const id = newId('read')
     await tx.completeReading.create({
       data: {
         id,
         startedAt: now(),
-        receipts: waiting.map(({ receiptId }) => receiptId),
+        isRepeated: again.length > 0,
+        receipts: [...waiting.map(({ receiptId }) => receiptId), ...again],
         stores: { create: readableSources(dataSources).map(({ name, store }) => ({ holder: name, store })) },
       },
     })
     return id
   })
+}
 
-/** The words of the erasures that a reading looks for. An erasure whose words are gone was read before. */
-async function wordsOf({ db, words }: ReadingDeps, receipts: readonly string[]): Promise<WordsOfReading> {
-  const runs = await db.prisma.erasureRun.findMany({
-    where: { receiptId: { in: [...receipts] } },
-    select: { id: true, receiptId: true },
-  })
-  const receiptOf = new Map(runs.map(({ id, receiptId }) => [id, receiptId]))
-  const rows = await words.stored(db.prisma, [...receiptOf.keys()])
-  const stored = rows.map((row) => ({ ...row, receiptId: receiptOf.get(row.runId) ?? '' }))
-  return { all: words.together(stored), of: new Map(stored.map((one) => [one.receiptId, one])) }
+/** The words of one erasure in a reading. */
+interface ReadErasure extends StoredWords {
+  runId: string
+  /** When it was erased, if it was read completely before. What was written later is not a return. */
+  erasedAt: Date | undefined
 }
 interface WordsOfReading {
   all: WordsOfMany
-  of: ReadonlyMap<string, StoredWords & { runId: string }>
+  of: ReadonlyMap<string, ReadErasure>
+}
+
+/**
+ * The words of the erasures that a reading looks for: stored for erasures that wait, from the ledger for former erasures. An erasure whose
+ * words no longer exist is removed from the reading, so that nothing is said about it.
+ */
+async function wordsOf({ db, ledger, words }: ReadingDeps, readingId: string): Promise<WordsOfReading> {
+  const { receipts } = await db.prisma.completeReading.findUniqueOrThrow({ where: { id: readingId } })
+  const runs = await db.prisma.erasureRun.findMany({
+    where: { receiptId: { in: receipts } },
+    select: { id: true, receiptId: true, readAt: true },
+  })
+  const waiting = new Map(runs.filter(({ readAt }) => readAt === null).map(({ id, receiptId }) => [id, receiptId]))
+  const of = new Map<string, ReadErasure>()
+  for (const row of await words.stored(db.prisma, [...waiting.keys()])) {
+    const receiptId = waiting.get(row.runId) ?? ''
+    of.set(receiptId, { ...row, receiptId, erasedAt: undefined })
+  }
+  const former = runs.filter(({ readAt }) => readAt !== null)
+  if (former.length > 0) {
+    const retained = await retainedErasures(ledger, new Set(former.map(({ receiptId }) => receiptId)))
+    for (const { id, receiptId } of former) {
+      const one = retained.get(receiptId)
+      if (one) of.set(receiptId, { ...one, receiptId, runId: id })
+    }
+  }
+  if (receipts.some((one) => !of.has(one)))
+    await db.prisma.completeReading.update({
+      where: { id: readingId },
+      data: { receipts: receipts.filter((one) => of.has(one)) },
+    })
+  return { all: words.together([...of.values()]), of }
 }
 
 /** What one place contains of one erasure. */
 interface Finding {
   receiptId: string
   place: ReadPlace
-  runs: Set<number>
+  /** For each text of the place with words: their fingerprints, and when it was written. */
+  texts: { runs: ReadonlySet<number>; writtenAt: Date | undefined }[]
 }
-const isErasable = ({ runs }: Finding, explained: ReadonlySet<number>): boolean =>
-  runs.values().some((run) => !explained.has(run))
+const keyOf = ({ receiptId, place }: Pick<Finding, 'receiptId' | 'place'>): string =>
+  JSON.stringify([receiptId, place.id])
 
 /** Reads one page and collects the places that contain words. */
 async function readPage(source: Readable, cursor: string | null, { all }: WordsOfReading) {
@@ -96,10 +147,14 @@ async function readPage(source: Readable, cursor: string | null, { all }: WordsO
     for (const text of place.texts) {
       texts++
       units += text.length
-      for (const [receiptId, runs] of all.foundIn(text)) {
-        const key = JSON.stringify([receiptId, place.id])
-        const known = findings.get(key) ?? { receiptId, place, runs: new Set() }
-        findings.set(key, { ...known, runs: known.runs.union(runs) })
+      const found = all.foundIn(text)
+      if (found.size === 0) continue
+      const writtenAt = await place.writtenAt?.()
+      for (const [receiptId, runs] of found) {
+        const key = keyOf({ receiptId, place })
+        const known = findings.get(key) ?? { receiptId, place, texts: [] }
+        known.texts.push({ runs, writtenAt })
+        findings.set(key, known)
       }
     }
   })
@@ -120,13 +175,63 @@ function explanations({ words, now }: ReadingDeps, { all }: WordsOfReading) {
   }
 }
 
+/**
+ * Distinct runs of six words that a text must share with an erased one to be a copy of it: twelve words in a row. Others write shorter
+ * sequences by chance.
+ */
+const leastCopied = 7
+
+/** What a reading does with a place. `runs`: the fingerprints to erase there. */
+type Judgement =
+  | { kind: 'erase'; runs: ReadonlySet<number> }
+  /** A living author's text contains all of the words. */
+  | { kind: 'explained' }
+  /** The words stay for now, and an admin can decide. */
+  | { kind: 'leave'; reason: RemainingReason; writtenAt: Date | undefined }
+
+/**
+ * Judges a place. An erasure that was never read completely erases all words that no living author explains. A repetition erases only what
+ * came back: texts that are older than the erasure by their store's own time, and copies too long to be chance.
+ */
+export function judge(
+  { texts }: Pick<Finding, 'texts'>,
+  explained: ReadonlySet<number>,
+  erasedAt: Date | undefined,
+  decision?: PlaceDecision | null,
+): Judgement {
+  const rest = texts
+    .map(({ runs, writtenAt }) => ({ runs: runs.difference(explained), writtenAt }))
+    .filter(({ runs }) => runs.size > 0)
+  if (rest.length === 0) return { kind: 'explained' }
+  const writtenAt = rest.map((one) => one.writtenAt).find((one) => one !== undefined)
+  if (decision === 'keep') return { kind: 'leave', reason: writtenAt ? 'newer' : 'undated', writtenAt }
+  const returned = rest.filter(
+    (one) =>
+      erasedAt === undefined ||
+      decision === 'erase' ||
+      (one.writtenAt !== undefined && one.writtenAt <= erasedAt) ||
+      one.runs.size >= leastCopied,
+  )
+  if (returned.length === 0) return { kind: 'leave', reason: writtenAt ? 'newer' : 'undated', writtenAt }
+  return { kind: 'erase', runs: new Set(returned.flatMap(({ runs }) => [...runs])) }
+}
+
 const nobodys: RunScope = { subject: nobody }
+
+/** What a reading is about to erase of one erasure on one page. */
+interface NotedPage {
+  readingId: string
+  receiptId: string
+  page: string
+  items: string[]
+  runs: bigint[]
+}
 
 /** Erases what was found of one erasure by the engine's own step, and counts and logs it in the same transaction. */
 const erasePage = (
   deps: ReadingDeps,
   source: DataSource,
-  { readingId, receiptId, page, items }: { readingId: string; receiptId: string; page: string; items: string[] },
+  { readingId, receiptId, page, items, runs }: NotedPage,
   { all, of }: WordsOfReading,
   explained: ReadonlySet<number>,
 ): Promise<void> =>
@@ -143,12 +248,13 @@ const erasePage = (
     }
     const now = deps.now()
     const own = await withoutReused(tx, source, items, now)
+    const only = runs.length === 0 ? undefined : new Set(runs.map(Number))
     const { count, results, mentions } = erasedOf(
       await source.erase(nobodys, own, tx, {
         key: `${run.id}:${source.name}:late:${readingId}:${page}`,
         redacts: false,
         round: 1,
-        words: all.unexplained(receiptId, explained),
+        words: all.unexplained(receiptId, explained, only),
         projects: words.projects,
         now,
       }),
@@ -157,8 +263,15 @@ const erasePage = (
     if (count === 0) return
     await tx.erasureRun.update({ where: { id: run.id }, data: { lateFound: { increment: count } } })
     await logRepeatedDeletion(tx, deps.audit, {
-      ...{ scope: scopeOf(run), receiptId, actorId: 'system:erasure.read', reason: run.reason },
-      ...{ holder: source.name, count, countedAs: 'late', results, at: now },
+      scope: scopeOf(run),
+      receiptId,
+      actorId: 'system:erasure.read',
+      reason: run.reason,
+      holder: source.name,
+      count,
+      countedAs: 'late',
+      results,
+      at: now,
     })
     deps.interrupt(`read.${source.name}.inside`)
   }, timeFor(source))
@@ -166,20 +279,17 @@ const erasePage = (
 async function addFinding(
   tx: Transaction,
   key: { readingId: string; receiptId: string; holder: string },
-  { erased = 0, left = 0, explained = 0, isHeld = false, places = [] }: Partial<FindingCounts>,
+  { erased = 0, left = 0, explained = 0, isHeld = false }: Partial<FindingCounts>,
 ): Promise<void> {
-  const known = await tx.readingFinding.findUnique({ where: { readingId_receiptId_holder: key } })
-  const data = {
-    erased: (known?.erased ?? 0) + erased,
-    left: (known?.left ?? 0) + left,
-    explained: (known?.explained ?? 0) + explained,
-    isHeld: (known?.isHeld ?? false) || isHeld,
-    places: [...new Set([...(known?.places ?? []), ...places])].slice(0, mostPlaces),
-  }
   await tx.readingFinding.upsert({
     where: { readingId_receiptId_holder: key },
-    create: { ...key, ...data },
-    update: data,
+    create: { ...key, erased, left, explained, isHeld },
+    update: {
+      erased: { increment: erased },
+      left: { increment: left },
+      explained: { increment: explained },
+      ...(isHeld && { isHeld }),
+    },
   })
 }
 interface FindingCounts {
@@ -187,7 +297,10 @@ interface FindingCounts {
   left: number
   explained: number
   isHeld: boolean
-  places: string[]
+}
+/** The result of a page for one erasure. */
+interface PageResult extends FindingCounts {
+  places: LeftPlace[]
 }
 
 /** Erases the findings of a page, and returns the counts of each erasure after the page was read again. */
@@ -197,49 +310,76 @@ async function eraseFindings(
   { readingId, cursor, findings }: { readingId: string; cursor: string | null; findings: readonly Finding[] },
   words: WordsOfReading,
   explained: ReadonlySet<number>,
-): Promise<Map<string, FindingCounts>> {
-  const counts = new Map<string, FindingCounts>()
-  const erasable = findings.filter((one) => isErasable(one, explained))
+): Promise<Map<string, PageResult>> {
+  const decisions = await decisionsOn(deps.db.prisma, source.name, findings)
+  const judged = (finding: Finding): Judgement =>
+    judge(finding, explained, words.of.get(finding.receiptId)?.erasedAt, decisions.get(keyOf(finding)))
+  const erasable = findings.flatMap((finding) => {
+    const judgement = judged(finding)
+    return judgement.kind === 'erase' ? [{ finding, runs: judgement.runs }] : []
+  })
   const page = createHash('sha256')
     .update(cursor ?? '')
     .digest('base64url')
     .slice(0, 22)
-  for (const [receiptId, own] of Map.groupBy(erasable, (one) => one.receiptId)) {
-    const projects = words.of.get(receiptId)?.projects ?? []
-    const items = new Set<ItemId>()
-    await deps.db.transaction(async (tx) => {
-      items.clear()
-      for (const { place } of own) for (const item of await place.itemsOf(projects, tx)) items.add(item)
-      if (items.size === 0) return
-      const places = own.map(({ place }) => place.id)
-      const data = { readingId, receiptId, holder: source.name, page, items: [...items].sort(), places }
+  const unowned = new Set<string>()
+  for (const [receiptId, own] of Map.groupBy(erasable, ({ finding }) => finding.receiptId)) {
+    const { projects = [], erasedAt } = words.of.get(receiptId) ?? {}
+    const noted = await deps.db.transaction(async (tx) => {
+      const items = new Set<ItemId>()
+      for (const { finding } of own) {
+        const some = await finding.place.itemsOf(projects, tx)
+        if (some.length === 0) unowned.add(keyOf(finding))
+        for (const item of some) items.add(item)
+      }
+      if (items.size === 0) return undefined
+      const data = {
+        readingId,
+        receiptId,
+        holder: source.name,
+        page,
+        items: [...items].sort(),
+        places: own.map(({ finding }) => finding.place.id),
+        // Of what came back, only the words of the returned texts are erased: others may write the rest anew.
+        runs: erasedAt ? [...new Set(own.flatMap(({ runs }) => [...runs]))].map(BigInt) : [],
+      }
       await tx.readingPage.upsert({
         where: { readingId_receiptId_holder_page: { readingId, receiptId, holder: source.name, page } },
         create: data,
-        update: { items: data.items, places },
+        update: { items: data.items, places: data.places, runs: data.runs },
       })
+      return data
     })
     deps.interrupt('read.noted')
-    if (items.size > 0)
-      await erasePage(deps, source, { readingId, receiptId, page, items: [...items].sort() }, words, explained)
+    if (noted) await erasePage(deps, source, noted, words, explained)
   }
   // The same page again, by the reader: not by the queries that erased.
   const again = erasable.length === 0 ? undefined : (await readPage(source, cursor, words)).findings
+  const results = new Map<string, PageResult>()
   for (const finding of findings) {
     const { receiptId, place } = finding
-    const of = counts.get(receiptId) ?? { erased: 0, left: 0, explained: 0, isHeld: false, places: [] }
-    counts.set(receiptId, of)
-    if (!isErasable(finding, explained)) {
+    const of = results.get(receiptId) ?? { erased: 0, left: 0, explained: 0, isHeld: false, places: [] }
+    results.set(receiptId, of)
+    const before = judged(finding)
+    if (before.kind === 'explained') {
       of.explained++
       continue
     }
-    const now = await remaining(finding, again, words)
-    if (now && isErasable(now, explained)) {
+    const leave = (reason: RemainingReason, writtenAt: Date | undefined) => {
       of.left++
-      of.places.push(place.id)
-    } else of.erased++
+      of.places.push({ place: place.id, reason, writtenAt })
+    }
+    if (before.kind === 'leave') {
+      leave(before.reason, before.writtenAt)
+      continue
+    }
+    const now = await remaining(finding, again, words)
+    const after = now && judged(now)
+    if (after?.kind === 'erase') leave(unowned.has(keyOf(finding)) ? 'owned' : 'unchanged', now?.texts[0]?.writtenAt)
+    else if (after?.kind === 'leave') leave(after.reason, after.writtenAt)
+    else of.erased++
   }
-  return counts
+  return results
 }
 
 /** What a place contains now. A place that cannot be read again by its page is read by itself. */
@@ -249,12 +389,13 @@ async function remaining(
   { all }: WordsOfReading,
 ): Promise<Finding | undefined> {
   const { receiptId, place } = finding
-  if (!place.again) return again?.get(JSON.stringify([receiptId, place.id]))
-  const now: Finding = { ...finding, runs: new Set() }
-  for (const text of await place.again()) {
-    now.runs = now.runs.union(all.foundIn(text).get(receiptId) ?? new Set())
-  }
-  return now
+  if (!place.again) return again?.get(keyOf(finding))
+  const writtenAt = await place.writtenAt?.()
+  const texts = (await place.again()).flatMap((text) => {
+    const runs = all.foundIn(text).get(receiptId)
+    return runs ? [{ runs, writtenAt }] : []
+  })
+  return { receiptId, place, texts }
 }
 
 /** Reads the next page of a data source. Returns false after the last one. */
@@ -280,7 +421,7 @@ async function advance(
   const findings = [...page.findings.values()]
   const counts =
     findings.length === 0
-      ? new Map<string, FindingCounts>()
+      ? new Map<string, PageResult>()
       : await needing(source.store, async () =>
           eraseFindings(deps, source, { readingId, cursor, findings }, words, await explained()),
         )
@@ -300,7 +441,10 @@ async function advance(
       },
     })
     if (count === 0) return
-    for (const [receiptId, found] of counts) await addFinding(tx, { readingId, receiptId, holder: source.name }, found)
+    for (const [receiptId, found] of counts) {
+      await addFinding(tx, { readingId, receiptId, holder: source.name }, found)
+      await listPlaces(tx, { readingId, receiptId, holder: source.name, now: now() }, found.places)
+    }
     for (const { receiptId, places } of noted) {
       const gone = places.filter((id) => !page.findings.has(JSON.stringify([receiptId, id])))
       await addFinding(tx, { readingId, receiptId, holder: source.name }, { erased: gone.length })
@@ -320,8 +464,7 @@ const countsIn = (json: unknown): Record<string, number> =>
 /** Reads until everything is read, a store does not answer, or the time is over. */
 async function readOn(deps: ReadingDeps, readingId: string, rest: boolean): Promise<ReadingState> {
   const { db, now } = deps
-  const { receipts } = await db.prisma.completeReading.findUniqueOrThrow({ where: { id: readingId } })
-  const words = await wordsOf(deps, receipts)
+  const words = await wordsOf(deps, readingId)
   const explained = explanations(deps, words)
   const until = performance.now() + longestSlice
   let isWaiting = false
@@ -352,10 +495,13 @@ async function readOn(deps: ReadingDeps, readingId: string, rest: boolean): Prom
 
 /**
  * Complete readings. A reading passes every text of every connected store to a comparison with the words of all erasures that waited when it
- * began, erases what it finds, and adds a signed statement to their receipts. One worker reads at a time. A reading continues where it
+ * began, erases what it finds, and adds a signed statement to their receipts. Every few days it also reads for all former erasures whose
+ * fingerprints the ledger retains, and erases what came back. One worker reads at a time. A reading continues where it
  * stopped, also after a crash: every page commits its cursor with its counts.
  */
 export const completeReadings = (deps: ReadingDeps) => ({
+  /** The ids of the runs whose words are stored: those that wait for a reading or a second search. */
+  runsWithWords: (): Promise<string[]> => deps.words.runs(deps.db.prisma),
   /** Starts or continues a reading. `rests`: pauses after each page, for the load on the stores. */
   async read({ rests = true }: { rests?: boolean } = {}): Promise<ReadingState> {
     const client = await deps.db.pool.connect()

@@ -1,6 +1,6 @@
 import canonicalize from 'canonicalize'
 import { calculateJwkThumbprint, compactVerify, decodeProtectedHeader, errors, importJWK, type JWK } from 'jose'
-import type { CompleteReading, Receipt } from '#lib/kernel/receipt.ts'
+import type { CompleteReading, ReadingAttestation, Receipt } from '#lib/kernel/receipt.ts'
 
 // Pure functions, used wherever a receipt is checked: on the server, in `kp` and in the browser.
 
@@ -16,9 +16,11 @@ export type SignatureFault = (typeof signatureFaults)[number]
 const receiptType = 'deletion-receipt'
 /** The type of the signature of a second statement. */
 export const readingType = 'complete-reading'
+/** The type of the signature of a completed reading over all its erasures. */
+export const attestationType = 'reading-attestation'
 
 /** A signed statement: its `jws` covers its other members. */
-type Signed = Partial<Receipt> | Partial<CompleteReading>
+export type Signed = Partial<Receipt> | Partial<CompleteReading> | Partial<ReadingAttestation>
 /** Returns the bytes that a signature covers: RFC 8785 without `jws` and without the second statement, which has its own signature. */
 export function signedBytes(signed: Signed): Uint8Array {
   const unsigned = Object.fromEntries(
@@ -116,6 +118,27 @@ const isReceipt = (value: unknown): value is Receipt =>
 export function receiptInText(text: string): Receipt | undefined {
   const value = parsed(text)
   return isReceipt(value) ? value : undefined
+}
+
+const isReadStore = (value: unknown): boolean =>
+  isObject(value) &&
+  ['store', 'holder', 'from', 'until'].every((name) => typeof value[name] === 'string') &&
+  ['texts', 'found', 'erased', 'left', 'explained'].every((name) => typeof value[name] === 'number') &&
+  Array.isArray(value.not_read)
+const isAttestation = (value: unknown): value is ReadingAttestation =>
+  isObject(value) &&
+  value.version === 1 &&
+  ['reading_id', 'issuer', 'started_at', 'completed_at', 'signed_at'].every(
+    (name) => typeof value[name] === 'string',
+  ) &&
+  ['erasures', 'erasures_found'].every((name) => typeof value[name] === 'number') &&
+  Array.isArray(value.stores) &&
+  value.stores.every(isReadStore)
+
+/** Parses the attestation of a complete reading. Checks only the members needed to display it; only the signature proves its content. */
+export function attestationInText(text: string): ReadingAttestation | undefined {
+  const value = parsed(text)
+  return isAttestation(value) ? value : undefined
 }
 
 /**

@@ -1,9 +1,9 @@
 import { CompactSign, importJWK, type JWK } from 'jose'
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { CompleteReading, Receipt } from '#lib/kernel/receipt.ts'
+import type { Receipt } from '#lib/kernel/receipt.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { lastAnswers } from '#lib/stores/postgres/last-answers.ts'
-import { checkSignature, type SignatureFault, signedBytes } from './receipt-rules.ts'
+import { checkSignature, type SignatureFault, type Signed, signedBytes } from './receipt-rules.ts'
 import { lockSigningKeys, signingKeyRows } from './repository.ts'
 import { createSigningKeys, PublicKey, type SecretPorts } from './signing-keys.ts'
 
@@ -16,7 +16,7 @@ const faults: Record<SignatureFault, string> = {
 }
 /** Like {@link checkSignature}, but returns the fault as a sentence. */
 export async function verifyReceipt(
-  receipt: Partial<Receipt> | Partial<CompleteReading>,
+  receipt: Signed,
   keys: readonly JWK[],
   type?: string,
 ): Promise<{ kid: string } | { fault: string }> {

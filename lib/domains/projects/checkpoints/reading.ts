@@ -24,16 +24,18 @@ export const checkpointReader =
   async (after: string | null, visit: (place: ReadPlace) => Promise<void>): Promise<ReadPage> => {
     await requireConnectedStores(whatIsMissing)
     const { rows, memories, unread, next } = await store.readPage(after)
-    for (const { thread, texts } of rows)
+    for (const { thread, texts, writtenAt } of rows)
       await visit({
         id: `thread:${thread}`,
         texts,
+        writtenAt,
         itemsOf: (projects, tx) => itemsOfThread(thread, projects, tx),
       })
     for (const memory of memories)
       await visit({
         id: `memory:${memoryLabel(memory)}`,
         texts: [memoryText(memory)],
+        writtenAt: async () => memory.writtenAt,
         itemsOf: async (projects) => [memoriesItem(projects)],
       })
     return { next, unread }

@@ -26,10 +26,11 @@ export const graphReader =
   async (after: string | null, visit: (place: ReadPlace) => Promise<void>): Promise<ReadPage> => {
     await requireConnectedStores(whatIsMissing)
     const { elements, next } = await db.transaction((tx) => graph.page(after, tx))
-    for (const { id, kind, group, texts } of elements)
+    for (const { id, kind, group, texts, writtenAt } of elements)
       await visit({
         id: `${kind}:${id}`,
         texts: texts.map(({ text }) => text),
+        writtenAt: async () => writtenAt,
         itemsOf: async (projects, tx) =>
           group === null ? [ungroupedItem(kind, id)] : itemsOfGroup(group, projects, tx),
       })

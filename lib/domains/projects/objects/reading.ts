@@ -37,7 +37,7 @@ export const objectReader =
       const own = ownFolders.find((folder) => key.startsWith(folder))
       // Continue after the folder: its keys continue with letters, which sort before `~`.
       if (own !== undefined) return { next: `${own}~`, unread }
-      for (const { version } of await objects.versions(key)) {
+      for (const { version, at } of await objects.versions(key)) {
         if (version.startsWith('upload:')) {
           add('format')
           continue
@@ -50,6 +50,7 @@ export const objectReader =
         await visit({
           id: `object:${labelOf(key)}`,
           texts: [key, one.described.join('\n'), value?.text ?? ''],
+          writtenAt: async () => at,
           itemsOf: (projects, tx) => itemsOf(ports, key, projects, tx),
         })
       }

@@ -42,12 +42,13 @@ export function wordsOfMany(all: readonly StoredWords[]) {
       return found
     },
     runsIn: (text: string): number[] => merged.flatMap(({ words }) => matchesOf(words, text).map(({ run }) => run)),
-    unexplained(receiptId: string, explained: ReadonlySet<number>): ErasedWords {
+    unexplained(receiptId: string, explained: ReadonlySet<number>, only?: ReadonlySet<number>): ErasedWords {
       const words = each.get(receiptId) ?? new Fingerprints()
+      const counts = (run: number) => !explained.has(run) && only?.has(run) !== false
       return {
         isEmpty: words.isEmpty,
-        runsIn: (text) => words.runsIn(text).filter(({ run }) => !explained.has(run)),
-        namesIn: (text) => words.namesIn(text).filter((name) => isContact(text, name) && !explained.has(name.run)),
+        runsIn: (text) => words.runsIn(text).filter(({ run }) => counts(run)),
+        namesIn: (text) => words.namesIn(text).filter((name) => isContact(text, name) && counts(name.run)),
       }
     },
   }
