@@ -68,7 +68,7 @@ export type CompleteReading = z.output<typeof CompleteReading>
 
 /**
  * The signed statement of a completed reading over all its erasures: every connected store was read between two times. It names no receipt,
- * because whoever knows the id of a receipt may read it. `jws` is a compact JWS over the RFC 8785 form of the other members.
+ * because the id of a receipt grants access to it. `jws` is a compact JWS over the RFC 8785 form of the other members.
  */
 export const ReadingAttestation = z
   .strictObject({
