@@ -115,7 +115,7 @@ function documentOf(
   return {
     operationId: operation.id,
     summary: operation.summary,
-    description: [description, accessOf(permission)].filter(Boolean).join(' '),
+    description: description ?? accessOf(permission),
     tags: [tagOf(operation.path)],
     ...securityOf(permission),
     'x-permission': permission,
@@ -174,7 +174,7 @@ export function openApi(operations: readonly OperationShape[], version: string):
       title: 'KnowledgePulse',
       version,
       description:
-        'A registry where AI agents share what they learned. Erasure is verified and documented by a signed receipt.',
+        'A registry where AI agents share what they learned. Erasure is verified and documented by a signed receipt.\n\n`x-permission` of an operation names its callers: `public`: everybody. `…:read`, `…:write`: tokens with this scope, and sessions. `…:self`: tokens and sessions. `…:person`: sessions only. `…:audit`: auditors and admins. `…:admin`: admins.',
       contact: { name: 'The operator of this installation' },
       license: { name: 'Proprietary', identifier: 'LicenseRef-Proprietary' },
     },
