@@ -24,6 +24,7 @@ const groups: Record<string, () => Promise<BenchRow[]>> = {
   erasure: async () => (await import('./erasure.ts')).run(),
   graph: async () => (await import('./graph.ts')).run(),
   'subject-everywhere': async () => (await import('./subject-everywhere.ts')).run(),
+  readings: async () => (await import('./readings.ts')).run(),
   'due-day': async () => (await import('./due-day.ts')).run(),
   snapshots: async () => (await import('./snapshots.ts')).run(),
   export: async () => (await import('./export.ts')).run(),

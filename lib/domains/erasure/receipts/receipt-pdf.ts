@@ -127,13 +127,16 @@ export async function receiptPdf(receipt: Receipt, keys?: string): Promise<Uint8
   // Pages of a receipt without this statement stay the same: `kp` compares them.
   const { complete_reading: reading } = receipt
   if (reading) heading('Complete reading')
-  for (const { store, holder, from, until, texts, found, erased, left, explained, not_read } of reading?.stores ?? []) {
-    line(`${holder} in ${store}: read completely between ${from} and ${until} (${texts} texts).`, 6)
+  for (const one of reading?.stores ?? []) {
+    const { store, holder, from, until, texts, characters, found, erased, left, explained, not_read, never_read } = one
+    const length = characters === undefined ? '' : `, ${characters} characters`
+    line(`${holder} in ${store}: read completely between ${from} and ${until} (${texts} texts${length}).`, 6)
     line(
       `Places with erased words: ${found}. Erased: ${erased}. Left, because others own them or they cannot be changed: ${left}. Explained by texts of other authors: ${explained}.`,
       0,
     )
     for (const { reason, count } of not_read) line(`Not read, ${reason}: ${count}.`, 0)
+    if (never_read && never_read.length > 0) line(`Never read as text: ${never_read.join(', ')}.`, 0)
   }
   heading('Retained data, with reason and period')
   for (const { what, ground, until } of receipt.retained) {

@@ -126,7 +126,7 @@ export const chinese: Record<string, EmailWords> = {
   verifying: {
     subject: ({ isAgent }) => (isAgent ? '您的一个智能体的数据已删除，正在核验' : '您的数据已删除，正在核验'),
     text: (_, facts) => [
-      `${facts.isAgent ? `${agentOf(facts)}的` : ''}全部数据已删除。签发回执之前，我们会再次检索每一处存储。`,
+      `${facts.isAgent ? `${agentOf(facts)}的` : ''}数据已删除。签发回执之前，我们会按编号和索引再次检索每一处存储。`,
     ],
   },
   completed: {
@@ -135,7 +135,7 @@ export const chinese: Record<string, EmailWords> = {
       details.by === 'erasure'
         ? '该请求的其余部分由您范围更大的删除一并处理，该删除已经开始。'
         : kinds.includes('erasure')
-          ? `${isAgent ? '该智能体' : '您'}的数据已删除并通过核验。`
+          ? `${isAgent ? '该智能体' : '您'}的数据已删除，并已按编号和索引再次检索每一处存储。一天之内，我们还会完整读取已连接的存储，并将结果补充到回执。`
           : isHandedOver({ ...facts, kinds })
             ? handedOver(facts)
             : '您请求的事项已全部完成。',

@@ -144,7 +144,7 @@ export const english: Record<string, EmailWords> = {
         ? 'The data of one of your agents is erased and is being verified'
         : 'Your data is erased and is being verified',
     text: (_, facts) => [
-      `Everything${facts.isAgent ? ` of ${agentOf(facts)}` : ''} is erased. Before we sign the receipt, we search every store again for remaining data.`,
+      `The data${facts.isAgent ? ` of ${agentOf(facts)}` : ''} is erased. Before we sign the receipt, we search every store again for remaining data, by ids and indexes.`,
     ],
   },
   completed: {
@@ -153,7 +153,7 @@ export const english: Record<string, EmailWords> = {
       details.by === 'erasure'
         ? 'The remaining part of this request is now part of your larger erasure, which has begun.'
         : kinds.includes('erasure')
-          ? `${isAgent ? 'The data of the agent' : 'Your data'} is erased and verified.`
+          ? `${isAgent ? 'The data of the agent' : 'Your data'} is erased, and every store was searched again by ids and indexes. Within a day, we also read the connected stores completely and add the result to the receipt.`
           : isHandedOver({ ...facts, kinds })
             ? handedOver(facts)
             : 'We completed everything that you asked for.',

@@ -40,13 +40,13 @@ export function timelineTextFor(
         ? 'The identity of the requester is verified, and processing has begun.'
         : 'The erasure has begun and cannot be cancelled. The receipt is available once the erasure is verified.'
     case 'verifying':
-      return 'Everything is erased. Every store is searched again for remaining data before the receipt is signed.'
+      return 'The data is erased. Every store is searched again by ids and indexes before the receipt is signed.'
     case 'completed':
       return isUnconnected(row) ? 'Answered. Nothing was erased or changed.' : 'Done.'
     case 'partly_completed':
       return wasFullyRetained(row)
         ? 'Nothing was erased, because all of the data is under a legal hold. The account and its agents work as before. The erasure begins automatically when the hold ends.'
-        : 'Everything is erased, except for data under a legal hold. That data is erased automatically when the hold ends.'
+        : 'The data is erased, except for data under a legal hold. That data is erased automatically when the hold ends.'
     case 'cancelled':
       return row.parts.some(({ outcome }) => (outcome as Prisma.JsonObject).by === 'erasure')
         ? 'Closed, because this request is now part of a larger erasure, which has begun.'

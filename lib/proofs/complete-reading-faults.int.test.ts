@@ -1,0 +1,151 @@
+// Complete readings over stores that fail, and over values that cannot be read: bounded, counted, and never signed as read.
+import { HumanMessage } from '@langchain/core/messages'
+import { emptyCheckpoint } from '@langchain/langgraph-checkpoint'
+import { PostgresSaver } from '@langchain/langgraph-checkpoint-postgres'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { judge } from '#lib/domains/erasure/reading/reading.ts'
+import { withConnection } from '#lib/stores/postgres/connection.ts'
+import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
+import { eraseWholeProject, madeConversation, madeMessage, madeProject } from '#lib/testing/projects.ts'
+
+let sentences = 0
+const sentence = (): string => {
+  const n = ++sentences
+  return `I have suffered${n} from cobalt${n} fever${n} since the house${n} in Rhabarberstrasse burned${n} down.`
+}
+let test: TestApp
+let threads: TestDatabase
+let saver: PostgresSaver
+beforeAll(async () => {
+  threads = await testDatabase()
+  saver = PostgresSaver.fromConnString(threads.ownerUrl)
+  await saver.setup()
+  test = await testApp({ KP_CHECKPOINTS_URL: threads.ownerUrl })
+})
+afterAll(async () => {
+  await test?.close()
+  await saver?.end()
+  await threads?.drop()
+})
+
+const inThreads = (sql: string, values: unknown[] = []) =>
+  withConnection(threads.ownerUrl, (client) => client.query(sql, values))
+async function write(thread: string, text: string): Promise<void> {
+  const messages = [new HumanMessage(text)]
+  const config = { configurable: { thread_id: thread, checkpoint_ns: '' } }
+  const checkpoint = { ...emptyCheckpoint(), channel_values: { messages }, channel_versions: { messages: 1 } }
+  await saver.put(config, checkpoint, { source: 'loop', step: 1, parents: {} }, { messages: 1 })
+}
+async function erased(): Promise<{ text: string; receiptId: string }> {
+  const project = await madeProject(test)
+  const text = sentence()
+  const message = await madeMessage(test, await madeConversation(test, project), project.owner, { content: text })
+  return { text, receiptId: await eraseWholeProject(test, message.path, project.owner) }
+}
+const read = () => test.app.completeReadings.read({ rests: false })
+const receiptOf = async (id: string) => (await test.fetch('GET', `/v1/receipts/${id}`)).json
+const readingsOf = async (id: string) => (await test.fetch('GET', `/v1/receipts/${id}/readings`)).json.data
+const contentOf = async (thread: string): Promise<string> => {
+  const { rows } = await inThreads('SELECT blob FROM checkpoint_blobs WHERE thread_id = $1', [thread])
+  return rows.map(({ blob }) => String(blob)).join('\n')
+}
+
+describe('a complete reading', () => {
+  it.each([
+    [
+      'has lost a table',
+      'ALTER TABLE checkpoint_writes RENAME TO moved_writes',
+      'ALTER TABLE moved_writes RENAME TO checkpoint_writes',
+    ],
+    [
+      'has an altered table',
+      'ALTER TABLE checkpoint_writes RENAME COLUMN blob TO moved',
+      'ALTER TABLE checkpoint_writes RENAME COLUMN moved TO blob',
+    ],
+    [
+      'rejects changes',
+      `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'read-only' USING ERRCODE = '25006'; END $$;
+       CREATE TRIGGER refuse BEFORE UPDATE OR DELETE ON checkpoint_blobs FOR EACH ROW EXECUTE FUNCTION refuse()`,
+      'DROP TRIGGER refuse ON checkpoint_blobs; DROP FUNCTION refuse()',
+    ],
+  ])('signs nothing while a store %s, reads the others, and continues afterwards', async (_, breaks, mends) => {
+    const { text, receiptId } = await erased()
+    const thread = crypto.randomUUID()
+    await write(thread, text)
+    await inThreads(breaks)
+    try {
+      expect(await read()).toBe('waiting')
+      expect((await receiptOf(receiptId)).complete_reading).toBeUndefined()
+      const { state, stores, newest } = await readingsOf(receiptId)
+      expect([state, newest]).toEqual(['reading', null])
+      const states = stores.map((one: { store: string; state: string }) => [one.store, one.state])
+      expect(states).toContainEqual(['checkpoints', 'unavailable'])
+      expect(states).toContainEqual(['objects', 'done'])
+      expect(await contentOf(thread)).toContain(text)
+    } finally {
+      await inThreads(mends)
+    }
+    expect(await read()).toBe('completed')
+    expect(await contentOf(thread)).not.toContain(text.slice(0, 40))
+    expect((await receiptOf(receiptId)).complete_reading).toBeDefined()
+  })
+
+  it('counts values that are too large or not text, and reads the rows beside them', async () => {
+    const { text, receiptId } = await erased()
+    const [thread, odd] = [crypto.randomUUID(), crypto.randomUUID()]
+    await write(thread, text)
+    const insert = 'INSERT INTO checkpoint_blobs (thread_id, checkpoint_ns, channel, version, type, blob) VALUES'
+    await inThreads(`${insert} ($1, '', 'large', '1', 'json', convert_to(repeat('x', 104857600), 'UTF8'))`, [odd])
+    await inThreads(`${insert} ($1, '', 'invalid', '1', 'json', '\\xc328ff00fe'::bytea)`, [odd])
+    await inThreads(`${insert} ($1, '', 'sealed', '1', 'msgpack', decode(repeat('c1ff', 64), 'hex'))`, [odd])
+    expect(await read()).toBe('completed')
+    expect(await contentOf(thread)).not.toContain(text.slice(0, 40))
+    const { stores } = (await receiptOf(receiptId)).complete_reading
+    const { not_read: unread } = stores.find((one: { store: string }) => one.store === 'checkpoints')
+    const count = (reason: string) => unread.find((one: { reason: string }) => one.reason === reason)?.count ?? 0
+    expect(count('large')).toBe(1)
+    expect(count('format') + count('binary')).toBeGreaterThanOrEqual(2)
+  }, 120_000)
+})
+
+describe('judge()', () => {
+  const at = new Date('2026-01-10T00:00:00Z')
+  const [older, newer] = [new Date('2026-01-09T00:00:00Z'), new Date('2026-01-11T00:00:00Z')]
+  const runs = (count: number, from = 0) => new Set(Array.from({ length: count }, (_, n) => from + n))
+  const none: ReadonlySet<number> = new Set()
+  const judged = (count: number, writtenAt: Date | undefined, explained = none) =>
+    judge({ texts: [{ runs: runs(count), writtenAt }] }, explained, at)
+
+  it.each([
+    [
+      'erases every run when the erasure was not read before',
+      judge({ texts: [{ runs: runs(1), writtenAt: newer }] }, none, undefined),
+      'erase',
+    ],
+    ['erases a short text that is as old as the erasure', judged(1, at), 'erase'],
+    ['erases a short text that is older than the erasure', judged(1, older), 'erase'],
+    ['leaves a short text that is newer than the erasure', judged(6, newer), 'leave'],
+    ['leaves a short text without a time', judged(6, undefined), 'leave'],
+    ['erases a copy that is newer', judged(7, newer), 'erase'],
+    ['erases a copy without a time', judged(7, undefined), 'erase'],
+    ['explains runs of living authors, also in older texts', judged(7, older, runs(7)), 'explained'],
+    ['leaves the rest of a copy that living authors explain', judged(12, newer, runs(6)), 'leave'],
+  ] as const)('%s', (_, judgement, kind) => expect(judgement.kind).toBe(kind))
+
+  it('limits the erasure to the runs of returned texts', () => {
+    const texts = [
+      { runs: runs(7), writtenAt: newer },
+      { runs: runs(3, 100), writtenAt: newer },
+    ]
+    expect(judge({ texts }, none, at)).toEqual({ kind: 'erase', runs: runs(7) })
+  })
+
+  it('follows the decision of an admin', () => {
+    const short = { texts: [{ runs: runs(2), writtenAt: undefined }] }
+    const copy = { texts: [{ runs: runs(9), writtenAt: undefined }] }
+    expect(judge(short, none, at, 'erase')).toEqual({ kind: 'erase', runs: runs(2) })
+    expect(judge(copy, none, at, 'keep')).toEqual({ kind: 'leave', reason: 'undated', writtenAt: undefined })
+    expect(judge(copy, runs(9), at, 'erase')).toEqual({ kind: 'explained' })
+  })
+})
