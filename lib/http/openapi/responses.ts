@@ -59,7 +59,7 @@ const named: readonly [name: string, codes: readonly ProblemCode[]][] = [
 /** Codes that the name of a longer list omits, since nearly every operation with the status has them. */
 const implied = new Set<ProblemCode>(['bad_request', 'scope_too_small', 'invalid'])
 /** Shorter names of codes in the name of a list. */
-const shortNames: Partial<Record<ProblemCode, string>> = { idempotency_mismatch: 'KeyReused' }
+const shortNames: Partial<Record<ProblemCode, string>> = { idempotency_mismatch: 'Key', malformed_json: 'Json' }
 const pascal = (code: ProblemCode): string =>
   code.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase())
 function nameOf(codes: readonly ProblemCode[]): string {
