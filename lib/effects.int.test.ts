@@ -4,13 +4,19 @@ import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { commandFiles } from '#bin/kp/commands.ts'
+import { agentDocumentKinds } from '#lib/domains/agents/life/rules.ts'
 import type { Actor } from '#lib/kernel/context.ts'
-import { doors, guardedEffects, isInPerson, withoutEffect } from '#lib/kernel/effects.ts'
+import { doors, guardedEffects, isInPerson, isOpenToLent, withoutEffect } from '#lib/kernel/effects.ts'
+import { newId } from '#lib/kernel/ids.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import { emailContent } from '#lib/stores/mail/email-content.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { pathParameters } from '#lib/testing/path-parameters.ts'
 import { issuedAgent, signedIn } from '#lib/testing/people.ts'
+import { dataOf, madeConversation, madeMessage, madeProject } from '#lib/testing/projects.ts'
+import { skillMd } from '#lib/testing/skills.ts'
+import { trace } from '#lib/testing/units.ts'
 
 let test: TestApp
 beforeAll(async () => {
@@ -61,6 +67,166 @@ describe('operations that only people may call', () => {
     ] as const) {
       const { status, json } = await test.fetch(method, path, { ...admin, ...(body && { body }) })
       expect([path, status, json.code]).toEqual([path, 403, 'step_up_required'])
+    }
+  })
+})
+
+describe('a credential that an admin makes for somebody else', () => {
+  const secret = 'quartzwhistle'
+  const scopes = ['read', 'write']
+  /** Agents of others, with private content of every kind that is not sealed. */
+  async function victims() {
+    const project = await madeProject(test)
+    const conversation = await madeConversation(test, project, { title: `About ${secret}` }, project.agent)
+    await madeMessage(test, conversation, project.agent, { content: `A ${secret} was heard.` })
+    const unclaimed = await issuedAgent(test, ['read', 'write'], { tier: 'enterprise' })
+    for (const agent of [project.agent, unclaimed]) {
+      for (const visibility of ['private', 'org'])
+        await dataOf(test, 'POST', '/v1/knowledge', agent, {
+          body: trace({ task: { objective: `Build a ${secret}.` } }, { visibility }),
+        })
+      const body = { skill_md: skillMd(`s-${newId('s').slice(-8).toLowerCase()}`, { body: `A ${secret}.` }) }
+      await dataOf(test, 'POST', '/v1/skills', agent, { body: { ...body, visibility: 'private' } })
+      await dataOf(test, 'POST', `/v1/agents/${agent.id}/documents`, agent, {
+        body: { kind: agentDocumentKinds[0], title: 'Notes', body: `On the ${secret}.` },
+      })
+    }
+    return { claimed: { ...project.agent, owner: project.owner }, unclaimed }
+  }
+  /** The operations that return the secret for existing records, or by a search for it. */
+  async function revealing(credential: { token: string } | { cookie: string }): Promise<string[]> {
+    const parameters = await pathParameters(test)
+    const found = new Set<string>()
+    for (const { operation: one } of test.app.useCases) {
+      if (one.method !== 'get' || one.path.endsWith('/events')) continue
+      const sets = one.path.includes('{')
+        ? Object.entries(parameters).flatMap(([start, some]) => (one.path.startsWith(start) ? some : []))
+        : [{}]
+      for (const values of sets) {
+        const path = one.path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
+          encodeURIComponent(String(Object.hasOwn(values, name) ? values[name] : 'x')),
+        )
+        const isSearch = one.id === 'listUnits' || one.id === 'listSkills'
+        const { status, text: told } = await test.fetch('GET', `${path}${isSearch ? `?q=${secret}` : ''}`, credential)
+        expect(status, one.id).not.toBe(500)
+        if (told.includes(secret)) found.add(one.id)
+      }
+    }
+    return [...found].sort()
+  }
+  const rotate = (tokenId: string, credential: object) =>
+    test.fetch('POST', `/v1/auth/tokens/${tokenId}/rotate`, { ...credential, body: {} })
+  const create = (agentId: string, credential: object, wanted: readonly string[] = scopes) =>
+    test.fetch('POST', '/v1/auth/tokens', { ...credential, body: { agent_id: agentId, scopes: wanted } })
+  const madeKey = (response: Awaited<ReturnType<typeof create>>): string => {
+    expect(response.status, response.text).toBe(201)
+    return response.json.data.api_key
+  }
+
+  it('reads nothing that the admin cannot read, until the owner or the agent rotates it', async () => {
+    const { claimed, unclaimed } = await victims()
+    const admin = await signedIn(test, 'admin')
+    const own = await issuedAgent(test, ['read', 'write', 'admin'], { owner: admin, tier: 'enterprise' })
+    const reachable = new Set([...(await revealing(admin)), ...(await revealing(own))])
+    for (const { token } of [claimed, unclaimed]) {
+      const full = await revealing({ token })
+      for (const operation of ['readUnit', 'listUnits', 'readSkill', 'exportAgent', 'readAgentDocument'])
+        expect(full).toContain(operation)
+    }
+    const lent: string[] = []
+    for (const agent of [claimed, unclaimed])
+      for (const by of [admin, own]) {
+        const made = await create(agent.id, by)
+        lent.push(madeKey(made), madeKey(await rotate(made.json.data.id, by)))
+      }
+    lent.push(madeKey(await create(claimed.id, admin, ['read', 'write', 'admin'])))
+    for (const token of lent.slice(0, -1))
+      if ((await test.fetch('GET', '/v1/auth/me', { token })).status === 200)
+        expect((await revealing({ token })).filter((id) => !reachable.has(id))).toEqual([])
+    const last = lent.at(-1) ?? ''
+    expect((await revealing({ token: last })).filter((id) => !reachable.has(id))).toEqual([])
+    // The owner, or the agent itself, gives it the rights.
+    for (const [agent, by] of [
+      [claimed, claimed.owner],
+      [unclaimed, { token: unclaimed.token }],
+    ] as const) {
+      const made = await create(agent.id, admin)
+      const token = madeKey(await rotate(made.json.data.id, by))
+      expect(await revealing({ token })).toContain('exportAgent')
+    }
+  }, 300_000)
+
+  it('may call only what is open to it, and does not prove that its bearer is the agent', async () => {
+    const { claimed, unclaimed } = await victims()
+    const admin = await signedIn(test, 'admin')
+    for (const agent of [claimed, unclaimed]) {
+      const token = madeKey(await create(agent.id, admin))
+      for (const { operation: one } of test.app.useCases) {
+        const verb = one.permission.slice(one.permission.lastIndexOf(':') + 1)
+        if (isOpenToLent(one.id) || one.id === 'registerAgent') continue
+        const path = one.path.replaceAll(/\{\w+\}/g, agent.id)
+        const hasBody = one.method !== 'get' && one.method !== 'delete'
+        const response = await fetch(`${test.url}${path}`, {
+          method: one.method.toUpperCase(),
+          headers: {
+            Authorization: `Bearer ${token}`,
+            ...(hasBody && { 'Content-Type': one.upload?.[0] ?? 'application/json' }),
+          },
+          ...(hasBody && { body: '{}' }),
+        })
+        const { code } = await response.json()
+        const isOfAdmins = verb === 'admin' || verb === 'audit'
+        expect([one.id, response.status, code]).toEqual([
+          one.id,
+          403,
+          isOfAdmins ? expect.stringMatching(/^(forbidden|scope_too_small)$/) : 'forbidden',
+        ])
+      }
+      const further = await test.fetch('POST', '/v1/auth/register', { token, body: { agent_id: agent.id } })
+      expect([further.status, further.json.code]).toEqual([403, 'forbidden'])
+      const claim = await test.fetch('POST', '/api/agents/claim', { ...admin, body: { token } })
+      expect([claim.status, claim.json.code]).toEqual([404, 'not_found'])
+      const contributed = await test.fetch('POST', '/v1/knowledge', { token, body: trace() })
+      expect(contributed.status, contributed.text).toBe(201)
+    }
+  }, 300_000)
+
+  const known: Record<string, string> = {
+    createToken: 'lent for agents of others',
+    rotateToken: 'lent for agents of others',
+    registerAgent: 'a new agent without data, or a further token of the agent that asks',
+    createOwnAgent: 'a new agent of the caller',
+    createInvite: 'a new agent without data; never with the scope admin',
+    linkSnapshot: 'sealed with a key of the owner; only for the caller’s own agents',
+    addAuthenticatorApp: 'the caller’s own factor',
+    confirmAuthenticatorApp: 'the caller’s own codes',
+    addPasskey: 'the caller’s own codes',
+    renewRecoveryCodes: 'the caller’s own codes',
+    filePrivacyRequest: 'cancels the caller’s own request',
+  }
+
+  it('is returned only by operations that are known to give their caller nothing', () => {
+    const returned = ['api_key', 'code', 'url', 'secret', 'recovery_codes', 'cancel_token']
+    const found = test.app.useCases.filter(({ operation: { secrets = [] } }) =>
+      secrets.some((one) => returned.includes(one)),
+    )
+    expect(Object.fromEntries(found.map(({ operation: { id } }) => [id, id in known ? known[id] : 'unknown']))).toEqual(
+      known,
+    )
+  })
+
+  it('is no invitation of an agent with the scope admin', async () => {
+    for (const by of [await signedIn(test, 'admin'), await issuedAgent(test, ['read', 'admin'])]) {
+      const { status, json } = await test.fetch('POST', '/v1/invites', { ...by, body: { scopes: ['read', 'admin'] } })
+      expect([status, json.code]).toEqual([422, 'invalid'])
+    }
+  })
+
+  it.each(['person', 'manager', 'auditor'] as const)('is refused for somebody with the role %s', async (role) => {
+    const { claimed } = await victims()
+    for (const by of [await signedIn(test, role), await signedIn(test, role, claimed.owner.organisationId)]) {
+      expect((await create(claimed.id, by)).status).toBe(404)
+      expect((await rotate(claimed.tokenId, by)).status).toBe(404)
     }
   })
 })

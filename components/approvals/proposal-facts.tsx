@@ -16,6 +16,7 @@ const names = [
   ...['request', 'kinds', 'grace', 'project'],
   ...['kind', 'target', 'store', 'provider', 'reason', 'until'],
   ...['network_now', 'network_next', 'org_now', 'org_next', 'private_now', 'private_next', 'is_on'],
+  ...['prefixes_now', 'prefixes_next'],
 ] as const satisfies readonly FactName[]
 const times: readonly FactName[] = ['from', 'until']
 

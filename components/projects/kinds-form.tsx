@@ -5,7 +5,7 @@ import { type FormEvent, useRef, useState } from 'react'
 import { useApiMutation } from '#components/frame/api-query.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
-import { Field, Select } from '#components/ui/field.tsx'
+import { Checkbox, Field, Select } from '#components/ui/field.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { editProjectAt, type Project, projectPaths } from './endpoints.ts'
 
@@ -92,6 +92,32 @@ export function KindsForm({ project: { id, entity_kinds: kinds }, isOwner }: { p
           </Button>
         </div>
       )}
+    </form>
+  )
+}
+
+/** An owner decides whether deletions may change texts of others in the graph: that cannot be undone. */
+export function NamesForm({ project: { id, allows_redaction: allows } }: { project: Project }) {
+  const t = useTranslations('projects.settings.names')
+  const [isAllowed, setAllowed] = useState(allows)
+  const edit = useApiMutation(editProjectAt, { touches: projectPaths })
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    edit.begin({ params: { projectId: id }, body: { allows_redaction: isAllowed } })
+  }
+  return (
+    <form method="post" onSubmit={submit} className="grid gap-3">
+      {edit.problem && <ProblemAlert problem={edit.problem} />}
+      {edit.isSuccess && <Alert tone="done" title={t('saved')} isLive />}
+      <Checkbox
+        label={t('allow')}
+        hint={t('hint')}
+        checked={isAllowed}
+        onChange={({ target }) => setAllowed(target.checked)}
+      />
+      <Button type="submit" tone="plain" aria-disabled={edit.isPending} className="justify-self-start">
+        {t('submit')}
+      </Button>
     </form>
   )
 }

@@ -68,7 +68,7 @@ export function createAccess(deps: AccessDeps) {
             detail: 'Send it as "Authorization: Bearer kp_…".',
             headers: challenge('invalid_request'),
           })
-        return agentCaller(await deps.tokens.find(key, operation))
+        return agentCaller(await deps.tokens.find(key, operation), operation)
       }
       const cookie = request.headers.get('cookie')
       const person = cookie === null ? undefined : await deps.session(cookie)

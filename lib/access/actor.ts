@@ -4,7 +4,7 @@ import type { StorageSubject } from '#lib/domains/quotas/queries.ts'
 import { type TierLimits, tierLimits } from '#lib/domains/tokens/rules.ts'
 import type { TokenLookupRow } from '#lib/domains/tokens/usage.ts'
 import type { Actor } from '#lib/kernel/context.ts'
-import type { Permission } from '#lib/kernel/operation.ts'
+import type { OperationShape, Permission } from '#lib/kernel/operation.ts'
 import { type ActorStanding, permits } from './permissions.ts'
 
 /** An actor with its rate limits. */
@@ -25,9 +25,14 @@ export interface Caller {
 
 const organisation = (id: string): StorageSubject => ({ kind: 'organisation', id })
 
-export function agentCaller(row: TokenLookupRow): Caller {
+/**
+ * The caller with a token. A lent token, which an admin issued for an agent of somebody else, must not reach what the admin cannot: it owns no
+ * agent, and reads like somebody outside of the organization. The pipeline rejects what is not open to it.
+ */
+export function agentCaller(row: TokenLookupRow, { permission }: Pick<OperationShape, 'permission'>): Caller {
   const tier: TierLimits = tierLimits[row.tier]
   const isAdmin = row.scopes.includes('admin')
+  const isLent = row.issued_by_admin
   const isWindowShared = row.shares_window && row.network !== null
   const statuses: ActorStanding[] = ['agent']
   for (const scope of ['read', 'write', 'admin'] as const)
@@ -36,8 +41,9 @@ export function agentCaller(row: TokenLookupRow): Caller {
     actor: {
       kind: 'agent',
       id: row.agent_id,
-      organisationId: row.organisation_id,
-      agents: [row.agent_id],
+      organisationId: isLent && permission.endsWith(':read') ? undefined : row.organisation_id,
+      agents: isLent ? [] : [row.agent_id],
+      ...(isLent && { isLent }),
       isAdmin,
       isRestricted: row.restricted_at !== null,
       status: row.status,

@@ -113,6 +113,55 @@ describe('contributions', () => {
     expect(erased).toHaveLength(16)
   })
 
+  it('of one agent that share a transaction count once: sixteen in a slot, four while an erasure runs', async () => {
+    for (const [isErasing, most, slots] of [
+      [false, 16, 7],
+      [true, 4, 2],
+    ] as const) {
+      const pools = admissionPools({ patience: 60_000 })
+      const erasure = pending()
+      const erased = isErasing ? pools.erasures.run('one', () => erasure.done) : undefined
+      const others = flood(pools, slots - 1)
+      const groups = new Map<string | undefined, number>()
+      const own = pending()
+      const all = Array.from({ length: 2 * most }, () =>
+        pools.contributions.run(
+          'tenant',
+          (group) => {
+            groups.set(group, (groups.get(group) ?? 0) + 1)
+            return own.done
+          },
+          'agent',
+        ),
+      )
+      await settled()
+      expect([...groups.values()]).toEqual([most])
+      others.end(0)
+      await settled()
+      expect([...groups.values()]).toEqual([most, most])
+      own.end()
+      erasure.end()
+      await Promise.all([...all, erased])
+      for (let n = 1; n < slots; n++) others.end(n)
+      expect(await Promise.all(others.results)).toEqual(Array(slots - 1).fill('stored'))
+      expect(pools.contributions.pending).toBe(0)
+    }
+  })
+
+  it('that share are rejected above the queue, and together when their slot comes too late', async () => {
+    const pools = admissionPools({ patience: 10 })
+    const { running } = flood(pools, 7)
+    await settled()
+    expect(running()).toBe(7)
+    const late = Array.from({ length: 300 }, (_, n) =>
+      pools.contributions
+        .run('tenant', async () => 'stored', `agent ${n % 3}`)
+        .catch((error: { status: number }) => error.status),
+    )
+    expect(await Promise.all(late)).toEqual(Array(300).fill(503))
+    expect(pools.contributions.pending).toBe(7)
+  })
+
   it('are the operations that store content, except uploads, erasures and registrations', () => {
     const shape = { stores: 'one record' } as OperationShape
     expect(poolOf(shape)).toBe('contributions')

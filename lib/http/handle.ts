@@ -111,6 +111,17 @@ const partyOf = (pool: Pool, { storage, limitKey }: Caller, address: string): st
   return storage ? `${storage.kind}:${storage.id}` : limitKey
 }
 
+/** Who shares a slot of the pool; see {@link OperationShape.isStoredTogether}. */
+const sharingOf = (
+  { isStoredTogether }: OperationShape,
+  { actor }: Caller,
+  idempotency: Context['idempotency'],
+  body: unknown,
+): string | undefined =>
+  isStoredTogether && !idempotency && !(typeof body === 'object' && body !== null && 'id' in body)
+    ? actor.id
+    : undefined
+
 /** Browsers send the session cookie automatically, so writes with it must come from our own pages. */
 function refuseCrossSite(request: ApiRequest, caller: Caller, origin: string): void {
   if (caller.actor.kind !== 'person' || request.method === 'GET' || request.method === 'HEAD') return
@@ -212,9 +223,11 @@ async function runOperation(
     body: value,
     ...(observed && { upload: observed.upload }),
   }
-  const work = () => useCase.execute(ctx, input)
+  const work = (slot?: string) => useCase.execute(slot === undefined ? ctx : { ...ctx, slot }, input)
   const pool = poolOf(operation)
-  const made = await (pool ? pools[pool].run(partyOf(pool, caller, via.address), work) : work())
+  const made = await (pool
+    ? pools[pool].run(partyOf(pool, caller, via.address), work, sharingOf(operation, caller, idempotency, value))
+    : work())
   if (made.headers['Idempotency-Replayed'] === undefined)
     observe?.(operation.id, caller.actor, { input: { body: value, query }, body: made.body })
   return made

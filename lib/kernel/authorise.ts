@@ -1,7 +1,7 @@
 import type { Context } from './context.ts'
 import { requireStorable } from './data-regions.ts'
 import { isInPerson } from './effects.ts'
-import { requirePerson } from './guards.ts'
+import { requireOwnToken, requirePerson } from './guards.ts'
 import type { OperationShape } from './operation.ts'
 import { Problem } from './problem.ts'
 import { requireRecentPassword } from './step-up.ts'
@@ -34,6 +34,7 @@ export function authorise(operation: OperationShape, ctx: Context): void {
     )
   }
   if (isInPerson(operation.id)) requirePerson(ctx, 'call this operation')
+  requireOwnToken(ctx, operation)
   if (operation.needsRecentPassword) requireRecentPassword(ctx)
   if (!isOrdinaryWriting(operation)) return
   // A restriction does not prevent people from erasing their own data (GDPR art. 17, 18(2)).

@@ -35,6 +35,8 @@ export interface Actor {
   /** A second factor is required and this session has none: only operations that are open without one can be called. */
   lacksSecondFactor?: true
   tokenId?: string
+  /** The token is one that an admin issued for an agent of somebody else: it has no rights over the agent and its data. */
+  isLent?: true
   scopes: readonly string[]
   quota: Quota
   /** Returns whether the caller has the permission. It does not throw. */
@@ -125,6 +127,8 @@ export interface Context {
   pipeline: PipelinePorts
   now: Date
   idempotency?: IdempotencyClaim
+  /** Requests with which this one shares a slot of its pool. They share a database connection too. */
+  slot?: string
   /** Why nothing may be stored. A repeated request still gets its stored reply. */
   overQuota?: Problem
   /** The effects whose guards this run consulted. Set by the pipeline. */

@@ -177,6 +177,7 @@ export const doors: Readonly<Record<Effect, Doors>> = {
   },
   /** Erases content. Its owner, the owner of the project or a policy decides; names in texts of others have a guard of their own. */
   'erase-words': {
+    inPerson: ['reviewQuarantined', 'decideReferences'],
     rows: [
       'eraseUnit',
       'eraseSkill',
@@ -202,8 +203,6 @@ export const doors: Readonly<Record<Effect, Doors>> = {
       'deleteAgentState',
       'deleteChainReference',
       'deleteExport',
-      'reviewQuarantined',
-      'decideReferences',
     ],
     jobs: [
       'projects.close',
@@ -509,10 +508,51 @@ export const withoutEffect: Required<Pick<Doors, 'jobs' | 'commands'>> & { opera
   ],
 }
 
+/**
+ * What a lent token may do: one that an admin issued for an agent of somebody else. It also has the rights that every admin has. All else is
+ * refused, so a new operation is closed to it. Reads return only what everybody may read.
+ */
+const openToLent: ReadonlySet<string> = new Set([
+  'checkHealth',
+  'checkReadiness',
+  'readOpenApi',
+  'readNotice',
+  'readSigningKeys',
+  'readReceipt',
+  'readReceiptPdf',
+  'readErasureProgress',
+  'watchErasureProgress',
+  'listTelemetryEvents',
+  'listTombstones',
+  'listLeaders',
+  'listUnits',
+  'readUnit',
+  'listSops',
+  'readSop',
+  'listSopVersions',
+  'readSopVersion',
+  'listSkills',
+  'readSkill',
+  'readSelf',
+  'scanText',
+  'validateUnit',
+  'validateSkill',
+  'contributeUnit',
+  'contributeBatch',
+  'contributeSkill',
+  'contributeSop',
+  'checkUnit',
+  'reportUnit',
+  'revokeToken',
+  'revokeByPrefix',
+])
+
 const namedBy = (kind: 'inPerson' | 'consulted', operation: string): Effect[] =>
   Object.entries(doors).flatMap(([effect, { [kind]: named }]) => (named?.includes(operation) ? [effect as Effect] : []))
 const personal = new Set(Object.values(doors).flatMap(({ inPerson = [] }) => inPerson))
 
+/** Whether a lent token may call the operation. */
+export const isOpenToLent = (operation: string): boolean => openToLent.has(operation)
 /** Whether only a person may call the operation. */
 export const isInPerson = (operation: string): boolean => personal.has(operation)
 /** The effects whose guards a run of the operation must consult. */

@@ -1,5 +1,6 @@
 import type { Context } from './context.ts'
-import type { Effect } from './effects.ts'
+import { type Effect, isOpenToLent } from './effects.ts'
+import type { OperationShape } from './operation.ts'
 import { Problem } from './problem.ts'
 import { requireRecentPassword } from './step-up.ts'
 
@@ -15,6 +16,24 @@ export function consulted({ consulted: seen }: Pick<Context, 'consulted'>, effec
 export function requirePerson({ actor }: Pick<Context, 'actor'>, what: string): void {
   if (actor.kind === 'agent')
     throw new Problem('forbidden', `A token cannot ${what}. Sign in to the console as a person. Nothing was changed.`)
+}
+
+/**
+ * The guard of credentials that one gives to oneself: an admin who issues or rotates a token for an agent of somebody else gains nothing over the
+ * agent, until its owner or the agent itself rotates the token.
+ */
+export function requireOwnToken(
+  { actor }: Pick<Context, 'actor'>,
+  { id, permission }: Pick<OperationShape, 'id' | 'permission'>,
+): void {
+  if (!actor.isLent || isOpenToLent(id)) return
+  const verb = permission.slice(permission.lastIndexOf(':') + 1)
+  // The admin who issued it has these rights.
+  if (verb === 'admin' || verb === 'audit' || (permission === 'audit:self' && actor.isAdmin)) return
+  throw new Problem(
+    'forbidden',
+    'An admin issued this token for an agent of somebody else, so it can contribute and read what everybody may read. For all other rights, the owner of the agent rotates it (POST /v1/auth/tokens/{id}/rotate). Nothing was changed.',
+  )
 }
 
 /**

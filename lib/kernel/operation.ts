@@ -55,6 +55,8 @@ export interface OperationShape {
   perAddress?: number | 'page'
   /** Long or costly work that may run only so often at once: above that it waits briefly, then 503. See {@link Pool}. */
   pool?: Pool
+  /** Concurrent requests of one agent share a transaction, and a slot of the pool, unless they choose an id or have an Idempotency-Key. */
+  isStoredTogether?: true
   /** A token suspended by a pending erasure of its agent may still call it, to view the pending erasure and to withdraw the request. */
   isOpenToSuspended?: true
   /**

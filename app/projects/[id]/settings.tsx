@@ -2,7 +2,7 @@ import { getLocale, getTranslations } from 'next-intl/server'
 import { callUseCase } from '#app/page-access.ts'
 import { CloseButton, ReopenButton } from '#components/projects/closing-panel.tsx'
 import { exportFile, isMember, mayCloseAsMember, type Project } from '#components/projects/endpoints.ts'
-import { KindsForm } from '#components/projects/kinds-form.tsx'
+import { KindsForm, NamesForm } from '#components/projects/kinds-form.tsx'
 import { RegionForm } from '#components/projects/region-form.tsx'
 import { RenameForm } from '#components/projects/rename-form.tsx'
 import { PlainButtonLink } from '#components/ui/button.tsx'
@@ -107,6 +107,11 @@ export async function Settings({ project }: { project: Project }) {
           <Section id="kinds" title={t('kinds.title')} lead={t('kinds.lead')}>
             <KindsForm key={JSON.stringify(project.entity_kinds)} project={project} isOwner={isOwner} />
           </Section>
+          {isOwner && (
+            <Section id="names" title={t('names.title')} lead={t('names.lead')}>
+              <NamesForm key={String(project.allows_redaction)} project={project} />
+            </Section>
+          )}
           <Section id="export" title={t('export.title')} lead={t('export.lead')}>
             <p>
               <PlainButtonLink tone="plain" href={exportFile(project.id)} download>

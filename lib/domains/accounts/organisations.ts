@@ -1,3 +1,4 @@
+import { type Approvable, approvable, type RequireApproval } from '#lib/kernel/approval.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
@@ -55,13 +56,15 @@ async function viewOf(tx: Transaction, id: string | undefined) {
 }
 
 /** Use cases for the ids in connected stores that an organization may claim. */
-export const storeNamespaces = (db: Database) => ({
+export const storeNamespaces = (db: Database, { requireApproval }: { requireApproval: RequireApproval }) => ({
   namespace: read(readNamespace, async ({ actor }) => ({
     resourceId: actor.organisationId ?? 'nobody',
     body: { data: await viewOf(db.prisma, actor.organisationId) },
   })),
 
-  assignNamespaces: mutation(assignNamespaces, async ({ tx }, { params: { id }, body }) => {
+  assignNamespaces: mutation(assignNamespaces, async (ctx, { params: { id }, body }) => {
+    const { tx } = ctx
+    await requireApproval(ctx, { operation: assignNamespaces, input: { params: { id }, body } })
     await lockNamespaces(tx, {})
     const namespaces = [...new Set(body.namespaces)].sort()
     const prefixes = namespaces.filter((one) => one !== '*')
@@ -79,3 +82,19 @@ export const storeNamespaces = (db: Database) => ({
     return { resourceId: id, body: { data: await viewOf(tx, id) }, details: { namespaces: namespaces.length } }
   }),
 })
+
+/** With the prefix of another organization's ids in shared stores, an organization can claim and erase them. */
+export const namespaceApprovable: Approvable = approvable(
+  assignNamespaces,
+  async (tx, { params: { id }, body: { namespaces } }) => {
+    const row = await tx.organisation.findUnique({ where: { id }, select: { storeNamespaces: true } })
+    if (!row) throw noOrganisation()
+    return {
+      facts: {
+        organization: id,
+        prefixes_now: row.storeNamespaces.join(', ') || '–',
+        prefixes_next: [...new Set(namespaces)].sort().join(', ') || '–',
+      },
+    }
+  },
+)

@@ -246,7 +246,7 @@ export const accountsService = (db: Database, deps: AccountsServiceDeps) => ({
   ...passwordLinkUse(deps),
   ...userAdministration(db, deps, { createAccount, createOrganisation }),
   ...organisationMembers(db, { createAccount, createOrganisation }, deps.isOnRecord),
-  ...storeNamespaces(db),
+  ...storeNamespaces(db, deps),
   ...accountDirectory,
   ...accountFunctions(db, deps),
   me: me(db, deps),

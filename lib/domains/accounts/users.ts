@@ -19,6 +19,7 @@ import {
 } from './invitations.ts'
 import { boundPasswordLinkEmails, endLinks } from './links.ts'
 import { enqueueNotice } from './notices.ts'
+import { namespaceApprovable } from './organisations.ts'
 import { accountOf } from './own-account.ts'
 import { accountDirectory } from './queries.ts'
 import { countUsersByState, invitationBefore, listOrganisationRows, lockInvitations, userDetail } from './repository.ts'
@@ -418,4 +419,5 @@ export const accountApprovables = (factorPolicy: Pick<FactorPolicySetting, 'read
   approvable(changeRequirement, async (tx, { body: { required_of: next, from } }) => ({
     facts: { required_of_now: (await factorPolicy.read(tx)).required_of, required_of_next: next, from: from ?? null },
   })),
+  namespaceApprovable,
 ]

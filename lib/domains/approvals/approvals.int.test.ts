@@ -132,7 +132,7 @@ const actions: Record<(typeof approvableOperations)[number], () => Promise<Omit<
   },
   createHold: async () => ({
     ...{ method: 'POST', path: '/v1/holds', params: null },
-    body: { kind: 'account', target_id: two.accountId, reason: 'A court asked for it.' },
+    body: { kind: 'account', target_id: (await signedIn(test)).accountId, reason: 'A court asked for it.' },
   }),
   async releaseHold() {
     const id = newId('hold')
@@ -153,6 +153,11 @@ const actions: Record<(typeof approvableOperations)[number], () => Promise<Omit<
     })
     const body = { statement: 'The disk was wiped and destroyed.' }
     return { method: 'POST', path: '/api/stores/{id}/retire', params: { id }, body }
+  },
+  async assignStoreNamespaces() {
+    const { organisationId: id } = await signedIn(test)
+    const body = { namespaces: [`team${newId('x').slice(-6).toLowerCase()}_`] }
+    return { method: 'PUT', path: '/api/admin/organisations/{id}/namespaces', params: { id }, body }
   },
   async verifyPrivacyRequestByAdmin() {
     await passwordEntered(test, two)
@@ -178,6 +183,23 @@ async function onUser(
   const { accountId: id } = user ?? (await signedIn(test))
   return { method, path: `/api/admin/users/{id}${suffix}`, params: { id }, body }
 }
+
+it('the admin whom an action concerns can reject it, and only a third admin can approve it', async () => {
+  await turnOn()
+  for (const [suffix, operation] of [
+    ['/reset', 'sendUserReset'],
+    ['/deactivate', 'deactivateUser'],
+  ] as const) {
+    const action = { operation, ...(await onUser('POST', suffix, { user: two })) }
+    const made = await propose(one, action)
+    expect(made.status, made.text).toBe(201)
+    const { proposal_id: id } = made.json.data
+    const own = await decide(two, id, 'approve')
+    expect([own.status, own.json.code]).toEqual([403, 'forbidden'])
+    expect((await stored(id)).status).toBe('waiting')
+    expect((await decide(two, id, 'reject')).json.data.status).toBe('rejected')
+  }
+})
 
 describe.each(approvableOperations)('%s', (operation) => {
   it('is rejected without an approval, passes once with it, and is rejected again', async () => {
@@ -415,7 +437,7 @@ describe('an approval', () => {
     const again = await send()
     expect([again.status, again.headers.get('idempotency-replayed')]).toEqual([201, 'true'])
     expect(again.json.data.id).toBe(first.json.data.id)
-    expect(await test.db.prisma.legalHold.count({ where: { targetId: two.accountId, releasedAt: null } })).toBe(1)
+    expect(await test.db.prisma.legalHold.count({ where: { id: first.json.data.id, releasedAt: null } })).toBe(1)
   })
 
   it('expires 72 hours after the proposal, before and after the decision', async () => {

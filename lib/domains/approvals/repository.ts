@@ -8,6 +8,8 @@ const returns = {
   operation: 'text',
   status: typed<ProposalStatus>('text'),
   account_id: 'text',
+  /** The accounts and agents that the action concerns. */
+  subject_ids: 'text[]!',
   decided_by: 'text?',
   content: 'bytea?',
   created_at: 'timestamptz',
@@ -16,7 +18,7 @@ const returns = {
   carried_out_at: 'timestamptz?',
 } as const
 const columns =
-  'id, operation, status, account_id, decided_by, content, created_at, expires_at, decided_at, carried_out_at'
+  'id, operation, status, account_id, subject_ids, decided_by, content, created_at, expires_at, decided_at, carried_out_at'
 /** SQL condition: the proposal can still be decided, carried out or withdrawn. */
 const isOpen = "(status IN ('waiting', 'approved') AND expires_at > $now)"
 
@@ -28,12 +30,12 @@ export const recentProposals = statement('approvals.recent', {
 })
 export type ProposalRow = Awaited<ReturnType<typeof recentProposals>>[number]
 
-/** The number of proposals of others that the admin can decide. */
+/** The number of proposals of others that the admin can approve. */
 export const countWaitingFor = statement('approvals.waiting-for', {
   takes: { account: 'text', now: 'timestamptz' },
   returns: { n: 'int4' },
   sql: `SELECT count(*)::int AS n FROM approval_proposals
-    WHERE status = 'waiting' AND expires_at > $now AND account_id <> $account`,
+    WHERE status = 'waiting' AND expires_at > $now AND account_id <> $account AND NOT $account = ANY(subject_ids)`,
 })
 
 /** A proposal, locked until the end of the transaction. */

@@ -15,6 +15,7 @@ export const approvableOperations = [
   'resetRetention',
   'sweepRetention',
   'retireStore',
+  'assignStoreNamespaces',
   'verifyPrivacyRequestByAdmin',
   'filePrivacyRequestForParticipant',
   'changeApprovalSetting',

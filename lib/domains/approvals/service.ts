@@ -228,13 +228,22 @@ const proposing = (deps: ApprovalDeps, actions: ProposedActions, present: Presen
     return replyWith(present, ctx, id, { action: operation, admins: others.length })
   })
 
-/** @throws Problem `forbidden` for proposers who decide, and for others who withdraw; `wrong_state` for closed proposals */
+/**
+ * @throws Problem `forbidden` for proposers who decide, for others who withdraw, and for the person whom the action concerns, who can only
+ * reject it; `wrong_state` for closed proposals
+ */
 function refuseDecision(row: ProposalRow, account: string, decision: string, now: Date): void {
   const isOwn = row.account_id === account
   if (isOwn !== (decision === 'withdraw'))
     throw new Problem(
       'forbidden',
       isOwn ? 'Another admin has to decide your proposal.' : 'Only the proposer can withdraw a proposal.',
+    )
+  // The action may have given the proposer this account: an email with a new password, for example.
+  if (decision === 'approve' && row.subject_ids.includes(account))
+    throw new Problem(
+      'forbidden',
+      'This action concerns your own account, so a third admin has to approve it. You can reject it. Nothing was changed.',
     )
   const status = statusAt(row.status, row.expires_at, now)
   if (status !== 'waiting' && !(decision === 'withdraw' && status === 'approved'))

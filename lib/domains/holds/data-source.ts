@@ -1,8 +1,8 @@
-import type { DataSource } from '#lib/kernel/data-source.ts'
+import type { DataSource, ReadPage, ReadPlace } from '#lib/kernel/data-source.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { holdingOf, plannedOf, sumRemaining } from '#lib/stores/postgres/legal-hold-rows.ts'
-import { countVersions, deleteVersions, versionInventory, versionsInScope } from './repository.ts'
+import { countVersions, deleteVersions, versionInventory, versionsAfter, versionsInScope } from './repository.ts'
 
 /** The values by which versions of a scope are found. */
 interface VersionScope {
@@ -31,6 +31,29 @@ function versionScope(scope: ErasureScope): VersionScope {
   }
 }
 
+/** All texts of a JSON value, at any depth. */
+function* textsIn(value: unknown): Generator<string> {
+  if (typeof value === 'string') yield value
+  else if (typeof value === 'object' && value !== null)
+    for (const member of Object.values(value)) yield* textsIn(member)
+}
+const versionsPerPage = 200
+
+/**
+ * Reads the versions of all authors. Words of an erased person in a version of somebody else's record are as much under the hold as the record:
+ * they remain until it ends, and the receipt counts them as left.
+ */
+async function readVersions(
+  db: Database,
+  after: string | null,
+  visit: (place: ReadPlace) => Promise<void>,
+): Promise<ReadPage> {
+  const rows = await versionsAfter(db, { after: after ?? '', most: versionsPerPage })
+  for (const { id, content } of rows)
+    await visit({ id: `version:${id}`, texts: [...textsIn(content)], itemsOf: async () => [id] })
+  return { next: rows.length < versionsPerPage ? null : (rows.at(-1)?.id ?? null), unread: {} }
+}
+
 /**
  * Versions that legal holds preserve. The erasure itself can create some, when it changes a held record of another person. The plan watches
  * the versions that a hold covers; residue counts those that the plan does not know, so that the run plans again and the receipt names them.
@@ -49,6 +72,7 @@ export const heldVersionDataSource = (db: Database): DataSource => ({
     const rows = await versionsInScope(tx, { ...versionScope(scope), now })
     return { ...plannedOf(rows), watched: rows.flatMap(({ id, hold }) => (hold === null ? [] : [id])).sort() }
   },
+  read: (after, visit) => readVersions(db, after, visit),
   erase: (_scope, items, tx, options) => deleteVersions(tx, { ids: items, now: options?.now ?? new Date() }),
   residue: (scope, items, now) =>
     sumRemaining(db, async function* (on) {

@@ -5,7 +5,7 @@ import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { rowsOf } from '#lib/testing/everything.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { type Issued, issuedAgent, passwordEntered, signedIn } from '#lib/testing/people.ts'
-import { dataOf, madeConversation, madeMessage, madeProject } from '#lib/testing/projects.ts'
+import { dataOf, eraseWholeProject, madeConversation, madeMessage, madeProject } from '#lib/testing/projects.ts'
 import { skillMd } from '#lib/testing/skills.ts'
 import { type MadeSubject, madeSubject } from '#lib/testing/subjects.ts'
 import { sop, trace } from '#lib/testing/units.ts'
@@ -439,6 +439,30 @@ describe('held versions', () => {
     expect(await versionsWith(subject.marker)).toEqual([])
     expect([...(await rowsOf(test.ownerUrl))].filter(([, text]) => text.includes(subject.marker))).toEqual([])
   })
+})
+
+it('words of an erased message in versions of others are counted as left on its receipt until the hold ends', async () => {
+  const project = await madeProject(test)
+  const conversation = await madeConversation(test, project)
+  const content = `My granite${newId('g')} kettle boiled over in the summer house${newId('h')} by the river last Thursday.`
+  const message = await madeMessage(test, conversation, project.owner, { content })
+  const other = await issuedAgent(test, ['read', 'write'], { tier: 'enterprise' })
+  const unit = (
+    await dataOf(test, 'POST', '/v1/knowledge', other, { body: trace({ task: { objective: `Told: ${content}` } }) })
+  ).id
+  const hold = await holdOn('unit', unit)
+  await dataOf(test, 'PATCH', `/v1/knowledge/${unit}`, other, { body: { unit: { task: { objective: 'Rewritten' } } } })
+  const receiptId = await eraseWholeProject(test, message.path, project.owner)
+  const read = async () => {
+    expect(await test.app.completeReadings.read({ rests: false })).toBe('completed')
+    const { json } = await test.fetch('GET', `/v1/receipts/${receiptId}`)
+    return json.complete_reading.stores.find(({ holder }: { holder: string }) => holder === 'holds.versions')
+  }
+  expect(await read()).toMatchObject({ store: 'postgresql', found: 1, erased: 0, left: 1 })
+  expect(await tablesWith('kettle boiled over')).toEqual(['units'])
+  await released(hold)
+  await drain(test)
+  expect(await versionsWith('kettle boiled over')).toEqual([])
 })
 
 it('holdsInForce.lock does not block changes of records', async () => {

@@ -76,6 +76,13 @@ export const versionsInScope = statement('holds.versions-in-scope', {
   sql: `SELECT v.id, hold_on(v.anchors, $now) AS hold FROM held_versions v WHERE ${inScope}`,
 })
 
+/** A page of all versions by id. */
+export const versionsAfter = statement('holds.versions-after', {
+  takes: { after: 'text', most: 'int4' },
+  returns: { id: 'text', content: typed<Record<string, unknown>>('jsonb') },
+  sql: 'SELECT id, content FROM held_versions WHERE id > $after ORDER BY id LIMIT $most',
+})
+
 /** Counts the versions of a scope that no legal hold covers, and those that `known` does not list. */
 export const countVersions = statement('holds.count-versions', {
   takes: { ...scopeValues, known: 'text[]', now: 'timestamptz' },

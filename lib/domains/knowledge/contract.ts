@@ -33,6 +33,7 @@ export const contributeUnit = operation({
     'Comments and tags are removed from prose (`sanitized` lists the places). Fenced code and recorded tool arguments are kept. Invisible characters, injection patterns, private keys and seed phrases are rejected (422 with stage, field and place, never the content). Personal data is reported in `warnings` by kind and field. The registry generates the id, unless you send an unused one that others cannot guess: one with a UUID, or one in your organization’s namespace.',
   permission: 'knowledge:write',
   stores: 'one record',
+  isStoredTogether: true,
   audit: { action: 'create', ...resource },
   limit: 'write',
   status: 201,

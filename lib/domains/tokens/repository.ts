@@ -10,6 +10,8 @@ const lookupColumns = {
   agent_id: 'text',
   limit_key: 'text',
   scopes: 'text[]!',
+  /** An admin issued it for an agent of somebody else. */
+  issued_by_admin: 'bool',
   expires_at: 'timestamptz?',
   revoked_at: 'timestamptz?',
   last_used_at: 'timestamptz?',
@@ -36,7 +38,7 @@ export const tokensByHash = statement('tokens.by-hash', {
   takes: { hashes: 'bytea[]' },
   returns: lookupColumns,
   isPrepared: true,
-  sql: `SELECT t.hash, t.id, t.agent_id, t.limit_key, t.scopes, t.expires_at, t.revoked_at, t.last_used_at,
+  sql: `SELECT t.hash, t.id, t.agent_id, t.limit_key, t.scopes, t.issued_by_admin, t.expires_at, t.revoked_at, t.last_used_at,
       a.organisation_id, a.tier, a.reads_per_minute, a.writes_per_minute, a.restricted_at, a.suspended_at, a.status, a.region,
       CASE WHEN a.owner_id IS NULL AND a.tier = 'free' THEN encode(a.network, 'hex') END AS network, a.shares_window
     FROM tokens t JOIN agent_states a ON a.id = t.agent_id WHERE t.hash = ANY($hashes)`,

@@ -22,11 +22,17 @@ export function tokensService(db: Database, ports: TokenPorts) {
     keepRefusal: refusalRecorder(db, ports),
     use: tokenUse(db, ports.pipeline.clock),
 
-    /** Returns the agent and scopes of an active key, or null for any other text. Does not reveal which token it is. */
+    /**
+     * Returns the agent and scopes of an active key, or null for any other text. Does not reveal which token it is. A token that an admin
+     * issued for somebody else does not show that its bearer is the agent.
+     */
     async bearerOf(tx: Transaction, key: string, now: Date): Promise<{ agentId: string; scopes: TokenScope[] } | null> {
       if (!isTokenKey(key)) return null
       const token = await tx.token.findFirst({
-        where: { hash: hashOf(key), revokedAt: null, OR: [{ expiresAt: null }, { expiresAt: { gt: now } }] },
+        where: {
+          ...{ hash: hashOf(key), revokedAt: null, issuedByAdmin: false },
+          OR: [{ expiresAt: null }, { expiresAt: { gt: now } }],
+        },
         select: { agentId: true, scopes: true },
       })
       return token && { agentId: token.agentId, scopes: tokenScopesInOrder(token.scopes) }

@@ -208,6 +208,7 @@ async function attack(
 
 test('read never acts on forged, changed, moved or repeated rows, and inspect reports them and removed rows', async () => {
   const attacks = { tried: 0, unseen: [] as unknown[] }
+  const runs = sampledRuns('forged ledgers', 600, 60)
   await fc.assert(
     fc.asyncProperty(History, Attack, async (history, how) => {
       const made = await perform(history)
@@ -223,7 +224,8 @@ test('read never acts on forged, changed, moved or repeated rows, and inspect re
       if (attacked.isInside) expect(problems.some(isAlteration)).toBe(true)
       rmSync(made.place, { recursive: true })
     }),
-    { seed: sampleSeed, numRuns: sampledRuns('forged ledgers', 600, 60), endOnFailure: true },
+    { seed: sampleSeed, numRuns: runs, endOnFailure: true },
   )
-  expect(attacks.tried).toBeGreaterThan(40)
+  // Some attacks have nothing to change.
+  expect(attacks.tried).toBeGreaterThanOrEqual(runs > 500 ? 500 : 40)
 }, 900_000)

@@ -1,6 +1,9 @@
-import { createHash } from 'node:crypto'
+import { spawn } from 'node:child_process'
+import { createHash, randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import {
   appendFileSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -11,10 +14,13 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { type LedgerRow, fileLedger as openLedger } from './ledger.ts'
 import { ledgerKeyOf } from './ledger-head.ts'
+import { ledgerFolder, moveFormerLedger } from './ledger-place.ts'
 import { sealLedger } from './ledger-seal.ts'
 
 const secret = 'a secret of thirty-two characters'
@@ -218,3 +224,47 @@ it('read returns unsealed items of former versions, and reports items that the k
   mkdirSync(join(folder, key))
   await expect(all(folder)).rejects.toThrow()
 })
+
+/** The bytes of the files in a folder by name; empty if there is no such folder. */
+const bytesIn = (place: string): Record<string, string> =>
+  existsSync(place)
+    ? Object.fromEntries(readdirSync(place).map((name) => [name, readFileSync(join(place, name), 'base64')]))
+    : {}
+
+it('moveFormerLedger loses no row when its process is killed at every stage, and finishes at the next call', async () => {
+  const home = mkdtempSync(join(tmpdir(), 'kp-moved-'))
+  try {
+    const settings = { KP_DATA_DIR: join(home, 'var'), HOME: home }
+    const former = join(settings.KP_DATA_DIR, 'erasures')
+    mkdirSync(former, { recursive: true })
+    for (let month = 0; month < 400; month++)
+      writeFileSync(join(former, `${2000 + Math.floor(month / 12)}-${(month % 12) + 1}.ledger`), randomBytes(4_000))
+    const before = bytesIn(former)
+    const target = ledgerFolder(settings)
+    const draft = `${target}.moving`
+    const module = pathToFileURL(resolve('lib/stores/ledger/ledger-place.ts')).href
+    const script = `const { moveFormerLedger } = await import(${JSON.stringify(module)}); await moveFormerLedger(${JSON.stringify(settings)})`
+    const stages = [
+      () => existsSync(draft),
+      () => existsSync(draft) && readdirSync(draft).length > 200,
+      () => existsSync(target),
+      () => existsSync(join(settings.KP_DATA_DIR, 'erasures.moved')),
+      () => existsSync(former) && readdirSync(former).length < 400,
+    ]
+    for (const isReached of stages) {
+      const child = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: 'ignore' })
+      const ended = once(child, 'exit')
+      while (child.exitCode === null && !isReached()) await nextTurn()
+      child.kill('SIGKILL')
+      await ended
+      // Every row is in one of the two places, and a place that a start would use is complete.
+      if (existsSync(target)) expect(bytesIn(target)).toEqual(before)
+      else expect(bytesIn(former)).toEqual(before)
+    }
+    await moveFormerLedger(settings)
+    expect(bytesIn(target)).toEqual(before)
+    expect([existsSync(former), existsSync(draft)]).toEqual([false, false])
+  } finally {
+    rmSync(home, { recursive: true, force: true })
+  }
+}, 60_000)

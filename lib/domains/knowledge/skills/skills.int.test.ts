@@ -254,9 +254,9 @@ describe('rejected skills', () => {
     const skill: string = held.json.data.id
     expect([(await get(skill, token)).status, (await get(skill, stranger.token)).status]).toEqual([200, 404])
     expect((await test.fetch('GET', `/v1/reputation/${id}`, { token })).json.data.score).toBe(0)
-    const admin = await issuedAgent(test, ['read', 'write', 'admin'])
+    const { cookie } = await signedIn(test, 'admin')
     const released = await test.fetch('POST', `/v1/quarantine/${skill}/review`, {
-      token: admin.token,
+      cookie,
       body: { decision: 'release' },
     })
     expect(released.status).toBe(200)

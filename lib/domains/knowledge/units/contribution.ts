@@ -116,7 +116,8 @@ async function storeTogether(members: readonly Member[]): Promise<SqlRow[]> {
 
 /**
  * Stores a contribution whose id the registry made, together with others that the same agent sends at the same time. Ids that clients
- * choose may have to wait for another transaction with the same id, so they are not stored with others.
+ * choose may have to wait for another transaction with the same id, so they are not stored with others. Requests that share a slot of the
+ * pool use one connection.
  */
 function sharedStorage() {
   const add = groupCommit<Member, SqlRow | undefined>({
@@ -125,10 +126,10 @@ function sharedStorage() {
     // If the database is down or too slow, it is so for each of them.
     isWorthRepeating: (error) => !(Problem.is(error) && error.code === 'unavailable'),
     most: mostShared,
-    lanes: 2,
+    lanes: 1,
   })
   return (ctx: Context, planned: StorableContribution, entry: UnboundAuditRecord | undefined) =>
-    add(`${planned.unit.author} ${planned.organisationId}`, { ctx, planned, entry })
+    add(`${planned.unit.author} ${planned.organisationId} ${ctx.slot ?? ''}`, { ctx, planned, entry })
 }
 
 interface PlannedContribution extends StatementPlan<Contributed>, StorableContribution {
