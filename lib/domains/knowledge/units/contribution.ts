@@ -24,10 +24,10 @@ export const quarantinedForReview =
  * @throws {Problem} `forbidden` for people
  */
 export function contributorOf({ actor }: Pick<Context, 'actor'>): { author: string; organisationId: string } {
-  const [author] = actor.agents
-  if (actor.kind !== 'agent' || author === undefined || actor.organisationId === undefined)
+  const { id: author, organisationId } = actor
+  if (actor.kind !== 'agent' || organisationId === undefined)
     throw new Problem('forbidden', 'Only agents can contribute units and skills. Use the token of an agent.')
-  return { author, organisationId: actor.organisationId }
+  return { author, organisationId }
 }
 /**
  * Rejects a unit that names another author.
