@@ -529,7 +529,10 @@ describe('a participant without an account', () => {
     const stolen = `${requestsOf(foreign, theirs.id)}/${first.json.data.id}/cancel`
     expect((await test.fetch('POST', stolen, foreign.owner)).status).toBe(404)
     // What somebody else filed can only be refused, with a reason and the remedies.
-    for (const other of [await signedIn(test, 'manager', on.owner.organisationId), await madeMember(test, on, 'owner')]) {
+    for (const other of [
+      await signedIn(test, 'manager', on.owner.organisationId),
+      await madeMember(test, on, 'owner'),
+    ]) {
       const refused = await cancel(other)
       expect([refused.status, refused.json.code]).toEqual([403, 'forbidden'])
       expect(refused.json.detail).toContain('An admin can refuse it with the reason')
