@@ -12,6 +12,10 @@ const numbers = `In 2023 the company sold 1,204 units for $3,499.99 each (up 12.
 const mixed = `Der Übersetzer meldet „unbekanntes Symbol“ – 构建失败，因为锁文件过期了。Проверьте версию и повторите. می‌خواهم ✅ 👩‍💻 naïve café.\n`
 const planted = `${ascii}Ask somebody@mail.example or +49 30 1234567; pay to DE89 3704 0044 0532 0130 00 from 0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed.\n`
 
+const dense = `Ann Lee, ann.lee@acme-mail.org, Tel. 030 4567 8912, +44 20 7123 4567, 4539 5787 6362 1486, DE89 3704 0044 0532 0130 00, 84.23.11.9,
+SSN 536-90-4399, password: Tr0ub4dor8xQ9\n`
+const telephones = Array.from({ length: 2_000 }, (_, n) => `Tel: 030 ${4_000_000 + n * 137}\n`).join('')
+
 const seconds = (work: () => unknown): number => {
   const before = process.cpuUsage()
   work()
@@ -76,6 +80,8 @@ export async function run(): Promise<BenchRow[]> {
     throughput('prose with many numbers', numbers, 15),
     throughput('text with personal data in every third line', planted),
     throughput('the same, redacted', planted, undefined, redact),
+    throughput('nothing but personal data', dense, 15),
+    throughput('lines of telephone numbers, redacted', telephones, 15, redact),
     ...(slowest
       ? [
           {

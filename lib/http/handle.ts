@@ -7,12 +7,13 @@ import { customerNetworkOf } from '#lib/access/client-address.ts'
 import { limitHeaders, uncountedWindow } from '#lib/access/limit-headers.ts'
 import type { RateLimitWindow } from '#lib/access/limiter.ts'
 import { challenge } from '#lib/access/token-lookup.ts'
+import { localeOf } from '#lib/domains/accounts/rules.ts'
 import type { AdmittedWrite, StorageAdmission } from '#lib/domains/quotas/admission.ts'
 import type { Answer } from '#lib/kernel/answer.ts'
 import type { Actor, Context, PipelinePorts } from '#lib/kernel/context.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import { type OperationShape, type Pool, poolOf, type RawInput } from '#lib/kernel/operation.ts'
-import { invalid, Problem } from '#lib/kernel/problem.ts'
+import { invalid, Problem, problems } from '#lib/kernel/problem.ts'
 import { mostMembers } from '#lib/kernel/storable.ts'
 import type { UseCase } from '#lib/kernel/use-case.ts'
 import { asProblem } from '#lib/stores/postgres/problems.ts'
@@ -298,20 +299,22 @@ export function createHandle(deps: HandlerDeps): Handle {
     const made = await respond(useCase, request, via, { requestId, common }).catch((error: unknown) => {
       const problem = asProblem(error)
       metrics.refused(Problem.is(problem) ? problem.code : 'internal')
-      return refusalResponse(error, operation.id, requestId, common)
+      return refusalResponse(error, operation.id, requestId, common, request.headers.get('accept-language'))
     })
     metrics.answered(operation.id, made.status)
     return made
   }
 }
 
-/** Turns any error into an RFC 9457 response. Unexpected errors are logged, and the response does not contain their text. */
+/** Turns any error into an RFC 9457 response, with a title in the language of the client. Unexpected errors are logged, and the response does not contain their text. */
 export function refusalResponse(
   error: unknown,
   operationId: string,
   requestId: string,
   common: Record<string, string>,
+  acceptLanguage: string | null = null,
 ): ApiResponse {
+  const isChinese = acceptLanguage !== null && localeOf(acceptLanguage) === 'zh'
   const known = asProblem(error)
   const problem = Problem.is(known)
     ? known
@@ -326,6 +329,10 @@ export function refusalResponse(
       ...problem.headers,
       'Content-Type': 'application/problem+json',
     },
-    body: JSON.stringify({ ...problem.toJSON(), instance: requestId }),
+    body: JSON.stringify({
+      ...problem.toJSON(),
+      ...(isChinese && { title: problems[problem.code][2] }),
+      instance: requestId,
+    }),
   }
 }

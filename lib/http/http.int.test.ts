@@ -25,6 +25,15 @@ const raw = (text: string): Promise<string> =>
   })
 
 describe('every response', () => {
+  it.each([
+    ['zh-CN,zh;q=0.9,en;q=0.5', '缺少令牌'],
+    ['en-GB,zh;q=0.5', 'A token is required'],
+    ['fr', 'A token is required'],
+  ])('a problem has the title of the language %s', async (language, title) => {
+    const refused = await test.fetch('GET', '/v1/auth/me', { headers: { 'Accept-Language': language } })
+    expect([refused.status, refused.json.code, refused.json.title]).toEqual([401, 'token_missing', title])
+  })
+
   it('echoes a valid request id, otherwise generates one, and includes it in a problem', async () => {
     const given = await test.fetch('GET', '/v1/auth/me', { token: agent.token, headers: { 'X-Request-Id': 'my-id.1' } })
     expect(given.headers.get('x-request-id')).toBe('my-id.1')

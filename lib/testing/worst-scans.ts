@@ -3,6 +3,16 @@ const repeat = (unit: string, size: number): string => unit.repeat(Math.ceil(siz
 /** Worst-case inputs of any size for each recogniser of the scanner. */
 export const worstScans: readonly { name: string; make: (size: number) => string }[] = [
   { name: '@@@@', make: (size) => repeat('@', size) },
+  { name: 'encoded signs', make: (size) => repeat('%40', size) },
+  { name: 'encoded signs and labels', make: (size) => repeat('a%40', size) },
+  { name: 'references to signs', make: (size) => repeat('&#64;', size) },
+  { name: 'addresses with passwords', make: (size) => repeat('://a:b@', size) },
+  { name: 'glpat-', make: (size) => repeat('glpat-', size) },
+  { name: 'sk-proj-', make: (size) => repeat('sk-proj-', size) },
+  { name: 'sk-ant-', make: (size) => repeat('sk-ant-', size) },
+  { name: 'templates of secrets', make: (size) => repeat('secret: ${', size) },
+  { name: 'names in tables', make: (size) => repeat('| password | ', size) },
+  { name: 'short groups', make: (size) => repeat('0123 ', size) },
   { name: 'long local parts', make: (size) => repeat(`${'a'.repeat(63)}@`, size) },
   { name: 'long domains', make: (size) => repeat(`a@${'b.'.repeat(120)}1 `, size) },
   { name: 'addresses', make: (size) => repeat('a@b.example ', size) },

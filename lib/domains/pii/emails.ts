@@ -1,7 +1,18 @@
 import { finding, lowConfidence, type SensitiveFinding } from './findings.ts'
 
-const local = /[\p{L}\p{M}\p{N}._%+'-]/u
-const label = /[\p{L}\p{M}\p{N}-]/u
+const foreignSign = /[\p{L}\p{M}\p{N}]/u
+const inLabel = new Uint8Array(128)
+for (let code = 0; code < 128; code++) if (/[A-Za-z\d-]/.test(String.fromCharCode(code))) inLabel[code] = 1
+/** Whether the unit may be part of a label of a domain: a letter, mark or digit of any script, or a hyphen. */
+const isLabel = (text: string, at: number): boolean => {
+  const code = text.charCodeAt(at)
+  return code < 128 ? inLabel[code] === 1 : foreignSign.test(text.charAt(at))
+}
+/** Whether the unit may be part of a local part. */
+const isLocal = (text: string, at: number): boolean => {
+  const code = text.charCodeAt(at)
+  return isLabel(text, at) || code === 46 || code === 95 || code === 37 || code === 43 || code === 39
+}
 const topLevel = /^(?:\p{L}[\p{L}\p{M}]{1,23}|xn--[a-z0-9-]{2,59})$/iu
 /** Suffixes after an @ in names of files and packages that are not country domains. */
 const files = new Set([
@@ -56,8 +67,10 @@ const longestDomain = 253
  * The email address around an @, or around its encoded form of `signLength` units, as `%40` or `&#64;` (lengths of RFC 5321, letters of RFC 6531): labels that can form a host, and a top-level domain of letters.
  */
 export function emailAround(text: string, at: number, signLength = 1): SensitiveFinding | undefined {
+  // Most signs are followed by no domain.
+  if (!isLabel(text, at + signLength)) return undefined
   let start = at
-  while (start > 0 && at - start <= longestLocal && local.test(text.charAt(start - 1))) start -= 1
+  while (start > 0 && at - start <= longestLocal && isLocal(text, start - 1)) start -= 1
   if (at - start > longestLocal) return undefined
   // An escaped line end (\n) can precede the address. Skip its letter n.
   if (text.charAt(start - 1) === '\\' && /[nrt]/.test(text.charAt(start))) start += 1
@@ -72,7 +85,7 @@ export function emailAround(text: string, at: number, signLength = 1): Sensitive
   const labels: string[] = []
   for (let from = end; from < limit; ) {
     let to = from
-    while (to < limit && to - from <= 63 && label.test(text.charAt(to))) to += 1
+    while (to < limit && to - from <= 63 && isLabel(text, to)) to += 1
     const written = text.slice(from, to)
     if (written === '' || written.length > 63 || written.startsWith('-')) break
     if (written.endsWith('-')) {
