@@ -33,7 +33,7 @@ const textIn = (value: unknown): string =>
 const listIn = (value: unknown): string[] =>
   Array.isArray(value) ? value.map(textIn) : textIn(value).split(',').filter(Boolean)
 /** A long id without its middle. */
-export const shortened = (id: string): string => (id.length > 20 ? `${id.slice(0, 8)}…${id.slice(-5)}` : id)
+const shortened = (id: string): string => (id.length > 20 ? `${id.slice(0, 8)}…${id.slice(-5)}` : id)
 /** Text in a right-to-left script, so that it does not reorder the sentence. */
 const isolated = (name: string): string =>
   /\p{Script=Hebrew}|\p{Script=Arabic}|\p{Script=Syriac}|\p{Script=Thaana}/u.test(name) ? `\u2068${name}\u2069` : name

@@ -38,7 +38,7 @@ const scopes = [
 const sum = ({ results }: LoggedDeletion): number => Object.values(results).reduce((all, count) => all + count, 0)
 
 /** What was deleted: the most specific part of the scope, and its id. */
-export function subjectOf({ scope }: LoggedDeletion): { kind: string; id: string } {
+function subjectOf({ scope }: LoggedDeletion): { kind: string; id: string } {
   const { subject, kind, ...parts } = scope
   if (subject !== undefined) return { kind: kind ?? 'subject', id: subject }
   const [name, id] = Object.entries(parts).at(-1) ?? ['other', '']

@@ -315,7 +315,7 @@ const shortLine = `(?:^|\\n)(?=[^\\n]{1,${mostOfLine - 1}}$)`
 const name = '[\\w.-]{1,30}'
 const before = `[?"',]|=(?![0-9A-F]{2})`
 const field = new RegExp(`(?:^|[?&\\n;]|${shortLine}[^\\n]*(?:${before}))${name}$`)
-const shortField = new RegExp(`${shortLine}[^\\n]*(?:\\?|=(?![0-9A-F]{2})|=[^\\n]*[&;])${name}$`)
+const shortField = new RegExp(`${shortLine}(?:[^\\n]*(?:\\?|=(?![0-9A-F]{2}))|[^\\n=]*=[^\\n]*[&;])${name}$`)
 const shortFieldOfForm = new RegExp(`${shortLine}(?:[^\\n]*(?:${before}|[&;]))?${name}$`)
 /** A further field of a form: its equals sign begins neither a code nor a soft line break. */
 const furtherField = new RegExp(`&${name}=(?![0-9A-F]{2}|[ \\t]*\\r?\\n)`)

@@ -30,7 +30,7 @@ const isSystem = ({ agent_id }: ActEntry): boolean => agent_id.startsWith(system
 const accompanying = ['link_sent', 'status_link', 'evidence', 'comment', 'failed', 'retried', 'running', 'completed']
 
 /** Entries with the same kind have the same sentence, but for the resource. */
-export const kindOf = ({ agent_id, action, resource_type, details }: ActEntry): string =>
+const kindOf = ({ agent_id, action, resource_type, details }: ActEntry): string =>
   [agent_id, action, resource_type, details.operation, details.event].join(' ')
 
 /** Entries of one transaction belong to one act if one actor caused them. Jobs carry out many requests at the same time. */
@@ -77,7 +77,7 @@ const hasFailed = <Entry extends ActEntry>({ parts }: Act<Entry>): boolean =>
   parts.some(({ entry }) => failures.includes(eventOf(entry) ?? ''))
 
 /** Joins the failed attempts at one request, up to its next other act, into the newest of them. */
-export function foldRetries<Entry extends ActEntry>(acts: readonly Act<Entry>[]): Act<Entry>[] {
+function foldRetries<Entry extends ActEntry>(acts: readonly Act<Entry>[]): Act<Entry>[] {
   const open = new Map<string, Act<Entry>>()
   const folded: Act<Entry>[] = []
   for (const act of acts) {

@@ -5,11 +5,10 @@ import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { mutation, read, stream } from '#lib/kernel/use-case.ts'
 import { boundedQuery, StatementTimeout } from '#lib/stores/postgres/bounded.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { type Act, type ActPart, actsOf, namedIds } from './acts.ts'
+import { type ActPart, actsOf, namedIds } from './acts.ts'
 import {
-  type AuditAct,
   type AuditFilters,
-  AuditLogEntry,
+  type AuditLogEntry,
   deleteSearch,
   exportAudit,
   findActors,
@@ -19,7 +18,7 @@ import {
   type SavedSearch,
   saveSearch,
 } from './contract.ts'
-import { type AuditNameDeps, auditNames } from './queries.ts'
+import { type AuditNameDeps, actView, auditNames, entryOf } from './queries.ts'
 import {
   countEntries,
   type EntryRow,
@@ -42,41 +41,6 @@ import {
   shortestStep,
   stepLimit,
 } from './rules.ts'
-
-/** With `reader`, hides addresses of other actors, such as earlier users of an agent. */
-const entryOf = (row: EntryRow, reader?: string): AuditLogEntry =>
-  AuditLogEntry.parse({
-    id: row.id,
-    action: row.action,
-    agentId: row.agent_id,
-    resourceType: row.resource_type,
-    resourceId: row.resource_id,
-    timestamp: row.at.toISOString(),
-    ip: reader === undefined || reader === row.agent_id ? row.ip : '',
-    details: row.details,
-  })
-
-/** An act with current names. */
-export const actView = ({ parts, count, tries = 1 }: Act<EntryRow>, named: ReadonlyMap<string, string>): AuditAct => ({
-  parts: parts.map(({ entry, count: n }) => ({
-    entry: {
-      ...entryOf(entry),
-      actorName: named.get(entry.agent_id) ?? null,
-      resourceName: named.get(entry.resource_id) ?? null,
-    },
-    count: n,
-  })),
-  count,
-  tries,
-  names: Object.fromEntries(
-    parts
-      .flatMap(({ entry }) => namedIds(entry))
-      .flatMap((id) => {
-        const name = named.get(id)
-        return name === undefined ? [] : [[id, name]]
-      }),
-  ),
-})
 
 /** A page of entries. */
 export type AuditEntryPage = AuditLogEntry[] & { nextCursor: string | null }

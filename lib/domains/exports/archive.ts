@@ -74,16 +74,21 @@ async function* asPieces(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<[Uint
 /** Names of devices, which Windows reserves with any ending. */
 const device = /^(?:con|prn|aux|nul|com[0-9\u00b9\u00b2\u00b3]|lpt[0-9\u00b9\u00b2\u00b3]|conin\$|conout\$)(?:\.|$)/i
 const longestName = 100
+/** The text without dots and spaces at its end. */
+function withoutDots(text: string): string {
+  let end = text.length
+  while (text[end - 1] === '.' || text[end - 1] === ' ') end -= 1
+  return text.slice(0, end)
+}
 /** A segment of a path that every file system accepts. */
 function portableSegment(segment: string): string {
-  const plain = segment
-    .normalize('NFC')
-    .replace(/[<>:"|?*\\\p{Cc}]/gu, '_')
-    .replace(/[. ]+$/, '_')
+  const safe = segment.normalize('NFC').replace(/[<>:"|?*\\\p{Cc}]/gu, '_')
+  const stem = withoutDots(safe)
+  const plain = stem === safe ? safe : `${stem}_`
   const named = device.test(plain) || plain === '' ? `_${plain}` : plain
   if (named.length <= longestName) return named
   const ending = /\.[A-Za-z0-9]{1,10}$/.exec(named)?.[0] ?? ''
-  return `${[...named.slice(0, longestName - ending.length)].join('').replace(/[\uD800-\uDBFF]$|[. ]+$/, '')}${ending}`
+  return `${withoutDots(named.slice(0, longestName - ending.length).replace(/[\uD800-\uDBFF]$/, ''))}${ending}`
 }
 /**
  * Gives each file of an archive a name that Windows, macOS and Linux can unpack: without reserved characters, names and endings, and

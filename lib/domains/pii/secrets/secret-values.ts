@@ -79,13 +79,22 @@ export function isChosen(value: string, isQuoted: boolean): boolean {
   return hasDigit || /[@#$%^&~+=]|[!?*][^!?*]/.test(value)
 }
 
+const sign = /[^A-Za-z0-9]/
+/** The value without signs at its ends. */
+function withoutSigns(value: string): string {
+  let [start, end] = [0, value.length]
+  while (start < end && sign.test(value.charAt(start))) start += 1
+  while (end > start && sign.test(value.charAt(end - 1))) end -= 1
+  return value.slice(start, end)
+}
+
 /** Whether the value looks generated, as keys and tokens are. */
 export const isGenerated = (value: string): boolean =>
   value.length >= 12 &&
   !/\s/.test(value) &&
   isDrawn(value) &&
   !word.test(value) &&
-  !areWords(value.replace(/^[^A-Za-z0-9]+|[^A-Za-z0-9]+$/g, '')) &&
+  !areWords(withoutSigns(value)) &&
   !/^(?:\w{1,8}:){2,}\w{1,8}$/.test(value) &&
   !isNoLiteral(value) &&
   !measure.test(value)

@@ -270,8 +270,10 @@ export class SeedRun {
   }
   /** Whether the words are separated by one space each, or by line ends only. */
   #isSpaced(from: number, length: number): boolean {
-    for (let at = from + 1; at < from + length; at++)
-      if (!/^(?: |\s*\n\s*)$/.test(this.#text.slice(this.#ends[at - 1], this.#starts[at]))) return false
+    for (let at = from + 1; at < from + length; at++) {
+      const gap = this.#text.slice(this.#ends[at - 1], this.#starts[at])
+      if (gap !== ' ' && (gap.trim() !== '' || !gap.includes('\n'))) return false
+    }
     return true
   }
   /** Kind of the gap before each word: its characters other than spaces, letters and numbers, including line ends. */
