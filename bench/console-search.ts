@@ -61,7 +61,12 @@ export const run = (): Promise<BenchRow[]> =>
       const now = new Date()
       const organisationId = await createOrganisation(tx, 'Bench', now)
       await createAccount(tx, {
-        ...{ ...admin, organisationId, name: 'Admin', role: 'admin', mustChangePassword: false, now },
+        ...admin,
+        organisationId,
+        name: 'Admin',
+        role: 'admin',
+        mustChangePassword: false,
+        now,
       })
     })
     const visit = { address: '192.0.2.1', locale: 'en' } as const

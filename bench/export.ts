@@ -105,12 +105,18 @@ async function measure(scope: AsyncDisposableStack): Promise<BenchRow[]> {
     const isBound = format !== 'zip'
     return [
       {
-        ...{ name, value, unit: 'units/s', ceiling },
+        name,
+        value,
+        unit: 'units/s',
+        ceiling,
         ...(isBound && { bar: `at least ${LEAST} ×`, met: value / ceiling.value >= LEAST }),
       },
       {
-        ...{ name: '… memory that the process grew by', value: grown, unit: 'MiB' },
-        ...{ bar: `at most ${MOST_GROWTH}`, met: grown <= MOST_GROWTH },
+        name: '… memory that the process grew by',
+        value: grown,
+        unit: 'MiB',
+        bar: `at most ${MOST_GROWTH}`,
+        met: grown <= MOST_GROWTH,
       },
     ]
   })

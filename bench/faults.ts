@@ -171,7 +171,9 @@ function rowsOf(fault: string, measured: readonly Measured[]): BenchRow[] {
     met: value === 0,
   })
   const within = (name: string, value: number, most?: number): BenchRow => ({
-    ...{ name, value, unit: 's' },
+    name,
+    value,
+    unit: 's',
     ...(most !== undefined && { bar: `at most ${most}`, met: value <= most }),
   })
   const count = (value: number) => value.toLocaleString('en')

@@ -42,8 +42,12 @@ export async function startCluster(scope: AsyncDisposableStack, tune: readonly s
     const dataDir = await mkdtemp(join(tmpdir(), 'kp-bench-'))
     scope.defer(() => rmSync(dataDir, { recursive: true, force: true }))
     const env = {
-      ...{ DATABASE_URL: appUrl, KP_DATA_DIR: dataDir, KP_SECRET: SECRET, KP_LIMITS: 'memory' },
-      ...{ XDG_STATE_HOME: dataDir, XDG_DATA_HOME: dataDir },
+      DATABASE_URL: appUrl,
+      KP_DATA_DIR: dataDir,
+      KP_SECRET: SECRET,
+      KP_LIMITS: 'memory',
+      XDG_STATE_HOME: dataDir,
+      XDG_DATA_HOME: dataDir,
     }
     return { ownerUrl, appUrl, env }
   }

@@ -179,8 +179,10 @@ async function profileWithin(scope: AsyncDisposableStack, name: string): Promise
       while (!existsSync(file)) await delay(100)
       rows = (await owner.query<StatementRow>(statements)).rows
       made = {
-        ...{ answered, perSecond },
-        ...{ server: (after[0] - before[0]) / answered, database: (after[1] - before[1]) / answered },
+        answered,
+        perSecond,
+        server: (after[0] - before[0]) / answered,
+        database: (after[1] - before[1]) / answered,
       }
     })
   })

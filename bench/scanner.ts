@@ -85,8 +85,11 @@ export async function run(): Promise<BenchRow[]> {
     ...(slowest
       ? [
           {
-            ...{ name: `slowest of ${worstScans.length} ${slowest.name}`, value: slowest.value, unit: 'ms' },
-            ...{ bar: `at most ${mostMilliseconds}`, met: slowest.value <= mostMilliseconds },
+            name: `slowest of ${worstScans.length} ${slowest.name}`,
+            value: slowest.value,
+            unit: 'ms',
+            bar: `at most ${mostMilliseconds}`,
+            met: slowest.value <= mostMilliseconds,
           },
         ]
       : []),

@@ -26,7 +26,8 @@ const target = (scopes: readonly string[]) =>
 export function openSearchPool(url: string, max: number): pg.Pool {
   const settings = hasOnePlan(target([]).form) ? onePlanSettings : plannedSettings
   return new pg.Pool({
-    ...{ connectionString: url, max },
+    connectionString: url,
+    max,
     options: Object.entries(settings)
       .map(([name, value]) => `-c ${name}=${value}`)
       .join(' '),
@@ -45,8 +46,13 @@ export const rankMatches = (
     async (text, given, name) =>
       (await pool.query({ ...(name !== undefined && { name }), text, values: [...given] })).rows,
     {
-      ...{ ...values, query: queryOf(words), queries: words.map((word) => queryOf([word])), phrases: [] },
-      ...{ weights: words.map(() => 1), offset: 0, limit: 20 },
+      ...values,
+      query: queryOf(words),
+      queries: words.map((word) => queryOf([word])),
+      phrases: [],
+      weights: words.map(() => 1),
+      offset: 0,
+      limit: 20,
     },
     { ...form, candidates, terms: words.length, phrases: 0 },
   )

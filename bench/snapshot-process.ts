@@ -8,14 +8,21 @@ const objects = fileObjects(process.argv[2] ?? '')
 const key = newSnapshotKey()
 const about = { mediaType: 'application/octet-stream' }
 const head = {
-  ...{ id: 'snap_0123456789abcdefghijkl', agent: 'agent_1', kind: 'on_demand' as const },
-  ...{ key_id: 'key_0123456789abcdefghijkl', created_at: '2026-01-02T03:04:05.000Z', expires_at: null },
+  id: 'snap_0123456789abcdefghijkl',
+  agent: 'agent_1',
+  kind: 'on_demand' as const,
+  key_id: 'key_0123456789abcdefghijkl',
+  created_at: '2026-01-02T03:04:05.000Z',
+  expires_at: null,
 }
 
 const work: Record<string, (mediaType: string) => Promise<void>> = {
   make: (mediaType) => {
     const content = bundleContentOf({
-      ...{ agentId: 'agent_1', settings: {}, parts: [], until: new Date() },
+      agentId: 'agent_1',
+      settings: {},
+      parts: [],
+      until: new Date(),
       bundle: { mediaType, bytes: () => objects.get('state') },
     })
     return objects.put('snapshot', sealSnapshot(key, head, content), about)

@@ -71,7 +71,9 @@ export async function wholeWay(
 
   const upload = async (type: string, pieces: Iterable<Buffer>) => {
     const response = await fetch(`${server.url}/v1/agents/${id}/state`, {
-      ...{ method: 'PUT', body: Readable.toWeb(Readable.from(pieces)) as ReadableStream, duplex: 'half' },
+      method: 'PUT',
+      body: Readable.toWeb(Readable.from(pieces)) as ReadableStream,
+      duplex: 'half',
       headers: { Authorization: `Bearer ${token}`, 'Content-Type': type },
     })
     if (!response.ok) throw new Error(`the state was answered with ${response.status}: ${await response.text()}`)
@@ -92,8 +94,11 @@ export async function wholeWay(
     for (let run = 0; run < runs; run++) peaks.push((await restore(made.result)).peak)
   })
   const row = (what: string, value: number): BenchRow => ({
-    ...{ name: `whole way, ${bytes / 1024 / 1024} MiB: ${what}`, value, unit: 'MiB' },
-    ...{ bar: `at most ${most}`, met: value <= most },
+    name: `whole way, ${bytes / 1024 / 1024} MiB: ${what}`,
+    value,
+    unit: 'MiB',
+    bar: `at most ${most}`,
+    met: value <= most,
   })
   return [
     row('memory that the server grew by, the state uploaded', taken.growth),

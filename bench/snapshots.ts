@@ -69,12 +69,11 @@ async function measured(name: string, mediaType: string, state: () => Iterable<B
       { name: `${name}: made, 50 MiB`, value: rate(times.make), unit: 'MB/s', ceiling },
       { name: `${name}: opened and written`, value: rate(times.open), unit: 'MB/s', ceiling },
       {
-        ...{
-          name: `${name}: memory that the process grew by, made and opened ${runs} times`,
-          value: growth,
-          unit: 'MiB',
-        },
-        ...{ bar: 'at most 128', met: growth <= 128 },
+        name: `${name}: memory that the process grew by, made and opened ${runs} times`,
+        value: growth,
+        unit: 'MiB',
+        bar: 'at most 128',
+        met: growth <= 128,
       },
     ]
   } finally {

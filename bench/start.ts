@@ -108,7 +108,8 @@ function memoryRows(processes: readonly ProcessMemory[]): BenchRow[] {
     size('memory at rest, all processes: PSS', sum(processes, 'pss')),
     {
       ...size('memory at rest after the first start: RSS of the Node processes, PSS of PostgreSQL', atRest),
-      ...{ bar: `at most ${MOST_MEMORY}`, met: atRest <= MOST_MEMORY },
+      bar: `at most ${MOST_MEMORY}`,
+      met: atRest <= MOST_MEMORY,
     },
   ]
 }

@@ -34,7 +34,11 @@ interface Round {
   database: number | undefined
 }
 const contest = (name: string, action: Action, target: LoadTarget, server: Server, least: number): Contest => ({
-  ...{ name, action, target, server, least },
+  name,
+  action,
+  target,
+  server,
+  least,
   ours: [],
   ceiling: [],
 })

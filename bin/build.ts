@@ -26,8 +26,14 @@ const GENERATE: Step = {
 const BUILD: Step = {
   sources: [
     ...['app', 'components', 'i18n', 'lib', 'messages', 'public', 'prisma/schema'].map((folder) => `${folder}/**`),
-    ...['package.json', 'package-lock.json', 'tsconfig.json', 'next.config.*', 'postcss.config.*'],
-    ...['proxy.ts', 'instrumentation.ts', 'instrumentation-client.ts'],
+    'package.json',
+    'package-lock.json',
+    'tsconfig.json',
+    'next.config.*',
+    'postcss.config.*',
+    'proxy.ts',
+    'instrumentation.ts',
+    'instrumentation-client.ts',
   ],
   stamp: '.next/knowledgepulse-sources',
   command: ['node_modules/next/dist/bin/next', 'build'],

@@ -57,14 +57,22 @@ const compilerInFile: Plugin = {
  */
 export async function bundle(output: string, given: Record<string, string> = programs): Promise<void> {
   const build = await rolldown({
-    ...{ input: given, cwd: root, platform: 'node', external },
+    input: given,
+    cwd: root,
+    platform: 'node',
+    external,
     plugins: [sourceLocations(output), compilerInFile],
     onLog: () => {},
   })
   try {
     await build.write({
-      ...{ dir: output, format: 'esm', cleanDir: true, comments: false, keepNames: true },
-      ...{ entryFileNames: '[name].mjs', chunkFileNames: '[name]-[hash].mjs' },
+      dir: output,
+      format: 'esm',
+      cleanDir: true,
+      comments: false,
+      keepNames: true,
+      entryFileNames: '[name].mjs',
+      chunkFileNames: '[name]-[hash].mjs',
     })
   } finally {
     await build.close()

@@ -19,7 +19,7 @@ async function copy(path: string): Promise<void> {
   await Promise.all([writeFile(`${path}.br`, br), writeFile(`${path}.gz`, gzipped)])
 }
 
-/** Writes a Brotli and a gzip copy of each script, style and image of the build next to the file, for `lib/http/built-files.ts`. */
+/** Writes a Brotli and a gzip copy of each script, style and image of the build next to the file, for `lib/http/console-pages.ts`. */
 export async function writeCompressedCopies(): Promise<void> {
   await Promise.all(globSync(texts).map(copy))
 }

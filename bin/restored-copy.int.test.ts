@@ -95,8 +95,11 @@ test('npm start with a restored copy of the embedded database repeats the erasur
     expect((await app.fetch('DELETE', `/v1/knowledge/${erased}`, reader)).status).toBe(204)
     const run = await app.db.transaction((tx) =>
       app.app.subjectErasures.begin(tx, {
-        ...{ requestId: null, subject: { account: null, agents: [leaving.id] } },
-        ...{ requestedBy: leaving.id, reason: 'user_request', now: app.clock.now() },
+        requestId: null,
+        subject: { account: null, agents: [leaving.id] },
+        requestedBy: leaving.id,
+        reason: 'user_request',
+        now: app.clock.now(),
       }),
     )
     await drain(app)

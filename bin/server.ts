@@ -5,8 +5,7 @@ import next from 'next'
 import { publicUrl, readEnv } from '#lib/config/env.ts'
 import { createApiServer } from '#lib/http/api-server.ts'
 import { consolePages } from '#lib/http/console-pages.ts'
-import { createListener } from '#lib/http/listener.ts'
-import { listenedAt, metricsListener } from '#lib/http/metrics-listener.ts'
+import { createListener, listenedAt, metricsListener } from '#lib/http/listener.ts'
 import { supervised } from './supervised.ts'
 
 const env = readEnv()

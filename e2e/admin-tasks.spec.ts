@@ -137,7 +137,9 @@ test('an answer with a placeholder is not sent, and the placeholder is selected'
   const api = await requestContext(await sessionOf(people.admin))
   const filed = await api.post('/api/admin/privacy/requests', {
     data: {
-      ...{ email: 'mara@example.org', kinds: ['rectification'], statement: 'My name is spelled Marah.' },
+      email: 'mara@example.org',
+      kinds: ['rectification'],
+      statement: 'My name is spelled Marah.',
       received_at: new Date(Date.now() - 3_600_000).toISOString(),
     },
   })

@@ -70,8 +70,12 @@ export type BrowserSession = Awaited<ReturnType<typeof sessionOf>>
 export async function sessionOf(email: string, password = browserInstallation().password) {
   const { cookie } = z.object({ cookie: z.string() }).parse(await ask({ do: 'sign-in', email, password }))
   const kept = {
-    ...{ domain: new URL(browserInstallation().origin).hostname, path: '/', expires: -1 },
-    ...{ httpOnly: true, secure: false, sameSite: 'Lax' as const },
+    domain: new URL(browserInstallation().origin).hostname,
+    path: '/',
+    expires: -1,
+    httpOnly: true,
+    secure: false,
+    sameSite: 'Lax' as const,
   }
   return {
     cookies: [

@@ -212,7 +212,8 @@ test('an admin undoes a wrong connection, and a participant downloads the copy o
   const send = (path: string, data: object, status: number) =>
     expect
       .poll(async () => (await outside.post(`/api/privacy/form${path}`, { data })).status(), {
-        ...{ timeout: 75_000, intervals: [10_000] },
+        timeout: 75_000,
+        intervals: [10_000],
       })
       .toBe(status)
   await send('', { email, kind: 'access', locale: 'en' }, 202)

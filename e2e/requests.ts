@@ -135,8 +135,13 @@ async function inAgent(api: APIRequestContext, id: string): Promise<Partial<Reco
   }
   const named: Named = { names: { id } }
   return {
-    ...{ agent: named, agentGrimoire: named, agentDocuments: named, agentSharing: named, agentSnapshots: named },
-    ...{ agentRecords: named, agentDocument: { names: { id, documentId } } },
+    agent: named,
+    agentGrimoire: named,
+    agentDocuments: named,
+    agentSharing: named,
+    agentSnapshots: named,
+    agentRecords: named,
+    agentDocument: { names: { id, documentId } },
   }
 }
 const Account = z.object({ data: z.object({ account_id: z.string() }) })

@@ -64,13 +64,20 @@ function compose({
   const peopleModules = createPeopleModules(foundation)
   const erasures = createErasures(foundation, data, peopleModules, { interrupt, replaysByItself })
   const retentionStores: RetentionStores = {
-    ...{ db, clock, deletionRows },
+    db,
+    clock,
+    deletionRows,
     expiring: data.expiring,
     audit: log.auditWithin,
   }
   const erasurePatience = patience.erasure
   const modules = createDomainModules({
-    ...{ foundation, data, peopleModules, erasures, retentionStores, erasurePatience },
+    foundation,
+    data,
+    peopleModules,
+    erasures,
+    retentionStores,
+    erasurePatience,
   })
   const compliance = composeCompliance(foundation, data, modules)
   const digest = composeDigest(foundation, peopleModules, compliance)
@@ -89,8 +96,20 @@ export function createApp(options: AppOptions) {
   const named = mergeUseCases(all)
   const lookup = tokenLookup(db, clock)
   const entryPoints = createEntryPoints({
-    ...{ db, clock, env, pipeline, limiter, lookup, metrics, origin, restored, secret, telemetry },
-    ...{ accounts: named.accounts, settings: named.settings, tokens: named.tokens },
+    db,
+    clock,
+    env,
+    pipeline,
+    limiter,
+    lookup,
+    metrics,
+    origin,
+    restored,
+    secret,
+    telemetry,
+    accounts: named.accounts,
+    settings: named.settings,
+    tokens: named.tokens,
     factorPolicy: named.accounts.recentFactorPolicy,
     useCases: () => operationsOf(all),
     version: packageJson.version,
@@ -117,7 +136,9 @@ export function createApp(options: AppOptions) {
     regions: foundation.regions,
     /** Stores outside our own tables for data derived from people's messages. */
     stored: stores,
-    ...{ db, pipeline, env },
+    db,
+    pipeline,
+    env,
     erasures: engine.records,
     subjectErasures: engine.runs,
     completeReadings: readings,
@@ -132,7 +153,8 @@ export function createApp(options: AppOptions) {
     restored,
     signer: foundation.signer,
     suppressionKeys: foundation.suppressionKeys,
-    ...{ ledger, mail },
+    ledger,
+    mail,
     /** The telemetry service; `telemetry` is the domain's use cases. */
     telemetryOf: telemetry,
     ...entryPoints,

@@ -262,7 +262,8 @@ describe('two-person approval', () => {
       const other = await signedIn(folder, 'admin')
       const send = (about: string) =>
         folder.app.mail.send({
-          ...{ to: 'x@example.org', about },
+          to: 'x@example.org',
+          about,
           ...emailContent('en', 'A link', [`${folder.url}/password/new#c`]),
         })
       await send(other.accountId)
@@ -294,8 +295,15 @@ describe('the pipeline', () => {
     expect(guardedEffects('editParticipant')).toEqual(['take-over'])
     const { pipeline } = test.app
     const actor: Actor = {
-      ...{ kind: 'system', id: 'system:test', organisationId: undefined, agents: [], isAdmin: false, scopes: [] },
-      ...{ isRestricted: false, quota: { unitBytes: 1, batch: 1, exportsPerDay: null }, can: () => true },
+      kind: 'system',
+      id: 'system:test',
+      organisationId: undefined,
+      agents: [],
+      isAdmin: false,
+      scopes: [],
+      isRestricted: false,
+      quota: { unitBytes: 1, batch: 1, exportsPerDay: null },
+      can: () => true,
     }
     const ctx = { actor, ip: '', requestId: 'req', pipeline, now: test.clock.now() }
     await expect(useCase.execute(ctx, raw)).rejects.toThrow('did not consult the guard of the effect take-over')

@@ -87,8 +87,12 @@ const cases: Record<string, () => Promise<[path: string, ask: TestRequest]> | [p
     const at = test.clock.now()
     await test.db.prisma.accountFactor.create({
       data: {
-        ...{ id: newId('fct'), accountId: who.accountId, kind: 'passkey', name: 'Laptop' },
-        ...{ createdAt: at, confirmedAt: at },
+        id: newId('fct'),
+        accountId: who.accountId,
+        kind: 'passkey',
+        name: 'Laptop',
+        createdAt: at,
+        confirmedAt: at,
         credentialId: new Uint8Array(Buffer.from(newId('credential'))),
         publicKey: new Uint8Array(Buffer.from(newId('key'))),
       },

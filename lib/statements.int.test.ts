@@ -128,7 +128,8 @@ describe('declared SQL statements', () => {
   it('are reported as different for a wrong type, a nullable column, a missing column, an undeclared column and invalid SQL', async () => {
     const returns = { id: 'int4', released_at: 'timestamptz', nothing: 'text' } as const
     const wrong = statement('test.wrong', {
-      ...{ takes: { id: 'text' }, returns },
+      takes: { id: 'text' },
+      returns,
       sql: 'SELECT id, released_at, kind FROM legal_holds WHERE id = $id',
     })
     const invalid = statement('test.invalid', { takes: {}, returns: {}, sql: 'SELECT id FROM no_such_table' })

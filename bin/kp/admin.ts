@@ -84,7 +84,11 @@ async function listAccounts(session: CommandSession): Promise<void> {
   const accounts = await withInstallation(session.invocation, (app) => operatorAccounts(app).list())
   terminal.document({
     data: accounts.map(({ accountId, email, name, role, organisationId, createdAt }) => ({
-      ...{ account_id: accountId, email, name, role, organisation_id: organisationId },
+      account_id: accountId,
+      email,
+      name,
+      role,
+      organisation_id: organisationId,
       created_at: createdAt.toISOString(),
     })),
     total: accounts.length,

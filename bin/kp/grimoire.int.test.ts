@@ -177,15 +177,31 @@ describe('kp grimoire', () => {
     await line.signIn(other.token)
     expect((await kp([first], ['init'])).status).toBe(0)
     const described = [
-      ...['--provenance', 'the Tuesday auction', '--parent', 'shr_one', 'shr_two', '--tag', 'fees'],
-      ...['--from', '2026-01-31', '--until', '2099-01-31T12:00:00Z', '--confidence', '0.5', '--json'],
+      '--provenance',
+      'the Tuesday auction',
+      '--parent',
+      'shr_one',
+      'shr_two',
+      '--tag',
+      'fees',
+      '--from',
+      '2026-01-31',
+      '--until',
+      '2099-01-31T12:00:00Z',
+      '--confidence',
+      '0.5',
+      '--json',
     ]
     const own = await kp([first], ['add', '-', ...described], secretWords)
     const open = await kp([], ['add', '-', '--clade', ...described], sharedWords)
     expect([own.status, open.status], own.err + open.err).toEqual([0, 0])
     const said = {
-      ...{ confidence: 0.5, tags: ['fees'], provenance: 'the Tuesday auction', parents: ['shr_one', 'shr_two'] },
-      ...{ valid_from: '2026-01-31T00:00:00.000Z', valid_until: '2099-01-31T12:00:00.000Z' },
+      confidence: 0.5,
+      tags: ['fees'],
+      provenance: 'the Tuesday auction',
+      parents: ['shr_one', 'shr_two'],
+      valid_from: '2026-01-31T00:00:00.000Z',
+      valid_until: '2099-01-31T12:00:00.000Z',
     }
     const shown = async (id: string) => (await kp([first], ['show', id, '--json'])).json.data
     for (const [{ json }, content] of [

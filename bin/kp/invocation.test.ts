@@ -61,7 +61,8 @@ describe('main', () => {
     mkdirSync(join(file, '..'), { recursive: true })
     writeFileSync(file, '{}')
     expect(await run({ args: ['validate', '~/unit.json'], home })).toMatchObject({
-      ...{ status: 1, out: '' },
+      status: 1,
+      out: '',
       err: `Error: ${file} is not a valid kp configuration.\nCorrect it or remove it, then sign in again.\n`,
     })
   })
@@ -69,7 +70,8 @@ describe('main', () => {
   test('reads standard input and variables of the invocation', async () => {
     expect(await run({ args: ['validate', '-'], input: valid })).toMatchObject({ status: 0, out: '✓ stdin\n' })
     expect(await run({ args: ['validate', '-'], env: { KP_URL: 'nonsense' } })).toMatchObject({
-      ...{ status: 2, out: '' },
+      status: 2,
+      out: '',
       err: expect.stringContaining('KP_URL'),
     })
   })

@@ -19,8 +19,13 @@ beforeAll(async () => {
   await app.db.transaction(async (tx) => {
     const now = new Date()
     await createAccount(tx, {
-      ...{ organisationId: await createOrganisation(tx, 'First', now), email: 'root@example.org', name: 'Root', now },
-      ...{ role: 'admin', password: 'correct horse battery', mustChangePassword: false },
+      organisationId: await createOrganisation(tx, 'First', now),
+      email: 'root@example.org',
+      name: 'Root',
+      now,
+      role: 'admin',
+      password: 'correct horse battery',
+      mustChangePassword: false,
     })
   })
 })
@@ -157,6 +162,9 @@ test('admin lift-second-factors and lift-approvals end both requirements, write 
     orderBy: { at: 'asc' },
   })
   expect(audited.map(({ resourceId }) => resourceId)).toEqual([
-    ...['second_factors', 'two_person_approval', 'second_factors', 'two_person_approval'],
+    'second_factors',
+    'two_person_approval',
+    'second_factors',
+    'two_person_approval',
   ])
 })

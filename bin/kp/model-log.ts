@@ -68,7 +68,11 @@ async function list(asking: CommandActor, agent: string | undefined): Promise<vo
   asking.terminal.table(
     ['ID', 'AGENT', 'MODEL', 'SINCE', 'UNTIL', 'REMOVED'],
     rows.map((row) => [
-      ...[row.id, row.agent_id, row.model ?? '–', row.created_at.slice(0, 16), row.expires_at.slice(0, 16)],
+      row.id,
+      row.agent_id,
+      row.model ?? '–',
+      row.created_at.slice(0, 16),
+      row.expires_at.slice(0, 16),
       redactedWords(row.redacted),
     ]),
   )

@@ -118,7 +118,8 @@ describe('a receipt', () => {
   })
   test('is valid with records under legal hold, and reports them, also in the format of old receipts', async () => {
     const sentence = {
-      ...{ what: '3 items that the legal hold hold_1 covers; they are erased when it ends', ground: 'a claim' },
+      what: '3 items that the legal hold hold_1 covers; they are erased when it ends',
+      ground: 'a claim',
       until: null,
     }
     for (const more of [{ held: 3 }, { retained: [...unsigned.retained, sentence] }]) {

@@ -132,17 +132,22 @@ describe('install', () => {
 
   test('writes nothing when the registry names a file outside the folder', async () => {
     const skill = {
-      ...{
-        id: 'kp:skill:x',
-        agent_id: 'a',
-        name: 'trap',
-        description: 'd',
-        version: null,
-        author: null,
-        license: null,
-      },
-      ...{ tags: [], allowed_tools: null, kp: null, visibility: 'network', quality_score: 1, misrepresents: false },
-      ...{ undeclared_tools: [], created_at: '2026-01-01T00:00:00Z', updated_at: '2026-01-01T00:00:00Z' },
+      id: 'kp:skill:x',
+      agent_id: 'a',
+      name: 'trap',
+      description: 'd',
+      version: null,
+      author: null,
+      license: null,
+      tags: [],
+      allowed_tools: null,
+      kp: null,
+      visibility: 'network',
+      quality_score: 1,
+      misrepresents: false,
+      undeclared_tools: [],
+      created_at: '2026-01-01T00:00:00Z',
+      updated_at: '2026-01-01T00:00:00Z',
       skill_md: skillMd('trap'),
       files: [
         {

@@ -91,7 +91,14 @@ test('snapshot creates, downloads and opens a snapshot, and restores it into the
   expect([opened.status, statSync(output).mode & 0o777], opened.err).toEqual([0, 0o600])
   const lines = readFileSync(output, 'utf8').trimEnd().split('\n')
   expect(lines.map((text) => JSON.parse(text).part)).toEqual([
-    ...['agent', 'agent_documents', 'keyrings', 'grimoire_entries', 'grimoire_entries', 'state', 'state', 'end'],
+    'agent',
+    'agent_documents',
+    'keyrings',
+    'grimoire_entries',
+    'grimoire_entries',
+    'state',
+    'state',
+    'end',
   ])
   const sealed = join(root, 'own.kpsnap')
   expect((await kp(['snapshot', 'download', id, '--output', sealed, '--sealed'])).status).toBe(0)

@@ -79,8 +79,12 @@ async function list(asking: CommandActor, named: string | undefined): Promise<vo
   asking.terminal.table(
     ['ID', 'KIND', 'STATE', 'SIZE', 'SINCE', 'UNTIL'],
     rows.map((row) => [
-      ...[row.id, row.kind, row.state, row.bytes === null ? '–' : printedSize(row.bytes)],
-      ...[row.created_at.slice(0, 16), row.expires_at?.slice(0, 16) ?? '–'],
+      row.id,
+      row.kind,
+      row.state,
+      row.bytes === null ? '–' : printedSize(row.bytes),
+      row.created_at.slice(0, 16),
+      row.expires_at?.slice(0, 16) ?? '–',
     ]),
   )
   if (rows.length === 0) asking.terminal.note('None.')

@@ -111,7 +111,11 @@ export async function checkStores(env: Env, databaseUrl: string | undefined): Pr
       name !== 'limits' && (databaseUrl !== undefined || (name !== 'postgresql' && address !== ownDatabaseLocation))
     const askedOf = async () => {
       const stateOf = storeStates({
-        ...{ db, limiter: { degraded: false, store: 'memory' }, stores, presidio, sites },
+        db,
+        limiter: { degraded: false, store: 'memory' },
+        stores,
+        presidio,
+        sites,
         isAnother: databaseUrl === undefined ? undefined : known.isAnother,
       })
       const answers: (LocationState | undefined)[] = []

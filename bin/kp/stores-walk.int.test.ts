@@ -138,8 +138,10 @@ describe.runIf(hasShell && isWalked('stores') && (await areStoresInstalled()))(
       const erasure = async () => (await app.fetch('GET', `/api/erasures/${auditId}`, { token })).json.data
       await vi.waitUntil(async () => (await erasure()).success, { timeout: 60_000, interval: 100 })
       expect((await erasure()).deleted_from).toMatchObject({
-        ...{ postgresql: true, redis: true },
-        ...{ graphiti: { episodesDeleted: 1 }, checkpoints: { threads: 1 } },
+        postgresql: true,
+        redis: true,
+        graphiti: { episodesDeleted: 1 },
+        checkpoints: { threads: 1 },
       })
 
       const [history = ''] = blocksOf(imported, 'ndjson')

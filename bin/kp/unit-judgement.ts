@@ -1,5 +1,5 @@
 import { Unit } from '#lib/domains/knowledge/unit.ts'
-import { issuesOf } from '#lib/kernel/issues.ts'
+import { issuesOf } from '#lib/kernel/input.ts'
 import type { Issue } from '#lib/kernel/problem.ts'
 
 /** Validates a unit locally, so that invalid ones use no writes of the rate limit. */

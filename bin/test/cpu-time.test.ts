@@ -17,8 +17,16 @@ test('partOf names the part of a command line', () => {
     processGroupOf(`${node} node_modules/next/dist/bin/next typegen`),
     processGroupOf('sleep 1'),
   ]).toEqual([
-    ...['PostgreSQL', 'PostgreSQL', 'browser', 'kp processes', 'workers that are killed', 'Vitest workers', 'Vitest'],
-    ...['next build', 'checks', 'other'],
+    'PostgreSQL',
+    'PostgreSQL',
+    'browser',
+    'kp processes',
+    'workers that are killed',
+    'Vitest workers',
+    'Vitest',
+    'next build',
+    'checks',
+    'other',
   ])
 })
 

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { NewPassword } from '#lib/domains/accounts/contract.ts'
 import { inviteUser } from '#lib/domains/accounts/users-contract.ts'
 import { plainTextPhrases } from '#lib/domains/sanitizer/plain-words.ts'
-import { issuesOf } from '#lib/kernel/issues.ts'
+import { issuesOf } from '#lib/kernel/input.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { faultIn } from './faults.ts'
 

@@ -3,16 +3,20 @@ type Claims = Readonly<Record<string, unknown>>
 /** Methods of RFC 8176 §2, by what they prove. */
 const kindOf: ReadonlyMap<string, string> = new Map(
   Object.entries({
-    ...{ pwd: 'knowledge', pin: 'knowledge', kba: 'knowledge' },
-    ...{
-      hwk: 'possession',
-      swk: 'possession',
-      otp: 'possession',
-      sms: 'possession',
-      tel: 'possession',
-      sc: 'possession',
-    },
-    ...{ face: 'inherence', fpt: 'inherence', iris: 'inherence', retina: 'inherence', vbm: 'inherence' },
+    pwd: 'knowledge',
+    pin: 'knowledge',
+    kba: 'knowledge',
+    hwk: 'possession',
+    swk: 'possession',
+    otp: 'possession',
+    sms: 'possession',
+    tel: 'possession',
+    sc: 'possession',
+    face: 'inherence',
+    fpt: 'inherence',
+    iris: 'inherence',
+    retina: 'inherence',
+    vbm: 'inherence',
   }),
 )
 /** Values of `acr` with a published meaning: several factors, or a credential that cannot be phished. */

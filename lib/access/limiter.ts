@@ -1,4 +1,5 @@
 import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible'
+import type { Measuring } from '#lib/kernel/measure.ts'
 
 export const WINDOW_SECONDS = 60
 /** Disables the library's own limit: limits differ from token to token, so the count is compared here. */
@@ -84,3 +85,16 @@ export function memoryLimiter(): Limiter {
     close: async () => {},
   }
 }
+
+/** Reports whether the limits are shared by all processes. */
+export const limiterMeasures = (limiter: Limiter): Measuring => ({
+  name: 'limits',
+  measure: async () => [
+    {
+      name: 'kp_limits_degraded',
+      help: '1 if limits are counted per process because their store does not answer, otherwise 0',
+      type: 'gauge',
+      samples: [{ value: limiter.degraded ? 1 : 0 }],
+    },
+  ],
+})

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { limiterMeasures } from '#lib/access/limiter-measures.ts'
+import { limiterMeasures } from '#lib/access/limiter.ts'
 import { assessSites, exportsFolder, snapshotKeysFolder } from '#lib/config/locations.ts'
 import { usesOf } from '#lib/domains/audit/module.ts'
 import { complianceModule } from '#lib/domains/compliance/module.ts'

@@ -9,7 +9,7 @@ import {
 } from '#lib/domains/residency/rules.ts'
 import { isInDataFolder, ledgerFolder } from '#lib/stores/ledger/ledger-place.ts'
 import { objectsAddress } from '#lib/stores/objects/address.ts'
-import { isEmbedded } from '#lib/stores/postgres/database-location.ts'
+import { isEmbedded } from '#lib/stores/postgres/cluster.ts'
 import type { RememberedPort } from '#lib/stores/registered-store.ts'
 import { BadVariable, type Env, telemetryTarget } from './env.ts'
 
@@ -218,18 +218,34 @@ export function sitesOf(env: Settings): Site[] {
     },
     { ...own, name: 'files', provider: 'files', address: `file:${here}`, derived: null, within: null },
     {
-      ...{ kind: 'store', name: 'ledger', port: 'ledger', provider: 'files', identity: null },
-      ...{ address: `file:${ledgerFolder(env)}`, derived: null },
+      kind: 'store',
+      name: 'ledger',
+      port: 'ledger',
+      provider: 'files',
+      identity: null,
+      address: `file:${ledgerFolder(env)}`,
+      derived: null,
       within: env.KP_LEDGER_URL === undefined ? 'files' : null,
     },
     {
-      ...{ kind: 'store', name: 'snapshot_keys', port: 'snapshot_keys', provider: 'files', identity: null },
-      ...{ address: `file:${snapshotKeysFolder(env)}`, derived: null },
+      kind: 'store',
+      name: 'snapshot_keys',
+      port: 'snapshot_keys',
+      provider: 'files',
+      identity: null,
+      address: `file:${snapshotKeysFolder(env)}`,
+      derived: null,
       within: env.KP_SNAPSHOT_KEYS_DIR === undefined ? 'files' : null,
     },
     {
-      ...{ kind: 'store', name: 'exports', port: 'exports', provider: 'files', identity: null },
-      ...{ address: `file:${exportsFolder(env)}`, derived: null, within: 'files' },
+      kind: 'store',
+      name: 'exports',
+      port: 'exports',
+      provider: 'files',
+      identity: null,
+      address: `file:${exportsFolder(env)}`,
+      derived: null,
+      within: 'files',
     },
     { kind: 'store', name: 'graph', port: 'graph', ...graphSite(env) },
     { kind: 'store', name: 'cache', port: 'cache', ...cacheSite(env) },

@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import findMyWay, { type HTTPMethod } from 'find-my-way'
+import type { HTTPMethod } from 'find-my-way'
+import findMyWay from 'find-my-way'
 import { z } from 'zod'
 import { clientAddress, type TrustedProxies } from '#lib/access/client-address.ts'
 import { limitHeaders, uncountedWindow } from '#lib/access/limit-headers.ts'
@@ -12,13 +13,12 @@ import { operation } from '#lib/kernel/operation.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { UseCase } from '#lib/kernel/use-case.ts'
 import type { ApiRequest, ApiResponse } from './api-request.ts'
-import { arriving, boundBody, patience } from './arrival.ts'
 import { clientAddresses, headerText } from './client-sockets.ts'
 import { compressed } from './compression.ts'
 import { type Handle, plainHeaders, refusalResponse } from './handle.ts'
 import { type createMcp, mcpPath, resourceMetadataPaths } from './mcp/endpoint.ts'
 
-export interface ApiServerDeps {
+interface ApiServerDeps {
   useCases: readonly UseCase[]
   handle: Handle
   /** Throws while no page may be served. */
@@ -81,6 +81,57 @@ const wrongMethod = (allowed: readonly string[]): Problem =>
     detail: `Use ${allowed.join(' or ')}.`,
     headers: { Allow: allowed.join(', ') },
   })
+
+/** The time limit in milliseconds for the whole body of a regular request, and for each pause of an upload or download. */
+const patience = 60_000
+
+const hasBody = ({ headers }: IncomingMessage): boolean =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+
+const slow = (seconds: number) =>
+  new Problem('bad_request', {
+    detail: `No data arrived for ${seconds} seconds, so the server closed the request. Send it again.`,
+    headers: { Connection: 'close' },
+  })
+
+/**
+ * The body as it arrives. A streamed body may take any time in total, but must not pause longer than `most` while its reader waits; the
+ * reader's own time does not count. @throws `bad_request`
+ */
+async function* arriving(request: IncomingMessage, most = patience): AsyncGenerator<Uint8Array> {
+  // The connection stays open when reading stops, so that a response can be sent.
+  const pieces = request.iterator({ destroyOnReturn: false })
+  let timer: NodeJS.Timeout | undefined
+  try {
+    for (;;) {
+      const stalled = new Promise<never>((_, tooSlow) => {
+        timer = setTimeout(() => tooSlow(slow(most / 1000)), most)
+      })
+      const { done, value } = await Promise.race([pieces.next(), stalled])
+      clearTimeout(timer)
+      if (done) return
+      yield value
+    }
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/**
+ * Closes a connection whose body never arrives completely: at the time limit after the request began or, for a slow upload, after its
+ * response.
+ */
+function boundBody(request: IncomingMessage, response: ServerResponse, isUpload: boolean, most = patience): void {
+  if (!hasBody(request)) return
+  let timer: NodeJS.Timeout | undefined
+  const arm = () => {
+    timer = setTimeout(() => request.socket.destroy(), most)
+  }
+  if (isUpload) response.once('finish', () => request.complete || arm())
+  else arm()
+  const disarm = () => clearTimeout(timer)
+  request.once('end', disarm).once('close', disarm)
+}
 
 const apiRequest = (request: IncomingMessage, most: number): ApiRequest => ({
   method: request.method ?? 'GET',

@@ -38,7 +38,11 @@ async function auditedAddress(agentId: string, localAddress: string, forwardedFo
   const answer = await new Promise<IncomingMessage>((done, failed) =>
     request(
       {
-        ...{ host: '127.0.0.1', port, localAddress, method: 'POST', agent: false },
+        host: '127.0.0.1',
+        port,
+        localAddress,
+        method: 'POST',
+        agent: false,
         headers: { ...(forwardedFor !== undefined && { 'X-Forwarded-For': forwardedFor }) },
       },
       done,

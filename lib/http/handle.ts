@@ -19,13 +19,12 @@ import type { UseCase } from '#lib/kernel/use-case.ts'
 import { asProblem } from '#lib/stores/postgres/problems.ts'
 import type { Admission } from './admission.ts'
 import type { ApiRequest, ApiResponse, Via } from './api-request.ts'
-import { type BodyBounds, readJson, uploaded } from './body.ts'
+import { type BodyBounds, observedUpload, readJson, uploaded } from './body.ts'
 import { declaredOf, hashOfRequest, idempotencyOf } from './idempotency-key.ts'
 import type { Metrics } from './metrics.ts'
 import { present } from './present.ts'
 import { requestLimits } from './request-limits.ts'
 import { overQuota, storedBy } from './stored-usage.ts'
-import { observedUpload } from './upload-stream.ts'
 
 export interface HandlerDeps {
   access: Access
@@ -257,12 +256,12 @@ export function createHandle(deps: HandlerDeps): Handle {
     refuseRebound(request, origin)
     if (!operation.isOpenBeforeReplay) await admit()
     if (operation.perAddress !== undefined)
-      await limits.countAddress({ ...{ operation, requestClass, common }, address: via.address }, operation.perAddress)
+      await limits.countAddress({ operation, requestClass, common, address: via.address }, operation.perAddress)
     const caller = await identify(operation, request, via)
     refuseCrossSite(request, caller, origin)
     const isPermitted = caller.actor.can(operation.permission)
     if (operation.limit !== 'exempt' && (isPermitted || caller.actor.kind !== 'anonymous'))
-      await limits.countRequest({ ...{ operation, requestClass, common }, address: via.address }, caller)
+      await limits.countRequest({ operation, requestClass, common, address: via.address }, caller)
     // If the caller lacks the permission, the pipeline rejects the request before the body is read.
     const { value, bytes } =
       operation.body && isPermitted

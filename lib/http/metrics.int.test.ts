@@ -7,7 +7,7 @@ import { type Clocks, dueNow, legalDueAt, type RequestState, states } from '#lib
 import { newId } from '#lib/kernel/ids.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { issuedAgent, signedIn } from '#lib/testing/people.ts'
-import { listenedAt, metricsListener } from './metrics-listener.ts'
+import { listenedAt, metricsListener } from './listener.ts'
 
 const monitoring = 'prometheus-0123456789abcdef'
 let app: TestApp
@@ -162,14 +162,14 @@ test('GET /metrics returns erasures by state, stuck erasures, and the duration o
   const run = (state: 'done' | 'erasing' | 'failed', createdAt: Date, finishedAt: Date | null) =>
     app.db.prisma.erasureRun.create({
       data: {
-        ...{
-          id: newId('run'),
-          receiptId: newId('rcpt'),
-          agents: [],
-          requestedBy: 'system:test',
-          reason: 'gdpr_erasure',
-        },
-        ...{ state, createdAt, finishedAt },
+        id: newId('run'),
+        receiptId: newId('rcpt'),
+        agents: [],
+        requestedBy: 'system:test',
+        reason: 'gdpr_erasure',
+        state,
+        createdAt,
+        finishedAt,
       },
     })
   await run('done', ago(130), ago(100))
@@ -200,7 +200,11 @@ test('GET /metrics returns the last complete retention sweep, the sweeps of the 
   const sweep = (hours: number, more: object) =>
     app.db.prisma.retentionSweep.create({
       data: {
-        ...{ id: newId('sweep'), trigger: 'cron', requestedBy: 'system:retention', policy: {}, startedAt: ago(hours) },
+        id: newId('sweep'),
+        trigger: 'cron',
+        requestedBy: 'system:retention',
+        policy: {},
+        startedAt: ago(hours),
         finishedAt: ago(hours - 0.5),
         ...more,
       },

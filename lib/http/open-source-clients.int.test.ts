@@ -102,8 +102,11 @@ describe('an agent id with colons', () => {
     const id = await contribute(agent, trace())
     const { runId } = await test.db.transaction((tx) =>
       test.app.subjectErasures.begin(tx, {
-        ...{ requestId: null, subject: { account: null, agents: [agent.id] }, requestedBy: agent.id },
-        ...{ reason: 'user_request', now: test.clock.now() },
+        requestId: null,
+        subject: { account: null, agents: [agent.id] },
+        requestedBy: agent.id,
+        reason: 'user_request',
+        now: test.clock.now(),
       }),
     )
     await drain(test)
@@ -185,7 +188,10 @@ describe('POST /v1/import of an export of the other registry', () => {
       total_contributions: units.length,
       knowledge_units: units,
       reputation: {
-        ...{ agent_id: agentId, score: 4.2, contributions: 9, validations: 1 },
+        agent_id: agentId,
+        score: 4.2,
+        contributions: 9,
+        validations: 1,
         history: Array.from({ length: 400 }, () => ({
           delta: 0.2,
           reason: 'Contributed knowledge unit',
@@ -273,8 +279,11 @@ describe('POST /v1/import of an export of the other registry', () => {
     ]
     await test.db.transaction((tx) =>
       test.app.subjectErasures.begin(tx, {
-        ...{ requestId: null, subject: { account: null, agents: [agent.id] }, requestedBy: agent.id },
-        ...{ reason: 'user_request', now: test.clock.now() },
+        requestId: null,
+        subject: { account: null, agents: [agent.id] },
+        requestedBy: agent.id,
+        reason: 'user_request',
+        now: test.clock.now(),
       }),
     )
     await drain(test)

@@ -5,7 +5,12 @@ const count = { n: 'int4' } as const
 /** Adds a job in the caller's transaction. A job replaces a waiting one with the same key. */
 export const addJob = statement('jobs.add', {
   takes: {
-    ...{ name: 'text', payload: 'json', run_at: 'timestamptz?', key: 'text?', max_attempts: 'int4', flags: 'text[]?' },
+    name: 'text',
+    payload: 'json',
+    run_at: 'timestamptz?',
+    key: 'text?',
+    max_attempts: 'int4',
+    flags: 'text[]?',
   },
   returns: { id: 'text' },
   sql: `SELECT id::text FROM graphile_worker.add_job($name, payload => $payload, run_at => $run_at, job_key => $key,
@@ -68,7 +73,12 @@ export const countFailedOnce = statement('jobs.count-failed-once', {
 export const unfinishedJobs = statement('jobs.unfinished', {
   takes: { names: 'text[]', limit: 'int4' },
   returns: {
-    ...{ id: 'text', name: 'text', attempts: 'int4', most: 'int4', run_at: 'timestamptz', updated_at: 'timestamptz' },
+    id: 'text',
+    name: 'text',
+    attempts: 'int4',
+    most: 'int4',
+    run_at: 'timestamptz',
+    updated_at: 'timestamptz',
   },
   isPrepared: true,
   sql: `SELECT id::text, task_identifier AS name, attempts::int4, max_attempts::int4 AS most, run_at, updated_at FROM graphile_worker.jobs

@@ -3,8 +3,21 @@ import { deletedFrom, isErased } from './deleted-from.ts'
 import type { StepView } from './erasure-run.ts'
 
 const step = (store: string, more: Partial<StepView> = {}): StepView => ({
-  ...{ holder: `some.${store}`, store, stage: 'derived', state: 'done', planned: 1, erased: 1, held: [], residue: 0 },
-  ...{ results: {}, attempts: 0, fault: null, startedAt: null, finishedAt: null, verifiedAt: null, ...more },
+  holder: `some.${store}`,
+  store,
+  stage: 'derived',
+  state: 'done',
+  planned: 1,
+  erased: 1,
+  held: [],
+  residue: 0,
+  results: {},
+  attempts: 0,
+  fault: null,
+  startedAt: null,
+  finishedAt: null,
+  verifiedAt: null,
+  ...more,
 })
 
 it('deletedFrom returns the sums of all steps per store under the names of the API', () => {

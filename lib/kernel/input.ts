@@ -1,9 +1,17 @@
 import type { z } from 'zod'
-import { issuesOf } from './issues.ts'
 import type { Input, OperationShape, RawInput } from './operation.ts'
-import { Problem } from './problem.ts'
+import { type Issue, Problem } from './problem.ts'
 
 const parts = ['params', 'query', 'headers', 'body'] as const
+
+/** The issues of a schema error, each with its path below `at`. An unknown field is reported under its own path. */
+export const issuesOf = (error: z.ZodError, at: Issue['path'] = []): Issue[] =>
+  error.issues.flatMap((issue) => {
+    const path = [...at, ...issue.path.map((step) => (typeof step === 'symbol' ? String(step) : step))]
+    if (issue.code === 'unrecognized_keys')
+      return issue.keys.map((key) => ({ path: [...path, key], message: 'This field is not known' }))
+    return [{ path, message: issue.message }]
+  })
 
 /**
  * Validates every part of the input against the operation. Issues in the body have paths relative to its root; other paths begin with

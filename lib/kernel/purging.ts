@@ -26,8 +26,13 @@ export async function notePurge(
   const requestedBy = ctx.actor.id
   await recordDeletion(tx, { requestedBy, reason: 'retention', scope: { subject: what }, results, now: ctx.now })
   await ctx.pipeline.auditWithin(tx, {
-    ...{ action: 'delete', actorId: requestedBy, resourceType, resourceId },
-    ...{ at: ctx.now, ip: '', details: { count } },
+    action: 'delete',
+    actorId: requestedBy,
+    resourceType,
+    resourceId,
+    at: ctx.now,
+    ip: '',
+    details: { count },
   })
   return count
 }

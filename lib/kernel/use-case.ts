@@ -1,8 +1,7 @@
-import type { Answer } from './answer.ts'
+import type { Answer, FixedContent } from './answer.ts'
 import { authorise } from './authorise.ts'
 import type { AuditRecord, Context, MutationContext, SqlRow, Statement, UnboundAuditRecord } from './context.ts'
-import type { Effect } from './effects.ts'
-import { guardedEffects } from './effects.ts'
+import { type Effect, guardedEffects } from './effects.ts'
 import { type AnswerForResource, runOnce } from './idempotent-replay.ts'
 import { parseInput } from './input.ts'
 import type { AuditAction, Input, OperationShape, Output, RawInput } from './operation.ts'
@@ -255,6 +254,22 @@ export function stream<const O extends OperationShape>(
         headers: reply.headers ?? {},
         ...(reply.body && { stream: reply.body }),
       }
+    },
+  }
+}
+
+/** Returns content that is prepared once and never validated, serialized or compressed again. For operations without an audit entry. */
+export function fixed<const O extends OperationShape>(
+  operation: O,
+  content: () => Promise<FixedContent>,
+  headers: Record<string, string> = {},
+): UseCase<O> {
+  return {
+    operation,
+    async execute(ctx, raw) {
+      authorise(operation, ctx)
+      parseInput(operation, raw)
+      return { status: operation.status, body: undefined, headers, fixed: await content() }
     },
   }
 }

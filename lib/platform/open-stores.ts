@@ -177,7 +177,10 @@ export function rememberedStores(
     },
     { port: 'snapshot_keys', provider: 'files', shown: `file:${keys}`, identity: { read: () => keyFolderMark(keys) } },
     {
-      ...{ port: 'exports', provider: 'files', shown: `file:${exported}`, isSole: true },
+      port: 'exports',
+      provider: 'files',
+      shown: `file:${exported}`,
+      isSole: true,
       identity: folderMark(exported, hasNoExport),
       countsFor: exportsCountFor,
     },

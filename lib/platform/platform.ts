@@ -2,13 +2,15 @@ import { openLimiter } from '#lib/access/limits.ts'
 import { type Env, publicUrl, telemetryTarget } from '#lib/config/env.ts'
 import { assessLocations, refuseOutside, sitesOf, storeLocationsOf } from '#lib/config/locations.ts'
 import { deriveKey, installationSecret, sealedPurposes } from '#lib/config/secret.ts'
-import { agentsInRegions } from '#lib/domains/agents/queries.ts'
+import { accountDirectory } from '#lib/domains/accounts/queries.ts'
+import { agentsInRegions, profileOf } from '#lib/domains/agents/queries.ts'
 import { auditLog } from '#lib/domains/audit/log.ts'
 import { recordDeletion } from '#lib/domains/erasure/deletion-log.ts'
 import { createSigner } from '#lib/domains/erasure/receipts/signing.ts'
 import { createSuppressionKeys } from '#lib/domains/erasure/suppression/suppression-keys.ts'
 import { suppressions } from '#lib/domains/erasure/suppression/suppressions.ts'
 import { idempotencyRecords } from '#lib/domains/idempotency/records.ts'
+import type { ErasedAgents } from '#lib/domains/knowledge/erasure/suppression.ts'
 import { withheldWhile } from '#lib/domains/pii/withholding.ts'
 import { projectsInRegions } from '#lib/domains/projects/in-region.ts'
 import { hindering, parseDataRegions, regionsAround } from '#lib/domains/residency/rules.ts'
@@ -17,7 +19,7 @@ import { registeredStores } from '#lib/domains/stores/registered-stores.ts'
 import { telemetry as telemetryOf } from '#lib/domains/telemetry/capture.ts'
 import { telemetryPseudonyms } from '#lib/domains/telemetry/personal-data.ts'
 import type { Clock } from '#lib/kernel/clock.ts'
-import type { PipelinePorts } from '#lib/kernel/context.ts'
+import type { Actor, PipelinePorts, Transaction } from '#lib/kernel/context.ts'
 import type { DataRegions } from '#lib/kernel/data-regions.ts'
 import type { DatabaseQuery } from '#lib/kernel/evidence.ts'
 import { logFault, logNotice } from '#lib/kernel/fault-log.ts'
@@ -26,12 +28,11 @@ import { fileLedger } from '#lib/stores/ledger/ledger.ts'
 import { ledgerFolder, ledgerMark } from '#lib/stores/ledger/ledger-place.ts'
 import { observedLedger } from '#lib/stores/ledger/observed-ledger.ts'
 import { openMail } from '#lib/stores/mail/mail.ts'
-import { openDatabase } from '#lib/stores/postgres/database.ts'
+import { type Database, openDatabase } from '#lib/stores/postgres/database.ts'
 import { openPostHog } from '#lib/stores/posthog.ts'
 import { openPresidio } from '#lib/stores/presidio.ts'
 import { isEmptyStore, openStores, rememberedStores } from './open-stores.ts'
 import { storeStates } from './store-states.ts'
-import { subjectLookups } from './subject-lookups.ts'
 
 /** How many milliseconds a request waits, if different from the default. */
 export interface Patience {
@@ -61,6 +62,34 @@ function nameFinder(
     async () => (await agentsInRegions(query, analyzed)) > 0 || (await projectsInRegions(query, analyzed)) > 0,
     presidio.recognise,
   )
+}
+
+/** Short queries about agents and accounts that several domains need. */
+function subjectLookups(db: Database, suppressed: ReturnType<typeof suppressions>) {
+  const erasedAgents: ErasedAgents = async ({ isAdmin, organisationId }, ids, tx = db.prisma) => {
+    if (isAdmin) return suppressed.among(tx, 'agent', ids)
+    return organisationId === undefined ? [] : suppressed.amongMembers(tx, organisationId, ids)
+  }
+  return {
+    erasedAgents,
+    /** Whether the agent belongs to another organization, or was erased. False for admins. */
+    async isOfOthers({ isAdmin, organisationId }: Actor, id: string): Promise<boolean> {
+      if (isAdmin) return false
+      const agent = await profileOf(db)(id)
+      const isErased = (await suppressed.among(db.prisma, 'agent', [id])).length > 0
+      return isErased || (agent !== null && agent.organisationId !== organisationId)
+    },
+    /** Name and email address of an account's person. */
+    async namesOf(tx: Transaction | undefined, accountId: string): Promise<string[]> {
+      const found = await accountDirectory.contactOf(tx ?? db.prisma, accountId)
+      return found ? [found.name, found.email] : []
+    },
+    /** Which names an erasure may remove from texts of others. */
+    heldNames: {
+      since: accountDirectory.namesHeldSince,
+      isBorneByOthers: accountDirectory.isBorneByOthers,
+    },
+  }
 }
 
 /**

@@ -55,7 +55,8 @@ export async function reseal(
     const made: Resealed = { sealed: 0, lost: {} }
     for (const column of sealedColumns) {
       const { sealed, lost } = await resealColumn(client, column, {
-        ...{ from, to },
+        from,
+        to,
         ...(column === sealedSuppressionKeys && { keep }),
       })
       made.sealed += sealed

@@ -43,14 +43,12 @@ const receipt = {
   reason: 'user_request',
   stores: [
     {
-      ...{
-        store: 'postgresql' as const,
-        holder: 'knowledge.units',
-        what: 'units',
-        found: 1,
-        deleted: 1,
-        residue: 0 as const,
-      },
+      store: 'postgresql' as const,
+      holder: 'knowledge.units',
+      what: 'units',
+      found: 1,
+      deleted: 1,
+      residue: 0 as const,
       verified_at: '2026-01-01T00:00:01.000Z',
     },
   ],
@@ -82,21 +80,27 @@ function user(db: Database, dataDir: string, given?: string) {
       const at = new Date()
       await db.prisma.privacyRequest.create({
         data: {
-          ...{
-            id: 'req_1',
-            kinds: ['access'],
-            channel: 'console',
-            subjectKind: 'person',
-            accountId: 'usr_1',
-            subjectKey: requestSubjectHash(subjectKey(), 'account', 'usr_1'),
-          },
-          ...{ receivedAt: at, legalDueAt: at, contact },
+          id: 'req_1',
+          kinds: ['access'],
+          channel: 'console',
+          subjectKind: 'person',
+          accountId: 'usr_1',
+          subjectKey: requestSubjectHash(subjectKey(), 'account', 'usr_1'),
+          receivedAt: at,
+          legalDueAt: at,
+          contact,
         },
       })
       await db.prisma.privacyRequest.create({
         data: {
-          ...{ id: 'req_2', kinds: ['access'], channel: 'console', subjectKind: 'participant', participantId: 'prt_1' },
-          ...{ subjectKey: requestSubjectHash(subjectKey(), 'participant', 'prt_1'), receivedAt: at, legalDueAt: at },
+          id: 'req_2',
+          kinds: ['access'],
+          channel: 'console',
+          subjectKind: 'participant',
+          participantId: 'prt_1',
+          subjectKey: requestSubjectHash(subjectKey(), 'participant', 'prt_1'),
+          receivedAt: at,
+          legalDueAt: at,
         },
       })
     },
@@ -106,14 +110,24 @@ function user(db: Database, dataDir: string, given?: string) {
       const addressKey = formHash(subjectKey(), 'address', content.email)
       await db.prisma.privacyRequest.create({
         data: {
-          ...{ id: 'req_3', kinds: ['access'], channel: 'form', subjectKind: 'requester', addressKey },
-          ...{ subjectKey: requestSubjectHash(subjectKey(), 'requester', addressKey), receivedAt: at, legalDueAt: at },
+          id: 'req_3',
+          kinds: ['access'],
+          channel: 'form',
+          subjectKind: 'requester',
+          addressKey,
+          subjectKey: requestSubjectHash(subjectKey(), 'requester', addressKey),
+          receivedAt: at,
+          legalDueAt: at,
           contact: sealContact(contactKey(), 'req_3', content),
         },
       })
       await db.prisma.unconfirmedRequest.create({
         data: {
-          ...{ id: 'pform_1', addressKey, networkKey: 'n', createdAt: at, expiresAt: at },
+          id: 'pform_1',
+          addressKey,
+          networkKey: 'n',
+          createdAt: at,
+          expiresAt: at,
           content: sealForm(formKey(), 'pform_1', content),
         },
       })
@@ -274,8 +288,10 @@ describe('the secret in KP_SECRET', () => {
   async function place() {
     const database = await testDatabase()
     const settings = (more: Partial<SecretSettings>): SecretSettings => ({
-      ...{ KP_DATA_DIR: mkdtempSync(join(root, 'given-')), KP_SECRET: undefined },
-      ...{ KP_SECRET_PREVIOUS: undefined, KP_LEDGER_URL: undefined },
+      KP_DATA_DIR: mkdtempSync(join(root, 'given-')),
+      KP_SECRET: undefined,
+      KP_SECRET_PREVIOUS: undefined,
+      KP_LEDGER_URL: undefined,
       ...more,
     })
     const dataDir = mkdtempSync(join(root, 'given-'))

@@ -25,7 +25,9 @@ export async function storedInThread(
   namespace = 'memories',
 ): Promise<void> {
   const said = messages.map(({ id, text }) => ({
-    ...{ lc: 1, type: 'constructor', id: ['langchain_core', 'messages', 'HumanMessage'] },
+    lc: 1,
+    type: 'constructor',
+    id: ['langchain_core', 'messages', 'HumanMessage'],
     kwargs: { id, content: text, additional_kwargs: {}, response_metadata: {} },
   }))
   for (const step of [1, 2]) {

@@ -52,7 +52,13 @@ export function memoryInvocation({
   let status = 0
   let cleanUps = 0
   const invocation: Invocation = {
-    ...{ args, env, stdin, stdout: out.stream, stderr: err.stream, homeDirectory: home, workingDirectory },
+    args,
+    env,
+    stdin,
+    stdout: out.stream,
+    stderr: err.stream,
+    homeDirectory: home,
+    workingDirectory,
     setExitCode: (code) => {
       status = code
     },
@@ -79,7 +85,11 @@ export function commandLine(url: string) {
   const workplace = mkdtempSync(join(tmpdir(), 'kp-line-'))
   let home = mkdtempSync(join(workplace, 'home-'))
   const environment = (env: Record<string, string>) => ({
-    ...{ NODE_ENV: 'production' as const, PATH: process.env.PATH, HOME: home, XDG_CONFIG_HOME: home, KP_URL: url },
+    NODE_ENV: 'production' as const,
+    PATH: process.env.PATH,
+    HOME: home,
+    XDG_CONFIG_HOME: home,
+    KP_URL: url,
     // As in testApp, whose environment has no HOME.
     ...(env.KP_DATA_DIR !== undefined && { KP_LEDGER_URL: join(env.KP_DATA_DIR, 'erasures') }),
     ...env,
@@ -93,7 +103,11 @@ export function commandLine(url: string) {
   async function run(args: readonly string[], { env = {}, input = '' }: RunOptions = {}): Promise<Ran> {
     const own = environment(env)
     const { invocation, result } = memoryInvocation({
-      ...{ args, env: own, input, home: own.HOME, workingDirectory: workplace },
+      args,
+      env: own,
+      input,
+      home: own.HOME,
+      workingDirectory: workplace,
     })
     // Loaded on first use, because browser tests start processes and need no source of kp.
     const { main } = await import('#bin/kp/main.ts')

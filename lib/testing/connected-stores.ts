@@ -57,7 +57,9 @@ export async function storeServers(): Promise<StoreServers & { close(): Promise<
 export async function versionedBucket(endpoint: string, bucket = `kp-${randomBytes(6).toString('hex')}`) {
   const { key: accessKeyId, secret: secretAccessKey } = s3Credentials
   const client = new S3Client({
-    ...{ endpoint, region: 'us-east-1', forcePathStyle: true },
+    endpoint,
+    region: 'us-east-1',
+    forcePathStyle: true,
     credentials: { accessKeyId, secretAccessKey },
   })
   await client.send(new CreateBucketCommand({ Bucket: bucket }))

@@ -27,7 +27,11 @@ export async function startConversation(
   const by = { createdBy: `user:${person.accountId}`, createdAt: now, updatedAt: now }
   await test.db.prisma.project.create({
     data: {
-      ...{ id: project, organisationId: person.organisationId, name: 'A project', groupId: project, ...by },
+      id: project,
+      organisationId: person.organisationId,
+      name: 'A project',
+      groupId: project,
+      ...by,
       members: {
         create: { kind: 'account', memberId: person.accountId, role: 'owner', addedBy: by.createdBy, addedAt: now },
       },
@@ -52,9 +56,15 @@ export async function addMessage(
   const at = stage.test.clock.now()
   await stage.test.db.prisma.message.create({
     data: {
-      ...{ id, projectId: made.project, conversationId: made.conversation, role: 'user' },
-      ...{ content: 'a sentence of theirs', authorKind: 'account', authorId: author.accountId },
-      ...{ createdAt: at, updatedAt: at },
+      id,
+      projectId: made.project,
+      conversationId: made.conversation,
+      role: 'user',
+      content: 'a sentence of theirs',
+      authorKind: 'account',
+      authorId: author.accountId,
+      createdAt: at,
+      updatedAt: at,
     },
   })
   for (let n = 0; n < entries; n++) checkpointEntryOf(stage.side, made, id, author)

@@ -60,8 +60,12 @@ export function crashCopies() {
       databases.push(database)
       const dataDir = folderLike(still.dataDir)
       const settings = {
-        ...{ NODE_ENV: 'test', DATABASE_URL: database.appUrl, KP_DATA_DIR: dataDir, KP_LIMITS: 'memory' },
-        ...{ KP_SECRET: still.env.KP_SECRET ?? '', ...more },
+        NODE_ENV: 'test',
+        DATABASE_URL: database.appUrl,
+        KP_DATA_DIR: dataDir,
+        KP_LIMITS: 'memory',
+        KP_SECRET: still.env.KP_SECRET ?? '',
+        ...more,
       }
       return { ownerUrl: database.ownerUrl, dataDir, settings }
     },

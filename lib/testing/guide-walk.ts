@@ -42,8 +42,13 @@ export async function freshInstallation(): Promise<TestApp> {
   const now = app.clock.now()
   await app.db.transaction(async (tx) =>
     createAccount(tx, {
-      ...{ organisationId: await createOrganisation(tx, 'First', now), email: 'admin@example.org', name: 'Admin', now },
-      ...{ role: 'admin', password: 'correct horse battery', mustChangePassword: false },
+      organisationId: await createOrganisation(tx, 'First', now),
+      email: 'admin@example.org',
+      name: 'Admin',
+      now,
+      role: 'admin',
+      password: 'correct horse battery',
+      mustChangePassword: false,
     }),
   )
   return app
@@ -67,9 +72,16 @@ export async function walked(
   const bash = spawn('bash', ['-c', script.replaceAll('http://localhost:3000', app.url)], {
     cwd: folder,
     env: {
-      ...{ PATH: process.env.PATH, HOME: folder, XDG_CONFIG_HOME: folder, NODE_ENV: 'production' },
-      ...{ NODE: process.execPath, KP: join(root, 'bin/kp.ts'), KP_URL: app.url, KP_DATA_DIR: app.dataDir },
-      ...{ DATABASE_URL: app.app.env.DATABASE_URL ?? '', KP_SECRET: app.app.env.KP_SECRET ?? '' },
+      PATH: process.env.PATH,
+      HOME: folder,
+      XDG_CONFIG_HOME: folder,
+      NODE_ENV: 'production',
+      NODE: process.execPath,
+      KP: join(root, 'bin/kp.ts'),
+      KP_URL: app.url,
+      KP_DATA_DIR: app.dataDir,
+      DATABASE_URL: app.app.env.DATABASE_URL ?? '',
+      KP_SECRET: app.app.env.KP_SECRET ?? '',
       ...env,
     },
   })

@@ -60,8 +60,14 @@ export const sideStoreDataSource =
         covers(scope, entry)
           ? [
               {
-                ...{ store: 'side', kind: 'entry', id, name: null, verdict: 'deleted' as const },
-                ...{ reason: 'source', evidence: [`message:${entry.message}`], found: 'pointer' },
+                store: 'side',
+                kind: 'entry',
+                id,
+                name: null,
+                verdict: 'deleted' as const,
+                reason: 'source',
+                evidence: [`message:${entry.message}`],
+                found: 'pointer',
               },
             ]
           : [],

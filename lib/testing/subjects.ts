@@ -42,7 +42,12 @@ export async function personWithPassword(test: TestApp, name = 'Somebody', of?: 
     const organisationId = of ?? (await createOrganisation(tx, 'Test', now))
     const accountId = await createAccount(tx, {
       organisationId,
-      ...{ email, name, role: 'person', password, mustChangePassword: false, now },
+      email,
+      name,
+      role: 'person',
+      password,
+      mustChangePassword: false,
+      now,
     })
     return { organisationId, accountId }
   })
@@ -346,13 +351,24 @@ async function rowsOf(
   })
   await app.db.prisma.approvalProposal.create({
     data: {
-      ...{ id: newId('app'), operation: 'createHold', status: 'rejected', accountId, createdAt: at, expiresAt: at },
-      ...{ subjectIds: [], decidedAt: at },
+      id: newId('app'),
+      operation: 'createHold',
+      status: 'rejected',
+      accountId,
+      createdAt: at,
+      expiresAt: at,
+      subjectIds: [],
+      decidedAt: at,
     },
   })
   await app.db.prisma.accountFactor.create({
     data: {
-      ...{ id: newId('fct'), accountId, kind: 'passkey', name: 'Laptop', createdAt: at, confirmedAt: at },
+      id: newId('fct'),
+      accountId,
+      kind: 'passkey',
+      name: 'Laptop',
+      createdAt: at,
+      confirmedAt: at,
       credentialId: new Uint8Array(Buffer.from(newId('credential'))),
       publicKey: new Uint8Array(Buffer.from(newId('key'))),
     },

@@ -79,8 +79,16 @@ export async function* sealSnapshot(
   const prefix = randomBytes(prefixLength)
   const header = utf8(
     canonical({
-      ...{ v: 1, id, agent, kind, key_id, created_at, expires_at },
-      ...{ suite: cipherName, chunk: chunkLength, nonce: encoded(prefix) },
+      v: 1,
+      id,
+      agent,
+      kind,
+      key_id,
+      created_at,
+      expires_at,
+      suite: cipherName,
+      chunk: chunkLength,
+      nonce: encoded(prefix),
     }),
   )
   const start = new Uint8Array(magic.length + 4 + header.length)

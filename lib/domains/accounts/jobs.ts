@@ -149,8 +149,11 @@ async function removeUninvited(
       details: { reason: 'invitation_not_accepted' },
     })
     await ctx.pipeline.recordDeletion(tx, {
-      ...{ requestedBy: ctx.actor.id, reason: 'retention', scope: { subject: id, kind: 'account' } },
-      ...{ results: { accountsDeleted: 1 }, now: ctx.now },
+      requestedBy: ctx.actor.id,
+      reason: 'retention',
+      scope: { subject: id, kind: 'account' },
+      results: { accountsDeleted: 1 },
+      now: ctx.now,
     })
   }
 }

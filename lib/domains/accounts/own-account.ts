@@ -143,8 +143,11 @@ const list = (db: Database) =>
   read(listSessions, async (ctx, { query: { limit, cursor } }) => {
     const after = parseCursor(cursor)
     const rows = await listOpenSessions(db, {
-      ...{ account: accountOf(ctx), now: ctx.now, limit: limit + 1 },
-      ...{ at: after?.at ?? null, id: after?.id ?? null },
+      account: accountOf(ctx),
+      now: ctx.now,
+      limit: limit + 1,
+      at: after?.at ?? null,
+      id: after?.id ?? null,
     })
     const { shown, page } = pageOf(rows, limit, rows[0]?.total ?? 0, ({ created_at, id }) => ({ at: created_at, id }))
     return {

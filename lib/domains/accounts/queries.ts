@@ -70,7 +70,8 @@ export const accountDirectory = {
   async decidersOf(tx: Transaction, organisationId: string): Promise<string[]> {
     const people = await tx.account.findMany({
       where: {
-        ...{ organisationId, deactivatedAt: null },
+        organisationId,
+        deactivatedAt: null,
         OR: [{ passwordHash: { not: null } }, { identities: { some: { unlinkedAt: null } } }],
       },
       select: { id: true, role: true },

@@ -261,8 +261,11 @@ export const countAccountResidue = statement('accounts.residue', {
 })
 
 export const linkRows = accountRows({
-  ...{ table: 'account_links', id: 'code_hash', isBytes: true },
-  ...{ at: 'created_at', endsAt: 'coalesce(used_at, expires_at)' },
+  table: 'account_links',
+  id: 'code_hash',
+  isBytes: true,
+  at: 'created_at',
+  endsAt: 'coalesce(used_at, expires_at)',
 })
 
 export const deleteLinks = statement('accounts.purge-links', {
@@ -334,7 +337,9 @@ export const otherReceivers = statement('email-choices.other-receivers', {
 
 export const factorRows = accountRows({ table: 'account_factors', id: 'id', at: 'created_at' })
 export const recoveryCodeRows = accountRows({
-  ...{ table: 'account_recovery_codes', id: 'code_hash', isBytes: true },
+  table: 'account_recovery_codes',
+  id: 'code_hash',
+  isBytes: true,
   at: 'created_at',
 })
 
@@ -517,12 +522,17 @@ export const deleteSignInMarks = statement('sessions.purge-sign-in-marks', {
 })
 
 export const sessionRows = accountRows({
-  ...{ table: 'sessions', id: 'id' },
-  ...{ at: 'created_at', endsAt: 'coalesce(revoked_at, expires_at)' },
+  table: 'sessions',
+  id: 'id',
+  at: 'created_at',
+  endsAt: 'coalesce(revoked_at, expires_at)',
 })
 export const signInRows = accountRows({
-  ...{ table: 'known_sign_ins', id: 'mark', isBytes: true },
-  ...{ at: 'last_at', endsAt: 'last_at' },
+  table: 'known_sign_ins',
+  id: 'mark',
+  isBytes: true,
+  at: 'last_at',
+  endsAt: 'last_at',
 })
 
 export const sealedTotpSecrets: SealedColumn = {

@@ -70,7 +70,12 @@ export async function createAccount(tx: Transaction, account: NewAccount): Promi
   const email = isPending ? `${id}@invitation.invalid` : address
   const { count } = await tx.account.createMany({
     data: {
-      ...{ ...fields, id, email, passwordHash, createdAt: now, updatedAt: now },
+      ...fields,
+      id,
+      email,
+      passwordHash,
+      createdAt: now,
+      updatedAt: now,
       invitedEmail: isPending ? address : null,
       passwordExpiresAt: endOfPassword(password !== undefined && fields.mustChangePassword, now),
     },

@@ -288,7 +288,9 @@ const operatorReset = ({ pipeline }: { pipeline: Pick<PipelinePorts, 'clock' | '
       const [account] = await tx.account.updateManyAndReturn({
         where: { email: normaliseEmail(email) },
         data: {
-          ...{ passwordHash, mustChangePassword: true, updatedAt: now },
+          passwordHash,
+          mustChangePassword: true,
+          updatedAt: now,
           passwordExpiresAt: new Date(now.getTime() + oneTimePasswordLife),
         },
         select: { id: true },
@@ -310,7 +312,9 @@ const operatorReset = ({ pipeline }: { pipeline: Pick<PipelinePorts, 'clock' | '
         resourceType: 'account',
         resourceId: account.id,
         details: {
-          ...{ operation: 'resetPassword', changed: ['password'], sessions_ended: count },
+          operation: 'resetPassword',
+          changed: ['password'],
+          sessions_ended: count,
           ...(factors > 0 && { factors_removed: factors }),
         },
       })

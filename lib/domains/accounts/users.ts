@@ -216,8 +216,10 @@ const removeFactors = ({ requireApproval }: Pick<UserDeps, 'requireApproval'>) =
     const count = await dropFactors(ctx.tx, id)
     if (count > 0)
       await enqueueNotice(ctx.tx, {
-        ...{ kind: 'second-factor', change: 'removed-by-admin' },
-        ...{ accountId: id, at: ctx.now.toISOString() },
+        kind: 'second-factor',
+        change: 'removed-by-admin',
+        accountId: id,
+        at: ctx.now.toISOString(),
       })
     return {
       resourceId: id,

@@ -81,7 +81,11 @@ describe('registering', () => {
         'msg',
         'doc',
       ].map(newId),
-      ...['erased-0Ab1Cd2Ef3Gh', 'erased', 'list', 'bulk', 'query'],
+      'erased-0Ab1Cd2Ef3Gh',
+      'erased',
+      'list',
+      'bulk',
+      'query',
     ]
     expect(names.length).toBeGreaterThan(40)
     const before = await everything()

@@ -2,8 +2,8 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import type { DataSource, RetainedRecord } from '#lib/kernel/data-source.ts'
 import type { Subject } from '#lib/kernel/erasure-scope.ts'
 import type { Exporter } from '#lib/kernel/exporter.ts'
+import { officeActs } from '#lib/stores/postgres/admin-changes.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { officeActs } from '#lib/stores/postgres/office-acts.ts'
 import { jsonObject, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
 import {
   agentInventory,

@@ -197,7 +197,10 @@ async function newAgent(ports: AgentPorts, ctx: MutationContext, body: Body) {
   const token = ctx.actor.isAdmin
     ? await tokens.grant(ctx, { agentId: id, scopes, name: null })
     : await tokens.issue(tx, {
-        ...{ agentId: id, scopes, name: null, now },
+        agentId: id,
+        scopes,
+        name: null,
+        now,
         expiresAt: scopes.includes('admin') ? tokens.endOfAdminToken(ctx) : null,
       })
   return {

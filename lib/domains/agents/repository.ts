@@ -140,8 +140,12 @@ export const ownAgentDetails = statement('agents.own-details', {
   takes: { agent: 'text', owner: 'text?' },
   returns: {
     ...ownColumns,
-    ...{ lawful_basis: 'text', notice_version: 'text', consent_at: 'timestamptz?', consent_via: 'text?' },
-    ...{ consent_withdrawn_at: 'timestamptz?', first_used_at: 'timestamptz?' },
+    lawful_basis: 'text',
+    notice_version: 'text',
+    consent_at: 'timestamptz?',
+    consent_via: 'text?',
+    consent_withdrawn_at: 'timestamptz?',
+    first_used_at: 'timestamptz?',
   },
   isPrepared: true,
   sql: `SELECT ${selectOwn}, a.lawful_basis, a.notice_version, a.consent_at, a.consent_via, a.consent_withdrawn_at, a.first_used_at

@@ -141,7 +141,10 @@ function agentOwnership({
       await tx.agent.update({
         where: { id: agent.id },
         data: {
-          ...{ ownerId: accountId, organisationId, network: null, sharesWindow: false },
+          ownerId: accountId,
+          organisationId,
+          network: null,
+          sharesWindow: false,
           ...(await sharedAgentStatus(tx, owners, accountId, agent, now)),
         },
       })

@@ -77,7 +77,10 @@ const audited = async (id: string): Promise<Record<string, unknown>[]> =>
   )
 
 const retention = (network = 100): Action => ({
-  ...{ operation: 'editRetention', method: 'PATCH', path: '/v1/retention', params: null },
+  operation: 'editRetention',
+  method: 'PATCH',
+  path: '/v1/retention',
+  params: null,
   body: { network_days: network },
 })
 /** Turns the setting on, and makes a proposal of the first admin. */
@@ -99,7 +102,9 @@ async function approved(action = retention()): Promise<string> {
 const actions: Record<(typeof approvableOperations)[number], () => Promise<Omit<Action, 'operation'>>> = {
   changeUserRole: async () => onUser('PATCH', '', { body: { role: 'auditor' } }),
   inviteUser: async () => ({
-    ...{ method: 'POST', path: '/api/admin/users', params: null },
+    method: 'POST',
+    path: '/api/admin/users',
+    params: null,
     body: {
       email: `${newId('mail')}@example.org`,
       name: 'Somebody',
@@ -117,21 +122,30 @@ const actions: Record<(typeof approvableOperations)[number], () => Promise<Omit<
   sendUserReset: async () => onUser('POST', '/reset', { user: await signedIn(test, 'auditor') }),
   removeUserSecondFactors: async () => onUser('DELETE', '/factors'),
   changeSecondFactorRequirement: async () => ({
-    ...{ method: 'PUT', path: '/api/admin/second-factors', params: null, body: { required_of: 'nobody' } },
+    method: 'PUT',
+    path: '/api/admin/second-factors',
+    params: null,
+    body: { required_of: 'nobody' },
   }),
   createToken: async () => ({
-    ...{ method: 'POST', path: '/v1/auth/tokens', params: null },
+    method: 'POST',
+    path: '/v1/auth/tokens',
+    params: null,
     body: { agent_id: admins.id, scopes: ['admin'] },
   }),
   async rotateToken() {
     const { tokenId } = await issuedAgent(test, ['read', 'admin'], { owner: one })
     return {
-      ...{ method: 'POST', path: '/v1/auth/tokens/{id}/rotate', params: { id: tokenId } },
+      method: 'POST',
+      path: '/v1/auth/tokens/{id}/rotate',
+      params: { id: tokenId },
       body: { overlap: '0s' },
     }
   },
   createHold: async () => ({
-    ...{ method: 'POST', path: '/v1/holds', params: null },
+    method: 'POST',
+    path: '/v1/holds',
+    params: null,
     body: { kind: 'account', target_id: (await signedIn(test)).accountId, reason: 'A court asked for it.' },
   }),
   async releaseHold() {
@@ -222,7 +236,9 @@ describe.each(approvableOperations)('%s', (operation) => {
     const row = await stored(id)
     expect([row.status, row.content, row.decidedBy]).toEqual(['carried_out', null, two.accountId])
     expect((await audited(id)).at(-1)).toMatchObject({
-      ...{ actor: `user:${one.accountId}`, decision: 'carry_out', action: operation },
+      actor: `user:${one.accountId}`,
+      decision: 'carry_out',
+      action: operation,
       approved_by: `user:${two.accountId}`,
     })
     // The approval is used up. Some actions are no longer possible at all.
@@ -479,8 +495,11 @@ describe('an approval', () => {
   it('no longer applies after its target changed', async () => {
     const user = await signedIn(test)
     const action: Action = {
-      ...{ operation: 'changeUserRole', method: 'PATCH', path: '/api/admin/users/{id}' },
-      ...{ params: { id: user.accountId }, body: { role: 'admin' } },
+      operation: 'changeUserRole',
+      method: 'PATCH',
+      path: '/api/admin/users/{id}',
+      params: { id: user.accountId },
+      body: { role: 'admin' },
     }
     const id = await approved(action)
     await test.db.prisma.account.update({ where: { id: user.accountId }, data: { role: 'auditor' } })
@@ -500,12 +519,18 @@ describe('proposals', () => {
     const { accountId } = await signedIn(test)
     const { email } = await test.db.prisma.account.findUniqueOrThrow({ where: { id: accountId } })
     const id = await proposed({
-      ...{ operation: 'changeUserRole', method: 'PATCH', path: '/api/admin/users/{id}' },
-      ...{ params: { id: accountId }, body: { role: 'admin' } },
+      operation: 'changeUserRole',
+      method: 'PATCH',
+      path: '/api/admin/users/{id}',
+      params: { id: accountId },
+      body: { role: 'admin' },
     })
     expect(await listed(two)).toMatchObject([
       {
-        ...{ proposal_id: id, operation: 'changeUserRole', status: 'waiting', is_own: false },
+        proposal_id: id,
+        operation: 'changeUserRole',
+        status: 'waiting',
+        is_own: false,
         proposed_by: { account_id: one.accountId, name: 'Somebody' },
         facts: { email, role_now: 'person', role_next: 'admin' },
         request: { method: 'patch', path: '/api/admin/users/{id}', params: { id: accountId }, body: { role: 'admin' } },
@@ -546,7 +571,10 @@ describe('proposals', () => {
     await test.db.prisma.approvalProposal.deleteMany()
     await test.db.prisma.approvalProposal.createMany({
       data: Array.from({ length: 50 }, () => ({
-        ...{ ...row, id: newId('app'), status: 'withdrawn', content: null },
+        ...row,
+        id: newId('app'),
+        status: 'withdrawn',
+        content: null,
       })),
     })
     expect(codeOf(await propose(one, retention(300)))).toBe('409 conflict')
@@ -588,7 +616,10 @@ describe('the setting', () => {
     expect(await operatorAccounts(test.app).liftApprovals()).toEqual({ before: true })
     expect((await carryOut(one, retention())).status).toBe(200)
     expect((await audited('two_person_approval')).findLast(({ to }) => to === false)).toEqual({
-      ...{ actor: 'system:admin.account', fields: ['two_person_approval'], from: true, to: false },
+      actor: 'system:admin.account',
+      fields: ['two_person_approval'],
+      from: true,
+      to: false,
     })
   })
 
@@ -636,8 +667,11 @@ describe('erasure', () => {
     const user = await signedIn(test)
     const agent = await issuedAgent(test, ['admin'], { owner: user })
     const role: Action = {
-      ...{ operation: 'changeUserRole', method: 'PATCH', path: '/api/admin/users/{id}' },
-      ...{ params: { id: user.accountId }, body: { role: 'admin' } },
+      operation: 'changeUserRole',
+      method: 'PATCH',
+      path: '/api/admin/users/{id}',
+      params: { id: user.accountId },
+      body: { role: 'admin' },
     }
     const aboutUser = await proposed(role)
     const token = { operation: 'rotateToken', params: { id: agent.tokenId }, body: null } as const

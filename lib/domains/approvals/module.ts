@@ -30,8 +30,13 @@ export const approvalsModule = (deps: ApprovalDeps) => ({
           await pipeline.auditWithin(
             tx,
             ...expired.map(({ id, operation }) => ({
-              ...{ action: 'update' as const, actorId: actor.id, ip: '', at: now },
-              ...{ resourceType: 'approval', resourceId: id, details: { decision: 'expire', action: operation } },
+              action: 'update' as const,
+              actorId: actor.id,
+              ip: '',
+              at: now,
+              resourceType: 'approval',
+              resourceId: id,
+              details: { decision: 'expire', action: operation },
             })),
           )
         })

@@ -63,7 +63,8 @@ interface ProposalContent extends ProposedInput {
 
 const rawOf = ({ params, body }: ProposedInput, { body: takesBody }: OperationShape): RawInput => ({
   params: Object.fromEntries(Object.entries(params ?? {}).map(([name, value]) => [name, String(value)])),
-  ...{ query: {}, headers: {} },
+  query: {},
+  headers: {},
   body: takesBody ? (body ?? undefined) : undefined,
 })
 
@@ -160,7 +161,9 @@ const presenting =
       const { method, path } = action.operation
       return [
         {
-          ...{ proposal_id: row.id, operation, status },
+          proposal_id: row.id,
+          operation,
+          status,
           proposed_by: admin(row.account_id),
           decided_by: row.decided_by === null ? null : admin(row.decided_by),
           is_own: row.account_id === actor.accountId,
@@ -218,7 +221,12 @@ const proposing = (deps: ApprovalDeps, actions: ProposedActions, present: Presen
     const id = newId('app')
     await tx.approvalProposal.create({
       data: {
-        ...{ id, operation, accountId: account, subjectIds: [...subjects], status: 'waiting', createdAt: now },
+        id,
+        operation,
+        accountId: account,
+        subjectIds: [...subjects],
+        status: 'waiting',
+        createdAt: now,
         expiresAt: new Date(now.getTime() + proposalLife),
         content: actions.sealedFor(id, { ...given, facts }),
       },
@@ -299,7 +307,12 @@ const outdated = ({ actor, ip, now, pipeline }: MutationContext, { id, operation
       pipeline.transaction(async (tx) => {
         if ((await closeProposal(tx, { id, status: 'outdated', now })) === 0) return
         await pipeline.auditWithin(tx, {
-          ...{ action: 'update', actorId: actor.id, ip, at: now, resourceType: 'approval', resourceId: id },
+          action: 'update',
+          actorId: actor.id,
+          ip,
+          at: now,
+          resourceType: 'approval',
+          resourceId: id,
           details: { decision: 'outdated', action: operation },
         })
       }),
@@ -314,7 +327,12 @@ function approvalEnforcement(deps: ApprovalDeps, actions: ProposedActions): Requ
     if (!isStillAdmin || !(await actions.isCurrent(tx, row))) throw outdated(ctx, row)
     await closeProposal(tx, { id: row.id, status: 'carried_out', now })
     await pipeline.auditWithin(tx, {
-      ...{ action: 'update', actorId: actor.id, ip, at: now, resourceType: 'approval', resourceId: row.id },
+      action: 'update',
+      actorId: actor.id,
+      ip,
+      at: now,
+      resourceType: 'approval',
+      resourceId: row.id,
       details: { decision: 'carry_out', action: row.operation, approved_by: `user:${approver}` },
     })
   }

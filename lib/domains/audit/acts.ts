@@ -1,3 +1,6 @@
+import { type AuditAct, AuditLogEntry } from './contract.ts'
+import type { EntryRow } from './repository.ts'
+
 /** What an entry has that decides to which act it belongs, and which entry describes the act. */
 export interface ActEntry {
   at: Date
@@ -134,3 +137,38 @@ export function namedIds({ details }: Pick<ActEntry, 'details'>): string[] {
     (id): id is string => typeof id === 'string' && id.length > 0 && id.length <= 200,
   )
 }
+
+/** With `reader`, hides addresses of other actors, such as earlier users of an agent. */
+export const entryOf = (row: EntryRow, reader?: string): AuditLogEntry =>
+  AuditLogEntry.parse({
+    id: row.id,
+    action: row.action,
+    agentId: row.agent_id,
+    resourceType: row.resource_type,
+    resourceId: row.resource_id,
+    timestamp: row.at.toISOString(),
+    ip: reader === undefined || reader === row.agent_id ? row.ip : '',
+    details: row.details,
+  })
+
+/** An act with current names. */
+export const actView = ({ parts, count, tries = 1 }: Act<EntryRow>, named: ReadonlyMap<string, string>): AuditAct => ({
+  parts: parts.map(({ entry, count: n }) => ({
+    entry: {
+      ...entryOf(entry),
+      actorName: named.get(entry.agent_id) ?? null,
+      resourceName: named.get(entry.resource_id) ?? null,
+    },
+    count: n,
+  })),
+  count,
+  tries,
+  names: Object.fromEntries(
+    parts
+      .flatMap(({ entry }) => namedIds(entry))
+      .flatMap((id) => {
+        const name = named.get(id)
+        return name === undefined ? [] : [[id, name]]
+      }),
+  ),
+})

@@ -82,7 +82,12 @@ export function auditLog(db: Database): AuditLog {
     purge,
     async statement(statement, entry, tx) {
       const values = entry && [
-        ...[newUuid(), entry.at, entry.action, entry.actorId, entry.resourceType, entry.ip],
+        newUuid(),
+        entry.at,
+        entry.action,
+        entry.actorId,
+        entry.resourceType,
+        entry.ip,
         JSON.stringify(entry.details),
       ]
       const row = await runStatement(db, tx, statement, values)

@@ -1,44 +1,9 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { type Act, actsOf, joinRepeated, namedIds } from './acts.ts'
-import { type AuditAct, AuditLogEntry } from './contract.ts'
+import { actsOf, actView, joinRepeated, namedIds } from './acts.ts'
+import type { AuditAct } from './contract.ts'
 import { agentsMatching, type EntryRow, namesOfIds, newestActs } from './repository.ts'
 import { isRevocation } from './rules.ts'
-
-/** With `reader`, hides addresses of other actors, such as earlier users of an agent. */
-export const entryOf = (row: EntryRow, reader?: string): AuditLogEntry =>
-  AuditLogEntry.parse({
-    id: row.id,
-    action: row.action,
-    agentId: row.agent_id,
-    resourceType: row.resource_type,
-    resourceId: row.resource_id,
-    timestamp: row.at.toISOString(),
-    ip: reader === undefined || reader === row.agent_id ? row.ip : '',
-    details: row.details,
-  })
-
-/** An act with current names. */
-export const actView = ({ parts, count, tries = 1 }: Act<EntryRow>, named: ReadonlyMap<string, string>): AuditAct => ({
-  parts: parts.map(({ entry, count: n }) => ({
-    entry: {
-      ...entryOf(entry),
-      actorName: named.get(entry.agent_id) ?? null,
-      resourceName: named.get(entry.resource_id) ?? null,
-    },
-    count: n,
-  })),
-  count,
-  tries,
-  names: Object.fromEntries(
-    parts
-      .flatMap(({ entry }) => namedIds(entry))
-      .flatMap((id) => {
-        const name = named.get(id)
-        return name === undefined ? [] : [[id, name]]
-      }),
-  ),
-})
 
 /** What the log needs from other domains to show names. */
 export interface AuditNameDeps {

@@ -3,9 +3,9 @@ import { newId } from '#lib/kernel/ids.ts'
 import { decodeCursor, encodeCursor, notOurCursor, type TimeCursor } from '#lib/kernel/pages.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { mutation, read, stream } from '#lib/kernel/use-case.ts'
-import { boundedQuery, StatementTimeout } from '#lib/stores/postgres/bounded.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { type ActPart, actsOf, namedIds } from './acts.ts'
+import { boundedQuery, StatementTimeout } from '#lib/stores/postgres/time-limited-query.ts'
+import { type ActPart, actsOf, actView, entryOf, namedIds } from './acts.ts'
 import {
   type AuditFilters,
   type AuditLogEntry,

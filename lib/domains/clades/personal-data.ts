@@ -1,7 +1,7 @@
 import type { DataSource } from '#lib/kernel/data-source.ts'
 import type { Exporter } from '#lib/kernel/exporter.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { holdingOf, preferIndexes, rowsOfAgents, sumRemaining } from '#lib/stores/postgres/legal-hold-rows.ts'
+import { holdingOf, preferIndexes, rowsOfAgents, sumRemaining } from '#lib/stores/postgres/personal-rows.ts'
 import { jsonObject, openedPages, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
 import { callBack, recallShares } from './recall.ts'
 import { countRemainingDeltas, deleteDeltaItems, deltaInventory, deltaItems, exportedShares } from './repository.ts'
@@ -10,7 +10,11 @@ import { openPayload } from './sharing.ts'
 /** Siblings get an order to remove the erased shares. The orders belong to the siblings and outlive the share. */
 function shareDataSource(db: Database): DataSource {
   const rows = rowsOfAgents(db, {
-    ...{ name: 'clades.shares', stage: 'content', table: 'clade_shares', id: 'id', at: 'shared_at' },
+    name: 'clades.shares',
+    stage: 'content',
+    table: 'clade_shares',
+    id: 'id',
+    at: 'shared_at',
     what: 'entries shared with siblings: redacted, sealed with the installation’s key, and recalled from siblings when they are deleted',
     purpose: 'to let agents of the same owner learn from each other',
     kept: 'until they are recalled. The record of a recall is kept for another 30 days',
@@ -59,7 +63,11 @@ const deltaDataSource = (db: Database): DataSource => ({
 
 const cardDataSource = (db: Database): DataSource =>
   rowsOfAgents(db, {
-    ...{ name: 'clades.cards', stage: 'content', table: 'performance_cards', id: 'agent_id', at: 'published_at' },
+    name: 'clades.cards',
+    stage: 'content',
+    table: 'performance_cards',
+    id: 'agent_id',
+    at: 'published_at',
     what: 'performance cards: results of agents that their owners published',
     purpose: 'to show the performance of an agent to others, if its owner wants that',
     kept: 'until the agent or its owner withdraws them',

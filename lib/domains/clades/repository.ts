@@ -137,8 +137,11 @@ export const shareOfAgent = statement('clades.share', {
 export const deliveriesOfShares = statement('clades.deliveries', {
   takes: { shares: 'text[]' },
   returns: {
-    ...{ share_id: 'text', agent_id: 'text', state: typed<DeltaState>('delta_state') },
-    ...{ delivered_at: 'timestamptz?', acknowledged_at: 'timestamptz?' },
+    share_id: 'text',
+    agent_id: 'text',
+    state: typed<DeltaState>('delta_state'),
+    delivered_at: 'timestamptz?',
+    acknowledged_at: 'timestamptz?',
   },
   isPrepared: true,
   sql: `SELECT share_id, agent_id, state, delivered_at, acknowledged_at FROM clade_deltas WHERE share_id = ANY($shares) ORDER BY agent_id`,
@@ -148,8 +151,13 @@ export const deliveriesOfShares = statement('clades.deliveries', {
 export const exportedShares = statement('clades.exported-shares', {
   takes: { agent: 'text', until: 'timestamptz', at: 'timestamptz?', id: 'text' },
   returns: {
-    ...{ id: 'text', entry_id: 'text', kind: typed<SharedKind>('entry_kind'), sealed: typed<Buffer | null>('bytea?') },
-    ...{ manifest: 'text', shared_at: 'timestamptz', recalled_at: 'timestamptz?' },
+    id: 'text',
+    entry_id: 'text',
+    kind: typed<SharedKind>('entry_kind'),
+    sealed: typed<Buffer | null>('bytea?'),
+    manifest: 'text',
+    shared_at: 'timestamptz',
+    recalled_at: 'timestamptz?',
   },
   isPrepared: true,
   sql: `SELECT id, entry_id, kind, sealed, manifest, shared_at, recalled_at FROM clade_shares
@@ -160,8 +168,12 @@ export const exportedShares = statement('clades.exported-shares', {
 export const publicCard = statement('clades.public-card', {
   takes: { agent: 'text' },
   returns: {
-    ...{ from: 'timestamptz', until: 'timestamptz', publishedAt: 'timestamptz' },
-    ...{ returns: 'float8', sharpe: 'float8', drawdown: 'float8' },
+    from: 'timestamptz',
+    until: 'timestamptz',
+    publishedAt: 'timestamptz',
+    returns: 'float8',
+    sharpe: 'float8',
+    drawdown: 'float8',
   },
   isPrepared: true,
   sql: `SELECT c.from_at AS "from", c.until_at AS until, c.returns, c.sharpe, c.drawdown, c.published_at AS "publishedAt"

@@ -232,8 +232,11 @@ export async function leaveClade(
   const results = { sharesRecalled: shares.length, ...removed }
   if (Object.values(results).some((count) => count > 0))
     await recordDeletion(tx, {
-      ...{ requestedBy: 'system:agents.death', reason: 'agent_retired' },
-      ...{ scope: { subject: agentId, kind: 'agent' }, results, now },
+      requestedBy: 'system:agents.death',
+      reason: 'agent_retired',
+      scope: { subject: agentId, kind: 'agent' },
+      results,
+      now,
     })
   await members.leave(tx, agentId)
 }

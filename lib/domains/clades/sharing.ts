@@ -243,13 +243,26 @@ async function storeShare(
   const { entryId, kind, text, digest, removed, parents, to } = share
   const id = newId('shr')
   const claims = {
-    ...{ version: 1, issuer, share_id: id, clade_id: cladeId, agent_id: agentId, kind, removed },
-    ...{ digest: digestOf(digest), shared_at: now.toISOString() },
+    version: 1,
+    issuer,
+    share_id: id,
+    clade_id: cladeId,
+    agent_id: agentId,
+    kind,
+    removed,
+    digest: digestOf(digest),
+    shared_at: now.toISOString(),
   }
   const manifest = await sign(tx, 'clade-manifest', canonicalText(claims))
   await tx.cladeShare.create({
     data: {
-      ...{ id, cladeId, agentId, kind, manifest, parents, sharedAt: now },
+      id,
+      cladeId,
+      agentId,
+      kind,
+      manifest,
+      parents,
+      sharedAt: now,
       // An entry without its own id is identified by the share id.
       entryId: entryId ?? id,
       sealed: new Uint8Array(sealPayload(key(), id, text)),

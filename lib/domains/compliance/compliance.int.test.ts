@@ -546,7 +546,10 @@ describe('a planted fault', () => {
     // cache.lifetimes is tested in its domain with a Redis, and deletions.logged in its own file for each kind of
     // deletion. Faults planted in the audit log cannot be removed.
     const others = [
-      ...['installation.secret', 'rights.can_view', 'rights.can_export', 'rights.can_request_deletion'],
+      'installation.secret',
+      'rights.can_view',
+      'rights.can_export',
+      'rights.can_request_deletion',
       'deletions.logged',
       'cache.lifetimes',
     ]
@@ -587,7 +590,11 @@ const person = async () => (await signedIn(test)).accountId
 const run = (id: string, more: object, steps: object[] = []) =>
   test.db.prisma.erasureRun.create({
     data: {
-      ...{ id, receiptId: `rcpt_${id}`, requestedBy: 'x', reason: 'x', createdAt: ago(day) },
+      id,
+      receiptId: `rcpt_${id}`,
+      requestedBy: 'x',
+      reason: 'x',
+      createdAt: ago(day),
       ...more,
       steps: { create: steps.map((step, position) => ({ holder: `h${position}`, store: 'graph', position, ...step })) },
     },
@@ -616,7 +623,10 @@ const listed: readonly [EvidenceProblem, string, unknown[], () => Promise<() => 
     [{ code: 'legal_hold', store: null, fault: null }],
     async () => {
       const id = await request({
-        ...{ state: 'completed', verifiedAt: ago(10 * day), waitingUntil: ago(9 * day), closedAt: ago(day) },
+        state: 'completed',
+        verifiedAt: ago(10 * day),
+        waitingUntil: ago(9 * day),
+        closedAt: ago(day),
         parts: [{ kind: 'erasure', state: 'done', startedAt: ago(9 * day), finishedAt: ago(day) }],
       })
       await test.db.prisma.privacyRequestEvent.create({

@@ -19,7 +19,11 @@ afterAll(() => test?.close())
 
 const insight = { scope: 'clade', kind: 'insight', content: { claim: 'a claim' }, confidence: 0.7 }
 const card = () => ({
-  ...{ from: '2026-01-01T00:00:00Z', until: '2026-06-30T00:00:00Z', returns: 0.12, sharpe: 1.4, drawdown: 0.08 },
+  from: '2026-01-01T00:00:00Z',
+  until: '2026-06-30T00:00:00Z',
+  returns: 0.12,
+  sharpe: 1.4,
+  drawdown: 0.08,
 })
 type Asker = { token: string } | { cookie: string }
 async function asked(method: string, path: string, who: Asker, body?: unknown) {
@@ -47,7 +51,8 @@ interface Kind {
 }
 const kinds = (): Kind[] => [
   {
-    ...{ counts: 'agentDocumentsDeleted', scope: 'agent_document' },
+    counts: 'agentDocumentsDeleted',
+    scope: 'agent_document',
     async make() {
       const at = `/v1/agents/${agent.id}/documents`
       const { id } = await asked('POST', at, agent, { kind: 'playbook', title: 'A title', body: 'Some words.' })
@@ -55,7 +60,8 @@ const kinds = (): Kind[] => [
     },
   },
   {
-    ...{ counts: 'chainReferencesDeleted', scope: 'chain_reference' },
+    counts: 'chainReferencesDeleted',
+    scope: 'chain_reference',
     async make() {
       const at = `/v1/agents/${agent.id}/chain-references`
       const reference = `0x${randomBytes(20).toString('hex')}`
@@ -64,7 +70,8 @@ const kinds = (): Kind[] => [
     },
   },
   {
-    ...{ counts: 'entriesDeleted', scope: 'grimoire_entry' },
+    counts: 'entriesDeleted',
+    scope: 'grimoire_entry',
     async make() {
       const at = `/v1/agents/${agent.id}/grimoire`
       const { id } = await asked('POST', at, agent, insight)
@@ -72,42 +79,53 @@ const kinds = (): Kind[] => [
     },
   },
   {
-    ...{ counts: 'exchangesDeleted', scope: 'llm_exchange' },
+    counts: 'exchangesDeleted',
+    scope: 'llm_exchange',
     async make() {
       const { id } = await asked('POST', '/v1/llm-log', agent, { messages: [{ role: 'user', content: 'Some words.' }] })
       return { path: `/v1/llm-log/${id}`, who: agent, id }
     },
   },
   {
-    ...{ counts: 'snapshotsDeleted', scope: 'snapshot' },
+    counts: 'snapshotsDeleted',
+    scope: 'snapshot',
     async make() {
       const id = `snap_${randomBytes(11).toString('hex')}`
       const now = test.clock.now()
       await test.db.prisma.snapshot.create({
         data: {
-          ...{ id, agentId: agent.id, kind: 'on_demand', keyId: 'k', state: 'failed', objectKey: `snapshots/x/${id}` },
-          ...{ createdAt: now, expiresAt: new Date(now.getTime() + 3_600_000) },
+          id,
+          agentId: agent.id,
+          kind: 'on_demand',
+          keyId: 'k',
+          state: 'failed',
+          objectKey: `snapshots/x/${id}`,
+          createdAt: now,
+          expiresAt: new Date(now.getTime() + 3_600_000),
         },
       })
       return { path: `/v1/agents/${agent.id}/snapshots/${id}`, who: agent, id }
     },
   },
   {
-    ...{ counts: 'performanceCardsDeleted', scope: 'performance_card' },
+    counts: 'performanceCardsDeleted',
+    scope: 'performance_card',
     async make() {
       await asked('PUT', `/v1/agents/${agent.id}/card`, agent, card())
       return { path: `/v1/agents/${agent.id}/card`, who: agent, id: agent.id }
     },
   },
   {
-    ...{ counts: 'exportsDeleted', scope: 'export' },
+    counts: 'exportsDeleted',
+    scope: 'export',
     async make() {
       const { id } = await asked('POST', '/api/privacy/exports', person, { scope: 'all' })
       return { path: `/api/privacy/exports/${id}`, who: person, id }
     },
   },
   {
-    ...{ counts: 'sopVersionsDeleted', scope: 'sop_version' },
+    counts: 'sopVersionsDeleted',
+    scope: 'sop_version',
     async make() {
       const { id } = await asked('POST', '/v1/sop', agent, sop())
       await asked('PUT', `/v1/sop/${id}`, agent, sop({ name: 'Another wording of it' }))
@@ -115,7 +133,8 @@ const kinds = (): Kind[] => [
     },
   },
   {
-    ...{ counts: 'savedSearchesDeleted', scope: 'saved-search' },
+    counts: 'savedSearchesDeleted',
+    scope: 'saved-search',
     async make() {
       const { id } = await asked('POST', '/api/audit/searches', admin, { name: 'Mine', query: 'action=delete' })
       return { path: `/api/audit/searches/${id}`, who: admin, id }
@@ -201,8 +220,13 @@ it('a sweep writes one row with its count, and the check fails without it', asyn
   expect((await checked()).state).toBe('holds')
   await test.app.db.transaction((tx) =>
     test.app.pipeline.auditWithin(tx, {
-      ...{ action: 'delete', actorId: 'system:some.sweep', resourceType: 'something', resourceId: 'old' },
-      ...{ at: test.clock.now(), ip: '', details: { count: 7 } },
+      action: 'delete',
+      actorId: 'system:some.sweep',
+      resourceType: 'something',
+      resourceId: 'old',
+      at: test.clock.now(),
+      ip: '',
+      details: { count: 7 },
     }),
   )
   const check = await checked()

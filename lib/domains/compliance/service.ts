@@ -3,8 +3,8 @@ import { logFault } from '#lib/kernel/fault-log.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { read } from '#lib/kernel/use-case.ts'
 import { withTimeout } from '#lib/kernel/with-timeout.ts'
-import { boundedQuery, StatementTimeout } from '#lib/stores/postgres/bounded.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import { boundedQuery, StatementTimeout } from '#lib/stores/postgres/time-limited-query.ts'
 import { type CheckView, type LineView, readCompliance } from './contract.ts'
 
 /** Time limits of one statement and of one check, in milliseconds. */
@@ -63,8 +63,15 @@ export function complianceService({ db, checks }: ComplianceServiceDeps) {
       } = await withTimeout(checkMost, check.ask(bounded, now), new CheckTimeout())
       const found = problems.filter(({ count }) => count > 0)
       return {
-        ...{ ...known, page: own, state, numbers, times: texts(times), facts },
-        ...{ problems: found, took_ms: took(), fault: null },
+        ...known,
+        page: own,
+        state,
+        numbers,
+        times: texts(times),
+        facts,
+        problems: found,
+        took_ms: took(),
+        fault: null,
       }
     } catch (error) {
       const fault = faultOf(error)

@@ -275,9 +275,17 @@ describe('running and waiting work', () => {
     const { db, clock } = setting.test
     await db.prisma.erasureRun.create({
       data: {
-        ...{ id: 'run_part', receiptId: 'rcpt_part', auditId: '00000000-0000-4000-8000-00000000000a', agents: [] },
-        ...{ partKind: 'message', partId: 'msg_part', projectId: 'prj_part', conversationId: 'conv_part' },
-        ...{ requestedBy: `user:${owner.accountId}`, reason: 'user_request', createdAt: clock.now() },
+        id: 'run_part',
+        receiptId: 'rcpt_part',
+        auditId: '00000000-0000-4000-8000-00000000000a',
+        agents: [],
+        partKind: 'message',
+        partId: 'msg_part',
+        projectId: 'prj_part',
+        conversationId: 'conv_part',
+        requestedBy: `user:${owner.accountId}`,
+        reason: 'user_request',
+        createdAt: clock.now(),
       },
     })
     const one = { kind: 'erasure', id: 'run_part', request_id: null, state: 'running' }

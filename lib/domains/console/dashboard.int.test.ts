@@ -89,13 +89,21 @@ it('the audit log has a title for the resource type of every operation', () => {
 
 it('setupStatus reports each step by its setting', () => {
   const nothing = {
-    ...{ hasMailServer: false, hasContact: false, statesBackups: false, unknownRegions: 2 },
-    ...{ hasIdentityProvider: false, admins: 1 },
+    hasMailServer: false,
+    hasContact: false,
+    statesBackups: false,
+    unknownRegions: 2,
+    hasIdentityProvider: false,
+    admins: 1,
   }
   expect(setupStatus(nothing).some(({ is_done }) => is_done)).toBe(false)
   const everything = {
-    ...{ hasMailServer: true, hasContact: true, statesBackups: true, unknownRegions: 0 },
-    ...{ hasIdentityProvider: true, admins: 2 },
+    hasMailServer: true,
+    hasContact: true,
+    statesBackups: true,
+    unknownRegions: 0,
+    hasIdentityProvider: true,
+    admins: 2,
   }
   expect(setupStatus(everything).every(({ is_done }) => is_done)).toBe(true)
 })

@@ -53,8 +53,11 @@ const file = (machine: TestApp, person: Person, id: string) =>
 const begun = (machine: TestApp, person: Person) =>
   machine.db.transaction((tx) =>
     machine.app.subjectErasures.begin(tx, {
-      ...{ requestId: null, subject: { account: person.accountId, agents: [] }, requestedBy: 'user:test' },
-      ...{ reason: 'user_request', now: machine.clock.now() },
+      requestId: null,
+      subject: { account: person.accountId, agents: [] },
+      requestedBy: 'user:test',
+      reason: 'user_request',
+      now: machine.clock.now(),
     }),
   )
 const stateOf = async (runId: string) => (await app.app.subjectErasures.run(runId))?.state

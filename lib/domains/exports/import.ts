@@ -62,7 +62,8 @@ function withCounts(error: unknown, { received, stored, known, failed }: ImportR
   return new Problem(code, {
     detail: `${detail ?? error.title} ${stored.toLocaleString('en')} of the ${received.toLocaleString('en')} received items were stored. Send the whole document again to store the rest.`,
     extensions: { ...extensions, import: { received, stored, known, failed } },
-    ...{ headers, cause },
+    headers,
+    cause,
     ...(issues && { issues }),
   })
 }

@@ -382,8 +382,11 @@ describe('rejected items', () => {
       kept = (await to.fetch('POST', '/v1/knowledge', { token: gone.token, body: trace() })).json.data.id
       await to.db.transaction((tx) =>
         to.app.subjectErasures.begin(tx, {
-          ...{ requestId: null, subject: { account: null, agents: [gone.id] }, requestedBy: gone.id },
-          ...{ reason: 'user_request', now: to.clock.now() },
+          requestId: null,
+          subject: { account: null, agents: [gone.id] },
+          requestedBy: gone.id,
+          reason: 'user_request',
+          now: to.clock.now(),
         }),
       )
       await drain(to)
@@ -434,7 +437,8 @@ describe('rejected items', () => {
       const { token } = await to.agent()
       await to.db.transaction((tx) =>
         suppressions(to.app.suppressionKeys).add(tx, [{ kind: 'agent', value: 'erased-earlier' }], {
-          ...{ runId: newId('run'), since: to.clock.now() },
+          runId: newId('run'),
+          since: to.clock.now(),
         }),
       )
       expect((await imported(token, documentOf(1, 'erased-earlier'))).status).toBe(410)

@@ -68,18 +68,30 @@ export const inventory = ({
       const { name, store, stage, held: what = dataSource.what, purpose, kept: term, basis } = dataSource
       const holding = await dataSource.inventory(subject, ctx.now)
       return {
-        ...{ holder: name, store, what, count: holding.count, ...times(holding), purpose },
+        holder: name,
+        store,
+        what,
+        count: holding.count,
+        ...times(holding),
+        purpose,
         basis: basis ?? (stage === 'account' ? contract : ofContent),
-        ...{ kept: term, where: placeOf(store) },
+        kept: term,
+        where: placeOf(store),
       }
     })
     const beside = await inOrder(retainedRecords, async (one) => {
       const { name, store, what, purpose, basis, kept: term } = one
       const holding = await one.inventory(subject, ctx.now)
       return {
-        ...{ name, store, what, count: holding?.count ?? null },
+        name,
+        store,
+        what,
+        count: holding?.count ?? null,
         ...times(holding ?? { count: 0, since: null, until: null }),
-        ...{ purpose, basis, kept: term, where: placeOf(store) },
+        purpose,
+        basis,
+        kept: term,
+        where: placeOf(store),
       }
     })
     return {

@@ -54,8 +54,12 @@ it('a killed worker leaves a partial file and a running export, which the upkeep
   await holding.query('BEGIN; LOCK TABLE agent_documents IN ACCESS EXCLUSIVE MODE')
   const worker = spawn(process.execPath, ['bin/worker.ts'], {
     env: {
-      ...{ PATH: process.env.PATH, NODE_ENV: 'production', KP_DATA_DIR: test.dataDir, KP_LIMITS: 'memory' },
-      ...{ DATABASE_URL: test.app.env.DATABASE_URL ?? '', KP_SECRET: test.app.env.KP_SECRET ?? '' },
+      PATH: process.env.PATH,
+      NODE_ENV: 'production',
+      KP_DATA_DIR: test.dataDir,
+      KP_LIMITS: 'memory',
+      DATABASE_URL: test.app.env.DATABASE_URL ?? '',
+      KP_SECRET: test.app.env.KP_SECRET ?? '',
     },
     stdio: ['ignore', 'ignore', 'inherit'],
   })

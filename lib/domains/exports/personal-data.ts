@@ -120,7 +120,8 @@ export function exportFilesDataSource(ports: PreparedPorts & RecordedPorts & { c
 }
 
 const valuesOf = ({ account, agents }: Subject) => ({
-  ...{ agents, account },
+  agents,
+  account,
   actors: [...agents, ...(account === null ? [] : [`user:${account}`])],
 })
 

@@ -253,13 +253,13 @@ describe('the daily quota', () => {
   it('is exact for concurrent calls, is not refunded by a deletion, and resets at midnight UTC', async () => {
     await test.db.prisma.exportRun.createMany({
       data: Array.from({ length: 99 }, () => ({
-        ...{
-          id: newId('exp'),
-          subjectId: person.accountId,
-          subjectKind: 'account',
-          requestedBy: `user:${person.accountId}`,
-        },
-        ...{ format: 'zip', basis: 'all', at: test.clock.now() },
+        id: newId('exp'),
+        subjectId: person.accountId,
+        subjectKind: 'account',
+        requestedBy: `user:${person.accountId}`,
+        format: 'zip',
+        basis: 'all',
+        at: test.clock.now(),
       })),
     })
     const answers = await Promise.all([begin(person, { scope: 'all' }), begin(person, { scope: 'provided' })])
@@ -434,8 +434,13 @@ describe('erasing exported data', () => {
     const note = (subjectKind: 'account' | 'agent') =>
       test.db.prisma.exportRun.create({
         data: {
-          ...{ id: newId('exp'), subjectId: person.accountId, subjectKind, requestedBy: 'system:privacy.request' },
-          ...{ format: 'zip', basis: 'all', at: test.clock.now() },
+          id: newId('exp'),
+          subjectId: person.accountId,
+          subjectKind,
+          requestedBy: 'system:privacy.request',
+          format: 'zip',
+          basis: 'all',
+          at: test.clock.now(),
         },
       })
     const mine = await note('account')
@@ -466,8 +471,12 @@ describe('erasing exported data', () => {
     const agent = await test.agent()
     await test.db.prisma.exportRun.create({
       data: {
-        ...{ id: newId('exp'), subjectId: agent.id, requestedBy: `user:${person.accountId}` },
-        ...{ format: 'json', basis: 'all', at: test.clock.now() },
+        id: newId('exp'),
+        subjectId: agent.id,
+        requestedBy: `user:${person.accountId}`,
+        format: 'json',
+        basis: 'all',
+        at: test.clock.now(),
       },
     })
     const dataSource = test.app.dataSources.find(({ name }) => name === 'exports.runs')

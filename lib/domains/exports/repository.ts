@@ -12,8 +12,12 @@ export const lockExportsOf = statement('exports.lock-payer', {
 export const exportsInPreparation = statement('exports.in-preparation', {
   takes: { account: 'text', since: 'timestamptz' },
   returns: {
-    ...{ id: 'text', requestId: 'text?', state: typed<'queued' | 'running'>('text') },
-    ...{ partsDone: 'int4', partsTotal: 'int4', createdAt: 'timestamptz' },
+    id: 'text',
+    requestId: 'text?',
+    state: typed<'queued' | 'running'>('text'),
+    partsDone: 'int4',
+    partsTotal: 'int4',
+    createdAt: 'timestamptz',
   },
   isPrepared: true,
   sql: `SELECT id, request_id AS "requestId", state::text AS state, parts_done AS "partsDone", parts_total AS "partsTotal",
@@ -186,8 +190,14 @@ export const summaryOfExports = statement('exports.summary', {
 export const copiesWithProblem = statement('exports.copies-with-problem', {
   takes: { basis: 'text', limit: 'int4', remembered: 'timestamptz', overdue: 'timestamptz' },
   returns: {
-    ...{ id: 'text', account_id: 'text', account_name: 'text?', request_id: 'text?', fault: 'text?' },
-    ...{ created_at: 'timestamptz', expires_at: 'timestamptz?', total: 'int4' },
+    id: 'text',
+    account_id: 'text',
+    account_name: 'text?',
+    request_id: 'text?',
+    fault: 'text?',
+    created_at: 'timestamptz',
+    expires_at: 'timestamptz?',
+    total: 'int4',
   },
   variants: ['failed', 'late'],
   sql: (

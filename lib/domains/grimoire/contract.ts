@@ -167,8 +167,10 @@ const EditBody = z.discriminatedUnion(
   'scope',
   [
     z.strictObject({
-      ...{ scope: z.literal('private'), revision: Revision },
-      ...{ envelope: EnvelopeForm, valid_until: ValidUntil },
+      scope: z.literal('private'),
+      revision: Revision,
+      envelope: EnvelopeForm,
+      valid_until: ValidUntil,
     }),
     z.strictObject({ scope: z.literal('clade'), revision: Revision, ...content, valid_until: ValidUntil }),
   ],

@@ -277,7 +277,11 @@ const list = ({ db, key, agents }: Pick<GrimoirePorts, 'db' | 'key' | 'agents'>)
     const after = parseCursor(cursor)
     const agent = await agents.own(actor, id)
     const conditions = {
-      ...{ agent: id, now, gone: goneBefore(agent.grimoireDays, now), kind: kind ?? null, scope: scope ?? null },
+      agent: id,
+      now,
+      gone: goneBefore(agent.grimoireDays, now),
+      kind: kind ?? null,
+      scope: scope ?? null,
     }
     const [rows, [count]] = await Promise.all([
       entriesPage(db, { ...conditions, at: after?.at ?? null, id: after?.id ?? '', limit: limit + 1 }),
@@ -317,7 +321,10 @@ const add = ({ key, agents }: Pick<GrimoirePorts, 'key' | 'agents'>) =>
     if (body.scope === 'private') await refuseOtherKey(tx, agentId, body.envelope.key_id)
     const id = body.scope === 'private' ? body.id : newId('ent')
     const stored = await insertEntry(tx, {
-      ...{ id, agent: agentId, kind: body.kind, scope: body.scope },
+      id,
+      agent: agentId,
+      kind: body.kind,
+      scope: body.scope,
       ...contentOf(id, body, key, now),
     })
     if (stored === 0)

@@ -1,7 +1,7 @@
 import type { DataSource, ReadPage, ReadPlace } from '#lib/kernel/data-source.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { holdingOf, plannedOf, sumRemaining } from '#lib/stores/postgres/legal-hold-rows.ts'
+import { holdingOf, plannedOf, sumRemaining } from '#lib/stores/postgres/personal-rows.ts'
 import { countVersions, deleteVersions, versionInventory, versionsAfter, versionsInScope } from './repository.ts'
 
 /** The values by which versions of a scope are found. */

@@ -1,6 +1,6 @@
 import type { RetainedRecord } from '#lib/kernel/data-source.ts'
+import { officeActs } from '#lib/stores/postgres/admin-changes.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { officeActs } from '#lib/stores/postgres/office-acts.ts'
 
 /** Retained records: who created or released a hold. */
 export const retainedHolds = (db: Database): RetainedRecord[] => [

@@ -20,7 +20,10 @@ const json = (value: unknown): Prisma.InputJsonValue => JSON.parse(JSON.stringif
 export const idempotencyRecords: PipelinePorts['idempotency'] = {
   async claim(tx, { scope, key, requestHash }, now) {
     const claimed = await claimKey(tx, {
-      ...{ scope, key, now, hash: requestHash },
+      scope,
+      key,
+      now,
+      hash: requestHash,
       expired: new Date(now.getTime() - replyRetention),
       abandoned: new Date(now.getTime() - abandonedAfter),
     })

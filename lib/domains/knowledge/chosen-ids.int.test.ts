@@ -25,7 +25,9 @@ const inBatch = async ({ token }: Asker, ...ids: string[]) => {
 const skillOf = (id: string) => ({ id, skill_md: skillMd('a-skill'), files: [], visibility: 'private' })
 const imported = async ({ token }: Asker, units: string[], skills: string[] = []) => {
   const body = {
-    ...{ agent_id: 'elsewhere', schema_version: 'v1', total_units: units.length },
+    agent_id: 'elsewhere',
+    schema_version: 'v1',
+    total_units: units.length,
     knowledge_units: units.map((id) => ({ id, unit: trace({ id }), visibility: 'private' })),
     skills: skills.map(skillOf),
   }
@@ -99,7 +101,8 @@ describe('an id that can be guessed, while all people belong to one organization
 
   it('an atomic batch of a stranger stores nothing, and names the id', async () => {
     const { status, json } = await test.fetch('POST', '/v1/knowledge/batch?atomic=true', {
-      ...{ token: stranger.token, body: { units: [trace(), trace({ id: 'kp:trace:used' })] } },
+      token: stranger.token,
+      body: { units: [trace(), trace({ id: 'kp:trace:used' })] },
     })
     expect([status, json.code, json.results[1].problem.code]).toEqual([422, 'batch_rejected', 'invalid'])
     expect(await test.db.prisma.unit.count({ where: { agentId: stranger.id } })).toBe(0)
@@ -108,7 +111,8 @@ describe('an id that can be guessed, while all people belong to one organization
   it('an import reports a unit with the same content as known if the importer may read it', async () => {
     await test.fetch('PATCH', '/v1/knowledge/kp:trace:free', { token: own.token, body: { visibility: 'private' } })
     const document = (visibility: string) => ({
-      ...{ agent_id: 'elsewhere', total_units: 1 },
+      agent_id: 'elsewhere',
+      total_units: 1,
       knowledge_units: [{ id: 'kp:trace:used', unit: trace({ id: 'kp:trace:used' }, { visibility }), visibility }],
     })
     const { json } = await test.fetch('POST', '/v1/import', { token: stranger.token, body: document('network') })
@@ -124,7 +128,8 @@ describe('an id that can be guessed, while people belong to several organization
     expect(
       (
         await test.fetch('PUT', `/api/admin/organisations/${organisation}/namespaces`, {
-          ...{ cookie: admin.cookie, body: { namespaces } },
+          cookie: admin.cookie,
+          body: { namespaces },
         })
       ).status,
     ).toBe(200)

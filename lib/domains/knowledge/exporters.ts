@@ -55,8 +55,12 @@ const units = (db: Database): Exporter => ({
   tables: ['units'],
   async *pages(agentId, reader) {
     const shape = {
-      ...{ from: 'units u', at: 'u.created_at', id: 'u.id', columns: unitColumns },
-      ...{ record: unitRecord(reader), weight: 'pg_column_size(u.document)' },
+      from: 'units u',
+      at: 'u.created_at',
+      id: 'u.id',
+      columns: unitColumns,
+      record: unitRecord(reader),
+      weight: 'pg_column_size(u.document)',
     }
     yield* recordPages(db, {
       ...shape,

@@ -139,11 +139,15 @@ interface Imported {
   visibility: (typeof visibilities)[number]
 }
 const erased = (id: string): ImportResult => ({
-  ...{ id, status: 'failed', code: 'erased' },
+  id,
+  status: 'failed',
+  code: 'erased',
   detail: 'A skill with this id was erased. The id cannot be used again.',
 })
 const taken = (id: string): ImportResult => ({
-  ...{ id, status: 'failed', code: 'id_in_use' },
+  id,
+  status: 'failed',
+  code: 'id_in_use',
   detail: 'A skill with this id and other content already exists. It was not changed.',
 })
 
@@ -201,7 +205,9 @@ export const skillImporter = ({
       return isTaken
         ? taken(id)
         : {
-            ...{ id, status: 'failed', code: 'conflict' },
+            id,
+            status: 'failed',
+            code: 'conflict',
             detail: 'You have another skill with this name. It was not changed.',
           }
     }
@@ -212,7 +218,8 @@ export const skillImporter = ({
       entries: records
         .filter((_, index) => results[index]?.status === 'stored')
         .map(({ id, content: { visibility, skill } }) => ({
-          ...{ resourceType: 'skill', resourceId: id },
+          resourceType: 'skill',
+          resourceId: id,
           details: { visibility, files: skill.files.length, sanitized: skill.sanitized },
         })),
     }

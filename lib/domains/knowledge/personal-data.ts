@@ -9,7 +9,7 @@ import {
   plannedOf,
   preferIndexes,
   sumRemaining,
-} from '#lib/stores/postgres/legal-hold-rows.ts'
+} from '#lib/stores/postgres/personal-rows.ts'
 import {
   countById,
   countDocumentsById,

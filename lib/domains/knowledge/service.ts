@@ -4,7 +4,7 @@ import { namesWarned } from '#lib/domains/pii/named-fields.ts'
 import { SanitizationError } from '#lib/domains/sanitizer/sanitization-error.ts'
 import type { Actor, MutationContext, Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
-import { issuesOf } from '#lib/kernel/issues.ts'
+import { issuesOf } from '#lib/kernel/input.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { sharedQuestion } from '#lib/kernel/shared-query.ts'
 import { mostMembers, refuseUnstorable } from '#lib/kernel/storable.ts'
@@ -214,7 +214,10 @@ function batch({ db, strict, names, chosenIds }: ContributionParts) {
       if (isAtomic && refusals.length > 0) return refused(index, notAlone)
       const all = told({ id, warnings })
       return {
-        ...{ index, status: 201, id, quality_score: quality },
+        index,
+        status: 201,
+        id,
+        quality_score: quality,
         ...(all.length > 0 && { warnings: all }),
         ...(sanitizedPlaces.length > 0 && { sanitized: sanitizedPlaces }),
       }

@@ -12,8 +12,14 @@ const due = new Date('2026-12-31T00:00:00.000Z')
 const file = (id: string) =>
   app.db.prisma.privacyRequest.create({
     data: {
-      ...{ id, kinds: ['access'], channel: 'console', subjectKind: 'person', accountId: 'usr_1', subjectKey: 'key' },
-      ...{ receivedAt: app.clock.now(), legalDueAt: due },
+      id,
+      kinds: ['access'],
+      channel: 'console',
+      subjectKind: 'person',
+      accountId: 'usr_1',
+      subjectKey: 'key',
+      receivedAt: app.clock.now(),
+      legalDueAt: due,
     },
   })
 

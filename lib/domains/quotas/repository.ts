@@ -24,7 +24,10 @@ export const storageOfNetwork = statement('quotas.storage-of-network', {
 export const storageOfOrganisation = statement('quotas.storage-of-organisation', {
   takes: { organisation: 'text' },
   returns: {
-    ...{ bytes: 'float8', rows: 'float8', quota_bytes: 'float8?', quota_rows: 'float8?' },
+    bytes: 'float8',
+    rows: 'float8',
+    quota_bytes: 'float8?',
+    quota_rows: 'float8?',
     tier: typed<TierName | null>('text?'),
   },
   isPrepared: true,

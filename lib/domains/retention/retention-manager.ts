@@ -128,22 +128,23 @@ async function deleteBatch(
 ) {
   const { id, requestedBy, ip, deletionRows } = sweeping
   const values = {
-    ...{
-      ...range,
-      now: sweeping.now(),
-      uuids: uuidsInSql.value(),
-      actor: requestedBy,
-      resource_type: resourceType,
-      ip,
-    },
-    ...{ details: { sweep: id }, scope, results: { [name]: 1 } },
+    ...range,
+    now: sweeping.now(),
+    uuids: uuidsInSql.value(),
+    actor: requestedBy,
+    resource_type: resourceType,
+    ip,
+    details: { sweep: id },
+    scope,
+    results: { [name]: 1 },
   }
   await client.query('BEGIN')
   try {
     // Records under a hold are not deleted.
     await lockHoldsForSweep(client, {})
     const [done = { seen: 0, upto: null, removed: 0 }] = await deleteExpiredBatch(client, values, {
-      ...{ removal, deletionRows },
+      removal,
+      deletionRows,
     })
     const { visibility } = range
     const deleted = { ...sweeping.deleted, [visibility]: sweeping.deleted[visibility] + done.removed }

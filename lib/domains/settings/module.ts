@@ -1,8 +1,8 @@
 import type { RetainedRecord } from '#lib/kernel/data-source.ts'
 import type { EvidenceCheck } from '#lib/kernel/evidence.ts'
 import type { PersonalData } from '#lib/kernel/module.ts'
+import { officeActs } from '#lib/stores/postgres/admin-changes.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { officeActs } from '#lib/stores/postgres/office-acts.ts'
 import { settingNamed } from './repository.ts'
 import { settingsService } from './service.ts'
 

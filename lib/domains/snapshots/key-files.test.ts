@@ -17,8 +17,13 @@ const keys = snapshotKeys({
     isElsewhere
       ? [
           {
-            ...{ id: 'store_x', port: 'snapshot_keys', provider: 'files', address: '', shown: 'file:/elsewhere' },
-            ...{ firstSeen: new Date(0), lastSeen: new Date(0) },
+            id: 'store_x',
+            port: 'snapshot_keys',
+            provider: 'files',
+            address: '',
+            shown: 'file:/elsewhere',
+            firstSeen: new Date(0),
+            lastSeen: new Date(0),
           },
         ]
       : [],

@@ -34,8 +34,11 @@ const upkeep = () => app.app.jobs.find(({ name }) => name === 'snapshots.upkeep'
 const begun = (owner: Person) =>
   app.db.transaction((tx) =>
     app.app.subjectErasures.begin(tx, {
-      ...{ requestId: null, subject: { account: owner.accountId, agents: [] }, requestedBy: 'user:test' },
-      ...{ reason: 'user_request', now: app.clock.now() },
+      requestId: null,
+      subject: { account: owner.accountId, agents: [] },
+      requestedBy: 'user:test',
+      reason: 'user_request',
+      now: app.clock.now(),
     }),
   )
 const stateOf = async (runId: string) => (await app.app.subjectErasures.run(runId))?.state

@@ -43,8 +43,12 @@ describe('NamedSecrets', () => {
     }
     expect(JSON.parse(stripped(JSON.stringify(tokens), 3))).toEqual({
       ...tokens,
-      ...{ session: { token: null, since: 3, venue: 'london' }, sessions: [{ Token: null }, { jwt: null }] },
-      ...{ auth_token: null, cookie: null, keypair: null, headers: { Authorization: null } },
+      session: { token: null, since: 3, venue: 'london' },
+      sessions: [{ Token: null }, { jwt: null }],
+      auth_token: null,
+      cookie: null,
+      keypair: null,
+      headers: { Authorization: null },
       wallet: { keys: { public: 'g' }, key: null, address: 'i' },
     })
   })

@@ -4,7 +4,7 @@ import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import type { Exporter } from '#lib/kernel/exporter.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { holdingOf, preferIndexes, rowsOfAgents } from '#lib/stores/postgres/legal-hold-rows.ts'
+import { holdingOf, preferIndexes, rowsOfAgents } from '#lib/stores/postgres/personal-rows.ts'
 import { jsonObject, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
 import type { MissingStoreData } from '#lib/stores/registered-store.ts'
 import { objectsOfAgent } from './making.ts'
@@ -124,7 +124,10 @@ export const snapshotDataSources = (ports: SnapshotSourcePorts): DataSource[] =>
   keyDataSource(ports),
   objectDataSource(ports),
   rowsOfAgents(ports.db, {
-    ...{ name: 'snapshots.links', stage: 'agent', table: 'snapshot_links', at: 'created_at' },
+    name: 'snapshots.links',
+    stage: 'agent',
+    table: 'snapshot_links',
+    at: 'created_at',
     // The id is the hash of the token: a link must not be named by its token.
     id: "encode(token_hash, 'hex')",
     what: 'links to snapshots, as hashes of their tokens',
@@ -132,13 +135,21 @@ export const snapshotDataSources = (ports: SnapshotSourcePorts): DataSource[] =>
     kept: 'four hours',
   }),
   rowsOfAgents(ports.db, {
-    ...{ name: 'snapshots.rows', stage: 'agent', table: 'snapshots', at: 'created_at', id: 'id' },
+    name: 'snapshots.rows',
+    stage: 'agent',
+    table: 'snapshots',
+    at: 'created_at',
+    id: 'id',
     what: 'records of snapshots: time, kind and expiry of each',
     purpose: 'to list the snapshots of an agent',
     kept: 'as long as the snapshot exists',
   }),
   rowsOfAgents(ports.db, {
-    ...{ name: 'snapshots.state', stage: 'agent', table: 'state_bundles', at: 'uploaded_at', id: 'agent_id' },
+    name: 'snapshots.state',
+    stage: 'agent',
+    table: 'state_bundles',
+    at: 'uploaded_at',
+    id: 'agent_id',
     what: 'records of the states that agents uploaded',
     purpose: 'to include the state in the agent’s snapshots',
     kept: 'until it is replaced or deleted',

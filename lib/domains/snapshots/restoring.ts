@@ -149,8 +149,12 @@ function createRun(ports: SnapshotPorts, ctx: Context, agentId: string) {
         tx,
         ...results.flatMap(({ restorer: { resourceType }, stored }) =>
           stored.map((resourceId) => ({
-            ...{ action: 'create' as const, resourceType, resourceId },
-            ...{ actorId: ctx.actor.id, at: ctx.now, ip: ctx.ip },
+            action: 'create' as const,
+            resourceType,
+            resourceId,
+            actorId: ctx.actor.id,
+            at: ctx.now,
+            ip: ctx.ip,
             details: { operation: restoreAgent.id, agent_id: agentId },
           })),
         ),
@@ -201,7 +205,8 @@ function withCounts(error: unknown, { documents, entries }: { documents: number;
   return new Problem(code, {
     detail: `${detail ?? error.title} ${documents} documents and ${entries} entries were restored before this error and remain. Send the whole file again to restore the rest.`,
     extensions: { ...extensions, restored: { documents, entries } },
-    ...{ headers, cause },
+    headers,
+    cause,
     ...(issues && { issues }),
   })
 }

@@ -445,12 +445,24 @@ describe('a restoration', () => {
   const insight = (id = newId('ent'), more: object = {}) => ({
     part: 'grimoire_entries',
     record: {
-      ...{ id, agent_id: 'another', kind: 'insight', scope: 'clade', envelope: null },
+      id,
+      agent_id: 'another',
+      kind: 'insight',
+      scope: 'clade',
+      envelope: null,
       entry: {
-        ...{ content: { claim: 'calm' }, confidence: 0.7, tags: ['fx'], provenance: { run: 7 }, parents: [] },
-        ...{ valid_from: null, valid_until: null },
+        content: { claim: 'calm' },
+        confidence: 0.7,
+        tags: ['fx'],
+        provenance: { run: 7 },
+        parents: [],
+        valid_from: null,
+        valid_until: null,
       },
-      ...{ valid_until: null, created_at: when, updated_at: when, ...more },
+      valid_until: null,
+      created_at: when,
+      updated_at: when,
+      ...more,
     },
   })
   const ringOf = async (agent: Issued) =>
@@ -458,8 +470,15 @@ describe('a restoration', () => {
   const private_ = (keyId: string, id = newId('ent')) => ({
     part: 'grimoire_entries',
     record: {
-      ...{ id, agent_id: 'another', kind: 'episode', scope: 'private', envelope: seemingEnvelope(keyId), entry: null },
-      ...{ valid_until: null, created_at: when, updated_at: when },
+      id,
+      agent_id: 'another',
+      kind: 'episode',
+      scope: 'private',
+      envelope: seemingEnvelope(keyId),
+      entry: null,
+      valid_until: null,
+      created_at: when,
+      updated_at: when,
     },
   })
   const stated = (text: string) => [
@@ -488,7 +507,13 @@ describe('a restoration', () => {
     expect([first.status, first.json?.data], first.text).toEqual([
       200,
       {
-        ...{ agent_id: agent.id, documents: 1, entries: 2, there: 0, ended: 0, state_bytes: 7, settings: true },
+        agent_id: agent.id,
+        documents: 1,
+        entries: 2,
+        there: 0,
+        ended: 0,
+        state_bytes: 7,
+        settings: true,
       },
     ])
     expect((await ask('GET', at(agent.id, `/documents/${paper.record.id}`), { token: agent.token })).json.data).toEqual(
@@ -614,12 +639,10 @@ describe('an uploaded state', () => {
     expect(await keys()).toHaveLength(1)
     const told = (token: string) => ask('GET', at(agent.id, '/state'), { token })
     expect((await told(agent.token)).json.data).toEqual({
-      ...{
-        agent_id: agent.id,
-        media_type: 'application/json',
-        bytes: 7,
-        sha256: createHash('sha256').update('{"a":2}').digest('hex'),
-      },
+      agent_id: agent.id,
+      media_type: 'application/json',
+      bytes: 7,
+      sha256: createHash('sha256').update('{"a":2}').digest('hex'),
       uploaded_at: app.clock.now().toISOString(),
     })
     expect((await told((await keyed()).token)).status).toBe(404)
@@ -700,13 +723,11 @@ describe('the erasure of an agent', () => {
     expect(done?.state).toBe('done')
     const steps = (done?.steps ?? []).filter(({ holder }) => holder.startsWith('snapshots.'))
     expect(Object.fromEntries(steps.map((step) => [step.holder, step.residue]))).toEqual({
-      ...{
-        'snapshots.keys': 0,
-        'snapshots.objects': 0,
-        'snapshots.links': 0,
-        'snapshots.rows': 0,
-        'snapshots.state': 0,
-      },
+      'snapshots.keys': 0,
+      'snapshots.objects': 0,
+      'snapshots.links': 0,
+      'snapshots.rows': 0,
+      'snapshots.state': 0,
     })
     expect(await isGone(id, objectKey)).toEqual(gone)
     expect([await rowOf(late), existsSync(keyFile(late))]).toEqual([null, false])

@@ -14,8 +14,11 @@ const batch = 100
 
 const recordDeletion = (ctx: Context, tx: Transaction, subject: string, count: number): Promise<unknown> =>
   ctx.pipeline.recordDeletion(tx, {
-    ...{ requestedBy: ctx.actor.id, reason: 'retention', scope: { subject } },
-    ...{ results: { snapshotsDeleted: count }, now: ctx.now },
+    requestedBy: ctx.actor.id,
+    reason: 'retention',
+    scope: { subject },
+    results: { snapshotsDeleted: count },
+    now: ctx.now,
   })
 
 /**
@@ -33,8 +36,13 @@ const endSome = (ctx: Context): Promise<number> =>
     await ctx.pipeline.auditWithin(
       tx,
       ...ids.map((resourceId) => ({
-        ...{ action: 'delete' as const, actorId: ctx.actor.id, resourceType: 'snapshot', resourceId },
-        ...{ at: ctx.now, ip: '', details: { ended: true } },
+        action: 'delete' as const,
+        actorId: ctx.actor.id,
+        resourceType: 'snapshot',
+        resourceId,
+        at: ctx.now,
+        ip: '',
+        details: { ended: true },
       })),
     )
     await recordDeletion(ctx, tx, 'snapshots that expired', ids.length)
@@ -62,7 +70,8 @@ async function eachMarked(
   for (let after = ''; ; ) {
     const rows = await db.prisma.snapshot.findMany({
       where: {
-        ...{ state: 'gone', id: { gt: after } },
+        state: 'gone',
+        id: { gt: after },
         // Rows of recently deleted snapshots without data remain, because they count towards the hourly limit.
         OR: [{ kind: 'insurance' }, { bytes: { not: null } }, { createdAt: { lte: before } }],
       },

@@ -1,7 +1,7 @@
 import type { RetainedRecord } from '#lib/kernel/data-source.ts'
 import type { PersonalData } from '#lib/kernel/module.ts'
+import { officeActs } from '#lib/stores/postgres/admin-changes.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { officeActs } from '#lib/stores/postgres/office-acts.ts'
 import { type StoresServiceDeps, storesService } from './service.ts'
 
 /** Who declared that a store contains no data. */

@@ -57,12 +57,32 @@ describe('a broad walk through the product', () => {
     await flushed(setting)
     erasedIds = [accountId, ...agents.map(({ id }) => id)]
     secrets = [
-      ...[email, password, marker, accountId, organisationId, erased.runId, erased.receiptId],
+      email,
+      password,
+      marker,
+      accountId,
+      organisationId,
+      erased.runId,
+      erased.receiptId,
       ...agents.flatMap(({ id, token, tokenId }) => [id, token, tokenId]),
-      ...[neighbour.agent.id, neighbour.agent.token, neighbour.person.accountId, neighbour.skill],
+      neighbour.agent.id,
+      neighbour.agent.token,
+      neighbour.person.accountId,
+      neighbour.skill,
       ...Object.values(neighbour.units),
-      ...[...units, ...skills, subject.projects.own, subject.projects.shared, subject.projects.sharedConversation],
-      ...['Somebody', 'Stop the writers', 'example.org', '127.0.0.1:', '$ip', '$set', 'geoip_city', 'user-agent:'],
+      ...units,
+      ...skills,
+      subject.projects.own,
+      subject.projects.shared,
+      subject.projects.sharedConversation,
+      'Somebody',
+      'Stop the writers',
+      'example.org',
+      '127.0.0.1:',
+      '$ip',
+      '$set',
+      'geoip_city',
+      'user-agent:',
     ]
   })
   afterAll(async () => {

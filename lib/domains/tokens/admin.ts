@@ -200,7 +200,10 @@ const limiterRevocations = ({ db }: TokenAdminDeps) =>
     const agent = agent_id ?? null
     const [records, [count]] = await Promise.all([
       pageOfLimiterRevocations(db, {
-        ...{ agent, after_at: after?.at ?? null, after_id: after?.id ?? null, limit: limit + 1 },
+        agent,
+        after_at: after?.at ?? null,
+        after_id: after?.id ?? null,
+        limit: limit + 1,
       }),
       countLimiterRevocations(db, { agent, since: null }),
     ])

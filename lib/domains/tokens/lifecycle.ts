@@ -224,7 +224,10 @@ const tokenCreation = (deps: ManagementDeps & { grant: GrantToken }) =>
       (body.expires_in_days === undefined ? undefined : new Date(ctx.now.getTime() + body.expires_in_days * 86_400_000))
     const name = body.name ?? null
     const made = await deps.grant(ctx, {
-      ...{ agentId: agent.id, scopes: body.scopes ?? ['read'], name, expiresAt },
+      agentId: agent.id,
+      scopes: body.scopes ?? ['read'],
+      name,
+      expiresAt,
       issuedByAdmin: isByAdmin(ctx, agent),
       request: { operation: createToken, input: { body } },
     })
@@ -236,7 +239,9 @@ const tokenCreation = (deps: ManagementDeps & { grant: GrantToken }) =>
       },
       resourceId: made.id,
       details: {
-        ...{ agent_id: agent.id, scopes: made.scopes, expires: made.expiresAt !== null },
+        agent_id: agent.id,
+        scopes: made.scopes,
+        expires: made.expiresAt !== null,
         ...(made.issuedByTokenId !== null && { issued_by: made.issuedByTokenId }),
       },
     }
@@ -298,7 +303,12 @@ const tokenRotation = (deps: ManagementDeps) =>
       },
     })
     const made = await storeToken(ctx.tx, {
-      ...{ agentId: agent.id, scopes, name: old.name, expiresAt, limitKey: old.limitKey, now: ctx.now },
+      agentId: agent.id,
+      scopes,
+      name: old.name,
+      expiresAt,
+      limitKey: old.limitKey,
+      now: ctx.now,
       issuedByAdmin: isByAdmin(ctx, agent),
       issuedByTokenId: isByAnother ? issuer.id : old.issuedByTokenId,
     })
@@ -370,7 +380,10 @@ const tokenRevocation = (deps: ManagementDeps) => ({
     return {
       body: {
         data: {
-          ...{ id: token.id, key_prefix: token.prefix, revoked: true as const, revoked_at: revokedAt.toISOString() },
+          id: token.id,
+          key_prefix: token.prefix,
+          revoked: true as const,
+          revoked_at: revokedAt.toISOString(),
           revoked_descendants: descendants,
         },
         message,
@@ -406,8 +419,11 @@ export function tokenApprovables(
       return {
         subjects: await subjectsOf(tx, agent),
         facts: {
-          ...{ agent, token: name ?? null, scopes: listed(scopes) },
-          ...{ until: until?.toISOString() ?? null, days: days ?? null },
+          agent,
+          token: name ?? null,
+          scopes: listed(scopes),
+          until: until?.toISOString() ?? null,
+          days: days ?? null,
         },
       }
     }),

@@ -160,8 +160,12 @@ const stateFilters: readonly StateFilter[] = ['any', 'active', 'rotated', 'expir
 /** Tokens of these agents in one state that a text finds, newest first, after a cursor. */
 export const pageOfTokens = statement('tokens.page', {
   takes: {
-    ...{ agents: 'text[]', text: 'text?', now: 'timestamptz' },
-    ...{ after_at: 'timestamptz?', after_id: 'text?', limit: 'int4' },
+    agents: 'text[]',
+    text: 'text?',
+    now: 'timestamptz',
+    after_at: 'timestamptz?',
+    after_id: 'text?',
+    limit: 'int4',
   },
   returns: { ...overviewColumns, limit_key: 'text', is_suspended: 'bool' },
   isPrepared: true,
@@ -308,13 +312,11 @@ export const revokeWithIssuer = statement('tokens.revoke-with-issuer', {
 export const refusalsBeforeRevocations = statement('tokens.refusals-before-revocations', {
   takes: { tokens: 'text[]', limit_keys: 'text[]', times: 'timestamptz[]' },
   returns: {
-    ...{
-      token_id: 'text',
-      at: 'timestamptz',
-      class: typed<'read' | 'write'>('text'),
-      limit: 'int4',
-      consumed: 'int4',
-    },
+    token_id: 'text',
+    at: 'timestamptz',
+    class: typed<'read' | 'write'>('text'),
+    limit: 'int4',
+    consumed: 'int4',
   },
   isPrepared: true,
   sql: `SELECT t.id AS token_id, f.at, f.request_class AS class, f."limit", f.consumed
@@ -330,7 +332,10 @@ const revokedByLimiter = "revoked_reason = 'rate_limit' AND revoked_at IS NOT NU
 export const pageOfLimiterRevocations = statement('tokens.page-of-limiter-revocations', {
   takes: { agent: 'text?', after_at: 'timestamptz?', after_id: 'text?', limit: 'int4' },
   returns: {
-    ...{ id: 'text', prefix: 'text', agent_id: 'text', revoked_at: 'timestamptz!' },
+    id: 'text',
+    prefix: 'text',
+    agent_id: 'text',
+    revoked_at: 'timestamptz!',
     evidence:
       typed<{ at: string; token_id: string; class: 'read' | 'write'; limit: number; consumed: number; ip: string }[]>(
         'json',

@@ -1,10 +1,41 @@
 import type { OperationShape, Permission } from '#lib/kernel/operation.ts'
 import { schemaExtensions } from './extended-schemas.ts'
-import { type OpenApiParameter, sharedParameters } from './parameters.ts'
 import { errorResponses, headers, problemSchema, successHeaders } from './responses.ts'
 import { type Components, fieldSchemas, type OpenApiSchema, schemaOf } from './schemas.ts'
-import { type DescribedOperation, type DescribedPaths, sharedResponses } from './shared-responses.ts'
-import { tagOf, tags } from './tags.ts'
+
+/** The minimum number of uses of a shared parameter. */
+const leastUses = 2
+
+interface OpenApiParameter extends OpenApiSchema {
+  name: string
+  in: 'path' | 'query' | 'header'
+}
+const pascal = (name: string): string =>
+  name.replace(/(?:^|[-_])([a-z])/gi, (_, letter: string) => letter.toUpperCase())
+
+/**
+ * Shares parameters that several operations have in common. If two have the same name but differ otherwise, they get numbers, in the
+ * order of their text. @returns the shared parameters by name, and a function that replaces a parameter with its reference
+ */
+function sharedParameters(all: readonly OpenApiParameter[]) {
+  const byText = Map.groupBy(all, (parameter) => JSON.stringify(parameter))
+  const names = new Map<string, string>()
+  const shared: Record<string, OpenApiParameter> = {}
+  for (const text of [...byText.keys()].sort()) {
+    const [first, ...others] = byText.get(text) ?? []
+    if (!first || others.length + 1 < leastUses) continue
+    const name = pascal(first.name)
+    const taken = Object.keys(shared).filter((one) => one.replace(/\d{1,4}$/, '') === name).length
+    const own = taken === 0 ? name : `${name}${taken + 1}`
+    shared[own] = first
+    names.set(text, own)
+  }
+  const referenceTo = (parameter: OpenApiParameter): OpenApiSchema => {
+    const name = names.get(JSON.stringify(parameter))
+    return name === undefined ? parameter : { $ref: `#/components/parameters/${name}` }
+  }
+  return { shared, referenceTo }
+}
 
 const idempotencyKey: OpenApiParameter = {
   name: 'Idempotency-Key',
@@ -94,6 +125,95 @@ interface Shared {
   responses: Record<string, OpenApiSchema>
   referenceTo: (parameter: OpenApiParameter) => OpenApiSchema
 }
+
+type Responses = Record<string, OpenApiSchema>
+interface DescribedOperation extends OpenApiSchema {
+  responses: Responses
+}
+type DescribedPaths = Record<string, Record<string, DescribedOperation>>
+
+const isReference = (response: OpenApiSchema): boolean => '$ref' in response
+
+/** `NoContent` for a response without a body, otherwise `Success`. */
+const nameOf = (response: OpenApiSchema): string => ('content' in response ? 'Success' : 'NoContent')
+
+/**
+ * Shares responses that several operations have in common. Their names get numbers, in the order of their text.
+ * @returns the paths with references, and the shared responses by name
+ */
+function sharedResponses(paths: DescribedPaths): { paths: DescribedPaths; shared: Responses } {
+  const all = Object.values(paths).flatMap((methods) =>
+    Object.values(methods).flatMap(({ responses }) => Object.values(responses).filter((one) => !isReference(one))),
+  )
+  const names = new Map<string, string>()
+  const shared: Responses = {}
+  for (const [text, [first, ...others]] of [...Map.groupBy(all, (one) => JSON.stringify(one))].sort()) {
+    if (!first || others.length === 0) continue
+    const taken = Object.keys(shared).filter((one) => one.replace(/\d{1,4}$/, '') === nameOf(first)).length
+    const name = taken === 0 ? nameOf(first) : `${nameOf(first)}${taken + 1}`
+    shared[name] = first
+    names.set(text, name)
+  }
+  const referenceTo = (response: OpenApiSchema): OpenApiSchema => {
+    const name = names.get(JSON.stringify(response))
+    return name === undefined ? response : { $ref: `#/components/responses/${name}` }
+  }
+  const mapped = <T, R>(of: Record<string, T>, change: (one: T) => R): Record<string, R> =>
+    Object.fromEntries(Object.entries(of).map(([key, one]) => [key, change(one)]))
+  return {
+    shared,
+    paths: mapped(paths, (methods) =>
+      mapped(methods, (described) => ({ ...described, responses: mapped(described.responses, referenceTo) })),
+    ),
+  }
+}
+
+/** Tags of the operations, with a description for the reader of the reference. */
+const tags: Readonly<Record<string, string>> = {
+  account: 'The account of the signed-in person',
+  admin: 'Administration of users, agents, requests and erasures',
+  agents: 'Registration and lifecycle of agents',
+  audit: 'The audit log',
+  auth: 'Sign-in and tokens',
+  emails: 'Emails that people can turn off',
+  erasures: 'Erasures of messages, conversations, projects and people',
+  export: 'Exports of knowledge',
+  holds: 'Legal holds',
+  import: 'Imports of exported data',
+  invites: 'Invitations to an organization',
+  knowledge: 'Knowledge units: reasoning traces and tool patterns',
+  'llm-log': 'Logged conversations with language models',
+  members: 'Members of an organization',
+  overview: 'Counts for dashboards',
+  participations: 'Data that projects store about a person who has no account there',
+  pii: 'Detection of personal data and secrets',
+  privacy: 'Privacy requests, inventory and data exports',
+  projects: 'Projects, conversations, messages, documents and their connected stores',
+  quarantine: 'Quarantined content',
+  readings: 'Complete readings of connected stores after erasures',
+  receipts: 'Signed receipts of erasures',
+  reputation: 'Reputation of agents',
+  retention: 'Retention periods and sweeps',
+  service: 'Health, metrics, public keys and this document',
+  search: 'Search across people, agents, requests, knowledge and projects',
+  sessions: 'Sessions of the signed-in person',
+  settings: 'Settings of the installation',
+  skills: 'Skills: instructions with files',
+  snapshots: 'Encrypted snapshots of agents',
+  sop: 'Standard operating procedures',
+  storage: 'Storage use and quotas of organizations',
+  stores: 'Connected stores',
+  telemetry: 'Product telemetry',
+  tombstones: 'Tombstones of erased units',
+  work: 'Background jobs',
+}
+
+/** The tag of a path: its first segment after `/v1` or `/api`, or `service` for other paths. */
+function tagOf(path: string): string {
+  const [, first = '', second = ''] = path.split('/')
+  return first === 'v1' || first === 'api' ? second : 'service'
+}
+
 function documentOf(
   operation: OperationShape,
   parameters: readonly OpenApiParameter[],

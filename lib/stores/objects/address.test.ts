@@ -9,14 +9,22 @@ describe('objectsPlace', () => {
     [
       's3://bucket-1?region=eu-central-1',
       {
-        ...{ provider: 's3', bucket: 'bucket-1', region: 'eu-central-1', pathStyle: false },
-        ...{ endpoint: undefined, credentials: undefined, shown: 's3://bucket-1?region=eu-central-1' },
+        provider: 's3',
+        bucket: 'bucket-1',
+        region: 'eu-central-1',
+        pathStyle: false,
+        endpoint: undefined,
+        credentials: undefined,
+        shown: 's3://bucket-1?region=eu-central-1',
       },
     ],
     [
       's3://key:se%2Fcr%40et@objects.example:9000/bucket?tls=false',
       {
-        ...{ provider: 's3', bucket: 'bucket', region: 'us-east-1', pathStyle: true },
+        provider: 's3',
+        bucket: 'bucket',
+        region: 'us-east-1',
+        pathStyle: true,
         endpoint: 'http://objects.example:9000',
         credentials: { accessKeyId: 'key', secretAccessKey: 'se/cr@et' },
         shown: 's3://objects.example:9000/bucket',

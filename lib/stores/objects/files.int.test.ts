@@ -2,8 +2,7 @@ import { chmod, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/pro
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { parseFileName, pathOfKey } from './file-names.ts'
-import { fileObjects } from './files.ts'
+import { fileObjects, parseFileName, pathOfKey } from './files.ts'
 import { objectsSuite } from './suite/objects-suite.ts'
 
 objectsSuite('files', async () => {

@@ -1,15 +1,132 @@
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { setTimeout as delay } from 'node:timers/promises'
 import { type Bucket, Storage } from '@google-cloud/storage'
-import { asGcsProblem, bytesOrProblem, gcsErrorName, orProblem, patiently } from './gcs-errors.ts'
-import { eraseAllGenerations, eraseGeneration, generations, generationsOf } from './gcs-versions.ts'
-import { bytesUpTo, checkKey, inKeyOrder, isAskable, isObjectKey } from './keys.ts'
-import type { ObjectStore } from './objects.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { type StoreRefusal, unusableStore } from '#lib/kernel/store-refusal.ts'
+import { bytesUpTo, checkKey, forEach, inKeyOrder, isAskable, isObjectKey } from './keys.ts'
+import type { ObjectStore, ObjectVersion } from './objects.ts'
 
 export interface GcsAddress {
   bucket: string
   /** Another server than Google's, accessed without credentials. Undefined: Google, with the credentials that its library finds. */
   endpoint: string | undefined
+}
+
+interface Generation extends ObjectVersion {
+  generation: string | number
+}
+const atOnce = 8
+const perPage = 1000
+
+/** The HTTP status or the system's name of the error, without any part of the request. */
+export function gcsErrorName(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  return /^[A-Za-z0-9_]{1,64}$/.test(code) ? code : 'unknown fault'
+}
+/** Maps the HTTP status and Google's reason. A 404 here is about the bucket: missing objects are not an error. */
+export function gcsRefusal(error: unknown): StoreRefusal | undefined {
+  const name = gcsErrorName(error)
+  const { errors } = error instanceof Error && 'errors' in error ? error : {}
+  const reasons = Array.isArray(errors) ? errors.map((one: unknown) => JSON.stringify(one)).join() : ''
+  if (name === '401' || /invalid_grant|authError/.test(reasons)) return 'credentials'
+  if (name === '403') return /rateLimitExceeded/i.test(reasons) ? undefined : 'access_denied'
+  return name === '404' ? 'missing' : undefined
+}
+export const asGcsProblem = (error: unknown): Problem =>
+  Problem.is(error)
+    ? error
+    : unusableStore(gcsRefusal(error), {
+        detail: `The object store (Google Cloud Storage) rejected the request (${gcsErrorName(error)}). No data was lost. Try again later.`,
+      })
+export const orProblem = async <T>(work: Promise<T>): Promise<T> => {
+  try {
+    return await work
+  } catch (error) {
+    throw asGcsProblem(error)
+  }
+}
+/** Temporary errors: a reused connection that was closed, a busy server. */
+const passing = /^(ECONNRESET|EPIPE|ETIMEDOUT|408|429|50[0234])$/
+/** Retries. Only for repeatable requests. */
+export async function patiently<T>(ask: () => Promise<T>): Promise<T> {
+  for (const rest of [50, 500])
+    try {
+      return await ask()
+    } catch (error) {
+      if (!passing.test(gcsErrorName(error))) throw error
+      await delay(rest)
+    }
+  return ask()
+}
+export async function* bytesOrProblem(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield* bytes
+  } catch (error) {
+    throw asGcsProblem(error)
+  }
+}
+
+/** Starts at `from`, inclusive. */
+export async function* generations(bucket: Bucket, prefix: string, from = ''): AsyncGenerator<Generation[]> {
+  const question = { prefix, versions: true, autoPaginate: false, maxResults: perPage }
+  for (let pageToken: string | undefined; ; ) {
+    const [files, next] = await patiently(() =>
+      bucket.getFiles({
+        ...question,
+        ...(from !== '' && { startOffset: from }),
+        ...(pageToken !== undefined && { pageToken }),
+      }),
+    )
+    yield files.map(({ name: key, metadata }) => ({
+      key,
+      generation: metadata.generation ?? '',
+      version: String(metadata.generation ?? ''),
+      bytes: Number(metadata.size ?? 0),
+      at: new Date(metadata.timeCreated ?? 0),
+    }))
+    const token = next !== null && 'pageToken' in next ? String(next.pageToken) : undefined
+    if (token === undefined || token === pageToken) return
+    pageToken = token
+  }
+}
+
+export async function generationsOf(bucket: Bucket, key: string): Promise<Generation[]> {
+  const found: Generation[] = []
+  for await (const page of generations(bucket, key)) {
+    found.push(...page.filter((one) => one.key === key))
+    if (page.some((one) => one.key !== key)) break
+  }
+  return found
+}
+
+/** Permanently deletes one version, if it exists. */
+export const eraseGeneration = (bucket: Bucket, key: string, generation: string | number) =>
+  patiently(() => bucket.file(key, { generation }).delete({ ignoreNotFound: true }))
+
+/** Permanently deletes all versions. Returns how many keys had any. */
+export async function eraseAllGenerations(bucket: Bucket, keys: readonly string[]): Promise<number> {
+  let had = 0
+  let found = 0
+  let refusals = 0
+  await forEach(keys, atOnce, async (key) => {
+    const all = await generationsOf(bucket, key)
+    if (all.length > 0) had++
+    found += all.length
+    for (const { generation } of all)
+      try {
+        await eraseGeneration(bucket, key, generation)
+      } catch (error) {
+        // A hold, a retention policy or missing rights: continue with the other versions.
+        if (gcsErrorName(error) !== '403' && gcsErrorName(error) !== '412') throw error
+        refusals++
+      }
+  })
+  if (refusals > 0)
+    throw unusableStore('locked', {
+      detail: `The object store (Google Cloud Storage) did not delete ${refusals} of ${found} versions: a hold, a retention rule or missing permissions prevent it. Remove the cause; the deletion is retried.`,
+    })
+  return had
 }
 
 async function putObject(

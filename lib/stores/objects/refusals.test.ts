@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { gcsRefusal } from './gcs-errors.ts'
+import { gcsRefusal } from './gcs.ts'
 import { s3Refusal } from './s3-errors.ts'
 
 test.each([

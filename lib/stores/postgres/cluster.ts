@@ -4,7 +4,7 @@ import { chownSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, wr
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseFault } from './fault.ts'
-import type { Binaries, ServerAccount } from './server-account.ts'
+import { type Binaries, homeOf, type ServerAccount } from './server-account.ts'
 
 const OWNER = 'kp_owner'
 const UNFINISHED = '.unfinished-'
@@ -94,3 +94,7 @@ export const fullDisk = (folder: string, cause?: unknown) =>
       cause,
     },
   )
+
+/** Whether the URL points to the embedded database of this data folder and not to an external server. */
+export const isEmbedded = (url: string | undefined, dataDir: string): boolean =>
+  url === undefined || new URL(url).searchParams.get('host') === paths(homeOf(dataDir)).run

@@ -18,8 +18,13 @@ afterAll(async () => {
 async function exported(query: { mostRows?: number; weight?: string }): Promise<number[][]> {
   const pages: number[][] = []
   const rows = recordPages(db, {
-    ...{ from: 'generate_series(1, $1::int) AS g(n)', where: 'true', values: [300], columns: 'g.n' },
-    ...{ at: "timestamptz '2026-01-01' + g.n / 2 * interval '1 second'", id: "lpad(g.n::text, 4, '0')", record: 'c.n' },
+    from: 'generate_series(1, $1::int) AS g(n)',
+    where: 'true',
+    values: [300],
+    columns: 'g.n',
+    at: "timestamptz '2026-01-01' + g.n / 2 * interval '1 second'",
+    id: "lpad(g.n::text, 4, '0')",
+    record: 'c.n',
     ...query,
   })
   for await (const { lines, count } of rows) {
@@ -45,8 +50,13 @@ it.each([
 it('recordPages passes long records on in pieces of at most 16,384 characters', async () => {
   const lengths: number[] = []
   const rows = recordPages(db, {
-    ...{ from: 'generate_series(1, $1::int) AS g(n)', where: 'true', values: [200], columns: 'g.n' },
-    ...{ at: "timestamptz '2026-01-01'", id: "lpad(g.n::text, 4, '0')", record: "to_json(repeat('x', 5000))" },
+    from: 'generate_series(1, $1::int) AS g(n)',
+    where: 'true',
+    values: [200],
+    columns: 'g.n',
+    at: "timestamptz '2026-01-01'",
+    id: "lpad(g.n::text, 4, '0')",
+    record: "to_json(repeat('x', 5000))",
   })
   for await (const { lines, count } of rows) {
     expect(lines).toBe(

@@ -41,7 +41,8 @@ async function runWithin<R extends pg.QueryResultRow>(
       headers: { 'Retry-After': '5' },
     })
   const asked = {
-    ...{ text, values: [...values] },
+    text,
+    values: [...values],
     ...(name !== undefined && { name }),
     ...(loan.longest !== undefined && { query_timeout: loan.longest }),
   }

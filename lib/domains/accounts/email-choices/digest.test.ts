@@ -36,7 +36,8 @@ test.each(['en', 'zh'] as const)(
 
 test('an email with one topic has its subject, and without https no one-click header', () => {
   const one = optionalEmailContent('en', [safetySection('en', 1, 'http://localhost/admin/safety')], {
-    ...{ page: 'http://localhost/emails/unsubscribe#t', oneClick: 'http://localhost/api/emails/unsubscribe?token=t' },
+    page: 'http://localhost/emails/unsubscribe#t',
+    oneClick: 'http://localhost/api/emails/unsubscribe?token=t',
   })
   expect(one.subject).toBe('Quarantined content waits for a review')
   expect(Object.keys(one.headers ?? {})).toEqual(['List-Unsubscribe'])

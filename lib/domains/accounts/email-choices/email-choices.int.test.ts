@@ -65,7 +65,11 @@ describe('email choices', () => {
     const [person, admin] = [await signedIn(test), await signedIn(test, 'admin')]
     expect(await choicesOf(person)).toEqual({ storage: 'at_once' })
     expect(await choicesOf(admin)).toEqual({
-      ...{ requests: 'at_once', outages: 'at_once', controls: 'never', safety: 'never', storage: 'at_once' },
+      requests: 'at_once',
+      outages: 'at_once',
+      controls: 'never',
+      safety: 'never',
+      storage: 'at_once',
       approvals: 'at_once',
     })
   })

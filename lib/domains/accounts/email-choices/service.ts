@@ -97,7 +97,8 @@ export function optionalEmails({ db, mail, origin, links }: OptionalEmailDeps) {
       ? { page: `${origin}/emails/unsubscribe#${token}`, oneClick: `${origin}/api/emails/unsubscribe?token=${token}` }
       : undefined
     await mail.send({
-      ...{ to: to.email, about: to.accountId },
+      to: to.email,
+      about: to.accountId,
       ...optionalEmailContent(to.locale, sections, unsubscribe),
     })
   }

@@ -81,7 +81,9 @@ const list = (db: Database) =>
     ])
     const views = factors.map(
       ({ id, kind, name, createdAt, lastUsedAt }): FactorView => ({
-        ...{ factor_id: id, kind, name },
+        factor_id: id,
+        kind,
+        name,
         created_at: createdAt.toISOString(),
         last_used_at: lastUsedAt?.toISOString() ?? null,
       }),
@@ -102,7 +104,11 @@ const startTotp = ({ totpKey, party }: OwnFactorDeps) =>
     await ctx.tx.accountFactor.deleteMany({ where: { accountId, confirmedAt: null } })
     await ctx.tx.accountFactor.create({
       data: {
-        ...{ id, accountId, kind: 'totp', name, createdAt: ctx.now },
+        id,
+        accountId,
+        kind: 'totp',
+        name,
+        createdAt: ctx.now,
         totpSecret: new Uint8Array(seal(totpKey(), secret, id)),
       },
     })
@@ -120,7 +126,10 @@ const confirm = ({ totpKey, tries }: OwnFactorDeps) =>
     await lockAccount(ctx.tx, accountId)
     const waiting = await ctx.tx.accountFactor.findUnique({
       where: {
-        ...{ id, accountId, kind: 'totp', confirmedAt: null },
+        id,
+        accountId,
+        kind: 'totp',
+        confirmedAt: null,
         createdAt: { gt: new Date(ctx.now.getTime() - confirmationLife) },
       },
       select: { totpSecret: true },
@@ -174,7 +183,7 @@ const finishPasskey = ({ challenges, party }: OwnFactorDeps) =>
     if (!passkey) throw invalid(['response'], 'is not a valid response for this account. Start again.')
     const id = newId('fct')
     const { count } = await ctx.tx.accountFactor.createMany({
-      data: { ...passkey, ...{ id, accountId, kind: 'passkey', name, createdAt: ctx.now, confirmedAt: ctx.now } },
+      data: { ...passkey, id, accountId, kind: 'passkey', name, createdAt: ctx.now, confirmedAt: ctx.now },
       skipDuplicates: true,
     })
     if (count === 0) throw new Problem('conflict', 'This passkey is already registered. Nothing was changed.')

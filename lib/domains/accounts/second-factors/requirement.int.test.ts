@@ -34,8 +34,13 @@ type Someone = Awaited<ReturnType<typeof signedIn>>
 const addFactor = ({ accountId }: Someone, id = `fct_${accountId.slice(4)}`) =>
   test.db.prisma.accountFactor.create({
     data: {
-      ...{ id, accountId, kind: 'totp', name: 'Phone', totpSecret: new Uint8Array(20) },
-      ...{ createdAt: test.clock.now(), confirmedAt: test.clock.now() },
+      id,
+      accountId,
+      kind: 'totp',
+      name: 'Phone',
+      totpSecret: new Uint8Array(20),
+      createdAt: test.clock.now(),
+      confirmedAt: test.clock.now(),
     },
   })
 async function protectedAdmin(): Promise<Someone> {
@@ -76,7 +81,9 @@ describe('a requirement of second factors', () => {
     const late = new Date(test.clock.now().getTime() + 366 * day).toISOString()
     expect((await set(admin, { ...body, from: late })).status).toBe(422)
     expect((await test.fetch('GET', '/api/admin/second-factors', admin)).json.data).toMatchObject({
-      ...{ required_of: 'nobody', from: null, accounts: 0 },
+      required_of: 'nobody',
+      from: null,
+      accounts: 0,
     })
     expect((await set(admin, body)).json.data.required_of).toBe('everybody')
     const { rows } = await test.db.pool.query(

@@ -64,12 +64,16 @@ const remind = ({ factorPolicy }: RequirementDeps) =>
     const { required_of: who, from } = await factorPolicy.read(ctx.tx)
     if (from === null) throw new Problem('wrong_state', 'Nobody must have a second factor. No email was sent.')
     const claimed = await claimReminders(ctx.tx, {
-      ...{ everybody: who === 'everybody', now: ctx.now, limit: mostReminders },
+      everybody: who === 'everybody',
+      now: ctx.now,
+      limit: mostReminders,
       before: new Date(ctx.now.getTime() - reminderPause),
     })
     for (const { id } of claimed)
       await enqueueNotice(ctx.tx, {
-        ...{ kind: 'second-factor-reminder', accountId: id, at: ctx.now.toISOString() },
+        kind: 'second-factor-reminder',
+        accountId: id,
+        at: ctx.now.toISOString(),
         requiredFrom: from,
       })
     return {

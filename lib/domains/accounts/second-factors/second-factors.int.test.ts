@@ -181,7 +181,8 @@ describe('an authenticator app', () => {
     const person = await signedIn(test)
     const ask = () =>
       test.fetch('POST', '/api/account/factors/totp', {
-        ...{ ...person, body: { name: 'Phone' } },
+        ...person,
+        body: { name: 'Phone' },
         headers: { 'Idempotency-Key': 'app-1' },
       })
     const { secret, factor_id: id } = (await ask()).json.data

@@ -196,7 +196,9 @@ export const secondFactorVerification = (db: Database, { challenges, totpKey, pa
     if (!found?.publicKey) return undefined
     let issuedAt: Date | undefined
     const passkey = {
-      ...{ credentialId: response.credentialId, publicKey: found.publicKey, transports: found.transports },
+      credentialId: response.credentialId,
+      publicKey: found.publicKey,
+      transports: found.transports,
       signatureCount: found.signatureCount ?? 0n,
     }
     const signatureCount = await verifiedCount(party, response, passkey, (challenge) => {

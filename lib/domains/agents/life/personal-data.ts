@@ -2,7 +2,7 @@ import type { DataSource } from '#lib/kernel/data-source.ts'
 import type { Exporter } from '#lib/kernel/exporter.ts'
 import { receiptText } from '#lib/kernel/receipt-texts.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { preferIndexes, rowsOfAgents } from '#lib/stores/postgres/legal-hold-rows.ts'
+import { preferIndexes, rowsOfAgents } from '#lib/stores/postgres/personal-rows.ts'
 import { jsonObject, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
 import { countRemainingHeartbeats, deleteHeartbeatDays, heartbeatDays, heartbeatInventory } from './repository.ts'
 import { heartbeatRecords } from './service.ts'
@@ -47,14 +47,22 @@ const heartbeatDataSource = (db: Database): DataSource => ({
 /** Personal data sources of an agent's life: documents, heartbeats and blockchain references. */
 export const agentLifeDataSources = (db: Database): DataSource[] => [
   rowsOfAgents(db, {
-    ...{ name: 'agents.documents', stage: 'content', table: 'agent_documents', id: 'id', at: 'created_at' },
+    name: 'agents.documents',
+    stage: 'content',
+    table: 'agent_documents',
+    id: 'id',
+    at: 'created_at',
     what: 'strategy theses and playbooks of agents',
     purpose: 'to store the strategies of an agent, for the agent and its owner',
     kept: 'until the agent or its owner deletes them',
   }),
   heartbeatDataSource(db),
   rowsOfAgents(db, {
-    ...{ name: 'agents.chain-references', stage: 'content', table: 'chain_references', id: 'id', at: 'reported_at' },
+    name: 'agents.chain-references',
+    stage: 'content',
+    table: 'chain_references',
+    id: 'id',
+    at: 'reported_at',
     what: 'our references to data about agents on public blockchains',
     purpose: 'to show the owner which public data about the agent cannot be erased',
     kept: 'until the agent or its owner deletes them',

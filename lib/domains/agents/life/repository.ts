@@ -53,7 +53,9 @@ const range = { agent: 'text', from: 'timestamptz?', to: 'timestamptz?' } as con
 export const heartbeatsPage = statement('life.heartbeats-page', {
   takes: { ...range, at: 'timestamptz?', seq: 'int8', limit: 'int4' },
   returns: {
-    ...{ seq: 'text', at: 'timestamptz', state: typed<HeartbeatState>('text') },
+    seq: 'text',
+    at: 'timestamptz',
+    state: typed<HeartbeatState>('text'),
     counts: typed<Record<string, number>>('jsonb'),
   },
   isPrepared: true,

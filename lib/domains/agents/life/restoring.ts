@@ -19,7 +19,9 @@ interface Goal {
 const { kind, title, body } = addAgentDocument.body.shape
 const Document = z.object({
   id: z.string().regex(/^adoc_[0-9A-Za-z]{22}$/, 'is not the id of a document'),
-  ...{ kind, title, body },
+  kind,
+  title,
+  body,
   revision: z.int().min(1).max(2_147_483_646),
   created_at: Timestamp,
   updated_at: Timestamp,

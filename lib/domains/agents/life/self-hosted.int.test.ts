@@ -91,8 +91,14 @@ describe('a self-hosted agent', () => {
     const count = async (table: string) =>
       (await app.db.pool.query(`SELECT 1 FROM ${table} WHERE agent_id = $1`, [agent.id])).rowCount
     for (const table of [
-      ...['agent_documents', 'heartbeats', 'chain_references', 'keyrings', 'grimoire_entries'],
-      ...['state_bundles', 'llm_log_entries', 'snapshots'],
+      'agent_documents',
+      'heartbeats',
+      'chain_references',
+      'keyrings',
+      'grimoire_entries',
+      'state_bundles',
+      'llm_log_entries',
+      'snapshots',
     ])
       expect(await count(table), table).toBe(0)
   })

@@ -81,7 +81,11 @@ const list = ({ db }: Pick<LifePorts, 'db'>) =>
     await ownAgent(db, actor, id)
     const [rows, total] = await Promise.all([
       documentsPage(db, {
-        ...{ agent: id, kind: kind ?? null, at: after?.at ?? null, id: after?.id ?? '', limit: limit + 1 },
+        agent: id,
+        kind: kind ?? null,
+        at: after?.at ?? null,
+        id: after?.id ?? '',
+        limit: limit + 1,
       }),
       db.prisma.agentDocument.count({ where: { agentId: id, ...(kind !== undefined && { kind }) } }),
     ])

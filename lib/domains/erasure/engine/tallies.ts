@@ -1,6 +1,6 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { Erased } from '#lib/kernel/erased.ts'
-import { preferIndexes } from '#lib/stores/postgres/legal-hold-rows.ts'
+import { preferIndexes } from '#lib/stores/postgres/personal-rows.ts'
 import { tally } from './repository.ts'
 
 /**

@@ -197,8 +197,12 @@ const anyVersion = (is: (document: string) => string): string =>
 export const recordsNaming = statement('knowledge.records-naming', {
   takes: { names: 'text[]', before: 'timestamptz?', ids: 'text[]?' },
   returns: {
-    ...{ id: 'text', organisation_id: 'text', created_at: 'timestamptz', total: 'int4' },
-    ...{ visibility: typed<Visibility>('text'), places: typed<(typeof referencePlaces)[number][]>('text[]') },
+    id: 'text',
+    organisation_id: 'text',
+    created_at: 'timestamptz',
+    total: 'int4',
+    visibility: typed<Visibility>('text'),
+    places: typed<(typeof referencePlaces)[number][]>('text[]'),
   },
   isPrepared: true,
   sql: `SELECT *, count(*) OVER ()::int AS total FROM (
@@ -218,8 +222,12 @@ const meantOf = (means: string): string => `ARRAY(SELECT m.name FROM meant m WHE
 export const lockUnitsToRename = statement('knowledge.lock-units-to-rename', {
   takes: { ...bearers, records: 'text[]' },
   returns: {
-    ...{ id: 'text', meant: 'text[]', document: typed<Unit>('jsonb'), novelty: 'float8?' },
-    ...{ attributed_to: 'text?', original_author: 'text?' },
+    id: 'text',
+    meant: 'text[]',
+    document: typed<Unit>('jsonb'),
+    novelty: 'float8?',
+    attributed_to: 'text?',
+    original_author: 'text?',
   },
   isPrepared: true,
   sql: `WITH ${meant} SELECT u.id, ${meantOf(meansBy('u'))}, u.document, u.novelty, u.attributed_to, u.original_author FROM units u
@@ -228,8 +236,12 @@ export const lockUnitsToRename = statement('knowledge.lock-units-to-rename', {
 export const versionsToRename = statement('knowledge.versions-to-rename', {
   takes: { ...bearers, records: 'text[]' },
   returns: {
-    ...{ unit_id: 'text', meant: 'text[]', version: 'int4', document: typed<Unit>('jsonb') },
-    ...{ created_by: 'text', approved_by: 'text?' },
+    unit_id: 'text',
+    meant: 'text[]',
+    version: 'int4',
+    document: typed<Unit>('jsonb'),
+    created_by: 'text',
+    approved_by: 'text?',
   },
   isPrepared: true,
   sql: `WITH ${meant} SELECT v.unit_id, ${meantOf(versionMeans)}, v.version, v.document, v.created_by, v.approved_by
@@ -268,7 +280,10 @@ export const restoreNovelty = statement('knowledge.restore-novelty', {
 export const lockSkillsToRename = statement('knowledge.lock-skills-to-rename', {
   takes: { ...bearers, records: 'text[]' },
   returns: {
-    ...{ id: 'text', meant: 'text[]', document: 'text', front_matter: typed<FrontMatter>('jsonb') },
+    id: 'text',
+    meant: 'text[]',
+    document: 'text',
+    front_matter: typed<FrontMatter>('jsonb'),
     files: typed<{ path: string; content: string }[]>('json'),
   },
   isPrepared: true,
@@ -279,7 +294,9 @@ export const lockSkillsToRename = statement('knowledge.lock-skills-to-rename', {
 })
 export const renameInSkill = statement('knowledge.rename-in-skill', {
   takes: {
-    ...{ id: 'text', document: 'text', frontMatter: typed<FrontMatter>('jsonb') },
+    id: 'text',
+    document: 'text',
+    frontMatter: typed<FrontMatter>('jsonb'),
     search: typed<string>('tsvector'),
   },
   returns: 'count',

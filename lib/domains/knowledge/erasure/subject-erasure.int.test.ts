@@ -52,8 +52,18 @@ const none = () => Object.fromEntries(dataSources().map(({ name }) => [name, 0])
 
 /** All rows of the tables as text, so that every change is detected. */
 const tables = [
-  ...['units', 'unit_votes', 'unit_reports', 'sop_versions', 'skills', 'skill_files', 'search_words', 'search_news'],
-  ...['reputation', 'reputation_ledger', 'content_rejections', 'idempotency_records'],
+  'units',
+  'unit_votes',
+  'unit_reports',
+  'sop_versions',
+  'skills',
+  'skill_files',
+  'search_words',
+  'search_news',
+  'reputation',
+  'reputation_ledger',
+  'content_rejections',
+  'idempotency_records',
 ]
 async function rowsOf(table: string, where = 'true'): Promise<string[]> {
   const rows = await test.db.query<{ row: string }>(
@@ -102,7 +112,12 @@ const hold = (kind: string, targetId: string, more: { expiresAt?: Date; released
   test.db.prisma.legalHold.create({
     data: {
       id: `hold-${kind}-${targetId}`,
-      ...{ kind, targetId, reason: 'a claim', createdBy: 'user:test', createdAt: test.clock.now(), ...more },
+      kind,
+      targetId,
+      reason: 'a claim',
+      createdBy: 'user:test',
+      createdAt: test.clock.now(),
+      ...more,
     },
   })
 
@@ -355,7 +370,9 @@ describe('a legal hold', () => {
     expect(plans.get('knowledge.skills')).toEqual({ items: [], held: { [`hold-skill-${skill}`]: 1 } })
     expect(plans.get('knowledge.references')).toEqual({ items: [], held: { [`hold-agent-${other.id}`]: 1 } })
     expect(plans.get('knowledge.words')?.held).toEqual({
-      ...{ [`hold-unit-${held}`]: 1, [`hold-agent-${other.id}`]: 1, [`hold-skill-${skill}`]: 1 },
+      [`hold-unit-${held}`]: 1,
+      [`hold-agent-${other.id}`]: 1,
+      [`hold-skill-${skill}`]: 1,
     })
     const kept = () =>
       Promise.all([

@@ -37,8 +37,16 @@ const seed = `
   INSERT INTO search_words (scope, word, units, bearer) SELECT 'network', 'borne' || id, 1, id FROM units;
   ANALYZE units, unit_votes, unit_reports, sop_versions, skills, reputation_ledger, reputation, content_rejections, search_words;`
 const watched = [
-  ...['units', 'unit_votes', 'unit_reports', 'sop_versions', 'skills', 'skill_files', 'reputation_ledger'],
-  ...['content_rejections', 'search_words', 'search_news'],
+  'units',
+  'unit_votes',
+  'unit_reports',
+  'sop_versions',
+  'skills',
+  'skill_files',
+  'reputation_ledger',
+  'content_rejections',
+  'search_words',
+  'search_news',
 ]
 
 /** Sequential scans per table. The server counts them when the reading connections are closed. */

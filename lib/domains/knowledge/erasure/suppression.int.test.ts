@@ -57,7 +57,10 @@ describe('the name of an erased agent in contributions of others', () => {
 it('an import rejects units by an erased agent, and stores others’ units that contain the name', async () => {
   const record = (id: string, unit: unknown) => ({ id, unit: Object.assign({}, unit, { id }), visibility: 'network' })
   const document = {
-    ...{ agent_id: 'elsewhere', exported_at: '2026-02-01T00:00:00Z', schema_version: 'v1', scope: 'all' },
+    agent_id: 'elsewhere',
+    exported_at: '2026-02-01T00:00:00Z',
+    schema_version: 'v1',
+    scope: 'all',
     knowledge_units: [
       record(chosenId('trace', 'suppressed-1'), trace({}, { agent_id: gone })),
       record(chosenId('sop', 'suppressed-2'), sop(from(gone))),

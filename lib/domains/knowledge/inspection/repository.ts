@@ -21,8 +21,14 @@ const votesWhere = (condition: string) =>
 export const inspectedUnit = statement('knowledge.inspected-unit', {
   takes,
   returns: {
-    ...{ ...unitRow, ...statusRow, agent_id: 'text', attributed_to: 'text[]', wordings: 'int4' },
-    ...{ votes_for: 'int4', votes_against: 'int4', votes_waiting: 'int4' },
+    ...unitRow,
+    ...statusRow,
+    agent_id: 'text',
+    attributed_to: 'text[]',
+    wordings: 'int4',
+    votes_for: 'int4',
+    votes_against: 'int4',
+    votes_waiting: 'int4',
   },
   isPrepared: true,
   sql: `SELECT ${unitColumns}, u.agent_id, ${statusColumns},
@@ -109,7 +115,8 @@ export const contributionsOf = statement('knowledge.contributions-of', {
 /** Counts of the agents' records, by visibility, that were stored in a scope until a time and that no legal hold covers. */
 export const countStoredUntil = statement('knowledge.count-stored-until', {
   takes: {
-    ...{ agents: 'text[]', now: 'timestamptz' },
+    agents: 'text[]',
+    now: 'timestamptz',
     scopes: typed<readonly { visibility: Visibility; scope: string; before: Date }[]>('jsonb'),
   },
   returns: { visibility: typed<Visibility>('text'), n: 'int4', since: 'timestamptz' },

@@ -40,7 +40,11 @@ export const rejectionsByPoint = statement('knowledge.rejections-by-point', {
 export const rejectionsByAgent = statement('knowledge.rejections-by-agent', {
   takes: { since: 'timestamptz', recent: 'timestamptz', until: 'timestamptz' },
   returns: {
-    ...{ agent_id: 'text', total: 'int4', lately: 'int4', last_at: 'timestamptz', agents: 'int4' },
+    agent_id: 'text',
+    total: 'int4',
+    lately: 'int4',
+    last_at: 'timestamptz',
+    agents: 'int4',
     by_stage: typed<Record<string, number>>('json'),
   },
   isPrepared: true,
@@ -90,9 +94,15 @@ const quarantinedIn = (table: 'units' | 'skills', kind: 'unit' | 'skill'): strin
 export const quarantinePage = statement('knowledge.quarantine-page', {
   takes: { at: 'timestamptz?', id: 'text?', limit: 'int4' },
   returns: {
-    ...{ id: 'text', agent_id: 'text', quarantined_at: 'timestamptz!', settled_reports: 'int4', skill_md: 'text?' },
-    ...{ kind: typed<'unit' | 'skill'>('text'), visibility: typed<Visibility>('visibility') },
-    ...{ unit: typed<Unit | null>('jsonb?'), reports: typed<{ reason: string; reported_at: string }[]>('json') },
+    id: 'text',
+    agent_id: 'text',
+    quarantined_at: 'timestamptz!',
+    settled_reports: 'int4',
+    skill_md: 'text?',
+    kind: typed<'unit' | 'skill'>('text'),
+    visibility: typed<Visibility>('visibility'),
+    unit: typed<Unit | null>('jsonb?'),
+    reports: typed<{ reason: string; reported_at: string }[]>('json'),
   },
   isPrepared: true,
   sql: `WITH held AS (

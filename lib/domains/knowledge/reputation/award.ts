@@ -39,8 +39,15 @@ export async function award(
   const room = day ? roomFor(reason, day) : 0
   if (room === 0) return 0
   const [given] = await awardGains(tx, {
-    ...{ agent, now, gain: gains[reason], reason, subjects, entries: subjects.map(() => newId('rep')) },
-    ...{ room, isVote: reason === 'vote', uuids: uuidsInSql.value() },
+    agent,
+    now,
+    gain: gains[reason],
+    reason,
+    subjects,
+    entries: subjects.map(() => newId('rep')),
+    room,
+    isVote: reason === 'vote',
+    uuids: uuidsInSql.value(),
   })
   return given?.n ?? 0
 }

@@ -72,8 +72,15 @@ export const lockReputationDay = statement('knowledge.lock-reputation-day', {
 /** Adds at most `room` gains for subjects that were not awarded for this reason yet, and returns their number. */
 export const awardGains = statement('knowledge.award-gains', {
   takes: {
-    ...{ agent: 'text', now: 'timestamptz', gain: 'float8', reason: 'text', subjects: 'text[]', entries: 'text[]' },
-    ...{ room: 'int4', isVote: 'bool', uuids: 'text' },
+    agent: 'text',
+    now: 'timestamptz',
+    gain: 'float8',
+    reason: 'text',
+    subjects: 'text[]',
+    entries: 'text[]',
+    room: 'int4',
+    isVote: 'bool',
+    uuids: 'text',
   },
   returns: { n: 'int4' },
   isPrepared: true,
@@ -162,7 +169,10 @@ export const reputationOf = statement('knowledge.reputation-of', {
 export const ledgerPage = statement('knowledge.ledger-page', {
   takes: { agent: 'text', at: 'timestamptz?', id: 'text?', offset: 'int4', limit: 'int4' },
   returns: {
-    ...{ id: 'text', at: 'timestamptz', change: 'float8', subject_id: 'text' },
+    id: 'text',
+    at: 'timestamptz',
+    change: 'float8',
+    subject_id: 'text',
     reason: typed<ReputationReason>('text'),
   },
   isPrepared: true,

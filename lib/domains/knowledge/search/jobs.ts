@@ -122,8 +122,13 @@ const nearest = (db: Database, { id, domain, scope, created_at }: UnjudgedUnit):
     }
     if (telling.length === 0) return 0
     const others = await olderSimilarUnits(on, {
-      ...{ id, scopes, domain, at: created_at, query: telling.join(' | ') },
-      ...{ mostFound, limit: mostCompared },
+      id,
+      scopes,
+      domain,
+      at: created_at,
+      query: telling.join(' | '),
+      mostFound,
+      limit: mostCompared,
     })
     const own = new Set(words.map(({ word }) => word))
     return Math.max(0, ...others.map((other) => similarity(own, other.words)))

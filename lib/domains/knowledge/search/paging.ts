@@ -316,7 +316,11 @@ async function ranked<R>(
   const rows = await rowsOf(
     on,
     {
-      ...{ ...target.values, query: candidates.query, offset, limit, phrases: query.phrases },
+      ...target.values,
+      query: candidates.query,
+      offset,
+      limit,
+      phrases: query.phrases,
       weights: terms.map((term) => counts.weight(term)),
       queries: terms.map((term) => term.query),
     },
@@ -352,7 +356,9 @@ async function rankedPage<R>(
   const next = offset + hits.length
   return {
     rows: hits.map((row) => ({ row, score: row.score })),
-    ...{ total, offset, limit },
+    total,
+    offset,
+    limit,
     next_cursor: next < Math.min(total, mostRanked) && hits.length > 0 ? rankCursor(next, identity) : null,
     ...found,
   }
@@ -374,8 +380,12 @@ async function newest(
   const rows = await newestPage(
     on,
     {
-      ...{ ...values, at: after?.at ?? null, id: after?.id ?? null },
-      ...{ offset, limit: limit + 1, wanted: offset + limit + 1 },
+      ...values,
+      at: after?.at ?? null,
+      id: after?.id ?? null,
+      offset,
+      limit: limit + 1,
+      wanted: offset + limit + 1,
     },
     { ...form, isContinued: after !== undefined },
   )

@@ -297,7 +297,11 @@ export const setSearchVectors = statement('knowledge.set-search-vectors', {
 export const unitsWithoutNovelty = statement('knowledge.units-without-novelty', {
   takes: { limit: 'int4' },
   returns: {
-    ...{ id: 'text', domain: 'text', scope: 'text!', created_at: 'timestamptz', version: 'int4' },
+    id: 'text',
+    domain: 'text',
+    scope: 'text!',
+    created_at: 'timestamptz',
+    version: 'int4',
     document: typed<Unit>('jsonb'),
   },
   isPrepared: true,
@@ -325,7 +329,12 @@ export const wordsByRarity = statement('knowledge.words-by-rarity', {
 /** The words of older units of the domain that contain most of the words of the query. */
 export const olderSimilarUnits = statement('knowledge.older-similar-units', {
   takes: {
-    ...{ id: 'text', scopes: 'text[]', domain: 'text', at: 'timestamptz', mostFound: 'int4', limit: 'int4' },
+    id: 'text',
+    scopes: 'text[]',
+    domain: 'text',
+    at: 'timestamptz',
+    mostFound: 'int4',
+    limit: 'int4',
     query: typed<string>('tsquery'),
   },
   returns: { words: 'text[]' },

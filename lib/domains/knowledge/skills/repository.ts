@@ -115,7 +115,9 @@ export const replaceSkillRow = statement('knowledge.replace-skill', {
 /** The id, if the reader can see a skill with it and with the same content. */
 export const sameSkill = statement('knowledge.same-skill', {
   takes: {
-    ...{ id: 'text', document: 'text', ...reader },
+    id: 'text',
+    document: 'text',
+    ...reader,
     files: typed<readonly Pick<SkillFile, 'path' | 'sha256'>[]>('json'),
   },
   returns: { id: 'text' },

@@ -116,8 +116,11 @@ describe('contributing a skill', () => {
     expect(String(json.warnings)).toContain('2 text(s)')
     expect(json.sanitized).toContainEqual({ field: '/files/0/content', place: 0, change: 'tag' })
     expect(json.sanitized.map(({ field, change }: { field: string; change: string }) => `${field} ${change}`)).toEqual([
-      ...['/skill_md comment', '/skill_md tag', '/skill_md tag'],
-      ...['/files/0/content tag', '/files/0/content tag'],
+      '/skill_md comment',
+      '/skill_md tag',
+      '/skill_md tag',
+      '/files/0/content tag',
+      '/files/0/content tag',
     ])
   })
 

@@ -90,7 +90,12 @@ export async function insertSkill(
   const since = new Date(now.getTime() - rejectionWindow)
   const [stored] = await insertSkillRow(tx, {
     ...valuesOf(skill),
-    ...{ id, author, organisation: organisationId, visibility, since, now },
+    id,
+    author,
+    organisation: organisationId,
+    visibility,
+    since,
+    now,
   })
   if (!stored) return undefined
   await insertFiles(tx, id, skill.files)
@@ -113,7 +118,11 @@ export async function replaceSkill(
 ): Promise<WholeSkillRow | undefined> {
   const [changed] = await replaceSkillRow(tx, {
     ...valuesOf(skill),
-    ...{ id: row.id, author: row.agent_id, visibility, isHeld, now },
+    id: row.id,
+    author: row.agent_id,
+    visibility,
+    isHeld,
+    now,
   })
   if (!changed) return undefined
   await tx.skillFile.deleteMany({ where: { skillId: row.id } })

@@ -64,14 +64,15 @@ export const lockSop = statement('knowledge.lock-sop', {
 export const lockChangeableSop = statement('knowledge.lock-changeable-sop', {
   takes: { id: 'text', agents: 'text[]', isAdmin: 'bool' },
   returns: {
-    ...{ agent_id: 'text', attributed_to: 'text?', original_author: 'text?', document: typed<Sop>('jsonb') },
-    ...{
-      version: 'int4',
-      wording: 'int4',
-      quality_score: 'float8',
-      quarantined_at: 'timestamptz?',
-      restricted: 'bool',
-    },
+    agent_id: 'text',
+    attributed_to: 'text?',
+    original_author: 'text?',
+    document: typed<Sop>('jsonb'),
+    version: 'int4',
+    wording: 'int4',
+    quality_score: 'float8',
+    quarantined_at: 'timestamptz?',
+    restricted: 'bool',
   },
   sql: `SELECT u.agent_id, u.attributed_to, u.original_author, u.document, u.version, ${currentVersion} AS wording,
       u.quality_score, u.quarantined_at, EXISTS (SELECT FROM restricted_agents r WHERE r.id = u.agent_id) AS restricted
@@ -82,13 +83,16 @@ export const lockChangeableSop = statement('knowledge.lock-changeable-sop', {
 /** Overwrites the SOP's row with its new version. `document` is JSON. */
 export const updateSop = statement('knowledge.update-sop', {
   takes: {
-    ...{ id: 'text', document: 'text', domain: 'text', attributedTo: 'text?', quality: 'float8', now: 'timestamptz' },
-    ...{
-      quarantinedAt: 'timestamptz?',
-      visibility: typed<Visibility>('visibility'),
-      search: typed<string>('tsvector'),
-      instructions: typed<readonly InstructionField[]>('jsonb'),
-    },
+    id: 'text',
+    document: 'text',
+    domain: 'text',
+    attributedTo: 'text?',
+    quality: 'float8',
+    now: 'timestamptz',
+    quarantinedAt: 'timestamptz?',
+    visibility: typed<Visibility>('visibility'),
+    search: typed<string>('tsvector'),
+    instructions: typed<readonly InstructionField[]>('jsonb'),
   },
   returns: 'count',
   sql: `UPDATE units SET document = $document::jsonb, attributed_to = $attributedTo, visibility = $visibility, domain = $domain,

@@ -194,7 +194,9 @@ async function revise(
   const unit = recordingRejection(db, actor.id, now, () => prepareUnit({ ...body, id }, { author, strict }))
   const texts = { value: unit.document, found: unit.found }
   const done = {
-    ...{ warnings: unit.warnings, texts, sanitized: unit.sanitized },
+    warnings: unit.warnings,
+    texts,
+    sanitized: unit.sanitized,
     sanitizedPlaces: unit.sanitizedPlaces,
   }
   if (isDeepStrictEqual(unit.document, { ...locked.document, id }))

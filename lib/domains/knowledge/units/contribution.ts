@@ -177,7 +177,9 @@ export async function planContribution(
       ],
     },
     details: { type: unit.type, visibility: unit.visibility, sanitized: unit.sanitized },
-    ...{ unit, organisationId, hasChosenId: sent.id !== undefined },
+    unit,
+    organisationId,
+    hasChosenId: sent.id !== undefined,
     reply: ({ quarantined, stored_at: storedAt }) => ({
       body: contributed(unit, quarantined === true, storedAt instanceof Date ? storedAt : now),
       headers: {

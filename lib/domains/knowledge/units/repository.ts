@@ -85,7 +85,11 @@ SELECT id, true AS stored, quarantined, false AS erased FROM stored UNION ALL SE
 
 const insertNumbered = statement('knowledge.insert-units', {
   takes: {
-    ...{ author: 'text', organisation: 'text', now: 'timestamptz', since: 'timestamptz', ids: 'text[]' },
+    author: 'text',
+    organisation: 'text',
+    now: 'timestamptz',
+    since: 'timestamptz',
+    ids: 'text[]',
     ...Object.fromEntries(
       positions.flatMap((n) => columns.map(([name, type]) => [`${name}_${n}`, typed<string | number | null>(type)])),
     ),
@@ -135,7 +139,9 @@ export const rollBackStoring = statement('knowledge.roll-back-storing', {
 /** Those of the units that the reader can see with the same content, regardless of their author. */
 export const sameUnits = statement('knowledge.same-units', {
   takes: {
-    ...{ agents: 'text[]', organisation: 'text?', admin: 'bool' },
+    agents: 'text[]',
+    organisation: 'text?',
+    admin: 'bool',
     units: typed<readonly { id: string; document: Unit }[]>('json'),
   },
   returns: { id: 'text' },
@@ -154,8 +160,15 @@ export const lockCorrectableUnit = statement('knowledge.lock-correctable-unit', 
 /** Overwrites a unit. `document` is JSON. Quarantines it if `isHeld`. */
 export const rewriteUnit = statement('knowledge.rewrite-unit', {
   takes: {
-    ...{ id: 'text', document: 'text', domain: 'text', attributedTo: 'text?', quality: 'float8', now: 'timestamptz' },
-    ...{ isHeld: 'bool', visibility: typed<Visibility>('visibility'), search: typed<string>('tsvector') },
+    id: 'text',
+    document: 'text',
+    domain: 'text',
+    attributedTo: 'text?',
+    quality: 'float8',
+    now: 'timestamptz',
+    isHeld: 'bool',
+    visibility: typed<Visibility>('visibility'),
+    search: typed<string>('tsvector'),
     instructions: typed<readonly InstructionField[]>('jsonb'),
   },
   returns: { version: 'int4' },

@@ -10,8 +10,11 @@ import { isHeardSql, voiceSql } from './vote-identity.ts'
 export const lockUnitForVote = statement('knowledge.lock-unit-for-vote', {
   takes: { id: 'text', voter: 'text', agents: 'text[]', organisation: 'text?', admin: 'bool' },
   returns: {
-    ...{ attributed_to: 'text?', original_author: 'text?', quality_score: 'float8' },
-    ...{ author_key: 'text', voter_key: 'text' },
+    attributed_to: 'text?',
+    original_author: 'text?',
+    quality_score: 'float8',
+    author_key: 'text',
+    voter_key: 'text',
   },
   sql: `SELECT u.attributed_to, u.original_author, u.quality_score,
       (SELECT ${ownerKeySql('a')} FROM agent_owners a WHERE a.id = u.agent_id FOR KEY SHARE) AS author_key,
@@ -22,7 +25,12 @@ export const lockUnitForVote = statement('knowledge.lock-unit-for-vote', {
 /** Stores a vote that does not count yet. Returns 0 if the owner already voted on the unit. */
 export const insertVote = statement('knowledge.insert-vote', {
   takes: {
-    ...{ unit: 'text', voter: 'text', owner: 'text', valid: 'bool', feedback: 'text?', network: 'bytea?' },
+    unit: 'text',
+    voter: 'text',
+    owner: 'text',
+    valid: 'bool',
+    feedback: 'text?',
+    network: 'bytea?',
     now: 'timestamptz',
   },
   returns: 'count',

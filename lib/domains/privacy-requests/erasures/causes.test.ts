@@ -6,7 +6,11 @@ const now = new Date('2026-03-20T12:00:00Z')
 const hour = 3_600_000
 const run = (given: Partial<RunView>, ...steps: Partial<StepView>[]) =>
   ({
-    ...{ fault: null, recheckAt: null, waits: [], refusedBy: [], ...given },
+    fault: null,
+    recheckAt: null,
+    waits: [],
+    refusedBy: [],
+    ...given,
     steps: steps.map((step) => ({ store: 'graph', state: 'done', fault: null, residue: 0, ...step })),
   }) as unknown as RunView
 const overdue = new Date(now.getTime() - 7 * hour)

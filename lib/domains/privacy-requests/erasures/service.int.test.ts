@@ -62,8 +62,16 @@ it('listErasures names only delays of a slow erasure that are later than its sta
   await note('resumed', ago(18))
   await test.db.prisma.erasureRun.create({
     data: {
-      ...{ id, requestId, receiptId: newId('rcpt'), requestedBy: 'x', reason: 'x', state: 'done' },
-      ...{ createdAt: ago(10), plannedAt: ago(10), erasedAt: ago(5), finishedAt: ago(5) },
+      id,
+      requestId,
+      receiptId: newId('rcpt'),
+      requestedBy: 'x',
+      reason: 'x',
+      state: 'done',
+      createdAt: ago(10),
+      plannedAt: ago(10),
+      erasedAt: ago(5),
+      finishedAt: ago(5),
       steps: {
         create: [{ holder: 'h', store: 'graph', position: 0, state: 'done', startedAt: ago(10), finishedAt: ago(5) }],
       },

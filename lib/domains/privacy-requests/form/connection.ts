@@ -141,7 +141,10 @@ async function disconnectIn(deps: PrivacyDeps, work: RequestWork, row: RequestRo
   return change(work, row, {
     event: 'disconnected',
     data: {
-      ...{ accountId: null, participantId: null, subjectKind: 'requester', receiptId: null },
+      accountId: null,
+      participantId: null,
+      subjectKind: 'requester',
+      receiptId: null,
       subjectKey: requestSubjectHash(deps.subjectKey(), 'requester', addressKey),
     },
     isInternal: true,
@@ -177,7 +180,10 @@ const suggestionsFor = (deps: PrivacyDeps) =>
         data: {
           account: found ? { account_id: found.accountId, name: names.get(found.accountId) ?? '' } : null,
           participants: participants.map(({ projectId, projectName, participantId, name }) => ({
-            ...{ project_id: projectId, project_name: projectName, participant_id: participantId, name },
+            project_id: projectId,
+            project_name: projectName,
+            participant_id: participantId,
+            name,
           })),
         },
       },

@@ -358,7 +358,9 @@ describe('an admin', () => {
     expect((await status(newest)).json.data.copy).toBe('download')
     const copy = await copied(newest)
     expect([copy.status, copy.headers.get('cache-control'), copy.headers.get('content-disposition')]).toEqual([
-      ...[200, expect.stringContaining('no-store'), expect.stringContaining('attachment')],
+      200,
+      expect.stringContaining('no-store'),
+      expect.stringContaining('attachment'),
     ])
     const [head, ...lines] = copy.text.trim().split('\n')
     expect(JSON.parse(head ?? '')).toMatchObject({ participant_id: participant.id, scope: 'all' })
@@ -419,7 +421,10 @@ describe('an admin', () => {
     const link = kit.linkTo(person.email, 'verify')
     expect((await kit.asAdmin(id, 'disconnect')).status).toBe(200)
     expect(await kit.adminRead(id)).toMatchObject({
-      ...{ subject: 'requester', account_id: null, subject_name: 'Entered Name', subject_email: person.email },
+      subject: 'requester',
+      account_id: null,
+      subject_name: 'Entered Name',
+      subject_email: person.email,
     })
     expect((await kit.use(link, 'verify')).status).toBe(410)
     expect((await status(token)).json.data.stage).toBe('in_review')

@@ -26,7 +26,9 @@ async function linkToConfirm(deps: PrivacyDeps, tx: Transaction, id: string, now
   if (!given) return undefined
   await lockSubject(tx, { subjectKey: given.addressKey })
   const [sent] = await countEmailsToAddress(tx, {
-    ...{ id, address: given.addressKey, network: given.networkKey },
+    id,
+    address: given.addressKey,
+    network: given.networkKey,
     since: hourBefore(now),
   })
   // Forms that somebody else sends from another network do not use up the emails of the address's owner.
@@ -88,7 +90,10 @@ const sendConfirmation = (deps: PrivacyDeps, mail: MailPort) =>
         await mail.send({
           to: ready.email,
           ...confirmFormEmail(ready.locale, {
-            ...{ origin: deps.origin, link: ready.link, kind: ready.kind, sentAt: ready.sentAt },
+            origin: deps.origin,
+            link: ready.link,
+            kind: ready.kind,
+            sentAt: ready.sentAt,
           }),
         })
     },

@@ -9,7 +9,10 @@ const ago = (hours: number) => new Date(now.getTime() - hours * 3_600_000)
 /** A request whose erasure was due 200 hours ago and ended now. */
 const late = (begunAt: number, outcome: object = {}) =>
   ({
-    ...{ state: 'completed', verifiedAt: ago(300), waitingUntil: ago(200), closedAt: now },
+    state: 'completed',
+    verifiedAt: ago(300),
+    waitingUntil: ago(200),
+    closedAt: now,
     parts: [
       { kind: 'access', state: 'done', outcome },
       { kind: 'erasure', state: 'done', startedAt: ago(begunAt), outcome: {} },
@@ -20,7 +23,10 @@ const timeline = (passed: [string, number][]) =>
   passed.map(([event, hours]) => ({ event, at: ago(hours), details: { kind: 'access' } })) as never
 /** A run that waited for the graph from 178 hours before to 20 hours before now. */
 const run = {
-  ...{ createdAt: ago(200), plannedAt: ago(199), erasedAt: ago(20), finishedAt: ago(19) },
+  createdAt: ago(200),
+  plannedAt: ago(199),
+  erasedAt: ago(20),
+  finishedAt: ago(19),
   steps: [
     { store: 'postgresql', startedAt: ago(199), finishedAt: ago(178) },
     { store: 'graph', startedAt: ago(178), finishedAt: ago(20) },
@@ -138,7 +144,9 @@ it.each([
   ['fetched', []],
 ])('causesOfRequest of an erasure that waits for a copy in the state %s', (state, expected) => {
   const row = {
-    ...{ state: 'waiting', waitingUntil: ago(1), closedAt: null },
+    state: 'waiting',
+    waitingUntil: ago(1),
+    closedAt: null,
     parts: [{ kind: 'access', state: 'running', outcome: { export_id: 'exp_1', copy: state } }],
   } as unknown as RequestRow
   expect(codes(row, [])).toEqual(expected)
@@ -146,7 +154,8 @@ it.each([
 
 it('causesOfRequest names the stored error of a failed copy of an open request', () => {
   const row = {
-    ...{ state: 'failed', closedAt: null },
+    state: 'failed',
+    closedAt: null,
     parts: [{ kind: 'access', state: 'failed', outcome: { copy: 'failed', fault: 'unavailable' } }],
   } as unknown as RequestRow
   expect(causesOfRequest(row, { events: [], run: undefined }, now)).toEqual([

@@ -213,8 +213,14 @@ async function matching(
   const accounts =
     q === undefined ? null : (await people.matching(db.prisma, q, mostMatching)).map((one) => one.accountId)
   const values = {
-    ...{ state: state ?? null, kind: kind ?? null, channel: channel ?? null, assignee: assignee ?? null },
-    ...{ q: q ?? null, accounts, hold: hold ?? null, now },
+    state: state ?? null,
+    kind: kind ?? null,
+    channel: channel ?? null,
+    assignee: assignee ?? null,
+    q: q ?? null,
+    accounts,
+    hold: hold ?? null,
+    now,
     address: q === undefined ? null : formHash(subjectKey(), 'address', q),
   }
   const [counted] = await countQueue(db, { ...values, most: requestsCountedTo }, conditions)

@@ -1,10 +1,10 @@
-import { scopePart, scopeSubject } from '#lib/domains/projects/legal-holds.ts'
-import type { RowPorts } from '#lib/domains/projects/rows/authored.ts'
-import { untilErased } from '#lib/domains/projects/rows/retained-until.ts'
 import type { DataSource, PlannedRecord } from '#lib/kernel/data-source.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { chunked, holdingOf, plannedOf, preferIndexes, sumRemaining } from '#lib/stores/postgres/legal-hold-rows.ts'
+import { chunked, holdingOf, plannedOf, preferIndexes, sumRemaining } from '#lib/stores/postgres/personal-rows.ts'
+import { scopePart, scopeSubject } from '../legal-holds.ts'
+import type { RowPorts } from '../rows/authored.ts'
+import { untilErased } from '../rows/retained-until.ts'
 import {
   conversationInventory,
   countConversations,

@@ -1,7 +1,7 @@
-import { scopeSubject } from '#lib/domains/projects/legal-holds.ts'
 import type { DataSource } from '#lib/kernel/data-source.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { holdingOf, plannedOf, preferIndexes, sumRemaining } from '#lib/stores/postgres/legal-hold-rows.ts'
+import { holdingOf, plannedOf, preferIndexes, sumRemaining } from '#lib/stores/postgres/personal-rows.ts'
+import { scopeSubject } from '../legal-holds.ts'
 import {
   countErasableReferences,
   plannedReferences,

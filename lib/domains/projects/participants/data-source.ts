@@ -1,6 +1,3 @@
-import { wholeProjects } from '#lib/domains/projects/containers/whole-containers.ts'
-import { scopePart, scopeSubject } from '#lib/domains/projects/legal-holds.ts'
-import { untilErased } from '#lib/domains/projects/rows/retained-until.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { DataSource } from '#lib/kernel/data-source.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
@@ -12,7 +9,10 @@ import {
   plannedOf,
   preferIndexes,
   sumRemaining,
-} from '#lib/stores/postgres/legal-hold-rows.ts'
+} from '#lib/stores/postgres/personal-rows.ts'
+import { wholeProjects } from '../containers/whole-containers.ts'
+import { scopePart, scopeSubject } from '../legal-holds.ts'
+import { untilErased } from '../rows/retained-until.ts'
 import {
   countErasableParticipants,
   countParticipants,

@@ -1,9 +1,9 @@
-import { coveredRows } from '#lib/domains/projects/covered-rows.ts'
-import { type AuthoredTable, writersOf } from '#lib/domains/projects/legal-holds.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { DataSource, PlannedRecord } from '#lib/kernel/data-source.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { chunked, holdingOf, plannedOf, preferIndexes, sumRemaining } from '#lib/stores/postgres/legal-hold-rows.ts'
+import { chunked, holdingOf, plannedOf, preferIndexes, sumRemaining } from '#lib/stores/postgres/personal-rows.ts'
+import { coveredRows } from '../covered-rows.ts'
+import { type AuthoredTable, writersOf } from '../legal-holds.ts'
 import {
   authoredInventory,
   countDocumentsMadeFrom,

@@ -1,8 +1,8 @@
-import { scopePart, scopeSubject, writersOf } from '#lib/domains/projects/legal-holds.ts'
 import type { DataSource } from '#lib/kernel/data-source.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { holdingOf, plannedOf, preferIndexes, sumRemaining } from '#lib/stores/postgres/legal-hold-rows.ts'
+import { holdingOf, plannedOf, preferIndexes, sumRemaining } from '#lib/stores/postgres/personal-rows.ts'
+import { scopePart, scopeSubject, writersOf } from '../legal-holds.ts'
 import {
   appointOwners,
   countErasableMembers,
