@@ -70,12 +70,14 @@ export async function wholeWay(
   await kp('grimoire', 'init')
 
   const upload = async (type: string, pieces: Iterable<Buffer>) => {
-    const response = await fetch(`${server.url}/v1/agents/${id}/state`, {
+    // A constant, because the types of fetch lack `duplex`.
+    const request = {
       method: 'PUT',
       body: Readable.toWeb(Readable.from(pieces)) as ReadableStream,
       duplex: 'half',
       headers: { Authorization: `Bearer ${token}`, 'Content-Type': type },
-    })
+    }
+    const response = await fetch(`${server.url}/v1/agents/${id}/state`, request)
     if (!response.ok) throw new Error(`the state was answered with ${response.status}: ${await response.text()}`)
     await response.arrayBuffer()
   }

@@ -18,7 +18,7 @@ import {
   type SavedSearch,
   saveSearch,
 } from './contract.ts'
-import { type AuditNameDeps, actView, auditNames, entryOf } from './queries.ts'
+import { type AuditNameDeps, auditNames } from './queries.ts'
 import {
   countEntries,
   type EntryRow,
