@@ -7,7 +7,7 @@ import { Alert } from '#components/ui/alert.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { Skeleton } from '#components/ui/skeleton.tsx'
 import { DataTable } from '#components/ui/table.tsx'
-import { isPseudonymized } from '#lib/domains/erasure/pseudonymized-rules.ts'
+import { isPseudonymized } from '#lib/domains/erasure/rules.ts'
 import { planAt } from './endpoints.ts'
 
 /** The dry run of a participant's erasure: what is erased, by kind and store, and what a legal hold retains. */

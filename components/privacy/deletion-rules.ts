@@ -1,4 +1,4 @@
-import { isPseudonymized } from '#lib/domains/erasure/pseudonymized-rules.ts'
+import { isPseudonymized } from '#lib/domains/erasure/rules.ts'
 import type { planErasure } from '#lib/domains/privacy-requests/contract.ts'
 import { type Grace, graceEnd, legalDueAt } from '#lib/domains/privacy-requests/rules.ts'
 import type { Output } from '#lib/kernel/operation.ts'

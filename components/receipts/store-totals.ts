@@ -1,4 +1,4 @@
-import { isPseudonymized } from '#lib/domains/erasure/pseudonymized-rules.ts'
+import { isPseudonymized } from '#lib/domains/erasure/rules.ts'
 import type { Receipt } from '#lib/kernel/receipt.ts'
 import { recognizeReceiptText } from '#lib/kernel/receipt-texts.ts'
 

@@ -8,19 +8,22 @@ import { waitingProposals } from '#lib/domains/approvals/module.ts'
 import { newestActsOfPeople } from '#lib/domains/audit/queries.ts'
 import { consoleModule } from '#lib/domains/console/module.ts'
 import type { erasureModule } from '#lib/domains/erasure/module.ts'
-import { findErasure, findReceipts } from '#lib/domains/erasure/receipts/receipt-search.ts'
-import { deletionsByWeek, receiptsSignedSince } from '#lib/domains/erasure/receipts/signed-since.ts'
-import { activeRuns } from '#lib/domains/erasure/runs/active-runs.ts'
+import {
+  activeRuns,
+  deletionsByWeek,
+  findErasure,
+  findReceipts,
+  receiptsSignedSince,
+} from '#lib/domains/erasure/queries.ts'
 import { activeExports, exportsToFetch } from '#lib/domains/exports/queries.ts'
-import { holdsEnding } from '#lib/domains/holds/release.ts'
+import { holdsEnding } from '#lib/domains/holds/queries.ts'
 import { expiringSoon, findRecords, quarantined } from '#lib/domains/knowledge/queries.ts'
 import { outboxModule } from '#lib/domains/outbox/module.ts'
 import { requestChanges, requestTrend } from '#lib/domains/privacy-requests/queries.ts'
 import { addressJob, notifyAdminJob, notifyJob } from '#lib/domains/privacy-requests/timeline.ts'
-import { closingSoon } from '#lib/domains/projects/closing/closing-soon.ts'
 import { closingEmailJob } from '#lib/domains/projects/closing/jobs.ts'
 import { participationsOf } from '#lib/domains/projects/participants/fence.ts'
-import { findProjects } from '#lib/domains/projects/project-search.ts'
+import { closingSoon, findProjects } from '#lib/domains/projects/queries.ts'
 import { activeSweep } from '#lib/domains/retention/queries.ts'
 import { revokedByLimits, tokenNames, tokenSummary } from '#lib/domains/tokens/queries.ts'
 import { failedOnce } from '#lib/jobs/undelivered.ts'

@@ -4,11 +4,10 @@ import { sealedPurposes } from '#lib/config/secret.ts'
 import { countTry } from '#lib/domains/accounts/passwords.ts'
 import { actorsOfRequest } from '#lib/domains/audit/repository.ts'
 import { oldestRead } from '#lib/domains/audit/rules.ts'
-import { holdsInForce } from '#lib/domains/holds/in-force.ts'
+import { holdsInForce } from '#lib/domains/holds/queries.ts'
 import { formTriesPerMinute } from '#lib/domains/privacy-requests/form/rules.ts'
 import { privacyRequestsModule } from '#lib/domains/privacy-requests/module.ts'
 import { requestLinkTriesPerMinute } from '#lib/domains/privacy-requests/rules.ts'
-import { countRemainingProjects } from '#lib/domains/projects/containers/remaining-projects.ts'
 import { answersForPart } from '#lib/domains/projects/erasing/parts.ts'
 import {
   actedFor,
@@ -19,6 +18,7 @@ import {
   requestedChanges,
 } from '#lib/domains/projects/participants/acting.ts'
 import { restrictParticipants, unrestrictParticipants } from '#lib/domains/projects/participants/restricting.ts'
+import { countRemainingProjects } from '#lib/domains/projects/queries.ts'
 import { durationOf } from '#lib/domains/telemetry/events.ts'
 import { reportCompletedErasures } from '#lib/domains/telemetry/jobs.ts'
 import type { ExportsModule, ProjectsModule } from './content-modules.ts'

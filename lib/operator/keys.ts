@@ -1,5 +1,5 @@
 import type { App } from '#lib/app.ts'
-import type { KeyState } from '#lib/domains/erasure/suppression/suppression-keys.ts'
+import type { KeyState } from '#lib/domains/erasure/suppression/suppressions.ts'
 
 export interface InstallationKey {
   kind: 'signing' | 'suppression'

@@ -1,7 +1,7 @@
 import type { Env } from '#lib/config/env.ts'
 import { exportsFolder, ownDatabaseLocation, type Site, snapshotKeysFolder } from '#lib/config/locations.ts'
 import { hasNoExport } from '#lib/domains/exports/export-files.ts'
-import { projectsNameObjects } from '#lib/domains/projects/object-references.ts'
+import { projectsNameObjects } from '#lib/domains/projects/queries.ts'
 import { keyFolderMark } from '#lib/domains/snapshots/key-files.ts'
 import { snapshotsNameObjects } from '#lib/domains/snapshots/repository.ts'
 import { type ConnectedStore, connectedStoresOf } from '#lib/domains/stores/registered-stores.ts'

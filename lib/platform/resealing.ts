@@ -3,7 +3,7 @@ import { deriveKey, sealedPurposes, secretFingerprint, subjectPurpose } from '#l
 import { sealedTotpSecrets } from '#lib/domains/accounts/repository.ts'
 import { sealedProposals } from '#lib/domains/approvals/repository.ts'
 import { sealedShares } from '#lib/domains/clades/repository.ts'
-import { sealedSigningKeys, sealedSuppressionKeys } from '#lib/domains/erasure/sealed-columns.ts'
+import { sealedSigningKeys, sealedSuppressionKeys } from '#lib/domains/erasure/repository.ts'
 import { sealedEntries } from '#lib/domains/grimoire/repository.ts'
 import { sealedExchanges } from '#lib/domains/llm-log/repository.ts'
 import {

@@ -14,7 +14,7 @@ import {
   unsealed,
 } from '#lib/config/secret.ts'
 import { createSigner, verifyReceipt } from '#lib/domains/erasure/receipts/signing.ts'
-import { createSuppressionKeys } from '#lib/domains/erasure/suppression/suppression-keys.ts'
+import { createSuppressionKeys } from '#lib/domains/erasure/suppression/suppressions.ts'
 import { sealContact } from '#lib/domains/privacy-requests/filing/links.ts'
 import { openForm, sealForm } from '#lib/domains/privacy-requests/form/service.ts'
 import { formHash, requestSubjectHash } from '#lib/domains/privacy-requests/requests.ts'

@@ -6,7 +6,7 @@ import { wordlist as english } from '@scure/bip39/wordlists/english.js'
 import { wordlist as japanese } from '@scure/bip39/wordlists/japanese.js'
 import { wordlist as spanish } from '@scure/bip39/wordlists/spanish.js'
 import { type JsonTree, type ShareableEntry, stripEntry } from '#lib/domains/clades/strip-rules.ts'
-import { crcInBase62 } from '#lib/domains/pii/secrets/crc32.ts'
+import { crcInBase62 } from '#lib/domains/pii/secrets/vendor-keys.ts'
 
 /** Mulberry32, a pseudo-random generator. */
 function random(seed: number) {

@@ -1,24 +1,26 @@
-import type { ErasureEngine } from '#lib/domains/erasure/engine/engine.ts'
-import type { CompleteReadings } from '#lib/domains/erasure/reading/reading.ts'
-import { readingUseCases } from '#lib/domains/erasure/reading/service.ts'
-import { ownReceipts } from '#lib/domains/erasure/receipts/own-receipts.ts'
-import { receiptPdfReader } from '#lib/domains/erasure/receipts/receipt-pdf.ts'
-import { receiptUseCases } from '#lib/domains/erasure/receipts/service.ts'
-import type { Signer } from '#lib/domains/erasure/receipts/signing.ts'
-import { erasureProgress } from '#lib/domains/erasure/runs/progress.ts'
 import type { DataSource } from '#lib/kernel/data-source.ts'
 import type { EvidenceCheck } from '#lib/kernel/evidence.ts'
 import type { PersonalData } from '#lib/kernel/module.ts'
 import type { Ledger } from '#lib/stores/ledger/ledger.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { formerOwnerDataSource } from './data-source.ts'
 import { deletionLogReading } from './deletions.ts'
+import type { ErasureEngine } from './engine/run-driver.ts'
 import { erasureEvidence } from './evidence.ts'
-import { erasureExporters } from './exporters.ts'
 import { erasureJobs } from './jobs.ts'
-import { erasurePersonExporters, erasureRunExporters } from './person-exporters.ts'
-import { retainedErasureRecords } from './retained-records.ts'
+import {
+  erasureExporters,
+  erasurePersonExporters,
+  erasureRunExporters,
+  formerOwnerDataSource,
+  retainedErasureRecords,
+} from './personal-data.ts'
+import type { CompleteReadings } from './reading/reading.ts'
+import { readingUseCases } from './reading/service.ts'
+import { receiptPdfReader } from './receipts/receipt-pdf.ts'
+import { ownReceipts, receiptUseCases } from './receipts/service.ts'
+import type { Signer } from './receipts/signing.ts'
 import type { RetentionFacts } from './rules.ts'
+import { erasureProgress } from './runs/progress.ts'
 
 export interface ErasureDeps {
   db: Database

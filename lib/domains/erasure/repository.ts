@@ -1,3 +1,5 @@
+import { sealedPurposes } from '#lib/config/secret.ts'
+import type { SealedColumn } from '#lib/stores/postgres/sealed-column.ts'
 import { statement, typed, type ValuesOf } from '#lib/stores/postgres/statement.ts'
 
 /** When the oldest run began that is unfinished, or that ended at or after `before`. */
@@ -129,3 +131,16 @@ export const countDeletions = statement('erasure.count-deletions', {
   returns: { n: 'int4' },
   sql: `SELECT count(*)::int AS n FROM (SELECT 1 ${matching} LIMIT $most) AS c`,
 })
+
+export const sealedSigningKeys: SealedColumn = {
+  table: 'signing_keys',
+  id: 'kid',
+  column: 'sealed_private',
+  purpose: sealedPurposes.signingKeys,
+}
+export const sealedSuppressionKeys: SealedColumn = {
+  table: 'suppression_keys',
+  id: 'id',
+  column: 'sealed_key',
+  purpose: sealedPurposes.suppressionKeys,
+}

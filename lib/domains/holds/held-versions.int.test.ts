@@ -9,9 +9,9 @@ import { dataOf, eraseWholeProject, madeConversation, madeMessage, madeProject }
 import { skillMd } from '#lib/testing/skills.ts'
 import { type MadeSubject, madeSubject } from '#lib/testing/subjects.ts'
 import { sop, trace } from '#lib/testing/units.ts'
-import { holdsInForce } from './in-force.ts'
-import { heldVersionsJob } from './jobs.ts'
+import { holdsInForce } from './queries.ts'
 import { lockChangesExclusively, lockHoldsExclusively } from './repository.ts'
+import { heldVersionsJob } from './service.ts'
 
 let test: TestApp
 let admin: Issued

@@ -3,7 +3,7 @@ import { newId } from '#lib/kernel/ids.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { type Issued, issuedAgent, signedIn } from '#lib/testing/people.ts'
 import { sop, trace } from '#lib/testing/units.ts'
-import { holdsInForce } from './in-force.ts'
+import { holdsInForce } from './queries.ts'
 
 let test: TestApp
 let admin: Issued

@@ -1,11 +1,13 @@
 import type { PersonalData } from '#lib/kernel/module.ts'
 import type { RecordDeletion } from '#lib/kernel/purging.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { heldVersionDataSource } from './data-source.ts'
-import { heldVersionExporters, heldVersionPersonExporters } from './exporters.ts'
-import { holdsJobs } from './jobs.ts'
-import { retainedHolds } from './retained-records.ts'
-import { type HoldsServiceDeps, holdsService } from './service.ts'
+import {
+  heldVersionDataSource,
+  heldVersionExporters,
+  heldVersionPersonExporters,
+  retainedHolds,
+} from './personal-data.ts'
+import { type HoldsServiceDeps, holdsJobs, holdsService } from './service.ts'
 
 export const holdsData = (db: Database): PersonalData => ({
   dataSources: [heldVersionDataSource(db)],

@@ -1,16 +1,17 @@
 import { z } from 'zod'
-import { plainTextPhrases } from '#lib/domains/sanitizer/plain-words.ts'
+import { plainTextPhrases } from '#lib/domains/sanitizer/sanitizer.ts'
 import { enqueue } from '#lib/jobs/queue.ts'
-import type { RequireApproval } from '#lib/kernel/approval.ts'
-import type { Transaction } from '#lib/kernel/context.ts'
+import { type Approvable, approvable, type RequireApproval } from '#lib/kernel/approval.ts'
+import type { Context, Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
+import { job } from '#lib/kernel/job.ts'
 import { pageOf, parseCursor } from '#lib/kernel/pages.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
+import { notePurge, type RecordDeletion } from '#lib/kernel/purging.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { createHold, listHolds, releaseHold } from './contract.ts'
-import { heldVersionsJob } from './jobs.ts'
-import { lockChangesExclusively, lockHoldsExclusively } from './repository.ts'
+import { deleteUncoveredVersions, lockChangesExclusively, lockHoldsExclusively, lockHoldsShared } from './repository.ts'
 import { type HoldKind, holdKinds, isInForce } from './rules.ts'
 
 /** Ids by what they name. */
@@ -82,6 +83,33 @@ const presented = (row: HoldRow, now: Date, names = noNames) => ({
   created_by_name: names.get(accountOf(row.createdBy) ?? '') ?? null,
   released_by_name: names.get(accountOf(row.releasedBy) ?? '') ?? null,
 })
+
+export const heldVersionsJob = 'holds.delete-versions'
+const batch = 1_000
+
+/** Deletes the versions that expired holds preserved. The release of a hold begins this job at once. */
+export function holdsJobs({ recordDeletion }: { recordDeletion: RecordDeletion }) {
+  async function removeUncovered(ctx: Context, tx: Transaction): Promise<number> {
+    await lockHoldsShared(tx, {})
+    const versionsDeleted = await deleteUncoveredVersions(tx, { now: ctx.now, most: batch })
+    return notePurge(recordDeletion, ctx, tx, {
+      what: 'held versions of records that no legal hold covers any more',
+      results: { versionsDeleted },
+      resourceType: 'hold',
+      resourceId: 'ended',
+    })
+  }
+  return [
+    job({
+      name: heldVersionsJob,
+      payload: z.unknown(),
+      cron: '*/10 * * * *',
+      async run(ctx) {
+        while ((await ctx.pipeline.transaction((tx) => removeUncovered(ctx, tx))) === batch);
+      },
+    }),
+  ]
+}
 
 /**
  * Use cases for legal holds. Other domains read them through the view `holds_in_force`, under a shared advisory lock
@@ -168,4 +196,37 @@ export function holdsService({ db, exists, namesOf, onReleased, requireApproval,
       }
     }),
   }
+}
+
+interface Held {
+  kind: string
+  targetId: string
+  reason: string
+  until: Date | null
+}
+
+/** Actions that change what erasures and sweeps may delete. */
+export function holdApprovables(
+  namesOf: (tx: Transaction, ids: HeldIds) => Promise<ReadonlyMap<string, string>>,
+): readonly Approvable[] {
+  async function described(tx: Transaction, { kind, targetId, reason, until }: Held) {
+    const only = (one: string) => (kind === one ? [targetId] : [])
+    // Facts of a proposal outlive the record, so they contain no title.
+    const ids = { accounts: only('account'), agents: only('agent'), projects: only('project'), records: [] }
+    const names = await namesOf(tx, ids)
+    return {
+      subjects: [...only('account'), ...only('agent')],
+      facts: { kind, target: targetId, name: names.get(targetId) ?? null, reason, until: until?.toISOString() ?? null },
+    }
+  }
+  return [
+    approvable(createHold, (tx, { body: { kind, target_id: targetId, reason, expires_at: until = null } }) =>
+      described(tx, { kind, targetId, reason, until }),
+    ),
+    approvable(releaseHold, async (tx, { params: { id } }) => {
+      const row = await tx.legalHold.findUnique({ where: { id, releasedAt: null } })
+      if (!row) throw new Problem('not_found', 'This hold does not exist, or it was released.')
+      return described(tx, { ...row, until: row.expiresAt })
+    }),
+  ]
 }

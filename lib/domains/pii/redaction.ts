@@ -1,7 +1,6 @@
-import { isAmericanForm } from '#lib/domains/pii/numbers/phone-plans.ts'
 import type { SensitiveFinding, SensitiveKind } from './findings.ts'
-import { folded } from './folding.ts'
-import { scan } from './scanner.ts'
+import { isAmericanForm } from './numbers/phone-plans.ts'
+import { folded, scan } from './scanner.ts'
 
 /** Maximum values remembered; beyond it each occurrence gets a new number, which bounds memory. */
 const remembered = 65_536

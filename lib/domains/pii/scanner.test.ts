@@ -2,7 +2,6 @@ import { sha256 } from '@noble/hashes/sha2.js'
 import { hex } from '@scure/base'
 import { entropyToMnemonic } from '@scure/bip39'
 import { describe, expect, it, test } from 'vitest'
-import { firstHashByte, mostHashed } from '#lib/domains/pii/secrets/short-hash.ts'
 import {
   compared,
   drawn,
@@ -15,6 +14,7 @@ import {
 import type { SensitiveFinding } from './findings.ts'
 import { redact } from './redaction.ts'
 import { scan } from './scanner.ts'
+import { firstHashByte, mostHashed } from './secrets/seed-phrases.ts'
 
 const told = (text: string, findings: readonly SensitiveFinding[] = scan(text)) =>
   findings.map(({ kind, start, end }) => `${kind} ${text.slice(start, end)}`)

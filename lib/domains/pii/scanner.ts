@@ -1,25 +1,16 @@
-import { gluedIbanAt, ibanAt } from '#lib/domains/pii/numbers/ibans.ts'
-import { ipv6Around } from '#lib/domains/pii/numbers/ip-addresses.ts'
-import { numbersAt } from '#lib/domains/pii/numbers/numbers.ts'
-import { isAmbiguousCue, isCue, phoneCues } from '#lib/domains/pii/numbers/phone-cues.ts'
-import { internationalAt, type PhoneCue } from '#lib/domains/pii/numbers/phones.ts'
-import { chainsIn } from '#lib/domains/pii/secrets/blockchain-addresses.ts'
-import { credentialAt, credentialKeywords } from '#lib/domains/pii/secrets/credentials.ts'
-import { otherKeyAt, pemAt, privateKeyKeywords } from '#lib/domains/pii/secrets/private-keys.ts'
-import {
-  hashStart,
-  hashStep,
-  maybeWord,
-  SeedRun,
-  shortest,
-  unspacedSeed,
-} from '#lib/domains/pii/secrets/seed-phrases.ts'
-import { unmarkedKeyAt, vendorKeysAt, vendorKeywords } from '#lib/domains/pii/secrets/vendor-keys.ts'
 import { anchor, classes, digit, isDigit, isHex, letterSign, wide } from './character-classes.ts'
-import { emailAround } from './emails.ts'
 import { finding, lowConfidence, type SensitiveFinding, withoutOverlaps } from './findings.ts'
-import { folded } from './folding.ts'
 import { KeywordFinder } from './keyword-finder.ts'
+import { gluedIbanAt, ibanAt } from './numbers/ibans.ts'
+import { ipv6Around } from './numbers/ip-addresses.ts'
+import { numbersAt } from './numbers/numbers.ts'
+import { isAmbiguousCue, isCue, phoneCues } from './numbers/phone-cues.ts'
+import { internationalAt, type PhoneCue } from './numbers/phones.ts'
+import { chainsIn } from './secrets/blockchain-addresses.ts'
+import { credentialAt, credentialKeywords } from './secrets/credentials.ts'
+import { otherKeyAt, pemAt, privateKeyKeywords } from './secrets/private-keys.ts'
+import { hashStart, hashStep, maybeWord, SeedRun, shortest, unspacedSeed } from './secrets/seed-phrases.ts'
+import { unmarkedKeyAt, vendorKeysAt, vendorKeywords } from './secrets/vendor-keys.ts'
 import { strategyDetails } from './strategy.ts'
 
 export interface ScanOptions {
@@ -137,6 +128,177 @@ const noCue: PhoneCue = { end: -1, isAmbiguous: false }
 /** A field that numbers the words of a phrase: `"word12":`. */
 const isCounter = (text: string, start: number, end: number): boolean =>
   end - start <= 8 && /["':=.)\]]/.test(text.charAt(end))
+
+const foreignSign = /[\p{L}\p{M}\p{N}]/u
+const inLabel = new Uint8Array(128)
+for (let code = 0; code < 128; code++) if (/[A-Za-z\d-]/.test(String.fromCharCode(code))) inLabel[code] = 1
+/** Whether the unit may be part of a label of a domain: a letter, mark or digit of any script, or a hyphen. */
+const isLabel = (text: string, at: number): boolean => {
+  const code = text.charCodeAt(at)
+  return code < 128 ? inLabel[code] === 1 : foreignSign.test(text.charAt(at))
+}
+/** Whether the unit may be part of a local part. */
+const isLocal = (text: string, at: number): boolean => {
+  const code = text.charCodeAt(at)
+  return isLabel(text, at) || code === 46 || code === 95 || code === 37 || code === 43 || code === 39
+}
+const topLevel = /^(?:\p{L}[\p{L}\p{M}]{1,23}|xn--[a-z0-9-]{2,59})$/iu
+/** Suffixes after an @ in names of files and packages that are not country domains. */
+const files = new Set([
+  'png',
+  'jpg',
+  'jpeg',
+  'gif',
+  'webp',
+  'svg',
+  'css',
+  'js',
+  'mjs',
+  'cjs',
+  'ts',
+  'tsx',
+  'jsx',
+  'json',
+  'html',
+  'map',
+  'pdf',
+  'woff',
+  'woff2',
+  'service',
+  'socket',
+  'timer',
+  'target',
+  'mount',
+  'slice',
+  'tgz',
+  'tar',
+  'yml',
+  'yaml',
+  'toml',
+  'lock',
+  'jar',
+  'dll',
+  'exe',
+  'vue',
+  'scss',
+  'less',
+  'wasm',
+  'txt',
+  'xml',
+  'csv',
+])
+/** Users of services for code that are part of an address of a repository: `git@host`. */
+const serviceUsers = new Set(['git', 'hg', 'svn', 'gitlab', 'gitea', 'aur'])
+const longestLocal = 64
+const longestDomain = 253
+
+/**
+ * The email address around an @, or around its encoded form of `signLength` units, as `%40` or `&#64;` (lengths of RFC 5321, letters of RFC 6531): labels that can form a host, and a top-level domain of letters.
+ */
+function emailAround(text: string, at: number, signLength = 1): SensitiveFinding | undefined {
+  // Most signs are followed by no domain.
+  if (!isLabel(text, at + signLength)) return undefined
+  let start = at
+  while (start > 0 && at - start <= longestLocal && isLocal(text, start - 1)) start -= 1
+  if (at - start > longestLocal) return undefined
+  // An escaped line end (\n) can precede the address. Skip its letter n.
+  if (text.charAt(start - 1) === '\\' && /[nrt]/.test(text.charAt(start))) start += 1
+  while (start < at && /[.'%+-]/.test(text.charAt(start))) start += 1
+  // A percent-encoded sign before the address: `%3Cbob%40…`.
+  const encoded = signLength === 1 ? -1 : text.slice(start, at).lastIndexOf('%') + start
+  if (encoded >= start && /^%[0-9a-f]{2}/i.test(text.slice(encoded, encoded + 3))) start = encoded + 3
+  if (start === at || /[.]/.test(text.charAt(at - 1)) || text.slice(start, at).includes('..')) return undefined
+
+  let end = at + signLength
+  const limit = Math.min(text.length, at + signLength + longestDomain)
+  const labels: string[] = []
+  for (let from = end; from < limit; ) {
+    let to = from
+    while (to < limit && to - from <= 63 && isLabel(text, to)) to += 1
+    const written = text.slice(from, to)
+    if (written === '' || written.length > 63 || written.startsWith('-')) break
+    if (written.endsWith('-')) {
+      const trimmed = written.replace(/-{1,63}$/, '')
+      if (trimmed !== '') {
+        labels.push(trimmed)
+        end = from + trimmed.length
+      }
+      break
+    }
+    labels.push(written)
+    end = to
+    if (text.charAt(to) !== '.') break
+    from = to + 1
+  }
+  // A sentence may continue after its full stop without a space; drop labels that are not a top-level domain.
+  while (labels.length >= 2 && !topLevel.test(labels.at(-1) ?? '')) end -= (labels.pop() ?? '').length + 1
+  const top = labels.at(-1) ?? ''
+  if (labels.length < 2 || !topLevel.test(top) || files.has(top.toLowerCase())) return undefined
+  const name = text.slice(start, at)
+  if (serviceUsers.has(name)) return undefined
+  // Names of code: `x@OData.Type.V1.FormattedValue`, `com.example@Component.Inner`.
+  if (/\p{Ll}\p{Lu}/u.test(top) || /^odata$/i.test(labels[0] ?? '')) return undefined
+  // The user of a URL: `ssh://deploy@host/path`.
+  if (
+    text.charAt(start - 1) === '/' &&
+    text.startsWith('://', start - 3) &&
+    !/mailto$/i.test(text.slice(start - 9, start - 3))
+  )
+    return undefined
+  const found = finding('email', start, end, 0.95)
+  return isPlaceholder(name, labels) ? lowConfidence(found) : found
+}
+
+/** RFC 2606 and 6761, and domains that documentation uses like reserved ones. */
+const reservedTop = new Set(['example', 'test', 'invalid', 'localhost', 'local', 'internal', 'lan'])
+const placeholderDomains =
+  /^(?:(?:.*\.)?example\.(?:com|net|org|edu|io)|(?:your-?|my-?|some-?)?(?:domain|company|site|website|organi[sz]ation|org|app|host|server)\.(?:com|org|net|io|tld)|(?:foo|bar|baz|test|acme|email|sample|dummy|placeholder|fake|xyz|abc|contoso|fabrikam)\.(?:com|org|net|io)|users\.noreply\.github\.com)$/
+const placeholderNames = /^(?:no-?reply|do-?not-?reply|your[._-]?(?:name|email)|x{2,}|example)$/i
+function isPlaceholder(name: string, labels: readonly string[]): boolean {
+  const domain = labels.join('.').toLowerCase()
+  return (
+    reservedTop.has(domain.slice(domain.lastIndexOf('.') + 1)) ||
+    placeholderDomains.test(domain) ||
+    placeholderNames.test(name)
+  )
+}
+
+/** First digit of each decimal system in Unicode's basic plane besides ASCII. */
+const zeros = [
+  0x660, 0x6f0, 0x7c0, 0x966, 0x9e6, 0xa66, 0xae6, 0xb66, 0xbe6, 0xc66, 0xce6, 0xd66, 0xde6, 0xe50, 0xed0, 0xf20,
+  0x1040, 0x1090, 0x17e0, 0x1810, 0x1946, 0x19d0, 0x1a80, 0x1a90, 0x1b50, 0x1bb0, 0x1c40, 0x1c50, 0xa620, 0xa8d0,
+  0xa900, 0xa9d0, 0xa9f0, 0xaa50, 0xabf0,
+]
+const escaped = (code: number): string => `\\u${code.toString(16).padStart(4, '0')}`
+const digits = zeros.map((zero) => `${escaped(zero)}-${escaped(zero + 9)}`).join('')
+/** Digits of other scripts, signs of full width, and the hyphens and dots that people write in numbers. */
+const foldable = new RegExp(`[${digits}\\uff01-\\uff5e\\u2212\\ufe63\\ufe55\\ufe6b]`)
+const runs = new RegExp(`${foldable.source}+`, 'g')
+/** A long vowel sign as a hyphen between digits. */
+const betweenDigits = /(?<=[0-9])[\u30fc\u2500\u4e00](?=[0-9])/g
+
+const plain = new Map<number, string>([
+  [0x2212, '-'],
+  [0xfe63, '-'],
+  [0xfe55, ':'],
+  [0xfe6b, '@'],
+])
+for (const zero of zeros) for (let value = 0; value < 10; value++) plain.set(zero + value, String(value))
+for (let code = 0xff01; code < 0xff5f; code++) plain.set(code, String.fromCharCode(code - 0xfee0))
+
+/**
+ * The text with digits of other scripts and signs of full width in ASCII. Replaces each unit by one unit, so offsets stay valid; returns
+ * the text itself if it has none of them.
+ */
+export function folded(text: string): string {
+  if (!foldable.test(text)) return text
+  const written = text.replace(runs, (run) => {
+    let changed = ''
+    for (let at = 0; at < run.length; at++) changed += plain.get(run.charCodeAt(at)) ?? run.charAt(at)
+    return changed
+  })
+  return written.replace(betweenDigits, '-')
+}
 
 /**
  * Finds secrets and personal data in a text, ordered and without overlaps. Pure and linear: one pass over the text, with a bounded closer

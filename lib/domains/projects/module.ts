@@ -1,17 +1,3 @@
-import { cacheDataSource } from '#lib/domains/projects/cache/data-source.ts'
-import { checkpointsDataSource } from '#lib/domains/projects/checkpoints/data-source.ts'
-import type { CheckpointsSourceDeps } from '#lib/domains/projects/checkpoints/erasing.ts'
-import { threadsDataSource } from '#lib/domains/projects/checkpoints/threads-data-source.ts'
-import {
-  participantExporters,
-  projectExporters,
-  projectPersonExporters,
-} from '#lib/domains/projects/exporting/exporters.ts'
-import type { ExportShapes } from '#lib/domains/projects/exporting/project-export.ts'
-import { type GraphSourceDeps, graphDataSource } from '#lib/domains/projects/graph/data-source.ts'
-import { objectsDataSource } from '#lib/domains/projects/objects/data-source.ts'
-import { participantDataSource } from '#lib/domains/projects/participants/data-source.ts'
-import { memberDataSource } from '#lib/domains/projects/rows/memberships.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { SubjectErasures } from '#lib/kernel/erasure-run.ts'
 import type { PersonExporter } from '#lib/kernel/exporter.ts'
@@ -23,18 +9,33 @@ import type { MailPort } from '#lib/stores/mail/mail.ts'
 import type { ObjectStore } from '#lib/stores/objects/objects.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import type { MissingStoreData } from '#lib/stores/registered-store.ts'
+import { cacheDataSource } from './cache/data-source.ts'
 import { cacheEvidence, limitLifetimes } from './cache/lifetimes.ts'
-import { type ThreadDecisionPorts, threadDecisions } from './checkpoints/thread-decisions.ts'
+import { checkpointsDataSource } from './checkpoints/data-source.ts'
+import type { CheckpointsSourceDeps } from './checkpoints/erasing.ts'
+import { type ThreadDecisionPorts, threadDecisions, threadsDataSource } from './checkpoints/thread-decisions.ts'
 import { projectJobs } from './closing/jobs.ts'
-import { conversationDataSource } from './containers/conversation-data-source.ts'
-import { projectDataSource } from './containers/project-data-source.ts'
-import { type ProjectPseudonym, projectReferencesDataSource } from './containers/references-data-source.ts'
+import {
+  conversationDataSource,
+  type ProjectPseudonym,
+  projectDataSource,
+  projectReferencesDataSource,
+} from './containers/data-sources.ts'
 import { partErasures } from './erasing/service.ts'
+import { participantExporters, projectExporters, projectPersonExporters } from './exporting/exporters.ts'
+import type { ExportShapes } from './exporting/project-export.ts'
+import { type GraphSourceDeps, graphDataSource } from './graph/data-source.ts'
 import { graphExporters, graphParticipantExporters, graphPersonExporters } from './graph/exporters.ts'
+import { objectsDataSource } from './objects/data-source.ts'
+import { participantDataSource } from './participants/data-source.ts'
 import type { ProjectPorts } from './ports.ts'
-import { documentDataSource, messageDataSource } from './rows/authored.ts'
-import { outsidePointerDataSource } from './rows/outside-pointers.ts'
-import { quotationDataSource } from './rows/quotations.ts'
+import {
+  documentDataSource,
+  memberDataSource,
+  messageDataSource,
+  outsidePointerDataSource,
+  quotationDataSource,
+} from './rows/data-sources.ts'
 import { projectsService } from './service.ts'
 
 export interface ProjectsDataDeps

@@ -1,9 +1,8 @@
 import { mostNamesCompared } from '#lib/kernel/name-search.ts'
 import { scopeSign } from '#lib/kernel/scoped-ids.ts'
 import { type RowOf, statement, typed } from '#lib/stores/postgres/statement.ts'
-import { possibleSql } from './chosen-ids.ts'
 import { newestFirst, pageTypes } from './list-page.ts'
-import { memberProjectsSql, projectOfficeSql, projectRoleSql, readerTypes } from './reader-sql.ts'
+import { memberProjectsSql, possibleSql, projectOfficeSql, projectRoleSql, readerTypes } from './readable-rows.ts'
 import type { MemberKind, MemberRole, ProjectStatus } from './rules.ts'
 
 const access = {

@@ -1,15 +1,278 @@
-import { projectAttachments } from '#lib/domains/projects/conversations/attachments.ts'
-import { projectConversations } from '#lib/domains/projects/conversations/conversations.ts'
-import { projectMessages } from '#lib/domains/projects/conversations/messages.ts'
-import { projectDocuments } from '#lib/domains/projects/documents/documents.ts'
-import { type ExportShapes, projectExport } from '#lib/domains/projects/exporting/project-export.ts'
-import { projectProvenance } from '#lib/domains/projects/provenance/provenance.ts'
+import type { Transaction } from '#lib/kernel/context.ts'
+import { requireRegion, requireStorable } from '#lib/kernel/data-regions.ts'
+import { newId } from '#lib/kernel/ids.ts'
+import { pageOf, parseCursor } from '#lib/kernel/pages.ts'
+import { type Issue, Problem } from '#lib/kernel/problem.ts'
+import { isWithin } from '#lib/kernel/region-rules.ts'
+import { scopedId, shownId } from '#lib/kernel/scoped-ids.ts'
+import { mutation, read } from '#lib/kernel/use-case.ts'
+import type { Queryable } from '#lib/stores/postgres/statement.ts'
+import {
+  isMine,
+  projectAsSeen,
+  projectReaderOf,
+  projectView,
+  readableProject,
+  requireOwner,
+  seenProject,
+  writableProject,
+  writerOf,
+} from './access.ts'
 import { projectClosing } from './closing/service.ts'
+import {
+  addProjectMember,
+  createProject,
+  editProject,
+  listProjectMembers,
+  listProjects,
+  type ProjectMember,
+  readProject,
+  removeProjectMember,
+} from './contract.ts'
+import { projectAttachments, projectConversations, projectMessages } from './conversations/service.ts'
+import { projectDocuments } from './documents/service.ts'
+import { type ExportShapes, projectExport } from './exporting/project-export.ts'
 import { historyImport } from './importing/service.ts'
-import { projectMembers } from './members.ts'
+import { pageValues } from './list-page.ts'
 import { type ParticipantExports, projectParticipants } from './participants/service.ts'
 import type { ProjectPorts } from './ports.ts'
-import { ownedProjects } from './projects.ts'
+import { claimGroup, claimPlaces } from './provenance/claims.ts'
+import { listProvenance, reportProvenance } from './provenance/contract.ts'
+import { type ConfiningPorts, confine, type ReportedPointer, store } from './provenance/pointers.ts'
+import { lockSources, pointersBefore } from './provenance/repository.ts'
+import {
+  countListedProjects,
+  findInOrganisation,
+  insertProject,
+  type MemberRow,
+  memberOfProject,
+  membersPage,
+  moveProjectsOfAgent,
+  projectsPage,
+  regionsOfConversations,
+  setMember,
+} from './repository.ts'
+
+/** @throws {Problem} `conflict` if a conversation of the project requires data outside of the new region */
+async function requireConversationsWithin(on: Queryable, project: string, region: string | null | undefined) {
+  if (region == null) return
+  const rows = await regionsOfConversations(on, { project })
+  if (rows.some((row) => !isWithin(row.region, region)))
+    throw new Problem(
+      'conflict',
+      `A conversation of this project has a region outside of ${region}. Choose a region that includes it. Nothing was changed.`,
+    )
+}
+
+/** Use cases to list, create, read and edit projects. */
+const ownedProjects = ({ db, regions, ...ports }: Pick<ProjectPorts, 'db' | 'regions' | 'hasEpisodes'>) => ({
+  list: read(listProjects, async (ctx, { query: { all, status = null, ...query } }) => {
+    const listed = { ...projectReaderOf(ctx), all, status }
+    const [rows, [counted]] = await Promise.all([
+      projectsPage(db, { ...listed, ...pageValues(query), now: ctx.now }),
+      countListedProjects(db, listed),
+    ])
+    const { shown, page } = pageOf(rows, query.limit, counted?.n ?? 0, ({ created_at: at, id }) => ({ at, id }))
+    return { resourceId: 'list', details: { count: shown.length }, body: { data: shown.map(projectView), ...page } }
+  }),
+
+  create: mutation(
+    createProject,
+    async (ctx, { body: { name, region = null, group_id, entity_kinds: entityKinds = {} } }) => {
+      const { tx, actor, now } = ctx
+      const writer = writerOf(actor)
+      const { organisationId: organisation, id: createdBy } = actor
+      if (organisation === undefined)
+        throw new Problem('forbidden', 'Your account has no organization, and every project belongs to one.')
+      requireRegion(regions, region, 'conflict')
+      requireStorable(regions, actor.region, 'outside_region')
+      const id = newId('prj')
+      if (group_id !== undefined) await claimGroup(ports, tx, actor, group_id)
+      const values = { id, organisation, name, group: group_id ?? id, region, entityKinds, createdBy, now }
+      if ((await insertProject(tx, values)) === 0)
+        throw new Problem('conflict', 'Another project has this group_id. Choose another one. No project was created.')
+      await tx.projectMember.create({
+        data: {
+          projectId: id,
+          kind: writer.kind,
+          memberId: writer.id,
+          role: 'owner',
+          addedBy: createdBy,
+          addedAt: now,
+        },
+      })
+      return { body: { data: await projectAsSeen(tx, projectReaderOf(ctx), id, now) }, resourceId: id }
+    },
+    async (ctx, _input, { id }) => {
+      const { name } = await projectAsSeen(ctx.tx, projectReaderOf(ctx), String(id), ctx.now)
+      return { name }
+    },
+  ),
+
+  read: read(readProject, async (ctx, { params: { projectId } }) => ({
+    body: { data: await projectAsSeen(db, projectReaderOf(ctx), projectId, ctx.now) },
+    resourceId: projectId,
+  })),
+
+  edit: mutation(editProject, async (ctx, { params: { projectId }, body }) => {
+    const { tx, now } = ctx
+    const project = await writableProject(tx, projectReaderOf(ctx), projectId, 'change')
+    requireOwner(project)
+    requireRegion(regions, body.region, 'conflict')
+    // An owner can still choose another region, and give the project a name in the same request.
+    if (body.name !== undefined && body.region === undefined) requireStorable(regions, project.region, 'conflict')
+    await requireConversationsWithin(tx, projectId, body.region)
+    await tx.project.update({
+      where: { id: projectId },
+      data: {
+        updatedAt: now,
+        ...(body.name !== undefined && { name: body.name }),
+        ...(body.region !== undefined && { region: body.region }),
+        ...(body.entity_kinds !== undefined && { entityKinds: body.entity_kinds }),
+        ...(body.allows_redaction !== undefined && { allowsRedaction: body.allows_redaction }),
+      },
+    })
+    return {
+      body: { data: await projectAsSeen(tx, projectReaderOf(ctx), projectId, now) },
+      resourceId: projectId,
+      details: { fields: Object.keys(body) },
+    }
+  }),
+})
+
+const viewOf = (row: MemberRow): ProjectMember => ({ ...row, added_at: row.added_at.toISOString() })
+
+/** @throws {Problem} `conflict` if this is the only owner: a project must have an owner */
+async function refuseLastOwner(tx: Transaction, projectId: string, kind: string, memberId: string): Promise<void> {
+  const owners = await tx.projectMember.findMany({ where: { projectId, role: 'owner' } })
+  if (owners.length === 1 && owners[0]?.kind === kind && owners[0].memberId === memberId)
+    throw new Problem(
+      'conflict',
+      'This is the only owner of the project. Make another member an owner first, or close the project.',
+    )
+}
+
+/** Use cases for members. The project's row is locked while members change, so that one owner always remains. */
+const projectMembers = ({ db, accountWithAddress }: Pick<ProjectPorts, 'db' | 'accountWithAddress'>) => ({
+  members: read(listProjectMembers, async (ctx, { params: { projectId }, query }) => {
+    await readableProject(db, projectReaderOf(ctx), projectId)
+    const rows = await membersPage(db, { project: projectId, ...pageValues(query) })
+    const total = await db.prisma.projectMember.count({ where: { projectId } })
+    const { shown, page } = pageOf(rows, query.limit, total, ({ added_at: at, member_id: id }) => ({ at, id }))
+    return { resourceId: projectId, details: { count: shown.length }, body: { data: shown.map(viewOf), ...page } }
+  }),
+
+  addMember: mutation(
+    addProjectMember,
+    async (ctx, { params: { projectId }, body: { kind, role, ...body } }) => {
+      const { tx, actor, now } = ctx
+      const { organisationId: organisation, ...project } = await writableProject(
+        tx,
+        projectReaderOf(ctx),
+        projectId,
+        'change',
+      )
+      requireOwner(project)
+      const id = body.member_id ?? (await accountWithAddress(tx, body.email ?? ''))
+      // The response is the same for an unknown member and for one of another organization.
+      if (id === undefined || (await findInOrganisation(tx, { kind, id, organisation })).length === 0)
+        throw new Problem(
+          'not_found',
+          `The project’s organization has no such ${kind === 'account' ? 'person' : 'agent'}. No member was added.`,
+        )
+      if (role !== 'owner') await refuseLastOwner(tx, projectId, kind, id)
+      await setMember(tx, { project: projectId, kind, id, role, addedBy: actor.id, now })
+      const [row] = await memberOfProject(tx, { project: projectId, kind, id })
+      if (!row) throw new Problem('conflict', 'The member was removed by another request. Send this request again.')
+      return { body: { data: viewOf(row) }, resourceId: id, details: { project: projectId, role } }
+    },
+    async (ctx, { params: { projectId } }, { kind, member_id }) => {
+      await seenProject(ctx.tx, projectReaderOf(ctx), projectId)
+      const [row] = await memberOfProject(ctx.tx, { project: projectId, kind: String(kind), id: String(member_id) })
+      if (!row) throw new Problem('conflict', 'The member was added, and has been removed since.')
+      return { name: row.name }
+    },
+  ),
+
+  removeMember: mutation(removeProjectMember, async (ctx, { params: { projectId, kind, memberId } }) => {
+    const { tx, actor } = ctx
+    const project = await writableProject(tx, projectReaderOf(ctx), projectId, 'change')
+    const isOneself = isMine(actor, { authorKind: kind, authorId: memberId })
+    if (!isOneself) requireOwner(project)
+    await refuseLastOwner(tx, projectId, kind, memberId)
+    const { count } = await tx.projectMember.deleteMany({ where: { projectId, kind, memberId } })
+    if (count === 0) throw new Problem('not_found', 'The project has no such member.')
+    return { body: undefined, resourceId: memberId, details: { project: projectId } }
+  }),
+})
+
+/** Use cases for the provenance ledger. It contains pointers and no content. */
+const projectProvenance = ({ db, ...ports }: Pick<ProjectPorts, 'db' | 'withCheckpoints'> & ConfiningPorts) => ({
+  reportProvenance: mutation(reportProvenance, async (ctx, { params: { projectId }, body: { entries } }) => {
+    const { tx, actor, now } = ctx
+    const project = await writableProject(tx, projectReaderOf(ctx), projectId)
+    const ids = [...new Set(entries.map(({ source_id }) => source_id))]
+    const rows = await lockSources(tx, { project: projectId, ids })
+    // Clients may also use stored ids.
+    const found = new Map(rows.flatMap((row) => [[row.id, row] as const, [shownId(row.id), row] as const]))
+    const issues = entries.flatMap(({ source_id }, index): Issue[] =>
+      found.has(source_id)
+        ? []
+        : [
+            {
+              path: ['entries', index, 'source_id'],
+              message: `is not a message or document of this project: ${source_id}`,
+            },
+          ],
+    )
+    if (issues.length > 0)
+      throw new Problem('invalid', {
+        detail: `${issues.length} of ${entries.length} entries name no message or document of this project. No entry was stored.`,
+        issues: issues.slice(0, 100),
+      })
+    if (rows.some(({ is_erasing }) => is_erasing))
+      throw new Problem(
+        'fenced',
+        'Some of these messages or documents are being erased and accept no pointers. No entry was stored. Delete the data derived from them in its store.',
+      )
+    const reported = entries.flatMap(({ source_id, ...entry }, index): ReportedPointer[] => {
+      const source = found.get(source_id)
+      return source ? [{ ...entry, source: source.id, kind: source.kind, path: ['entries', index] }] : []
+    })
+    await confine(tx, actor, project, reported, ports)
+    await claimPlaces(ports, tx, actor, projectId, reported)
+    const stored = await store(tx, reported, { projectId, toldBy: actor.id, now })
+    return {
+      body: { data: { received: entries.length, stored, known: entries.length - stored } },
+      resourceId: projectId,
+      details: { received: entries.length, stored },
+    }
+  }),
+
+  provenance: read(listProvenance, async (ctx, { params: { projectId }, query: { source_id, cursor, limit } }) => {
+    await readableProject(db, projectReaderOf(ctx), projectId)
+    const after = parseCursor(cursor)
+    const rows = await pointersBefore(db, {
+      ...{ project: projectId, source: source_id ?? null, limit: limit + 1 },
+      ...{ at: after?.at ?? 'infinity', id: after?.id ?? '' },
+    })
+    const total = await db.prisma.provenance.count({
+      where: {
+        projectId,
+        ...(source_id !== undefined && { sourceId: { in: [source_id, scopedId(projectId, source_id)] } }),
+      },
+    })
+    const { shown, page } = pageOf(rows, limit, total, ({ at, id }) => ({ at, id }))
+    return {
+      resourceId: projectId,
+      details: { count: shown.length },
+      body: {
+        data: shown.map((row) => ({ ...row, place: row.place === '' ? null : row.place, at: row.at.toISOString() })),
+        ...page,
+      },
+    }
+  }),
+})
 
 /** The use cases of projects: conversations, messages, documents, participants and provenance. Erasing parts is in `erasing/service.ts`. */
 export const projectsService = (ports: ProjectPorts & ExportShapes & ParticipantExports) => ({
@@ -25,3 +288,9 @@ export const projectsService = (ports: ProjectPorts & ExportShapes & Participant
   ...projectExport(ports),
   ...historyImport(ports),
 })
+
+/**
+ * Moves the projects of a claimed agent to its owner's organization if the agent is their only member. The agent loses access to its other
+ * projects, which stay in their organization.
+ */
+export const followAgent = (tx: Transaction, agent: string): Promise<number> => moveProjectsOfAgent(tx, { agent })

@@ -1,7 +1,5 @@
-import { decodeEntities } from './entities.ts'
-
 /** A part of a text as a reader would decode it; `back` maps an offset in `copy` to the text. */
-export type DecodedCopy = { copy: string; back: (offset: number) => number }
+type DecodedCopy = { copy: string; back: (offset: number) => number }
 
 /** Tags within words are read as gaps, because tags in code are kept. */
 const TAG = /<\/?[a-z][^<>]{0,200}>/g
@@ -28,6 +26,57 @@ const ESCAPE = /&(?:#(?:\d|x)|[A-Za-z]{2,8};)|\\(?:u[0-9a-f]{4}|u\{|x[0-9a-f]{2}
 const ONE_ESCAPE = /\\u\{([0-9a-f]{1,6})\}|\\u([0-9a-f]{4})|\\x([0-9a-f]{2})|%([0-9a-f]{2})|\\([<>|[\]_*#:"'`])/gi
 /** An order is no longer than this around an escape. */
 const REACH = 160
+
+/** Character references that can represent a letter, space or punctuation of an injection. */
+const NAMED: Readonly<Record<string, string>> = {
+  amp: '&',
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  apos: "'",
+  nbsp: ' ',
+  ensp: ' ',
+  emsp: ' ',
+  thinsp: ' ',
+  Tab: '\t',
+  NewLine: '\n',
+  colon: ':',
+  num: '#',
+  vert: '|',
+  lsqb: '[',
+  lbrack: '[',
+  rsqb: ']',
+  rbrack: ']',
+  sol: '/',
+  lowbar: '_',
+  period: '.',
+  comma: ',',
+  shy: '',
+  zwnj: '',
+  zwj: '',
+}
+const REFERENCE = /&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|([A-Za-z]{2,8}));?/gi
+
+/** Returns a copy with decoded character references and a mapping of its offsets; undefined without references. */
+function decodeEntities(text: string): { copy: string; back: (offset: number) => number } | undefined {
+  if (!text.includes('&')) return undefined
+  const shifts: { at: number; by: number }[] = []
+  let shift = 0
+  const copy = text.replace(
+    REFERENCE,
+    (reference: string, decimal?: string, hex?: string, name?: string, index = 0) => {
+      const code = decimal ? Number(decimal) : hex ? Number.parseInt(hex, 16) : -1
+      const shown = name ? NAMED[name] : code > 0 && code <= 0x10ffff ? String.fromCodePoint(code) : undefined
+      if (shown === undefined) return reference
+      shift += reference.length - shown.length
+      shifts.push({ at: index + reference.length - shift, by: shift })
+      return shown
+    },
+  )
+  if (shifts.length === 0) return undefined
+  const back = (offset: number) => offset + (shifts.findLast(({ at }) => at <= offset)?.by ?? 0)
+  return { copy, back }
+}
 
 /** Decodes escapes of program texts, addresses and Markdown, and character references, with some text around them. */
 export function decodeEscapes(text: string): DecodedCopy[] {

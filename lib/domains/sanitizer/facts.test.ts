@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { SanitizationError } from './sanitization-error.ts'
-import { sanitize } from './sanitizer.ts'
-import { isSourceText } from './source-text.ts'
+import { isSourceText, sanitize } from './sanitizer.ts'
 import type { TextKind } from './tags.ts'
 
 const KINDS: TextKind[] = ['plain', 'markdown']

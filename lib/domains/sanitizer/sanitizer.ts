@@ -1,10 +1,14 @@
-import { findEncoded } from './encoded.ts'
+import { invalid, Problem } from '#lib/kernel/problem.ts'
+import type { Removal } from './gaps.ts'
 import { findInjections } from './injection.ts'
 import { findInvisible } from './invisible.ts'
 import { disarm, type StrippedMarkup, stripMarkup } from './markup.ts'
-import { Trail } from './positions.ts'
-import { type SanitizerFinding, type SanitizerStage, sanitizationRefusal } from './sanitization-error.ts'
-import { isSourceText } from './source-text.ts'
+import {
+  SanitizationError,
+  type SanitizerFinding,
+  type SanitizerStage,
+  sanitizationRefusal,
+} from './sanitization-error.ts'
 import type { TextKind } from './tags.ts'
 
 export type Options = { strict?: boolean }
@@ -30,6 +34,168 @@ const MOST_MARKS = 30
 const MARKS = /\p{M}+/gu
 const LONE_SURROGATE = /[\uD800-\uDFFF]/u
 const SETTLED_AFTER = 4
+
+/** Base64, which may continue on following lines. */
+const RUN = /[A-Za-z0-9+/_-]{16,}(?:[ \t]{0,8}\r?\n[ \t>#*/]{0,8}[A-Za-z0-9+/_-]{4,})*={0,2}/g
+const LINE_END = /[ \t]{0,8}\r?\n[ \t>#*/]{0,8}/
+const FEWEST_UNITS = 24
+/** Maximum length decoded per run, and maximum runs per text. */
+const MOST_UNITS = 8192
+const MOST_RUNS = 200
+/** Base64 of Base64 is decoded this often. */
+const MOST_LEVELS = 3
+const PRINTABLE = /^[\s\p{L}\p{M}\p{N}\p{P}\p{S}\p{Cf}]*$/u
+const decoder = new TextDecoder('utf-8', { fatal: true })
+
+function decoded(run: string): string | undefined {
+  if (run.length < FEWEST_UNITS) return undefined
+  const signs = run.slice(0, MOST_UNITS).replaceAll('-', '+').replaceAll('_', '/').replaceAll('=', '')
+  try {
+    const bytes = Uint8Array.from(atob(signs.slice(0, signs.length - (signs.length % 4 === 1 ? 1 : 0))), (unit) =>
+      unit.charCodeAt(0),
+    )
+    const text = decoder.decode(bytes)
+    return PRINTABLE.test(text) ? text : undefined
+  } catch {
+    // Neither Base64 nor text, like most long words.
+    return undefined
+  }
+}
+
+/** The texts that a run may encode: its lines together, without a last line that may be a word, or each line. */
+function decodings(run: string): string[] {
+  const lines = run.slice(0, MOST_UNITS).split(LINE_END)
+  const joined = decoded(lines.join('')) ?? (lines.length > 1 ? decoded(lines.slice(0, -1).join('')) : undefined)
+  if (joined !== undefined) return [joined]
+  return lines.length > 1 ? lines.flatMap((line) => decoded(line) ?? []) : []
+}
+
+const isInjection = (text: string, level: number): boolean =>
+  findInjections(text, 'plain').refused !== undefined || (level < MOST_LEVELS && findIn(text, level + 1).length > 0)
+
+function findIn(text: string, level: number): number[] {
+  const places: number[] = []
+  let runs = 0
+  for (const { 0: run, index } of text.matchAll(RUN)) {
+    if (runs++ >= MOST_RUNS) break
+    if (decodings(run).some((inside) => isInjection(inside, level))) places.push(index)
+  }
+  return places
+}
+
+/** Offsets of Base64 whose text is a prompt injection. Long words in code and prose do not decode to text. */
+const findEncoded = (text: string): number[] => findIn(text, 1)
+
+/** Maps an offset in a changed text to the original text. Costs nothing until it is called. */
+class Trail {
+  readonly #steps: ((offset: number) => number)[] = []
+
+  cut(cuts: readonly Removal[]): void {
+    this.#steps.push((offset) => beforeCuts(cuts, offset))
+  }
+
+  composed(before: string): void {
+    this.#steps.push((offset) => beforeComposing(before, offset))
+  }
+
+  back(offset: number): number {
+    return this.#steps.reduceRight((position, step) => step(position), offset)
+  }
+}
+
+function beforeCuts(cuts: readonly Removal[], offset: number): number {
+  let position = offset
+  for (const cut of cuts) {
+    if (cut.start > position) break
+    const { length } = cut.fill ?? ''
+    if (position < cut.start + length) return cut.start
+    position += cut.end - cut.start - length
+  }
+  return position
+}
+
+/**
+ * NFC never joins a character with a following ASCII character, so the pieces between ASCII runs compose independently. Within a piece the
+ * offset is exact before the first and after the last changed character.
+ */
+function beforeComposing(before: string, offset: number): number {
+  let start = 0
+  let composedStart = 0
+  for (const [piece] of before.matchAll(/[\0-\x7f]*[^\0-\x7f]*/g)) {
+    const composed = piece.normalize('NFC')
+    if (offset < composedStart + composed.length) return start + within(piece, composed, offset - composedStart)
+    start += piece.length
+    composedStart += composed.length
+  }
+  return start
+}
+
+function within(piece: string, composed: string, offset: number): number {
+  let same = 0
+  while (same < offset && piece[same] === composed[same]) same += 1
+  if (same === offset) return offset
+  const fromEnd = composed.length - offset
+  return piece.slice(-fromEnd) === composed.slice(-fromEnd) ? piece.length - fromEnd : same
+}
+
+/** Lines that only source code has: imports, exports and declarations of packages and types. */
+const DECLARATION =
+  /^[ \t]*(?:import[ \t]+(?:type[ \t]+)?(?:[\w*{$][^'"\n]{0,400}[ \t}]from[ \t]*)?['"][^'"\n]+['"];?[ \t]*$|\}[ \t]*from[ \t]*['"][^'"\n]+['"];?[ \t]*$|export[ \t]+(?:default|declare|const|let|var|function|class|type|interface|async|abstract|enum|namespace|\{|\*)|(?:declare[ \t]+)?(?:module|namespace|global)[ \t]+['"\w.]+[ \t]*\{|(?:const|let|var)[ \t]+[\w${][^=\n]{0,200}=[ \t]*(?:await[ \t]+)?(?:require|import)\(|module\.exports\b|package[ \t]+[\w.]+;|import[ \t]+(?:static[ \t]+)?[\w.]+(?:\.\*)?;|using[ \t]+[\w.]+;|#include[ \t]*[<"]|(?:public|private|protected|final|abstract|static|sealed)[ \t]+(?:[\w<>[\],?]+[ \t]+){0,4}(?:class|interface|enum|record)[ \t]+\w|from[ \t]+[\w.]+[ \t]+import[ \t]|<\?php\b)/m
+/** The blocks of a component file, each tag at the margin and alone on its line, so that prose cannot contain them by chance. */
+const BLOCKS = /^<(template|script|style)(?:[ \t][^<>\n]*)?>[ \t]*\r?\n/gm
+
+/** A line of prose: words and their punctuation, without any sign of code. */
+const SENTENCE = /^[\p{L}"'(*-][\p{L}\p{N}\p{M}\s'’"“”(),:.!?*–—-]*$/u
+const COMMENT = /^(?:\/\/|\/\*|\*|#|--|<!--|\{\/\*)/
+const CODE_END = /(?:[{};,([<>=|&:]|=>|\)|["'`])$/
+
+const FEWEST_LINES = 3
+const MOST_PROSE = 0.34
+
+/**
+ * Whether a text is a source file that was pasted where prose is expected. It is then code like the text of a fence: it keeps its markup,
+ * and every view escapes it. A single line, or prose with a few lines of code, is none.
+ */
+export function isSourceText(text: string): boolean {
+  return isComponent(text) || (DECLARATION.test(text) && isMainlyCode(text))
+}
+
+function isMainlyCode(text: string): boolean {
+  let lines = 0
+  let code = 0
+  let prose = 0
+  for (const raw of text.split('\n')) {
+    const line = raw.trim()
+    if (line === '' || COMMENT.test(line)) continue
+    lines += 1
+    if (CODE_END.test(line)) code += 1
+    else if (line.includes(' ') && SENTENCE.test(line)) prose += 1
+  }
+  return lines >= FEWEST_LINES && code >= lines * 0.4 && prose <= lines * MOST_PROSE
+}
+
+/** A component file of Vue or Svelte: nothing but comments is outside of its blocks. */
+function isComponent(text: string): boolean {
+  if (!text.includes('\n</script>') && !text.includes('\n</template>')) return false
+  let position = 0
+  let blocks = 0
+  BLOCKS.lastIndex = 0
+  for (let match = BLOCKS.exec(text); match; match = BLOCKS.exec(text)) {
+    if (!isOnlyComments(text.slice(position, match.index))) return false
+    const closing = `\n</${match[1] ?? ''}>`
+    const end = text.indexOf(closing, match.index)
+    if (end < 0) return false
+    position = end + closing.length
+    BLOCKS.lastIndex = position
+    blocks += 1
+  }
+  return blocks >= 2 && isOnlyComments(text.slice(position))
+}
+
+const isOnlyComments = (text: string): boolean => {
+  const rest = text.trim()
+  return rest === '' || (rest.startsWith('<!--') && rest.indexOf('-->') === rest.length - 3)
+}
 
 /**
  * Makes a text safe to store and to show to people and models, in this order: (1) removes HTML comments, (2) removes HTML tags, both to a
@@ -112,4 +278,24 @@ function findUncomposable(text: string): SanitizerFinding | undefined {
     if (run.length > MOST_MARKS && [...run].length > MOST_MARKS) return { offset: index, rule: 'combining-marks' }
   if (text.isWellFormed()) return undefined
   return { offset: text.search(LONE_SURROGATE), rule: 'lone-surrogate' }
+}
+
+/**
+ * Sanitizes a person's text as plain text. `kept` is a sentence about the outcome for the error message.
+ * @throws {Problem} `content_rejected` with stage, field and position; `invalid` if nothing remains
+ */
+export function plainTextPhrases(text: string, field: string, strict: boolean, kept = 'Nothing was changed.'): string {
+  try {
+    const words = sanitize(text, 'plain', { strict }).text.trim()
+    if (words === '') throw invalid([field], 'is empty after markup is removed')
+    return words
+  } catch (error) {
+    if (!SanitizationError.is(error)) throw error
+    const { stage, rule, place } = error
+    throw new Problem('content_rejected', {
+      detail: `The text was rejected at the stage "${stage}" (${rule}). ${kept}`,
+      issues: [{ path: [field], message: `${rule} at character ${place}` }],
+      extensions: { stage, field, place },
+    })
+  }
 }

@@ -1,11 +1,10 @@
-import { ELEMENTS } from './elements.ts'
 import { gapOf } from './gaps.ts'
-import { MarkdownCode } from './markdown-code.ts'
+import { MarkdownCode, NextMatch, NextSign } from './markdown-code.ts'
 import type { Range } from './markdown-lines.ts'
-import { NextMatch, NextSign } from './next-match.ts'
 import {
   type Cut,
   closedNames,
+  ELEMENTS,
   isEscaped,
   isNegation,
   isProse,

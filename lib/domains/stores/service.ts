@@ -1,4 +1,4 @@
-import { plainTextPhrases } from '#lib/domains/sanitizer/plain-words.ts'
+import { plainTextPhrases } from '#lib/domains/sanitizer/sanitizer.ts'
 import { type Approvable, approvable, type RequireApproval } from '#lib/kernel/approval.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { refuseKeys } from '#lib/domains/pii/secrets/stored-keys.ts'
-import { plainTextPhrases } from '#lib/domains/sanitizer/plain-words.ts'
+import { plainTextPhrases } from '#lib/domains/sanitizer/sanitizer.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { Timestamp } from '#lib/kernel/pages.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'

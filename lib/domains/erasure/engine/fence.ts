@@ -1,7 +1,6 @@
-import { type RunRow, runPartOf, runSubjectOf } from '#lib/domains/erasure/runs/runs.ts'
-import { memberKey } from '#lib/domains/erasure/suppression/suppression-keys.ts'
-import type { Suppressions } from '#lib/domains/erasure/suppression/suppressions.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
+import { type RunRow, runPartOf, runSubjectOf } from '../runs/runs.ts'
+import { memberKey, type Suppressions } from '../suppression/suppressions.ts'
 import { raiseFences } from './repository.ts'
 import type { SubjectErasurePorts } from './subject-erasures.ts'
 

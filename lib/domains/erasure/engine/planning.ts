@@ -1,14 +1,17 @@
-import { dataSourcesInOrder, type RunScope } from '#lib/domains/erasure/runs/run-rules.ts'
-import { lockedRun, type RunRow, runPartOf, runSubjectOf, scopeOf } from '#lib/domains/erasure/runs/runs.ts'
-import type { Suppressions } from '#lib/domains/erasure/suppression/suppressions.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import { type DataSource, longestSearch, timeFor } from '#lib/kernel/data-source.ts'
+import { type DataSource, type Explained, longestSearch, type PlannedRecord, timeFor } from '#lib/kernel/data-source.ts'
+import type { ExplainedPart, PlannedHolding } from '#lib/kernel/erasure-run.ts'
+import type { ProjectPart, Subject } from '#lib/kernel/erasure-scope.ts'
 import { newId } from '#lib/kernel/ids.ts'
+import { Problem } from '#lib/kernel/problem.ts'
 import type { Ledger } from '#lib/stores/ledger/ledger.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { raiseFence } from './fence.ts'
-import { isFullyRetained, wholeSubjectOf } from './full-retention.ts'
-import { type PlanTarget, planOf, planTargetOf, type StepPlan, writeSteps } from './plans.ts'
+import { dataSourcesInOrder, participating, type RunScope } from '../runs/run-rules.ts'
+import { lockedRun, type RunRow, runPartOf, runSubjectOf, scopeOf } from '../runs/runs.ts'
+import { memberKey, type Suppressions } from '../suppression/suppressions.ts'
+import { lowerFence, raiseFence } from './fence.ts'
+import { dryRun, type PlanTarget, planOf, planTargetOf, type StepPlan, writeSteps } from './plans.ts'
+import { handOverFences } from './repository.ts'
 import type { SubjectErasurePorts } from './subject-erasures.ts'
 import { needing } from './waits.ts'
 
@@ -29,6 +32,72 @@ export interface RunPlan extends PlanTarget {
 
 /** Milliseconds of system time after which a transaction plans no further data source. It locks the run and the holds. */
 const planningTurn = 250
+
+/**
+ * Returns the scope of a run. Before the fence is raised, it contains the subject's current agents. A replay uses the
+ * given subject unchanged.
+ */
+async function wholeSubjectOf(
+  tx: Transaction,
+  run: RunRow,
+  subjects: Pick<SubjectErasurePorts['subjects'], 'agentsOf' | 'participantsOf'>,
+): Promise<RunScope> {
+  const scope = scopeOf(run)
+  if ('part' in scope || run.fencedAt !== null || run.reason === 'replay') return scope
+  return {
+    subject: {
+      account: run.accountId,
+      agents: await subjects.agentsOf(tx, scope.subject),
+      ...participating(await subjects.participantsOf(tx, scope.subject)),
+    },
+  }
+}
+
+/** Returns true when holds cover the whole subject and nothing was erased before they were set. */
+async function isFullyRetained(tx: Transaction, runId: string, { free, kept }: PlanTarget): Promise<boolean> {
+  if (free !== null || kept.length === 0) return false
+  return (await tx.erasureStep.count({ where: { runId, erased: { gt: 0 } } })) === 0
+}
+
+/**
+ * Lowers the fence because legal holds cover the whole subject: it can write, sign in and be imported again. What
+ * another run has fenced remains fenced. A part of a project becomes readable and writable again.
+ * The caller holds the lock of the run. When the hold ends, the agents of the run are determined again.
+ */
+export async function letGo(
+  tx: Transaction,
+  run: RunRow,
+  { subjects, parts, suppressions }: Pick<SubjectErasurePorts, 'subjects' | 'parts'> & { suppressions: Suppressions },
+  now: Date,
+): Promise<void> {
+  const part = runPartOf(run)
+  // The request for the erasure marked the part before there was a fence.
+  if (part) return parts.release(tx, part)
+  if (run.fencedAt === null) return
+  const left = await handOverFences(tx, { runId: run.id })
+  const keys = await subjects.participantKeys(
+    tx,
+    left.flatMap(({ kind, id }) => (kind === 'participant' ? [id] : [])),
+  )
+  for (const { kind, id, organisationId, runId, since } of left) {
+    const value = kind === 'participant' ? keys.get(id) : id
+    if (value !== undefined) await suppressions.add(tx, [{ kind, value }], { runId, since })
+    if (kind === 'agent' && organisationId !== null)
+      await suppressions.add(tx, [{ kind: 'member', value: memberKey(organisationId, id) }], { runId, since })
+  }
+  await suppressions.forget(tx, run.id)
+  await lowerFence(tx, run.id)
+  const isLeft = (wanted: string, value: string) => left.some(({ kind, id }) => kind === wanted && id === value)
+  const { account, agents } = runSubjectOf(run)
+  await subjects.release(
+    tx,
+    {
+      account: account === null || isLeft('account', account) ? null : account,
+      agents: agents.filter((agent) => !isLeft('agent', agent)),
+    },
+    now,
+  )
+}
 
 export const targetOfRun = async (
   tx: Transaction,
@@ -119,4 +188,45 @@ export async function planAll(plan: RunPlan, deps: StartDeps): Promise<'planned'
     at += count
   }
   return 'planned'
+}
+
+type DryRunDeps = Pick<StartDeps, 'db' | 'dataSources' | 'holds' | 'subjects'>
+
+/** Returns what an erasure of the part would do with each record. It raises no fence and writes nothing. */
+export async function explainPart(
+  { db, dataSources, holds }: DryRunDeps,
+  part: ProjectPart,
+  now: Date,
+): Promise<ExplainedPart> {
+  const scope = { part }
+  const target = await db.transaction((tx) => planTargetOf(tx, scope, holds, now))
+  const planned = await dryRun(dataSources, target, db, now)
+  const verdicts: PlannedRecord[] = []
+  const unanswered = new Set<string>()
+  for (const dataSource of dataSources) {
+    const explained = await db
+      .transaction(async (tx) => dataSource.explain?.(scope, tx, now), timeFor(dataSource))
+      .catch((error: unknown): Explained => {
+        if (!Problem.is(error, 'unavailable')) throw error
+        return { verdicts: [], isPartial: true }
+      })
+    verdicts.push(...(explained?.verdicts ?? []))
+    if (explained?.isPartial) unanswered.add(dataSource.store)
+  }
+  return { planned, verdicts, unanswered: [...unanswered] }
+}
+
+/** Returns what an erasure of the subject would erase. It raises no fence and writes nothing. */
+export async function dryRunOf(
+  { db, dataSources, holds, subjects }: DryRunDeps,
+  subject: Subject,
+  now: Date,
+): Promise<PlannedHolding[]> {
+  const target = await db.transaction(async (tx) => {
+    const agents = await subjects.agentsOf(tx, subject)
+    const participants = await subjects.participantsOf(tx, subject)
+    const whole = { account: subject.account, agents, ...participating(participants) }
+    return planTargetOf(tx, { subject: whole }, holds, now)
+  })
+  return dryRun(dataSources, target, db, now)
 }

@@ -1,27 +1,137 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { mostAttempts, restAfter } from '#lib/domains/erasure/runs/run-rules.ts'
+import type { Transaction } from '#lib/kernel/context.ts'
+import { type DataSource, type ErasureOptions, type ItemId, timeFor } from '#lib/kernel/data-source.ts'
+import type { Erased } from '#lib/kernel/erased.ts'
+import { logFault } from '#lib/kernel/fault-log.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import type { Ledger } from '#lib/stores/ledger/ledger.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { preferIndexes } from '#lib/stores/postgres/personal-rows.ts'
+import { addedUp, dueSteps, longestRetry, mostAttempts, type RunScope, restAfter, stageAt } from '../runs/run-rules.ts'
 import {
+  enqueueNext,
   enqueueStep,
   goOn,
   lockedRun,
   planAgain,
+  type RunRow,
   scopeOf,
   stepJob,
   stepOrderOf,
-} from '#lib/domains/erasure/runs/runs.ts'
-import { type DataSource, timeFor } from '#lib/kernel/data-source.ts'
-import { logFault } from '#lib/kernel/fault-log.ts'
-import { Problem } from '#lib/kernel/problem.ts'
-import { findLateWrites } from './late-write-search.ts'
-import { planTargetOf } from './plans.ts'
-import { lockStepEnds, openPage } from './repository.ts'
-import { eraseNextPage, type PageOutcome, type StepDeps } from './step-pages.ts'
-import { faultOf, needing, recordRefusal, recordWait, refusalBy, unavailableStore } from './waits.ts'
+  stepsOf,
+} from '../runs/runs.ts'
+import { noteMentions } from './mentions.ts'
+import { erasePage, identitiesOf } from './pages.ts'
+import { erasedItems, insertItems, type PlanTarget, planTargetOf } from './plans.ts'
+import { firstOpenPage, lockStep, lockStepEnds, markPageErased, openPage, tally } from './repository.ts'
+import type { SubjectErasurePorts } from './subject-erasures.ts'
+import {
+  endWaits,
+  faultOf,
+  isStillWaiting,
+  needing,
+  recordRefusal,
+  recordWait,
+  refusalBy,
+  unavailableStore,
+} from './waits.ts'
 
 /** Milliseconds of system time that one job erases before it yields to other jobs. */
 const turn = 20_000
 
 const needsDecision = (error: unknown): boolean => Problem.is(error) && error.extensions.needsDecision === true
+
+interface StepDeps extends SubjectErasurePorts {
+  db: Database
+  ledger: Ledger
+  dataSources: readonly DataSource[]
+  now(): Date
+}
+
+/**
+ * `later`: other runs already try its unavailable store; `page`: erased a page, more follow; `all`: no page remains;
+ * `holds`: the holds changed since the plan; `over`: nothing to do.
+ */
+type PageOutcome = 'later' | 'page' | 'all' | 'holds' | 'over'
+
+/** The stores that a step needs: its own, and for stages that delete rows also the ledger and the stores of derived data. */
+const storesOf = ({ store, stage }: DataSource, dataSources: readonly DataSource[]): string[] =>
+  stage === 'derived' ? [store] : [store, 'ledger', ...dataSources.filter(({ late }) => late).map((one) => one.store)]
+
+/**
+ * Returns how much a page changes each tallied count: ids of earlier pages are not counted again, and ids that were
+ * deleted since are subtracted.
+ */
+async function talliedUp(
+  tx: Transaction,
+  runId: string,
+  holder: string,
+  { tallies = {} }: Pick<Erased, 'tallies'>,
+): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {}
+  const changed = Object.entries(tallies).filter(([, { met, gone }]) => met.length + gone.length > 0)
+  if (changed.length > 0) await preferIndexes(tx)
+  for (const [name, { met, gone, isOfParts = false }] of changed) {
+    const [row] = await tally(tx, { runId, holder, name, met, gone }, isOfParts ? 'parts' : 'ids')
+    counts[name] = row?.n ?? 0
+  }
+  return counts
+}
+
+/** Erases the next page of a step in the given transaction, which also counts it. */
+async function eraseNextPage(
+  deps: StepDeps,
+  tx: Transaction,
+  runId: string,
+  dataSource: DataSource,
+): Promise<PageOutcome> {
+  const { dataSources, holds, now, interrupt } = deps
+  const run = await lockedRun(tx, runId, { shared: true })
+  if (run?.state !== 'erasing') return 'over'
+  const [counted] = await lockStep(tx, { runId, holder: dataSource.name })
+  // A job of an older plan may run before its step is due; it is enqueued again when the step is due.
+  const isDue = dueSteps(await stepOrderOf(tx, runId)).some((one) => one.holder === dataSource.name)
+  if (!isDue || !counted) return 'over'
+  if (counted.fault === 'unavailable' && (await isStillWaiting(tx, runId, dataSource.store, now()))) {
+    await enqueueStep(tx, runId, dataSource.name, { wait: longestRetry })
+    return 'later'
+  }
+  const { fingerprint, free } = await planTargetOf(tx, scopeOf(run), holds, now())
+  if (fingerprint !== run.holdsSeen) return 'holds'
+  const [page] = await firstOpenPage(tx, { runId, holder: dataSource.name })
+  if (!page) return 'all'
+  // A plan under the same holds has no pages for a subject that they cover.
+  if (free === null)
+    throw new Error(`legal holds cover all of ${runId}, but ${dataSource.name} has a step that erases records`)
+  const { items, isWatched } = page
+  const key = `${runId}:${dataSource.name}:${page.page}:${run.planId}`
+  const words = dataSource.isShared ? await deps.words.of(tx, runId) : undefined
+  const options: ErasureOptions = {
+    ...{ key, redacts: run.redacts, isWatched, round: run.rounds, now: now() },
+    ...(words && { words, addWords: (texts: readonly string[]) => deps.words.add(tx, runId, texts) }),
+  }
+  const identities = await identitiesOf(tx, dataSource, items)
+  const erased = await erasePage(tx, dataSource, {
+    ...{ scope: free, items, identities, receiptId: run.receiptId, options },
+  })
+  const results = { ...erased.results, ...(await talliedUp(tx, runId, dataSource.name, erased)) }
+  const { mentions } = erased
+  await noteMentions(tx, runId, mentions)
+  await markPageErased(tx, { runId, holder: dataSource.name, page: page.page, now: now() })
+  await tx.erasureStep.update({
+    where: { runId_holder: { runId, holder: dataSource.name } },
+    data: {
+      state: 'running',
+      erased: { increment: isWatched ? 0 : items.length - (erased.retained ?? 0) },
+      results: addedUp([counted.results, results]),
+      startedAt: counted.startedAt ?? now(),
+      fault: null,
+    },
+  })
+  if (counted.fault !== null) await endWaits(tx, runId, storesOf(dataSource, dataSources))
+  interrupt(`step.${dataSource.name}.inside`)
+  return page.hasNext ? 'page' : 'all'
+}
 
 /** Ends a step without open pages, and continues the run. */
 const finish = (deps: StepDeps, runId: string, holder: string): Promise<void> =>
@@ -89,6 +199,85 @@ const wait = ({ db, now }: StepDeps, runId: string, holder: string, store: strin
     await enqueueStep(tx, runId, holder, { wait: await recordWait(tx, runId, store, now()) })
     return true
   })
+
+interface LateWriteDeps extends Pick<SubjectErasurePorts, 'holds' | 'interrupt'> {
+  db: Database
+  ledger: Ledger
+  dataSources: readonly DataSource[]
+  now(): Date
+}
+interface LateWrites {
+  dataSource: DataSource
+  items: ItemId[]
+}
+
+/** Maximum number of times the search sends a run back. Verification finds continuous writers by their ids. */
+const mostLooks = 2
+
+/** Returns the run, and the scope that it may erase, if none of its rows has been deleted yet. */
+async function lockErasingRun(
+  { holds, now }: LateWriteDeps,
+  tx: Transaction,
+  runId: string,
+): Promise<{ run: RunRow; free: RunScope } | undefined> {
+  const run = await lockedRun(tx, runId, { shared: true })
+  if (run?.state !== 'erasing' || run.rounds >= mostLooks) return undefined
+  const rows = (await stepsOf(tx, runId)).filter(({ position }) => stageAt(position) !== 'derived')
+  if (rows.some(({ startedAt }) => startedAt !== null)) return undefined
+  const { fingerprint, free }: PlanTarget = await planTargetOf(tx, scopeOf(run), holds, now())
+  return free === null || fingerprint !== run.holdsSeen ? undefined : { run, free }
+}
+
+async function search({ db, dataSources, now }: LateWriteDeps, free: RunScope): Promise<LateWrites[]> {
+  const found: LateWrites[] = []
+  for (const dataSource of dataSources.filter(({ late }) => late)) {
+    const search = async (tx: Transaction) => (await dataSource.late?.(free, tx, now())) ?? []
+    const items = await needing(dataSource.store, () => db.transaction(search, timeFor(dataSource)))
+    if (items.length > 0) found.push({ dataSource, items })
+  }
+  return found
+}
+
+/** Adds the items to the plan of the run. */
+const sendBack = (db: Database, known: RunRow, found: readonly LateWrites[]): Promise<void> =>
+  db.transaction(async (tx) => {
+    const run = await lockedRun(tx, known.id)
+    if (run?.state !== 'erasing' || run.planId !== known.planId) return
+    for (const { dataSource, items } of found) {
+      const before = await erasedItems(tx, run.id, dataSource.name)
+      // Items that were erased before and exist again are already counted.
+      await insertItems(tx, run.id, dataSource, {
+        items: items.filter((item) => !before.has(item)),
+        watched: items.filter((item) => before.has(item)),
+      })
+    }
+    await tx.erasureRun.update({ where: { id: run.id }, data: { rounds: { increment: 1 } } })
+    await enqueueNext(tx, run)
+  })
+
+/**
+ * Searches again for derived data and late writes just before the first rows are deleted. The search needs the erased
+ * words, which are unknown after the deletion.
+ * Found items are added to the plan and erased first. Steps may have waited for hours since the plan was made.
+ * Returns true when items were found and the run continues with them.
+ * @throws StoreUnavailable when a store does not answer
+ */
+async function findLateWrites(deps: LateWriteDeps, runId: string): Promise<boolean> {
+  const { db, ledger, interrupt } = deps
+  const record = await db.transaction((tx) => lockErasingRun(deps, tx, runId))
+  if (!record) return false
+  interrupt('last-look.before')
+  const late = await search(deps, record.free)
+  if (late.length === 0) return false
+  // The ledger must know an item before it is erased.
+  for (const { dataSource, items } of late)
+    await needing('ledger', () =>
+      ledger.append({ kind: 'items', id: record.run.receiptId, holder: dataSource.name, items }),
+    )
+  await sendBack(db, record.run, late)
+  interrupt('last-look.after')
+  return true
+}
 
 /** Returns true while the step waits for a store. */
 async function eraseForATurn(deps: StepDeps, runId: string, dataSource: DataSource): Promise<boolean> {

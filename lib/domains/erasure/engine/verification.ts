@@ -1,12 +1,18 @@
-import { fingerprintsRow } from '#lib/domains/erasure/ledger/ledger-history.ts'
-import {
-  type ReceiptDeps,
-  receiptContent,
-  type VerifiedErasure,
-} from '#lib/domains/erasure/receipts/receipt-content.ts'
-import type { Signer } from '#lib/domains/erasure/receipts/signing.ts'
-import { adminActLines, fingerprintRetention } from '#lib/domains/erasure/rules.ts'
-import { longestRetry, mostRounds } from '#lib/domains/erasure/runs/run-rules.ts'
+import type { Transaction } from '#lib/kernel/context.ts'
+import { type DataSource, type ErasedWords, type ItemId, longestSearch } from '#lib/kernel/data-source.ts'
+import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
+import { logFault } from '#lib/kernel/fault-log.ts'
+import type { Receipt } from '#lib/kernel/receipt.ts'
+import type { Ledger } from '#lib/stores/ledger/ledger.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { recordDeletion } from '../deletion-log.ts'
+import { fingerprintsRow } from '../ledger/ledger-history.ts'
+import { type ReceiptDeps, receiptContent, type VerifiedErasure } from '../receipts/receipt-content.ts'
+import { type Accounting, storeReceipt } from '../receipts/receipts.ts'
+import type { Signer } from '../receipts/signing.ts'
+import { adminActLines, fingerprintRetention } from '../rules.ts'
+import { namedInLog, scopeKindOf, scopeNameOf } from '../runs/run-names.ts'
+import { dataSourcesInOrder, longestRetry, mostRounds, nobody, recheckAfter } from '../runs/run-rules.ts'
 import {
   enqueueAgain,
   lockedRun,
@@ -17,26 +23,184 @@ import {
   type StepRow,
   scopeOf,
   stepsOf,
-} from '#lib/domains/erasure/runs/runs.ts'
-import { longestSearch } from '#lib/kernel/data-source.ts'
-import type { Receipt } from '#lib/kernel/receipt.ts'
-import type { Ledger } from '#lib/stores/ledger/ledger.ts'
-import {
-  type CompletionDeps,
-  clearFault,
-  completeRun,
-  forgetPages,
-  lockVerifiedRun,
-  sharedSourcesOf,
-} from './completion.ts'
+} from '../runs/runs.ts'
+import { lowerFence } from './fence.ts'
+import { enqueueLateWrites } from './late-writes.ts'
 import { countMentions, noteMentions, type RunMentions } from './mentions.ts'
 import { type PlanTarget, planTargetOf, withPages } from './plans.ts'
-import { searchResidue } from './residue.ts'
-import { faultOf, isStillWaiting, needing, recordRefusal, recordWait, refusalBy, unavailableStore } from './waits.ts'
+import type { SubjectErasurePorts } from './subject-erasures.ts'
+import {
+  endWaits,
+  faultOf,
+  forgetReadWords,
+  isStillWaiting,
+  needing,
+  recordRefusal,
+  recordWait,
+  refusalBy,
+  unavailableStore,
+} from './waits.ts'
+
+interface CompletionDeps extends SubjectErasurePorts {
+  db: Database
+  dataSources: readonly DataSource[]
+  now(): Date
+}
+
+/**
+ * Locks and returns the run while the verified plan is current. Plans the run again when a hold was set or ended since
+ * then.
+ */
+async function lockVerifiedRun(
+  tx: Transaction,
+  { id, planId }: RunRow,
+  { holds, now }: CompletionDeps,
+): Promise<{ run: RunRow; target: PlanTarget } | undefined> {
+  const run = await lockedRun(tx, id)
+  if (run?.state !== 'verifying' || run.planId !== planId) return undefined
+  const target = await planTargetOf(tx, scopeOf(run), holds, now())
+  if (target.fingerprint === run.holdsSeen) return { run, target }
+  await planAgain(tx, id)
+  return undefined
+}
+
+/** Clears fault and waits after all stores were searched. */
+async function clearFault(tx: Transaction, { id, fault }: RunRow): Promise<void> {
+  if (fault === null) return
+  await tx.erasureRun.update({ where: { id }, data: { fault: null } })
+  await endWaits(tx, id)
+}
+
+/** Returns the data sources of shared stores that had pages: others can write to these stores past every fence. */
+async function sharedSourcesOf(tx: Transaction, runId: string, dataSources: readonly DataSource[]): Promise<string[]> {
+  const shared = dataSources.filter(({ isShared }) => isShared).map(({ name }) => name)
+  const where = { runId, holder: { in: shared } }
+  const pages = await tx.erasurePage.findMany({ where, distinct: ['holder'], select: { holder: true } })
+  return pages.map(({ holder }) => holder)
+}
+
+/** Stores the signed receipt, and the deletions that no earlier receipt of the run listed in the deletion log. */
+const storeReceiptOf = (
+  tx: Transaction,
+  run: RunRow,
+  steps: readonly StepRow[],
+  receipt: Receipt,
+): Promise<Accounting> =>
+  storeReceipt(tx, receipt, {
+    results: Object.fromEntries(steps.map(({ holder, results }) => [holder, results])),
+    record: (fresh) =>
+      recordDeletion(tx, {
+        requestedBy: run.requestedBy,
+        reason: run.reason,
+        scope: namedInLog(scopeOf(run)),
+        results: fresh,
+        auditId: run.auditId,
+        now: new Date(receipt.signed_at),
+      }),
+  })
+
+/**
+ * Completes a verified run in one transaction: receipt, deletion log, audit entry, fence and state. With records under
+ * a legal hold, the run is held and continues when the hold ends.
+ */
+const completeRun = (known: RunRow, receipt: Receipt, deps: CompletionDeps): Promise<void> =>
+  deps.db.transaction(async (tx) => {
+    const record = await lockVerifiedRun(tx, known, deps)
+    if (!record) return
+    const { run, target } = record
+    await clearFault(tx, run)
+    const at = new Date(receipt.signed_at)
+    const scope = scopeOf(run)
+    const steps = await stepsOf(tx, run.id)
+    const isHeld = target.kept.length > 0 || steps.some(({ held }) => Object.keys(held).length > 0)
+    const state = isHeld ? 'held' : 'done'
+    const before = await storeReceiptOf(tx, run, steps, receipt)
+    await tx.erasureStep.updateMany({ where: { runId: run.id }, data: { residue: 0, verifiedAt: at } })
+    const erased = steps.reduce((sum, step) => sum + step.erased, 0)
+    await deps.audit(tx, {
+      action: 'delete',
+      actorId: 'system:erasure.verify',
+      resourceType: scopeKindOf(scope),
+      resourceId: scopeNameOf(scope),
+      at,
+      ip: '',
+      details: { receipt: run.receiptId, state, items: erased - before.total },
+    })
+    await tx.erasureRun.update({ where: { id: run.id }, data: { state, finishedAt: at, rounds: 0 } })
+    if (state === 'done') {
+      await enqueueLateWrites(tx, run, deps)
+      await forget(tx, run, at, deps)
+    }
+    await deps.onChange(tx, runChangeOf(run, steps, state, at))
+  })
+
+/** Deletes the run's data that names the subject. The ledger, the receipt and the logs contain what must be retained. */
+async function forget(tx: Transaction, run: RunRow, at: Date, deps: CompletionDeps): Promise<void> {
+  const { dataSources } = deps
+  await lowerFence(tx, run.id)
+  const again = await sharedSourcesOf(tx, run.id, dataSources)
+  await tx.erasurePage.deleteMany({ where: { runId: run.id, holder: { notIn: again } } })
+  await tx.erasureTally.deleteMany({ where: { runId: run.id } })
+  const recheckAt = again.length > 0 ? new Date(at.getTime() + recheckAfter) : null
+  const isTheirs = run.requestedBy === `user:${run.accountId}` || run.agents.includes(run.requestedBy)
+  await tx.erasureRun.update({
+    where: { id: run.id },
+    data: {
+      accountId: null,
+      agents: [],
+      participants: [],
+      recheckAt,
+      ...(isTheirs && { requestedBy: 'subject' }),
+    },
+  })
+  await forgetReadWords(tx, run.id, deps)
+}
+
+/**
+ * Deletes the stores' own data about the pages of a finished run. If a store does not answer, that happens after the
+ * second search.
+ */
+async function forgetPages(runId: string, { db, dataSources }: CompletionDeps): Promise<void> {
+  const run = await db.prisma.erasureRun.findUnique({ where: { id: runId }, select: { state: true } })
+  if (run?.state !== 'done') return
+  for (const dataSource of dataSources)
+    await dataSource.forget?.(runId).catch((error: unknown) => logFault(error, { runId, holder: dataSource.name }))
+}
 
 export interface VerificationDeps extends CompletionDeps, ReceiptDeps {
   ledger: Ledger
   signer: Signer
+}
+
+interface ResidueSearch {
+  /** Null when legal holds cover the whole scope. Data sources then search for erased items only. */
+  scope: ErasureScope | null
+  /** The items that a data source erased. */
+  itemsOf(dataSource: DataSource): readonly ItemId[] | Promise<readonly ItemId[]>
+  /** The erased words, for stores that other applications write to. */
+  words?: ErasedWords | undefined
+  now(): Date
+}
+
+/**
+ * Searches the data sources again, with other queries than those that erased. Returns the number of remaining records
+ * by data source, without data sources in which nothing remains.
+ * @throws StoreUnavailable or StoreRefused when a store cannot be searched
+ */
+export async function searchResidue(
+  dataSources: readonly DataSource[],
+  { scope, itemsOf, words, now }: ResidueSearch,
+): Promise<Map<string, number>> {
+  const found = new Map<string, number>()
+  for (const { dataSource } of dataSourcesInOrder(dataSources)) {
+    const items = await itemsOf(dataSource)
+    if (scope === null && items.length === 0) continue
+    const search = () =>
+      dataSource.residue(scope ?? { subject: nobody }, items, now(), dataSource.isShared ? words : undefined)
+    const residue = await needing(dataSource.store, search)
+    if (residue > 0) found.set(dataSource.name, residue)
+  }
+  return found
 }
 
 /** Returns the residue of a run by data source. */

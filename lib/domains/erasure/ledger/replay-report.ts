@@ -1,9 +1,9 @@
-import type { RecordErasures } from '#lib/domains/erasure/engine/record-erasures.ts'
-import type { SubjectErasurePorts } from '#lib/domains/erasure/engine/subject-erasures.ts'
-import type { SuppressionKeys } from '#lib/domains/erasure/suppression/suppression-keys.ts'
 import type { AuditRecord, Transaction } from '#lib/kernel/context.ts'
 import type { RunState } from '#lib/kernel/erasure-run.ts'
 import type { RecordScope, Subject } from '#lib/kernel/erasure-scope.ts'
+import type { RecordErasures } from '../engine/in-request.ts'
+import type { SubjectErasurePorts } from '../engine/subject-erasures.ts'
+import type { SuppressionKeys } from '../suppression/suppressions.ts'
 import type { ReinstatementDeps } from './reinstatement.ts'
 import type { UnconfirmedErasure } from './restored-stores.ts'
 

@@ -14,7 +14,7 @@ import {
   readReceiptReadings,
 } from './contract.ts'
 import { placeDecisions } from './places.ts'
-import { unreadIn } from './statements.ts'
+import { unreadIn } from './reading.ts'
 
 interface StoreRow {
   holder: string

@@ -1,22 +1,21 @@
-import type { MentionCount } from '#lib/domains/erasure/engine/mentions.ts'
-import { isPseudonymized } from '#lib/domains/erasure/pseudonymized-rules.ts'
+import type { DataSource } from '#lib/kernel/data-source.ts'
+import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
+import type { Receipt } from '#lib/kernel/receipt.ts'
+import type { MentionCount } from '../engine/mentions.ts'
 import {
+  isPseudonymized,
   type Residue,
   type RetentionFacts,
   residueAfter,
   retainedOfPart,
   retainedOfSubject,
-} from '#lib/domains/erasure/rules.ts'
-import { namedOnReceipt } from '#lib/domains/erasure/runs/run-names.ts'
-import { addLegalHoldCounts, legalHoldCounts } from '#lib/domains/erasure/runs/run-rules.ts'
-import type { StepRow } from '#lib/domains/erasure/runs/runs.ts'
-import type { DataSource } from '#lib/kernel/data-source.ts'
-import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
-import type { Receipt } from '#lib/kernel/receipt.ts'
-import { derivedOf, notSearchedOf } from './receipt-counts.ts'
+} from '../rules.ts'
+import { namedOnReceipt } from '../runs/run-names.ts'
+import { addedUp, addLegalHoldCounts, legalHoldCounts } from '../runs/run-rules.ts'
+import type { StepRow } from '../runs/runs.ts'
 
 /** The work of one data source in an erasure, for the receipt. */
-export type SourceOutcome = Pick<StepRow, 'holder' | 'store' | 'planned' | 'erased' | 'held' | 'results'>
+type SourceOutcome = Pick<StepRow, 'holder' | 'store' | 'planned' | 'erased' | 'held' | 'results'>
 type SubjectRetention = Pick<Parameters<typeof retainedOfSubject>[1], 'requestClosedAt' | 'whileHeld' | 'letters'>
 
 /** An erasure that a search of all data sources has just confirmed. */
@@ -49,6 +48,38 @@ export interface ReceiptDeps {
 /** Names are searched only for people: accounts and participants. */
 const isOfPerson = (scope: ErasureScope): boolean =>
   'subject' in scope && (scope.subject.account !== null || (scope.subject.participants ?? []).length > 0)
+
+type Counted = Pick<StepRow, 'holder' | 'store' | 'results'>
+
+/**
+ * Counts derived data by store and treatment, and the texts that a model generated while an erased episode was in its
+ * context.
+ */
+function derivedOf(steps: readonly Counted[]): Pick<Receipt, 'derived' | 'exposed'> {
+  const derived: NonNullable<Receipt['derived']> = []
+  for (const [store, ofStore] of Map.groupBy(steps, (step) => step.store)) {
+    const { derivedCut = 0, derivedDeleted = 0, derivedJudgedAgain = 0, derivedRetained = 0 } = resultsOf(ofStore)
+    if (derivedCut + derivedDeleted + derivedJudgedAgain + derivedRetained === 0) continue
+    const [judged_again, retained] = [derivedJudgedAgain, derivedRetained]
+    derived.push({ store, cut: derivedCut, deleted: derivedDeleted, judged_again, retained })
+  }
+  const { exposedMatched = 0, exposedUnmatched = 0 } = resultsOf(steps)
+  return {
+    ...(derived.length > 0 && { derived }),
+    ...(exposedMatched + exposedUnmatched > 0 && {
+      exposed: { matched: exposedMatched, unmatched: exposedUnmatched },
+    }),
+  }
+}
+const resultsOf = (steps: readonly Counted[]): Record<string, number> => addedUp(steps.map(({ results }) => results))
+
+/** Lists data that an erasure cannot search for words. */
+function notSearchedOf(sources: readonly DataSource[], steps: readonly Counted[]): Pick<Receipt, 'not_searched'> {
+  const records = steps.flatMap(({ holder, store, results }) =>
+    (sources.find(({ name }) => name === holder)?.notSearched?.(results) ?? []).map((one) => ({ store, ...one })),
+  )
+  return records.length > 0 ? { not_searched: records } : {}
+}
 
 /** Builds the receipt of an erasure of any scope, without its signature. */
 export function receiptContent(

@@ -1,12 +1,16 @@
-import type { Transaction } from '#lib/kernel/context.ts'
-import { CompleteReading, type Receipt } from '#lib/kernel/receipt.ts'
+import { z } from 'zod'
+import type { Actor, Transaction } from '#lib/kernel/context.ts'
+import { partKinds } from '#lib/kernel/erasure-scope.ts'
+import { encodeCursor, pageOf, parseCursor, type TimeCursor } from '#lib/kernel/pages.ts'
+import { CompleteReading, type ErasedKind, type Receipt, subjectKinds } from '#lib/kernel/receipt.ts'
 import { read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { lastAnswers } from '#lib/stores/postgres/fallback-cache.ts'
-import { readReceipt, readSigningKeys } from '../contract.ts'
-import type { RecordErasures } from '../engine/record-erasures.ts'
-import { tombstones } from '../suppression/tombstones.ts'
-import { receiptIdOf } from './repository.ts'
+import { listReceipts, listTombstones, readReceipt, readSigningKeys } from '../contract.ts'
+import type { RecordErasures } from '../engine/in-request.ts'
+import { settlingTime } from '../rules.ts'
+import { tombstoneCount, tombstonePage } from '../suppression/repository.ts'
+import { ownReceiptCount, ownReceiptPage, receiptIdOf, runOfReceipt } from './repository.ts'
 import type { Signer } from './signing.ts'
 
 /** Number of receipts that a process can still return while the database is down. */
@@ -17,6 +21,29 @@ async function withReading(db: Database, receipt: Receipt): Promise<Receipt> {
   const row = await db.prisma.receiptReading.findUnique({ where: { receiptId: receipt.receipt_id } })
   return row ? { ...receipt, complete_reading: CompleteReading.parse(row.statement) } : receipt
 }
+
+/** Where a list starts without a cursor. */
+const beginning = { at: new Date('2000-01-01T00:00:00Z'), id: '-' }
+
+/** Lists erased units and skills that others could copy, oldest first (GDPR art. 19). */
+const tombstones = (db: Database) =>
+  read(listTombstones, async ({ now }, { query: { cursor, limit } }) => {
+    const after = parseCursor(cursor) ?? beginning
+    const settled = new Date(now.getTime() - settlingTime)
+    const from = { afterAt: after.at, afterId: after.id, settled }
+    const [rows, [rest]] = await Promise.all([tombstonePage(db, { ...from, limit }), tombstoneCount(db, from)])
+    const last = rows.at(-1)
+    return {
+      body: {
+        data: rows.map(({ id, erased_at }) => ({ id, erased_at: erased_at.toISOString() })),
+        total: rest?.n ?? 0,
+        offset: 0,
+        limit,
+        next_cursor: last ? encodeCursor(last.erased_at, last.id) : encodeCursor(after.at, after.id),
+      },
+      resourceId: 'list',
+    }
+  })
 
 /** The public use cases of receipts: anyone who knows an id may read the receipt. */
 export function receiptUseCases({
@@ -52,3 +79,76 @@ export const receiptFinder =
   (db: Database) =>
   async (deletedId: string, owners: readonly string[], tx?: Transaction): Promise<string | undefined> =>
     (await receiptIdOf(tx ?? db, { deletedId, owners }))[0]?.receipt_id
+
+interface OwnReceiptPorts {
+  db: Database
+  /**
+   * Ids of runs that erased agents of this person at the person's request. Such a run and its receipt no longer name
+   * the person.
+   */
+  runsRequestedBy(accountId: string): Promise<string[]>
+}
+type ReceiptRow = Awaited<ReturnType<typeof ownReceiptPage>>[number]
+
+const Kind = z.enum([...subjectKinds, ...partKinds])
+const kindOf = ({ part_kind, subject_kind, deleted_id: id }: ReceiptRow): ErasedKind => {
+  const kind = part_kind ?? subject_kind
+  if (kind !== null) return Kind.parse(kind)
+  if (id.startsWith('kp:skill:')) return 'skill'
+  return id.startsWith('kp:') && !id.startsWith('kp:agent:') ? 'unit' : 'agent'
+}
+const viewOf = (row: ReceiptRow) => ({
+  receipt_id: row.receipt_id,
+  deleted_id: row.deleted_id,
+  kind: kindOf(row),
+  deleted_at: row.deleted_at.toISOString(),
+  signed_at: row.signed_at?.toISOString() ?? null,
+})
+
+/**
+ * Lists the receipts of a person: erasures by their agents, erasures of agents that they requested, and parts of
+ * projects that they or their agents erased.
+ */
+export function ownReceipts({ db, runsRequestedBy }: OwnReceiptPorts) {
+  const ownerValues = async ({ accountId, agents }: Pick<Actor, 'accountId' | 'agents'>) => ({
+    agents,
+    runs: accountId === undefined ? [] : await runsRequestedBy(accountId),
+    actors: [...agents, ...(accountId === undefined ? [] : [`user:${accountId}`])],
+  })
+  type OwnerValues = Awaited<ReturnType<typeof ownerValues>>
+  const rowsAfter = (values: OwnerValues, after: TimeCursor | undefined, limit: number) =>
+    ownReceiptPage(db, { ...values, afterAt: after?.at ?? null, afterId: after?.id ?? null, limit })
+
+  return {
+    newest: async (actor: Actor, most: number) =>
+      (await rowsAfter(await ownerValues(actor), undefined, most)).map(viewOf),
+
+    /**
+     * Returns why no receipt with this id exists yet: its erasure is running, or a legal hold covers everything.
+     * Undefined when the id is unknown or the receipt exists.
+     */
+    async standing(receiptId: string): Promise<'under_way' | 'held' | undefined> {
+      const [run] = await runOfReceipt(db, { receiptId })
+      if (!run || run.state === 'done') return undefined
+      return run.state === 'held' && !run.is_fenced ? 'held' : 'under_way'
+    },
+
+    list: read(listReceipts, async ({ actor }, { query: { cursor, limit } }) => {
+      const after = parseCursor(cursor)
+      const values = await ownerValues(actor)
+      const [records, [count]] = await Promise.all([rowsAfter(values, after, limit + 1), ownReceiptCount(db, values)])
+      const { shown, page } = pageOf(records, limit, count?.n ?? 0, ({ deleted_at, receipt_id }) => ({
+        at: deleted_at,
+        id: receipt_id,
+      }))
+      return {
+        body: {
+          data: shown.map(viewOf),
+          ...page,
+        },
+        resourceId: 'list',
+        details: { count: shown.length },
+      }
+    }),
+  }
+}

@@ -8,7 +8,7 @@ import { systemClock } from '#lib/kernel/clock.ts'
 import { fileLedger, type Ledger } from '#lib/stores/ledger/ledger.ts'
 import { type Database, openDatabase } from '#lib/stores/postgres/database.ts'
 import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
-import { createSuppressionKeys, type KeyLine } from './suppression-keys.ts'
+import { createSuppressionKeys, type KeyLine } from './suppressions.ts'
 
 const secret = 'a secret of thirty-two characters'
 const opened: { database: TestDatabase; db: Database; ledger: Ledger; folder: string }[] = []

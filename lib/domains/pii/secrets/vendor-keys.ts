@@ -1,6 +1,5 @@
-import { beginsWord, isAlphanumeric } from '#lib/domains/pii/character-classes.ts'
-import { finding, lowConfidence, type SensitiveFinding } from '#lib/domains/pii/findings.ts'
-import { crcInBase62 } from './crc32.ts'
+import { beginsWord, isAlphanumeric } from '../character-classes.ts'
+import { finding, lowConfidence, type SensitiveFinding } from '../findings.ts'
 import { collected, collectedByName, documented, documentedByName, type VendorForm } from './vendor-forms.ts'
 
 /** Whether a text looks randomly generated: many different characters, a digit or adjacent capitals, and no words joined by hyphens. */
@@ -57,6 +56,24 @@ export const vendorKeywords: readonly string[] = [...new Set([...marked.keys(), 
 
 /** GitHub's tokens and ours end in a CRC-32; one with a wrong checksum is reported with low confidence. */
 const checked = /^(?:gh[opsur]_[A-Za-z0-9]{36}|kp_[A-Za-z0-9]{49})$/
+
+const table = Uint32Array.from({ length: 256 }, (_, byte) => {
+  let value = byte
+  for (let bit = 0; bit < 8; bit++) value = value & 1 ? 0xedb88320 ^ (value >>> 1) : value >>> 1
+  return value
+})
+const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+
+/** CRC-32 (ISO-HDLC) of an ASCII text as six base62 characters: the checksum of GitHub's, npm's and our own tokens. */
+export function crcInBase62(text: string): string {
+  let crc = 0xffffffff
+  for (let at = 0; at < text.length; at++) crc = (table[(crc ^ text.charCodeAt(at)) & 0xff] ?? 0) ^ (crc >>> 8)
+  let rest = (crc ^ 0xffffffff) >>> 0
+  let written = ''
+  for (; rest > 0; rest = Math.floor(rest / 62)) written = (alphabet[rest % 62] ?? '') + written
+  return written.padStart(6, '0')
+}
+
 function keyFound(key: string, start: number): SensitiveFinding {
   const end = start + key.length
   if (!checked.test(key)) {

@@ -1,4 +1,4 @@
-import { plainTextPhrases } from '#lib/domains/sanitizer/plain-words.ts'
+import { plainTextPhrases } from '#lib/domains/sanitizer/sanitizer.ts'
 import type { MutationContext } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import type { Input } from '#lib/kernel/operation.ts'

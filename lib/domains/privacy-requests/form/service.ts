@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { seal, unseal } from '#lib/config/secret.ts'
-import { plainTextPhrases } from '#lib/domains/sanitizer/plain-words.ts'
+import { plainTextPhrases } from '#lib/domains/sanitizer/sanitizer.ts'
 import { enqueue } from '#lib/jobs/queue.ts'
 import { hashOf } from '#lib/kernel/code-hash.ts'
 import type { MutationContext, Transaction } from '#lib/kernel/context.ts'

@@ -1,5 +1,5 @@
 import type { Prisma } from '#generated/prisma/client.ts'
-import { plainTextPhrases } from '#lib/domains/sanitizer/plain-words.ts'
+import { plainTextPhrases } from '#lib/domains/sanitizer/sanitizer.ts'
 import type { Actor, Context, MutationContext } from '#lib/kernel/context.ts'
 import type { Input } from '#lib/kernel/operation.ts'
 import { pageOf, parseCursor } from '#lib/kernel/pages.ts'

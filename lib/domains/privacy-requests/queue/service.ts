@@ -1,4 +1,4 @@
-import { plainTextPhrases } from '#lib/domains/sanitizer/plain-words.ts'
+import { plainTextPhrases } from '#lib/domains/sanitizer/sanitizer.ts'
 import { type Approvable, approvable } from '#lib/kernel/approval.ts'
 import { batched } from '#lib/kernel/batched.ts'
 import type { Context, MutationContext, Transaction } from '#lib/kernel/context.ts'

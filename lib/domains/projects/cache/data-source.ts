@@ -1,19 +1,71 @@
-import { recordedClaimants } from '#lib/domains/projects/key-space.ts'
-import { scopePart, scopeSubject, writersOf } from '#lib/domains/projects/legal-holds.ts'
-import { othersOf } from '#lib/domains/projects/provenance/shared-pointers.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { DataSource, Explained, Planned, PlannedRecord } from '#lib/kernel/data-source.ts'
+import type {
+  DataSource,
+  ErasedWords,
+  ErasureOptions,
+  Explained,
+  Planned,
+  PlannedRecord,
+  ReadPage,
+  ReadPlace,
+  UnreadReason,
+} from '#lib/kernel/data-source.ts'
+import { type Erased, tallyOf } from '#lib/kernel/erased.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
+import { memoize } from '#lib/kernel/memoize.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { receiptText } from '#lib/kernel/receipt-texts.ts'
-import { type CacheSourcePorts, cacheKeySpace, findEntries, idsOfSubject } from './entry-search.ts'
-import { eraseEntries, mostBinary } from './erasing.ts'
-import { cacheReader } from './reading.ts'
+import { type CacheEntry, ownPrefix } from '#lib/stores/cache/cache.ts'
+import { needlesOf } from '#lib/stores/cache/needles.ts'
+import { requireConnectedStores } from '#lib/stores/registered-store.ts'
+import { isInKeySpace, type KeySpace, recordedClaimants, splitWithin } from '../key-space.ts'
+import { scopePart, scopeSubject, writersOf } from '../legal-holds.ts'
+import { foreignRefs, othersOf } from '../provenance/shared-pointers.ts'
+import { type Ownership, ownershipReader } from '../values/ownership.ts'
+import { type Readable, readable } from '../values/readable.ts'
+import {
+  lenient,
+  type Naming,
+  parsedValue,
+  type ValueDecider,
+  ValuePart,
+  valueDeciderIn,
+} from '../values/value-decider.ts'
+import { Fingerprints } from '../words/fingerprints.ts'
+import {
+  type CacheSourcePorts,
+  type CacheTerms,
+  cacheKeySpace,
+  cacheSearchOf,
+  findEntries,
+  gatherCacheTerms,
+  idsOfSubject,
+  indexedIds,
+  namesInIndex,
+  namesLabelled,
+  projectsAmong,
+} from './entry-search.ts'
 import { cacheKeysLabelled, cachePointersOf } from './repository.ts'
-import { residueOfEntries } from './residue.ts'
-import { cacheItemOf, chosenItem, itemsByKind } from './rules.ts'
-import { gatherCacheTerms } from './search-terms.ts'
-import { labelOf } from './survey.ts'
+import {
+  type Chosen,
+  cacheItemOf,
+  chosenItem,
+  chosenOf,
+  isDistinctiveKey,
+  itemsByKind,
+  mayBeOurKey,
+  mayDeleteKey,
+  mergedChosen,
+  uniqueInProject,
+} from './rules.ts'
+import {
+  type CacheChange,
+  type CacheFinding,
+  type CacheSearch,
+  labelOf,
+  surveyCache,
+  type UnsearchedEntries,
+} from './scan.ts'
 
 async function planEntries(ports: CacheSourcePorts, scope: ErasureScope, tx: Transaction, now: Date): Promise<Planned> {
   const { sources } = ports
@@ -79,6 +131,335 @@ async function explainEntries(
     for (const name of gathered.names.keys()) add(name, { verdict: 'deleted', reason: 'source', found: 'pointer' })
   }
   return { verdicts: [...verdicts.values()].sort((one, other) => (one.id < other.id ? -1 : 1)), isPartial }
+}
+
+/** The name and all values of a portion of an entry. The values are lines of one text, because words may continue in the next value. */
+function textsOf({ name, type, parts }: CacheEntry): { texts: string[]; binary: number } {
+  const fields = type === 'hash' ? parts.map(({ id }) => id.toString()) : []
+  const values = parts.flatMap(({ texts }) => texts.map((text) => readable(text)))
+  return {
+    texts: [name, fields.join('\n'), values.map(({ text }) => text).join('\n')],
+    binary: values.filter(({ form }) => form === 'binary').length,
+  }
+}
+
+/** Reads all entries, of whichever application. The engine erases only from entries that the organizations of the projects may claim. */
+const cacheReader =
+  ({ cache, whatIsMissing }: CacheSourcePorts) =>
+  async (after: string | null, visit: (place: ReadPlace) => Promise<void>): Promise<ReadPage> => {
+    await requireConnectedStores(whatIsMissing)
+    const unread: Partial<Record<UnreadReason, number>> = {}
+    const next = await cache.page(after, async (entry) => {
+      const { texts, binary } = textsOf(entry)
+      const { name } = entry
+      if (binary > 0) unread.binary = (unread.binary ?? 0) + binary
+      await visit({
+        id: `key:${labelOf(name)}`,
+        texts,
+        itemsOf: async () => [cacheItemOf('found', labelOf(name))],
+        async again() {
+          const now: string[] = []
+          await cache.read(async (one) => void now.push(...textsOf(one).texts), [name])
+          return now
+        },
+      })
+    })
+    return { next, unread }
+  }
+
+/** Counts entries with erased data. Reads every text of every entry by other commands than erasing, and searches for ids and words. */
+async function residueOfEntries(
+  ports: CacheSourcePorts,
+  scope: ErasureScope,
+  items: readonly string[],
+  now: Date,
+  words: ErasedWords | undefined,
+): Promise<number> {
+  const { about, chosen: chosenItems, who, key, within } = itemsByKind(items)
+  const chosen = chosenItems.map(chosenOf)
+  if (about.length + chosen.length + who.length + key.length + within.length === 0) return 0
+  const { db } = ports
+  await requireConnectedStores(ports.whatIsMissing)
+  const part = scopePart(scope)
+  const { anchors, recorded } = splitWithin(within)
+  const projects = [...projectsAmong(anchors), ...(part ? [part.project] : [])]
+  const space = await db.transaction((tx) => cacheKeySpace(ports, tx, projects, recorded))
+  const judge = words && !words.isEmpty ? valueDeciderIn(db, undefined, words, { projects, now }) : undefined
+  const left = await namesInIndex(ports, [...indexedIds(about, chosen), ...who])
+  for (const name of await stillNamed(ports, key, projects, now, judge)) left.add(name)
+  const people = [...who, ...idsOfSubject(scopeSubject(scope))]
+  const ownershipOf = ownershipReader({
+    within: (work) => db.transaction(work),
+    projects: new Set(projects),
+    erased: new Set([...about, ...people]),
+    isPerson: people.length > 0,
+  })
+  const sought = { about, chosen, anchors, space, ownershipOf }
+  for (const name of await textsLeft(ports, sought, projects, judge)) left.add(name)
+  return left.size
+}
+
+/** Of the keys that provenance named, those that exist and contain erased words or no words of a remaining author. */
+async function stillNamed(
+  ports: CacheSourcePorts,
+  labels: readonly string[],
+  projects: readonly string[],
+  now: Date,
+  judge: ValueDecider | undefined,
+): Promise<string[]> {
+  const { db, cache } = ports
+  const names = await namesLabelled(ports, labels)
+  if (names.length === 0) return []
+  const others = await db.transaction((tx) => othersOf(tx, 'cache', names, new Set(), now))
+  const decider = judge ?? valueDeciderIn(db, undefined, new Fingerprints(), { projects, now })
+  const theirs = new Set<string>()
+  const erased = new Set<string>()
+  await cache.read(async ({ name, parts }) => {
+    for (const { texts } of parts)
+      for (const text of texts) {
+        const value = readable(text)
+        if (await decider.hasErasedWords(value)) erased.add(name)
+        else if (others.has(name) || (await decider.hasRemainingText(value))) theirs.add(name)
+      }
+  }, names)
+  return names.filter((name) => erased.has(name) || !theirs.has(name))
+}
+
+/**
+ * The ways to read the values of an entry together: all of them, every second one (values after names of fields), and those that are
+ * neither names of fields nor ids of a stream.
+ */
+function readings(values: readonly Readable[]): ValuePart[][] {
+  const texts = values.map(({ form, text }) => (form === 'binary' ? '' : text))
+  const counts = new Map<string, number>()
+  for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1)
+  const isLabel = (text: string) => /^\d+-\d+$/.test(text) || (counts.get(text) ?? 0) > texts.length / 8
+  return [texts, texts.filter((_, at) => at % 2 === 1), texts.filter((text) => !isLabel(text))].map((some) =>
+    some.map((text, n) => new ValuePart(n, parsedValue(text))),
+  )
+}
+
+interface ResidueSearch {
+  about: readonly string[]
+  chosen: readonly Chosen[]
+  anchors: readonly string[]
+  space: KeySpace
+  ownershipOf: CacheSearch['ownershipOf']
+}
+/** Names of entries that contain an erased id, or that belong to the project and contain erased words. */
+async function textsLeft(
+  { db, cache }: CacheSourcePorts,
+  { about, chosen, anchors: within, space, ownershipOf }: ResidueSearch,
+  projects: readonly string[],
+  judge: ValueDecider | undefined,
+): Promise<Set<string>> {
+  const ids = needlesOf(about)
+  const telling = chosen.filter(({ id }) => isDistinctiveKey(id))
+  const loose = needlesOf(telling.map(({ id }) => id))
+  const anchors = needlesOf([...within, ...telling.flatMap((one) => one.anchors)])
+  const inProject = uniqueInProject(about)
+  const isPlain = (name: string) =>
+    name.startsWith(ownPrefix) && !telling.some(({ id }) => mayBeOurKey(id) || inProject.has(id))
+  const left = new Set<string>()
+  const byWords = new Set<string>()
+  await cache.texts(async (name, texts) => {
+    if (!mayDeleteKey(name, ownPrefix) || left.has(name)) return
+    const values = texts.map((text) => readable(text))
+    const all = [name, ...values.map(({ text }) => text)]
+    const isInside = all.some(anchors.standIn)
+    if (all.some(ids.standIn) || ((isInside || isPlain(name)) && all.some(loose.standIn))) left.add(name)
+    else if (judge && (isInside || name.startsWith(ownPrefix) || isInKeySpace(space, name))) {
+      const ownership = memoize(async (): Promise<Ownership> => {
+        const found = name.startsWith(ownPrefix) ? 'own' : await ownershipOf(name)
+        return found === 'nobody' && isInside ? 'own' : found
+      })
+      for (const value of [{ form: 'text' as const, text: name }, ...values])
+        if (await judge.hasErasedWords(value, ownership)) byWords.add(name)
+      for (const parts of readings(values))
+        if (!byWords.has(name) && (await judge.acrossParts(parts, ownership)).size > 0) byWords.add(name)
+    }
+  })
+  const foreign = await db.transaction((tx) => foreignRefs(tx, 'cache', [...byWords], projects))
+  for (const name of byWords) if (!foreign.has(name)) left.add(name)
+  return left
+}
+
+/** Maximum number of attempts to change an entry that applications write concurrently. Verification finds it afterwards. */
+const mostTries = 8
+/** Maximum count of values that cannot be searched. */
+const mostBinary = 1_000
+const atOnce = 500
+
+type Items = ReturnType<typeof itemsByKind>
+/** Notes of a run about what it did, by label, so that a repeated attempt after a crash gives the same result. */
+interface RunNotes {
+  /** Empty: store no notes. */
+  run: string
+  notes: Record<string, string>
+}
+
+/** Erases the findings that it visits. */
+function eraser(cache: CacheSourcePorts['cache'], sought: CacheSearch, { run, notes }: RunNotes) {
+  const dropped = new Set<string>()
+  const changed = new Set<string>()
+  const retained = new Set<string>()
+  const note = async (labels: Record<string, string>) => {
+    Object.assign(notes, labels)
+    if (run !== '') await cache.note(run, labels)
+  }
+  async function visit(finding: CacheFinding, tries = 0): Promise<void> {
+    const { name, verdict, changes } = finding
+    if (verdict === 'retained') retained.add(labelOf(name))
+    else if (!changes) dropped.add(name)
+    else {
+      changed.add(name)
+      let isDone = true
+      const placeOf = ({ part, at }: CacheChange) => `${at ?? ''} ${part.id.toString('latin1')}`
+      const distinct = [...new Map(changes.map((one) => [placeOf(one), one])).values()]
+      // Removing an item changes the positions after it.
+      distinct.sort((one, other) => (other.at ?? -1) - (one.at ?? -1))
+      for (const { part, to, at } of distinct) {
+        const [value = Buffer.alloc(0)] = part.texts
+        await note({
+          [to === null ? labelOf(name, part.id, value) : labelOf(name, to)]: to === null ? 'deleted' : 'cut',
+        })
+        if (!(await cache.change(finding, part, to, at))) isDone = false
+      }
+      // The entry was changed concurrently: read it and decide again.
+      if (!isDone && tries < mostTries) await surveyCache(cache, sought, (again) => visit(again, tries + 1), [name])
+    }
+  }
+  /** Deletes the entries that are erased completely. Returns the number of deleted and changed entries. */
+  async function finish(): Promise<number> {
+    const names = [...dropped]
+    let count = 0
+    for (let at = 0; at < names.length; at += atOnce) {
+      const some = names.slice(at, at + atOnce)
+      await note(Object.fromEntries(some.map((name) => [labelOf(name), 'deleted'])))
+      count += await cache.drop(some)
+    }
+    return count + [...changed].filter((name) => !dropped.has(name)).length
+  }
+  return { visit, finish, retained }
+}
+
+/** The terms of a scope, with the anchors and projects that the items record. */
+async function termsWith(
+  { sources }: CacheSourcePorts,
+  scope: ErasureScope,
+  anchors: readonly string[],
+  tx: Transaction,
+  now: Date,
+): Promise<CacheTerms> {
+  const terms = await gatherCacheTerms(sources, scope, tx, now)
+  const part = scopePart(scope)
+  for (const anchor of anchors) terms.anchors.add(anchor)
+  for (const project of [...projectsAmong(anchors), ...(part ? [part.project] : [])]) terms.projects.add(project)
+  return terms
+}
+
+/** Visits the planned entries, then all entries if the items contain search terms. */
+async function visitEntries(
+  ports: CacheSourcePorts,
+  items: Items,
+  sought: CacheSearch,
+  { isThere, projects, tx }: { isThere: boolean; projects: ReadonlySet<string>; tx: Transaction },
+  visit: (finding: CacheFinding) => Promise<void>,
+): Promise<UnsearchedEntries> {
+  const all: UnsearchedEntries = { binary: new Set(), isOutside: false, lasting: new Set() }
+  const survey = async (search: CacheSearch, names?: readonly string[]) => {
+    if (names?.length === 0) return
+    const erase = async (finding: CacheFinding) => {
+      const { name, isPrefixed = false } = finding
+      const isForeign = isPrefixed && (await foreignRefs(tx, 'cache', [name], [...projects])).size > 0
+      if (!isForeign) await visit(finding)
+    }
+    const { binary, isOutside, lasting } = await surveyCache(ports.cache, search, erase, names)
+    for (const label of binary) all.binary.add(label)
+    for (const label of lasting) all.lasting.add(label)
+    all.isOutside ||= isOutside
+  }
+  const named = await namesLabelled(ports, [...items.key, ...items.found])
+  const reported = new Set(await namesLabelled(ports, items.key))
+  const unknown = named.filter((name) => !sought.names.has(name))
+  // Without rows, the texts of these entries are unknown. An entry that contains words of another author now belongs to that author.
+  const naming: Naming = { named: [], remaining: [] }
+  const again = new Map(unknown.filter((name) => reported.has(name)).map((name) => [name, naming]))
+  const { judge } = sought
+  await survey(
+    sought,
+    named.filter((name) => sought.names.has(name)),
+  )
+  await survey(
+    sought,
+    unknown.filter((name) => !again.has(name)),
+  )
+  await survey({ ...sought, names: again, ...(!isThere && judge && { judge: lenient(judge) }) }, [...again.keys()])
+  const hasTerms = items.about.length + items.chosen.length + items.search.length + items.within.length > 0
+  await survey(sought, hasTerms ? undefined : [...sought.indexed])
+  return all
+}
+
+/** Erases the items of a page, and every other entry that their search terms find. */
+async function eraseEntries(
+  ports: CacheSourcePorts,
+  scope: ErasureScope,
+  items: readonly string[],
+  tx: Transaction,
+  options: ErasureOptions | undefined,
+): Promise<number | Erased> {
+  if (items.length === 0) return 0
+  const { db, cache } = ports
+  await requireConnectedStores(ports.whatIsMissing, tx)
+  const kinds = itemsByKind(items)
+  const now = options?.now ?? new Date()
+  const { anchors, recorded } = splitWithin(kinds.within)
+  const terms = await termsWith(ports, scope, [...anchors, ...(options?.projects ?? [])], tx, now)
+  const { projects, sources } = terms
+  const isThere = sources.size > 0
+  // A repeated search after the run stores no notes.
+  const run = options && !options.key.includes(':late:') ? (options.key.split(':')[0] ?? '') : ''
+  const notes = run === '' ? {} : await cache.notes(run)
+  const words = options?.words && !options.words.isEmpty ? options.words : terms.words
+  const judge = valueDeciderIn(db, tx, words, { projects, now, going: sources })
+  const space = await cacheKeySpace(ports, tx, projects, recorded)
+  const ids = new Set([...kinds.about, ...terms.ids])
+  const chosen = mergedChosen([...kinds.chosen.map(chosenOf), ...terms.chosen.values()])
+  const who = [...kinds.who, ...idsOfSubject(scopeSubject(scope))]
+  const ownershipOf = ownershipReader({
+    within: (work) => work(tx),
+    projects,
+    erased: new Set([...ids, ...sources, ...who]),
+    isPerson: who.length > 0,
+  })
+  const sought: CacheSearch = {
+    ...(await cacheSearchOf(ports, { ...terms, ids, chosen }, kinds.who, { judge, space, ownershipOf })),
+    isNoted: (name, value) => notes[labelOf(name, value)] === 'cut',
+  }
+  const work = eraser(cache, sought, { run, notes })
+  const { binary, isOutside, lasting } = await visitEntries(ports, kinds, sought, { isThere, projects, tx }, work.visit)
+  const count = await work.finish()
+  await cache.forget([
+    ...indexedIds(kinds.about, kinds.chosen.map(chosenOf)),
+    ...kinds.who,
+    ...(isThere ? [...indexedIds(terms.ids, terms.chosen.values()), ...idsOfSubject(scopeSubject(scope))] : []),
+  ])
+  // Planned entries existed: after a crash they are counted as they would have been without it.
+  const planned = kinds.key.length + kinds.found.length
+  const labels = (what: string) => Object.entries(notes).flatMap(([label, one]) => (one === what ? [label] : []))
+  return {
+    count,
+    results: { keys: options?.isWatched || planned === 0 ? count : planned },
+    tallies: {
+      derivedCut: tallyOf(labels('cut')),
+      derivedDeleted: tallyOf(labels('deleted')),
+      derivedRetained: tallyOf(work.retained),
+      cacheBinary: tallyOf([...binary].slice(0, mostBinary)),
+      cacheOutside: tallyOf(isOutside ? ['outside'] : []),
+      cacheLasting: tallyOf([...lasting].slice(0, mostBinary)),
+    },
+    mentions: [],
+  }
 }
 
 /** Personal data source for cached answers: our own and those that applications store in the same Redis. For items, see `itemKinds`. */

@@ -1,4 +1,3 @@
-import type { Sources } from '#lib/domains/projects/provenance/sources.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { ErasureOptions } from '#lib/kernel/data-source.ts'
 import { type Erased, type Mention, tallyOf } from '#lib/kernel/erased.ts'
@@ -7,22 +6,31 @@ import { Problem } from '#lib/kernel/problem.ts'
 import type { CheckpointStore, Rewritten } from '#lib/stores/checkpoints/checkpoints.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { type MissingStoreData, requireConnectedStores } from '#lib/stores/registered-store.ts'
-import { isAbout, isNobody } from './erased-sources.ts'
-import { itemsOfThread, movedThread, parseItem, undecidedThread } from './items.ts'
-import { byThread, type ItemsOfThread, mayBeShared, memoriesSought, movedOf } from './items-by-thread.ts'
-import { eraseMemories } from './memories-by-words.ts'
-import { erasedInSharedThreads } from './shared-threads.ts'
+import type { Sources } from '../provenance/sources.ts'
+import { erasedInSharedThreads, isAbout, isNobody } from './erased-sources.ts'
 import {
+  byThread,
+  type ItemsOfThread,
+  itemsOfThread,
+  mayBeShared,
+  memoriesSought,
+  movedOf,
+  movedThread,
+  parseItem,
+  undecidedThread,
+} from './items.ts'
+import { eraseMemories } from './memories-by-words.ts'
+import { together } from './thread-search.ts'
+import { threadsWithWords } from './threads-by-words.ts'
+import {
+  fingerprintsOf,
   rememberedOf,
   reportedAmong,
   type StoredSource,
   storedSources,
   threadsElsewhere,
   threadWordSearches,
-} from './stored-sources.ts'
-import { together } from './thread-search.ts'
-import { threadsWithWords } from './threads-by-words.ts'
-import { fingerprintsOf } from './word-search.ts'
+} from './word-search.ts'
 
 export const checkpointsDataSourceName = 'checkpoints.messages'
 /** Its step waits for the decision about threads that cannot be rewritten. All other steps continue. */

@@ -1,14 +1,16 @@
 import type { Context, Transaction } from '#lib/kernel/context.ts'
+import type { DataSource } from '#lib/kernel/data-source.ts'
 import type { RunView, SubjectErasures } from '#lib/kernel/erasure-run.ts'
 import { Problem } from '#lib/kernel/problem.ts'
+import { receiptText } from '#lib/kernel/receipt-texts.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
+import type { CheckpointStore } from '#lib/stores/checkpoints/checkpoints.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { answersForPart } from '../erasing/parts.ts'
 import { decideThread, dropThread, listUndecidedThreads } from './contract.ts'
 import { threadsDataSourceName } from './erasing.ts'
-import { decidedThread, itemsOfThread, parseItem, retainedThread } from './items.ts'
-import { authorsInThreads } from './repository.ts'
-import { threadHolds } from './thread-holds.ts'
+import { decidedThread, heldThread, itemsOfThread, parseItem, retainedThread, undecidedThread } from './items.ts'
+import { authorsInThreads, holdsOfThreads } from './repository.ts'
 
 export interface ThreadDecisionPorts {
   db: Pick<Database, 'transaction'>
@@ -20,6 +22,88 @@ export interface ThreadDecisionPorts {
 }
 type Decision = 'delete' | 'retain'
 type InTransaction = Pick<Context, 'actor'> & { tx: Transaction; now: Date }
+
+const decided = (items: readonly string[]): string[] =>
+  items.map(parseItem).flatMap(({ thread, isDecided }) => (thread !== null && isDecided ? [thread] : []))
+
+/** The threads under legal hold, with the hold's id: a hold on the project, or on an author of messages in its conversations. */
+async function threadHolds(
+  tx: Transaction,
+  threads: readonly string[],
+  now: Date,
+): Promise<ReadonlyMap<string, string>> {
+  if (threads.length === 0) return new Map()
+  const rows = await holdsOfThreads(tx, { threads, now })
+  return new Map(rows.map(({ thread, hold }) => [thread, hold]))
+}
+
+/**
+ * Threads that cannot be rewritten: encrypted, pickled or malformed. The step for messages moves them here. This step runs last, so that no
+ * other step waits for the decision to delete the whole thread or to retain it and report it on the receipt.
+ */
+export const threadsDataSource = ({ db, store }: { db: Database; store: CheckpointStore }): DataSource => ({
+  name: threadsDataSourceName,
+  store: 'checkpoints',
+  stage: 'account',
+  what: 'LangGraph threads that cannot be rewritten, because they are encrypted, pickled or malformed',
+  purpose: 'letting an application resume a conversation',
+  kept: 'as long as the messages of the thread',
+  tables: [],
+  // The data source for messages counts these threads.
+  inventory: async () => ({ count: 0, since: null, until: null }),
+  plan: async () => ({ items: [], held: {} }),
+  decisions: {
+    // Do not ask again because of the hold: a decision to retain complies with it.
+    underHold(item) {
+      const { thread, mark } = parseItem(item)
+      if (mark === 'retained') return { item, results: { threadsRetained: 1 } }
+      return { item: heldThread(thread ?? ''), results: {} }
+    },
+    resumed(item) {
+      const { thread, mark } = parseItem(item)
+      return mark === 'held' ? undecidedThread(thread ?? '') : item
+    },
+    async heldBy(items, tx, now) {
+      const threads = items.map((item) => parseItem(item).thread ?? '')
+      const holds = await threadHolds(tx, threads, now)
+      return new Map(
+        items.flatMap((item) => {
+          const hold = holds.get(parseItem(item).thread ?? '')
+          return hold === undefined ? [] : [[item, hold]]
+        }),
+      )
+    },
+  },
+  countsAs(item) {
+    const { mark } = parseItem(item)
+    return mark === 'retained' ? 'found' : mark === 'held' ? 'nothing' : 'erased'
+  },
+  async erase(_scope, items, tx) {
+    const undecided = items.map(parseItem).find(({ mark }) => mark === 'undecided')
+    if (undecided)
+      throw new Problem('conflict', {
+        detail: 'A thread cannot be rewritten. Decide whether to delete the whole thread or to retain it.',
+        extensions: { thread: undecided.thread, needsDecision: true },
+      })
+    const threads = decided(items)
+    if (items.length === 0) return 0
+    for (const thread of threads) await store.drop(thread, tx)
+    const retained = items.length - threads.length
+    const results = {
+      ...(threads.length > 0 && { threads: threads.length }),
+      ...(retained > 0 && { threadsRetained: retained }),
+    }
+    return { count: threads.length, results, mentions: [], retained }
+  },
+  residue: async (_scope, items) => {
+    const threads = decided(items)
+    return threads.length === 0 ? 0 : (await db.transaction((tx) => store.present(threads, tx))).length
+  },
+  leftBehind: (_count, { threadsRetained: count = 0 } = {}) =>
+    count === 0
+      ? []
+      : [{ what: receiptText('retained', 'threads', { count }), ground: receiptText('grounds', 'decided') }],
+})
 
 /** Use cases for decisions about threads that cannot be rewritten. The decision is stored in the plan; the step carries it out. */
 export function threadDecisions({ db, erasures, replaceItems, itemsBeginning }: ThreadDecisionPorts) {

@@ -1,5 +1,5 @@
-import { memberProjectsSql, readerTypes } from '#lib/domains/projects/reader-sql.ts'
 import { type RowOf, statement } from '#lib/stores/postgres/statement.ts'
+import { memberProjectsSql, readerTypes } from '../readable-rows.ts'
 
 const { isAdmin: _, ...memberTypes } = readerTypes
 

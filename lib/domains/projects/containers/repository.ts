@@ -1,5 +1,15 @@
-import { conversationHold, projectHold, projectHoldsSql } from '#lib/domains/projects/legal-holds.ts'
+import type { Transaction } from '#lib/kernel/context.ts'
+import type { ErasureScope, Subject } from '#lib/kernel/erasure-scope.ts'
 import { statement } from '#lib/stores/postgres/statement.ts'
+import {
+  conversationHold,
+  projectActorsOf,
+  projectHold,
+  projectHoldsSql,
+  scopePart,
+  scopeSubject,
+  writersOf,
+} from '../legal-holds.ts'
 
 /** Parallel lists of kinds and ids of the subject's authors, and the subject's names as an actor. */
 const subject = { kinds: 'text[]', ids: 'text[]', actors: 'text[]' } as const
@@ -33,14 +43,14 @@ const wholeProject = { id: 'text', group: 'text', conversations: 'text[]', threa
 const wholeProjectSql = `p.id, p.group_id AS group, ARRAY(SELECT c.id FROM conversations c WHERE c.project_id = p.id ORDER BY c.id) AS conversations,
   ARRAY(SELECT DISTINCT t FROM conversations c CROSS JOIN LATERAL unnest(c.threads) AS t WHERE c.project_id = p.id ORDER BY t) AS threads`
 /** Projects that are erased with the subject and are not under legal hold. */
-export const wholeProjectsOfSubject = statement('projects.whole-projects-of-subject', {
+const wholeProjectsOfSubject = statement('projects.whole-projects-of-subject', {
   takes: subjectAt,
   returns: wholeProject,
   isPrepared: true,
   sql: `WITH ${projectHoldsSql('$now')} SELECT ${wholeProjectSql}
     FROM (${emptiedProjects}) AS f JOIN projects p ON p.id = f.id WHERE ${projectHold} IS NULL ORDER BY p.id`,
 })
-export const wholeProjectById = statement('projects.whole-project', {
+const wholeProjectById = statement('projects.whole-project', {
   takes: { id: 'text', now: 'timestamptz' },
   returns: wholeProject,
   isPrepared: true,
@@ -50,14 +60,14 @@ export const wholeProjectById = statement('projects.whole-project', {
 const wholeConversation = { id: 'text', project: 'text', threads: 'text[]!', hold: 'text?' } as const
 const wholeConversationSql = `c.id, c.project_id AS project, c.threads, ${conversationHold} AS hold`
 /** Conversations that are erased with the subject, with their legal holds. */
-export const wholeConversationsOfSubject = statement('projects.whole-conversations-of-subject', {
+const wholeConversationsOfSubject = statement('projects.whole-conversations-of-subject', {
   takes: subjectAt,
   returns: wholeConversation,
   isPrepared: true,
   sql: `WITH ${projectHoldsSql('$now')} SELECT ${wholeConversationSql} FROM (${emptiedConversations}) AS c`,
 })
 /** The conversation itself, or all conversations of a project, with their legal holds. */
-export const wholeConversationsOfPart = statement('projects.whole-conversations-of-part', {
+const wholeConversationsOfPart = statement('projects.whole-conversations-of-part', {
   takes: { id: 'text', project: 'text', now: 'timestamptz' },
   returns: wholeConversation,
   isPrepared: true,
@@ -256,3 +266,24 @@ export const renameReferences = statement('projects.rename-references', {
   variants: referenceKinds,
   sql: (kind: ReferenceKind) => `UPDATE ${renamings[kind]}`,
 })
+
+/** The authors among the subject's identities, and its names as an actor. */
+export const identitiesOf = (subject: Subject) => ({ ...writersOf(subject), actors: projectActorsOf(subject) })
+
+/** Projects that are erased completely with a scope and are not under legal hold. */
+export async function wholeProjects(scope: ErasureScope, tx: Transaction, now: Date) {
+  const subject = scopeSubject(scope)
+  if (subject) return wholeProjectsOfSubject(tx, { ...identitiesOf(subject), now })
+  const part = scopePart(scope)
+  return part?.kind === 'project' ? wholeProjectById(tx, { id: part.id, now }) : []
+}
+
+/** Conversations that are erased completely with a scope, with their legal holds. */
+export async function wholeConversations(scope: ErasureScope, tx: Transaction, now: Date) {
+  const subject = scopeSubject(scope)
+  if (subject) return wholeConversationsOfSubject(tx, { ...identitiesOf(subject), now })
+  const part = scopePart(scope)
+  return part?.kind === 'conversation' || part?.kind === 'project'
+    ? wholeConversationsOfPart(tx, { id: part.id, project: part.project, now }, part.kind)
+    : []
+}

@@ -1,10 +1,9 @@
-import { claimantSql, writerSql } from '#lib/domains/projects/author-sql.ts'
-import { shownSql } from '#lib/domains/projects/chosen-ids.ts'
-import type { Writer } from '#lib/domains/projects/contract.ts'
-import { newestFirst, pageTypes } from '#lib/domains/projects/list-page.ts'
-import { servedSql } from '#lib/domains/projects/participants/restricting.ts'
-import type { ProjectDocumentKind } from '#lib/domains/projects/rules.ts'
 import { type RowOf, statement, typed } from '#lib/stores/postgres/statement.ts'
+import type { Writer } from '../contract.ts'
+import { newestFirst, pageTypes } from '../list-page.ts'
+import { servedSql } from '../participants/restricting.ts'
+import { claimantSql, shownSql, writerSql } from '../readable-rows.ts'
+import type { ProjectDocumentKind } from '../rules.ts'
 
 const documentColumns = {
   stored_id: 'text',

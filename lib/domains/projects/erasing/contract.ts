@@ -3,7 +3,7 @@ import { DeletedFrom } from '#lib/kernel/deleted-from.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { countField, Id } from '../contract.ts'
 import { erasureReasons } from '../rules.ts'
-import { businessLabels, entityGroups, outcomes } from './plan-totals.ts'
+import { businessLabels, entityGroups, outcomes } from './rules.ts'
 
 const flag = z
   .enum(['true', 'false'])

@@ -1,7 +1,6 @@
-import { doerIdSql, doerKindSql } from '#lib/domains/projects/author-sql.ts'
-import { projectOfficeSql, projectRoleSql, readerTypes } from '#lib/domains/projects/reader-sql.ts'
 import type { PartKind } from '#lib/kernel/erasure-scope.ts'
 import { type RowOf, statement, typed } from '#lib/stores/postgres/statement.ts'
+import { doerIdSql, doerKindSql, projectOfficeSql, projectRoleSql, readerTypes } from '../readable-rows.ts'
 
 const everyPart: readonly PartKind[] = ['project', 'conversation', 'message', 'document']
 

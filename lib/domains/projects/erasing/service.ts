@@ -1,11 +1,23 @@
-import type { MutationContext } from '#lib/kernel/context.ts'
+import type { MutationContext, Transaction } from '#lib/kernel/context.ts'
+import type { PlannedRecord } from '#lib/kernel/data-source.ts'
 import { deletedFrom, isErased } from '#lib/kernel/deleted-from.ts'
 import type { RunView, SubjectErasures } from '#lib/kernel/erasure-run.ts'
 import type { ProjectPart } from '#lib/kernel/erasure-scope.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import { limitConcurrency } from '#lib/kernel/limit-concurrency.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
+import { shownId } from '#lib/kernel/scoped-ids.ts'
 import { mutation, type Reply } from '#lib/kernel/use-case.ts'
+import {
+  type AuthorFields,
+  isMine,
+  mayErase,
+  projectOfAuthor,
+  projectReaderOf,
+  wasErased,
+  writableProject,
+} from '../access.ts'
+import { storedPath } from '../stored-ids.ts'
 import {
   cancelErasure,
   eraseConversation,
@@ -15,11 +27,11 @@ import {
   type PartPlan,
   retryErasure,
 } from './contract.ts'
-import { planView } from './dry-run.ts'
-import { lockErasablePart, storedPart } from './erasable-part.ts'
-import { answersForPart, markProjectPart } from './parts.ts'
+import { answersForPart, lockPart, markProjectPart } from './parts.ts'
+import { receiptOfErasedPart } from './repository.ts'
+import { totalsOf } from './rules.ts'
 
-export interface PartErasurePorts {
+interface PartErasurePorts {
   erasures: Pick<SubjectErasures, 'begin' | 'byAudit' | 'cancel' | 'explain' | 'lock' | 'resume' | 'retry' | 'run'>
   /** Advances a run as far as possible without waiting. */
   complete(runId: string): Promise<unknown>
@@ -101,6 +113,122 @@ function runsAfterCommit({ erasures, complete, patience = 10_000, bounds = usual
       throw new Problem('not_found', 'This erasure was cancelled before anything was erased. Nothing was changed.')
     return answerOf(run, auditId)
   }
+}
+
+/** Maximum number of decisions that a dry run lists. The others are only counted. */
+const mostVerdicts = 5_000
+
+const kindsOfRows = new Set<string>(['conversation', 'document', 'message'])
+/** Ids of rows are returned without their scope prefix. */
+const shownVerdict = (verdict: PlannedRecord): PlannedRecord =>
+  verdict.store === 'postgresql' && kindsOfRows.has(verdict.kind) ? { ...verdict, id: shownId(verdict.id) } : verdict
+
+/** The answer to a dry run. Lists untouched records first, so that the limit does not hide them. */
+function planView({ planned, verdicts, unanswered }: Awaited<ReturnType<SubjectErasures['explain']>>): PartPlan {
+  const { untouched = [], deleted = [], changed = [], kept = [] } = Object.groupBy(verdicts, ({ verdict }) => verdict)
+  return {
+    planned: planned.map(({ held, results: _, ...holding }) => ({
+      ...holding,
+      held: held.reduce((total, { count }) => total + count, 0),
+    })),
+    verdicts: [...untouched, ...deleted, ...changed, ...kept].slice(0, mostVerdicts).map(shownVerdict),
+    omitted: Math.max(0, verdicts.length - mostVerdicts),
+    totals: totalsOf(verdicts),
+    unanswered,
+    counts: {
+      deleted: deleted.length,
+      kept: kept.length,
+      changed: changed.length,
+      untouched: untouched.length,
+    },
+  }
+}
+
+/** The row of a part, locked by this transaction. */
+interface ErasablePart extends AuthorFields {
+  erasingSince: Date | null
+}
+
+/** The part, with the ids under which it is stored. */
+async function storedPart(tx: Transaction, part: ProjectPart): Promise<ProjectPart> {
+  const { kind, id, project: projectId, conversation } = part
+  const { conversationId, messageId, documentId } = await storedPath(tx, {
+    ...{ projectId, conversationId: conversation ?? undefined },
+    messageId: kind === 'message' ? id : undefined,
+    documentId: kind === 'document' ? id : undefined,
+  })
+  return { ...part, id: messageId ?? documentId ?? conversationId ?? id, conversation: conversationId ?? null }
+}
+
+/** The problem for a missing part: it names the receipt if the part was erased, otherwise it is `not_found`. */
+async function missing(tx: Transaction, { kind, id, project }: ProjectPart): Promise<Problem> {
+  const [erased] = await receiptOfErasedPart(tx, { id, project })
+  return erased
+    ? wasErased(erased.receiptId)
+    : new Problem('not_found', `This ${kind} does not exist, or you do not have access to it. Nothing was erased.`)
+}
+
+const select = { authorKind: true, authorId: true, writtenBy: true, erasingSince: true }
+async function withClaimant(
+  tx: Transaction,
+  row: Omit<ErasablePart, 'claimedBy'> | null,
+): Promise<ErasablePart | null> {
+  if (row?.authorKind !== 'participant') return row
+  const author = await tx.projectParticipant.findUnique({ where: { id: row.authorId } })
+  return { ...row, claimedBy: author?.accountId ?? null }
+}
+
+/** The row of a part. Null if it is not in the given containers, or if its conversation is being erased. */
+async function rowOf(tx: Transaction, { kind, id, project, conversation }: ProjectPart): Promise<ErasablePart | null> {
+  if (kind === 'message') {
+    const where = { id, projectId: project, conversation: { id: conversation ?? '', erasingSince: null } }
+    return withClaimant(tx, await tx.message.findFirst({ where, select }))
+  }
+  if (kind === 'document')
+    return withClaimant(tx, await tx.document.findFirst({ where: { id, projectId: project }, select }))
+  const row = await tx.conversation.findFirst({ where: { id, projectId: project } })
+  if (!row) return null
+  const isPerson = row.createdBy.startsWith('user:')
+  return {
+    authorKind: isPerson ? 'account' : 'agent',
+    authorId: isPerson ? row.createdBy.slice('user:'.length) : row.createdBy,
+    erasingSince: row.erasingSince,
+  }
+}
+
+/** Checks that the actor may erase the part, and locks it. @throws {Problem} `not_found`, `erased`, `forbidden`, `scope_too_small` */
+async function lockErasablePart(
+  { tx, actor }: MutationContext,
+  part: ProjectPart,
+  { dry_run, redact }: { dry_run: boolean; redact: boolean },
+): Promise<ErasablePart> {
+  const written = part.kind === 'conversation' ? null : await rowOf(tx, part)
+  // Authors may erase their own messages and documents after they leave. A conversation also contains messages of others.
+  const enter = written && isMine(actor, written) ? projectOfAuthor : writableProject
+  await enter(tx, projectReaderOf({ actor }), part.project)
+  await lockPart(tx, part)
+  // Check again: the lock may have waited for a transaction that marked the project.
+  const project = await enter(tx, projectReaderOf({ actor }), part.project)
+  const row = await rowOf(tx, part)
+  if (!row) throw await missing(tx, part)
+  if (dry_run && !actor.can('projects:read'))
+    throw new Problem('scope_too_small', 'A dry run shows names of the project, so it needs the scope "read".')
+  if (!mayErase(project, actor, row))
+    throw new Problem(
+      'forbidden',
+      `Only the author of the ${part.kind} and owners of the project can erase it. Nothing was erased.`,
+    )
+  if (dry_run && project.role === null)
+    throw new Problem(
+      'forbidden',
+      'A dry run shows names in data of others, so only members can start one. You can still erase your own data.',
+    )
+  if (redact && project.role !== 'owner')
+    throw new Problem(
+      'forbidden',
+      'Only owners of the project can remove names from data of other authors. Leave out `redact`. Nothing was erased.',
+    )
+  return row
 }
 
 /** Starts erasures of parts, and dry runs. */

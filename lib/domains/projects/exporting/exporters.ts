@@ -1,9 +1,8 @@
-import { shownSql } from '#lib/domains/projects/chosen-ids.ts'
-import { existingConversation, existingMessage, lastingDocument } from '#lib/domains/projects/existing-rows.ts'
-import type { WriterKind } from '#lib/domains/projects/rules.ts'
 import type { Exporter, PersonExporter } from '#lib/kernel/exporter.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { jsonObject, type RecordQuery, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
+import { existingConversation, existingMessage, lastingDocument, shownSql } from '../readable-rows.ts'
+import type { WriterKind } from '../rules.ts'
 
 /**
  * SQL: whether `author` (an account, an agent or a participant) is the author of a row. For an account, this includes rows written on behalf of

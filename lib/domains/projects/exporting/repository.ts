@@ -1,6 +1,6 @@
-import { shownSql } from '#lib/domains/projects/chosen-ids.ts'
-import { servedSql } from '#lib/domains/projects/participants/restricting.ts'
 import { statement } from '#lib/stores/postgres/statement.ts'
+import { servedSql } from '../participants/restricting.ts'
+import { shownSql } from '../readable-rows.ts'
 
 const isServed = (alias: string) => `${alias}.erasing_since IS NULL AND ${servedSql(alias, '$isForPerson')}`
 /** Files of a project after an object key, at most 100. */

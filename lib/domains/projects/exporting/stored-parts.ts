@@ -4,7 +4,6 @@ import type { ThreadCursor } from '#lib/stores/checkpoints/exporting.ts'
 import type { GraphStore } from '#lib/stores/graph/graph.ts'
 import { type ListedKind, listedKinds } from '#lib/stores/graph/listing.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import type { NdjsonPart } from './ndjson.ts'
 import { restrictionsOfExport, threadsOfProject } from './repository.ts'
 
 /** The stores whose project data is part of the export. */
@@ -55,6 +54,26 @@ async function* threadPages(
     if (!last) return
     after = last.thread
   }
+}
+
+export interface NdjsonPart {
+  name: string
+  pages(): AsyncIterable<ExportPage>
+}
+
+/** Yields a header line, a line with the part's name for each record, and a last line with the totals. */
+export async function* ndjson(head: object, parts: readonly NdjsonPart[]): AsyncGenerator<string> {
+  const totals: Record<string, number> = {}
+  yield `${JSON.stringify(head)}\n`
+  for (const { name, pages } of parts) {
+    const member = `{"part":${JSON.stringify(name)},`
+    totals[name] = 0
+    for await (const { lines, count } of pages()) {
+      yield `${member}${lines.slice(1).replaceAll('\n{', `\n${member}`)}\n`
+      totals[name] += count
+    }
+  }
+  yield `${JSON.stringify({ totals })}\n`
 }
 
 /**

@@ -1,39 +1,52 @@
-import { writersOf } from '#lib/domains/projects/legal-holds.ts'
-import type { Sources } from '#lib/domains/projects/provenance/sources.ts'
-import type { DerivedTextDecision } from '#lib/domains/projects/words/derived-text.ts'
-import { Fingerprints } from '#lib/domains/projects/words/fingerprints.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { DataSource, ErasedWords, ErasureOptions, ItemId } from '#lib/kernel/data-source.ts'
+import {
+  type DataSource,
+  type ErasedWords,
+  type ErasureOptions,
+  type Explained,
+  type ItemId,
+  longestSearch,
+  type PlannedRecord,
+  type ReadPage,
+  type ReadPlace,
+} from '#lib/kernel/data-source.ts'
 import type { Erased } from '#lib/kernel/erased.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { receiptText } from '#lib/kernel/receipt-texts.ts'
-import type { GraphStore } from '#lib/stores/graph/graph.ts'
+import type { Episode, GraphStore } from '#lib/stores/graph/graph.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { type MissingStoreData, requireConnectedStores } from '#lib/stores/registered-store.ts'
+import { writersOf } from '../legal-holds.ts'
+import type { Sources } from '../provenance/sources.ts'
+import { cutFrom, type DerivedTextDecision } from '../words/derived-text.ts'
+import { Fingerprints, mergeSpans } from '../words/fingerprints.ts'
 import { type ErasedGroupPage, eraseInGroup, noResults, noTallies } from './erase-facts.ts'
-import { plannedRecordsOf } from './explaining.ts'
+import { erasedTexts } from './erased-texts.ts'
+import { redactionPolicyOf } from './erasure-policy.ts'
 import {
   aboutItem,
   episodeItem,
   type GroupItems,
   isPortionOf,
+  isUngrouped,
   itemsByGroup,
   namesItem,
   portionItem,
   portionSize,
   reportedItem,
+  soughtAs,
+  ungroupedItem,
+  ungroupedOf,
   unsearchedItem,
   wordsItem,
 } from './items.ts'
-import { plannedEpisodes } from './planned-episodes.ts'
-import { eraseUngrouped, graphReader } from './reading.ts'
-import { episodesOfSubject } from './repository.ts'
-import { residueInGroup } from './residue.ts'
-import { namedByOthers } from './shared-episodes.ts'
+import { type GroupPlan, namedByOthers, plannedEpisodes, searched } from './planned-episodes.ts'
+import { episodesOfSubject, lockProjectsOfGroups } from './repository.ts'
+import { decideNeighbourhood } from './rules.ts'
 import { groupsOfPerson, type HeldNames, type NamesOf, remainingNames } from './subject-names.ts'
-import { groupsOfOthers } from './whole-groups.ts'
+import { searchWords } from './word-search.ts'
 
 export interface GraphSourceDeps {
   db: Database
@@ -104,6 +117,24 @@ async function wordsOf(
   return found
 }
 
+/**
+ * Of the groups planned for complete erasure, those whose projects now have other participants. Locks the projects: nobody can join one
+ * until the transaction ends.
+ */
+async function groupsOfOthers(
+  sources: Sources,
+  scope: ErasureScope,
+  groups: readonly string[],
+  tx: Transaction,
+  now: Date,
+): Promise<Set<string>> {
+  if (groups.length === 0) return new Set()
+  const rows = await lockProjectsOfGroups(tx, { groups })
+  if (rows.length === 0) return new Set()
+  const whole = new Set((await sources.whole(scope, tx, now)).map(({ group }) => group))
+  return new Set(rows.flatMap(({ group }) => (whole.has(group) ? [] : [group])))
+}
+
 /** Erases the items of a page, group by group. */
 async function eraseGroups(
   deps: GraphSourceDeps,
@@ -160,6 +191,62 @@ async function lateItems(
   return items.sort()
 }
 
+/** Ids that one query searches for. */
+const soughtAtOnce = 1_000
+
+/**
+ * Counts the residue of a plan in one group: ids of episodes, and erased words in any text. The word search reads every record and does not
+ * depend on the indexes that erasing uses. An episode that another author wrote, or that was cut, is not residue.
+ */
+async function residueInGroup(
+  { db, graph }: { db: Database; graph: GraphStore },
+  scope: ErasureScope,
+  of: GroupItems,
+  words: ErasedWords,
+  now: Date,
+): Promise<number> {
+  const { group, episodes, told } = of
+  const sought = [...of.about, ...of.unsearched]
+  if (episodes.length + told.length + sought.length === 0 && !of.words) return 0
+  let left = 0
+  const survivors = new Set<string>()
+  await db.transaction(
+    async (tx) => {
+      const erased = await erasedTexts(group, scope, words, tx, now)
+      const look = async (some: readonly Episode[]) => {
+        const decider = await erased.decider(some, tx, { isPlanned: () => false, isFound: () => true })
+        for (const episode of some)
+          if (['retained', 'untouched'].includes(decider.decide(episode).decision)) survivors.add(episode.uuid)
+      }
+      const named = [...episodes, ...told]
+      for (let at = 0; at < named.length; at += soughtAtOnce)
+        await look(await graph.episodesById(group, named.slice(at, at + soughtAtOnce), tx))
+      for (let at = 0; at < sought.length; at += soughtAtOnce) {
+        const found = await searched(graph, tx, { group, ids: sought.slice(at, at + soughtAtOnce), texts: [] })
+        const ids = [...found.keys()]
+        await look(await graph.episodesById(group, ids, tx))
+        left += ids.filter((uuid) => !survivors.has(uuid)).length
+      }
+      if (!of.words || words.isEmpty) return
+      for await (const texts of await graph.texts(group, tx, erased.mayMatter)) {
+        await erased.prepare(
+          texts.map(({ text }) => text),
+          tx,
+        )
+        left += texts.filter(({ kind, text }) =>
+          kind === 'episode' ? erased.unexplained(text).length > 0 : erased.hasErased(text),
+        ).length
+      }
+    },
+    { longest: longestSearch, isSnapshot: true },
+  )
+  const { anywhere, asIds } = soughtAs({
+    episodes: episodes.filter((uuid) => !survivors.has(uuid)),
+    told: told.filter((uuid) => !survivors.has(uuid)),
+  })
+  return left + (await graph.residue(group, anywhere, asIds))
+}
+
 /** Counts the residue of a plan: records of whole groups, and {@link residueInGroup} of others. */
 async function residueOfGroups(
   deps: GraphSourceDeps,
@@ -178,6 +265,142 @@ async function residueOfGroups(
     if (of.portions > 0 && !theirs.has(of.group)) left += await db.transaction((tx) => graph.countGroup(of.group, tx))
     else left += await residueInGroup(deps, scope, of, words, now)
   return left
+}
+
+/** The item of a group, unless it belongs to a project of another organization. Applications also write into groups of no project. */
+async function itemsOfGroup(group: string, projects: readonly string[], tx: Transaction): Promise<ItemId[]> {
+  const owner = await tx.project.findUnique({ where: { groupId: group }, select: { organisationId: true } })
+  if (owner) {
+    const own = await tx.project.findMany({
+      where: { id: { in: [...projects] } },
+      select: { organisationId: true },
+    })
+    if (!own.some(({ organisationId }) => organisationId === owner.organisationId)) return []
+  }
+  return [wordsItem(group)]
+}
+
+/** Reads all records of the graph, of whichever group. */
+const graphReader =
+  ({ db, graph, whatIsMissing }: { db: Database; graph: GraphStore; whatIsMissing: MissingStoreData }) =>
+  async (after: string | null, visit: (place: ReadPlace) => Promise<void>): Promise<ReadPage> => {
+    await requireConnectedStores(whatIsMissing)
+    const { elements, next } = await db.transaction((tx) => graph.page(after, tx))
+    for (const { id, kind, group, texts, writtenAt } of elements)
+      await visit({
+        id: `${kind}:${id}`,
+        texts: texts.map(({ text }) => text),
+        writtenAt: async () => writtenAt,
+        itemsOf: async (projects, tx) =>
+          group === null ? [ungroupedItem(kind, id)] : itemsOfGroup(group, projects, tx),
+      })
+    return { next, unread: {} }
+  }
+
+/** Cuts erased words from records without a group. Returns how many changed, and the other items. */
+async function eraseUngrouped(
+  graph: GraphStore,
+  items: readonly ItemId[],
+  words: ErasedWords | undefined,
+): Promise<{ count: number; rest: ItemId[] }> {
+  const rest = items.filter((item) => !isUngrouped(item))
+  if (rest.length === items.length || words === undefined) return { count: 0, rest }
+  const cut = (text: string): string | undefined => {
+    const spans = mergeSpans([...words.runsIn(text), ...words.namesIn(text)])
+    return spans.length === 0 ? undefined : (cutFrom(text, spans) ?? '')
+  }
+  let count = 0
+  for (const kind of ['node', 'link'] as const) {
+    const ids = ungroupedOf(items, kind)
+    if (ids.length > 0) count += await graph.cutUngrouped(kind, ids, cut)
+  }
+  return { count, rest }
+}
+
+const store = 'graph'
+
+/**
+ * What an erasure would do to every graph record of a scope, and why. Decides about all pages together. If the graph does not answer, only
+ * the episodes that pointers name are returned. Read-only.
+ */
+async function plannedRecordsOf(
+  parts: { graph: GraphStore; sources: Sources; namesOf: NamesOf },
+  scope: ErasureScope,
+  tx: Transaction,
+  now: Date,
+): Promise<Explained> {
+  const { graph, sources } = parts
+  const verdicts: PlannedRecord[] = []
+  let isPartial = false
+  for (const { group } of await sources.whole(scope, tx, now)) {
+    const count = group === null ? 0 : await graph.countGroup(group, tx)
+    if (group !== null && count > 0)
+      verdicts.push({
+        ...{ store, kind: 'group', id: group, name: null, verdict: 'deleted', reason: 'whole' },
+        ...{ evidence: [`rows:${count}`], found: 'group' },
+      })
+  }
+  for (const plan of await plannedEpisodes({ graph, sources, isReachable: true }, scope, tx, now)) {
+    for (const [id, place] of plan.foreign)
+      verdicts.push({
+        ...{ store, kind: 'episode', id, name: null, verdict: 'untouched', reason: 'foreign_group' },
+        ...{ evidence: [`group:${place}`], found: 'pointer' },
+      })
+    if (plan.isUnsearched) {
+      isPartial = true
+      for (const [id, found] of plan.episodes)
+        verdicts.push({
+          ...{ store, kind: 'episode', id, name: null, verdict: 'deleted', reason: 'source', evidence: [], found },
+        })
+    } else verdicts.push(...(await verdictsInGroup(parts, plan, scope, tx, now)))
+  }
+  return { verdicts, isPartial }
+}
+
+async function verdictsInGroup(
+  parts: { graph: GraphStore; sources: Sources; namesOf: NamesOf },
+  { group, episodes, shared, decisions, erased, decider }: GroupPlan,
+  scope: ErasureScope,
+  tx: Transaction,
+  now: Date,
+): Promise<PlannedRecord[]> {
+  const { graph } = parts
+  if (!erased || !decider) return []
+  const byWords = await searchWords(parts, scope, group, erased, { isThorough: false, now }, tx)
+  const more = new Set(byWords.episodes.filter((uuid) => !decisions.has(uuid)))
+  const others = await erased.decider(await graph.episodesById(group, [...more], tx), tx, {
+    ...{ isPlanned: () => false, isFound: () => false },
+  })
+  const decide = (episode: Episode) => (more.has(episode.uuid) ? others : decider).decide(episode)
+  const ids = [...new Set([...episodes.keys(), ...more])]
+  const { ended, policy } = await redactionPolicyOf(group, ids, scope, tx, { redacts: false, now })
+  const found = await graph.read(group, ids, tx, ended)
+  const hasErased = (text: string) => erased.hasErased(text)
+  const { verdicts: assessed, change } = decideNeighbourhood(found, { ...policy, decide, hasErased })
+  const facts = await graph.factsAt(group, change.deleteEntities, tx)
+  const verdicts = assessed.map((verdict): PlannedRecord => {
+    const atIt = verdict.kind === 'entity' && verdict.verdict === 'deleted' ? (facts.get(verdict.id) ?? 0) : 0
+    const sources = verdict.kind === 'episode' ? (shared.get(verdict.id) ?? 0) : 0
+    return {
+      ...verdict,
+      store,
+      evidence: [
+        ...verdict.evidence,
+        ...(atIt > 0 ? [`facts:${atIt}`] : []),
+        ...(sources > 0 ? [`sources:${sources}`] : []),
+      ],
+      found: verdict.kind === 'episode' ? (episodes.get(verdict.id) ?? 'text') : 'group',
+    }
+  })
+  // Texts that contain erased words although no episode leads to them.
+  const known = new Set(assessed.map(({ id }) => id))
+  const report = (kind: string, id: string, verdict: PlannedRecord['verdict'], evidence: string[]) => {
+    if (!known.has(id))
+      verdicts.push({ ...{ store, kind, id, name: null, verdict, reason: 'words', evidence, found: 'text' } })
+  }
+  for (const id of byWords.deleteEntities) report('entity', id, 'deleted', [])
+  for (const { kind, id, field } of byWords.edits) report(kind, id, 'changed', [`field:${field}`])
+  return verdicts
 }
 
 /**

@@ -1,14 +1,12 @@
-import { coveredRows } from '#lib/domains/projects/covered-rows.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { ErasureOptions } from '#lib/kernel/data-source.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import type { GraphStore } from '#lib/stores/graph/graph.ts'
-import type { EntityKinds } from './entity-kinds.ts'
+import { coveredRows } from '../legal-holds.ts'
 import type { GroupItems } from './items.ts'
-import { searched } from './planned-episodes.ts'
+import { namedByOthers, searched } from './planned-episodes.ts'
 import { erasedInGroup, reportedEndings, textsOfSources } from './repository.ts'
-import type { Policy } from './rules.ts'
-import { namedByOthers } from './shared-episodes.ts'
+import type { EntityKinds, Policy } from './rules.ts'
 
 /** The label mapping of a group's project; empty if the group belongs to no project. */
 async function entityKindsOf(tx: Transaction, group: string): Promise<EntityKinds> {

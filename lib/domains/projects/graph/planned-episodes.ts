@@ -1,14 +1,13 @@
-import type { Source, Sources } from '#lib/domains/projects/provenance/sources.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { GraphStore } from '#lib/stores/graph/graph.ts'
+import type { Source, Sources } from '../provenance/sources.ts'
 import type { DerivedTextDecision } from '../words/derived-text.ts'
 import { Fingerprints } from '../words/fingerprints.ts'
-import { episodesOf } from './episode-search.ts'
-import { type EpisodeDecider, type ErasedTexts, erasedTexts } from './erased-texts.ts'
+import { type EpisodeDecider, type ErasedTexts, episodesOf, erasedTexts } from './erased-texts.ts'
 import { isEpisodeId } from './items.ts'
-import { namedByOthers } from './shared-episodes.ts'
+import { remainingSourcesOfEpisodes } from './repository.ts'
 
 /** The episodes of a scope in one group. */
 export interface GroupPlan {
@@ -136,6 +135,24 @@ async function decideAll(
     decide: (episode) => deciders.get(episode.uuid)?.decide(episode) ?? { decision: 'untouched' },
     isShared: (uuid) => deciders.get(uuid)?.isShared(uuid) === true,
   }
+}
+
+/**
+ * Episodes that pointers also assign to remaining sources: by uuid, the number of these sources. Such an episode is deleted with its last
+ * source. `going`: ids of the sources that are being erased.
+ */
+export async function namedByOthers(
+  tx: Transaction,
+  group: string,
+  uuids: readonly string[],
+  going: ReadonlySet<string>,
+  now: Date,
+): Promise<ReadonlyMap<string, number>> {
+  if (uuids.length === 0) return new Map()
+  const rows = await remainingSourcesOfEpisodes(tx, { group, episodes: uuids, now })
+  const others = new Map<string, number>()
+  for (const { ref, source } of rows) if (!going.has(source)) others.set(ref, (others.get(ref) ?? 0) + 1)
+  return others
 }
 
 /**

@@ -1,8 +1,16 @@
-import { type CoveredTable, coveredParameters, coveredSql, coveredTables } from '#lib/domains/projects/covered-rows.ts'
-import { existingMessage, lastingDocument } from '#lib/domains/projects/existing-rows.ts'
-import { writtenBy } from '#lib/domains/projects/exporting/exporters.ts'
-import { joinProjectHolds, projectHoldSql, projectHoldsSql, staysSql } from '#lib/domains/projects/legal-holds.ts'
 import { statement } from '#lib/stores/postgres/statement.ts'
+import { writtenBy } from '../exporting/exporters.ts'
+import {
+  type CoveredTable,
+  coveredParameters,
+  coveredSql,
+  coveredTables,
+  joinProjectHolds,
+  projectHoldSql,
+  projectHoldsSql,
+  staysSql,
+} from '../legal-holds.ts'
+import { existingMessage, lastingDocument } from '../readable-rows.ts'
 import type { WriterKind } from '../rules.ts'
 
 const withHolds = `WITH ${projectHoldsSql('$now')}`

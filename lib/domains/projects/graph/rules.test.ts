@@ -4,8 +4,7 @@ import type { Entity } from '#lib/stores/graph/graph.ts'
 import { at, dealGraph, entity, episode, fact } from '#lib/testing/graphs.ts'
 import { changed, neighbourhoodIn } from '#lib/testing/model-graph.ts'
 import type { PlantedGraph } from '#lib/testing/planted-graph.ts'
-import { entityKindOf } from './entity-kinds.ts'
-import { decideNeighbourhood, type Policy } from './rules.ts'
+import { decideNeighbourhood, entityKindOf, type Policy } from './rules.ts'
 
 const policy = (more: Partial<Omit<Policy, 'provenance'>> & Partial<Policy['provenance']> = {}): Policy => ({
   entityKinds: more.entityKinds ?? {},

@@ -1,11 +1,255 @@
-import type { Episode, GraphChange, Neighbourhood } from '#lib/stores/graph/graph.ts'
+import { looksLikeAPersonsName } from '#lib/domains/pii/person-names.ts'
+import { findPersonalData } from '#lib/domains/pii/personal-data.ts'
+import type { PlannedRecord } from '#lib/kernel/data-source.ts'
+import type { Entity, Episode, Fact, GraphChange, Neighbourhood, SagaNeighbour } from '#lib/stores/graph/graph.ts'
 import { tokenize } from '#lib/text/words.ts'
 import type { DerivedTextDecision } from '../words/derived-text.ts'
 import { occurrences } from '../words/fingerprints.ts'
-import { type EntityKinds, entityKindOf } from './entity-kinds.ts'
-import { linksAround, pointersOf } from './episode-chain.ts'
-import { decideFacts, type FactPolicy } from './fact-rules.ts'
-import { cutOf, type DecidedRecord, type Judgement, newJudgement } from './judgement.ts'
+
+interface FactPolicy {
+  provenance: {
+    /** By fact: the erased episodes that ended it, as reported by their authors. */
+    endedBy: ReadonlyMap<string, readonly string[]>
+    /** All episodes of the group that this erasure deletes, on any page. */
+    goes: ReadonlySet<string>
+  }
+  /** Whether a text contains erased words that no remaining text contains. */
+  hasErased(text: string): boolean
+}
+
+const times = (one: Date | null, other: Date | null) =>
+  one !== null && other !== null && one.getTime() === other.getTime()
+
+type DecidedRecord = Omit<PlannedRecord, 'store' | 'found'>
+
+/** The different words of a text. */
+const wordsOf = (text: string) => new Set(tokenize(text).map(({ word }) => word))
+
+/** An episode that retains the words of other authors: its remaining content, and the words that only the erased part contains. */
+interface CutEpisode {
+  rest: string
+  erasedWords: ReadonlySet<string>
+}
+function cutOf({ content }: Episode, rest: string): CutEpisode {
+  const kept = wordsOf(rest)
+  return { rest, erasedWords: new Set([...wordsOf(content)].filter((word) => !kept.has(word))) }
+}
+
+/** An empty change. */
+export const noChange = (): GraphChange => ({
+  deleteEpisodes: [],
+  deleteEntities: [],
+  deleteFacts: [],
+  editEpisodes: [],
+  removeMentions: [],
+  changeFacts: [],
+  editTexts: [],
+  restoreFacts: [],
+  blankEntities: [],
+  blankCommunities: [],
+  deleteCommunities: [],
+  deleteSagas: [],
+  changeSagas: [],
+  link: [],
+  names: [],
+  redact: false,
+  told: { personal: 0, unreferenced: 0, unproven: [], counts: {}, met: {}, gone: [] },
+})
+
+/** What has been decided about a neighbourhood so far. */
+interface Judgement {
+  found: Neighbourhood
+  change: GraphChange
+  verdicts: DecidedRecord[]
+  /** Episodes that are deleted. */
+  erased: Set<string>
+  /** Episodes that are cut. */
+  cut: Map<string, CutEpisode>
+  /** Records that remain without texts or sources. */
+  judgedAgain: string[]
+  /** Entities that remain although an erased episode mentions them. */
+  orphaned: string[]
+  tell(
+    kind: string,
+    id: string,
+    name: string | null,
+    verdict: PlannedRecord['verdict'],
+    reason: string,
+    evidence?: string[],
+  ): void
+}
+function newJudgement(found: Neighbourhood, redacts: boolean): Judgement {
+  const verdicts: DecidedRecord[] = []
+  return {
+    found,
+    change: { ...noChange(), redact: redacts },
+    verdicts,
+    erased: new Set(),
+    cut: new Map(),
+    judgedAgain: [],
+    orphaned: [],
+    tell: (kind, id, name, verdict, reason, evidence = []) =>
+      verdicts.push({ kind, id, name, verdict, reason, evidence }),
+  }
+}
+
+/** Whether the remaining text of the cut sources contains every word that the fact shares with the erased text. */
+function isSupportedBy({ fact, name }: Fact, cuts: readonly CutEpisode[]): boolean {
+  const kept = wordsOf(cuts.map(({ rest }) => rest).join('\n'))
+  const shared = [...wordsOf(`${name} ${fact}`)].filter((word) => cuts.some(({ erasedWords }) => erasedWords.has(word)))
+  return shared.every((word) => kept.has(word))
+}
+
+/**
+ * Restores the validity of a fact that an erased episode ended, if the episode's author reported this and no remaining fact replaced it.
+ * If only timestamps or Graphiti's notes suggest that an erased episode ended a fact, the fact is reported and not changed.
+ */
+function restoreFacts(
+  { found: { episodes: all, facts, ended }, change, erased, cut, tell }: Judgement,
+  staying: readonly Fact[],
+  endedBy: FactPolicy['provenance']['endedBy'],
+): void {
+  const episodes = all.filter(({ uuid }) => erased.has(uuid) || cut.has(uuid))
+  const gone = new Set(change.deleteEntities)
+  const leaving = new Set(change.deleteFacts)
+  const noted = new Set(episodes.flatMap(({ entityEdges }) => entityEdges))
+  for (const fact of ended) {
+    const { uuid, invalidAt, expiredAt } = fact
+    if (leaving.has(uuid) || gone.has(fact.source) || gone.has(fact.target)) continue
+    if (invalidAt === null && expiredAt === null) continue
+    const enders = episodes.filter(({ uuid: episode }) => endedBy.get(uuid)?.includes(episode))
+    const wasEndedBefore =
+      enders.length > 0 && enders.every(({ createdAt }) => expiredAt !== null && expiredAt < createdAt)
+    const successor = staying.find(({ uuid: other, validAt }) => other !== uuid && times(validAt, invalidAt))
+    if (enders.length > 0 && !wasEndedBefore && successor === undefined) {
+      change.restoreFacts.push(uuid)
+      tell(
+        'fact',
+        uuid,
+        fact.fact,
+        'changed',
+        'validity_restored',
+        enders.map((episode) => `ended_by:${episode.uuid}`),
+      )
+    } else if (enders.length > 0) {
+      tell(
+        'fact',
+        uuid,
+        fact.fact,
+        'kept',
+        successor ? 'superseded' : 'ended_before',
+        successor ? [`fact:${successor.uuid}`] : [],
+      )
+    } else {
+      const signs = [
+        ...(noted.has(uuid) ? ['entity_edges'] : []),
+        ...(facts.some(({ validAt }) => times(validAt, invalidAt)) ? ['valid_at_of_fact'] : []),
+        ...(episodes.some(({ validAt }) => times(validAt, invalidAt)) ? ['valid_at_of_episode'] : []),
+      ]
+      if (signs.length === 0) continue
+      change.told.unproven.push(uuid)
+      tell('fact', uuid, fact.fact, 'kept', 'may_have_been_ended', signs)
+    }
+  }
+}
+
+/** Decides about the facts, after the entities, and restores facts that an erased episode ended. */
+function decideFacts(judgement: Judgement, { provenance, hasErased }: FactPolicy): void {
+  const { found, change, erased, cut, judgedAgain, tell } = judgement
+  const gone = new Set(change.deleteEntities)
+  const goes = (uuid: string) => erased.has(uuid) || provenance.goes.has(uuid)
+  const staying: Fact[] = []
+  for (const fact of found.facts) {
+    const { uuid, name } = fact
+    const episodes =
+      fact.episodes.length > 0
+        ? fact.episodes
+        : found.episodes.filter(({ entityEdges }) => entityEdges.includes(uuid)).map((episode) => episode.uuid)
+    const cuts = episodes.flatMap((episode) => cut.get(episode) ?? [])
+    if (cuts.length === 0 && !episodes.some((episode) => erased.has(episode)) && episodes.length > 0) continue
+    const rest = episodes.filter((episode) => !erased.has(episode) && !cut.has(episode))
+    const isSupported = cuts.length > 0 && !hasErased(`${name} ${fact.fact}`) && isSupportedBy(fact, cuts)
+    const without = episodes.filter((episode) => erased.has(episode) || (cut.has(episode) && !isSupported))
+    const isKept = rest.length > 0 || isSupported
+    const isGone = gone.has(fact.source) || gone.has(fact.target)
+    if ((rest.some((episode) => !goes(episode)) || isSupported) && !isGone) staying.push(fact)
+    if (isGone) {
+      change.deleteFacts.push(uuid)
+      tell('fact', uuid, fact.fact, 'deleted', 'endpoint', [`episodes:${rest.length}`])
+    } else if (!isKept) {
+      change.deleteFacts.push(uuid)
+      tell('fact', uuid, fact.fact, 'deleted', 'source')
+    } else {
+      const [first] = episodes
+      const isBlanked = (first !== undefined && erased.has(first)) || (cuts.length > 0 && !isSupported)
+      judgedAgain.push(uuid)
+      if (without.length > 0 || Object.keys(fact.attributes).length > 0)
+        change.changeFacts.push({ uuid, isBlanked, without })
+      const reason = isBlanked ? 'wording' : without.length > 0 ? 'shared' : 'judged_again'
+      const isChanged = without.length > 0
+      tell('fact', uuid, fact.fact || name, isChanged ? 'changed' : 'kept', reason, [`episodes:${rest.length}`])
+    }
+  }
+  restoreFacts(judgement, staying, provenance.endedBy)
+}
+
+/** A project's mapping of graph labels. An entity without another label has the label `Entity`. */
+export type EntityKinds = Readonly<Record<string, 'person' | 'business'>>
+
+const personal = new Set(['Person', 'Contact'])
+const business = new Set(['Company', 'FinancialMetric', 'Deal', 'Document', 'Finding', 'Risk'])
+
+/** Whether an entity is personal, and why. Evidence: `label:Person`, `attribute:pii`, `pattern:email`, `mapping:Investor`, `label:none`. */
+interface EntityKind {
+  isPersonal: boolean
+  /** The entity represents a person, so its name is a person's name. False for a company with an address in its summary. */
+  isPerson: boolean
+  evidence: string[]
+}
+
+/** All strings and numbers in attributes, at any depth. */
+function* textsIn(value: unknown): Iterable<string> {
+  if (typeof value === 'string') yield value
+  else if (typeof value === 'number') yield String(value)
+  else if (typeof value === 'object' && value !== null)
+    for (const [key, inner] of Object.entries(value)) {
+      if (!Array.isArray(value)) yield key
+      yield* textsIn(inner)
+    }
+}
+
+/**
+ * Classifies an entity as personal by its label, by the attribute `pii`, or by personal data in its name, summary or attributes. An entity
+ * without a known label is personal unless the project's mapping says `business` (fail closed: Graphiti labels people plain `Entity` when
+ * no types are configured). A mapping cannot declare the label Person to be business.
+ */
+export function entityKindOf(
+  { name, labels, summary, attributes }: Pick<Entity, 'name' | 'labels' | 'summary' | 'attributes'> & Partial<Entity>,
+  kinds: EntityKinds,
+): EntityKind {
+  const own = labels.filter((label) => label !== 'Entity')
+  const named = own.length === 0 ? ['Entity'] : own
+  const mapped = (label: string) => (Object.hasOwn(kinds, label) ? kinds[label] : undefined)
+  const person = [
+    ...own.filter((label) => personal.has(label)).map((label) => `label:${label}`),
+    ...named.filter((label) => mapped(label) === 'person').map((label) => `mapping:${label}`),
+    ...(attributes.pii === true || attributes.pii === 'true' ? ['attribute:pii'] : []),
+  ]
+  const isKnown = named.some((label) => business.has(label) || mapped(label) === 'business')
+  // A model wrote the summary. If a business entity has personal data there, the summary is emptied and the entity is not personal.
+  const generated = isKnown && person.length === 0 ? [] : [summary]
+  const patterns = new Set(
+    [name, ...generated, ...textsIn(attributes)].flatMap((text) =>
+      findPersonalData(text).map(({ kind }) => `pattern:${kind}`),
+    ),
+  )
+  const untyped =
+    isKnown || person.length > 0 ? [] : [own.length === 0 ? 'label:none' : `label:${own.join('+')} unknown`]
+  const evidence = [...person, ...[...patterns].sort(), ...untyped]
+  const isCalledSo = untyped.length > 0 && looksLikeAPersonsName(name)
+  const isTitled = findPersonalData(name, { kinds: ['titled_person'] }).length > 0
+  return { isPersonal: evidence.length > 0, isPerson: person.length > 0 || isCalledSo || isTitled, evidence }
+}
 
 /** The inputs of a decision that are not stored in the graph. */
 export interface Policy {
@@ -18,7 +262,7 @@ export interface Policy {
   /** Whether a text contains erased words that no remaining text contains. */
   hasErased?(text: string): boolean
 }
-export interface GraphDecisions {
+interface GraphDecisions {
   change: GraphChange
   verdicts: DecidedRecord[]
 }
@@ -85,6 +329,53 @@ function decideEntities(
     }
   }
   change.names = [...names].filter((name) => name.length > 1).sort()
+}
+
+type Links = Neighbourhood['next']
+
+/** The nearest remaining episodes, followed along the links from an erased episode. */
+function survivors(from: string, links: Links, erased: ReadonlySet<string>, isBackwards: boolean): string[] {
+  const [here, there] = isBackwards ? (['to', 'from'] as const) : (['from', 'to'] as const)
+  const [seen, found, waiting] = [new Set([from]), new Set<string>(), [from]]
+  for (let at = waiting.pop(); at !== undefined; at = waiting.pop())
+    for (const link of links) {
+      const other = link[there]
+      if (link[here] !== at || seen.has(other)) continue
+      seen.add(other)
+      if (erased.has(other)) waiting.push(other)
+      else found.add(other)
+    }
+  return [...found].sort()
+}
+
+/** Links that close the gaps: from each remaining episode before an erased one to the next remaining episode of the same saga. */
+function linksAround({ next, sagas }: Neighbourhood, erased: ReadonlySet<string>): Links {
+  const sagasOf = (episode: string) =>
+    sagas.filter(({ episodes }) => episodes.includes(episode)).map(({ uuid }) => uuid)
+  const belong = (one: string, other: string) => {
+    const [ones, others] = [sagasOf(one), sagasOf(other)]
+    return (ones.length === 0 && others.length === 0) || ones.some((saga) => others.includes(saga))
+  }
+  const made = new Map<string, { from: string; to: string }>()
+  for (const { from, to } of next) {
+    if (erased.has(from) || !erased.has(to)) continue
+    for (const after of survivors(to, next, erased, false))
+      if (after !== from && belong(from, after)) made.set(`${from} ${after}`, { from, to: after })
+  }
+  return [...made.values()]
+}
+
+/** The first and last episode of a saga after erasure: the nearest remaining episodes, or null if none is known. */
+function pointersOf(
+  { firstEpisode, lastEpisode, episodes }: SagaNeighbour,
+  next: Links,
+  erased: ReadonlySet<string>,
+): { firstEpisode: string | null; lastEpisode: string | null } {
+  const nearest = (pointer: string | null, isBackwards: boolean): string | null => {
+    if (pointer === null || !erased.has(pointer)) return pointer
+    return survivors(pointer, next, erased, isBackwards).find((episode) => episodes.includes(episode)) ?? null
+  }
+  return { firstEpisode: nearest(firstEpisode, false), lastEpisode: nearest(lastEpisode, true) }
 }
 
 /** Decides about communities and sagas, after the entities. */

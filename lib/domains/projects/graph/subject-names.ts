@@ -1,14 +1,13 @@
-import { scopeSubject, writersOf } from '#lib/domains/projects/legal-holds.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { ErasedRunMatch, ErasedWords, ErasureOptions } from '#lib/kernel/data-source.ts'
 import type { Mention } from '#lib/kernel/erased.ts'
 import type { ErasureScope, Subject } from '#lib/kernel/erasure-scope.ts'
 import type { GraphStore } from '#lib/stores/graph/graph.ts'
+import { scopeSubject, writersOf } from '../legal-holds.ts'
 import { Fingerprints } from '../words/fingerprints.ts'
-import { type EntityKinds, entityKindOf } from './entity-kinds.ts'
-import { noChange } from './judgement.ts'
 import { identifiesAPerson, mayBeTakenOut, nameHeldFor } from './name-rules.ts'
 import { groupsOfWriters, type ReadableTable, readableAtOnce, readableTables, textsOfOthers } from './repository.ts'
+import { type EntityKinds, entityKindOf, noChange } from './rules.ts'
 
 /** The names and email addresses of an account; empty after its erasure. */
 export type NamesOf = (tx: Transaction, accountId: string) => Promise<string[]>

@@ -1,9 +1,11 @@
 import { z } from 'zod'
-import { createConversation, createMessage } from '#lib/domains/projects/conversations/contract.ts'
-import { addDocument } from '#lib/domains/projects/documents/contract.ts'
 import { DataRegion } from '#lib/kernel/data-regions.ts'
+import { parseJson } from '#lib/kernel/json.ts'
 import { Timestamp } from '#lib/kernel/pages.ts'
+import { Problem } from '#lib/kernel/problem.ts'
 import { OwnId } from '../contract.ts'
+import { createConversation, createMessage } from '../conversations/contract.ts'
+import { addDocument } from '../documents/contract.ts'
 import { Author } from '../participants/rules.ts'
 import { fileTypes } from '../rules.ts'
 
@@ -94,4 +96,71 @@ const fieldNames = new Set(
 export const knownField = (path: readonly unknown[]): string | null => {
   const [first] = path
   return typeof first === 'string' && fieldNames.has(first) ? first : null
+}
+
+const isProjectLine = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && 'type' in value && value.type === 'project'
+
+/** A line of NDJSON with its number, from 1. `bytes` is absent if the line is too long. */
+interface NdjsonLine {
+  number: number
+  bytes?: Uint8Array
+}
+const newline = 10
+
+/** Yields the lines of a stream without blank ones. Buffers at most `longest` bytes; a longer line is not buffered. */
+export async function* ndjsonLinesOf(bytes: AsyncIterable<Uint8Array>, longest: number): AsyncGenerator<NdjsonLine> {
+  let kept: Uint8Array[] = []
+  let size = 0
+  let number = 0
+  const isBlank = (line: Uint8Array): boolean => line.every((code) => code === 32 || code === 9 || code === 13)
+  function whole(): NdjsonLine | undefined {
+    const [line, length] = [Buffer.concat(kept), size]
+    kept = []
+    size = 0
+    number++
+    if (length > longest) return { number }
+    return isBlank(line) ? undefined : { number, bytes: line }
+  }
+  for await (const chunk of bytes) {
+    for (let at = 0; at < chunk.length; ) {
+      const end = chunk.indexOf(newline, at)
+      const rest = chunk.subarray(at, end < 0 ? chunk.length : end)
+      size += rest.length
+      if (size <= longest) kept.push(rest)
+      else kept = []
+      if (end < 0) break
+      const line = whole()
+      if (line) yield line
+      at = end + 1
+    }
+  }
+  const last = size > 0 ? whole() : undefined
+  if (last) yield last
+}
+
+/**
+ * Parses a line. Returns the problem of an invalid line: `malformed_json`, `too_large`, `invalid`.
+ * @throws {Problem} `invalid` for an invalid `project` line
+ */
+export function parsedLine({ bytes }: NdjsonLine): ImportLine | Problem {
+  if (!bytes) return new Problem('too_large', 'The line exceeds the size limit.')
+  let value: unknown
+  try {
+    value = parseJson(bytes)
+  } catch (error) {
+    if (Problem.is(error)) return error
+    throw error
+  }
+  const found = ImportLine.safeParse(value)
+  if (found.success) return found.data
+  const [issue] = found.error.issues
+  const path = (issue?.path ?? []).filter((step) => typeof step !== 'symbol')
+  // The message about unknown fields quotes their names, which are input of the client.
+  const isUnknown = issue === undefined || issue.code === 'unrecognized_keys'
+  const message = isUnknown ? 'The line has a field that this type does not have' : issue.message
+  const problem = new Problem('invalid', { issues: [{ path, message }] })
+  // Without this line, the data would be stored without its region.
+  if (isProjectLine(value)) throw problem
+  return problem
 }

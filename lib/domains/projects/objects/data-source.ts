@@ -1,25 +1,66 @@
-import { recordedClaimants } from '#lib/domains/projects/key-space.ts'
-import { scopePart, scopeSubject, writersOf } from '#lib/domains/projects/legal-holds.ts'
-import { othersOf } from '#lib/domains/projects/provenance/shared-pointers.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { DataSource, Explained, Planned, PlannedRecord } from '#lib/kernel/data-source.ts'
+import type {
+  DataSource,
+  ErasedWords,
+  ErasureOptions,
+  Explained,
+  ItemId,
+  Planned,
+  PlannedRecord,
+  ReadPage,
+  ReadPlace,
+  UnreadReason,
+} from '#lib/kernel/data-source.ts'
+import { type Erased, tallyOf } from '#lib/kernel/erased.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { receiptText } from '#lib/kernel/receipt-texts.ts'
 import { needlesOf } from '#lib/stores/cache/needles.ts'
-import { eraseObjects, mostUnsearched, notePrefix } from './erasing.ts'
+import { requireConnectedStores } from '#lib/stores/registered-store.ts'
+import { mergedChosen } from '../cache/rules.ts'
+import { isInKeySpace, recordedClaimants } from '../key-space.ts'
+import { scopePart, scopeSubject, writersOf } from '../legal-holds.ts'
+import { foreignRefs, othersOf } from '../provenance/shared-pointers.ts'
+import { readable } from '../values/readable.ts'
+import { lenient, type Naming, type ValueDecider, valueDeciderIn } from '../values/value-decider.ts'
+import { Fingerprints } from '../words/fingerprints.ts'
 import {
   findObjects,
+  gatherObjectTerms,
+  keysOfSource,
   keysUnder,
+  labelOf,
+  listedAtOnce,
   type ObjectMatchReason,
   type ObjectsSourcePorts,
+  type ObjectTerms,
   objectKeySpace,
+  objectOwnership,
+  objectSearchOf,
+  searchApplicationKeys,
+  termsInItems,
 } from './object-search.ts'
-import { objectReader } from './reading.ts'
 import { filesOf } from './repository.ts'
-import { residueOfObjects } from './residue.ts'
-import { isCounted, keyOf, keysAmong, objectItemOf, soughtItems, wordsItemOf } from './rules.ts'
-import { mostRead, type ObjectFinding } from './survey.ts'
+import {
+  isCounted,
+  isOurObject,
+  isWordsItem,
+  keyOf,
+  keysAmong,
+  objectItemOf,
+  objectsOfProject,
+  soughtItems,
+  wordsItemOf,
+} from './rules.ts'
+import {
+  applicationKeys,
+  mostRead,
+  noneUnsearched,
+  type ObjectFinding,
+  type ObjectSearch,
+  objectDecider,
+  ownFolders,
+} from './scan.ts'
 
 /** Above this number of keys, the plan does not check whether their objects exist. */
 const mostAsked = 500
@@ -114,6 +155,281 @@ async function explainObjects(
     if (!found.has(key)) found.set(key, verdictOf(key, 'pointer', { verdict: 'untouched', reason: 'foreign' }))
   const verdicts = [...found.values()].sort((one, other) => (one.id < other.id ? -1 : 1))
   return { verdicts, isPartial: isUnsearched || (await whatIsMissing(tx)).length > 0 }
+}
+
+const keysAtOnce = 100
+
+/** The item of an object in the key space of the projects, unless a pointer of another project names it. */
+async function itemsOf(
+  ports: ObjectsSourcePorts,
+  key: string,
+  projects: readonly string[],
+  tx: Transaction,
+): Promise<ItemId[]> {
+  const space = await objectKeySpace(ports, tx, projects)
+  if (!isInKeySpace(space, key) && !projects.some((project) => key.includes(project))) return []
+  return (await foreignRefs(tx, 'objects', [key], [...projects])).has(key) ? [] : [wordsItemOf(key)]
+}
+
+/** Reads all objects of applications in every version. Rows name this installation's own objects, which are deleted with them. */
+const objectReader =
+  (ports: ObjectsSourcePorts) =>
+  async (after: string | null, visit: (place: ReadPlace) => Promise<void>): Promise<ReadPage> => {
+    const { objects } = ports
+    await requireConnectedStores(ports.whatIsMissing)
+    const unread: Partial<Record<UnreadReason, number>> = {}
+    const add = (reason: UnreadReason) => {
+      unread[reason] = (unread[reason] ?? 0) + 1
+    }
+    const keys = await objects.list('', after ?? '', keysAtOnce)
+    for (const key of keys) {
+      const own = ownFolders.find((folder) => key.startsWith(folder))
+      // Continue after the folder: its keys continue with letters, which sort before `~`.
+      if (own !== undefined) return { next: `${own}~`, unread }
+      for (const { version, at } of await objects.versions(key)) {
+        if (version.startsWith('upload:')) {
+          add('format')
+          continue
+        }
+        const one = await objects.read(key, mostRead, version)
+        if (!one) continue
+        if (!one.bytes) add('large')
+        const value = one.bytes && readable(one.bytes)
+        if (value?.form === 'binary') add('binary')
+        await visit({
+          id: `object:${labelOf(key)}`,
+          texts: [key, one.described.join('\n'), value?.text ?? ''],
+          writtenAt: async () => at,
+          itemsOf: (projects, tx) => itemsOf(ports, key, projects, tx),
+        })
+      }
+    }
+    return { next: keys.length < keysAtOnce ? null : (keys.at(-1) ?? null), unread }
+  }
+
+/** Keys that are read concurrently. */
+const atOnce = 8
+
+/** Counts objects with erased data, in every version of every planned key, every key of the part and every key of applications. */
+async function residueOfObjects(
+  ports: ObjectsSourcePorts,
+  scope: ErasureScope,
+  items: readonly string[],
+  now: Date,
+  words: ErasedWords = new Fingerprints(),
+): Promise<number> {
+  const { db, objects } = ports
+  const part = scopePart(scope)
+  if (items.length === 0 && !part) return 0
+  await requireConnectedStores(ports.whatIsMissing)
+  const left = new Set<string>()
+  const wanted = termsInItems(items)
+  const projects = [...wanted.projects, ...(part ? [part.project] : [])]
+  const judge = valueDeciderIn(db, undefined, words, { projects, now })
+  const named = await db.transaction((tx) => othersOf(tx, 'objects', keysAmong(items), new Set(), now))
+  // Keys found by words are read below.
+  const keys = keysAmong(items.filter((item) => !isWordsItem(item))).values()
+  await Promise.all(
+    Array.from({ length: atOnce }, async () => {
+      for (const key of keys) if (!(await isGone(objects, key, judge, named.has(key)))) left.add(key)
+    }),
+  )
+  if (part?.kind === 'project')
+    for (const key of await objects.list(objectsOfProject(part.id), '', listedAtOnce)) left.add(key)
+  if (part?.kind === 'message' || part?.kind === 'document')
+    for await (const key of keysOfSource(objects, { project: part.project, kind: part.kind, id: part.id }))
+      left.add(key)
+  if (wanted.ids.length + wanted.chosen.length + wanted.anchors.length > 0)
+    for (const key of await wordsLeft(ports, scope, wanted, projects, judge)) left.add(key)
+  return left.size
+}
+
+/** Whether no residue remains of an object that an erasure deleted or cut. */
+async function isGone(
+  objects: ObjectsSourcePorts['objects'],
+  key: string,
+  judge: ValueDecider,
+  isNamed: boolean,
+): Promise<boolean> {
+  const versions = await objects.versions(key)
+  if (versions.length === 0) return true
+  if (isOurObject(key)) return false
+  let isTheirs = false
+  for (const { version } of versions) {
+    const one = await objects.read(key, mostRead, version)
+    if (!one) continue
+    if (!one.bytes) return isNamed
+    const value = readable(one.bytes)
+    if (await judge.hasErasedWords(value)) return false
+    isTheirs ||= isNamed || (await judge.hasRemainingText(value))
+  }
+  return isTheirs
+}
+/** Keys of applications that contain erased ids, and keys of the project with erased words in any version. */
+async function wordsLeft(
+  ports: ObjectsSourcePorts,
+  scope: ErasureScope,
+  { ids, chosen, anchors, recorded }: ReturnType<typeof termsInItems>,
+  projects: readonly string[],
+  judge: ValueDecider,
+): Promise<Set<string>> {
+  const { db, objects } = ports
+  const space = await db.transaction((tx) => objectKeySpace(ports, tx, projects, recorded))
+  const ownedBy = objectOwnership((work) => db.transaction(work), scope, { projects, ids })
+  const sought = { ids, chosen, anchors, judge, space, names: new Map<string, Naming>(), ownershipOf: ownedBy }
+  const { isInside, hasErasedId, ownershipOf } = objectDecider(objects, sought)
+  const left = new Set<string>()
+  for await (const key of applicationKeys(objects, noneUnsearched())) {
+    if (hasErasedId(key)) left.add(key)
+    else if (isInside(key)) {
+      const ownership = ownershipOf(key)
+      for (const { version } of await objects.versions(key)) {
+        const one = await objects.read(key, mostRead, version)
+        const texts = [key, ...(one?.described ?? [])].map((text) => ({ form: 'text' as const, text }))
+        for (const value of [...texts, ...(one?.bytes ? [readable(one.bytes)] : [])])
+          if (await judge.hasErasedWords(value, ownership)) left.add(key)
+      }
+    }
+  }
+  const foreign = await db.transaction((tx) => foreignRefs(tx, 'objects', [...left], projects))
+  return new Set([...left].filter((key) => !foreign.has(key)))
+}
+
+const mostTries = 8
+/** At most this many objects that cannot be searched are counted. From this number on, the receipt names no count. */
+const mostUnsearched = 1_000
+const unknown: Naming = { named: [], remaining: [] }
+
+/** Key prefix for notes of a run about the objects it changed. A repeated attempt after a crash then gives the same result. */
+const notePrefix = (run: string): string => `knowledgepulse-erasing/${run}/`
+/** The notes of a run; none without a run. */
+async function notesOfRun(objects: ObjectsSourcePorts['objects'], run: string): Promise<Set<string>> {
+  const notes = new Set<string>()
+  const prefix = notePrefix(run)
+  if (run !== '') for await (const key of keysUnder(objects, prefix)) notes.add(key.slice(prefix.length))
+  return notes
+}
+async function* nothing(): AsyncGenerator<Uint8Array> {}
+
+/** Erases what is found, and stores notes about changed objects. */
+function eraser(objects: ObjectsSourcePorts['objects'], sought: ObjectSearch, run: string, notes: Set<string>) {
+  const done = { cut: new Set<string>(), deleted: new Set<string>(), retained: new Set<string>() }
+  async function visit(finding: ObjectFinding, tries = 0): Promise<void> {
+    const { key, verdict, cut, former } = finding
+    const label = labelOf(key)
+    if (verdict === 'retained') done.retained.add(label)
+    else if (former) {
+      await objects.eraseVersions(key, former)
+      done.cut.add(label)
+    } else if (cut) {
+      const note = labelOf(key, cut.bytes)
+      if (run !== '' && !notes.has(note)) {
+        await objects.put(notePrefix(run) + note, nothing(), { mediaType: 'text/plain' })
+        notes.add(note)
+      }
+      if (await objects.replace(key, cut, cut.bytes)) done.cut.add(label)
+      else if (tries < mostTries) {
+        // The object was changed concurrently: read it and decide again.
+        const again = await objectDecider(objects, sought).judged(key)
+        if (again) await visit(again, tries + 1)
+      }
+    } else if ((await objects.erase([key])) > 0) done.deleted.add(label)
+  }
+  return { visit, done }
+}
+
+/** Adds the terms that items record to those of the rows, which no longer exist when an erasure is repeated. */
+function addTerms(terms: ObjectTerms, recorded: ReturnType<typeof termsInItems>, scope: ErasureScope): void {
+  for (const id of recorded.ids) terms.ids.add(id)
+  terms.chosen = mergedChosen([...terms.chosen.values(), ...recorded.chosen])
+  for (const anchor of recorded.anchors) terms.anchors.add(anchor)
+  const part = scopePart(scope)
+  for (const project of [...recorded.projects, ...(part ? [part.project] : [])]) terms.projects.add(project)
+}
+
+/** Erases keys of this installation's own objects. Their rows name them, so no text has to be read. */
+async function eraseOwnObjects({ objects }: ObjectsSourcePorts, items: readonly string[]): Promise<Erased> {
+  const rows = await objects.erase(items.map(keyOf))
+  const planned = items.filter(isCounted).length
+  return { count: rows, results: { objects: planned > 0 ? planned : rows }, mentions: [] }
+}
+
+/** Erases the keys of a page, and every other object that its search terms find. */
+async function eraseObjects(
+  ports: ObjectsSourcePorts,
+  scope: ErasureScope,
+  items: readonly string[],
+  tx: Transaction,
+  options: ErasureOptions | undefined,
+): Promise<number | Erased> {
+  if (items.length === 0) return 0
+  const { db, objects, sources } = ports
+  await requireConnectedStores(ports.whatIsMissing, tx)
+  const now = options?.now ?? new Date()
+  const keys = keysAmong(items)
+  if (keys.length === items.length && keys.every(isOurObject)) return eraseOwnObjects(ports, items)
+  const own = keys.filter(isOurObject)
+  const gathered = await gatherObjectTerms(sources, scope, tx, now, 0)
+  const others = keys.filter((key) => !isOurObject(key))
+  const isThere = gathered.sources.size > 0
+  const wanted = termsInItems(items)
+  const isWide = wanted.ids.length + wanted.chosen.length + wanted.anchors.length > 0
+  addTerms(gathered, wanted, scope)
+  for (const project of options?.projects ?? []) gathered.projects.add(project)
+  const words = options?.words && !options.words.isEmpty ? options.words : gathered.words
+  const judge = valueDeciderIn(db, tx, words, { projects: gathered.projects, now, going: gathered.sources })
+  const run = options && !options.key.includes(':late:') ? (options.key.split(':')[0] ?? '') : ''
+  const notes = others.length > 0 || isWide ? await notesOfRun(objects, run) : new Set<string>()
+  const keptBefore = new Set<string>()
+  const space = await objectKeySpace(ports, tx, gathered.projects, wanted.recorded)
+  const ownershipOf = objectOwnership((work) => work(tx), scope, { ...gathered, erased: gathered.sources })
+  const sought: ObjectSearch = {
+    ...objectSearchOf(gathered, { judge: isThere ? judge : lenient(judge), space, ownershipOf }),
+    isNoted(key, bytes) {
+      const isCut = notes.has(labelOf(key, bytes))
+      if (isCut) keptBefore.add(key)
+      return isCut
+    },
+    // Without rows, the texts of these objects are unknown. An object that contains words of another author now belongs to that author.
+    ...(!isThere && { names: new Map(others.map((key) => [key, unknown])) }),
+  }
+  const work = eraser(objects, sought, run, notes)
+  const rows = own.length === 0 ? 0 : await objects.erase(own)
+  const counted = new Set(items.filter(isCounted).map(keyOf))
+  const one = objectDecider(objects, sought)
+  for (const key of others) {
+    const finding = await one.judged(key)
+    if (finding) await work.visit(finding)
+  }
+  const unsearched = isWide
+    ? await searchApplicationKeys(ports, tx, sought, gathered.projects, work.visit)
+    : noneUnsearched()
+  const { cut, deleted, retained } = work.done
+  const planned = own.filter((key) => counted.has(key)).length + others.filter((key) => counted.has(key)).length
+  const late = [...cut, ...deleted].filter((label) => !others.some((key) => counted.has(key) && labelOf(key) === label))
+  const lateRows = own.some((key) => counted.has(key)) ? 0 : rows
+  const count = rows + cut.size + deleted.size
+  // A planned object that does not exist was deleted, now or before a crash.
+  for (const key of others) {
+    const label = labelOf(key)
+    if (keptBefore.has(key)) cut.add(label)
+    else if (counted.has(key) && !cut.has(label) && (await objects.versions(key)).length === 0) deleted.add(label)
+  }
+  return {
+    count,
+    // Planned objects existed: those erased before a crash are counted with their page.
+    results: { objects: planned + lateRows + late.length },
+    tallies: {
+      derivedCut: tallyOf(cut),
+      derivedDeleted: tallyOf(deleted),
+      derivedRetained: tallyOf(retained),
+      objectsBinary: tallyOf([...unsearched.binary].slice(0, mostUnsearched).map((key) => labelOf(key))),
+      objectsLarge: tallyOf([...unsearched.large].slice(0, mostUnsearched).map((key) => labelOf(key))),
+      objectsOutside: tallyOf(unsearched.isOutside ? ['outside'] : []),
+      objectsBeyond: tallyOf(unsearched.isBeyond ? ['beyond'] : []),
+    },
+    mentions: [],
+  }
 }
 
 /**

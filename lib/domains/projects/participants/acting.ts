@@ -5,9 +5,9 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 import type { Queryable } from '#lib/stores/postgres/statement.ts'
 import { projectReaderOf, seenProject } from '../access.ts'
 import type { ProjectPorts } from '../ports.ts'
+import { type IdentityChanges, refuseTakeover } from './authors.ts'
 import { mayActForParticipants, noParticipant, participantIn } from './participant-view.ts'
 import { findOwnedMembership } from './repository.ts'
-import { type IdentityChanges, refuseTakeover } from './takeover.ts'
 
 interface ActedFor {
   id: string

@@ -10,9 +10,8 @@ import {
   preferIndexes,
   sumRemaining,
 } from '#lib/stores/postgres/personal-rows.ts'
-import { wholeProjects } from '../containers/whole-containers.ts'
-import { scopePart, scopeSubject } from '../legal-holds.ts'
-import { untilErased } from '../rows/retained-until.ts'
+import { wholeProjects } from '../containers/repository.ts'
+import { scopePart, scopeSubject, untilErased } from '../legal-holds.ts'
 import {
   countErasableParticipants,
   countParticipants,

@@ -1,4 +1,3 @@
-import { ndjson } from '#lib/domains/projects/exporting/ndjson.ts'
 import type { Context, MutationContext } from '#lib/kernel/context.ts'
 import type { Basis, ExportReader, PersonExporter } from '#lib/kernel/exporter.ts'
 import { consulted } from '#lib/kernel/guards.ts'
@@ -6,16 +5,19 @@ import { pageOf } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read, stream } from '#lib/kernel/use-case.ts'
 import { projectReaderOf, seenProject, storableProject } from '../access.ts'
+import { ndjson } from '../exporting/stored-parts.ts'
 import { pageValues } from '../list-page.ts'
 import type { ProjectPorts } from '../ports.ts'
 import { findInOrganisation, type SeenProject } from '../repository.ts'
 import { asDownload } from '../rules.ts'
-import { participantFor } from './authors.ts'
+import { type IdentityChanges, participantFor, refuseTakeover } from './authors.ts'
 import {
+  claimParticipation,
   editParticipant,
   exportParticipant,
   liftRestriction,
   listParticipants,
+  listParticipations,
   readParticipant,
   registerParticipant,
 } from './contract.ts'
@@ -26,16 +28,16 @@ import {
   participantIn,
   participantView,
 } from './participant-view.ts'
-import { ownParticipations } from './participations.ts'
 import {
   countedParticipant,
   countListedParticipants,
+  lockParticipation,
   type ParticipantRow,
   participantInProject,
   participantsPage,
+  participationsOfPerson,
 } from './repository.ts'
 import { unrestrictParticipants } from './restricting.ts'
-import { type IdentityChanges, refuseTakeover } from './takeover.ts'
 
 /** The parts of a participant's export. */
 export interface ParticipantExports {
@@ -216,6 +218,52 @@ const register = (ports: Pick<ProjectPorts, 'isSuppressed' | 'regions' | 'contac
       return { name: actor.can('projects:read') ? name : (body.name ?? null), email, external_id }
     },
   )
+
+/** Use cases for a person's own participations. */
+const ownParticipations = ({ db, verifiedAddressOf }: Pick<ProjectPorts, 'db' | 'verifiedAddressOf'>) => ({
+  participations: read(listParticipations, async ({ actor }) => {
+    const account = actor.accountId ?? ''
+    const address = await verifiedAddressOf(db.prisma, account)
+    const rows = await participationsOfPerson(db, { account, email: address ?? null })
+    return {
+      resourceId: account,
+      details: { count: rows.length },
+      body: {
+        data: rows.map(({ account_id, ...row }) => ({
+          ...row,
+          claimed: account_id !== null,
+          claimed_at: row.claimed_at?.toISOString() ?? null,
+          created_at: row.created_at.toISOString(),
+        })),
+        address_verified: address !== undefined,
+      },
+    }
+  }),
+
+  claimParticipation: mutation(claimParticipation, async (ctx, { params: { participantId: id } }) => {
+    const { tx, actor, now } = ctx
+    const accountId = actor.accountId ?? ''
+    consulted(ctx, 'take-over')
+    const address = await verifiedAddressOf(tx, accountId)
+    if (address === undefined)
+      throw new Problem(
+        'forbidden',
+        'Your email address is not verified. Request a link to choose a password and open it, then claim again. Nothing was changed.',
+      )
+    const [row] = await lockParticipation(tx, { id })
+    if (!row || (row.account_id !== accountId && row.email !== address))
+      throw new Problem('not_found', 'No participation with this id has your verified email address.')
+    if (row.account_id !== null && row.account_id !== accountId)
+      throw new Problem('conflict', 'Another account has claimed this participation. Nothing was changed.')
+    const claimedAt = row.claimed_at ?? now
+    if (row.account_id === null) await tx.projectParticipant.update({ where: { id }, data: { accountId, claimedAt } })
+    return {
+      body: { data: { id, claimed_at: claimedAt.toISOString() } },
+      resourceId: id,
+      details: { project: row.project_id },
+    }
+  }),
+})
 
 /** Use cases for the participants of a project, and for a person's own participations. */
 export const projectParticipants = (

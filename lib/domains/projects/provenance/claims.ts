@@ -1,9 +1,8 @@
-import type { ProjectPorts } from '#lib/domains/projects/ports.ts'
 import type { Actor, Transaction } from '#lib/kernel/context.ts'
 import { type Issue, invalid, Problem } from '#lib/kernel/problem.ts'
-import { namespaceAdvice, outsideNamespace } from './namespaces.ts'
+import type { ProjectPorts } from '../ports.ts'
 import { isTied, type ReportedPointer } from './pointers.ts'
-import { foreignContainers, managerOf, organisationOfProject, ownThreads } from './repository.ts'
+import { foreignContainers, idsOutsideNamespace, managerOf, organisationOfProject, ownThreads } from './repository.ts'
 
 /** Whether the actor may claim existing data in a shared store for their organization: its managers and admins. */
 async function speaksForOrganisation(tx: Transaction, actor: Actor): Promise<boolean> {
@@ -12,6 +11,21 @@ async function speaksForOrganisation(tx: Transaction, actor: Actor): Promise<boo
   const { accountId: account = null, organisationId: organisation = null } = actor
   return (await managerOf(tx, { account, organisation })).length > 0
 }
+
+/** The ids that the organization may not claim in connected stores. Empty for admins: their claim is its own approval. */
+export async function outsideNamespace(
+  tx: Transaction,
+  actor: Actor,
+  organisationId: string | undefined,
+  ids: readonly string[],
+): Promise<ReadonlySet<string>> {
+  if (actor.isAdmin || ids.length === 0) return new Set()
+  const rows = await idsOutsideNamespace(tx, { organisation: organisationId ?? null, ids })
+  return new Set(rows.map(({ id }) => id))
+}
+
+const namespaceAdvice = (organisationId: string | undefined): string =>
+  `Use an id that begins with ${organisationId ?? 'the organization’s id'}_, or ask an admin to assign a namespace.`
 
 /**
  * Checks a claim to a graph group. A project's erasure deletes its group, so an organization may only claim groups in its namespace. Only a

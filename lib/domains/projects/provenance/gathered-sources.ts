@@ -1,8 +1,7 @@
-import { wholeConversations, wholeProjects } from '#lib/domains/projects/containers/whole-containers.ts'
-import { coveredRows } from '#lib/domains/projects/covered-rows.ts'
-import { type AuthoredTable, scopePart, scopeSubject } from '#lib/domains/projects/legal-holds.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
+import { wholeConversations, wholeProjects } from '../containers/repository.ts'
+import { type AuthoredTable, coveredRows, scopePart, scopeSubject } from '../legal-holds.ts'
 import { heldSources, idsAtOnce, sourceIdsAfter, sourcesById } from './repository.ts'
 import type { Source, Sources, WholeContainer } from './sources.ts'
 

@@ -1,15 +1,17 @@
-import { possibleSql, shownSql } from '#lib/domains/projects/chosen-ids.ts'
-import { type CoveredTable, coveredParameters, coveredSql, coveredTables } from '#lib/domains/projects/covered-rows.ts'
-import { existingSource } from '#lib/domains/projects/existing-rows.ts'
+import { statement, typed } from '#lib/stores/postgres/statement.ts'
 import {
   type AuthoredTable,
+  type CoveredTable,
+  coveredParameters,
+  coveredSql,
+  coveredTables,
   joinProjectHolds,
   projectHoldSql,
   projectHoldsSql,
   staysSql,
-} from '#lib/domains/projects/legal-holds.ts'
-import type { WriterKind } from '#lib/domains/projects/rules.ts'
-import { statement, typed } from '#lib/stores/postgres/statement.ts'
+} from '../legal-holds.ts'
+import { existingSource, possibleSql, shownSql } from '../readable-rows.ts'
+import type { WriterKind } from '../rules.ts'
 import type { PointerView } from './contract.ts'
 import type { StoredPointer } from './sources.ts'
 

@@ -1,13 +1,16 @@
-import { type CoveredTable, coveredParameters, coveredSql, coveredTables } from '#lib/domains/projects/covered-rows.ts'
+import { statement } from '#lib/stores/postgres/statement.ts'
 import {
   type AuthoredTable,
+  type CoveredTable,
+  coveredParameters,
+  coveredSql,
+  coveredTables,
   joinProjectHolds,
   projectHoldSql,
   projectHoldsSql,
   staysSql,
-} from '#lib/domains/projects/legal-holds.ts'
-import { isByPersonSql } from '#lib/domains/projects/words/repository.ts'
-import { statement } from '#lib/stores/postgres/statement.ts'
+} from '../legal-holds.ts'
+import { isByPersonSql } from '../words/repository.ts'
 
 const authors = { kinds: 'text[]', ids: 'text[]' } as const
 const covering = { ...coveredParameters, now: 'timestamptz' } as const

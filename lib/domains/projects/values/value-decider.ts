@@ -1,17 +1,16 @@
-import { decideDerivedText } from '#lib/domains/projects/words/derived-text.ts'
-import { mergeSpans, occurrences, type TextSpan } from '#lib/domains/projects/words/fingerprints.ts'
-import { livingAuthors } from '#lib/domains/projects/words/living-authors.ts'
-import { remainingTexts, remainingTextsIn } from '#lib/domains/projects/words/remaining-texts.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { ErasedRunMatch, ErasedWords } from '#lib/kernel/data-source.ts'
 import { memoize } from '#lib/kernel/memoize.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { type PieceSpan, runsAcross, type StringLeaf } from '#lib/stores/virtual-texts.ts'
+import { leavesTogether, type PieceSpan, runsAcross, type StringLeaf, withoutSpans } from '#lib/stores/virtual-texts.ts'
+import { technical } from '#lib/text/json.ts'
 import { tokenize } from '#lib/text/words.ts'
-import { cutStrings, stringsOf } from './json-text.ts'
+import { cutFrom, decideDerivedText } from '../words/derived-text.ts'
+import { mergeSpans, occurrences, type TextSpan } from '../words/fingerprints.ts'
+import { livingAuthors } from '../words/living-authors.ts'
+import { remainingTexts, remainingTextsIn } from '../words/remaining-texts.ts'
 import type { Ownership } from './ownership.ts'
 import type { Readable } from './readable.ts'
-import { cutLeaves, jsonParts, partLeaves, textOfParts, type ValuePart } from './together.ts'
 
 /** The sources of a value that pointers of an erased source name. */
 export interface Naming {
@@ -24,6 +23,65 @@ export type ValueDecision = { decision: 'untouched' | 'retained' | 'deleted' } |
 
 /** Called only for a value that contains erased words. By default, the value belongs to the erasing projects. */
 type OwnershipOf = () => Promise<Ownership>
+
+/** A part of a value whose strings are read together with those of other parts: an item of a list, a field, a line. */
+export class ValuePart {
+  readonly n: number
+  value: unknown
+  constructor(n: number, value: unknown) {
+    this.n = n
+    this.value = value
+  }
+}
+
+/** A JSON value, or the text. */
+export function parsedValue(text: string): unknown {
+  if (!/^\s*[[{"]/.test(text)) return text
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+/** The lines of NDJSON, or the complete JSON value; undefined for other texts. */
+function jsonParts(text: string): ValuePart[] | undefined {
+  if (!/^\s*[[{]/.test(text)) return undefined
+  const whole = parsedValue(text)
+  if (typeof whole !== 'string') return [new ValuePart(0, whole)]
+  const lines = text.split('\n')
+  const parts = lines.map((line, n) => new ValuePart(n, line.trim() === '' ? '' : parsedValue(line)))
+  const isLines = parts.every(({ value }, n) => typeof value !== 'string' || lines[n]?.trim() === '')
+  return isLines && parts.length > 1 ? parts : undefined
+}
+const textOfParts = (parts: readonly ValuePart[]): string =>
+  parts.map(({ value }) => (value === '' ? '' : JSON.stringify(value))).join('\n')
+
+type PartLeaf = StringLeaf<number>
+function children(value: unknown, owner: number) {
+  if (value instanceof ValuePart) return { children: [['value', value.value] as [string, unknown]], owner: value.n }
+  if (Array.isArray(value)) return { children: value.map((item, at): [number, unknown] => [at, item]), owner }
+  return typeof value === 'object' && value !== null ? { children: Object.entries(value), owner } : undefined
+}
+const partLeaves = (parts: readonly ValuePart[]) => leavesTogether(parts, -1, children)
+
+/** Removes the spans from the strings. Returns the numbers of the changed parts. */
+export function cutLeaves(spans: ReadonlyMap<PartLeaf, readonly PieceSpan[]>): Set<number> {
+  const changed = new Set<number>()
+  const removed = new Map<unknown[], Set<number>>()
+  for (const [{ container, key, text, owner }, cuts] of spans) {
+    const cut = withoutSpans(text, cuts)
+    const rest = /[\p{L}\p{N}]/u.test(cut) ? cut : ''
+    changed.add(owner)
+    if (Array.isArray(container) && typeof key === 'number') {
+      if (rest === '') removed.set(container, (removed.get(container) ?? new Set()).add(key))
+      else container[key] = rest
+    } else Reflect.set(container, key, rest)
+  }
+  for (const [list, positions] of removed)
+    for (const at of [...positions].sort((one, other) => other - one)) list.splice(at, 1)
+  return changed
+}
+
 export interface ValueDecider {
   /**
    * In a value that does not belong to the erasing projects, the texts of every living author explain words. If the value names somebody
@@ -43,6 +101,78 @@ const folded = (text: string): string =>
   ` ${tokenize(text)
     .map(({ word }) => word)
     .join(' ')} `
+
+/** A string in a JSON text, decoded. */
+interface Leaf {
+  text: string
+  /** Offset of the literal in the JSON text, including its quotes. */
+  start: number
+  end: number
+  isKey: boolean
+  /** The property that has this value. */
+  property: string
+}
+const deepest = 3
+
+/** Whether a text is one JSON value or NDJSON. */
+export function isJson(text: string): boolean {
+  if (!/^\s*[[{"]/.test(text)) return false
+  const parses = (one: string) => {
+    try {
+      JSON.parse(one)
+      return true
+    } catch {
+      return false
+    }
+  }
+  return parses(text) || text.split('\n').every((line) => line.trim() === '' || parses(line))
+}
+
+function leavesOf(text: string): Leaf[] {
+  const leaves: Leaf[] = []
+  let property = ''
+  for (const { index, 0: literal } of text.matchAll(/"(?:[^"\\]|\\.)*"/g)) {
+    const end = index + literal.length
+    const isKey = /^\s*:/.test(text.slice(end, end + 64))
+    const decoded = String(JSON.parse(literal))
+    if (isKey) property = decoded
+    leaves.push({ text: decoded, start: index, end, isKey, property: isKey ? '' : property })
+  }
+  return leaves
+}
+
+/** The decoded strings of a JSON text, including strings nested in JSON strings. For plain text, the text. */
+export function stringsOf(text: string, depth = 0): { text: string; isKey: boolean; isTechnical: boolean }[] {
+  if (depth >= deepest || !isJson(text)) return [{ text, isKey: false, isTechnical: false }]
+  return leavesOf(text).flatMap(({ text: one, isKey, property }) =>
+    isKey
+      ? [{ text: one, isKey, isTechnical: true }]
+      : stringsOf(one, depth + 1).map((inner) => ({
+          ...inner,
+          isTechnical: inner.isTechnical || technical.test(property),
+        })),
+  )
+}
+
+/** Rounds after which words that remain in a cut text are given up. */
+const mostRounds = 4
+
+/**
+ * Removes the spans that `spansOf` returns for a text, in whatever encoding they were found, and searches the result again. Null if nothing
+ * that people wrote would remain, if a property name would have to be cut, or if words remain.
+ */
+export function cutStrings(text: string, spansOf: (one: string) => TextSpan[]): string | null {
+  let rest = text
+  for (let round = 0; round < mostRounds; round++) {
+    const spans = spansOf(rest)
+    if (spans.length === 0) return rest
+    const cut = cutFrom(rest, spans)
+    if (cut === null) return null
+    rest = cut
+  }
+  return spansOf(rest).length === 0 ? rest : null
+}
+
 /** The strings of a text that people wrote, without technical ones. */
 const spokenOf = (strings: ReturnType<typeof stringsOf>): string =>
   strings.flatMap(({ text, isTechnical }) => (isTechnical ? [] : [text])).join('\n')
@@ -51,7 +181,7 @@ const spokenOf = (strings: ReturnType<typeof stringsOf>): string =>
 const matchesOf = (words: ErasedWords, text: string): ErasedRunMatch[] =>
   words.isEmpty ? [] : [...words.runsIn(text), ...words.namesIn(text)]
 
-export interface ValueDeciderOptions {
+interface ValueDeciderOptions {
   /** Runs a function in the transaction that reads remaining texts. */
   within: <T>(work: (tx: Transaction) => Promise<T>) => Promise<T>
   /** The projects whose remaining messages and documents explain words. */

@@ -1,8 +1,8 @@
 import { deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { expect, it } from 'vitest'
 import { occurrences } from '../words/fingerprints.ts'
-import { cutStrings, isJson, stringsOf } from './json-text.ts'
 import { readable } from './readable.ts'
+import { cutStrings, isJson, stringsOf } from './value-decider.ts'
 
 const sentence = 'The cellar of the house is flooded every spring.'
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { sampledRuns } from '#lib/testing/sampling.ts'
 import { editText, viewsOf } from '#lib/text/views.ts'
 import { tokenize } from '#lib/text/words.ts'
-import { cutStrings } from '../values/json-text.ts'
+import { cutStrings } from '../values/value-decider.ts'
 import { cutFrom } from './derived-text.ts'
 import { Fingerprints, mergeSpans } from './fingerprints.ts'
 

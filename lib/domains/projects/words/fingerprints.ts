@@ -5,14 +5,23 @@ import { nameForms } from '#lib/text/names.ts'
 import { comparedForms, digitsIn, leastDigits, numbersIn } from '#lib/text/numbers.ts'
 import { NameFilter, RunFilter } from '#lib/text/run-filter.ts'
 import { searchViews, spokenTexts } from '#lib/text/views.ts'
-import { endOfRun, foldWord, hashed, hashOfWord, mixed, type Seeds, tokenize, type WordToken } from '#lib/text/words.ts'
-import { formerTokens } from './former-words.ts'
+import {
+  endOfRun,
+  foldWord,
+  hashed,
+  hashOfWord,
+  mixed,
+  type Seeds,
+  tokenize,
+  type WordToken,
+  wordWeight,
+} from '#lib/text/words.ts'
 
 export type { FoundSpan as TextSpan } from '#lib/text/layer.ts'
 
 type TextSpan = FoundSpan
 /** The position of a run of an erased text in another text, with its fingerprint. */
-export interface FingerprintMatch extends TextSpan {
+interface FingerprintMatch extends TextSpan {
   run: number
 }
 
@@ -33,6 +42,42 @@ const mostBetweenLabels = 40
 /** Pairs of labels that are compared in one text. Then only labels with few words between them are. */
 const mostLabelPairs = 20_000
 const adjacentLabels = 4
+
+// The words of fingerprints that were stored before the format had a version. They must stay as they are: the erased texts no longer
+// exist, so these fingerprints cannot be made again.
+
+const unspaced =
+  '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Thai}\\p{Script=Lao}\\p{Script=Khmer}\\p{Script=Myanmar}\\p{Script=Tibetan}'
+const isWithinWord = `[[\\p{L}\\p{N}]--[${unspaced}]]`
+const tokenPattern = new RegExp(`[${unspaced}]|${isWithinWord}(?:['’]?(?:${isWithinWord}|\\p{M}))*`, 'gv')
+const isUnspaced = new RegExp(`^[${unspaced}]`, 'v')
+
+const isAscii = /^[\0-\x7f]*$/
+const asciiPattern = /[a-z0-9]+(?:'[a-z0-9]+)*/g
+
+/** {@link formerTokens} for ASCII. */
+function tokenizeAscii(text: string): WordToken[] {
+  const tokens: WordToken[] = []
+  for (const { 0: found, index } of text.toLowerCase().matchAll(asciiPattern)) {
+    const word = found.includes("'") ? found.replaceAll("'", '') : found
+    tokens.push({ word, start: index, end: index + found.length, weight: wordWeight })
+  }
+  return tokens
+}
+
+/** The words of a text in order, folded by lower case and compatibility forms only. */
+function formerTokens(text: string): WordToken[] {
+  if (isAscii.test(text)) return tokenizeAscii(text)
+  const tokens: WordToken[] = []
+  for (const { 0: found, index } of text.matchAll(tokenPattern))
+    tokens.push({
+      word: found.normalize('NFKC').toLowerCase().replace(/['’]/g, ''),
+      start: index,
+      end: index + found.length,
+      weight: isUnspaced.test(found) ? 1 : wordWeight,
+    })
+  return tokens
+}
 
 /**
  * Keyed fingerprints of erased texts. They find runs of erased words in other texts after the words are deleted, and do not reveal them.

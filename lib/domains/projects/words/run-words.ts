@@ -1,17 +1,18 @@
-import { scopeSubject } from '#lib/domains/projects/legal-holds.ts'
-import type { Sources } from '#lib/domains/projects/provenance/sources.ts'
+import { parsePhoneNumberFromString } from 'libphonenumber-js'
+import { findPersonalData } from '#lib/domains/pii/personal-data.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import { type ErasedWords, longestSearch } from '#lib/kernel/data-source.ts'
+import { type ErasedRunMatch, type ErasedWords, longestSearch } from '#lib/kernel/data-source.ts'
 import type { Mention } from '#lib/kernel/erased.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import { digitsIn, leastDigits, numbersIn } from '#lib/text/numbers.ts'
+import { spokenTexts } from '#lib/text/views.ts'
 import { identifiesAPerson } from '../graph/name-rules.ts'
-import { ConsecutiveMessages } from './consecutive.ts'
+import { scopeSubject } from '../legal-holds.ts'
+import type { Source, Sources } from '../provenance/sources.ts'
 import { Fingerprints } from './fingerprints.ts'
-import { phoneNumbersIn } from './phone-numbers.ts'
 import { explainedRuns, remainingTexts } from './remaining-texts.ts'
 import { lockErasedWords, versionOfErasedWords, writeErasedWords } from './repository.ts'
-import { wordsOfMany } from './words-of-many.ts'
 
 /** Names and email addresses of an account; empty after its erasure. */
 type NamesOf = (tx: Transaction, accountId: string) => Promise<string[]>
@@ -27,6 +28,71 @@ interface RunWordsDeps {
   namesOf: NamesOf
   /** The key of new fingerprints. With one key for all runs, a complete reading hashes every text once. By default, a random one. */
   key?: () => Buffer
+}
+
+/** Of a longer message, only its beginning and its end belong to runs with other messages. */
+const longest = 600
+
+/**
+ * Collects the messages of each author in a conversation, in their order, so that runs across several short messages can be found. They are
+ * joined whether or not other people wrote between them: a transcript has the other words between, and then no such run exists in it; a
+ * list of one person's messages has not. Only erased messages are joined: the words of a message that remains are not erased with them.
+ */
+export class ConsecutiveMessages {
+  readonly #byAuthor = new Map<string, { at: number; id: string; text: string }[]>()
+
+  add({ kind, id, conversation, author, createdAt, texts: [text] }: Source): void {
+    if (kind !== 'message' || conversation === null || text === undefined) return
+    const key = JSON.stringify([conversation, author.kind, author.id])
+    const own = this.#byAuthor.get(key) ?? []
+    this.#byAuthor.set(key, own)
+    own.push({ at: createdAt.getTime(), id, text })
+  }
+
+  /** The joined texts of each author, in pieces at messages that are too long to be joined as a whole. */
+  *texts(): Generator<string> {
+    for (const own of this.#byAuthor.values()) {
+      if (own.length < 2) continue
+      own.sort((one, other) => one.at - other.at || (one.id < other.id ? -1 : 1))
+      let joined: string[] = []
+      for (const { text } of own) {
+        if (text.length <= longest) {
+          joined.push(text)
+          continue
+        }
+        yield [...joined, text.slice(0, longest / 2)].join('\n')
+        joined = [text.slice(-longest / 2).replace(/^\S+/u, '')]
+      }
+      if (joined.length > 1) yield joined.join('\n')
+    }
+  }
+}
+
+/**
+ * The telephone numbers in a text, as the digits of every form in which somebody may dial or store them: national, international, and
+ * without any prefix. A number in national form, whose country is unknown, is compared without its leading zero.
+ */
+export function phoneNumbersIn(text: string): string[] {
+  if (digitsIn(text).length < leastDigits) return []
+  const forms = new Set<string>()
+  for (const plain of spokenTexts(text))
+    for (const { start, end } of findPersonalData(plain, { kinds: ['phone'] })) {
+      const written = plain.slice(start, end)
+      const longest = [...numbersIn(written)].sort((one, other) => other.digits.length - one.digits.length)[0]
+      const digits = longest?.digits ?? digitsIn(written)
+      const parsed = parsePhoneNumberFromString(written.replace(/^\s*00/, '+'))
+      const known = parsed
+        ? [parsed.number, parsed.nationalNumber, parsed.formatNational(), parsed.formatInternational()]
+        : [digits.replace(/^0+/, '')]
+      for (const form of [digits, ...known]) {
+        const bare = digitsIn(form)
+        if (bare.length < leastDigits) continue
+        forms.add(bare)
+        if (!parsed) forms.add(`0${bare}`)
+      }
+      if (parsed) for (const prefix of ['00', '011']) forms.add(prefix + digitsIn(parsed.number))
+    }
+  return [...forms]
 }
 
 /** Adds the fingerprints of all texts and names in a scope, and the ids of the projects that contain the texts. */
@@ -64,6 +130,59 @@ async function gather(
   for (const name of names)
     if (identifiesAPerson(name)) fingerprints.addName(name)
     else fingerprints.addUncertainName(name)
+}
+
+/** The stored fingerprints of one erasure. */
+interface StoredWords {
+  receiptId: string
+  fingerprints: Uint8Array
+}
+
+/** An email address or a telephone number, as opposed to a name that other people may have. */
+const contact = /@|%40|&#(?:64|x40);|(?:\d\D{0,3}){7}/i
+const isContact = (text: string, { start, end }: Pick<ErasedRunMatch, 'start' | 'end'>): boolean =>
+  contact.test(text.slice(start, end))
+
+/**
+ * The words of many erasures. All fingerprints with one key are merged, so a text is hashed once for each key: once for all erasures of this
+ * version, and once more for each older erasure, whose key is its own.
+ */
+function wordsOfMany(all: readonly StoredWords[]) {
+  const each = new Map(
+    all.map(({ receiptId, fingerprints }) => [receiptId, Fingerprints.fromBytes(Buffer.from(fingerprints))]),
+  )
+  const merged = [...Map.groupBy(each.values(), ({ key }) => key).values()].map((some) => ({
+    words: Fingerprints.merged(some),
+    of: [...each].filter(([, one]) => some.includes(one)),
+  }))
+  const matchesOf = (words: Fingerprints, text: string): ErasedRunMatch[] => [
+    ...words.runsIn(text),
+    ...words.namesIn(text).filter((name) => isContact(text, name)),
+  ]
+  return {
+    foundIn(text: string): ReadonlyMap<string, ReadonlySet<number>> {
+      const found = new Map<string, ReadonlySet<number>>()
+      for (const { words, of } of merged) {
+        const matches = matchesOf(words, text)
+        if (matches.length === 0) continue
+        for (const [receiptId, one] of of) {
+          const own = new Set(matches.flatMap(({ run }) => (one.has(run) ? [run] : [])))
+          if (own.size > 0) found.set(receiptId, own)
+        }
+      }
+      return found
+    },
+    runsIn: (text: string): number[] => merged.flatMap(({ words }) => matchesOf(words, text).map(({ run }) => run)),
+    unexplained(receiptId: string, explained: ReadonlySet<number>, only?: ReadonlySet<number>): ErasedWords {
+      const words = each.get(receiptId) ?? new Fingerprints()
+      const counts = (run: number) => !explained.has(run) && only?.has(run) !== false
+      return {
+        isEmpty: words.isEmpty,
+        runsIn: (text) => words.runsIn(text).filter(({ run }) => counts(run)),
+        namesIn: (text) => words.namesIn(text).filter((name) => isContact(text, name) && counts(name.run)),
+      }
+    },
+  }
 }
 
 /** The erased words of runs. Implements `RunFingerprints` of the erasure engine. */

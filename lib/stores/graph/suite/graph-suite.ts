@@ -1,13 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { noChange } from '#lib/domains/projects/graph/judgement.ts'
-import { decideNeighbourhood, type Policy } from '#lib/domains/projects/graph/rules.ts'
+import { decideNeighbourhood, noChange, type Policy } from '#lib/domains/projects/graph/rules.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
+import type { GraphOutcome, GraphStore } from '#lib/stores/graph/graph.ts'
+import { type ListedElement, listedKinds } from '#lib/stores/graph/listing.ts'
 import { at, dealGraph, entity, episode, fact, sentence, sharedGraph } from '#lib/testing/graphs.ts'
 import type { GraphPlanting, PlantedGraph } from '#lib/testing/planted-graph.ts'
-import type { GraphOutcome, GraphStore } from '../graph.ts'
-import { type ListedElement, listedKinds } from '../listing.ts'
 
 /** One implementation, opened for tests. */
 export interface OpenedGraph {

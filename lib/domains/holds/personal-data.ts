@@ -1,0 +1,140 @@
+import type { DataSource, ReadPage, ReadPlace, RetainedRecord } from '#lib/kernel/data-source.ts'
+import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
+import type { Exporter, PersonExporter } from '#lib/kernel/exporter.ts'
+import { officeActs } from '#lib/stores/postgres/admin-changes.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { holdingOf, plannedOf, sumRemaining } from '#lib/stores/postgres/personal-rows.ts'
+import { jsonObject, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
+import { countVersions, deleteVersions, versionInventory, versionsAfter, versionsInScope } from './repository.ts'
+
+/** The values by which versions of a scope are found. */
+interface VersionScope {
+  agents: string[]
+  accounts: string[]
+  participants: string[]
+  anchors: string[]
+  /** Ids of the subject as they occur in the JSON of versions of other people's records. */
+  names: string[]
+}
+const nothing: VersionScope = { agents: [], accounts: [], participants: [], anchors: [], names: [] }
+
+function versionScope(scope: ErasureScope): VersionScope {
+  if ('unit' in scope) return { ...nothing, anchors: [`unit:${scope.unit}`] }
+  if ('skill' in scope) return { ...nothing, anchors: [`skill:${scope.skill}`] }
+  if ('part' in scope) return { ...nothing, anchors: [`${scope.part.kind}:${scope.part.id}`] }
+  const { account, agents, participants = [] } = scope.subject
+  const accounts = account === null ? [] : [account]
+  const ids = [...agents, ...participants, ...accounts, ...accounts.map((id) => `user:${id}`)]
+  return {
+    agents: [...agents],
+    accounts,
+    participants: [...participants],
+    anchors: [],
+    names: ids.map((id) => JSON.stringify(id)),
+  }
+}
+
+/** All texts of a JSON value, at any depth. */
+function* textsIn(value: unknown): Generator<string> {
+  if (typeof value === 'string') yield value
+  else if (typeof value === 'object' && value !== null)
+    for (const member of Object.values(value)) yield* textsIn(member)
+}
+const versionsPerPage = 200
+
+/**
+ * Reads the versions of all authors. Words of an erased person in a version of somebody else's record are as much under the hold as the record:
+ * they remain until it ends, and the receipt counts them as left.
+ */
+async function readVersions(
+  db: Database,
+  after: string | null,
+  visit: (place: ReadPlace) => Promise<void>,
+): Promise<ReadPage> {
+  const rows = await versionsAfter(db, { after: after ?? '', most: versionsPerPage })
+  for (const { id, content } of rows)
+    await visit({ id: `version:${id}`, texts: [...textsIn(content)], itemsOf: async () => [id] })
+  return { next: rows.length < versionsPerPage ? null : (rows.at(-1)?.id ?? null), unread: {} }
+}
+
+/**
+ * Versions that legal holds preserve. The erasure itself can create some, when it changes a held record of another person. The plan watches
+ * the versions that a hold covers; residue counts those that the plan does not know, so that the run plans again and the receipt names them.
+ */
+export const heldVersionDataSource = (db: Database): DataSource => ({
+  name: 'holds.versions',
+  store: 'postgresql',
+  stage: 'account',
+  what: 'versions of records that a legal hold preserves, as the records were before a change',
+  purpose: 'preserving evidence: a record under a legal hold can be changed, but not lost (GDPR art. 17(3)(b) and (e))',
+  kept: 'until no legal hold covers the record any more',
+  tables: ['held_versions'],
+  inventory: async ({ agents, account, participants = [] }) =>
+    holdingOf(await versionInventory(db, { agents, accounts: account === null ? [] : [account], participants })),
+  async plan(scope, tx, now) {
+    const rows = await versionsInScope(tx, { ...versionScope(scope), now })
+    return { ...plannedOf(rows), watched: rows.flatMap(({ id, hold }) => (hold === null ? [] : [id])).sort() }
+  },
+  read: (after, visit) => readVersions(db, after, visit),
+  erase: (_scope, items, tx, options) => deleteVersions(tx, { ids: items, now: options?.now ?? new Date() }),
+  residue: (scope, items, now) =>
+    sumRemaining(db, async function* (on) {
+      yield await countVersions(on, { ...versionScope(scope), known: items, now })
+    }),
+})
+
+const shape = { part: 'held_versions', bases: ['all'], tables: ['held_versions'] } as const
+
+/** The versions that the condition selects. The id of the hold and its reason are not part of them. */
+const versions = (db: Database, where: string, values: readonly unknown[]) =>
+  recordPages(db, {
+    from: 'held_versions v',
+    where,
+    values,
+    at: 'v.at',
+    id: 'v.id',
+    columns: 'v.id, v.table_name, v.content, v.at',
+    weight: 'pg_column_size(v.content)',
+    record: jsonObject({ id: 'c.id', table: 'c.table_name', changed_at: utc('c.at'), record: 'c.content' }),
+  })
+
+/** Versions are as private as the most private record: only the agent and its owner get them. */
+export const heldVersionExporters = (db: Database): Exporter[] => [
+  {
+    ...shape,
+    pages: (agentId, { until, agents }) =>
+      versions(db, 'v.agent_id = $1 AND v.at <= $2 AND v.agent_id = ANY($3::text[])', [agentId, until, agents]),
+  },
+]
+
+/** What a person's account, messages and claimed participations were before a change. */
+export const heldVersionPersonExporters = (db: Database): PersonExporter[] => [
+  {
+    ...shape,
+    pages: (accountId, { until }) =>
+      versions(
+        db,
+        `(v.account_id = $1 OR v.participant_id IN (SELECT p.id FROM participations p WHERE p.account_id = $1)) AND v.at <= $2`,
+        [accountId, until],
+      ),
+  },
+]
+
+/** For a participant, who may have no account. */
+export const heldVersionParticipantExporters = (db: Database): PersonExporter[] => [
+  {
+    ...shape,
+    pages: (participantId, { until }) => versions(db, 'v.participant_id = $1 AND v.at <= $2', [participantId, until]),
+  },
+]
+
+/** Retained records: who created or released a hold. */
+export const retainedHolds = (db: Database): RetainedRecord[] => [
+  officeActs(db, {
+    name: 'holds.acts',
+    what: 'legal holds that you placed or released',
+    table: 'legal_holds',
+    by: ['created_by', 'released_by'],
+    at: 'created_at',
+  }),
+]

@@ -1,0 +1,308 @@
+import { createHash } from 'node:crypto'
+import { memoize } from '#lib/kernel/memoize.ts'
+import { type CacheEntry, type CachePart, type CacheStore, ownPrefix } from '#lib/stores/cache/cache.ts'
+import { needlesOf } from '#lib/stores/cache/needles.ts'
+import { technical } from '#lib/text/json.ts'
+import { isInKeySpace, type KeySpace } from '../key-space.ts'
+import type { Ownership } from '../values/ownership.ts'
+import { type Readable, readable } from '../values/readable.ts'
+import {
+  cutLeaves,
+  type Naming,
+  parsedValue,
+  type ValueDecider,
+  type ValueDecision,
+  ValuePart,
+} from '../values/value-decider.ts'
+import {
+  type Chosen,
+  followed,
+  isDistinctiveKey,
+  isOurKey,
+  isRecordField,
+  keyingIds,
+  mayBeOurKey,
+  mayDeleteKey,
+  uniqueInProject,
+} from './rules.ts'
+
+/** What to search for in a cache, and the judge of words. */
+export interface CacheSearch {
+  ids: Iterable<string>
+  /** A list, because one search reads it several times. */
+  chosen: readonly Chosen[]
+  /** Projects and conversations: entries with one of these ids in the name or a value are searched for words. */
+  anchors: Iterable<string>
+  /** Remaining conversations: a string entry with one of these ids in its name is deleted. */
+  near: Iterable<string>
+  names: ReadonlyMap<string, Naming>
+  /** Entries found in the index by erased ids (`indexed`) or by ids of conversations that contained them (`around`). */
+  indexed: ReadonlySet<string>
+  around: ReadonlySet<string>
+  /** Entries in it are searched for words. */
+  space: KeySpace
+  judge: ValueDecider | undefined
+  /** Whose entry it is, by the ids in its name. */
+  ownershipOf(name: string): Promise<Ownership>
+  /**
+   * Ids of the projects and conversations, also those that the application chose: a cached value with one of them in its name is deleted
+   * whatever it contains, because it may paraphrase the erased source.
+   */
+  keys: Iterable<string>
+  /** Whether an entry with one of these ids in its name is a cached value. */
+  isCached(name: string): Promise<boolean>
+  /** Whether a value is the result of an earlier attempt of this erasure. */
+  isNoted?(name: string, value: Buffer): boolean
+}
+export type CacheMatchReason = 'pointer' | 'index' | 'text' | 'group'
+export interface CacheChange {
+  part: CachePart
+  /** Null: remove the part. */
+  to: Buffer | null
+  /** Only this item of a list, not every equal one. */
+  at?: number
+}
+/** The decision about one entry. `changes`: only these parts; undefined: the whole entry. */
+export interface CacheFinding extends Pick<CacheEntry, 'name' | 'type'> {
+  found: CacheMatchReason
+  verdict: 'deleted' | 'cut' | 'retained'
+  changes?: CacheChange[]
+  /** Only the key space of the organization contains the entry. The entry remains if a pointer of another project names it. */
+  isPrefixed?: boolean
+}
+/** Labels of values that cannot be searched, and whether some entries were outside the search. */
+export interface UnsearchedEntries {
+  binary: Set<string>
+  isOutside: boolean
+  /** Labels of entries with an id of the project or conversation in their names that are not cached values, or may belong to others. */
+  lasting: Set<string>
+}
+
+/** A hash of a name or value for plans and notes, because the name may be personal data. */
+export const labelOf = (...texts: (string | Buffer)[]): string => {
+  const hash = createHash('sha256')
+  for (const [n, text] of texts.entries())
+    hash.update(n === 0 ? text : Buffer.concat([Buffer.of(0), Buffer.from(text)]))
+  return hash.digest('base64url').slice(0, 22)
+}
+
+const isOwn = (name: string): boolean => name.startsWith(ownPrefix)
+const whole = ({ name, type }: CacheEntry, found: CacheMatchReason): CacheFinding => ({
+  name,
+  type,
+  found,
+  verdict: 'deleted',
+})
+
+async function decidedByWords(
+  { judge, isNoted }: CacheSearch,
+  part: CachePart,
+  value: Readable,
+  name: string,
+  naming: Naming | undefined,
+  ownership: () => Promise<Ownership>,
+): Promise<ValueDecision> {
+  if (!judge || part.texts.some((text) => isNoted?.(name, text))) return { decision: 'untouched' }
+  return judge.decide(value, naming, ownership)
+}
+/** The fields of a stream's entry by name, which follow each other in its texts. */
+const fieldsOfStream = (texts: readonly Buffer[]): Record<string, unknown> =>
+  Object.fromEntries(
+    texts.flatMap((name, at) => (at % 2 === 0 ? [[name.toString(), parsedValue(String(texts[at + 1] ?? ''))]] : [])),
+  )
+/** A part whose strings are read together with those of its neighbors. */
+function partToRead({ type }: Pick<CacheEntry, 'type'>, { texts }: CachePart, n: number): ValuePart {
+  if (type === 'stream') return new ValuePart(n, fieldsOfStream(texts))
+  const { form, text } = readableOf(texts)
+  return new ValuePart(n, form === 'binary' ? '' : parsedValue(text))
+}
+const hasWords = (value: unknown): boolean => {
+  if (typeof value === 'string') return /[\p{L}\p{N}]/u.test(value)
+  if (typeof value !== 'object' || value === null) return false
+  return Object.entries(value).some(([key, one]) => !technical.test(key) && hasWords(one))
+}
+/**
+ * Changes of parts with words that no single part contains, such as a list of tokens or a stream of deltas. `before`: the last parts of
+ * the same entry that were read before.
+ */
+async function changesAcross(
+  { judge }: CacheSearch,
+  entry: CacheEntry,
+  before: readonly CachePart[],
+  ownership: () => Promise<Ownership>,
+): Promise<CacheChange[]> {
+  const parts = [...before, ...entry.parts]
+  if (!judge || !entry.isWhole || parts.length < 2) return []
+  const read = parts.map((part, n) => partToRead(entry, part, n))
+  const changed = cutLeaves(await judge.acrossParts(read, ownership))
+  return [...changed].flatMap((n): CacheChange[] => {
+    const part = parts[n]
+    const { value } = read[n] ?? {}
+    if (!part) return []
+    const canCut = entry.type !== 'stream' && readableOf(part.texts).form === 'text' && hasWords(value)
+    const to = canCut ? Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)) : null
+    return [{ part, to, ...(part.at !== undefined && { at: part.at }) }]
+  })
+}
+
+/** Decides about the parts of an entry by their words. */
+async function changesByWords(
+  sought: CacheSearch,
+  entry: CacheEntry,
+  values: readonly Readable[],
+  naming: Naming | undefined,
+  known: ReadonlyMap<CachePart, CacheChange>,
+  unsearched: UnsearchedEntries,
+  ownership: () => Promise<Ownership>,
+  before: readonly CachePart[],
+): Promise<{ changes: CacheChange[]; isRetained: boolean; isCut: boolean }> {
+  const changes = [...known.values()]
+  let [isRetained, isCut] = [false, false]
+  for (const [n, part] of entry.parts.entries()) {
+    const value = values[n]
+    if (known.has(part) || !value || (isOwn(entry.name) && part.id.toString() === 'about')) continue
+    const field = entry.type === 'hash' && !isOwn(entry.name) ? part.id.toString() : ''
+    const isNamedId = naming !== undefined && mayBeOurKey(value.text)
+    if (isNamedId) continue
+    const judged: ValueDecision =
+      field !== '' && (await sought.judge?.hasErasedWords({ form: 'text', text: field }, ownership))
+        ? { decision: 'deleted' }
+        : await decidedByWords(sought, part, value, entry.name, naming, ownership)
+    if (judged.decision === 'retained') isRetained = true
+    if (judged.decision === 'deleted') changes.push({ part, to: null })
+    if (judged.decision === 'cut') {
+      const canCut = entry.isWhole && entry.type !== 'stream' && entry.type !== 'other'
+      isCut ||= canCut
+      changes.push({ part, to: canCut ? Buffer.from(judged.text) : null })
+    }
+    if (value.form === 'binary' && judged.decision !== 'deleted') unsearched.binary.add(labelOf(entry.name, part.id))
+  }
+  for (const change of await changesAcross(sought, entry, before, ownership)) {
+    const at = changes.findIndex(({ part }) => part === change.part)
+    isCut ||= change.to !== null
+    // A part that was also cut by its own words is removed.
+    if (at >= 0) changes[at] = { part: change.part, to: null }
+    else changes.push(change)
+  }
+  return { changes, isRetained, isCut }
+}
+
+/** The number of parts of the portion before that are read with a portion. */
+const mostBefore = 50
+
+/** Decides about entries one by one. */
+function cacheJudge(sought: CacheSearch) {
+  const ids = needlesOf([...sought.ids])
+  const telling = [...sought.chosen].filter(({ id }) => isDistinctiveKey(id))
+  const chosen = needlesOf(telling.map(({ id }) => id))
+  const anchors = needlesOf([...sought.anchors, ...telling.flatMap((one) => one.anchors)])
+  const near = needlesOf([...sought.near].filter((id) => isOurKey('conversation', id)))
+  const keys = needlesOf(keyingIds(sought.keys))
+  const { names, judge, space } = sought
+  // An id that looks generated, or is unique only in its project, may belong to others: then even our own entries need an anchor.
+  const inProject = uniqueInProject(sought.ids)
+  const isPlain = (name: string) => isOwn(name) && !telling.some(({ id }) => mayBeOurKey(id) || inProject.has(id))
+  const unsearched: UnsearchedEntries = { binary: new Set(), isOutside: false, lasting: new Set() }
+  /** The end of the portion that was read last, because words may continue in the next portion. */
+  let previous: { name: string; parts: readonly CachePart[] } = { name: '', parts: [] }
+
+  /** `isLoose`: only an id that a client chose relates the entry to the erased source. */
+  async function judged(entry: CacheEntry): Promise<(CacheFinding & { isLoose?: boolean }) | undefined> {
+    const { name, type, parts } = entry
+    const before = previous.name === name ? previous.parts : []
+    previous = { name, parts: parts.slice(-mostBefore) }
+    if (!mayDeleteKey(name, ownPrefix)) return undefined
+    const isNear = sought.around.has(name) || (near.standIn(name) && type === 'string')
+    // Data derived from the conversation may contain any part of it: decide as if provenance named it.
+    const naming = names.get(name) ?? (isNear && judge ? { named: [], remaining: [] } : undefined)
+    const by: CacheMatchReason = names.has(name) ? 'pointer' : isNear ? 'group' : 'text'
+    if (sought.indexed.has(name)) return whole(entry, 'index')
+    if (ids.standIn(name)) return whole(entry, by)
+    if (!isOwn(name) && !names.has(name) && keys.standIn(name)) {
+      const owner = await sought.ownershipOf(name)
+      if (owner === 'own' && (await sought.isCached(name))) return whole(entry, 'group')
+      if (owner !== 'foreign' && !isNear) unsearched.lasting.add(labelOf(name))
+    }
+    const values = parts.map(({ texts }) => readableOf(texts))
+    const fields = type === 'hash' ? parts.map(({ id }) => id.toString()) : []
+    const stands = (needles: typeof ids) =>
+      needles.standIn(name) || [...fields, ...values.map(({ text }) => text)].some(needles.standIn)
+    const isAnchored = !anchors.isEmpty && stands(anchors)
+    const mayFollow = isAnchored || isPlain(name)
+    if (mayFollow && chosen.standIn(name)) return { ...whole(entry, by), isLoose: true }
+    if (isNear && !judge) return whole(entry, by)
+
+    const known = new Map<CachePart, CacheChange>()
+    let isLoose = false
+    for (const [n, part] of parts.entries()) {
+      const text = values[n]?.text ?? ''
+      const field = fields[n] ?? ''
+      const isSure = ids.standIn(text) || ids.standIn(field)
+      const isLikely = mayFollow && (chosen.standIn(text) || chosen.standIn(field))
+      if (!isSure && !isLikely) continue
+      isLoose ||= !isSure
+      const isRecord =
+        type === 'hash' && [...sought.ids, ...telling.map(({ id }) => id)].some((id) => isRecordField(field, text, id))
+      if (type === 'string' || type === 'other' || isOwn(name) || isRecord)
+        return { ...whole(entry, by), ...(isLoose && { isLoose }) }
+      known.set(part, { part, to: null })
+    }
+    const isInside = naming !== undefined || isAnchored || isOwn(name) || isInKeySpace(space, name)
+    if (!isInside) unsearched.isOutside = true
+    const isPrefixed = isInside && naming === undefined && !isAnchored && !isOwn(name)
+    const ownership = memoize(async (): Promise<Ownership> => {
+      if (names.has(name) || isOwn(name)) return 'own'
+      const found = await sought.ownershipOf(name)
+      return found === 'nobody' && isAnchored ? 'own' : found
+    })
+    if (isInside && judge && (await judge.hasErasedWords({ form: 'text', text: name }, ownership)))
+      return { ...whole(entry, by), isPrefixed }
+    const { changes, isRetained, isCut } =
+      isInside && judge
+        ? await changesByWords(sought, entry, values, naming, known, unsearched, ownership, before)
+        : { changes: [...known.values()], isRetained: false, isCut: false }
+    if (changes.length === 0) return isRetained ? { name, type, found: by, verdict: 'retained', isPrefixed } : undefined
+    // A piece of a long string, or a value of an unknown type, cannot be compared and changed: delete the entry.
+    const isOneValue = isOwn(name) || type === 'other' || !entry.isWhole
+    if (isOneValue && changes.some(({ to }) => to === null)) return { ...whole(entry, by), isPrefixed }
+    const isAll = type === 'string' && changes.some(({ to }) => to === null)
+    const verdict = isAll || (!isCut && changes.length === parts.length) ? 'deleted' : 'cut'
+    return { name, type, found: by, verdict, changes, isPrefixed, ...(isLoose && known.size > 0 && { isLoose }) }
+  }
+  return { judged, unsearched, loose: telling.length }
+}
+const readableOf = (texts: readonly Buffer[]): Readable => {
+  const [first = Buffer.alloc(0), ...more] = texts
+  if (more.length === 0) return readable(first)
+  const all = texts.map((text) => readable(text))
+  const form = all.some((one) => one.form === 'binary') ? 'binary' : 'packed'
+  return { form, text: all.map(({ text }) => text).join('\n') }
+}
+
+/** Reads the named entries, or all entries, and passes each finding to `visit`. */
+export async function surveyCache(
+  cache: Pick<CacheStore, 'read'>,
+  sought: CacheSearch,
+  visit: (finding: CacheFinding) => Promise<void>,
+  names?: readonly string[],
+): Promise<UnsearchedEntries> {
+  const { judged, unsearched, loose } = cacheJudge(sought)
+  const uncertain: CacheFinding[] = []
+  await cache.read(async (entry) => {
+    const finding = await judged(entry)
+    if (!finding) return
+    const { isLoose = false, ...rest } = finding
+    if (isLoose) uncertain.push(rest)
+    else await visit(rest)
+  }, names)
+  // If an id occurs in too many entries, only our own entries are changed.
+  const kept = new Set(
+    followed(
+      uncertain.map(({ name }) => name),
+      loose,
+      ownPrefix,
+    ),
+  )
+  for (const finding of uncertain) if (kept.has(finding.name)) await visit(finding)
+  return unsearched
+}
