@@ -27,8 +27,14 @@ const folders = [
   'public',
 ]
 const files = [
-  ...['package.json', 'package-lock.json', 'tsconfig.json', 'next.config.mjs', 'postcss.config.mjs'],
-  ...['prisma.config.ts', 'proxy.ts', 'instrumentation.ts'],
+  'package.json',
+  'package-lock.json',
+  'tsconfig.json',
+  'next.config.mjs',
+  'postcss.config.mjs',
+  'prisma.config.ts',
+  'proxy.ts',
+  'instrumentation.ts',
 ]
 /** Source maps and lists of traced files are not read at run time. */
 const unread = /\.(?:test\.tsx?|map|nft\.json)$/

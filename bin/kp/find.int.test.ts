@@ -54,8 +54,14 @@ describe.skipIf(!(await areStoresInstalled()))('kp find and kp orphans with ever
     return neo4j.driver(`bolt://${host}`, neo4j.auth.basic(username, decodeURIComponent(password)))
   }
   const addresses = () => [
-    ...['--postgres', reader, '--neo4j', servers.graphUrl],
-    ...['--redis', servers.redisUrl, '--s3', stores.settings.KP_OBJECTS_URL],
+    '--postgres',
+    reader,
+    '--neo4j',
+    servers.graphUrl,
+    '--redis',
+    servers.redisUrl,
+    '--s3',
+    stores.settings.KP_OBJECTS_URL,
   ]
 
   beforeAll(async () => {

@@ -42,7 +42,11 @@ async function account(role: Role = 'person', mustChangePassword = false): Promi
   const accountId = await app.db.transaction(async (tx) =>
     createAccount(tx, {
       ...made,
-      ...{ organisationId: await createOrganisation(tx, 'Test', now), name: 'Somebody', role, mustChangePassword, now },
+      organisationId: await createOrganisation(tx, 'Test', now),
+      name: 'Somebody',
+      role,
+      mustChangePassword,
+      now,
     }),
   )
   return { ...made, accountId }
@@ -122,8 +126,12 @@ describe.runIf(hasTerminals)('on a terminal', () => {
     const child = spawn('script', ['-qec', `"${process.execPath}" "${program}" ${words}`, '/dev/null'], {
       cwd: line.workplace,
       env: {
-        ...{ PATH: process.env.PATH, HOME: line.workplace, XDG_CONFIG_HOME: line.workplace, TERM: 'xterm' },
-        ...{ NODE_ENV: 'production', KP_URL: app.url },
+        PATH: process.env.PATH,
+        HOME: line.workplace,
+        XDG_CONFIG_HOME: line.workplace,
+        TERM: 'xterm',
+        NODE_ENV: 'production',
+        KP_URL: app.url,
       },
       stdio: ['pipe', 'pipe', 'inherit'],
     })

@@ -11,7 +11,9 @@ it.each(['en', 'zh'] as const)('CauseList says in %s why a store rejects request
   const causes = [{ code: 'store_refuses' as const, store: 'graph', fault: 'credentials' }]
   const { causes: _, storeProgress, dataNames } = words[locale]
   const props: ComponentProps<typeof NextIntlClientProvider> = {
-    ...{ locale, messages: { causes: _, storeProgress, dataNames }, timeZone: 'UTC' },
+    locale,
+    messages: { causes: _, storeProgress, dataNames },
+    timeZone: 'UTC',
     children: createElement(CauseList, { causes }),
   }
   const html = renderToStaticMarkup(createElement(NextIntlClientProvider, props))

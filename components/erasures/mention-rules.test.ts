@@ -3,17 +3,20 @@ import type { Run } from './endpoints.ts'
 import { mentionKind, wereNamesSearched } from './mention-rules.ts'
 
 const step = (store: string, planned: number): Run['steps'][number] => ({
-  ...{ holder: `${store}.things`, store, stage: 'derived', state: 'done', planned, erased: planned, held: [] },
-  ...{
-    residue: 0,
-    results: {},
-    attempts: 1,
-    fault: null,
-    waiting_since: null,
-    started_at: null,
-    finished_at: null,
-    verified_at: null,
-  },
+  holder: `${store}.things`,
+  store,
+  state: 'done',
+  planned,
+  erased: planned,
+  held: [],
+  residue: 0,
+  results: {},
+  attempts: 1,
+  fault: null,
+  waiting_since: null,
+  started_at: null,
+  finished_at: null,
+  verified_at: null,
 })
 
 describe('mentions in records of others', () => {

@@ -4,17 +4,20 @@ import { type EditedEntry, emptyDraft, entryDraftOf, readDraft } from './entry-d
 const zone = 'Asia/Shanghai'
 const now = Date.parse('2026-03-01T12:00:00Z')
 const said = {
-  ...{ content: 'line one\nline two\n', confidence: 0.25, tags: ['gas, at night', 'fees'], provenance: { run: 7 } },
-  ...{ parents: ['shr_one', 'an id with spaces'], valid_from: '2026-02-01T03:04:05.678Z', valid_until: null },
+  content: 'line one\nline two\n',
+  confidence: 0.25,
+  tags: ['gas, at night', 'fees'],
+  provenance: { run: 7 },
+  parents: ['shr_one', 'an id with spaces'],
+  valid_from: '2026-02-01T03:04:05.678Z',
+  valid_until: null,
 }
 const entry = {
   ...({ id: 'ent_one', agent_id: 'heron', kind: 'insight', scope: 'clade', envelope: null, entry: said } as const),
-  ...{
-    valid_until: '2026-04-01T20:00:00.001Z',
-    created_at: '2026-02-01T00:00:00Z',
-    updated_at: '2026-02-01T00:00:00Z',
-    revision: 1,
-  },
+  valid_until: '2026-04-01T20:00:00.001Z',
+  created_at: '2026-02-01T00:00:00Z',
+  updated_at: '2026-02-01T00:00:00Z',
+  revision: 1,
 }
 const edited: EditedEntry = { entry, said }
 const first = entryDraftOf(edited, zone)
@@ -28,10 +31,15 @@ test('readDraft changes only the edited fields', () => {
   const { entry: read } = changed({ content: ' another line ', tags: 'fees', parents: '', until: '', provenance: '' })
   expect(read).toEqual({
     ...said,
-    ...{ content: 'another line', tags: ['fees'], parents: [], provenance: null, valid_until: null },
+    content: 'another line',
+    tags: ['fees'],
+    parents: [],
+    provenance: null,
+    valid_until: null,
   })
   expect(changed({ until: '2026-04-03', from: '2026-02-02' }).entry).toMatchObject({
-    ...{ valid_until: '2026-04-03T15:59:59.999Z', valid_from: '2026-02-01T16:00:00.000Z' },
+    valid_until: '2026-04-03T15:59:59.999Z',
+    valid_from: '2026-02-01T16:00:00.000Z',
   })
 })
 test('readDraft keeps a JSON value as JSON and reports invalid JSON', () => {
@@ -54,7 +62,12 @@ test.each([
 test('readDraft returns the typed values of a new entry and null for empty fields', () => {
   const draft = { ...emptyDraft, content: 'Thin books punish haste.', parents: 'ent_a, ent_b ent_a' }
   expect(readDraft(draft, undefined, zone, now).entry).toEqual({
-    ...{ content: 'Thin books punish haste.', confidence: null, tags: [], provenance: null },
-    ...{ parents: ['ent_a', 'ent_b'], valid_from: null, valid_until: null },
+    content: 'Thin books punish haste.',
+    confidence: null,
+    tags: [],
+    provenance: null,
+    parents: ['ent_a', 'ent_b'],
+    valid_from: null,
+    valid_until: null,
   })
 })

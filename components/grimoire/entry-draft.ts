@@ -18,8 +18,15 @@ export interface Draft {
   until: string
 }
 export const emptyDraft: Draft = {
-  ...{ scope: 'private', kind: 'insight', content: '', confidence: '', tags: '' },
-  ...{ provenance: '', parents: '', from: '', until: '' },
+  scope: 'private',
+  kind: 'insight',
+  content: '',
+  confidence: '',
+  tags: '',
+  provenance: '',
+  parents: '',
+  from: '',
+  until: '',
 }
 /** The entry that is edited, with its content when the edit began. */
 export interface EditedEntry {

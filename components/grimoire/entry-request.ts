@@ -30,7 +30,9 @@ export async function requestOf({
   const params = { id: agentId }
   if (scope === 'private') {
     const { id, envelope } = await vault.ask('write', {
-      ...{ agent: at?.id ?? agentId, kind, entry },
+      agent: at?.id ?? agentId,
+      kind,
+      entry,
       ...(at && { id: at.entryId }),
     })
     return at && read

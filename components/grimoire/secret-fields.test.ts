@@ -8,8 +8,12 @@ import { UnlockForm } from './unlock-form.tsx'
 
 const NewPassphrase = () => useNewPassphrase().fields
 const vault = {
-  ...{ isOpen: false, openBy: undefined, wasIdle: false },
-  ...{ ask: () => Promise.reject(new Error('locked')), lock: () => {}, opened: () => {} },
+  isOpen: false,
+  openBy: undefined,
+  wasIdle: false,
+  ask: () => Promise.reject(new Error('locked')),
+  lock: () => {},
+  opened: () => {},
 }
 
 const rendered = (fields: ReactNode): string => {

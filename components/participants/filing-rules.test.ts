@@ -3,7 +3,11 @@ import { filingOf, type ParticipantFilingDraft } from './filing-rules.ts'
 
 const known = { name: 'Pat Quill', email: 'pat@example.org', claimed: false }
 const draft = (more: Partial<ParticipantFilingDraft>): ParticipantFilingDraft => ({
-  ...{ kind: 'access', grace: '24h', name: 'Pat Quill', email: 'pat@example.org', statement: '' },
+  kind: 'access',
+  grace: '24h',
+  name: 'Pat Quill',
+  email: 'pat@example.org',
+  statement: '',
   ...more,
 })
 

@@ -5,7 +5,10 @@ import zh from '#messages/zh.ts'
 import { beginsAt, consequencesOf, isDeleteWord } from './deletion-rules.ts'
 
 const line = (holder: string, count: number, ...held: number[]) => ({
-  ...{ holder, count, store: 'postgresql', what: '' },
+  holder,
+  count,
+  store: 'postgresql',
+  what: '',
   held: held.map((kept, index) => ({ hold_id: `hold_${index}`, count: kept })),
 })
 
@@ -21,8 +24,18 @@ describe('consequencesOf', () => {
       line('knowledge.votes', 6),
     ]
     expect(consequencesOf(plan)).toEqual({
-      ...{ units: 214, skills: 2, agents: 3, tokens: 5, projects: 0, others: 10 },
-      ...{ mentions: 0, requests: 0, owners: 0, gone: 235, changed: 0, held: 0 },
+      units: 214,
+      skills: 2,
+      agents: 3,
+      tokens: 5,
+      projects: 0,
+      others: 10,
+      mentions: 0,
+      requests: 0,
+      owners: 0,
+      gone: 235,
+      changed: 0,
+      held: 0,
     })
   })
 

@@ -47,7 +47,8 @@ export function consequencesOf(holdings: Holdings): Consequences {
     mentions: count('knowledge.references') + count('projects.references'),
     requests: count('privacy.requests'),
     owners: count('erasure.owners'),
-    ...{ changed, gone },
+    changed,
+    gone,
     others: gone - Object.values(named).reduce((sum, one) => sum + one, 0) - count('accounts'),
     held: holdings.reduce((sum, { held }) => sum + held.reduce((kept, one) => kept + one.count, 0), 0),
   }

@@ -13,8 +13,12 @@ describe('askedIn', () => {
     expect(
       filedDeletionIn({ step: 'done', request, receipt, begin: 'now', until: '2026-11-22T12:00:00.000Z', joined: '1' }),
     ).toEqual({
-      ...{ requestId: request, receiptId: receipt, agent: undefined, until: '2026-11-22T12:00:00.000Z' },
-      ...{ isJoined: true, isAtOnce: true },
+      requestId: request,
+      receiptId: receipt,
+      agent: undefined,
+      until: '2026-11-22T12:00:00.000Z',
+      isJoined: true,
+      isAtOnce: true,
     }))
 
   it.each([
@@ -27,7 +31,10 @@ describe('askedIn', () => {
 
   it('drops values that are not valid ids or dates', () =>
     expect(filedDeletionIn({ step: 'done', request, receipt: '../../x', until: 'soon', agent: '<b>' })).toMatchObject({
-      ...{ receiptId: undefined, until: undefined, agent: undefined, isAtOnce: false },
+      receiptId: undefined,
+      until: undefined,
+      agent: undefined,
+      isAtOnce: false,
     }))
 })
 

@@ -16,7 +16,9 @@ test.each([
 )
 
 const problem = (code: 'invalid' | 'conflict', ...path: string[]) => ({
-  ...{ title: '', status: 422, code },
+  title: '',
+  status: 422,
+  code,
   issues: [{ path, message: '' }],
 })
 test('isWrongPassword and isWrongAddress accept only a validation problem of their own field', () => {

@@ -21,8 +21,16 @@ test.each([
 
 test('storedBeside returns the records that exist or are not counted', () => {
   const line = (name: string, count: number | null) => ({
-    ...{ name, count, store: 'postgresql', what: '', since: null, until: null },
-    ...{ purpose: '', basis: '', kept: '', where: '' },
+    name,
+    count,
+    store: 'postgresql',
+    what: '',
+    since: null,
+    until: null,
+    purpose: '',
+    basis: '',
+    kept: '',
+    where: '',
   })
   const beside = [line('audit.entries', 3), line('erasure.receipts', 0), line('erasure.fingerprints', null)]
   expect(storedBeside(beside).map(({ name }) => name)).toEqual(['audit.entries', 'erasure.fingerprints'])
@@ -30,7 +38,16 @@ test('storedBeside returns the records that exist or are not counted', () => {
 
 describe('sortedHoldings', () => {
   const line = (holder: string, store: string, count: number) => ({
-    ...{ holder, store, count, what: '', since: null, until: null, purpose: '', basis: '', kept: '', where: '' },
+    holder,
+    store,
+    count,
+    what: '',
+    since: null,
+    until: null,
+    purpose: '',
+    basis: '',
+    kept: '',
+    where: '',
   })
 
   it('sorts by the size of the store, then of the data source, and lists empty data sources separately', () => {

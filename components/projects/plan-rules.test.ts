@@ -44,11 +44,19 @@ const companies = (count: number): PlanDecision[] => {
   )
   const mentions = ['e1', 'e2'].flatMap((one) => entities.map(({ uuid }) => ({ episode: one, entity: uuid })))
   const graph = {
-    ...{ group: 'g', episodes: [episode('e1', 1), episode('e2', 2)], entities, mentions },
-    ...{ facts: [], communities: [], sagas: [], next: [] },
+    group: 'g',
+    episodes: [episode('e1', 1), episode('e2', 2)],
+    entities,
+    mentions,
+    facts: [],
+    communities: [],
+    sagas: [],
+    next: [],
   }
   const { verdicts } = decideNeighbourhood(neighbourhoodIn(graph, ['e1'], []), {
-    ...{ entityKinds: {}, redacts: false, provenance: { endedBy: new Map(), goes: new Set() } },
+    entityKinds: {},
+    redacts: false,
+    provenance: { endedBy: new Map(), goes: new Set() },
   })
   return verdicts
     .filter(({ kind }) => kind === 'entity')

@@ -9,15 +9,26 @@ import { DerivedSections } from './derived-sections.tsx'
 
 const at = '2026-01-31T12:00:00.000Z'
 const plain: Receipt = {
-  ...{ receipt_id: 'rcpt_1', version: 1, issuer: 'test', deleted_id: 'msg_1', deleted_at: at, reason: 'test' },
-  ...{ stores: [], retained: [], physical: [], signed_at: at, jws: 'a..b' },
+  receipt_id: 'rcpt_1',
+  version: 1,
+  issuer: 'test',
+  deleted_id: 'msg_1',
+  deleted_at: at,
+  reason: 'test',
+  stores: [],
+  retained: [],
+  physical: [],
+  signed_at: at,
+  jws: 'a..b',
 }
 const words = { en, zh }
 /** The text of each cell and paragraph. */
 function textsOf(receipt: Partial<Receipt>, locale: keyof typeof words = 'en'): string[] {
   const sections = createElement(DerivedSections, { receipt: { ...plain, ...receipt } })
   const props: ComponentProps<typeof NextIntlClientProvider> = {
-    ...{ locale, messages: words[locale], timeZone: 'UTC' },
+    locale,
+    messages: words[locale],
+    timeZone: 'UTC',
     children: sections,
   }
   const page = createElement(NextIntlClientProvider, props)

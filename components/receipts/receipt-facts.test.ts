@@ -10,13 +10,25 @@ import { includesOwnRequest } from './store-totals.ts'
 
 const at = '2026-01-31T12:00:00.000Z'
 const receipt = (more: Partial<Receipt> = {}): Receipt => ({
-  ...{ receipt_id: 'rcpt_1', version: 1, issuer: 'test', deleted_id: 'usr_1', deleted_at: at, reason: 'test' },
-  ...{ stores: [], retained: [], physical: [], signed_at: at, jws: 'a..b' },
+  receipt_id: 'rcpt_1',
+  version: 1,
+  issuer: 'test',
+  deleted_id: 'usr_1',
+  deleted_at: at,
+  reason: 'test',
+  stores: [],
+  retained: [],
+  physical: [],
+  signed_at: at,
+  jws: 'a..b',
   ...more,
 })
 function textOf(more: Partial<Receipt>): string {
   const props: ComponentProps<typeof NextIntlClientProvider> = {
-    ...{ locale: 'en', messages: en, timeZone: 'UTC', now: new Date(at) },
+    locale: 'en',
+    messages: en,
+    timeZone: 'UTC',
+    now: new Date(at),
     children: createElement(ReceiptFacts, { receipt: receipt(more) }),
   }
   return renderToStaticMarkup(createElement(NextIntlClientProvider, props)).replace(/<[^>]*>/g, ' ')
@@ -37,8 +49,13 @@ describe('the facts of a receipt', () => {
 describe('includesOwnRequest', () => {
   const requests = (deleted: number): Receipt['stores'] => [
     {
-      ...{ store: 'postgresql', holder: 'privacy.requests', what: 'requests' },
-      ...{ found: deleted, deleted, residue: 0, verified_at: at },
+      store: 'postgresql',
+      holder: 'privacy.requests',
+      what: 'requests',
+      found: deleted,
+      deleted,
+      residue: 0,
+      verified_at: at,
     },
   ]
   const retained = [{ what: receiptText('retained', 'request'), ground: '', until: null }]

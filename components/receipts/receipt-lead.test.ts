@@ -11,18 +11,36 @@ import { stayingData } from './staying-rules.ts'
 
 const at = '2026-01-31T12:00:00.000Z'
 const line = (store: string, deleted: number, residue = 0): Receipt['stores'][number] => ({
-  ...{ store, holder: `${store}.records`, what: 'records', found: deleted, deleted, residue, verified_at: at },
+  store,
+  holder: `${store}.records`,
+  what: 'records',
+  found: deleted,
+  deleted,
+  residue,
+  verified_at: at,
 })
 const receipt = (more: Partial<Receipt> = {}): Receipt => ({
-  ...{ receipt_id: 'rcpt_1', version: 1, issuer: 'https://example.org', deleted_id: 'usr_1', deleted_at: at },
-  ...{ subject_kind: 'account', reason: 'test', retained: [], physical: [], signed_at: at, jws: 'a..b' },
+  receipt_id: 'rcpt_1',
+  version: 1,
+  issuer: 'https://example.org',
+  deleted_id: 'usr_1',
+  deleted_at: at,
+  subject_kind: 'account',
+  reason: 'test',
+  retained: [],
+  physical: [],
+  signed_at: at,
+  jws: 'a..b',
   stores: [line('postgresql', 290), line('graph', 20), line('cache', 0)],
   ...more,
 })
 const words = { en, zh }
 function textOf(more: Partial<Receipt> = {}, locale: keyof typeof words = 'en'): string {
   const props: ComponentProps<typeof NextIntlClientProvider> = {
-    ...{ locale, messages: words[locale], timeZone: 'UTC', now: new Date(at) },
+    locale,
+    messages: words[locale],
+    timeZone: 'UTC',
+    now: new Date(at),
     children: createElement(ReceiptLead, { receipt: receipt(more) }),
   }
   return renderToStaticMarkup(createElement(NextIntlClientProvider, props))
@@ -31,17 +49,24 @@ function textOf(more: Partial<Receipt> = {}, locale: keyof typeof words = 'en'):
 }
 const reading = (more: Partial<NonNullable<Receipt['complete_reading']>['stores'][number]> = {}) => ({
   complete_reading: {
-    ...{ receipt_id: 'rcpt_1', version: 1 as const, issuer: 'https://example.org', signed_at: at, jws: 'a..b' },
+    receipt_id: 'rcpt_1',
+    version: 1 as const,
+    issuer: 'https://example.org',
+    signed_at: at,
+    jws: 'a..b',
     stores: [
       {
-        ...{
-          store: 'postgresql',
-          holder: 'words',
-          from: at,
-          until: '2026-01-31T13:00:00.000Z',
-          how: ['words' as const],
-        },
-        ...{ texts: 5, found: 0, erased: 0, left: 0, explained: 0, not_read: [] },
+        store: 'postgresql',
+        holder: 'words',
+        from: at,
+        until: '2026-01-31T13:00:00.000Z',
+        how: ['words' as const],
+        texts: 5,
+        found: 0,
+        erased: 0,
+        left: 0,
+        explained: 0,
+        not_read: [],
         ...more,
       },
     ],

@@ -2,7 +2,13 @@ import { describe, expect, it } from 'vitest'
 import { receiptSummary, storeTotals } from './store-totals.ts'
 
 const line = (holder: string, deleted: number, store = 'postgresql') => ({
-  ...{ store, holder, what: holder, found: deleted, deleted, residue: 0, verified_at: '2026-01-31T12:00:00.000Z' },
+  store,
+  holder,
+  what: holder,
+  found: deleted,
+  deleted,
+  residue: 0,
+  verified_at: '2026-01-31T12:00:00.000Z',
 })
 const stores = [
   line('knowledge.units', 7),

@@ -14,7 +14,9 @@ export const sendFormAt: Endpoint<typeof sendRequestForm> = { method: 'post', pa
 export const confirmFormAt: Endpoint<typeof confirmRequestForm> = { method: 'post', path: `${at}/confirm` }
 export const formStatusAt: Endpoint<typeof readFormStatus> = { method: 'post', path: `${at}/status` }
 export const formCopyAt: Endpoint<typeof downloadFormCopy> = {
-  ...{ method: 'post', path: `${at}/copy`, produces: ['application/x-ndjson'] },
+  method: 'post',
+  path: `${at}/copy`,
+  produces: ['application/x-ndjson'],
 }
 export const withdrawFormAt: Endpoint<typeof withdrawFormRequest> = { method: 'post', path: `${at}/withdraw` }
 export const sendStatusLinksAt: Endpoint<typeof sendStatusLinks> = { method: 'post', path: `${at}/links` }

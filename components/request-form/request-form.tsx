@@ -71,7 +71,10 @@ export function RequestForm() {
     if (first !== undefined) form.current?.querySelector<HTMLElement>(`[name=${first}]`)?.focus()
     if (first !== undefined || kind === undefined || sending.isPending) return
     const body = {
-      ...{ email, kind, locale, website: textIn(data, 'website') },
+      email,
+      kind,
+      locale,
+      website: textIn(data, 'website'),
       ...(name !== '' && { name }),
       ...(statement !== '' && { statement }),
     }

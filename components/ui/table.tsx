@@ -74,7 +74,10 @@ export function DataTable<Row>({
   const [view, setView] = useTableView(name)
   const { rowKey } = table
   const { rows, engine, isSortedHere, ...sorting } = useTableOrder({
-    ...{ columns, rows: table.rows, rowKey, serverSort },
+    columns,
+    rows: table.rows,
+    rowKey,
+    serverSort,
     isNamed: name !== undefined,
     parameter: sortParameter,
   })

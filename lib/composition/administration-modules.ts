@@ -29,7 +29,9 @@ export const composeQuotas = ({ db }: Foundation, { people }: PeopleModules) =>
 
 export const composeHolds = ({ db, strict }: Foundation, { approvals, people }: PeopleModules, { engine }: Erasures) =>
   holdsModule({
-    ...{ db, strict, recordDeletion },
+    db,
+    strict,
+    recordDeletion,
     requireApproval: approvals.useCases.approvals.requireApproval,
     exists: async (tx, kind, id) => {
       if (kind === 'account') return (await people.byId(tx, id)) !== undefined
@@ -44,7 +46,10 @@ export function composeStores(foundation: Foundation, { approvals }: Pick<People
   const { assessedLocations, db, env, known, query, regions, sites, stateOf, storeLocations, strict } = foundation
   const fulfilled = fulfilledRegions(assessedLocations, regions.choosable)
   return storesModule({
-    ...{ db, known, strict, stateOf },
+    db,
+    known,
+    strict,
+    stateOf,
     requireApproval: approvals.useCases.approvals.requireApproval,
     residency: env.KP_RESIDENCY ?? null,
     sites: assessSites(sites, assessedLocations),
@@ -70,7 +75,8 @@ export const composeResidency = ({ assessedLocations, env, regions }: Foundation
 
 export const composeTelemetry = ({ assessedLocations, db, telemetry, telemetryTo }: Foundation) =>
   telemetryModule({
-    ...{ db, telemetry },
+    db,
+    telemetry,
     to: telemetryTo && {
       host: new URL(telemetryTo.host).host,
       region: assessedLocations.find(({ name }) => name === 'posthog')?.region ?? null,

@@ -25,7 +25,8 @@ import type { Foundation } from './foundation.ts'
 /** The setting that says who must have a second factor. */
 export const factorPolicyOf = ({ db }: Pick<Foundation, 'db'>) =>
   storedSetting<FactorPolicy>(db, {
-    ...{ name: 'second_factors', schema: StoredFactorPolicy },
+    name: 'second_factors',
+    schema: StoredFactorPolicy,
     fallback: { required_of: 'nobody', from: null },
   })
 
@@ -73,7 +74,9 @@ export function composeApprovals(foundation: Foundation) {
         enqueueNotice(tx, { kind: 'approval-requested', accountId, at: at.toISOString() }),
       decided: (tx, accountId, { isApproved, at }) =>
         enqueueNotice(tx, {
-          ...{ kind: 'approval-decided', accountId, at: at.toISOString() },
+          kind: 'approval-decided',
+          accountId,
+          at: at.toISOString(),
           decision: isApproved ? 'approved' : 'rejected',
         }),
     },

@@ -47,7 +47,13 @@ export const composeKnowledge = (
   { periods }: Retention,
 ) =>
   knowledgeModule({
-    ...{ db, chosenIds, strict, pseudonymOf, withdrawAnswers, withdrawNaming, periods },
+    db,
+    chosenIds,
+    strict,
+    pseudonymOf,
+    withdrawAnswers,
+    withdrawNaming,
+    periods,
     erasures: { ...engine.records, receiptFor: receiptFinder(db) },
     networkKey: keyFor('report networks'),
     names: recognise,
@@ -63,7 +69,16 @@ export const composeProjects = (
   patience: number | undefined,
 ) =>
   projectsModule({
-    ...{ db, stores, mail, erasedAmong, regions, installation, origin, replaceItems, itemsBeginning, patience },
+    db,
+    stores,
+    mail,
+    erasedAmong,
+    regions,
+    installation,
+    origin,
+    replaceItems,
+    itemsBeginning,
+    patience,
     objects: stores.objects,
     stored: stores,
     isSuppressed: suppressed.among,
@@ -88,7 +103,12 @@ export const composeExports = (
   { dataSources, exporters, personExporters, retainedRecords }: CollectedData,
 ) =>
   exportsModule({
-    ...{ ...prepared, exporters, personExporters, dataSources, retainedRecords, erasedAgents },
+    ...prepared,
+    exporters,
+    personExporters,
+    dataSources,
+    retainedRecords,
+    erasedAgents,
     registeredOn: lawfulBases(db),
     selfHosted: selfHostedAmong(db),
     participationsOf: (accountId) => participationsOf(db.prisma, accountId),

@@ -36,7 +36,13 @@ export function createErasures(
   const hasAdminActs = adminActSearch(retainedRecords)
   /** The common dependencies of the erasure engine and its replay. */
   const erasing = {
-    ...{ db, ledger, signer, dataSources, facts, issuer: origin, now: clock.now },
+    db,
+    ledger,
+    signer,
+    dataSources,
+    facts,
+    issuer: origin,
+    now: clock.now,
     audit: log.auditWithin,
     suppressions: suppressed,
     holds: holdsInForce,
@@ -82,7 +88,10 @@ export function createErasures(
     /** Appends to the ledger what only the database has. */
     writeMissingRows: () => writeMissingRows({ db, ledger, suppressions: suppressed }),
     restored: restoredDatabase({
-      ...{ db, ledger, replay, replaysByItself },
+      db,
+      ledger,
+      replay,
+      replaysByItself,
       repeated: { read: () => repeatedErasures(db.prisma) },
     }),
     expectedRetention: expectedRetention({ dataSources, hasAdminActs, facts }),

@@ -30,7 +30,10 @@ import type { Foundation } from './foundation.ts'
 
 const composeTokens = ({ clock, db, pipeline }: Foundation, requireApproval: RequireApproval) =>
   tokensModule({
-    ...{ db, pipeline, agentOf, requireApproval },
+    db,
+    pipeline,
+    agentOf,
+    requireApproval,
     profileOf: profileOf(db),
     notify: (tx, notice) => enqueueNotice(tx, { ...notice, at: clock.now().toISOString() }),
     agents: agentListing(db),
@@ -50,9 +53,12 @@ const composeAccounts = (
   { emails, requireApproval }: { emails: Emails; requireApproval: RequireApproval },
 ) =>
   accountsModule({
-    ...{ emails, requireApproval },
+    emails,
+    requireApproval,
     unsubscribeLinks: emails.links,
-    ...{ db, mail, pipeline },
+    db,
+    mail,
+    pipeline,
     isOnRecord: async (tx: Transaction, accountId: string) =>
       (await agentsOfAccount(tx, accountId)).length > 0 ||
       (await isOnFile(tx, accountId)) ||
@@ -82,7 +88,12 @@ function composeAgents(
 ) {
   const networkKey = keyFor('networks of registrations')
   return agentsModule({
-    ...{ db, regions, strict, recordDeletion, createOrganisation, dropOrganisationIfEmpty },
+    db,
+    regions,
+    strict,
+    recordDeletion,
+    createOrganisation,
+    dropOrganisationIfEmpty,
     joinClade: (tx, joining) => joinClade(tx, joining, cladeMembers),
     registration: {
       mode: env.KP_REGISTRATION,

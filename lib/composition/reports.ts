@@ -31,7 +31,10 @@ export const composeCompliance = (
   modules: readonly DomainModule[],
 ) =>
   complianceModule({
-    ...{ db, holders: dataSources, kept: retainedRecords, usesOf },
+    db,
+    holders: dataSources,
+    kept: retainedRecords,
+    usesOf,
     operations: operationsOf(modules).map(({ operation }) => operation),
     checks: modules.flatMap(({ checks = [] }) => checks),
     installation: {

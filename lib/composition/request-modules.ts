@@ -35,7 +35,13 @@ export function composeRequests(
 ) {
   const { db, env, keyFor, keys, ledger, limiter, mail, origin, pipeline, strict } = foundation
   return privacyRequestsModule({
-    ...{ db, pipeline, mail, ledger, subjectKey: keys.subject, origin, strict },
+    db,
+    pipeline,
+    mail,
+    ledger,
+    subjectKey: keys.subject,
+    origin,
+    strict,
     people: {
       ...people,
       mayFileFor: async (tx, filer, member) =>

@@ -32,7 +32,11 @@ export const composeSnapshots = ({
   strict,
 }: Foundation) =>
   snapshotsModule({
-    ...{ ...snapshotStorage, erasedAgents, isOfOthers, keyringOf, origin },
+    ...snapshotStorage,
+    erasedAgents,
+    isOfOthers,
+    keyringOf,
+    origin,
     restoreSettings: settingsRestorer({ hasEntries }),
     agents: { ...ownAgents, settingsOf: snapshotSettings },
     parts: snapshotParts([...lifeExporters(db), ...grimoireExporters(db, keys.grimoire)]),
@@ -45,7 +49,12 @@ export const composeGrimoire = ({ db, keys, ownAgents }: Foundation) =>
 
 export const composeClades = ({ db, keys, namesOf, origin, ownAgents, recognise, regions, signer }: Foundation) =>
   cladesModule({
-    ...{ db, key: keys.clades, namesOf, recognise, recordDeletion, issuer: origin },
+    db,
+    key: keys.clades,
+    namesOf,
+    recognise,
+    recordDeletion,
+    issuer: origin,
     // Self-hosted agents may also share here.
     agents: { ...ownAgents, writable: sharingAgent(regions) },
     members: cladeMembers,

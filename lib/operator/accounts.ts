@@ -20,7 +20,12 @@ export interface AccountLine {
 export function operatorAccounts({ pipeline, accounts, approvals, db }: App) {
   const audit = (tx: Transaction, action: 'create' | 'update', resourceId: string, details: Record<string, unknown>) =>
     pipeline.auditWithin(tx, {
-      ...{ actorId: 'system:admin.account', action, resourceType: 'account', resourceId, details, ip: '' },
+      actorId: 'system:admin.account',
+      action,
+      resourceType: 'account',
+      resourceId,
+      details,
+      ip: '',
       at: pipeline.clock.now(),
     })
 
@@ -43,7 +48,12 @@ export function operatorAccounts({ pipeline, accounts, approvals, db }: App) {
         const { email, name, role } = person
         const now = pipeline.clock.now()
         const accountId = await accounts.create(tx, {
-          ...{ email, name, role, organisationId, password, now },
+          email,
+          name,
+          role,
+          organisationId,
+          password,
+          now,
           mustChangePassword: true,
         })
         await audit(tx, 'create', accountId, { operation: 'addAccount', role })
@@ -73,8 +83,13 @@ export function operatorAccounts({ pipeline, accounts, approvals, db }: App) {
         const now = pipeline.clock.now()
         const before = await accounts.liftFactorRequirement(tx, { now, by: 'system:admin.account' })
         await pipeline.auditWithin(tx, {
-          ...{ actorId: 'system:admin.account', action: 'update', resourceType: 'settings', ip: '', at: now },
-          ...{ resourceId: 'second_factors', details: { fields: ['second_factors'], from: before, to: 'nobody' } },
+          actorId: 'system:admin.account',
+          action: 'update',
+          resourceType: 'settings',
+          ip: '',
+          at: now,
+          resourceId: 'second_factors',
+          details: { fields: ['second_factors'], from: before, to: 'nobody' },
         })
         return { before }
       }),
@@ -85,11 +100,13 @@ export function operatorAccounts({ pipeline, accounts, approvals, db }: App) {
         const now = pipeline.clock.now()
         const before = await approvals.liftApprovals(tx, { now, by: 'system:admin.account' })
         await pipeline.auditWithin(tx, {
-          ...{ actorId: 'system:admin.account', action: 'update', resourceType: 'settings', ip: '', at: now },
-          ...{
-            resourceId: 'two_person_approval',
-            details: { fields: ['two_person_approval'], from: before, to: false },
-          },
+          actorId: 'system:admin.account',
+          action: 'update',
+          resourceType: 'settings',
+          ip: '',
+          at: now,
+          resourceId: 'two_person_approval',
+          details: { fields: ['two_person_approval'], from: before, to: false },
         })
         return { before }
       }),

@@ -15,19 +15,20 @@ export function operatorKeys({ pipeline, signer, suppressionKeys }: App) {
   const rotated = (what: 'signing' | 'suppression' | 'installation', resourceType: string, resourceId: string) =>
     pipeline.transaction((tx) =>
       pipeline.auditWithin(tx, {
-        ...{
-          actorId: `system:admin.rotate-${what}-key`,
-          action: 'update',
-          resourceType,
-          resourceId,
-          ip: '',
-          details: {},
-        },
+        actorId: `system:admin.rotate-${what}-key`,
+        action: 'update',
+        resourceType,
+        resourceId,
+        ip: '',
+        details: {},
         at: pipeline.clock.now(),
       }),
     )
   const stateOf = ({ id, createdAt, retiredAt, isLost }: KeyState): Omit<InstallationKey, 'kind'> => ({
-    ...{ id, createdAt, retiredAt, isLost },
+    id,
+    createdAt,
+    retiredAt,
+    isLost,
   })
 
   return {

@@ -109,8 +109,17 @@ test("a retired agent's records are deleted each at its time and not earlier, an
   expect(got).toMatchObject({ action: 'add', share_id: share })
   await done('POST', sibling, '/clade/deltas/ack', { through: got.seq })
   const alive = {
-    ...{ heartbeats: 1, exchanges: 1, 'on demand': 1, insurances: 1, links: 2, cards: 1, 'shares that stand': 1 },
-    ...{ 'deltas that wait': 1, documents: 1, entries: 1, keyrings: 1 },
+    heartbeats: 1,
+    exchanges: 1,
+    'on demand': 1,
+    insurances: 1,
+    links: 2,
+    cards: 1,
+    'shares that stand': 1,
+    'deltas that wait': 1,
+    documents: 1,
+    entries: 1,
+    keyrings: 1,
   }
   expect(await keptOf(dying)).toEqual(alive)
 

@@ -114,7 +114,10 @@ test.each(['agent', 'account'] as const)(
       .id
     const sealed = newId('ent')
     await own('POST', '/grimoire', {
-      ...{ scope: 'private', id: sealed, kind: 'episode', envelope: seemingEnvelope(ring.key_id) },
+      scope: 'private',
+      id: sealed,
+      kind: 'episode',
+      envelope: seemingEnvelope(ring.key_id),
     })
     await own('PUT', '/state', { memory: [] })
     const [from, until] = ['2026-01-01T00:00:00Z', '2026-02-01T00:00:00Z']
@@ -127,14 +130,30 @@ test.each(['agent', 'account'] as const)(
     await timetable()
     const snapshots = await app.db.prisma.snapshot.findMany({ where: { agentId: agent.id }, orderBy: { kind: 'asc' } })
     const all = {
-      ...{ documents: 1, notes: 1, heartbeats: 1, entries: 2, keyrings: 1, exchanges: 1, states: 1 },
-      ...{ 'on demand': 1, insurances: 1, cards: 1, shares: 1, 'sealed copies': 1, deltas: 1 },
+      documents: 1,
+      notes: 1,
+      heartbeats: 1,
+      entries: 2,
+      keyrings: 1,
+      exchanges: 1,
+      states: 1,
+      'on demand': 1,
+      insurances: 1,
+      cards: 1,
+      shares: 1,
+      'sealed copies': 1,
+      deltas: 1,
     }
     expect(await keptOf(agent)).toEqual(all)
 
     for (const path of [
-      ...[`/documents/${document}`, `/chain-references/${note}`, `/grimoire/${ending}`, `/grimoire/${sealed}`],
-      ...['/state', '/card', ...snapshots.map(({ id }) => `/snapshots/${id}`)],
+      `/documents/${document}`,
+      `/chain-references/${note}`,
+      `/grimoire/${ending}`,
+      `/grimoire/${sealed}`,
+      '/state',
+      '/card',
+      ...snapshots.map(({ id }) => `/snapshots/${id}`),
     ])
       await refused('DELETE', at(agent, path))
     await refused('DELETE', `/v1/llm-log/${said}`)

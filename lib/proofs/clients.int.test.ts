@@ -109,8 +109,15 @@ describe.skipIf(!isInstalled('openapi'))('@knowledgepulse/client', () => {
        export const isMissing = (error: unknown): boolean => error instanceof NotFound`,
     )
     const compilerOptions = {
-      ...{ strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, skipLibCheck: false },
-      ...{ noEmit: true, module: 'nodenext', target: 'es2023', lib: ['ES2023', 'DOM', 'DOM.Iterable'], types: [] },
+      strict: true,
+      exactOptionalPropertyTypes: true,
+      noUncheckedIndexedAccess: true,
+      skipLibCheck: false,
+      noEmit: true,
+      module: 'nodenext',
+      target: 'es2023',
+      lib: ['ES2023', 'DOM', 'DOM.Iterable'],
+      types: [],
     }
     writeFileSync(join(app, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['use.ts'] }))
     const { stdout } = await run(openApiTool('tsc'), ['-p', app]).catch((error: { stdout: string }) => error)

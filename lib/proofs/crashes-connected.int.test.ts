@@ -19,8 +19,16 @@ import { spreadMessage } from '#lib/testing/spread.ts'
 import { madeSubject, notifiedOf } from '#lib/testing/subjects.ts'
 
 const aroundSteps = [
-  ...['start.before', 'start.fenced', 'start.planned', 'start.intent', 'start.after'],
-  ...['last-look.before', 'verify.before', 'verify.committed', 'verify.signed', 'verify.after'],
+  'start.before',
+  'start.fenced',
+  'start.planned',
+  'start.intent',
+  'start.after',
+  'last-look.before',
+  'verify.before',
+  'verify.committed',
+  'verify.signed',
+  'verify.after',
 ]
 const pointsOf = (holders: readonly string[]): string[] =>
   holders.flatMap((holder) => ['before', 'inside', 'after'].map((when) => `step.${holder}.${when}`))

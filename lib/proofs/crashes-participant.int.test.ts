@@ -27,8 +27,16 @@ const email = 'wilhelmina@thistlewood.example'
 const marker = 'the red kettle whistles twice before the morning train'
 const other = 'The second participant of this project wrote this sentence.'
 const aroundSteps = [
-  ...['start.before', 'start.fenced', 'start.planned', 'start.intent', 'start.after'],
-  ...['last-look.before', 'verify.before', 'verify.committed', 'verify.signed', 'verify.after'],
+  'start.before',
+  'start.fenced',
+  'start.planned',
+  'start.intent',
+  'start.after',
+  'last-look.before',
+  'verify.before',
+  'verify.committed',
+  'verify.signed',
+  'verify.after',
 ]
 const ofSteps = (holders: readonly string[]): string[] =>
   holders.flatMap((holder) => ['before', 'inside', 'after'].map((when) => `step.${holder}.${when}`))
@@ -54,7 +62,9 @@ beforeAll(async () => {
   })
   await madeMessage(test, conversation, project.agent, { role: 'assistant', content: 'An answer.' })
   const document = await test.fetch('POST', `${project.path}/documents?name=notes.txt&author=user-1`, {
-    ...{ ...project.agent, body: marker, headers: { 'Content-Type': 'text/plain' } },
+    ...project.agent,
+    body: marker,
+    headers: { 'Content-Type': 'text/plain' },
   })
   expect(document.status).toBe(201)
   await madeDocument(test, project, project.agent)
@@ -63,7 +73,10 @@ beforeAll(async () => {
     { id: theirs.id, text: other },
   ])
   await postgresPlanting(test.db).plant({
-    ...{ group: project.groupId, communities: [], sagas: [], next: [] },
+    group: project.groupId,
+    communities: [],
+    sagas: [],
+    next: [],
     episodes: [
       { ...episode('own-episode', 0), content: `${name}: ${marker}`, entityEdges: ['own-fact'] },
       { ...episode('other-episode', 1), content: other },
@@ -114,7 +127,10 @@ const countsOf = ({ ownerUrl }: CrashCopy) =>
     const { rows } = await client.query('SELECT receipt FROM erasures')
     expect(rows).toHaveLength(1)
     return Receipt.parse(rows[0]).receipt.stores.map(({ holder, found, deleted, residue }) => ({
-      ...{ holder, found, deleted, residue },
+      holder,
+      found,
+      deleted,
+      residue,
     }))
   })
 

@@ -22,9 +22,17 @@ const unreached = ['step.checkpoints.threads.inside']
 
 /** Every point at which a worker can be killed. */
 const pointsOf = (all: typeof dataSources): string[] => [
-  ...['start.before', 'start.fenced', 'start.planned', 'start.intent', 'start.after'],
+  'start.before',
+  'start.fenced',
+  'start.planned',
+  'start.intent',
+  'start.after',
   ...all.flatMap(({ name }) => ['before', 'inside', 'after'].map((when) => `step.${name}.${when}`)),
-  ...['last-look.before', 'verify.before', 'verify.committed', 'verify.signed', 'verify.after'],
+  'last-look.before',
+  'verify.before',
+  'verify.committed',
+  'verify.signed',
+  'verify.after',
 ]
 
 /** The installation before the first job of the erasure: the request is filed, verified and running. */
@@ -36,14 +44,14 @@ beforeAll(async () => {
   subject = await madeSubject(test)
   await test.db.prisma.projectParticipant.create({
     data: {
-      ...{
-        id: newId('ptp'),
-        projectId: subject.projects.shared,
-        externalId: 'user-1',
-        createdBy: subject.neighbour.agent.id,
-      },
-      ...{ accountId: subject.accountId, claimedAt: test.clock.now() },
-      ...{ createdAt: test.clock.now(), updatedAt: test.clock.now() },
+      id: newId('ptp'),
+      projectId: subject.projects.shared,
+      externalId: 'user-1',
+      createdBy: subject.neighbour.agent.id,
+      accountId: subject.accountId,
+      claimedAt: test.clock.now(),
+      createdAt: test.clock.now(),
+      updatedAt: test.clock.now(),
     },
   })
   dataSources = test.app.dataSources.map(({ name }) => ({ name }))

@@ -45,7 +45,10 @@ it('an erasure during which the database crashes at several points finishes with
   const { env } = test.app
   const worker = await workers.start({
     settings: {
-      ...{ NODE_ENV: 'test', DATABASE_URL: env.DATABASE_URL ?? '', KP_DATA_DIR: test.dataDir, KP_LIMITS: 'memory' },
+      NODE_ENV: 'test',
+      DATABASE_URL: env.DATABASE_URL ?? '',
+      KP_DATA_DIR: test.dataDir,
+      KP_LIMITS: 'memory',
       KP_SECRET: env.KP_SECRET ?? '',
     },
     halt: points,

@@ -33,13 +33,15 @@ async function made(): Promise<{ subject: MadeSubject; participant: string }> {
   const participant = newId('part')
   await test.db.prisma.projectParticipant.create({
     data: {
-      ...{
-        id: participant,
-        projectId: subject.projects.shared,
-        externalId: newId('user'),
-        createdBy: subject.neighbour.agent.id,
-      },
-      ...{ name: subject.marker, accountId: subject.accountId, claimedAt: now, createdAt: now, updatedAt: now },
+      id: participant,
+      projectId: subject.projects.shared,
+      externalId: newId('user'),
+      createdBy: subject.neighbour.agent.id,
+      name: subject.marker,
+      accountId: subject.accountId,
+      claimedAt: now,
+      createdAt: now,
+      updatedAt: now,
     },
   })
   const { id } = await test.db.prisma.message.findFirstOrThrow({ where: { projectId: subject.projects.own } })

@@ -73,8 +73,13 @@ async function registeredAnew({ app, clock, ...rest }: TestApp) {
   const accountId = await app.db.transaction(async (tx) => {
     const { id } = await tx.organisation.create({ data: { id: newId('org'), name: 'Anew', createdAt: now } })
     return app.accounts.create(tx, {
-      ...{ organisationId: id, email: subject.email, name: 'Anew', role: 'person', now },
-      ...{ password: newId('password'), mustChangePassword: false },
+      organisationId: id,
+      email: subject.email,
+      name: 'Anew',
+      role: 'person',
+      now,
+      password: newId('password'),
+      mustChangePassword: false,
     })
   })
   const owner = { accountId, organisationId: await organisationOf(accountId, app), cookie: '' }

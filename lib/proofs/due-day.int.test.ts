@@ -32,6 +32,11 @@ it('two randomly killed workers complete all requests of one day in time, with o
   console.info(`${killed} workers were killed in ${Math.round(performance.now() - started)} ms`)
   expect(killed).toBeGreaterThan(0)
   expect(await dueDayOf(test.ownerUrl, accounts)).toEqual({
-    ...{ requests: count, open: 0, completed: count, overdue: 0, proven: count, left: 0 },
+    requests: count,
+    open: 0,
+    completed: count,
+    overdue: 0,
+    proven: count,
+    left: 0,
   })
 }, 600_000)

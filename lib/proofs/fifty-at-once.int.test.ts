@@ -102,7 +102,10 @@ describe.each([
       const path = (message: string) => `${conversation.path}/messages/${encodeURIComponent(message)}`
       const author = { kind: 'account' as const, id: project.owner.accountId }
       const messages = await manyMessages(app, {
-        ...{ projectId: project.id, conversations: [conversation.id], author, each: 60 },
+        projectId: project.id,
+        conversations: [conversation.id],
+        author,
+        each: 60,
       })
       const graph = sharedGraph(project.groupId, { episodes: 60, entities: 25, facts: 120 })
       await planting.plant(graph)

@@ -100,14 +100,18 @@ describe.skipIf(!isReady)('the graph that Graphiti wrote', () => {
     planting = neo4jPlanting(url)
     const program = pythonProgram('graphiti_writer.py')
     const groups = cases.map(({ group, mode }) => ({
-      ...{ group, mode },
+      group,
+      mode,
       messages: talk.map(([who, , text], at) => ({ id: String(at), speaker: speakers[who], text })),
     }))
     const found = await program.call(
       'write',
       {
         uri: `bolt://127.0.0.1:${port}`,
-        ...{ user: username, password: decodeURIComponent(password), names, groups },
+        user: username,
+        password: decodeURIComponent(password),
+        names,
+        groups,
       },
       z.array(
         z.object({
@@ -194,8 +198,11 @@ describe.skipIf(!isReady)('the graph that Graphiti wrote', () => {
     if (scope === 'person') {
       const { runId } = await test.db.transaction((tx) =>
         test.app.subjectErasures.begin(tx, {
-          ...{ requestId: null, subject: { account: person.accountId, agents: [] } },
-          ...{ requestedBy: 'user:test', reason: 'gdpr_erasure', now: test.clock.now() },
+          requestId: null,
+          subject: { account: person.accountId, agents: [] },
+          requestedBy: 'user:test',
+          reason: 'gdpr_erasure',
+          now: test.clock.now(),
         }),
       )
       await drain(test)

@@ -72,8 +72,12 @@ describe.skipIf(!isInstalled('python') || !isInstalled('neo4j'))('the Python of 
       writeFileSync(join(folder, 'guide.py'), snippets('python'))
       const { host, username, password } = new URL(url)
       const printed = await lastLine(pythonExecutable(), 'guide.py', {
-        ...{ KP_URL: connected.url, KP_TOKEN: agent.token, FAKES: join(root, 'lib/testing/python') },
-        ...{ NEO4J_URI: `bolt://${host}`, NEO4J_USER: username, NEO4J_PASSWORD: decodeURIComponent(password) },
+        KP_URL: connected.url,
+        KP_TOKEN: agent.token,
+        FAKES: join(root, 'lib/testing/python'),
+        NEO4J_URI: `bolt://${host}`,
+        NEO4J_USER: username,
+        NEO4J_PASSWORD: decodeURIComponent(password),
         GRAPHITI_TELEMETRY_ENABLED: 'false',
         PYTHONDONTWRITEBYTECODE: '1',
       })

@@ -38,9 +38,17 @@ beforeAll(async () => {
   admin = await signedIn(test, 'admin')
   judge = await issuedAgent(test, ['read', 'write', 'admin'], { tier: 'enterprise', owner: admin })
   points = [
-    ...['start.before', 'start.fenced', 'start.planned', 'start.intent', 'start.after'],
+    'start.before',
+    'start.fenced',
+    'start.planned',
+    'start.intent',
+    'start.after',
     ...test.app.dataSources.flatMap(({ name }) => ['before', 'inside', 'after'].map((when) => `step.${name}.${when}`)),
-    ...['last-look.before', 'verify.before', 'verify.committed', 'verify.signed', 'verify.after'],
+    'last-look.before',
+    'verify.before',
+    'verify.committed',
+    'verify.signed',
+    'verify.after',
   ]
 })
 afterAll(() => test.close())
@@ -224,7 +232,7 @@ async function conclude(at: World): Promise<void> {
 const story = fc.array(
   fc.tuple(
     // Steps that advance a request are more frequent than steps that stop it.
-    fc.constantFrom(...['request', 'verify', 'work', 'tick', 'crash', 'hold'], ...Object.keys(steps)),
+    fc.constantFrom('request', 'verify', 'work', 'tick', 'crash', 'hold', ...Object.keys(steps)),
     fc.nat(1_000),
   ),
   { minLength: 6, maxLength: 24 },

@@ -137,7 +137,9 @@ async function planted({ said, derived }: History) {
     const sources = [...new Set([first, ...one.more.flatMap((which) => near[which % near.length] ?? [])])]
     const { project } = at(first.project)
     const named = {
-      ...{ project: project.id, person: all[first.author]?.accountId ?? '', message: first.id },
+      project: project.id,
+      person: all[first.author]?.accountId ?? '',
+      message: first.id,
       nobody: `anything${n}`,
     }[one.names]
     const key = `${one.store === 'cache' ? 'app:answers:' : 'app-uploads/'}${named}${one.store === 'cache' ? ':' : '/'}${world}-${n}`
@@ -206,7 +208,10 @@ it.skipIf(!isReady)(
         const engine = test.app.subjectErasures
         const { runId } = await test.app.db.transaction((tx) =>
           engine.begin(tx, {
-            ...{ requestId: null, requestedBy: 'test', reason: 'user_request', now: test.clock.now() },
+            requestId: null,
+            requestedBy: 'test',
+            reason: 'user_request',
+            now: test.clock.now(),
             subject: { account: person.accountId, agents: [] },
           }),
         )

@@ -128,7 +128,10 @@ describe.skipIf(!(await areStoresInstalled()))('a store that is down', () => {
     servers.set('KP_REDIS_URL', cache.server)
     servers.set('KP_CHECKPOINTS_URL', checkpoints.server)
     stores = await connectTestStores({
-      ...{ graphUrl: graph.url, redisUrl: cache.url, s3Endpoint: objects.url, checkpointsUrl: checkpoints.url },
+      graphUrl: graph.url,
+      redisUrl: cache.url,
+      s3Endpoint: objects.url,
+      checkpointsUrl: checkpoints.url,
     })
     database = await testDatabase()
     app = await started(stores.settings)

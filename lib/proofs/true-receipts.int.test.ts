@@ -203,7 +203,12 @@ async function write(world: World, turns: History['turns']): Promise<void> {
   }
   const start = test.clock.now().getTime()
   await postgresPlanting(test.db).plant({
-    ...{ group, entities: [...entities.values()], facts, mentions, communities: [], sagas: [] },
+    group,
+    entities: [...entities.values()],
+    facts,
+    mentions,
+    communities: [],
+    sagas: [],
     episodes: world.episodes.map(({ uuid, content }, n) =>
       episode(uuid, 0, { content, createdAt: new Date(start + n * 1_000), validAt: new Date(start + n * 1_000) }),
     ),
@@ -220,7 +225,10 @@ async function erase(world: World, { of, which, faults }: History['erasures'][nu
   const part = { project: project.id, conversation }
   const { runId, receiptId } = await test.app.db.transaction((tx) =>
     engine.begin(tx, {
-      ...{ requestId: null, requestedBy: 'test', reason: 'user_request', now: test.clock.now() },
+      requestId: null,
+      requestedBy: 'test',
+      reason: 'user_request',
+      now: test.clock.now(),
       subject: { account: of === 'person' ? (people[message.author]?.accountId ?? null) : null, agents: [] },
       ...(of === 'message' && { part: { ...part, kind: 'message', id: message.id } }),
       ...(of === 'conversation' && { part: { ...part, kind: 'conversation', id: conversation } }),

@@ -134,8 +134,10 @@ export function nameForms(name: string): NameForms {
       ...choices([last, first]),
       ...choices([initialOf(first), last]),
       ...choices([last, initialOf(first)]),
-      ...[...first, ...inflected(firstPart, first)],
-      ...[...last, ...inflected(lastPart, last)],
+      ...first,
+      ...inflected(firstPart, first),
+      ...last,
+      ...inflected(lastPart, last),
     ],
     certain,
   ).slice(0, mostForms)

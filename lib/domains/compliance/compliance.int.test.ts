@@ -727,8 +727,13 @@ const listed: readonly [EvidenceProblem, string, unknown[], () => Promise<() => 
       const times = { firstFoundAt: ago(day), lastFoundAt: ago(day) }
       await test.db.prisma.remainingPlace.create({
         data: {
-          ...{ id: newId('plc'), receiptId, holder: 'cache.entries', place: 'key:x', reason: 'undated' },
-          ...{ readingId: 'x', ...times },
+          id: newId('plc'),
+          receiptId,
+          holder: 'cache.entries',
+          place: 'key:x',
+          reason: 'undated',
+          readingId: 'x',
+          ...times,
         },
       })
       await test.db.prisma.completeReading.create({ data: { id: 'read_listed', startedAt: ago(day), receipts: [] } })

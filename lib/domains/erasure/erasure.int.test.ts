@@ -245,8 +245,14 @@ describe('finish', () => {
     const late = { scope: 'token:late', key: 'late' }
     await test.db.prisma.idempotencyRecord.create({
       data: {
-        ...{ ...late, requestHash: new Uint8Array([1]), createdAt: test.clock.now(), resourceId: 'list' },
-        ...{ status: 200, body: { data: [{ id }] }, headers: {}, ids: [id] },
+        ...late,
+        requestHash: new Uint8Array([1]),
+        createdAt: test.clock.now(),
+        resourceId: 'list',
+        status: 200,
+        body: { data: [{ id }] },
+        headers: {},
+        ids: [id],
       },
     })
     expect((await test.app.erasures.finish(receiptId)).receipt_id).toBe(receiptId)

@@ -68,8 +68,11 @@ export const runMeasures = statement('erasure.run-measures', {
   takes: { now: 'timestamptz', createdAfter: 'timestamptz', finishedAfter: 'timestamptz', shares: 'float8[]' },
   returns: {
     reading: 'float8?',
-    ...{ runs: typed<CountByState>('json?'), steps: typed<CountByState>('json?'), finished: 'int4' },
-    ...{ seconds: 'float8?', quantiles: 'float8[]?' },
+    runs: typed<CountByState>('json?'),
+    steps: typed<CountByState>('json?'),
+    finished: 'int4',
+    seconds: 'float8?',
+    quantiles: 'float8[]?',
   },
   isPrepared: true,
   sql: `SELECT (SELECT json_object_agg(state, runs) FROM (SELECT state, count(*) AS runs FROM erasure_runs GROUP BY state) AS s) AS runs,

@@ -151,15 +151,15 @@ describe('a hold on a person', () => {
     const at = test.clock.now()
     await test.db.prisma.projectParticipant.create({
       data: {
-        ...{
-          id: participant,
-          projectId: project.id,
-          externalId: 'x-1',
-          name: subject.marker,
-          accountId,
-          claimedAt: at,
-        },
-        ...{ createdBy: `user:${accountId}`, createdAt: at, updatedAt: at },
+        id: participant,
+        projectId: project.id,
+        externalId: 'x-1',
+        name: subject.marker,
+        accountId,
+        claimedAt: at,
+        createdBy: `user:${accountId}`,
+        createdAt: at,
+        updatedAt: at,
       },
     })
     await test.db.prisma.emailChoice.upsert({

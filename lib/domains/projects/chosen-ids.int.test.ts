@@ -69,7 +69,10 @@ const checkpointsOf = (project: MadeProject) =>
 async function expectWhole(project: MadeProject): Promise<void> {
   expect(await get(project, conversationOf(project))).toMatchObject({ id: conv, messages: 1 })
   expect(await get(project, messageOf(project))).toMatchObject({
-    ...{ id: msg, conversation_id: conv, content: words(project), attachments: [{ name: 'notes.txt' }] },
+    id: msg,
+    conversation_id: conv,
+    content: words(project),
+    attachments: [{ name: 'notes.txt' }],
   })
   expect(await get(project, documentOf(project))).toMatchObject({ id: doc })
   const pointers = await get(project, `${project.path}/provenance?source_id=${msg}`)
@@ -197,7 +200,10 @@ describe('ids that clients of two organizations chose', () => {
       await note('POST', `${project.path}/conversations`, { id: conv, title: 'x', threads })
       const pointer = { store: 'checkpoints', ref: msg, place: threadOf(project) }
       await note('POST', `${conversationOf(project)}/messages`, {
-        ...{ id: msg, role: 'user', content: 'Short words.', provenance: [pointer] },
+        id: msg,
+        role: 'user',
+        content: 'Short words.',
+        provenance: [pointer],
       })
       const entries = [{ source_id: msg, store: 'checkpoints', ref: conv }]
       await note('POST', `${project.path}/provenance`, { entries })

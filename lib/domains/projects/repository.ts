@@ -102,8 +102,14 @@ export const countListedProjects = statement('projects.count-listed', {
 /** Inserts nothing if another project has the group id. */
 export const insertProject = statement('projects.insert', {
   takes: {
-    ...{ id: 'text', organisation: 'text', name: 'text', group: 'text', region: 'text?', entityKinds: 'jsonb' },
-    ...{ createdBy: 'text', now: 'timestamptz' },
+    id: 'text',
+    organisation: 'text',
+    name: 'text',
+    group: 'text',
+    region: 'text?',
+    entityKinds: 'jsonb',
+    createdBy: 'text',
+    now: 'timestamptz',
   },
   returns: 'count',
   sql: `INSERT INTO projects (id, organisation_id, name, group_id, region, entity_kinds, created_by, created_at, updated_at)
@@ -158,8 +164,12 @@ export const memberOfProject = statement('projects.member', {
 /** Adds a member, or changes the role of one. */
 export const setMember = statement('projects.set-member', {
   takes: {
-    ...{ project: 'text', kind: 'text', id: 'text', role: typed<MemberRole>('project_role') },
-    ...{ addedBy: 'text', now: 'timestamptz' },
+    project: 'text',
+    kind: 'text',
+    id: 'text',
+    role: typed<MemberRole>('project_role'),
+    addedBy: 'text',
+    now: 'timestamptz',
   },
   returns: 'count',
   sql: `INSERT INTO project_members (project_id, kind, member_id, role, added_by, added_at)

@@ -253,8 +253,11 @@ const projectProvenance = ({ db, ...ports }: Pick<ProjectPorts, 'db' | 'withChec
     await readableProject(db, projectReaderOf(ctx), projectId)
     const after = parseCursor(cursor)
     const rows = await pointersBefore(db, {
-      ...{ project: projectId, source: source_id ?? null, limit: limit + 1 },
-      ...{ at: after?.at ?? 'infinity', id: after?.id ?? '' },
+      project: projectId,
+      source: source_id ?? null,
+      limit: limit + 1,
+      at: after?.at ?? 'infinity',
+      id: after?.id ?? '',
     })
     const total = await db.prisma.provenance.count({
       where: {

@@ -30,7 +30,9 @@ export function tokensService(db: Database, ports: TokenPorts) {
       if (!isTokenKey(key)) return null
       const token = await tx.token.findFirst({
         where: {
-          ...{ hash: hashOf(key), revokedAt: null, issuedByAdmin: false },
+          hash: hashOf(key),
+          revokedAt: null,
+          issuedByAdmin: false,
           OR: [{ expiresAt: null }, { expiresAt: { gt: now } }],
         },
         select: { agentId: true, scopes: true },

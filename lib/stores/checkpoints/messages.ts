@@ -16,8 +16,20 @@ export interface MessageFacts {
 }
 
 const roles = new Set([
-  ...['human', 'user', 'ai', 'assistant', 'system', 'developer', 'tool', 'function', 'chat'],
-  ...['HumanMessageChunk', 'AIMessageChunk', 'SystemMessageChunk', 'ToolMessageChunk', 'FunctionMessageChunk'],
+  'human',
+  'user',
+  'ai',
+  'assistant',
+  'system',
+  'developer',
+  'tool',
+  'function',
+  'chat',
+  'HumanMessageChunk',
+  'AIMessageChunk',
+  'SystemMessageChunk',
+  'ToolMessageChunk',
+  'FunctionMessageChunk',
 ])
 const people = new Set(['human', 'user', 'HumanMessageChunk'])
 const objects = (value: unknown): JsonObject[] => (Array.isArray(value) ? value.filter(isPlainObject) : [])

@@ -195,7 +195,9 @@ export class MsgpackReader {
     this.#finish(end)
     const field = code === ext.single || code === ext.method ? 'arg' : code === ext.positional ? 'args' : 'kwargs'
     const view = {
-      ...{ lc: 2, type: 'constructor', id: [...module.split('.'), name] },
+      lc: 2,
+      type: 'constructor',
+      id: [...module.split('.'), name],
       ...(field === 'arg' ? { args: [value] } : { [field]: value }),
     }
     this.origins.views.set(view, {

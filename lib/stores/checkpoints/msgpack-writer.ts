@@ -118,7 +118,9 @@ export class MsgpackWriter {
   }
   #send(one: JsonObject, { head, node, timeout }: Origin & { kind: 'send' }): void {
     const args = Buffer.concat([
-      ...[Buffer.from([timeout ? 0x93 : 0x92]), node, this.#nested(one.args)],
+      Buffer.from([timeout ? 0x93 : 0x92]),
+      node,
+      this.#nested(one.args),
       ...(timeout ? [timeout] : []),
     ])
     this.#parts.push(packedExtension(ext.positional, Buffer.concat([Buffer.from([0x93]), head, args])))

@@ -27,11 +27,10 @@ const human = (of: string, content: string): Buffer =>
   ext(
     5,
     list(
-      ...[str('langchain_core.messages.human'), str('HumanMessage')],
-      ...[
-        map([str('content'), str(content)], [str('type'), str('human')], [str('id'), str(of)]),
-        str('model_validate_json'),
-      ],
+      str('langchain_core.messages.human'),
+      str('HumanMessage'),
+      map([str('content'), str(content)], [str('type'), str('human')], [str('id'), str(of)]),
+      str('model_validate_json'),
     ),
   )
 

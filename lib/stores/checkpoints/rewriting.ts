@@ -250,7 +250,10 @@ const originIn = ({ origins }: Walk, one: unknown): object | undefined =>
 export function rewriteValue(value: unknown, name: string, how: Rewriting): RewrittenValue {
   const progress = { isChanged: false }
   const walk: Walk = {
-    ...{ how, doomed: how.doomed, origins: new WeakMap(), progress },
+    how,
+    doomed: how.doomed,
+    origins: new WeakMap(),
+    progress,
     across: restsAcross(value, how.doomed),
   }
   const walked = rewritten(walk, value, name, isDerived(name))

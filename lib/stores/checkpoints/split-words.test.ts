@@ -11,7 +11,9 @@ const after = 'and now tell me what to do'
 
 const wordsIn = (text: string) =>
   [...text.toLowerCase().matchAll(/[a-z0-9]+/g)].map(({ 0: word, index }) => ({
-    ...{ word, start: index, end: index + word.length },
+    word,
+    start: index,
+    end: index + word.length,
   }))
 /** Runs of six words of the sentence, numbered by their first word. */
 function runsIn(text: string): ErasedRunMatch[] {
@@ -27,7 +29,8 @@ function runsIn(text: string): ErasedRunMatch[] {
 }
 function rewritten(value: unknown, remaining: string[] = []) {
   const reader = surveyor({
-    ...{ ids: [], texts: [] },
+    ids: [],
+    texts: [],
     words: {
       runsIn,
       including: () => {
@@ -42,7 +45,9 @@ function rewritten(value: unknown, remaining: string[] = []) {
   return { ...rewriteValue(value, 'state', { doomed, lists: new Set(), isLater: false }), isHit, runs: reader.runs }
 }
 const chunk = (content: string, n: number) => ({
-  ...{ lc: 1, type: 'constructor', id: ['langchain_core', 'messages', 'AIMessageChunk'] },
+  lc: 1,
+  type: 'constructor',
+  id: ['langchain_core', 'messages', 'AIMessageChunk'],
   kwargs: { content, id: `run-${n}`, additional_kwargs: {}, response_metadata: {} },
 })
 /** Shapes in which applications store the pieces of a text. */

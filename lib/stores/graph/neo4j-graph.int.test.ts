@@ -103,7 +103,10 @@ describe.skipIf(!isInstalled('neo4j'))('Neo4j', () => {
       }
       const found = await read()
       expect(found.map(({ kind, field }) => `${kind} ${field}`).sort()).toEqual([
-        ...['link attributes.fact', 'link attributes.why', 'node attributes.name', 'node attributes.tags'],
+        'link attributes.fact',
+        'link attributes.why',
+        'node attributes.name',
+        'node attributes.tags',
         'node attributes.text',
       ])
       const edits = found.map(({ kind, id, field }) => ({ kind, id, field, text: null }))

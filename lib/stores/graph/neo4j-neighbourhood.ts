@@ -176,7 +176,12 @@ async function sagasAround(
   const found = told.parse(await ask(toldOf, { around, sagas: rows.map(({ uuid }) => uuid) }))
   const episodes = Map.groupBy(found, ({ saga }) => saga)
   return rows.map(({ uuid, name, summary, firstEpisode, lastEpisode, others, summarizedTo }) => ({
-    ...{ uuid, name, summary, firstEpisode, lastEpisode, others },
+    uuid,
+    name,
+    summary,
+    firstEpisode,
+    lastEpisode,
+    others,
     summarizedTo: asWatermark(summarizedTo),
     episodes: (episodes.get(uuid) ?? []).map(({ episode }) => episode),
   }))

@@ -105,13 +105,11 @@ const portions: Portion[] = [
     return { of: 'n' as const, id: 'n.uuid' as const, page, records: `${page} RETURN ${node}`, ...propertiesOf(kind) }
   }),
   ...[['', middle] as const, [middle, last] as const].map((range) => ({
-    ...{
-      of: 'r' as const,
-      id: 'r.uuid' as const,
-      page: factsAfter,
-      records: `${factsAfter} RETURN ${relation}`,
-      range,
-    },
+    of: 'r' as const,
+    id: 'r.uuid' as const,
+    page: factsAfter,
+    records: `${factsAfter} RETURN ${relation}`,
+    range,
     ...propertiesOf('fact'),
   })),
 ]

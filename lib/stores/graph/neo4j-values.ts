@@ -6,12 +6,33 @@ import type { CypherRow } from './neo4j-connection.ts'
 /** The properties of Graphiti's own model; all others are attributes. */
 export const coreOfEntity = ['uuid', 'name', 'group_id', 'summary', 'name_embedding', 'labels', 'created_at']
 export const coreOfFact = [
-  ...['uuid', 'name', 'group_id', 'fact', 'fact_embedding', 'episodes', 'created_at', 'valid_at', 'invalid_at'],
-  ...['expired_at', 'reference_time', 'source_node_uuid', 'target_node_uuid', 'source_uuid', 'target_uuid'],
+  'uuid',
+  'name',
+  'group_id',
+  'fact',
+  'fact_embedding',
+  'episodes',
+  'created_at',
+  'valid_at',
+  'invalid_at',
+  'expired_at',
+  'reference_time',
+  'source_node_uuid',
+  'target_node_uuid',
+  'source_uuid',
+  'target_uuid',
 ]
 export const coreOfGathering = [
-  ...['uuid', 'name', 'group_id', 'summary', 'name_embedding', 'created_at', 'first_episode_uuid'],
-  ...['last_episode_uuid', 'last_summarized_at', 'last_summarized_episode_valid_at'],
+  'uuid',
+  'name',
+  'group_id',
+  'summary',
+  'name_embedding',
+  'created_at',
+  'first_episode_uuid',
+  'last_episode_uuid',
+  'last_summarized_at',
+  'last_summarized_episode_valid_at',
 ]
 /** The property that we set to lock a node, removed before the end of the transaction. */
 export const lock = 'knowledgepulse_lock'

@@ -117,7 +117,10 @@ export async function postgresNeighbourhood(
   )
   const entityIds = entities.map(({ uuid }) => uuid)
   const mentions = await queryWithin<{ entity: string; n: number }>(tx, 'graph-mentions', mentionsOf, [
-    ...[group, entityIds, ids, counted],
+    group,
+    entityIds,
+    ids,
+    counted,
   ])
   const times = episodes.map(({ createdAt }) => createdAt)
   const own = facts.map(({ uuid }) => uuid)
@@ -130,7 +133,9 @@ export async function postgresNeighbourhood(
     otherMentions: new Map(mentions.map(({ entity, n }) => [entity, n])),
     facts,
     mentions: await queryWithin<Mentioning & Record<string, unknown>>(tx, 'graph-own-mentions', ownMentions, [
-      ...[group, ids, entityIds],
+      group,
+      ids,
+      entityIds,
     ]),
     ended: rowsAsFacts(await ask('ended', endedOf, [...ended, ...noted], times, own, endedWithin)),
     communities: await queryWithin<CommunityNeighbour & Record<string, unknown>>(
@@ -140,7 +145,10 @@ export async function postgresNeighbourhood(
       [group, entityIds, counted],
     ),
     sagas: await queryWithin<SagaNeighbour & Record<string, unknown>>(tx, 'graph-sagas', sagasOf, [
-      ...[group, ids, around, counted],
+      group,
+      ids,
+      around,
+      counted,
     ]),
     next,
   }

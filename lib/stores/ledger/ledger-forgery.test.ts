@@ -31,7 +31,11 @@ afterAll(() => {
 
 const checked = (row: string): string => `${createHash('sha256').update(row).digest('hex').slice(0, 16)} ${row}`
 const intent = (id: string): LedgerRow => ({
-  ...{ kind: 'intent', id, at: '2026-03-01T00:00:00.000Z', heldBy: [], hashes: [] },
+  kind: 'intent',
+  id,
+  at: '2026-03-01T00:00:00.000Z',
+  heldBy: [],
+  hashes: [],
   scope: { subject: { account: null, agents: [id] } },
 })
 const items = (id: string): LedgerRow => ({ kind: 'items', id, holder: 'notes', items: [`${id} 1`, `${id} 2`] })

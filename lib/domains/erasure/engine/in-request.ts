@@ -51,7 +51,9 @@ interface Driver extends RecordErasureDeps {
   ordered: readonly DataSource[]
 }
 const optionsOf = (receiptId: string, { name }: DataSource, at: Date): ErasureOptions => ({
-  ...{ key: `${receiptId}:${name}:0`, redacts: false, now: at },
+  key: `${receiptId}:${name}:0`,
+  redacts: false,
+  now: at,
 })
 
 async function planAll(
@@ -106,7 +108,10 @@ const eraseAgain = (
     const at = now()
     const { items } = await planOf(dataSource, { free: scope, kept: [] }, tx, at)
     return erasePage(tx, dataSource, {
-      ...{ scope, items: [...new Set([...known, ...items])], identities: [], receiptId },
+      scope,
+      items: [...new Set([...known, ...items])],
+      identities: [],
+      receiptId,
       options: { ...optionsOf(receiptId, dataSource, at), round: 1 },
     })
   })

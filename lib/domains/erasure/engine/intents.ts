@@ -20,7 +20,8 @@ export const recordIntent = ({
   plan,
   ...intent
 }: Omit<RecordIntent, 'kind' | 'plan'> & { plan: ReadonlyMap<string, readonly string[]> }): RecordIntent => ({
-  ...{ kind: 'intent', ...intent },
+  kind: 'intent',
+  ...intent,
   plan: Object.fromEntries([...plan].filter(([, items]) => items.length > 0)),
 })
 

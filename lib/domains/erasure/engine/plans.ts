@@ -107,8 +107,14 @@ interface Pages {
 }
 
 const noPages = (): Pages => ({
-  ...{ staying: new Set<string>(), watched: new Set<string>(), results: {}, stopped: {} },
-  ...{ erased: 0, remaining: 0, open: 0, next: 0 },
+  staying: new Set<string>(),
+  watched: new Set<string>(),
+  results: {},
+  stopped: {},
+  erased: 0,
+  remaining: 0,
+  open: 0,
+  next: 0,
 })
 
 async function pagesOf(tx: Transaction, runId: string, dataSource: DataSource): Promise<Pages> {

@@ -92,8 +92,15 @@ const erasePageAgain = (
     if (count === 0) return unreadable
     await tx.erasureRun.update({ where: { id: runId }, data: { lateFound: { increment: count } } })
     await logRepeatedDeletion(tx, deps.audit, {
-      ...{ scope: scopeOf(run), receiptId: run.receiptId, actorId: 'system:erasure.recheck', reason: run.reason },
-      ...{ holder: dataSource.name, count, countedAs: 'late', results, at: now },
+      scope: scopeOf(run),
+      receiptId: run.receiptId,
+      actorId: 'system:erasure.recheck',
+      reason: run.reason,
+      holder: dataSource.name,
+      count,
+      countedAs: 'late',
+      results,
+      at: now,
     })
     deps.interrupt(`recheck.${dataSource.name}.inside`)
     return unreadable

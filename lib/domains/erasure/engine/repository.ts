@@ -43,7 +43,10 @@ export const raiseFences = statement('erasure.raise-fences', {
 export const handOverFences = statement('erasure.hand-over-fences', {
   takes: { runId: 'text' },
   returns: {
-    ...{ kind: typed<FencedKind>('text'), id: 'text', organisationId: 'text?', runId: 'text' },
+    kind: typed<FencedKind>('text'),
+    id: 'text',
+    organisationId: 'text?',
+    runId: 'text',
     since: 'timestamptz!',
   },
   sql: `UPDATE write_fences f SET run_id = r.id FROM erasure_runs r

@@ -107,12 +107,20 @@ async function eraseNextPage(
   const key = `${runId}:${dataSource.name}:${page.page}:${run.planId}`
   const words = dataSource.isShared ? await deps.words.of(tx, runId) : undefined
   const options: ErasureOptions = {
-    ...{ key, redacts: run.redacts, isWatched, round: run.rounds, now: now() },
+    key,
+    redacts: run.redacts,
+    isWatched,
+    round: run.rounds,
+    now: now(),
     ...(words && { words, addWords: (texts: readonly string[]) => deps.words.add(tx, runId, texts) }),
   }
   const identities = await identitiesOf(tx, dataSource, items)
   const erased = await erasePage(tx, dataSource, {
-    ...{ scope: free, items, identities, receiptId: run.receiptId, options },
+    scope: free,
+    items,
+    identities,
+    receiptId: run.receiptId,
+    options,
   })
   const results = { ...erased.results, ...(await talliedUp(tx, runId, dataSource.name, erased)) }
   const { mentions } = erased

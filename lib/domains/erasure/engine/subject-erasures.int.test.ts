@@ -108,7 +108,10 @@ describe('an erasure run', () => {
     expect(await test.db.prisma.agent.count({ where: { id: { in: agents.map(({ id }) => id) } } })).toBe(0)
     const receipt = await receiptOf(receiptId)
     expect(receipt).toMatchObject({
-      ...{ receipt_id: receiptId, deleted_id: person.accountId, subject_kind: 'account', reason: 'user_request' },
+      receipt_id: receiptId,
+      deleted_id: person.accountId,
+      subject_kind: 'account',
+      reason: 'user_request',
     })
     expect(receipt.stores.find(({ holder }: { holder: string }) => holder === 'notes')).toMatchObject({
       store: 'notebook',

@@ -288,8 +288,16 @@ async function signReceipt(
   const { receiptId, reason } = run
   return deps.signer.sign(
     receiptContent(deps, {
-      ...{ receiptId, scope: scopeOf(run), deletedAt, reason, outcomes: steps, subject },
-      ...{ inStores, isSearchedAgain, mentions, at },
+      receiptId,
+      scope: scopeOf(run),
+      deletedAt,
+      reason,
+      outcomes: steps,
+      subject,
+      inStores,
+      isSearchedAgain,
+      mentions,
+      at,
       namesReplaced: run.redacts ? replaced : null,
       words: hasWords ? fingerprintRetention(deletedAt, facts) : [],
     }),

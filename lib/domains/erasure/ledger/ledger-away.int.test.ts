@@ -55,8 +55,11 @@ test.each(['no folder', 'an empty folder', 'another one’s folder'])(
     expect(await off()).toMatchObject([{ name: 'ledger', address: `file:${folder()}`, holds: ['erasures'] }])
     const { runId } = await app.db.transaction((tx) =>
       app.app.subjectErasures.begin(tx, {
-        ...{ requestId: null, subject: { account: subject.accountId, agents: [] }, requestedBy: 'user:test' },
-        ...{ reason: 'user_request', now: app.clock.now() },
+        requestId: null,
+        subject: { account: subject.accountId, agents: [] },
+        requestedBy: 'user:test',
+        reason: 'user_request',
+        now: app.clock.now(),
       }),
     )
     let rounds = 0

@@ -120,7 +120,9 @@ describe('replay on a backup from before the erasure', () => {
     // The receipt that the person has is restored, and verifies.
     const receipt = (await app.fetch('GET', `/v1/receipts/${receiptId}`)).json
     expect(receipt).toMatchObject({
-      ...{ receipt_id: receiptId, deleted_id: known.person.accountId, subject_kind: 'account' },
+      receipt_id: receiptId,
+      deleted_id: known.person.accountId,
+      subject_kind: 'account',
     })
     expect(receipt.stores.find(({ holder }: { holder: string }) => holder === 'knowledge.units')).toMatchObject({
       deleted: 1,

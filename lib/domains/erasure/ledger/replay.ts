@@ -61,8 +61,17 @@ function emptyReport(
     unknown:
       receipts.filter((one) => !isInLedger(one)).length + keyIds.filter(({ id }) => !keysInLedger.has(id)).length,
     uncertain: damaged === 0 ? 0 : [...uncommitted].filter((id) => !known.has(id)).length,
-    ...{ erased: 0, subjects: 0, parts: 0, stores: 0, reinstated: 0, keys: 0, damaged },
-    ...{ receipts: [], refused: [], unfinished: [], unsearched: [] },
+    erased: 0,
+    subjects: 0,
+    parts: 0,
+    stores: 0,
+    reinstated: 0,
+    keys: 0,
+    damaged,
+    receipts: [],
+    refused: [],
+    unfinished: [],
+    unsearched: [],
   }
 }
 
@@ -76,8 +85,13 @@ async function eraseAgain({ scope, ...intent }: RecordIntent, deps: ReplayDeps):
     const wasPublic = record.wasPublic || (intent.wasPublic ?? true)
     const receipt = await records.begin(tx, { scope, formerOwner, requestedBy, reason, wasPublic, now: now() })
     await audit(tx, {
-      ...{ action: 'delete', actorId: requestedBy, at: now(), ip: '', details: { receipt } },
-      ...{ resourceType: 'unit' in scope ? 'knowledge' : 'skill', resourceId: recordIdOf(scope) },
+      action: 'delete',
+      actorId: requestedBy,
+      at: now(),
+      ip: '',
+      details: { receipt },
+      resourceType: 'unit' in scope ? 'knowledge' : 'skill',
+      resourceId: recordIdOf(scope),
     })
     return receipt
   })
@@ -124,7 +138,10 @@ async function begunRun(scope: RunScope, { db }: ReplayDeps): Promise<string | u
   const part = 'part' in scope ? { partId: scope.part.id, projectId: scope.part.project } : { partId: null }
   const run = await db.prisma.erasureRun.findFirst({
     where: {
-      ...{ requestedBy, state: { notIn: ['done', 'held'] }, accountId: subject.account, ...part },
+      requestedBy,
+      state: { notIn: ['done', 'held'] },
+      accountId: subject.account,
+      ...part,
       agents: { hasEvery: [...subject.agents] },
       participants: { hasEvery: [...(subject.participants ?? [])] },
     },
@@ -145,8 +162,13 @@ const beginAgain = (scope: RunScope, redacts: boolean, { db, parts, audit, now }
     const run = { requestId: null, subject, ...(part && { part }), redacts, requestedBy, reason, now: now() }
     const { runId, receiptId } = await beginRun(tx, run)
     await audit(tx, {
-      ...{ action: 'delete', actorId: requestedBy, at: now(), ip: '', details: { receipt: receiptId } },
-      ...{ resourceType: scopeKindOf(scope), resourceId: scopeNameOf(scope) },
+      action: 'delete',
+      actorId: requestedBy,
+      at: now(),
+      ip: '',
+      details: { receipt: receiptId },
+      resourceType: scopeKindOf(scope),
+      resourceId: scopeNameOf(scope),
     })
     return runId
   })
@@ -254,7 +276,12 @@ async function replayAll(
 export function replayErasures(deps: ReplayDeps): () => Promise<Replay> {
   const { db, ledger, dataSources, holds, words, audit, now } = deps
   const restoredStores: RestoredStoresDeps = {
-    ...{ db, ledger, dataSources, words, audit, now },
+    db,
+    ledger,
+    dataSources,
+    words,
+    audit,
+    now,
     async isHeld(tx, { scope, ...intent }) {
       const { kept } = await planTargetOf(tx, scope, holds, now())
       const projects = 'projects' in intent ? (intent.projects ?? []) : []

@@ -55,8 +55,15 @@ const eraseRow = (
     await dataSource.forget?.(again)
     if (count > 0)
       await logRepeatedDeletion(tx, audit, {
-        ...{ scope: intent.scope, receiptId: intent.id, actorId: requestedBy, reason },
-        ...{ holder: dataSource.name, count, countedAs: 'again', results, at },
+        scope: intent.scope,
+        receiptId: intent.id,
+        actorId: requestedBy,
+        reason,
+        holder: dataSource.name,
+        count,
+        countedAs: 'again',
+        results,
+        at,
       })
     return count
   }, timeFor(dataSource))

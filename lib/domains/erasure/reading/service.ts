@@ -74,8 +74,14 @@ export function readingUseCases({
       .filter((one) => one.read !== undefined)
       .map(({ name, store }) =>
         storeView({
-          ...{ holder: name, store, startedAt: null, completedAt: null },
-          ...{ texts: 0n, unread: {}, fault: null, faultSince: null },
+          holder: name,
+          store,
+          startedAt: null,
+          completedAt: null,
+          texts: 0n,
+          unread: {},
+          fault: null,
+          faultSince: null,
         }),
       )
       .sort((one, other) => (one.holder < other.holder ? -1 : 1))

@@ -123,7 +123,9 @@ export function receiptContent(
     retained:
       'subject' in scope
         ? retainedOfSubject(deletedAt, {
-            ...{ ...retained, ...ofSubject, requestsYears: facts.requestsYears },
+            ...retained,
+            ...ofSubject,
+            requestsYears: facts.requestsYears,
             whileHeld: [...whileHeld, ...beyondReach],
           })
         : retainedOfPart(deletedAt, { ...retained, beyondReach }),
@@ -143,6 +145,11 @@ export const outcomesOf = (
   counts: Readonly<Record<string, Pick<SourceOutcome, 'planned' | 'erased'> & Partial<Pick<SourceOutcome, 'results'>>>>,
 ): SourceOutcome[] =>
   dataSources.map(({ name, store }) => ({
-    ...{ holder: name, store, held: {}, results: {}, planned: 0, erased: 0 },
+    holder: name,
+    store,
+    held: {},
+    results: {},
+    planned: 0,
+    erased: 0,
     ...counts[name],
   }))

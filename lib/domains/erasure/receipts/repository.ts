@@ -23,8 +23,12 @@ const ownerTakes = { agents: 'text[]', runs: 'text[]', actors: 'text[]' } as con
 export const ownReceiptPage = statement('erasure.own-receipts', {
   takes: { ...ownerTakes, afterAt: 'timestamptz?', afterId: 'text?', limit: 'int4' },
   returns: {
-    ...{ receipt_id: 'text', deleted_id: 'text', deleted_at: 'timestamptz', signed_at: 'timestamptz?' },
-    ...{ subject_kind: 'text?', part_kind: 'text?' },
+    receipt_id: 'text',
+    deleted_id: 'text',
+    deleted_at: 'timestamptz',
+    signed_at: 'timestamptz?',
+    subject_kind: 'text?',
+    part_kind: 'text?',
   },
   isPrepared: true,
   sql: `SELECT receipt_id, deleted_id, deleted_at, signed_at, receipt->>'subject_kind' AS subject_kind, receipt->>'part_kind' AS part_kind

@@ -43,6 +43,8 @@ it.each([
 
 it('countsInLog returns counts by data source, and by extra name where one exists', () => {
   expect(countsInLog({ 'projects.messages': 2, 'graph.episodes': 3 })).toEqual({
-    ...{ 'projects.messages': 2, 'graph.episodes': 3, messagesDeleted: 2 },
+    'projects.messages': 2,
+    'graph.episodes': 3,
+    messagesDeleted: 2,
   })
 })

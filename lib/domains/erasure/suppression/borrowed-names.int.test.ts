@@ -36,21 +36,26 @@ async function furnish(): Promise<() => Promise<unknown[]>> {
     await tx.exportRun.createMany({
       data: [
         {
-          ...{ id: ids[0] ?? '', subjectId: accountId, subjectKind: 'account', requestedBy: 'system:privacy.request' },
+          id: ids[0] ?? '',
+          subjectId: accountId,
+          subjectKind: 'account',
+          requestedBy: 'system:privacy.request',
         },
-        { ...{ id: ids[1] ?? '', subjectId: accountId, subjectKind: 'account', requestedBy: 'system:erased' } },
+        { id: ids[1] ?? '', subjectId: accountId, subjectKind: 'account', requestedBy: 'system:erased' },
       ].map((one) => ({ ...one, format: 'zip', basis: 'all', at: now })),
     })
     for (const [index, resourceId] of ['bulk', 'list', accountId].entries())
       await tx.idempotencyRecord.create({
         data: {
-          ...{
-            scope: `account:${accountId}`,
-            key: keys[index] ?? '',
-            requestHash: new Uint8Array([1]),
-            createdAt: now,
-          },
-          ...{ status: 200, body: { data: { agent_id: null } }, headers: {}, ids: [], resourceId },
+          scope: `account:${accountId}`,
+          key: keys[index] ?? '',
+          requestHash: new Uint8Array([1]),
+          createdAt: now,
+          status: 200,
+          body: { data: { agent_id: null } },
+          headers: {},
+          ids: [],
+          resourceId,
         },
       })
   })

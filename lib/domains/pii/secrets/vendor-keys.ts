@@ -39,7 +39,8 @@ interface Form {
 }
 const formOf = (pattern: RegExp, lead: number, leastLead: number): Form => ({
   pattern: new RegExp(`(?:${pattern.source})(?![A-Za-z0-9])`, `${pattern.flags}y`),
-  ...{ lead, leastLead },
+  lead,
+  leastLead,
   isPadded: /A\{\d/.test(pattern.source),
 })
 function byKeyword(forms: readonly VendorForm[]): Map<string, Form[]> {

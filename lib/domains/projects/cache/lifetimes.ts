@@ -20,7 +20,9 @@ export const cacheEvidence = ({ cache, prefixes }: LifetimeDeps): EvidenceCheck 
   page: null,
   async ask() {
     const { examined, isComplete, unlimited, tooLong, prefixed } = await cache.lifetimes({
-      ...{ prefixes, shorten: false, most: mostForEvidence },
+      prefixes,
+      shorten: false,
+      most: mostForEvidence,
     })
     const isFound = unlimited + tooLong > 0 || !isComplete
     return {
@@ -45,7 +47,12 @@ export const limitLifetimes = ({ db, cache, prefixes }: LifetimeDeps & { db: Dat
       const { shortened } = await cache.lifetimes({ prefixes, shorten: true, most: mostForJob })
       if (shortened === 0) return
       await pipeline.auditGrouped({
-        ...{ action: 'update', actorId: actor.id, resourceType: 'cache', resourceId: 'keys', at: now, ip: '' },
+        action: 'update',
+        actorId: actor.id,
+        resourceType: 'cache',
+        resourceId: 'keys',
+        at: now,
+        ip: '',
         details: { shortened },
       })
     },

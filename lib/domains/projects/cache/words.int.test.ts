@@ -82,7 +82,10 @@ describe.skipIf(!(await isRedisInstalled()))('the cache data source and the word
       async (tx) =>
         erasedOf(
           await source().erase(of, items, tx, {
-            ...{ key: `${run}:cache.entries:1:p`, redacts: false, words, now: test.clock.now() },
+            key: `${run}:cache.entries:1:p`,
+            redacts: false,
+            words,
+            now: test.clock.now(),
           }),
         ),
       timeFor(source()),

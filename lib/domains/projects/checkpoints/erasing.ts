@@ -77,8 +77,12 @@ function threadRewriter(
       else {
         moved.add(thread)
         await moveItems(tx, {
-          ...{ runId, from: checkpointsDataSourceName, to: threadsDataSourceName, prefix: itemsOfThread(thread) },
-          ...{ marker: movedThread(thread), item: undecidedThread(thread) },
+          runId,
+          from: checkpointsDataSourceName,
+          to: threadsDataSourceName,
+          prefix: itemsOfThread(thread),
+          marker: movedThread(thread),
+          item: undecidedThread(thread),
         })
       }
       return { messages: 0, rows: 0 }

@@ -102,7 +102,11 @@ export async function* memoriesWithWords(
   const matchesIn = (text: string): ErasedRunMatch[] => [...erased.runsIn(text), ...erased.namesIn(text)]
   const judge = valueDecider(erased, { within, projects: erasers.projects, now, ...(going && { going }) })
   const living = livingAuthors({
-    ...{ within, projects: erasers.projects, now, going: going ?? new Set(), runsIn: matchesIn },
+    within,
+    projects: erasers.projects,
+    now,
+    going: going ?? new Set(),
+    runsIn: matchesIn,
   })
   const explainedElsewhere = async (text: string, matches: readonly ErasedRunMatch[]): Promise<boolean> =>
     (await living.explained(text, matches)).size === new Set(matches.map(({ run }) => run)).size

@@ -133,8 +133,12 @@ describe('closing a project', () => {
     const elsewhere = await issuedAgent(test, ['read', 'write'], { owner: gone })
     await test.app.db.prisma.projectMember.create({
       data: {
-        ...{ projectId: id, kind: 'agent', memberId: elsewhere.id, role: 'member' },
-        ...{ addedBy: agent.id, addedAt: test.clock.now() },
+        projectId: id,
+        kind: 'agent',
+        memberId: elsewhere.id,
+        role: 'member',
+        addedBy: agent.id,
+        addedAt: test.clock.now(),
       },
     })
     expect(await test.app.db.prisma.projectMember.count({ where: { projectId: id, kind: 'account' } })).toBe(0)

@@ -152,7 +152,12 @@ async function step(
     data: { erasingSince: now, lettersSent: closingEmails.length, receiptId, updatedAt: now },
   })
   await ctx.pipeline.auditWithin(tx, {
-    ...{ action: 'delete', actorId: actor.id, resourceType: 'project', resourceId: id, at: now, ip: '' },
+    action: 'delete',
+    actorId: actor.id,
+    resourceType: 'project',
+    resourceId: id,
+    at: now,
+    ip: '',
     details: { reason, auditId },
   })
 }

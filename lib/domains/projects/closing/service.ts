@@ -78,8 +78,13 @@ export const projectClosing = () => ({
       await tx.project.update({
         where: { id: projectId },
         data: {
-          ...{ status: 'active', closingAt: null, closesAt: null, closingBy: null, closingReason: null },
-          ...{ lettersSent: 0, updatedAt: now },
+          status: 'active',
+          closingAt: null,
+          closesAt: null,
+          closingBy: null,
+          closingReason: null,
+          lettersSent: 0,
+          updatedAt: now,
         },
       })
       await enqueueClosingEmails(tx, projectId, 'reopened')

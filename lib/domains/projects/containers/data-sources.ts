@@ -95,7 +95,11 @@ export const conversationDataSource = (db: Database, { withdrawNaming }: RowPort
     const rows = isOfParts(scope) ? await wholeConversations(scope, tx, now) : []
     const verdicts = rows.map(
       ({ id, hold }): PlannedRecord => ({
-        ...{ store: 'postgresql', kind: 'conversation', id, name: null, found: 'row' },
+        store: 'postgresql',
+        kind: 'conversation',
+        id,
+        name: null,
+        found: 'row',
         ...(hold === null
           ? { verdict: 'deleted', reason: 'source', evidence: [] }
           : { verdict: 'kept', reason: 'held', evidence: [`hold:${hold}`] }),

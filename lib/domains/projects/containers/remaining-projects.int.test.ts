@@ -36,8 +36,13 @@ it('a plan counts more than 100 shared projects, without closed ones', async () 
   const ids = Array.from({ length: 120 }, (_, n) => `${id}_${n}`)
   await test.db.prisma.project.createMany({
     data: ids.map((one) => ({
-      ...{ id: one, groupId: one, name: 'Shared' },
-      ...{ organisationId: base.organisationId, createdBy: base.createdBy, createdAt: now, updatedAt: now },
+      id: one,
+      groupId: one,
+      name: 'Shared',
+      organisationId: base.organisationId,
+      createdBy: base.createdBy,
+      createdAt: now,
+      updatedAt: now,
     })),
   })
   for (const [memberId, role] of [
@@ -46,7 +51,12 @@ it('a plan counts more than 100 shared projects, without closed ones', async () 
   ] as const)
     await test.db.prisma.projectMember.createMany({
       data: ids.map((projectId) => ({
-        ...{ projectId, kind: 'account', memberId, role, addedBy: base.createdBy, addedAt: now },
+        projectId,
+        kind: 'account',
+        memberId,
+        role,
+        addedBy: base.createdBy,
+        addedAt: now,
       })),
     })
   await test.db.prisma.project.updateMany({ where: { id: { in: ids.slice(0, 5) } }, data: { status: 'closed' } })

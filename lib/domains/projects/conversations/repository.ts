@@ -72,8 +72,14 @@ export const lockConversation = statement('projects.lock-conversation', {
 /** Inserts nothing if the id is in use. */
 export const insertConversation = statement('projects.insert-conversation', {
   takes: {
-    ...{ id: 'text', project: 'text', title: 'text', region: 'text?', threads: 'text[]' },
-    ...{ createdBy: 'text', at: 'timestamptz', now: 'timestamptz' },
+    id: 'text',
+    project: 'text',
+    title: 'text',
+    region: 'text?',
+    threads: 'text[]',
+    createdBy: 'text',
+    at: 'timestamptz',
+    now: 'timestamptz',
   },
   returns: 'count',
   sql: `INSERT INTO conversations (id, project_id, title, region, threads, created_by, created_at, updated_at)
@@ -136,8 +142,13 @@ export const messageInConversation = statement('projects.message', {
 export const lockMessage = statement('projects.lock-message', {
   takes: messageTypes,
   returns: {
-    ...{ id: 'text', author_kind: 'text', author_id: 'text', written_by: 'text?', claimed_by: 'text?' },
-    ...{ content: 'text', erasing_since: 'timestamptz?' },
+    id: 'text',
+    author_kind: 'text',
+    author_id: 'text',
+    written_by: 'text?',
+    claimed_by: 'text?',
+    content: 'text',
+    erasing_since: 'timestamptz?',
   },
   isPrepared: true,
   sql: `SELECT m.id, m.author_kind, m.author_id, m.written_by, ${claimantSql('m')} AS claimed_by, m.content, m.erasing_since
@@ -199,8 +210,16 @@ export const formerTexts = statement('projects.former-texts', {
 /** Inserts nothing if the id is in use. */
 export const insertMessage = statement('projects.insert-message', {
   takes: {
-    ...{ id: 'text', project: 'text', conversation: 'text', role: 'text', authorKind: 'text', authorId: 'text' },
-    ...{ writtenBy: 'text?', content: 'text', at: 'timestamptz', now: 'timestamptz' },
+    id: 'text',
+    project: 'text',
+    conversation: 'text',
+    role: 'text',
+    authorKind: 'text',
+    authorId: 'text',
+    writtenBy: 'text?',
+    content: 'text',
+    at: 'timestamptz',
+    now: 'timestamptz',
   },
   returns: 'count',
   sql: `INSERT INTO messages (id, project_id, conversation_id, role, author_kind, author_id, written_by, content, created_at, updated_at)
@@ -225,8 +244,12 @@ export const attachmentOfMessage = statement('projects.attachment', {
 export const fileOfAttachment = statement('projects.attachment-file', {
   takes: { ...messageTypes, attachmentId: 'text' },
   returns: {
-    ...{ object_key: 'text', name: 'text', media_type: 'text', bytes: 'int4' },
-    ...{ author_kind: 'text', author_id: 'text' },
+    object_key: 'text',
+    name: 'text',
+    media_type: 'text',
+    bytes: 'int4',
+    author_kind: 'text',
+    author_id: 'text',
   },
   isPrepared: true,
   sql: `SELECT a.object_key, a.name, a.media_type, a.bytes, m.author_kind, m.author_id

@@ -293,7 +293,9 @@ const list = ({ db }: Pick<ProjectPorts, 'db'>) =>
       details: { project: projectId, count: rows.length },
       body: {
         data: rows.map(({ candidates: _, ...row }) => messageView(ctx.actor, row)),
-        ...{ total: counted?.n ?? 0, offset: 0, limit },
+        total: counted?.n ?? 0,
+        offset: 0,
+        limit,
         next_cursor: last && last.candidates > rows.length ? encodeCursor(last.created_at, last.stored_id) : null,
       },
     }
@@ -424,7 +426,12 @@ async function storeRow(
   await tx.attachment.create({ data: { id, messageId, name, mediaType, bytes, sha256, objectKey, createdAt: now } })
   await store(tx, [objectPointer(messageId, 'message', objectKey)], { projectId, toldBy: actor.id, now })
   await pipeline.auditWithin(tx, {
-    ...{ action: 'create', actorId: actor.id, resourceType: 'attachment', resourceId: id, at: now, ip },
+    action: 'create',
+    actorId: actor.id,
+    resourceType: 'attachment',
+    resourceId: id,
+    at: now,
+    ip,
     details: { operation: attachFile.id, message: messageId, bytes },
   })
   return attachmentIn(tx, messageId, id)

@@ -56,8 +56,12 @@ export const countServedDocuments = statement('projects.count-served-documents',
 export const fileOfDocument = statement('projects.document-file', {
   takes: { project: 'text', id: 'text' },
   returns: {
-    ...{ object_key: 'text', name: 'text', media_type: 'text', bytes: 'int4' },
-    ...{ author_kind: 'text', author_id: 'text' },
+    object_key: 'text',
+    name: 'text',
+    media_type: 'text',
+    bytes: 'int4',
+    author_kind: 'text',
+    author_id: 'text',
   },
   isPrepared: true,
   sql: `SELECT object_key, name, media_type, bytes, author_kind, author_id FROM documents
@@ -74,9 +78,20 @@ export const conversationOfMessage = statement('projects.conversation-of-message
 /** Inserts nothing if the id or the object key is in use. */
 export const insertDocument = statement('projects.insert-document', {
   takes: {
-    ...{ id: 'text', project: 'text', kind: 'text', name: 'text', mediaType: 'text', bytes: 'int4', sha256: 'bytea' },
-    ...{ key: 'text', madeFrom: 'text?', authorKind: 'text', authorId: 'text', writtenBy: 'text?' },
-    ...{ at: 'timestamptz', now: 'timestamptz' },
+    id: 'text',
+    project: 'text',
+    kind: 'text',
+    name: 'text',
+    mediaType: 'text',
+    bytes: 'int4',
+    sha256: 'bytea',
+    key: 'text',
+    madeFrom: 'text?',
+    authorKind: 'text',
+    authorId: 'text',
+    writtenBy: 'text?',
+    at: 'timestamptz',
+    now: 'timestamptz',
   },
   returns: 'count',
   sql: `INSERT INTO documents (id, project_id, kind, name, media_type, bytes, sha256, object_key, made_from, author_kind, author_id, written_by, created_at, updated_at)

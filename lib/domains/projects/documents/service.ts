@@ -186,7 +186,12 @@ export async function storeDocument(
       await claimPlaces(ports, tx, actor, projectId, reported)
       await store(tx, [...reported, objectPointer(id, 'document', key)], { projectId, toldBy: actor.id, now })
       await ctx.pipeline.auditWithin(tx, {
-        ...{ action: 'create', actorId: actor.id, resourceType: 'document', resourceId: id, at: now, ip },
+        action: 'create',
+        actorId: actor.id,
+        resourceType: 'document',
+        resourceId: id,
+        at: now,
+        ip,
         details: { operation, project: projectId, bytes },
       })
     })

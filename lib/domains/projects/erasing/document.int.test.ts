@@ -126,7 +126,9 @@ describe.skipIf(!(await areStoresInstalled()))('DELETE of a document with derive
     })
     expect(logged).toMatchObject([
       {
-        ...{ auditId, reason: 'gdpr_erasure', requestedBy: `user:${author.accountId}` },
+        auditId,
+        reason: 'gdpr_erasure',
+        requestedBy: `user:${author.accountId}`,
         scope: { projectId: project.id, documentId: document.id },
         results: { documentsDeleted: 1, episodesDeleted: 1, 'objects.bytes': 1, 'cache.entries': 1 },
       },

@@ -107,13 +107,20 @@ describe('DELETE of a message', () => {
     expect((await test.fetch('GET', `/v1/receipts/${run.receiptId}/pdf`)).status).toBe(200)
     const { json } = await looked(response.json.auditId, made.owner)
     expect(json.data).toMatchObject({
-      ...{ audit_id: response.json.auditId, success: true, state: 'done', late_found: 0 },
-      ...{ part: { kind: 'message', id: message }, deleted_from: response.json.deletedFrom },
+      audit_id: response.json.auditId,
+      success: true,
+      state: 'done',
+      late_found: 0,
+      part: { kind: 'message', id: message },
+      deleted_from: response.json.deletedFrom,
     })
     // The other message of the conversation contains the same sentence.
     expect(json.data.remaining_mentions).toHaveLength(4)
     expect(receipt.remaining_mentions).toContainEqual({
-      ...{ store: 'postgresql', kind: 'message', field: 'content', count: 1 },
+      store: 'postgresql',
+      kind: 'message',
+      field: 'content',
+      count: 1,
     })
     expect(JSON.stringify([receipt, entry, json])).not.toContain('a sentence of theirs')
   })
@@ -159,8 +166,12 @@ describe('DELETE of a message', () => {
     const member = await signedIn(test, 'person', made.owner.organisationId)
     await test.db.prisma.projectMember.create({
       data: {
-        ...{ projectId: made.project, kind: 'account', memberId: member.accountId, role: 'member' },
-        ...{ addedBy: `user:${made.owner.accountId}`, addedAt: test.clock.now() },
+        projectId: made.project,
+        kind: 'account',
+        memberId: member.accountId,
+        role: 'member',
+        addedBy: `user:${made.owner.accountId}`,
+        addedAt: test.clock.now(),
       },
     })
     const [theirs, alsoTheirs] = [await say(made, 1, member), await say(made, 1, member)]
@@ -532,9 +543,17 @@ describe('a repeated request', () => {
     const now = test.clock.now()
     await test.db.prisma.erasureRun.create({
       data: {
-        ...{ id: newId('run'), receiptId: newId('rcpt'), auditId: newId('audit'), agents: [], state: 'done' },
-        ...{ partKind: 'document', partId: message, projectId: other.project, createdAt: now },
-        ...{ requestedBy: `user:${other.owner.accountId}`, reason: 'user_request' },
+        id: newId('run'),
+        receiptId: newId('rcpt'),
+        auditId: newId('audit'),
+        agents: [],
+        state: 'done',
+        partKind: 'document',
+        partId: message,
+        projectId: other.project,
+        createdAt: now,
+        requestedBy: `user:${other.owner.accountId}`,
+        reason: 'user_request',
       },
     })
     expect((await erase(made)).json.success).toBe(true)
@@ -542,9 +561,18 @@ describe('a repeated request', () => {
     // If a run is done but the row exists, another run erases it.
     await test.db.prisma.erasureRun.create({
       data: {
-        ...{ id: newId('run'), receiptId: newId('rcpt'), auditId: newId('audit'), agents: [], state: 'done' },
-        ...{ partKind: 'message', partId: id, projectId: other.project, conversationId: other.conversation },
-        ...{ requestedBy: `user:${other.owner.accountId}`, reason: 'user_request', createdAt: now },
+        id: newId('run'),
+        receiptId: newId('rcpt'),
+        auditId: newId('audit'),
+        agents: [],
+        state: 'done',
+        partKind: 'message',
+        partId: id,
+        projectId: other.project,
+        conversationId: other.conversation,
+        requestedBy: `user:${other.owner.accountId}`,
+        reason: 'user_request',
+        createdAt: now,
       },
     })
     expect([(await erase(other)).json.success, await isStored(id)]).toEqual([true, false])
@@ -576,7 +604,9 @@ describe('a crash', () => {
       expect([run.state, await isStored(first(made)), entriesOf(first(made))]).toEqual(['done', false, 0])
       // A page that a crash interrupted is counted once.
       expect(run.steps.find(({ holder }) => holder === 'side.entries')).toMatchObject({
-        ...{ planned: 3, erased: 3, results: { entriesDeleted: 3 } },
+        planned: 3,
+        erased: 3,
+        results: { entriesDeleted: 3 },
       })
       expect((await logged(response.json.auditId))?.results).toMatchObject({ entriesDeleted: 3 })
       expect(
@@ -684,8 +714,11 @@ describe('the second search, a day later', () => {
     const [entry = ''] = [...side.entries.keys()].filter((id) => side.entries.get(id)?.message === theirs)
     const { runId } = await test.db.transaction((tx) =>
       test.app.subjectErasures.begin(tx, {
-        ...{ requestId: null, subject: { account: member.accountId, agents: [] }, reason: 'user_request' },
-        ...{ requestedBy: `user:${member.accountId}`, now: test.clock.now() },
+        requestId: null,
+        subject: { account: member.accountId, agents: [] },
+        reason: 'user_request',
+        requestedBy: `user:${member.accountId}`,
+        now: test.clock.now(),
       }),
     )
     await drain(test)
@@ -748,8 +781,11 @@ describe('erasure of a conversation or a person', () => {
     const [entry = ''] = [...side.entries.keys()].filter((id) => side.entries.get(id)?.message === theirs)
     const { runId, receiptId } = await test.db.transaction((tx) =>
       test.app.subjectErasures.begin(tx, {
-        ...{ requestId: null, subject: { account: member.accountId, agents: [] }, reason: 'user_request' },
-        ...{ requestedBy: `user:${member.accountId}`, now: test.clock.now() },
+        requestId: null,
+        subject: { account: member.accountId, agents: [] },
+        reason: 'user_request',
+        requestedBy: `user:${member.accountId}`,
+        now: test.clock.now(),
       }),
     )
     await drain(test)

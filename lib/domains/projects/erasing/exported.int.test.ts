@@ -91,8 +91,12 @@ const stateOf = async (id: string) => (await test.db.prisma.preparedExport.findU
 async function begun(what: { part: ProjectPart } | { subject: Subject }): Promise<string> {
   const { runId } = await test.db.transaction((tx) =>
     test.app.subjectErasures.begin(tx, {
-      ...{ requestId: null, subject: { account: null, agents: [] }, ...what },
-      ...{ requestedBy: 'user:test', reason: 'user_request', now: test.clock.now() },
+      requestId: null,
+      subject: { account: null, agents: [] },
+      ...what,
+      requestedBy: 'user:test',
+      reason: 'user_request',
+      now: test.clock.now(),
     }),
   )
   return runId

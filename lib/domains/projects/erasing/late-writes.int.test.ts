@@ -40,7 +40,13 @@ async function writtenBack(thread: string, name: string) {
   await test.app.stored.cache.set(`answers:${project.id}`, sentence, { ttl: 600, about: [] })
   await storedInThread(test, thread, [{ id: `${name}-of-the-application`, text: sentence }])
   await postgresPlanting(test.db).plant({
-    ...{ group: project.groupId, entities: [], facts: [], mentions: [], communities: [], sagas: [], next: [] },
+    group: project.groupId,
+    entities: [],
+    facts: [],
+    mentions: [],
+    communities: [],
+    sagas: [],
+    next: [],
     episodes: [episode(`ep-${name}`, 1, { content: sentence })],
   })
 }

@@ -80,7 +80,11 @@ it('a replay redacts a name in texts of others again if the original erasure red
   const fromBackup = await backup()
   const { runId } = await before.app.db.transaction((tx) =>
     before.app.subjectErasures.begin(tx, {
-      ...{ requestId: null, subject, redacts: true, requestedBy: 'user:test', reason: 'gdpr_erasure' },
+      requestId: null,
+      subject,
+      redacts: true,
+      requestedBy: 'user:test',
+      reason: 'gdpr_erasure',
       now: before.clock.now(),
     }),
   )
@@ -109,7 +113,9 @@ describe('replay of an erasure on a restored backup', () => {
     expect(await isThere(app, made.messages)).toEqual([other])
     expect([...side.entries.values()].map((entry) => entry.message)).toEqual([other, other, other])
     expect((await app.fetch('GET', `/v1/receipts/${receiptId}`)).json).toMatchObject({
-      ...{ receipt_id: receiptId, deleted_id: message, part_kind: 'message' },
+      receipt_id: receiptId,
+      deleted_id: message,
+      part_kind: 'message',
     })
     expect(await app.db.prisma.erasedId.count({ where: { id: message } })).toBe(1)
     expect(await operator(app.app).replayErasures()).toMatchObject({ parts: 0, reinstated: 0 })

@@ -76,7 +76,13 @@ describe('stores restored from before an erasure, with a current database', () =
     await storedInThread(test, 'a-thread-of-theirs', [{ id: message.id, text: sentence }])
     await test.app.stored.cache.set(`about:${message.id}`, sentence, { ttl: 600, about: [message.id] })
     await postgresPlanting(test.db).plant({
-      ...{ group: project.groupId, entities: [], facts: [], mentions: [], communities: [], sagas: [], next: [] },
+      group: project.groupId,
+      entities: [],
+      facts: [],
+      mentions: [],
+      communities: [],
+      sagas: [],
+      next: [],
       episodes: [episode(`ep-${message.id}`, 1, { content: sentence })],
     })
   }
@@ -155,7 +161,9 @@ describe('an external store that is newer than the restored database', () => {
       throw new Problem('unavailable', 'It is down.')
     }
     expect(await replay(restored)).toMatchObject({
-      ...{ parts: 0, stores: 0, reinstated: 0 },
+      parts: 0,
+      stores: 0,
+      reinstated: 0,
       unsearched: [{ receipt, holder: 'side.entries' }],
     })
     expect((await restored.fetch('GET', `/v1/receipts/${receipt}`)).status).toBe(404)

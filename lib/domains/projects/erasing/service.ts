@@ -153,7 +153,8 @@ interface ErasablePart extends AuthorFields {
 async function storedPart(tx: Transaction, part: ProjectPart): Promise<ProjectPart> {
   const { kind, id, project: projectId, conversation } = part
   const { conversationId, messageId, documentId } = await storedPath(tx, {
-    ...{ projectId, conversationId: conversation ?? undefined },
+    projectId,
+    conversationId: conversation ?? undefined,
     messageId: kind === 'message' ? id : undefined,
     documentId: kind === 'document' ? id : undefined,
   })

@@ -284,8 +284,12 @@ async function memberOf(made: TestConversation): Promise<Person> {
   const member = await signedIn(test, 'person', made.owner.organisationId)
   await test.db.prisma.projectMember.create({
     data: {
-      ...{ projectId: made.project, kind: 'account', memberId: member.accountId, role: 'member' },
-      ...{ addedBy: `user:${made.owner.accountId}`, addedAt: test.clock.now() },
+      projectId: made.project,
+      kind: 'account',
+      memberId: member.accountId,
+      role: 'member',
+      addedBy: `user:${made.owner.accountId}`,
+      addedAt: test.clock.now(),
     },
   })
   return member
@@ -456,8 +460,11 @@ describe('an erasure that a larger one makes redundant', () => {
     start()
     await test.db.transaction((tx) =>
       test.app.subjectErasures.begin(tx, {
-        ...{ requestId: null, subject: { account: author.accountId, agents: [] }, reason: 'user_request' },
-        ...{ requestedBy: `user:${author.accountId}`, now: test.clock.now() },
+        requestId: null,
+        subject: { account: author.accountId, agents: [] },
+        reason: 'user_request',
+        requestedBy: `user:${author.accountId}`,
+        now: test.clock.now(),
       }),
     )
     await drain(test)

@@ -33,13 +33,13 @@ const messageParts = (said: string): Given[] => [
     columns: 'm.*',
     weight: 'pg_column_size(m.content)',
     record: jsonObject({
-      ...{
-        message_id: shownSql('c.id'),
-        conversation_id: shownSql('c.conversation_id'),
-        project_id: 'c.project_id',
-        role: 'c.role',
-      },
-      ...{ content: 'c.content', created_at: utc('c.created_at'), updated_at: utc('c.updated_at') },
+      message_id: shownSql('c.id'),
+      conversation_id: shownSql('c.conversation_id'),
+      project_id: 'c.project_id',
+      role: 'c.role',
+      content: 'c.content',
+      created_at: utc('c.created_at'),
+      updated_at: utc('c.updated_at'),
     }),
   },
   {
@@ -52,7 +52,9 @@ const messageParts = (said: string): Given[] => [
     columns: 'e.*',
     weight: 'pg_column_size(e.content)',
     record: jsonObject({
-      ...{ message_id: shownSql('c.message_id'), content: 'c.content', edited_at: utc('c.edited_at') },
+      message_id: shownSql('c.message_id'),
+      content: 'c.content',
+      edited_at: utc('c.edited_at'),
     }),
   },
   {
@@ -64,8 +66,13 @@ const messageParts = (said: string): Given[] => [
     id: 'a.id',
     columns: 'a.*',
     record: jsonObject({
-      ...{ attachment_id: 'c.id', message_id: shownSql('c.message_id'), name: 'c.name', media_type: 'c.media_type' },
-      ...{ bytes: 'c.bytes', sha256: "encode(c.sha256, 'hex')", created_at: utc('c.created_at') },
+      attachment_id: 'c.id',
+      message_id: shownSql('c.message_id'),
+      name: 'c.name',
+      media_type: 'c.media_type',
+      bytes: 'c.bytes',
+      sha256: "encode(c.sha256, 'hex')",
+      created_at: utc('c.created_at'),
     }),
   },
 ]
@@ -81,8 +88,13 @@ const documentParts = (brought: string): Given[] => [
     id: 'd.id',
     columns: 'd.*',
     record: jsonObject({
-      ...{ document_id: shownSql('c.id'), project_id: 'c.project_id', kind: 'c.kind', name: 'c.name' },
-      ...{ media_type: 'c.media_type', bytes: 'c.bytes', sha256: "encode(c.sha256, 'hex')" },
+      document_id: shownSql('c.id'),
+      project_id: 'c.project_id',
+      kind: 'c.kind',
+      name: 'c.name',
+      media_type: 'c.media_type',
+      bytes: 'c.bytes',
+      sha256: "encode(c.sha256, 'hex')",
       created_at: utc('c.created_at'),
     }),
   },
@@ -118,7 +130,10 @@ const givenOf = (kind: WriterKind): Given[] => {
       id: 'm.project_id',
       columns: 'm.project_id, p.name, p.status, m.role, m.added_at',
       record: jsonObject({
-        ...{ project_id: 'c.project_id', project: 'c.name', status: 'c.status', role: 'c.role' },
+        project_id: 'c.project_id',
+        project: 'c.name',
+        status: 'c.status',
+        role: 'c.role',
         added_at: utc('c.added_at'),
       }),
     },
@@ -133,12 +148,10 @@ const givenOf = (kind: WriterKind): Given[] => {
       columns: `x.id, x.project_id, x.created_at, CASE WHEN x.created_by = ${doer} THEN x.title END AS title`,
       // A title that somebody else gave contains their words.
       record: jsonObject({
-        ...{
-          conversation_id: shownSql('c.id'),
-          project_id: 'c.project_id',
-          title: 'c.title',
-          created_at: utc('c.created_at'),
-        },
+        conversation_id: shownSql('c.id'),
+        project_id: 'c.project_id',
+        title: 'c.title',
+        created_at: utc('c.created_at'),
       }),
     },
     ...messageParts(said),
@@ -153,7 +166,10 @@ const givenOf = (kind: WriterKind): Given[] => {
       id: 'v.id',
       columns: 'v.*',
       record: jsonObject({
-        ...{ source_id: shownSql('c.source_id'), store: 'c.store', ref: 'c.ref', place: "nullif(c.place, '')" },
+        source_id: shownSql('c.source_id'),
+        store: 'c.store',
+        ref: 'c.ref',
+        place: "nullif(c.place, '')",
         at: utc('c.at'),
       }),
     },
@@ -169,13 +185,14 @@ const ofParticipations = (where: string): Given => ({
   id: 'x.id',
   columns: 'x.*',
   record: jsonObject({
-    ...{ participant_id: 'c.id', project_id: 'c.project_id', external_id: 'c.external_id', name: 'c.name' },
-    ...{
-      email: 'c.email',
-      claimed_at: utc('c.claimed_at'),
-      restricted_at: utc('c.restricted_at'),
-      created_at: utc('c.created_at'),
-    },
+    participant_id: 'c.id',
+    project_id: 'c.project_id',
+    external_id: 'c.external_id',
+    name: 'c.name',
+    email: 'c.email',
+    claimed_at: utc('c.claimed_at'),
+    restricted_at: utc('c.restricted_at'),
+    created_at: utc('c.created_at'),
   }),
 })
 /** An agent has no participations; a participant is not a member. */

@@ -39,8 +39,13 @@ const ofMessages = 'JOIN messages m ON m.id = x.message_id JOIN conversations c 
 
 const participantRecord = (email: string): string =>
   jsonObject({
-    ...{ id: 'c.id', external_id: 'c.external_id', name: 'c.name', email },
-    ...{ claimed: 'c.account_id IS NOT NULL', created_at: utc('c.created_at'), updated_at: utc('c.updated_at') },
+    id: 'c.id',
+    external_id: 'c.external_id',
+    name: 'c.name',
+    email,
+    claimed: 'c.account_id IS NOT NULL',
+    created_at: utc('c.created_at'),
+    updated_at: utc('c.updated_at'),
   })
 
 /** All records of the project `$1` that existed at `$2`, for a person or an agent (`$3`), by creation time. */
@@ -52,9 +57,16 @@ const shapes: Record<string, Shape> = {
     id: 'p.id',
     columns: 'p.*',
     record: jsonObject({
-      ...{ id: 'c.id', name: 'c.name', status: 'c.status', group_id: 'c.group_id', region: 'c.region' },
-      ...{ entity_kinds: 'c.entity_kinds', created_at: utc('c.created_at'), updated_at: utc('c.updated_at') },
-      ...{ closing_at: utc('c.closing_at'), closes_at: utc('c.closes_at') },
+      id: 'c.id',
+      name: 'c.name',
+      status: 'c.status',
+      group_id: 'c.group_id',
+      region: 'c.region',
+      entity_kinds: 'c.entity_kinds',
+      created_at: utc('c.created_at'),
+      updated_at: utc('c.updated_at'),
+      closing_at: utc('c.closing_at'),
+      closes_at: utc('c.closes_at'),
     }),
   },
   members: {
@@ -80,8 +92,12 @@ const shapes: Record<string, Shape> = {
     id: 'x.id',
     columns: 'x.*',
     record: jsonObject({
-      ...{ id: shownSql('c.id'), title: 'c.title', region: 'c.region', threads: 'c.threads' },
-      ...{ created_at: utc('c.created_at'), updated_at: utc('c.updated_at') },
+      id: shownSql('c.id'),
+      title: 'c.title',
+      region: 'c.region',
+      threads: 'c.threads',
+      created_at: utc('c.created_at'),
+      updated_at: utc('c.updated_at'),
     }),
   },
   messages: {
@@ -92,9 +108,14 @@ const shapes: Record<string, Shape> = {
     columns: 'm.*',
     weight: 'pg_column_size(m.content)',
     record: jsonObject({
-      ...{ id: shownSql('c.id'), conversation_id: shownSql('c.conversation_id'), role: 'c.role' },
-      ...{ author: writerSql('c.author_kind', 'c.author_id'), content: 'c.content' },
-      ...{ written_by: 'c.written_by', created_at: utc('c.created_at'), updated_at: utc('c.updated_at') },
+      id: shownSql('c.id'),
+      conversation_id: shownSql('c.conversation_id'),
+      role: 'c.role',
+      author: writerSql('c.author_kind', 'c.author_id'),
+      content: 'c.content',
+      written_by: 'c.written_by',
+      created_at: utc('c.created_at'),
+      updated_at: utc('c.updated_at'),
     }),
   },
   edits: {
@@ -105,7 +126,10 @@ const shapes: Record<string, Shape> = {
     columns: 'x.*',
     weight: 'pg_column_size(x.content)',
     record: jsonObject({
-      ...{ id: 'c.id', message_id: shownSql('c.message_id'), content: 'c.content', edited_at: utc('c.edited_at') },
+      id: 'c.id',
+      message_id: shownSql('c.message_id'),
+      content: 'c.content',
+      edited_at: utc('c.edited_at'),
     }),
   },
   attachments: {
@@ -115,14 +139,13 @@ const shapes: Record<string, Shape> = {
     id: 'x.id',
     columns: 'x.*',
     record: jsonObject({
-      ...{
-        id: 'c.id',
-        message_id: shownSql('c.message_id'),
-        name: 'c.name',
-        media_type: 'c.media_type',
-        bytes: 'c.bytes',
-      },
-      ...{ sha256: "encode(c.sha256, 'hex')", created_at: utc('c.created_at') },
+      id: 'c.id',
+      message_id: shownSql('c.message_id'),
+      name: 'c.name',
+      media_type: 'c.media_type',
+      bytes: 'c.bytes',
+      sha256: "encode(c.sha256, 'hex')",
+      created_at: utc('c.created_at'),
     }),
   },
   documents: {
@@ -132,9 +155,14 @@ const shapes: Record<string, Shape> = {
     id: 'd.id',
     columns: 'd.*',
     record: jsonObject({
-      ...{ id: shownSql('c.id'), kind: 'c.kind', name: 'c.name', media_type: 'c.media_type', bytes: 'c.bytes' },
-      ...{ sha256: "encode(c.sha256, 'hex')", author: writerSql('c.author_kind', 'c.author_id') },
-      ...{ created_at: utc('c.created_at') },
+      id: shownSql('c.id'),
+      kind: 'c.kind',
+      name: 'c.name',
+      media_type: 'c.media_type',
+      bytes: 'c.bytes',
+      sha256: "encode(c.sha256, 'hex')",
+      author: writerSql('c.author_kind', 'c.author_id'),
+      created_at: utc('c.created_at'),
     }),
   },
   document_chunks: {
@@ -153,8 +181,13 @@ const shapes: Record<string, Shape> = {
     id: 'v.id',
     columns: 'v.*',
     record: jsonObject({
-      ...{ source_kind: 'c.source_kind', source_id: shownSql('c.source_id'), store: 'c.store', ref: 'c.ref' },
-      ...{ place: "nullif(c.place, '')", ended: 'c.ended', at: utc('c.at') },
+      source_kind: 'c.source_kind',
+      source_id: shownSql('c.source_id'),
+      store: 'c.store',
+      ref: 'c.ref',
+      place: "nullif(c.place, '')",
+      ended: 'c.ended',
+      at: utc('c.at'),
     }),
   },
 }

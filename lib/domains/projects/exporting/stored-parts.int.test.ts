@@ -42,8 +42,13 @@ it('export of a project includes its graph and its threads, and nothing of other
     communities: [{ uuid: name('c1'), name: 'People', summary: 'A summary.', members: [name('n1')] }],
     sagas: [
       {
-        ...{ uuid: name('s1'), name: 'Saga', summary: 'Told.', firstEpisode: name('e1'), lastEpisode: name('e2') },
-        ...{ summarizedTo: at(2), episodes: [name('e1'), name('e2')] },
+        uuid: name('s1'),
+        name: 'Saga',
+        summary: 'Told.',
+        firstEpisode: name('e1'),
+        lastEpisode: name('e2'),
+        summarizedTo: at(2),
+        episodes: [name('e1'), name('e2')],
       },
     ],
     next: [{ from: name('e1'), to: name('e2') }],
@@ -65,13 +70,19 @@ it('export of a project includes its graph and its threads, and nothing of other
   expect(lines[0]).not.toHaveProperty('left_out')
   expect(lines.at(-1)).toMatchObject({
     totals: {
-      ...{ graph_episodes: 2, graph_entities: 2, graph_facts: 1, graph_communities: 1, graph_sagas: 1 },
+      graph_episodes: 2,
+      graph_entities: 2,
+      graph_facts: 1,
+      graph_communities: 1,
+      graph_sagas: 1,
       // Two threads of two checkpoints, two versions and two writes each.
       checkpoints: 12,
     },
   })
   expect(ofPart(lines, 'graph_episodes')[0]).toMatchObject({
-    ...{ uuid: id('e1'), content: `planted episode of ${project.groupId}`, mentions: [id('n1')] },
+    uuid: id('e1'),
+    content: `planted episode of ${project.groupId}`,
+    mentions: [id('n1')],
   })
   expect(ofPart(lines, 'graph_entities')).toMatchObject([{ name: 'Ada', labels: ['Person'] }, { name: 'Acme' }])
   expect(ofPart(lines, 'graph_facts')).toMatchObject([{ source: id('n1'), target: id('n2'), episodes: [id('e1')] }])
@@ -103,7 +114,13 @@ it('export returns a long thread and a large graph in pages', async () => {
   const project = await madeProject(test)
   const names = Array.from({ length: 450 }, (_, n) => `${project.id}-${String(n).padStart(4, '0')}`)
   await postgresPlanting(test.db).plant({
-    ...{ group: project.groupId, entities: [], facts: [], mentions: [], communities: [], sagas: [], next: [] },
+    group: project.groupId,
+    entities: [],
+    facts: [],
+    mentions: [],
+    communities: [],
+    sagas: [],
+    next: [],
     episodes: names.map((name, n) => episode(name, n)),
   })
   const conversation = await madeConversation(test, project)

@@ -118,7 +118,9 @@ describe('DELETE of a message', () => {
     expect(of('plain')).toMatchObject({ verdict: 'deleted', reason: 'pii', evidence: ['label:none', 'mentions:1'] })
     expect(of('lonely')).toMatchObject({ verdict: 'deleted', reason: 'unreferenced' })
     expect(of('company')).toMatchObject({
-      ...{ verdict: 'changed', reason: 'orphaned', evidence: ['label:Company', 'mentions:1'] },
+      verdict: 'changed',
+      reason: 'orphaned',
+      evidence: ['label:Company', 'mentions:1'],
     })
     expect(await standing()).toEqual(before)
   })
@@ -234,11 +236,11 @@ describe('erasure of a message with wrong or incomplete pointers', () => {
     const who = '7d1f0c2e-9b3a-4e5d-8f6c-1a2b3c4d5e6f'
     const kept = `${place.group}-kept`
     await planting.plant({
-      ...{ group: place.group, ...bare, entities: [entity(who, 'Elsewhere Works', ['Company'])] },
-      ...{
-        episodes: [episode(kept, 1, { content: `All of the deal ${deal}.` })],
-        mentions: [{ episode: kept, entity: who }],
-      },
+      group: place.group,
+      ...bare,
+      entities: [entity(who, 'Elsewhere Works', ['Company'])],
+      episodes: [episode(kept, 1, { content: `All of the deal ${deal}.` })],
+      mentions: [{ episode: kept, entity: who }],
     })
     const message = await says('Something that points at words.')
     for (const ref of ['the', 'of', deal, who]) await points(message, ref)
@@ -297,8 +299,14 @@ describe('data of other projects', () => {
       const now = test.clock.now()
       await test.db.prisma.provenance.create({
         data: {
-          ...{ id: newId('prov'), projectId: place.project, sourceKind: 'message', sourceId: message, store: 'graph' },
-          ...{ ref, toldBy: 'somebody', at: now },
+          id: newId('prov'),
+          projectId: place.project,
+          sourceKind: 'message',
+          sourceId: message,
+          store: 'graph',
+          ref,
+          toldBy: 'somebody',
+          at: now,
         },
       })
       await ask('DELETE', messagePath(message), {})
@@ -330,7 +338,9 @@ describe('an episode of several sources', () => {
     const both = `${place.group}-both`
     const thing = `${place.group}-thing`
     await planting.plant({
-      ...{ group: place.group, ...bare, episodes: [episode(both, 1, { content: turn })] },
+      group: place.group,
+      ...bare,
+      episodes: [episode(both, 1, { content: turn })],
       entities: [entity(thing, 'Nowhere Works', ['Company'], { summary: `The patient said: ${own}` })],
       mentions: [{ episode: both, entity: thing }],
     })
@@ -368,7 +378,8 @@ describe('an episode of several sources', () => {
     const [wrong, quoting] = [`${place.group}-wrong`, `${place.group}-quoting`]
     const quote = `As she wrote: “${own}” That is all.`
     await planting.plant({
-      ...{ group: place.group, ...bare },
+      group: place.group,
+      ...bare,
       episodes: [
         episode(wrong, 1, { content: `assistant:  ${answer}` }),
         episode(quoting, 2, { content: `doctor: ${quote}` }),
@@ -398,7 +409,9 @@ describe('an episode of several sources', () => {
     )
     const theirs = `${place.group}-theirs`
     await planting.plant({
-      ...{ group: place.group, ...bare, episodes: [episode(theirs, 1, { content: answer })] },
+      group: place.group,
+      ...bare,
+      episodes: [episode(theirs, 1, { content: answer })],
       entities: [
         entity(thing ?? '', 'Nowhere Works', ['Company'], {
           summary: `Told: ${own.toUpperCase()}`,
@@ -433,7 +446,8 @@ describe('an episode of several sources', () => {
     const ids = ['own', 'next', 'later'].map((name) => `${place.group}-${name}`)
     const who = ['a', 'b', 'c'].map((name) => `${place.group}-w-${name}`)
     await planting.plant({
-      ...{ group: place.group, ...bare },
+      group: place.group,
+      ...bare,
       episodes: [
         episode(ids[0] ?? '', 1, { content: own }),
         episode(ids[1] ?? '', 2, { content: answer }),
@@ -442,10 +456,8 @@ describe('an episode of several sources', () => {
       entities: [
         entity(who[0] ?? '', 'Nowhere Works', ['Company'], { summary: `It answers to “${own}”` }),
         entity(who[1] ?? '', 'Elsewhere Works', ['Company'], {
-          ...{
-            summary: 'It books rooms for the ill.',
-            attributes: { note: `Somebody said: ${own}`, other: 'Of 1990.' },
-          },
+          summary: 'It books rooms for the ill.',
+          attributes: { note: `Somebody said: ${own}`, other: 'Of 1990.' },
         }),
       ],
       mentions: [
@@ -470,7 +482,9 @@ describe('an episode of several sources', () => {
   it('entities of a partial ingestion are erased by their words', async () => {
     const [named, told, others] = ['named', 'told', 'others'].map((name) => `${place.group}-${name}`)
     await planting.plant({
-      ...{ group: place.group, ...bare, episodes: [] },
+      group: place.group,
+      ...bare,
+      episodes: [],
       entities: [
         entity(named ?? '', 'Morbus Crohn', [], { summary: '' }),
         entity(told ?? '', 'Somewhere', ['Company'], { summary: own }),
@@ -508,7 +522,8 @@ describe('an episode of several sources', () => {
     place = mine
     expect(of(await plans(message), deal.id('e1'))).toMatchObject({ verdict: 'deleted', found: 'text' })
     expect(await ask('DELETE', messagePath(message), {})).toMatchObject({
-      ...{ success: true, deletedFrom: { graphiti: { episodesDeleted: 1 } } },
+      success: true,
+      deletedFrom: { graphiti: { episodesDeleted: 1 } },
     })
     const left = await standing()
     expect(left.episodes.map(({ uuid }) => uuid)).not.toContain(deal.id('e1'))
@@ -522,7 +537,10 @@ describe('a conversation with more episodes than a page', () => {
     const author = { kind: 'account' as const, id: place.owner.accountId }
     const each = 700
     const messages = await manyMessages(test, {
-      ...{ projectId: place.project, conversations: [place.conversation, other], author, each },
+      projectId: place.project,
+      conversations: [place.conversation, other],
+      author,
+      each,
     })
     const graph = sharedGraph(place.group, { episodes: 2 * each, entities: 2_000, facts: 500, perEpisode: 2 })
     await planting.plant(graph)
@@ -536,8 +554,12 @@ describe('a conversation with more episodes than a page', () => {
       `INSERT INTO provenance (id, project_id, source_kind, source_id, store, ref, place, told_by, at)
        SELECT 'prov_g' || m, $1, 'message', m, 'graph', e, $2, $3, $4::timestamptz FROM unnest($5::text[], $6::text[]) AS p (m, e)`,
       [
-        ...[place.project, place.group, `user:${place.owner.accountId}`, test.clock.now()],
-        ...[[...episodes.keys()], [...episodes.values()]],
+        place.project,
+        place.group,
+        `user:${place.owner.accountId}`,
+        test.clock.now(),
+        [...episodes.keys()],
+        [...episodes.values()],
       ],
     )
     await eraseWholeProject(test, `/api/projects/${place.project}/conversations/${place.conversation}`, place.owner)
@@ -563,7 +585,8 @@ describe('a group with existing episodes', () => {
     expect(refused.issues ?? refused.errors).toMatchObject([{ path: ['group_id'] }])
     const manager = await signedIn(test, 'manager', place.owner.organisationId)
     const made = await test.fetch('POST', '/api/projects', {
-      ...{ cookie: manager.cookie, body: { name: 'Ours', group_id: group } },
+      cookie: manager.cookie,
+      body: { name: 'Ours', group_id: group },
     })
     expect([made.status, made.json.data?.group_id]).toEqual([201, group])
   })
@@ -578,7 +601,8 @@ it('redact is allowed only for owners of the project', async () => {
     201,
   )
   const said = await test.fetch('POST', `/api/projects/${place.project}/conversations/${place.conversation}/messages`, {
-    ...{ cookie: member.cookie, body: { role: 'user', content: 'A member says this much.' } },
+    cookie: member.cookie,
+    body: { role: 'user', content: 'A member says this much.' },
   })
   const erased = (query: string) =>
     test.fetch('DELETE', `${messagePath(said.json.data.id)}${query}`, { cookie: member.cookie, body: {} })
@@ -591,7 +615,9 @@ it('the second search finds the first episode of a group that was empty', async 
   const told = await ask('DELETE', messagePath(message), {})
   expect(told).toMatchObject({ success: true, deletedFrom: { graphiti: { episodesDeleted: 0 } } })
   await planting.plant({
-    ...{ group: place.group, ...bare, episodes: [episode(`${place.group}-late`, 2, { metadata: { message } })] },
+    group: place.group,
+    ...bare,
+    episodes: [episode(`${place.group}-late`, 2, { metadata: { message } })],
   })
   test.clock.advance(25 * 3_600_000)
   await test.app.subjectErasures.recheckAll()
@@ -625,12 +651,10 @@ it('the second search finds and erases a late episode', async () => {
   const { auditId } = await ask('DELETE', messagePath(message), {})
   const late = episode(`${place.group}-late`, 2, { metadata: { message } })
   await planting.plant({
-    ...{
-      ...bare,
-      group: place.group,
-      episodes: [late],
-      mentions: [{ episode: late.uuid, entity: `${place.group}-who` }],
-    },
+    ...bare,
+    group: place.group,
+    episodes: [late],
+    mentions: [{ episode: late.uuid, entity: `${place.group}-who` }],
     entities: [entity(`${place.group}-who`, 'Late Nobody', ['Person'])],
   })
   test.clock.advance(25 * 3_600_000)
@@ -711,10 +735,8 @@ describe('the graph data source', () => {
     const part = { kind: 'message' as const, id: message, project: place.project, conversation: place.conversation }
     const planned = await within((tx) => dataSource().plan({ part }, tx, now))
     expect(planned).toMatchObject({
-      ...{
-        items: [`${place.group}/told:somewhere-else`],
-        watched: [`${place.group}/text:${message}`, `${place.group}/words:`],
-      },
+      items: [`${place.group}/told:somewhere-else`],
+      watched: [`${place.group}/text:${message}`, `${place.group}/words:`],
     })
     const items = [...planned.items, ...(planned.watched ?? [])]
     const manner = { key: newId('run'), redacts: false, now }
@@ -733,7 +755,8 @@ describe('erasure of the only member of a project', () => {
     const message = await says(sentence)
     const [told, untold] = [`${place.group}-told`, `${place.group}-untold`]
     await planting.plant({
-      ...{ group: place.group, ...bare },
+      group: place.group,
+      ...bare,
       episodes: [episode(told, 1, { content: sentence }), { ...other, uuid: untold }],
       entities: [entity(`${place.group}-thing`, 'A thing', ['Company'])],
       mentions: [{ episode: untold, entity: `${place.group}-thing` }],
@@ -744,8 +767,11 @@ describe('erasure of the only member of a project', () => {
   const begun = async () =>
     test.db.transaction((tx) =>
       test.app.subjectErasures.begin(tx, {
-        ...{ requestId: null, subject: { account: place.owner.accountId, agents: [] } },
-        ...{ requestedBy: 'user:test', reason: 'gdpr_erasure', now: test.clock.now() },
+        requestId: null,
+        subject: { account: place.owner.accountId, agents: [] },
+        requestedBy: 'user:test',
+        reason: 'gdpr_erasure',
+        now: test.clock.now(),
       }),
     )
 
@@ -764,8 +790,12 @@ describe('erasure of the only member of a project', () => {
     const member = await signedIn(test, 'person', place.owner.organisationId)
     await test.db.prisma.projectMember.create({
       data: {
-        ...{ projectId: place.project, kind: 'account', memberId: member.accountId, role: 'owner' },
-        ...{ addedBy: `user:${place.owner.accountId}`, addedAt: test.clock.now() },
+        projectId: place.project,
+        kind: 'account',
+        memberId: member.accountId,
+        role: 'owner',
+        addedBy: `user:${place.owner.accountId}`,
+        addedAt: test.clock.now(),
       },
     })
     await drain(test)

@@ -146,7 +146,10 @@ async function eraseGroups(
   const { graph, sources } = deps
   await requireConnectedStores(deps.whatIsMissing, tx)
   const erased: ErasedGroupPage = {
-    ...{ count: 0, results: noResults(), tallies: noTallies(), mentions: [] },
+    count: 0,
+    results: noResults(),
+    tallies: noTallies(),
+    mentions: [],
   }
   const groups = itemsByGroup(items)
   const theirs = await groupsOfOthers(sources, scope, wholeOf(groups), tx, options.now)
@@ -336,21 +339,40 @@ async function plannedRecordsOf(
     const count = group === null ? 0 : await graph.countGroup(group, tx)
     if (group !== null && count > 0)
       verdicts.push({
-        ...{ store, kind: 'group', id: group, name: null, verdict: 'deleted', reason: 'whole' },
-        ...{ evidence: [`rows:${count}`], found: 'group' },
+        store,
+        kind: 'group',
+        id: group,
+        name: null,
+        verdict: 'deleted',
+        reason: 'whole',
+        evidence: [`rows:${count}`],
+        found: 'group',
       })
   }
   for (const plan of await plannedEpisodes({ graph, sources, isReachable: true }, scope, tx, now)) {
     for (const [id, place] of plan.foreign)
       verdicts.push({
-        ...{ store, kind: 'episode', id, name: null, verdict: 'untouched', reason: 'foreign_group' },
-        ...{ evidence: [`group:${place}`], found: 'pointer' },
+        store,
+        kind: 'episode',
+        id,
+        name: null,
+        verdict: 'untouched',
+        reason: 'foreign_group',
+        evidence: [`group:${place}`],
+        found: 'pointer',
       })
     if (plan.isUnsearched) {
       isPartial = true
       for (const [id, found] of plan.episodes)
         verdicts.push({
-          ...{ store, kind: 'episode', id, name: null, verdict: 'deleted', reason: 'source', evidence: [], found },
+          store,
+          kind: 'episode',
+          id,
+          name: null,
+          verdict: 'deleted',
+          reason: 'source',
+          evidence: [],
+          found,
         })
     } else verdicts.push(...(await verdictsInGroup(parts, plan, scope, tx, now)))
   }
@@ -369,7 +391,8 @@ async function verdictsInGroup(
   const byWords = await searchWords(parts, scope, group, erased, { isThorough: false, now }, tx)
   const more = new Set(byWords.episodes.filter((uuid) => !decisions.has(uuid)))
   const others = await erased.decider(await graph.episodesById(group, [...more], tx), tx, {
-    ...{ isPlanned: () => false, isFound: () => false },
+    isPlanned: () => false,
+    isFound: () => false,
   })
   const decide = (episode: Episode) => (more.has(episode.uuid) ? others : decider).decide(episode)
   const ids = [...new Set([...episodes.keys(), ...more])]
@@ -396,7 +419,7 @@ async function verdictsInGroup(
   const known = new Set(assessed.map(({ id }) => id))
   const report = (kind: string, id: string, verdict: PlannedRecord['verdict'], evidence: string[]) => {
     if (!known.has(id))
-      verdicts.push({ ...{ store, kind, id, name: null, verdict, reason: 'words', evidence, found: 'text' } })
+      verdicts.push({ store, kind, id, name: null, verdict, reason: 'words', evidence, found: 'text' })
   }
   for (const id of byWords.deleteEntities) report('entity', id, 'deleted', [])
   for (const { kind, id, field } of byWords.edits) report(kind, id, 'changed', [`field:${field}`])

@@ -24,7 +24,13 @@ it('an export contains episodes derived only from the person and their agents, a
   ]
   const id = (name: string) => `${project.id}-${name}`
   await postgresPlanting(test.db).plant({
-    ...{ group: project.groupId, entities: [], facts: [], mentions: [], communities: [], sagas: [], next: [] },
+    group: project.groupId,
+    entities: [],
+    facts: [],
+    mentions: [],
+    communities: [],
+    sagas: [],
+    next: [],
     episodes: ['own', 'talk', 'shared'].map((name, n) => episode(id(name), n)),
   })
   const entries = [
@@ -38,8 +44,13 @@ it('an export contains episodes derived only from the person and their agents, a
     body: { entries: entries.map(([source, name]) => ({ source_id: source.id, store: 'graph', ref: id(name) })) },
   })
   const reader: ExportReader = {
-    ...{ basis: 'all', id: `user:${project.owner.accountId}`, agents: [project.agent.id] },
-    ...{ organisationId: project.owner.organisationId, isAdmin: false, seesPrivate: true, until: test.clock.now() },
+    basis: 'all',
+    id: `user:${project.owner.accountId}`,
+    agents: [project.agent.id],
+    organisationId: project.owner.organisationId,
+    isAdmin: false,
+    seesPrivate: true,
+    until: test.clock.now(),
   }
   const given = async () => {
     const ids: string[] = []

@@ -43,7 +43,9 @@ describe.each(['PostgreSQL', 'Neo4j'] as const)('erasure of unusual texts in a g
     const conversation: string = (await ask(`/api/projects/${project}/conversations`, { title: 'Talk' })).id
     const messages = `/api/projects/${project}/conversations/${conversation}/messages`
     return {
-      ...{ group, project, conversation },
+      group,
+      project,
+      conversation,
       says: async (content: string): Promise<string> => (await ask(messages, { role: 'user', content })).id,
       points: (ref: string, ...sources: string[]) =>
         ask(
@@ -83,7 +85,8 @@ describe.each(['PostgreSQL', 'Neo4j'] as const)('erasure of unusual texts in a g
       const { group } = place
       const id = (name: string, n: number) => `${group}-${name}${n}`
       await planting.plant({
-        ...{ group, ...bare },
+        group,
+        ...bare,
         episodes: cases.map((text, n) => episode(id('e', n), n, { content: `user: ${text}\nassistant: ${answer}` })),
         entities: cases.map((text, n) =>
           entity(id('w', n), `Works ${n}`, ['Company'], { summary: `Told us: ${text}` }),
@@ -112,7 +115,8 @@ describe.each(['PostgreSQL', 'Neo4j'] as const)('erasure of unusual texts in a g
       const own = 'I suffer from Morbus Crohn and sleep in room 77 since spring.'
       const ref = `${place.group}-twice`
       await planting.plant({
-        ...{ group: place.group, ...bare },
+        group: place.group,
+        ...bare,
         episodes: [episode(ref, 1, { content: `user: ${own}\nassistant: ${answer}\nuser: ${own.toUpperCase()}` })],
       })
       const [one, other] = [await place.says(own), await place.says(answer)]
@@ -130,7 +134,7 @@ describe.each(['PostgreSQL', 'Neo4j'] as const)('erasure of unusual texts in a g
       const place = await newPlace()
       const ref = `${place.group}-emoji`
       const content = `user: 👍🏽👍🏽\nassistant: ${answer}`
-      await planting.plant({ ...{ group: place.group, ...bare }, episodes: [episode(ref, 1, { content })] })
+      await planting.plant({ group: place.group, ...bare, episodes: [episode(ref, 1, { content })] })
       const [one, other] = [await place.says('👍🏽👍🏽'), await place.says(answer)]
       await place.points(ref, one, other)
       const { results } = await place.erase(one)
@@ -145,18 +149,18 @@ describe.each(['PostgreSQL', 'Neo4j'] as const)('erasure of unusual texts in a g
     async () => {
       const place = await newPlace()
       const said = await manyMessages(test, {
-        ...{ projectId: place.project, conversations: [place.conversation] },
-        ...{
-          author: { kind: 'account', id: owner.accountId },
-          each: 10_000,
-          words: 'Something was said about the room',
-        },
+        projectId: place.project,
+        conversations: [place.conversation],
+        author: { kind: 'account', id: owner.accountId },
+        each: 10_000,
+        words: 'Something was said about the room',
       })
       const own = 'I suffer from Morbus Crohn and sleep in room 77 since spring.'
       const ref = `${place.group}-many`
       const line = 'user: Something was said about the room (1, 5000)'
       await planting.plant({
-        ...{ group: place.group, ...bare },
+        group: place.group,
+        ...bare,
         episodes: [episode(ref, 1, { content: `user: ${own}\n${line}` })],
       })
       const one = await place.says(own)

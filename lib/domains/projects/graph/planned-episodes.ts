@@ -175,8 +175,14 @@ export async function plannedEpisodes(
       if (whole.has(group)) continue
       const of = plans.get(group) ?? {
         plan: {
-          ...{ group, episodes: new Map(), told: new Set(), sources: [], foreign: new Map(), shared: new Map() },
-          ...{ decisions: new Map(), isUnsearched: false },
+          group,
+          episodes: new Map(),
+          told: new Set(),
+          sources: [],
+          foreign: new Map(),
+          shared: new Map(),
+          decisions: new Map(),
+          isUnsearched: false,
         },
         words: new Fingerprints(),
       }

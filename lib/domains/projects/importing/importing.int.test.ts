@@ -31,11 +31,18 @@ let made = 0
 const idOf = (what: string) => `${what}-${++made}`
 const conversation = (id: string, more: object = {}) => ({ type: 'conversation', id, title: 'History', ...more })
 const message = (id: string, conversation_id: string, more: object = {}) => ({
-  ...{ type: 'message', id, conversation_id, role: 'user', content: `Words of ${id}.` },
+  type: 'message',
+  id,
+  conversation_id,
+  role: 'user',
+  content: `Words of ${id}.`,
   ...more,
 })
 const document = (id: string, more: object = {}) => ({
-  ...{ type: 'document', id, name: `${id}.txt`, content: `Text of ${id}.` },
+  type: 'document',
+  id,
+  name: `${id}.txt`,
+  content: `Text of ${id}.`,
   ...more,
 })
 const nothing = { conversations: 0, participants: 0, messages: 0, documents: 0 }
@@ -52,7 +59,8 @@ describe('POST /api/projects/{id}/import', () => {
       { type: 'participant', external_id: 'p', name: 'Pat', email: 'pat@example.org' },
       '',
       message(one, conv, {
-        ...{ author: { external_id: 'p' }, created_at: at },
+        author: { external_id: 'p' },
+        created_at: at,
         provenance: [
           { store: 'graph', ref: episode },
           { store: 'cache', ref: key },
@@ -62,16 +70,23 @@ describe('POST /api/projects/{id}/import', () => {
       message(two, conv, { role: 'assistant' }),
     ]
     expect(await imported(project, lines)).toEqual({
-      ...{ received: 4, skipped: 0, failed: 0, faults: [] },
+      received: 4,
+      skipped: 0,
+      failed: 0,
+      faults: [],
       stored: { conversations: 1, participants: 1, messages: 2, documents: 0 },
     })
     const path = `${project.path}/conversations/${conv}`
     expect(await dataOf(test, 'GET', path, project.owner)).toMatchObject({
-      ...{ id: conv, created_at: at, messages: 2 },
+      id: conv,
+      created_at: at,
+      messages: 2,
       threads: [conv, `${project.id}-thread`],
     })
     expect(await dataOf(test, 'GET', `${path}/messages/${one}`, project.owner)).toMatchObject({
-      ...{ created_at: at, author: { kind: 'participant', name: 'Pat' }, written_by: project.agent.id },
+      created_at: at,
+      author: { kind: 'participant', name: 'Pat' },
+      written_by: project.agent.id,
     })
     expect(await dataOf(test, 'GET', `${path}/messages/${two}`, project.owner)).toMatchObject({
       author: { kind: 'agent', id: project.agent.id },
@@ -87,7 +102,9 @@ describe('POST /api/projects/{id}/import', () => {
 
     const more = message(idOf('m'), conv)
     expect(await imported(project, [...lines, more])).toMatchObject({
-      ...{ received: 5, skipped: 4, failed: 0 },
+      received: 5,
+      skipped: 4,
+      failed: 0,
       stored: { ...nothing, messages: 1 },
     })
     expect(await test.db.prisma.message.count({ where: { projectId: project.id } })).toBe(3)
@@ -198,19 +215,31 @@ describe('POST /api/projects/{id}/import', () => {
       conversation(conv),
       message(one, conv, { author: { external_id: 'p' } }),
       document(text, {
-        ...{ made_from: one, kind: 'artifact', author: { external_id: 'p', name: 'Pat' }, created_at: at },
+        made_from: one,
+        kind: 'artifact',
+        author: { external_id: 'p', name: 'Pat' },
+        created_at: at,
         provenance: [{ store: 'cache', ref: key }],
       }),
       document(scan, { content: undefined, content_base64: 'AAEC/w==', media_type: 'application/pdf' }),
     ]
     expect(await imported(project, lines)).toEqual({
-      ...{ received: 4, skipped: 0, failed: 0, faults: [] },
+      received: 4,
+      skipped: 0,
+      failed: 0,
+      faults: [],
       stored: { conversations: 1, participants: 0, messages: 1, documents: 2 },
     })
     const path = `${project.path}/documents`
     expect(await dataOf(test, 'GET', `${path}/${text}`, project.owner)).toMatchObject({
-      ...{ id: text, kind: 'artifact', media_type: 'text/plain', made_from: one, chunks: 1, created_at: at },
-      ...{ author: { kind: 'participant', name: 'Pat' }, written_by: project.agent.id },
+      id: text,
+      kind: 'artifact',
+      media_type: 'text/plain',
+      made_from: one,
+      chunks: 1,
+      created_at: at,
+      author: { kind: 'participant', name: 'Pat' },
+      written_by: project.agent.id,
     })
     expect((await test.fetch('GET', `${path}/${text}/content`, project.owner)).text).toBe(`Text of ${text}.`)
     expect(await dataOf(test, 'GET', `${path}/${scan}`, project.owner)).toMatchObject({ bytes: 4, chunks: 0 })
@@ -301,7 +330,8 @@ describe('POST /api/projects/{id}/import', () => {
     expect(await objectsOf(project)).toBe(before + 1)
     expect(await test.db.prisma.document.count({ where: { projectId: project.id } })).toBe(2)
     expect(await test.db.prisma.projectParticipant.findFirst({ where: { projectId: project.id } })).toMatchObject({
-      ...{ externalId: 'p', email: 'pat@example.org' },
+      externalId: 'p',
+      email: 'pat@example.org',
     })
     expect(await test.db.prisma.projectParticipant.count({ where: { projectId: project.id } })).toBe(1)
   })

@@ -249,8 +249,13 @@ const storeBatch = (
       results.push(Problem.is(outcome) ? { line, fault: outcome } : outcome)
       if (!Problem.is(data) && !Problem.is(outcome) && outcome.id !== undefined)
         records.push({
-          ...{ action: 'create', actorId: actor.id, resourceType: data.type, resourceId: outcome.id },
-          ...{ at: now, ip, details: { operation: importHistory.id, project: projectId } },
+          action: 'create',
+          actorId: actor.id,
+          resourceType: data.type,
+          resourceId: outcome.id,
+          at: now,
+          ip,
+          details: { operation: importHistory.id, project: projectId },
         })
     }
     await ctx.pipeline.auditWithin(tx, ...records)
@@ -426,7 +431,8 @@ function withCounts(error: unknown, { received, stored, skipped, failed }: Proje
   return new Problem(code, {
     detail: `${detail ?? error.title} Lines that were already stored remain. Send the whole file again to import the rest.`,
     extensions: { ...extensions, import: { received, stored, skipped, failed } },
-    ...{ headers, cause },
+    headers,
+    cause,
     ...(issues && { issues }),
   })
 }

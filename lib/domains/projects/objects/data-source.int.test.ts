@@ -60,7 +60,10 @@ async function deal(of = test) {
   const { objectKey } = await of.db.prisma.document.findUniqueOrThrow({ where: { id: document.id } })
   const at = `projects/${project.id}`
   return {
-    ...{ project, conversation, message, other },
+    project,
+    conversation,
+    message,
+    other,
     file: `${at}/messages/${message.id}/${file.id}`,
     otherFile: `${at}/messages/${other.id}/${otherFile.id}`,
     document: objectKey,
@@ -178,7 +181,9 @@ describe.skipIf(!isInstalled('s3'))('an S3 bucket with versions', () => {
     const Bucket = `holder-${Date.now().toString(36)}`
     const { key: accessKeyId, secret: secretAccessKey } = s3Credentials
     const s3 = new S3Client({
-      ...{ endpoint, region: 'us-east-1', forcePathStyle: true },
+      endpoint,
+      region: 'us-east-1',
+      forcePathStyle: true,
       credentials: { accessKeyId, secretAccessKey },
     })
     await s3.send(new CreateBucketCommand({ Bucket }))

@@ -34,8 +34,11 @@ const tried = () => {
 const begun = (owner: Person) =>
   app.db.transaction((tx) =>
     app.app.subjectErasures.begin(tx, {
-      ...{ requestId: null, subject: { account: owner.accountId, agents: [] }, requestedBy: 'user:test' },
-      ...{ reason: 'user_request', now: app.clock.now() },
+      requestId: null,
+      subject: { account: owner.accountId, agents: [] },
+      requestedBy: 'user:test',
+      reason: 'user_request',
+      now: app.clock.now(),
     }),
   )
 const stateOf = async (runId: string) => (await app.app.subjectErasures.run(runId))?.state
@@ -62,7 +65,9 @@ test.each(['no folder', 'an empty folder'])(
     // The state that an earlier test read is cached for a second.
     await expect.poll(listed, { timeout: 120_000, interval: 100 }).toContainEqual(
       expect.objectContaining({
-        ...{ name: 'objects', state: 'ok', is_connected: true },
+        name: 'objects',
+        state: 'ok',
+        is_connected: true,
         known_store_id: expect.any(String),
       }),
     )
@@ -98,8 +103,11 @@ test.each(['no folder', 'an empty folder'])(
 test("another worker's folder with files in place of the store's folder is neither read nor written", async () => {
   const one = await dealt()
   const env = readEnv({
-    ...{ NODE_ENV: 'test', DATABASE_URL: app.app.env.DATABASE_URL, KP_DATA_DIR: app.dataDir, KP_LIMITS: 'memory' },
-    ...{ KP_SECRET: 'a secret of thirty-two characters' },
+    NODE_ENV: 'test',
+    DATABASE_URL: app.app.env.DATABASE_URL,
+    KP_DATA_DIR: app.dataDir,
+    KP_LIMITS: 'memory',
+    KP_SECRET: 'a secret of thirty-two characters',
   })
   const elsewhere = `${folder()}-elsewhere`
   cpSync(folder(), elsewhere, { recursive: true })

@@ -67,8 +67,17 @@ export async function gatherObjectTerms(
   mostListed: number,
 ): Promise<ObjectTerms> {
   const found: ObjectTerms = {
-    ...{ rows: new Set(), names: new Map(), foreign: new Set(), listed: [], count: 0, ids: new Set() },
-    ...{ chosen: new Map(), anchors: new Set(), projects: new Set(), sources: new Set(), whole: [] },
+    rows: new Set(),
+    names: new Map(),
+    foreign: new Set(),
+    listed: [],
+    count: 0,
+    ids: new Set(),
+    chosen: new Map(),
+    anchors: new Set(),
+    projects: new Set(),
+    sources: new Set(),
+    whole: [],
     words: new Fingerprints(),
   }
   const named = new Map<string, string[]>()

@@ -13,8 +13,17 @@ import {
 } from './rules.ts'
 
 const source = (kind: Source['kind'], id: string): Source => ({
-  ...{ kind, id, project: 'prj_1', group: 'prj_1', conversation: null, threads: [], createdAt: new Date(0) },
-  ...{ author: { kind: 'account', id: 'usr_1', name: null }, texts: [], objects: [], pointers: [] },
+  kind,
+  id,
+  project: 'prj_1',
+  group: 'prj_1',
+  conversation: null,
+  threads: [],
+  createdAt: new Date(0),
+  author: { kind: 'account', id: 'usr_1', name: null },
+  texts: [],
+  objects: [],
+  pointers: [],
 })
 
 it('mayGo accepts objects of applications and of the pointer’s source, and rejects our other objects', () => {

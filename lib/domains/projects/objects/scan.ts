@@ -40,7 +40,10 @@ export interface UnsearchedObjects {
   isBeyond: boolean
 }
 export const noneUnsearched = (): UnsearchedObjects => ({
-  ...{ binary: new Set(), large: new Set(), isOutside: false, isBeyond: false },
+  binary: new Set(),
+  large: new Set(),
+  isOutside: false,
+  isBeyond: false,
 })
 
 /** Maximum size of an object to read, in bytes. */

@@ -56,7 +56,9 @@ async function s3Bed(): Promise<Bed> {
   const { endpoint, port } = await s3Server()
   const { key: accessKeyId, secret: secretAccessKey } = s3Credentials
   const client = new S3Client({
-    ...{ endpoint, region: 'us-east-1', forcePathStyle: true },
+    endpoint,
+    region: 'us-east-1',
+    forcePathStyle: true,
     credentials: { accessKeyId, secretAccessKey },
   })
   const Bucket = `words-${run}`
@@ -166,7 +168,10 @@ describe.each([
         async (tx) =>
           erasedOf(
             await source().erase(of, items, tx, {
-              ...{ key: `${runId}:objects.bytes:1:p`, redacts: false, words: words(), now: test.clock.now() },
+              key: `${runId}:objects.bytes:1:p`,
+              redacts: false,
+              words: words(),
+              now: test.clock.now(),
             }),
           ),
         timeFor(source()),

@@ -67,7 +67,10 @@ export async function participantsByEmail(tx: Transaction, email: string, most: 
     take: most,
   })
   return records.map(({ id, name, project }) => ({
-    ...{ participantId: id, name, projectId: project.id, projectName: project.name },
+    participantId: id,
+    name,
+    projectId: project.id,
+    projectName: project.name,
   }))
 }
 

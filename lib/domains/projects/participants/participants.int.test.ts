@@ -314,7 +314,13 @@ describe('a person for whom a backend with one token writes in 200 conversations
         )
     }
     await postgresPlanting(test.db).plant({
-      ...{ group: backend.groupId, entities: [], facts: [], mentions: [], communities: [], sagas: [], next: [] },
+      group: backend.groupId,
+      entities: [],
+      facts: [],
+      mentions: [],
+      communities: [],
+      sagas: [],
+      next: [],
       episodes: sources.map(({ id, text }, n) => ({ ...episode(`${id}-episode`, n), content: `${name}: ${text}` })),
     })
     await reported(
@@ -497,8 +503,15 @@ describe('a participant without an account', () => {
     await expect(
       test.db.prisma.message.create({
         data: {
-          ...{ id: 'msg_late', projectId: on.id, conversationId: conversation.id, role: 'user', content: 'Late.' },
-          ...{ authorKind: 'participant', authorId: id, createdAt: test.clock.now(), updatedAt: test.clock.now() },
+          id: 'msg_late',
+          projectId: on.id,
+          conversationId: conversation.id,
+          role: 'user',
+          content: 'Late.',
+          authorKind: 'participant',
+          authorId: id,
+          createdAt: test.clock.now(),
+          updatedAt: test.clock.now(),
         },
       }),
     ).rejects.toThrow()
@@ -629,11 +642,13 @@ describe('the restriction of a participant', () => {
     const other = await madeMessage(test, first.conversation, on.agent, { author: { external_id: 'q' } })
     const attached = await test.fetch('POST', `${first.path}/attachments?name=a.txt`, {
       ...on.agent,
-      ...{ body: 'Attached words.', headers: { 'Content-Type': 'text/plain' } },
+      body: 'Attached words.',
+      headers: { 'Content-Type': 'text/plain' },
     })
     const document = await test.fetch('POST', `${on.path}/documents?name=d.txt&author=p`, {
       ...on.agent,
-      ...{ body: 'Words of a document of Pat.', headers: { 'Content-Type': 'text/plain' } },
+      body: 'Words of a document of Pat.',
+      headers: { 'Content-Type': 'text/plain' },
     })
     expect([attached.status, document.status]).toEqual([201, 201])
     const paths = [
@@ -686,7 +701,8 @@ describe('the restriction of a participant', () => {
     const line = JSON.stringify({ type: 'participant', ...author })
     const imported = await test.fetch('POST', `${on.path}/import`, {
       ...on.agent,
-      ...{ body: line, headers: { 'Content-Type': 'application/x-ndjson' } },
+      body: line,
+      headers: { 'Content-Type': 'application/x-ndjson' },
     })
     expect(imported.json.data.faults).toMatchObject([{ line: 1, code: 'restricted' }])
     expect(await test.db.prisma.message.count({ where: { projectId: on.id } })).toBe(2)

@@ -75,8 +75,13 @@ export const participantByExternalId = statement('projects.participant-by-extern
 /** Inserts nothing if the project has a participant with this external id. */
 export const insertParticipant = statement('projects.insert-participant', {
   takes: {
-    ...{ id: 'text', project: 'text', externalId: 'text', name: 'text?', email: 'text?' },
-    ...{ createdBy: 'text', now: 'timestamptz' },
+    id: 'text',
+    project: 'text',
+    externalId: 'text',
+    name: 'text?',
+    email: 'text?',
+    createdBy: 'text',
+    now: 'timestamptz',
   },
   returns: 'count',
   isPrepared: true,
@@ -88,8 +93,14 @@ export const insertParticipant = statement('projects.insert-participant', {
 export const participationsOfPerson = statement('projects.participations-of-person', {
   takes: { account: 'text', email: 'text?' },
   returns: {
-    ...{ id: 'text', project: 'text', name: 'text?', account_id: 'text?', claimed_at: 'timestamptz?' },
-    ...{ created_at: 'timestamptz', messages: 'int4', documents: 'int4' },
+    id: 'text',
+    project: 'text',
+    name: 'text?',
+    account_id: 'text?',
+    claimed_at: 'timestamptz?',
+    created_at: 'timestamptz',
+    messages: 'int4',
+    documents: 'int4',
   },
   isPrepared: true,
   sql: `SELECT p.id, pr.name AS project, p.name, p.account_id, p.claimed_at, p.created_at,

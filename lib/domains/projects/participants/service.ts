@@ -277,7 +277,11 @@ export const projectParticipants = (
       participantDocument(ports.participantExporters, {
         ...copy,
         reader: {
-          ...{ basis: copy.scope, id: copy.participantId, agents: [], organisationId: undefined, isAdmin: false },
+          basis: copy.scope,
+          id: copy.participantId,
+          agents: [],
+          organisationId: undefined,
+          isAdmin: false,
           seesPrivate: true,
           until: copy.now,
         },
@@ -288,7 +292,9 @@ export const projectParticipants = (
       async (ctx, { params: { projectId }, query: { external_id, q, ...query } }) => {
         const project = await seenProject(db, projectReaderOf(ctx), projectId)
         const listed = {
-          ...{ project: projectId, externalId: external_id ?? null, search: q?.trim() || null },
+          project: projectId,
+          externalId: external_id ?? null,
+          search: q?.trim() || null,
           searchesEmails: mayActForParticipants(project),
         }
         const rows = await participantsPage(db, { ...listed, ...pageValues(query) })

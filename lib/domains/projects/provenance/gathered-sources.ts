@@ -94,7 +94,9 @@ export const gatheredSources = (): Sources => ({
     const free = rows.filter(({ hold, project }) => hold === null && !inWhole.has(project))
     for (const [project, conversations] of Map.groupBy(free, (row) => row.project))
       wholes.push({
-        ...{ project, group: null, conversations: conversations.map(({ id }) => id) },
+        project,
+        group: null,
+        conversations: conversations.map(({ id }) => id),
         threads: conversations.flatMap(({ threads }) => threads),
       })
     return wholes

@@ -50,7 +50,10 @@ describe('while all people belong to one organization', () => {
   it('every id can be claimed by this organization, while an unclaimed agent can claim only ids with its own prefix', async () => {
     const person = await signedIn(test, 'person', admin.organisationId)
     expect(await namespaceOf(person)).toEqual({
-      ...{ organisation_id: admin.organisationId, prefix: `${admin.organisationId}_`, namespaces: [], is_any: true },
+      organisation_id: admin.organisationId,
+      prefix: `${admin.organisationId}_`,
+      namespaces: [],
+      is_any: true,
     })
     expect((await created(stranger, { group_id: 'support' })).status).toBe(422)
     expect((await created(person, { group_id: 'support' })).status).toBe(201)
@@ -182,19 +185,17 @@ describe('while people belong to several organizations', () => {
   it('keys with a common prefix need the id or an assigned prefix of the organization', async () => {
     const answers = await reportedKeys(
       one,
-      ...[
-        'app:answers:42',
-        'uploads/42',
-        `app:answers:${two.organisationId}:42`,
-        `app:answers:${one.organisationId}:42`,
-      ],
+      'app:answers:42',
+      'uploads/42',
+      `app:answers:${two.organisationId}:42`,
+      `app:answers:${one.organisationId}:42`,
     )
     expect(statuses(answers)).toEqual([422, 422, 422, 200])
     expect(answers[0]?.json.issues[0]).toMatchObject({ path: ['entries', 0, 'ref'] })
     expect(answers[0]?.json.issues[0].message).toContain(one.organisationId)
     await assigned(admin, one.organisationId, ['acme:', 'acme-'])
     expect(statuses(await reportedKeys(one, 'app:answers:acme:42', 'uploads/acme-42', 'uploads/42'))).toEqual([
-      ...[200, 200, 422],
+      200, 200, 422,
     ])
     await assigned(admin, two.organisationId, ['*'])
     expect(statuses(await reportedKeys(two, 'app:answers:43', 'app:answers:acme:43'))).toEqual([200, 422])

@@ -143,8 +143,17 @@ describe('the export of a project', () => {
       .map((line) => JSON.parse(line))
     expect(lines.at(-1)).toEqual({
       totals: {
-        ...{ project: 1, members: 2, conversations: 1, messages: 1, edits: 1, attachments: 1 },
-        ...{ documents: 1, document_chunks: 1, provenance: 3, participants: 0, checkpoints: 0 },
+        project: 1,
+        members: 2,
+        conversations: 1,
+        messages: 1,
+        edits: 1,
+        attachments: 1,
+        documents: 1,
+        document_chunks: 1,
+        provenance: 3,
+        participants: 0,
+        checkpoints: 0,
       },
     })
     // A summary or fact may contain words that are being erased.

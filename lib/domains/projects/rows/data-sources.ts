@@ -70,7 +70,11 @@ const authoredDataSource = (
       const rows = await explainedRows(tx, { ...covered.values, now }, covered.which)
       const verdicts = rows.map(
         ({ id, hold, name, evidence }): PlannedRecord => ({
-          ...{ store: 'postgresql', kind: source, id, name, found: 'row' },
+          store: 'postgresql',
+          kind: source,
+          id,
+          name,
+          found: 'row',
           ...(hold === null
             ? { verdict: 'deleted', reason: 'source', evidence }
             : { verdict: 'kept', reason: 'held', evidence: [`hold:${hold}`] }),
@@ -225,8 +229,14 @@ export const outsidePointerDataSource = (db: Database): DataSource => ({
   async explain(scope, tx, now) {
     const verdicts = (await pointersOf(scope, tx, now)).map(
       ({ ref, place }): PlannedRecord => ({
-        ...{ store: 'outside', kind: 'reference', id: ref, name: null, verdict: 'untouched', reason: 'outside' },
-        ...{ evidence: place === '' ? [] : [`place:${place}`], found: 'pointer' },
+        store: 'outside',
+        kind: 'reference',
+        id: ref,
+        name: null,
+        verdict: 'untouched',
+        reason: 'outside',
+        evidence: place === '' ? [] : [`place:${place}`],
+        found: 'pointer',
       }),
     )
     return { verdicts, isPartial: false }
@@ -355,8 +365,14 @@ export function quotationDataSource(db: Database, { sources, withdrawNaming }: Q
       const { ids } = await planned(scope, tx, now)
       const verdicts = ids.map(
         (id): PlannedRecord => ({
-          ...{ store: 'postgresql', kind: 'message', id, name: null, verdict: 'changed', reason: 'cut' },
-          ...{ evidence: [], found: 'text' },
+          store: 'postgresql',
+          kind: 'message',
+          id,
+          name: null,
+          verdict: 'changed',
+          reason: 'cut',
+          evidence: [],
+          found: 'text',
         }),
       )
       return { verdicts, isPartial: false }

@@ -40,7 +40,10 @@ describe('the word fingerprints of an erasure run', () => {
     const id = newId('run')
     await test.db.prisma.erasureRun.create({
       data: {
-        ...{ id, receiptId: newId('rcpt'), requestedBy: 'test', reason: 'user_request' },
+        id,
+        receiptId: newId('rcpt'),
+        requestedBy: 'test',
+        reason: 'user_request',
         createdAt: test.clock.now(),
       },
     })

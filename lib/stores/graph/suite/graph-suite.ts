@@ -149,10 +149,17 @@ export function graphSuite(name: string, open: () => Promise<OpenedGraph>): void
       await change([id('e1')])
       const { facts, embedded } = await graph.planting.standing(group)
       expect(by(facts).get(id('f-first'))).toMatchObject({
-        ...{ fact: '', name: 'RELATES_TO', attributes: {}, episodes: [id('e3')], referenceTime: null },
+        fact: '',
+        name: 'RELATES_TO',
+        attributes: {},
+        episodes: [id('e3')],
+        referenceTime: null,
       })
       expect(by(facts).get(id('f-second'))).toMatchObject({
-        ...{ fact: 'wording of '.concat(id('f-second')), name: 'WORKS_WITH', attributes: {}, episodes: [id('e3')] },
+        fact: 'wording of '.concat(id('f-second')),
+        name: 'WORKS_WITH',
+        attributes: {},
+        episodes: [id('e3')],
       })
       expect(embedded).not.toContain(id('f-first'))
       expect(embedded).toContain(id('f-second'))
@@ -171,7 +178,10 @@ export function graphSuite(name: string, open: () => Promise<OpenedGraph>): void
       expect(left.embedded).not.toContain(id('c-around'))
       expect(left.sagas.map(({ uuid }) => uuid)).toEqual([id('s-all'), id('s-theirs')])
       expect(by(left.sagas).get(id('s-all'))).toMatchObject({
-        ...{ summary: '', summarizedTo: null, firstEpisode: id('e2'), lastEpisode: id('e5') },
+        summary: '',
+        summarizedTo: null,
+        firstEpisode: id('e2'),
+        lastEpisode: id('e5'),
       })
       expect(blanked).toBe(7)
     })
@@ -246,7 +256,11 @@ export function graphSuite(name: string, open: () => Promise<OpenedGraph>): void
     ])('change finds a name in %s in other authors’ texts', async (_script, name, said, other) => {
       const { id } = await planted()
       await graph.planting.plant({
-        ...{ group, facts: [], communities: [], sagas: [], next: [] },
+        group,
+        facts: [],
+        communities: [],
+        sagas: [],
+        next: [],
         episodes: [episode(id('they'), 60, { content: said }), episode(id('others'), 61, { content: other })],
         entities: [{ ...entity(id('named'), name, ['Person']), summary: '' }],
         mentions: [{ episode: id('e5'), entity: id('named') }],
@@ -327,7 +341,11 @@ export function graphSuite(name: string, open: () => Promise<OpenedGraph>): void
       const id = (name: string) => `${group}-${name}`
       const long = 'filler '.repeat(3_000)
       await graph.planting.plant({
-        ...{ group, mentions: [], communities: [], sagas: [], next: [] },
+        group,
+        mentions: [],
+        communities: [],
+        sagas: [],
+        next: [],
         episodes: [
           episode(id('long'), 1, { content: `${long}needle words${long}` }),
           episode(id('nested'), 2, { metadata: { deep: { list: ['other', 'a needle words b'], n: 5 } } }),
@@ -350,7 +368,11 @@ export function graphSuite(name: string, open: () => Promise<OpenedGraph>): void
         return found
       })
       expect(texts.map((one) => `${one.id.slice(group.length + 1)} ${one.field}`).sort()).toEqual([
-        ...['escaped attributes.note', 'fact fact', 'key attributes.needle', 'listed attributes.list', 'long content'],
+        'escaped attributes.note',
+        'fact fact',
+        'key attributes.needle',
+        'listed attributes.list',
+        'long content',
         'nested metadata',
       ])
     })
@@ -397,7 +419,10 @@ export function graphSuite(name: string, open: () => Promise<OpenedGraph>): void
       const ids = Array.from({ length: 15 }, (_, n) => `${group}-x${String(n).padStart(2, '0')}`)
       const who = (n: number) => `${group}-w${String(n).padStart(2, '0')}`
       await graph.planting.plant({
-        ...{ group, communities: [], sagas: [], next: [] },
+        group,
+        communities: [],
+        sagas: [],
+        next: [],
         // The last episode is valid late but was created right after the first.
         episodes: ids.map((uuid, n) => episode(uuid, n, n === 14 ? { createdAt: at(0.5) } : {})),
         entities: ids.map((_, n) => entity(who(n), `Thing ${n}`, ['Company'])),
@@ -413,7 +438,13 @@ export function graphSuite(name: string, open: () => Promise<OpenedGraph>): void
     it('bareEntities returns entities without mentions and facts', async () => {
       const { id } = await planted()
       await graph.planting.plant({
-        ...{ group, episodes: [], facts: [], mentions: [], communities: [], sagas: [], next: [] },
+        group,
+        episodes: [],
+        facts: [],
+        mentions: [],
+        communities: [],
+        sagas: [],
+        next: [],
         entities: [entity(id('bare'), 'Bare Works', [])],
       })
       expect(await graph.transaction((tx) => graph.store.bareEntities(group, tx))).toEqual([
@@ -443,7 +474,13 @@ export function graphSuite(name: string, open: () => Promise<OpenedGraph>): void
       const [shape] = dealGraph(group).episodes
       if (shape)
         await graph.planting.plant({
-          ...{ group, entities: [], facts: [], mentions: [], communities: [], sagas: [], next: [] },
+          group,
+          entities: [],
+          facts: [],
+          mentions: [],
+          communities: [],
+          sagas: [],
+          next: [],
           episodes: [{ ...shape, ...late, content: 'late' }],
         })
       expect(await graph.store.residue(group, [id('e1')])).toBe(1)
@@ -453,14 +490,12 @@ export function graphSuite(name: string, open: () => Promise<OpenedGraph>): void
       const { id } = await planted()
       const [word, dangling] = ['the', '0b5a3c1e-4d2f-4a6b-8c7d-9e0f1a2b3c4d']
       await graph.planting.plant({
-        ...{
-          group,
-          entities: [],
-          communities: [],
-          sagas: [],
-          next: [],
-          mentions: [{ episode: word, entity: id('theirs') }],
-        },
+        group,
+        entities: [],
+        communities: [],
+        sagas: [],
+        next: [],
+        mentions: [{ episode: word, entity: id('theirs') }],
         episodes: [
           episode(word, 60),
           episode(id('said'), 61, { content: `All the deals of ${dangling}, and the rest.` }),
@@ -496,7 +531,8 @@ export function graphSuite(name: string, open: () => Promise<OpenedGraph>): void
       const bare = { entities: [], facts: [], mentions: [], communities: [], sagas: [], next: [] }
       for (const one of [group, others])
         await graph.planting.plant({
-          ...{ ...bare, group: one },
+          ...bare,
+          group: one,
           episodes: Object.entries(shapes).map(([name, more]) => ({ ...shape, uuid: `${one}-${name}`, ...more })),
         })
       const found = async (ids: string[], texts: string[]) =>
