@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { cp, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { cp, open, readdir, readFile, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -119,7 +119,11 @@ export async function moveFormerLedger(settings: LedgerSettings): Promise<string
     if (errorCode(error) === 'ENOTDIR') return []
     throw error
   })
-  if (names.length === 0) return undefined
+  if (names.length === 0) {
+    // An earlier call may have been killed when it had removed all files. A folder that is not empty stays.
+    await rmdir(source).catch(() => {})
+    return undefined
+  }
   const isThere = await stat(target).then(
     () => true,
     () => false,
