@@ -322,6 +322,7 @@ describe('running and waiting work', () => {
       near: await total('due=near'),
       week: await total('due=week'),
       overdue: await total('due=overdue'),
+      unconfirmed: 0,
     })
     setting.test.clock.advance(25 * day)
     expect((await waiting()).requests.week).toBe(await total('due=week'))
