@@ -195,7 +195,9 @@ test('the overview names whose storage it shows, counts expiring records separat
     await page.goto('/overview')
     const heading = page.getByRole('heading', { name: 'Recent activity' })
     const activity = page.locator('section').filter({ has: heading }).last().getByRole('listitem')
-    await expect(activity.first()).toContainText(/: .+ (created|changed|deleted|exported)/)
+    // A sentence with a name, and neither ids nor event codes.
+    await expect(activity.first().getByRole('link').first()).toHaveText(/^\p{Lu}\S+ .*\p{Ll}+ .+$/u)
+    await expect(activity.first()).not.toContainText(/[a-z]_[a-z]|preq_/)
     await expect(activity.filter({ hasText: 'Session' })).toHaveCount(0)
   })
 })

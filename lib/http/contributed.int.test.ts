@@ -25,6 +25,7 @@ const files: Record<string, 'contributed' | 'not contributed'> = {
   downloadSnapshot: 'not contributed', // sealed
   exportAgent: 'contributed',
   exportAudit: 'not contributed',
+  exportDeletions: 'not contributed',
   exportHeartbeats: 'not contributed',
   exportParticipant: 'contributed',
   exportProject: 'contributed',
@@ -37,6 +38,9 @@ const files: Record<string, 'contributed' | 'not contributed'> = {
 const proposed = 'the request that an admin proposed'
 const others: Record<string, string> = {
   readOutboxLetter: 'an email of this installation',
+  forwardUnconfirmedRequest: 'an email of this installation',
+  listAuditActs: 'entries of the audit log',
+  readDashboard: 'entries of the audit log',
   listProposals: proposed,
   propose: proposed,
   decideProposal: proposed,

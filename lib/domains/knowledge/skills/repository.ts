@@ -24,7 +24,7 @@ const listedRow = {
   front_matter: typed<FrontMatter>('jsonb'),
   undeclared_tools: 'text[]!',
   quality_score: 'float8',
-  instructions: typed<InstructionField[] | null>('jsonb'),
+  instructions: typed<InstructionField[] | null>('jsonb?'),
   version: 'int4',
   created_at: 'timestamptz',
   updated_at: 'timestamptz',

@@ -18,7 +18,7 @@ const sopRow = {
   document: typed<Sop>('jsonb'),
   visibility: typed<Visibility>('visibility'),
   quality_score: 'float8',
-  instructions: typed<InstructionField[] | null>('jsonb'),
+  instructions: typed<InstructionField[] | null>('jsonb?'),
   /** Version of the row, which every change increments. */
   version: 'int4',
   created_at: 'timestamptz',

@@ -17,7 +17,7 @@ export const unitRow = {
   document: typed<Unit>('jsonb'),
   visibility: typed<Visibility>('visibility'),
   quality_score: 'float8',
-  instructions: typed<InstructionField[] | null>('jsonb'),
+  instructions: typed<InstructionField[] | null>('jsonb?'),
   version: 'int4',
   created_at: 'timestamptz',
   updated_at: 'timestamptz',
