@@ -79,10 +79,10 @@ function Meanings({ rows, onOpen }: { rows: readonly MappedRow[]; onOpen: (key: 
             aria-labelledby={`meaning-${meaning}`}
             className="mb-3 grid break-inside-avoid gap-1 rounded-box border border-line bg-raised px-4 py-3"
           >
-            <h3 id={`meaning-${meaning}`} className="flex justify-between gap-2 font-semibold">
+            <h2 id={`meaning-${meaning}`} className="flex justify-between gap-2 font-semibold">
               <span>{t(`map.meanings.${meaning}`)}</span>
               <span className="text-quiet tabular-nums">{format.number(countOf(held))}</span>
-            </h3>
+            </h2>
             <ul>
               {held
                 .toSorted((one, other) => (other.records ?? 0) - (one.records ?? 0))
