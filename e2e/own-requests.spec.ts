@@ -6,7 +6,7 @@ import { people } from './requests.ts'
 test('the front page offers people their data without commands, and developers three commands', async ({ page }) => {
   await page.goto('/')
   const own = page.getByRole('region', { name: 'My data' })
-  await expect(own.getByRole('link', { name: 'Sign in' })).toBeVisible()
+  await expect(own.getByRole('link', { name: 'See my data' })).toBeVisible()
   await expect(own.locator('pre')).toHaveCount(0)
   await expect(page.getByRole('region', { name: 'I run agents' }).locator('pre')).toHaveCount(3)
 })
