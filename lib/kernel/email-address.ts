@@ -11,3 +11,5 @@ const pattern = new RegExp(
 )
 
 export const EmailAddress = z.email({ pattern, error: 'must be an email address' })
+/** As long as SMTP allows. */
+export const SentEmailAddress = EmailAddress.max(320).meta({ id: 'EmailAddress' })

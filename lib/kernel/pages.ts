@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { invalid, type Problem } from './problem.ts'
+import { sharedFields } from './shared-fields.ts'
 
 /** In the range of years that PostgreSQL and ISO 8601 write in the same way. */
 const isUsual = (time: Date): boolean => time.getUTCFullYear() >= 2000 && time.getUTCFullYear() <= 9999
@@ -19,14 +20,18 @@ export const Timestamp = z.iso
 
 const Total = z.number().int().meta({ id: 'Total', description: 'Number of all matches, or the limit of the count' })
 
+const position = sharedFields('ListPosition', {
+  total: Total,
+  offset: z.number().int(),
+  limit: z.number().int(),
+  next_cursor: z.string().nullable(),
+})
+
 /** The envelope of a list. */
 export const page = <T extends z.ZodType>(item: T) =>
   z.object({
     data: z.array(item),
-    total: Total,
-    offset: z.number().int(),
-    limit: z.number().int(),
-    next_cursor: z.string().nullable(),
+    ...position,
   })
 
 export interface TimeCursor {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { EmailAddress } from '#lib/kernel/email-address.ts'
+import { SentEmailAddress } from '#lib/kernel/email-address.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { NewPassword } from './contract.ts'
 
@@ -14,7 +14,7 @@ export const askForReset = operation({
   audit: { action: 'update', resourceType: 'account' },
   limit: 'exempt',
   status: 202,
-  body: z.strictObject({ email: EmailAddress.max(320) }),
+  body: z.strictObject({ email: SentEmailAddress }),
   output: z.strictObject({ message: z.string() }),
   refusals: ['rate_limited'],
 })

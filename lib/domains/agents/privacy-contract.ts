@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
 import { restrictionReasons } from '#lib/kernel/restriction.ts'
+import { sharedFields } from '#lib/kernel/shared-fields.ts'
 import { NewAgentId } from './contract.ts'
 
 const when = z.iso.datetime()
@@ -10,7 +11,7 @@ const counts = {
   changed: z.int().meta({ description: 'Number of agents whose restriction this request changed' }),
 }
 
-const Standing = {
+const Standing = sharedFields('ProcessingRestriction', {
   agent_id: z
     .string()
     .nullable()
@@ -18,8 +19,7 @@ const Standing = {
   restricted: z.boolean().meta({ description: 'Whether processing is currently restricted, for any reason' }),
   restricted_at: when.nullable(),
   restricted_for: z.array(z.enum(restrictionReasons)).meta({ description: 'Why processing is currently restricted' }),
-}
-
+})
 export const readRestriction = operation({
   id: 'readRestriction',
   method: 'get',

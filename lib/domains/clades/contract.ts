@@ -38,8 +38,11 @@ const what = {
   entry: EntryBody.optional(),
   removed: z
     .partialRecord(z.enum(strippedKinds), z.int().min(1).max(1_000_000))
-    .optional()
-    .meta({ description: 'With `entry`: what the owner’s client removed. The manifest includes these counts' }),
+    .meta({
+      id: 'RemovedParts',
+      description: 'With `entry`: what the owner’s client removed. The manifest includes these counts',
+    })
+    .optional(),
   origins: z.array(ShareId).max(mostOrigins, `must have at most ${mostOrigins} items`).optional().meta({
     description:
       'Shares of siblings from which the entry was derived by way of private entries, which only the owner’s client can read. Required for such an entry, even if the list is empty',

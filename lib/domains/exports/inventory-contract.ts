@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
+import { sharedFields } from '#lib/kernel/shared-fields.ts'
 
 const when = z.iso.datetime()
-const Held = {
+const Held = sharedFields('InventoryLine', {
   store: z.string(),
   what: z.string(),
   since: when.nullable().meta({ description: 'When the oldest record was stored' }),
@@ -13,7 +14,7 @@ const Held = {
   basis: z.string().meta({ description: 'The lawful basis, as text' }),
   kept: z.string().meta({ description: 'The retention period, as text' }),
   where: z.string().meta({ description: 'The location of the store' }),
-}
+})
 export const Inventory = z.strictObject({
   data: z
     .array(z.strictObject({ holder: z.string(), count: z.number().int(), ...Held }))

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { RunDetail } from '#lib/domains/privacy-requests/erasures/contract.ts'
-import { EmailAddress } from '#lib/kernel/email-address.ts'
+import { SentEmailAddress } from '#lib/kernel/email-address.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
 import { channels, dueTags, graces, parties, partStates, requestKinds, requestSubjects, states } from './rules.ts'
@@ -148,7 +148,7 @@ export const fileRequest = operation({
     changes: z
       .strictObject({
         name: z.string().trim().min(1).max(200).optional(),
-        email: EmailAddress.max(320).optional(),
+        email: SentEmailAddress.optional(),
         locale: z.enum(['en', 'zh']).optional(),
       })
       .refine(

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { EmailAddress } from '#lib/kernel/email-address.ts'
+import { SentEmailAddress } from '#lib/kernel/email-address.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { JoinedRequest, RequestId, RequestKindName, RequestView, StatementText } from './contract.ts'
 import { ErasurePlanView } from './plan-contract.ts'
@@ -16,7 +16,7 @@ const PersonName = z
   .min(1)
   .max(200)
   .refine((text) => text.isWellFormed() && !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(text), 'must not contain control characters')
-const Address = z.string().trim().toLowerCase().pipe(EmailAddress.max(320))
+const Address = z.string().trim().toLowerCase().pipe(SentEmailAddress)
 const ofParticipant = z.strictObject({ projectId: ProjectRef, participantId: ProjectRef })
 const request = { resourceType: 'request' } as const
 const path = '/api/projects/{projectId}/participants/{participantId}/requests' as const

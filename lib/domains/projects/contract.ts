@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { DataRegion } from '#lib/kernel/data-regions.ts'
-import { EmailAddress } from '#lib/kernel/email-address.ts'
+import { SentEmailAddress } from '#lib/kernel/email-address.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
 import {
@@ -201,7 +201,7 @@ export const addProjectMember = operation({
     .strictObject({
       kind: z.enum(memberKinds),
       member_id: Id.optional(),
-      email: EmailAddress.max(320).optional(),
+      email: SentEmailAddress.optional(),
       role: z.enum(projectMemberRoles).default('member'),
     })
     .refine(

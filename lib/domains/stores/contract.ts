@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
+import { sharedFields } from '#lib/kernel/shared-fields.ts'
 import { rememberedPorts } from '#lib/stores/registered-store.ts'
 
 const when = z.iso.datetime()
@@ -30,7 +31,7 @@ export const inventoryKinds = [
 ] as const
 export const travellingThings = ['letters', 'sign-ins', 'prompts', 'texts', 'telemetry'] as const
 
-const place = {
+const place = sharedFields('StoreLocation', {
   name: z.string().meta({ description: 'The name in KP_REGIONS' }),
   provider: z
     .string()
@@ -43,7 +44,7 @@ const place = {
   host: z.string().nullable().meta({ description: 'The provider of the region: aws, google, hetzner, own …' }),
   country: z.string().nullable().meta({ description: 'ISO 3166-1, or EU' }),
   jurisdiction: z.enum(['eea', 'outside', 'unknown']),
-}
+})
 
 export const StoreView = z
   .strictObject({

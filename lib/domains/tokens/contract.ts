@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page, Timestamp } from '#lib/kernel/pages.ts'
+import { sharedFields } from '#lib/kernel/shared-fields.ts'
 import { overlaps, tiers, tokenScopes, tokenScopesInOrder } from './rules.ts'
 import { tokenStates } from './state-rules.ts'
 
@@ -27,7 +28,7 @@ const AgentRef = z
   .regex(/^\P{Cc}*$/u, 'must not contain control characters')
 const when = z.iso.datetime()
 
-const token = {
+const token = sharedFields('IssuedToken', {
   id: z.string(),
   agent_id: z.string(),
   key_prefix: z.string().meta({ description: 'The first characters of the key, to recognize it' }),
@@ -37,7 +38,7 @@ const token = {
   expires_at: when.nullable(),
   issued_by_admin: z.boolean().meta({ description: 'An admin created it for an agent that is not their own' }),
   issued_by_token_id: z.string().nullable().meta({ description: 'The token that created it' }),
-}
+})
 export const TokenView = z
   .strictObject({
     ...token,

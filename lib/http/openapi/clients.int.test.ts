@@ -36,8 +36,8 @@ async function outputOf(program: string, args: readonly string[]): Promise<strin
   return `${stdout}\n${stderr}`
 }
 
-it('openapi.json is smaller than 620 kB', () => {
-  expect(statSync(join(folder, 'openapi.json')).size).toBeLessThan(620_000)
+it('openapi.json is smaller than 600 kB', () => {
+  expect(statSync(join(folder, 'openapi.json')).size).toBeLessThan(600_000)
 })
 
 describe.skipIf(!isInstalled('openapi'))('openapi.json', () => {

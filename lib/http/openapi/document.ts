@@ -2,7 +2,7 @@ import type { OperationShape, Permission } from '#lib/kernel/operation.ts'
 import { schemaExtensions } from './extended-schemas.ts'
 import { type OpenApiParameter, sharedParameters } from './parameters.ts'
 import { errorResponses, headers, problemSchema, successHeaders } from './responses.ts'
-import { type Components, type OpenApiSchema, schemaOf } from './schemas.ts'
+import { type Components, fieldSchemas, type OpenApiSchema, schemaOf } from './schemas.ts'
 import { type DescribedOperation, type DescribedPaths, sharedResponses } from './shared-responses.ts'
 import { tagOf, tags } from './tags.ts'
 
@@ -79,6 +79,15 @@ function contentOf(id: string, mediaTypes: readonly string[], content: OpenApiSc
   }
 }
 
+/** The schema of an output. An object that several statuses return becomes a shared schema. */
+function outputOf({ id, output, alsoStatus }: OperationShape, components: Components): OpenApiSchema {
+  const schema = schemaOf(output, 'output', components)
+  if (!alsoStatus || schema.type !== 'object') return schema
+  const name = `${id.charAt(0).toUpperCase()}${id.slice(1)}Output`
+  components[name] = schema
+  return { $ref: `#/components/schemas/${name}` }
+}
+
 interface Shared {
   components: Components
   mediaTypes: Map<string, string>
@@ -98,7 +107,7 @@ function documentOf(
       }
   const output = () => {
     const { produces = ['application/json'] } = operation
-    const schema = schemaOf(operation.output, 'output', components)
+    const schema = outputOf(operation, components)
     // Clients parse a file of type JSON, so the value can have any type.
     const isAnyFile = schema.type === 'string' && produces.length > 1 && produces.includes('application/json')
     return contentOf(operation.id, produces, { schema: isAnyFile ? {} : schema }, mediaTypes)
@@ -152,7 +161,11 @@ export function openApi(operations: readonly OperationShape[], version: string):
       ...described[operation.path],
       [operation.method]: documentOf(operation, own, { components, mediaTypes, responses, referenceTo }),
     }
-  const { extended, extendedComponent } = schemaExtensions(components)
+  const {
+    extended,
+    extendedComponent,
+    used: usedFields,
+  } = schemaExtensions(components, fieldSchemas(components), described)
   const { paths, shared: successes } = sharedResponses(extended(described))
   const used = new Set(operations.map(({ path }) => tagOf(path)))
   return {
@@ -184,7 +197,9 @@ export function openApi(operations: readonly OperationShape[], version: string):
       parameters: sorted(shared),
       responses: sorted({ ...responses, ...successes }),
       schemas: sorted(
-        Object.fromEntries(Object.entries(components).map(([name, schema]) => [name, extendedComponent(schema)])),
+        Object.fromEntries(
+          Object.entries({ ...components, ...usedFields }).map(([name, schema]) => [name, extendedComponent(schema)]),
+        ),
       ),
     },
   }

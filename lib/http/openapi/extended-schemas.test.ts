@@ -35,3 +35,14 @@ it.each([
   const schema = { type: 'object', ...other }
   expect(schemaExtensions({ Base: base }).extended(schema)).toEqual(schema)
 })
+
+it('schemaExtensions() shares named fields only when two schemas have them', () => {
+  const two = {
+    '/v1/bases': { get: detail, put: { ...detail, properties: { ...detail.properties, at: text('Time') } } },
+  }
+  expect(schemaExtensions({}, { Base: base }, two).used).toEqual({ Base: base })
+  expect(schemaExtensions({}, { Base: base }, two).extended(two)['/v1/bases'].get).toEqual(shortDetail)
+  const one = { '/v1/bases': { get: detail } }
+  expect(schemaExtensions({}, { Base: base }, one).used).toEqual({})
+  expect(schemaExtensions({}, { Base: base }, one).extended(one)).toEqual(one)
+})

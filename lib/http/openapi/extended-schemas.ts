@@ -49,26 +49,47 @@ function mapParts(value: unknown, change: (part: unknown) => unknown): unknown {
 
 /**
  * States the properties of a shared schema once: a schema that adds properties to it refers to it with `allOf`. The values that each schema
- * accepts remain the same.
- * @returns a function for the parts of the document, and one for a shared schema, which never refers to itself or to an equal schema
+ * accepts remain the same. `fields`: schemas of named fields, which are shared only if at least two schemas of `document` or `components`
+ * have them.
+ * @returns a function for the parts of the document, one for a shared schema, which never refers to itself or to an equal schema, and the
+ * schemas of `fields` that are shared
  */
-export function schemaExtensions(components: Components) {
+export function schemaExtensions(components: Components, fields: Components = {}, document: unknown = {}) {
+  const found = referrers({ ...components, ...fields })
+  const uses = new Map<string, number>()
+  const note = (name: string) => void uses.set(name, (uses.get(name) ?? 0) + 1)
+  found.extended(document, note)
+  for (const schema of Object.values(components)) found.extendedComponent(schema, note)
+  const used = Object.fromEntries(Object.entries(fields).filter(([name]) => (uses.get(name) ?? 0) > 1))
+  const { extended, extendedComponent } = referrers({ ...components, ...used })
+  return { extended, extendedComponent, used }
+}
+
+/** `note` is called with the name of each shared schema that a schema then refers to. */
+function referrers(components: Components) {
   const objects = Object.entries(components).filter((entry): entry is [string, ObjectSchema] => isExtensible(entry[1]))
-  const smallestOf = (part: unknown, bases: typeof objects): unknown => {
+  const smallestOf = (part: unknown, bases: typeof objects, note?: (name: string) => void): unknown => {
     if (!isExtensible(part)) return part
-    const all = bases.filter(([, base]) => isExtension(part, base)).map(([name, base]) => withBase(part, name, base))
-    const best = all.reduce<OpenApiSchema>((one, other) => (lengthOf(other) < lengthOf(one) ? other : one), part)
-    return lengthOf(part) - lengthOf(best) < leastSaved ? part : best
+    let best: { name: string; schema: OpenApiSchema } | undefined
+    for (const [name, base] of bases) {
+      if (!isExtension(part, base)) continue
+      const schema = withBase(part, name, base)
+      if (!best || lengthOf(schema) < lengthOf(best.schema)) best = { name, schema }
+    }
+    if (!best || lengthOf(part) - lengthOf(best.schema) < leastSaved) return part
+    note?.(best.name)
+    return best.schema
   }
-  const extended = <T>(value: T): T => mapParts(value, (part) => smallestOf(part, objects))
+  const extended = <T>(value: T, note?: (name: string) => void): T =>
+    mapParts(value, (part) => smallestOf(part, objects, note))
   return {
     extended,
-    extendedComponent(schema: OpenApiSchema): OpenApiSchema {
-      if (!isExtensible(schema)) return extended(schema)
+    extendedComponent(schema: OpenApiSchema, note?: (name: string) => void): OpenApiSchema {
+      if (!isExtensible(schema)) return extended(schema, note)
       const count = Object.keys(schema.properties).length
       const smaller = objects.filter(([, { properties }]) => Object.keys(properties).length < count)
-      const changed = smallestOf(schema, smaller) as OpenApiSchema
-      return Object.fromEntries(Object.entries(changed).map(([keyword, value]) => [keyword, extended(value)]))
+      const changed = smallestOf(schema, smaller, note) as OpenApiSchema
+      return Object.fromEntries(Object.entries(changed).map(([keyword, value]) => [keyword, extended(value, note)]))
     },
   }
 }

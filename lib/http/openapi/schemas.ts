@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { namedFields } from '#lib/kernel/shared-fields.ts'
 
 export type OpenApiSchema = Record<string, unknown>
 /** Schemas that several operations share, by their names. */
@@ -79,6 +80,14 @@ export function schemaOf(type: z.ZodType, io: 'input' | 'output', components: Co
   if (JSON.stringify([found, components]).includes(`schemas/${anyJson}"`))
     components[anyJson] = { description: 'Any JSON value' }
   return found
+}
+
+/** Named fields that several outputs have in common, as schemas. */
+export function fieldSchemas(components: Components): Components {
+  const schemas: Components = {}
+  for (const [name, type] of [...namedFields()].sort(([one], [other]) => (one < other ? -1 : 1)))
+    schemas[name] = schemaOf(type, 'output', components)
+  return schemas
 }
 
 const reference = (name: string): { $ref: string } => ({ $ref: `#/components/schemas/${name}` })

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { tiers } from '#lib/domains/tokens/rules.ts'
 import { DataRegion } from '#lib/kernel/data-regions.ts'
 import { operation } from '#lib/kernel/operation.ts'
+import { sharedFields } from '#lib/kernel/shared-fields.ts'
 import { agentStatuses } from './rules.ts'
 
 const when = z.iso.datetime()
@@ -15,7 +16,7 @@ export const AgentParam = z
 export const agentParams = z.strictObject({ id: AgentParam })
 
 /** Fixed properties and settings of an agent. */
-export const lifeFields = {
+export const lifeFields = sharedFields('AgentLife', {
   status: z.enum(agentStatuses).meta({
     id: 'AgentStatus',
     description:
@@ -34,7 +35,7 @@ export const lifeFields = {
     description:
       'Whether a snapshot is created every six hours. An agent without a keyring has none, because nobody could open it',
   }),
-}
+})
 /** Properties that are set at creation and never change. */
 export const birthFields = {
   region: DataRegion.optional().meta({

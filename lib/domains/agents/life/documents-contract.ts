@@ -38,14 +38,16 @@ const listed = {
 const ListedAgentDocument = z.strictObject(listed).meta({ id: 'ListedAgentDocument' })
 export const AgentDocument = z.strictObject({ ...listed, body: z.string() }).meta({ id: 'AgentDocument' })
 /** The result of a change without the content: responses stored for idempotent retries must not contain it. */
-const Changed = z.strictObject({
-  id: z.string(),
-  revision: Revision,
-  is_as_sent: z
-    .boolean()
-    .meta({ description: 'False if sanitizing removed something. Read the document to see the stored text' }),
-  updated_at: when,
-})
+const Changed = z
+  .strictObject({
+    id: z.string(),
+    revision: Revision,
+    is_as_sent: z
+      .boolean()
+      .meta({ description: 'False if sanitizing removed something. Read the document to see the stored text' }),
+    updated_at: when,
+  })
+  .meta({ id: 'ChangedAgentDocument' })
 // JSON escapes can make the text several times longer.
 const bodyLimit = 2 * 1024 * 1024
 const writing = [

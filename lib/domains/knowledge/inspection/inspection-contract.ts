@@ -5,10 +5,11 @@ import { Skill, SkillId } from '#lib/domains/knowledge/skills/contract.ts'
 import { visibilities } from '#lib/domains/knowledge/unit.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { page } from '#lib/kernel/pages.ts'
+import { sharedFields } from '#lib/kernel/shared-fields.ts'
 
 const when = z.iso.datetime()
 /** Facts about a record that a person sees next to its content. */
-const standing = {
+const standing = sharedFields('RecordStatus', {
   is_own: z.boolean().meta({ description: 'Written by an agent that you own. You can correct and erase it' }),
   etag: z.string().meta({ description: 'For If-Match' }),
   was_public: z
@@ -19,7 +20,7 @@ const standing = {
     .boolean()
     .meta({ description: 'The processing of its author’s data is restricted: only its owner can see it' }),
   expires_at: when.nullable().meta({ description: 'When retention deletes it under the current periods; null: never' }),
-}
+})
 
 export const recordKinds = ['trace', 'pattern', 'sop', 'skill'] as const
 

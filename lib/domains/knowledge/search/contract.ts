@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page, Timestamp } from '#lib/kernel/pages.ts'
+import { sharedFields } from '#lib/kernel/shared-fields.ts'
 import { StoredUnit } from '../contract.ts'
 import { visibilities } from '../unit.ts'
 
@@ -16,10 +17,10 @@ const Snippet = z
       .meta({ description: 'Positions of the matched words: UTF-16 offsets into the text' }),
   })
   .meta({ id: 'Snippet' })
-export const searchResultFields = {
+export const searchResultFields = sharedFields('SearchResult', {
   score: z.number().optional().meta({ description: 'Relevance, with `q`. Comparable only within one response' }),
   snippet: Snippet.optional().meta({ description: 'Only with `q`' }),
-}
+})
 export const Corrected = z
   .array(z.strictObject({ from: z.string(), to: z.string() }))
   .meta({ id: 'CorrectedWords', description: 'Words without a match, and the words searched instead' })

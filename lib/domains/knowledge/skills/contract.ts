@@ -3,6 +3,7 @@ import { SanitizedPlaces } from '#lib/domains/sanitizer/contract.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { page } from '#lib/kernel/pages.ts'
 import { Receipt } from '#lib/kernel/receipt.ts'
+import { sharedFields } from '#lib/kernel/shared-fields.ts'
 import { Corrected, narrowing, searching, searchResultFields } from '../search/contract.ts'
 import { visibilities } from '../unit.ts'
 import { mostFiles } from './rules.ts'
@@ -45,7 +46,7 @@ const underOneName = <T extends NamedText>({ skill_md_content, skill_md = skill_
   skill_md,
 })
 
-const described = {
+const described = sharedFields('SkillDescription', {
   id: SkillId,
   agent_id: z.string(),
   name: z.string(),
@@ -62,7 +63,7 @@ const described = {
   undeclared_tools: z.array(z.string()).meta({ description: 'Those tools' }),
   created_at: z.iso.datetime(),
   updated_at: z.iso.datetime(),
-}
+})
 
 export const SkillSummary = z.strictObject({ ...described, ...searchResultFields })
 export type SkillSummary = z.output<typeof SkillSummary>

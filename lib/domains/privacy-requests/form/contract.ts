@@ -1,14 +1,14 @@
 import { z } from 'zod'
 import { StatementText } from '#lib/domains/privacy-requests/contract.ts'
 import { requestKinds } from '#lib/domains/privacy-requests/rules.ts'
-import { EmailAddress } from '#lib/kernel/email-address.ts'
+import { SentEmailAddress } from '#lib/kernel/email-address.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { copyDeliveries, statusStages } from './rules.ts'
 
 const path = '/api/privacy/form'
 const request = { resourceType: 'request' } as const
 const when = z.iso.datetime()
-const Address = z.string().trim().pipe(EmailAddress.max(320))
+const Address = z.string().trim().pipe(SentEmailAddress)
 const PersonName = z
   .string()
   .trim()

@@ -14,7 +14,7 @@ import {
 } from '#lib/domains/privacy-requests/contract.ts'
 import { RequestCause } from '#lib/domains/privacy-requests/erasures/contract.ts'
 import { channels, graces, refusalGrounds, requestKinds } from '#lib/domains/privacy-requests/rules.ts'
-import { EmailAddress } from '#lib/kernel/email-address.ts'
+import { SentEmailAddress } from '#lib/kernel/email-address.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page, Timestamp } from '#lib/kernel/pages.ts'
 
@@ -151,7 +151,7 @@ export const fileForSubject = operation({
         .min(1, 'must name at least one kind')
         .max(requestKinds.length)
         .refine((list) => new Set(list).size === list.length, 'must name each kind once'),
-      email: EmailAddress.max(320).optional(),
+      email: SentEmailAddress.optional(),
       account_id: AccountId.optional(),
       agent_id: RequestedAgentId.optional(),
       received_at: Timestamp.meta({ description: 'When the email arrived. The legal month starts at this time' }),

@@ -1,0 +1,11 @@
+import { z } from 'zod'
+
+const named = new Map<string, z.ZodObject>()
+
+/** Names fields that several outputs have in common. OpenAPI describes them once, as a schema with this name. Returns the fields. */
+export function sharedFields<T extends z.ZodRawShape>(name: string, fields: T): T {
+  named.set(name, z.object(fields))
+  return fields
+}
+/** All named fields, by name. */
+export const namedFields = (): ReadonlyMap<string, z.ZodObject> => named
