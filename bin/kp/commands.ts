@@ -62,6 +62,11 @@ export const commandFiles: readonly CommandFile[] = [
   { group: machine, names: ['keys'], load: async () => (await import('./keys.ts')).keyCommands },
   { group: machine, names: ['erasures'], load: async () => (await import('./erasures.ts')).erasureCommands },
   {
+    group: machine,
+    names: ['backup', 'restore', 'backup-key'],
+    load: async () => (await import('./backups.ts')).backupCommands,
+  },
+  {
     group: 'When something is wrong:',
     names: ['doctor'],
     load: async () => (await import('./doctor.ts')).doctorCommand,

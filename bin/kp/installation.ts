@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { type Env, readEnv } from '#lib/config/env.ts'
+import type { JoinedInstallation } from '#lib/platform/installation.ts'
 import type { LedgerDecisions } from '#lib/platform/ledger-settling.ts'
 import type { Invocation } from './invocation.ts'
 
@@ -22,7 +23,7 @@ type App = import('#lib/app.ts').App
  */
 export async function withInstallation<T>(
   invocation: Pick<Invocation, 'env'>,
-  work: (app: App) => Promise<T>,
+  work: (app: App, joined: Pick<JoinedInstallation, 'ownerUrl'>) => Promise<T>,
   decisions?: LedgerDecisions,
 ): Promise<T> {
   const env = enterInstallation(invocation)
@@ -32,7 +33,7 @@ export async function withInstallation<T>(
   const { createApp } = await import('#lib/app.ts')
   const app = createApp({ env: { ...env, DATABASE_URL: joined.appUrl } })
   try {
-    return await work(app)
+    return await work(app, joined)
   } finally {
     await app.close()
     await joined.leave()

@@ -125,6 +125,7 @@ export const doors: Readonly<Record<Effect, Doors>> = {
       'previewCladeShare',
       'exportSopAsSkill',
     ],
+    commands: ['backup'],
   },
   /** Returns all data about a subject. */
   'export-subject': {
@@ -360,7 +361,7 @@ export const doors: Readonly<Record<Effect, Doors>> = {
   },
   /** Erases again what the ledger names. */
   replay: {
-    commands: ['start', 'erasures'],
+    commands: ['start', 'erasures', 'restore'],
   },
 }
 
@@ -461,6 +462,7 @@ export const withoutEffect: Required<Pick<Doors, 'jobs' | 'commands'>> & { opera
     'accounts.digest-email',
   ],
   commands: [
+    'backup-key',
     'register',
     'login',
     'me',

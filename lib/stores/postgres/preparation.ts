@@ -74,7 +74,7 @@ async function checkServer(client: ClientBase) {
 }
 
 /** Creates the tables of the job queue. The queue's own pool would close later, when nothing listens for its errors any more. */
-async function prepareQueue(ownerUrl: string): Promise<void> {
+export async function prepareQueue(ownerUrl: string): Promise<void> {
   const pgPool = createPool({ connectionString: ownerUrl, max: 1 })
   try {
     await runMigrations({ pgPool, logger: quiet })
