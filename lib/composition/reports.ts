@@ -12,7 +12,7 @@ import { createMetrics, type Metrics } from '#lib/http/metrics.ts'
 import { serviceUseCases } from '#lib/http/service.ts'
 import type { DomainModule } from '#lib/kernel/module.ts'
 import { isUseCase, type UseCase } from '#lib/kernel/use-case.ts'
-import { storeChecks } from '#lib/platform/store-states.ts'
+import { storeChecks, storeMeasures } from '#lib/platform/store-states.ts'
 import { ledgerFolder } from '#lib/stores/ledger/ledger-place.ts'
 import { outboxRetention } from '#lib/stores/mail/data-source.ts'
 import packageJson from '../../package.json' with { type: 'json' }
@@ -45,7 +45,7 @@ export const composeCompliance = (
   })
 
 export const composeMetrics = (
-  { db, limiter, telemetry }: Foundation,
+  { assessedLocations, db, limiter, sites, stateOf, telemetry }: Foundation,
   { restored }: Pick<Erasures, 'restored'>,
 ): Metrics =>
   createMetrics(() => [
@@ -55,6 +55,7 @@ export const composeMetrics = (
     llmLogMeasures(db),
     telemetryMeasures(telemetry),
     limiterMeasures(limiter),
+    storeMeasures(storeChecks(assessSites(sites, assessedLocations), stateOf)),
   ])
 
 /** Health, readiness, metrics, and the API description with the operations of all modules. */

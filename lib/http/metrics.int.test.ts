@@ -1,4 +1,8 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { parse } from 'yaml'
+import { z } from 'zod'
 import { type Clocks, dueNow, legalDueAt, type RequestState, states } from '#lib/domains/privacy-requests/rules.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
@@ -214,4 +218,24 @@ test('GET /metrics returns the last complete retention sweep, the sweeps of the 
   for (const source of ['privacy_requests', 'erasures', 'retention', 'limits'])
     expect(numberOf(text, `kp_measured{of="${source}"}`)).toBe(1)
   expect(text).not.toMatch(/usr_|@|preq_|203\.0\.113/)
+})
+
+test('the alert rules and the dashboard use only metrics that exist', async () => {
+  const admin = await issuedAgent(app, ['admin'])
+  const text = (await app.fetch('GET', '/metrics', admin)).text
+  const known = new Set([...text.matchAll(/^# TYPE (\w+) /gm)].map(([, name]) => name))
+  const folder = join(import.meta.dirname, '../../deploy/monitoring')
+  const rules = z
+    .object({ groups: z.array(z.object({ rules: z.array(z.object({ alert: z.string(), expr: z.string() })) })) })
+    .parse(parse(readFileSync(join(folder, 'alerts.yml'), 'utf8')))
+  const dashboard = z
+    .object({ panels: z.array(z.object({ targets: z.array(z.object({ expr: z.string() })) })) })
+    .parse(JSON.parse(readFileSync(join(folder, 'dashboard.json'), 'utf8')))
+  const expressions = [
+    ...rules.groups.flatMap((group) => group.rules.map(({ expr }) => expr)),
+    ...dashboard.panels.flatMap(({ targets }) => targets.map(({ expr }) => expr)),
+  ]
+  const used = new Set(expressions.flatMap((expr) => [...expr.matchAll(/\bkp_\w+/g)].map(([name]) => name)))
+  expect(used.size).toBeGreaterThan(12)
+  expect([...used].filter((name) => !known.has(name))).toEqual([])
 })

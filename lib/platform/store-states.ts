@@ -7,6 +7,7 @@ import type { Site } from '#lib/config/locations.ts'
 import { anotherFolder } from '#lib/domains/stores/rules.ts'
 import type { StoreCheck } from '#lib/http/service.ts'
 import { errorCode } from '#lib/kernel/error-code.ts'
+import type { Measuring } from '#lib/kernel/measure.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { isDiskFull } from '#lib/stores/postgres/problems.ts'
 import type { Presidio } from '#lib/stores/presidio.ts'
@@ -131,3 +132,21 @@ export const storeChecks = (
       return [name, { isNeeded: name === 'postgresql', region, address, ask: () => stateOf(name) }]
     }),
   )
+
+/** Metrics: whether each store answers. A store with a fallback counts as up. */
+export const storeMeasures = (checks: Record<string, Pick<StoreCheck, 'ask'>>): Measuring => ({
+  name: 'stores',
+  async measure() {
+    const states = await Promise.all(
+      Object.entries(checks).map(async ([store, { ask }]) => ({ store, answer: await ask() })),
+    )
+    return [
+      {
+        name: 'kp_store_up',
+        help: '1 if the store answers, otherwise 0',
+        type: 'gauge',
+        samples: states.map(({ store, answer }) => ({ labels: { store }, value: answer?.state === 'down' ? 0 : 1 })),
+      },
+    ]
+  },
+})

@@ -16,12 +16,13 @@ export const erasureMeasures = (
   async measure(now) {
     // Only runs of the last eight days: runs that a legal hold kept open for longer would distort the duration.
     const [row] = await runMeasures(db, {
+      now,
       createdAfter: new Date(now.getTime() - 8 * day),
       finishedAfter: new Date(now.getTime() - day),
       shares,
     })
     const { alterations, missing, unfinished } = await ledger()
-    const { runs, steps, finished = 0, seconds, quantiles } = row ?? {}
+    const { runs, steps, reading, finished = 0, seconds, quantiles } = row ?? {}
     return [
       {
         name: 'kp_ledger_altered_rows',
@@ -52,6 +53,12 @@ export const erasureMeasures = (
         help: 'Stuck erasure steps that wait for an admin',
         type: 'gauge',
         samples: [{ value: steps?.stuck ?? 0 }],
+      },
+      {
+        name: 'kp_complete_reading_seconds',
+        help: 'Time since the complete reading of all stores began that has not finished; 0 if none runs',
+        type: 'gauge',
+        samples: [{ value: reading ?? 0 }],
       },
       {
         name: 'kp_erasure_seconds',

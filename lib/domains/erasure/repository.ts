@@ -61,10 +61,11 @@ export const suppressionsOfSubject = statement('erasure.suppressions-of-subject'
 })
 
 type CountByState = Partial<Record<string, number>> | null
-/** Runs and unfinished steps by state, and durations of runs that were created and finished after these times. */
+/** Runs and unfinished steps by state, the seconds since the unfinished complete reading began, and durations of runs that were created and finished after these times. */
 export const runMeasures = statement('erasure.run-measures', {
-  takes: { createdAfter: 'timestamptz', finishedAfter: 'timestamptz', shares: 'float8[]' },
+  takes: { now: 'timestamptz', createdAfter: 'timestamptz', finishedAfter: 'timestamptz', shares: 'float8[]' },
   returns: {
+    reading: 'float8?',
     ...{ runs: typed<CountByState>('json?'), steps: typed<CountByState>('json?'), finished: 'int4' },
     ...{ seconds: 'float8?', quantiles: 'float8[]?' },
   },
@@ -72,6 +73,7 @@ export const runMeasures = statement('erasure.run-measures', {
   sql: `SELECT (SELECT json_object_agg(state, runs) FROM (SELECT state, count(*) AS runs FROM erasure_runs GROUP BY state) AS s) AS runs,
       (SELECT json_object_agg(state, steps) FROM (SELECT state, count(*) AS steps FROM erasure_steps
         WHERE state IN ('waiting', 'running', 'stuck') GROUP BY state) AS s) AS steps,
+      (SELECT extract(epoch FROM $now - min(started_at))::float8 FROM complete_readings WHERE completed_at IS NULL) AS reading,
       count(*)::int AS finished, sum(seconds)::float8 AS seconds,
       percentile_cont($shares) WITHIN GROUP (ORDER BY seconds) AS quantiles
     FROM (SELECT extract(epoch FROM finished_at - created_at)::float8 AS seconds FROM erasure_runs
