@@ -12,6 +12,7 @@ import { type CopyStreamQuery, from as copyFrom } from 'pg-copy-streams'
 import { type Extract, extract } from 'tar-stream'
 import * as z from 'zod'
 import type { Env } from '#lib/config/env.ts'
+import { recordedLedger } from '#lib/domains/settings/installation-ledger.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { hasNoRow, ledgerFolder } from '#lib/stores/ledger/ledger-place.ts'
 import { objectsAddress } from '#lib/stores/objects/address.ts'
@@ -300,10 +301,7 @@ async function embeddedTarget({ KP_DATA_DIR }: RestoreSettings, isReplacing: boo
 async function externalTarget(ownerUrl: string): Promise<Target> {
   await withConnection(ownerUrl, async (client) => {
     if ((await historyDifference(client)) === undefined) return
-    const { rows } = await client.query<{ is: boolean }>(
-      'SELECT EXISTS (SELECT FROM accounts) OR EXISTS (SELECT FROM agents) OR EXISTS (SELECT FROM audit_entries) AS is',
-    )
-    if (rows[0]?.is)
+    if ((await recordedLedger(client)) !== undefined)
       refuse(
         'The database of DATABASE_URL already contains an installation. Create an empty database and set its address.',
       )
