@@ -201,7 +201,8 @@ export interface BackupReport {
   ledgerFiles: number
 }
 
-type BackupSettings = Pick<
+/** The settings that say where the parts of an installation are. */
+export type BackupSettings = Pick<
   Env,
   | 'KP_DATA_DIR'
   | 'KP_OBJECTS_URL'

@@ -21,7 +21,7 @@ import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { startEmbedded } from '#lib/stores/postgres/embedded.ts'
 import { deploy, historyDifference, localMigrations } from '#lib/stores/postgres/migration-history.ts'
 import { prepareQueue } from '#lib/stores/postgres/preparation.ts'
-import { entryNames, send, webStream } from './backup.ts'
+import { type BackupSettings, entryNames, send, webStream } from './backup.ts'
 
 const headerForm = z.object({
   format: z.literal('knowledgepulse-backup'),
@@ -49,19 +49,7 @@ const unreadable = (why: string): never => {
   throw damaged(why)
 }
 
-type RestoreSettings = Pick<
-  Env,
-  | 'DATABASE_URL'
-  | 'DATABASE_MIGRATION_URL'
-  | 'KP_DATA_DIR'
-  | 'KP_OBJECTS_URL'
-  | 'KP_SECRET'
-  | 'KP_LEDGER_URL'
-  | 'KP_LEDGER_MARK'
-  | 'HOME'
-  | 'XDG_STATE_HOME'
-  | 'XDG_DATA_HOME'
->
+type RestoreSettings = BackupSettings & Pick<Env, 'DATABASE_URL' | 'DATABASE_MIGRATION_URL'>
 
 export interface RestoreOptions {
   settings: RestoreSettings
