@@ -71,6 +71,13 @@ module.exports = {
       },
     },
     {
+      name: 'rules-run-in-browsers',
+      severity: 'error',
+      comment: 'pages import rules; a module of Node in one of them becomes a hundred kilobytes of substitutes',
+      from: { path: '^lib/domains/.+[/-]rules\\.ts$' },
+      to: { dependencyTypes: ['core'] },
+    },
+    {
       name: 'pure-domains',
       severity: 'error',
       from: { path: '^lib/domains/(sanitizer|pii)/', pathNot: tests },

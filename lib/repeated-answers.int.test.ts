@@ -33,8 +33,8 @@ beforeAll(async () => {
 })
 afterAll(() => test?.close())
 
-/** Operations that need a prepared snapshot, a confirmed request or an authenticator: their services return the same kinds of members. */
-const untested = ['linkSnapshot', 'filePrivacyRequest', 'addPasskey']
+/** Operations that need a prepared snapshot, a privacy request or an authenticator: their services return the same kinds of members. */
+const untested = ['linkSnapshot', 'filePrivacyRequest', 'addPasskey', 'forwardUnconfirmedRequest']
 const bytes = { headers: { 'Content-Type': 'text/plain' }, body: Buffer.from('a text') }
 
 const cases: Record<string, () => Promise<[path: string, ask: TestRequest]> | [path: string, ask: TestRequest]> = {

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { readSelf } from '#lib/domains/tokens/contract.ts'
-import { isTokenKey, prefixOf } from '#lib/domains/tokens/rules.ts'
+import { isTokenKey, prefixOf } from '#lib/domains/tokens/keys.ts'
 import { policyOption } from './consent.ts'
 import { usageFailure } from './failure.ts'
 import { type RegisterOptions, registerWithToken } from './registering.ts'

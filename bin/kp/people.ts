@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { changePassword } from '#lib/domains/accounts/contract.ts'
 import { claimAgent } from '#lib/domains/agents/contract.ts'
-import { isTokenKey } from '#lib/domains/tokens/rules.ts'
+import { isTokenKey } from '#lib/domains/tokens/keys.ts'
 import { Failure, usageFailure } from './failure.ts'
 import { asPersonOptions, type CommandActor, type PersonOptions, withCommandActor } from './person.ts'
 import type { CommandSession } from './session.ts'

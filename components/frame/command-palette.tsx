@@ -77,6 +77,8 @@ function Item({ value, onSelect, children }: { value: string; onSelect: () => vo
   )
 }
 
+const hitValue = ({ kind, id }: SearchHit): string => `${kind} ${id}`
+
 /** A result with its kind and what distinguishes it. */
 function Hit({ hit }: { hit: SearchHit }) {
   const t = useTranslations('frame')
@@ -113,6 +115,7 @@ export function CommandPalette({ open, onOpenChange, role }: CommandPaletteProps
   const names = useTranslations('pages')
   const router = useRouter()
   const [text, setText] = useState('')
+  const [chosen, setChosen] = useState('')
   const { hits, problem, isSearching } = useHits(text)
   const toggle = (isOpen: boolean) => {
     if (!isOpen) setText('')
@@ -141,6 +144,13 @@ export function CommandPalette({ open, onOpenChange, role }: CommandPaletteProps
   const recent = opened.flatMap((path) => places.find((entry) => entry.path === path) ?? [])
   const others = places.filter((entry) => !recent.includes(entry))
   const isNothing = places.length + actions.length + hits.length === 0 && !isSearching && !problem
+  const values = [
+    ...hits.map(hitValue),
+    ...recent.map(({ name }) => `recent ${name}`),
+    ...(isBegun ? [] : actions.map(({ name }) => `action ${name}`)),
+    ...others.map(({ name }) => `page ${name}`),
+    ...(isBegun ? actions.map(({ name }) => `action ${name}`) : []),
+  ]
   const actionGroup = actions.length > 0 && (
     <Command.Group heading={t('actions')} className={groupLook}>
       {actions.map(({ name, href }) => (
@@ -152,12 +162,23 @@ export function CommandPalette({ open, onOpenChange, role }: CommandPaletteProps
   )
   return (
     <Dialog open={open} onOpenChange={toggle} title={t('paletteTitle')}>
-      <Command label={t('paletteTitle')} loop shouldFilter={false} className="grid gap-3">
+      <Command
+        label={t('paletteTitle')}
+        loop
+        shouldFilter={false}
+        // The first one until an arrow key chooses another, also when results arrive or disappear.
+        value={values.includes(chosen) ? chosen : (values[0] ?? '')}
+        onValueChange={setChosen}
+        className="grid gap-3"
+      >
         <div className="relative">
           <Command.Input
             autoFocus
             value={text}
-            onValueChange={setText}
+            onValueChange={(typed) => {
+              setText(typed)
+              setChosen('')
+            }}
             maxLength={200}
             placeholder={t('palette')}
             className={inputLook}
@@ -176,11 +197,7 @@ export function CommandPalette({ open, onOpenChange, role }: CommandPaletteProps
           {hits.length > 0 && (
             <Command.Group heading={t('results')} className={groupLook}>
               {hits.map((hit) => (
-                <Item
-                  key={`${hit.kind} ${hit.id}`}
-                  value={`${hit.kind} ${hit.id}`}
-                  onSelect={() => go(hitPage(hit, role))}
-                >
+                <Item key={hitValue(hit)} value={hitValue(hit)} onSelect={() => go(hitPage(hit, role))}>
                   <Hit hit={hit} />
                 </Item>
               ))}

@@ -1,5 +1,5 @@
 import { noteFirstUse } from '#lib/domains/agents/status.ts'
-import { isTokenKey } from '#lib/domains/tokens/rules.ts'
+import { isTokenKey } from '#lib/domains/tokens/keys.ts'
 import { noteFirstTokenUse, noteTokenUses, type TokenLookupRow, tokensByHash } from '#lib/domains/tokens/usage.ts'
 import type { Clock } from '#lib/kernel/clock.ts'
 import { hashOf } from '#lib/kernel/code-hash.ts'

@@ -169,10 +169,16 @@ async function send(
   }
   let isOurs = false
   let hasBegun = false
-  async function* watched(pieces: AsyncIterable<string | Uint8Array>) {
+  const iterator = body[Symbol.asyncIterator]()
+  // A generator ends at its next piece; an iterator that waits for news can end at once.
+  response.once('close', () => {
+    if (hasBegun) iterator.return?.().catch(() => undefined)
+  })
+  async function* watched() {
     hasBegun = true
     try {
-      for await (const piece of pieces) yield typeof piece === 'string' ? Buffer.from(piece) : piece
+      for await (const piece of { [Symbol.asyncIterator]: () => iterator })
+        yield typeof piece === 'string' ? Buffer.from(piece) : piece
     } catch (error) {
       // Readable also throws the client's disconnect into this generator.
       isOurs = !response.destroyed
@@ -181,7 +187,7 @@ async function send(
   }
   // When the client disconnects, the cursor is closed and nothing is reported. Our own errors abort the transfer, so that the client
   // notices.
-  await pipeline(Readable.from(watched(body)), response).catch((error: unknown) => {
+  await pipeline(Readable.from(watched()), response).catch((error: unknown) => {
     if (isOurs) logFault(error, { operationId: 'stream', requestId: headers['X-Request-Id'] ?? '' })
     response.destroy()
   })

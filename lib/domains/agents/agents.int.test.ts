@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { shownOnce } from '#lib/client/shown-once.ts'
 import { contributeUnit } from '#lib/domains/knowledge/contract.ts'
-import { makeKey } from '#lib/domains/tokens/rules.ts'
+import { makeKey } from '#lib/domains/tokens/keys.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { type TestApp, type TestRequest, testApp } from '#lib/testing/app.ts'
 import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'

@@ -6,6 +6,7 @@ import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { requireRecentPassword } from '#lib/kernel/step-up.ts'
 import { mutation } from '#lib/kernel/use-case.ts'
 import { createToken, revokeByPrefix, revokeToken, rotateToken } from './contract.ts'
+import { makeKey, prefixOf } from './keys.ts'
 import { descendsFrom, type Issuer, lockFamilies, lockIssuer, passOn, revokeDescendants } from './lineage.ts'
 import type { GrantToken, IssueToken, NewToken, TokenAgentStatus, TokenPorts } from './ports.ts'
 import { countTowardsLimit } from './repository.ts'
@@ -13,12 +14,10 @@ import {
   adminTokenLife,
   endedTokenCounted,
   grantable,
-  makeKey,
   mayRotate,
   outlives,
   overlapEnd,
   overlaps,
-  prefixOf,
   type TokenScope,
   tierLimits,
   tokenScopesInOrder,

@@ -1,15 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { hashOf } from '#lib/kernel/code-hash.ts'
+import { isTokenKey, makeKey, prefixOf } from './keys.ts'
 import {
   countsSince,
   grantable,
-  isTokenKey,
-  makeKey,
   mayRotate,
   outlives,
   overlapEnd,
-  prefixOf,
   refusalWindow,
   tierLimits,
   tokenScopes,

@@ -1,31 +1,4 @@
-import { randomBytes } from 'node:crypto'
-import { crc32 } from 'node:zlib'
 import type { Actor } from '#lib/kernel/context.ts'
-import { base62 } from '#lib/kernel/ids.ts'
-
-const secretLength = 43
-const checkLength = 6
-const form = new RegExp(`^kp_[0-9A-Za-z]{${secretLength + checkLength}}$`)
-/** Number of characters of a key that are stored in clear text to identify it. */
-const prefixLength = 11
-
-const checksum = (text: string): string => {
-  const bytes = Buffer.alloc(4)
-  bytes.writeUInt32BE(crc32(text))
-  return base62(bytes, checkLength)
-}
-
-/** Generates a raw key: `kp_`, 32 random bytes as 43 base62 characters, and a CRC-32 as 6 characters. It is shown once and never stored. */
-export function makeKey(): string {
-  const body = `kp_${base62(randomBytes(32), secretLength)}`
-  return body + checksum(body)
-}
-
-/** Whether the text has a key's format and checksum. Needs no database, so scanners can detect leaked keys offline. */
-export const isTokenKey = (text: string): boolean =>
-  form.test(text) && checksum(text.slice(0, -checkLength)) === text.slice(-checkLength)
-
-export const prefixOf = (key: string): string => key.slice(0, prefixLength)
 
 /** How long the old key keeps working after a rotation, in milliseconds. */
 export const overlaps = {
@@ -47,8 +20,6 @@ export const endedTokenCounted = 60_000
 
 /** Start of the revocation window. The window is half-open: a refusal exactly one hour ago does not count. */
 export const countsSince = (now: Date): Date => new Date(now.getTime() - refusalWindow)
-
-// Separate from rules.ts, which uses hashes that are unavailable in browsers.
 
 export const tokenScopes = ['read', 'write', 'admin'] as const
 export type TokenScope = (typeof tokenScopes)[number]
@@ -116,8 +87,6 @@ const day = 86_400_000
 /** Retention of refusals and of ended tokens, in milliseconds. */
 export const refusalRetention = 7 * day
 export const endedTokenRetention = 90 * day
-
-// Separate from rules.ts, which uses hashes that are unavailable in browsers.
 
 interface TokenLife {
   expiresAt: Date | null

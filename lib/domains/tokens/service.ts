@@ -1,12 +1,13 @@
 import { hashOf } from '#lib/kernel/code-hash.ts'
 import type { MutationContext, Transaction } from '#lib/kernel/context.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import { isTokenKey } from './keys.ts'
 import { endOfAdminToken, tokenGrant, tokenIssue, tokenManagement } from './lifecycle.ts'
 import { lockFamilies, refusalRecorder, revokeDescendants } from './lineage.ts'
 import { tokenOverview } from './overview.ts'
 import type { TokenPorts } from './ports.ts'
 import { activeTokensOfAgents } from './repository.ts'
-import { isTokenKey, type TokenScope, tokenScopesInOrder } from './rules.ts'
+import { type TokenScope, tokenScopesInOrder } from './rules.ts'
 import { tokenUse } from './usage.ts'
 
 /** Tokens: issuing, authentication, scopes, rotation and revocation. */

@@ -4,7 +4,8 @@ import { shownOnce } from '#lib/client/shown-once.ts'
 import { type TestApp, type TestRequest, testApp } from '#lib/testing/app.ts'
 import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 import { createToken, listTokens, readSelf, revokeByPrefix, rotateToken } from './contract.ts'
-import { makeKey, type TierName } from './rules.ts'
+import { makeKey } from './keys.ts'
+import type { TierName } from './rules.ts'
 
 const minute = 60_000
 const hour = 60 * minute

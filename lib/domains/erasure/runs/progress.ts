@@ -68,7 +68,7 @@ export function erasureProgress(db: Pick<Database, 'prisma'>) {
   const kindOf = ({ state }: ErasureProgress): 'known' | 'unknown' => (state === 'waiting' ? 'unknown' : 'known')
   const statusOf = async (receiptId: string) => (await progressOf(db, receiptId)) ?? notStarted
 
-  async function* events(receiptId: string, first: ErasureProgress): AsyncGenerator<string> {
+  async function* events(receiptId: string, first: ErasureProgress, closed: AbortSignal): AsyncGenerator<string> {
     const started = performance.now()
     const elapsed = () => performance.now() - started
     let progress = first
@@ -90,7 +90,9 @@ export function erasureProgress(db: Pick<Database, 'prisma'>) {
           sentAt = performance.now()
         }
         if (!isLive(progress)) return
-        await delay(kind === 'unknown' && elapsed() > soon ? longPause : pause, undefined, { ref: false })
+        const between = kind === 'unknown' && elapsed() > soon ? longPause : pause
+        await delay(between, undefined, { ref: false, signal: closed }).catch(() => undefined)
+        if (closed.aborted) return
         progress = await statusOf(receiptId)
         open[kind] -= 1
         kind = kindOf(progress)
@@ -99,6 +101,20 @@ export function erasureProgress(db: Pick<Database, 'prisma'>) {
     } finally {
       open[kind] -= 1
     }
+  }
+
+  /** A generator alone would notice only at its next event that nobody reads it any more, and keep its place until then. */
+  function followed(receiptId: string, first: ErasureProgress): AsyncIterable<string> {
+    const closing = new AbortController()
+    const generator = events(receiptId, first, closing.signal)
+    const iterator: AsyncIterator<string> = {
+      next: () => generator.next(),
+      return: () => {
+        closing.abort()
+        return generator.return(undefined)
+      },
+    }
+    return { [Symbol.asyncIterator]: () => iterator }
   }
 
   return {
@@ -116,7 +132,7 @@ export function erasureProgress(db: Pick<Database, 'prisma'>) {
           headers: { 'Retry-After': '5' },
         })
       return {
-        body: events(params.id, first),
+        body: followed(params.id, first),
         resourceId: params.id,
         headers: {
           'Content-Type': 'text/event-stream; charset=utf-8',
