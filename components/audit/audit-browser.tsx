@@ -6,6 +6,7 @@ import { useEffect, useRef, useState, useSyncExternalStore, useTransition } from
 import { useQueryState, useQueryStates } from '#components/frame/query-state.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
 import { Button } from '#components/ui/button.tsx'
+import { Dialog } from '#components/ui/dialog.tsx'
 import { EmptyState } from '#components/ui/empty-state.tsx'
 import { useLoaded } from '#components/ui/loaded.ts'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
@@ -14,7 +15,6 @@ import type { ProblemDocument } from '#lib/client/request.ts'
 import { AuditFilterBar } from './audit-filters.tsx'
 import { type AuditPage, type ListedAct, useEntryWindow } from './audit-pages.ts'
 import { EntryRows, FirstRows } from './entry-rows.tsx'
-import { ExportDialog } from './export-dialog.tsx'
 import {
   type AuditBrowserFilters,
   type AuditQuery,
@@ -26,7 +26,6 @@ import {
   rounded,
   searchOf,
 } from './filters.ts'
-import { SavedSearches } from './saved-searches.tsx'
 
 interface AuditBrowserProps {
   /** The query, with the time of the newest row. */
@@ -35,6 +34,8 @@ interface AuditBrowserProps {
   first: AuditPage | undefined
   problem: ProblemDocument | undefined
 }
+const exportForm = () => import('./export-form.tsx')
+const searchList = () => import('./search-list.tsx')
 const drawer = () => import('./entry-drawer.tsx')
 const nothing = () => () => {}
 /** Whether the page is hydrated: the first render must equal that of the server. */
@@ -108,6 +109,40 @@ export function AuditBrowser({ query, first, problem }: AuditBrowserProps) {
         </>
       )}
     </div>
+  )
+}
+
+/** Downloads the entries of the view or of a month. The form is loaded when it is opened. */
+function ExportDialog({ query }: { query: AuditQuery & { to: string } }) {
+  const t = useTranslations('audit.export')
+  const [isOpen, setOpen] = useState(false)
+  const loaded = useLoaded(exportForm, isOpen)
+  return (
+    <>
+      <Button tone="plain" size="small" onClick={() => setOpen(true)}>
+        {t('button')}
+      </Button>
+      <Dialog open={isOpen} onOpenChange={setOpen} title={t('title')} lead={t('text')}>
+        {loaded && <loaded.ExportForm query={query} onDone={() => setOpen(false)} />}
+      </Dialog>
+    </>
+  )
+}
+
+/** The saved filters of the signed-in person. `search`: the current filters as a query string. */
+function SavedSearches({ search }: { search: string }) {
+  const t = useTranslations('audit.saved')
+  const [isOpen, setOpen] = useState(false)
+  const loaded = useLoaded(searchList, isOpen)
+  return (
+    <>
+      <Button tone="plain" size="small" onClick={() => setOpen(true)}>
+        {t('button')}
+      </Button>
+      <Dialog open={isOpen} onOpenChange={setOpen} title={t('button')} lead={t('lead')}>
+        {loaded && <loaded.SearchList search={search} onLeave={() => setOpen(false)} />}
+      </Dialog>
+    </>
   )
 }
 

@@ -1,8 +1,6 @@
 import { useMessages, useTranslations } from 'next-intl'
 import { usePunctuation } from '#components/ui/punctuation.ts'
-import { roles } from '#lib/domains/accounts/rules.ts'
 import { isRevocation } from '#lib/domains/audit/rules.ts'
-import { requestKinds } from '#lib/domains/privacy-requests/rules.ts'
 import type { AuditEntry, ListedAct, ListedActPart } from './audit-pages.ts'
 
 type Told = Pick<
@@ -76,7 +74,8 @@ export function sentenceKeyOf(
 /** What happened, in one sentence with names. Needs the messages `acts` and `roles`. */
 export function useSentences() {
   const t = useTranslations('acts')
-  const messages = useMessages().acts
+  const words = useMessages()
+  const messages = words.acts
   const kind = useTranslations('requestNames.kinds')
   const role = useTranslations('roles.names')
   const { list } = usePunctuation()
@@ -89,7 +88,7 @@ export function useSentences() {
     const name = agentId.slice(system.length)
     return t(`who.${actors.find(([beginning]) => name.startsWith(beginning))?.[1] ?? 'system'}`)
   }
-  const typeOf = (type: string): keyof Messages['things'] => (isType(messages, type) ? type : 'other')
+  const typeOf = (type: string): keyof Messages['things'] => (isKey(messages.things, type) ? type : 'other')
   const thingOf = ({ resourceType, resourceId, resourceName, details }: Told, count: number): string => {
     const type = typeOf(resourceType)
     const counted = typeof details?.count === 'number' && !/_/.test(resourceId) ? details.count : count
@@ -105,10 +104,7 @@ export function useSentences() {
       const text = textIn(id)
       return text === '' ? t('somebody') : isolated(names[text] ?? shortened(text))
     }
-    const translated = (value: string): string => {
-      const known = roles.find((one) => one === value)
-      return known ? role(known) : value
-    }
+    const translated = (value: string): string => (isKey(words.roles.names, value) ? role(value) : value)
     if (tries > 1) return t('tried', { who: actorOf(entry), what: thingOf(entry, 1), tries })
     const key = sentenceKeyOf(messages, entry)
     return t(key, {
@@ -120,15 +116,10 @@ export function useSentences() {
       from: translated(textIn(details.from)),
       to: translated(textIn(details.to)),
       fields: list(listIn(details.fields).map((field) => field.replaceAll('_', ' '))),
-      kinds: list(
-        listIn(details.kinds).map((name) => {
-          const known = requestKinds.find((one) => one === name)
-          return known ? kind(known) : name
-        }),
-      ),
+      kinds: list(listIn(details.kinds).map((name) => (isKey(words.requestNames.kinds, name) ? kind(name) : name))),
     })
   }
   return { sentenceOf, actorOf }
 }
-const isType = (messages: Messages, type: string): type is keyof Messages['things'] =>
-  Object.hasOwn(messages.things, type)
+const isKey = <Words extends object>(words: Words, name: string): name is keyof Words & string =>
+  Object.hasOwn(words, name)

@@ -17,13 +17,13 @@ import { actsOf, type QueueAct } from './acts.ts'
 import { type AdminRequestDetail, type Minder, readAnyRequestAt } from './endpoints.ts'
 import { actKeys, RequestActions } from './request-actions.tsx'
 import { RequestAside } from './request-aside.tsx'
-import { RequestErasure } from './request-erasure.tsx'
 import { RequestNext } from './request-next.tsx'
-import { AdminRequestParts } from './request-parts.tsx'
 import { RequestTimeline } from './request-timeline.tsx'
 import { useRequestWords } from './request-words.tsx'
 
-/** Only for requests from the form. */
+/** Loaded after the page can be used; the server renders them, so nothing moves. */
+const RequestErasure = dynamic(() => import('./request-erasure.tsx').then((parts) => parts.RequestErasure))
+const AdminRequestParts = dynamic(() => import('./request-parts.tsx').then((parts) => parts.AdminRequestParts))
 const RequestConnection = dynamic(() => import('./request-connection.tsx').then((parts) => parts.RequestConnection))
 const RequestDisconnection = dynamic(() =>
   import('./request-connection.tsx').then((parts) => parts.RequestDisconnection),
