@@ -51,7 +51,8 @@ function PlaceCard({ place, badge }: { place: ErasurePlace; badge?: ReactNode })
   const format = useFormatter()
   const name = useDataNames().place(store)
   const shown = useFallingNumber(remaining, records)
-  const isErased = remaining === held
+  // The words wait for the number that is still falling.
+  const isErased = remaining === held && shown <= remaining
   const isClean = isErased && found_again === 0
   return (
     <li className="grid content-start gap-2 rounded-box border border-line bg-raised p-3">

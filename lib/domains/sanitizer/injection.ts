@@ -6,6 +6,7 @@ import {
   findMessages,
   findRoleChanges,
   findRoleMarkers,
+  findSpeakers,
   findSystemTags,
   findTokens,
   type RoleFinding,
@@ -72,6 +73,7 @@ const OBJECT =
   /instruction|prompt|rules?\b|direction|directive|guid|context|orders|constraint|conversation|programming|training|above|before|earlier|previously|prior|preceding|so far|now\b|hand\b|safe|filter|polic|restrict|limitation|command|conditioning|content|ethic|moral/
 const TOKEN =
   /\[[\s|/]{0,10}(?:inst|system|user|assistant|endofturn|available|tool)|<{1,2}[\s|/]{1,10}[a-z]|<\s{0,4}\/?\s{0,4}(?:start|end)_of_turn|<turn\||<<\s{0,8}\/?\s{0,8}sys/
+const DEFIANT = /ignore|disregard|forget|overr(?:id|ul)e|bypass|neglect/
 const NOW = /(?:are|'re)[\s*`"'>#/.]{1,40}now/
 
 /** What stage 5 finds: the first order, and quotations or doubtful places, as offsets. */
@@ -167,6 +169,7 @@ function candidatesIn(text: string, kind: TextKind): Candidate[] {
   const found: Candidate[] = []
   addOverrides(copy, found)
   if (copy.includes('system') || copy.includes('developer')) addRoles(copy, kind, found)
+  if (DEFIANT.test(copy)) addVerdicts(copy, findSpeakers(copy, codeIn(copy, kind)), found)
   if (NOW.test(copy)) addVerdicts(copy, findRoleChanges(copy), found)
   if (TOKEN.test(copy)) addVerdicts(copy, findTokens(copy), found)
   const others = findOverrides(text)

@@ -88,6 +88,28 @@ function judge(
   return 'refused'
 }
 
+/** A name of a role before its words, also with a dash or an arrow: `system - …`, `Human: …`, `developer > …`. */
+const SPEAKER =
+  /(?<![\p{L}\p{N}_.$@/-])(?:system|developer|human|user|assistant|model|ai)[ \t]{0,4}[*_"'`)\]]{0,4}[ \t]{0,4}(?::|-{1,2}|–|—|=?>)[ \t]{1,4}/gu
+/** An order against what a model was told. Narrower than {@link STRONG}: guides for developers override rules and disable settings. */
+const DEFIANCE =
+  /^(?:(?:please|now|immediately|just|also|first)[\s,]+){0,2}(?:(?:ignore|disregard|forget|override|overrule|bypass|neglect)\s+(?:(?!default|eslint|lint|local)\w+\s+){0,3}(?:safety|instructions?|guidelines?|guardrails?|restrictions?|directives?|programming|training|(?:system|previous|prior|earlier|above|initial|original|your|all|safety) (?:rules|prompts?))\b|override\b(?=[\s.!]*$))/
+
+/** Finds lines in which somebody orders the model to defy what it was told. `isCode` as in {@link findRoleMarkers}. */
+export function findSpeakers(copy: string, isCode: (position: number) => boolean): RoleFinding[] {
+  const found: RoleFinding[] = []
+  for (const match of copy.matchAll(SPEAKER)) {
+    const start = match.index
+    const end = start + match[0].length
+    // findRoleMarkers reads this form.
+    if (/^system[^-–—>]*:/.test(match[0])) continue
+    if (!CLAUSE_START.test(copy.slice(Math.max(0, start - 40), start))) continue
+    if (!DEFIANCE.test(copy.slice(end, end + AHEAD).replace(LEAD, ''))) continue
+    found.push({ start, end, rule: 'system-role', verdict: isCode(start) ? 'doubtful' : 'refused' })
+  }
+  return found
+}
+
 const ENTRY = /^[ \t]*(?:[-*+>][ \t]+)?["'`*]{0,3}([a-z_][\w-]{0,30})["'`*]{0,3}(?: ?\([^)\n]{0,60}\))?[ \t]*:[ \t]+\S/
 const ROLES = /^(?:user|assistant|human|ai|model|system|instructions?|prompt|response|developer|admin|bot|agent|role)$/
 
