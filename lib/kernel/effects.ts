@@ -535,7 +535,6 @@ const openToLent: ReadonlySet<string> = new Set([
   'readSkill',
   'readSelf',
   'scanText',
-  'validateUnit',
   'validateSkill',
   'contributeUnit',
   'contributeBatch',
