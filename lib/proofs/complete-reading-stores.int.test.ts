@@ -140,6 +140,7 @@ describe.skipIf(!(await areStoresInstalled()))('a complete reading of connected 
       'cache.entries',
       'checkpoints.messages',
       'graph.episodes',
+      'holds.versions',
       'objects.bytes',
     ])
   })

@@ -143,18 +143,27 @@ describe.skipIf(!isInstalled('python'))('threads of LangGraph in Python, when a 
       await put(conversation.id, 'foreign', blob)
       threads.push(conversation.id)
     }
-    // The erasure does not read threads without the participant.
+    // The participant did not write in this thread, but the row contains their words.
     await put(other, 'foreign', malformed['ends in the middle of a string'])
-    const before = await Promise.all([...threads, other].map(rowsOf))
+    // This one cannot be read either, and contains none.
+    const silent = await madeConversation(test, project, {}, project.agent)
+    await write(silent, { external_id: 'q' }, theirs)
+    await put(silent.id, 'foreign', packed(theirs).subarray(0, -9))
+    const all = [...threads, other, silent.id]
+    const before = await Promise.all(all.map(rowsOf))
     const data = await erase(project)
     const open = data.steps.filter(({ state }: { state: string }) => state !== 'done')
     expect(open.map(({ holder }: { holder: string }) => holder)).toEqual(['checkpoints.threads'])
     expect(open[0].fault).toMatch(/^conflict:/)
-    expect(await Promise.all([...threads, other].map(rowsOf))).toEqual(before)
+    expect(await Promise.all(all.map(rowsOf))).toEqual(before)
     expect((await rowsOf(own)).filter((row) => row.includes('ill since Easter'))).toEqual([])
     expect(await test.db.prisma.message.count({ where: { projectId: project.id, content: sentence } })).toBe(0)
 
-    for (const thread of threads) {
+    const asked = await test.fetch('GET', `/api/erasures/${data.audit_id}/threads`, project.owner)
+    expect(asked.json.data.map((one: { thread_id: string }) => one.thread_id).sort()).toEqual(
+      [...threads, other].sort(),
+    )
+    for (const thread of [...threads, other]) {
       const path = `/api/erasures/${data.audit_id}/threads/${thread}/decision`
       const { status } = await test.fetch('POST', path, { ...project.owner, body: { decision: 'retain' } })
       expect(status).toBe(200)
@@ -164,6 +173,6 @@ describe.skipIf(!isInstalled('python'))('threads of LangGraph in Python, when a 
     expect(done.state).toBe('done')
     const { retained } = (await test.fetch('GET', `/v1/receipts/${done.receipt_id}`)).json
     expect(JSON.stringify(retained)).toContain('LangGraph thread')
-    expect(await Promise.all([...threads, other].map(rowsOf))).toEqual(before)
+    expect(await Promise.all(all.map(rowsOf))).toEqual(before)
   })
 })
