@@ -265,6 +265,6 @@ it('moveFormerLedger loses no row when its process is killed at every stage, and
     expect(bytesIn(target)).toEqual(before)
     expect([existsSync(former), existsSync(draft)]).toEqual([false, false])
   } finally {
-    rmSync(home, { recursive: true, force: true })
+    rmSync(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
   }
 }, 60_000)

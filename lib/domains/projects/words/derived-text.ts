@@ -39,8 +39,12 @@ export function decideDerivedText(
   const others = finderOf(remaining)
   const all = short ? allOf(others, short) : others
   const matches = erased.runsIn(text)
-  const unexplained = matches.filter(({ run }) => !explained.has(run))
   const theirs = others.spansIn(text)
+  const unexplained = besides(
+    text,
+    matches.filter(({ run }) => !explained.has(run)),
+    theirs,
+  )
   /** A remaining text that quotes erased words, such as an assistant's, is theirs without the quotation. */
   const isQuoting = ({ start, end }: TextSpan): boolean => {
     const inside = mergeSpans(unexplained).filter((one) => one.start < end && one.end > start)
@@ -67,6 +71,36 @@ export function decideDerivedText(
   const rest = cutFrom(text, spans)
   const isClean = rest !== null && erased.runsIn(rest).every(({ run }) => explained.has(run))
   return rest !== null && isClean && hasOthers(rest) ? { decision: 'cut', text: rest } : { decision: 'deleted' }
+}
+
+const placeIn = (span: TextSpan) => span.view ?? { depth: 0, start: span.start, end: span.end }
+
+/**
+ * Matches without the words of a remaining text that begins or ends inside them. Statements are adjacent in the form without labels, so a run
+ * across two erased messages of one author can be the end of one of them and the beginning of somebody else's answer.
+ */
+function besides(text: string, matches: readonly TextSpan[], theirs: readonly TextSpan[]): TextSpan[] {
+  if (matches.length === 0 || theirs.length === 0) return [...matches]
+  const { layers } = viewsOf(text)
+  return matches.flatMap((match) => {
+    const { depth, ...place } = placeIn(match)
+    let { start, end } = match
+    for (const other of theirs) {
+      const own = placeIn(other)
+      if (own.depth !== depth) continue
+      if (own.start > place.start && own.start < place.end && own.end >= place.end) {
+        place.end = own.start
+        end = Math.min(end, other.start)
+      } else if (own.end > place.start && own.end < place.end && own.start <= place.start) {
+        const form = layers[depth - 1]?.text ?? text
+        const sign = afterwards.exec(form.slice(own.end, place.end))?.[0].length ?? 0
+        place.start = own.end + sign
+        start = Math.max(start, other.end + (depth === 0 ? sign : 0))
+      }
+    }
+    if (place.start >= place.end || start >= end) return []
+    return match.view ? { start, end, view: { depth, ...place } } : { start, end }
+  })
 }
 
 /** Whether remaining texts contain all words of a text, apart from speaker labels. */

@@ -209,6 +209,18 @@ describe('decideDerivedText', () => {
     const reported = { ...unreported, isNamed: true, named: [erased] }
     expect(decideDerivedText(reported, found, explained)).toEqual({ decision: 'deleted' })
   })
+  it('keeps an answer whose beginning or end is that of another erased message', () => {
+    const next = 'Thank you for asking, it is worse when it rains.'
+    const found = fingerprintsOf(erased, `${erased}\n${next}`)
+    const remaining = [answer]
+    const cut = { decision: 'cut', text: `Ben: ${answer}` }
+    const text = `Ada: ${erased}\nBen: ${answer}`
+    expect(decideDerivedText({ text, isNamed: false, named: [], remaining }, found, none)).toEqual(cut)
+    const before = 'Is it the other one? I want another room for you.'
+    const both = fingerprintsOf(erased, `${before}\n${erased}`)
+    const mirrored = `Ben: ${answer}\nAda: ${erased}`
+    expect(decideDerivedText({ text: mirrored, isNamed: true, named: [erased], remaining }, both, none)).toEqual(cut)
+  })
   it('cuts the erased line and keeps another author’s quotation of it', () => {
     const quote = `You wrote: "${erased}" ${answer}`
     const found = fingerprintsOf(erased)
