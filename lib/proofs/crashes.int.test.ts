@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { DataSource } from '#lib/kernel/data-source.ts'
 import { newId } from '#lib/kernel/ids.ts'
+import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { testApp } from '#lib/testing/app.ts'
 import { carriedOut, crashCopies, type Still } from '#lib/testing/crash-copies.ts'
 import { type CrashWorkers, crashWorkers } from '#lib/testing/crash-workers.ts'
@@ -54,6 +55,14 @@ beforeAll(async () => {
       updatedAt: test.clock.now(),
     },
   })
+  // A version that a hold preserved, of which no hold is left. Only the database writes them.
+  await withConnection(database.ownerUrl, (client) =>
+    client.query(
+      `INSERT INTO held_versions (id, table_name, content, anchors, account_id, at)
+       VALUES ($1, 'saved_searches', '{"name": "An earlier name"}', ARRAY['account:' || $2], $2, $3)`,
+      [newId('hver'), subject.accountId, test.clock.now()],
+    ),
+  )
   dataSources = test.app.dataSources.map(({ name }) => ({ name }))
   const filed = await notifiedOf(test, 'POST', '/api/privacy/requests', {
     cookie: subject.cookie,
