@@ -98,7 +98,7 @@ test('the owner decides about a thread that cannot be rewritten, and the receipt
   await expect(state(page)).toContainText('Deleted and verified')
   await page.getByRole('link', { name: 'View and verify receipt' }).click()
   await expect(
-    page.locator('#retained').getByText(/^LangGraph threads that cannot be rewritten and may contain deleted words: 1/),
+    page.getByText(/^LangGraph threads that cannot be rewritten and may contain deleted words: 1/).first(),
   ).toBeVisible()
   expect(complaints).toEqual([])
   await api.dispose()

@@ -9,7 +9,8 @@ export interface AcrossPieces {
   /** The joined text, and the runs in it that span several pieces. */
   text: string
   matches: ErasedRunMatch[]
-  runs: Set<number>
+  /** By run: the pieces that it touches. */
+  runs: Map<number, Set<number>>
   /** By index of the piece: the parts of these runs in it. */
   spans: Map<number, PieceSpan[]>
 }
@@ -30,7 +31,7 @@ export function runsAcross(
   glue: '' | ' ' = ' ',
   isSought: (run: number) => boolean = () => true,
 ): AcrossPieces {
-  const found: AcrossPieces = { text: '', matches: [], runs: new Set(), spans: new Map() }
+  const found: AcrossPieces = { text: '', matches: [], runs: new Map(), spans: new Map() }
   if (pieces.length < 2) return found
   let text = ''
   /** Where each part of a piece begins in the joined text. */
@@ -50,9 +51,10 @@ export function runsAcross(
     const { run, start, end } = match
     if (!isSought(run)) continue
     const touched = partsWithin(parts, start, end)
-    if (new Set(touched.map(({ piece }) => piece)).size < 2) continue
+    const pieces = new Set(touched.map(({ piece }) => piece))
+    if (pieces.size < 2) continue
     found.matches.push(match)
-    found.runs.add(run)
+    found.runs.set(run, pieces.union(found.runs.get(run) ?? new Set()))
     for (const { piece, at, from, length } of touched) {
       const span = { start: from + Math.max(0, start - at), end: from + Math.min(length, end - at) }
       found.spans.set(piece, [...(found.spans.get(piece) ?? []), span])

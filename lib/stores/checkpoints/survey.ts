@@ -88,6 +88,8 @@ export function surveyor(wanted: ThreadSearchTerms) {
   const wording = new Set<string>()
   /** Runs of erased words by the id of the message that contains them; the empty id: not in a message with an id. */
   const runs = new Map<string, Set<number>>()
+  /** Runs that several messages contain together, each with the ids of these messages. */
+  const together: { run: number; ids: ReadonlySet<string> }[] = []
   /** A message with another id may be another author's with the same words. */
   const isAsked = ({ id, text }: MessageFacts): boolean => (id === undefined ? isSaid(text, asked) : asked.ids.has(id))
   const isErasedWording = ({ id, isHuman }: MessageFacts): boolean =>
@@ -96,6 +98,7 @@ export function surveyor(wanted: ThreadSearchTerms) {
     asked,
     wording,
     runs,
+    together,
     /** Returns whether the value contains a requested id or text, or its words. */
     read(value: unknown): boolean {
       let isHit = false
@@ -136,9 +139,12 @@ export function surveyor(wanted: ThreadSearchTerms) {
           )
           if (across.runs.size === 0) continue
           isHit = true
-          const ids = new Set([...across.spans.keys()].map((at) => pieces[at]?.owner?.id ?? ''))
-          const [id = ''] = ids.size === 1 ? ids : []
-          runs.set(id, (runs.get(id) ?? new Set()).union(across.runs))
+          for (const [run, touched] of across.runs) {
+            const ids = new Set([...touched].map((at) => pieces[at]?.owner?.id ?? ''))
+            const [id = ''] = ids.size === 1 ? ids : []
+            runs.set(id, (runs.get(id) ?? new Set()).add(run))
+            if (ids.size > 1) together.push({ run, ids })
+          }
         }
       }
       return isHit

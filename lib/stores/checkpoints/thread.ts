@@ -101,8 +101,13 @@ async function survey(
     const again = { ...wanted, texts: [...wanted.texts, ...wording], words: words.including(wording) }
     return { ...(await survey(ask, shape, thread, again, '')), wording }
   }
-  const remaining = words ? await words.remaining([...reader.runs.keys()].filter((id) => id !== '')) : new Set<string>()
-  const theirs = [...reader.runs].flatMap(([id, runs]) => (remaining.has(id) ? [...runs] : []))
+  const ids = new Set([...reader.runs.keys(), ...reader.together.flatMap((one) => [...one.ids])])
+  const remaining = words ? await words.remaining([...ids].filter((id) => id !== '')) : new Set<string>()
+  const theirs = [
+    ...[...reader.runs].flatMap(([id, runs]) => (remaining.has(id) ? [...runs] : [])),
+    // Nobody reads a run into two messages of remaining authors that follow one another.
+    ...reader.together.flatMap((one) => (one.ids.isSubsetOf(remaining) ? [one.run] : [])),
+  ]
   const explained = new Set([...theirs, ...(words && reader.runs.size > 0 ? await words.explained() : [])])
   const { doomed, messages } = reader.settle(remaining, explained)
   const { standing } = reader
@@ -226,7 +231,7 @@ function runsAcrossRow({ table, blob, type, checkpoint, metadata }: ThreadRow, w
       for (const { leaves, glues } of leavesTogether<MessageFacts | undefined>(value, undefined, partsOf))
         for (const glue of glues) {
           const texts = leaves.map(({ text }) => text)
-          for (const run of runsAcross(texts, words.runsIn, glue).runs) runs.add(run)
+          for (const run of runsAcross(texts, words.runsIn, glue).runs.keys()) runs.add(run)
         }
   } catch (error) {
     if (!isOfRow(error)) throw error

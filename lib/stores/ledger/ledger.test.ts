@@ -231,6 +231,15 @@ const bytesIn = (place: string): Record<string, string> =>
     ? Object.fromEntries(readdirSync(place).map((name) => [name, readFileSync(join(place, name), 'base64')]))
     : {}
 
+/** The number of files in a folder that another process may remove meanwhile; undefined if it does not exist. */
+function filesIn(place: string): number | undefined {
+  try {
+    return readdirSync(place).length
+  } catch {
+    return undefined
+  }
+}
+
 it('moveFormerLedger loses no row when its process is killed at every stage, and finishes at the next call', async () => {
   const home = mkdtempSync(join(tmpdir(), 'kp-moved-'))
   try {
@@ -246,10 +255,10 @@ it('moveFormerLedger loses no row when its process is killed at every stage, and
     const script = `const { moveFormerLedger } = await import(${JSON.stringify(module)}); await moveFormerLedger(${JSON.stringify(settings)})`
     const stages = [
       () => existsSync(draft),
-      () => existsSync(draft) && readdirSync(draft).length > 200,
+      () => (filesIn(draft) ?? 0) > 200,
       () => existsSync(target),
       () => existsSync(join(settings.KP_DATA_DIR, 'erasures.moved')),
-      () => existsSync(former) && readdirSync(former).length < 400,
+      () => (filesIn(former) ?? 400) < 400,
     ]
     for (const isReached of stages) {
       const child = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: 'ignore' })

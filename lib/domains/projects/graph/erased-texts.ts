@@ -5,7 +5,7 @@ import { type Episode, type GraphStore, type GraphText, redacted, type TextEdit 
 import { editText } from '#lib/text/views.ts'
 import { tokenize } from '#lib/text/words.ts'
 import { coveredRows } from '../legal-holds.ts'
-import { cutFrom, type DerivedTextDecision, decideDerivedText } from '../words/derived-text.ts'
+import { besides, cutFrom, type DerivedTextDecision, decideDerivedText } from '../words/derived-text.ts'
 import { mergeSpans } from '../words/fingerprints.ts'
 import { type RemainingTexts, readRemainingTexts } from '../words/remaining-texts.ts'
 import { allOf, TextIndex } from '../words/text-index.ts'
@@ -171,7 +171,12 @@ async function makeErasedTexts(
     remaining = project ? await readRemainingTexts(tx, project.id, words, now, going) : nothingRemains
     return remaining
   }
-  const unexplained = (text: string) => words.runsIn(text).filter(({ run }) => !remaining?.explained.has(run))
+  const unexplained = (text: string): ErasedRunMatch[] => {
+    const found = words.runsIn(text).filter(({ run }) => !remaining?.explained.has(run))
+    if (found.length === 0 || !remaining) return found
+    const theirs = remaining.long.spansIn(text)
+    return found.filter((match) => besides(text, [match], theirs).length > 0)
+  }
   const hasErased = (text: string) => unexplained(text).length > 0 || words.namesIn(text).length > 0
 
   async function readSources(episodes: readonly Episode[], tx: Transaction): Promise<Map<string, EpisodeSources>> {

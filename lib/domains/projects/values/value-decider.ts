@@ -5,7 +5,7 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 import { leavesTogether, type PieceSpan, runsAcross, type StringLeaf, withoutSpans } from '#lib/stores/virtual-texts.ts'
 import { technical } from '#lib/text/json.ts'
 import { tokenize } from '#lib/text/words.ts'
-import { cutFrom, decideDerivedText } from '../words/derived-text.ts'
+import { besides, cutFrom, decideDerivedText } from '../words/derived-text.ts'
 import { mergeSpans, occurrences, type TextSpan } from '../words/fingerprints.ts'
 import { livingAuthors } from '../words/living-authors.ts'
 import { remainingTexts, remainingTextsIn } from '../words/remaining-texts.ts'
@@ -244,14 +244,22 @@ export function valueDecider(words: ErasedWords, options: ValueDeciderOptions): 
   /** The runs that remaining texts explain: those of the projects, or of every living author. */
   async function explainedIn(all: readonly TextMatches[], ownership: Ownership): Promise<ReadonlySet<number>> {
     if (all.length === 0) return new Set()
-    const known = await remaining.explained()
-    if (ownership === 'own') return known
-    const runs = new Set(known)
+    const runs = new Set(await remaining.explained())
+    if (ownership !== 'own')
+      for (const { text, found } of all) {
+        const unknown = found.filter(({ run }) => !runs.has(run))
+        if (unknown.length > 0) for (const run of await remaining.living.explained(text, unknown)) runs.add(run)
+      }
+    // Two remaining texts that follow one another contain a run together.
+    const apart = new Set<number>()
+    const together = new Set<number>()
     for (const { text, found } of all) {
       const unknown = found.filter(({ run }) => !runs.has(run))
-      if (unknown.length > 0) for (const run of await remaining.living.explained(text, unknown)) runs.add(run)
+      if (unknown.length === 0) continue
+      const theirs = (await remaining.textsIn(text)).flatMap((one) => occurrences(text, one))
+      for (const match of unknown) (besides(text, [match], theirs).length > 0 ? apart : together).add(match.run)
     }
-    return runs
+    return runs.union(together.difference(apart))
   }
   /** Matches that span several strings of these parts. */
   const matchesAcross = (parts: readonly ValuePart[]): TextMatches[] =>
@@ -302,9 +310,14 @@ export function valueDecider(words: ErasedWords, options: ValueDeciderOptions): 
       ownership,
     }: { named: readonly string[]; known: ReadonlySet<number>; hasErased: boolean; ownership: Ownership },
   ): Promise<ValueDecision> {
+    let others: readonly string[] = []
     const spansOf = (one: string): TextSpan[] =>
       mergeSpans([
-        ...matches(one).filter(({ run }) => !known.has(run)),
+        ...besides(
+          one,
+          matches(one).filter(({ run }) => !known.has(run)),
+          others.flatMap((sought) => occurrences(one, sought)),
+        ),
         ...named.flatMap((sought) => occurrences(one, sought)),
       ])
     let mayBeTheirs = ownership === 'foreign'
@@ -314,7 +327,7 @@ export function valueDecider(words: ErasedWords, options: ValueDeciderOptions): 
       if (rest === null || !hasWords(rest)) return { decision: 'deleted' }
       mayBeTheirs ||= ownership === 'nobody' && (await remaining.living.haveWritten(rest))
     }
-    const others = [...(naming?.remaining ?? []), ...(await remaining.textsIn(spoken))]
+    others = [...(naming?.remaining ?? []), ...(await remaining.textsIn(spoken))]
     const decided = decideDerivedText(
       { text: spoken, isNamed: naming !== undefined, named, remaining: others },
       { runsIn: matches },

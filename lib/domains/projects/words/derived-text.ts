@@ -77,13 +77,15 @@ const placeIn = (span: TextSpan) => span.view ?? { depth: 0, start: span.start, 
 
 /**
  * Matches without the words of a remaining text that begins or ends inside them. Statements are adjacent in the form without labels, so a run
- * across two erased messages of one author can be the end of one of them and the beginning of somebody else's answer.
+ * across two erased messages of one author can be the end of one of them and the beginning of somebody else's answer. Nothing is left of a run
+ * that two remaining texts contain together.
  */
-function besides(text: string, matches: readonly TextSpan[], theirs: readonly TextSpan[]): TextSpan[] {
+export function besides(text: string, matches: readonly TextSpan[], theirs: readonly TextSpan[]): TextSpan[] {
   if (matches.length === 0 || theirs.length === 0) return [...matches]
   const { layers } = viewsOf(text)
   return matches.flatMap((match) => {
     const { depth, ...place } = placeIn(match)
+    const form = layers[depth - 1]?.text ?? text
     let { start, end } = match
     for (const other of theirs) {
       const own = placeIn(other)
@@ -92,13 +94,12 @@ function besides(text: string, matches: readonly TextSpan[], theirs: readonly Te
         place.end = own.start
         end = Math.min(end, other.start)
       } else if (own.end > place.start && own.end < place.end && own.start <= place.start) {
-        const form = layers[depth - 1]?.text ?? text
         const sign = afterwards.exec(form.slice(own.end, place.end))?.[0].length ?? 0
         place.start = own.end + sign
         start = Math.max(start, other.end + (depth === 0 ? sign : 0))
       }
     }
-    if (place.start >= place.end || start >= end) return []
+    if (start >= end || !hasWords(form.slice(place.start, place.end))) return []
     return match.view ? { start, end, view: { depth, ...place } } : { start, end }
   })
 }
