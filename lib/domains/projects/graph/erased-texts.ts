@@ -65,7 +65,12 @@ export interface EpisodeDecider {
   isShared(uuid: string): boolean
 }
 
-const nothingRemains: RemainingTexts = { explained: new Set(), long: new TextIndex(), short: new TextIndex() }
+const nothingRemains: RemainingTexts = {
+  explained: new Set(),
+  long: new TextIndex(),
+  persons: new TextIndex(),
+  short: new TextIndex(),
+}
 const known = new WeakMap<ErasedWords, Map<string, { until: number; texts: ErasedTexts }>>()
 
 /** Cached for each erasure run and group. */
@@ -174,7 +179,7 @@ async function makeErasedTexts(
   const unexplained = (text: string): ErasedRunMatch[] => {
     const found = words.runsIn(text).filter(({ run }) => !remaining?.explained.has(run))
     if (found.length === 0 || !remaining) return found
-    const theirs = remaining.long.spansIn(text)
+    const theirs = remaining.persons.spansIn(text)
     return found.filter((match) => besides(text, [match], theirs).length > 0)
   }
   const hasErased = (text: string) => unexplained(text).length > 0 || words.namesIn(text).length > 0
@@ -244,6 +249,7 @@ async function makeErasedTexts(
             isNamed,
             named: of.erased,
             remaining: allOf(of.remaining, rest.long),
+            persons: rest.persons,
             short: rest.short,
             isShared: of.isShared,
             isRepeated: !isPlanned(uuid) || of.erased.isEmpty,

@@ -207,15 +207,18 @@ function remainingReader(
         return runs
       }),
     ),
-    textsIn: (text: string): Promise<string[]> =>
+    textsIn: (text: string): Promise<{ text: string; isByPerson: boolean }[]> =>
       within(async (tx) => {
-        const found: string[] = []
+        const found: { text: string; isByPerson: boolean }[] = []
         for (const project of projects) found.push(...(await remainingTextsIn(tx, project, text, now, going)))
         return found
       }),
     living: livingAuthors({ within, projects, now, going, runsIn: matches }),
   }
 }
+
+const personsOf = (found: readonly { text: string; isByPerson: boolean }[]): string[] =>
+  found.flatMap(({ text, isByPerson }) => (isByPerson ? [text] : []))
 
 interface TextMatches {
   text: string
@@ -250,14 +253,19 @@ export function valueDecider(words: ErasedWords, options: ValueDeciderOptions): 
         const unknown = found.filter(({ run }) => !runs.has(run))
         if (unknown.length > 0) for (const run of await remaining.living.explained(text, unknown)) runs.add(run)
       }
-    // Two remaining texts that follow one another contain a run together.
+    // Two remaining texts of persons that follow one another contain a run together.
     const apart = new Set<number>()
     const together = new Set<number>()
     for (const { text, found } of all) {
       const unknown = found.filter(({ run }) => !runs.has(run))
       if (unknown.length === 0) continue
-      const theirs = (await remaining.textsIn(text)).flatMap((one) => occurrences(text, one))
-      for (const match of unknown) (besides(text, [match], theirs).length > 0 ? apart : together).add(match.run)
+      const named = new Set(words.namesIn(text).map(({ run }) => run))
+      const theirs = personsOf(await remaining.textsIn(text)).flatMap((one) => occurrences(text, one))
+      for (const match of unknown) {
+        const isTogether = !named.has(match.run) && besides(text, [match], theirs).length === 0
+        if (isTogether) together.add(match.run)
+        else apart.add(match.run)
+      }
     }
     return runs.union(together.difference(apart))
   }
@@ -310,14 +318,16 @@ export function valueDecider(words: ErasedWords, options: ValueDeciderOptions): 
       ownership,
     }: { named: readonly string[]; known: ReadonlySet<number>; hasErased: boolean; ownership: Ownership },
   ): Promise<ValueDecision> {
-    let others: readonly string[] = []
+    let persons: readonly string[] = []
+    const isUnknown = ({ run }: ErasedRunMatch): boolean => !known.has(run)
     const spansOf = (one: string): TextSpan[] =>
       mergeSpans([
         ...besides(
           one,
-          matches(one).filter(({ run }) => !known.has(run)),
-          others.flatMap((sought) => occurrences(one, sought)),
+          words.runsIn(one).filter(isUnknown),
+          persons.flatMap((sought) => occurrences(one, sought)),
         ),
+        ...words.namesIn(one).filter(isUnknown),
         ...named.flatMap((sought) => occurrences(one, sought)),
       ])
     let mayBeTheirs = ownership === 'foreign'
@@ -327,9 +337,11 @@ export function valueDecider(words: ErasedWords, options: ValueDeciderOptions): 
       if (rest === null || !hasWords(rest)) return { decision: 'deleted' }
       mayBeTheirs ||= ownership === 'nobody' && (await remaining.living.haveWritten(rest))
     }
-    others = [...(naming?.remaining ?? []), ...(await remaining.textsIn(spoken))]
+    const found = await remaining.textsIn(spoken)
+    persons = personsOf(found)
+    const others = [...(naming?.remaining ?? []), ...found.map((one) => one.text)]
     const decided = decideDerivedText(
-      { text: spoken, isNamed: naming !== undefined, named, remaining: others },
+      { text: spoken, isNamed: naming !== undefined, named, remaining: others, persons },
       { runsIn: matches },
       known,
     )

@@ -22,6 +22,8 @@ export interface DerivedText {
   named: readonly string[] | TextFinder
   /** Texts of remaining messages and documents: those whose pointers name this text, and those found in it. */
   remaining: readonly string[] | TextFinder
+  /** Those that persons wrote. Only they have words of their own in a run of erased words: assistants quote. */
+  persons?: readonly string[] | TextFinder
   /** Remaining texts so short that they occur by chance. They count only if remaining texts explain the whole text. */
   short?: TextFinder
   /** A pointer of a remaining message or document names this text. */
@@ -32,7 +34,7 @@ export interface DerivedText {
 
 /** Sharing does not protect words: a text with erased words is cut if words of a remaining author remain; otherwise it is deleted. */
 export function decideDerivedText(
-  { text, isNamed, named, remaining, short, isShared = false, isRepeated = false }: DerivedText,
+  { text, isNamed, named, remaining, persons = [], short, isShared = false, isRepeated = false }: DerivedText,
   erased: Pick<ErasedWords, 'runsIn'>,
   explained: ReadonlySet<number>,
 ): DerivedTextDecision {
@@ -43,7 +45,7 @@ export function decideDerivedText(
   const unexplained = besides(
     text,
     matches.filter(({ run }) => !explained.has(run)),
-    theirs,
+    finderOf(persons).spansIn(text),
   )
   /** A remaining text that quotes erased words, such as an assistant's, is theirs without the quotation. */
   const isQuoting = ({ start, end }: TextSpan): boolean => {
@@ -76,7 +78,7 @@ export function decideDerivedText(
 const placeIn = (span: TextSpan) => span.view ?? { depth: 0, start: span.start, end: span.end }
 
 /**
- * Matches without the words of a remaining text that begins or ends inside them. Statements are adjacent in the form without labels, so a run
+ * Matches without the words of a remaining text of a person (`theirs`) that begins or ends inside them. Statements are adjacent in the form without labels, so a run
  * across two erased messages of one author can be the end of one of them and the beginning of somebody else's answer. Nothing is left of a run
  * that two remaining texts contain together.
  */

@@ -64,6 +64,8 @@ const leastTold = 20
 export interface RemainingTexts {
   explained: ReadonlySet<number>
   long: TextFinder
+  /** Those of `long` that persons wrote. */
+  persons: TextFinder
   /** Texts so short that they occur in others by chance. */
   short: TextFinder
 }
@@ -74,14 +76,15 @@ export async function readRemainingTexts(
   now: Date,
   going?: ReadonlySet<string>,
 ): Promise<RemainingTexts> {
-  const [explained, long, short] = [new Set<number>(), new TextIndex(), new TextIndex()]
+  const explained = new Set<number>()
+  const [long, persons, short] = [new TextIndex(), new TextIndex(), new TextIndex()]
   for await (const { isByPerson, texts } of remainingTexts(tx, project, now, going))
     for (const text of texts) {
       if (isByPerson) for (const { run } of words.runsIn(text)) explained.add(run)
-      if (text.length >= leastTold) long.add(text)
-      else short.add(text)
+      if (text.length < leastTold) short.add(text)
+      else for (const index of isByPerson ? [long, persons] : [long]) index.add(text)
     }
-  return { explained, long, short }
+  return { explained, long, persons, short }
 }
 
 const mostFound = 50
@@ -96,11 +99,15 @@ export async function remainingTextsIn(
   text: string,
   now: Date,
   going: ReadonlySet<string> = new Set(),
-): Promise<string[]> {
+): Promise<{ text: string; isByPerson: boolean }[]> {
   const folded = text.replace(/\s+/g, ' ')
-  const found: string[] = []
+  const found: { text: string; isByPerson: boolean }[] = []
   for (const table of ['messages', 'documents'] as const)
-    for (const { id, texts } of await remainingWithin(tx, { project, now, text, folded }, table))
-      if (!going.has(id)) found.push(...texts)
-  return found.filter((one) => occurrences(text, one).length > 0).slice(0, mostFound)
+    for (const { id, is_by_person: isByPerson, texts } of await remainingWithin(
+      tx,
+      { project, now, text, folded },
+      table,
+    ))
+      if (!going.has(id)) found.push(...texts.map((one) => ({ text: one, isByPerson })))
+  return found.filter((one) => occurrences(text, one.text).length > 0).slice(0, mostFound)
 }

@@ -215,11 +215,21 @@ describe('decideDerivedText', () => {
     const remaining = [answer]
     const cut = { decision: 'cut', text: `Ben: ${answer}` }
     const text = `Ada: ${erased}\nBen: ${answer}`
-    expect(decideDerivedText({ text, isNamed: false, named: [], remaining }, found, none)).toEqual(cut)
+    expect(decideDerivedText({ text, isNamed: false, named: [], remaining, persons: remaining }, found, none)).toEqual(
+      cut,
+    )
     const before = 'Is it the other one? I want another room for you.'
     const both = fingerprintsOf(erased, `${before}\n${erased}`)
     const mirrored = `Ben: ${answer}\nAda: ${erased}`
-    expect(decideDerivedText({ text: mirrored, isNamed: true, named: [erased], remaining }, both, none)).toEqual(cut)
+    const by = { isNamed: true, named: [erased], remaining, persons: remaining }
+    expect(decideDerivedText({ text: mirrored, ...by }, both, none)).toEqual(cut)
+  })
+  it('an assistant that repeats short messages keeps none of their words', () => {
+    const [one, other] = ['I have a cold', 'since June, and it hurts']
+    const found = fingerprintsOf(`${one}\n${other}`)
+    const text = { text: `user: ${one}\nuser: ${other}`, isNamed: false, named: [], remaining: [one, other] }
+    expect(decideDerivedText(text, found, none)).toEqual({ decision: 'deleted' })
+    expect(decideDerivedText({ ...text, persons: [one, other] }, found, none)).not.toEqual({ decision: 'deleted' })
   })
   it('cuts the erased line and keeps another author’s quotation of it', () => {
     const quote = `You wrote: "${erased}" ${answer}`
