@@ -1,10 +1,8 @@
-import { accountDirectory } from '#lib/domains/accounts/queries.ts'
 import { auditModule } from '#lib/domains/audit/module.ts'
 import { erasureModule } from '#lib/domains/erasure/module.ts'
 import { idempotencyModule } from '#lib/domains/idempotency/module.ts'
 import { piiModule } from '#lib/domains/pii/module.ts'
 import type { RetentionStores } from '#lib/domains/retention/retention-manager.ts'
-import { tokenNames } from '#lib/domains/tokens/queries.ts'
 import { queueJobs } from '#lib/jobs/upkeep.ts'
 import type { DomainModule } from '#lib/kernel/module.ts'
 import { ledgerFolder } from '#lib/stores/ledger/ledger-place.ts'
@@ -55,7 +53,6 @@ export function createDomainModules(deps: ModuleDeps) {
     readings: erasures.readings,
     dataSources: data.dataSources,
     ledgerFolder: ledgerFolder(foundation.env),
-    runsRequestedBy: requests.useCases.requests.runsRequestedBy,
   })
 
   return [
@@ -67,11 +64,7 @@ export function createDomainModules(deps: ModuleDeps) {
     approvals,
     composeKnowledge(foundation, erasures, retention),
     projects,
-    auditModule(db, log, {
-      peopleMatching: accountDirectory.matching,
-      requestSubjects: requests.useCases.requests.subjectNames,
-      tokenNames,
-    }),
+    auditModule(db, log),
     erasure,
     exported,
     retention,
@@ -81,7 +74,7 @@ export function createDomainModules(deps: ModuleDeps) {
     composeGrimoire(foundation),
     composeClades(foundation),
     composeLlmLog(foundation),
-    composeConsole(foundation, data, erasures, { erasure, requests, retention }),
+    composeConsole(foundation, data, retention),
     composeOutbox(foundation, peopleModules),
     piiModule({ recognise }),
     composeStores(foundation, peopleModules),

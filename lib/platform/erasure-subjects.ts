@@ -9,9 +9,9 @@ import {
   newestParticipant,
   participantKeys,
   participantsSince,
-  participationsOf,
   raiseParticipantFences,
 } from '#lib/domains/projects/participants/fence.ts'
+import { participationsOf } from '#lib/domains/projects/queries.ts'
 
 type Unsuspend = ReturnType<typeof agentsService>['unsuspend']
 

@@ -1,7 +1,7 @@
 import type { Actor, Transaction } from '#lib/kernel/context.ts'
 import { namePatterns } from '#lib/kernel/name-search.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { adminAccounts, contactsOfAdmins, foundPeople } from './repository.ts'
+import { adminAccounts, contactsOfAdmins, foundPeople, newestSignIns } from './repository.ts'
 import { type Locale, localeNamed, normaliseEmail, type Role } from './rules.ts'
 
 /** The address and language for emails to a person. */
@@ -214,6 +214,14 @@ export const findPeople = (
     manager: actor.accountId ?? null,
     limit,
   })
+
+/** The times and browsers of a person's last sign-ins, newest first, while their sessions are stored; at most 3. */
+export const lastSignIns = (
+  db: Database,
+  accountId: string,
+  sessionId: string | undefined,
+): Promise<{ at: Date; browser: string; isCurrent: boolean }[]> =>
+  newestSignIns(db, { account: accountId, current: sessionId ?? '' })
 
 /** The ids of admins who can sign in, have replaced a one-time password, and are not about to be erased. */
 export const activeAdminIds = async (on: Database | Transaction): Promise<string[]> =>

@@ -58,6 +58,15 @@ export async function agentOf(tx: Transaction, agentId: string, { lock = false }
   return tx.agent.findUnique({ where: { id: agentId } })
 }
 
+/** Names by agent id; agents without a name are omitted. */
+export async function agentNames(tx: Transaction, agentIds: readonly string[]): Promise<Map<string, string>> {
+  const records = await tx.agent.findMany({
+    where: { id: { in: [...agentIds] }, name: { not: null } },
+    select: { id: true, name: true },
+  })
+  return new Map(records.flatMap(({ id, name }) => (name === null ? [] : [[id, name]])))
+}
+
 /** Reads the agent outside of any transaction. */
 export const profileOf =
   (db: Database) =>

@@ -10,6 +10,7 @@ import {
 } from '#lib/kernel/restriction.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import type { AgentPorts } from './ports.ts'
+import { agentNames } from './queries.ts'
 import { fencedAgents, lockAgentStatuses, recordFirstUse, updateAgentStatuses } from './repository.ts'
 import type { ConsentState } from './rules.ts'
 
@@ -35,15 +36,6 @@ export async function agentsOfAccount(tx: Transaction, accountId: string): Promi
     orderBy: { id: 'asc' },
   })
   return owned.map(({ id }) => id)
-}
-
-/** Names by agent id; agents without a name are omitted. */
-export async function agentNames(tx: Transaction, agentIds: readonly string[]): Promise<Map<string, string>> {
-  const records = await tx.agent.findMany({
-    where: { id: { in: [...agentIds] }, name: { not: null } },
-    select: { id: true, name: true },
-  })
-  return new Map(records.flatMap(({ id, name }) => (name === null ? [] : [[id, name]])))
 }
 
 const isSame = (one: ConsentState, other: ConsentState): boolean =>

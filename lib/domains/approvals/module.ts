@@ -3,7 +3,7 @@ import { job } from '#lib/kernel/job.ts'
 import type { PersonalData } from '#lib/kernel/module.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { proposalDataSource, proposalExporter } from './personal-data.ts'
-import { countWaitingFor, deleteOldProposals, expireProposals } from './repository.ts'
+import { deleteOldProposals, expireProposals } from './repository.ts'
 import { closedProposalRetention } from './rules.ts'
 import { type ApprovalDeps, approvalsService } from './service.ts'
 
@@ -11,10 +11,6 @@ export const approvalsData = (db: Database): PersonalData => ({
   dataSources: [proposalDataSource(db)],
   personExporters: [proposalExporter(db)],
 })
-
-/** The number of proposals that the admin can decide. */
-export const waitingProposals = async (db: Database, account: string, now: Date): Promise<number> =>
-  (await countWaitingFor(db, { account, now }))[0]?.n ?? 0
 
 /** Actions that need the approval of a second admin. */
 export const approvalsModule = (deps: ApprovalDeps) => ({

@@ -5,7 +5,6 @@ import type { PersonalData } from '#lib/kernel/module.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import type { AuditLog } from './log.ts'
 import { auditExporters, auditPersonExporters, retainedAuditEntries, savedSearchDataSource } from './personal-data.ts'
-import type { AuditNameDeps } from './queries.ts'
 import { countUses, createPartitions, oldestEntry, rightsToEntries } from './repository.ts'
 import { oldestRead } from './rules.ts'
 import { auditService } from './service.ts'
@@ -80,8 +79,8 @@ const auditJobs = (db: Database, log: AuditLog) => [
 ]
 
 /** The audit log and saved searches of it. */
-export const auditModule = (db: Database, log: AuditLog, names: AuditNameDeps) => ({
-  useCases: { audit: auditService(db, names) },
+export const auditModule = (db: Database, log: AuditLog) => ({
+  useCases: { audit: auditService(db) },
   jobs: auditJobs(db, log),
   checks: auditEvidence(),
 })

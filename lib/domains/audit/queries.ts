@@ -1,23 +1,11 @@
-import type { Transaction } from '#lib/kernel/context.ts'
+import { accountDirectory } from '#lib/domains/accounts/queries.ts'
+import { requestSubjectNames } from '#lib/domains/privacy-requests/queries.ts'
+import { tokenNames } from '#lib/domains/tokens/queries.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { actsOf, actView, joinRepeated, namedIds } from './acts.ts'
 import type { AuditAct } from './contract.ts'
 import { agentsMatching, type EntryRow, namesOfIds, newestActs } from './repository.ts'
 import { isRevocation } from './rules.ts'
-
-/** What the log needs from other domains to show names. */
-export interface AuditNameDeps {
-  /** Returns people whose name, email address or id contains the text. */
-  peopleMatching(
-    tx: Transaction,
-    text: string,
-    most: number,
-  ): Promise<{ accountId: string; name: string; email: string }[]>
-  /** Returns the names of the subjects of privacy requests, by request id. */
-  requestSubjects(requestIds: readonly string[]): Promise<Map<string, string>>
-  /** Returns the name and the prefix of each token, by token id. */
-  tokenNames(tx: Transaction, tokenIds: readonly string[]): Promise<Map<string, string>>
-}
 
 const most = 20
 const person = 'user:'
@@ -25,7 +13,7 @@ const person = 'user:'
 const bare = (actor: string): string => (actor.startsWith(person) ? actor.slice(person.length) : actor)
 
 /** Resolves current names for entries when they are read. The log stores only ids. */
-export function auditNames(db: Database, { peopleMatching, requestSubjects, tokenNames }: AuditNameDeps) {
+export function auditNames(db: Database) {
   return {
     /** Returns names by the id in the entry, and by `further` ids of people and agents. Deleted people and agents have none. */
     async of(
@@ -38,7 +26,7 @@ export function auditNames(db: Database, { peopleMatching, requestSubjects, toke
       ]
       const [known, subjects, tokens] = await Promise.all([
         namesOfIds(db, { ids: [...new Set(given.map(bare))] }),
-        requestSubjects(idsOf('request')),
+        requestSubjectNames(db, idsOf('request')),
         tokenNames(db.prisma, idsOf('token')),
       ])
       const byId = new Map(known.map(({ id, name }) => [id, name]))
@@ -54,7 +42,7 @@ export function auditNames(db: Database, { peopleMatching, requestSubjects, toke
     async find(text: string) {
       const pattern = `%${text.replace(/[\\%_]/g, '\\$&')}%`
       const [people, agents] = await Promise.all([
-        peopleMatching(db.prisma, bare(text), most),
+        accountDirectory.matching(db.prisma, bare(text), most),
         agentsMatching(db, { pattern, most }),
       ])
       return [
@@ -92,16 +80,12 @@ interface AuditedAct {
  * The newest changes and exports by people within a week, without those of sessions, newest first. The same act of a person, repeated
  * without another one between, is one act. On a busy installation only those among the newest entries.
  */
-export async function newestActsOfPeople(
-  { db, ...deps }: AuditNameDeps & { db: Database },
-  now: Date,
-  most: number,
-): Promise<AuditedAct[]> {
+export async function newestActsOfPeople(db: Database, now: Date, most: number): Promise<AuditedAct[]> {
   const from = new Date(now.getTime() - 7 * dayMs)
   const rows = await newestActs(db, { from, looked, limit: most * entriesPerAct })
   const acts = joinRepeated(actsOf(rows.map((entry) => ({ entry, count: 1 })))).slice(0, most)
   const shown = acts.flatMap(({ parts }) => parts.map(({ entry }) => entry))
-  const names = await auditNames(db, deps).of(
+  const names = await auditNames(db).of(
     shown,
     shown.flatMap((entry) => namedIds(entry)),
   )

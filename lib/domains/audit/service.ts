@@ -18,7 +18,7 @@ import {
   type SavedSearch,
   saveSearch,
 } from './contract.ts'
-import { type AuditNameDeps, auditNames } from './queries.ts'
+import { auditNames } from './queries.ts'
 import {
   countEntries,
   type EntryRow,
@@ -293,9 +293,9 @@ function searchesService(db: Database) {
 }
 
 /** Reads the log. */
-export function auditService(db: Database, deps: AuditNameDeps) {
+export function auditService(db: Database) {
   const log = auditReading(db)
-  const names = auditNames(db, deps)
+  const names = auditNames(db)
   const ownOnly = (actor: Actor): readonly string[] | undefined =>
     actor.can('audit:audit') ? undefined : [actor.id, ...actor.agents]
   /** Returns at most `limit` entries, newest first, and the cursor of the next page. @throws RangeError */

@@ -1,5 +1,4 @@
-import type { ConsolePorts } from './ports.ts'
-import { consoleService } from './service.ts'
+import { type ConsoleDeps, consoleService } from './service.ts'
 
 /** The overview of the console. */
-export const consoleModule = (deps: ConsolePorts) => ({ useCases: { console: consoleService(deps) } })
+export const consoleModule = (deps: ConsoleDeps) => ({ useCases: { console: consoleService(deps) } })

@@ -1,9 +1,41 @@
+import { countActiveAdmins, findPeople, lastSignIns } from '#lib/domains/accounts/queries.ts'
+import { agentSummary, findAgents } from '#lib/domains/agents/queries.ts'
+import { waitingProposals } from '#lib/domains/approvals/queries.ts'
+import { newestActsOfPeople } from '#lib/domains/audit/queries.ts'
+import {
+  activeRuns,
+  deletionsByWeek,
+  findErasure,
+  findReceipts,
+  newestReceipts,
+  openRuns,
+  receiptsSignedSince,
+} from '#lib/domains/erasure/queries.ts'
+import { activeExports, exportsToFetch } from '#lib/domains/exports/queries.ts'
+import { holdsEnding } from '#lib/domains/holds/queries.ts'
+import { expiringSoon, findRecords, quarantined } from '#lib/domains/knowledge/queries.ts'
+import {
+  countUnforwarded,
+  findRequests,
+  openRequests,
+  requestChanges,
+  requestTrend,
+  runsOfOpenRequests,
+  waitingRequests,
+} from '#lib/domains/privacy-requests/queries.ts'
+import { closingSoon, findProjects, participationsOf } from '#lib/domains/projects/queries.ts'
+import { activeSweep } from '#lib/domains/retention/queries.ts'
+import { revokedByLimits, tokenSummary } from '#lib/domains/tokens/queries.ts'
+import { failedOnce } from '#lib/jobs/undelivered.ts'
 import type { Actor } from '#lib/kernel/context.ts'
 import type { DataSource } from '#lib/kernel/data-source.ts'
 import type { Subject } from '#lib/kernel/erasure-scope.ts'
+import type { Periods } from '#lib/kernel/expiring.ts'
 import type { Output } from '#lib/kernel/operation.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { read } from '#lib/kernel/use-case.ts'
+import type { EmailOutboxFolder } from '#lib/stores/mail/outbox-folder.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
 import {
   readDashboard,
   readOverview,
@@ -13,7 +45,6 @@ import {
   searchConsole,
   type WorkItem,
 } from './contract.ts'
-import type { ConsolePorts } from './ports.ts'
 import {
   daysAfter,
   expiringWithin,
@@ -30,14 +61,23 @@ const shownRequests = 5
 const shownReceipts = 5
 const shownProjects = 5
 
-type OverviewPorts = Pick<
-  ConsolePorts,
-  'dataSources' | 'accounts' | 'agents' | 'tokens' | 'requests' | 'exports' | 'receipts' | 'knowledge' | 'projects'
->
+/** What the console needs besides the queries of other domains. */
+export interface ConsoleDeps {
+  db: Database
+  dataSources: readonly DataSource[]
+  /** The current retention periods. */
+  periods(): Promise<Periods>
+  settings: Omit<SetupFacts, 'admins'>
+  mail: {
+    /** Jobs whose failure the console reports as an undelivered email. */
+    jobs: readonly string[]
+    folder: Pick<EmailOutboxFolder, 'count'>
+  }
+}
 type Overview = Output<typeof readOverview>['data']
-type Requests = Awaited<ReturnType<ConsolePorts['requests']['openOf']>>
-type Expiring = Awaited<ReturnType<ConsolePorts['knowledge']['expiringSoon']>>
-type Exports = Awaited<ReturnType<ConsolePorts['exports']['toFetch']>>
+type Requests = Awaited<ReturnType<typeof openRequests>>
+type Expiring = Awaited<ReturnType<typeof expiringSoon>>
+type Exports = Awaited<ReturnType<typeof exportsToFetch>>
 
 /** The inventory's record count. Queries the data sources one after the other to use a single connection. */
 async function heldOn(dataSources: readonly DataSource[], subject: Subject, now: Date) {
@@ -55,19 +95,19 @@ async function heldOn(dataSources: readonly DataSource[], subject: Subject, now:
 }
 
 /** Queries agents, tokens, requests and sign-ins one after the other, to use a single connection. */
-const currentState = async (ports: OverviewPorts, actor: Actor, accountId: string, now: Date) => ({
-  agents: await ports.agents.summary(actor.agents),
-  tokens: await ports.tokens.summary(actor.agents, { now, until: daysAfter(now, expiringWithin.tokens) }),
-  requests: await ports.requests.openOf(actor, now, shownRequests),
-  signIns: await ports.accounts.newestSignIns(accountId, actor.sessionId),
+const currentState = async ({ db }: ConsoleDeps, actor: Actor, accountId: string, now: Date) => ({
+  agents: await agentSummary(db, actor.agents),
+  tokens: await tokenSummary(db, actor.agents, { now, until: daysAfter(now, expiringWithin.tokens) }),
+  requests: await openRequests(db, actor, now, shownRequests),
+  signIns: await lastSignIns(db, accountId, actor.sessionId),
 })
 
 /** Queries expiring records, exports, receipts and closing projects one after the other, to use a single connection. */
-const changesSoon = async (ports: OverviewPorts, actor: Actor, accountId: string, now: Date) => ({
-  expiring: await ports.knowledge.expiringSoon(actor, { now, until: daysAfter(now, expiringWithin.records) }),
-  exports: await ports.exports.toFetch(accountId, now),
-  receipts: await ports.receipts.newest(actor, shownReceipts),
-  closing: await ports.projects.closingSoon(actor, shownProjects),
+const changesSoon = async ({ db, periods }: ConsoleDeps, actor: Actor, accountId: string, now: Date) => ({
+  expiring: await expiringSoon(db, actor, await periods(), { now, until: daysAfter(now, expiringWithin.records) }),
+  exports: await exportsToFetch(db, accountId, now),
+  receipts: await newestReceipts(db, actor, shownReceipts),
+  closing: await closingSoon(db, actor, shownProjects),
 })
 
 const requestsView = ({ open, shown }: Requests): Overview['requests'] => ({
@@ -110,15 +150,15 @@ function personOf({ accountId }: Actor): string {
 }
 
 /** Reads what a person sees first: their data, agents, tokens and requests, and what expires soon. */
-const overview = (ports: OverviewPorts) =>
+const overview = (deps: ConsoleDeps) =>
   read(readOverview, async ({ actor, now }) => {
     const accountId = personOf(actor)
-    const participants = await ports.projects.participationsOf(accountId)
+    const participants = await participationsOf(deps.db.prisma, accountId)
     // Three sequences of queries, with one connection each, so that an overview does not exhaust the pool.
     const [{ agents, tokens, requests, signIns }, { expiring, exports, receipts, closing }, held] = await Promise.all([
-      currentState(ports, actor, accountId, now),
-      changesSoon(ports, actor, accountId, now),
-      heldOn(ports.dataSources, { account: accountId, agents: actor.agents, participants }, now),
+      currentState(deps, actor, accountId, now),
+      changesSoon(deps, actor, accountId, now),
+      heldOn(deps.dataSources, { account: accountId, agents: actor.agents, participants }, now),
     ])
     return {
       resourceId: accountId,
@@ -153,30 +193,28 @@ const overview = (ports: OverviewPorts) =>
 
 const shownActs = 8
 
-type DashboardPorts = Pick<ConsolePorts, 'accounts' | 'activity' | 'requests' | 'receipts' | 'setup'>
-
 /** The time of the reader's sign-in before the current session. */
-async function previousVisit({ accounts }: DashboardPorts, actor: Actor): Promise<Date | undefined> {
-  const signIns = await accounts.newestSignIns(personOf(actor), actor.sessionId)
+async function previousVisit(db: Database, actor: Actor): Promise<Date | undefined> {
+  const signIns = await lastSignIns(db, personOf(actor), actor.sessionId)
   return signIns.find(({ isCurrent }) => !isCurrent)?.at
 }
 
-async function changesSince(ports: DashboardPorts, at: Date) {
-  const [requests, receipts] = await Promise.all([ports.requests.changes(at), ports.receipts.signedSince(at)])
+async function changesSince(db: Database, at: Date) {
+  const [requests, receipts] = await Promise.all([requestChanges(db, at), receiptsSignedSince(db, at)])
   return { at: at.toISOString(), ...requests, receipts }
 }
 
 /** Reads what an admin or auditor sees first. */
-const dashboard = (ports: DashboardPorts) =>
+const dashboard = ({ db, settings }: ConsoleDeps) =>
   read(readDashboard, async ({ actor, now }) => {
     const seesRequests = actor.can('privacy:admin')
-    const visit = seesRequests ? await previousVisit(ports, actor) : undefined
-    const facts: SetupFacts = { ...ports.setup.settings, admins: await ports.setup.admins() }
+    const visit = seesRequests ? await previousVisit(db, actor) : undefined
+    const facts: SetupFacts = { ...settings, admins: await countActiveAdmins(db) }
     const [trend, deletions, since, activity] = await Promise.all([
-      seesRequests ? ports.requests.trend(now, trendWeeks) : null,
-      seesRequests ? ports.receipts.byWeek(now, trendWeeks) : [],
-      visit ? changesSince(ports, visit) : null,
-      ports.activity.newest(now, shownActs),
+      seesRequests ? requestTrend(db, now, trendWeeks) : null,
+      seesRequests ? deletionsByWeek(db, now, trendWeeks) : [],
+      visit ? changesSince(db, visit) : null,
+      newestActsOfPeople(db, now, shownActs),
     ])
     return {
       resourceId: 'dashboard',
@@ -212,24 +250,23 @@ const dashboard = (ports: DashboardPorts) =>
     }
   })
 
-type SearchPorts = ConsolePorts['search']
 type FoundHit = Pick<SearchHit, 'kind' | 'id' | 'title'> & Partial<SearchHit>
 
 const hit = (found: FoundHit): SearchHit => ({ detail: null, request_kinds: [], is_own: false, ...found })
 
 /** Searches all domains for the command palette. Each domain finds only what the reader may open. */
-const consoleSearch = ({ search }: { search: SearchPorts }) =>
+const consoleSearch = ({ db }: ConsoleDeps) =>
   read(searchConsole, async (ctx, { query: { q } }) => {
     const { actor } = ctx
-    const people = search.people(actor, q, hitsPerKind)
+    const people = findPeople(db, actor, q, hitsPerKind)
     const [persons, agents, requests, receipts, erasure, records, projects] = await Promise.all([
       people,
-      search.agents(actor, q, hitsPerKind),
-      people.then((found) => search.requests(actor, { q, accounts: found.map(({ id }) => id) }, hitsPerKind)),
-      search.receipts(actor, q),
-      search.erasure(actor, q),
-      search.records(ctx, q, hitsPerKind),
-      search.projects(ctx, q, hitsPerKind),
+      findAgents(db, actor, q, hitsPerKind),
+      people.then((found) => findRequests(db, actor, { q, accounts: found.map(({ id }) => id) }, hitsPerKind)),
+      findReceipts(db, actor, q),
+      findErasure(db, actor, q),
+      findRecords(db, ctx, q, hitsPerKind),
+      findProjects(db, ctx, q, hitsPerKind),
     ])
     const isMe = (id: string | null) => id !== null && id === actor.accountId
     const data = [
@@ -257,30 +294,22 @@ const consoleSearch = ({ search }: { search: SearchPorts }) =>
     return { resourceId: 'query', details: { count: data.length }, body: { data } }
   })
 
-type WaitingPorts = Pick<
-  ConsolePorts,
-  'requests' | 'erasures' | 'knowledge' | 'holds' | 'mail' | 'tokens' | 'approvals'
->
-
 /** Counts the work that waits for an admin. A count that the reader may not see is null. */
-const waitingForAdmins = (ports: WaitingPorts) =>
+const waitingForAdmins = ({ db, mail, settings }: ConsoleDeps) =>
   read(readWaiting, async ({ actor, now }) => {
     const mayAdmin = (domain: string) => actor.can(`${domain}:admin`)
-    const [requests, unconfirmed, open, quarantined, ending, undelivered, files, recent, proposals] = await Promise.all(
-      [
-        mayAdmin('privacy') ? ports.requests.waiting(now) : null,
-        mayAdmin('privacy') ? ports.requests.countUnforwarded(now) : 0,
-        actor.can('erasures:audit') ? ports.erasures.open() : null,
-        mayAdmin('quarantine') ? ports.knowledge.quarantined() : null,
-        mayAdmin('holds') ? ports.holds.ending({ now, until: daysAfter(now, expiringWithin.holds) }) : null,
-        mayAdmin('outbox') ? ports.mail.undelivered() : null,
-        mayAdmin('outbox') ? ports.mail.files() : null,
-        mayAdmin('tokens') ? ports.tokens.revokedByLimits(daysAfter(now, -expiringWithin.revocations)) : null,
-        mayAdmin('approvals') && actor.accountId !== undefined
-          ? ports.approvals.waitingFor(actor.accountId, now)
-          : null,
-      ],
-    )
+    const [requests, unconfirmed, open, inQuarantine, ending, undelivered, files, recent, proposals] =
+      await Promise.all([
+        mayAdmin('privacy') ? waitingRequests(db, now) : null,
+        mayAdmin('privacy') && !settings.hasMailServer ? countUnforwarded(db, now) : 0,
+        actor.can('erasures:audit') ? openRuns(db) : null,
+        mayAdmin('quarantine') ? quarantined(db) : null,
+        mayAdmin('holds') ? holdsEnding(db, { now, until: daysAfter(now, expiringWithin.holds) }) : null,
+        mayAdmin('outbox') ? failedOnce(db, mail.jobs) : null,
+        mayAdmin('outbox') && !settings.hasMailServer ? mail.folder.count() : null,
+        mayAdmin('tokens') ? revokedByLimits(db, daysAfter(now, -expiringWithin.revocations)) : null,
+        mayAdmin('approvals') && actor.accountId !== undefined ? waitingProposals(db, actor.accountId, now) : null,
+      ])
     return {
       resourceId: 'waiting',
       body: {
@@ -292,7 +321,7 @@ const waitingForAdmins = (ports: WaitingPorts) =>
             stuck: open.stuck,
             failed: open.failed,
           },
-          quarantined,
+          quarantined: inQuarantine,
           holds: ending === null ? null : { ending },
           outbox: undelivered === null ? null : { undelivered, files },
           approvals: proposals === null ? null : { waiting: proposals },
@@ -302,8 +331,7 @@ const waitingForAdmins = (ports: WaitingPorts) =>
     }
   })
 
-type WorkPorts = Pick<ConsolePorts, 'exports' | 'requests' | 'erasures' | 'retention'>
-type Run = Awaited<ReturnType<ConsolePorts['erasures']['active']>>[number]
+type Run = Awaited<ReturnType<typeof activeRuns>>[number]
 
 function erasureItem(run: Run, isOwn: boolean, seesRequest: boolean): WorkItem {
   return {
@@ -320,9 +348,9 @@ function erasureItem(run: Run, isOwn: boolean, seesRequest: boolean): WorkItem {
 }
 
 /** Returns the exports and erasures that the reader started. */
-async function ownWork(ports: WorkPorts, actor: Actor, accountId: string, now: Date): Promise<WorkItem[]> {
-  const [exports, own] = await Promise.all([ports.exports.active(accountId, now), ports.requests.ownRuns(actor)])
-  const runs = await ports.erasures.active({ runs: own.map(({ runId }) => runId), askedBy: actor.id })
+async function ownWork(db: Database, actor: Actor, accountId: string, now: Date): Promise<WorkItem[]> {
+  const [exports, own] = await Promise.all([activeExports(db, accountId, now), runsOfOpenRequests(db, actor)])
+  const runs = await activeRuns(db, { runs: own.map(({ runId }) => runId), askedBy: actor.id })
   return [
     ...exports.map((one) => ({
       kind: 'export' as const,
@@ -340,14 +368,10 @@ async function ownWork(ports: WorkPorts, actor: Actor, accountId: string, now: D
 }
 
 /** Returns the running work that the reader may see as an auditor, and the number of all erasures. */
-async function everybodysWork(
-  ports: WorkPorts,
-  actor: Actor,
-  now: Date,
-): Promise<{ items: WorkItem[]; erasures: number }> {
+async function everybodysWork(db: Database, actor: Actor, now: Date): Promise<{ items: WorkItem[]; erasures: number }> {
   const [runs, sweep] = await Promise.all([
-    actor.can('erasures:audit') ? ports.erasures.active() : [],
-    actor.can('retention:audit') ? ports.retention.active(now) : undefined,
+    actor.can('erasures:audit') ? activeRuns(db) : [],
+    actor.can('retention:audit') ? activeSweep(db, now) : undefined,
   ])
   const items = runs.map((run) => erasureItem(run, false, actor.can('privacy:admin')))
   if (sweep)
@@ -366,12 +390,9 @@ async function everybodysWork(
 }
 
 /** Lists running exports, erasures and retention sweeps. */
-const workInProgress = (ports: WorkPorts) =>
+const workInProgress = ({ db }: ConsoleDeps) =>
   read(readWork, async ({ actor, now }) => {
-    const [own, all] = await Promise.all([
-      ownWork(ports, actor, personOf(actor), now),
-      everybodysWork(ports, actor, now),
-    ])
+    const [own, all] = await Promise.all([ownWork(db, actor, personOf(actor), now), everybodysWork(db, actor, now)])
     const known = new Set(own.map(({ id }) => id))
     const others = all.items.filter(({ id }) => !known.has(id))
     const items = inTurn([...own, ...others])
@@ -391,10 +412,10 @@ const workInProgress = (ports: WorkPorts) =>
   })
 
 /** The overview pages. Stores nothing: each domain answers for its own data. */
-export const consoleService = (ports: ConsolePorts) => ({
-  overview: overview(ports),
-  work: workInProgress(ports),
-  waiting: waitingForAdmins(ports),
-  dashboard: dashboard(ports),
-  search: consoleSearch(ports),
+export const consoleService = (deps: ConsoleDeps) => ({
+  overview: overview(deps),
+  work: workInProgress(deps),
+  waiting: waitingForAdmins(deps),
+  dashboard: dashboard(deps),
+  search: consoleSearch(deps),
 })

@@ -31,8 +31,6 @@ export interface ErasureDeps {
   readings: CompleteReadings
   dataSources: readonly DataSource[]
   facts: RetentionFacts
-  /** Ids of runs that erased agents of this person at the person's request. */
-  runsRequestedBy(accountId: string): Promise<string[]>
 }
 
 export const erasureData = (db: Database): PersonalData => ({
@@ -43,19 +41,9 @@ export const erasureData = (db: Database): PersonalData => ({
 })
 
 /** Receipts and the jobs of erasures. */
-export function erasureModule({
-  db,
-  signer,
-  ledger,
-  ledgerFolder,
-  engine,
-  readings,
-  dataSources,
-  facts,
-  runsRequestedBy,
-}: ErasureDeps) {
+export function erasureModule({ db, signer, ledger, ledgerFolder, engine, readings, dataSources, facts }: ErasureDeps) {
   const receipts = receiptUseCases({ db, signer, records: engine.records })
-  const own = ownReceipts({ db, runsRequestedBy })
+  const own = ownReceipts(db)
   return {
     useCases: {
       receipts: {
@@ -70,6 +58,5 @@ export function erasureModule({
     },
     jobs: erasureJobs({ ...engine, readings }, { db, ledger, facts }),
     checks: erasureEvidence(signer, ledgerFolder, readings.runsWithWords) satisfies EvidenceCheck[],
-    receipts: own,
   }
 }

@@ -3,8 +3,10 @@ import type { ItemId } from '#lib/kernel/data-source.ts'
 import type { RunState } from '#lib/kernel/erasure-run.ts'
 import type { Ledger } from '#lib/stores/ledger/ledger.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import { openRunCounts } from './engine/repository.ts'
 import { ledgerHistory } from './ledger/ledger-history.ts'
 import { foundReceipts } from './receipts/repository.ts'
+import { ownReceipts } from './receipts/service.ts'
 import { deletionsPerWeek } from './repository.ts'
 import { activeRunRows } from './runs/repository.ts'
 import { erasedIdsOf } from './suppression/repository.ts'
@@ -39,6 +41,15 @@ export const findReceipts = (
   id: string,
 ): Promise<{ id: string; deletedId: string }[]> =>
   foundReceipts(db, { id, agents: actor.agents, everyone: actor.can('erasures:audit') })
+
+/** Counts the unfinished and failed runs by state. */
+export async function openRuns(db: Database) {
+  const [row] = await openRunCounts(db, {})
+  return row ?? { planning: 0, erasing: 0, verifying: 0, held: 0, failed: 0, stuck: 0 }
+}
+
+/** Returns the newest receipts of a person. */
+export const newestReceipts = (db: Database, actor: Actor, limit: number) => ownReceipts(db).newest(actor, limit)
 
 /** Finds an erasure run by its id, for admins and auditors. */
 export async function findErasure(db: Database, actor: Pick<Actor, 'can'>, id: string): Promise<string | undefined> {

@@ -1,13 +1,13 @@
 import type { Prisma } from '#generated/prisma/client.ts'
 import { plainTextPhrases } from '#lib/domains/sanitizer/sanitizer.ts'
-import type { Actor, Context, MutationContext, Transaction } from '#lib/kernel/context.ts'
+import type { Context, MutationContext, Transaction } from '#lib/kernel/context.ts'
 import type { RunChange } from '#lib/kernel/erasure-run.ts'
 import type { Input } from '#lib/kernel/operation.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { requireRecentPassword } from '#lib/kernel/step-up.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { MailPort } from '#lib/stores/mail/mail.ts'
-import { cancelForParticipant, fileForParticipant, listForParticipant, type RequestView } from './contract.ts'
+import { cancelForParticipant, fileForParticipant, listForParticipant } from './contract.ts'
 import { notifyAdmins, notifying } from './emails/notifications.ts'
 import { timelineTextFor } from './emails/status-texts.ts'
 import { erasuresAhead, erasuresList } from './erasures/service.ts'
@@ -26,12 +26,11 @@ import { ownRequests } from './own/service.ts'
 import type { CopyChange, ParticipantContact, PrivacyDeps } from './ports.ts'
 import { bulk, requestQueue } from './queue/service.ts'
 import { pauseReasons } from './reading.ts'
-import { countWaiting, openRuns, queueStatistics, runsFiledBy } from './repository.ts'
+import { queueStatistics } from './repository.ts'
 import {
   KindName,
   lockedRequest,
   noRequest,
-  ownedBy,
   PartStateName,
   type RequestRow,
   StateName,
@@ -39,7 +38,6 @@ import {
   withParts,
 } from './requests.ts'
 import { isClosed, stateOfParts, sum } from './rules.ts'
-import { subjectsOf } from './subject-names.ts'
 import { change, note, notifyParties, type RequestWork, settle, systemWork, workOf } from './timeline.ts'
 import { filerView, requestView } from './views.ts'
 
@@ -267,51 +265,7 @@ const participantRequests = (deps: PrivacyDeps) => ({
   cancelForParticipant: cancel(deps),
 })
 
-interface FoundRequest {
-  id: string
-  kinds: readonly string[]
-  /** The name of the person concerned. Only for admins, and while the request names the person. */
-  person: string | null
-}
-const idPrefix = 'preq_'
-
-/** Finds requests by the beginning of their id, or by the people whom they concern, newest first: for admins all, for others their own. */
-const requestSearch = ({ db, people }: Pick<PrivacyDeps, 'db' | 'people'>) => ({
-  async find(
-    actor: Actor,
-    { q, accounts }: { q: string; accounts: readonly string[] },
-    most: number,
-  ): Promise<FoundRequest[]> {
-    const matching = [
-      ...(q.startsWith(idPrefix) ? [{ id: { startsWith: q } }] : []),
-      ...(accounts.length > 0 ? [{ accountId: { in: [...accounts] } }] : []),
-    ]
-    if (matching.length === 0) return []
-    const isAdmin = actor.can('privacy:admin')
-    const rows = await db.prisma.privacyRequest.findMany({
-      where: { AND: [{ OR: matching }, isAdmin ? {} : ownedBy({ actor })] },
-      orderBy: { receivedAt: 'desc' },
-      take: most,
-      select: { id: true, kinds: true, accountId: true },
-    })
-    const ids = isAdmin ? rows.flatMap(({ accountId }) => accountId ?? []) : []
-    const names = ids.length > 0 ? await people.namesOf(db.prisma, ids) : new Map<string, string>()
-    return rows.map(({ id, kinds, accountId }) => ({ id, kinds, person: names.get(accountId ?? '') ?? null }))
-  },
-})
-
 const daysFrom = (at: Date, days: number): Date => new Date(at.getTime() + days * 86_400_000)
-/** More than a person usually has open. */
-const looked = 50
-
-interface WaitingRequests {
-  open: number
-  /** With less than a quarter of the time left. */
-  near: number
-  /** Due within seven days. */
-  week: number
-  overdue: number
-}
 interface QueueStatistics {
   open: number
   unassigned: number
@@ -324,54 +278,13 @@ interface QueueStatistics {
   closed: number
   median_days: number | null
 }
-interface OwnRun {
-  requestId: string
-  runId: string
-}
-
-/** Summaries of requests for the console. They use indexes and are not audited, because the lists behind them are. */
-const requestSummary = ({ db, people, agents }: Pick<PrivacyDeps, 'db' | 'people' | 'agents'>) => ({
-  /** Returns the open requests of a person and their agents, those with the least time left first. */
-  async openOf(actor: Actor, now: Date, most: number): Promise<{ open: number; shown: RequestView[] }> {
-    const where = { AND: [ownedBy({ actor }), { closedAt: null }] }
-    const [open, rows] = await Promise.all([
-      db.prisma.privacyRequest.count({ where }),
-      db.prisma.privacyRequest.findMany({ where, orderBy: { legalDueAt: 'asc' }, take: looked, include: withParts }),
-    ])
-    const reasons = await pauseReasons(db.prisma, rows)
-    const left = ({ seconds_left }: RequestView) => seconds_left ?? Number.POSITIVE_INFINITY
-    const shown = rows.map((row) => requestView(row, now, reasons)).sort((one, other) => left(one) - left(other))
-    return { open, shown: shown.slice(0, most) }
-  },
-
-  /** Counts like the admins' queue. */
-  async waiting(now: Date): Promise<WaitingRequests> {
-    const [row] = await countWaiting(db, { now })
-    return row ?? { open: 0, near: 0, week: 0, overdue: 0 }
-  },
-
+/** Counts for admins. They use indexes and are not audited, because the lists behind them are. */
+const queueSummary = ({ db }: Pick<PrivacyDeps, 'db'>) => ({
   /** Numbers for the head of the queue: due within a week, and the median time until requests were closed. */
   async statistics(now: Date): Promise<QueueStatistics> {
     const [row] = await queueStatistics(db, { now, from: daysFrom(now, -90) })
     return row ?? { open: 0, unassigned: 0, overdue: 0, legally_overdue: 0, week: 0, closed: 0, median_days: null }
   },
-
-  /** Returns the names of the subjects by request id. Deleted subjects have none. */
-  async subjectNames(requestIds: readonly string[]): Promise<Map<string, string>> {
-    const subjects = await subjectsOf({ db, people, agents }, requestIds)
-    return new Map([...subjects].flatMap(([id, { name }]) => (name === null ? [] : [[id, name]])))
-  },
-
-  /** Returns the erasure runs of the actor's open requests. */
-  ownRuns: ({ accountId, agents }: Pick<Actor, 'accountId' | 'agents'>): Promise<OwnRun[]> =>
-    openRuns(db, { account: accountId ?? null, agents }),
-
-  /**
-   * Returns the erasure runs of agents that a person requested in the console. These requests no longer name the
-   * agents' owner.
-   */
-  runsRequestedBy: async (accountId: string): Promise<string[]> =>
-    (await runsFiledBy(db, { actor: `user:${accountId}` })).map(({ id }) => id),
 })
 
 /** The use cases of privacy requests under the GDPR. */
@@ -389,8 +302,7 @@ export const privacyRequestsService = (deps: PrivacyDeps) => ({
   ...erasuresList(deps),
   ...erasuresAhead(deps),
   ...following(deps),
-  ...requestSummary(deps),
-  ...requestSearch(deps),
+  ...queueSummary(deps),
 })
 
 export const privacyRequestsJobs = (deps: PrivacyDeps, mail: MailPort) => [

@@ -10,7 +10,6 @@ import { closingProjects } from './closing/repository.ts'
 import { countSharedOwnedProjects, identitiesOf } from './containers/repository.ts'
 import { authorsOfDerivedDocuments, claimantsOf, recordedInPart } from './erasing/repository.ts'
 import { writersOf } from './legal-holds.ts'
-import { participationsOf } from './participants/fence.ts'
 import { countProjectsInRegions, foundProjects, oldestProjectsInRegions } from './repository.ts'
 
 /** Finds projects by name or id: those of the reader, and those that managers and admins see in their list. */
@@ -44,6 +43,16 @@ export const closingSoon = (
   limit: number,
 ): Promise<{ id: string; name: string; closesAt: Date }[]> =>
   closingProjects(db, { account: accountId ?? null, agents, organisation: organisationId ?? null, limit })
+
+/** The ids of the participations that the account claimed, sorted. */
+export async function participationsOf(tx: Transaction, accountId: string): Promise<string[]> {
+  const rows = await tx.projectParticipant.findMany({
+    where: { accountId },
+    select: { id: true },
+    orderBy: { id: 'asc' },
+  })
+  return rows.map(({ id }) => id)
+}
 
 /** Counts the open projects that the subject owns and that others use. An erasure of the subject does not delete them. */
 export const countRemainingProjects =

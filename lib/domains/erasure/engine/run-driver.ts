@@ -10,6 +10,7 @@ import {
   unsearchedAfter,
 } from '#lib/kernel/erasure-run.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import { openRuns } from '../queries.ts'
 import { alertAfter, dueSteps, nobody } from '../runs/run-rules.ts'
 import {
   beginRun,
@@ -29,7 +30,7 @@ import { type RecordErasureDeps, recordErasures } from './in-request.ts'
 import { planLateWrites } from './late-writes.ts'
 import { dryRunOf, explainPart, type StartDeps } from './planning.ts'
 import { enqueueRechecks, recheckRun } from './recheck.ts'
-import { openRunCounts, queuedJobKeys } from './repository.ts'
+import { queuedJobKeys } from './repository.ts'
 import { runStart } from './start.ts'
 import { runStep } from './steps.ts'
 import type { SubjectErasurePorts } from './subject-erasures.ts'
@@ -240,10 +241,7 @@ function subjectEngine(deps: StartDeps & VerificationDeps): SubjectEngine {
       return Promise.all(records.map((run) => runViewOf(db.prisma, run)))
     },
 
-    async open() {
-      const [row] = await openRunCounts(db, {})
-      return row ?? { planning: 0, erasing: 0, verifying: 0, held: 0, failed: 0, stuck: 0 }
-    },
+    open: () => openRuns(db),
 
     retry: retryRun,
     resume: (runId) => db.transaction((tx) => retryRun(tx, runId)),

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { runsRequestedBy } from '#lib/domains/privacy-requests/queries.ts'
 import type { Actor, Transaction } from '#lib/kernel/context.ts'
 import { partKinds } from '#lib/kernel/erasure-scope.ts'
 import { encodeCursor, pageOf, parseCursor, type TimeCursor } from '#lib/kernel/pages.ts'
@@ -80,14 +81,6 @@ export const receiptFinder =
   async (deletedId: string, owners: readonly string[], tx?: Transaction): Promise<string | undefined> =>
     (await receiptIdOf(tx ?? db, { deletedId, owners }))[0]?.receipt_id
 
-interface OwnReceiptPorts {
-  db: Database
-  /**
-   * Ids of runs that erased agents of this person at the person's request. Such a run and its receipt no longer name
-   * the person.
-   */
-  runsRequestedBy(accountId: string): Promise<string[]>
-}
 type ReceiptRow = Awaited<ReturnType<typeof ownReceiptPage>>[number]
 
 const Kind = z.enum([...subjectKinds, ...partKinds])
@@ -109,10 +102,11 @@ const viewOf = (row: ReceiptRow) => ({
  * Lists the receipts of a person: erasures by their agents, erasures of agents that they requested, and parts of
  * projects that they or their agents erased.
  */
-export function ownReceipts({ db, runsRequestedBy }: OwnReceiptPorts) {
+export function ownReceipts(db: Database) {
   const ownerValues = async ({ accountId, agents }: Pick<Actor, 'accountId' | 'agents'>) => ({
     agents,
-    runs: accountId === undefined ? [] : await runsRequestedBy(accountId),
+    // A run that erased an agent of this person, and its receipt, no longer name the person.
+    runs: accountId === undefined ? [] : await runsRequestedBy(db, accountId),
     actors: [...agents, ...(accountId === undefined ? [] : [`user:${accountId}`])],
   })
   type OwnerValues = Awaited<ReturnType<typeof ownerValues>>

@@ -7,10 +7,10 @@ import { Problem } from '#lib/kernel/problem.ts'
 import { read } from '#lib/kernel/use-case.ts'
 import { planErasure, planForParticipant } from '../contract.ts'
 import type { PrivacyDeps } from '../ports.ts'
+import { type NamedSubject, requestSubjects } from '../queries.ts'
 import { erasuresOfPerson, requestsOfSubjects } from '../repository.ts'
 import { ownedBy } from '../requests.ts'
 import { type ErasuresAhead, ourTerm, sum } from '../rules.ts'
-import { type NamedSubject, subjectsOf } from '../subject-names.ts'
 import { erasureView, heldCountView, signedReceipt } from '../views.ts'
 import { causesOfDelays, causesOfRun, delaysOf } from './causes.ts'
 import { listErasures, type RequestCause, readErasure } from './contract.ts'
@@ -132,8 +132,8 @@ const list = ({ erasures, ...deps }: Pick<PrivacyDeps, 'db' | 'people' | 'agents
     const search = q === undefined ? undefined : await searchFor(deps, q)
     const found = await erasures.runs({ state, search, after: parseCursor(cursor), now, limit: limit + 1 })
     const { shown, page } = pageOf(found, limit, found.length, ({ createdAt, id }) => ({ at: createdAt, id }))
-    const subjects = await subjectsOf(
-      deps,
+    const subjects = await requestSubjects(
+      deps.db,
       shown.flatMap(({ requestId }) => requestId ?? []),
     )
     const events = await eventsOf(deps, shown.filter(isSlow))

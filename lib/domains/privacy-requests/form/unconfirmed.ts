@@ -1,26 +1,15 @@
 import { randomBytes } from 'node:crypto'
 import type { PrivacyDeps } from '#lib/domains/privacy-requests/ports.ts'
+import { unconfirmedForms } from '#lib/domains/privacy-requests/queries.ts'
 import { unconfirmedLifetime, unforwardedLifetime } from '#lib/domains/privacy-requests/rules.ts'
 import { hashOf } from '#lib/kernel/code-hash.ts'
-import type { MutationContext, Transaction } from '#lib/kernel/context.ts'
+import type { MutationContext } from '#lib/kernel/context.ts'
 import { base62 } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import { forwardUnconfirmed, listUnconfirmed } from './contract.ts'
 import { confirmFormEmail } from './jobs.ts'
 import { openForm } from './service.ts'
-
-const most = 100
-
-/** Requests that wait for an admin to forward the link. None if a mail server sends it. */
-const waitingIn = ({ form }: Pick<PrivacyDeps, 'form'>, tx: Transaction, now: Date) =>
-  form.isForwardedByHand
-    ? tx.unconfirmedRequest.findMany({
-        where: { usedAt: null, expiresAt: { gt: now }, content: { not: null } },
-        orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
-        take: most,
-      })
-    : []
 
 /** Makes a new link, because only the hash of the last one is stored. Its 24 hours begin now. */
 async function renewLink({ form, origin }: PrivacyDeps, { tx, now }: MutationContext, id: string) {
@@ -44,7 +33,7 @@ async function renewLink({ form, origin }: PrivacyDeps, { tx, now }: MutationCon
 /** Without a mail server: the requests from the form whose link nobody has confirmed, and the links to forward. */
 export const unconfirmedRequests = (deps: PrivacyDeps) => ({
   unconfirmed: read(listUnconfirmed, async ({ now }) => {
-    const rows = await waitingIn(deps, deps.db.prisma, now)
+    const rows = deps.form.isForwardedByHand ? await unconfirmedForms(deps.db.prisma, now) : []
     const data = rows.map(({ id, content, createdAt, expiresAt }) => {
       const { kind, name, email } = openForm(deps.form.key(), id, content ?? new Uint8Array())
       return {
@@ -68,9 +57,4 @@ export const unconfirmedRequests = (deps: PrivacyDeps) => ({
     }),
     (ctx, { params: { id } }) => renewLink(deps, ctx, id),
   ),
-  /** The number of requests whose link no admin has forwarded. */
-  countUnforwarded: async (now: Date): Promise<number> =>
-    (await waitingIn(deps, deps.db.prisma, now)).filter(
-      ({ createdAt, expiresAt }) => expiresAt.getTime() === createdAt.getTime() + unforwardedLifetime,
-    ).length,
 })

@@ -23,16 +23,6 @@ export async function raiseParticipantFences(
   return [...new Set([...participants, ...keys.keys()])].sort().map((id) => ({ id, key: keys.get(id) ?? null }))
 }
 
-/** The ids of the participations that the account claimed, sorted. */
-export async function participationsOf(tx: Transaction, accountId: string): Promise<string[]> {
-  const rows = await tx.projectParticipant.findMany({
-    where: { accountId },
-    select: { id: true },
-    orderBy: { id: 'asc' },
-  })
-  return rows.map(({ id }) => id)
-}
-
 /** The suppression-list values of the stored participants, by id. */
 export async function participantKeys(tx: Transaction, ids: readonly string[]): Promise<Map<string, string>> {
   if (ids.length === 0) return new Map()
