@@ -1,9 +1,10 @@
 import { anchor, classes, digit, isDigit, isHex, letterSign, wide } from './character-classes.ts'
+import { searchDecoded } from './encoded-values.ts'
 import { finding, lowConfidence, type SensitiveFinding, withoutOverlaps } from './findings.ts'
 import { KeywordFinder } from './keyword-finder.ts'
 import { gluedIbanAt, ibanAt } from './numbers/ibans.ts'
 import { ipv6Around } from './numbers/ip-addresses.ts'
-import { numbersAt } from './numbers/numbers.ts'
+import { gluedNumberAt, numbersAt } from './numbers/numbers.ts'
 import { isAmbiguousCue, isCue, phoneCues } from './numbers/phone-cues.ts'
 import { internationalAt, type PhoneCue } from './numbers/phones.ts'
 import { chainsIn } from './secrets/blockchain-addresses.ts'
@@ -301,10 +302,17 @@ export function folded(text: string): string {
 }
 
 /**
- * Finds secrets and personal data in a text, ordered and without overlaps. Pure and linear: one pass over the text, with a bounded closer
- * check where a symbol, prefix or word length suggests it.
+ * Finds secrets and personal data in a text, ordered and without overlaps, also where they are encoded. Pure and linear: one pass over the
+ * text and one over its decoded parts, with a bounded closer check where a symbol, prefix or word length suggests it.
  */
-export function scan(written: string, { strategy = false }: ScanOptions = {}): SensitiveFinding[] {
+export function scan(written: string, options: ScanOptions = {}): SensitiveFinding[] {
+  const found = scanWritten(written, options)
+  const decoded = searchDecoded(written, (text) => scanWritten(text, options))
+  return decoded.length === 0 ? found : withoutOverlaps([...found, ...decoded])
+}
+
+/** Finds what a text contains as it is written. */
+function scanWritten(written: string, { strategy = false }: ScanOptions): SensitiveFinding[] {
   const text = folded(written)
   const findings: SensitiveFinding[] = []
   const take = (one: SensitiveFinding | undefined): void => {
@@ -426,11 +434,25 @@ export function scan(written: string, { strategy = false }: ScanOptions = {}): S
           run.close()
           at = found.end
         }
+      } else if (isDigit(text, at - 1)) {
+        const from = digitsFrom(text, start, at)
+        const number = gluedNumberAt(text, from, at, cueBefore(from))
+        if (number) {
+          findings.push(number)
+          at = Math.max(at, number.end)
+        }
       }
     }
   }
   run.close()
   return withoutOverlaps(strategy ? [...findings, ...strategyDetails(text)] : findings)
+}
+
+/** Where the digits begin with which a word ends. */
+function digitsFrom(text: string, start: number, end: number): number {
+  let from = end
+  while (from > start && isDigit(text, from - 1)) from -= 1
+  return from
 }
 
 /** Checks a word of ASCII letters and digits for IBANs, keys and addresses. */

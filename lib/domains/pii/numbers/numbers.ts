@@ -5,15 +5,28 @@ import { nationalAt, type PhoneCue } from './phones.ts'
 
 const pairs = /^(?:\d\d\.){3}\d\d(?!\d)/
 
+/** Names that people write directly before a number: `card4539…`, `ssn_536…`, `ip84.23.…`. */
+const gluedName =
+  /(?:^|[^A-Za-z]|[a-z](?=[A-Z]))(?:card|cc|visa|pan|mastercard|amex|ssn|ip|addr|host)(?:no|nr|num|number)?$/i
+/** Whether the name that ends here says what the number after it is. */
+const isGlued = (text: string, end: number, cue: PhoneCue): boolean =>
+  (cue.end === end && !cue.isAmbiguous) || gluedName.test(text.slice(Math.max(0, end - 20), end))
+
+/** The number at the end of a word that begins with its name: `Tel0301234567`. */
+export function gluedNumberAt(text: string, start: number, end: number, cue: PhoneCue): SensitiveFinding | undefined {
+  return isGlued(text, start, cue) ? numbersAt(text, start, end, cue) : undefined
+}
+
 /**
  * Whether the number is part of something else: an id, a decimal, an amount with thousands separators. A comma between columns separates
  * numbers.
  */
 function isInside(text: string, start: number, end: number, cue: PhoneCue): boolean {
   const before = text.charCodeAt(start - 1)
-  if (before === 95 || before === 36) return true
+  if (before === 95) return !isGlued(text, start - 1, cue)
+  if (before === 36) return true
   if (before === 44) return end - start === 3 && isDigit(text, start - 2) && !/^[-.) ]\d/.test(text.slice(end, end + 2))
-  if (before !== 46 && before !== 45) return false
+  if ((before !== 46 && before !== 45) || (before === 45 && isGlued(text, start - 1, cue))) return false
   // `Tel.030 …`
   if (cue.end >= 0 && start - cue.end < 2) return false
   return isAlphanumeric(text, start - 2) || (before === 46 && text.charCodeAt(start - 2) !== 46)

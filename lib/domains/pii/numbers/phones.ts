@@ -113,7 +113,10 @@ function callable(
     const end = ends[index] ?? 0
     if (count < 7) break
     if (count > 15) continue
-    if (isAlphanumeric(text, end) && !/^(?:x|ext)/i.test(text.slice(end, end + 3))) continue
+    if (isAlphanumeric(text, end) && !/^(?:x|ext)/i.test(text.slice(end, end + 3))) {
+      // The next word may begin without a gap: `+4930…Fax`.
+      if (text.charCodeAt(start) !== 43 || !/^[A-Z][a-z]/.test(text.slice(end, end + 2))) continue
+    }
     if (isOpened && !text.slice(start, end).includes(')')) continue
     const dialled = skipped > 0 ? digits.slice(0, skipped - 1) + digits.slice(skipped, count) : digits.slice(0, count)
     if (isNumber(dialled)) return { end, digits: dialled, isCut: index < ends.length - 1 }
@@ -125,9 +128,15 @@ function phone(text: string, start: number, end: number, digits: string, score: 
   return isPublishedNumber(digits) ? lowConfidence(found) : found
 }
 
+/** A word before a plus sign without a gap: `Tel+4930…`. */
+const gluedCue = /(?:^|[^A-Za-z])(?:tel|phone|telephone|mobile?|cell|fax|whatsapp|sms|call|fon|telefon)$/i
+/** Addresses of services that end in a number with its country code. */
+const inAddress = /(?:wa\.me\/|send\/?\?phone=)$/
+
 /** ITU-T E.164: the valid international number after this `+`. */
 export function internationalAt(text: string, at: number): SensitiveFinding | undefined {
-  if (isAlphanumeric(text, at - 1) || text.charCodeAt(at - 1) === 43) return undefined
+  if (text.charCodeAt(at - 1) === 43) return undefined
+  if (isAlphanumeric(text, at - 1) && !gluedCue.test(text.slice(Math.max(0, at - 12), at))) return undefined
   if (!isDigit(text, at + 1) && text.charCodeAt(at + 1) !== 40) return undefined
   const groups = groupsAt(text, at, true)
   if (
@@ -204,6 +213,10 @@ export function nationalAt(text: string, start: number, length: number, cue: Pho
       americanAt(text, from, isCalled && !cue.isAmbiguous) ??
       (from === start ? undefined : americanAt(text, start, isCalled && !cue.isAmbiguous))
     if (found) return found
+  }
+  if (lead > 48 && inAddress.test(text.slice(Math.max(0, start - 12), start))) {
+    const digits = text.slice(start, start + length)
+    if (isInternationalNumber(digits)) return phone(text, start, start + length, digits, 0.9)
   }
   if (!isCalled) return undefined
   const groups = groupsAt(text, from, false)

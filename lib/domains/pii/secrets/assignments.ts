@@ -111,7 +111,9 @@ const keyNames: ReadonlySet<string> = new Set(wordsOf(keyWords).filter((word) =>
 
 /** Verbs between the name of a secret and its value: `the password is …`, `Passwort lautet …`, `パスワードは…`. */
 const copulas =
-  'is|was|are|set to|reset to|changed to|now|ist|lautet|war|est|était|es|era|é|è|sarà|jest|brzmi|to|je|är|er|on|este|adalah|ialah|là|είναι|это|е|هو|هي|היא|הוא|است|है|คือ|は|が|는|은|이|가|是|为|為|即|：'
+  'is|was|are|set to|reset to|changed to|now|ist|lautet|war|est|était|es|era|é|è|sarà|jest|brzmi|to|je|är|er|on|este|adalah|ialah|là'
+/** The same in scripts that a Latin letter cannot continue. */
+const otherCopulas = 'είναι|это|е|هو|هي|היא|הוא|است|है|คือ|は|が|는|은|이|가|是|为|為|即|：'
 
 /** What may follow the word in a name that still names the secret: `password2`, `PASSWORD_PROD`. */
 const nameEndings =
@@ -175,7 +177,7 @@ const cellAt = compiled(forms.cell)
 const inTable = /(?:^|\n)[ \t>]{0,8}\|[^\n]{0,60}$/
 /** Up to three words between the name and its value, then a colon or a verb: `Password for the admin: x`, `the password is x`. */
 const inSentence = new RegExp(
-  String.raw`["'”»)]?(?:\s[(]?[\p{L}\p{N}’'@._-]{1,24}[)]?){0,4}?(?<sign>\s?[:=](?!/)|\s{0,2}(?:${copulas}))(?![\p{Script=Latin}])\s{0,2}`,
+  String.raw`["'”»)]?(?:\s[(]?[\p{L}\p{N}’'@._-]{1,24}[)]?){0,4}?(?<sign>\s?[:=](?!/)|\s{0,2}(?:(?:${copulas})(?![\p{Script=Latin}])|(?:${otherCopulas})))\s{0,2}`,
   'iuy',
 )
 /** After an option of a command the value follows a space: `--password x`, `-Password x`, `ENV DB_PASSWORD x`, `login x password y`. */
@@ -316,5 +318,7 @@ export function assignedSecretAt(text: string, keyword: string, start: number): 
     return undefined
   if (isAlphanumeric(text, nameStop ?? end) && !isSpaced) return undefined
   const sentence = endOf(inSentence, text, nameStop ?? end)
-  return sentence === undefined ? undefined : judge(valueAt(text, sentence), true)
+  const found = sentence === undefined ? undefined : judge(valueAt(text, sentence), true)
+  // Scripts without spaces: `密码Tr0ub4dor8xQ9`.
+  return found ?? (isSpaced && isPassword && isAlphanumeric(text, end) ? judge(valueAt(text, end), true) : undefined)
 }

@@ -1,4 +1,5 @@
 import { beginsWord } from '../character-classes.ts'
+import { searchDecoded } from '../encoded-values.ts'
 import { KeywordFinder } from '../keyword-finder.ts'
 import { assignedSecretAt, secretNames } from './assignments.ts'
 import { isChosen, isGenerated, isNoLiteral, isPublishedValue } from './secret-values.ts'
@@ -278,6 +279,10 @@ const keywords = new KeywordFinder(credentialKeywords)
  * password, session keys by their names, and keys as lists of bytes. Pure and linear.
  */
 export function credentialSpans(text: string): CredentialSpan[] {
+  const spans = [...writtenSpans(text), ...searchDecoded(text, writtenSpans)].sort((a, b) => a.start - b.start)
+  return spans.filter(({ start, end }, at) => start !== spans[at - 1]?.start || end !== spans[at - 1]?.end)
+}
+function writtenSpans(text: string): CredentialSpan[] {
   const spans: CredentialSpan[] = []
   keywords.find(text, (word, end) => {
     const keyword = credentialKeywords[word] ?? ''
@@ -291,7 +296,7 @@ export function credentialSpans(text: string): CredentialSpan[] {
       if (isKeyBytes(numbers.map((one) => (one.trim() === '' ? Number.NaN : Number(one)))))
         spans.push({ kind: 'private_key', start: index, end: index + match.length })
     }
-  return spans.sort((a, b) => a.start - b.start)
+  return spans
 }
 
 /** Maximum length of a credential. */

@@ -19,9 +19,9 @@ const reference =
 const address = /^[^\s@]+@[\w-]+(?:\.[\w-]+)*\.[a-z]{2,12}$/i
 const path =
   /^(?:\.{0,2}|~|[a-z]:)[\\/]|^[\w.@~-]+\.(?:[cm]?[jt]sx?|json|ya?ml|toml|md|txt|py|rb|go|rs|java|kt|php|html?|css|svg|png|jpe?g|pem|key|crt|env|sh|sql|xml|lock|conf|ini)(?:[:#?].*)?$|:\/\//i
-/** Numbers with units, versions, dates and times. */
+/** Numbers with units, versions, dates, times and code points. */
 const measure =
-  /^0x[0-9a-f]{1,8}$|^[-+~<>=^v]{0,3}(?:\d+(?:[.,:/-]\d+)*)[a-z%°]{0,3}$|^\d{4}-\d\d-\d\d(?:T.*)?$|^v?\d+\.\d[\w.+-]*$|^#[0-9a-f]{3,8}$|^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i
+  /^u\+[0-9a-f]{4,6}$|^0x[0-9a-f]{1,8}$|^[-+~<>=^v]{0,3}(?:\d+(?:[.,:/-]\d+)*)[a-z%°]{0,3}$|^\d{4}-\d\d-\d\d(?:T.*)?$|^v?\d+\.\d[\w.+-]*$|^#[0-9a-f]{3,8}$|^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i
 
 const border = /[^A-Za-z0-9]+|(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[A-Za-z])(?=\d)|(?<=\d)(?=[A-Za-z])/
 /** Whether the value consists of words, as names of types and variables do: `AuthenticationMD5Password`, `effect/TArray`. */
@@ -55,7 +55,9 @@ const published =
 export const isPublishedValue = (value: string): boolean => {
   if (/example/i.test(value) || (value.length > 11 && /[g-z]/i.test(value) && isSequence(value))) return true
   const rest = value.replace(published, '').replace(/[^\p{L}\p{N}]/gu, '')
-  return rest.length <= Math.min(4, value.length / 3) && !/\p{L}\d\p{L}/u.test(rest)
+  // A rest of letters and digits is what makes a password secret, as in `pa55w0rd` with an ending.
+  const most = /\p{L}/u.test(rest) && /\d/.test(rest) ? 3 : 4
+  return rest.length <= Math.min(most, value.length / 3) && !/\p{L}\d\p{L}/u.test(rest)
 }
 
 /** People type passwords on Latin keyboards. */

@@ -79,7 +79,7 @@ function keyFound(key: string, start: number): SensitiveFinding {
   const end = start + key.length
   if (!checked.test(key)) {
     const found = finding('api_key', start, end, 0.95)
-    return /example|^eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9\.eyJzdWIiOiIxMjM0NTY3ODkw/i.test(key) ||
+    return /example|^eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9[.]eyJzdWIiOiIxMjM0NTY3ODkw/i.test(key) ||
       isSequence(key.slice(key.search(/[^A-Za-z]/) + 1).replace(/[^A-Za-z0-9]/g, ''))
       ? lowConfidence(found)
       : found
@@ -122,11 +122,16 @@ function namedKey(text: string, end: number, forms: readonly Form[]): SensitiveF
 const isInEncoding = (text: string, start: number): boolean =>
   /[/+]/.test(text.charAt(start - 1)) && /^[A-Za-z0-9+/]{40}$/.test(text.slice(Math.max(0, start - 40), start))
 
+/** A name that somebody wrote directly before a key: `tokenghp_…`. */
+const gluedName = /(?:token|key|secret|password|bearer|auth|pat|is)$/i
+
 /** Adds vendors' keys at this keyword to `found`. */
 export function vendorKeysAt(text: string, keyword: string, start: number, findings: SensitiveFinding[]): void {
   const end = start + keyword.length
   for (const form of marked.get(keyword) ?? []) {
-    if (form.lead === 0 && (!beginsWord(text, start) || isInEncoding(text, start))) continue
+    if (form.lead === 0 && !beginsWord(text, start) && !gluedName.test(text.slice(Math.max(0, start - 10), start)))
+      continue
+    if (form.lead === 0 && isInEncoding(text, start)) continue
     for (let from = Math.max(0, start - form.lead); from <= start - form.leastLead; from++) {
       if (form.lead > 0 && isAlphanumeric(text, from - 1) && !beginsWord(text, from)) continue
       const key = keyAt(text, from, keyword, form)
