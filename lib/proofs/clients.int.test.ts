@@ -10,12 +10,15 @@ import { MessagesAnnotation, START, StateGraph } from '@langchain/langgraph'
 import { emptyCheckpoint, MemorySaver } from '@langchain/langgraph-checkpoint'
 import { PostgresSaver } from '@langchain/langgraph-checkpoint-postgres'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { z } from 'zod'
+import { newId } from '#lib/kernel/ids.ts'
 import { problems } from '#lib/kernel/problem.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { type Issued, issuedAgent, signedIn } from '#lib/testing/people.ts'
-import { isInstalled, openApiTool } from '#lib/testing/services/installed.ts'
+import { type PythonProgram, pythonProgram } from '#lib/testing/python.ts'
+import { isInstalled, openApiTool, pythonExecutable } from '#lib/testing/services/installed.ts'
 import { trace } from '#lib/testing/units.ts'
 
 const run = promisify(execFile)
@@ -23,7 +26,12 @@ const root = join(import.meta.dirname, '../..')
 const timeout = 300_000
 
 /** The response of a server of a test, in order. */
-type Answer = { status: number; headers?: Record<string, string>; body?: unknown } | 'broken'
+type Answer =
+  | { status: number; headers?: Record<string, string>; body?: unknown }
+  | 'broken'
+  | 'cut'
+  | 'silent'
+  | 'stalled'
 async function scripted(answers: Answer[]) {
   const requests: { key: string | undefined; at: number }[] = []
   const server = createServer((request: IncomingMessage, response) => {
@@ -31,11 +39,19 @@ async function scripted(answers: Answer[]) {
     requests.push({ key: typeof key === 'string' ? key : undefined, at: performance.now() })
     const answer = answers[Math.min(requests.length, answers.length) - 1] ?? 'broken'
     if (answer === 'broken') return void request.socket.destroy()
+    if (answer === 'silent') return
+    if (answer === 'cut' || answer === 'stalled') {
+      response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': '100' })
+      return void response.write('{"data":', () => answer === 'cut' && request.socket.destroy())
+    }
     response.writeHead(answer.status, { 'Content-Type': 'application/json', ...answer.headers })
     response.end(JSON.stringify(answer.body ?? {}))
   })
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
-  onTestFinished(() => void server.close())
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
   const address = server.address()
   return { url: `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`, requests }
 }
@@ -45,13 +61,28 @@ const problem = (status: number, code: string, headers?: Record<string, string>)
   ...(headers && { headers }),
 })
 
-describe.skipIf(!isInstalled('openapi'))('@knowledgepulse/client', () => {
+/** The Python client, from the wheel that is published. */
+async function builtPython(folder: string): Promise<PythonProgram> {
+  const source = join(folder, 'repository/clients/python')
+  cpSync(join(root, 'clients/python'), source, { recursive: true })
+  // Without what an earlier build left in the checkout.
+  for (const file of ['types.py', '_calls.pyi']) rmSync(join(source, 'src/knowledgepulse', file), { force: true })
+  const options = { cwd: source, env: { NODE_ENV: 'test' as const, HOME: folder } }
+  await run(pythonExecutable('hatchling'), ['build', '--target', 'wheel'], options)
+  const [wheel] = readdirSync(join(source, 'dist')).filter((file) => file.endsWith('.whl'))
+  const installed = join(folder, 'wheel')
+  await run(pythonExecutable(), ['-m', 'zipfile', '-e', join(source, 'dist', wheel ?? ''), installed])
+  return pythonProgram('registry_client.py', { PYTHONPATH: installed })
+}
+
+describe.skipIf(!isInstalled('openapi'))('the clients', () => {
   let folder: string
   let test: TestApp
   let agent: Issued
   // The built modules: the compiler of this repository does not know them.
   let client: Awaited<ReturnType<typeof load>>
   let langgraph: Awaited<ReturnType<typeof load>>
+  let python: PythonProgram
   const load = (file: string) => import(join(folder, 'app/node_modules/@knowledgepulse/client/dist', file))
 
   beforeAll(async () => {
@@ -79,14 +110,15 @@ describe.skipIf(!isInstalled('openapi'))('@knowledgepulse/client', () => {
     writeFileSync(join(folder, 'app/package.json'), '{"type":"module"}')
     client = await load('index.js')
     langgraph = await load('langgraph.js')
+    if (isInstalled('python')) python = await builtPython(folder)
     test = await testApp()
     agent = await issuedAgent(test, ['read', 'write'], { tier: 'enterprise' })
   }, timeout)
   afterAll(async () => {
+    await python?.close()
     await test?.close()
     rmSync(folder, { recursive: true, force: true })
   })
-  const connected = (more: object = {}) => new client.KnowledgePulse({ url: test.url, token: agent.token, ...more })
 
   it('has the types of every operation, under strict settings and without skipLibCheck', async () => {
     const app = join(folder, 'app')
@@ -129,100 +161,235 @@ describe.skipIf(!isInstalled('openapi'))('@knowledgepulse/client', () => {
     expect(new Set(Object.values(client.problemClasses)).size).toBe(Object.keys(problems).length)
   })
 
-  it('contributes, iterates over pages, reads, and throws the class of the code with the request id', async () => {
-    const kp = connected()
-    for (let n = 0; n < 5; n++) await kp.post('/v1/knowledge', { body: trace({ task: { objective: `Client ${n}` } }) })
-    const ids: string[] = []
-    for await (const { id } of kp.pages('/v1/knowledge', { query: { mine: 'true', limit: 2 } })) ids.push(id)
-    expect(new Set(ids).size).toBe(5)
-    const { data } = await kp.get('/v1/knowledge/{id}', { params: { id: ids[0] } })
-    expect(data.id).toBe(ids[0])
-    const missing = await kp
-      .get('/v1/knowledge/{id}', { params: { id: 'kp:trace:none' } })
-      .catch((error: unknown) => error)
-    expect(missing).toBeInstanceOf(client.NotFound)
-    expect(missing).toMatchObject({ code: 'not_found', status: 404, requestId: expect.stringMatching(/^req_/) })
-    const invalid = await kp.post('/v1/knowledge', { body: {} }).catch((error: unknown) => error)
-    expect(invalid).toBeInstanceOf(client.Invalid)
-    expect(invalid.issues.length).toBeGreaterThan(0)
-  })
+  interface Failed {
+    class: string
+    code?: string
+    status?: number
+    requestId?: string
+    issues?: unknown[]
+  }
+  interface Request {
+    client: { url: string; token?: string }
+    method: 'GET' | 'POST' | 'PAGES' | 'STREAM' | 'UPLOAD'
+    path: string
+    given: { params?: object; query?: object; body?: unknown; timeout?: number; retries?: number }
+    upload?: { text: string; mediaType: string; streams: boolean }
+  }
+  // Untyped, because the answers of different operations have different fields.
+  type Outcome = { result: ReturnType<typeof JSON.parse>; failed?: undefined } | { result?: undefined; failed: Failed }
+  const Outcomes = z.array(
+    z.object({ result: z.unknown().optional(), failed: z.looseObject({ class: z.string() }).optional() }),
+  )
+  /** Makes all calls at the same time. Time limits are in seconds. */
+  type Caller = (requests: readonly Request[]) => Promise<Outcome[]>
 
-  it('streams an export, and uploads a history as a stream', async () => {
-    const kp = connected()
-    const body = await kp.stream('/v1/export/{agent_id}', { params: { agent_id: agent.id } })
-    expect((await new Response(body).json()).agent_id).toBe(agent.id)
-    const { data: project } = await kp.post('/api/projects', { body: { name: 'Imported' } })
-    const line = JSON.stringify({ type: 'conversation', id: `c-${Date.now()}`, title: 'First' })
-    await kp.upload(
-      '/api/projects/{projectId}/import',
-      { params: { projectId: project.id } },
-      { body: new Blob([`${line}\n`]).stream(), mediaType: 'application/x-ndjson' },
+  async function once({ client: { url, token }, method, path, given, upload }: Request): Promise<Outcome> {
+    const { timeout: seconds, retries, ...input } = given
+    const options = {
+      ...(seconds !== undefined && { timeout: seconds * 1000 }),
+      ...(retries !== undefined && { retries }),
+    }
+    const kp = new client.KnowledgePulse({ url, ...(token !== undefined && { token }) })
+    try {
+      if (method === 'PAGES') return { result: await Array.fromAsync(kp.pages(path, input, options)) }
+      if (method === 'STREAM') return { result: await new Response(await kp.stream(path, input, options)).text() }
+      if (method === 'UPLOAD') {
+        const blob = new Blob([upload?.text ?? ''])
+        const body = upload?.streams ? blob.stream() : blob
+        return { result: await kp.upload(path, input, { body, mediaType: upload?.mediaType }, options) }
+      }
+      return { result: await kp[method.toLowerCase()](path, input, options) }
+    } catch (error) {
+      if (!(error instanceof Error)) throw error
+      return { failed: Object.assign({ class: error.constructor.name }, error) }
+    }
+  }
+  const inTypeScript: Caller = (requests) => Promise.all(requests.map(once))
+  const inPython =
+    (name: 'calls' | 'acalls'): Caller =>
+    async (requests) =>
+      (await python.call(name, { requests }, Outcomes)) as Outcome[]
+  const callers: [string, Caller][] = [['TypeScript', inTypeScript]]
+  if (isInstalled('python')) callers.push(['Python', inPython('calls')], ['Python with asyncio', inPython('acalls')])
+
+  describe.each(callers)('the contract in %s', (_, calls) => {
+    const call = async (request: Omit<Request, 'client'> & Partial<Pick<Request, 'client'>>): Promise<Outcome> => {
+      const [outcome] = await calls([{ client: { url: test.url, token: agent.token }, ...request }])
+      if (!outcome) throw new Error('no outcome')
+      return outcome
+    }
+
+    it('contributes, iterates over pages, reads, and throws the class of the code with the request id', async () => {
+      const { id, token } = await issuedAgent(test, ['read', 'write'], { tier: 'enterprise' })
+      const own = { client: { url: test.url, token } }
+      for (let n = 0; n < 5; n++) {
+        const body = trace({ task: { objective: `Client ${n} of ${id}` } })
+        await call({ ...own, method: 'POST', path: '/v1/knowledge', given: { body } })
+      }
+      const query = { mine: 'true', limit: 2 }
+      const listed = await call({ ...own, method: 'PAGES', path: '/v1/knowledge', given: { query } })
+      const ids: string[] = listed.result.map((unit: { id: string }) => unit.id)
+      expect(new Set(ids).size).toBe(5)
+      const read = (unit: string | undefined) =>
+        call({ ...own, method: 'GET', path: '/v1/knowledge/{id}', given: { params: { id: unit } } })
+      expect((await read(ids[0])).result.data.id).toBe(ids[0])
+      expect((await read('kp:trace:none')).failed).toMatchObject({
+        class: 'NotFound',
+        code: 'not_found',
+        status: 404,
+        requestId: expect.stringMatching(/^req_/),
+      })
+      // An empty id would be the address of the list.
+      expect((await read('')).failed).toMatchObject({ class: 'TypeError' })
+      const { failed } = await call({ ...own, method: 'POST', path: '/v1/knowledge', given: { body: {} } })
+      expect(failed?.class).toBe('Invalid')
+      expect(failed?.issues?.length).toBeGreaterThan(0)
+    })
+
+    it('streams an export, and uploads a history as a stream', async () => {
+      const params = { agent_id: agent.id }
+      const exported = await call({ method: 'STREAM', path: '/v1/export/{agent_id}', given: { params } })
+      expect(JSON.parse(exported.result).agent_id).toBe(agent.id)
+      const missing = await call({
+        method: 'STREAM',
+        path: '/api/exports/{id}/content',
+        given: { params: { id: 'exp_0' } },
+      })
+      expect(missing.failed?.class).toBe('NotFound')
+      const { result } = await call({ method: 'POST', path: '/api/projects', given: { body: { name: 'Imported' } } })
+      const at = { params: { projectId: result.data.id } }
+      for (const streams of [true, false]) {
+        const line = JSON.stringify({ type: 'conversation', id: newId('made'), title: 'First' })
+        const upload = { text: `${line}\n`, mediaType: 'application/x-ndjson', streams }
+        const sent = await call({ method: 'UPLOAD', path: '/api/projects/{projectId}/import', given: at, upload })
+        expect(sent.failed).toBeUndefined()
+      }
+      const listed = await call({ method: 'GET', path: '/api/projects/{projectId}/conversations', given: at })
+      expect(listed.result.total).toBe(2)
+    })
+
+    it(
+      'retries faults twice with the same idempotency key, and honors Retry-After',
+      async () => {
+        const done: Answer = { status: 201, body: { data: {} } }
+        const faults: Answer[] = [
+          'broken',
+          'cut',
+          problem(408, 'too_slow'),
+          problem(409, 'fenced'),
+          problem(503, 'unavailable'),
+          problem(500, 'internal'),
+        ]
+        const servers = await Promise.all(faults.map((fault) => scripted([fault, fault, done])))
+        const slow = await scripted([problem(429, 'rate_limited', { 'Retry-After': '1' }), done])
+        const outcomes = await calls(
+          [...servers, slow].map(({ url }) => ({
+            client: { url },
+            method: 'POST',
+            path: '/v1/knowledge',
+            given: { body: trace() },
+          })),
+        )
+        expect(outcomes.map(({ failed }) => failed)).toEqual(outcomes.map(() => undefined))
+        for (const [n, { requests }] of servers.entries())
+          expect([faults[n], requests.length, new Set(requests.map(({ key }) => key)).size]).toEqual([faults[n], 3, 1])
+        expect(servers[0]?.requests[0]?.key).toMatch(/^[0-9a-f-]{36}$/)
+        const [first, second] = slow.requests
+        expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(1_000)
+      },
+      timeout,
     )
-    const { total } = await kp.get('/api/projects/{projectId}/conversations', { params: { projectId: project.id } })
-    expect(total).toBe(1)
+
+    it(
+      'gives up after two retries, at once for other problems, and for a long Retry-After',
+      async () => {
+        const cases: [Answer, object, number, string][] = [
+          [problem(503, 'unavailable'), {}, 3, 'Unavailable'],
+          ['broken', { retries: 1 }, 2, 'RegistryUnreachable'],
+          [problem(409, 'conflict'), {}, 1, 'Conflict'],
+          [problem(429, 'quota_exceeded', { 'Retry-After': '3600' }), {}, 1, 'QuotaExceeded'],
+          [{ status: 502, body: 'a proxy' }, { retries: 0 }, 1, 'RegistryProblem'],
+        ]
+        const servers = await Promise.all(cases.map(([answer]) => scripted([answer])))
+        const outcomes = await calls(
+          cases.map(([, given], n) => ({
+            client: { url: servers[n]?.url ?? '' },
+            method: 'GET',
+            path: '/v1/skills',
+            given,
+          })),
+        )
+        for (const [n, [, , count, name]] of cases.entries())
+          expect([servers[n]?.requests.length, outcomes[n]?.failed?.class]).toEqual([count, name])
+      },
+      timeout,
+    )
+
+    it('ends a call at its time limit, also while the body arrives', async () => {
+      for (const answer of ['silent', 'stalled'] as const) {
+        const { url } = await scripted([answer])
+        const given = { timeout: 0.2, retries: 0 }
+        const { failed } = await call({ client: { url }, method: 'GET', path: '/v1/skills', given })
+        expect([answer, failed?.class]).toEqual([answer, 'RegistryUnreachable'])
+      }
+    })
   })
 
-  it(
-    'retries faults twice with the same idempotency key, and honors Retry-After',
-    async () => {
-      const done: Answer = { status: 201, body: { data: {} } }
-      for (const fault of [
-        'broken',
-        problem(408, 'too_slow'),
-        problem(409, 'fenced'),
-        problem(503, 'unavailable'),
-        problem(500, 'internal'),
-      ] as const) {
-        const { url, requests } = await scripted([fault, fault, done])
-        const kp = new client.KnowledgePulse({ url })
-        await kp.post('/v1/knowledge', { body: trace() })
-        expect([fault, requests.length, new Set(requests.map(({ key }) => key)).size]).toEqual([fault, 3, 1])
-        expect(requests[0]?.key).toMatch(/^[0-9a-f-]{36}$/)
-      }
-      const slow = await scripted([problem(429, 'rate_limited', { 'Retry-After': '1' }), done])
-      await new client.KnowledgePulse({ url: slow.url }).post('/v1/knowledge', { body: trace() })
-      const [first, second] = slow.requests
-      expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(1_000)
-    },
-    timeout,
-  )
-
-  it(
-    'gives up after two retries, at once for other problems, and for a long Retry-After',
-    async () => {
-      const count = async (answer: Answer, options?: object) => {
-        const { url, requests } = await scripted([answer])
-        const error = await new client.KnowledgePulse({ url })
-          .get('/v1/skills', {}, options)
-          .catch((thrown: unknown) => thrown)
-        return [requests.length, error.name]
-      }
-      expect(await count(problem(503, 'unavailable'))).toEqual([3, 'Unavailable'])
-      expect(await count('broken', { retries: 1 })).toEqual([2, 'RegistryUnreachable'])
-      expect(await count(problem(409, 'conflict'))).toEqual([1, 'Conflict'])
-      expect(await count(problem(429, 'quota_exceeded', { 'Retry-After': '3600' }))).toEqual([1, 'QuotaExceeded'])
-      expect(await count({ status: 502, body: 'a proxy' }, { retries: 0 })).toEqual([1, 'RegistryProblem'])
-    },
-    timeout,
-  )
-
-  it('ends a call at its time limit and at the signal of the caller', async () => {
-    const silent = createServer(() => {})
-    await new Promise<void>((listening) => silent.listen(0, '127.0.0.1', listening))
-    onTestFinished(() => {
-      silent.closeAllConnections()
-      silent.close()
-    })
-    const address = silent.address()
-    const kp = new client.KnowledgePulse({
-      url: `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`,
-      retries: 0,
-    })
-    await expect(kp.get('/v1/skills', {}, { timeout: 50 })).rejects.toBeInstanceOf(client.RegistryUnreachable)
+  it('ends a call at the signal of the caller', async () => {
+    const { url } = await scripted(['silent'])
+    const kp = new client.KnowledgePulse({ url, retries: 0 })
     const ending = new AbortController()
     const call = kp.get('/v1/skills', {}, { signal: ending.signal })
     ending.abort(new Error('enough'))
     await expect(call).rejects.toThrow('enough')
+  })
+
+  describe.skipIf(!isInstalled('python'))('the Python package', () => {
+    it(
+      'has the types of every operation, under strict settings',
+      async () => {
+        writeFileSync(
+          join(folder, 'use.py'),
+          `from knowledgepulse import AsyncKnowledgePulse, KnowledgePulse
+
+kp = KnowledgePulse("http://localhost:3000")
+score: float = kp.get("/v1/reputation/{agent_id}", params={"agent_id": "a"})["data"]["score"]
+ids: list[str] = [unit["id"] for unit in kp.pages("/v1/knowledge", query={"q": "x"})]
+
+
+async def name() -> str:
+    kp = AsyncKnowledgePulse("http://localhost:3000")
+    return (await kp.post("/api/projects", body={"name": "A"}))["data"]["name"]
+
+
+# Each of these lines has to be refused: a suppressed line without a fault is a fault itself.
+kp.get("/v1/knowledge/{id}")  # type: ignore[call-overload]
+kp.get("/v1/nothing")  # type: ignore[call-overload]
+kp.post("/api/projects", body={"name": 7})  # type: ignore[call-overload]
+`,
+        )
+        const options = { cwd: folder, env: { NODE_ENV: 'test' as const, MYPYPATH: join(folder, 'wheel') } }
+        const check = ['--strict', '--cache-dir', join(folder, 'mypy')]
+        const faultsOf = (files: string[]) =>
+          run(pythonExecutable('mypy'), [...check, ...files], options)
+            .catch((error: { stdout: string }) => error)
+            .then(({ stdout }) => stdout.trim())
+        expect(await faultsOf(['use.py'])).toMatch(/^Success/)
+        expect(await faultsOf(['-p', 'knowledgepulse'])).toMatch(/^Success/)
+      },
+      timeout,
+    )
+    it('has a class for every problem code, with the names of the other client', async () => {
+      const names = Object.entries(client.problemClasses).map(([code, found]) => [
+        code,
+        (found as { name: string }).name,
+      ])
+      expect(await python.call('codes', {}, z.record(z.string(), z.string()))).toEqual(Object.fromEntries(names))
+    })
+    it('ends a call when its task is cancelled', async () => {
+      const { url } = await scripted(['silent'])
+      expect(await python.call('cancelled', { url }, z.boolean())).toBe(true)
+    })
   })
 
   describe('Recorder', () => {

@@ -193,14 +193,13 @@ export class KnowledgePulse {
     }
   }
 
-  /** The body as it arrives, for exports and downloads. The time limit ends with the headers. */
+  /** The body as it arrives, for exports and downloads. The time limit and the retries end with the headers. */
   async stream<P extends PathOf<'get'>>(
     path: P,
     ...rest: Rest<Input<OperationOf<P, 'get'>>>
   ): Promise<ReadableStream<Uint8Array>> {
     const [input = {}, options = {}] = rest as [AnyInput?, CallOptions?]
-    const { body } = await this.#attempts('GET', path, input, options, undefined)
-    return body ?? new ReadableStream({ start: (controller) => controller.close() })
+    return this.#attempts('GET', path, input, options, undefined, bodyOf)
   }
 
   /** Sends a body as it is. A stream is sent once: after a fault, the caller decides. */
@@ -211,30 +210,33 @@ export class KnowledgePulse {
     options: CallOptions = {},
   ): Promise<Output<OperationOf<P, 'post'>>> {
     const once = body instanceof ReadableStream ? { retries: 0 } : {}
-    const response = await this.#attempts('POST', path, input as AnyInput, { ...options, ...once }, { body, mediaType })
-    return (await bodyOf(response)) as Output<OperationOf<P, 'post'>>
+    const sent = { body, mediaType }
+    return parsed(await this.#attempts('POST', path, input as AnyInput, { ...options, ...once }, sent, textOf))
   }
 
   async #json<T>(method: string, path: string, rest: readonly unknown[]): Promise<T> {
     const [input = {}, options = {}] = rest as [AnyInput?, CallOptions?]
-    return (await bodyOf(await this.#attempts(method, path, input, options, undefined))) as T
+    return parsed(await this.#attempts(method, path, input, options, undefined, textOf))
   }
 
-  async #attempts(
+  /** @param read what the time limit and the retries cover of a successful response */
+  async #attempts<T>(
     method: string,
     path: string,
     input: AnyInput,
     options: CallOptions,
     upload: { body: UploadBody; mediaType: string } | undefined,
-  ): Promise<Response> {
+    read: (response: Response) => T | Promise<T>,
+  ): Promise<T> {
     const { retries = this.#retries, signal } = options
+    const address = this.#address(path, input)
     const key = options.idempotencyKey ?? (method === 'POST' ? crypto.randomUUID() : undefined)
     for (let attempt = 0; ; attempt++) {
       let failed: RegistryProblem | RegistryUnreachable
       try {
-        const response = await this.#once(method, path, input, options, key, upload)
-        if (response.ok) return response
-        failed = await problemOf(response)
+        const answer = await this.#once(method, address, input, options, key, upload, read)
+        if (!(answer instanceof RegistryProblem)) return answer
+        failed = answer
       } catch (error) {
         // The caller ended the call: that is not a fault.
         if (signal?.aborted) throw error
@@ -246,17 +248,27 @@ export class KnowledgePulse {
     }
   }
 
-  async #once(
+  /** @throws TypeError without a part of the path: an empty one would name another address */
+  #address(template: string, input: AnyInput): string {
+    const named = new Map(textsOf(input.params))
+    const path = template.replace(/\{(\w+)\}/g, (_, name: string) => {
+      const value = named.get(name)
+      if (!value) throw new TypeError(`params lacks ${name}`)
+      return encodeURIComponent(value)
+    })
+    const search = new URLSearchParams(textsOf(input.query))
+    return `${this.#url}${path}${search.size > 0 ? `?${search}` : ''}`
+  }
+
+  async #once<T>(
     method: string,
-    template: string,
+    address: string,
     input: AnyInput,
     { signal, timeout = this.#timeout }: CallOptions,
     key: string | undefined,
     upload: { body: UploadBody; mediaType: string } | undefined,
-  ): Promise<Response> {
-    const named = new Map(textsOf(input.params))
-    const path = template.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(named.get(name) ?? ''))
-    const search = new URLSearchParams(textsOf(input.query))
+    read: (response: Response) => T | Promise<T>,
+  ): Promise<T | RegistryProblem> {
     const headers = new Headers(textsOf(input.headers))
     if (this.#token !== undefined) headers.set('Authorization', `Bearer ${this.#token}`)
     if (key !== undefined) headers.set('Idempotency-Key', key)
@@ -264,23 +276,24 @@ export class KnowledgePulse {
     else if (input.body !== undefined) headers.set('Content-Type', 'application/json')
     const body = upload ? upload.body : input.body === undefined ? null : JSON.stringify(input.body)
     const late = new AbortController()
-    // Ends with the headers: a download takes as long as it takes.
     const timer = setTimeout(() => late.abort(new DOMException('The time limit passed.', 'TimeoutError')), timeout)
     try {
-      return await this.#fetch(`${this.#url}${path}${search.size > 0 ? `?${search}` : ''}`, {
+      const response = await this.#fetch(address, {
         method,
         headers,
         body,
         signal: signal ? AbortSignal.any([signal, late.signal]) : late.signal,
         ...(body instanceof ReadableStream && { duplex: 'half' }),
       } as RequestInit)
+      return response.ok ? await read(response) : await problemOf(response)
     } finally {
       clearTimeout(timer)
     }
   }
 }
 
-async function bodyOf(response: Response): Promise<unknown> {
-  const text = await response.text()
-  return text === '' ? undefined : JSON.parse(text)
-}
+const textOf = (response: Response): Promise<string> => response.text()
+/** A download takes as long as it takes. */
+const bodyOf = ({ body }: Response): ReadableStream<Uint8Array> =>
+  body ?? new ReadableStream({ start: (controller) => controller.close() })
+const parsed = (text: string) => JSON.parse(text === '' ? 'null' : text) ?? undefined
