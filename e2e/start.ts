@@ -8,7 +8,8 @@ import { makeDemoInstallation } from './demo-installation.ts'
 const { env, password, told, remove } = await makeDemoInstallation({ port })
 const { createApp } = await import('#lib/app.ts')
 const { oneTimePassword } = await import('#lib/domains/accounts/passwords.ts')
-const { createAccount, createOrganisation } = await import('#lib/domains/accounts/service.ts')
+const { createAccount } = await import('#lib/domains/accounts/service.ts')
+const { createOrganisation } = await import('#lib/domains/accounts/writes.ts')
 const { startInstallation } = await import('./installation.ts')
 
 async function makePerson(email: string, name: string): Promise<DemoCredentials['person']> {

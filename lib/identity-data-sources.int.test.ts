@@ -1,7 +1,6 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { enqueueNotice } from '#lib/domains/accounts/notices.ts'
 import { contributeUnit } from '#lib/domains/knowledge/contract.ts'
 import { enqueue } from '#lib/jobs/queue.ts'
 import type { DataSource } from '#lib/kernel/data-source.ts'
@@ -11,6 +10,7 @@ import { newId } from '#lib/kernel/ids.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 import { sop, trace } from '#lib/testing/units.ts'
+import { enqueueNotice } from './domains/accounts/writes.ts'
 
 let app: TestApp
 beforeAll(async () => {

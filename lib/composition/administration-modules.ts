@@ -1,13 +1,9 @@
 import { assessSites } from '#lib/config/locations.ts'
-import { enqueueNotice } from '#lib/domains/accounts/notices.ts'
-import { organisationDirectory } from '#lib/domains/accounts/organisations.ts'
 import { agentIdsInRegions, agentOf, agentsInRegions } from '#lib/domains/agents/queries.ts'
-import { recordDeletion } from '#lib/domains/erasure/deletion-log.ts'
 import { holdsModule } from '#lib/domains/holds/module.ts'
 import { isStored } from '#lib/domains/knowledge/erasure/repository.ts'
 import { isProject } from '#lib/domains/projects/erasing/parts.ts'
 import { idsInRegions, projectsInRegions } from '#lib/domains/projects/queries.ts'
-import { quotasModule } from '#lib/domains/quotas/module.ts'
 import { residencyModule } from '#lib/domains/residency/module.ts'
 import { fulfilledRegions } from '#lib/domains/residency/rules.ts'
 import { storesModule } from '#lib/domains/stores/module.ts'
@@ -17,21 +13,10 @@ import type { Erasures } from './erasures.ts'
 import type { Foundation } from './foundation.ts'
 import type { PeopleModules } from './people-modules.ts'
 
-export const composeQuotas = ({ db }: Foundation, { people }: PeopleModules) =>
-  quotasModule({
-    db,
-    organisations: organisationDirectory,
-    async warn(tx, organisationId, percent, now) {
-      for (const accountId of await people.decidersOf(tx, organisationId))
-        await enqueueNotice(tx, { kind: 'storage-warning', accountId, percent, at: now.toISOString() })
-    },
-  })
-
 export const composeHolds = ({ db, strict }: Foundation, { approvals, people }: PeopleModules, { engine }: Erasures) =>
   holdsModule({
     db,
     strict,
-    recordDeletion,
     requireApproval: approvals.useCases.approvals.requireApproval,
     exists: async (tx, kind, id) => {
       if (kind === 'account') return (await people.byId(tx, id)) !== undefined

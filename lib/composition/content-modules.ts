@@ -1,17 +1,14 @@
 import { storeLocationNamed } from '#lib/config/location-names.ts'
-import { enqueueNotice } from '#lib/domains/accounts/notices.ts'
 import { organisationOfAccount } from '#lib/domains/accounts/repository.ts'
 import { localeNamed } from '#lib/domains/accounts/rules.ts'
+import { enqueueNotice } from '#lib/domains/accounts/writes.ts'
 import { agentOf, lawfulBases, ownedAgents, profileOf, selfHostedAmong } from '#lib/domains/agents/queries.ts'
-import { itemsBeginning, replaceItems } from '#lib/domains/erasure/engine/planned-items.ts'
 import { erasedAmong, erasedSubjects } from '#lib/domains/erasure/queries.ts'
 import { receiptFinder } from '#lib/domains/erasure/receipts/service.ts'
 import { zipArchive } from '#lib/domains/exports/archive.ts'
 import { exportsModule } from '#lib/domains/exports/module.ts'
 import { schemaVersion } from '#lib/domains/exports/rules.ts'
 import { heldVersionParticipantExporters } from '#lib/domains/holds/personal-data.ts'
-import { withdrawNaming } from '#lib/domains/idempotency/personal-data.ts'
-import { withdrawAnswers } from '#lib/domains/idempotency/records.ts'
 import { isAttributed } from '#lib/domains/knowledge/exporters.ts'
 import { skillImporter, unitImporter } from '#lib/domains/knowledge/imports.ts'
 import { knowledgeModule } from '#lib/domains/knowledge/module.ts'
@@ -50,8 +47,6 @@ export const composeKnowledge = (
     chosenIds,
     strict,
     pseudonymOf,
-    withdrawAnswers,
-    withdrawNaming,
     periods,
     erasures: { ...engine.records, receiptFor: receiptFinder(db) },
     networkKey: keyFor('report networks'),
@@ -75,8 +70,6 @@ export const composeProjects = (
     regions,
     installation,
     origin,
-    replaceItems,
-    itemsBeginning,
     patience,
     objects: stores.objects,
     stored: stores,

@@ -2,17 +2,12 @@ import { auditModule } from '#lib/domains/audit/module.ts'
 import { erasureModule } from '#lib/domains/erasure/module.ts'
 import { idempotencyModule } from '#lib/domains/idempotency/module.ts'
 import { piiModule } from '#lib/domains/pii/module.ts'
+import { quotasModule } from '#lib/domains/quotas/module.ts'
 import type { RetentionStores } from '#lib/domains/retention/retention-manager.ts'
 import { queueJobs } from '#lib/jobs/upkeep.ts'
 import type { DomainModule } from '#lib/kernel/module.ts'
 import { ledgerFolder } from '#lib/stores/ledger/ledger-place.ts'
-import {
-  composeHolds,
-  composeQuotas,
-  composeResidency,
-  composeStores,
-  composeTelemetry,
-} from './administration-modules.ts'
+import { composeHolds, composeResidency, composeStores, composeTelemetry } from './administration-modules.ts'
 import { composeConsole, composeOutbox } from './console-modules.ts'
 import { composeExports, composeKnowledge, composeProjects, composeRetention } from './content-modules.ts'
 import type { Erasures } from './erasures.ts'
@@ -59,7 +54,7 @@ export function createDomainModules(deps: ModuleDeps) {
     accounts,
     agents,
     tokens,
-    composeQuotas(foundation, peopleModules),
+    quotasModule(db),
     settings,
     approvals,
     composeKnowledge(foundation, erasures, retention),

@@ -1,4 +1,4 @@
-import { enqueueNotice } from '#lib/domains/accounts/notices.ts'
+import { enqueueNotice } from '#lib/domains/accounts/writes.ts'
 import { erasureEngine } from '#lib/domains/erasure/engine/run-driver.ts'
 import { adminActSearch, expectedRetention } from '#lib/domains/erasure/expected-retention.ts'
 import { replayErasures } from '#lib/domains/erasure/ledger/replay.ts'

@@ -5,18 +5,14 @@ import { openIdProvider } from '#lib/config/env.ts'
 import { sealedPurposes } from '#lib/config/secret.ts'
 import { optionalEmails, unsubscribeLinks } from '#lib/domains/accounts/email-choices/service.ts'
 import { accountsModule } from '#lib/domains/accounts/module.ts'
-import { enqueueNotice } from '#lib/domains/accounts/notices.ts'
-import { dropOrganisationIfEmpty } from '#lib/domains/accounts/organisations.ts'
 import { createChallenges } from '#lib/domains/accounts/second-factors/verification.ts'
-import { createOrganisation } from '#lib/domains/accounts/service.ts'
+import { enqueueNotice } from '#lib/domains/accounts/writes.ts'
 import { agentsModule } from '#lib/domains/agents/module.ts'
 import { agentListing, agentOf, cladeMembers, ownedAgents, profileOf } from '#lib/domains/agents/queries.ts'
 import { noticeVersion } from '#lib/domains/agents/rules.ts'
 import { agentsOfAccount } from '#lib/domains/agents/status.ts'
 import { joinClade, leaveClade, recallOfRestricted } from '#lib/domains/clades/service.ts'
-import { recordDeletion } from '#lib/domains/erasure/deletion-log.ts'
 import { holdsInForce } from '#lib/domains/holds/queries.ts'
-import { contributedBy } from '#lib/domains/knowledge/queries.ts'
 import { mergeVotes } from '#lib/domains/knowledge/votes/service.ts'
 import { isOnFile, openRequestsOf } from '#lib/domains/privacy-requests/queries.ts'
 import { followAgent } from '#lib/domains/projects/service.ts'
@@ -91,9 +87,6 @@ function composeAgents(
     db,
     regions,
     strict,
-    recordDeletion,
-    createOrganisation,
-    dropOrganisationIfEmpty,
     joinClade: (tx, joining) => joinClade(tx, joining, cladeMembers),
     registration: {
       mode: env.KP_REGISTRATION,
@@ -102,7 +95,6 @@ function composeAgents(
       notice: { version: noticeVersion, url: `${origin}/privacy` },
     },
     tokens: tokens.useCases.tokens,
-    contributedBy: contributedBy(db),
     async ownerFound(tx, agentId, ownerId, now) {
       await mergeVotes(tx, agentId, ownerId, now)
       await followAgent(tx, agentId)
@@ -110,10 +102,7 @@ function composeAgents(
     accounts: accounts.useCases.accounts,
     graceTokens: env.KP_GRACE_TOKENS,
     isSuppressed: suppressed.among,
-    onRetirement: [
-      insureRetiredAgents,
-      (tx, retirement) => leaveClade(tx, retirement, { recordDeletion, members: cladeMembers }),
-    ],
+    onRetirement: [insureRetiredAgents, (tx, retirement) => leaveClade(tx, retirement, cladeMembers)],
     onRestriction: [recallOfRestricted],
     networkMark: (address) =>
       Uint8Array.from(createHmac('sha256', networkKey()).update(customerNetworkOf(address)).digest()),

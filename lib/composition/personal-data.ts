@@ -1,20 +1,15 @@
 import { accountsData } from '#lib/domains/accounts/module.ts'
-import { dropOrganisationIfEmpty, organisationDirectory } from '#lib/domains/accounts/organisations.ts'
 import { accountDirectory } from '#lib/domains/accounts/queries.ts'
 import { agentsData } from '#lib/domains/agents/module.ts'
 import { approvalsData } from '#lib/domains/approvals/module.ts'
 import { auditData } from '#lib/domains/audit/module.ts'
 import { cladesData } from '#lib/domains/clades/module.ts'
-import { moveItems } from '#lib/domains/erasure/engine/planned-items.ts'
 import { erasureData } from '#lib/domains/erasure/module.ts'
 import { exportsData } from '#lib/domains/exports/module.ts'
 import { grimoireData } from '#lib/domains/grimoire/module.ts'
 import { holdsData } from '#lib/domains/holds/module.ts'
 import { idempotencyData } from '#lib/domains/idempotency/module.ts'
-import { withdrawNaming } from '#lib/domains/idempotency/personal-data.ts'
-import { withdrawAnswers } from '#lib/domains/idempotency/records.ts'
 import { knowledgeData } from '#lib/domains/knowledge/module.ts'
-import { authorsUnderLegalHold } from '#lib/domains/knowledge/queries.ts'
 import { llmLogData } from '#lib/domains/llm-log/module.ts'
 import { privacyRequestsData } from '#lib/domains/privacy-requests/module.ts'
 import { projectsData } from '#lib/domains/projects/module.ts'
@@ -39,16 +34,14 @@ function inOrderOfErasure(foundation: Foundation, moreDataSources: readonly Data
   const addressOf = async (id: string, tx: Transaction = db.prisma) => (await accountDirectory.contactOf(tx, id))?.email
   return [
     { dataSources: moreDataSources },
-    knowledgeData({ db, pseudonymOf, withdrawAnswers, withdrawNaming }),
+    knowledgeData({ db, pseudonymOf }),
     projectsData({
       db,
       stores,
       sources,
       namesOf,
       heldNames,
-      moveItems,
       pseudonymOf,
-      withdrawNaming,
       missing: known.missing,
       pointerPrefixes: env.KP_POINTER_PREFIXES,
       invalidatesProject: env.KP_CACHE_INVALIDATE_PROJECT,
@@ -71,12 +64,7 @@ function inOrderOfErasure(foundation: Foundation, moreDataSources: readonly Data
     settingsData(db),
     storesData(db),
     tokensData(db, pipeline),
-    agentsData({
-      db,
-      authorsUnderLegalHold,
-      dropOrganisationIfEmpty,
-      countEmptyOrganisations: organisationDirectory.countEmptyNamed,
-    }),
+    agentsData(db),
     approvalsData(db),
     accountsData(db),
   ]

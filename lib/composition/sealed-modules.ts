@@ -8,7 +8,6 @@ import {
 import { sharingAgent } from '#lib/domains/agents/life/status.ts'
 import { cladeMembers } from '#lib/domains/agents/queries.ts'
 import { cladesModule } from '#lib/domains/clades/module.ts'
-import { recordDeletion } from '#lib/domains/erasure/deletion-log.ts'
 import { grimoireModule } from '#lib/domains/grimoire/module.ts'
 import { grimoireExporters } from '#lib/domains/grimoire/personal-data.ts'
 import { entriesOf, entryRestorer, hasEntries, keyringOf } from '#lib/domains/grimoire/service.ts'
@@ -45,7 +44,7 @@ export const composeSnapshots = ({
   })
 
 export const composeGrimoire = ({ db, keys, ownAgents }: Foundation) =>
-  grimoireModule({ db, key: keys.grimoire, agents: ownAgents, isSealedTo, recordDeletion })
+  grimoireModule({ db, key: keys.grimoire, agents: ownAgents, isSealedTo })
 
 export const composeClades = ({ db, keys, namesOf, origin, ownAgents, recognise, regions, signer }: Foundation) =>
   cladesModule({
@@ -53,7 +52,6 @@ export const composeClades = ({ db, keys, namesOf, origin, ownAgents, recognise,
     key: keys.clades,
     namesOf,
     recognise,
-    recordDeletion,
     issuer: origin,
     // Self-hosted agents may also share here.
     agents: { ...ownAgents, writable: sharingAgent(regions) },
@@ -63,4 +61,4 @@ export const composeClades = ({ db, keys, namesOf, origin, ownAgents, recognise,
   })
 
 export const composeLlmLog = ({ db, keys, ownAgents, recognise }: Foundation) =>
-  llmLogModule({ db, key: keys.llmLog, recognise, agents: ownAgents, recordDeletion })
+  llmLogModule({ db, key: keys.llmLog, recognise, agents: ownAgents })

@@ -1,7 +1,4 @@
-import type { Context, DeletionRecord, Transaction } from './context.ts'
-
-/** Writes an entry of the deletion log: ids and counts, retained for seven years. */
-export type RecordDeletion = (tx: Transaction, deletion: DeletionRecord) => Promise<unknown>
+import type { Context, Transaction } from './context.ts'
 
 /** What a retention job deleted: a name of our own, counts, and the resource in the audit log. */
 export interface Purged {
@@ -16,7 +13,6 @@ export interface Purged {
  * 0. Returns the count.
  */
 export async function notePurge(
-  recordDeletion: RecordDeletion,
   ctx: Context,
   tx: Transaction,
   { what, results, resourceType, resourceId }: Purged,
@@ -24,7 +20,13 @@ export async function notePurge(
   const count = Object.values(results).reduce((all, one) => all + one, 0)
   if (count === 0) return 0
   const requestedBy = ctx.actor.id
-  await recordDeletion(tx, { requestedBy, reason: 'retention', scope: { subject: what }, results, now: ctx.now })
+  await ctx.pipeline.recordDeletion(tx, {
+    requestedBy,
+    reason: 'retention',
+    scope: { subject: what },
+    results,
+    now: ctx.now,
+  })
   await ctx.pipeline.auditWithin(tx, {
     action: 'delete',
     actorId: requestedBy,

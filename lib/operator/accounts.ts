@@ -1,6 +1,6 @@
 import type { App } from '#lib/app.ts'
-import { organisationDirectory } from '#lib/domains/accounts/organisations.ts'
 import { oneTimePassword } from '#lib/domains/accounts/passwords.ts'
+import { organisationExists } from '#lib/domains/accounts/queries.ts'
 import type { Role } from '#lib/domains/accounts/rules.ts'
 import { setRole } from '#lib/domains/accounts/service.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
@@ -43,7 +43,7 @@ export function operatorAccounts({ pipeline, accounts, approvals, db }: App) {
       const password = oneTimePassword()
       return pipeline.transaction(async (tx) => {
         const organisationId = person.organisationId ?? (await firstAdmin(tx)).organisationId
-        if (!(await organisationDirectory.exists(tx, organisationId)))
+        if (!(await organisationExists(tx, organisationId)))
           throw new Problem('not_found', `The organization ${organisationId} does not exist.`)
         const { email, name, role } = person
         const now = pipeline.clock.now()

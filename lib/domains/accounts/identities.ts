@@ -6,11 +6,11 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 import { endSessions } from './account-status.ts'
 import { type IdentityView, listIdentities, unlinkIdentity } from './contract.ts'
 import { isFenced, lockAccount } from './links.ts'
-import { enqueueNotice } from './notices.ts'
 import { accountOf } from './own-account.ts'
 import { countTry, isPassword, type Tries } from './passwords.ts'
 import type { Unsuppress } from './rectification.ts'
 import { normaliseEmail, passwordChecksPerMinute } from './rules.ts'
+import { enqueueNotice } from './writes.ts'
 
 /** Claims of an identity provider about a person (OpenID Connect Core §5.1). */
 export interface Identified {

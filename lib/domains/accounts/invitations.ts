@@ -3,10 +3,10 @@ import { pageOf, parseCursor } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { boundPasswordLinkEmails, endLinks, isFenced, lockAccount } from './links.ts'
-import { enqueueNotice } from './notices.ts'
 import { countUsers, listUserRows, noteWithdrawnInvitation, type UserRow, userById } from './repository.ts'
 import { type AccountState, type Locale, localeNamed, type Role } from './rules.ts'
 import type { OrganisationMember, UserView } from './users-contract.ts'
+import { enqueueNotice } from './writes.ts'
 
 /** Operations that create accounts and organizations. */
 export interface AccountMaking {

@@ -26,7 +26,6 @@ import {
   tokenRevokedMail,
 } from './mails.ts'
 import { AccountNotice, noticeJob } from './notices.ts'
-import { dropOrganisationIfEmpty } from './organisations.ts'
 import { deleteEndedSessions, deleteLinks, deleteSignInMarks, lockUninvited, uninvitedAccounts } from './repository.ts'
 import {
   endedLinkRetention,
@@ -36,6 +35,7 @@ import {
   localeNamed,
   signInPlaceRemembered,
 } from './rules.ts'
+import { dropOrganisationIfEmpty } from './writes.ts'
 
 type LinkNotice = Extract<AccountNotice, { kind: 'invitation' | 'reset-link' }>
 /** The kinds of notices that the recipient can turn off. All others are required. */

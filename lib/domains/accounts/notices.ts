@@ -1,6 +1,4 @@
 import { z } from 'zod'
-import { enqueue } from '#lib/jobs/queue.ts'
-import type { Transaction } from '#lib/kernel/context.ts'
 import { storeRefusals } from '#lib/kernel/store-refusal.ts'
 
 const plain = { accountId: z.string(), at: z.iso.datetime() }
@@ -58,7 +56,3 @@ export const AccountNotice = z.discriminatedUnion('kind', [
 ])
 export type AccountNotice = z.output<typeof AccountNotice>
 export const noticeJob = 'accounts.notify'
-
-/** Enqueues a notice, which is sent only if the transaction commits. */
-export const enqueueNotice = (tx: Transaction, notice: AccountNotice): Promise<void> =>
-  enqueue(tx, noticeJob, notice, { maxAttempts: 12 })

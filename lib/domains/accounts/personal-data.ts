@@ -6,7 +6,6 @@ import { rowsOfAccount } from '#lib/stores/postgres/account-rows.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { jsonObject, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
 import { endSessions } from './account-status.ts'
-import { dropOrganisationIfEmpty } from './organisations.ts'
 import {
   accountCreation,
   countAccountResidue,
@@ -24,6 +23,7 @@ import {
   signInRows,
 } from './repository.ts'
 import { endedLinkRetention, endedSessionRetention, signInPlaceRemembered } from './rules.ts'
+import { dropOrganisationIfEmpty } from './writes.ts'
 
 const accountOf = (scope: ErasureScope): string | null => ('subject' in scope ? scope.subject.account : null)
 const nothing: Holding = { count: 0, since: null, until: null }

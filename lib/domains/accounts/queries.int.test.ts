@@ -8,7 +8,8 @@ import { signedIn } from '#lib/testing/people.ts'
 import { openTestSession } from '#lib/testing/subjects.ts'
 import { raiseAccountFence } from './personal-data.ts'
 import type { Role } from './rules.ts'
-import { createAccount, createOrganisation } from './service.ts'
+import { createAccount } from './service.ts'
+import { createOrganisation } from './writes.ts'
 
 let app: TestApp
 beforeAll(async () => {

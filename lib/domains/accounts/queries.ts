@@ -1,7 +1,14 @@
 import type { Actor, Transaction } from '#lib/kernel/context.ts'
 import { namePatterns } from '#lib/kernel/name-search.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { adminAccounts, contactsOfAdmins, foundPeople, newestSignIns } from './repository.ts'
+import {
+  adminAccounts,
+  contactsOfAdmins,
+  countEmptyNamed,
+  foundPeople,
+  newestSignIns,
+  organisationsWithPeople,
+} from './repository.ts'
 import { type Locale, localeNamed, normaliseEmail, type Role } from './rules.ts'
 
 /** The address and language for emails to a person. */
@@ -229,3 +236,14 @@ export const activeAdminIds = async (on: Database | Transaction): Promise<string
 
 /** The number of these admins. */
 export const countActiveAdmins = async (db: Database): Promise<number> => (await activeAdminIds(db)).length
+
+export const organisationExists = async (tx: Transaction, id: string): Promise<boolean> =>
+  (await tx.organisation.count({ where: { id } })) > 0
+
+/** Ids of the organizations that have people, in order, after `after`. */
+export const organisationIdsWithPeople = async (tx: Transaction, after: string, limit: number): Promise<string[]> =>
+  (await organisationsWithPeople(tx, { after, limit })).map(({ id }) => id)
+
+/** Number of organizations with one of these names that have neither people nor agents. */
+export const countEmptyOrganisations = async (tx: Transaction, names: readonly string[]): Promise<number> =>
+  (await countEmptyNamed(tx, { names }))[0]?.n ?? 0

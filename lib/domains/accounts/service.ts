@@ -9,7 +9,6 @@ import { askForReset, readAccount, usePasswordLink } from './contract.ts'
 import { type EmailChoiceDeps, ownEmailChoices } from './email-choices/service.ts'
 import { ownIdentities } from './identities.ts'
 import { endLinks, takePasswordLink } from './links.ts'
-import { enqueueNotice } from './notices.ts'
 import { storeNamespaces } from './organisations.ts'
 import { accountOf, ownPassword, ownSessions } from './own-account.ts'
 import { countTry, hashPassword, isPassword, type Tries } from './passwords.ts'
@@ -31,12 +30,7 @@ import { factorRequirement, type RequirementDeps } from './second-factors/requir
 import { requiredFrom } from './second-factors/rules.ts'
 import { type SignInDeps, signInUseCases } from './sign-in.ts'
 import { organisationMembers, type UserDeps, userAdministration } from './users.ts'
-
-/** Creates an organization and returns its id. */
-export async function createOrganisation(tx: Transaction, name: string, now: Date): Promise<string> {
-  const { id } = await tx.organisation.create({ data: { id: newId('org'), name, createdAt: now } })
-  return id
-}
+import { createOrganisation, enqueueNotice } from './writes.ts'
 
 /** A one-time password expires, because somebody else knows it. */
 const endOfPassword = (isOneTime: boolean, now: Date): Date | null =>

@@ -5,7 +5,6 @@ import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { accountOfIdentity, type Identified, type IdentityRefusal, noteLinked, unlinkAll } from './identities.ts'
 import { endLinks } from './links.ts'
-import { enqueueNotice } from './notices.ts'
 import {
   countTry,
   hashPassword,
@@ -34,6 +33,7 @@ import {
   type SecondFactorVerification,
   secondFactorVerification,
 } from './second-factors/verification.ts'
+import { enqueueNotice } from './writes.ts'
 
 export interface SignInDeps extends SecondFactorDeps {
   pipeline: Pick<PipelinePorts, 'clock' | 'transaction' | 'auditWithin'>

@@ -18,7 +18,6 @@ import {
   withdrawInvitation,
 } from './invitations.ts'
 import { boundPasswordLinkEmails, endLinks } from './links.ts'
-import { enqueueNotice } from './notices.ts'
 import { namespaceApprovable } from './organisations.ts'
 import { accountOf } from './own-account.ts'
 import { accountDirectory } from './queries.ts'
@@ -46,6 +45,7 @@ import {
   withdrawInvitationOf,
   withdrawMemberInvitation,
 } from './users-contract.ts'
+import { enqueueNotice } from './writes.ts'
 
 /** What account administration needs from other domains. */
 export interface UserDeps {

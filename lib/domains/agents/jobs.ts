@@ -1,7 +1,8 @@
 import { z } from 'zod'
+import { dropOrganisationIfEmpty } from '#lib/domains/accounts/writes.ts'
 import type { Context, Transaction } from '#lib/kernel/context.ts'
 import { job } from '#lib/kernel/job.ts'
-import { notePurge, type RecordDeletion } from '#lib/kernel/purging.ts'
+import { notePurge } from '#lib/kernel/purging.ts'
 import { lockHolds } from '#lib/stores/postgres/agents-under-legal-hold.ts'
 import { deleteHeartbeatsOfRetired } from './life/repository.ts'
 import { heartbeatsAfterRetirement } from './life/rules.ts'
@@ -10,20 +11,15 @@ import { inviteRetention, registrationWindow, unusedAfter } from './rules.ts'
 
 const batch = 1_000
 
-export interface AgentJobPorts {
-  dropOrganisationIfEmpty(tx: Transaction, id: string): Promise<unknown>
-  recordDeletion: RecordDeletion
-}
-
 /** Clean-up jobs. Registration has no rate limit, so unused agents must be deleted. */
-export function agentsJobs({ dropOrganisationIfEmpty, recordDeletion }: AgentJobPorts) {
+export function agentsJobs() {
   /** Deletes a batch of unowned agents that never used a token, together with their tokens. */
   async function removeUnused(ctx: Context, tx: Transaction): Promise<number> {
     const before = new Date(ctx.now.getTime() - unusedAfter)
     await lockHolds(tx)
     const deleted = await deleteUnusedAgents(tx, { before, now: ctx.now, limit: batch })
     for (const id of new Set(deleted.map((row) => row.organisation_id))) await dropOrganisationIfEmpty(tx, id)
-    return notePurge(recordDeletion, ctx, tx, {
+    return notePurge(ctx, tx, {
       what: 'agents that never used a token',
       results: { agentsDeleted: deleted.length },
       resourceType: 'agent',
@@ -57,12 +53,12 @@ export function agentsJobs({ dropOrganisationIfEmpty, recordDeletion }: AgentJob
 const heartbeatBatch = 5_000
 
 /** Deletes heartbeats 24 hours after an agent was retired; those under a legal hold are deleted when it ends. */
-export function lifeJobs({ recordDeletion }: Pick<AgentJobPorts, 'recordDeletion'>) {
+export function lifeJobs() {
   async function removeOfDead(ctx: Context, tx: Transaction): Promise<number> {
     const before = new Date(ctx.now.getTime() - heartbeatsAfterRetirement)
     await lockHolds(tx)
     const heartbeatsDeleted = await deleteHeartbeatsOfRetired(tx, { before, now: ctx.now, limit: heartbeatBatch })
-    return notePurge(recordDeletion, ctx, tx, {
+    return notePurge(ctx, tx, {
       what: 'heartbeats of agents that died',
       results: { heartbeatsDeleted },
       resourceType: 'heartbeat',

@@ -2,20 +2,16 @@ import { type EvidenceCheck, endsInTime, failsIf } from '#lib/kernel/evidence.ts
 import type { PersonalData } from '#lib/kernel/module.ts'
 import { agentsUnderLegalHold } from '#lib/stores/postgres/agents-under-legal-hold.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { type AgentJobPorts, agentsJobs, lifeJobs } from './jobs.ts'
+import { agentsJobs, lifeJobs } from './jobs.ts'
 import { agentLifeDataSources, lifeExporters } from './life/personal-data.ts'
-import { type AgentSourcePorts, agentDataSource, agentExporters, retainedAgentRecords } from './personal-data.ts'
+import { agentDataSource, agentExporters, retainedAgentRecords } from './personal-data.ts'
 import type { AgentPorts } from './ports.ts'
 import { countLawfulBases } from './repository.ts'
 import type { LawfulBasis } from './rules.ts'
 import { agentsService } from './service.ts'
 
-interface AgentsDeps extends AgentPorts, AgentJobPorts {
-  db: Database
-}
-
-export const agentsData = ({ db, ...ports }: AgentSourcePorts & { db: Database }): PersonalData => ({
-  dataSources: [...agentLifeDataSources(db), agentDataSource(db, ports)],
+export const agentsData = (db: Database): PersonalData => ({
+  dataSources: [...agentLifeDataSources(db), agentDataSource(db)],
   exporters: [...agentExporters(db), ...lifeExporters(db)],
   retainedRecords: retainedAgentRecords(db),
 })
@@ -51,8 +47,8 @@ const agentsEvidence = (configured: LawfulBasis): EvidenceCheck[] => [
 ]
 
 /** Agents with their documents, heartbeats and chain references. */
-export const agentsModule = ({ db, ...deps }: AgentsDeps) => ({
+export const agentsModule = ({ db, ...deps }: AgentPorts & { db: Database }) => ({
   useCases: { agents: agentsService(db, deps) },
-  jobs: [...agentsJobs(deps), ...lifeJobs(deps)],
+  jobs: [...agentsJobs(), ...lifeJobs()],
   checks: [...agentsEvidence(deps.registration.lawfulBasis), ...lifeEvidence()],
 })

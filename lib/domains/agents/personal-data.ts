@@ -1,3 +1,6 @@
+import { countEmptyOrganisations } from '#lib/domains/accounts/queries.ts'
+import { dropOrganisationIfEmpty } from '#lib/domains/accounts/writes.ts'
+import { authorsUnderLegalHold } from '#lib/domains/knowledge/queries.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { DataSource, RetainedRecord } from '#lib/kernel/data-source.ts'
 import type { Subject } from '#lib/kernel/erasure-scope.ts'
@@ -13,19 +16,8 @@ import {
   lockAgentsOfSubject,
 } from './repository.ts'
 
-export interface AgentSourcePorts {
-  /** Maps those agents that authored records under an active legal hold to the hold. Records cannot exist without their author's row. */
-  authorsUnderLegalHold(tx: Transaction, agents: readonly string[], now: Date): Promise<ReadonlyMap<string, string>>
-  dropOrganisationIfEmpty(tx: Transaction, id: string): Promise<unknown>
-  /** Number of organizations with one of these names that have neither people nor agents. */
-  countEmptyOrganisations(tx: Transaction, names: readonly string[]): Promise<number>
-}
-
 /** Rows of the agents themselves: name, consent, tier and limits. */
-export const agentDataSource = (
-  db: Database,
-  { authorsUnderLegalHold, dropOrganisationIfEmpty, countEmptyOrganisations }: AgentSourcePorts,
-): DataSource => ({
+export const agentDataSource = (db: Database): DataSource => ({
   name: 'agents',
   store: 'postgresql',
   stage: 'agent',

@@ -40,11 +40,6 @@ export interface AgentPorts {
   }
   /** Assigns the agent's data in other domains to its new owner, within the claim's transaction. */
   ownerFound(tx: Transaction, agentId: string, ownerId: string, now: Date): Promise<unknown>
-  /** Contributions per agent id, counted up to `bound`; agents without any are omitted. */
-  contributedBy(
-    agents: readonly string[],
-    bound: number,
-  ): Promise<ReadonlyMap<string, { units: number; skills: number; reputation: number }>>
   /** Parts of a person's account that affect all their agents. */
   accounts: {
     /** Locks the account until the transaction ends; undefined if it does not exist. */
@@ -79,6 +74,4 @@ export interface AgentPorts {
   regions: DataRegions
   /** Keyed hash of the network that contains the address. */
   networkMark(address: string): Uint8Array<ArrayBuffer>
-  createOrganisation(tx: Transaction, name: string, now: Date): Promise<string>
-  dropOrganisationIfEmpty(tx: Transaction, id: string): Promise<unknown>
 }

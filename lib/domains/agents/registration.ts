@@ -1,3 +1,4 @@
+import { createOrganisation } from '#lib/domains/accounts/writes.ts'
 import { type TierName, tokenScopesInOrder } from '#lib/domains/tokens/rules.ts'
 import { hashOf } from '#lib/kernel/code-hash.ts'
 import type { MutationContext, Transaction } from '#lib/kernel/context.ts'
@@ -177,7 +178,7 @@ async function newAgent(ports: AgentPorts, ctx: MutationContext, body: Body) {
   const { scopes, tier, inviteId } = await admit(ctx, registration.mode, body)
   const { tx, now } = ctx
   const id = body.agent_id ?? newId('agent')
-  const organisationId = await ports.createOrganisation(tx, id, now)
+  const organisationId = await createOrganisation(tx, id, now)
   const network = ports.networkMark(ctx.ip)
   const sharesWindow = await noteRegistration(tx, network, now)
   await issueAgent(ports, tx, {

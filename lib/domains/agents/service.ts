@@ -1,3 +1,5 @@
+import { dropOrganisationIfEmpty } from '#lib/domains/accounts/writes.ts'
+import { contributedBy } from '#lib/domains/knowledge/queries.ts'
 import { tierLimits } from '#lib/domains/tokens/rules.ts'
 import { pageOf, parseCursor } from '#lib/kernel/pages.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
@@ -17,16 +19,14 @@ import { agentStatusPorts, sharedAgentStatus } from './status.ts'
 
 const iso = (at: Date | null): string | null => at?.toISOString() ?? null
 
-type PresentationPorts = Pick<AgentPorts, 'tokens' | 'contributedBy' | 'regions'>
-type OwnAgentPorts = PresentationPorts & Pick<AgentPorts, 'accounts' | 'registration'>
-
 async function presented(
-  { tokens, contributedBy, regions }: PresentationPorts,
+  db: Database,
+  { tokens, regions }: AgentPorts,
   rows: readonly StoredOwnAgent[],
   now: Date,
 ): Promise<OwnAgent[]> {
   const ids = rows.map(({ id }) => id)
-  const [contributed, inUse] = await Promise.all([contributedBy(ids, ownAgentsCountedTo), tokens.inUse(ids, now)])
+  const [contributed, inUse] = await Promise.all([contributedBy(db, ids, ownAgentsCountedTo), tokens.inUse(ids, now)])
   return rows.map((row) => {
     const { units = 0, skills = 0, reputation = 0 } = contributed.get(row.id) ?? {}
     return {
@@ -55,7 +55,7 @@ async function presented(
   })
 }
 
-const list = (db: Database, ports: PresentationPorts) =>
+const list = (db: Database, ports: AgentPorts) =>
   read(listOwnAgents, async ({ actor, now }, { query: { cursor, limit } }) => {
     const after = parseCursor(cursor)
     const owner = actor.accountId ?? null
@@ -66,7 +66,7 @@ const list = (db: Database, ports: PresentationPorts) =>
     const { shown, page } = pageOf(records, limit, count?.n ?? 0, ({ created_at, id }) => ({ at: created_at, id }))
     return {
       body: {
-        data: await presented(ports, shown, now),
+        data: await presented(db, ports, shown, now),
         ...page,
       },
       resourceId: actor.id,
@@ -74,11 +74,11 @@ const list = (db: Database, ports: PresentationPorts) =>
     }
   })
 
-const readOne = (db: Database, ports: OwnAgentPorts) =>
+const readOne = (db: Database, ports: AgentPorts) =>
   read(readOwnAgent, async ({ actor, now }, { params: { id } }) => {
     const { accountId } = actor
     const [row] = await ownAgentDetails(db, { agent: id, owner: accountId ?? null })
-    const [shown] = row ? await presented(ports, [row], now) : []
+    const [shown] = row ? await presented(db, ports, [row], now) : []
     if (!row || !shown || accountId === undefined)
       throw new Problem('not_found', 'No agent with this id exists, or it is not yours.')
     const owner = await ports.accounts.statusOf(db.prisma, accountId)
@@ -103,7 +103,7 @@ const readOne = (db: Database, ports: OwnAgentPorts) =>
   })
 
 /** A person's agents with the number of their tokens and contributions. */
-const ownAgentUseCases = (db: Database, ports: OwnAgentPorts) => ({
+const ownAgentUseCases = (db: Database, ports: AgentPorts) => ({
   listOwn: list(db, ports),
   readOwn: readOne(db, ports),
 })
@@ -112,9 +112,8 @@ const ownAgentUseCases = (db: Database, ports: OwnAgentPorts) => ({
 function agentOwnership({
   tokens,
   ownerFound,
-  dropOrganisationIfEmpty,
   ...owners
-}: Pick<AgentPorts, 'tokens' | 'ownerFound' | 'dropOrganisationIfEmpty' | 'accounts' | 'graceTokens'>) {
+}: Pick<AgentPorts, 'tokens' | 'ownerFound' | 'accounts' | 'graceTokens'>) {
   return {
     claim: mutation(claimAgent, async ({ tx, actor, now }, { body }) => {
       const { accountId, organisationId } = actor

@@ -3,7 +3,7 @@ import type { PersonalData } from '#lib/kernel/module.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { cladeDataSources, cladeExporters } from './personal-data.ts'
 import type { CladePorts } from './ports.ts'
-import { type CladeJobPorts, cladeJobs } from './recall.ts'
+import { cladeJobs } from './recall.ts'
 import { cladesService } from './service.ts'
 
 export const cladesData = (db: Database, key: () => Uint8Array): PersonalData => ({
@@ -20,8 +20,8 @@ const cladesEvidence = (): EvidenceCheck[] => [
 ]
 
 /** Sharing between related agents of one owner. */
-export const cladesModule = (deps: CladePorts & CladeJobPorts) => ({
+export const cladesModule = (deps: CladePorts) => ({
   useCases: { clades: cladesService(deps) },
-  jobs: cladeJobs(deps),
+  jobs: cladeJobs(),
   checks: cladesEvidence(),
 })

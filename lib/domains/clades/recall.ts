@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Context, Transaction } from '#lib/kernel/context.ts'
 import { job } from '#lib/kernel/job.ts'
-import { notePurge, type RecordDeletion } from '#lib/kernel/purging.ts'
+import { notePurge } from '#lib/kernel/purging.ts'
 import { lockHolds } from '#lib/stores/postgres/agents-under-legal-hold.ts'
 import {
   activeShares,
@@ -70,17 +70,13 @@ export async function callBack(
 
 const batch = 500
 
-export interface CladeJobPorts {
-  recordDeletion: RecordDeletion
-}
-
 /**
  * Expires deltas that were not fetched within 7 days, recalls shares of restricted agents, and deletes recalled shares
  * after 30 days. Fetched deltas remain until they are recalled. Data under legal hold is deleted when the hold ends.
  */
-export function cladeJobs({ recordDeletion }: CladeJobPorts) {
+export function cladeJobs() {
   const noted = (ctx: Context, tx: Transaction, what: string, results: Record<string, number>): Promise<number> =>
-    notePurge(recordDeletion, ctx, tx, { what, results, resourceType: 'clade_share', resourceId: 'ended' })
+    notePurge(ctx, tx, { what, results, resourceType: 'clade_share', resourceId: 'ended' })
 
   const expire = (ctx: Context, tx: Transaction): Promise<number> => expireDeltas(tx, { now: ctx.now, limit: batch })
 

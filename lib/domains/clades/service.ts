@@ -1,8 +1,8 @@
+import { recordDeletion } from '#lib/domains/erasure/writes.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { pageOf, parseCursor } from '#lib/kernel/pages.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
-import type { RecordDeletion } from '#lib/kernel/purging.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import {
@@ -222,7 +222,7 @@ export async function joinClade(
 export async function leaveClade(
   tx: Transaction,
   { agentId, now }: { agentId: string; now: Date },
-  { recordDeletion, members }: { recordDeletion: RecordDeletion; members: Pick<CladeMembers, 'cladeOf' | 'leave'> },
+  members: Pick<CladeMembers, 'cladeOf' | 'leave'>,
 ): Promise<void> {
   const cladeId = await members.cladeOf(tx, agentId)
   // Wait for running shares, so that their deltas to this agent are deleted as well.

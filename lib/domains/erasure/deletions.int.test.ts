@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 import { trace } from '#lib/testing/units.ts'
-import { recordDeletion } from './deletion-log.ts'
+import { recordDeletion } from './writes.ts'
 
 let test: TestApp
 let auditor: Person

@@ -111,3 +111,12 @@ export async function countErasures(tx: Transaction): Promise<{ erasures: number
   const [erasures, deletions] = await Promise.all([tx.erasure.count(), tx.deletionAuditEntry.count()])
   return { erasures, deletions }
 }
+
+/** Returns the items with this prefix that a data source erased or still has to erase in a run. */
+export async function itemsBeginning(
+  tx: Transaction,
+  { runId, holder, prefix }: { runId: string; holder: string; prefix: string },
+): Promise<string[]> {
+  const pages = await tx.erasurePage.findMany({ where: { runId, holder }, orderBy: { page: 'asc' } })
+  return pages.flatMap(({ items }) => items.filter((one) => one.startsWith(prefix)))
+}

@@ -29,7 +29,7 @@ async function expireSome(ports: PreparedPorts, ctx: Context): Promise<number> {
     const rows = await tx.preparedExport.findMany({ where: { id: { in: ids } } })
     await tx.preparedExport.updateMany({ where: { id: { in: ids } }, data: { state: 'expired', agents: [] } })
     for (const row of rows) if (row.downloadedAt === null) await exportNotice(ports, tx, row, 'gone', now)
-    await notePurge(ctx.pipeline.recordDeletion, ctx, tx, {
+    await notePurge(ctx, tx, {
       what: 'prepared exports that expired',
       results: { exportsDeleted: rows.length },
       resourceType: 'export',

@@ -1,22 +1,18 @@
 import { z } from 'zod'
 import type { Context, Transaction } from '#lib/kernel/context.ts'
 import { job } from '#lib/kernel/job.ts'
-import { notePurge, type RecordDeletion } from '#lib/kernel/purging.ts'
+import { notePurge } from '#lib/kernel/purging.ts'
 import { lockHolds } from '#lib/stores/postgres/agents-under-legal-hold.ts'
 import { deleteExpiredEntries } from './repository.ts'
 
 const batch = 1_000
 
-export interface GrimoireJobPorts {
-  recordDeletion: RecordDeletion
-}
-
 /** Deletes expired entries: at their own time, or after the number of days that the owner set. Under legal hold, when the hold ends. */
-export function grimoireJobs({ recordDeletion }: GrimoireJobPorts) {
+export function grimoireJobs() {
   async function removeEnded(ctx: Context, tx: Transaction): Promise<number> {
     await lockHolds(tx)
     const entriesDeleted = await deleteExpiredEntries(tx, { now: ctx.now, limit: batch })
-    return notePurge(recordDeletion, ctx, tx, {
+    return notePurge(ctx, tx, {
       what: 'entries that ended',
       results: { entriesDeleted },
       resourceType: 'grimoire_entry',

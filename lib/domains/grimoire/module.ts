@@ -2,7 +2,7 @@ import { type EvidenceCheck, endsInTime } from '#lib/kernel/evidence.ts'
 import type { PersonalData } from '#lib/kernel/module.ts'
 import { agentsUnderLegalHold } from '#lib/stores/postgres/agents-under-legal-hold.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { type GrimoireJobPorts, grimoireJobs } from './jobs.ts'
+import { grimoireJobs } from './jobs.ts'
 import { entryDataSource, grimoireExporters, keyringDataSource } from './personal-data.ts'
 import { type GrimoirePorts, grimoireService } from './service.ts'
 
@@ -23,8 +23,8 @@ export const grimoireEvidence = (): EvidenceCheck[] => [
 ]
 
 /** Sealed entries of agents, and their keyrings. */
-export const grimoireModule = (deps: GrimoirePorts & GrimoireJobPorts) => ({
+export const grimoireModule = (deps: GrimoirePorts) => ({
   useCases: { grimoire: grimoireService(deps) },
-  jobs: grimoireJobs(deps),
+  jobs: grimoireJobs(),
   checks: grimoireEvidence(),
 })

@@ -1,5 +1,4 @@
 import type { PersonalData } from '#lib/kernel/module.ts'
-import type { RecordDeletion } from '#lib/kernel/purging.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import {
   heldVersionDataSource,
@@ -17,7 +16,7 @@ export const holdsData = (db: Database): PersonalData => ({
 })
 
 /** Legal holds. */
-export const holdsModule = (deps: HoldsServiceDeps & { recordDeletion: RecordDeletion }) => ({
+export const holdsModule = (deps: HoldsServiceDeps) => ({
   useCases: { holds: holdsService(deps) },
-  jobs: holdsJobs(deps),
+  jobs: holdsJobs(),
 })

@@ -7,7 +7,7 @@ import { newId } from '#lib/kernel/ids.ts'
 import { job } from '#lib/kernel/job.ts'
 import { pageOf, parseCursor } from '#lib/kernel/pages.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
-import { notePurge, type RecordDeletion } from '#lib/kernel/purging.ts'
+import { notePurge } from '#lib/kernel/purging.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { createHold, listHolds, releaseHold } from './contract.ts'
@@ -88,11 +88,11 @@ export const heldVersionsJob = 'holds.delete-versions'
 const batch = 1_000
 
 /** Deletes the versions that expired holds preserved. The release of a hold begins this job at once. */
-export function holdsJobs({ recordDeletion }: { recordDeletion: RecordDeletion }) {
+export function holdsJobs() {
   async function removeUncovered(ctx: Context, tx: Transaction): Promise<number> {
     await lockHoldsShared(tx, {})
     const versionsDeleted = await deleteUncoveredVersions(tx, { now: ctx.now, most: batch })
-    return notePurge(recordDeletion, ctx, tx, {
+    return notePurge(ctx, tx, {
       what: 'held versions of records that no legal hold covers any more',
       results: { versionsDeleted },
       resourceType: 'hold',

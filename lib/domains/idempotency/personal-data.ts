@@ -14,7 +14,6 @@ import {
   responsesNaming,
   responsesToErase,
   withdrawItems,
-  withdrawNamingIds,
 } from './repository.ts'
 import { replyRetention } from './rules.ts'
 
@@ -102,7 +101,3 @@ export const idempotencyDataSource = (db: Database): DataSource => ({
     return residueOf(db, selected, items)
   },
 })
-
-/** Withdraws responses that name units or skills after their erasure. Returns the number of responses. */
-export const withdrawNaming = (tx: Transaction, ids: readonly string[]): Promise<number> =>
-  withdrawNamingIds(tx, { ids })

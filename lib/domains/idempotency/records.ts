@@ -1,7 +1,7 @@
-import type { PipelinePorts, StoredReply, Transaction } from '#lib/kernel/context.ts'
+import type { PipelinePorts, StoredReply } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { type Prisma, Prisma as PrismaValues } from '../../../generated/prisma/client.ts'
-import { claimKey, withdrawShowing } from './repository.ts'
+import { claimKey } from './repository.ts'
 import { abandonedAfter, erasedStatus, replyRetention, withdrawnStatus } from './rules.ts'
 
 /** A response that names more units and skills is not stored. */
@@ -71,10 +71,3 @@ export const idempotencyRecords: PipelinePorts['idempotency'] = {
     await tx.idempotencyRecord.deleteMany({ where: { scope, key, status: 0 } })
   },
 }
-
-/**
- * Withdraws stored responses that show a resource after its content was corrected (GDPR art. 16): the content is deleted, but a marker
- * stays, so that a late retry does not repeat the operation. Responses that do not show the content stay.
- */
-export const withdrawAnswers = (tx: Transaction, ...resourceIds: string[]): Promise<number> =>
-  withdrawShowing(tx, { resources: resourceIds })

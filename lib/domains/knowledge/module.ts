@@ -1,5 +1,6 @@
 import type { EvidenceCheck } from '#lib/kernel/evidence.ts'
 import type { PersonalData } from '#lib/kernel/module.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
 import { type DecisionDeps, referenceDecisions, referencesDataSource } from './erasure/references.ts'
 import type { AuthorPseudonym } from './erasure/suppression.ts'
 import { knowledgeExporters } from './exporters.ts'
@@ -24,19 +25,15 @@ import { sopsService } from './sops/service.ts'
 import { Unit } from './unit.ts'
 import type { KnowledgeDeps } from './units/stored-unit.ts'
 
-interface KnowledgeDataDeps extends Pick<KnowledgeDeps, 'db' | 'withdrawAnswers' | 'withdrawNaming'> {
-  pseudonymOf: AuthorPseudonym
-}
-
-export const knowledgeData = ({ db, pseudonymOf, ...ports }: KnowledgeDataDeps): PersonalData => ({
+export const knowledgeData = ({ db, pseudonymOf }: { db: Database; pseudonymOf: AuthorPseudonym }): PersonalData => ({
   dataSources: [
     // Index words are removed while the rows that contain them exist.
     searchWordsDataSource(db),
     ...voteDataSources(db),
-    referencesDataSource(db, { ...ports, pseudonymOf }),
+    referencesDataSource(db, pseudonymOf),
     rejectionsDataSource(db),
-    unitDataSource(db, ports),
-    skillDataSource(db, ports),
+    unitDataSource(db),
+    skillDataSource(db),
     reputationDataSource(db),
   ],
   exporters: knowledgeExporters(db),

@@ -1,3 +1,4 @@
+import { withdrawNaming } from '#lib/domains/idempotency/writes.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { DataSource, Planned } from '#lib/kernel/data-source.ts'
 import type { ErasureScope, Subject } from '#lib/kernel/erasure-scope.ts'
@@ -42,7 +43,6 @@ import {
   lockRecords,
   wordsHolding,
 } from './search/repository.ts'
-import type { KnowledgeDeps } from './units/stored-unit.ts'
 import {
   countFeedback,
   eraseFeedback,
@@ -112,10 +112,7 @@ const subjectActorsOf = ({ account, agents }: Subject): string[] => [
  * with them. Erasing a single unit also revokes the reputation gained by it. Erasing a subject keeps what others gained by its units,
  * without naming the units.
  */
-export const unitDataSource = (
-  db: Database,
-  { withdrawNaming }: Pick<KnowledgeDeps, 'withdrawNaming'>,
-): DataSource => ({
+export const unitDataSource = (db: Database): DataSource => ({
   name: 'knowledge.units',
   store: 'postgresql',
   stage: 'content',
@@ -337,10 +334,7 @@ export const searchWordsDataSource = (db: Database): DataSource => ({
 })
 
 /** Skills with their files and the reputation their authors gained. Counts are in skills; dependent data is deleted with them. */
-export const skillDataSource = (
-  db: Database,
-  { withdrawNaming }: Pick<KnowledgeDeps, 'withdrawNaming'>,
-): DataSource => ({
+export const skillDataSource = (db: Database): DataSource => ({
   name: 'knowledge.skills',
   store: 'postgresql',
   stage: 'content',

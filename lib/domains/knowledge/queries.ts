@@ -99,7 +99,7 @@ export async function findRecords(db: Database, ctx: Context, q: string, most: n
 }
 
 /** Number of units and skills, and reputation, of each agent; counting stops at `bound`. */
-export const contributedBy = (db: Database) => async (agents: readonly string[], bound: number) =>
+export const contributedBy = async (db: Database, agents: readonly string[], bound: number) =>
   new Map((await contributionsOf(db, { agents, bound })).map(({ id, ...counts }) => [id, counts]))
 
 /** The titles of those units and skills that every admin may see, by id. */

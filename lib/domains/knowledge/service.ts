@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import type { z } from 'zod'
+import { withdrawAnswers } from '#lib/domains/idempotency/writes.ts'
 import { namesWarned } from '#lib/domains/pii/named-fields.ts'
 import { SanitizationError } from '#lib/domains/sanitizer/sanitization-error.ts'
 import type { Actor, MutationContext, Transaction } from '#lib/kernel/context.ts'
@@ -339,7 +340,7 @@ async function rewrite(
 }
 
 /** Rectification (GDPR art. 16): incorrect data is overwritten everywhere and not kept as a former version. */
-const rectification = ({ db, erasures, strict, withdrawAnswers, names }: KnowledgeDeps) =>
+const rectification = ({ db, erasures, strict, names }: KnowledgeDeps) =>
   mutation(rectifyUnit, async (ctx, { params: { id }, headers, body }) => {
     const { agents, isAdmin, id: actorId } = ctx.actor
     const [row] = await lockCorrectableUnit(ctx.tx, { id, agents, isAdmin })

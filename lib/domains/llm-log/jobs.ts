@@ -4,18 +4,13 @@ import { type EvidenceCheck, failsIf } from '#lib/kernel/evidence.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import { job } from '#lib/kernel/job.ts'
 import type { Measuring } from '#lib/kernel/measure.ts'
-import { notePurge, type RecordDeletion } from '#lib/kernel/purging.ts'
+import { notePurge } from '#lib/kernel/purging.ts'
 import { lockHolds } from '#lib/stores/postgres/agents-under-legal-hold.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { deleteExpiredExchanges, overdueExchanges } from './repository.ts'
 import { latest } from './rules.ts'
 
 const batch = 500
-
-export interface LlmLogJobPorts {
-  db: Database
-  recordDeletion: RecordDeletion
-}
 
 /** For how many milliseconds the oldest exchange without a legal hold has been expired; 0 when none has. */
 export const logLateness = async (db: Database, now: Date): Promise<number> =>
@@ -52,11 +47,11 @@ export const llmLogEvidence = (): EvidenceCheck[] => [
  * Deletes exchanges 24 hours after they were logged; no setting changes this. Logs an alarm before it deletes late
  * ones. Exchanges under legal hold are unreadable after 24 hours and deleted when the hold ends.
  */
-export function llmLogJobs({ db, recordDeletion }: LlmLogJobPorts) {
+export function llmLogJobs(db: Database) {
   async function removeExpired(ctx: Context, tx: Transaction): Promise<number> {
     await lockHolds(tx)
     const exchangesDeleted = await deleteExpiredExchanges(tx, { now: ctx.now, limit: batch })
-    return notePurge(recordDeletion, ctx, tx, {
+    return notePurge(ctx, tx, {
       what: 'logged exchanges whose 24 hours ended',
       results: { exchangesDeleted },
       resourceType: 'llm_exchange',

@@ -1,6 +1,6 @@
 import type { PersonalData } from '#lib/kernel/module.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { type LlmLogJobPorts, llmLogEvidence, llmLogJobs } from './jobs.ts'
+import { llmLogEvidence, llmLogJobs } from './jobs.ts'
 import { exchangeDataSource, llmLogExporters } from './personal-data.ts'
 import { type LlmLogPorts, llmLogService } from './service.ts'
 
@@ -10,8 +10,8 @@ export const llmLogData = (db: Database, key: () => Uint8Array): PersonalData =>
 })
 
 /** The log of texts that agents exchange with language models. */
-export const llmLogModule = (deps: LlmLogPorts & LlmLogJobPorts) => ({
+export const llmLogModule = (deps: LlmLogPorts) => ({
   useCases: { llmLog: llmLogService(deps) },
-  jobs: llmLogJobs(deps),
+  jobs: llmLogJobs(deps.db),
   checks: llmLogEvidence(),
 })

@@ -1,4 +1,3 @@
-import type { Transaction } from '#lib/kernel/context.ts'
 import type { SubjectErasures } from '#lib/kernel/erasure-run.ts'
 import type { PersonExporter } from '#lib/kernel/exporter.ts'
 import type { PersonalData } from '#lib/kernel/module.ts'
@@ -12,8 +11,7 @@ import type { MissingStoreData } from '#lib/stores/registered-store.ts'
 import { cacheDataSource } from './cache/data-source.ts'
 import { cacheEvidence, limitLifetimes } from './cache/lifetimes.ts'
 import { checkpointsDataSource } from './checkpoints/data-source.ts'
-import type { CheckpointsSourceDeps } from './checkpoints/erasing.ts'
-import { type ThreadDecisionPorts, threadDecisions, threadsDataSource } from './checkpoints/thread-decisions.ts'
+import { threadDecisions, threadsDataSource } from './checkpoints/thread-decisions.ts'
 import { projectJobs } from './closing/jobs.ts'
 import {
   conversationDataSource,
@@ -38,9 +36,7 @@ import {
 } from './rows/data-sources.ts'
 import { projectsService } from './service.ts'
 
-export interface ProjectsDataDeps
-  extends Pick<GraphSourceDeps, 'namesOf' | 'heldNames' | 'sources'>,
-    Pick<CheckpointsSourceDeps, 'moveItems'> {
+export interface ProjectsDataDeps extends Pick<GraphSourceDeps, 'namesOf' | 'heldNames' | 'sources'> {
   db: Database
   stores: { cache: CacheStore; checkpoints: CheckpointStore; graph: GraphStore; objects: ObjectStore }
   /** How a data source learns that a store that it used is no longer connected. */
@@ -50,8 +46,6 @@ export interface ProjectsDataDeps
   /** Whether cached values without a TTL are deleted as well. */
   invalidatesProject: boolean
   pseudonymOf: ProjectPseudonym
-  /** Withdraws stored idempotent responses that contain the ids. */
-  withdrawNaming(tx: Transaction, ids: readonly string[]): Promise<unknown>
 }
 
 /** Rows are erased after the data derived from them, and projects after their contents. */
@@ -61,14 +55,14 @@ export const projectsData = ({ db, stores, missing, ...deps }: ProjectsDataDeps)
     graphDataSource({ ...deps, db, graph: stores.graph, whatIsMissing: missing('graph') }),
     objectsDataSource({ ...deps, db, objects: stores.objects, whatIsMissing: missing('objects') }),
     outsidePointerDataSource(db),
-    quotationDataSource(db, deps),
+    quotationDataSource(db, deps.sources),
     // Before the messages, through which derived data is found.
-    documentDataSource(db, deps),
-    messageDataSource(db, deps),
-    conversationDataSource(db, deps),
+    documentDataSource(db),
+    messageDataSource(db),
+    conversationDataSource(db),
     memberDataSource(db),
     participantDataSource(db),
-    projectDataSource(db, deps),
+    projectDataSource(db),
     projectReferencesDataSource(db, deps),
     checkpointsDataSource({ ...deps, db, store: stores.checkpoints, whatIsMissing: missing('checkpoints') }),
     threadsDataSource({ db, store: stores.checkpoints }),
@@ -77,10 +71,7 @@ export const projectsData = ({ db, stores, missing, ...deps }: ProjectsDataDeps)
   personExporters: [...projectPersonExporters(db), ...graphPersonExporters(db, stores.graph)],
 })
 
-export interface ProjectsDeps
-  extends ProjectPorts,
-    ExportShapes,
-    Pick<ThreadDecisionPorts, 'replaceItems' | 'itemsBeginning'> {
+export interface ProjectsDeps extends ProjectPorts, ExportShapes {
   stores: ProjectsDataDeps['stores']
   mail: MailPort
   erasures: Pick<SubjectErasures, 'begin' | 'byAudit' | 'cancel' | 'explain' | 'lock' | 'resume' | 'retry' | 'run'>

@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { accountDirectory, organisationIdsWithPeople } from '#lib/domains/accounts/queries.ts'
+import { enqueueNotice, noteStorageWarning } from '#lib/domains/accounts/writes.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { job } from '#lib/kernel/job.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
@@ -9,18 +11,13 @@ import { shareUsed, warnFrom } from './rules.ts'
 /** Agents or projects per statement. */
 const batch = 200
 
-export interface QuotaJobPorts {
-  organisations: {
-    /** Ids of the organizations that have people, in order, after `after`. */
-    withPeople(tx: Transaction, after: string, limit: number): Promise<string[]>
-    /** Records since when the storage is nearly full; null when it no longer is. Returns true when that changed. */
-    noteStorageWarning(tx: Transaction, id: string, since: Date | null): Promise<boolean>
-  }
-  /** Warns the people of an organization who can act, within the transaction. */
-  warn(tx: Transaction, organisationId: string, percent: number, now: Date): Promise<unknown>
+/** Warns the people of an organization who can act, within the transaction. */
+async function warn(tx: Transaction, organisationId: string, percent: number, now: Date): Promise<void> {
+  for (const accountId of await accountDirectory.decidersOf(tx, organisationId))
+    await enqueueNotice(tx, { kind: 'storage-warning', accountId, percent, at: now.toISOString() })
 }
 
-export function quotasJobs(db: Database, { organisations, warn }: QuotaJobPorts) {
+export function quotasJobs(db: Database) {
   /** Warns once each time that usage reaches 80 %. */
   async function warnOf(id: string, now: Date): Promise<void> {
     const subject = { kind: 'organisation', id } as const
@@ -28,7 +25,7 @@ export function quotasJobs(db: Database, { organisations, warn }: QuotaJobPorts)
     const share = shareUsed(found, found.quota)
     const isNearlyFull = share >= warnFrom
     await db.transaction(async (tx) => {
-      const hasChanged = await organisations.noteStorageWarning(tx, id, isNearlyFull ? now : null)
+      const hasChanged = await noteStorageWarning(tx, id, isNearlyFull ? now : null)
       if (hasChanged && isNearlyFull) await warn(tx, id, Math.floor(share * 100), now)
     })
   }
@@ -49,7 +46,7 @@ export function quotasJobs(db: Database, { organisations, warn }: QuotaJobPorts)
       cron: '*/10 * * * *',
       async run({ now }) {
         for (let after = ''; ; ) {
-          const ids = await organisations.withPeople(db.prisma, after, 500)
+          const ids = await organisationIdsWithPeople(db.prisma, after, 500)
           for (const id of ids) await warnOf(id, now)
           const last = ids.at(-1)
           if (last === undefined) return

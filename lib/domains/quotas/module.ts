@@ -1,14 +1,6 @@
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { type QuotaJobPorts, quotasJobs } from './jobs.ts'
-import { type QuotaPorts, quotasService } from './service.ts'
-
-export interface QuotasDeps extends Omit<QuotaJobPorts, 'organisations'> {
-  db: Database
-  organisations: QuotaJobPorts['organisations'] & QuotaPorts['organisations']
-}
+import { quotasJobs } from './jobs.ts'
+import { quotasService } from './service.ts'
 
 /** Storage quotas of organizations and unclaimed agents. */
-export const quotasModule = ({ db, ...ports }: QuotasDeps) => ({
-  useCases: { quotas: quotasService(db, ports) },
-  jobs: quotasJobs(db, ports),
-})
+export const quotasModule = (db: Database) => ({ useCases: { quotas: quotasService(db) }, jobs: quotasJobs(db) })

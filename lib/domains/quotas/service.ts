@@ -1,3 +1,5 @@
+import { organisationExists } from '#lib/domains/accounts/queries.ts'
+import { setStorageQuota as storeQuota } from '#lib/domains/accounts/writes.ts'
 import type { Actor, Transaction } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
@@ -6,17 +8,10 @@ import type { Queryable } from '#lib/stores/postgres/statement.ts'
 import { readOrganisationStorage, readStorage, setStorageQuota } from './contract.ts'
 import { measureStorage, type StorageSubject } from './queries.ts'
 import { sharedNetworkOf } from './repository.ts'
-import { type StorageQuota, shareUsed } from './rules.ts'
-
-export interface QuotaPorts {
-  organisations: {
-    exists(tx: Transaction, id: string): Promise<boolean>
-    setStorageQuota(tx: Transaction, id: string, quota: StorageQuota): Promise<unknown>
-  }
-}
+import { shareUsed } from './rules.ts'
 
 /** Storage usage for its owners and for admins. */
-export function quotasService(db: Database, { organisations }: QuotaPorts) {
+export function quotasService(db: Database) {
   async function viewOf(organisationId: string, subject: StorageSubject, on: Queryable) {
     const { bytes, rows, quota, isOverride } = await measureStorage(on, subject)
     return {
@@ -35,7 +30,7 @@ export function quotasService(db: Database, { organisations }: QuotaPorts) {
     return agent?.network ? { kind: 'network', id: agent.network } : { kind: 'organisation', id: organisationId }
   }
   async function refuseUnknown(tx: Transaction, id: string): Promise<void> {
-    if (!(await organisations.exists(tx, id))) throw new Problem('not_found', 'This organization does not exist.')
+    if (!(await organisationExists(tx, id))) throw new Problem('not_found', 'This organization does not exist.')
   }
 
   return {
@@ -51,7 +46,7 @@ export function quotasService(db: Database, { organisations }: QuotaPorts) {
 
     setQuota: mutation(setStorageQuota, async ({ tx }, { params: { id }, body }) => {
       await refuseUnknown(tx, id)
-      await organisations.setStorageQuota(tx, id, body)
+      await storeQuota(tx, id, body)
       return {
         resourceId: id,
         body: { data: await viewOf(id, { kind: 'organisation', id }, tx) },

@@ -53,7 +53,7 @@ const endSome = (ctx: Context): Promise<number> =>
 const replaceOld = (ctx: Context): Promise<number> =>
   ctx.pipeline.transaction(async (tx) => {
     const count = await markReplaced(tx, { limit: batch })
-    return notePurge(ctx.pipeline.recordDeletion, ctx, tx, {
+    return notePurge(ctx, tx, {
       what: 'automatic snapshots that newer ones replaced',
       results: { snapshotsDeleted: count },
       resourceType: 'snapshot',

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { enqueueNotice } from '#lib/domains/accounts/notices.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { type Mailbox, mailbox } from '#lib/testing/mailbox.ts'
 import { type Person, signedIn } from '#lib/testing/people.ts'
+import { enqueueNotice } from '../writes.ts'
 
 const origin = 'https://registry.example'
 let test: TestApp

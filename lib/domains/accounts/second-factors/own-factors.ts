@@ -6,10 +6,10 @@ import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { endSessions } from '../account-status.ts'
 import { lockAccount } from '../links.ts'
-import { enqueueNotice } from '../notices.ts'
 import { accountOf } from '../own-account.ts'
 import { countTry, type Tries } from '../passwords.ts'
 import { passwordChecksPerMinute } from '../rules.ts'
+import { enqueueNotice } from '../writes.ts'
 import {
   addPasskey,
   addTotp,

@@ -5,7 +5,6 @@ import { logFault } from '#lib/kernel/fault-log.ts'
 import type { Receipt } from '#lib/kernel/receipt.ts'
 import type { Ledger } from '#lib/stores/ledger/ledger.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { recordDeletion } from '../deletion-log.ts'
 import { fingerprintsRow } from '../ledger/ledger-history.ts'
 import { type ReceiptDeps, receiptContent, type VerifiedErasure } from '../receipts/receipt-content.ts'
 import { type Accounting, storeReceipt } from '../receipts/receipts.ts'
@@ -24,6 +23,7 @@ import {
   scopeOf,
   stepsOf,
 } from '../runs/runs.ts'
+import { recordDeletion } from '../writes.ts'
 import { lowerFence } from './fence.ts'
 import { enqueueLateWrites } from './late-writes.ts'
 import { countMentions, noteMentions, type RunMentions } from './mentions.ts'

@@ -1,4 +1,3 @@
-import { recordDeletion } from '#lib/domains/erasure/deletion-log.ts'
 import { identitiesOf, reserveIds } from '#lib/domains/erasure/engine/pages.ts'
 import type { SubjectErasurePorts } from '#lib/domains/erasure/engine/subject-erasures.ts'
 import type { HasAdminActs } from '#lib/domains/erasure/expected-retention.ts'
@@ -11,6 +10,7 @@ import type { Suppressions } from '#lib/domains/erasure/suppression/suppressions
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { ItemsRow, Ledger, PartIntent, RecordIntent, SubjectIntent } from '#lib/stores/ledger/ledger.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import { recordDeletion } from '../writes.ts'
 import { type Committed, committedItems } from './ledger-history.ts'
 
 export interface ReinstatementDeps extends ReceiptDeps {

@@ -1,6 +1,6 @@
-import { recordDeletion } from '#lib/domains/erasure/deletion-log.ts'
 import type { AuditRecord, Transaction } from '#lib/kernel/context.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
+import { recordDeletion } from '../writes.ts'
 import { namedInLog, scopeKindOf, scopeNameOf } from './run-names.ts'
 
 interface RepeatedDeletion {

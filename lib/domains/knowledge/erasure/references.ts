@@ -1,3 +1,4 @@
+import { withdrawAnswers } from '#lib/domains/idempotency/writes.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { DataSource } from '#lib/kernel/data-source.ts'
 import type { Subject } from '#lib/kernel/erasure-scope.ts'
@@ -10,7 +11,6 @@ import { weightedTextsOf } from '../search/unit-texts.ts'
 import { searchVector } from '../search/vector.ts'
 import { parseSkillMd, withAuthor } from '../skills/front-matter.ts'
 import { skillTexts } from '../skills/preparation.ts'
-import type { KnowledgeDeps } from '../units/stored-unit.ts'
 import { decideReferences, listUndecidedReferences } from './contract.ts'
 import {
   countReferencesInDocuments,
@@ -135,10 +135,7 @@ async function renameSkills(tx: Transaction, ids: readonly string[], { bearers, 
  * belong to others and remain, with their scores; a one-way pseudonym replaces the name. An item is the id of such a record. Records that
  * only contain an equal name are neither changed nor counted; an admin decides about them.
  */
-export const referencesDataSource = (
-  db: Database,
-  { withdrawAnswers, pseudonymOf }: Pick<KnowledgeDeps, 'withdrawAnswers'> & { pseudonymOf: AuthorPseudonym },
-): DataSource => {
+export const referencesDataSource = (db: Database, pseudonymOf: AuthorPseudonym): DataSource => {
   const renaming = (subject: Subject): Renamings => {
     const { account } = subject
     const bearers = bearersOf(subject)
@@ -206,7 +203,7 @@ interface Erased {
   until: Date | null
   items: ReadonlySet<string>
 }
-export interface DecisionDeps extends Pick<KnowledgeDeps, 'withdrawAnswers'> {
+export interface DecisionDeps {
   db: Database
   pseudonymOf: AuthorPseudonym
   /** The erasure with this receipt from the ledger, and the records that the data source changed. */
@@ -221,7 +218,7 @@ const same: Renaming = (name) => name
 const nobody = { names: [], kinds: [], ids: [] }
 
 /** Admin decisions about references that an erasure could not judge, or judged wrongly. */
-export const referenceDecisions = ({ db, pseudonymOf, withdrawAnswers, erasedSubject, noteItems }: DecisionDeps) => {
+export const referenceDecisions = ({ db, pseudonymOf, erasedSubject, noteItems }: DecisionDeps) => {
   const erasedBy = async (receiptId: string): Promise<Erased> => {
     const erased = await erasedSubject(receiptId, referencesSource)
     if (!erased)

@@ -1,3 +1,4 @@
+import { withdrawAnswers } from '#lib/domains/idempotency/writes.ts'
 import type { Context, MutationContext } from '#lib/kernel/context.ts'
 import type { Input, Output } from '#lib/kernel/operation.ts'
 import { Problem } from '#lib/kernel/problem.ts'
@@ -24,7 +25,7 @@ import {
 import type { Fault } from './rules.ts'
 import { insertSkill, replaceSkill, skillEtag, summaryOf, wholeSkillOf } from './storage.ts'
 
-type SkillServiceDeps = Pick<KnowledgeDeps, 'db' | 'erasures' | 'strict' | 'withdrawAnswers' | 'names'>
+type SkillServiceDeps = Pick<KnowledgeDeps, 'db' | 'erasures' | 'strict' | 'names'>
 
 const nameInUse = (name: string): Problem =>
   new Problem('conflict', {
@@ -108,7 +109,7 @@ const readOne = ({ db, erasures }: Pick<SkillServiceDeps, 'db' | 'erasures'>) =>
     return { body: { data: wholeSkillOf(row) }, resourceId: id, headers: { ETag: skillEtag(row.version) } }
   })
 
-const correct = ({ db, erasures, strict, withdrawAnswers, names }: SkillServiceDeps) =>
+const correct = ({ db, erasures, strict, names }: SkillServiceDeps) =>
   mutation(correctSkill, async (ctx, { params: { id }, headers, body }) => {
     const row = await changeable({ erasures }, ctx, id)
     if (!passes(headers['if-match'], row.version))

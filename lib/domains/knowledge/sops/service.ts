@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { z } from 'zod'
+import { withdrawAnswers } from '#lib/domains/idempotency/writes.ts'
 import { listedInstructions } from '#lib/domains/sanitizer/contract.ts'
 import { SanitizationError } from '#lib/domains/sanitizer/sanitization-error.ts'
 import type { MutationContext, Transaction } from '#lib/kernel/context.ts'
@@ -61,7 +62,7 @@ const afterVersion = (cursor: string | undefined, id: string): number | undefine
   return Number(version)
 }
 
-type SopDeps = Pick<KnowledgeDeps, 'db' | 'erasures' | 'strict' | 'withdrawAnswers' | 'names' | 'chosenIds'>
+type SopDeps = Pick<KnowledgeDeps, 'db' | 'erasures' | 'strict' | 'names' | 'chosenIds'>
 type Lookup = Pick<SopDeps, 'db' | 'erasures'>
 
 /** Locks the SOP against other changes and returns it if the reader may see it. */
@@ -359,7 +360,7 @@ async function eraseVersion(
   return true
 }
 
-const eraseOneVersion = ({ erasures, withdrawAnswers }: Pick<SopDeps, 'erasures' | 'withdrawAnswers'>) =>
+const eraseOneVersion = ({ erasures }: Pick<SopDeps, 'erasures'>) =>
   mutation(eraseSopVersion, async (ctx, { params, headers }) => {
     const { id, version } = params
     if (!(await eraseVersion(ctx, params, headers['if-match']))) throw await goneOrNotFound(erasures, ctx, id, ctx.tx)

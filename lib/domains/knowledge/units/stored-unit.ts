@@ -61,10 +61,6 @@ export interface KnowledgeDeps {
   db: Database
   erasures: UnitErasures
   strict: boolean
-  /** Withdraws stored idempotent responses that contain the resources' former content, so that retries do not return it. */
-  withdrawAnswers(tx: Transaction, ...resourceIds: string[]): Promise<unknown>
-  /** Withdraws stored idempotent responses that name erased units or skills. */
-  withdrawNaming(tx: Transaction, ids: readonly string[]): Promise<unknown>
   /** Key for hashes of reporters' networks. */
   networkKey: () => Uint8Array
   names: Names

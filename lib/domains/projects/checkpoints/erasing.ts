@@ -1,3 +1,4 @@
+import { moveItems } from '#lib/domains/erasure/writes.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { ErasureOptions } from '#lib/kernel/data-source.ts'
 import { type Erased, type Mention, tallyOf } from '#lib/kernel/erased.ts'
@@ -41,11 +42,6 @@ export interface CheckpointsSourceDeps {
   store: CheckpointStore
   sources: Sources
   whatIsMissing: MissingStoreData
-  /** Moves a thread that cannot be rewritten to the step that waits for a decision. */
-  moveItems(
-    tx: Transaction,
-    which: Record<'runId' | 'from' | 'to' | 'prefix' | 'marker' | 'item', string>,
-  ): Promise<void>
 }
 type Rows = ReadonlyMap<string, StoredSource>
 interface ThreadTerms {
@@ -55,7 +51,7 @@ interface ThreadTerms {
 
 /** Rewrites threads, and moves those that cannot be rewritten to the step that waits for a decision. */
 function threadRewriter(
-  { store, moveItems }: CheckpointsSourceDeps,
+  { store }: CheckpointsSourceDeps,
   scope: ErasureScope,
   { rows, wordsIn }: { rows: Rows; wordsIn: Awaited<ReturnType<typeof threadWordSearches>> },
   tx: Transaction,

@@ -1,3 +1,5 @@
+import { itemsBeginning } from '#lib/domains/erasure/queries.ts'
+import { replaceItems } from '#lib/domains/erasure/writes.ts'
 import type { Context, Transaction } from '#lib/kernel/context.ts'
 import type { DataSource } from '#lib/kernel/data-source.ts'
 import type { RunView, SubjectErasures } from '#lib/kernel/erasure-run.ts'
@@ -15,10 +17,6 @@ import { authorsInThreads, holdsOfThreads } from './repository.ts'
 export interface ThreadDecisionPorts {
   db: Pick<Database, 'transaction'>
   erasures: Pick<SubjectErasures, 'byAudit' | 'lock' | 'retry' | 'run'>
-  /** Replaces the pending items of a data source in a run that have this prefix. Returns how many it replaced. */
-  replaceItems(tx: Transaction, which: { runId: string; holder: string; prefix: string; item: string }): Promise<number>
-  /** Items of a data source in a run, pending or done, that have this prefix. */
-  itemsBeginning(tx: Transaction, which: { runId: string; holder: string; prefix: string }): Promise<string[]>
 }
 type Decision = 'delete' | 'retain'
 type InTransaction = Pick<Context, 'actor'> & { tx: Transaction; now: Date }
@@ -106,7 +104,7 @@ export const threadsDataSource = ({ db, store }: { db: Database; store: Checkpoi
 })
 
 /** Use cases for decisions about threads that cannot be rewritten. The decision is stored in the plan; the step carries it out. */
-export function threadDecisions({ db, erasures, replaceItems, itemsBeginning }: ThreadDecisionPorts) {
+export function threadDecisions({ db, erasures }: ThreadDecisionPorts) {
   /** The erasure, and whether the caller may delete messages of others in it. @throws {Problem} `not_found` for a caller without rights */
   async function known(ctx: InTransaction, auditId: string): Promise<{ run: RunView; mayDelete: boolean }> {
     const run = await erasures.byAudit(auditId, ctx.tx)

@@ -1,10 +1,10 @@
+import { withdrawNaming } from '#lib/domains/idempotency/writes.ts'
 import type { DataSource, PlannedRecord } from '#lib/kernel/data-source.ts'
 import { erasedRows } from '#lib/kernel/erased.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { chunked, holdingOf, plannedOf, preferIndexes, sumRemaining } from '#lib/stores/postgres/personal-rows.ts'
 import { scopePart, scopeSubject, untilErased } from '../legal-holds.ts'
-import type { RowPorts } from '../rows/data-sources.ts'
 import {
   closeProjects,
   conversationInventory,
@@ -32,7 +32,7 @@ import {
  * Personal data source for projects. The row of a closed project remains for its certificate, without its name. A project in which only the
  * subject participates is deleted.
  */
-export const projectDataSource = (db: Database, { withdrawNaming }: RowPorts): DataSource => ({
+export const projectDataSource = (db: Database): DataSource => ({
   name: 'projects.projects',
   store: 'postgresql',
   stage: 'content',
@@ -77,7 +77,7 @@ const isOfParts = (scope: ErasureScope): boolean => {
 }
 
 /** Personal data source for conversations: of a project, of a conversation, or with messages only from the subject. */
-export const conversationDataSource = (db: Database, { withdrawNaming }: RowPorts): DataSource => ({
+export const conversationDataSource = (db: Database): DataSource => ({
   name: 'projects.conversations',
   store: 'postgresql',
   stage: 'content',

@@ -1,3 +1,4 @@
+import { withdrawNaming } from '#lib/domains/idempotency/writes.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { DataSource, ErasedRunMatch, ErasedWords, PlannedRecord } from '#lib/kernel/data-source.ts'
 import { type Erased, tallyOf } from '#lib/kernel/erased.ts'
@@ -38,15 +39,9 @@ import {
   plannedRows,
 } from './repository.ts'
 
-export interface RowPorts {
-  /** Withdraws stored idempotent responses that contain the ids. */
-  withdrawNaming(tx: Transaction, ids: readonly string[]): Promise<unknown>
-}
-
 /** Personal data source for authored rows and their dependent rows. Erases by id; verifies by author and by part. */
 const authoredDataSource = (
   db: Database,
-  { withdrawNaming }: RowPorts,
   table: AuthoredTable,
   described: Pick<DataSource, 'name' | 'what' | 'purpose' | 'tables'>,
 ): DataSource => {
@@ -108,8 +103,8 @@ const authoredDataSource = (
 }
 
 /** Personal data source for messages with their edits, the rows of their attachments, and their provenance. */
-export const messageDataSource = (db: Database, ports: RowPorts): DataSource =>
-  authoredDataSource(db, ports, 'messages', {
+export const messageDataSource = (db: Database): DataSource =>
+  authoredDataSource(db, 'messages', {
     name: 'projects.messages',
     what: 'messages in projects, with their earlier texts, the names of their files, and pointers to derived data',
     purpose: 'providing conversations in the projects of which the subject is a member',
@@ -117,8 +112,8 @@ export const messageDataSource = (db: Database, ports: RowPorts): DataSource =>
   })
 
 /** Personal data source for documents and artifacts with their text chunks. Their bytes are in the object store. */
-export const documentDataSource = (db: Database, ports: RowPorts): DataSource =>
-  authoredDataSource(db, ports, 'documents', {
+export const documentDataSource = (db: Database): DataSource =>
+  authoredDataSource(db, 'documents', {
     name: 'projects.documents',
     what: 'documents and artifacts in projects, with their text chunks',
     purpose: 'providing documents in the projects of which the subject is a member',
@@ -316,17 +311,11 @@ async function* quotationsIn(
   }
 }
 
-interface QuotationPorts {
-  sources: Sources
-  /** Withdraws stored idempotent responses that contain the ids. */
-  withdrawNaming(tx: Transaction, ids: readonly string[]): Promise<unknown>
-}
-
 /**
  * Personal data source for quotations in messages of assistants and tools, and in system prompts. Only people are authors: such a message
  * is derived data, so the erased words are cut from it and the rest remains.
  */
-export function quotationDataSource(db: Database, { sources, withdrawNaming }: QuotationPorts): DataSource {
+export function quotationDataSource(db: Database, sources: Sources): DataSource {
   /** The projects of a scope, the words of its texts, and the ids that count as erased. */
   async function gathered(scope: ErasureScope, tx: Transaction, now: Date) {
     const since = new Map<string, Date>()
