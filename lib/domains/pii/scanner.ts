@@ -5,7 +5,7 @@ import { KeywordFinder } from './keyword-finder.ts'
 import { gluedIbanAt, ibanAt } from './numbers/ibans.ts'
 import { ipv6Around } from './numbers/ip-addresses.ts'
 import { gluedNumberAt, numbersAt } from './numbers/numbers.ts'
-import { isAmbiguousCue, isCue, phoneCues } from './numbers/phone-cues.ts'
+import { cueAt, isAmbiguousCue, leadsToNumber, phoneCues } from './numbers/phone-cues.ts'
 import { internationalAt, type PhoneCue } from './numbers/phones.ts'
 import { chainsIn } from './secrets/blockchain-addresses.ts'
 import { credentialAt, credentialKeywords } from './secrets/credentials.ts'
@@ -108,9 +108,13 @@ function atKeywords(text: string, findings: SensitiveFinding[]): PhoneCue[] {
         credentials.push(span.isPublished === true ? lowConfidence(found) : found)
       }
     }
-    if ((use & forCue) > 0 && isCue(text, start, end)) {
-      const isAmbiguous = (use & forAmbiguousCue) > 0
+    const cue = (use & forCue) > 0 ? cueAt(text, start, end) : undefined
+    if (cue !== undefined) {
       const last = cues.at(-1)
+      const isClear =
+        last?.isAmbiguous === false && start - last.end <= 20 && leadsToNumber(text.slice(last.end, start))
+      // A clear cue before it makes this one clear: `Tlf.nr.`, `Tel. direct`.
+      const isAmbiguous = !isClear && ((use & forAmbiguousCue) > 0 || cue === 'stem')
       // The longer of two words with one end decides: `handynummer` and `nummer`.
       if (last?.end === end) last.isAmbiguous &&= isAmbiguous
       else cues.push({ end, isAmbiguous })
@@ -273,12 +277,14 @@ const zeros = [
 const escaped = (code: number): string => `\\u${code.toString(16).padStart(4, '0')}`
 const digits = zeros.map((zero) => `${escaped(zero)}-${escaped(zero + 9)}`).join('')
 /** Digits of other scripts, signs of full width, and the hyphens and dots that people write in numbers. */
-const foldable = new RegExp(`[${digits}\\uff01-\\uff5e\\u2212\\ufe63\\ufe55\\ufe6b]`)
+const foldable = new RegExp(`[${digits}\\uff01-\\uff5e\\u2212\\ufe63\\ufe55\\ufe6b\\u0130]`)
 const runs = new RegExp(`${foldable.source}+`, 'g')
 /** A long vowel sign as a hyphen between digits. */
 const betweenDigits = /(?<=[0-9])[\u30fc\u2500\u4e00](?=[0-9])/g
 
 const plain = new Map<number, string>([
+  // Turkish writes a dot on this capital, whose small letter has two units.
+  [0x130, 'I'],
   [0x2212, '-'],
   [0xfe63, '-'],
   [0xfe55, ':'],

@@ -1,6 +1,7 @@
 import { isAlphanumeric, isDigit } from '../character-classes.ts'
 import { finding, lowConfidence, type SensitiveFinding } from '../findings.ts'
 import { ipv4At } from './ip-addresses.ts'
+import { cueReach, leadsToNumber } from './phone-cues.ts'
 import { nationalAt, type PhoneCue } from './phones.ts'
 
 const pairs = /^(?:\d\d\.){3}\d\d(?!\d)/
@@ -255,7 +256,11 @@ export function numbersAt(text: string, start: number, end: number, cue: PhoneCu
     // `Tlf. 22.33.44.55`
     if (ip)
       return (
-        (cue.end >= 0 && start - cue.end < 4 && pairs.test(text.slice(start, start + 12))
+        (cue.end >= 0 &&
+        !cue.isAmbiguous &&
+        start - cue.end <= cueReach &&
+        pairs.test(text.slice(start, start + 12)) &&
+        leadsToNumber(text.slice(cue.end, start))
           ? nationalAt(text, start, end - start, cue)
           : undefined) ?? ip
       )

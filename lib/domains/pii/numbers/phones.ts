@@ -1,6 +1,6 @@
 import { isAlphanumeric, isDigit } from '#lib/domains/pii/character-classes.ts'
 import { finding, lowConfidence, type SensitiveFinding } from '#lib/domains/pii/findings.ts'
-import { cueReach, leadsToNumber } from './phone-cues.ts'
+import { cueReach, leadsToNumber, mayLeadToNumber } from './phone-cues.ts'
 import { isAmericanForm, isInternationalNumber, isNationalNumber, isNumberIn } from './phone-plans.ts'
 
 /** The last word before a number that announces one. */
@@ -207,11 +207,15 @@ export function nationalAt(text: string, start: number, length: number, cue: Pho
         return phone(text, start, start + written.length, digits, 0.85)
     }
   }
-  const isCalled = cue.end >= 0 && from - cue.end <= cueReach && leadsToNumber(text.slice(cue.end, from))
+  const isNear = cue.end >= 0 && from - cue.end <= cueReach
+  const between = isNear ? text.slice(cue.end, from) : ''
+  const isLed = isNear && leadsToNumber(between)
+  const isCalled = isLed || (isNear && mayLeadToNumber(between))
+  const isAmbiguous = cue.isAmbiguous || (!isLed && !/[:：]\s?$/.test(between))
   if (length === 3 || (length === 1 && lead === 49)) {
     const found =
-      americanAt(text, from, isCalled && !cue.isAmbiguous) ??
-      (from === start ? undefined : americanAt(text, start, isCalled && !cue.isAmbiguous))
+      americanAt(text, from, isCalled && !isAmbiguous) ??
+      (from === start ? undefined : americanAt(text, start, isCalled && !isAmbiguous))
     if (found) return found
   }
   if (lead > 48 && inAddress.test(text.slice(Math.max(0, start - 12), start))) {
@@ -228,9 +232,9 @@ export function nationalAt(text: string, start: number, length: number, cue: Pho
     const found = callable(text, from, groups, (digits) => isInternationalNumber(digits.slice(2)))
     if (found) return phone(text, from, found.end, found.digits, 0.85)
   }
-  if (cue.isAmbiguous && !hasForm(text, from, groups, last)) return undefined
+  if (isAmbiguous && !hasForm(text, from, groups, last)) return undefined
   const found = callable(text, from, groups, (digits) => !counted.test(digits) && isNationalNumber(digits))
   // A cut number after an ambiguous word is a row of numbers.
-  if (found === undefined || (cue.isAmbiguous && found.isCut)) return undefined
+  if (found === undefined || (isAmbiguous && found.isCut)) return undefined
   return phone(text, from, found.end, found.digits, 0.75)
 }
