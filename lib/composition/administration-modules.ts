@@ -1,7 +1,7 @@
 import { assessSites } from '#lib/config/locations.ts'
 import { agentIdsInRegions, agentOf, agentsInRegions } from '#lib/domains/agents/queries.ts'
 import { holdsModule } from '#lib/domains/holds/module.ts'
-import { isStored } from '#lib/domains/knowledge/erasure/repository.ts'
+import { isStored } from '#lib/domains/knowledge/queries.ts'
 import { isProject } from '#lib/domains/projects/erasing/parts.ts'
 import { idsInRegions, projectsInRegions } from '#lib/domains/projects/queries.ts'
 import { residencyModule } from '#lib/domains/residency/module.ts'

@@ -1,24 +1,17 @@
 import { storeLocationNamed } from '#lib/config/location-names.ts'
-import { organisationOfAccount } from '#lib/domains/accounts/repository.ts'
-import { localeNamed } from '#lib/domains/accounts/rules.ts'
-import { enqueueNotice } from '#lib/domains/accounts/writes.ts'
-import { agentOf, lawfulBases, ownedAgents, profileOf, selfHostedAmong } from '#lib/domains/agents/queries.ts'
-import { erasedAmong, erasedSubjects } from '#lib/domains/erasure/queries.ts'
+import { erasedSubjects } from '#lib/domains/erasure/queries.ts'
 import { receiptFinder } from '#lib/domains/erasure/receipts/service.ts'
 import { zipArchive } from '#lib/domains/exports/archive.ts'
 import { exportsModule } from '#lib/domains/exports/module.ts'
 import { schemaVersion } from '#lib/domains/exports/rules.ts'
 import { heldVersionParticipantExporters } from '#lib/domains/holds/personal-data.ts'
-import { isAttributed } from '#lib/domains/knowledge/exporters.ts'
 import { skillImporter, unitImporter } from '#lib/domains/knowledge/imports.ts'
 import { knowledgeModule } from '#lib/domains/knowledge/module.ts'
 import { requestParticipantExporters } from '#lib/domains/privacy-requests/personal-data.ts'
-import { agentCopyRequest, requestedCopy } from '#lib/domains/privacy-requests/queries.ts'
 import { projectsModule } from '#lib/domains/projects/module.ts'
-import { foreignEpisodes, participationsOf } from '#lib/domains/projects/queries.ts'
+import { foreignEpisodes } from '#lib/domains/projects/queries.ts'
 import { retentionModule } from '#lib/domains/retention/module.ts'
 import type { RetentionStores } from '#lib/domains/retention/retention-manager.ts'
-import { tierLimits } from '#lib/domains/tokens/rules.ts'
 import { environmentPeriods } from './approvals.ts'
 import type { Erasures } from './erasures.ts'
 import type { Foundation } from './foundation.ts'
@@ -58,7 +51,6 @@ export const composeKnowledge = (
 /** `patience` is the number of milliseconds that a request waits for the erasure that it began. */
 export const composeProjects = (
   { db, env, installation, mail, origin, regions, stores, suppressed }: Foundation,
-  { people }: PeopleModules,
   { engine }: Erasures,
   patience: number | undefined,
 ) =>
@@ -66,7 +58,6 @@ export const composeProjects = (
     db,
     stores,
     mail,
-    erasedAmong,
     regions,
     installation,
     origin,
@@ -74,10 +65,6 @@ export const composeProjects = (
     objects: stores.objects,
     stored: stores,
     isSuppressed: suppressed.among,
-    verifiedAddressOf: people.verifiedAddressOf,
-    copyAskedFor: requestedCopy(db),
-    accountWithAddress: async (tx, address) => (await people.byEmail(tx, address))?.accountId,
-    contactOf: people.contactOf,
     erasures: engine.runs,
     complete: engine.runs.complete,
     pointerPrefixes: env.KP_POINTER_PREFIXES,
@@ -91,7 +78,7 @@ export const composeProjects = (
 export type ProjectsModule = ReturnType<typeof composeProjects>
 
 export const composeExports = (
-  { assessedLocations, chosenIds, db, erasedAgents, prepared, storeLocations, strict }: Foundation,
+  { assessedLocations, chosenIds, erasedAgents, prepared, storeLocations, strict }: Foundation,
   { dataSources, exporters, personExporters, retainedRecords }: CollectedData,
 ) =>
   exportsModule({
@@ -101,30 +88,7 @@ export const composeExports = (
     dataSources,
     retainedRecords,
     erasedAgents,
-    registeredOn: lawfulBases(db),
-    selfHosted: selfHostedAmong(db),
-    participationsOf: (accountId) => participationsOf(db.prisma, accountId),
     placeOf: (store) => storeLocationNamed(storeLocations, store, assessedLocations),
-    quotaOf: async (id) => {
-      const agent = await profileOf(db)(id)
-      return agent ? tierLimits[agent.tier] : undefined
-    },
-    isAttributed: isAttributed(db),
-    requestOf: agentCopyRequest(db),
-    async notifyOwner(tx, agentId, now) {
-      const owner = (await agentOf(tx, agentId))?.ownerId
-      if (owner) await enqueueNotice(tx, { kind: 'data-exported', accountId: owner, agentId, at: now.toISOString() })
-    },
-    localeOf: async (accountId) => {
-      const [found] = await organisationOfAccount(db, { id: accountId })
-      return localeNamed(found?.locale ?? '')
-    },
     importers: [unitImporter({ strict, chosenIds, erasedAgents }), skillImporter({ strict, chosenIds })],
-    personOf: async (accountId) => {
-      const [found] = await organisationOfAccount(db, { id: accountId })
-      if (!found) return undefined
-      const { organisation_id: organisationId, locale } = found
-      return { organisationId, locale: localeNamed(locale), agents: await ownedAgents(db)(accountId) }
-    },
   })
 export type ExportsModule = ReturnType<typeof composeExports>

@@ -36,7 +36,7 @@ export function createDomainModules(deps: ModuleDeps) {
 
   const retention = composeRetention(foundation, retentionStores, peopleModules)
   const exported = composeExports(foundation, data)
-  const projects = composeProjects(foundation, peopleModules, erasures, erasurePatience)
+  const projects = composeProjects(foundation, erasures, erasurePatience)
   const requests = composeRequests(foundation, peopleModules, erasures, exported, projects)
   followChanges(foundation, erasures, requests)
   const erasure = erasureModule({

@@ -8,13 +8,19 @@ import { accountsModule } from '#lib/domains/accounts/module.ts'
 import { createChallenges } from '#lib/domains/accounts/second-factors/verification.ts'
 import { enqueueNotice } from '#lib/domains/accounts/writes.ts'
 import { agentsModule } from '#lib/domains/agents/module.ts'
-import { agentListing, agentOf, cladeMembers, ownedAgents, profileOf } from '#lib/domains/agents/queries.ts'
+import {
+  agentListing,
+  agentOf,
+  agentsOfAccount,
+  cladeMembers,
+  ownedAgents,
+  profileOf,
+} from '#lib/domains/agents/queries.ts'
 import { noticeVersion } from '#lib/domains/agents/rules.ts'
-import { agentsOfAccount } from '#lib/domains/agents/status.ts'
 import { joinClade, leaveClade, recallOfRestricted } from '#lib/domains/clades/service.ts'
 import { holdsInForce } from '#lib/domains/holds/queries.ts'
 import { mergeVotes } from '#lib/domains/knowledge/votes/service.ts'
-import { isOnFile, openRequestsOf } from '#lib/domains/privacy-requests/queries.ts'
+import { countOpenRequestsOf, isOnFile } from '#lib/domains/privacy-requests/queries.ts'
 import { followAgent } from '#lib/domains/projects/service.ts'
 import { settingsModule } from '#lib/domains/settings/module.ts'
 import { insureRetiredAgents } from '#lib/domains/snapshots/service.ts'
@@ -30,7 +36,7 @@ const composeTokens = ({ clock, db, pipeline }: Foundation, requireApproval: Req
     pipeline,
     agentOf,
     requireApproval,
-    profileOf: profileOf(db),
+    profileOf: (agentId) => profileOf(db, agentId),
     notify: (tx, notice) => enqueueNotice(tx, { ...notice, at: clock.now().toISOString() }),
     agents: agentListing(db),
     purgeWindows: () => purgeExpiredWindows(db, new Date()),
@@ -70,8 +76,8 @@ const composeAccounts = (
     graceSignIn: env.KP_GRACE_SIGN_IN,
     unsuppress: suppressed.lift,
     networkOf: limitKeyOf,
-    agentsOf: async (accountId) => (await ownedAgents(db)(accountId)).length,
-    openRequestsOf: openRequestsOf(db),
+    agentsOf: async (accountId) => (await ownedAgents(db, accountId)).length,
+    openRequestsOf: (accountId) => countOpenRequestsOf(db, accountId),
     revokeAdminTokens: async (ctx, accountId, reason) =>
       tokens.useCases.tokens.revokeScoped(ctx, await agentsOfAccount(ctx.tx, accountId), 'admin', reason),
   })

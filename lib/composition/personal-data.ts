@@ -13,7 +13,6 @@ import { knowledgeData } from '#lib/domains/knowledge/module.ts'
 import { llmLogData } from '#lib/domains/llm-log/module.ts'
 import { privacyRequestsData } from '#lib/domains/privacy-requests/module.ts'
 import { projectsData } from '#lib/domains/projects/module.ts'
-import { recordedOf } from '#lib/domains/projects/queries.ts'
 import { retentionData } from '#lib/domains/retention/module.ts'
 import { settingsData } from '#lib/domains/settings/module.ts'
 import { snapshotsData } from '#lib/domains/snapshots/module.ts'
@@ -48,7 +47,7 @@ function inOrderOfErasure(foundation: Foundation, moreDataSources: readonly Data
     }),
     auditData(db),
     erasureData(db),
-    exportsData({ ...prepared, recordedOf }),
+    exportsData(prepared),
     retentionData(db),
     holdsData(db),
     { dataSources: [outboxDataSource({ folder: mail.folder, addressOf })] },

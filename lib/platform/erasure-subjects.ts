@@ -1,8 +1,8 @@
 import { raiseAccountFence } from '#lib/domains/accounts/personal-data.ts'
 import { accountDirectory } from '#lib/domains/accounts/queries.ts'
 import { agentsSince, newestAgent, raiseAgentFences } from '#lib/domains/agents/personal-data.ts'
+import { agentsOfAccount } from '#lib/domains/agents/queries.ts'
 import type { agentsService } from '#lib/domains/agents/service.ts'
-import { agentsOfAccount } from '#lib/domains/agents/status.ts'
 import type { SubjectErasurePorts } from '#lib/domains/erasure/engine/subject-erasures.ts'
 import { participating } from '#lib/domains/erasure/runs/run-rules.ts'
 import {

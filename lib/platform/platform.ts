@@ -74,7 +74,7 @@ function subjectLookups(db: Database, suppressed: ReturnType<typeof suppressions
     /** Whether the agent belongs to another organization, or was erased. False for admins. */
     async isOfOthers({ isAdmin, organisationId }: Actor, id: string): Promise<boolean> {
       if (isAdmin) return false
-      const agent = await profileOf(db)(id)
+      const agent = await profileOf(db, id)
       const isErased = (await suppressed.among(db.prisma, 'agent', [id])).length > 0
       return isErased || (agent !== null && agent.organisationId !== organisationId)
     },

@@ -7,6 +7,7 @@ import {
   countEmptyNamed,
   foundPeople,
   newestSignIns,
+  organisationOfAccount,
   organisationsWithPeople,
 } from './repository.ts'
 import { type Locale, localeNamed, normaliseEmail, type Role } from './rules.ts'
@@ -247,3 +248,16 @@ export const organisationIdsWithPeople = async (tx: Transaction, after: string, 
 /** Number of organizations with one of these names that have neither people nor agents. */
 export const countEmptyOrganisations = async (tx: Transaction, names: readonly string[]): Promise<number> =>
   (await countEmptyNamed(tx, { names }))[0]?.n ?? 0
+
+/** The organization and language of an account. */
+export async function organisationAndLocale(
+  db: Database,
+  accountId: string,
+): Promise<{ organisationId: string; locale: Locale } | undefined> {
+  const [row] = await organisationOfAccount(db, { id: accountId })
+  return row && { organisationId: row.organisation_id, locale: localeNamed(row.locale) }
+}
+
+/** The language of an account; English if the account does not exist. */
+export const localeOf = async (db: Database, accountId: string): Promise<Locale> =>
+  (await organisationAndLocale(db, accountId))?.locale ?? localeNamed('')

@@ -23,24 +23,28 @@ import {
 } from './repository.ts'
 
 /** Ids of the agents that a person owns, oldest first, without agents that are being erased. */
-export const ownedAgents =
-  (db: Database) =>
-  async (accountId: string): Promise<string[]> =>
-    (await agentIdsOfOwner(db, { owner: accountId })).map(({ id }) => id)
+export const ownedAgents = async (db: Database, accountId: string): Promise<string[]> =>
+  (await agentIdsOfOwner(db, { owner: accountId })).map(({ id }) => id)
+
+/** Ids of the agents that the account owns now, sorted. */
+export async function agentsOfAccount(tx: Transaction, accountId: string): Promise<string[]> {
+  const owned = await tx.agent.findMany({
+    where: { ownerId: accountId },
+    select: { id: true },
+    orderBy: { id: 'asc' },
+  })
+  return owned.map(({ id }) => id)
+}
 
 /** Returns those of the agents that are self-hosted, sorted. */
-export const selfHostedAmong =
-  (db: Database) =>
-  async (agents: readonly string[]): Promise<string[]> => {
-    const where = { id: { in: [...agents] }, selfHosted: true }
-    return (await db.prisma.agent.findMany({ where, select: { id: true }, orderBy: { id: 'asc' } })).map(({ id }) => id)
-  }
+export const selfHostedAmong = async (db: Database, agents: readonly string[]): Promise<string[]> => {
+  const where = { id: { in: [...agents] }, selfHosted: true }
+  return (await db.prisma.agent.findMany({ where, select: { id: true }, orderBy: { id: 'asc' } })).map(({ id }) => id)
+}
 
 /** Returns the distinct lawful bases on which the agents were registered. */
-export const lawfulBases =
-  (db: Database) =>
-  async (agents: readonly string[]): Promise<string[]> =>
-    (await lawfulBasesOfAgents(db, { ids: agents })).map(({ lawful_basis }) => lawful_basis)
+export const lawfulBases = async (db: Database, agents: readonly string[]): Promise<string[]> =>
+  (await lawfulBasesOfAgents(db, { ids: agents })).map(({ lawful_basis }) => lawful_basis)
 
 /** The person's oldest agent with this id, or with an id that begins with it and a hyphen. */
 export async function oldestAgentNamed(tx: Transaction, ownerId: string, id: string): Promise<string | undefined> {
@@ -68,10 +72,8 @@ export async function agentNames(tx: Transaction, agentIds: readonly string[]): 
 }
 
 /** Reads the agent outside of any transaction. */
-export const profileOf =
-  (db: Database) =>
-  async (agentId: string): Promise<AgentRow | null> =>
-    (await agentProfile(db, { agent: agentId }))[0] ?? null
+export const profileOf = async (db: Database, agentId: string): Promise<AgentRow | null> =>
+  (await agentProfile(db, { agent: agentId }))[0] ?? null
 
 interface AgentListFilter {
   /** Part of the id, of the name or of the owner's name, case-insensitive. */

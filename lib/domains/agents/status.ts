@@ -10,7 +10,7 @@ import {
 } from '#lib/kernel/restriction.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import type { AgentPorts } from './ports.ts'
-import { agentNames } from './queries.ts'
+import { agentNames, agentsOfAccount } from './queries.ts'
 import { fencedAgents, lockAgentStatuses, recordFirstUse, updateAgentStatuses } from './repository.ts'
 import type { ConsentState } from './rules.ts'
 
@@ -27,16 +27,6 @@ export interface AgentStatusChange {
 /** Locks and returns the subject's agents: those named and those that the person owns now. Sorted by id, the lock order used everywhere. */
 export const agentStatusesOf = (tx: Transaction, { account, agents }: Subject): Promise<AgentStatusRow[]> =>
   lockAgentStatuses(tx, { owner: account, ids: agents })
-
-/** Ids of the agents that the account owns now, sorted. */
-export async function agentsOfAccount(tx: Transaction, accountId: string): Promise<string[]> {
-  const owned = await tx.agent.findMany({
-    where: { ownerId: accountId },
-    select: { id: true },
-    orderBy: { id: 'asc' },
-  })
-  return owned.map(({ id }) => id)
-}
 
 const isSame = (one: ConsentState, other: ConsentState): boolean =>
   one.consentWithdrawnAt?.getTime() === other.consentWithdrawnAt?.getTime() &&

@@ -1,32 +1,23 @@
+import { localeOf } from '#lib/domains/accounts/queries.ts'
+import { enqueueNotice } from '#lib/domains/accounts/writes.ts'
+import { agentOf, profileOf } from '#lib/domains/agents/queries.ts'
+import { isAttributed } from '#lib/domains/knowledge/queries.ts'
+import { agentCopyRequest } from '#lib/domains/privacy-requests/queries.ts'
+import { tierLimits } from '#lib/domains/tokens/rules.ts'
 import type { Context, Transaction } from '#lib/kernel/context.ts'
-import type { Exporter } from '#lib/kernel/exporter.ts'
 import { guardExport } from '#lib/kernel/guards.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { stream } from '#lib/kernel/use-case.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
 import { zipArchive } from './archive.ts'
 import { exportAgent, type formats } from './contract.ts'
 import { type DocumentHead, type ExportPart, exportPartsOf, jsonDocument, ndjsonDocument } from './document.ts'
 import type { IndexLanguage } from './index-words.ts'
+import type { ExportsDeps } from './prepared.ts'
 import { beginExport } from './quota.ts'
 import { schemaVersion } from './rules.ts'
 
 type Format = (typeof formats)[number]
-
-/** What exports need from other domains. */
-export interface ExportPorts {
-  /** The exporters of all domains. */
-  exporters: readonly Exporter[]
-  /** Returns the quota of the agent's tier; undefined for an unknown agent. */
-  quotaOf(agentId: string): Promise<{ exportsPerDay: number | null } | undefined>
-  /** Returns true when units name the id as their expert, first author or validator. */
-  isAttributed(id: string): Promise<boolean>
-  /** Returns the request for a copy that the agent or its owner confirmed within 30 days. */
-  requestOf(agentId: string, now: Date): Promise<string | undefined>
-  /** Sends the owner of the agent an email about the export, if the agent has an owner. */
-  notifyOwner(tx: Transaction, agentId: string, now: Date): Promise<void>
-  /** Returns the language of an account. */
-  localeOf(accountId: string): Promise<IndexLanguage>
-}
 
 const mediaTypes: Record<Format, string> = {
   json: 'application/json',
@@ -53,22 +44,29 @@ const body = (
  * Returns the agent whose quota the export uses, if any. An admin can also export somebody who is not an agent but is
  * named by units.
  */
-async function payerOf({ quotaOf, isAttributed }: ExportPorts, { actor }: Context, agentId: string) {
+async function payerOf(db: Database, { actor }: Context, agentId: string) {
   const isOwn = actor.agents.includes(agentId)
-  const quota = isOwn || actor.isAdmin ? await quotaOf(agentId) : undefined
-  if (!quota && !(actor.isAdmin && (await isAttributed(agentId))))
+  const agent = isOwn || actor.isAdmin ? await profileOf(db, agentId) : null
+  const quota = agent ? tierLimits[agent.tier] : undefined
+  if (!quota && !(actor.isAdmin && (await isAttributed(db, agentId))))
     throw new Problem('not_found', 'There is no such agent, or it is not yours to export.')
   return isOwn && quota ? { agentId, ...quota } : undefined
 }
 
-export const agentExport = (ports: ExportPorts) =>
+/** Sends the owner of the agent, if it has one, an email about the export. */
+async function notifyOwner(tx: Transaction, agentId: string, now: Date): Promise<void> {
+  const owner = (await agentOf(tx, agentId))?.ownerId
+  if (owner) await enqueueNotice(tx, { kind: 'data-exported', accountId: owner, agentId, at: now.toISOString() })
+}
+
+export const agentExport = ({ db, exporters }: Pick<ExportsDeps, 'db' | 'exporters'>) =>
   stream(exportAgent, async (ctx, { params: { agent_id: agentId }, query: { format, scope } }) => {
     const { actor, now } = ctx
     // Anonymous reading covers units of the network, never an export.
     if (actor.kind === 'anonymous') throw new Problem('token_missing')
-    const payer = await payerOf(ports, ctx, agentId)
+    const payer = await payerOf(db, ctx, agentId)
     const isOwn = payer !== undefined
-    const request = isOwn ? undefined : await ports.requestOf(agentId, now)
+    const request = isOwn ? undefined : await agentCopyRequest(db, agentId, now)
     const seesPrivate = guardExport(ctx, { isOwn, isRequested: request !== undefined })
     await ctx.pipeline.transaction(async (tx) => {
       await beginExport(tx, {
@@ -80,10 +78,10 @@ export const agentExport = (ports: ExportPorts) =>
         basis: scope,
         now,
       })
-      if (!isOwn && seesPrivate) await ports.notifyOwner(tx, agentId, now)
+      if (!isOwn && seesPrivate) await notifyOwner(tx, agentId, now)
     })
     const { id, agents, organisationId, isAdmin } = actor
-    const parts = exportPartsOf(ports.exporters, agentId, {
+    const parts = exportPartsOf(exporters, agentId, {
       basis: scope,
       id,
       agents,
@@ -99,7 +97,7 @@ export const agentExport = (ports: ExportPorts) =>
           private_content: seesPrivate ? 'included' : 'left_out',
           ...(request !== undefined && { request_id: request }),
         }
-    const locale = actor.accountId === undefined ? 'en' : await ports.localeOf(actor.accountId)
+    const locale = actor.accountId === undefined ? 'en' : await localeOf(db, actor.accountId)
     const head = { agent_id: agentId, exported_at: now.toISOString(), schema_version: schemaVersion, scope, ...mark }
     return {
       body: body(format, head, parts, locale),

@@ -1,12 +1,13 @@
 import { setImmediate } from 'node:timers/promises'
 import { batched } from '#lib/kernel/batched.ts'
-import type { Actor, Context } from '#lib/kernel/context.ts'
+import type { Context } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import type { Importer, Importing, ImportResult, Prepared } from '#lib/kernel/importer.ts'
 import { parseJson } from '#lib/kernel/json.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { type ImportReport, importDocument } from './contract.ts'
 import { unitsPart } from './document.ts'
+import type { ExportsDeps } from './prepared.ts'
 import { importLimits } from './rules.ts'
 import { jsonSplitter, ndjsonSplitter, type Piece } from './split.ts'
 
@@ -70,12 +71,6 @@ function withCounts(error: unknown, { received, stored, known, failed }: ImportR
 
 /** Maximum number of results in the stored response for idempotent repetition. */
 const keptResults = 1_000
-
-export interface ImportPorts {
-  importers: readonly Importer[]
-  /** Returns those agents that were erased here while they belonged to the actor's organization. */
-  erasedAgents(actor: Actor, ids: readonly string[]): Promise<readonly string[]>
-}
 
 const failed = (id: string | null, problem: Problem): ImportResult => {
   const [issue] = problem.issues ?? []
@@ -275,7 +270,10 @@ function importBatches(importing: Importing, setResult: (at: number, result: Imp
 }
 
 /** The state of one import: received records, the batch to store, and the results. */
-function createImportRun({ importers, erasedAgents }: ImportPorts, importing: Importing) {
+function createImportRun(
+  { importers, erasedAgents }: Pick<ExportsDeps, 'importers' | 'erasedAgents'>,
+  importing: Importing,
+) {
   const byPart = new Map(importers.map((importer) => [importer.part, importer]))
   const results: ImportResult[] = []
   const ignored = new Map<string, number>()
@@ -340,7 +338,7 @@ function createImportRun({ importers, erasedAgents }: ImportPorts, importing: Im
   }
 }
 
-export const documentImport = (ports: ImportPorts) =>
+export const documentImport = (ports: Pick<ExportsDeps, 'importers' | 'erasedAgents'>) =>
   batched(
     importDocument,
     async (ctx, { upload }) => {

@@ -1,23 +1,14 @@
 import { Readable } from 'node:stream'
+import { lawfulBases, selfHostedAmong } from '#lib/domains/agents/queries.ts'
+import { participationsOf } from '#lib/domains/projects/queries.ts'
 import type { Context } from '#lib/kernel/context.ts'
-import type { DataSource, Holding, RetainedRecord } from '#lib/kernel/data-source.ts'
+import type { Holding } from '#lib/kernel/data-source.ts'
 import type { Subject } from '#lib/kernel/erasure-scope.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { read } from '#lib/kernel/use-case.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
 import { readInventory } from './contract.ts'
-
-export interface InventoryPorts {
-  dataSources: readonly DataSource[]
-  retainedRecords: readonly RetainedRecord[]
-  /** Returns the distinct lawful bases of the agents' registrations: `consent`, `contract`, `legitimate_interest`. */
-  registeredOn(agents: readonly string[]): Promise<string[]>
-  /** Returns the agents that run and store their memory elsewhere. */
-  selfHosted(agents: readonly string[]): Promise<string[]>
-  /** Returns the participations in projects that the account claimed. */
-  participationsOf(accountId: string): Promise<string[]>
-  /** Returns the location of a store: provider and region. */
-  placeOf(store: string): string
-}
+import type { ExportsDeps } from './prepared.ts'
 
 const bases: Record<string, string> = {
   consent: 'consent (GDPR art. 6(1)(a))',
@@ -26,15 +17,11 @@ const bases: Record<string, string> = {
 }
 const contract = 'contract (GDPR art. 6(1)(b)): the account that you have here'
 
-async function subjectOf(
-  { participationsOf }: Pick<InventoryPorts, 'participationsOf'>,
-  { actor }: Context,
-  agentId: string | undefined,
-): Promise<Subject> {
+async function subjectOf(db: Database, { actor }: Context, agentId: string | undefined): Promise<Subject> {
   if (agentId === undefined) {
     const { accountId, agents } = actor
     if (accountId === undefined) return { account: null, agents }
-    return { account: accountId, agents, participants: await participationsOf(accountId) }
+    return { account: accountId, agents, participants: await participationsOf(db.prisma, accountId) }
   }
   if (!actor.agents.includes(agentId))
     throw new Problem('not_found', 'No agent with this id exists, or it is not yours.')
@@ -52,17 +39,10 @@ const inOrder = <T, R>(items: readonly T[], query: (item: T) => Promise<R>): Pro
   Readable.from(items).map(query, { concurrency: atOnce }).toArray()
 
 /** Lists what is stored about a subject. Queries every personal data source, so everything that can be erased is listed. */
-export const inventory = ({
-  dataSources,
-  retainedRecords,
-  registeredOn,
-  selfHosted,
-  placeOf,
-  participationsOf,
-}: InventoryPorts) =>
+export const inventory = ({ db, dataSources, retainedRecords, placeOf }: ExportsDeps) =>
   read(readInventory, async (ctx, { query: { agent_id: agentId } }) => {
-    const subject = await subjectOf({ participationsOf }, ctx, agentId)
-    const registered = (await registeredOn(subject.agents)).map((name) => bases[name] ?? name).sort()
+    const subject = await subjectOf(db, ctx, agentId)
+    const registered = (await lawfulBases(db, subject.agents)).map((name) => bases[name] ?? name).sort()
     const ofContent = registered.length > 0 ? registered.join(', ') : contract
     const data = await inOrder(dataSources, async (dataSource) => {
       const { name, store, stage, held: what = dataSource.what, purpose, kept: term, basis } = dataSource
@@ -104,7 +84,7 @@ export const inventory = ({
         subject: {
           account_id: subject.account,
           agents: [...subject.agents],
-          self_hosted: await selfHosted(subject.agents),
+          self_hosted: await selfHostedAmong(db, subject.agents),
         },
         as_of: ctx.now.toISOString(),
       },

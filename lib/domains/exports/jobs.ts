@@ -1,7 +1,8 @@
 import { z } from 'zod'
-import type { Clock } from '#lib/kernel/clock.ts'
+import { organisationAndLocale } from '#lib/domains/accounts/queries.ts'
+import { ownedAgents } from '#lib/domains/agents/queries.ts'
 import type { Context, Transaction } from '#lib/kernel/context.ts'
-import type { Exporter, ExportReader, PersonExporter } from '#lib/kernel/exporter.ts'
+import type { ExportReader } from '#lib/kernel/exporter.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { job } from '#lib/kernel/job.ts'
 import { Problem } from '#lib/kernel/problem.ts'
@@ -10,7 +11,7 @@ import { zipArchive } from './archive.ts'
 import { personDocument } from './document.ts'
 import type { Attempt } from './export-files.ts'
 import type { IndexLanguage } from './index-words.ts'
-import { basisOf, exportNotice, type PreparedPorts, prepareAnew, prepareJob } from './prepared.ts'
+import { basisOf, type ExportsDeps, exportNotice, type PreparedExports, prepareAnew, prepareJob } from './prepared.ts'
 import { lockExpiredExports, lockUnfinishedExport, unfinishedExports } from './repository.ts'
 import { preparedExportRetention, rememberedFor } from './rules.ts'
 
@@ -20,7 +21,7 @@ const batch = 100
 const patience = 2 * 60_000
 
 /** Expires one batch of exports whose time is over. Returns their number. */
-async function expireSome(ports: PreparedPorts, ctx: Context): Promise<number> {
+async function expireSome(ports: PreparedExports, ctx: Context): Promise<number> {
   const { db, files } = ports
   const { now } = ctx
   const gone = await db.transaction(async (tx) => {
@@ -45,7 +46,7 @@ async function expireSome(ports: PreparedPorts, ctx: Context): Promise<number> {
  * The periodic upkeep: expires files after four hours, deletes their rows later, deletes files that a crash left, and
  * restarts exports of killed workers.
  */
-export function exportUpkeep(ports: PreparedPorts) {
+export function exportUpkeep(ports: PreparedExports) {
   const { db, files } = ports
 
   const forget = (now: Date): Promise<unknown> => {
@@ -114,17 +115,6 @@ export function exportUpkeep(ports: PreparedPorts) {
 }
 type ExportUpkeep = ReturnType<typeof exportUpkeep>
 
-export interface PreparationPorts extends PreparedPorts {
-  clock: Clock
-  exporters: readonly Exporter[]
-  personExporters: readonly PersonExporter[]
-  /**
-   * Returns the person's organization, language and owned agents, without agents that are being erased; undefined for an unknown
-   * account.
-   */
-  personOf(accountId: string): Promise<{ organisationId: string; locale: IndexLanguage; agents: string[] } | undefined>
-}
-
 /** Milliseconds between updates of the progress. */
 const told = 500
 
@@ -133,7 +123,7 @@ class Replaced extends Error {}
 
 /** Makes the archive, and updates the progress of the export meanwhile. @throws Replaced */
 async function* watched(
-  { db, exporters, personExporters }: PreparationPorts,
+  { db, exporters, personExporters }: ExportsDeps,
   which: Attempt,
   reader: ExportReader,
   { accountId, locale }: { accountId: string; locale: IndexLanguage },
@@ -164,7 +154,7 @@ async function* watched(
 }
 
 /** Sets the export to ready, unless the attempt was replaced. */
-const finish = (ports: PreparationPorts, which: Attempt, made: { bytes: number; sha256: string }) =>
+const finish = (ports: ExportsDeps, which: Attempt, made: { bytes: number; sha256: string }) =>
   ports.db.transaction(async (tx: Transaction) => {
     const now = ports.clock.now()
     const [row] = await tx.preparedExport.updateManyAndReturn({
@@ -185,8 +175,8 @@ const finish = (ports: PreparationPorts, which: Attempt, made: { bytes: number; 
  * Prepares the file of an export. After a crash, the next attempt or the upkeep job deletes the partial file. The row
  * is set to `ready` once the file is complete.
  */
-export function preparation(ports: PreparationPorts) {
-  const { db, files, clock, personOf } = ports
+export function preparation(ports: ExportsDeps) {
+  const { db, files, clock } = ports
 
   /** Claims the export for this attempt. Undefined when nothing remains to be done. */
   const take = (id: string, attempt: string, agents: string[]) =>
@@ -215,7 +205,8 @@ export function preparation(ports: PreparationPorts) {
     async run(id: string): Promise<void> {
       const asked = await db.prisma.preparedExport.findUnique({ where: { id }, select: { accountId: true } })
       if (!asked) return
-      const person = await personOf(asked.accountId)
+      const account = await organisationAndLocale(db, asked.accountId)
+      const person = account && { ...account, agents: await ownedAgents(db, asked.accountId) }
       // The account was deleted; its erasure also deletes the row.
       if (!person) return
       await files.check().catch((error: unknown) => noted(id, error))

@@ -1,27 +1,15 @@
-import type { Clock } from '#lib/kernel/clock.ts'
 import type { EvidenceCheck } from '#lib/kernel/evidence.ts'
 import type { Basis } from '#lib/kernel/exporter.ts'
 import type { PersonalData } from '#lib/kernel/module.ts'
 import type { CopyProblem } from './contract.ts'
-import type { ExportPorts } from './export.ts'
-import type { ImportPorts } from './import.ts'
-import type { InventoryPorts } from './inventory.ts'
-import { exportJobs, exportUpkeep, type PreparationPorts, preparation } from './jobs.ts'
-import {
-  exportExporters,
-  exportFilesDataSource,
-  exportPersonExporters,
-  exportRunsDataSource,
-  type RecordedPorts,
-} from './personal-data.ts'
-import type { PreparedPorts } from './prepared.ts'
+import { exportJobs, exportUpkeep, preparation } from './jobs.ts'
+import { exportExporters, exportFilesDataSource, exportPersonExporters, exportRunsDataSource } from './personal-data.ts'
+import type { ExportsDeps, PreparedExports } from './prepared.ts'
 import { summaryOfExports } from './repository.ts'
 import { overdueBefore, rememberedFor } from './rules.ts'
 import { exportsService } from './service.ts'
 
-interface ExportsDeps extends ExportPorts, ImportPorts, InventoryPorts, PreparationPorts {}
-
-export const exportsData = (deps: PreparedPorts & RecordedPorts & { clock: Clock }): PersonalData => ({
+export const exportsData = (deps: PreparedExports): PersonalData => ({
   dataSources: [exportFilesDataSource(deps), exportRunsDataSource(deps.db)],
   exporters: exportExporters(deps.db),
   personExporters: exportPersonExporters(deps.db),

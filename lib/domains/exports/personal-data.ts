@@ -1,13 +1,14 @@
 import type { PreparedExport } from '#generated/prisma/client.ts'
+import { recordedOf } from '#lib/domains/projects/queries.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { DataSource } from '#lib/kernel/data-source.ts'
 import { erasedRows } from '#lib/kernel/erased.ts'
-import type { ErasureScope, ProjectPart, Subject } from '#lib/kernel/erasure-scope.ts'
+import type { ErasureScope, Subject } from '#lib/kernel/erasure-scope.ts'
 import type { Exporter, ExportPage, ExportReader, PersonExporter } from '#lib/kernel/exporter.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { jsonObject, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
 import type { Attempt } from './export-files.ts'
-import { exportNotice, type PreparedPorts, prepareAnew } from './prepared.ts'
+import { exportNotice, type PreparedExports, prepareAnew } from './prepared.ts'
 import {
   contributorOfRecord,
   countFileResidue,
@@ -30,14 +31,6 @@ const attemptOf = (item: string): Attempt => {
   return { id, attempt }
 }
 
-/** What exports need from other domains to find the files that contain records to erase. */
-export interface RecordedPorts {
-  /** Returns the people and agents whose records are erased with a part of a project or with a subject. */
-  recordedOf(
-    tx: Transaction,
-    scope: { part: ProjectPart } | { subject: Subject },
-  ): Promise<{ accounts: readonly string[]; agents: readonly string[] }>
-}
 /** Returns the agent that contributed a record. */
 async function contributorOf(scope: { unit: string } | { skill: string }, tx: Transaction): Promise<string[]> {
   const rows = await contributorOfRecord(tx, { record: 'unit' in scope ? scope.unit : scope.skill })
@@ -49,7 +42,7 @@ const accountOf = (scope: ErasureScope): string | null => ('subject' in scope ? 
  * Prepared exports: file and row. Exports of an erased account are deleted. For other accounts, a finished file with
  * erased records is deleted, and one that is being written starts again without them.
  */
-export function exportFilesDataSource(ports: PreparedPorts & RecordedPorts & { clock: { now(): Date } }): DataSource {
+export function exportFilesDataSource(ports: PreparedExports): DataSource {
   const { db, files, clock } = ports
 
   async function eraseFor(tx: Transaction, row: PreparedExport, account: string | null): Promise<void> {
@@ -85,7 +78,7 @@ export function exportFilesDataSource(ports: PreparedPorts & RecordedPorts & { c
     async plan(scope, tx) {
       const isRun = 'part' in scope || 'subject' in scope
       const { accounts, agents } = isRun
-        ? await ports.recordedOf(tx, scope)
+        ? await recordedOf(tx, scope)
         : { accounts: [], agents: await contributorOf(scope, tx) }
       const own = 'subject' in scope ? scope.subject : { account: null, agents: [] }
       if (!isRun) await lockExportsOfOwners(tx, { agents })

@@ -1,8 +1,11 @@
 import type { PreparedExport } from '#generated/prisma/client.ts'
 import { enqueue } from '#lib/jobs/queue.ts'
-import type { Context, Transaction } from '#lib/kernel/context.ts'
-import type { Basis } from '#lib/kernel/exporter.ts'
+import type { Clock } from '#lib/kernel/clock.ts'
+import type { Actor, Context, Transaction } from '#lib/kernel/context.ts'
+import type { DataSource, RetainedRecord } from '#lib/kernel/data-source.ts'
+import type { Basis, Exporter, PersonExporter } from '#lib/kernel/exporter.ts'
 import { newId } from '#lib/kernel/ids.ts'
+import type { Importer } from '#lib/kernel/importer.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import type { ExportView } from './contract.ts'
@@ -26,17 +29,31 @@ export interface ExportChange {
   fault: string | null
   now: Date
 }
-export interface PreparedPorts {
+/** Storage of prepared exports, and the event that reports their changes to privacy requests. */
+export interface PreparedExports {
   db: Database
+  clock: Clock
   files: ExportFiles
   onExport(tx: Transaction, change: ExportChange): Promise<void>
+}
+/** What exports, imports and the inventory need from all domains. */
+export interface ExportsDeps extends PreparedExports {
+  exporters: readonly Exporter[]
+  personExporters: readonly PersonExporter[]
+  importers: readonly Importer[]
+  dataSources: readonly DataSource[]
+  retainedRecords: readonly RetainedRecord[]
+  /** Returns those agents that were erased here while they belonged to the actor's organization. */
+  erasedAgents(actor: Actor, ids: readonly string[]): Promise<readonly string[]>
+  /** Returns the location of a store: provider and region. */
+  placeOf(store: string): string
 }
 
 export const basisOf = (text: string): Basis => (text === 'provided' ? 'provided' : 'all')
 
 /** Reports the change of an export to its privacy request, if it has one. */
 export async function exportNotice(
-  { onExport }: Pick<PreparedPorts, 'onExport'>,
+  { onExport }: Pick<PreparedExports, 'onExport'>,
   tx: Transaction,
   row: Pick<PreparedExport, 'id' | 'requestId' | 'basis' | 'records' | 'fault'>,
   state: ExportChange['state'],
@@ -97,7 +114,7 @@ export const prepareAnew = (tx: Transaction, id: string): Promise<void> =>
  * Returns an export of the person.
  * @throws Problem `not_found` for an unknown export and for one of another person
  */
-export async function ownExport({ db }: PreparedPorts, ctx: Context, id: string): Promise<PreparedExport> {
+export async function ownExport({ db }: PreparedExports, ctx: Context, id: string): Promise<PreparedExport> {
   const row = await db.prisma.preparedExport.findFirst({ where: { id, accountId: accountOf(ctx) } })
   if (!row) throw exportNotFound()
   return row

@@ -5,18 +5,19 @@ import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read, stream } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { deleteExport, downloadExport, listCopyProblems, listExports, prepareExport, readExport } from './contract.ts'
-import { agentExport, type ExportPorts } from './export.ts'
+import { agentExport } from './export.ts'
 import type { Attempt } from './export-files.ts'
-import { documentImport, type ImportPorts } from './import.ts'
-import { type InventoryPorts, inventory } from './inventory.ts'
+import { documentImport } from './import.ts'
+import { inventory } from './inventory.ts'
 import {
   accountOf,
+  type ExportsDeps,
   exportNotFound,
   exportNotice,
   orderPreparation,
   ownExport,
   type PreparationOrder,
-  type PreparedPorts,
+  type PreparedExports,
   viewOf,
 } from './prepared.ts'
 import { beginExport, exportsOfDay, requestActor } from './quota.ts'
@@ -26,7 +27,7 @@ import { overdueBefore, rememberedFor, utcDayOf } from './rules.ts'
 const most = 100
 
 /** The copies that the compliance checks count as failed or late, for admins and auditors. */
-const copyProblemList = ({ db }: Pick<PreparedPorts, 'db'>) =>
+const copyProblemList = ({ db }: Pick<PreparedExports, 'db'>) =>
   read(listCopyProblems, async ({ now }, { query: { scope: basis, problem } }) => {
     const remembered = new Date(now.getTime() - rememberedFor)
     const rows = await copiesWithProblem(db, { basis, remembered, overdue: overdueBefore(now), limit: most }, problem)
@@ -63,7 +64,7 @@ async function prepareForRequest(
   return (await orderPreparation(tx, { accountId, requestId, basis, now })).id
 }
 
-const exportPreparation = ({ files }: PreparedPorts) =>
+const exportPreparation = ({ files }: PreparedExports) =>
   mutation(prepareExport, async (ctx, { body: { scope: basis } }) => {
     const accountId = accountOf(ctx)
     const { tx, now, actor } = ctx
@@ -93,7 +94,7 @@ const exportPreparation = ({ files }: PreparedPorts) =>
     return reply(await orderPreparation(tx, { accountId, requestId: null, basis, now }), {})
   })
 
-const exportList = ({ db }: PreparedPorts) =>
+const exportList = ({ db }: PreparedExports) =>
   read(listExports, async (ctx, { query: { limit, cursor } }) => {
     const accountId = accountOf(ctx)
     const after = parseCursor(cursor)
@@ -122,7 +123,7 @@ const exportList = ({ db }: PreparedPorts) =>
     }
   })
 
-const exportDeletion = (ports: PreparedPorts) =>
+const exportDeletion = (ports: PreparedExports) =>
   mutation(deleteExport, async (ctx, { params: { id } }) => {
     const accountId = accountOf(ctx)
     const [row] = await lockOwnExport(ctx.tx, { id, account: accountId })
@@ -171,7 +172,7 @@ function refuseUnready({ state, fault }: PreparedExport, isGone: boolean): void 
     )
 }
 /** Records that the file was read to its end. */
-const markDownloaded = (ports: PreparedPorts, row: PreparedExport, now: Date): Promise<void> =>
+const markDownloaded = (ports: PreparedExports, row: PreparedExport, now: Date): Promise<void> =>
   ports.db.transaction(async (tx) => {
     const { count } = await tx.preparedExport.updateMany({
       where: { id: row.id, downloadedAt: null },
@@ -180,7 +181,7 @@ const markDownloaded = (ports: PreparedPorts, row: PreparedExport, now: Date): P
     if (count > 0) await exportNotice(ports, tx, row, 'fetched', now)
   })
 async function* marksDownloaded(
-  ports: PreparedPorts,
+  ports: PreparedExports,
   ctx: Context,
   row: PreparedExport,
   pieces: AsyncIterable<Uint8Array>,
@@ -190,7 +191,7 @@ async function* marksDownloaded(
 }
 
 /** Streams the file of a person's own export, and records a complete download. */
-const exportDownload = (ports: PreparedPorts) => {
+const exportDownload = (ports: PreparedExports) => {
   const { db, files } = ports
   return stream(downloadExport, async (ctx, { params: { id } }) => {
     const row = await ownExport(ports, ctx, id)
@@ -218,7 +219,7 @@ const exportDownload = (ports: PreparedPorts) => {
 }
 
 /** Use cases of people for their own exports as files. */
-function preparedExports(ports: PreparedPorts) {
+function preparedExports(ports: PreparedExports) {
   return {
     prepare: prepareForRequest,
     prepareExport: exportPreparation(ports),
@@ -233,7 +234,7 @@ function preparedExports(ports: PreparedPorts) {
 }
 
 /** Use cases that export an agent or a person, list what is stored about them, and import a document of another registry. */
-export const exportsService = (ports: ExportPorts & ImportPorts & InventoryPorts & PreparedPorts) => ({
+export const exportsService = (ports: ExportsDeps) => ({
   exportAgent: agentExport(ports),
   importDocument: documentImport(ports),
   readInventory: inventory(ports),

@@ -1,7 +1,7 @@
 import type { Basis, Exporter, ExportReader } from '#lib/kernel/exporter.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { jsonObject, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
-import { isValidatedBy, namesAgent } from './repository.ts'
+import { isValidatedBy } from './repository.ts'
 import { erasedSubject } from './reputation/rules.ts'
 import { visibleTo } from './visibility.ts'
 
@@ -314,9 +314,3 @@ export const knowledgeExporters = (db: Database): Exporter[] => [
   reputationLedger(db),
   contentRejections(db),
 ]
-
-/** Whether any unit names the id as expert (also in a former version), first author or validator. */
-export const isAttributed =
-  (db: Database) =>
-  async (agent: string): Promise<boolean> =>
-    (await namesAgent(db, { agent }))[0]?.is ?? false

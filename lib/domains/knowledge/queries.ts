@@ -12,6 +12,7 @@ import {
   unitSummaries,
 } from './inspection/repository.ts'
 import { countQuarantined } from './moderation/repository.ts'
+import { namesAgent } from './repository.ts'
 import { searchPage } from './search/paging.ts'
 import { parseQuery } from './search/query.ts'
 import { knowledgeReaderOf } from './visibility.ts'
@@ -153,3 +154,11 @@ export async function authorsUnderLegalHold(
     for (const { agent, hold } of await authorsWithHolds(tx, { agents, now }, kind)) holds.set(agent, hold)
   return holds
 }
+
+/** Whether any unit names the id as expert (also in a former version), first author or validator. */
+export const isAttributed = async (db: Database, id: string): Promise<boolean> =>
+  (await namesAgent(db, { agent: id }))[0]?.is ?? false
+
+/** Whether such a unit or skill exists. */
+export const isStored = async (tx: Transaction, kind: 'unit' | 'skill', id: string): Promise<boolean> =>
+  (kind === 'unit' ? await tx.unit.count({ where: { id } }) : await tx.skill.count({ where: { id } })) > 0

@@ -25,31 +25,25 @@ export const isOnFile = async (tx: Transaction, accountId: string): Promise<bool
   (await tx.privacyRequest.count({ where: { accountId } })) > 0
 
 /** Counts the open requests about the person or one of their agents. */
-export const openRequestsOf =
-  (db: Database) =>
-  async (accountId: string): Promise<number> => {
-    const [row] = await countOpenRequests(db, { account: accountId })
-    return row?.n ?? 0
-  }
+export const countOpenRequestsOf = async (db: Database, accountId: string): Promise<number> => {
+  const [row] = await countOpenRequests(db, { account: accountId })
+  return row?.n ?? 0
+}
 
 /** Counts all requests, open and closed. */
 export const countRequests = (tx: Transaction): Promise<number> => tx.privacyRequest.count()
 
 /** Returns true when a verified request for access or portability exists for the participant, verified within 30 days. */
-export const requestedCopy =
-  (db: Database) =>
-  async (participantId: string, now: Date): Promise<boolean> => {
-    const records = await copyRequests(db, { participant: participantId, after: new Date(now.getTime() - copyOpen) })
-    return records.length > 0
-  }
+export const requestedCopy = async (db: Database, participantId: string, now: Date): Promise<boolean> => {
+  const records = await copyRequests(db, { participant: participantId, after: new Date(now.getTime() - copyOpen) })
+  return records.length > 0
+}
 
 /** The request for access or portability that the agent or its owner confirmed within 30 days. */
-export const agentCopyRequest =
-  (db: Database) =>
-  async (agentId: string, now: Date): Promise<string | undefined> => {
-    const [found] = await agentCopyRequests(db, { agent: agentId, after: new Date(now.getTime() - copyOpen) })
-    return found?.id
-  }
+export const agentCopyRequest = async (db: Database, agentId: string, now: Date): Promise<string | undefined> => {
+  const [found] = await agentCopyRequests(db, { agent: agentId, after: new Date(now.getTime() - copyOpen) })
+  return found?.id
+}
 
 const weekMs = 7 * 86_400_000
 

@@ -13,18 +13,8 @@ export interface ProjectPorts {
   /** The stores that the export of a project reads besides our tables. */
   stored: ExportedStores
   objects: Pick<ObjectStore, 'put' | 'get' | 'erase' | 'list' | 'versions'>
-  /** The ids that were erased here and may never be reused. */
-  erasedAmong(tx: Transaction, ids: readonly string[]): Promise<readonly string[]>
   /** The values that were erased here. @throws {Problem} `unavailable` if the keys cannot be read */
   isSuppressed(tx: Transaction, kind: 'participant', values: readonly string[]): Promise<readonly string[]>
-  /** A person's verified email address; undefined if it is not verified or the person no longer exists. */
-  verifiedAddressOf(tx: Transaction, accountId: string): Promise<string | undefined>
-  /** Whether a request for a copy was filed for the participant within the last 30 days, and the requester proved their right to it. */
-  copyAskedFor(participantId: string, now: Date): Promise<boolean>
-  /** The account with this email address, ignoring case; undefined if there is none. */
-  accountWithAddress(tx: Transaction, address: string): Promise<string | undefined>
-  /** The email address and language of a person; undefined after their erasure. */
-  contactOf(tx: Transaction, accountId: string): Promise<{ email: string; locale: ProjectLocale } | undefined>
   erasures: Pick<SubjectErasures, 'begin'>
   /** The regions that projects and conversations can require. */
   regions: DataRegions

@@ -55,13 +55,11 @@ export async function participationsOf(tx: Transaction, accountId: string): Prom
 }
 
 /** Counts the open projects that the subject owns and that others use. An erasure of the subject does not delete them. */
-export const countRemainingProjects =
-  (db: Database) =>
-  async ({ account, agents }: Subject): Promise<number> => {
-    const participants = account === null ? [] : await participationsOf(db.prisma, account)
-    const [row] = await countSharedOwnedProjects(db, identitiesOf({ account, agents, participants }))
-    return row?.n ?? 0
-  }
+export const countRemainingProjects = async (db: Database, { account, agents }: Subject): Promise<number> => {
+  const participants = account === null ? [] : await participationsOf(db.prisma, account)
+  const [row] = await countSharedOwnedProjects(db, identitiesOf({ account, agents, participants }))
+  return row?.n ?? 0
+}
 
 /**
  * Those of the uuids that are episodes of another group, and not of this one. An erasure never follows a pointer out of its group, so such a

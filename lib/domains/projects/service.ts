@@ -1,3 +1,4 @@
+import { accountDirectory } from '#lib/domains/accounts/queries.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { requireRegion, requireStorable } from '#lib/kernel/data-regions.ts'
 import { newId } from '#lib/kernel/ids.ts'
@@ -153,7 +154,7 @@ async function refuseLastOwner(tx: Transaction, projectId: string, kind: string,
 }
 
 /** Use cases for members. The project's row is locked while members change, so that one owner always remains. */
-const projectMembers = ({ db, accountWithAddress }: Pick<ProjectPorts, 'db' | 'accountWithAddress'>) => ({
+const projectMembers = ({ db }: Pick<ProjectPorts, 'db'>) => ({
   members: read(listProjectMembers, async (ctx, { params: { projectId }, query }) => {
     await readableProject(db, projectReaderOf(ctx), projectId)
     const rows = await membersPage(db, { project: projectId, ...pageValues(query) })
@@ -173,7 +174,7 @@ const projectMembers = ({ db, accountWithAddress }: Pick<ProjectPorts, 'db' | 'a
         'change',
       )
       requireOwner(project)
-      const id = body.member_id ?? (await accountWithAddress(tx, body.email ?? ''))
+      const id = body.member_id ?? (await accountDirectory.byEmail(tx, body.email ?? ''))?.accountId
       // The response is the same for an unknown member and for one of another organization.
       if (id === undefined || (await findInOrganisation(tx, { kind, id, organisation })).length === 0)
         throw new Problem(

@@ -1,9 +1,9 @@
+import { erasedAmong } from '#lib/domains/erasure/queries.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { scopedId } from '#lib/kernel/scoped-ids.ts'
 import type { Queryable } from '#lib/stores/postgres/statement.ts'
-import type { ProjectPorts } from './ports.ts'
 import { type ChosenIdKind, erasedStoredId, findFormerlyErased, storedIdsOf } from './repository.ts'
 
 /** The stored id of a record that a client names; undefined if the project has no such record. */
@@ -51,7 +51,6 @@ export const projectIdInUse = (): Problem =>
  * @throws {Problem} `erased` for an id that was erased in the project, `id_in_use` for an id that the project has
  */
 export async function newStoredId(
-  { erasedAmong }: Pick<ProjectPorts, 'erasedAmong'>,
   tx: Transaction,
   kind: ChosenIdKind,
   { projectId, chosen }: { projectId: string; chosen: string | undefined },

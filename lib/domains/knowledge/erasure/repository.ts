@@ -89,10 +89,6 @@ export async function expertsOfWordings(tx: Transaction, unitId: string): Promis
   return rows.map(({ expert }) => expert)
 }
 
-/** Whether such a unit or skill exists. */
-export const isStored = async (tx: Transaction, kind: 'unit' | 'skill', id: string): Promise<boolean> =>
-  (kind === 'unit' ? await tx.unit.count({ where: { id } }) : await tx.skill.count({ where: { id } })) > 0
-
 /** Those of the agents that authored a unit or skill under a legal hold, each with one such hold. */
 export const authorsWithHolds = statement('knowledge.authors-with-holds', {
   takes: { agents: 'text[]', now: 'timestamptz' },

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { accountDirectory } from '#lib/domains/accounts/queries.ts'
 import { enqueue } from '#lib/jobs/queue.ts'
 import type { Context, Transaction } from '#lib/kernel/context.ts'
 import { job } from '#lib/kernel/job.ts'
@@ -190,7 +191,7 @@ export const projectJobs = (ports: ProjectPorts, mail: MailPort) => [
           where: { id: projectId },
           select: { status: true, closesAt: true, receiptId: true },
         })
-        const contact = await ports.contactOf(tx, accountId)
+        const contact = await accountDirectory.contactOf(tx, accountId)
         return project && contact ? { project, contact } : undefined
       })
       if (!ready) return

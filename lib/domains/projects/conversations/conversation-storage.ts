@@ -9,7 +9,7 @@ import { isWithin } from '#lib/kernel/region-rules.ts'
 import { shownId } from '#lib/kernel/scoped-ids.ts'
 import { insertConversation, lockRegionOfProject, lockThreads, takenThreads } from './repository.ts'
 
-export type ConversationPorts = Pick<ProjectPorts, 'erasedAmong' | 'withCheckpoints' | 'regions'>
+export type ConversationPorts = Pick<ProjectPorts, 'withCheckpoints' | 'regions'>
 interface Writing {
   tx: Transaction
   actor: Actor
@@ -103,7 +103,7 @@ export async function makeConversation(
   const { tx, actor, now } = ctx
   const { title, region = null, threads: named = [], at = now } = given
   await requirePlaced(ports, tx, projectId, region)
-  const id = await newStoredId(ports, tx, 'conversation', { projectId, chosen: given.id })
+  const id = await newStoredId(tx, 'conversation', { projectId, chosen: given.id })
   const own = shownId(id)
   await requireOwnAddedThreads(ctx, { id: undefined, projectId }, named, named)
   // The conversation's own id is no thread if the client chose an id outside its organization's namespace, or another project has the

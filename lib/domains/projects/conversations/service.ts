@@ -175,8 +175,7 @@ export const projectConversations = ({ db, ...ports }: ConversationPorts & Pick<
   editConversation: edit(ports),
 })
 
-type MessagePorts = Pick<ProjectPorts, 'erasedAmong' | 'isSuppressed' | 'contactOf' | 'withCheckpoints' | 'regions'> &
-  ConfiningPorts
+type MessagePorts = Pick<ProjectPorts, 'isSuppressed' | 'withCheckpoints' | 'regions'> & ConfiningPorts
 type NewMessage = Input<typeof createMessage>['body']
 
 /** The pointers of a message in its request. */
@@ -204,7 +203,7 @@ export async function makeMessage(
   if (!found) throw noConversation()
   for (const { region } of [project, found]) requireStorable(ports.regions, region, 'conflict')
   if (at > now) throw invalid(['created_at'], 'is in the future')
-  const id = await newStoredId(ports, tx, 'message', { projectId: project.id, chosen: body.id })
+  const id = await newStoredId(tx, 'message', { projectId: project.id, chosen: body.id })
   const author = await authorFor(ports, ctx, project.id, body.author)
   const row = { id, project: project.id, conversation, role, content, writtenBy: author.writtenBy, at, now }
   if ((await insertMessage(tx, { ...row, authorKind: author.kind, authorId: author.id })) === 0) throw projectIdInUse()

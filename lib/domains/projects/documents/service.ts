@@ -103,15 +103,7 @@ interface NewDocument {
 }
 export type DocumentPorts = Pick<
   ProjectPorts,
-  | 'db'
-  | 'objects'
-  | 'erasedAmong'
-  | 'isSuppressed'
-  | 'contactOf'
-  | 'withCheckpoints'
-  | 'pointerPrefixes'
-  | 'foreignEpisodes'
-  | 'regions'
+  'db' | 'objects' | 'isSuppressed' | 'withCheckpoints' | 'pointerPrefixes' | 'foreignEpisodes' | 'regions'
 >
 
 /** The pointers of a document in its request. */
@@ -138,7 +130,7 @@ async function requireStorableDocument(
 ) {
   const project = await storableProject(ports, tx, projectReaderOf(ctx), projectId)
   const writer = await authorFor(ports, { tx, actor: ctx.actor, now: ctx.now }, projectId, given.author)
-  const id = await newStoredId(ports, tx, 'document', { projectId, chosen: given.id })
+  const id = await newStoredId(tx, 'document', { projectId, chosen: given.id })
   if (given.made_from === undefined) return { project, writer, id, madeFrom: null }
   const madeFrom = await knownStoredId(tx, 'message', projectId, given.made_from)
   if (madeFrom === undefined) throw invalid(pathTo('made_from'), 'is not the id of a message in this project')

@@ -4,7 +4,6 @@ import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import type { Queryable } from '#lib/stores/postgres/statement.ts'
 import { projectReaderOf, seenProject } from '../access.ts'
-import type { ProjectPorts } from '../ports.ts'
 import { type IdentityChanges, refuseTakeover } from './authors.ts'
 import { mayActForParticipants, noParticipant, participantIn } from './participant-view.ts'
 import { findOwnedMembership } from './repository.ts'
@@ -41,22 +40,14 @@ export const actedFor =
   }
 
 /** Checks the changes that a request asks for, like an edit. See {@link refuseTakeover}. */
-export const requestedChanges =
-  (contactOf: ProjectPorts['contactOf']) =>
-  async (
-    ctx: GuardedContext & { tx: Transaction },
-    { projectId, participantId }: { projectId: string; participantId: string },
-    changes: Pick<IdentityChanges, 'name' | 'email'>,
-  ): Promise<void> => {
-    const project = await seenProject(ctx.tx, projectReaderOf(ctx), projectId)
-    await refuseTakeover(
-      contactOf,
-      ctx,
-      project,
-      await participantIn(ctx.tx, projectId, participantId, 'change'),
-      changes,
-    )
-  }
+export async function requestedChanges(
+  ctx: GuardedContext & { tx: Transaction },
+  { projectId, participantId }: { projectId: string; participantId: string },
+  changes: Pick<IdentityChanges, 'name' | 'email'>,
+): Promise<void> {
+  const project = await seenProject(ctx.tx, projectReaderOf(ctx), projectId)
+  await refuseTakeover(ctx, project, await participantIn(ctx.tx, projectId, participantId, 'change'), changes)
+}
 
 /** Unclaimed participants with this email address, which an application reported, the newest first. */
 export async function participantsByEmail(tx: Transaction, email: string, most: number) {

@@ -1,3 +1,4 @@
+import { accountDirectory } from '#lib/domains/accounts/queries.ts'
 import type { Actor, Transaction } from '#lib/kernel/context.ts'
 import { consulted, type GuardedContext } from '#lib/kernel/guards.ts'
 import { newId } from '#lib/kernel/ids.ts'
@@ -39,7 +40,6 @@ export interface IdentityChanges {
   email?: string | null | undefined
   account_id?: string | null | undefined
 }
-type ContactOf = ProjectPorts['contactOf']
 
 /** The account of the actor, or of the owner of the agent that acts; undefined for an unclaimed agent. */
 async function responsiblePerson(tx: Transaction, { accountId, id }: Pick<Actor, 'accountId' | 'id'>) {
@@ -53,14 +53,13 @@ async function responsiblePerson(tx: Transaction, { accountId, id }: Pick<Actor,
  * @throws {Problem} `forbidden` for the address or account of the actor, or of the owner of the agent that acts
  */
 async function refuseOwnAddress(
-  contactOf: ContactOf,
   { tx, actor }: { tx: Transaction; actor: Pick<Actor, 'accountId' | 'id'> },
   { email, account_id }: IdentityChanges,
 ): Promise<void> {
   if (typeof email !== 'string' && typeof account_id !== 'string') return
   const account = await responsiblePerson(tx, actor)
   if (account === undefined) return
-  const own = typeof email === 'string' ? await contactOf(tx, account) : undefined
+  const own = typeof email === 'string' ? await accountDirectory.contactOf(tx, account) : undefined
   if (account_id === account || (own && email?.toLowerCase() === own.email.toLowerCase()))
     throw new Problem(
       'forbidden',
@@ -75,7 +74,6 @@ async function refuseOwnAddress(
  * @throws {Problem} `forbidden`
  */
 export async function refuseTakeover(
-  contactOf: ContactOf,
   ctx: GuardedContext & { tx: Transaction },
   { role, office }: Pick<SeenProject, 'role' | 'office'>,
   row: Pick<ParticipantRow, 'email' | 'account_id'>,
@@ -93,7 +91,7 @@ export async function refuseTakeover(
       'forbidden',
       'Only owners of the project can connect an account or change an email address. Nothing was changed.',
     )
-  await refuseOwnAddress(contactOf, ctx, changes)
+  await refuseOwnAddress(ctx, changes)
 }
 
 /**
@@ -103,7 +101,7 @@ export async function refuseTakeover(
  * restricted, `conflict` if another email address is stored, `forbidden` if it adds the address of the agent's owner to a known participant
  */
 export async function participantFor(
-  ports: Pick<ProjectPorts, 'isSuppressed' | 'contactOf'>,
+  ports: Pick<ProjectPorts, 'isSuppressed'>,
   { tx, actor, now }: { tx: Transaction; actor: Pick<Actor, 'id'>; now: Date },
   projectId: string,
   { external_id, name, email }: Author,
@@ -133,7 +131,7 @@ export async function participantFor(
     )
   const isNewName = name !== undefined && name !== row.name
   const isNewEmail = email !== undefined && row.email === null
-  if (isNewEmail) await refuseOwnAddress(ports.contactOf, { tx, actor }, { email })
+  if (isNewEmail) await refuseOwnAddress({ tx, actor }, { email })
   if (isNewName || isNewEmail)
     await tx.projectParticipant.update({
       where: { id: row.id },
@@ -147,7 +145,7 @@ export async function participantFor(
  * @throws {Problem} `forbidden`, and those of {@link participantFor}
  */
 export async function authorFor(
-  ports: Pick<ProjectPorts, 'isSuppressed' | 'contactOf'>,
+  ports: Pick<ProjectPorts, 'isSuppressed'>,
   ctx: { tx: Transaction; actor: Actor; now: Date },
   projectId: string,
   author: Author | undefined,

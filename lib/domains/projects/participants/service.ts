@@ -1,3 +1,5 @@
+import { accountDirectory } from '#lib/domains/accounts/queries.ts'
+import { requestedCopy } from '#lib/domains/privacy-requests/queries.ts'
 import type { Context, MutationContext } from '#lib/kernel/context.ts'
 import type { Basis, ExportReader, PersonExporter } from '#lib/kernel/exporter.ts'
 import { consulted } from '#lib/kernel/guards.ts'
@@ -74,13 +76,13 @@ async function requireConnectable(
     throw new Problem('not_found', 'The project’s organization has no such person. Nothing was changed.')
 }
 
-const edit = (ports: Pick<ProjectPorts, 'contactOf'>) =>
+const edit = () =>
   mutation(editParticipant, async (ctx, { params: { projectId, participantId: id }, body }) => {
     const { tx, now } = ctx
     const project = await seenProject(tx, projectReaderOf(ctx), projectId)
     requireActing(project)
     const row = await participantIn(tx, projectId, id, 'change')
-    await refuseTakeover(ports.contactOf, ctx, project, row, body)
+    await refuseTakeover(ctx, project, row, body)
     await requireConnectable(ctx, project, row, body)
     const { name, email, account_id: accountId } = body
     await tx.projectParticipant.update({
@@ -134,7 +136,7 @@ const lift = () =>
  * @throws {Problem} `not_found`, `forbidden`
  */
 async function requireExportable(
-  { db, copyAskedFor }: Pick<ProjectPorts, 'db' | 'copyAskedFor'>,
+  { db }: Pick<ProjectPorts, 'db'>,
   ctx: Context,
   projectId: string,
   id: string,
@@ -144,7 +146,7 @@ async function requireExportable(
   if (row && row.account_id !== null && row.account_id === ctx.actor.accountId) return
   const { role, office } = await seenProject(db, projectReaderOf(ctx), projectId)
   if (!row) throw noParticipant()
-  if (role === 'owner' || (office && (await copyAskedFor(id, ctx.now)))) return
+  if (role === 'owner' || (office && (await requestedCopy(db, id, ctx.now)))) return
   throw new Problem(
     'forbidden',
     office
@@ -168,7 +170,7 @@ function participantDocument(
   )
 }
 
-const exported = (ports: Pick<ProjectPorts, 'db' | 'copyAskedFor'> & ParticipantExports) =>
+const exported = (ports: Pick<ProjectPorts, 'db'> & ParticipantExports) =>
   stream(exportParticipant, async (ctx, { params: { projectId, participantId }, query: { scope } }) => {
     await requireExportable(ports, ctx, projectId, participantId)
     const { id, agents, organisationId, isAdmin } = ctx.actor
@@ -192,7 +194,7 @@ const exported = (ports: Pick<ProjectPorts, 'db' | 'copyAskedFor'> & Participant
     }
   })
 
-const register = (ports: Pick<ProjectPorts, 'isSuppressed' | 'regions' | 'contactOf'>) =>
+const register = (ports: Pick<ProjectPorts, 'isSuppressed' | 'regions'>) =>
   mutation(
     registerParticipant,
     async (ctx, { params: { projectId }, body }) => {
@@ -220,10 +222,10 @@ const register = (ports: Pick<ProjectPorts, 'isSuppressed' | 'regions' | 'contac
   )
 
 /** Use cases for a person's own participations. */
-const ownParticipations = ({ db, verifiedAddressOf }: Pick<ProjectPorts, 'db' | 'verifiedAddressOf'>) => ({
+const ownParticipations = ({ db }: Pick<ProjectPorts, 'db'>) => ({
   participations: read(listParticipations, async ({ actor }) => {
     const account = actor.accountId ?? ''
-    const address = await verifiedAddressOf(db.prisma, account)
+    const address = await accountDirectory.verifiedAddressOf(db.prisma, account)
     const rows = await participationsOfPerson(db, { account, email: address ?? null })
     return {
       resourceId: account,
@@ -244,7 +246,7 @@ const ownParticipations = ({ db, verifiedAddressOf }: Pick<ProjectPorts, 'db' | 
     const { tx, actor, now } = ctx
     const accountId = actor.accountId ?? ''
     consulted(ctx, 'take-over')
-    const address = await verifiedAddressOf(tx, accountId)
+    const address = await accountDirectory.verifiedAddressOf(tx, accountId)
     if (address === undefined)
       throw new Problem(
         'forbidden',
@@ -267,8 +269,7 @@ const ownParticipations = ({ db, verifiedAddressOf }: Pick<ProjectPorts, 'db' | 
 
 /** Use cases for the participants of a project, and for a person's own participations. */
 export const projectParticipants = (
-  ports: Pick<ProjectPorts, 'db' | 'isSuppressed' | 'regions' | 'verifiedAddressOf' | 'contactOf' | 'copyAskedFor'> &
-    ParticipantExports,
+  ports: Pick<ProjectPorts, 'db' | 'isSuppressed' | 'regions'> & ParticipantExports,
 ) => {
   const { db } = ports
   return {
@@ -317,7 +318,7 @@ export const projectParticipants = (
     }),
 
     registerParticipant: register(ports),
-    editParticipant: edit(ports),
+    editParticipant: edit(),
     liftRestriction: lift(),
     exportParticipant: exported(ports),
     ...ownParticipations(ports),
