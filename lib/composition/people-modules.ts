@@ -6,39 +6,24 @@ import { sealedPurposes } from '#lib/config/secret.ts'
 import { optionalEmails, unsubscribeLinks } from '#lib/domains/accounts/email-choices/service.ts'
 import { accountsModule } from '#lib/domains/accounts/module.ts'
 import { createChallenges } from '#lib/domains/accounts/second-factors/verification.ts'
-import { enqueueNotice } from '#lib/domains/accounts/writes.ts'
 import { agentsModule } from '#lib/domains/agents/module.ts'
-import {
-  agentListing,
-  agentOf,
-  agentsOfAccount,
-  cladeMembers,
-  ownedAgents,
-  profileOf,
-} from '#lib/domains/agents/queries.ts'
+import { agentsOfAccount, cladeMembers } from '#lib/domains/agents/queries.ts'
 import { noticeVersion } from '#lib/domains/agents/rules.ts'
 import { joinClade, leaveClade, recallOfRestricted } from '#lib/domains/clades/service.ts'
-import { holdsInForce } from '#lib/domains/holds/queries.ts'
 import { mergeVotes } from '#lib/domains/knowledge/votes/service.ts'
-import { countOpenRequestsOf, isOnFile } from '#lib/domains/privacy-requests/queries.ts'
 import { followAgent } from '#lib/domains/projects/service.ts'
 import { settingsModule } from '#lib/domains/settings/module.ts'
 import { insureRetiredAgents } from '#lib/domains/snapshots/service.ts'
 import { tokensModule } from '#lib/domains/tokens/module.ts'
 import type { RequireApproval } from '#lib/kernel/approval.ts'
-import type { Transaction } from '#lib/kernel/context.ts'
 import { composeApprovals, factorPolicyOf } from './approvals.ts'
 import type { Foundation } from './foundation.ts'
 
-const composeTokens = ({ clock, db, pipeline }: Foundation, requireApproval: RequireApproval) =>
+const composeTokens = ({ db, pipeline }: Foundation, requireApproval: RequireApproval) =>
   tokensModule({
     db,
     pipeline,
-    agentOf,
     requireApproval,
-    profileOf: (agentId) => profileOf(db, agentId),
-    notify: (tx, notice) => enqueueNotice(tx, { ...notice, at: clock.now().toISOString() }),
-    agents: agentListing(db),
     purgeWindows: () => purgeExpiredWindows(db, new Date()),
   })
 type Tokens = ReturnType<typeof composeTokens>
@@ -50,7 +35,7 @@ const composeEmails = ({ db, keyFor, mail, origin }: Foundation) => {
 type Emails = ReturnType<typeof composeEmails>
 
 const composeAccounts = (
-  { clock, db, env, keyFor, limiter, mail, origin, pipeline, suppressed }: Foundation,
+  { db, env, keyFor, limiter, mail, origin, pipeline, suppressed }: Foundation,
   tokens: Tokens,
   { emails, requireApproval }: { emails: Emails; requireApproval: RequireApproval },
 ) =>
@@ -61,10 +46,6 @@ const composeAccounts = (
     db,
     mail,
     pipeline,
-    isOnRecord: async (tx: Transaction, accountId: string) =>
-      (await agentsOfAccount(tx, accountId)).length > 0 ||
-      (await isOnFile(tx, accountId)) ||
-      (await holdsInForce.inForce(tx, { account: accountId, agents: [] }, clock.now())).account !== null,
     publicUrl: origin,
     provider: openIdProvider(env)?.name,
     tries: limiter,
@@ -76,8 +57,6 @@ const composeAccounts = (
     graceSignIn: env.KP_GRACE_SIGN_IN,
     unsuppress: suppressed.lift,
     networkOf: limitKeyOf,
-    agentsOf: async (accountId) => (await ownedAgents(db, accountId)).length,
-    openRequestsOf: (accountId) => countOpenRequestsOf(db, accountId),
     revokeAdminTokens: async (ctx, accountId, reason) =>
       tokens.useCases.tokens.revokeScoped(ctx, await agentsOfAccount(ctx.tx, accountId), 'admin', reason),
   })

@@ -86,11 +86,8 @@ beforeAll(async () => {
     unsubscribeLinks: unsubscribeLinks(() => Buffer.from(secret)),
     factorPolicy: { read: factorPolicy, recent: factorPolicy, store: async () => {} },
     networkOf: limitKeyOf,
-    isOnRecord: async () => false,
-    agentsOf: async () => 0,
     requireApproval: async () => {},
     revokeAdminTokens: async () => 0,
-    openRequestsOf: async () => 0,
   })
   sessions = createSessions({ db, clock, secret, origin: 'http://localhost:3000', factorPolicy })
 })
@@ -116,7 +113,6 @@ const upkeep = async () => {
   const mail = openMail({ from: 'KnowledgePulse <noreply@registry.example>', dataDir })
   for (const job of accountsJobs(db, mail, {
     publicUrl: url,
-    isOnRecord: async () => false,
     emails: optionalEmails,
   }).filter(({ cron }) => cron))
     await job.execute(pipeline, {})
@@ -573,7 +569,6 @@ describe('a notice', () => {
     const job = accountsJobs(db, openMail({ from: 'KnowledgePulse <noreply@registry.example>', dataDir }), {
       publicUrl: url,
       emails: optionalEmails,
-      isOnRecord: async () => false,
     }).find(({ name }) => name === 'accounts.notify')
     for (const { payload } of await waiting()) await job?.execute(pipeline, payload)
     await db.pool.query('DELETE FROM graphile_worker._private_jobs')

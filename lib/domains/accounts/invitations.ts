@@ -1,3 +1,6 @@
+import { agentsOfAccount } from '#lib/domains/agents/queries.ts'
+import { holdsInForce } from '#lib/domains/holds/queries.ts'
+import { isOnFile } from '#lib/domains/privacy-requests/queries.ts'
 import type { MutationContext, Transaction } from '#lib/kernel/context.ts'
 import { pageOf, parseCursor } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
@@ -148,18 +151,20 @@ export async function inviteAgain({ tx, now }: MutationContext, row: UserRow): P
   await enqueueNotice(tx, { kind: 'invitation', accountId: row.id, at: now.toISOString() })
 }
 
+/** Returns true when an agent, a privacy request or a legal hold belongs to the account, which prevents its deletion. */
+export const isOnRecord = async (tx: Transaction, accountId: string, now: Date): Promise<boolean> =>
+  (await agentsOfAccount(tx, accountId)).length > 0 ||
+  (await isOnFile(tx, accountId)) ||
+  (await holdsInForce.inForce(tx, { account: accountId, agents: [] }, now)).account !== null
+
 /**
  * Deletes an account whose invitation nobody accepted, with its links.
  * @throws Problem `wrong_state` when it was accepted, or when an agent, a privacy request or a legal hold belongs to it
  */
-export async function withdrawInvitation(
-  { tx, now }: MutationContext,
-  row: UserRow,
-  isOnRecord: (tx: Transaction, accountId: string) => Promise<boolean>,
-): Promise<void> {
+export async function withdrawInvitation({ tx, now }: MutationContext, row: UserRow): Promise<void> {
   if (!row.states.includes('invited'))
     throw new Problem('wrong_state', 'This person has already accepted the invitation, so it cannot be withdrawn.')
-  if (await isOnRecord(tx, row.id))
+  if (await isOnRecord(tx, row.id, now))
     throw new Problem(
       'wrong_state',
       'A privacy request, a legal hold or an agent belongs to this account. Nothing was deleted.',

@@ -7,6 +7,7 @@ import type { Email, MailPort } from '#lib/stores/mail/mail.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import type { EmailKind } from './email-choices/rules.ts'
 import type { OptionalEmails } from './email-choices/service.ts'
+import { isOnRecord } from './invitations.ts'
 import { type Addressee, dropLink, isFenced, makePasswordLink } from './links.ts'
 import {
   approvalDecidedMail,
@@ -57,11 +58,6 @@ interface AccountsJobsDeps {
   /** Display name of the identity provider. */
   provider?: string | undefined
   emails: Pick<OptionalEmails, 'sendAtOnce'>
-  /**
-   * Returns true when another domain has a record about the account that prevents its deletion: a privacy request or a
-   * legal hold.
-   */
-  isOnRecord(tx: Transaction, accountId: string): Promise<boolean>
 }
 
 function letterOf(notice: RequiredNotice, locale: string, deps: AccountsJobsDeps): Omit<Email, 'to'> {
@@ -119,11 +115,7 @@ const batch = 500
  * Each account is deleted in its own transaction under a lock, so a concurrent acceptance either comes first or finds
  * the link invalid.
  */
-async function removeUninvited(
-  ctx: Context,
-  db: Database,
-  isOnRecord: (tx: Transaction, accountId: string) => Promise<boolean>,
-): Promise<void> {
+async function removeUninvited(ctx: Context, db: Database): Promise<void> {
   const before = new Date(ctx.now.getTime() - invitedFor)
   let after = ''
   for (;;) {
@@ -136,7 +128,7 @@ async function removeUninvited(
 
   async function remove(tx: Transaction, id: string): Promise<void> {
     const [account] = await lockUninvited(tx, { id, before })
-    if (!account || (await isOnRecord(tx, id))) return
+    if (!account || (await isOnRecord(tx, id, ctx.now))) return
     await tx.account.delete({ where: { id } })
     await dropOrganisationIfEmpty(tx, account.organisation_id)
     await ctx.pipeline.auditWithin(tx, {
@@ -191,7 +183,7 @@ export function accountsJobs(db: Database, mail: MailPort, deps: AccountsJobsDep
         await deleteLinks(db, before(endedLinkRetention))
         await deleteSignInMarks(db, before(signInPlaceRemembered))
         await mail.prune(new Date(now.getTime() - outboxRetention))
-        await removeUninvited(ctx, db, deps.isOnRecord)
+        await removeUninvited(ctx, db)
       },
     }),
     job({

@@ -42,5 +42,5 @@ export const accountsData = (db: Database): PersonalData => ({
 /** People, organizations, passwords and sessions. */
 export const accountsModule = ({ db, mail, publicUrl, provider, emails, ...deps }: AccountsDeps) => ({
   useCases: { accounts: accountsService(db, deps) },
-  jobs: accountsJobs(db, mail, { publicUrl, provider, emails, isOnRecord: deps.isOnRecord }),
+  jobs: accountsJobs(db, mail, { publicUrl, provider, emails }),
 })

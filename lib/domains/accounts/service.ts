@@ -244,7 +244,7 @@ export const accountsService = (db: Database, deps: AccountsServiceDeps) => ({
   ...ownEmailChoices(db, deps),
   ...passwordLinkUse(deps),
   ...userAdministration(db, deps, { createAccount, createOrganisation }),
-  ...organisationMembers(db, { createAccount, createOrganisation }, deps.isOnRecord),
+  ...organisationMembers(db, { createAccount, createOrganisation }),
   ...storeNamespaces(db, deps),
   ...accountDirectory,
   ...accountFunctions(db, deps),

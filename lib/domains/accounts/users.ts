@@ -1,3 +1,5 @@
+import { ownedAgents } from '#lib/domains/agents/queries.ts'
+import { countOpenRequestsOf } from '#lib/domains/privacy-requests/queries.ts'
 import { type Approvable, approvable, type RequireApproval } from '#lib/kernel/approval.ts'
 import type { Context, MutationContext, Transaction } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
@@ -49,15 +51,6 @@ import { enqueueNotice } from './writes.ts'
 
 /** What account administration needs from other domains. */
 export interface UserDeps {
-  /**
-   * Returns true when another domain has a record about the account that prevents its deletion: an agent, a privacy
-   * request or a legal hold.
-   */
-  isOnRecord(tx: Transaction, accountId: string): Promise<boolean>
-  /** Returns the number of agents that the person owns. */
-  agentsOf(accountId: string): Promise<number>
-  /** Returns the number of open privacy requests about the person or one of their agents. */
-  openRequestsOf(accountId: string): Promise<number>
   requireApproval: RequireApproval
   /** Revokes the tokens with scope `admin` of the person's agents and returns their number. The account must be locked. */
   revokeAdminTokens(ctx: MutationContext, accountId: string, reason: 'owner_role' | 'owner_closed'): Promise<number>
@@ -182,9 +175,9 @@ const resend = () =>
     return replyWith(ctx, id, { letter: 'invitation' })
   })
 
-const withdraw = (deps: Pick<UserDeps, 'isOnRecord'>) =>
+const withdraw = () =>
   mutation(withdrawInvitationOf, async (ctx, { params: { id } }) => {
-    await withdrawInvitation(ctx, await lockedUser(ctx.tx, id), deps.isOnRecord)
+    await withdrawInvitation(ctx, await lockedUser(ctx.tx, id))
     return { resourceId: id, body: undefined }
   })
 
@@ -228,23 +221,14 @@ const removeFactors = ({ requireApproval }: Pick<UserDeps, 'requireApproval'>) =
     }
   })
 
-interface ReadingDeps {
-  db: Database
-  /** Returns the number of agents that the person owns. */
-  agentsOf(accountId: string): Promise<number>
-  /** Returns the number of open privacy requests about the person or one of their agents. */
-  openRequestsOf(accountId: string): Promise<number>
-}
-
-async function detailOf(deps: ReadingDeps, id: string, now: Date): Promise<UserDetail> {
-  const { db } = deps
+async function detailOf(db: Database, id: string, now: Date): Promise<UserDetail> {
   const row = await userRow(db.prisma, id)
   const [more] = await userDetail(db, { id, now })
   if (!row || !more) throw noAccount()
   const [identities, agents, openRequests, isLastAdmin] = await Promise.all([
     db.prisma.accountIdentity.findMany({ where: { accountId: id, unlinkedAt: null }, orderBy: { linkedAt: 'asc' } }),
-    deps.agentsOf(id),
-    deps.openRequestsOf(id),
+    ownedAgents(db, id),
+    countOpenRequestsOf(db, id),
     row.role === 'admin' && accountDirectory.isOnlyAdmin(db.prisma, id),
   ])
   const { purpose, sent_at: sentAt, expires_at: expiresAt } = more
@@ -258,7 +242,7 @@ async function detailOf(deps: ReadingDeps, id: string, now: Date): Promise<UserD
       purpose && sentAt && expiresAt
         ? { purpose, sent_at: sentAt.toISOString(), expires_at: expiresAt.toISOString() }
         : null,
-    agents,
+    agents: agents.length,
     open_requests: openRequests,
     is_last_admin: isLastAdmin,
   }
@@ -266,7 +250,7 @@ async function detailOf(deps: ReadingDeps, id: string, now: Date): Promise<UserD
 
 const noUsers = { active: 0, invited: 0, deactivated: 0, erasing: 0, restricted: 0 }
 
-const listAll = ({ db }: ReadingDeps) =>
+const listAll = (db: Database) =>
   read(listUsers, async (_ctx, { query }) => {
     const [{ shown, page }, [counts]] = await Promise.all([
       userPage(db, { ...query, secondFactor: query.second_factor }),
@@ -284,37 +268,37 @@ const listAll = ({ db }: ReadingDeps) =>
     }
   })
 
-const listAllOrganisations = ({ db }: ReadingDeps) =>
+const listAllOrganisations = (db: Database) =>
   read(listOrganisations, async (_ctx, { query: { q } }) => {
     const pattern = q === undefined ? null : `%${q.replace(/[\\%_]/g, '\\$&')}%`
     const rows = await listOrganisationRows(db, { pattern })
     return { resourceId: 'query', body: { data: rows } }
   })
 
-const readOne = (deps: ReadingDeps) =>
+const readOne = (db: Database) =>
   read(readUser, async (ctx, { params: { id } }) => ({
     resourceId: id,
-    body: { data: await detailOf(deps, id, ctx.now) },
+    body: { data: await detailOf(db, id, ctx.now) },
   }))
 
 /** Use cases with which admins read accounts and organizations. */
-const userReading = (deps: ReadingDeps) => ({
-  users: listAll(deps),
-  organisations: listAllOrganisations(deps),
-  user: readOne(deps),
+const userReading = (db: Database) => ({
+  users: listAll(db),
+  organisations: listAllOrganisations(db),
+  user: readOne(db),
 })
 
 /** Use cases of admins for accounts. */
 export const userAdministration = (db: Database, deps: UserDeps, making: AccountMaking) =>
   ({
-    ...userReading({ ...deps, db }),
+    ...userReading(db),
     inviteUser: inviteToAny(making, deps),
     changeRole: setRole(deps),
     deactivate: close(deps),
     reactivate: reopen(deps),
     endUserSessions: endAllSessions(),
     resendInvitation: resend(),
-    withdrawInvitation: withdraw(deps),
+    withdrawInvitation: withdraw(),
     sendReset: sendResetEmail(deps),
     removeUserFactors: removeFactors(deps),
   }) satisfies Record<string, UseCase>
@@ -352,11 +336,7 @@ async function boundInvitations({ tx, now }: MutationContext, organisationId: st
 }
 
 /** Use cases of managers for the members of their organization. */
-export const organisationMembers = (
-  db: Database,
-  making: AccountMaking,
-  isOnRecord: (tx: Transaction, accountId: string) => Promise<boolean>,
-) => ({
+export const organisationMembers = (db: Database, making: AccountMaking) => ({
   members: read(listMembers, async (ctx, { query }) => {
     const organisation = await managedBy(db.prisma, ctx)
     const { shown, page } = await userPage(db, { ...query, organisation })
@@ -390,7 +370,7 @@ export const organisationMembers = (
   withdrawMemberInvitation: mutation(withdrawMemberInvitation, async (ctx, { params: { id } }) => {
     const row = await lockedUser(ctx.tx, id, await managedBy(ctx.tx, ctx))
     if (row.role !== 'person' && row.role !== 'manager') throw noAccount()
-    await withdrawInvitation(ctx, row, isOnRecord)
+    await withdrawInvitation(ctx, row)
     return { resourceId: id, body: undefined }
   }),
 })

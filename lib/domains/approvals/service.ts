@@ -1,5 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { seal, unsealed } from '#lib/config/secret.ts'
+import { accountDirectory, activeAdminIds } from '#lib/domains/accounts/queries.ts'
+import { enqueueNotice } from '#lib/domains/accounts/writes.ts'
 import {
   type Approvable,
   type ApprovalFacts,
@@ -87,16 +89,6 @@ export interface ApprovalDeps {
     store(tx: Transaction, value: boolean, change: { now: Date; by: string }): Promise<void>
   }
   approvables: readonly Approvable[]
-  /** Ids of the admins who can sign in and are not about to be erased. */
-  activeAdmins(on: Database | Transaction): Promise<readonly string[]>
-  /** Names by account id. */
-  namesOf(on: Transaction, accountIds: readonly string[]): Promise<ReadonlyMap<string, string>>
-  notify: {
-    /** Queues an email to an admin who can decide the proposal. */
-    proposed(tx: Transaction, accountId: string, at: Date): Promise<void>
-    /** Queues an email to the proposer. */
-    decided(tx: Transaction, accountId: string, decision: { isApproved: boolean; at: Date }): Promise<void>
-  }
 }
 
 /** Reads and writes what proposals would do. */
@@ -146,10 +138,10 @@ type ProposedActions = ReturnType<typeof proposedActions>
 
 /** Presents proposals to an admin. */
 const presenting =
-  ({ namesOf }: ApprovalDeps, actions: ProposedActions) =>
+  (actions: ProposedActions) =>
   async (rows: readonly ProposalRow[], { tx, actor, now }: Viewing): Promise<ProposalView[]> => {
     const ids = rows.flatMap(({ account_id, decided_by }) => [account_id, ...(decided_by ? [decided_by] : [])])
-    const names = await namesOf(tx, [...new Set(ids)])
+    const names = await accountDirectory.namesOf(tx, [...new Set(ids)])
     const admin = (id: string) => ({ account_id: id, name: names.get(id) ?? null })
     return rows.flatMap((row): ProposalView[] => {
       const operation = approvableOperations.find((one) => one === row.operation)
@@ -231,8 +223,9 @@ const proposing = (deps: ApprovalDeps, actions: ProposedActions, present: Presen
         content: actions.sealedFor(id, { ...given, facts }),
       },
     })
-    const others = (await deps.activeAdmins(tx)).filter((one) => one !== account)
-    for (const other of others) await deps.notify.proposed(tx, other, now)
+    const others = (await activeAdminIds(tx)).filter((one) => one !== account)
+    for (const other of others)
+      await enqueueNotice(tx, { kind: 'approval-requested', accountId: other, at: now.toISOString() })
     return replyWith(present, ctx, id, { action: operation, admins: others.length })
   })
 
@@ -258,7 +251,7 @@ function refuseDecision(row: ProposalRow, account: string, decision: string, now
     throw new Problem('wrong_state', `This proposal is no longer waiting (${status}). Nothing was changed.`)
 }
 
-const deciding = (deps: ApprovalDeps, actions: ProposedActions, present: Present) =>
+const deciding = (_deps: ApprovalDeps, actions: ProposedActions, present: Present) =>
   mutation(decideProposal, async (ctx, { params: { id }, body: { decision } }) => {
     const { tx, now } = ctx
     const account = adminOf(ctx.actor)
@@ -270,7 +263,7 @@ const deciding = (deps: ApprovalDeps, actions: ProposedActions, present: Present
     if (decision === 'withdraw') await closeProposal(tx, { id, status: 'withdrawn', now })
     else if (decision === 'reject') await storeRejection(tx, { id, by: account, now })
     else {
-      const isAdmin = (await deps.activeAdmins(tx)).includes(proposer)
+      const isAdmin = (await activeAdminIds(tx)).includes(proposer)
       if (!isAdmin || !(await actions.isCurrent(tx, row))) {
         await closeProposal(tx, { id, status: 'outdated', now })
         return replyWith(present, ctx, id, { ...details, decision: 'outdated' })
@@ -278,7 +271,12 @@ const deciding = (deps: ApprovalDeps, actions: ProposedActions, present: Present
       await storeApproval(tx, { id, by: account, now })
     }
     if (decision !== 'withdraw')
-      await deps.notify.decided(tx, proposer, { isApproved: decision === 'approve', at: now })
+      await enqueueNotice(tx, {
+        kind: 'approval-decided',
+        accountId: proposer,
+        at: now.toISOString(),
+        decision: decision === 'approve' ? 'approved' : 'rejected',
+      })
     return replyWith(present, ctx, id, { ...details, decision })
   })
 
@@ -286,8 +284,8 @@ const missing = (detail: string, operation?: string) =>
   new Problem('approval_required', { detail, ...(operation !== undefined && { extensions: { operation } }) })
 
 /** What to do about an action without an approval. */
-async function refusalOf(ctx: MutationContext, operation: string, { activeAdmins }: ApprovalDeps): Promise<Problem> {
-  const admins = await activeAdmins(ctx.tx)
+async function refusalOf(ctx: MutationContext, operation: string): Promise<Problem> {
+  const admins = await activeAdminIds(ctx.tx)
   return admins.length < 2
     ? missing(
         'Another admin must approve this, but there is only one active admin. Add an admin on the server (kp admin account), or end the requirement there (kp admin lift-approvals). Nothing was changed.',
@@ -323,7 +321,7 @@ function approvalEnforcement(deps: ApprovalDeps, actions: ProposedActions): Requ
   async function consume(ctx: MutationContext, row: ProposalRow): Promise<void> {
     const { tx, now, actor, ip, pipeline } = ctx
     const approver = row.decided_by
-    const isStillAdmin = approver !== null && (await deps.activeAdmins(tx)).includes(approver)
+    const isStillAdmin = approver !== null && (await activeAdminIds(tx)).includes(approver)
     if (!isStillAdmin || !(await actions.isCurrent(tx, row))) throw outdated(ctx, row)
     await closeProposal(tx, { id: row.id, status: 'carried_out', now })
     await pipeline.auditWithin(tx, {
@@ -351,7 +349,7 @@ function approvalEnforcement(deps: ApprovalDeps, actions: ProposedActions): Requ
     const open = await lockedOpenProposals(tx, { account: actor.accountId, operation, now })
     const approved = open.filter(({ status }) => status === 'approved')
     const own = await actions.matching(approved, action, canonicalInput(request.input))
-    if (!own) throw await refusalOf(ctx, operation, deps)
+    if (!own) throw await refusalOf(ctx, operation)
     await consume(ctx, own)
   }
 }
@@ -359,17 +357,17 @@ function approvalEnforcement(deps: ApprovalDeps, actions: ProposedActions): Requ
 const resourceId = 'two_person_approval'
 
 /** Use cases of the setting that requires approvals. Turning it off needs an approval itself. */
-const approvalSetting = ({ activeAdmins, db, setting }: ApprovalDeps, requireApproval: RequireApproval) => ({
+const approvalSetting = ({ db, setting }: ApprovalDeps, requireApproval: RequireApproval) => ({
   readSetting: read(readApprovalSetting, async () => ({
     resourceId,
-    body: { data: { is_on: await setting.read(), active_admins: (await activeAdmins(db)).length } },
+    body: { data: { is_on: await setting.read(), active_admins: (await activeAdminIds(db)).length } },
   })),
 
   changeSetting: mutation(changeApprovalSetting, async (ctx, { body }) => {
     if (ctx.actor.accountId === undefined)
       throw new Problem('forbidden', 'This operation requires the session of an admin. Nothing was changed.')
     const before = await setting.read(ctx.tx)
-    const { length: admins } = await activeAdmins(ctx.tx)
+    const { length: admins } = await activeAdminIds(ctx.tx)
     if (body.is_on && !before && admins < 2)
       throw new Problem('wrong_state', 'This needs at least two active admins. Nothing was changed.')
     if (before && !body.is_on) await requireApproval(ctx, { operation: changeApprovalSetting, input: { body } })
@@ -395,7 +393,7 @@ const approvalSetting = ({ activeAdmins, db, setting }: ApprovalDeps, requireApp
 /** Proposals of consequential actions, which a second admin approves. The proposer then carries out exactly what was approved, once. */
 export function approvalsService(deps: ApprovalDeps) {
   const actions = proposedActions(deps)
-  const present = presenting(deps, actions)
+  const present = presenting(actions)
   const requireApproval = approvalEnforcement(deps, actions)
   return {
     requireApproval,

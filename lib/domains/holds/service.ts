@@ -1,4 +1,8 @@
 import { z } from 'zod'
+import { accountDirectory } from '#lib/domains/accounts/queries.ts'
+import { agentNames, agentOf } from '#lib/domains/agents/queries.ts'
+import { isStored, sharedTitles } from '#lib/domains/knowledge/queries.ts'
+import { isProject, projectNames } from '#lib/domains/projects/queries.ts'
 import { plainTextPhrases } from '#lib/domains/sanitizer/sanitizer.ts'
 import { enqueue } from '#lib/jobs/queue.ts'
 import { type Approvable, approvable, type RequireApproval } from '#lib/kernel/approval.ts'
@@ -15,7 +19,7 @@ import { deleteUncoveredVersions, lockChangesExclusively, lockHoldsExclusively, 
 import { type HoldKind, holdKinds, isInForce } from './rules.ts'
 
 /** Ids by what they name. */
-export interface HeldIds {
+interface HeldIds {
   accounts: string[]
   agents: string[]
   projects: string[]
@@ -23,12 +27,26 @@ export interface HeldIds {
   records: string[]
 }
 
+/** The current names of people, agents and projects, and titles of records that admins may see, by id. */
+async function heldNames(tx: Transaction, ids: HeldIds): Promise<ReadonlyMap<string, string>> {
+  const [accounts, agents, projects, records] = await Promise.all([
+    accountDirectory.namesOf(tx, ids.accounts),
+    agentNames(tx, ids.agents),
+    projectNames(tx, ids.projects),
+    sharedTitles(tx, ids.records),
+  ])
+  return new Map([...accounts, ...agents, ...projects, ...records])
+}
+
+/** Whether the target of a hold exists. */
+async function exists(tx: Transaction, kind: HoldKind, id: string): Promise<boolean> {
+  if (kind === 'account') return (await accountDirectory.byId(tx, id)) !== undefined
+  if (kind === 'project') return isProject(tx, id)
+  return kind === 'agent' ? (await agentOf(tx, id)) !== null : isStored(tx, kind, id)
+}
+
 export interface HoldsServiceDeps {
   db: Database
-  /** Asks the owning domain whether the target exists. */
-  exists(tx: Transaction, kind: HoldKind, id: string): Promise<boolean>
-  /** Returns the current names of people, agents and projects, and titles of records that admins may see, by id. */
-  namesOf(tx: Transaction, ids: HeldIds): Promise<ReadonlyMap<string, string>>
   /** Called in the transaction that releases a hold, so that waiting erasures continue. */
   onReleased(tx: Transaction): Promise<void>
   strict: boolean
@@ -115,7 +133,7 @@ export function holdsJobs() {
  * Use cases for legal holds. Other domains read them through the view `holds_in_force`, under a shared advisory lock
  * named `legal_holds`.
  */
-export function holdsService({ db, exists, namesOf, onReleased, requireApproval, strict }: HoldsServiceDeps) {
+export function holdsService({ db, onReleased, requireApproval, strict }: HoldsServiceDeps) {
   return {
     create: mutation(createHold, async (ctx, { body }) => {
       const { tx, now, actor } = ctx
@@ -163,7 +181,7 @@ export function holdsService({ db, exists, namesOf, onReleased, requireApproval,
         db.prisma.legalHold.count({ where: which, take: countedTo }),
       ])
       const { shown, page } = pageOf(records, limit, total, ({ createdAt, id }) => ({ at: createdAt, id }))
-      const names = await namesOf(db.prisma, idsIn(shown))
+      const names = await heldNames(db.prisma, idsIn(shown))
       return {
         body: { data: shown.map((row) => presented(row, now, names)), ...page },
         resourceId: 'list',
@@ -206,14 +224,12 @@ interface Held {
 }
 
 /** Actions that change what erasures and sweeps may delete. */
-export function holdApprovables(
-  namesOf: (tx: Transaction, ids: HeldIds) => Promise<ReadonlyMap<string, string>>,
-): readonly Approvable[] {
+export function holdApprovables(): readonly Approvable[] {
   async function described(tx: Transaction, { kind, targetId, reason, until }: Held) {
     const only = (one: string) => (kind === one ? [targetId] : [])
     // Facts of a proposal outlive the record, so they contain no title.
     const ids = { accounts: only('account'), agents: only('agent'), projects: only('project'), records: [] }
-    const names = await namesOf(tx, ids)
+    const names = await heldNames(tx, ids)
     return {
       subjects: [...only('account'), ...only('agent')],
       facts: { kind, target: targetId, name: names.get(targetId) ?? null, reason, until: until?.toISOString() ?? null },

@@ -29,7 +29,7 @@ export const projectsInRegions = async (on: Queryable, except: readonly string[]
   (await countProjectsInRegions(on, { except }))[0]?.n ?? 0
 
 /** Ids of the oldest of these projects, at most `most`. */
-export const idsInRegions = async (on: Queryable, except: readonly string[], most: number): Promise<string[]> =>
+export const projectIdsInRegions = async (on: Queryable, except: readonly string[], most: number): Promise<string[]> =>
   (await oldestProjectsInRegions(on, { except, limit: most })).map(({ id }) => id)
 
 /** Whether a row of a project names an object in the object store. */
@@ -94,4 +94,17 @@ export async function recordedOf(
   const ofSubject = 'subject' in scope ? (scope.subject.participants ?? []) : []
   const claimed = await claimantsOf(tx, { participants: [...named('participant'), ...ofSubject] })
   return { accounts: [...named('account'), ...claimed.map(({ id }) => id)], agents: named('agent') }
+}
+
+/** Whether the project exists and is not closed. Only such a project can be put under legal hold. */
+export const isProject = async (tx: Transaction, id: string): Promise<boolean> =>
+  (await tx.project.count({ where: { id, status: { not: 'closed' } } })) > 0
+
+/** Returns names by project id. Closed projects have none. */
+export async function projectNames(tx: Transaction, ids: readonly string[]): Promise<Map<string, string>> {
+  const rows = await tx.project.findMany({
+    where: { id: { in: [...ids] }, name: { not: '' } },
+    select: { id: true, name: true },
+  })
+  return new Map(rows.map(({ id, name }) => [id, name]))
 }

@@ -1,11 +1,7 @@
-import type { DatabaseQuery, EvidenceCheck } from '#lib/kernel/evidence.ts'
+import { agentsInRegions } from '#lib/domains/agents/queries.ts'
+import { projectsInRegions } from '#lib/domains/projects/queries.ts'
+import type { EvidenceCheck } from '#lib/kernel/evidence.ts'
 import { fulfilledRegions, residencyState, type StoreLocation } from './rules.ts'
-
-/** Counts projects and agents that require a region other than the given ones. */
-interface Promised {
-  projects(query: DatabaseQuery, except: readonly string[]): Promise<number>
-  agents(query: DatabaseQuery, except: readonly string[]): Promise<number>
-}
 
 /**
  * Checks that data promised to stay in a region does: compares the region of every store and processor with the regions of projects and
@@ -15,7 +11,6 @@ const residencyEvidence = (
   residency: 'eu' | undefined,
   locations: readonly StoreLocation[],
   offered: readonly string[],
-  regions: Promised,
 ): EvidenceCheck[] => [
   {
     line: 'residency',
@@ -23,8 +18,8 @@ const residencyEvidence = (
     page: '/admin/stores',
     async ask(query) {
       const fulfilled = fulfilledRegions(locations, offered)
-      const [projects, agents] = [await regions.projects(query, []), await regions.agents(query, [])]
-      const broken = (await regions.projects(query, fulfilled)) + (await regions.agents(query, fulfilled))
+      const [projects, agents] = [await projectsInRegions(query, []), await agentsInRegions(query, [])]
+      const broken = (await projectsInRegions(query, fulfilled)) + (await agentsInRegions(query, fulfilled))
       const count = (jurisdiction: StoreLocation['jurisdiction']) =>
         locations.filter((location) => location.jurisdiction === jurisdiction).length
       return {
@@ -48,11 +43,10 @@ interface ResidencyDeps {
   places: readonly StoreLocation[]
   /** The regions that the operator offers. */
   choosable: readonly string[]
-  promised: Promised
 }
 
 /** Data regions: the compliance check of promised regions. */
-export const residencyModule = ({ residency, places: locations, choosable, promised }: ResidencyDeps) => ({
+export const residencyModule = ({ residency, places: locations, choosable }: ResidencyDeps) => ({
   useCases: {},
-  checks: residencyEvidence(residency, locations, choosable, promised) satisfies EvidenceCheck[],
+  checks: residencyEvidence(residency, locations, choosable) satisfies EvidenceCheck[],
 })

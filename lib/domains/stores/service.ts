@@ -1,3 +1,5 @@
+import { agentIdsInRegions, agentsInRegions } from '#lib/domains/agents/queries.ts'
+import { projectIdsInRegions, projectsInRegions } from '#lib/domains/projects/queries.ts'
 import { plainTextPhrases } from '#lib/domains/sanitizer/sanitizer.ts'
 import { type Approvable, approvable, type RequireApproval } from '#lib/kernel/approval.ts'
 import { Problem } from '#lib/kernel/problem.ts'
@@ -33,10 +35,8 @@ export interface StoresServiceDeps {
   /** The state of a store. Undefined for one that cannot be checked. */
   stateOf(name: string): Promise<RequestedState | undefined>
   emailsInFolder: boolean
-  /** Projects that require a region which some place is not in: their number, and the ids of some. */
-  projectsOutside(most: number): Promise<{ total: number; ids: string[] }>
-  /** Agents, likewise. */
-  agentsOutside(most: number): Promise<{ total: number; ids: string[] }>
+  /** The regions in which every store and processor is. Projects and agents that require another region are listed. */
+  fulfilledRegions: readonly string[]
   strict: boolean
   requireApproval: RequireApproval
 }
@@ -125,14 +125,20 @@ const list = (deps: StoresServiceDeps) => {
       )
     ).flat()
     const byId = new Map(rows.map((row) => [row.id, row]))
-    const { total, ids } = await deps.projectsOutside(mostNamed)
-    const agents = await deps.agentsOutside(mostNamed)
+    const projects = await projectsInRegions(db, deps.fulfilledRegions)
+    const agents = await agentsInRegions(db, deps.fulfilledRegions)
     return {
       body: {
         data: {
           residency,
-          projects_outside: { total, project_ids: ids },
-          agents_outside: { total: agents.total, agent_ids: agents.ids },
+          projects_outside: {
+            total: projects,
+            project_ids: await projectIdsInRegions(db, deps.fulfilledRegions, mostNamed),
+          },
+          agents_outside: {
+            total: agents,
+            agent_ids: await agentIdsInRegions(db, deps.fulfilledRegions, mostNamed),
+          },
           stores: [
             ...stores,
             ...off.flatMap(([{ id }, port]) => {
@@ -144,7 +150,7 @@ const list = (deps: StoresServiceDeps) => {
         },
       },
       resourceId: 'list',
-      details: { count: stores.length, off: off.length, projects_outside: total, agents_outside: agents.total },
+      details: { count: stores.length, off: off.length, projects_outside: projects, agents_outside: agents },
     }
   })
 }

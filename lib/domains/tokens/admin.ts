@@ -1,4 +1,5 @@
-import { pageOf, parseCursor, type TimeCursor } from '#lib/kernel/pages.ts'
+import { agentListing } from '#lib/domains/agents/queries.ts'
+import { pageOf, parseCursor } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
@@ -18,40 +19,12 @@ import {
   usageOfAgents,
   usageOfAllTokens,
 } from './repository.ts'
-import { refusalRetention, type TierName, tierLimits } from './rules.ts'
+import { refusalRetention, tierLimits } from './rules.ts'
 import { startOf, sumOf, type Use, type UsePoint, usagePointsOf, usePeriods } from './usage-rules.ts'
 
 /** Agent columns of the admin token list; `lib/app.ts` provides them. */
-interface ListedAgent {
-  id: string
-  name: string | null
-  tier: TierName
-  readsPerMinute: number | null
-  writesPerMinute: number | null
-  ownerId: string | null
-  ownerName: string | null
-  organisationId: string
-  organisationName: string
-  restrictedAt: Date | null
-  suspendedAt: Date | null
-  createdAt: Date
-}
-interface AgentFilter {
-  text?: string | undefined
-  /** Agents that match with a text, in addition. */
-  also?: readonly string[]
-  tier?: TierName | undefined
-}
-export interface TokenAdminPorts {
-  agents: {
-    page(filter: AgentFilter, after: TimeCursor | undefined, limit: number): Promise<ListedAgent[]>
-    count(filter: AgentFilter, most: number): Promise<number>
-    one(id: string): Promise<ListedAgent | undefined>
-    total(): Promise<number>
-  }
-  /** Number of active tokens per agent id. */
-  inUse(agents: readonly string[], now: Date): Promise<ReadonlyMap<string, number>>
-}
+type Agents = ReturnType<typeof agentListing>
+type ListedAgent = NonNullable<Awaited<ReturnType<Agents['one']>>>
 
 /** Totals stop counting at this number. */
 const mostCounted = 1_001
@@ -83,8 +56,11 @@ const about = (agent: ListedAgent, activeTokens: number) => ({
 })
 const none: Use = { reads: 0, writes: 0, refused: 0 }
 
-interface TokenAdminDeps extends TokenAdminPorts {
+interface TokenAdminDeps {
   db: Database
+  agents: Agents
+  /** Number of active tokens per agent id. */
+  inUse(agents: readonly string[], now: Date): Promise<ReadonlyMap<string, number>>
 }
 
 async function usageOf(db: Database, agents: readonly string[], since: Date): Promise<Map<string, UsePoint[]>> {
@@ -220,8 +196,8 @@ const limiterRevocations = ({ db }: TokenAdminDeps) =>
   })
 
 /** Admin views of all tokens: totals, usage, and tokens that the rate limiter revoked. */
-export function tokenAdmin(db: Database, ports: TokenAdminPorts) {
-  const deps = { db, ...ports }
+export function tokenAdmin(db: Database, inUse: TokenAdminDeps['inUse']) {
+  const deps = { db, inUse, agents: agentListing(db) }
   return {
     agents: agentList(deps),
     agent: agentUse(deps),

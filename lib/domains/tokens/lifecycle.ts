@@ -1,3 +1,5 @@
+import { enqueueNotice } from '#lib/domains/accounts/writes.ts'
+import { agentOf } from '#lib/domains/agents/queries.ts'
 import { type Approvable, approvable, type RequireApproval } from '#lib/kernel/approval.ts'
 import { hashOf } from '#lib/kernel/code-hash.ts'
 import type { Actor, MutationContext, Transaction } from '#lib/kernel/context.ts'
@@ -91,8 +93,6 @@ export const tokenGrant =
     return issue(ctx.tx, { ...wanted, issuedByTokenId: issuer?.id ?? null, now: ctx.now })
   }
 
-type ManagementDeps = Pick<TokenPorts, 'agentOf' | 'pipeline' | 'notify' | 'requireApproval'>
-
 const tokenNotFound = () =>
   new Problem('not_found', 'This token does not exist, or it belongs to an agent that you do not manage.')
 
@@ -101,19 +101,15 @@ const isByAdmin = ({ actor }: MutationContext, agent: TokenAgentStatus): boolean
   actor.isAdmin && !isOwn(actor, agent)
 
 /** Returns the locked agent if the actor may manage it; agents of others look nonexistent. */
-async function managedAgent(
-  { agentOf }: ManagementDeps,
-  { tx, actor }: MutationContext,
-  agentId: string,
-): Promise<TokenAgentStatus | null> {
+async function managedAgent({ tx, actor }: MutationContext, agentId: string): Promise<TokenAgentStatus | null> {
   const agent = await agentOf(tx, agentId, { lock: true })
   return agent && (actor.isAdmin || isOwn(actor, agent)) ? agent : null
 }
 
 /** Returns the token with its locked agent. @throws {Problem} `not_found` unless the actor may manage the agent */
-async function managedToken(deps: ManagementDeps, ctx: MutationContext, where: { id: string } | { prefix: string }) {
+async function managedToken(ctx: MutationContext, where: { id: string } | { prefix: string }) {
   const record = await ctx.tx.token.findUnique({ where, select: { id: true, agentId: true } })
-  const agent = record && (await managedAgent(deps, ctx, record.agentId))
+  const agent = record && (await managedAgent(ctx, record.agentId))
   // Read again: other changes to the agent's tokens are only blocked since the agent was locked.
   const token = agent && (await ctx.tx.token.findUnique({ where: { id: record.id } }))
   if (!token) throw tokenNotFound()
@@ -121,14 +117,14 @@ async function managedToken(deps: ManagementDeps, ctx: MutationContext, where: {
 }
 
 /** An admin's token can read the private units of the agent's owner, so the owner is notified. */
-async function notifyOwner(
-  { notify }: ManagementDeps,
-  ctx: MutationContext,
-  agent: TokenAgentStatus,
-  { prefix }: NewToken,
-): Promise<void> {
+async function notifyOwner(ctx: MutationContext, agent: TokenAgentStatus, { prefix }: NewToken): Promise<void> {
   if (isByAdmin(ctx, agent) && agent.ownerId !== null)
-    await notify(ctx.tx, { kind: 'token-issued', accountId: agent.ownerId, keyPrefix: prefix })
+    await enqueueNotice(ctx.tx, {
+      kind: 'token-issued',
+      accountId: agent.ownerId,
+      keyPrefix: prefix,
+      at: ctx.now.toISOString(),
+    })
 }
 
 const presentNewToken = (made: NewToken, agentId: string, name: string | null) => ({
@@ -187,22 +183,20 @@ async function storeToken(
  * use {@link GrantToken}, which checks the actor.
  * @throws {Problem} `not_found`, `conflict`
  */
-export const tokenIssue =
-  ({ agentOf }: Pick<TokenPorts, 'agentOf'>): IssueToken =>
-  async (tx, spec) => {
-    const agent = await agentOf(tx, spec.agentId, { lock: true })
-    if (!agent) throw new Problem('not_found', 'No agent with this id exists.')
-    const most = tierLimits[agent.tier].tokens
-    // Ended tokens count for a minute. Otherwise creating and revoking tokens repeatedly would open new rate limit windows without limit.
-    const since = new Date(spec.now.getTime() - endedTokenCounted)
-    const [counted] = await countTowardsLimit(tx, { agent: agent.id, now: spec.now, since })
-    if ((counted?.n ?? 0) >= most)
-      throw new Problem(
-        'conflict',
-        `An agent of the tier ${agent.tier} can have at most ${most} active tokens. A token created within the last minute also counts after it ended. Rotate a token, or revoke one and try again in a minute.`,
-      )
-    return storeToken(tx, spec)
-  }
+export const issueToken: IssueToken = async (tx, spec) => {
+  const agent = await agentOf(tx, spec.agentId, { lock: true })
+  if (!agent) throw new Problem('not_found', 'No agent with this id exists.')
+  const most = tierLimits[agent.tier].tokens
+  // Ended tokens count for a minute. Otherwise creating and revoking tokens repeatedly would open new rate limit windows without limit.
+  const since = new Date(spec.now.getTime() - endedTokenCounted)
+  const [counted] = await countTowardsLimit(tx, { agent: agent.id, now: spec.now, since })
+  if ((counted?.n ?? 0) >= most)
+    throw new Problem(
+      'conflict',
+      `An agent of the tier ${agent.tier} can have at most ${most} active tokens. A token created within the last minute also counts after it ended. Rotate a token, or revoke one and try again in a minute.`,
+    )
+  return storeToken(tx, spec)
+}
 
 /** Id of the agent to issue the token for: the requested one, or the actor's only agent. */
 function targetOf({ actor }: MutationContext, agentId: string | undefined): string {
@@ -213,9 +207,9 @@ function targetOf({ actor }: MutationContext, agentId: string | undefined): stri
 }
 
 /** Creates a token for an agent of the actor; an admin can create one for any agent. */
-const tokenCreation = (deps: ManagementDeps & { grant: GrantToken }) =>
+const tokenCreation = (deps: TokenPorts & { grant: GrantToken }) =>
   mutation(createToken, async (ctx, { body }) => {
-    const agent = await managedAgent(deps, ctx, targetOf(ctx, body.agent_id))
+    const agent = await managedAgent(ctx, targetOf(ctx, body.agent_id))
     if (!agent) throw new Problem('not_found', 'This agent does not exist, or you do not manage it.')
     if (body.expires_at && body.expires_at <= ctx.now) throw invalid(['expires_at'], 'is in the past')
     const expiresAt =
@@ -230,7 +224,7 @@ const tokenCreation = (deps: ManagementDeps & { grant: GrantToken }) =>
       issuedByAdmin: isByAdmin(ctx, agent),
       request: { operation: createToken, input: { body } },
     })
-    await notifyOwner(deps, ctx, agent, made)
+    await notifyOwner(ctx, agent, made)
     return {
       body: {
         data: presentNewToken(made, agent.id, name),
@@ -273,9 +267,9 @@ async function lockRotated(ctx: MutationContext, id: string) {
 }
 
 /** Replaces a token by one with the same scopes and limit key. The old key can stay valid for an overlap. */
-const tokenRotation = (deps: ManagementDeps) =>
+const tokenRotation = (deps: TokenPorts) =>
   mutation(rotateToken, async (ctx, { params, body }) => {
-    const { agent, token } = await managedToken(deps, ctx, params)
+    const { agent, token } = await managedToken(ctx, params)
     const { issuer, old } = await lockRotated(ctx, token.id)
     const scopes = tokenScopesInOrder(old.scopes)
     const expiresAt = endOfSuccessor(ctx, old, { scopes, issuer })
@@ -312,7 +306,7 @@ const tokenRotation = (deps: ManagementDeps) =>
       issuedByTokenId: isByAnother ? issuer.id : old.issuedByTokenId,
     })
     await passOn(ctx.tx, old.id, made.id)
-    await notifyOwner(deps, ctx, agent, made)
+    await notifyOwner(ctx, agent, made)
     return {
       body: {
         data: presentNewToken(made, agent.id, old.name),
@@ -340,9 +334,9 @@ async function successorOf({ tx, now }: MutationContext, { id, limitKey, revoked
 }
 
 /** Revokes the token and the active tokens that were created with it, directly or through others. */
-async function revoke(deps: ManagementDeps, ctx: MutationContext, where: { id: string } | { prefix: string }) {
+async function revoke(deps: TokenPorts, ctx: MutationContext, where: { id: string } | { prefix: string }) {
   const { tx, now, actor, ip } = ctx
-  const { agent, token } = await managedToken(deps, ctx, where)
+  const { agent, token } = await managedToken(ctx, where)
   const family = await lockFamilies(tx, [token.id], now)
   const { count } = await tx.token.updateMany({
     where: { id: token.id, revokedAt: null },
@@ -360,7 +354,7 @@ async function revoke(deps: ManagementDeps, ctx: MutationContext, where: { id: s
 }
 
 /** Revokes tokens by id or by the prefix of their key. */
-const tokenRevocation = (deps: ManagementDeps) => ({
+const tokenRevocation = (deps: TokenPorts) => ({
   revoke: mutation(revokeToken, async (ctx, { params }) => {
     const { token, details } = await revoke(deps, ctx, params)
     return { body: undefined, resourceId: token.id, details }
@@ -394,7 +388,7 @@ const tokenRevocation = (deps: ManagementDeps) => ({
 })
 
 /** Creates, rotates and revokes tokens. Each operation locks the agent's row first, so that token counts are exact. */
-export const tokenManagement = (deps: ManagementDeps & { grant: GrantToken }) => ({
+export const tokenManagement = (deps: TokenPorts & { grant: GrantToken }) => ({
   create: tokenCreation(deps),
   rotate: tokenRotation(deps),
   ...tokenRevocation(deps),
@@ -403,11 +397,9 @@ export const tokenManagement = (deps: ManagementDeps & { grant: GrantToken }) =>
 const listed = (scopes: readonly string[]) => scopes.join(', ')
 
 /** Actions that create a token with the scope `admin`. */
-export function tokenApprovables(
-  ownerOf: (tx: Transaction, agentId: string) => Promise<string | null>,
-): readonly Approvable[] {
+export function tokenApprovables(): readonly Approvable[] {
   const subjectsOf = async (tx: Transaction, agentId: string) => {
-    const owner = await ownerOf(tx, agentId)
+    const owner = (await agentOf(tx, agentId))?.ownerId ?? null
     return owner === null ? [agentId] : [agentId, owner]
   }
   return [

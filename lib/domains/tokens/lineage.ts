@@ -1,3 +1,5 @@
+import { enqueueNotice } from '#lib/domains/accounts/writes.ts'
+import { agentOf } from '#lib/domains/agents/queries.ts'
 import type { MutationContext, PipelinePorts, Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
@@ -117,10 +119,7 @@ const mostRemembered = 10_000
  * tokens with the same limit key revokes all active tokens with that key, and those created with them, in the same transaction. Returns
  * true if tokens were revoked. Returns false if the database is unavailable: the 429 is still sent.
  */
-export function refusalRecorder(
-  db: Database,
-  { pipeline, agentOf, notify }: Pick<TokenPorts, 'pipeline' | 'agentOf' | 'notify'>,
-) {
+export function refusalRecorder(db: Database, pipeline: TokenPorts['pipeline']) {
   const keep = ({ tokenId, requestClass, limit, consumed, ip, windowEnds }: TokenRefusal): Promise<boolean> =>
     db.transaction(async (tx) => {
       const token = await tx.token.findUnique({ where: { id: tokenId }, select: { agentId: true, limitKey: true } })
@@ -166,10 +165,11 @@ export function refusalRecorder(
         })
         const ended = descendants.filter(({ root }) => root === id).length
         if (agent.ownerId)
-          await notify(tx, {
+          await enqueueNotice(tx, {
             kind: 'token-revoked',
             accountId: agent.ownerId,
             keyPrefix: prefix,
+            at: now.toISOString(),
             ...(ended > 0 && { descendants: ended }),
           })
       }

@@ -1,7 +1,7 @@
 import { type EvidenceCheck, failsIf } from '#lib/kernel/evidence.ts'
 import type { PersonalData } from '#lib/kernel/module.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { type TokenAdminPorts, tokenAdmin } from './admin.ts'
+import { tokenAdmin } from './admin.ts'
 import { tokensJobs } from './jobs.ts'
 import { tokenDataSource, tokenExporters } from './personal-data.ts'
 import type { TokenPorts } from './ports.ts'
@@ -9,7 +9,7 @@ import { countRefusals } from './repository.ts'
 import { refusalRetention } from './rules.ts'
 import { tokensService } from './service.ts'
 
-interface TokensDeps extends TokenPorts, Pick<TokenAdminPorts, 'agents'> {
+interface TokensDeps extends TokenPorts {
   db: Database
   /** Deletes expired rate-limit windows and returns how many. */
   purgeWindows(): Promise<number>
@@ -38,10 +38,10 @@ const tokensEvidence = (): EvidenceCheck[] => [
 ]
 
 /** API tokens, their use, and the tiers of agents. */
-export function tokensModule({ db, agents, purgeWindows, ...ports }: TokensDeps) {
+export function tokensModule({ db, purgeWindows, ...ports }: TokensDeps) {
   const tokens = tokensService(db, ports)
   return {
-    useCases: { tokens, tiers: tokenAdmin(db, { agents, inUse: tokens.inUse }) },
+    useCases: { tokens, tiers: tokenAdmin(db, tokens.inUse) },
     jobs: tokensJobs({ purgeWindows }),
     checks: tokensEvidence(),
   }

@@ -1,3 +1,4 @@
+import { profileOf } from '#lib/domains/agents/queries.ts'
 import type { Actor } from '#lib/kernel/context.ts'
 import { pageOf, parseCursor } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
@@ -5,7 +6,6 @@ import { read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { listTokens, readSelf } from './contract.ts'
 import { isOwn } from './lifecycle.ts'
-import type { TokenPorts } from './ports.ts'
 import {
   countInState,
   pageOfTokens,
@@ -77,11 +77,11 @@ const selfOfPerson = (actor: Actor) => ({
 })
 
 /** Views of an actor's own tokens. */
-export function tokenOverview(db: Database, { profileOf }: Pick<TokenPorts, 'profileOf'>) {
+export function tokenOverview(db: Database) {
   return {
     me: read(readSelf, async ({ actor, now }) => {
       if (actor.kind !== 'agent') return { body: { data: selfOfPerson(actor) }, resourceId: actor.id }
-      const [profile, [row]] = await Promise.all([profileOf(actor.id), tokenById(db, { id: actor.tokenId ?? '' })])
+      const [profile, [row]] = await Promise.all([profileOf(db, actor.id), tokenById(db, { id: actor.tokenId ?? '' })])
       // The token was purged or erased during this request.
       if (!profile || !row) throw new Problem('token_invalid', 'This token no longer exists.')
       const { agent_id, scopes, revoked_at: _, revoked_reason: __, state: ___, ...token } = tokenView(row, now)
@@ -114,7 +114,7 @@ export function tokenOverview(db: Database, { profileOf }: Pick<TokenPorts, 'pro
     list: read(listTokens, async ({ actor, now }, { query: { agent_id, state, q, cursor, limit } }) => {
       let agents = actor.agents
       if (agent_id !== undefined) {
-        const agent = await profileOf(agent_id)
+        const agent = await profileOf(db, agent_id)
         if (!agent || !(actor.isAdmin || isOwn(actor, agent)))
           throw new Problem('not_found', 'This agent does not exist, or you do not manage it.')
         agents = [agent.id]

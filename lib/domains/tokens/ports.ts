@@ -9,30 +9,10 @@ export interface TokenAgentStatus {
   ownerId: string | null
   organisationId: string
 }
-export interface AgentProfile extends TokenAgentStatus {
-  name: string | null
-  readsPerMinute: number | null
-  writesPerMinute: number | null
-  lawfulBasis: string
-  noticeVersion: string
-  consentAt: Date | null
-  consentVia: string | null
-  consentWithdrawnAt: Date | null
-  restrictedAt: Date | null
-}
-
-/** Dependencies on other domains; `lib/app.ts` provides them. */
+/** What tokens need of the pipeline and of approvals. */
 export interface TokenPorts {
   pipeline: Pick<PipelinePorts, 'clock' | 'auditWithin'>
-  /** `lock` locks the agent's row until the transaction ends. Lock it before counting the agent's tokens. */
-  agentOf(tx: Transaction, agentId: string, options?: { lock?: boolean }): Promise<TokenAgentStatus | null>
   requireApproval: RequireApproval
-  profileOf(agentId: string): Promise<AgentProfile | null>
-  /** Queues the email within the transaction. */
-  notify(
-    tx: Transaction,
-    mail: { kind: 'token-revoked' | 'token-issued'; accountId: string; keyPrefix: string; descendants?: number },
-  ): Promise<void>
 }
 
 export interface TokenOrder {

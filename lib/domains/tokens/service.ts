@@ -1,8 +1,9 @@
+import { agentOf } from '#lib/domains/agents/queries.ts'
 import { hashOf } from '#lib/kernel/code-hash.ts'
 import type { MutationContext, Transaction } from '#lib/kernel/context.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { isTokenKey } from './keys.ts'
-import { endOfAdminToken, tokenGrant, tokenIssue, tokenManagement } from './lifecycle.ts'
+import { endOfAdminToken, issueToken, tokenGrant, tokenManagement } from './lifecycle.ts'
 import { lockFamilies, refusalRecorder, revokeDescendants } from './lineage.ts'
 import { tokenOverview } from './overview.ts'
 import type { TokenPorts } from './ports.ts'
@@ -12,15 +13,14 @@ import { tokenUse } from './usage.ts'
 
 /** Tokens: issuing, authentication, scopes, rotation and revocation. */
 export function tokensService(db: Database, ports: TokenPorts) {
-  const issue = tokenIssue(ports)
-  const grant = tokenGrant(issue, ports.requireApproval)
+  const grant = tokenGrant(issueToken, ports.requireApproval)
   return {
-    ...tokenOverview(db, ports),
+    ...tokenOverview(db),
     ...tokenManagement({ ...ports, grant }),
-    issue,
+    issue: issueToken,
     grant,
     endOfAdminToken,
-    keepRefusal: refusalRecorder(db, ports),
+    keepRefusal: refusalRecorder(db, ports.pipeline),
     use: tokenUse(db, ports.pipeline.clock),
 
     /**
@@ -50,7 +50,7 @@ export function tokensService(db: Database, ports: TokenPorts) {
       scope: TokenScope,
       reason: 'owner_role' | 'owner_closed',
     ): Promise<number> {
-      for (const id of [...agents].sort()) await ports.agentOf(tx, id, { lock: true })
+      for (const id of [...agents].sort()) await agentOf(tx, id, { lock: true })
       const scoped = await tx.token.findMany({
         where: {
           agentId: { in: [...agents] },

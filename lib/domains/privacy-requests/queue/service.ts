@@ -1,3 +1,5 @@
+import { accountDirectory } from '#lib/domains/accounts/queries.ts'
+import { agentNames } from '#lib/domains/agents/queries.ts'
 import { plainTextPhrases } from '#lib/domains/sanitizer/sanitizer.ts'
 import { type Approvable, approvable } from '#lib/kernel/approval.ts'
 import { batched } from '#lib/kernel/batched.ts'
@@ -404,18 +406,17 @@ export function bulk(deps: PrivacyDeps) {
   }
 }
 
-type NamesOf = (tx: Transaction, ids: { accounts: string[]; agents: string[] }) => Promise<ReadonlyMap<string, string>>
-
 type ProjectOfParticipant = (tx: Transaction, participantId: string) => Promise<string | undefined>
 
 /** Actions with which an admin identifies the subject of an erasure. */
-export const requestApprovables = (namesOf: NamesOf, projectOf: ProjectOfParticipant): readonly Approvable[] => [
+export const requestApprovables = (projectOf: ProjectOfParticipant): readonly Approvable[] => [
   approvable(verifyByAdmin, async (tx, { params: { id } }) => {
     const row = await tx.privacyRequest.findUnique({ where: { id } })
     if (!row) throw new Problem('not_found', 'There is no such request.')
     const { accountId, agentId, participantId, kinds, grace, state } = row
     const subject = accountId ?? agentId ?? participantId
-    const names = await namesOf(tx, { accounts: accountId ? [accountId] : [], agents: agentId ? [agentId] : [] })
+    const people = await accountDirectory.namesOf(tx, accountId ? [accountId] : [])
+    const agents = await agentNames(tx, agentId ? [agentId] : [])
     return {
       subjects: [accountId ?? [], agentId ?? []].flat(),
       facts: {
@@ -424,7 +425,7 @@ export const requestApprovables = (namesOf: NamesOf, projectOf: ProjectOfPartici
         grace,
         state,
         target: subject,
-        name: names.get(subject ?? '') ?? null,
+        name: people.get(subject ?? '') ?? agents.get(subject ?? '') ?? null,
       },
     }
   }),

@@ -94,19 +94,6 @@ export const projectParts = {
   },
 }
 
-/** Whether the project exists and is not closed. Only such a project can be put under legal hold. */
-export const isProject = async (tx: Transaction, id: string): Promise<boolean> =>
-  (await tx.project.count({ where: { id, status: { not: 'closed' } } })) > 0
-
-/** Returns names by project id. Closed projects have none. */
-export async function projectNames(tx: Transaction, ids: readonly string[]): Promise<Map<string, string>> {
-  const rows = await tx.project.findMany({
-    where: { id: { in: [...ids] }, name: { not: '' } },
-    select: { id: true, name: true },
-  })
-  return new Map(rows.map(({ id, name }) => [id, name]))
-}
-
 /** Whether the actor owns the project of a part, manages its organization, or wrote the part. The author is known while the row exists. */
 export async function answersForPart(
   ctx: Pick<Context, 'actor'> & { tx: Transaction },
