@@ -536,6 +536,35 @@ kp.post("/api/projects", body={"name": 7})  # type: ignore[call-overload]
     )
 
     it(
+      'deletes what was written to an erased thread while the registry was down',
+      async () => {
+        let isDown = false
+        const call: typeof fetch = (...args) =>
+          isDown ? Promise.reject(new TypeError('fetch failed')) : fetch(...args)
+        const kp = new client.KnowledgePulse({ url: registry.url, token, retries: 0, fetch: call })
+        const recorder = new langgraph.Recorder({ client: kp, project })
+        const application = agentOf(recorder.checkpoints(saver))
+        const thread = 'support-6'
+        const config = { configurable: { thread_id: thread } }
+        await application.invoke({ messages: [new HumanMessage(sentence)] }, config)
+        const before = await saver.getTuple(config)
+        if (!before) throw new Error('no checkpoint was stored')
+        await erase(thread)
+        isDown = true
+        // A checkpoint of messages that were all reported before.
+        const late = { configurable: { thread_id: thread, checkpoint_ns: '' } }
+        const { checkpoint } = before
+        const metadata = { source: 'loop', step: 9, parents: {} } as const
+        await recorder.checkpoints(saver).put(late, checkpoint, metadata, checkpoint.channel_versions)
+        expect(await rowsOf(thread)).toBeGreaterThan(0)
+        isDown = false
+        await recorder.close()
+        expect(await rowsOf(thread)).toBe(0)
+      },
+      timeout,
+    )
+
+    it(
       'reports the messages of a thread that somebody else must name',
       async () => {
         const faults: unknown[] = []

@@ -52,6 +52,8 @@ interface Thread {
   /** Ids that the registry has. */
   known: Set<string>
   waiting: Map<string, RecordedMessage>
+  /** Whether something was written without an answer of the registry. */
+  isUnchecked: boolean
   /** Deletes the checkpoints that were written before the registry said that the thread is erased. */
   forget: () => Promise<void>
   /** Reports of a thread are sent one after the other. */
@@ -129,9 +131,13 @@ export class Recorder {
     })
   }
 
-  /** Waits until everything was reported. @throws the last problem if the registry still does not answer */
+  /**
+   * Waits until everything was reported, and what was written of erased threads is deleted.
+   * @throws the last problem if the registry still does not answer
+   */
   async settle(): Promise<void> {
-    for (const id of this.#threads.keys()) await this.#report(id, true)
+    for (const id of this.#threads.keys())
+      await this.#report(id, true).catch((error: unknown) => this.#forgetErased(id, error))
   }
 
   /** Reports what is waiting, and ends the retries. */
@@ -140,6 +146,24 @@ export class Recorder {
       await this.settle()
     } finally {
       clearTimeout(this.#timer)
+    }
+  }
+
+  /**
+   * Deletes what was written of an erased thread while the registry was down. `erased` names this thread. `fenced` may also mean its project:
+   * then only a thread that this process registered is known to go.
+   */
+  async #forgetErased(id: string, error: unknown): Promise<void> {
+    const thread = this.#threads.get(id)
+    if (!(error instanceof Erased || error instanceof Fenced)) throw error
+    if (thread === undefined || !(error instanceof Erased || thread.conversation !== undefined)) return
+    try {
+      await thread.forget()
+      this.#threads.delete(id)
+    } catch (problem) {
+      thread.isUnchecked = true
+      this.#retryLater()
+      throw problem
     }
   }
 
@@ -154,8 +178,7 @@ export class Recorder {
     const thread = this.#threadOf(id, () => saver.deleteThread(id))
     const author = this.#options.author?.(config)
     const refuse = async (error: unknown): Promise<never> => {
-      // `erased` names this thread. `fenced` may also mean its project: then only a thread that this process registered is known to go.
-      if (error instanceof Erased || thread.conversation !== undefined) await saver.deleteThread(id)
+      await this.#forgetErased(id, error).catch((problem: unknown) => this.#options.onProblem?.(problem, id))
       throw new ErasedThread(id, { cause: error })
     }
     // Before the first checkpoint, because a thread that has checkpoints may belong to somebody else.
@@ -179,6 +202,7 @@ export class Recorder {
       conversation: undefined,
       known: new Set(),
       waiting: new Map(),
+      isUnchecked: false,
       forget,
       turn: Promise.resolve(),
     }
@@ -194,15 +218,21 @@ export class Recorder {
     const thread = this.#threads.get(id)
     if (!thread) return Promise.resolve()
     const turn = thread.turn.then(() =>
-      this.#send(id, thread).catch((error: unknown) => {
-        if (error instanceof Erased || error instanceof Fenced) {
-          thread.waiting.clear()
-          throw error
-        }
-        this.#options.onProblem?.(error, id)
-        this.#retryLater()
-        if (throws) throw error
-      }),
+      this.#send(id, thread).then(
+        () => {
+          thread.isUnchecked = false
+        },
+        (error: unknown) => {
+          if (error instanceof Erased || error instanceof Fenced) {
+            thread.waiting.clear()
+            throw error
+          }
+          thread.isUnchecked = true
+          this.#options.onProblem?.(error, id)
+          this.#retryLater()
+          if (throws) throw error
+        },
+      ),
     )
     thread.turn = turn.catch(() => {})
     return turn
@@ -294,9 +324,10 @@ export class Recorder {
     this.#timer = setTimeout(() => {
       this.#timer = undefined
       for (const [id, thread] of this.#threads)
-        if (thread.conversation === undefined || thread.waiting.size > 0)
-          // Erased meanwhile: what was written while the registry was down is deleted.
-          this.#report(id).catch(() => thread.forget().catch((error: unknown) => this.#options.onProblem?.(error, id)))
+        if (thread.isUnchecked || thread.waiting.size > 0)
+          this.#report(id)
+            .catch((error: unknown) => this.#forgetErased(id, error))
+            .catch((error: unknown) => this.#options.onProblem?.(error, id))
     }, retryEvery)
     // The application may end; the next checkpoint of the thread contains its messages again.
     const timer: unknown = this.#timer

@@ -1,0 +1,433 @@
+"""Reports what an application stores about the messages of a project, so that an erasure finds it, and refuses late writes.
+
+The adapters of this package share one recorder. It works with threads: `asyncio` applications call it through worker threads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from typing_extensions import NotRequired, Self, TypedDict
+
+from .client import KnowledgePulse
+from .problems import Conflict, Erased, Fenced, IdInUse, Invalid, NotFound, RegistryProblem, RegistryUnreachable
+
+
+class ThreadAuthor(TypedDict):
+    """The person who uses the application in a thread, by your own id."""
+
+    external_id: str
+    name: NotRequired[str]
+    email: NotRequired[str]
+
+
+class ErasedThread(Exception):
+    """The thread was erased, or is being erased. Nothing of it may be written again."""
+
+    def __init__(self, thread: str) -> None:
+        super().__init__("This thread was erased, so nothing of it was stored. Start a new thread.")
+        self.thread = thread
+
+
+@dataclass
+class Message:
+    id: str
+    role: str
+    content: str
+    author: ThreadAuthor | None = None
+
+
+@dataclass
+class Pointer:
+    """Data of another store that contains words of messages."""
+
+    store: str
+    ref: str
+    sources: tuple[str, ...]
+    place: str | None = None
+
+
+@dataclass
+class _Thread:
+    id: str
+    # None until it is registered.
+    conversation: str | None = None
+    # Ids that the registry has.
+    known: set[str] = field(default_factory=set)
+    waiting: dict[str, Message] = field(default_factory=dict)
+    pointers: list[Pointer] = field(default_factory=list)
+    # The latest texts, to see which messages a value contains.
+    texts: OrderedDict[str, str] = field(default_factory=OrderedDict)
+    # Each deletes what was written before the registry said that the thread is erased.
+    forget: dict[str, Callable[[], None]] = field(default_factory=dict)
+    # Whether something was written without an answer of the registry.
+    is_unchecked: bool = False
+    # Reports of a thread are sent one after the other.
+    turn: threading.RLock = field(default_factory=threading.RLock)
+
+    @property
+    def has_reports(self) -> bool:
+        return bool(self.waiting) or bool(self.pointers)
+
+
+_ROLES = {
+    "human": "user",
+    "user": "user",
+    "ai": "assistant",
+    "assistant": "assistant",
+    "system": "system",
+    "tool": "tool",
+    "function": "tool",
+}
+_DEEPEST = 6
+# The registry stores a message of at most this many characters. A longer one is found by its words.
+_LONGEST = 200_000
+_TEXTS = 500
+# A shorter text may be in a value by chance. An erasure still finds it by its words.
+_SHORTEST_TEXT = 20
+# Seconds. An application waits at most this long for the registry before a write.
+_PATIENCE = 10.0
+
+
+def _is_final(error: RegistryProblem) -> bool:
+    """Whether a repetition would be refused again: this report cannot be stored, but the following ones can."""
+    return error.status in (413, 422) or error.code == "restricted"
+
+
+def _message_of(value: Any) -> Message | None:
+    """A message of LangChain, as an object or as it is serialized."""
+    get: Callable[[str], Any] = value.get if isinstance(value, dict) else lambda name: getattr(value, name, None)
+    kind, id, content = get("type") or get("role"), get("id"), get("content")
+    role = _ROLES.get(kind) if isinstance(kind, str) else None
+    if role is None or not isinstance(id, str) or not id or content is None:
+        return None
+    text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, default=str)
+    if text in ("", "[]"):
+        text = json.dumps(get("tool_calls") or "", ensure_ascii=False, default=str)
+    return Message(id=id, role=role, content=text[:_LONGEST])
+
+
+def messages_in(value: Any, depth: int = 0) -> Iterator[Message]:
+    """The messages with an id in a state of LangGraph."""
+    if depth > _DEEPEST or value is None or isinstance(value, (str, bytes, int, float, type)) or callable(value):
+        return
+    found = None if isinstance(value, (list, tuple, set)) else _message_of(value)
+    if found is not None:
+        yield found
+    elif isinstance(value, Mapping):
+        for inner in list(value.values()):
+            yield from messages_in(inner, depth + 1)
+    elif isinstance(value, (list, tuple, set, frozenset)):
+        for inner in list(value):
+            yield from messages_in(inner, depth + 1)
+    else:
+        names = getattr(type(value), "__slots__", ())
+        slots = [getattr(value, name, None) for name in ([names] if isinstance(names, str) else names)]
+        for inner in [*list(getattr(value, "__dict__", {}).values()), *slots]:
+            yield from messages_in(inner, depth + 1)
+
+
+class Recorder:
+    """Each thread becomes a conversation of the project, and each of its messages a message with the same id.
+
+    While the registry does not answer, the application goes on, and what was not reported is reported later. `author` says who wrote the
+    human messages of a run; without it, the agent of the token is their author. `on_problem` is called for everything that could not be
+    reported yet, and for what the registry refuses.
+    """
+
+    def __init__(
+        self,
+        client: KnowledgePulse,
+        project: str,
+        *,
+        author: Callable[[Mapping[str, Any]], ThreadAuthor | None] | None = None,
+        title: Callable[[str], str] | None = None,
+        on_problem: Callable[[Exception, str], None] | None = None,
+        retry_every: float = 5.0,
+    ) -> None:
+        self.client = client
+        self.project = project
+        self._author = author
+        self._title = title or (lambda thread: thread)
+        self._on_problem = on_problem or (lambda error, thread: None)
+        self._retry_every = retry_every
+        self._threads: dict[str, _Thread] = {}
+        self._lock = threading.Lock()
+        self._timer: threading.Timer | None = None
+        self._down_until = 0.0
+        self._group: str | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def group(self) -> str:
+        """The graph group of the project."""
+        if self._group is None:
+            found = self.client.get("/api/projects/{projectId}", params={"projectId": self.project})
+            self._group = found["data"]["group_id"]
+        return self._group
+
+    def admit(self, thread: str, forget: Mapping[str, Callable[[], None]] | None = None) -> None:
+        """Call it before a write: registers the thread.
+
+        Before the first write, because a thread that has checkpoints may belong to somebody else.
+
+        :raises ErasedThread: if the thread may not be written; what was written of it is deleted
+        """
+        found = self._thread(thread)
+        found.forget.update(forget or {})
+        self._report(found)
+
+    def note(self, thread: str, values: Any, config: Mapping[str, Any] | None = None) -> None:
+        """Notes the messages in a value that was written, and reports them.
+
+        :raises ErasedThread: if an erasure began or ended during the write; what was written is deleted
+        """
+        found = self._thread(thread)
+        author = self._author(config) if self._author is not None and config is not None else None
+        for message in messages_in(values):
+            found.texts[message.id] = message.content
+            found.texts.move_to_end(message.id)
+            if message.id not in found.known and message.id not in found.waiting:
+                if message.role == "user":
+                    message.author = author
+                found.waiting[message.id] = message
+        while len(found.texts) > _TEXTS:
+            found.texts.popitem(last=False)
+        self._report(found)
+
+    def point(self, thread: str, pointer: Pointer) -> None:
+        """Notes data of another store that was written, and reports it.
+
+        :raises ErasedThread: as `note`
+        """
+        found = self._thread(thread)
+        if pointer.sources:
+            found.pointers.append(pointer)
+        self._report(found)
+
+    def sources_in(self, thread: str, text: str) -> tuple[str, ...]:
+        """The ids of the thread's messages that a text contains."""
+        texts = self._thread(thread).texts
+        return tuple(
+            id for id, said in list(texts.items()) if len(said.strip()) >= _SHORTEST_TEXT and said.strip() in text
+        )
+
+    def conversation_of(self, thread: str) -> str:
+        """The id of the thread's conversation; the id of the thread until it is registered."""
+        return self._thread(thread).conversation or thread
+
+    def settle(self) -> None:
+        """Waits until everything was reported, and what was written of erased threads is deleted.
+
+        :raises RegistryUnreachable, RegistryProblem: if the registry still does not accept it
+        """
+        for thread in list(self._threads.values()):
+            try:
+                self._report(thread, insists=True)
+            except ErasedThread as error:
+                if thread.is_unchecked:
+                    raise RuntimeError("What was written of an erased thread could not be deleted.") from error
+
+    async def asettle(self) -> None:
+        """As `settle`, for applications with asyncio: a deletion may need the loop."""
+        await asyncio.to_thread(self.settle)
+
+    async def aclose(self) -> None:
+        await asyncio.to_thread(self.close)
+
+    def close(self) -> None:
+        """Reports what is waiting, and ends the retries."""
+        try:
+            self.settle()
+        finally:
+            with self._lock:
+                if self._timer is not None:
+                    self._timer.cancel()
+                    self._timer = None
+
+    def _thread(self, id: str) -> _Thread:
+        with self._lock:
+            return self._threads.setdefault(id, _Thread(id))
+
+    def _report(self, thread: _Thread, insists: bool = False) -> None:
+        """Reports the thread and what is waiting. A fault of the registry is noted, and reported later."""
+        with thread.turn:
+            if not insists and time.monotonic() < self._down_until:
+                # It did not answer a moment ago: an application does not wait for it at each write.
+                thread.is_unchecked = True
+                self._retry_later()
+                return
+            try:
+                self._send(thread)
+                thread.is_unchecked = False
+                self._down_until = 0.0
+            except (Erased, Fenced) as error:
+                thread.waiting.clear()
+                thread.pointers.clear()
+                # `erased` names this thread. `fenced` may also mean its project: then only a thread that this process
+                # registered is known to go.
+                if isinstance(error, Erased) or thread.conversation is not None:
+                    self._forget(thread)
+                raise ErasedThread(thread.id) from error
+            except (RegistryProblem, RegistryUnreachable) as error:
+                if isinstance(error, RegistryUnreachable):
+                    self._down_until = time.monotonic() + self._retry_every
+                thread.is_unchecked = True
+                self._on_problem(error, thread.id)
+                self._retry_later()
+                if insists:
+                    raise
+
+    def _forget(self, thread: _Thread) -> None:
+        """Deletes what was written of an erased thread. What fails is repeated later."""
+        thread.is_unchecked = False
+        for forget in list(thread.forget.values()):
+            try:
+                forget()
+            except Exception as error:  # noqa: BLE001 - each store has its own errors
+                thread.is_unchecked = True
+                self._on_problem(error, thread.id)
+        if thread.is_unchecked:
+            self._retry_later()
+        else:
+            with self._lock:
+                self._threads.pop(thread.id, None)
+
+    def _send(self, thread: _Thread) -> None:
+        is_new = thread.conversation is None
+        if thread.conversation is None:
+            thread.conversation = self._register(thread.id)
+        if not is_new and not thread.has_reports:
+            self._require_living(thread.id, thread.conversation)
+        for message in list(thread.waiting.values()):
+            self._send_message(thread, thread.conversation, message)
+        while thread.pointers:
+            self._send_pointer(thread, thread.conversation, thread.pointers[0])
+            thread.pointers.pop(0)
+
+    def _send_message(self, thread: _Thread, conversation: str, message: Message) -> None:
+        body: Any = {"id": message.id, "role": message.role, "content": message.content}
+        if message.author is not None:
+            body["author"] = message.author
+        try:
+            self.client.post(
+                "/api/projects/{projectId}/conversations/{conversationId}/messages",
+                params={"projectId": self.project, "conversationId": conversation},
+                body=body,
+                timeout=_PATIENCE,
+                retries=0,
+            )
+        except (NotFound, Erased, Fenced) as error:
+            # The message, its author or the whole conversation: only the conversation decides about the thread.
+            self._require_living(thread.id, conversation)
+            self._on_problem(error, thread.id)
+            if isinstance(error, Fenced):
+                # The author is being erased, and so are their words in the checkpoints.
+                self._retry_later()
+                return
+        except (IdInUse, Conflict):
+            pass  # A message of this id was reported before.
+        except RegistryProblem as error:
+            if not _is_final(error):
+                raise
+            self._on_problem(error, thread.id)
+        thread.known.add(message.id)
+        thread.waiting.pop(message.id, None)
+
+    def _send_pointer(self, thread: _Thread, conversation: str, pointer: Pointer) -> None:
+        for source in pointer.sources:
+            entry: Any = {"source_id": source, "store": pointer.store, "ref": pointer.ref}
+            if pointer.place is not None:
+                entry["place"] = pointer.place
+            try:
+                self.client.post(
+                    "/api/projects/{projectId}/provenance",
+                    params={"projectId": self.project},
+                    body={"entries": [entry]},
+                    timeout=_PATIENCE,
+                    retries=0,
+                )
+            except (NotFound, Fenced) as error:
+                self._require_living(thread.id, conversation)
+                self._on_problem(error, thread.id)
+            except RegistryProblem as error:
+                if not _is_final(error):
+                    raise
+                self._on_problem(error, thread.id)
+
+    def _register(self, thread: str) -> str:
+        """Makes the thread a conversation with the same id.
+
+        If the thread has checkpoints and its id contains none of ours, it may belong to somebody else: then its messages are reported to a
+        conversation of another id, so that an erasure finds their words, and a manager of the organization has to name the thread.
+        """
+        for conversation in (thread, f"recorded-{thread}"):
+            try:
+                self._create(thread, conversation)
+                return conversation
+            except IdInUse:
+                # An earlier run of the application registered it.
+                self._require_living(thread, conversation)
+                return conversation
+            except Invalid as error:
+                if conversation != thread:
+                    raise
+                self._on_problem(error, thread)
+        return thread
+
+    def _create(self, thread: str, conversation: str) -> None:
+        self.client.post(
+            "/api/projects/{projectId}/conversations",
+            params={"projectId": self.project},
+            body={"id": conversation, "title": self._title(thread)[:200], "threads": [conversation]},
+            timeout=_PATIENCE,
+            retries=0,
+        )
+
+    def _require_living(self, thread: str, conversation: str) -> None:
+        """:raises Erased, Fenced:"""
+        try:
+            self.client.get(
+                "/api/projects/{projectId}/conversations/{conversationId}",
+                params={"projectId": self.project, "conversationId": conversation},
+                timeout=_PATIENCE,
+                retries=0,
+            )
+        except NotFound as error:
+            # Erased, or the token has lost its access, which says nothing about the data of the application. The id of an erased
+            # conversation is never accepted again, and only then is the answer `erased` or `fenced`.
+            try:
+                self._create(thread, conversation)
+            except IdInUse:
+                raise error from None
+
+    def _retry_later(self) -> None:
+        with self._lock:
+            if self._timer is not None:
+                return
+            self._timer = threading.Timer(self._retry_every, self._retry)
+            # The application may end; the next checkpoint of the thread contains its messages again.
+            self._timer.daemon = True
+            self._timer.start()
+
+    def _retry(self) -> None:
+        with self._lock:
+            self._timer = None
+        for thread in list(self._threads.values()):
+            if thread.is_unchecked or thread.has_reports:
+                # Of a thread that was erased meanwhile, what was written is deleted.
+                with suppress(ErasedThread):
+                    self._report(thread)
