@@ -40,6 +40,7 @@ import overview from './en/overview.json' with { type: 'json' }
 import pages from './en/pages.json' with { type: 'json' }
 import participants from './en/participants.json' with { type: 'json' }
 import password from './en/password.json' with { type: 'json' }
+import person from './en/person.json' with { type: 'json' }
 import privacy from './en/privacy.json' with { type: 'json' }
 import problems from './en/problems.json' with { type: 'json' }
 import projects from './en/projects.json' with { type: 'json' }
@@ -111,6 +112,7 @@ export default {
   pages,
   participants,
   password,
+  person,
   privacy,
   problems,
   projects,

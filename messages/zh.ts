@@ -40,6 +40,7 @@ import overview from './zh/overview.json' with { type: 'json' }
 import pages from './zh/pages.json' with { type: 'json' }
 import participants from './zh/participants.json' with { type: 'json' }
 import password from './zh/password.json' with { type: 'json' }
+import person from './zh/person.json' with { type: 'json' }
 import privacy from './zh/privacy.json' with { type: 'json' }
 import problems from './zh/problems.json' with { type: 'json' }
 import projects from './zh/projects.json' with { type: 'json' }
@@ -111,6 +112,7 @@ export default {
   pages,
   participants,
   password,
+  person,
   privacy,
   problems,
   projects,

@@ -31,8 +31,14 @@ import {
   unitAt,
 } from './knowledge.ts'
 
+/** On a page of another record: what happens after a correction, and instead of one. */
+export interface WithinPage {
+  saved: () => void
+  cancel: () => void
+}
+
 /** Edits the texts of a unit. */
-export function UnitCorrection({ initial }: { initial: UnitRecord }) {
+export function UnitCorrection({ initial, within }: { initial: UnitRecord; within?: WithinPage }) {
   const { id } = initial
   const asked = useApiQuery(unitAt, { params: { id } }, { initial: { data: initial } })
   const correct = useApiMutation(correctUnitAt, { touches: knowledgePaths })
@@ -44,6 +50,7 @@ export function UnitCorrection({ initial }: { initial: UnitRecord }) {
       fields={unitFields(unit.unit)}
       isSop={unit.unit['@type'] === 'ExpertSOP'}
       state={correct}
+      within={within}
       save={(texts, done) =>
         correct.begin(
           { params: { id }, headers: { 'if-match': unit.etag }, body: { unit: unitPatch(unit.unit, texts) } },
@@ -55,7 +62,7 @@ export function UnitCorrection({ initial }: { initial: UnitRecord }) {
 }
 
 /** Edits the SKILL.md and the files of a skill. */
-export function SkillCorrection({ initial }: { initial: SkillRecord }) {
+export function SkillCorrection({ initial, within }: { initial: SkillRecord; within?: WithinPage }) {
   const { id } = initial
   const asked = useApiQuery(skillAt, { params: { id } }, { initial: { data: initial } })
   const correct = useApiMutation(correctSkillAt, { touches: knowledgePaths })
@@ -67,6 +74,7 @@ export function SkillCorrection({ initial }: { initial: SkillRecord }) {
       fields={skillFields(skill)}
       isSop={false}
       state={correct}
+      within={within}
       save={(texts, done) =>
         correct.begin(
           { params: { id }, headers: { 'if-match': skill.etag }, body: skillPatch(skill, texts) },
@@ -85,6 +93,7 @@ interface CorrectionFormProps {
   isSop: boolean
   state: { isPending: boolean; problem: ProblemDocument | undefined }
   save: (texts: Readonly<Record<string, string>>, done: (warnings: string[]) => void) => void
+  within: WithinPage | undefined
 }
 interface Draft extends Record<string, unknown> {
   /** The stored version when the edit began; empty if nothing was typed yet. */
@@ -97,7 +106,15 @@ const faultOf = (problem: ProblemDocument | undefined, key: string): string | un
   problem?.issues?.find(({ path }) => [path.join('.'), path.slice(1).join('.')].includes(key))?.message
 
 /** The result, with warnings of the sanitizer. */
-function SavedCorrection({ id, warnings }: { id: string; warnings: readonly string[] }) {
+function SavedCorrection({
+  id,
+  warnings,
+  within,
+}: {
+  id: string
+  warnings: readonly string[]
+  within: WithinPage | undefined
+}) {
   const t = useTranslations('knowledge.correct')
   return (
     <div className="grid justify-items-start gap-4">
@@ -115,7 +132,11 @@ function SavedCorrection({ id, warnings }: { id: string; warnings: readonly stri
           </>
         )}
       </Alert>
-      <ButtonLink href={recordPage(id)}>{t('back')}</ButtonLink>
+      {within ? (
+        <Button onClick={within.saved}>{t('close')}</Button>
+      ) : (
+        <ButtonLink href={recordPage(id)}>{t('back')}</ButtonLink>
+      )}
     </div>
   )
 }
@@ -181,7 +202,7 @@ function CorrectedField({ field, value, error, isOther, onType, onTake }: Correc
   )
 }
 
-function CorrectionForm({ id, etag, fields, isSop, state, save }: CorrectionFormProps) {
+function CorrectionForm({ id, etag, fields, isSop, state, save, within }: CorrectionFormProps) {
   const t = useTranslations('knowledge.correct')
   const { draft, change, clear } = useDraft<Draft>(`correct:${id}`, { etag: '', typed: {} })
   const [warnings, setWarnings] = useState<string[]>()
@@ -204,10 +225,12 @@ function CorrectionForm({ id, etag, fields, isSop, state, save }: CorrectionForm
     if (!hasChanges) return
     save(changed, (told) => {
       clear()
-      setWarnings(told)
+      // Warnings stay readable until they are closed.
+      if (within && told.length === 0) within.saved()
+      else setWarnings(told)
     })
   }
-  if (warnings) return <SavedCorrection id={id} warnings={warnings} />
+  if (warnings) return <SavedCorrection id={id} warnings={warnings} within={within} />
   return (
     <form method="post" onSubmit={submit} className="grid gap-5" data-form="correct">
       <div className="grid gap-2 text-quiet">
@@ -252,9 +275,21 @@ function CorrectionForm({ id, etag, fields, isSop, state, save }: CorrectionForm
         <Button type="submit" aria-disabled={state.isPending || !hasChanges}>
           {t('save')}
         </Button>
-        <ButtonLink href={recordPage(id)} tone="plain" onClick={clear}>
-          {t('cancel')}
-        </ButtonLink>
+        {within ? (
+          <Button
+            tone="plain"
+            onClick={() => {
+              clear()
+              within.cancel()
+            }}
+          >
+            {t('cancel')}
+          </Button>
+        ) : (
+          <ButtonLink href={recordPage(id)} tone="plain" onClick={clear}>
+            {t('cancel')}
+          </ButtonLink>
+        )}
         {!hasChanges && <p className="text-sm text-quiet">{t('nothing')}</p>}
       </div>
     </form>

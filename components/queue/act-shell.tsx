@@ -12,6 +12,8 @@ import { StateProblem } from './state-problem.tsx'
 export type DialogAct = Exclude<QueueAct, 'comment'>
 export interface ActProps {
   request: AdminRequestDetail
+  /** The titles of records that were corrected on this page. */
+  corrected?: readonly string[]
   close: () => void
   /** Called after success. */
   done: () => void
@@ -50,8 +52,8 @@ export function Shell({ act, request, close, text, tone = 'main', change, childr
 }
 
 /** A text draft that survives a reload and an ended session until it is sent. */
-export function useReasonText({ request, done }: ActProps, act: DialogAct) {
-  const { draft, change, clear } = useDraft(`request:${request.id}:${act}`, { text: '' })
+export function useReasonText({ request, done }: ActProps, act: DialogAct, proposed = '') {
+  const { draft, change, clear } = useDraft(`request:${request.id}:${act}`, { text: proposed })
   const field = useRef<HTMLTextAreaElement>(null)
   const { text } = draft
   const gap = gapIn(text)

@@ -1,6 +1,6 @@
 'use client'
 
-import { useNow, useTranslations } from 'next-intl'
+import { useLocale, useNow, useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { useApiMutation } from '#components/frame/api-query.ts'
 import { Field, Select } from '#components/ui/field.tsx'
@@ -10,7 +10,8 @@ import { isCancellable, type RefusalGround, refusalGrounds } from '#lib/domains/
 import { type ActProps, Shell, touching, useReasonText } from './act-shell.tsx'
 import { extendedBy, type HandKind, longestExtension, partsByHand } from './acts.ts'
 import { completeAt, extendAt, refuseAt } from './endpoints.ts'
-import { ReplyField } from './reply-templates.tsx'
+import { ReplyField, replyFactsOf } from './reply-templates.tsx'
+import { filledReply, type ReplyLanguage, replyTemplates } from './reply-texts.ts'
 
 export function ExtendDialog(props: ActProps) {
   const t = useTranslations('adminRequest.dialogs.extend')
@@ -107,11 +108,20 @@ export function RefuseDialog(props: ActProps) {
   )
 }
 
+/** The answer about records that were just corrected; empty without any. */
+function proposedAnswer({ request, corrected = [] }: ActProps, locale: ReplyLanguage): string {
+  const language = request.subject_locale ?? locale
+  const [template] = replyTemplates.rectification
+  if (!template || corrected.length === 0) return ''
+  return filledReply(template[language].text, language, replyFactsOf(request, corrected))
+}
+
 export function CompleteDialog(props: ActProps) {
   const t = useTranslations('adminRequest.dialogs.complete')
   const kindName = useTranslations('requestNames.kinds')
-  const words = useReasonText(props, 'complete')
+  const locale = useLocale()
   const kinds = partsByHand(props.request)
+  const words = useReasonText(props, 'complete', proposedAnswer(props, locale))
   const [chosen, setChosen] = useState<HandKind>()
   const change = useApiMutation(completeAt, touching)
   const kind = chosen ?? kinds[0]
@@ -137,7 +147,13 @@ export function CompleteDialog(props: ActProps) {
         onChange={(event) => setChosen(kinds.find((one) => one === event.currentTarget.value))}
         options={kinds.map((value) => ({ value, title: kindName(value) }))}
       />
-      <ReplyField act={kind} request={props.request} label={t('field')} words={words} />
+      <ReplyField
+        act={kind}
+        request={props.request}
+        {...(props.corrected && { corrected: props.corrected })}
+        label={t('field')}
+        words={words}
+      />
     </Shell>
   )
 }

@@ -6,18 +6,28 @@ import { Select } from '#components/ui/field.tsx'
 import type { RefusalGround } from '#lib/domains/privacy-requests/rules.ts'
 import type { ReasonText } from './act-shell.tsx'
 import type { AdminRequestDetail } from './endpoints.ts'
-import { type ReplyLanguage, replyLanguages, replyTemplates, type TemplateAct } from './reply-texts.ts'
+import { filledReply, type ReplyLanguage, replyLanguages, replyTemplates, type TemplateAct } from './reply-texts.ts'
 import { WordsField } from './words-field.tsx'
+
+type ReplyingTo = Pick<AdminRequestDetail, 'subject_locale' | 'subject_name' | 'legal_due_at' | 'erasure'>
+/** What templates take from a request. */
+export const replyFactsOf = (request: ReplyingTo, corrected: readonly string[] = []) => ({
+  name: request.subject_name,
+  dueAt: request.legal_due_at,
+  receipt: request.erasure?.receipt_id ? `${location.origin}/receipts/${request.erasure.receipt_id}` : undefined,
+  corrected,
+})
 
 interface ReplyTemplatesProps {
   act: TemplateAct
-  request: Pick<AdminRequestDetail, 'subject_locale'>
+  request: ReplyingTo
+  corrected?: readonly string[]
   use: (template: { text: string; ground: RefusalGround | undefined }) => void
 }
 const languageNames = { en: 'English', zh: '中文' }
 
 /** Inserts a template in the language of the requester, to be edited. */
-function ReplyTemplates({ act, request, use }: ReplyTemplatesProps) {
+function ReplyTemplates({ act, request, corrected, use }: ReplyTemplatesProps) {
   const t = useTranslations('adminRequest.templates')
   const locale = useLocale()
   const [language, setLanguage] = useState<ReplyLanguage>(request.subject_locale ?? locale)
@@ -27,7 +37,11 @@ function ReplyTemplates({ act, request, use }: ReplyTemplatesProps) {
     setChosen(id)
     setLanguage(into)
     const template = templates.find((one) => one.id === id)
-    if (template) use({ text: template[into].text, ground: template.ground })
+    if (template)
+      use({
+        text: filledReply(template[into].text, into, replyFactsOf(request, corrected)),
+        ground: template.ground,
+      })
   }
   return (
     <div className="grid gap-3 sm:grid-cols-[1fr_10rem]">
@@ -52,7 +66,7 @@ function ReplyTemplates({ act, request, use }: ReplyTemplatesProps) {
   )
 }
 
-interface ReplyFieldProps extends Pick<ReplyTemplatesProps, 'request'> {
+interface ReplyFieldProps extends Pick<ReplyTemplatesProps, 'request' | 'corrected'> {
   /** Undefined when no part waits for a decision any more: no template fits. */
   act: TemplateAct | undefined
   label: string
@@ -64,7 +78,16 @@ interface ReplyFieldProps extends Pick<ReplyTemplatesProps, 'request'> {
   children?: ReactNode
 }
 /** A text for the requester, from a template if wanted. Names the first placeholder that is still in it. */
-export function ReplyField({ act, request, label, words, onGround, autoFocus = false, children }: ReplyFieldProps) {
+export function ReplyField({
+  act,
+  request,
+  corrected,
+  label,
+  words,
+  onGround,
+  autoFocus = false,
+  children,
+}: ReplyFieldProps) {
   const t = useTranslations('adminRequest.templates')
   const { text, gap, field, type } = words
   return (
@@ -73,6 +96,7 @@ export function ReplyField({ act, request, label, words, onGround, autoFocus = f
         <ReplyTemplates
           act={act}
           request={request}
+          {...(corrected && { corrected })}
           use={(template) => {
             onGround?.(template.ground)
             type(template.text)

@@ -132,11 +132,11 @@ export const replyTemplates: Record<TemplateAct, readonly ReplyTemplate[]> = {
       id: 'identity',
       en: {
         title: 'Identity check',
-        text: 'We need to confirm your identity before we continue (GDPR Art. 12(6)). Please [what you need]. The deadlines are paused until then.',
+        text: 'We need to confirm your identity before we continue (GDPR Art. 12(6)). Please [what you need]. The deadlines are paused until then; the legal deadline was {deadline}.',
       },
       zh: {
         title: '核实身份',
-        text: '我们需要先核实您的身份才能继续（GDPR 第 12 条第 6 款）。请[所需事项]。在此之前，期限暂停计算。',
+        text: '我们需要先核实您的身份才能继续（GDPR 第 12 条第 6 款）。请[所需事项]。在此之前，期限暂停计算；原法定期限为{deadline}。',
       },
     },
   ],
@@ -160,6 +160,47 @@ export const replyTemplates: Record<TemplateAct, readonly ReplyTemplate[]> = {
       },
     },
   ],
+}
+
+/** What a template takes from the request. */
+export interface ReplyFacts {
+  name: string | null
+  /** The legal deadline. */
+  dueAt: string
+  /** The address of the deletion receipt, once it is signed. */
+  receipt: string | undefined
+  /** The titles of the requester’s records that were corrected on this page. */
+  corrected: readonly string[]
+}
+const words = {
+  en: {
+    greeting: (name: string) => `Dear ${name},`,
+    receipt: (url: string) => `Deletion receipt: ${url}`,
+    quoted: (title: string) => `“${title}”`,
+    and: ', ',
+    what: '[what]',
+  },
+  zh: {
+    greeting: (name: string) => `${name}，您好：`,
+    receipt: (url: string) => `删除回执：${url}`,
+    quoted: (title: string) => `“${title}”`,
+    and: '、',
+    what: '[内容]',
+  },
+}
+/** The text of a template with the name, the legal deadline, the receipt and what was corrected, as far as they are known. */
+export function filledReply(text: string, language: ReplyLanguage, facts: ReplyFacts): string {
+  const own = words[language]
+  const date = new Intl.DateTimeFormat(language, { dateStyle: 'long', timeZone: 'UTC' }).format(new Date(facts.dueAt))
+  const corrected = facts.corrected.map(own.quoted).join(own.and)
+  const told = text
+    .replaceAll('{deadline}', () => date)
+    .replaceAll(own.what, () => (corrected === '' ? own.what : corrected))
+  return [
+    ...(facts.name === null ? [] : [own.greeting(facts.name)]),
+    told,
+    ...(facts.receipt === undefined ? [] : [own.receipt(facts.receipt)]),
+  ].join('\n\n')
 }
 
 const gaps = new Set(

@@ -13,7 +13,7 @@ import { Page, Section } from '#components/ui/page.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { showToast } from '#components/ui/toast.ts'
 import type { DialogAct } from './act-shell.tsx'
-import { actsOf, type QueueAct } from './acts.ts'
+import { actsOf, partsByHand, type QueueAct } from './acts.ts'
 import { type AdminRequestDetail, type Minder, readAnyRequestAt } from './endpoints.ts'
 import { actKeys, RequestActions } from './request-actions.tsx'
 import { RequestAside } from './request-aside.tsx'
@@ -23,6 +23,7 @@ import { useRequestWords } from './request-words.tsx'
 
 /** Loaded after the page can be used; the server renders them, so nothing moves. */
 const RequestErasure = dynamic(() => import('./request-erasure.tsx').then((parts) => parts.RequestErasure))
+const CorrectionDesk = dynamic(() => import('./correction-desk.tsx').then((parts) => parts.CorrectionDesk))
 const AdminRequestParts = dynamic(() => import('./request-parts.tsx').then((parts) => parts.AdminRequestParts))
 const RequestConnection = dynamic(() => import('./request-connection.tsx').then((parts) => parts.RequestConnection))
 const RequestDisconnection = dynamic(() =>
@@ -70,6 +71,7 @@ export function RequestDesk({ initial, me, minders }: RequestDeskProps) {
   const request = asked.data?.data ?? initial.data
   const acts = actsOf(request, request.erasure)
   const [act, setAct] = useState<DialogAct>()
+  const [corrected, setCorrected] = useState<readonly string[]>([])
   const loaded = useLoaded(dialogs, act !== undefined)
   const answer = useFocusAfter(act === undefined)
   const begin = (wanted: QueueAct) => {
@@ -103,13 +105,24 @@ export function RequestDesk({ initial, me, minders }: RequestDeskProps) {
       {asked.problem && <ProblemAlert problem={asked.problem} />}
       <RequestNext request={request} focus={answer.ref} />
       {request.subject === 'requester' && request.state === 'received' && <RequestConnection request={request} />}
-      {request.statement !== null && (
-        <Section id="statement" title={t('statement.title')} lead={t('statement.text')}>
-          <blockquote dir="auto" className="border-l-2 border-edge pl-4 whitespace-pre-wrap [overflow-wrap:anywhere]">
-            {request.statement}
-          </blockquote>
-        </Section>
-      )}
+      <div className="@container grid gap-6">
+        <div className="grid gap-6 @4xl:grid-cols-[minmax(0,2fr)_minmax(0,3fr)]">
+          {request.statement !== null && (
+            <Section id="statement" title={t('statement.title')} lead={t('statement.text')}>
+              <blockquote dir="auto" className="border-l-2 border-edge pl-4 whitespace-pre-wrap wrap-anywhere">
+                {request.statement}
+              </blockquote>
+            </Section>
+          )}
+          {partsByHand(request).includes('rectification') && request.participant_id === null && (
+            <CorrectionDesk
+              request={request}
+              onCorrected={(title) => setCorrected((known) => [...new Set([...known, title])])}
+              onAnswer={() => begin('complete')}
+            />
+          )}
+        </div>
+      </div>
       <Section id="parts" title={t('parts.title')}>
         <AdminRequestParts request={request} />
       </Section>
@@ -125,6 +138,7 @@ export function RequestDesk({ initial, me, minders }: RequestDeskProps) {
           key={act}
           act={act}
           request={request}
+          corrected={corrected}
           minders={minders}
           me={me}
           close={() => setAct(undefined)}

@@ -41,6 +41,7 @@ const others: Record<string, string> = {
   forwardUnconfirmedRequest: 'an email of this installation',
   listAuditActs: 'entries of the audit log',
   readDashboard: 'entries of the audit log',
+  readPerson: 'entries of the audit log',
   listProposals: proposed,
   propose: proposed,
   decideProposal: proposed,

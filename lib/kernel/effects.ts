@@ -66,6 +66,8 @@ export const doors: Readonly<Record<Effect, Doors>> = {
       'inspectUnit',
       'listMembers',
       'readOverview',
+      'readPerson',
+      'listReaders',
       'listParticipations',
       'listExports',
       'readInventory',

@@ -46,7 +46,7 @@ export default async function PrivacyPage({
     agentId === undefined ? undefined : (listed ?? { id: agentId, name: agentId })
   const Content = contents[tab]
   return (
-    <Messages of={['myPrivacy', 'inventory', 'exports', 'deletion']}>
+    <Messages of={['myPrivacy', 'inventory', 'exports', 'deletion', 'person']}>
       <Page
         title={pages('privacy')}
         width="wide"

@@ -124,6 +124,15 @@ export const accountDirectory = {
     return record ? shown(record) : undefined
   },
 
+  /** Returns the roles of those accounts that exist, by id. */
+  async rolesOf(tx: Transaction, accountIds: readonly string[]): Promise<Map<string, Role>> {
+    const records = await tx.account.findMany({
+      where: { id: { in: [...accountIds] } },
+      select: { id: true, role: true },
+    })
+    return new Map(records.map(({ id, role }) => [id, role]))
+  },
+
   /** Returns true when an admin closed the account, so that nobody can sign in to it. */
   isClosed: async (tx: Transaction, accountId: string): Promise<boolean> =>
     (await tx.account.count({ where: { id: accountId, deactivatedAt: { not: null } } })) > 0,

@@ -4,8 +4,8 @@ import { tokenNames } from '#lib/domains/tokens/queries.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { actsOf, actView, joinRepeated, namedIds } from './acts.ts'
 import type { AuditAct } from './contract.ts'
-import { agentsMatching, type EntryRow, namesOfIds, newestActs } from './repository.ts'
-import { isRevocation } from './rules.ts'
+import { agentsMatching, changesOf, type EntryRow, namesOfIds, newestActs, readersOf } from './repository.ts'
+import { isRevocation, oldestRead } from './rules.ts'
 
 const most = 20
 const person = 'user:'
@@ -106,4 +106,51 @@ export async function newestActsOfPeople(db: Database, now: Date, most: number):
       },
     ]
   })
+}
+
+/** The newest changes of these resources that the log retains, by act. */
+export async function changesAbout(
+  db: Database,
+  resources: readonly string[],
+  now: Date,
+  most: number,
+): Promise<AuditAct[]> {
+  const rows = await changesOf(db, { resources, from: oldestRead(now), limit: most * entriesPerAct })
+  const acts = joinRepeated(actsOf(rows.map((entry) => ({ entry, count: 1 })))).slice(0, most)
+  const shown = acts.flatMap(({ parts }) => parts.map(({ entry }) => entry))
+  const names = await auditNames(db).of(
+    shown,
+    shown.flatMap((entry) => namedIds(entry)),
+  )
+  return acts.map((act) => actView(act, names))
+}
+
+/** How often one actor read or exported resources of one type. */
+interface AuditedReader {
+  actorId: string
+  /** Null for a deleted account, and for an actor without a name. */
+  actorName: string | null
+  action: string
+  resourceType: string
+  count: number
+  lastAt: Date
+}
+/** Who read or exported these resources, except the actors in `own`, as long as the log retains it; latest first. */
+export async function readersAbout(
+  db: Database,
+  { resources, own }: { resources: readonly string[]; own: readonly string[] },
+  now: Date,
+  most: number,
+): Promise<AuditedReader[]> {
+  const rows = await readersOf(db, { resources, own, from: oldestRead(now), most })
+  const known = await namesOfIds(db, { ids: [...new Set(rows.map(({ actor }) => bare(actor)))] })
+  const names = new Map(known.map(({ id, name }) => [id, name]))
+  return rows.map(({ actor, action, type, count, last }) => ({
+    actorId: actor,
+    actorName: names.get(bare(actor)) ?? null,
+    action,
+    resourceType: type,
+    count,
+    lastAt: last,
+  }))
 }

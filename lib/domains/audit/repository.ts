@@ -267,3 +267,30 @@ export const newestActs = statement('audit.newest-acts', {
       AND NOT (action = 'update' AND resource_type = 'session')
     ORDER BY at DESC, id DESC LIMIT $limit`,
 })
+
+/** Reads and exports of these resources by others, by actor and kind of resource. */
+export const readersOf = statement('audit.readers-of', {
+  takes: { resources: 'text[]', own: 'text[]', from: 'timestamptz', most: 'int4' },
+  returns: { actor: 'text', action: 'text', type: 'text', count: 'int4', last: 'timestamptz' },
+  sql: `SELECT agent_id AS actor, action, resource_type AS type, count(*)::int AS count, max(at) AS last FROM audit_entries
+    WHERE resource_id = ANY($resources) AND at >= $from AND action IN ('read', 'export') AND NOT agent_id = ANY($own)
+    GROUP BY 1, 2, 3 ORDER BY last DESC, 1, 2, 3 LIMIT $most`,
+})
+
+/** The newest changes of these resources, without those of reputation, which every vote causes. */
+export const changesOf = statement('audit.changes-of', {
+  takes: { resources: 'text[]', from: 'timestamptz', limit: 'int4' },
+  returns: {
+    id: 'uuid',
+    at: 'timestamptz',
+    action: 'text',
+    agent_id: 'text',
+    resource_type: 'text',
+    resource_id: 'text',
+    ip: 'text',
+    details: typed<Record<string, unknown>>('jsonb'),
+    transaction: 'text',
+  },
+  sql: `SELECT ${auditColumns}, xmin::text AS transaction FROM audit_entries
+    WHERE resource_id = ANY($resources) AND at >= $from AND action <> 'read' AND resource_type <> 'reputation' ORDER BY at DESC, id DESC LIMIT $limit`,
+})

@@ -2,7 +2,18 @@ import { z } from 'zod'
 import { AuditAct } from '#lib/domains/audit/contract.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { erasedKinds } from '#lib/kernel/receipt.ts'
-import { expiringWithin, searchHitKinds, setupSteps, trendWeeks, workKinds, workStates } from './rules.ts'
+import {
+  expiringWithin,
+  readerKinds,
+  searchHitKinds,
+  setupSteps,
+  shownAgents,
+  shownChanges,
+  shownReceipts,
+  trendWeeks,
+  workKinds,
+  workStates,
+} from './rules.ts'
 
 const when = z.iso.datetime()
 const whenever = when.nullable()
@@ -284,4 +295,59 @@ export const readDashboard = operation({
         .meta({ description: 'Recent changes and exports by people, newest first' }),
     }),
   }),
+})
+
+const Reader = z
+  .strictObject({
+    who: z.enum(readerKinds).meta({ description: '`member`: another person; `system`: a job or the operator' }),
+    action: z.enum(['read', 'export']),
+    resource_type: z.string(),
+    count: count.meta({ description: 'How often' }),
+    last_at: when,
+  })
+  .meta({ id: 'DataReader' })
+
+export const listReaders = operation({
+  id: 'listReaders',
+  method: 'get',
+  path: '/api/privacy/readers',
+  summary: 'List who read my data',
+  description:
+    'Other people, agents and jobs that opened or exported the account, its agents, its requests or one of its units and skills, by role, within 90 days. Searches and lists are not included: the audit log does not record what they showed.',
+  permission: 'console:person',
+  isOpenWithoutSecondFactor: true,
+  audit: { action: 'read', resourceType: 'audit' },
+  limit: 'read',
+  status: 200,
+  output: z.strictObject({
+    data: z.array(Reader).max(50),
+    records: count.meta({ description: 'Number of units and skills that were considered: the newest' }),
+    is_complete: z.boolean().meta({ description: 'False if there are older units or skills' }),
+  }),
+})
+
+export const readPerson = operation({
+  id: 'readPerson',
+  method: 'get',
+  path: '/api/admin/users/{id}/data',
+  summary: 'Get what is stored about a person: counts, agents, holds, receipts, readers and changes',
+  description: 'Contains no content. The last reads and changes are those within 90 days.',
+  permission: 'console:admin',
+  audit: { action: 'read', resourceType: 'account' },
+  limit: 'read',
+  status: 200,
+  params: z.strictObject({ id: z.string().regex(/^usr_[0-9A-Za-z]{22}$/, 'is not the id of an account') }),
+  output: z.strictObject({
+    data: z.strictObject({
+      as_of: when,
+      held: z.array(z.strictObject({ holder: z.string(), store: z.string(), count })),
+      agents: z.array(z.strictObject({ id: z.string(), name: z.string().nullable() })).max(shownAgents),
+      agents_total: count,
+      holds: z.array(z.string()).meta({ description: 'Legal holds in force on the person or an agent' }),
+      receipts: z.array(NewReceipt).max(shownReceipts),
+      readers: z.array(Reader.extend({ actor_id: z.string(), actor_name: z.string().nullable() })).max(50),
+      changes: z.array(AuditAct).max(shownChanges),
+    }),
+  }),
+  refusals: ['not_found'],
 })

@@ -55,3 +55,20 @@ export function setupStatus(facts: SetupFacts): { step: SetupStep; is_done: bool
 
 /** How many weeks the trend of privacy requests covers. */
 export const trendWeeks = 8
+
+/** Who read data, for the person concerned: a role and not a name. */
+export const readerKinds = ['admin', 'auditor', 'member', 'agent', 'system', 'unknown'] as const
+export type ReaderKind = (typeof readerKinds)[number]
+/** The kind of an actor of the audit log. `role`: of its account; undefined if there is none any more. */
+export function readerKindOf(actor: string, role: string | undefined): ReaderKind {
+  if (actor.startsWith('system:')) return 'system'
+  if (actor === 'anonymous') return 'unknown'
+  if (!actor.startsWith('user:')) return 'agent'
+  if (role === undefined) return 'unknown'
+  return role === 'admin' || role === 'auditor' ? role : 'member'
+}
+/** How many agents, receipts and changes the page of a person shows, and how many units are considered for its readers. */
+export const shownAgents = 50
+export const shownReceipts = 10
+export const shownChanges = 20
+export const consideredRecords = 300

@@ -45,6 +45,7 @@ import {
   searchConsole,
   type WorkItem,
 } from './contract.ts'
+import { personService } from './person.ts'
 import {
   daysAfter,
   expiringWithin,
@@ -418,4 +419,5 @@ export const consoleService = (deps: ConsoleDeps) => ({
   waiting: waitingForAdmins(deps),
   dashboard: dashboard(deps),
   search: consoleSearch(deps),
+  ...personService(deps),
 })

@@ -49,7 +49,8 @@ export async function openRuns(db: Database) {
 }
 
 /** Returns the newest receipts of a person. */
-export const newestReceipts = (db: Database, actor: Actor, limit: number) => ownReceipts(db).newest(actor, limit)
+export const newestReceipts = (db: Database, actor: Pick<Actor, 'accountId' | 'agents'>, limit: number) =>
+  ownReceipts(db).newest(actor, limit)
 
 /** Finds an erasure run by its id, for admins and auditors. */
 export async function findErasure(db: Database, actor: Pick<Actor, 'can'>, id: string): Promise<string | undefined> {

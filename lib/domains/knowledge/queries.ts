@@ -116,6 +116,26 @@ export async function quarantined(db: Database): Promise<number> {
   return row?.n ?? 0
 }
 
+/** Ids of the newest units and skills of these agents. */
+export async function newestRecordsOf(
+  { prisma }: Database,
+  agents: readonly string[],
+  most: number,
+): Promise<string[]> {
+  const newest = {
+    where: { agentId: { in: [...agents] } },
+    select: { id: true, createdAt: true },
+    orderBy: [{ createdAt: 'desc' as const }, { id: 'desc' as const }],
+    take: most,
+  }
+  const found = await Promise.all([prisma.unit.findMany(newest), prisma.skill.findMany(newest)])
+  return found
+    .flat()
+    .toSorted((one, other) => other.createdAt.getTime() - one.createdAt.getTime())
+    .slice(0, most)
+    .map(({ id }) => id)
+}
+
 /** Number of all stored units and skills. */
 export async function countRecords(tx: Transaction): Promise<{ units: number; skills: number }> {
   const [units, skills] = await Promise.all([tx.unit.count(), tx.skill.count()])

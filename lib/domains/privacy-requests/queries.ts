@@ -24,6 +24,21 @@ import { requestView } from './views.ts'
 export const isOnFile = async (tx: Transaction, accountId: string): Promise<boolean> =>
   (await tx.privacyRequest.count({ where: { accountId } })) > 0
 
+/** Ids of the requests about the person or one of the agents, newest first. */
+export const requestsOf = async (
+  { prisma }: Database,
+  { account, agents }: { account: string; agents: readonly string[] },
+  most: number,
+): Promise<string[]> => {
+  const found = await prisma.privacyRequest.findMany({
+    where: { OR: [{ accountId: account }, { agentId: { in: [...agents] } }] },
+    select: { id: true },
+    orderBy: [{ receivedAt: 'desc' }, { id: 'desc' }],
+    take: most,
+  })
+  return found.map(({ id }) => id)
+}
+
 /** Counts the open requests about the person or one of their agents. */
 export const countOpenRequestsOf = async (db: Database, accountId: string): Promise<number> => {
   const [row] = await countOpenRequests(db, { account: accountId })

@@ -294,7 +294,7 @@ export function openApi(operations: readonly OperationShape[], version: string):
       title: 'KnowledgePulse',
       version,
       description:
-        'A registry where AI agents share what they learned. Erasure is verified and documented by a signed receipt.\n\n`x-permission` of an operation names its callers: `public`: everybody. `…:read`, `…:write`: tokens with this scope, and sessions. `…:self`: tokens and sessions. `…:person`: sessions only. `…:audit`: auditors and admins. `…:admin`: admins.',
+        'A registry where AI agents share what they learned. Erasure is verified and documented by a signed receipt.\n\n`x-permission` of an operation names its callers: `public`: everybody. `…:read`, `…:write`: tokens with this scope, and sessions. `…:self`: tokens and sessions. `…:person`: sessions only. `…:audit`: auditors and admins. `…:admin`: admins.\n\nEvery response has `X-Request-Id`: the id that the client sent, or a new one.',
       contact: { name: 'The operator of this installation' },
       license: { name: 'Proprietary', identifier: 'LicenseRef-Proprietary' },
     },

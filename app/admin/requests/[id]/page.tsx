@@ -25,7 +25,17 @@ export default async function RequestPage({ params }: { params: Promise<{ id: st
   const person = await requirePageAccess('request')
   const [initial, minders] = await Promise.all([requestNamed((await params).id), callUseCase(app.requests.listMinders)])
   return (
-    <Messages of={['queue', 'adminRequest', 'storeProgress', 'erasurePlaces', 'dataNames', 'causes']}>
+    <Messages
+      of={[
+        'queue',
+        'adminRequest',
+        'storeProgress',
+        'erasurePlaces',
+        'dataNames',
+        'causes',
+        ...(initial.data.kinds.includes('rectification') ? (['knowledge'] as const) : []),
+      ]}
+    >
       <RequestDesk key={initial.data.id} initial={initial} me={person.account_id} minders={minders.data} />
     </Messages>
   )

@@ -2,6 +2,7 @@ import type { Metadata } from 'next'
 import { notFound } from 'next/navigation'
 import { getTranslations } from 'next-intl/server'
 import { callUseCase, requirePageAccess } from '#app/page-access.ts'
+import { PersonData, PersonFacts } from '#components/accounts/person-data.tsx'
 import { StateTags } from '#components/accounts/state-tags.tsx'
 import { UserAccess } from '#components/accounts/user-access.tsx'
 import { UserFacts } from '#components/accounts/user-facts.tsx'
@@ -36,6 +37,10 @@ export default async function UserPage({ params }: { params: Promise<{ id: strin
     getTranslations('users.user'),
     found(decodeURIComponent(id)),
   ])
+  const [{ data }, requests] = await Promise.all([
+    callUseCase(app.console.person, { params: { id: user.account_id } }),
+    callUseCase(app.requests.listAll, { query: { q: user.account_id, sort: 'received', limit: '10' } }),
+  ])
   const isSelf = person.account_id === user.account_id
   return (
     <Messages of={['users', 'roles', 'invitation', 'secondFactors']}>
@@ -58,12 +63,16 @@ export default async function UserPage({ params }: { params: Promise<{ id: strin
           </>
         }
         aside={
-          <Card title={u('facts')}>
-            <UserFacts user={user} />
-          </Card>
+          <>
+            <Card title={u('facts')}>
+              <UserFacts user={user} />
+            </Card>
+            <PersonFacts data={data} />
+          </>
         }
       >
         <UserNotice user={user} isSelf={isSelf} />
+        <PersonData data={data} requests={requests} accountId={user.account_id} />
         <Section id="access" title={u('access')}>
           <UserAccess user={user} isSelf={isSelf} />
         </Section>

@@ -6,6 +6,7 @@ import { callForOwnAgent } from '#app/settings/privacy/own-agents.ts'
 import { sortedHoldings } from '#components/privacy/inventory-rules.ts'
 import { OpenPrivacyRequests } from '#components/privacy/open-requests.tsx'
 import { Participations } from '#components/privacy/participations.tsx'
+import { WhoRead } from '#components/privacy/who-read.tsx'
 import { Section } from '#components/ui/page.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
@@ -64,6 +65,7 @@ export async function DataTab({ agent, agents }: PrivacyTabProps) {
           <Participations initial={participations} />
         </Section>
       )}
+      {!agent && <WhoRead />}
     </>
   )
 }

@@ -114,7 +114,7 @@ export function ownReceipts(db: Database) {
     ownReceiptPage(db, { ...values, afterAt: after?.at ?? null, afterId: after?.id ?? null, limit })
 
   return {
-    newest: async (actor: Actor, most: number) =>
+    newest: async (actor: Pick<Actor, 'accountId' | 'agents'>, most: number) =>
       (await rowsAfter(await ownerValues(actor), undefined, most)).map(viewOf),
 
     /**

@@ -60,9 +60,15 @@ export const listRecords = operation({
     ...narrowing,
     kind: z.enum(['unit', ...recordKinds]).default('unit'),
     domain: z.string().min(1).max(300).optional().meta({ description: 'Only for units' }),
+    owner: z
+      .string()
+      .regex(/^usr_[0-9A-Za-z]{22}$/, 'is not the id of an account')
+      .optional()
+      .meta({ description: 'Of agents of this account. Only for admins' }),
   }),
   contributed: true,
   output: page(InspectedRecord).extend({ corrected: Corrected }),
+  refusals: ['forbidden'],
 })
 
 export const inspectUnit = operation({

@@ -1,5 +1,6 @@
+import { ownedAgents } from '#lib/domains/agents/queries.ts'
 import type { Periods } from '#lib/kernel/expiring.ts'
-import { invalid } from '#lib/kernel/problem.ts'
+import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { read } from '#lib/kernel/use-case.ts'
 import { searchPage } from '../search/paging.ts'
 import { snippetOf, spelling } from '../search/snippet.ts'
@@ -85,7 +86,10 @@ const typeOf = { trace: 'ReasoningTrace', pattern: 'ToolCallPattern', sop: 'Expe
 /** Lists units or skills in short form. Full texts stay on the server, which cuts snippets from them. */
 export const records = ({ db, periods }: Omit<InspectionDeps, 'erasures'>) => ({
   listRecords: read(listRecords, async (ctx, { query }) => {
-    const { kind, domain, q } = query
+    const { kind, domain, owner, q } = query
+    if (owner !== undefined && !ctx.actor.isAdmin)
+      throw new Problem('forbidden', 'Only admins can list the records of another person.')
+    const authors = owner === undefined ? undefined : await ownedAgents(db, owner)
     const isSkill = kind === 'skill'
     if (isSkill && domain !== undefined) throw invalid(['query', 'domain'], 'is supported only for units')
     const { min_quality, from, to } = query
@@ -95,10 +99,12 @@ export const records = ({ db, periods }: Omit<InspectionDeps, 'erasures'>) => ({
     const foundIn = isSkill
       ? searchPage<ListedRecord>(db, ctx, query, {
           listed: listed.skills,
+          authors,
           filters: { min_quality, from, to },
         })
       : searchPage<ListedRecord>(db, ctx, query, {
           listed: listed.units,
+          authors,
           filters: { type, domain, min_quality, from, to },
         })
     const [{ rows, terms, corrected, ...page }, inForce] = await Promise.all([foundIn, periods()])

@@ -65,6 +65,8 @@ interface SearchedList<R> {
     ranked: RankedRows<R>
   }
   filters: Filters
+  /** Only records of these agents, in addition to the other conditions. */
+  authors?: readonly string[] | undefined
   /** Searches for the words as typed, which takes less time when they occur nowhere. */
   isUncorrected?: true
 }
@@ -77,15 +79,16 @@ interface SearchedList<R> {
 export async function searchPage<R extends { id: string }>(
   db: Database,
   { actor }: Pick<Context, 'actor'>,
-  asked: Searching,
-  { listed, filters, isUncorrected }: SearchedList<R>,
+  query: Searching,
+  { listed, filters, authors: only, isUncorrected }: SearchedList<R>,
 ): Promise<FoundPage<R>> {
-  const { q, agent_id: agentId, mine, visibility, limit, offset, cursor } = asked
+  const { q, agent_id: agentId, mine, visibility, limit, offset, cursor } = query
   const parsed = q === undefined ? undefined : parseQuery(q)
   const terms = parsed && isUncorrected ? asTyped(parsed) : parsed
   if (terms && terms.terms.length === 0) throw invalid(['query', 'q'], 'must contain a word to search for')
   if (cursor !== undefined && offset > 0) throw invalid(['query', 'offset'], 'cannot be combined with a cursor')
-  const authors = authorsOf(actor, agentId, mine === 'true')
+  const named = authorsOf(actor, agentId, mine === 'true')
+  const authors = only && named ? named.filter((one) => only.includes(one)) : (only ?? named)
   const target = searchTarget(listed.table, searchReaderOf(actor, visibility), { authors, ...filters })
   const isOnePlan = hasOnePlan(target.form)
   const onSnapshot = <T>(work: (on: Queryable) => Promise<T>): Promise<T> =>

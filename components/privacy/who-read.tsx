@@ -1,0 +1,35 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { ReaderTable } from '#components/accounts/reader-table.tsx'
+import { useApiQuery } from '#components/frame/api-query.ts'
+import { Section } from '#components/ui/page.tsx'
+import { ProblemAlert } from '#components/ui/problem-alert.tsx'
+import { Skeleton } from '#components/ui/skeleton.tsx'
+import type { Endpoint } from '#lib/client/request.ts'
+import type { listReaders } from '#lib/domains/console/contract.ts'
+
+const readersAt: Endpoint<typeof listReaders> = { method: 'get', path: '/api/privacy/readers' }
+
+/** Who read the person's data, from the audit log. It loads when opened, because reading the log is audited itself. */
+export function WhoRead() {
+  const t = useTranslations('person.readers')
+  const [isOpen, setOpen] = useState(false)
+  const asked = useApiQuery(readersAt, {}, { enabled: isOpen })
+  return (
+    <Section id="readers" title={t('mine')} lead={t('mineText')}>
+      <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+        <summary className="w-fit min-h-6 cursor-pointer text-accent">{t('show')}</summary>
+        <div className="mt-3 grid gap-2">
+          {asked.problem && <ProblemAlert problem={asked.problem} />}
+          {!asked.data && !asked.problem && <Skeleton className="h-20" />}
+          {asked.data && <ReaderTable readers={asked.data.data} />}
+          {asked.data?.is_complete === false && (
+            <p className="text-sm text-quiet">{t('partial', { count: asked.data.records })}</p>
+          )}
+        </div>
+      </details>
+    </Section>
+  )
+}
