@@ -13,6 +13,7 @@ import {
   eraseWholeProject,
   type MadeProject,
   madeConversation,
+  madeMember,
   madeMessage,
   madeProject,
 } from '#lib/testing/projects.ts'
@@ -129,6 +130,23 @@ describe('a complete reading of checkpoints', () => {
     const changed = { ...receipt.complete_reading, stores: [] }
     expect(await verifyReceipt(changed, keys, readingType)).toHaveProperty('fault')
     expect(receipt.complete_reading.receipt_id).toBe(receiptId)
+  })
+
+  it('leaves a run that two remaining statements of persons contain only together, and does not count it as left', async () => {
+    const project = await madeProject(test)
+    const conversation = await madeConversation(test, project)
+    const [first, second] = [sentence(), sentence()]
+    const message = await madeMessage(test, conversation, project.owner, { content: `${first} ${second}` })
+    for (const content of [first, second])
+      await madeMessage(test, conversation, await madeMember(test, project), { content })
+    const receiptId = await eraseWholeProject(test, message.path, project.owner)
+    const thread = crypto.randomUUID()
+    await write(thread, [new AIMessage(`${first} ${second}`)])
+    expect(await read()).toBe('completed')
+    expect(await dumpOf(thread)).toContain(`${first} ${second}`)
+    const line = lineOf(await receiptOf(receiptId), 'checkpoints.messages')
+    expect(line).toMatchObject({ left: 0, erased: 0 })
+    expect(line.explained).toBeGreaterThan(0)
   })
 
   it('leaves words that a living author of another project also wrote', async () => {

@@ -70,7 +70,9 @@ export async function keysOf(url: string): Promise<Contents> {
                 ? await client.lRange(key, 0, -1)
                 : type === 'zset'
                   ? await client.zRange(key, 0, -1)
-                  : await client.sMembers(key)
+                  : type === 'stream'
+                    ? await client.xRange(key, '-', '+')
+                    : await client.sMembers(key)
         found.set(key, `${key} ${JSON.stringify(value)}`)
       }
     return found

@@ -263,9 +263,15 @@ export interface GraphStore {
   /**
    * Yields every text of the group in portions: each property of each node and relationship that is a string or contains strings, except
    * ids, labels, timestamps and embeddings. Reads the records themselves, not a full-text index, and yields each property as stored.
-   * `mayMatter` is called with one text, or with the JSON of several; texts for which it returns false are omitted.
+   * `mayMatter` is called with one text, or with the JSON of several; texts for which it returns false are omitted. `since`: episodes and
+   * facts that were created before are omitted. Texts of other records change long after their creation, so they are always read.
    */
-  texts(group: string, tx: Transaction, mayMatter?: (text: string) => boolean): Promise<AsyncIterable<GraphText[]>>
+  texts(
+    group: string,
+    tx: Transaction,
+    mayMatter?: (text: string) => boolean,
+    since?: Date,
+  ): Promise<AsyncIterable<GraphText[]>>
   /** A page of all nodes and relationships, of whichever group, also of records without a group: for a complete reading. */
   page(after: string | null, tx: Transaction): Promise<GraphPage>
   /**

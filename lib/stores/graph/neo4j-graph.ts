@@ -113,7 +113,7 @@ export function neo4jGraph(url: string): GraphStore {
           ),
         ),
       ),
-    texts: async (group, _tx, mayMatter = () => true) => neo4jAllTexts(each, group, mayMatter),
+    texts: async (group, _tx, mayMatter = () => true, since) => neo4jAllTexts(each, group, mayMatter, since),
     page: (after) => neo4jReadPage(each, after),
     cutUngrouped: (kind, ids, cut) => connection.write((ask) => neo4jCutUngrouped(ask, kind, ids, cut)),
     textsWith: (group, phrases) =>

@@ -64,10 +64,13 @@ export function textsOfRecord({ at, uuid, labels: own, pairs, type }: TextRecord
  * A page of records, in the order of an index. The order includes the group, because otherwise every page would sort all following
  * records.
  */
-const nodesAfter = (kind: keyof typeof labels, most: number) =>
-  `MATCH (n:${labels[kind]}) WHERE n.group_id = $group AND n.uuid > $after AND n.uuid <= $until WITH n ORDER BY n.group_id, n.uuid LIMIT ${most}`
-const factsAfter = `MATCH ()-[r:RELATES_TO]->() WHERE r.group_id = $group AND r.uuid > $after AND r.uuid <= $until
+const nodesAfter = (kind: keyof typeof labels, most: number, isRecent = '') =>
+  `MATCH (n:${labels[kind]}) WHERE n.group_id = $group AND n.uuid > $after AND n.uuid <= $until${isRecent} WITH n ORDER BY n.group_id, n.uuid LIMIT ${most}`
+const factsAfter = (isRecent = '') =>
+  `MATCH ()-[r:RELATES_TO]->() WHERE r.group_id = $group AND r.uuid > $after AND r.uuid <= $until${isRecent}
   WITH r ORDER BY r.group_id, r.uuid LIMIT ${atOnce.fact}`
+/** Also true of a record without a time, and of one whose time is not a time. */
+const isSince = (of: 'n' | 'r') => ` AND NOT coalesce(${of}.created_at < datetime($since), false)`
 const linksAfter = (kind: keyof typeof labels, types: string) =>
   `${nodesAfter(kind, atOnce.link)} OPTIONAL MATCH (n)-[r:${types}]->() WHERE ${hasMore}`
 
@@ -99,20 +102,23 @@ function propertiesOf(kind: Parameters<typeof textProperties>[0]): Pick<Portion,
   const { fields, core } = textProperties(kind)
   return { textual: [...fields.keys()], textless: [...core, lock].filter((key) => !fields.has(key)) }
 }
-const portions: Portion[] = [
-  ...kinds.map((kind) => {
-    const page = nodesAfter(kind, atOnce[kind])
-    return { of: 'n' as const, id: 'n.uuid' as const, page, records: `${page} RETURN ${node}`, ...propertiesOf(kind) }
-  }),
-  ...[['', middle] as const, [middle, last] as const].map((range) => ({
-    of: 'r' as const,
-    id: 'r.uuid' as const,
-    page: factsAfter,
-    records: `${factsAfter} RETURN ${relation}`,
-    range,
-    ...propertiesOf('fact'),
-  })),
-]
+function portionsOf(isBounded: boolean): Portion[] {
+  const facts = factsAfter(isBounded ? isSince('r') : '')
+  return [
+    ...kinds.map((kind) => {
+      const page = nodesAfter(kind, atOnce[kind], isBounded && kind === 'episode' ? isSince('n') : '')
+      return { of: 'n' as const, id: 'n.uuid' as const, page, records: `${page} RETURN ${node}`, ...propertiesOf(kind) }
+    }),
+    ...[['', middle] as const, [middle, last] as const].map((range) => ({
+      of: 'r' as const,
+      id: 'r.uuid' as const,
+      page: facts,
+      records: `${facts} RETURN ${relation}`,
+      range,
+      ...propertiesOf('fact'),
+    })),
+  ]
+}
 /** Pages of relationships of these types; the types are in Cypher syntax. */
 const portionsOfLinks = (types: string): Portion[] =>
   kinds.map((kind) => {
@@ -128,7 +134,7 @@ const Types = z.array(z.object({ type: z.string() }))
 const isEmbedding = (key: string): boolean => key.endsWith('_embedding')
 
 /** The pages of a portion, each read in a separate transaction: its range of uuids, and its distinct texts. */
-async function* pagesOf(ask: CypherQuery, group: string, portion: Portion) {
+async function* pagesOf(ask: CypherQuery, { group, since }: TextQuery, portion: Portion) {
   const { of, id, page, textual, range: [start, until] = ['', last] } = portion
   const textless = new Set(portion.textless)
   const keys = [...textual]
@@ -137,7 +143,7 @@ async function* pagesOf(ask: CypherQuery, group: string, portion: Portion) {
     const [found] = Passing.parse(
       await ask(
         `${page} RETURN max(${id}) AS last, collect(DISTINCT keys(${of})) AS keys, ${values === '' ? 'collect(null)' : `[${values}]`} AS values`,
-        { group, after, until },
+        { group, since, after, until },
       ),
     )
     if (found.last === null) return
@@ -164,21 +170,28 @@ async function* pagesOf(ask: CypherQuery, group: string, portion: Portion) {
   }
 }
 
+interface TextQuery extends Record<string, unknown> {
+  group: string
+  /** The time before which episodes and facts are omitted, or null. */
+  since: string | null
+}
 /** Every text of a group, page by page. The next pages are requested while one is processed. Records outside Graphiti's model are read in full. */
 export async function* neo4jAllTexts(
   ask: CypherQuery,
   group: string,
   mayMatter: (text: string) => boolean,
+  bound?: Date,
 ): AsyncGenerator<GraphText[]> {
+  const since = bound?.toISOString() ?? null
   const all = Types.parse(await ask('CALL db.relationshipTypes() YIELD relationshipType AS type RETURN type'))
   const types = all.flatMap(({ type }) => (type === 'RELATES_TO' ? [] : [quotedName(type)]))
   const look = (rows: unknown) =>
     Records.parse(rows)
       .flatMap(textsOfRecord)
       .filter(({ text }) => mayMatter(text))
-  const waiting = [...portions, ...(types.length > 0 ? portionsOfLinks(types.join('|')) : [])]
+  const waiting = [...portionsOf(since !== null), ...(types.length > 0 ? portionsOfLinks(types.join('|')) : [])]
   const open = (portion: Portion) => {
-    const pages = pagesOf(ask, group, portion)
+    const pages = pagesOf(ask, { group, since }, portion)
     const request = () => {
       const next = pages.next()
       // It is awaited below, unless another reader fails first.
@@ -197,7 +210,7 @@ export async function* neo4jAllTexts(
     readers.push({ ...reader, next: reader.request() })
     const { texts, after, until } = value
     // Each by itself: the encoding of one text must not change how another is read.
-    if (texts.some(mayMatter)) yield look(await ask(reader.records, { group, after, until }))
+    if (texts.some(mayMatter)) yield look(await ask(reader.records, { group, since, after, until }))
   }
   yield look(await ask(otherNodes, { group }))
   yield look(await ask(otherLinks, { group }))

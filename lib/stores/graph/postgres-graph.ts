@@ -177,7 +177,7 @@ export const postgresGraph = (db: Database): GraphStore => ({
         [group, ids],
       ),
     ),
-  texts: async (group, tx, mayMatter = () => true) => postgresAllTexts(tx, group, mayMatter),
+  texts: async (group, tx, mayMatter = () => true, since) => postgresAllTexts(tx, group, mayMatter, since),
   page: (after, tx) => postgresReadPage(tx, after),
   // Every row has a group.
   cutUngrouped: async () => 0,

@@ -91,11 +91,21 @@ interface Portion {
   records: () => Promise<TextRow[]>
 }
 
+interface TextQuery {
+  group: string
+  /** The time before which episodes and facts are omitted, or null. */
+  since: Date | null
+}
+const isSince = ({ kind }: TextPlace, since: string): string =>
+  kind === "'episode'" || kind === "'fact'"
+    ? `(${since}::timestamptz IS NULL OR t.created_at >= ${since}::timestamptz)`
+    : `(${since}::timestamptz IS NULL OR true)`
+
 /** By blocks, in storage order: if the blocks contain at least one record of the group on average. */
-function* byBlocks(tx: Transaction, place: TextPlace, group: string, blocks: number): Generator<Portion> {
-  const where = `t.group_id = $1 AND t.ctid >= $2::tid AND t.ctid < $3::tid`
+function* byBlocks(tx: Transaction, place: TextPlace, { group, since }: TextQuery, blocks: number): Generator<Portion> {
+  const where = `t.group_id = $1 AND t.ctid >= $2::tid AND t.ctid < $3::tid AND ${isSince(place, '$4')}`
   for (let at = 0; at < blocks; at += blocksAtOnce) {
-    const values = [group, `(${at},0)`, `(${at + blocksAtOnce},0)`]
+    const values = [group, `(${at},0)`, `(${at + blocksAtOnce},0)`, since]
     const ask = <R extends Record<string, unknown>>(name: string, columns: string, and = 'true') =>
       queryWithin<R>(
         tx,
@@ -111,12 +121,12 @@ function* byBlocks(tx: Transaction, place: TextPlace, group: string, blocks: num
 }
 
 /** By keys, if the group's records are few among those of others. */
-function* byKeys(tx: Transaction, place: TextPlace, group: string): Generator<Portion> {
+function* byKeys(tx: Transaction, place: TextPlace, { group, since }: TextQuery): Generator<Portion> {
   let [after, isOver] = ['', false]
   while (!isOver) {
     const from = after
-    const values = [group, from]
-    const some = `SELECT * FROM ${place.table} WHERE group_id = $1 AND uuid > $2 ORDER BY uuid LIMIT ${scatteredAtOnce}`
+    const values = [group, from, since]
+    const some = `SELECT * FROM ${place.table} t WHERE group_id = $1 AND uuid > $2 AND ${isSince(place, '$3')} ORDER BY uuid LIMIT ${scatteredAtOnce}`
     const ask = <R extends Record<string, unknown>>(name: string, columns: string, where = 'true') =>
       queryWithin<R>(
         tx,
@@ -148,7 +158,9 @@ export async function* postgresAllTexts(
   tx: Transaction,
   group: string,
   mayMatter: Matters,
+  bound?: Date,
 ): AsyncGenerator<GraphText[]> {
+  const query: TextQuery = { group, since: bound ?? null }
   await queryWithin(tx, 'graph-read-whole', readWhole, [])
   for (const place of textPlaces) {
     const { table } = place
@@ -157,7 +169,7 @@ export async function* postgresAllTexts(
     ])
     const { records = 0, blocks = 0 } = size ?? {}
     if (records === 0) continue
-    const portions = records >= blocks ? byBlocks(tx, place, group, blocks) : byKeys(tx, place, group)
+    const portions = records >= blocks ? byBlocks(tx, place, query, blocks) : byKeys(tx, place, query)
     for (let next = portions.next(); !next.done; ) {
       const { passing, records } = next.value
       const found = await passing

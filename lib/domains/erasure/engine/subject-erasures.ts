@@ -1,7 +1,7 @@
 import type { HasAdminActs } from '#lib/domains/erasure/expected-retention.ts'
 import type { Residue } from '#lib/domains/erasure/rules.ts'
 import type { AuditRecord, Transaction } from '#lib/kernel/context.ts'
-import type { ErasedWords } from '#lib/kernel/data-source.ts'
+import type { ErasedRunMatch, ErasedWords } from '#lib/kernel/data-source.ts'
 import type { Mention } from '#lib/kernel/erased.ts'
 import type { RunChange } from '#lib/kernel/erasure-run.ts'
 import type { ErasureScope, ProjectPart, Subject } from '#lib/kernel/erasure-scope.ts'
@@ -41,6 +41,13 @@ export interface RunFingerprints {
   stored(tx: Transaction, runs: readonly string[]): Promise<RunFingerprintsRow[]>
   /** The words of several erasures, by the ids of their receipts. */
   together(all: readonly StoredWords[]): WordsOfMany
+  /** Of these runs in a text, those that two remaining texts of persons of the projects, one after the other, contain only together. */
+  sharedRuns(
+    text: string,
+    matches: readonly ErasedRunMatch[],
+    projects: readonly string[],
+    now: Date,
+  ): Promise<ReadonlySet<number>>
   /** Passes every text of messages and documents that remain to `visit`. Their authors explain the same words elsewhere. */
   living(now: Date, visit: (text: string) => void): Promise<void>
 }
@@ -59,6 +66,8 @@ export interface StoredWords {
 export interface WordsOfMany {
   /** The erasures whose words a text contains, with the fingerprints that were found. */
   foundIn(text: string): ReadonlyMap<string, ReadonlySet<number>>
+  /** The runs of one erasure in a text, without names. */
+  runsOf(receiptId: string, text: string): readonly ErasedRunMatch[]
   /** The fingerprints of runs, email addresses and telephone numbers in a text, of any of the erasures. */
   runsIn(text: string): readonly number[]
   /**

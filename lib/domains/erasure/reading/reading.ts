@@ -142,7 +142,11 @@ interface Finding {
   receiptId: string
   place: ReadPlace
   /** For each text of the place with words: their fingerprints, and when it was written. */
-  texts: { runs: ReadonlySet<number>; writtenAt: Date | undefined }[]
+  texts: (FoundWords & { text: string })[]
+}
+interface FoundWords {
+  runs: ReadonlySet<number>
+  writtenAt: Date | undefined
 }
 const keyOf = ({ receiptId, place }: Pick<Finding, 'receiptId' | 'place'>): string =>
   JSON.stringify([receiptId, place.id])
@@ -161,7 +165,7 @@ async function readPage(source: Readable, cursor: string | null, { all }: WordsO
       for (const [receiptId, runs] of found) {
         const key = keyOf({ receiptId, place })
         const known = findings.get(key) ?? { receiptId, place, texts: [] }
-        known.texts.push({ runs, writtenAt })
+        known.texts.push({ text, runs, writtenAt })
         findings.set(key, known)
       }
     }
@@ -183,6 +187,27 @@ function explanations({ words, now }: ReadingDeps, { all }: WordsOfReading) {
   }
 }
 
+/** A finding without the runs that two remaining texts of persons contain only together: the erasure leaves them too. */
+async function withoutShared(
+  { words: { sharedRuns }, now }: Pick<ReadingDeps, 'words' | 'now'>,
+  finding: Finding,
+  { all, of }: WordsOfReading,
+  explained: ReadonlySet<number>,
+): Promise<Finding> {
+  const { receiptId } = finding
+  const texts: Finding['texts'] = []
+  for (const one of finding.texts) {
+    const unknown = one.runs.difference(explained)
+    const matches = unknown.size === 0 ? [] : all.runsOf(receiptId, one.text).filter(({ run }) => unknown.has(run))
+    const shared =
+      matches.length === 0
+        ? new Set<number>()
+        : await sharedRuns(one.text, matches, of.get(receiptId)?.projects ?? [], now())
+    texts.push({ ...one, runs: one.runs.difference(shared) })
+  }
+  return { ...finding, texts }
+}
+
 /**
  * Distinct runs of six words that a text must share with an erased one to be a copy of it: twelve words in a row. Others write shorter
  * sequences by chance.
@@ -202,7 +227,7 @@ type Judgement =
  * came back: texts that are older than the erasure by their store's own time, and copies too long to be chance.
  */
 export function judge(
-  { texts }: Pick<Finding, 'texts'>,
+  { texts }: { texts: readonly FoundWords[] },
   explained: ReadonlySet<number>,
   erasedAt: Date | undefined,
   decision?: PlaceDecision | null,
@@ -315,10 +340,12 @@ interface PageResult extends FindingCounts {
 async function eraseFindings(
   deps: ReadingDeps,
   source: Readable,
-  { readingId, cursor, findings }: { readingId: string; cursor: string | null; findings: readonly Finding[] },
+  { readingId, cursor, found }: { readingId: string; cursor: string | null; found: readonly Finding[] },
   words: WordsOfReading,
   explained: ReadonlySet<number>,
 ): Promise<Map<string, PageResult>> {
+  const findings: Finding[] = []
+  for (const one of found) findings.push(await withoutShared(deps, one, words, explained))
   const decisions = await decisionsOn(deps.db.prisma, source.name, findings)
   const judged = (finding: Finding): Judgement =>
     judge(finding, explained, words.of.get(finding.receiptId)?.erasedAt, decisions.get(keyOf(finding)))
@@ -381,7 +408,8 @@ async function eraseFindings(
       leave(before.reason, before.writtenAt)
       continue
     }
-    const now = await remaining(finding, again, words)
+    const rest = await remaining(finding, again, words)
+    const now = rest && (await withoutShared(deps, rest, words, explained))
     const after = now && judged(now)
     if (after?.kind === 'erase') leave(unowned.has(keyOf(finding)) ? 'owned' : 'unchanged', now?.texts[0]?.writtenAt)
     else if (after?.kind === 'leave') leave(after.reason, after.writtenAt)
@@ -401,7 +429,7 @@ async function remaining(
   const writtenAt = await place.writtenAt?.()
   const texts = (await place.again()).flatMap((text) => {
     const runs = all.foundIn(text).get(receiptId)
-    return runs ? [{ runs, writtenAt }] : []
+    return runs ? [{ text, runs, writtenAt }] : []
   })
   return { receiptId, place, texts }
 }
@@ -431,7 +459,7 @@ async function advance(
     findings.length === 0
       ? new Map<string, PageResult>()
       : await needing(source.store, async () =>
-          eraseFindings(deps, source, { readingId, cursor, findings }, words, await explained()),
+          eraseFindings(deps, source, { readingId, cursor, found: findings }, words, await explained()),
         )
   await db.transaction(async (tx) => {
     const unread: Record<string, number> = { ...countsIn(row.unread) }

@@ -11,6 +11,7 @@ import type { Sources } from '../provenance/sources.ts'
 import { ownershipReader } from '../values/ownership.ts'
 import { type Naming, valueDeciderIn } from '../values/value-decider.ts'
 import { Fingerprints } from '../words/fingerprints.ts'
+import { SourceWords } from '../words/run-words.ts'
 import { groupsOf } from './repository.ts'
 import { addErasedId, type Chosen, isOurKey, mayBeOurKey, mayDeleteKey, uniqueInProject } from './rules.ts'
 import { type CacheFinding, type CacheSearch, labelOf, surveyCache } from './scan.ts'
@@ -108,8 +109,10 @@ export async function gatherCacheTerms(
     words: new Fingerprints(),
   }
   const named = new Map<string, string[]>()
+  const words = new SourceWords(found.words)
   for await (const page of sources.of(scope, tx, now))
-    for (const { kind, id, project, conversation, threads, texts, pointers } of page) {
+    for (const source of page) {
+      const { kind, id, project, conversation, threads, texts, pointers } = source
       const anchors = [
         project,
         ...(conversation !== null && isOurKey('conversation', conversation) ? [conversation] : []),
@@ -120,13 +123,14 @@ export async function gatherCacheTerms(
       found.sources.add(id)
       for (const one of [...anchors, ...(conversation === null ? [] : [shownId(conversation)]), ...threads])
         if (anchors.includes(one) || !mayBeOurKey(one)) found.near.add(one)
-      for (const text of texts) found.words.add(text)
+      words.add(source)
       for (const { store, ref } of pointers) {
         if (store !== 'cache') continue
         if (!mayDeleteKey(ref, ownPrefix)) found.foreign.add(ref)
         else if (!named.get(ref)?.push(...texts)) named.set(ref, [...texts])
       }
     }
+  words.all()
   for (const { project, group, threads } of await sources.whole(scope, tx, now)) {
     found.anchors.add(project)
     found.projects.add(project)

@@ -159,9 +159,10 @@ async function changesByWords(
   const changes = [...known.values()]
   let [isRetained, isCut] = [false, false]
   for (const [n, part] of entry.parts.entries()) {
-    const value = values[n]
+    // The names of a stream's fields are no words of the entry.
+    const value = entry.type === 'stream' ? readableOf(part.texts.filter((_, at) => at % 2 === 1)) : values[n]
     if (known.has(part) || !value || (isOwn(entry.name) && part.id.toString() === 'about')) continue
-    const field = entry.type === 'hash' && !isOwn(entry.name) ? part.id.toString() : ''
+    const field = isOwn(entry.name) ? '' : fieldsOf(entry, part)
     const isNamedId = naming !== undefined && mayBeOurKey(value.text)
     if (isNamedId) continue
     const judged: ValueDecision =
@@ -271,6 +272,13 @@ function cacheJudge(sought: CacheSearch) {
   }
   return { judged, unsearched, loose: telling.length }
 }
+/** The names of the fields of a part of a hash or stream. */
+const fieldsOf = ({ type }: CacheEntry, { id, texts }: CachePart): string =>
+  type === 'hash'
+    ? id.toString()
+    : type === 'stream'
+      ? texts.flatMap((text, at) => (at % 2 === 0 ? [text.toString()] : [])).join(' ')
+      : ''
 const readableOf = (texts: readonly Buffer[]): Readable => {
   const [first = Buffer.alloc(0), ...more] = texts
   if (more.length === 0) return readable(first)

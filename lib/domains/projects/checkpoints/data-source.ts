@@ -16,7 +16,7 @@ import type { CheckpointStore, FoundInThread } from '#lib/stores/checkpoints/che
 import { type MissingStoreData, requireConnectedStores } from '#lib/stores/registered-store.ts'
 import { writersOf } from '../legal-holds.ts'
 import type { Source, Sources } from '../provenance/sources.ts'
-import { Fingerprints } from '../words/fingerprints.ts'
+import { SourceSpan, SourceWords } from '../words/run-words.ts'
 import {
   conversationsOf,
   erasedInSharedThreads,
@@ -50,7 +50,7 @@ import {
   threadsOf,
   together,
 } from './thread-search.ts'
-import { firstSearched, threadsWithWords } from './threads-by-words.ts'
+import { threadsWithWords } from './threads-by-words.ts'
 import {
   fingerprintsOf,
   rememberedOf,
@@ -233,19 +233,20 @@ async function* unasked(
 
 /** The words and ids of a scope, added while its sources are read. */
 function scopeTerms(goes: ReadonlySet<string>) {
-  const words = new Fingerprints()
+  const words = new SourceWords()
   const ids = new Set(goes)
   const projects = new Set<string>()
-  let first: Date | undefined
+  const span = new SourceSpan()
   const add = (batch: readonly Source[]) => {
-    for (const { project, conversation, threads, texts, createdAt } of batch) {
-      if (!first || createdAt < first) first = createdAt
+    for (const source of batch) {
+      const { project, conversation, threads } = source
+      words.add(source)
+      span.add(source)
       projects.add(project)
       for (const id of [...(conversation === null ? [] : [conversation]), ...threads]) ids.add(id)
-      for (const text of texts) words.add(text)
     }
   }
-  return { words, ids, projects, add, since: () => first && firstSearched(first) }
+  return { words: () => words.all(), ids, projects, add, since: () => span.since }
 }
 
 /** Items of the long-term store that name no id of the scope but contain its words. One search for the whole scope. */
@@ -256,7 +257,8 @@ async function* memoriesByWords(
   now: Date,
   { goes, isAway }: { goes: ReadonlySet<string>; isAway: boolean },
 ): AsyncGenerator<ThreadPlan> {
-  const { words, ids, projects } = terms
+  const { ids, projects } = terms
+  const words = terms.words()
   if (words.isEmpty && projects.size === 0) return
   const item = memoriesItem([...projects], terms.since())
   let count = 0
@@ -322,7 +324,7 @@ async function* plannedThreads(
   if (since) {
     const projects = [...terms.projects]
     const within = <T>(run: Within<T>) => run(tx)
-    const sought = { words: terms.words, projects, since, going: goes, now, within, without: planned }
+    const sought = { words: terms.words(), projects, since, going: goes, now, within, without: planned }
     for (const thread of await threadsWithWords(store, sought, tx))
       yield { ...nothing, thread, items: [messageItem(thread, anyMessage, null)], messages: 1, found: ['text'] }
   }

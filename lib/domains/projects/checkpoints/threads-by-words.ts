@@ -6,11 +6,6 @@ import { explainedRuns } from '../words/remaining-texts.ts'
 import { projectsOf } from './thread-search.ts'
 import type { SearchedWords } from './word-search.ts'
 
-/** Clocks differ, and an application may write a thread before it reports the message. */
-const margin = 86_400_000
-/** The time since which threads are searched for the words of messages. */
-export const firstSearched = (firstMessage: Date): Date => new Date(firstMessage.getTime() - margin)
-
 const threadsAtOnce = 200
 /** Maximum size in bytes of the rows that one search reads, beginning with the latest. A complete reading reads all others. */
 const mostRead = 256 * 1024 * 1024

@@ -22,6 +22,7 @@ import { writersOf } from '../legal-holds.ts'
 import type { Sources } from '../provenance/sources.ts'
 import { cutFrom, type DerivedTextDecision } from '../words/derived-text.ts'
 import { Fingerprints, mergeSpans } from '../words/fingerprints.ts'
+import { SourceWords } from '../words/run-words.ts'
 import { type ErasedGroupPage, eraseInGroup, noResults, noTallies } from './erase-facts.ts'
 import { erasedTexts } from './erased-texts.ts'
 import { redactionPolicyOf } from './erasure-policy.ts'
@@ -111,10 +112,9 @@ async function wordsOf(
   { words, now }: Pick<ErasureOptions, 'words' | 'now'>,
 ) {
   if (words) return words
-  const found = new Fingerprints()
-  for await (const batch of sources.of(scope, tx, now))
-    for (const { texts } of batch) for (const text of texts) found.add(text)
-  return found
+  const found = new SourceWords()
+  for await (const batch of sources.of(scope, tx, now)) for (const source of batch) found.add(source)
+  return found.all()
 }
 
 /**

@@ -4,7 +4,8 @@ import { Problem } from '#lib/kernel/problem.ts'
 import type { GraphStore } from '#lib/stores/graph/graph.ts'
 import type { Source, Sources } from '../provenance/sources.ts'
 import type { DerivedTextDecision } from '../words/derived-text.ts'
-import { Fingerprints } from '../words/fingerprints.ts'
+import type { Fingerprints } from '../words/fingerprints.ts'
+import { SourceWords } from '../words/run-words.ts'
 import { type EpisodeDecider, type ErasedTexts, episodesOf, erasedTexts } from './erased-texts.ts'
 import { isEpisodeId } from './items.ts'
 import { remainingSourcesOfEpisodes } from './repository.ts'
@@ -168,7 +169,7 @@ export async function plannedEpisodes(
   { isLate = false } = {},
 ): Promise<GroupPlan[]> {
   const whole = new Set((await sources.whole(scope, tx, now)).flatMap(({ group }) => group ?? []))
-  const plans = new Map<string, { plan: GroupPlan; words: Fingerprints }>()
+  const plans = new Map<string, { plan: GroupPlan; words: SourceWords }>()
   for await (const some of sources.of(scope, tx, now)) {
     const byGroup = Map.groupBy(some, ({ group }) => group)
     for (const [group, ofGroup] of byGroup) {
@@ -184,17 +185,17 @@ export async function plannedEpisodes(
           decisions: new Map(),
           isUnsearched: false,
         },
-        words: new Fingerprints(),
+        words: new SourceWords(),
       }
       plans.set(group, of)
-      for (const { texts } of ofGroup) for (const text of texts) of.words.add(text)
+      for (const source of ofGroup) of.words.add(source)
       await addSources(graph, tx, of.plan, ofGroup, isReachable)
     }
   }
   // Only now are all sources known: an episode derived from several of them is not shared.
   for (const { plan, words } of plans.values()) {
     plan.shared = await namedByOthers(tx, plan.group, [...plan.episodes.keys()], new Set(plan.sources), now)
-    if (!plan.isUnsearched) await decideAll(graph, tx, plan, { scope, words, now, isLate })
+    if (!plan.isUnsearched) await decideAll(graph, tx, plan, { scope, words: words.all(), now, isLate })
   }
   return [...plans.values()].map(({ plan }) => plan).sort((one, other) => (one.group < other.group ? -1 : 1))
 }

@@ -4,6 +4,7 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import type { GraphStore, GraphText, TextEdit } from '#lib/stores/graph/graph.ts'
 import { halfRuns } from '#lib/text/words.ts'
+import { SourceSpan } from '../words/run-words.ts'
 import { TextIndex } from '../words/text-index.ts'
 import { type ErasedTexts, isOnlyNames } from './erased-texts.ts'
 import { type NamesOf, namesOfSubject } from './subject-names.ts'
@@ -21,8 +22,9 @@ export interface FoundByWords {
 const mostPhrases = 400
 
 /**
- * Finds all texts of a group that contain erased words, by full-text indexes. Reads every text instead if the erased texts no longer exist,
- * if there are many of them, or if verification found residue that the indexes had missed (`isThorough`).
+ * Finds all texts of a group that contain erased words, with the text layer that verification also uses: an index finds no encoded words.
+ * Episodes and facts from before the first erased source are searched by full-text indexes only. Reads these too if the erased texts no longer
+ * exist, if there are many of them, or if verification found residue (`isThorough`).
  */
 export async function searchWords(
   parts: { graph: GraphStore; sources: Sources; namesOf: NamesOf },
@@ -37,11 +39,11 @@ export async function searchWords(
   const bareNames = new TextIndex(bare.map(({ name }) => name).filter((name) => name.length > 1))
   const phrases = new Set<string>()
   const inErased = new Set<string>()
-  let count = 0
+  const sought = new SourceSpan()
   for await (const batch of sources.of(scope, tx, now))
     for (const source of batch) {
       if (source.group !== group) continue
-      count++
+      sought.add(source)
       for (const text of source.texts) {
         if (phrases.size <= mostPhrases) for (const phrase of phrasesOf(text)) phrases.add(phrase)
         for (const { start, end } of bareNames.spansIn(text)) inErased.add(text.slice(start, end))
@@ -53,7 +55,10 @@ export async function searchWords(
   const found: FoundByWords = { episodes: [], deleteEntities: [], edits: [] }
   const episodes = new Set<string>()
   const deleted = new Set<string>()
-  const look = async (texts: readonly GraphText[]) => {
+  const seen = new Set<string>()
+  const look = async (given: readonly GraphText[]) => {
+    const texts = given.filter(({ kind, id, field }) => !seen.has(`${kind} ${id} ${field}`))
+    for (const { kind, id, field } of texts) seen.add(`${kind} ${id} ${field}`)
     await erased.prepare(
       texts.map(({ text }) => text),
       tx,
@@ -68,9 +73,9 @@ export async function searchWords(
       }
     }
   }
-  if (!isThorough && count > 0 && phrases.size <= mostPhrases)
-    await look(await graph.textsWith(group, [...phrases], tx))
-  else for await (const texts of await graph.texts(group, tx, erased.mayMatter)) await look(texts)
+  const since = isThorough || phrases.size > mostPhrases ? undefined : sought.since
+  for await (const texts of await graph.texts(group, tx, erased.mayMatter, since)) await look(texts)
+  if (since) await look(await graph.textsWith(group, [...phrases], tx))
   const namedInErased = new TextIndex(inErased)
   const edited = new Set(found.edits.map(({ id }) => id))
   for (const { uuid, name } of bare)

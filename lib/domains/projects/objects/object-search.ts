@@ -14,6 +14,7 @@ import type { Source, Sources } from '../provenance/sources.ts'
 import { ownershipReader } from '../values/ownership.ts'
 import { type Naming, valueDeciderIn } from '../values/value-decider.ts'
 import { Fingerprints } from '../words/fingerprints.ts'
+import { SourceWords } from '../words/run-words.ts'
 import { mayDeleteObject, objectItemsOf, objectsOfProject, soughtAmong } from './rules.ts'
 import {
   applicationKeys,
@@ -81,6 +82,7 @@ export async function gatherObjectTerms(
     words: new Fingerprints(),
   }
   const named = new Map<string, string[]>()
+  const words = new SourceWords(found.words)
   for await (const page of sources.of(scope, tx, now))
     for (const source of page) {
       const { kind, id, project, conversation, texts, objects, pointers } = source
@@ -93,7 +95,7 @@ export async function gatherObjectTerms(
       addErasedId(found, kind, id, anchors)
       found.sources.add(id)
       for (const key of objects) found.rows.add(key)
-      for (const text of texts) found.words.add(text)
+      words.add(source)
       for (const { store, ref } of pointers) {
         if (store !== 'objects') continue
         if (!mayDeleteObject(source, ref)) found.foreign.add(ref)
@@ -102,6 +104,7 @@ export async function gatherObjectTerms(
       found.count++
       if (found.listed.length < mostListed) found.listed.push({ ...source, texts: [] })
     }
+  words.all()
   for (const { project, group, conversations } of await sources.whole(scope, tx, now)) {
     found.anchors.add(project)
     found.projects.add(project)

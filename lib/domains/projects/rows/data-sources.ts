@@ -12,8 +12,9 @@ import { type AuthoredTable, coveredRows, scopePart, scopeSubject, untilErased, 
 import type { Sources } from '../provenance/sources.ts'
 import { isHostName } from '../rules.ts'
 import { cutFrom } from '../words/derived-text.ts'
-import { Fingerprints, mergeSpans } from '../words/fingerprints.ts'
+import { mergeSpans } from '../words/fingerprints.ts'
 import { remainingTexts } from '../words/remaining-texts.ts'
+import { SourceWords } from '../words/run-words.ts'
 import {
   appointOwners,
   authoredInventory,
@@ -319,17 +320,18 @@ export function quotationDataSource(db: Database, sources: Sources): DataSource 
   /** The projects of a scope, the words of its texts, and the ids that count as erased. */
   async function gathered(scope: ErasureScope, tx: Transaction, now: Date) {
     const since = new Map<string, Date>()
-    const words = new Fingerprints()
+    const words = new SourceWords()
     const going = new Set<string>()
     for await (const page of sources.of(scope, tx, now))
-      for (const { id, project, createdAt, texts } of page) {
+      for (const source of page) {
+        const { id, project, createdAt } = source
+        words.add(source)
         going.add(id)
         const known = since.get(project)
         if (!known || createdAt < known) since.set(project, createdAt)
-        for (const text of texts) words.add(text)
       }
     const searched = [...since].map(([project, at]): Searched => ({ project, since: at }))
-    return { searched, words, going }
+    return { searched, words: words.all(), going }
   }
   async function planned(scope: ErasureScope, tx: Transaction, now: Date) {
     const { searched, words, going } = await gathered(scope, tx, now)

@@ -1,5 +1,6 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { ErasedWords } from '#lib/kernel/data-source.ts'
+import { spokenTexts } from '#lib/text/views.ts'
 import { occurrences } from './fingerprints.ts'
 import { mostRemaining, remainingAfter, remainingWithin } from './repository.ts'
 import { type TextFinder, TextIndex } from './text-index.ts'
@@ -100,12 +101,14 @@ export async function remainingTextsIn(
   now: Date,
   going: ReadonlySet<string> = new Set(),
 ): Promise<{ text: string; isByPerson: boolean }[]> {
-  const folded = text.replace(/\s+/g, ' ')
+  // An encoded text contains the texts of others in their decoded form only.
+  const all = [text, ...spokenTexts(text)].join('\n')
+  const folded = all.replace(/\s+/g, ' ').toLowerCase()
   const found: { text: string; isByPerson: boolean }[] = []
   for (const table of ['messages', 'documents'] as const)
     for (const { id, is_by_person: isByPerson, texts } of await remainingWithin(
       tx,
-      { project, now, text, folded },
+      { project, now, text: all, folded },
       table,
     ))
       if (!going.has(id)) found.push(...texts.map((one) => ({ text: one, isByPerson })))

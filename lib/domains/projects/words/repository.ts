@@ -63,9 +63,9 @@ export const remainingAfter = statement('words.remaining-after', {
 /** Minimum length of a text in characters. Shorter texts occur in others by chance. */
 const leastCharacters = 2
 const isContained = (content: string): string =>
-  `char_length(${content}) >= ${leastCharacters} AND (strpos($text, ${content}) > 0 OR strpos($folded, btrim(regexp_replace(${content}, '\\s+', ' ', 'g'))) > 0)`
+  `char_length(${content}) >= ${leastCharacters} AND (strpos($text, ${content}) > 0 OR strpos($folded, lower(btrim(regexp_replace(${content}, '\\s+', ' ', 'g')))) > 0)`
 
-/** Remaining messages or documents of a project that `text` may contain completely. `folded` is the text with single spaces. */
+/** Remaining messages or documents of a project that `text` may contain completely. `folded` is the text in lower case with single spaces. */
 export const remainingWithin = statement('words.remaining-within', {
   takes: { project: 'text', now: 'timestamptz', text: 'text', folded: 'text' },
   returns: { id: 'text', is_by_person: 'bool', texts: 'text[]' },

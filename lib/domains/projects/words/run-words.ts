@@ -10,8 +10,9 @@ import { spokenTexts } from '#lib/text/views.ts'
 import { identifiesAPerson } from '../graph/name-rules.ts'
 import { scopeSubject } from '../legal-holds.ts'
 import type { Source, Sources } from '../provenance/sources.ts'
-import { Fingerprints } from './fingerprints.ts'
-import { explainedRuns, remainingTexts } from './remaining-texts.ts'
+import { besides } from './derived-text.ts'
+import { Fingerprints, occurrences, type TextSpan } from './fingerprints.ts'
+import { explainedRuns, remainingTexts, remainingTextsIn } from './remaining-texts.ts'
 import { lockErasedWords, versionOfErasedWords, writeErasedWords } from './repository.ts'
 
 /** Names and email addresses of an account; empty after its erasure. */
@@ -68,6 +69,43 @@ export class ConsecutiveMessages {
   }
 }
 
+/** Clocks differ, and an application may write derived data before it reports the message. */
+const margin = 86_400_000
+
+/** The time since which derived data of some sources is searched as written; older data is searched by ids and indexes. */
+export class SourceSpan {
+  #first: Date | undefined
+
+  add({ createdAt }: Pick<Source, 'createdAt'>): void {
+    if (!this.#first || createdAt < this.#first) this.#first = createdAt
+  }
+
+  get since(): Date | undefined {
+    return this.#first && new Date(this.#first.getTime() - margin)
+  }
+}
+
+/** The words of the sources of a scope. The plan, the dry run and the erasure compare the same words. */
+export class SourceWords {
+  readonly #words: Fingerprints
+  readonly #consecutive = new ConsecutiveMessages()
+
+  constructor(words: Fingerprints = new Fingerprints()) {
+    this.#words = words
+  }
+
+  add(source: Source): void {
+    this.#consecutive.add(source)
+    for (const text of source.texts) this.#words.add(text)
+  }
+
+  /** Call it after the last source: it adds the runs across consecutive messages. */
+  all(): Fingerprints {
+    for (const text of this.#consecutive.texts()) this.#words.add(text)
+    return this.#words
+  }
+}
+
 /**
  * The telephone numbers in a text, as the digits of every form in which somebody may dial or store them: national, international, and
  * without any prefix. A number in national form, whose country is unknown, is compared without its leading zero.
@@ -105,19 +143,16 @@ async function gather(
 ): Promise<void> {
   const { account = null, participants = [] } = scopeSubject(scope) ?? {}
   const isPerson = account !== null || participants.length > 0
-  const consecutive = new ConsecutiveMessages()
+  const words = new SourceWords(fingerprints)
   for await (const batch of sources.of(scope, tx, now))
     for (const source of batch) {
       const { project, texts } = source
       projects.add(project)
-      consecutive.add(source)
-      for (const text of texts) {
-        fingerprints.add(text)
-        // Nobody reports a person's telephone number: it is known only from what they wrote.
-        if (isPerson) for (const number of phoneNumbersIn(text)) fingerprints.addNumber(number)
-      }
+      words.add(source)
+      // Nobody reports a person's telephone number: it is known only from what they wrote.
+      if (isPerson) for (const text of texts) for (const number of phoneNumbersIn(text)) fingerprints.addNumber(number)
     }
-  for (const text of consecutive.texts()) fingerprints.add(text)
+  words.all()
   // The searched stores contain nothing of a person without a text in any project.
   if (projects.size === 0) return
   const names = account === null ? [] : await namesOf(tx, account)
@@ -172,6 +207,7 @@ function wordsOfMany(all: readonly StoredWords[]) {
       }
       return found
     },
+    runsOf: (receiptId: string, text: string): ErasedRunMatch[] => each.get(receiptId)?.runsIn(text) ?? [],
     runsIn: (text: string): number[] => merged.flatMap(({ words }) => matchesOf(words, text).map(({ run }) => run)),
     unexplained(receiptId: string, explained: ReadonlySet<number>, only?: ReadonlySet<number>): ErasedWords {
       const words = each.get(receiptId) ?? new Fingerprints()
@@ -270,6 +306,19 @@ export function runWords(deps: RunWordsDeps) {
       }),
 
     together: wordsOfMany,
+
+    async sharedRuns(text: string, matches: readonly ErasedRunMatch[], projects: readonly string[], now: Date) {
+      const theirs = await db.transaction(async (tx) => {
+        const spans: TextSpan[] = []
+        for (const project of projects)
+          for (const one of await remainingTextsIn(tx, project, text, now))
+            if (one.isByPerson) spans.push(...occurrences(text, one.text))
+        return spans
+      })
+      const [shared, apart] = [new Set<number>(), new Set<number>()]
+      for (const match of matches) (besides(text, [match], theirs).length === 0 ? shared : apart).add(match.run)
+      return shared.difference(apart)
+    },
 
     async living(now: Date, visit: (text: string) => void): Promise<void> {
       for (let after = ''; ; ) {
