@@ -28,7 +28,7 @@ export async function storeDescriptions() {
     ledger: t(`stores.ledger.${storeLocations.ledger}`),
     graph: t(`stores.graph.${storeLocations.graph}`),
     snapshot_keys: t(`stores.snapshot_keys.${storeLocations.snapshot_keys}`),
-    exports: t('stores.exports.folder'),
+    exports: t(`stores.exports.${storeLocations.exports}`),
     cache: t(`stores.cache.${storeLocations.cache}`),
     objects: t(`stores.objects.${storeLocations.objects}`),
     checkpoints: t(`stores.checkpoints.${storeLocations.checkpoints}`),

@@ -131,7 +131,22 @@ async function createKey(session: CommandSession, file: string): Promise<void> {
   )
 }
 
-/** Backup and restore, on the machine of the installation. */
+async function moveToBucket(session: CommandSession): Promise<void> {
+  const { terminal } = session
+  const env = enterInstallation(session.invocation)
+  const { requireStopped } = await import('#lib/platform/secret-rotation.ts')
+  await requireStopped(env)
+  const { moveFiles } = await import('#lib/operator/move-files.ts')
+  const moved = await withInstallation(session.invocation, (app) => moveFiles(app))
+  terminal.document({ data: { moved } })
+  terminal.line(
+    terminal.good('✓ '),
+    `Moved ${moved.exports} prepared exports and ${moved.snapshot_keys} snapshot keys into the bucket of KP_FILES_URL.`,
+  )
+  terminal.note('Set KP_FILES_URL on every machine, then start the installation.')
+}
+
+/** Backup and restore, and the move of files that machines share, on the machine of the installation. */
 export function backupCommands(program: Command, begin: () => CommandSession): void {
   program
     .command('backup')
@@ -166,4 +181,11 @@ export function backupCommands(program: Command, begin: () => CommandSession): v
     )
     .argument('<file>', 'the file to write the key to')
     .action((file: string) => createKey(begin(), file))
+  program
+    .command('move-files')
+    .summary('move prepared exports and snapshot keys into a bucket')
+    .description(
+      'Moves prepared exports and snapshot keys from the data folder into the bucket of KP_FILES_URL, so that several machines can share them. Stop all processes first. Each copy is read back before its file is removed. Safe to repeat.\n\nExample:\n  KP_FILES_URL=s3://files?region=eu-central-1 kp move-files',
+    )
+    .action(() => moveToBucket(begin()))
 }

@@ -65,7 +65,7 @@ export const commandFiles: readonly CommandFile[] = [
   { group: machine, names: ['erasures'], load: async () => (await import('./erasures.ts')).erasureCommands },
   {
     group: machine,
-    names: ['backup', 'restore', 'backup-key'],
+    names: ['backup', 'restore', 'backup-key', 'move-files'],
     load: async () => (await import('./backups.ts')).backupCommands,
   },
   {

@@ -22,6 +22,8 @@ const variables: Partial<Record<Site['name'], string>> = {
   cache: 'KP_REDIS_URL',
   objects: 'KP_OBJECTS_URL',
   checkpoints: 'KP_CHECKPOINTS_URL',
+  exports: 'KP_FILES_URL',
+  snapshot_keys: 'KP_FILES_URL',
 }
 
 /** One line for a store: provider, address without credentials, response time and region. */

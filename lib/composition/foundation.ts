@@ -1,24 +1,31 @@
 import { dataFolderMark } from '#lib/config/data-folder.ts'
-import { exportsFolder, hasMailServer, snapshotKeysFolder } from '#lib/config/locations.ts'
+import { areSnapshotKeysInBucket, exportsFolder, hasMailServer, snapshotKeysFolder } from '#lib/config/locations.ts'
 import { sealedPurposes, subjectPurpose } from '#lib/config/secret.ts'
 import { erasableAgent, ownAgent, ownAgentLocked, writableAgent } from '#lib/domains/agents/life/status.ts'
 import { erasedOf } from '#lib/domains/erasure/queries.ts'
-import { exportFiles } from '#lib/domains/exports/export-files.ts'
+import { exportFiles, exportObjects } from '#lib/domains/exports/export-files.ts'
 import type { ExportChange } from '#lib/domains/exports/prepared.ts'
 import type { ChosenIdPorts } from '#lib/domains/knowledge/chosen-ids.ts'
 import { authorPseudonyms } from '#lib/domains/knowledge/erasure/suppression.ts'
 import { outsideNamespace } from '#lib/domains/projects/provenance/claims.ts'
 import { gatheredSources } from '#lib/domains/projects/provenance/gathered-sources.ts'
-import { snapshotKeys } from '#lib/domains/snapshots/key-files.ts'
+import { snapshotKeyObjects, snapshotKeys } from '#lib/domains/snapshots/key-files.ts'
 import type { RunChange } from '#lib/kernel/erasure-run.ts'
 import { transactionalEvent } from '#lib/kernel/transactional-event.ts'
 import type { openPlatform } from '#lib/platform/platform.ts'
+import { requireConnectedStores } from '#lib/stores/registered-store.ts'
 
 /** The platform, and the dependencies that several domains share. It knows no module. */
 export function createFoundation(platform: ReturnType<typeof openPlatform>) {
   const { clock, db, env, keyFor, known, regions, stores } = platform
   const chosenIds: ChosenIdPorts = { outsideNamespace, erasedOf }
   const exportChanges = transactionalEvent<ExportChange>()
+  const useExports = (isPut: boolean) => known.used('exports', isPut)
+  const exported = stores.files ? exportObjects(stores.files, useExports) : exportFiles(exportsFolder(env), useExports)
+  const keyStorage = {
+    used: () => known.used('snapshot_keys'),
+    whatIsMissing: known.missing('snapshot_keys'),
+  }
   return {
     ...platform,
     strict: env.KP_SANITIZER_STRICT,
@@ -37,17 +44,23 @@ export function createFoundation(platform: ReturnType<typeof openPlatform>) {
     prepared: {
       db,
       clock,
-      files: exportFiles(exportsFolder(env), (isPut) => known.used('exports', isPut)),
+      files: {
+        ...exported,
+        async check() {
+          await exported.check()
+          await requireConnectedStores(known.missing('exports'))
+        },
+      },
+      whatIsMissing: known.missing('exports'),
       onExport: exportChanges.publish,
     },
     snapshotStorage: {
       db,
       objects: stores.objects,
-      keys: snapshotKeys({
-        folder: snapshotKeysFolder(env),
-        used: () => known.used('snapshot_keys'),
-        whatIsMissing: known.missing('snapshot_keys'),
-      }),
+      keys:
+        stores.files && areSnapshotKeysInBucket(env)
+          ? snapshotKeyObjects({ ...keyStorage, store: stores.files })
+          : snapshotKeys({ ...keyStorage, folder: snapshotKeysFolder(env) }),
     },
     ownAgents: {
       own: (actor: Parameters<typeof ownAgent>[1], id: string) => ownAgent(db, actor, id),

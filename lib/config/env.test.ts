@@ -88,6 +88,7 @@ describe('connected stores', () => {
     ['KP_GRAPH_URL', 'https://g.example', 'must have the form bolt://user:password@host:7687/database'],
     ['KP_GRAPH_URL', 'bolt://g.example/a/b', 'must have the form bolt://user:password@host:7687/database'],
     ['KP_GRAPH_URL', 'localhost:7687', 'must have the form bolt://user:password@host:7687/database'],
+    ['KP_FILES_URL', 'file:/srv/files', 'must be a bucket: s3://… or gs://…'],
     ['KP_OBJECTS_URL', 'file:', 'must name a folder after file:'],
     ['KP_OBJECTS_URL', 'https://s3.example/bucket', 'must be file:<folder>, s3://'],
     ['KP_OBJECTS_URL', 's3://bucket', 'must have ?region= after'],

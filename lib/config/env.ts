@@ -64,6 +64,8 @@ const objectsUrl = z.string().superRefine((text, issue) => {
     issue.addIssue({ code: 'custom', message: error.message.replace(/^KP_OBJECTS_URL /, '') })
   }
 })
+/** A bucket; a folder has settings of its own. */
+const bucketUrl = objectsUrl.refine((text) => /^(s3|gs):/.test(text), 'must be a bucket: s3://… or gs://…')
 /** The URL of a PostgreSQL database; `schema` is the schema of the tables, by default `public`. */
 const checkpointsUrl = url(['postgres', 'postgresql']).refine(
   (text) => /^[a-z_][a-z0-9_]{0,62}$/.test(new URL(text).searchParams.get('schema') ?? 'public'),
@@ -134,6 +136,8 @@ const variables = z.object({
   XDG_DATA_HOME: absoluteFolder,
   /** The folder of the snapshots' wrapped keys; by default `snapshot-keys` in the data folder. */
   KP_SNAPSHOT_KEYS_DIR: z.string().min(1, 'must be a folder').optional(),
+  /** A bucket that several machines share, for prepared exports and snapshot keys; without it, folders of KP_DATA_DIR. */
+  KP_FILES_URL: bucketUrl.optional(),
   KP_BACKUP_DAYS: whole(0, 36500).optional(),
   /** Days between complete readings of the connected stores for former erasures. */
   KP_SWEEP_DAYS: whole(1, 365).default(7),
@@ -229,6 +233,7 @@ export function readEnv(source: Record<string, string | undefined> = process.env
     if (KP_LIMITS === 'memory' && KP_WEB_PROCESSES > 1)
       throw new BadVariable('KP_LIMITS', 'several processes cannot share memory; use postgres or redis')
     checkProvider(parsed.data)
+    checkBuckets(parsed.data)
     checkPostHog(parsed.data)
     return parsed.data
   }
@@ -242,6 +247,14 @@ function checkProvider(env: Env): void {
   const given = [...providerVariables, 'KP_OIDC_NAME' as const].find((name) => env[name] !== undefined)
   const missing = providerVariables.find((name) => env[name] === undefined)
   if (given !== undefined && missing !== undefined) throw new BadVariable(missing, `is required when ${given} is set`)
+}
+
+/** Applications write to the bucket of objects, and its copies must not contain the keys of snapshots. */
+function checkBuckets({ KP_FILES_URL, KP_OBJECTS_URL, KP_DATA_DIR }: Env): void {
+  if (KP_FILES_URL === undefined || KP_OBJECTS_URL === undefined) return
+  const [files, objects] = [objectsAddress(KP_FILES_URL, KP_DATA_DIR), objectsAddress(KP_OBJECTS_URL, KP_DATA_DIR)]
+  if (files.shown.toLowerCase() === objects.shown.toLowerCase())
+    throw new BadVariable('KP_FILES_URL', 'must be another bucket than KP_OBJECTS_URL')
 }
 
 function checkPostHog({ KP_POSTHOG_HOST: host, KP_POSTHOG_KEY: key }: Env): void {

@@ -1,6 +1,10 @@
 import type { StoreLocation } from '#lib/domains/residency/rules.ts'
 import type { StoreLocations } from './locations.ts'
 
+const ownBuckets = {
+  s3: 'the S3 bucket that the operator set for them, apart from the database and the objects',
+  gcs: 'the Google Cloud Storage bucket that the operator set for them, apart from the database and the objects',
+}
 const words = {
   postgresql: {
     embedded: 'the embedded PostgreSQL on this installation’s machine',
@@ -14,7 +18,10 @@ const words = {
   snapshot_keys: {
     folder: 'the data folder of this installation, outside the database',
     apart: 'the folder that the operator set for it, apart from the database',
+    s3: ownBuckets.s3,
+    gcs: ownBuckets.gcs,
   },
+  exports: { folder: 'the data folder of this installation', s3: ownBuckets.s3, gcs: ownBuckets.gcs },
   graph: { here: 'tables of this installation’s database', neo4j: 'the Neo4j that the operator connected' },
   cache: { here: 'the memory of this installation', redis: 'the Redis that the operator connected' },
   objects: {
@@ -32,7 +39,8 @@ const kindOf = (storeLocations: StoreLocations, store: string): string | undefin
   if (store === 'cache') return words.cache[storeLocations.cache]
   if (store === 'objects') return words.objects[storeLocations.objects]
   if (store === 'checkpoints') return words.checkpoints[storeLocations.checkpoints]
-  return store === 'files' || store === 'exports' ? words.files[storeLocations.files] : undefined
+  if (store === 'exports') return words.exports[storeLocations.exports]
+  return store === 'files' ? words.files[storeLocations.files] : undefined
 }
 /** Describes where a store is, for the inventory, with its region if known. Never contains an address. */
 export function storeLocationNamed(

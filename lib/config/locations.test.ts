@@ -14,6 +14,7 @@ describe('placesOf', () => {
       postgresql: 'embedded',
       files: 'folder',
       ledger: 'folder',
+      exports: 'folder',
       snapshot_keys: 'folder',
       graph: 'here',
       cache: 'here',

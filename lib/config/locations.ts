@@ -21,7 +21,8 @@ export interface StoreLocations {
   postgresql: 'embedded' | 'server'
   files: 'folder'
   ledger: 'folder' | 'apart'
-  snapshot_keys: 'folder' | 'apart'
+  snapshot_keys: 'folder' | 'apart' | 's3' | 'gcs'
+  exports: 'folder' | 's3' | 'gcs'
   graph: 'here' | 'neo4j'
   cache: 'here' | 'redis'
   objects: 'folder' | 's3' | 'gcs'
@@ -42,6 +43,7 @@ type Settings = Pick<
   | 'XDG_DATA_HOME'
   | 'KP_LEDGER_MARK'
   | 'KP_SNAPSHOT_KEYS_DIR'
+  | 'KP_FILES_URL'
   | 'KP_SMTP_URL'
   | 'KP_REDIS_URL'
   | 'KP_LIMITS'
@@ -69,7 +71,8 @@ export const storeLocationsOf = (env: Settings): StoreLocations => ({
   postgresql: isEmbedded(env.DATABASE_URL, env.KP_DATA_DIR) ? 'embedded' : 'server',
   files: 'folder',
   ledger: isInDataFolder(env) ? 'folder' : 'apart',
-  snapshot_keys: env.KP_SNAPSHOT_KEYS_DIR === undefined ? 'folder' : 'apart',
+  snapshot_keys: env.KP_SNAPSHOT_KEYS_DIR === undefined ? objectsKind(env.KP_FILES_URL) : 'apart',
+  exports: objectsKind(env.KP_FILES_URL),
   graph: env.KP_GRAPH_URL === undefined ? 'here' : 'neo4j',
   cache: env.KP_REDIS_URL === undefined ? 'here' : 'redis',
   objects: objectsKind(env.KP_OBJECTS_URL),
@@ -143,8 +146,8 @@ function cacheSite(env: Settings): Omit<Site, 'name' | 'kind' | 'port'> {
   const { host, address, identity } = serverAt(env.KP_REDIS_URL, '0')
   return { provider: 'redis', address, identity, derived: regionOfHost(host), within: null }
 }
-function objectsSite({ KP_OBJECTS_URL: url, KP_DATA_DIR }: Settings): Omit<Site, 'name' | 'kind' | 'port'> {
-  const address = objectsAddress(url, KP_DATA_DIR)
+function objectsSite(url: string | undefined, dataDir: string): Omit<Site, 'name' | 'kind' | 'port'> {
+  const address = objectsAddress(url, dataDir)
   if (address.provider === 'files') {
     // The installation's own folder moves with its data: it stays the same when it is moved or restored elsewhere.
     const [within, identity] = url === undefined ? (['files', 'own'] as const) : ([null, address.folder] as const)
@@ -198,6 +201,25 @@ export const snapshotKeysFolder = ({
 }: Pick<Env, 'KP_SNAPSHOT_KEYS_DIR' | 'KP_DATA_DIR'>): string =>
   resolve(/* turbopackIgnore: true */ folder ?? join(KP_DATA_DIR, 'snapshot-keys'))
 
+/** Whether the keys of snapshots are in the bucket of KP_FILES_URL. A folder that the operator named comes first. */
+export const areSnapshotKeysInBucket = (env: Pick<Env, 'KP_FILES_URL' | 'KP_SNAPSHOT_KEYS_DIR'>): boolean =>
+  env.KP_FILES_URL !== undefined && env.KP_SNAPSHOT_KEYS_DIR === undefined
+
+function exportsSite(env: Settings): Omit<Site, 'name' | 'kind' | 'port'> {
+  if (env.KP_FILES_URL !== undefined) return objectsSite(env.KP_FILES_URL, env.KP_DATA_DIR)
+  return { provider: 'files', identity: null, address: `file:${exportsFolder(env)}`, derived: null, within: 'files' }
+}
+function snapshotKeysSite(env: Settings): Omit<Site, 'name' | 'kind' | 'port'> {
+  if (areSnapshotKeysInBucket(env)) return objectsSite(env.KP_FILES_URL, env.KP_DATA_DIR)
+  return {
+    provider: 'files',
+    identity: null,
+    address: `file:${snapshotKeysFolder(env)}`,
+    derived: null,
+    within: env.KP_SNAPSHOT_KEYS_DIR === undefined ? 'files' : null,
+  }
+}
+
 const processors = ['llm', 'presidio', 'posthog'] as const
 
 /** Every place that stores or receives data with these settings. It connects to none. */
@@ -227,29 +249,11 @@ export function sitesOf(env: Settings): Site[] {
       derived: null,
       within: env.KP_LEDGER_URL === undefined ? 'files' : null,
     },
-    {
-      kind: 'store',
-      name: 'snapshot_keys',
-      port: 'snapshot_keys',
-      provider: 'files',
-      identity: null,
-      address: `file:${snapshotKeysFolder(env)}`,
-      derived: null,
-      within: env.KP_SNAPSHOT_KEYS_DIR === undefined ? 'files' : null,
-    },
-    {
-      kind: 'store',
-      name: 'exports',
-      port: 'exports',
-      provider: 'files',
-      identity: null,
-      address: `file:${exportsFolder(env)}`,
-      derived: null,
-      within: 'files',
-    },
+    { kind: 'store', name: 'snapshot_keys', port: 'snapshot_keys', ...snapshotKeysSite(env) },
+    { kind: 'store', name: 'exports', port: 'exports', ...exportsSite(env) },
     { kind: 'store', name: 'graph', port: 'graph', ...graphSite(env) },
     { kind: 'store', name: 'cache', port: 'cache', ...cacheSite(env) },
-    { kind: 'store', name: 'objects', port: 'objects', ...objectsSite(env) },
+    { kind: 'store', name: 'objects', port: 'objects', ...objectsSite(env.KP_OBJECTS_URL, env.KP_DATA_DIR) },
     { kind: 'store', name: 'checkpoints', port: 'checkpoints', ...checkpointsSite(env) },
   ]
   if (storeLocations.limits === 'redis') {

@@ -1,5 +1,11 @@
 import type { Env } from '#lib/config/env.ts'
-import { exportsFolder, ownDatabaseLocation, type Site, snapshotKeysFolder } from '#lib/config/locations.ts'
+import {
+  areSnapshotKeysInBucket,
+  exportsFolder,
+  ownDatabaseLocation,
+  type Site,
+  snapshotKeysFolder,
+} from '#lib/config/locations.ts'
 import { hasNoExport } from '#lib/domains/exports/export-files.ts'
 import { projectsNameObjects } from '#lib/domains/projects/queries.ts'
 import { keyFolderMark } from '#lib/domains/snapshots/key-files.ts'
@@ -26,7 +32,13 @@ import { anyCheckpointRow, existingTable, qualifiedCheckpointTables } from './re
 
 export type StoreSettings = Pick<
   Env,
-  'DATABASE_URL' | 'KP_DATA_DIR' | 'KP_GRAPH_URL' | 'KP_REDIS_URL' | 'KP_OBJECTS_URL' | 'KP_CHECKPOINTS_URL'
+  | 'DATABASE_URL'
+  | 'KP_DATA_DIR'
+  | 'KP_FILES_URL'
+  | 'KP_GRAPH_URL'
+  | 'KP_REDIS_URL'
+  | 'KP_OBJECTS_URL'
+  | 'KP_CHECKPOINTS_URL'
 >
 
 /** The stores outside our own tables for data derived from people's messages. */
@@ -35,6 +47,8 @@ export interface OpenStores {
   cache: CacheStore
   objects: ObjectStore
   checkpoints: CheckpointStore
+  /** The bucket of files that no application reads, if one is set: prepared exports and snapshot keys. */
+  files: ObjectStore | undefined
   close(): Promise<void>
 }
 
@@ -133,13 +147,15 @@ export function openStores(
   const objects = openObjects(env.KP_OBJECTS_URL, env.KP_DATA_DIR)
   const checkpoints =
     env.KP_CHECKPOINTS_URL === undefined ? ownCheckpoints(db) : otherCheckpoints(env.KP_CHECKPOINTS_URL)
+  const files = env.KP_FILES_URL === undefined ? undefined : openObjects(env.KP_FILES_URL, env.KP_DATA_DIR)
   return {
+    files,
     graph: noted(graph, () => used('graph')),
     cache: noted(cache, () => used('cache')),
     objects: noted(objects, (isPut) => used('objects', isPut)),
     checkpoints: noted(checkpoints, () => used('checkpoints')),
     async close() {
-      await Promise.all([graph.close(), cache.close(), objects.close(), checkpoints.close()])
+      await Promise.all([graph.close(), cache.close(), objects.close(), checkpoints.close(), files?.close()])
     },
   }
 }
@@ -152,21 +168,27 @@ export const objectFolderMark = (folder: string) => folderMark(folder, hasNoObje
 
 /** Every store of these settings that stores data permanently: identified by its address, or a folder by its mark. */
 export function rememberedStores(
-  env: Pick<Env, 'KP_OBJECTS_URL' | 'KP_SNAPSHOT_KEYS_DIR'> & LedgerSettings,
+  env: Pick<Env, 'KP_OBJECTS_URL' | 'KP_SNAPSHOT_KEYS_DIR' | 'KP_FILES_URL'> & LedgerSettings,
   sites: readonly Site[],
 ): ConnectedStore[] {
   const [ledger, keys, exported] = [ledgerFolder(env), snapshotKeysFolder(env), exportsFolder(env)]
   const objects = objectsAddress(env.KP_OBJECTS_URL, env.KP_DATA_DIR)
   return [
     ...connectedStoresOf(sites).map((store) =>
-      store.port === 'objects' && objects.provider === 'files' && typeof store.identity === 'string'
-        ? {
-            ...store,
-            identity: objectFolderMark(objects.folder),
-            isSole: true,
-            formerly: { identity: store.identity, isBare: () => hasNoObject(objects.folder), isNamed: areObjectsNamed },
-          }
-        : store,
+      store.port === 'exports'
+        ? { ...store, countsFor: exportsCountFor }
+        : store.port === 'objects' && objects.provider === 'files' && typeof store.identity === 'string'
+          ? {
+              ...store,
+              identity: objectFolderMark(objects.folder),
+              isSole: true,
+              formerly: {
+                identity: store.identity,
+                isBare: () => hasNoObject(objects.folder),
+                isNamed: areObjectsNamed,
+              },
+            }
+          : store,
     ),
     {
       port: 'ledger',
@@ -175,15 +197,28 @@ export function rememberedStores(
       identity: folderMark(ledger, hasNoRow),
       isSole: true,
     },
-    { port: 'snapshot_keys', provider: 'files', shown: `file:${keys}`, identity: { read: () => keyFolderMark(keys) } },
-    {
-      port: 'exports',
-      provider: 'files',
-      shown: `file:${exported}`,
-      isSole: true,
-      identity: folderMark(exported, hasNoExport),
-      countsFor: exportsCountFor,
-    },
+    ...(areSnapshotKeysInBucket(env)
+      ? []
+      : [
+          {
+            port: 'snapshot_keys',
+            provider: 'files',
+            shown: `file:${keys}`,
+            identity: { read: () => keyFolderMark(keys) },
+          } as const,
+        ]),
+    ...(env.KP_FILES_URL === undefined
+      ? [
+          {
+            port: 'exports',
+            provider: 'files',
+            shown: `file:${exported}`,
+            isSole: true,
+            identity: folderMark(exported, hasNoExport),
+            countsFor: exportsCountFor,
+          } as const,
+        ]
+      : []),
   ]
 }
 

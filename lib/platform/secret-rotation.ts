@@ -33,17 +33,32 @@ async function rotate(owner: ClientBase, settings: SecretSettings, interrupt: In
   return made
 }
 
-/** A running process has the former secret in memory: it could no longer open anything, and nobody could open what it seals. */
 const inUse = (by: string) =>
   new DatabaseFault(
     'IN_USE',
-    `KnowledgePulse is running (${by}). Stop all its processes, then run the command again. The secret was not changed.`,
+    `KnowledgePulse is running (${by}). Stop all its processes, then run the command again. Nothing was changed.`,
   )
 
-async function checkUnused(ownerUrl: string): Promise<void> {
-  const [counted] = await withConnection(ownerUrl, (client) => countOtherConnections(client, {}))
-  const others = counted?.n ?? 0
-  if (others > 0) throw inUse(`${others} other connection(s) to its database are open`)
+/** @throws DatabaseFault IN_USE while any process uses the database, NOT_PREPARED if there is no installation */
+export async function requireStopped({
+  DATABASE_URL,
+  DATABASE_MIGRATION_URL,
+  KP_DATA_DIR,
+}: Pick<Env, 'DATABASE_URL' | 'DATABASE_MIGRATION_URL' | 'KP_DATA_DIR'>): Promise<void> {
+  const given = DATABASE_MIGRATION_URL ?? DATABASE_URL
+  if (given) {
+    const [counted] = await withConnection(given, (client) => countOtherConnections(client, {}))
+    const others = counted?.n ?? 0
+    if (others > 0) throw inUse(`${others} other connection(s) to its database are open`)
+    return
+  }
+  const location = await findEmbedded(KP_DATA_DIR)
+  if (!location.exists)
+    throw new DatabaseFault(
+      'NOT_PREPARED',
+      `${KP_DATA_DIR} does not contain an installation. Run npm start to create one.`,
+    )
+  if (location.ownerPid !== undefined) throw inUse(`process ${location.ownerPid}`)
 }
 
 /**
@@ -54,18 +69,9 @@ export async function rotateInstallationSecret(
   settings: Pick<Env, 'DATABASE_URL' | 'DATABASE_MIGRATION_URL'> & SecretSettings,
   interrupt: Interrupt = () => {},
 ): Promise<Resealed> {
-  const { DATABASE_URL: appUrl, DATABASE_MIGRATION_URL, KP_DATA_DIR } = settings
-  const given = DATABASE_MIGRATION_URL ?? appUrl
-  if (given) await checkUnused(given)
-  else {
-    const location = await findEmbedded(KP_DATA_DIR)
-    if (!location.exists)
-      throw new DatabaseFault(
-        'NOT_PREPARED',
-        `${KP_DATA_DIR} does not contain an installation. Run npm start to create one.`,
-      )
-    if (location.ownerPid !== undefined) throw inUse(`process ${location.ownerPid}`)
-  }
+  const { DATABASE_URL: appUrl } = settings
+  // A running process has the former secret in memory: it could no longer open anything, and nobody could open what it seals.
+  await requireStopped(settings)
   const { ownerUrl, embedded } = await openInstallation(settings)
   try {
     const made = await withConnection(ownerUrl, (owner) => rotate(owner, settings, interrupt))

@@ -79,7 +79,9 @@ export function storeStates({ db, limiter, stores, presidio, sites, isAnother }:
           ? { state: 'degraded', detail: `${limiter.store} does not answer; limits are per process` }
           : { state: 'ok' },
       )
-    const address = sites.find((site) => site.name === name && site.provider === 'files')?.address
+    const site = sites.find((one) => one.name === name)
+    if ((name === 'exports' || name === 'snapshot_keys') && site?.provider !== 'files') return stores.files?.state()
+    const address = site?.provider === 'files' ? site.address : undefined
     return address?.startsWith('file:') ? timed(() => folderState(address.slice('file:'.length))) : undefined
   }
   async function recognised(name: string): Promise<LocationState | undefined> {

@@ -7,6 +7,7 @@ import type { ErasureScope, Subject } from '#lib/kernel/erasure-scope.ts'
 import type { Exporter, ExportPage, ExportReader, PersonExporter } from '#lib/kernel/exporter.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { jsonObject, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
+import { requireConnectedStores } from '#lib/stores/registered-store.ts'
 import type { Attempt } from './export-files.ts'
 import { exportNotice, type PreparedExports, prepareAnew } from './prepared.ts'
 import {
@@ -88,6 +89,8 @@ export function exportFilesDataSource(ports: PreparedExports): DataSource {
     },
     async erase(scope, items, tx) {
       const account = accountOf(scope)
+      // A row does not say where its file is.
+      if (items.length > 0) await requireConnectedStores(ports.whatIsMissing, tx)
       let erased = 0
       for (const item of items) {
         const { id, attempt } = attemptOf(item)

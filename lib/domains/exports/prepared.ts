@@ -8,6 +8,7 @@ import { newId } from '#lib/kernel/ids.ts'
 import type { Importer } from '#lib/kernel/importer.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import type { MissingStoreData } from '#lib/stores/registered-store.ts'
 import type { ExportView } from './contract.ts'
 import type { ExportFiles } from './export-files.ts'
 
@@ -34,6 +35,8 @@ export interface PreparedExports {
   db: Database
   clock: Clock
   files: ExportFiles
+  /** Places that have had exports, are not this one, and still count. */
+  whatIsMissing: MissingStoreData
   onExport(tx: Transaction, change: ExportChange): Promise<void>
 }
 /** What exports, imports and the inventory need from all domains. */

@@ -4,6 +4,7 @@ import { markFile, markIn } from '#lib/config/data-folder.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { errorCode } from '#lib/kernel/error-code.ts'
 import { Problem } from '#lib/kernel/problem.ts'
+import { type ObjectStore, requireFinalDeletion } from '#lib/stores/objects/objects.ts'
 import type { MissingStoreData } from '#lib/stores/registered-store.ts'
 import { snapshotIdForm } from './rules.ts'
 
@@ -23,50 +24,67 @@ async function syncFolder(folder: string): Promise<void> {
     await handle.close()
   }
 }
-const unfinishedForm = /^snap_[0-9A-Za-z]{22}\.part$/
+/** The name of a key's file, finished or not. */
+export const keyFileForm = /^snap_[0-9A-Za-z]{22}(\.part)?$/
 
-const markOf = (folder: string): string => join(folder, 'folder')
+export const keyFolderMarkPath = (folder: string): string => join(folder, 'folder')
 /** The mark that identifies a key folder even after it was moved. Undefined for a folder that has never had keys. */
-export const keyFolderMark = (folder: string): Promise<string | undefined> => markIn(markOf(folder))
+export const keyFolderMark = (folder: string): Promise<string | undefined> => markIn(keyFolderMarkPath(folder))
 
-export interface KeyFolderDeps {
-  folder: string
-  /** Records the mark of this folder in the database. */
+interface KeyDeps {
+  /** Records the use of this place in the database. */
   used(): Promise<void>
-  /** Other folders that have had keys and that nobody has declared empty. */
+  /** Other places that have had keys and that nobody has declared empty. */
   whatIsMissing: MissingStoreData
 }
 
 /**
- * The wrapped keys of snapshots: one file each, in a folder outside the database and the object store, so that no
- * backup of either contains them. Destroying a key makes every copy of its snapshot unreadable. Only the owner can
- * read the folder (modes 700 and 600).
- * @throws Problem `unavailable` from destroy, write and a read of a missing key while keys exist in another folder
+ * The wrapped keys of snapshots, outside the database and the object store, so that no backup of either contains them. Destroying a key
+ * makes every copy of its snapshot unreadable.
+ * @throws Problem `unavailable` from destroy, write and a read of a missing key while keys exist in another place
  */
-export function snapshotKeys({ folder, used, whatIsMissing }: KeyFolderDeps) {
-  const fileOf = (id: string): string => {
-    if (!snapshotIdForm.test(id)) throw new Error('The snapshot id is not valid.')
-    return join(folder, id)
-  }
-  async function check(tx?: Transaction): Promise<void> {
+export interface SnapshotKeys {
+  /** @throws Problem `unavailable` while keys exist in another place. */
+  check(tx?: Transaction): Promise<void>
+  /** Resolves when the key is durable. Replaces an earlier key. */
+  write(id: string, key: unknown): Promise<void>
+  /** Undefined for a destroyed key. */
+  read(id: string): Promise<unknown>
+  exists(id: string): Promise<boolean>
+  /** Returns the number of keys that existed. `tx` is the surrounding transaction. */
+  destroy(ids: readonly string[], tx?: Transaction): Promise<number>
+  /** Snapshot ids whose key, finished or not, was last written before the given time. */
+  olderThan(before: Date): Promise<string[]>
+}
+
+const requireId = (id: string): string => {
+  if (!snapshotIdForm.test(id)) throw new Error('The snapshot id is not valid.')
+  return id
+}
+const checkPlaces =
+  (whatIsMissing: MissingStoreData) =>
+  async (tx?: Transaction): Promise<void> => {
     const missing = await whatIsMissing(tx)
     if (missing.length > 0)
       throw new Problem(
         'unavailable',
-        `This process uses another snapshot key folder than ${missing.length} others. Give server and worker the same folder (KP_SNAPSHOT_KEYS_DIR), or confirm that the other folders no longer contain keys.`,
+        `This process uses another place for snapshot keys than ${missing.length} others. Give server and worker the same folder (KP_SNAPSHOT_KEYS_DIR) or bucket (KP_FILES_URL), or confirm that the other places no longer contain keys.`,
       )
   }
+
+/** One file per key, in a folder that only its owner can read (modes 700 and 600). `used` records the mark of the folder. */
+export function snapshotKeys({ folder, used, whatIsMissing }: KeyDeps & { folder: string }): SnapshotKeys {
+  const fileOf = (id: string): string => join(folder, requireId(id))
+  const check = checkPlaces(whatIsMissing)
   return {
-    /** @throws Problem `unavailable` while keys exist in another folder. */
     check,
-    /** Resolves when the key is on disk. Replaces an earlier key. */
     async write(id: string, key: unknown): Promise<void> {
       const unfinished = `${fileOf(id)}.part`
       await check()
       await mkdir(folder, { recursive: true, mode: 0o700 })
       await chmod(folder, 0o700)
       // Record the folder before its first key exists.
-      await markFile(markOf(folder))
+      await markFile(keyFolderMarkPath(folder))
       await used()
       const handle = await open(unfinished, 'w', 0o600)
       try {
@@ -78,7 +96,6 @@ export function snapshotKeys({ folder, used, whatIsMissing }: KeyFolderDeps) {
       await rename(unfinished, fileOf(id))
       await syncFolder(folder)
     },
-    /** Undefined for a destroyed key. */
     async read(id: string): Promise<unknown> {
       const text = await unlessMissing(readFile(fileOf(id), 'utf8'))
       if (text !== undefined) return JSON.parse(text)
@@ -86,10 +103,7 @@ export function snapshotKeys({ folder, used, whatIsMissing }: KeyFolderDeps) {
       return undefined
     },
     exists: async (id: string): Promise<boolean> => (await unlessMissing(stat(fileOf(id)))) !== undefined,
-    /**
-     * Returns the number of keys that existed. `tx` is the surrounding transaction. When it resolves, the files are
-     * deleted and the folder is flushed; the disk blocks are not overwritten.
-     */
+    /** When it resolves, the files are deleted and the folder is flushed; the disk blocks are not overwritten. */
     async destroy(ids: readonly string[], tx?: Transaction): Promise<number> {
       if (ids.length === 0) return 0
       await check(tx)
@@ -101,11 +115,11 @@ export function snapshotKeys({ folder, used, whatIsMissing }: KeyFolderDeps) {
       if (destroyed > 0) await syncFolder(folder)
       return destroyed
     },
-    /** Snapshot ids whose key file, finished or not, was last written before the given time (machine clock). */
+    /** By the clock of the machine. */
     async olderThan(before: Date): Promise<string[]> {
       const found = new Set<string>()
       for (const name of (await unlessMissing(readdir(folder))) ?? []) {
-        if (!snapshotIdForm.test(name) && !unfinishedForm.test(name)) continue
+        if (!keyFileForm.test(name)) continue
         const info = await stat(join(folder, name)).catch(() => undefined) // deleted meanwhile
         if (info && info.mtimeMs < before.getTime()) found.add(name.replace(/\.part$/, ''))
       }
@@ -113,4 +127,62 @@ export function snapshotKeys({ folder, used, whatIsMissing }: KeyFolderDeps) {
     },
   }
 }
-export type SnapshotKeys = ReturnType<typeof snapshotKeys>
+
+/** The beginning of the objects’ keys. */
+export const snapshotKeyLead = 'snapshot-keys/'
+/** More than any sealed key of ours, in bytes. */
+const mostBytes = 65_536
+/** Keys per listing. */
+const keysAtOnce = 1_000
+
+/** One object per key, in a bucket that several machines share. A destroyed key leaves no version of its object. */
+export function snapshotKeyObjects({ store, used, whatIsMissing }: KeyDeps & { store: ObjectStore }): SnapshotKeys {
+  const keyOf = (id: string): string => `${snapshotKeyLead}${requireId(id)}`
+  const check = checkPlaces(whatIsMissing)
+  return {
+    check,
+    async write(id, key) {
+      await check()
+      await requireFinalDeletion(store)
+      // Record the bucket before its first key exists.
+      await used()
+      const bytes = Buffer.from(JSON.stringify(key))
+      await store.put(
+        keyOf(id),
+        (async function* () {
+          yield bytes
+        })(),
+        { mediaType: 'application/json' },
+      )
+    },
+    async read(id) {
+      const found = await store.read(keyOf(id), mostBytes)
+      if (found?.bytes) return JSON.parse(found.bytes.toString())
+      await check()
+      return undefined
+    },
+    exists: async (id) => (await store.versions(keyOf(id))).length > 0,
+    /** When it resolves, no version of the objects remains. */
+    async destroy(ids, tx) {
+      if (ids.length === 0) return 0
+      await check(tx)
+      return store.erase(ids.map(keyOf))
+    },
+    /** By the clock of the store. */
+    async olderThan(before) {
+      const found: string[] = []
+      for (let after = ''; ; ) {
+        const keys = await store.list(snapshotKeyLead, after, keysAtOnce)
+        for (const key of keys) {
+          const id = key.slice(snapshotKeyLead.length)
+          if (!snapshotIdForm.test(id)) continue
+          const last = Math.max(0, ...(await store.versions(key)).map(({ at }) => at.getTime()))
+          if (last < before.getTime()) found.push(id)
+        }
+        const end = keys.at(-1)
+        if (end === undefined || keys.length < keysAtOnce) return found
+        after = end
+      }
+    },
+  }
+}

@@ -248,3 +248,21 @@ export async function ledgerLostAt(tx: Transaction): Promise<Date | null> {
   const { _max: last } = await tx.knownStore.aggregate({ where: { port: 'ledger' }, _max: { retiredAt: true } })
   return last.retiredAt
 }
+
+/** Records that everything in a folder was moved to another store of the port. `former`: the mark of the folder, if it has one. */
+export async function recordMove(
+  tx: Transaction,
+  {
+    former,
+    identity,
+    ...to
+  }: { port: RememberedPort; former: string | undefined; provider: string; identity: string; shown: string; now: Date },
+): Promise<void> {
+  const { port, provider, shown, now } = to
+  await recordUse(tx, { id: newId('store'), port, provider, address: addressHash(provider, identity), shown, now })
+  if (former === undefined) return
+  await tx.knownStore.updateMany({
+    where: { port, address: addressHash('files', former), retiredAt: null },
+    data: { retiredAt: now, retiredBy: 'system:admin.move-files', statement: 'Everything was moved to a bucket.' },
+  })
+}

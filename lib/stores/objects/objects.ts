@@ -1,3 +1,4 @@
+import { Problem } from '#lib/kernel/problem.ts'
 import type { StoreState } from '../store-state.ts'
 
 export interface ObjectVersion {
@@ -60,4 +61,16 @@ export interface ObjectStore {
   /** For how many seconds the provider retains erased objects so that they can be restored (soft delete); 0: none. */
   residueSeconds(): Promise<number>
   close(): Promise<void>
+}
+
+/**
+ * For data whose deletion must be final: a key that destroys a snapshot, a file that expires. @throws Problem `unavailable` if the
+ * provider could restore deleted objects
+ */
+export async function requireFinalDeletion(store: ObjectStore): Promise<void> {
+  if ((await store.residueSeconds()) > 0)
+    throw new Problem(
+      'unavailable',
+      'The bucket of KP_FILES_URL can restore deleted objects (soft delete). Turn soft delete off for this bucket. Nothing was stored.',
+    )
 }
