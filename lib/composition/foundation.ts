@@ -20,8 +20,10 @@ export function createFoundation(platform: ReturnType<typeof openPlatform>) {
   const { clock, db, env, keyFor, known, regions, stores } = platform
   const chosenIds: ChosenIdPorts = { outsideNamespace, erasedOf }
   const exportChanges = transactionalEvent<ExportChange>()
-  const useExports = (isPut: boolean) => known.used('exports', isPut)
-  const exported = stores.files ? exportObjects(stores.files, useExports) : exportFiles(exportsFolder(env), useExports)
+  const noteExports = (isPut: boolean) => known.used('exports', isPut)
+  const exported = stores.files
+    ? exportObjects(stores.files, noteExports)
+    : exportFiles(exportsFolder(env), noteExports)
   const keyStorage = {
     used: () => known.used('snapshot_keys'),
     whatIsMissing: known.missing('snapshot_keys'),
