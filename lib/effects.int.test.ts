@@ -44,7 +44,7 @@ describe('the table of effects', () => {
 
 describe('operations that only people may call', () => {
   it('return 403 for a token with every scope, whatever the input', async () => {
-    const { token } = await issuedAgent(test, ['read', 'write', 'admin'], { tier: 'enterprise' })
+    const { token } = await issuedAgent(test, ['read', 'write', 'privacy', 'admin'], { tier: 'enterprise' })
     const inPerson = test.app.useCases.filter(({ operation: { id } }) => isInPerson(id))
     expect(inPerson.length).toBeGreaterThan(20)
     for (const { operation: one } of inPerson) {
@@ -162,7 +162,7 @@ describe('a credential that an admin makes for somebody else', () => {
     const { claimed, unclaimed } = await victims()
     const admin = await signedIn(test, 'admin')
     for (const agent of [claimed, unclaimed]) {
-      const token = madeKey(await create(agent.id, admin))
+      const token = madeKey(await create(agent.id, admin, ['read', 'write', 'privacy']))
       for (const { operation: one } of test.app.useCases) {
         const verb = one.permission.slice(one.permission.lastIndexOf(':') + 1)
         if (isOpenToLent(one.id) || one.id === 'registerAgent') continue

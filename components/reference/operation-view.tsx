@@ -4,7 +4,7 @@ import { type ReferenceOperation, type ShownParameter, type ShownSchema, typeOf 
 import { Method } from './method.tsx'
 import { Notes, SchemaView } from './schema-view.tsx'
 
-const verbs = ['public', 'read', 'write', 'self', 'person', 'audit', 'admin'] as const
+const verbs = ['public', 'read', 'write', 'privacy', 'self', 'person', 'audit', 'admin'] as const
 
 /** Text that may contain `code` in backticks. */
 const Prose = ({ text }: { text: string }) => {

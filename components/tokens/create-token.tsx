@@ -19,7 +19,7 @@ const expiries = ['7', '30', '90', '365', 'never', 'day'] as const
 type Expiry = (typeof expiries)[number]
 /** The allowed lifetimes of a token with scope `admin`. */
 const adminExpiries = ['7', '30', '90', 'day'] as const
-const fresh = { agent: '', name: '', read: true, write: false, admin: false, expiry: '90', day: '' }
+const fresh = { agent: '', name: '', read: true, write: false, privacy: false, admin: false, expiry: '90', day: '' }
 type TokenDraft = typeof fresh
 
 /** The end of the token's last day, in the reader's time zone. */
@@ -41,7 +41,7 @@ export function CreateToken({ agents, isAdmin }: CreateTokenProps) {
   const create = useApiMutation(createTokenAt, { touches: tokenPaths })
   const [filters] = useQueryStates(tokenFilterParsers)
   const agent = agents.find(({ id }) => id === (draft.agent || filters.agent)) ?? agents[0]
-  const scopes: readonly TokenScope[] = isAdmin ? ['read', 'write', 'admin'] : ['read', 'write']
+  const scopes: readonly TokenScope[] = isAdmin ? ['read', 'write', 'privacy', 'admin'] : ['read', 'write', 'privacy']
   const wanted = scopes.filter((scope) => draft[scope])
   const offered: readonly Expiry[] = wanted.includes('admin') ? adminExpiries : expiries
   const expiry = offered.find((one) => one === draft.expiry) ?? '90'

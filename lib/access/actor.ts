@@ -35,7 +35,7 @@ export function agentCaller(row: TokenLookupRow, { permission }: Pick<OperationS
   const isLent = row.issued_by_admin
   const isWindowShared = row.shares_window && row.network !== null
   const statuses: ActorStanding[] = ['agent']
-  for (const scope of ['read', 'write', 'admin'] as const)
+  for (const scope of ['read', 'write', 'privacy', 'admin'] as const)
     if (row.scopes.includes(scope)) statuses.push(`scope:${scope}`)
   return {
     actor: {

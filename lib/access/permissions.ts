@@ -6,6 +6,7 @@ export type ActorStanding =
   | 'agent'
   | 'scope:read'
   | 'scope:write'
+  | 'scope:privacy'
   | 'scope:admin'
   | 'person'
   | 'manager'
@@ -16,6 +17,7 @@ export type ActorStanding =
 const allowed: Record<Verb, readonly ActorStanding[]> = {
   read: ['scope:read', 'scope:admin', 'person', 'manager', 'auditor', 'admin', 'anonymous-reader'],
   write: ['scope:write', 'scope:admin', 'person', 'manager', 'admin'],
+  privacy: ['scope:privacy', 'person', 'manager', 'auditor', 'admin'],
   self: ['agent', 'person', 'manager', 'auditor', 'admin'],
   person: ['person', 'manager', 'auditor', 'admin'],
   audit: ['auditor', 'admin', 'scope:admin'],

@@ -27,7 +27,8 @@ export function authorise(operation: OperationShape, ctx: Context): void {
     if (actor.kind === 'anonymous')
       throw new Problem(operation.path.startsWith('/v1/') ? 'token_missing' : 'sign_in_needed')
     const [, verb] = operation.permission.split(':')
-    const isScope = actor.kind === 'agent' && (verb === 'read' || verb === 'write' || verb === 'admin')
+    const isScope =
+      actor.kind === 'agent' && (verb === 'read' || verb === 'write' || verb === 'privacy' || verb === 'admin')
     throw new Problem(
       isScope ? 'scope_too_small' : 'forbidden',
       isScope ? `This operation needs the scope "${verb}".` : {},

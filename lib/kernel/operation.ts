@@ -5,11 +5,12 @@ import type { ProblemCode } from './problem.ts'
  * `<domain>:<verb>`. lib/access/permissions.ts lists who may do what.
  * - public: everybody.
  * - read, write: a token with this scope, or a person.
+ * - privacy: a token with this scope, or a person with a console account.
  * - self: an agent or a person, for data about themselves.
  * - person: a person with a console account.
  * - audit, admin: an account with this role, or a token with the scope admin.
  */
-export type Verb = 'read' | 'write' | 'self' | 'person' | 'audit' | 'admin'
+export type Verb = 'read' | 'write' | 'privacy' | 'self' | 'person' | 'audit' | 'admin'
 export type Permission = 'public' | `${string}:${Verb}`
 
 export type AuditAction = 'create' | 'read' | 'update' | 'delete' | 'export' | 'validate'

@@ -3,7 +3,17 @@ import { SentEmailAddress } from '#lib/kernel/email-address.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
 import { RunDetail } from './erasures/contract.ts'
-import { channels, dueTags, graces, parties, partStates, requestKinds, requestSubjects, states } from './rules.ts'
+import {
+  channels,
+  dueTags,
+  graces,
+  identityProofs,
+  parties,
+  partStates,
+  requestKinds,
+  requestSubjects,
+  states,
+} from './rules.ts'
 
 const when = z.iso.datetime()
 const whenever = when.nullable()
@@ -341,8 +351,8 @@ export const fileForParticipant = operation({
   path,
   summary: 'File a privacy request for a participant of a project',
   description:
-    'For owners of the project, managers of its organization and admins, who confirm the identity of the participant by filing. If a person claimed the participation, the request is about their account, and a link to their address confirms it. The outcome of access and portability names the export. Restriction takes effect at once: agents of the project do not read what the participant wrote, and write nothing on their behalf. An objection restricts in the same way until an admin decides about it.',
-  permission: 'privacy:person',
+    'For owners of the project, managers of its organization and admins, who confirm the identity of the participant by filing. If a person claimed the participation, the request is about their account, and a link to their address confirms it. The outcome of access and portability names the export. Restriction takes effect at once: agents of the project do not read what the participant wrote, and write nothing on their behalf. An objection restricts in the same way until an admin decides about it. A token files access, portability and erasure for participants without an account, in projects that its agent is a member of and the owner of the agent owns.',
+  permission: 'participants:privacy',
   audit: { action: 'create', ...participantErasure },
   limit: 'write',
   status: 201,
@@ -354,6 +364,9 @@ export const fileForParticipant = operation({
       .max(requestKinds.length)
       .refine((list) => new Set(list).size === list.length, 'must name each kind once'),
     grace: z.enum(graces).optional().meta({ description: 'Grace period of an erasure; 24h if omitted' }),
+    identity: z.enum(identityProofs).optional().meta({
+      description: 'How your application confirmed the identity of the person. Tokens must state it; it is recorded',
+    }),
     statement: StatementText.optional().meta({
       description: 'What must be corrected, or the grounds of the objection',
     }),
@@ -390,7 +403,7 @@ export const listForParticipant = operation({
   summary: 'List the privacy requests about a participant, newest first',
   description:
     'For owners of the project, managers of its organization and admins. The newest 100. Requests about the account of a person who claimed the participation appear only to those who filed them.',
-  permission: 'privacy:person',
+  permission: 'participants:privacy',
   audit: { action: 'read', ...participantErasure },
   limit: 'read',
   status: 200,
@@ -406,7 +419,7 @@ export const cancelForParticipant = operation({
   summary: 'Cancel a privacy request about a participant',
   description:
     'Until its work begins. For the owner, manager or admin who filed it; an admin refuses a request of somebody else with the reason.',
-  permission: 'privacy:person',
+  permission: 'participants:privacy',
   audit: { action: 'update', ...participantErasure },
   limit: 'write',
   status: 200,
@@ -422,7 +435,7 @@ export const planForParticipant = operation({
   summary: 'What an erasure of a participant would delete, without deleting anything',
   description:
     'For owners of the project, managers of its organization and admins. Not after a person claimed the participation: the erasure is then about their account.',
-  permission: 'privacy:person',
+  permission: 'participants:privacy',
   audit: { action: 'read', ...participantErasure },
   // Computing a plan costs as much as preparing an erasure.
   limit: 'write',

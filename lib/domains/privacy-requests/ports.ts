@@ -79,7 +79,8 @@ export interface ParticipantContact {
   accountId: string | null
   /** The address that an application reported. */
   email: string | null
-  actsAs: 'owner' | 'manager' | 'admin'
+  /** application: a token with the scope `privacy`. */
+  actsAs: 'owner' | 'manager' | 'admin' | 'application'
 }
 /** What privacy requests need from projects. */
 export interface ParticipantPorts {

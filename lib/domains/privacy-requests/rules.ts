@@ -24,6 +24,10 @@ export const partStates = ['pending', 'running', 'done', 'partly_done', 'refused
 export type PartState = (typeof partStates)[number]
 export const refusalGrounds = ['unfounded', 'excessive', 'identity', 'legal_obligation', 'other'] as const
 export type RefusalGround = (typeof refusalGrounds)[number]
+/** How an application confirmed the identity of a person on whose behalf it files. */
+export const identityProofs = ['signed_in', 'email', 'document'] as const
+export type IdentityProof = (typeof identityProofs)[number]
+
 export const parties = ['subject', 'manager', 'admin', 'system'] as const
 export type Party = (typeof parties)[number]
 

@@ -37,7 +37,7 @@ import {
   wasFullyRetained,
   withParts,
 } from './requests.ts'
-import { isClosed, stateOfParts, sum } from './rules.ts'
+import { isClosed, type RequestKind, stateOfParts, sum } from './rules.ts'
 import { change, note, notifyParties, type RequestWork, settle, systemWork, workOf } from './timeline.ts'
 import { filerView, requestView } from './views.ts'
 
@@ -191,11 +191,29 @@ function requireAllowedFor(isUnclaimed: boolean, { kinds, changes }: FilingBody)
     throw invalid(['kinds'], 'cannot combine a copy with an erasure: request the copy first, and download the export')
 }
 
+const applicationKinds: readonly RequestKind[] = ['access', 'portability', 'erasure']
+/** A token files copies, and erasures that can still be cancelled, only for people without an account, and states their identity. */
+function requireFitFor({ actsAs, accountId }: ParticipantContact, { kinds, grace, identity }: FilingBody): void {
+  if (actsAs !== 'application') return
+  if (identity === undefined) throw invalid(['identity'], 'is required for a token')
+  if (!kinds.every((kind) => applicationKinds.includes(kind)))
+    throw invalid(['kinds'], 'can be access, portability and erasure for a token')
+  if (grace === 'now')
+    throw invalid(['grace'], 'must be at least 24h for a token, so that the request can be cancelled')
+  if (accountId !== null)
+    throw new Problem(
+      'conflict',
+      'A person claimed this participation with an account. They file the request on their page /settings/privacy. Nothing was changed.',
+    )
+}
+const channelOf = { owner: 'manager', manager: 'manager', admin: 'mail', application: 'api' } as const
+
 const file = (deps: PrivacyDeps) =>
   mutation(fileForParticipant, async (ctx, { params, body }) => {
-    const { kinds, grace, statement, changes } = body
+    const { kinds, grace, statement, changes, identity } = body
     requireConsistent(body)
     const found = await deps.participants.find(ctx, params)
+    requireFitFor(found, body)
     // Filing confirms the identity, so it needs what an admin's confirmation needs.
     if (found.actsAs === 'admin') {
       requireRecentPassword(ctx)
@@ -211,16 +229,19 @@ const file = (deps: PrivacyDeps) =>
     const filed = await fileRequestIn(deps, work, {
       about,
       kinds,
-      channel: found.actsAs === 'admin' ? 'mail' : 'manager',
+      channel: channelOf[found.actsAs],
       filedBy: ctx.actor.id,
       receivedAt: ctx.now,
       isProven: isUnclaimed,
+      // An erasure by a token is announced to the reported address, so that the person can cancel it.
+      ...(found.actsAs === 'application' && found.email !== null && { contact: { email: found.email, locale: 'en' } }),
       grace,
       ...(changes && { changes }),
       ...(statement !== undefined && { statement: plainTextPhrases(statement, 'statement', deps.strict) }),
     })
     let { row } = filed
-    if (isUnclaimed && row.state === 'received') row = await verifyRequestIn(deps, work, row, party)
+    if (isUnclaimed && row.state === 'received')
+      row = await verifyRequestIn(deps, work, row, found.actsAs === 'application' ? 'token' : party, identity)
     else if (!isUnclaimed && filed.isNew && row.contact !== null) await requestLink(work, row, 'verify')
     const reply = await replyAfter(deps, ctx, work, row)
     return { ...reply, body: { ...reply.body, joined: filed.joined }, status: filed.isNew ? 201 : 200 }
@@ -228,9 +249,10 @@ const file = (deps: PrivacyDeps) =>
 
 const list = ({ db, participants }: Pick<PrivacyDeps, 'db' | 'participants'>) =>
   read(listForParticipant, async (ctx, { params }) => {
-    const { id, accountId } = await participants.find(ctx, params)
+    const { id, accountId, actsAs } = await participants.find(ctx, params)
     const rows = await db.prisma.privacyRequest.findMany({
       where: {
+        ...(actsAs === 'application' && { channel: 'api', filedBy: ctx.actor.id }),
         OR: [{ participantId: id }, ...(accountId === null ? [] : [{ accountId, filedBy: ctx.actor.id }])],
       },
       orderBy: [{ receivedAt: 'desc' }, { id: 'desc' }],

@@ -77,15 +77,16 @@ describe('grantable permissions', () => {
     [agent('write'), ['write']],
     [agent('write', 'read'), ['read', 'write']],
     [agent('admin'), ['read', 'write']],
+    [agent('privacy', 'read'), ['read', 'privacy']],
     [agent('read', 'admin'), ['read', 'write']],
-    [{ kind: 'person' as const, isAdmin: false, scopes: [] }, ['read', 'write']],
-    [{ kind: 'person' as const, isAdmin: true, scopes: [] }, ['read', 'write', 'admin']],
+    [{ kind: 'person' as const, isAdmin: false, scopes: [] }, ['read', 'write', 'privacy']],
+    [{ kind: 'person' as const, isAdmin: true, scopes: [] }, ['read', 'write', 'privacy', 'admin']],
     [{ kind: 'anonymous' as const, isAdmin: false, scopes: [] }, []],
   ])('grantable(%j) returns %j', (actor, may) => expect(grantable(actor)).toEqual(may))
 
   test('an agent never grants a scope that it lacks', () => {
     fc.assert(
-      fc.property(fc.subarray(['read', 'write']), (own) =>
+      fc.property(fc.subarray(['read', 'write', 'privacy']), (own) =>
         grantable(agent(...own)).every((scope) => own.includes(scope)),
       ),
     )

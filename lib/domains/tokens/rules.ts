@@ -21,7 +21,7 @@ export const endedTokenCounted = 60_000
 /** Start of the revocation window. The window is half-open: a refusal exactly one hour ago does not count. */
 export const countsSince = (now: Date): Date => new Date(now.getTime() - refusalWindow)
 
-export const tokenScopes = ['read', 'write', 'admin'] as const
+export const tokenScopes = ['read', 'write', 'privacy', 'admin'] as const
 export type TokenScope = (typeof tokenScopes)[number]
 export const tiers = ['free', 'pro', 'enterprise'] as const
 export type TierName = (typeof tiers)[number]
@@ -53,12 +53,14 @@ export const tierLimits: Record<TierName | 'anonymous', TierLimits> = {
 export const tokenScopesInOrder = (wanted: readonly string[]): TokenScope[] =>
   tokenScopes.filter((scope) => wanted.includes(scope))
 
+const personal: readonly TokenScope[] = ['read', 'write', 'privacy']
+
 /**
- * Scopes that the actor may grant: all for an admin in a session, `read` and `write` for a person, its own for a token. A token never
- * grants `admin`.
+ * Scopes that the actor may grant: all for an admin in a session, all except `admin` for a person, its own for a token. A token never grants
+ * `admin`. The scope `privacy` reaches only projects that the owner of the agent owns.
  */
 export function grantable(actor: Pick<Actor, 'kind' | 'isAdmin' | 'scopes'>): readonly TokenScope[] {
-  if (actor.kind === 'person') return actor.isAdmin ? tokenScopes : ['read', 'write']
+  if (actor.kind === 'person') return actor.isAdmin ? tokenScopes : personal
   if (actor.kind !== 'agent') return []
   return actor.isAdmin ? ['read', 'write'] : tokenScopesInOrder(actor.scopes.filter((scope) => scope !== 'admin'))
 }

@@ -67,6 +67,7 @@ const parametersOf = (operation: OperationShape, components: Components): OpenAp
 const access: Record<string, string> = {
   read: 'Scope `read` or session.',
   write: 'Scope `write` or session.',
+  privacy: 'Scope `privacy` or session.',
   self: 'Token or session.',
   person: 'Session only.',
   audit: 'Auditors and admins.',

@@ -58,8 +58,8 @@ async function contactFor(
 ): Promise<RequestContact | undefined> {
   if ('requester' in about) return contact
   if ('account' in about) return people.contactOf(tx, about.account)
-  // An address that an application reported is unverified: no email is sent to it.
-  if ('participant' in about) return undefined
+  // An address that an application reported is unverified. Only a request by a token is announced to it.
+  if ('participant' in about) return contact
   const owner = await agents.ownerOf(tx, about.agent)
   return owner ? people.contactOf(tx, owner) : undefined
 }

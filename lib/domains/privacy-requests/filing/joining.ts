@@ -24,7 +24,7 @@ export interface Filing {
   redacts?: boolean | undefined
   statement?: string | undefined
   changes?: Changes | undefined
-  /** For a requester: the confirmed address. Otherwise the address on file is used. */
+  /** For a requester: the confirmed address. For a participant: the reported address. Otherwise the address on file is used. */
   contact?: RequestContact
   /** Whether this call proves the caller's identity. */
   isProven: boolean

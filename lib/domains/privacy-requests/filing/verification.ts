@@ -5,6 +5,7 @@ import { cancelRequestIn } from '../execution/cancellation.ts'
 import { carryOut, confirmAddress } from '../execution/execution.ts'
 import type { PrivacyDeps } from '../ports.ts'
 import { isUnconnected, type RequestRow, StateName } from '../requests.ts'
+import type { IdentityProof } from '../rules.ts'
 import { change, notifyParties, type RequestWork, workOf } from '../timeline.ts'
 import { takeRequestLink } from './links.ts'
 
@@ -20,6 +21,8 @@ export async function verifyRequestIn(
   work: RequestWork,
   row: RequestRow,
   proof: Proof,
+  /** How an application confirmed the identity of the person on whose behalf it files. */
+  identity?: IdentityProof,
 ): Promise<RequestRow> {
   const state = StateName.parse(row.state)
   if (state !== 'received')
@@ -43,8 +46,8 @@ export async function verifyRequestIn(
       verifiedAt: work.now,
       ...(row.pausedAt && { pausedAt: null, legalDueAt: new Date(row.legalDueAt.getTime() + paused) }),
     },
-    details: { by: proof },
-    by: proof === 'admin' || proof === 'manager' ? proof : 'subject',
+    details: { by: proof, ...(identity && { identity }) },
+    by: proof === 'admin' || proof === 'manager' ? proof : work.by === 'manager' ? 'manager' : 'subject',
   })
   return carryOut(deps, work, verified)
 }

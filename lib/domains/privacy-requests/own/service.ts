@@ -49,10 +49,17 @@ async function lockedOwn(ctx: MutationContext, id: string): Promise<RequestRow> 
   return row
 }
 
+/** Filter: the requests that an application filed for participants, also after they were erased. */
+const filedByApplication = ({ actor }: Pick<Context, 'actor'>): Prisma.PrivacyRequestWhereInput[] =>
+  actor.kind === 'agent' && actor.scopes.includes('privacy')
+    ? [{ subjectKind: 'participant', channel: 'api', filedBy: actor.id }]
+    : []
+
 /** Returns the view of a request for the caller. A manager who filed it for a member sees less than the member. */
 function viewForCaller(ctx: Context, row: RequestRow, reasons: ReadonlyMap<string, string>) {
   const view = requestView(row, ctx.now, reasons)
-  return isOwnOf(ctx, row) ? view : filerView(view)
+  const isByApplication = row.channel === 'api' && row.subjectKind === 'participant' && row.filedBy === ctx.actor.id
+  return isOwnOf(ctx, row) || isByApplication ? view : filerView(view)
 }
 
 /** Notifies the parties of the changes, and returns the reply with the changed request. */
@@ -105,7 +112,7 @@ const readOne = (deps: Pick<PrivacyDeps, 'db' | 'people' | 'erasures'>) =>
   read(readRequest, async (ctx, { params: { id } }) => {
     const { db, people } = deps
     const row = await db.prisma.privacyRequest.findFirst({
-      where: { AND: [{ id }, ownedBy(ctx, await filedFor(people, db.prisma, ctx, id))] },
+      where: { id, OR: [ownedBy(ctx, await filedFor(people, db.prisma, ctx, id)), ...filedByApplication(ctx)] },
       include: withParts,
     })
     if (!row) throw noRequest()

@@ -4,7 +4,7 @@ import { type CacheEntry, type CachePart, type CacheStore, ownPrefix } from '#li
 import { needlesOf } from '#lib/stores/cache/needles.ts'
 import { technical } from '#lib/text/json.ts'
 import { isInKeySpace, type KeySpace } from '../key-space.ts'
-import type { Ownership } from '../values/ownership.ts'
+import { isOfOthers, type Ownership } from '../values/ownership.ts'
 import { type Readable, readable } from '../values/readable.ts'
 import {
   cutLeaves,
@@ -176,7 +176,8 @@ async function changesByWords(
       isCut ||= canCut
       changes.push({ part, to: canCut ? Buffer.from(judged.text) : null })
     }
-    if (value.form === 'binary' && judged.decision !== 'deleted') unsearched.binary.add(labelOf(entry.name, part.id))
+    if (value.form === 'binary' && judged.decision !== 'deleted' && (await ownership()) !== 'elsewhere')
+      unsearched.binary.add(labelOf(entry.name, part.id))
   }
   for (const change of await changesAcross(sought, entry, before, ownership)) {
     const at = changes.findIndex(({ part }) => part === change.part)
@@ -222,7 +223,7 @@ function cacheJudge(sought: CacheSearch) {
     if (!isOwn(name) && !names.has(name) && keys.standIn(name)) {
       const owner = await sought.ownershipOf(name)
       if (owner === 'own' && (await sought.isCached(name))) return whole(entry, 'group')
-      if (owner !== 'foreign' && !isNear) unsearched.lasting.add(labelOf(name))
+      if (!isOfOthers(owner) && !isNear) unsearched.lasting.add(labelOf(name))
     }
     const values = parts.map(({ texts }) => readableOf(texts))
     const fields = type === 'hash' ? parts.map(({ id }) => id.toString()) : []

@@ -149,7 +149,7 @@ export function objectDecider(
         if (namesErased(text) || (await judge.hasErasedWords({ form: 'text', text }, ownership))) return deleted
       if (newest.bytes === undefined) {
         if (naming) return deleted
-        unsearched.large.add(key)
+        if ((await ownership()) !== 'elsewhere') unsearched.large.add(key)
         return undefined
       }
       if (isNoted?.(key, newest.bytes)) return undefined
@@ -159,7 +159,7 @@ export function objectDecider(
       if (decided.decision === 'deleted') return deleted
       if (decided.decision === 'cut')
         return { ...deleted, verdict: 'cut', cut: { state: newest.state, bytes: Buffer.from(decided.text) } }
-      if (value.form === 'binary') unsearched.binary.add(key)
+      if (value.form === 'binary' && (await ownership()) !== 'elsewhere') unsearched.binary.add(key)
       const former = await formerOf(key, newest.version)
       if (former.length > 0) return { ...deleted, verdict: 'cut', former }
       return decided.decision === 'retained' ? { ...deleted, verdict: 'retained' } : undefined

@@ -6,17 +6,19 @@ import type { Queryable } from '#lib/stores/postgres/statement.ts'
 import { projectReaderOf, seenProject } from '../access.ts'
 import { type IdentityChanges, refuseTakeover } from './authors.ts'
 import { mayActForParticipants, noParticipant, participantIn } from './participant-view.ts'
-import { findOwnedMembership } from './repository.ts'
+import { findApplicationMembership, findOwnedMembership } from './repository.ts'
 
 interface ActedFor {
   id: string
   accountId: string | null
   /** As the application reported it. */
   email: string | null
-  actsAs: 'owner' | 'manager' | 'admin'
+  /** application: a token with the scope `privacy`. */
+  actsAs: 'owner' | 'manager' | 'admin' | 'application'
 }
 /**
- * Returns the participant to callers who act for the project's participants: owners, managers of its organization, admins.
+ * Returns the participant to callers who act for the project's participants: owners, managers of its organization, admins, and tokens with the
+ * scope `privacy` of agents whose owner owns the project.
  * @throws {Problem} `not_found`; `forbidden` for other members
  */
 export const actedFor =
@@ -26,7 +28,10 @@ export const actedFor =
     { projectId, participantId }: { projectId: string; participantId: string },
   ): Promise<ActedFor> => {
     const project = await seenProject(ctx.tx ?? db, projectReaderOf(ctx), projectId)
-    if (!mayActForParticipants(project))
+    const { actor } = ctx
+    const isApplication = actor.kind === 'agent'
+    if (isApplication) await requireApplication(ctx.tx ?? db, actor, project)
+    else if (!mayActForParticipants(project))
       throw new Problem(
         'forbidden',
         'Only owners of the project, managers of its organization and admins can file requests for its participants.',
@@ -36,8 +41,21 @@ export const actedFor =
       select: { id: true, accountId: true, email: true },
     })
     if (!record) throw noParticipant()
-    return { ...record, actsAs: project.role === 'owner' ? 'owner' : (project.office ?? 'owner') }
+    return {
+      ...record,
+      actsAs: isApplication ? 'application' : project.role === 'owner' ? 'owner' : (project.office ?? 'owner'),
+    }
   }
+
+/** Checks that the agent of a token acts for the participants of the project. @throws {Problem} `scope_too_small`, `forbidden` */
+export async function requireApplication(on: Queryable, { id, scopes }: Actor, project: { id: string }): Promise<void> {
+  if (!scopes.includes('privacy')) throw new Problem('scope_too_small', 'This operation needs the scope "privacy".')
+  if ((await findApplicationMembership(on, { project: project.id, agent: id })).length === 0)
+    throw new Problem(
+      'forbidden',
+      'A token acts for participants only in projects that its agent is a member of and the owner of the agent owns. Ask an owner of the project to issue a token for their own agent. Nothing was changed.',
+    )
+}
 
 /** Checks the changes that a request asks for, like an edit. See {@link refuseTakeover}. */
 export async function requestedChanges(

@@ -147,6 +147,15 @@ export const findOwnedMembership = statement('projects.find-owned-membership', {
     WHERE o.kind = 'account' AND o.member_id = $owner AND o.role = 'owner' AND p.status <> 'closed' LIMIT 1`,
 })
 
+/** One row if the agent is a member of a project that the owner of the agent owns. */
+export const findApplicationMembership = statement('projects.find-application-membership', {
+  takes: { project: 'text', agent: 'text' },
+  returns: { id: 'text' },
+  sql: `SELECT m.project_id AS id FROM project_members m JOIN agent_owners a ON a.id = m.member_id
+      JOIN project_members o ON o.project_id = m.project_id AND o.kind = 'account' AND o.member_id = a.owner_id AND o.role = 'owner'
+    WHERE m.project_id = $project AND m.kind = 'agent' AND m.member_id = $agent LIMIT 1`,
+})
+
 export const participantInventory = statement('projects.participant-inventory', {
   takes: { ids: 'text[]' },
   returns: { n: 'int4', since: 'timestamptz?' },

@@ -12,6 +12,7 @@ import { pageValues } from '../list-page.ts'
 import type { ProjectPorts } from '../ports.ts'
 import { findInOrganisation, type SeenProject } from '../repository.ts'
 import { asDownload } from '../rules.ts'
+import { requireApplication } from './acting.ts'
 import { type IdentityChanges, participantFor, refuseTakeover } from './authors.ts'
 import {
   claimParticipation,
@@ -147,6 +148,11 @@ async function requireExportable(
   const { role, office } = await seenProject(db, projectReaderOf(ctx), projectId)
   if (!row) throw noParticipant()
   if (role === 'owner' || (office && (await requestedCopy(db, id, ctx.now)))) return
+  if (ctx.actor.kind === 'agent' && ctx.actor.scopes.includes('privacy')) {
+    await requireApplication(db, ctx.actor, { id: projectId })
+    if (row.account_id === null && (await requestedCopy(db, id, ctx.now))) return
+    throw new Problem('forbidden', 'File a request for access or portability for this participant first.')
+  }
   throw new Problem(
     'forbidden',
     office

@@ -6,10 +6,13 @@ import { ownersNamed } from '../repository.ts'
  * Whose data a key, object or other place of a connected store is, by the ids in its name. Words never decide it: an equal sentence proves
  * nothing.
  * - `own`: it names the erasing projects or the erased person, and nobody else.
- * - `foreign`: it names another project, or another author.
+ * - `elsewhere`: it names only other projects and what belongs to them.
+ * - `foreign`: it names another author, or another project besides an erasing one.
  * - `nobody`: it names no project and no person.
  */
-export type Ownership = 'own' | 'foreign' | 'nobody'
+export type Ownership = 'own' | 'elsewhere' | 'foreign' | 'nobody'
+/** Whether a place names somebody else, of whichever project. */
+export const isOfOthers = (ownership: Ownership): boolean => ownership === 'foreign' || ownership === 'elsewhere'
 
 const word = /[A-Za-z0-9_-]+/g
 const mostParts = 12
@@ -53,6 +56,9 @@ export const ownershipReader =
       if (kind === 'participant') return !isOwn && (isElsewhere || isPerson)
       return kind === 'account' ? isPerson : isElsewhere || kind === 'message' || kind === 'document'
     })
-    if (isForeign) return 'foreign'
+    if (isForeign) {
+      const isElsewhere = rows.every(({ project }) => project !== null && !projects.has(project))
+      return isElsewhere && !isOwn ? 'elsewhere' : 'foreign'
+    }
     return isOwn ? 'own' : 'nobody'
   }

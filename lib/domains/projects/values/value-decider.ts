@@ -9,7 +9,7 @@ import { besides, cutFrom, decideDerivedText } from '../words/derived-text.ts'
 import { mergeSpans, occurrences, type TextSpan } from '../words/fingerprints.ts'
 import { livingAuthors } from '../words/living-authors.ts'
 import { remainingTexts, remainingTextsIn } from '../words/remaining-texts.ts'
-import type { Ownership } from './ownership.ts'
+import { isOfOthers, type Ownership } from './ownership.ts'
 import type { Readable } from './readable.ts'
 
 /** The sources of a value that pointers of an erased source name. */
@@ -330,7 +330,7 @@ export function valueDecider(words: ErasedWords, options: ValueDeciderOptions): 
         ...words.namesIn(one).filter(isUnknown),
         ...named.flatMap((sought) => occurrences(one, sought)),
       ])
-    let mayBeTheirs = ownership === 'foreign'
+    let mayBeTheirs = isOfOthers(ownership)
     if (hasErased) {
       // Without words of other authors, the remaining texts need not be read.
       const rest = cutStrings(spoken, spansOf)
