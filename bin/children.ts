@@ -10,6 +10,8 @@ export type ChildOptions = {
   name: string
   file: string
   env: NodeJS.ProcessEnv
+  /** Milliseconds that it may take to stop, besides those for its work. */
+  drain?: number
   /** Called when it ended more often than it may be restarted. */
   onGivenUp(message: string): void
 }
@@ -17,7 +19,7 @@ export type ChildOptions = {
 export type Child = {
   /** Resolves when the process has sent `ready`. Rejects with one line if it ends before. */
   ready: Promise<void>
-  /** Asks it to finish, and kills it after ten seconds. Safe to repeat. */
+  /** Asks it to finish, and kills it after ten seconds and its drain. Safe to repeat. */
   stop(): Promise<void>
   /** Kills it immediately. */
   kill(): void
@@ -47,7 +49,7 @@ export function restartAllowance(now: () => number = () => performance.now()): (
 export const nodeFlags = ['--max-semi-space-size=8', '--heap-growing-percent=100', '--liftoff-only'] as const
 
 /** Starts a child process with an IPC channel. It is restarted when it ends unexpectedly, and ends when this process is killed. */
-export function startChild({ name, file, env, onGivenUp }: ChildOptions): Child {
+export function startChild({ name, file, env, drain = 0, onGivenUp }: ChildOptions): Child {
   const allowance = restartAllowance()
   let current: ChildProcess | undefined
   let isStopping = false
@@ -102,7 +104,7 @@ export function startChild({ name, file, env, onGivenUp }: ChildOptions): Child 
       isStopping = true
       if (!current || hasEnded()) return
       const ended = new Promise((done) => current?.once('exit', done))
-      const insist = setTimeout(() => current?.kill('SIGKILL'), PATIENCE)
+      const insist = setTimeout(() => current?.kill('SIGKILL'), PATIENCE + drain)
       current.kill('SIGTERM')
       await ended
       clearTimeout(insist)

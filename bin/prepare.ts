@@ -19,7 +19,7 @@ export type PreparationMessage =
   /** Requests the embedded database of a data directory. The supervisor replies with a {@link DatabaseReply}. */
   | { step: 'database'; dataDir: string }
   /** Everything is prepared: the supervisor starts these processes. */
-  | { step: 'start'; children: { name: string; file: string }[]; env: Record<string, string> }
+  | { step: 'start'; children: { name: string; file: string; drain: number }[]; env: Record<string, string> }
   /** The text to print when the processes are ready. */
   | { step: 'finished'; text: string; isWarning: boolean }
 
@@ -88,8 +88,10 @@ function childrenOf({ appUrl, isEmbedded }: Prepared, env: Env): PreparationMess
   const isAlone = isEmbedded && KP_WEB_PROCESSES === 1 && KP_REDIS_URL === undefined
   const limits = KP_LIMITS === 'auto' && isAlone ? 'memory' : KP_LIMITS
   const children = [
-    ...(role === 'worker' ? [] : [{ name: 'server', file: `${bundleFolder}/server.mjs` }]),
-    ...(role === 'web' ? [] : [{ name: 'worker', file: `${bundleFolder}/worker.mjs` }]),
+    ...(role === 'worker'
+      ? []
+      : [{ name: 'server', file: `${bundleFolder}/server.mjs`, drain: env.KP_DRAIN_SECONDS * 1_000 }]),
+    ...(role === 'web' ? [] : [{ name: 'worker', file: `${bundleFolder}/worker.mjs`, drain: 0 }]),
   ]
   return { step: 'start', children, env: { DATABASE_URL: appUrl, KP_LIMITS: limits } }
 }

@@ -5,10 +5,11 @@ import next from 'next'
 import { publicUrl, readEnv } from '#lib/config/env.ts'
 import { createApiServer } from '#lib/http/api-server.ts'
 import { consolePages } from '#lib/http/console-pages.ts'
-import { createListener, listenedAt, metricsListener } from '#lib/http/listener.ts'
+import { createListener, endServer, listenedAt, metricsListener } from '#lib/http/listener.ts'
 import { supervised } from './supervised.ts'
 
 const env = readEnv()
+const drain = env.KP_DRAIN_SECONDS * 1_000
 
 /** The configuration that `next build` recorded, as JSON. */
 function builtConfig(dir: string): string {
@@ -40,14 +41,10 @@ async function serve(): Promise<void> {
     await new Promise<void>((listening, failed) => monitored.once('error', failed).listen(port, host, listening))
   }
   supervised(async () => {
+    await endServer(server, { announce: app.service.announceStop, drain })
     monitored?.close()
-    const closed = new Promise((done) => server.close(done))
-    server.closeIdleConnections()
-    const patience = setInterval(() => server.closeIdleConnections(), 100)
-    await closed
-    clearInterval(patience)
     await app.close()
-  })
+  }, drain)
 }
 
 /** Runs several processes on one port, and replaces a process that dies. */
@@ -81,7 +78,7 @@ async function lead(count: number): Promise<void> {
         (worker) => worker && new Promise((gone) => worker.once('exit', gone).process.kill('SIGTERM')),
       ),
     )
-  })
+  }, drain)
 }
 
 if (cluster.isPrimary && env.KP_WEB_PROCESSES > 1) await lead(env.KP_WEB_PROCESSES)

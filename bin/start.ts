@@ -84,10 +84,13 @@ async function runDatabase(dataDir: string, reply: (url: string) => void) {
   }
 }
 
-function startChildren(processes: readonly { name: string; file: string }[], settings: Record<string, string>) {
+function startChildren(
+  processes: readonly { name: string; file: string; drain: number }[],
+  settings: Record<string, string>,
+) {
   const { DATABASE_MIGRATION_URL: _, ...inherited } = process.env // only the preparation gets the owner's rights
   const env = { ...inherited, ...PRODUCTION, ...settings }
-  children = processes.map(({ name, file }) => startChild({ name, file, env, onGivenUp: fail }))
+  children = processes.map((one) => startChild({ ...one, env, onGivenUp: fail }))
 }
 
 async function announce(text: string, isWarning: boolean) {

@@ -214,6 +214,8 @@ const variables = z.object({
   KP_OIDC_NAME: z.string().max(60, 'must have at most 60 characters').optional(),
   KP_ROLE: z.enum(['web', 'worker', 'all'], 'must be web, worker or all').default('all'),
   KP_WEB_PROCESSES: whole(1, 64).default(1),
+  /** How long a stopping server reports that it is not ready, and still serves, before it stops listening. */
+  KP_DRAIN_SECONDS: whole(0, 300).default(0),
   KP_LIMITS: z.enum(['auto', 'memory', 'postgres', 'redis'], 'must be auto, memory, postgres or redis').default('auto'),
   /** For tests: a missing service fails the run instead of skipping the tests that need it. */
   KP_REQUIRE_SERVICES: flag.default(false),

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { setTimeout as delay } from 'node:timers/promises'
 import { limitHeaders, uncountedWindow } from '#lib/access/limit-headers.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import { newId } from '#lib/kernel/ids.ts'
@@ -128,4 +129,21 @@ export function metricsListener({ useCases, handle }: MetricsDeps): Server {
 export function listenedAt(text: string): { host: string; port: number } {
   const at = text.lastIndexOf(':')
   return { host: text.slice(0, at).replace(/^\[|\]$/g, ''), port: Number(text.slice(at + 1)) }
+}
+
+/**
+ * Ends a server without a failed request: announces the end, serves for `drain` milliseconds until a load balancer has noticed, then stops
+ * listening and finishes the running requests.
+ */
+export async function endServer(
+  server: Server,
+  { announce, drain }: { announce(): void; drain: number },
+): Promise<void> {
+  announce()
+  if (drain > 0) await delay(drain)
+  const closed = new Promise((done) => server.close(done))
+  server.closeIdleConnections()
+  const patience = setInterval(() => server.closeIdleConnections(), 100)
+  await closed
+  clearInterval(patience)
 }

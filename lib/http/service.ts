@@ -48,7 +48,7 @@ const checkReadiness = operation({
     status: z.enum(['ready', 'degraded', 'not_ready']),
     attention: z.array(z.string()).optional().meta({
       description:
-        'Problems for an operator. `llm_log`: logged exchanges with models are older than a day. `erasures_not_replayed`: the database was restored and erasures must be replayed; until then nothing else is served. `requests_lost`: open privacy requests were lost in a restore, see `kp doctor`. `erasures_unfinished`: a replay began erasures that wait for a store. `ledger_altered`: rows of the erasure ledger were added, changed or removed by somebody else; they are not acted on',
+        'Problems for an operator. `llm_log`: logged exchanges with models are older than a day. `erasures_not_replayed`: the database was restored and erasures must be replayed; until then nothing else is served. `requests_lost`: open privacy requests were lost in a restore, see `kp doctor`. `erasures_unfinished`: a replay began erasures that wait for a store. `ledger_altered`: rows of the erasure ledger were added, changed or removed by somebody else; they are not acted on. `stopping`: this process ends soon',
     }),
     stores: z.record(z.string(), StoreState),
   }),
@@ -133,9 +133,14 @@ export interface ServiceDeps {
 export function serviceUseCases({ metrics, checks, operations, version, restored, lateness = {} }: ServiceDeps) {
   const all = [...operations, checkHealth, checkReadiness, readMetrics, readOpenApi]
   const documented = memoize(() => openApi(all, version))
+  let isStopping = false
   const content = memoize(() => fixedContent('application/json', JSON.stringify(documented())))
   return {
     documented,
+    /** From now on, readiness says that this process stops, so that a load balancer sends its requests elsewhere. */
+    announceStop: () => {
+      isStopping = true
+    },
     health: read(checkHealth, async () => ({ body: { status: 'ok' as const }, resourceId: 'service' })),
     ready: read(checkReadiness, async ({ actor }) => {
       const asked = await Promise.all(
@@ -148,7 +153,11 @@ export function serviceUseCases({ metrics, checks, operations, version, restored
       const isImpaired = asked.some(({ check, answer }) => check.isNeeded && answer?.state === 'degraded')
       const isLess = isDown(false) || isImpaired
       const status =
-        isDown(true) || behind ? ('not_ready' as const) : isLess ? ('degraded' as const) : ('ready' as const)
+        isDown(true) || behind || isStopping
+          ? ('not_ready' as const)
+          : isLess
+            ? ('degraded' as const)
+            : ('ready' as const)
       // If the database is down, its own state reports that, and lateness cannot be determined.
       const late =
         status === 'not_ready'
@@ -160,6 +169,7 @@ export function serviceUseCases({ metrics, checks, operations, version, restored
               ),
             )
       const attention = [
+        ...(isStopping ? ['stopping'] : []),
         ...(behind ? ['erasures_not_replayed'] : []),
         ...((compared?.unfinished ?? 0) > 0 ? ['erasures_unfinished'] : []),
         ...((compared?.alterations ?? 0) > 0 ? ['ledger_altered'] : []),

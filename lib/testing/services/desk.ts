@@ -7,7 +7,10 @@ import { startGcs, startS3 } from './objects.ts'
 /** Starts each service at the first request and returns its address to all workers of a test run. */
 export async function openDesk(): Promise<{ address: string; close(): Promise<void> }> {
   const started = new Map<string, Promise<{ stop(): Promise<void> }>>()
-  const starters: Record<Exclude<ServiceName, 'python' | 'openapi'>, () => Promise<{ stop(): Promise<void> }>> = {
+  const starters: Record<
+    Exclude<ServiceName, 'helm' | 'python' | 'openapi'>,
+    () => Promise<{ stop(): Promise<void> }>
+  > = {
     neo4j: () => startNeo4j(),
     s3: () => startS3(),
     gcs: () => startGcs(),

@@ -18,6 +18,7 @@ export const files = {
   neo4j: join(home, 'neo4j', 'lib'),
   s3: join(home, 'bin', 'versitygw'),
   gcs: join(home, 'bin', 'fake-gcs-server'),
+  helm: join(home, 'bin', 'helm'),
   python: join(python, 'complete'),
   openapi: join(openapi, 'complete'),
 }
@@ -28,11 +29,12 @@ export const openApiTool = (program: 'redocly' | 'spectral' | 'openapi-typescrip
   join(openapi, 'node_modules', '.bin', program)
 
 export type ServiceName = keyof typeof files
-const services: readonly ServiceName[] = ['neo4j', 's3', 'gcs', 'python', 'openapi']
+const services: readonly ServiceName[] = ['neo4j', 's3', 'gcs', 'helm', 'python', 'openapi']
 const names: Record<ServiceName, string> = {
   neo4j: 'Neo4j',
   s3: 'an S3 server (versitygw)',
   gcs: 'fake-gcs-server',
+  helm: 'Helm',
   python: 'Python with the packages of lib/testing/python/requirements.txt',
   openapi: 'the packages of lib/testing/openapi/package.json',
 }
