@@ -18,7 +18,7 @@ import {
   requestedChanges,
 } from '#lib/domains/projects/participants/acting.ts'
 import { restrictParticipants, unrestrictParticipants } from '#lib/domains/projects/participants/restricting.ts'
-import { countRemainingProjects } from '#lib/domains/projects/queries.ts'
+import { countRemainingProjects, countUnclaimedParticipations } from '#lib/domains/projects/queries.ts'
 import { durationOf } from '#lib/domains/telemetry/events.ts'
 import { reportCompletedErasures } from '#lib/domains/telemetry/jobs.ts'
 import type { ExportsModule, ProjectsModule } from './content-modules.ts'
@@ -83,6 +83,7 @@ export function composeRequests(
     expectedRetention,
     requireApproval: approvals.useCases.approvals.requireApproval,
     countRemainingProjects: (subject) => countRemainingProjects(db, subject),
+    countUnclaimedParticipations: (account) => countUnclaimedParticipations(db, account),
     graceTokens: env.KP_GRACE_TOKENS,
     graceSignIn: env.KP_GRACE_SIGN_IN,
     privacyEmail: env.KP_PRIVACY_EMAIL ?? null,

@@ -268,4 +268,49 @@ describe.skipIf(!(await areStoresInstalled()))('encoded words in connected store
       expect(plan.verdicts).toContainEqual(expect.objectContaining({ kind: 'memory', evidence: [`items:${items}`] }))
     expect(receipt.stores.every(({ residue }: { residue: number }) => residue === 0)).toBe(true)
   }, 240_000)
+
+  let sentences = 0
+  const sentence = () => {
+    const n = ++sentences
+    return `Nobody else knows${n} that the lantern${n} in our cellar${n} burned every night${n} of the long winter${n}.`
+  }
+
+  it('cuts words from a cached value although an assistant repeats them, and keeps what two people said', async () => {
+    const own = await madeProject(test)
+    const conversation = await madeConversation(test, own)
+    const [first, second, third, fourth, other] = [sentence(), sentence(), sentence(), sentence(), sentence()]
+    const quoted = await madeMessage(test, conversation, own.owner, { content: `${first} ${second}` })
+    for (const content of [first, second])
+      await madeMessage(test, conversation, own.agent, { content: `You said: ${content}`, role: 'assistant' })
+    await madeMessage(test, conversation, await madeMember(test, own), { content: other })
+    const [value, both] = [`app:${own.id}:quoted`, `app:${own.id}:both`]
+    await redis.set(value, `${first} ${second}\n${other}`)
+    const shared = await madeMessage(test, conversation, own.owner, { content: `${third} ${fourth}` })
+    for (const content of [third, fourth])
+      await madeMessage(test, conversation, await madeMember(test, own), { content })
+    await redis.set(both, `${third} ${fourth}`)
+    for (const { path } of [quoted, shared]) await eraseWholeProject(test, path, own.owner)
+    expect(await redis.get(value)).toBe(other)
+    expect(await redis.get(both)).toBe(`${third} ${fourth}`)
+    const { text } = await test.fetch('GET', `${conversation.path}/messages`, own.owner)
+    expect([text.includes(first.slice(0, 50)), text.includes(second.slice(0, 50))]).toEqual([false, false])
+  })
+
+  it('counts unreadable objects of the project and of other authors, and not those that name only another project', async () => {
+    const [own, elsewhere] = [await madeProject(test), await madeProject(test)]
+    const conversation = await madeConversation(test, own)
+    const message = await madeMessage(test, conversation, own.owner, { content: sentence() })
+    const theirs = await madeMessage(test, conversation, await madeMember(test, own), { content: sentence() })
+    const bytes = Buffer.from([0, 159, 146, 150, 0, 255, 254, 7])
+    const keys = [own.id, `authors/${theirs.id}`, 'nobody', elsewhere.id, `${elsewhere.id}/${own.id}`]
+    const count = async () => {
+      const receiptId = await eraseWholeProject(test, message.path, own.owner)
+      const { json } = await test.fetch('GET', `/v1/receipts/${receiptId}`)
+      return (json.not_searched ?? []).find(
+        ({ store, count: n }: { store: string; count: number | null }) => store === 'objects' && n !== null,
+      )?.count
+    }
+    for (const key of keys) await stores.putObject(`uploads/${key}/scan.bin`, bytes)
+    expect(await count()).toBe(4)
+  })
 })

@@ -309,6 +309,10 @@ const ErasurePlanView = z
     remaining_projects: z.number().int().optional().meta({
       description: 'Owned open projects that others use. An erasure keeps them',
     }),
+    unclaimed_participations: z.number().int().optional().meta({
+      description:
+        'Participations with your verified address that you have not claimed. An erasure keeps them: claim them first',
+    }),
   })
   .meta({ id: 'ErasurePlan' })
 

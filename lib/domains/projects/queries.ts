@@ -1,3 +1,4 @@
+import { accountDirectory } from '#lib/domains/accounts/queries.ts'
 import type { Actor, Context, Transaction } from '#lib/kernel/context.ts'
 import type { ProjectPart, Subject } from '#lib/kernel/erasure-scope.ts'
 import { namePatterns } from '#lib/kernel/name-search.ts'
@@ -59,6 +60,12 @@ export const countRemainingProjects = async (db: Database, { account, agents }: 
   const participants = account === null ? [] : await participationsOf(db.prisma, account)
   const [row] = await countSharedOwnedProjects(db, identitiesOf({ account, agents, participants }))
   return row?.n ?? 0
+}
+
+/** Counts the participations with the verified address of an account that no account has claimed. An erasure of the account does not reach them. */
+export async function countUnclaimedParticipations(db: Database, account: string): Promise<number> {
+  const email = await accountDirectory.verifiedAddressOf(db.prisma, account)
+  return email === undefined ? 0 : db.prisma.projectParticipant.count({ where: { email, accountId: null } })
 }
 
 /**

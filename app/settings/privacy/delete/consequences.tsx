@@ -6,6 +6,7 @@ import { dataNamesIn } from '#components/stores/data-names.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { punctuationOf } from '#components/ui/punctuation.ts'
 import { type StatTile, StatTiles } from '#components/ui/stat-tiles.tsx'
+import { TextLink } from '#components/ui/text-link.tsx'
 import { isPseudonymized } from '#lib/domains/erasure/rules.ts'
 import type { planErasure } from '#lib/domains/privacy-requests/contract.ts'
 import type { Output } from '#lib/kernel/operation.ts'
@@ -61,7 +62,7 @@ async function Deleted({ plan, numbers, isOfAgent }: ConsequencesProps) {
   ])
   const { colon } = punctuationOf(locale)
   const { gone, others } = numbers
-  const { remaining_projects: remaining = 0 } = plan
+  const { remaining_projects: remaining = 0, unclaimed_participations: unclaimed = 0 } = plan
   const items = (['units', 'skills', 'agents', 'tokens', 'projects'] as const)
     .filter((key) => numbers[key] > 0)
     .map((key) => [key, t(`items.${key}`, { count: numbers[key] })] as const)
@@ -95,6 +96,11 @@ async function Deleted({ plan, numbers, isOfAgent }: ConsequencesProps) {
         />
       )}
       {!isOfAgent && remaining > 0 && <p>{t('projectsLeft', { count: remaining })}</p>}
+      {!isOfAgent && unclaimed > 0 && (
+        <p>
+          {t('unclaimed', { count: unclaimed })} <TextLink href="/settings/privacy">{t('claim')}</TextLink>
+        </p>
+      )}
       {changed.length > 0 && (
         <p>
           {`${t('changed')}${colon}`}

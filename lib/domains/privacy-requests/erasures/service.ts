@@ -93,12 +93,22 @@ function createPlan({ erasures, expectedRetention }: Pick<PrivacyDeps, 'erasures
   }
 }
 
-const planOwn = ({ countRemainingProjects }: Pick<PrivacyDeps, 'countRemainingProjects'>, plan: Plan) =>
+const planOwn = (deps: Pick<PrivacyDeps, 'countRemainingProjects' | 'countUnclaimedParticipations'>, plan: Plan) =>
   read(planErasure, async (ctx, { query: { agent_id } }) => {
     const subject = subjectFor(ctx, agent_id)
     const data = await plan(subject, ctx.now)
+    const [remaining, unclaimed] = [
+      await deps.countRemainingProjects(subject),
+      subject.account === null ? 0 : await deps.countUnclaimedParticipations(subject.account),
+    ]
     return {
-      body: { data: { ...data, remaining_projects: await countRemainingProjects(subject) } },
+      body: {
+        data: {
+          ...data,
+          remaining_projects: remaining,
+          ...(unclaimed > 0 && { unclaimed_participations: unclaimed }),
+        },
+      },
       resourceId: subject.account ?? subject.agents[0] ?? 'nobody',
       resourceType: subject.account === null ? 'agent' : 'account',
       details: { holders: data.holdings.length },

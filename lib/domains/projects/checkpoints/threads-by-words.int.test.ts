@@ -112,6 +112,21 @@ describe('an erasure of a message', () => {
     },
   )
 
+  it('finds the id that an application chose for an imported message in a thread that nobody linked', async () => {
+    const said = await say()
+    const [id, thread, others] = [crypto.randomUUID(), crypto.randomUUID(), sentence()]
+    const content = sentence()
+    const { path } = await madeMessage(test, said.conversation, said.project.owner, { id, content })
+    await write(thread, [
+      new HumanMessage({ id, content }),
+      new HumanMessage({ id: crypto.randomUUID(), content: others }),
+    ])
+    const line = await linesOf(await erase({ ...said, path }))
+    const dump = await dumpOf(thread)
+    expect([dump.includes(content), dump.includes(others)]).toEqual([false, true])
+    expect(line).toMatchObject({ residue: 0 })
+  })
+
   it('lists the thread in the dry run', async () => {
     const said = await say()
     const thread = crypto.randomUUID()

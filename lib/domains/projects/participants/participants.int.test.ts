@@ -45,6 +45,20 @@ const linesOf = (text: string): Record<string, unknown>[] =>
     .split('\n')
     .map((line) => JSON.parse(line))
 
+describe('the plan of an erasure of an account', () => {
+  it('counts unclaimed participations with the verified address, which the erasure keeps', async () => {
+    const person = await signedIn(test)
+    const email = await addressOf(person)
+    await said(project, { external_id: 'plan-1', email })
+    const planned = async () => (await dataOf(test, 'GET', '/api/privacy/plan', person)).unclaimed_participations
+    expect(await planned()).toBeUndefined()
+    await verify(person)
+    expect(await planned()).toBe(1)
+    await claim((await participantOf(project, 'plan-1')).id, person)
+    expect(await planned()).toBeUndefined()
+  })
+})
+
 describe('POST of a message with an author', () => {
   it('stores the participant as the author and the agent as the writer', async () => {
     const { path } = await said(project, { external_id: 'u-1', name: 'Ada', email: 'Ada@Example.org' })
