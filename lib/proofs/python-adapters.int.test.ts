@@ -1,13 +1,17 @@
 // The adapters of clients/python against a real registry and real stores.
 import { join } from 'node:path'
+import neo4j, { type Driver } from 'neo4j-driver'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
+import { graphOf, keysOf, locationsOf, rowsOf } from '#lib/testing/everything.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 import { type PythonProgram, pythonProgram } from '#lib/testing/python.ts'
+import { isRedisInstalled, startRedis, type TestRedis } from '#lib/testing/redis.ts'
 import { isInstalled } from '#lib/testing/services/installed.ts'
+import { neo4jServer } from '#lib/testing/services/shared.ts'
 
 const timeout = 300_000
 const source = join(import.meta.dirname, '../../clients/python/src')
@@ -49,7 +53,7 @@ describe.skipIf(!isInstalled('python'))('the Python adapters', () => {
     await drain(registry)
     expect([200, 202]).toContain(status)
   }
-  const rowsOf = (thread: string) => python.call('rows', { thread }, z.number())
+  const rowsOfThread = (thread: string) => python.call('rows', { thread }, z.number())
   const settled = () => python.call('settle', {}, z.string().nullable())
   const problems = () => python.call('found_problems', {}, z.array(z.string()))
 
@@ -65,7 +69,7 @@ describe.skipIf(!isInstalled('python'))('the Python adapters', () => {
         expect(await settled()).toBeNull()
         expect((await messagesOf(thread)).map(({ id }) => id).sort()).toEqual(state.map(([id]) => id).sort())
         await erase(thread)
-        expect(await rowsOf(thread)).toBe(0)
+        expect(await rowsOfThread(thread)).toBe(0)
       },
       timeout,
     )
@@ -78,10 +82,10 @@ describe.skipIf(!isInstalled('python'))('the Python adapters', () => {
         await python.call('keep', { thread }, z.null())
         await erase(thread)
         expect(await python.call(late, { thread, times: 100 }, z.number())).toBe(100)
-        expect(await rowsOf(thread)).toBe(0)
+        expect(await rowsOfThread(thread)).toBe(0)
         // Another process of the application, which knows nothing of the thread.
         await expect(python.call(say, { thread, text: 'again', fresh: true }, Said)).rejects.toThrow('ErasedThread')
-        expect(await rowsOf(thread)).toBe(0)
+        expect(await rowsOfThread(thread)).toBe(0)
       },
       timeout,
     )
@@ -94,7 +98,7 @@ describe.skipIf(!isInstalled('python'))('the Python adapters', () => {
         const thread = `${project}-${mode}-3`
         await python.call('switch', { down: true }, z.null())
         await python.call(say, { thread, text: sentence }, Said)
-        expect(await rowsOf(thread)).toBeGreaterThan(0)
+        expect(await rowsOfThread(thread)).toBeGreaterThan(0)
         expect(await problems()).toContain('RegistryUnreachable')
         expect(await settled()).toBe('RegistryUnreachable')
         await python.call('switch', { down: false }, z.null())
@@ -112,7 +116,7 @@ describe.skipIf(!isInstalled('python'))('the Python adapters', () => {
         await erase(thread)
         await python.call('switch', { down: true }, z.null())
         await python.call(say, { thread, text: 'Still there?' }, Said)
-        expect(await rowsOf(thread)).toBeGreaterThan(0)
+        expect(await rowsOfThread(thread)).toBeGreaterThan(0)
         await python.call('switch', { down: false }, z.null())
         await expect.poll(() => python.call('arows', { thread }, z.number()), { timeout: 60_000 }).toBe(0)
       },
@@ -169,6 +173,141 @@ describe.skipIf(!isInstalled('python'))('the Python adapters', () => {
       all: [['memories']],
       get: true,
       missing: null,
+    })
+  })
+})
+
+const isReady = isInstalled('python') && isInstalled('neo4j') && (await isRedisInstalled())
+describe.skipIf(!isReady)('the example application in Python', () => {
+  const ida = { external_id: 'customer-1', name: 'Ida Beispiel' }
+  const bert = { external_id: 'customer-2', name: 'Bert Muster' }
+  const hers = [
+    'This is Ida Beispiel and my daughter sleeps in room seventy seven of the clinic.',
+    'The doctors of Nordwind Werke see Ida Beispiel again on the ninth of April.',
+  ]
+  const his = 'Suedlicht Bank asks Bert Muster for the signed contract before Friday noon at the latest.'
+  let threads: TestDatabase
+  let redis: TestRedis
+  let driver: Driver
+  let registry: TestApp
+  let admin: Person
+  let token: string
+  let project: string
+  let python: PythonProgram
+
+  beforeAll(async () => {
+    threads = await testDatabase()
+    const cache = await startRedis()
+    if (!cache) throw new Error('no Redis')
+    redis = cache
+    const { url, port } = await neo4jServer()
+    const { username, password } = new URL(url)
+    driver = neo4j.driver(`bolt://127.0.0.1:${port}`, neo4j.auth.basic(username, decodeURIComponent(password)))
+    registry = await testApp({ KP_CHECKPOINTS_URL: threads.ownerUrl, KP_GRAPH_URL: url, KP_REDIS_URL: redis.url })
+    admin = await signedIn(registry, 'admin')
+    token = (await issuedAgent(registry, ['read', 'write'], { tier: 'enterprise', owner: admin })).token
+    const { json } = await registry.fetch('POST', '/api/projects', { token, body: { name: 'Support' } })
+    project = json.data.id
+    const clients = join(source, '..')
+    python = pythonProgram('recorded_application.py', { PYTHONPATH: source, EXAMPLES: join(clients, 'examples') })
+    const graph = { uri: `bolt://127.0.0.1:${port}`, user: username, password: decodeURIComponent(password) }
+    const names = { 'Ida Beispiel': 0, 'Bert Muster': 0, 'Nordwind Werke': 0, 'Suedlicht Bank': 0 }
+    const given = { url: registry.url, token, project, checkpoints: threads.ownerUrl, redis: redis.url, graph, names }
+    await python.call('start', given, z.null())
+  }, timeout)
+  afterAll(async () => {
+    await python?.call('stop', {}, z.null())
+    await python?.close()
+    await Promise.all([registry?.close(), driver?.close(), redis?.stop()])
+    await threads?.drop()
+  })
+
+  const say = (thread: string, person: object, text: string) => python.call('say', { thread, person, text }, z.string())
+  /** The places of all stores that contain one of the texts. */
+  async function placesOf(texts: readonly string[]): Promise<string[]> {
+    const all = [
+      await rowsOf(threads.ownerUrl),
+      await rowsOf(registry.ownerUrl),
+      await keysOf(redis.url),
+      await graphOf(driver),
+    ]
+    return all.flatMap((contents) => texts.flatMap((text) => locationsOf(contents, text)))
+  }
+
+  it(
+    'stores nothing of an erased person, with no report in the application, and keeps what others said',
+    async () => {
+      await say(`${project}-1`, ida, hers[0] ?? '')
+      await say(`${project}-1`, ida, hers[1] ?? '')
+      await say(`${project}-2`, bert, his)
+      expect(await python.call('settle', {}, z.array(z.string()))).toEqual([])
+      const before = await placesOf([his])
+      expect((await placesOf(hers)).length).toBeGreaterThan(10)
+      const { json: reported } = await registry.fetch('GET', `/api/projects/${project}/provenance?limit=100`, { token })
+      const stores = new Set(reported.data.map(({ store }: { store: string }) => store))
+      expect(stores).toEqual(new Set(['checkpoints', 'graph', 'cache']))
+
+      const participants = `/api/projects/${project}/participants`
+      const { json: found } = await registry.fetch('GET', `${participants}?external_id=${ida.external_id}`, { token })
+      const { status } = await registry.fetch('POST', `${participants}/${found.data[0].id}/requests`, {
+        cookie: admin.cookie,
+        body: { kinds: ['erasure'], grace: 'now' },
+      })
+      expect(status).toBe(201)
+      await drain(registry, { mayFail: true, except: ['privacy.clock'] })
+      expect(await placesOf([...hers, ida.name])).toEqual([])
+      expect((await placesOf([his])).length).toBe(before.length)
+    },
+    timeout,
+  )
+
+  it(
+    'refuses late episodes, facts and values of an erased thread, also when it is erased while the model answers',
+    async () => {
+      const path = (thread: string) => `/api/projects/${project}/conversations/${thread}`
+      const text = 'Nordwind Werke wants the blue folder of Suedlicht Bank back before the summer holidays begin.'
+      for (const thread of [`${project}-3`, `${project}-4`]) await say(thread, bert, text)
+      const late = 'Nordwind Werke told Suedlicht Bank later that the red folder would also be welcome soon.'
+      await registry.fetch('DELETE', path(`${project}-3`), { cookie: admin.cookie, body: {} })
+      await drain(registry)
+      expect(await python.call('refused', { thread: `${project}-3`, text: late }, z.array(z.string()))).toEqual([
+        'add_episode',
+        'add_episode_bulk',
+        'add_triplet',
+        'set',
+      ])
+      const url = `${registry.url}${path(`${project}-4`)}`
+      const during = { thread: `${project}-4`, text: late, url, cookie: admin.cookie }
+      expect(await python.call('interrupted', during, z.boolean())).toBe(true)
+      expect(await placesOf([late])).toEqual([])
+    },
+    timeout,
+  )
+
+  it(
+    'keeps graph groups within the project',
+    async () => {
+      const text = 'Nordwind Werke and Suedlicht Bank meet on the second floor every Thursday afternoon.'
+      expect(await python.call('groups', { text }, z.record(z.string(), z.unknown()))).toEqual({
+        own: project,
+        inner: `${project}-team`,
+        bulk: [project],
+        found: [project],
+        seen: [project],
+      })
+    },
+    timeout,
+  )
+
+  it('gives every value of the cache a time to live of at most a day, and deletes the values of a person', async () => {
+    expect(await python.call('lifetimes', {}, z.record(z.string(), z.unknown()))).toEqual({
+      long: true,
+      short: true,
+      without: [],
+      refused: true,
+      read: 'b',
+      deleted: 2,
+      after: null,
     })
   })
 })

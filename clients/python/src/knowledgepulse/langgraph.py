@@ -18,7 +18,7 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.store.base import BaseStore, GetOp, Item, MatchCondition, Op, PutOp, Result, SearchOp
 
-from .recorder import ErasedThread, Recorder, ThreadAuthor
+from .recorder import ErasedThread, Recorder, ThreadAuthor, current_thread, thread_of
 
 __all__ = ["ErasedThread", "Recorder", "ThreadAuthor", "current_thread", "recorded_saver", "recorded_store"]
 
@@ -26,27 +26,6 @@ _OPTIONAL = ("delete_for_runs", "copy_thread", "prune", "adelete_for_runs", "aco
 # Seconds for the deletion of an erased thread.
 _PATIENCE = 60
 _CONTEXTS = ("__enter__", "__exit__", "__aenter__", "__aexit__")
-
-
-def _thread_of(config: Mapping[str, Any] | None) -> str | None:
-    thread = ((config or {}).get("configurable") or {}).get("thread_id")
-    return None if thread is None or thread == "" else str(thread)
-
-
-def current_config() -> Mapping[str, Any] | None:
-    """The configuration of the run that this code belongs to, within a node or a tool."""
-    try:
-        from langgraph.config import get_config
-    except ImportError:
-        return None
-    try:
-        return get_config()
-    except RuntimeError:
-        return None
-
-
-def current_thread() -> str | None:
-    return _thread_of(current_config())
 
 
 class _RecordedSaver(BaseCheckpointSaver[Any]):
@@ -176,7 +155,7 @@ class _RecordedSaver(BaseCheckpointSaver[Any]):
         await self._anote(config, writes)
 
     def _guarded(self, config: RunnableConfig, values: Any, write: Callable[[], Any]) -> Any:
-        thread = _thread_of(config)
+        thread = thread_of(config)
         if thread is None:
             return write()
         self._recorder.admit(thread, self._forgets(thread))
@@ -186,12 +165,12 @@ class _RecordedSaver(BaseCheckpointSaver[Any]):
         return written
 
     async def _aadmit(self, config: RunnableConfig) -> None:
-        thread = _thread_of(config)
+        thread = thread_of(config)
         if thread is not None:
             await asyncio.to_thread(self._recorder.admit, thread, self._aforgets(thread))
 
     async def _anote(self, config: RunnableConfig, values: Any) -> None:
-        thread = _thread_of(config)
+        thread = thread_of(config)
         if thread is not None:
             await asyncio.to_thread(self._recorder.note, thread, values, config)
 

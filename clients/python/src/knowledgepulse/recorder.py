@@ -45,13 +45,13 @@ class Message:
     author: ThreadAuthor | None = None
 
 
-@dataclass
-class Pointer:
-    """Data of another store that contains words of messages."""
+@dataclass(frozen=True)
+class Value:
+    """Data of another store. It is reported with the messages whose text it contains."""
 
     store: str
     ref: str
-    sources: tuple[str, ...]
+    text: str
     place: str | None = None
 
 
@@ -63,9 +63,11 @@ class _Thread:
     # Ids that the registry has.
     known: set[str] = field(default_factory=set)
     waiting: dict[str, Message] = field(default_factory=dict)
-    pointers: list[Pointer] = field(default_factory=list)
-    # The latest texts, to see which messages a value contains.
+    # Messages and values that contain them, to be reported after the messages.
+    pointers: list[tuple[str, Value]] = field(default_factory=list)
+    # The latest texts and values: a value may be written before the checkpoint that contains its message, or after it.
     texts: OrderedDict[str, str] = field(default_factory=OrderedDict)
+    values: list[Value] = field(default_factory=list)
     # Each deletes what was written before the registry said that the thread is erased.
     forget: dict[str, Callable[[], None]] = field(default_factory=dict)
     # Whether something was written without an answer of the registry.
@@ -91,10 +93,16 @@ _DEEPEST = 6
 # The registry stores a message of at most this many characters. A longer one is found by its words.
 _LONGEST = 200_000
 _TEXTS = 500
+_VALUES = 200
 # A shorter text may be in a value by chance. An erasure still finds it by its words.
 _SHORTEST_TEXT = 20
 # Seconds. An application waits at most this long for the registry before a write.
 _PATIENCE = 10.0
+
+
+def _contains(value: str, text: str) -> bool:
+    said = text.strip()
+    return len(said) >= _SHORTEST_TEXT and said in value
 
 
 def _is_final(error: RegistryProblem) -> bool:
@@ -135,6 +143,27 @@ def messages_in(value: Any, depth: int = 0) -> Iterator[Message]:
             yield from messages_in(inner, depth + 1)
 
 
+def thread_of(config: Mapping[str, Any] | None) -> str | None:
+    thread = ((config or {}).get("configurable") or {}).get("thread_id")
+    return None if thread is None or thread == "" else str(thread)
+
+
+def current_config() -> Mapping[str, Any] | None:
+    """The configuration of the LangGraph run that this code belongs to, within a node or a tool."""
+    try:
+        from langgraph.config import get_config
+    except ImportError:
+        return None
+    try:
+        return get_config()
+    except RuntimeError:
+        return None
+
+
+def current_thread() -> str | None:
+    return thread_of(current_config())
+
+
 class Recorder:
     """Each thread becomes a conversation of the project, and each of its messages a message with the same id.
 
@@ -173,11 +202,20 @@ class Recorder:
 
     @property
     def group(self) -> str:
-        """The graph group of the project."""
+        """The graph group of the project. By default, it is the id of the project."""
         if self._group is None:
-            found = self.client.get("/api/projects/{projectId}", params={"projectId": self.project})
+            try:
+                found = self.client.get(
+                    "/api/projects/{projectId}", params={"projectId": self.project}, timeout=_PATIENCE, retries=0
+                )
+            except RegistryUnreachable as error:
+                self._on_problem(error, "")
+                return self.project
             self._group = found["data"]["group_id"]
         return self._group
+
+    def author_of(self, config: Mapping[str, Any] | None) -> ThreadAuthor | None:
+        return self._author(config) if self._author is not None and config is not None else None
 
     def admit(self, thread: str, forget: Mapping[str, Callable[[], None]] | None = None) -> None:
         """Call it before a write: registers the thread.
@@ -196,9 +234,12 @@ class Recorder:
         :raises ErasedThread: if an erasure began or ended during the write; what was written is deleted
         """
         found = self._thread(thread)
-        author = self._author(config) if self._author is not None and config is not None else None
+        author = self.author_of(config)
         for message in messages_in(values):
-            found.texts[message.id] = message.content
+            if found.texts.get(message.id) != message.content:
+                found.texts[message.id] = message.content
+                contained = [one for one in found.values if _contains(one.text, message.content)]
+                found.pointers.extend((message.id, one) for one in contained)
             found.texts.move_to_end(message.id)
             if message.id not in found.known and message.id not in found.waiting:
                 if message.role == "user":
@@ -208,26 +249,15 @@ class Recorder:
             found.texts.popitem(last=False)
         self._report(found)
 
-    def point(self, thread: str, pointer: Pointer) -> None:
-        """Notes data of another store that was written, and reports it.
+    def point(self, thread: str, value: Value) -> None:
+        """Notes data of another store that was written, and reports which messages of the thread it contains.
 
         :raises ErasedThread: as `note`
         """
         found = self._thread(thread)
-        if pointer.sources:
-            found.pointers.append(pointer)
+        found.pointers.extend((id, value) for id, text in list(found.texts.items()) if _contains(value.text, text))
+        found.values = [*found.values[1 - _VALUES :], value]
         self._report(found)
-
-    def sources_in(self, thread: str, text: str) -> tuple[str, ...]:
-        """The ids of the thread's messages that a text contains."""
-        texts = self._thread(thread).texts
-        return tuple(
-            id for id, said in list(texts.items()) if len(said.strip()) >= _SHORTEST_TEXT and said.strip() in text
-        )
-
-    def conversation_of(self, thread: str) -> str:
-        """The id of the thread's conversation; the id of the thread until it is registered."""
-        return self._thread(thread).conversation or thread
 
     def settle(self) -> None:
         """Waits until everything was reported, and what was written of erased threads is deleted.
@@ -315,7 +345,7 @@ class Recorder:
         for message in list(thread.waiting.values()):
             self._send_message(thread, thread.conversation, message)
         while thread.pointers:
-            self._send_pointer(thread, thread.conversation, thread.pointers[0])
+            self._send_pointer(thread, thread.conversation, *thread.pointers[0])
             thread.pointers.pop(0)
 
     def _send_message(self, thread: _Thread, conversation: str, message: Message) -> None:
@@ -347,26 +377,25 @@ class Recorder:
         thread.known.add(message.id)
         thread.waiting.pop(message.id, None)
 
-    def _send_pointer(self, thread: _Thread, conversation: str, pointer: Pointer) -> None:
-        for source in pointer.sources:
-            entry: Any = {"source_id": source, "store": pointer.store, "ref": pointer.ref}
-            if pointer.place is not None:
-                entry["place"] = pointer.place
-            try:
-                self.client.post(
-                    "/api/projects/{projectId}/provenance",
-                    params={"projectId": self.project},
-                    body={"entries": [entry]},
-                    timeout=_PATIENCE,
-                    retries=0,
-                )
-            except (NotFound, Fenced) as error:
-                self._require_living(thread.id, conversation)
-                self._on_problem(error, thread.id)
-            except RegistryProblem as error:
-                if not _is_final(error):
-                    raise
-                self._on_problem(error, thread.id)
+    def _send_pointer(self, thread: _Thread, conversation: str, source: str, value: Value) -> None:
+        entry: Any = {"source_id": source, "store": value.store, "ref": value.ref}
+        if value.place is not None:
+            entry["place"] = value.place
+        try:
+            self.client.post(
+                "/api/projects/{projectId}/provenance",
+                params={"projectId": self.project},
+                body={"entries": [entry]},
+                timeout=_PATIENCE,
+                retries=0,
+            )
+        except (NotFound, Fenced) as error:
+            self._require_living(thread.id, conversation)
+            self._on_problem(error, thread.id)
+        except RegistryProblem as error:
+            if not _is_final(error):
+                raise
+            self._on_problem(error, thread.id)
 
     def _register(self, thread: str) -> str:
         """Makes the thread a conversation with the same id.

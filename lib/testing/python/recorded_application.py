@@ -1,0 +1,185 @@
+"""The example application of the Python client, with a model whose answers depend on nothing but the question."""
+
+import asyncio
+import logging
+import os
+import sys
+from typing import Any
+
+os.environ["GRAPHITI_TELEMETRY_ENABLED"] = "false"
+sys.path.insert(0, os.environ["EXAMPLES"])
+
+import httpx
+from graphiti_core import Graphiti
+from graphiti_core.edges import EntityEdge
+from graphiti_core.nodes import EntityNode
+from graphiti_core.utils.bulk_utils import RawEpisode
+from graphiti_core.utils.datetime_utils import utc_now
+from graphiti_models import Embedder, Model, Ranker, known
+from knowledgepulse import KnowledgePulse
+from knowledgepulse.graphiti import ErasedThread, RecordedGraphiti
+from knowledgepulse.redis import AsyncRecordedCache, RecordedCache
+from langchain_core.messages import HumanMessage
+from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+from langgraph.store.postgres.aio import AsyncPostgresStore
+from psycopg import AsyncConnection
+from psycopg.rows import dict_row
+from redis import Redis
+from redis.asyncio import Redis as AsyncRedis
+from serving import serve
+from support import application
+
+logging.disable(logging.WARNING)
+running: dict[str, Any] = {}
+problems: list[str] = []
+
+
+class Interrupted(Model):
+    """A model during whose answer something else can happen."""
+
+    meanwhile: Any = None
+
+    async def generate_response(self, *args: Any, **more: Any) -> Any:
+        if self.meanwhile is not None:
+            act, self.meanwhile = self.meanwhile, None
+            await act()
+        return await super().generate_response(*args, **more)
+
+
+async def chat(question: str) -> str:
+    return f"Noted for you: {question}"
+
+
+async def start(
+    url: str, token: str, project: str, checkpoints: str, redis: str, graph: dict[str, str], names: dict[str, int]
+) -> None:
+    known.update(names)
+    # One connection for each: both use pipelines, at the same time.
+    options: Any = {"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row}
+    saver = AsyncPostgresSaver(await AsyncConnection.connect(checkpoints, **options))
+    store = AsyncPostgresStore(await AsyncConnection.connect(checkpoints, **options))
+    await saver.setup()
+    await store.setup()
+    model = Interrupted()
+    graphiti = Graphiti(**graph, llm_client=model, embedder=Embedder(), cross_encoder=Ranker())
+    await graphiti.build_indices_and_constraints()
+    kp = KnowledgePulse(url, token)
+    cache = AsyncRedis.from_url(redis)
+    agent, recorder = application(kp, project, saver, store, graphiti, cache, chat)
+    recorder._on_problem = lambda error, _: problems.append(f"{type(error).__name__}: {error}")
+    running.update(agent=agent, recorder=recorder, graphiti=graphiti, model=model, cache=cache, redis=redis)
+
+
+async def say(thread: str, person: dict[str, str], text: str) -> str:
+    config = {"configurable": {"thread_id": thread, "person": person}}
+    state = await running["agent"].ainvoke({"messages": [HumanMessage(text)]}, config)
+    return state["messages"][-1].text
+
+
+async def settle() -> list[str]:
+    await running["recorder"].asettle()
+    return problems
+
+
+def graph() -> RecordedGraphiti:
+    return RecordedGraphiti(running["graphiti"], running["recorder"])
+
+
+def turn(text: str) -> dict[str, Any]:
+    return {"name": text[:20], "episode_body": text, "source_description": "chat", "reference_time": utc_now()}
+
+
+async def refused(thread: str, text: str) -> list[str]:
+    """The late writes of an erased thread that were refused."""
+    first, other = EntityNode(name="Late One", group_id=""), EntityNode(name="Late Two", group_id="")
+    edge = EntityEdge(
+        group_id="",
+        source_node_uuid=first.uuid,
+        target_node_uuid=other.uuid,
+        created_at=utc_now(),
+        name="SAID",
+        fact=text,
+    )
+    raw = RawEpisode(name="late", content=text, source_description="chat", source="message", reference_time=utc_now())
+    cache = AsyncRecordedCache(running["cache"], running["recorder"])
+    calls = {
+        "add_episode": lambda: graph().add_episode(**turn(text), thread=thread),
+        "add_episode_bulk": lambda: graph().add_episode_bulk([raw], thread=thread),
+        "add_triplet": lambda: graph().add_triplet(first, edge, other, thread=thread),
+        "set": lambda: cache.set("late", text, thread=thread),
+    }
+    found = []
+    for name, call in calls.items():
+        try:
+            await call()
+        except ErasedThread:
+            found.append(name)
+    return found
+
+
+async def interrupted(thread: str, text: str, url: str, cookie: str) -> bool:
+    """Whether an episode is refused whose thread is erased while the model answers."""
+
+    async def erase() -> None:
+        async with httpx.AsyncClient(timeout=120) as http:
+            headers = {"Cookie": cookie, "Origin": "http://localhost:3000"}
+            response = await http.request("DELETE", url, headers=headers, json={})
+            assert response.status_code == 200, response.text
+
+    running["model"].meanwhile = erase
+    try:
+        await graph().add_episode(**turn(text), thread=thread)
+    except ErasedThread:
+        return True
+    return False
+
+
+async def groups(text: str) -> dict[str, Any]:
+    """Where episodes are written, and what a search sees."""
+    own = await graph().add_episode(**turn(text))
+    inner = await graph().add_episode(**turn(text), group_id="team")
+    bulk = await graph().add_episode_bulk(
+        [RawEpisode(name="bulk", content=text, source_description="chat", source="message", reference_time=utc_now())]
+    )
+    await running["graphiti"].add_episode(**turn(text), group_id="foreign")
+    found = await graph().search(text, num_results=50)
+    seen = await graph().retrieve_episodes(utc_now(), last_n=100)
+    return {
+        "own": own.episode.group_id,
+        "inner": inner.episode.group_id,
+        "bulk": [one.group_id for one in bulk.episodes],
+        "found": sorted({one.group_id for one in found}),
+        "seen": sorted({one.group_id for one in seen}),
+    }
+
+
+def lifetimes() -> dict[str, Any]:
+    """Values and indexes of the cache, with their time to live."""
+    redis = Redis.from_url(running["redis"], decode_responses=True)
+    cache = RecordedCache(redis, running["recorder"])
+    cache.set("long", "a", ttl=10**9, subject="customer-9")
+    cache.set("short", "b", ttl=5, subject="customer-9")
+    try:
+        cache.set("none", "c", ttl=0)
+        refused = False
+    except ValueError:
+        refused = True
+    long, short = redis.ttl(cache.key("long")), redis.ttl(cache.key("short"))
+    return {
+        "long": 86_000 < long <= 86_400,
+        "short": 0 < short <= 5,
+        "without": [key for key in redis.scan_iter() if redis.ttl(key) < 0 or redis.ttl(key) > 86_400],
+        "refused": refused,
+        "read": cache.get("short"),
+        "deleted": cache.delete_subject("customer-9"),
+        "after": cache.get("long"),
+    }
+
+
+async def stop() -> None:
+    await running["recorder"].aclose()
+    await running["graphiti"].close()
+    await asyncio.sleep(0)
+
+
+serve({one.__name__: one for one in (start, say, settle, refused, interrupted, groups, lifetimes, stop)})
