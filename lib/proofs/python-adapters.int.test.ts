@@ -1,4 +1,5 @@
 // The adapters of clients/python against a real registry and real stores.
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import neo4j, { type Driver } from 'neo4j-driver'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -305,6 +306,12 @@ describe.skipIf(!isReady)('the example application in Python', () => {
     },
     timeout,
   )
+
+  it('is connected by five lines, and reports nothing by itself', () => {
+    const lines = readFileSync(join(source, '../examples/support.py'), 'utf8').split('\n')
+    expect(lines.filter((line) => line.endsWith('# connect')).length).toBe(5)
+    expect(lines.filter((line) => /\bkp\.|recorder\.|provenance/.test(line))).toEqual([])
+  })
 
   it('gives every value of the cache a time to live of at most a day, and deletes the values of a person', async () => {
     expect(await python.call('lifetimes', {}, z.record(z.string(), z.unknown()))).toEqual({
