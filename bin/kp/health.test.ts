@@ -20,6 +20,10 @@ test.each([
   expect(check.found).toContain(words)
 })
 
+test('checkClockSkew names the machine that it compares with', () => {
+  expect(checkClockSkew('database clock', -90_000, 'the database').found).toBe('90 s behind the database’s')
+})
+
 test.each([
   [0o100600, 'ok'],
   [0o100700, 'ok'],

@@ -31,11 +31,11 @@ export function checkFreeSpace(name: string, free: number, folder: string): Heal
 }
 
 /** Judges how far this clock is ahead of the server's, in milliseconds. The server's Date has whole seconds. */
-export function checkClockSkew(name: string, ahead: number): HealthCheck {
+export function checkClockSkew(name: string, ahead: number, of = 'the registry'): HealthCheck {
   const seconds = Math.round(Math.abs(ahead) / 1000)
-  if (seconds <= 5) return ok(name, 'as the registry’s')
-  const found = `${seconds} s ${ahead > 0 ? 'ahead of' : 'behind'} the registry’s`
-  const todo = 'Synchronize the clocks of this machine and the registry with NTP. Receipts and limits depend on them.'
+  if (seconds <= 5) return ok(name, `as ${of}’s`)
+  const found = `${seconds} s ${ahead > 0 ? 'ahead of' : 'behind'} ${of}’s`
+  const todo = `Synchronize the clocks of this machine and ${of} with NTP. Receipts and limits depend on them.`
   return seconds > 300 ? fault(name, found, todo) : warning(name, found, todo)
 }
 

@@ -3,10 +3,10 @@ import { connect } from 'node:net'
 import { dirname, relative, resolve } from 'node:path'
 import type { Client } from 'pg'
 import { BadVariable, type Env } from '#lib/config/env.ts'
-import { snapshotKeysFolder } from '#lib/config/locations.ts'
+import { areSnapshotKeysInBucket, snapshotKeysFolder } from '#lib/config/locations.ts'
 import { alteredDetail, replayCommand } from '#lib/domains/erasure/ledger/restored-database.ts'
 import { overdueExchanges } from '#lib/domains/llm-log/repository.ts'
-import { auditLogRights, workersAndLateJobs } from '#lib/operator/repository.ts'
+import { auditLogRights, databaseTime, workersAndLateJobs } from '#lib/operator/repository.ts'
 import { joinInstallation } from '#lib/platform/installation.ts'
 import { acceptLossCommand } from '#lib/platform/ledger-settling.ts'
 import { isInDataFolder, ledgerFolder } from '#lib/stores/ledger/ledger-place.ts'
@@ -15,7 +15,7 @@ import { objectsAddress } from '#lib/stores/objects/address.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { findEmbedded } from '#lib/stores/postgres/embedded.ts'
 import { DatabaseFault } from '#lib/stores/postgres/fault.ts'
-import { checkFreeSpace, checkMode, fault, type HealthCheck, ok, skipped, warning } from './health.ts'
+import { checkClockSkew, checkFreeSpace, checkMode, fault, type HealthCheck, ok, skipped, warning } from './health.ts'
 import { enterInstallation } from './installation.ts'
 import type { Invocation } from './invocation.ts'
 import { checkStores } from './store-checks.ts'
@@ -48,6 +48,13 @@ async function workerCheck(client: Client): Promise<HealthCheck> {
       'Look for job errors in the log of npm start.',
     )
   return ok(name, 'running, and no job is late')
+}
+
+/** Compares the clock of this machine with that of the database, which all machines share. */
+async function clockCheck(client: Client): Promise<HealthCheck> {
+  const before = Date.now()
+  const [{ now } = { now: new Date() }] = await databaseTime(client, {})
+  return checkClockSkew('database clock', (before + Date.now()) / 2 - now.getTime(), 'the database')
 }
 
 /** Checks for exchanges beyond their retention of one day, except those under a legal hold. */
@@ -140,6 +147,7 @@ async function databaseChecks(env: Env): Promise<HealthCheck[]> {
         ok('migrations', 'up to date'),
         await roleCheck(client),
         await workerCheck(client),
+        await clockCheck(client),
         await modelLogCheck(client),
       ])
       checks.push(...(await replayChecks({ ...env, DATABASE_URL: appUrl })))
@@ -202,6 +210,7 @@ function ledgerCheck(env: Env): HealthCheck {
 /** A copy of the keys could open snapshots that were erased. */
 function snapshotKeysCheck(env: Env): HealthCheck {
   const name = 'snapshot keys'
+  if (areSnapshotKeysInBucket(env)) return ok(name, 'in the bucket of KP_FILES_URL; exclude it from backups')
   const folder = snapshotKeysFolder(env)
   const isIn = (other: string) => !relative(resolve(other), folder).startsWith('..')
   const objects = objectsAddress(env.KP_OBJECTS_URL, env.KP_DATA_DIR)

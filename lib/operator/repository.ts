@@ -28,3 +28,10 @@ export const workersAndLateJobs = statement('operator.workers-and-late-jobs', {
       (SELECT count(*)::int4 FROM graphile_worker.jobs
         WHERE run_at < now() - interval '5 minutes' AND locked_at IS NULL AND attempts < max_attempts) AS overdue`,
 })
+
+/** The clock of the database. */
+export const databaseTime = statement('operator.database-time', {
+  takes: {},
+  returns: { now: 'timestamptz' },
+  sql: 'SELECT clock_timestamp() AS now',
+})
