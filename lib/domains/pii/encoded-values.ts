@@ -132,6 +132,23 @@ function addRuns(text: string, found: Span[]): void {
   }
 }
 
+/** Short runs in a row are a table of words, as a tokenizer has. A value in it would get its name from another row. */
+function isInTable(text: string, runs: readonly Span[], at: number): boolean {
+  const run = runs[at]
+  if (!run || run.end - run.start >= mostInTable) return false
+  const [lead, tail] = [text.slice(Math.max(0, run.start - 32), run.start), text.slice(run.end, run.end + 24)]
+  if (paddedBefore.test(lead) && encodedAfter.test(tail)) return true
+  const near = runs.slice(Math.max(0, at - 3), at + 4).filter(({ start, end }) => {
+    const distance = start > run.start ? start - run.end : run.start - end
+    return end - start < mostInTable && distance < tableReach
+  })
+  return near.length > 3
+}
+const mostInTable = 40
+const paddedBefore = /\s[A-Za-z0-9+/]{2,22}={1,2}\s$|\s[A-Za-z0-9+/]{2,22}={1,2}\s[A-Za-z0-9+/]{2,22}\s$/
+const encodedAfter = /^=?\s[A-Za-z0-9+/]{4,22}(?:={1,2})?(?:\s|$)/
+const tableReach = 160
+
 function nearSpace(text: string, at: number, step: 1 | -1): number {
   for (let moved = 0; moved < atSpace; moved++) {
     const place = at + step * moved
@@ -152,7 +169,9 @@ function windowsIn(text: string): Span[] {
     for (const { 0: sign, index } of text.matchAll(invisible)) places.push({ start: index, end: index + sign.length })
   if (mayBeStyled.test(text))
     for (const { 0: sign, index } of text.matchAll(styled)) places.push({ start: index, end: index + sign.length })
-  addRuns(text, places)
+  const runs: Span[] = []
+  addRuns(text, runs)
+  for (const [at, run] of runs.entries()) if (!isInTable(text, runs, at)) places.push(run)
   const windows: Span[] = []
   for (const place of places.sort((one, other) => one.start - other.start)) {
     const last = windows.at(-1)

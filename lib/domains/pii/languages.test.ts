@@ -1,6 +1,6 @@
 import { getExampleNumber, parsePhoneNumberFromString } from 'libphonenumber-js'
 import examples from 'libphonenumber-js/mobile/examples'
-import { expect, it, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { drawn } from '#lib/testing/planted-texts.ts'
 import { scan } from './scanner.ts'
 
@@ -203,17 +203,50 @@ const syntaxes: ((name: string, value: string) => string)[] = [
   (n, v) => `${n} for the wifi: ${v}`,
   (n, v) => `- name: ${n}\n  value: ${v}\n`,
 ]
-it('finds passwords by their names in 26 languages and 22 syntaxes', () => {
-  const values = ['Tr0ub4', 'kX9', 'w3lkom', 'b1ue-H0rse'].map((start) => `${start}x8Q`)
+const heldOutNames =
+  "Kennwort|Zugangscode|Passwort fürs WLAN|clave de acceso|palavra-passe|kata sandi|parol|lozinka|slaptažodis|парола|סיסמת|کلمه عبور|गुप्त शब्द|Пароль от вайфая|code d'accès|password di accesso|código de acceso|toegangscode|kodord|kodeord|salasanasi|hasło dostępu|heslo k účtu|belépési jelszó|parola contului|пароль доступа|κωδικός πρόσβασης|giriş şifresi|رمز الدخول|סיסמא|รหัสลับ|mã pin|암호|暗証番号|口令|通行碼|登录密码|ログインパスワード|pass|pwd|passcode".split(
+    '|',
+  )
+/** Ways to write a name and its value that were measured before any of them was added. */
+const heldOutSyntaxes: ((name: string, value: string) => string)[] = [
+  (n, v) => `- ${n} – ${v}`,
+  (n, v) => `${n}\n${v}`,
+  (n, v) => `"${n}","${v}"`,
+  (n, v) => `${n};${v}`,
+  (n, v) => `${n}\t${v}`,
+  (n, v) => `* ${n}: \`${v}\``,
+  (n, v) => `# ${n}\n\`\`\`\n${v}\n\`\`\``,
+  (n, v) => `[${n}] ${v}`,
+  (n, v) => `${n} (${v})`,
+  (n, v) => `${n} "${v}"`,
+  (n, v) => `setenv ${n.replaceAll(' ', '_').toUpperCase()} ${v}`,
+  (n, v) => `${n.replaceAll(' ', '_')}!: string = '${v}'`,
+  (n, v) => `${n} is ${v}`,
+]
+const d = drawn(26)
+const lower = (count: number) => d.signs(count, 'abcdefghijkmnpqrstuvwxyz')
+const digit = (count: number) => d.signs(count, '23456789')
+const upper = (count: number) => d.signs(count, 'ABCDEFGHJKLMNPQRSTUVWXYZ')
+const passwords = () => [
+  `${upper(1)}${lower(5)}${digit(2)}!`,
+  `${upper(1)}${lower(2)}-${digit(3)}-${lower(3)}`,
+  `${lower(3)}$${upper(2)}${digit(2)}${lower(2)}`,
+  `${upper(1)}${lower(7)}${digit(3)}${lower(1)}`,
+]
+test.each([
+  ['26 languages and 22 syntaxes', names, syntaxes],
+  ['13 other syntaxes', names, heldOutSyntaxes],
+  ['other words', heldOutNames, syntaxes],
+])('finds passwords by their names: %s', (_, words, forms) => {
   let [all, missed] = [0, [] as string[]]
-  for (const name of names)
-    for (const write of syntaxes)
-      for (const value of values) {
+  for (const name of words)
+    for (const write of forms)
+      for (const value of passwords()) {
         const text = write(name, value)
         all += 1
         if (!told(text).includes(`api_key ${value}`)) missed.push(text)
       }
-  expect({ share: missed.length / all <= 0.02, missed }).toMatchObject({ share: true })
+  expect({ share: missed.length / all <= 0.05, missed }).toMatchObject({ share: true })
 })
 
 const secret = ['Zu8', 'kk3pq'].join('')
@@ -280,6 +313,10 @@ test.each([
   '"人", "年", "大", "十", "二", "本", "中", "出", "三", "会", "人", "一", "日", "国"',
   '5pw= IGhvcg== aWVycw== PW4= cmVkaXM= PW0= IHN1cHByZXNz',
   "Model(password='IAmSensitive')",
+  '[CLIENT_CAPABILITIES_META_KEY]: ClientCapabilities2026Schema',
+  'secp256k1: Gy: BigInt("0x483ada7726a3c4655da4fbfc0e1108a8fd17b448a68554199c47d08ffb10d4b8")',
+  '"Opera Mobile", F: { A: 1287100800, B: 1300752e3 }',
+  'IHBhc3N3b3Jkcw== JyIpOwoJyIpO44GE= 44GE44Gm IGNvZWZmaWNpZW50 IHBhc3N3b3Jk IFBsYXRpbnVtIG IFBsYXRpbnVt',
   'wrong yard year yellow you young youth zebra zero zone zoo split',
 ])('finds nothing in %s', (text) => {
   expect(told(text)).toEqual([])

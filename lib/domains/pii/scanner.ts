@@ -11,7 +11,7 @@ import { chainsIn } from './secrets/blockchain-addresses.ts'
 import { credentialAt, credentialKeywords } from './secrets/credentials.ts'
 import { otherKeyAt, pemAt, privateKeyKeywords } from './secrets/private-keys.ts'
 import { hashStart, hashStep, maybeWord, SeedRun, shortest, unspacedSeed } from './secrets/seed-phrases.ts'
-import { unmarkedKeyAt, vendorKeysAt, vendorKeywords } from './secrets/vendor-keys.ts'
+import { numberedKeyAt, unmarkedKeyAt, vendorKeysAt, vendorKeywords } from './secrets/vendor-keys.ts'
 import { strategyDetails } from './strategy.ts'
 
 export interface ScanOptions {
@@ -418,7 +418,9 @@ function scanWritten(written: string, { strategy = false }: ScanOptions): Sensit
 
     const size = at - start
     if (!hasLetters && isAscii) {
-      const found = numbersAt(text, start, at, cueBefore(start))
+      const found =
+        (size > 13 && size < 17 ? numberedKeyAt(text, start, at) : undefined) ??
+        numbersAt(text, start, at, cueBefore(start))
       // A number of one or two digits may number the words of a phrase.
       if (size > 2 || found) run.close()
       if (found) {

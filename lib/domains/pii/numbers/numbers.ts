@@ -158,6 +158,11 @@ const issuers: readonly (readonly [from: number, to: number, lengths: readonly n
   [636297, 636368, [16]],
   [675900, 676399, [16, 18, 19]],
   [979200, 979289, [16]], // Troy
+  [135400, 135499, [15]], // UATP
+  [636000, 636999, [16, 19]], // InterPayment
+  [637000, 637999, [16]], // InstaPayment, Hiper
+  [860000, 860099, [16]], // Uzcard
+  [986000, 986099, [16]], // Humo
 ]
 const matches = (lead: number, length: number): boolean =>
   issuers.some(([from, to, lengths]) => lead >= from && lead <= to && lengths.includes(length))
@@ -166,7 +171,7 @@ const maestro = /^(?:50[0-9]{2}|5[6-8]|6304|6759|676[1-3]|6390|0604|67)/
 
 /** Words for a payment card. */
 const cardWord =
-  /(?:card|credit|debit|visa|mastercard|maestro|amex|american express|jcb|discover|diners|unionpay|karte|carte|tarjeta|cartão|cartao|carta|kort|karta|kartę|kártya|kortti|kart|карт[аыеу]|卡|カード|카드|κάρτα|بطاقة|כרטיס|कार्ड|บัตร|thẻ|kartu|pan|cc)(?![a-z])[^\n]{0,32}$/i
+  /(?:card|credit|debit|visa|mastercard|maestro|amex|american express|jcb|discover|diners|unionpay|karte|carte|tarjeta|cartão|cartao|carta|kort|karta|kartę|kártya|kortti|kart|карт[аыеу]|卡|カード|카드|κάρτα|بطاقة|כרטיס|कार्ड|บัตร|thẻ|kartu|pan|cc)(?:[_ -]?(?:number|num|nr|no)(?![a-z])|(?![a-z]))[^\n]{0,32}$/i
 /** Words for other numbers of the same length. */
 const otherWord =
   /(?:account|arn|tracking|order|invoice|isbn|ean|upc|gtin|barcode|serial|imei|timestamp|time|date|epoch|ms|id|uid|sku|phone|tel|mobile)["']?[ #:=]{0,4}["']?$/i
@@ -190,6 +195,8 @@ function cardCertainty(digits: string, isCalled: boolean, isGrouped: boolean): C
 /** Groups of digits as printed on cards. */
 const cardGroups = [
   [4, 4, 4, 4, 3],
+  [4, 4, 4, 4, 2],
+  [4, 4, 4, 4, 1],
   [4, 4, 4, 4],
   [4, 6, 5],
   [4, 6, 4],

@@ -211,7 +211,8 @@ export function nationalAt(text: string, start: number, length: number, cue: Pho
   const between = isNear ? text.slice(cue.end, from) : ''
   const isLed = isNear && leadsToNumber(between)
   const isCalled = isLed || (isNear && mayLeadToNumber(between))
-  const isAmbiguous = cue.isAmbiguous || (!isLed && !/[:：]\s?$/.test(between))
+  // In an object after the cue, a number may be anything.
+  const isAmbiguous = cue.isAmbiguous || between.includes('{') || (!isLed && !/[:：]\s?$/.test(between))
   if (length === 3 || (length === 1 && lead === 49)) {
     const found =
       americanAt(text, from, isCalled && !isAmbiguous) ??

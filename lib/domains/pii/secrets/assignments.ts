@@ -17,56 +17,72 @@ interface AssignedSecret {
 
 /** Words for password, passphrase and PIN. */
 const passwordWords: Readonly<Record<string, string>> = {
-  en: 'password|passwd|passphrase|passcode|pass phrase|pass code|pwd|passw|userpass|rootpw|bindpw|pgpass|requirepass|masterauth',
-  af: 'wagwoord',
-  ar: 'كلمة المرور|كلمة السر|كلمة مرور|الرقم السري',
-  az: 'şifrə|parol',
-  bg: 'парола',
-  bn: 'পাসওয়ার্ড',
-  ca: 'contrasenya',
-  cs: 'heslo',
-  da: 'adgangskode|kodeord',
-  de: 'passwort|kennwort|passwörter|zugangscode',
-  el: 'κωδικός|κωδικος|συνθηματικό|κωδικός πρόσβασης',
-  es: 'contraseña|contrasena|clave de acceso|palabra clave',
-  et: 'parool|salasõna',
+  en: 'password|passwd|passphrase|passcode|pass phrase|pass code|pwd|passw|userpass|rootpw|bindpw|pgpass|requirepass|masterauth|access code|login code|unlock code|secret word|admin pass|root pass|db pass|wifi pass|wi-fi pass|pass-phrase|pass-word',
+  af: 'wagwoord|toegangskode',
+  ar: 'كلمة المرور|كلمة السر|كلمة مرور|الرقم السري|رمز الدخول|رمز المرور|كلمة سر|كلمه المرور|كلمه السر|الباسورد|باسورد|كود الدخول',
+  az: 'şifrə|parol|giriş kodu|parolu|şifrəsi',
+  bg: 'парола|паролата|код за достъп',
+  bn: 'পাসওয়ার্ড|গোপন নম্বর',
+  ca: 'contrasenya|clau d’accés|mot de pas',
+  cs: 'heslo|hesla|heslem|přístupový kód|přístupové heslo',
+  da: 'adgangskode|kodeord|kode til|adgangskoden|kodeordet|kodord|password til',
+  de: 'passwort|kennwort|passwörter|zugangscode|zugangspasswort|zugangsdaten|losung|kennwörter|geheimwort|pin-code|wlan-schlüssel|netzwerkschlüssel',
+  el: 'κωδικός|κωδικος|συνθηματικό|κωδικός πρόσβασης|κωδικό πρόσβασης|κωδικό|συνθηματικο|κωδ πρόσβασης',
+  es: 'contraseña|contrasena|clave de acceso|palabra clave|código de acceso|codigo de acceso|contraseñas|clave secreta|clave de paso|clave wifi|clave del wifi|palabra de paso',
+  et: 'parool|salasõna|parooli|salasona',
   eu: 'pasahitza',
-  fa: 'رمز عبور|گذرواژه|رمز ورود|کلمه عبور',
-  fi: 'salasana',
-  fr: 'mot de passe|mots de passe|motdepasse|mdp|code secret',
-  gl: 'contrasinal',
-  he: 'סיסמה|סיסמא|הסיסמה',
-  hi: 'पासवर्ड|कूटशब्द',
-  hr: 'lozinka|zaporka|šifra',
-  hu: 'jelszó|jelszava|jelszo',
-  hy: 'գաղտնաբառ',
-  id: 'kata sandi|sandi',
-  is: 'lykilorð',
-  it: "parola d'ordine|parola d’ordine|parola chiave",
-  ja: 'パスワード|パスフレーズ|暗証番号|合言葉',
+  fa: 'رمز عبور|گذرواژه|رمز ورود|کلمه عبور|پسورد|رمز|رمز وای فای|رمزعبور',
+  fi: 'salasana|tunnussana|salasanasi|salasanani|pääsykoodi',
+  fr: 'mot de passe|mots de passe|motdepasse|mdp|code secret|code d’accès|mot-clé secret|code d’entrée|code wifi|code du wifi|mdp wifi',
+  gl: 'contrasinal|clave de acceso|contrasinais',
+  he: 'סיסמה|סיסמא|הסיסמה|סיסמת|סיסמאות|קוד גישה|קוד כניסה|הסיסמא',
+  hi: 'पासवर्ड|कूटशब्द|गुप्त शब्द|गुप्तशब्द|पासकोड|कूट शब्द',
+  hr: 'lozinka|zaporka|šifra|lozinku|lozinke|pristupna šifra|pristupni kod',
+  hu: 'jelszó|jelszava|jelszo|jelszava|jelszavad|jelszavam|belépési kód|hozzáférési kód',
+  hy: 'գաղտնաբառ|ծածկագիր',
+  id: 'kata sandi|sandi|kode akses|kata kunci|kode rahasia|passwordnya',
+  is: 'lykilorð|aðgangsorð',
+  it: "parola d'ordine|parola d’ordine|parola chiave|codice di accesso|codice accesso|parola segreta|codice segreto",
+  ja: 'パスワード|パスフレーズ|暗証番号|合言葉|ログインパスワード|パスコード|アクセスコード|合い言葉|暗号|PW',
   ka: 'პაროლი',
-  kk: 'құпиясөз|құпия сөз',
-  ko: '비밀번호|패스워드|암호|비번',
-  lt: 'slaptažodis',
-  lv: 'parole',
-  mk: 'лозинка',
-  ms: 'kata laluan',
-  nb: 'passord',
-  nl: 'wachtwoord',
-  pl: 'hasło|haslo|hasła',
-  pt: 'senha|palavra-passe|palavra passe',
-  ro: 'parolă|parola',
-  ru: 'пароль|пароля|паролем',
-  sl: 'geslo',
-  sq: 'fjalëkalimi|fjalekalimi',
-  sv: 'lösenord|losenord|lösen',
-  sw: 'nenosiri',
-  ta: 'கடவுச்சொல்',
-  th: 'รหัสผ่าน',
-  tr: 'şifre|sifre',
-  ur: 'پاس ورڈ',
-  vi: 'mật khẩu|mat khau',
-  zh: '密码|密碼|口令',
+  kk: 'құпиясөз|құпия сөз|құпиясөзі',
+  ko: '비밀번호|패스워드|암호|비번|패스코드|접속 암호|비번은|비밀 번호',
+  lt: 'slaptažodis|slaptažodį|slaptazodis|prieigos kodas',
+  lv: 'parole|paroli|piekļuves kods',
+  mk: 'лозинка|лозинката',
+  ms: 'kata laluan|kod akses|kata kunci',
+  nb: 'passord|passordet|adgangskode|tilgangskode',
+  nl: 'wachtwoord|toegangscode|wachtwoorden|inlogcode|pincode',
+  pl: 'hasło|haslo|hasła|kod dostępu|hasłem|hasłem dostępu|hasełko|kod dostepu',
+  pt: 'senha|palavra-passe|palavra passe|código de acesso|codigo de acesso|palavra de passe|palavra-chave|senha de acesso|senha do wifi|senhas',
+  ro: 'parolă|parola|parole|cod de acces|parolei',
+  ru: 'пароль|пароля|паролем|паролю|пароле|пароли|код доступа|кодовое слово|пасс',
+  sl: 'geslo|gesla|dostopna koda|geslom',
+  sq: 'fjalëkalimi|fjalekalimi|fjalekalim|fjalëkalim|kodi i hyrjes',
+  sv: 'lösenord|losenord|lösen|kodord|åtkomstkod|lösenordet|lösenkod',
+  sw: 'nenosiri|neno la siri|nywila',
+  ta: 'கடவுச்சொல்|ரகசிய குறியீடு|கடவுச் சொல்',
+  th: 'รหัสผ่าน|รหัสลับ|พาสเวิร์ด|รหัสเข้า|รหัส',
+  tr: 'şifre|sifre|parola|parolası|şifresi|şifrem|giriş kodu|erişim kodu',
+  ur: 'پاس ورڈ|خفیہ لفظ|پاسورڈ',
+  vi: 'mật khẩu|mat khau|mã pin|mã truy cập|mật mã|mk',
+  zh: '密码|密碼|口令|通行碼|通行码|登录密码|登錄密碼|登陆密码|暗号|密碼是|访问码|提取码|口令词',
+  be: 'пароль',
+  bs: 'lozinka|šifra',
+  cy: 'cyfrinair',
+  eo: 'pasvorto',
+  fil: 'hudyat',
+  ga: 'pasfhocal|focal faire',
+  km: 'ពាក្យសម្ងាត់',
+  mn: 'нууц үг',
+  mr: 'संकेतशब्द',
+  my: 'စကားဝှက်',
+  ne: 'पासवर्ड',
+  sk: 'hesla|prístupový kód|heslom',
+  sr: 'лозинка|шифра|lozinka|šifra|приступни код',
+  te: 'పాస్‌వర్డ్|రహస్యపదం',
+  uk: 'пароль|паролю|паролі|код доступу',
+  uz: 'parol|maxfiy soʻz',
 }
 
 /** Short words for password that also mean something else; they require a complete name and a value that looks like a password. */
@@ -104,8 +120,13 @@ const keyWords: Readonly<Record<string, string>> = {
 }
 
 const wordsOf = (data: Readonly<Record<string, string>>): string[] =>
-  Object.values(data).flatMap((words) => words.split('|'))
-const passwordNames: ReadonlySet<string> = new Set(wordsOf(passwordWords))
+  Object.values(data).flatMap((words) => words.toLowerCase().split('|'))
+/** Names of variables and options join words: `mot_de_passe`, `--mot-de-passe`. */
+const passwordNames: ReadonlySet<string> = new Set(
+  wordsOf(passwordWords)
+    .flatMap((word) => (word.includes('’') ? [word, word.replaceAll('’', "'")] : [word]))
+    .flatMap((word) => (word.includes(' ') ? [word, word.replaceAll(' ', '_'), word.replaceAll(' ', '-')] : [word])),
+)
 const shortPasswordNames: ReadonlySet<string> = new Set(shortPasswordWords.split('|'))
 const keyNames: ReadonlySet<string> = new Set(wordsOf(keyWords).filter((word) => !passwordNames.has(word)))
 
@@ -170,14 +191,28 @@ const forms = {
   /** A cell of a table in Markdown. */
   cell: [String.raw`[*_\x60]{0,3}[ \t]{0,20}\|[ \t]{0,20}[*_\x60]{0,3}`],
 }
+/** Between a name that has no other meaning and a value that can be nothing but a password. The last one requires a line of its own. */
+const loose = [
+  String.raw`${closing}[ \t]{0,4}[–—|~›»→-]{1,2}>?[ \t]{1,4}`,
+  String.raw`${closing}[ \t]{0,2};[ \t]{0,4}`,
+  String.raw`\][:：]?[ \t]{1,4}`,
+  String.raw`[ \t]{1,3}[(\[{（「『【]`,
+  `[（「『【]`,
+]
+const looseLine = String.raw`${closing}[ \t]{0,2}[:：]?[*_]{0,2}[ \t]{0,4}\r?\n(?:[ \t]{0,8}\r?\n)?(?:[ \t>*-]{0,8}\x60\x60\x60[a-z]{0,12}[ \t]{0,4}\r?\n)?[ \t>*-]{0,8}`
+/** Words between a name and the sign that assigns its value: `Passwort fürs WLAN`. */
+const moreWords = /(?:[ _][\p{L}\p{M}’'.-]{1,16}){1,3}/uy
 const compiled = (list: readonly string[]) => new RegExp(list.map((form) => `(?:${form})`).join('|'), 'iy')
 const operatorAt = compiled(forms.operator)
 const placeAt = compiled([...forms.operator, ...forms.place])
 const cellAt = compiled(forms.cell)
+const looseAt = compiled(loose)
+const lineAt = compiled([looseLine])
+const lineEnd = /["'\x60*_]{0,3}[ \t]{0,8}(?:\r?\n|$)/y
 const inTable = /(?:^|\n)[ \t>]{0,8}\|[^\n]{0,60}$/
 /** Up to three words between the name and its value, then a colon or a verb: `Password for the admin: x`, `the password is x`. */
 const inSentence = new RegExp(
-  String.raw`["'”»)]?(?:\s[(]?[\p{L}\p{N}’'@._-]{1,24}[)]?){0,4}?(?<sign>\s?[:=](?!/)|\s{0,2}(?:(?:${copulas})(?![\p{Script=Latin}])|(?:${otherCopulas})))\s{0,2}`,
+  String.raw`["'”»)]?(?:\s[(]?[\p{L}\p{N}’'@._-]{1,24}[)]?){0,4}?(?<sign>["'”»)*_\x60\]]{0,3}\s?(?::=|=>|->|[:=])(?!/)|\s{0,2}(?:(?:${copulas})(?![\p{Script=Latin}])|(?:${otherCopulas})))\s{0,2}`,
   'iuy',
 )
 /** After an option of a command the value follows a space: `--password x`, `-Password x`, `ENV DB_PASSWORD x`, `login x password y`. */
@@ -189,6 +224,17 @@ const opened = new RegExp(open, 'y')
 /** `key` requires a part of the name before it, or a word that says which key it is. */
 const keyPrefix =
   /[a-z\d][_-]?$|(?:api|access|secret|auth|private|signing|encryption|master|account|license|shared|service|client|session|deploy|write|admin|app|webhook|root)[ .]$/i
+
+/** A random UUID. Vendors issue them as keys; elsewhere they identify something. */
+const isUniqueId = (value: string): boolean =>
+  /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i.test(value) && new Set(value).size >= 11
+/** Whether the name is that of a key whatever its value is: `EXA_API_KEY`, `RAILWAY_TOKEN`, `?api-key=`. */
+const isKeyName = (text: string, start: number, end: number): boolean => {
+  const lead = text.slice(Math.max(0, start - 24), start)
+  const word = text.slice(start, end)
+  if (/(?:api|secret|access|auth|private)[_-]?$/i.test(lead) && /^(?:key|token|secret)$/i.test(word)) return true
+  return /[A-Z\d]_$/.test(lead) && /^(?:TOKEN|SECRET)$/.test(word) && !/(?:CSRF|XSRF|DEVICE|REQUEST|TRACE)_$/.test(lead)
+}
 
 const endOf = (pattern: RegExp, text: string, at: number): number | undefined => {
   pattern.lastIndex = at
@@ -279,7 +325,7 @@ export function assignedSecretAt(text: string, keyword: string, start: number): 
   const judge = (written: Written | undefined, isSentence: boolean): AssignedSecret | undefined => {
     if (written === undefined || isCode(text, written)) return undefined
     const value = text.slice(written.start, written.end)
-    const isStrong = isGenerated(value)
+    const isStrong = isGenerated(value) || (isUniqueId(value) && isKeyName(text, start, end))
     const needsKey = !isPassword && !isShort
     if (needsKey && !isStrong) return undefined
     // `key: …` of a map or a component names an identifier unless something says which key it is.
@@ -319,6 +365,21 @@ export function assignedSecretAt(text: string, keyword: string, start: number): 
   if (isAlphanumeric(text, nameStop ?? end) && !isSpaced) return undefined
   const sentence = endOf(inSentence, text, nameStop ?? end)
   const found = sentence === undefined ? undefined : judge(valueAt(text, sentence), true)
+  if (found || !isPassword) return found
   // Scripts without spaces: `密码Tr0ub4dor8xQ9`.
-  return found ?? (isSpaced && isPassword && isAlphanumeric(text, end) ? judge(valueAt(text, end), true) : undefined)
+  if (isSpaced && isAlphanumeric(text, end)) return judge(valueAt(text, end), true)
+  const last = nameStop ?? end
+  const more = endOf(moreWords, text, last)
+  for (const stop of more === undefined ? [last] : [last, more]) {
+    const place =
+      endOf(looseAt, text, stop) ??
+      (stop === last ? undefined : endOf(placeAt, text, stop)) ??
+      (inTable.test(text.slice(Math.max(0, start - 64), start)) ? endOf(cellAt, text, stop) : undefined)
+    const value = place === undefined ? undefined : judge(valueAt(text, place), true)
+    if (value) return value
+    const line = endOf(lineAt, text, stop)
+    const alone = line === undefined ? undefined : judge(valueAt(text, line), true)
+    if (alone && endOf(lineEnd, text, alone.end) !== undefined) return alone
+  }
+  return undefined
 }

@@ -7,6 +7,10 @@ import { isCalledKey } from './key-context.ts'
 const checked = createBase58check(sha256)
 const base58 = /^[1-9A-HJ-NP-Za-km-z]+$/
 const hex = /^[0-9a-fA-F]+$/
+/** The beginnings of the parameters of secp256k1 (SEC 2, 2.4.1), its endomorphism, and of P-256: no keys. */
+const constants =
+  /^(?:f{8}|0{8}|79be667ef9dcbbac|483ada7726a3c465|7ae96a2b657c0710|5363ad4cc05c30e0|3086d221a7d46bcd|e4437ed6010e8828|114ca50f7a8e2f3f|6b17d1f2e12c4247|4fe342e2fe1a7f9b|5ac635d8aa3a93e7)/i
+const isConstant = (digits: string): boolean => constants.test(digits)
 const ascii = new TextEncoder()
 
 /** EIP-55: a mixed-case address encodes its checksum in the case; a single-case address has no checksum. */
@@ -60,10 +64,12 @@ export function chainsIn(text: string, start: number, end: number): SensitiveFin
     const digits = text.slice(start + 2, end)
     if ((second !== 'x' && second !== 'X') || !hex.test(digits)) return undefined
     if (length === 42) return isEthereumAddress(digits) ? finding('ethereum_address', start, end, 1) : undefined
-    return isCalledKey(text, start, end) ? finding('private_key', start, end, 0.9) : undefined
+    return !isConstant(digits) && isCalledKey(text, start, end) ? finding('private_key', start, end, 0.9) : undefined
   }
   if (length === 64 && hex.test(text.slice(start, end)))
-    return isCalledKey(text, start, end) ? finding('private_key', start, end, 0.85) : undefined
+    return !isConstant(text.slice(start, end)) && isCalledKey(text, start, end)
+      ? finding('private_key', start, end, 0.85)
+      : undefined
   if (length <= 35 && (lead === 49 || lead === 50 || lead === 51 || lead === 109 || lead === 110)) {
     const bytes = base58Bytes(text.slice(start, end))
     if (bytes?.length === 21 && addressVersions.has(bytes[0] ?? 0xff)) return finding('bitcoin_address', start, end, 1)

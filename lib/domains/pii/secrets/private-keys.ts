@@ -71,6 +71,16 @@ const otherForms: readonly (readonly [keyword: string, form: RegExp])[] = [
   ],
   // PEM in base64, as in secrets of Kubernetes
   ['ls0tls1crudjti', /LS0tLS1CRUdJTi[A-Za-z0-9+/]{40,24000}={0,2}/y],
+  // Tor
+  ['== ed25519v1-secret', new RegExp(`== ed25519v1-secret: type0 ==${line}${lines}`, 'y')],
+  // What PEM contains, without its header: OpenSSH, RSA in both forms, curves.
+  ['b3blbnnzac1rzxktdje', new RegExp(`b3BlbnNzaC1rZXktdjE${lines}`, 'y')],
+  ...['miiev', 'miieo', 'miiep', 'miieq', 'miicd', 'miicx', 'miijk', 'miijq'].map(
+    (head) => [head, new RegExp(`MII[A-Za-z0-9+/]{3}IB(?:ADANBgkq|AAKC)${lines}`, 'y')] as const,
+  ),
+  ['mighageamb', new RegExp(`MIGHAgEAMBMGByqGSM49${lines}`, 'y')],
+  ['mc4caqawbqydk2v', /MC4CAQAwBQYDK2V[A-Za-z0-9+/]{40,64}={0,2}/y],
+  ['mhccaqeei', new RegExp(`MHcCAQEEI${lines}`, 'y')],
   // libsodium and Stellar by their names
   ['secret seed', /secret seed["']?\s{0,2}[:=]\s{0,2}["']?S[A-Z2-7]{55}(?![A-Z0-9])/iy],
 ]

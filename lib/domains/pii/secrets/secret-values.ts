@@ -13,7 +13,7 @@ const typeName =
 const expression = /^[A-Za-z_$][A-Za-z_$.]*(?:\$\d+)?(?:={1,3}!?[\w$]|\?\?|&&|\|\|)|^[a-z]+[A-Z]\w*\$\d+$/
 /** Placeholders and templates in documentation. */
 const template =
-  /["'<>{}‹›…]|\$[A-Z_({]|^\$[a-z_]\w*$|^%\w*%?$|%[sdv](?!\w)|\*{3}|•{2}|x{4}|X{4}|\.{3}|_{4}|:$|^\[|^%(?:5[bB]|3[cC]|7[bB])|[rR]edacted|REDACTED|abcdefghij|ABCDEFGHIJ|\\[dws]|\[a-z|^@|^#\{|^!|^&/
+  /["'<>{}‹›…]|\$[({]|^\$[A-Za-z_]\w*|\$[A-Z][A-Z_]{2,}(?![A-Za-z0-9])|\$[a-z_]{4,}$|^%\w*%?$|%[sdv](?!\w)|\*{3}|•{2}|x{4}|X{4}|\.{3}|_{4}|:$|^\[|^%(?:5[bB]|3[cC]|7[bB])|[rR]edacted|REDACTED|abcdefghij|ABCDEFGHIJ|\\[dws]|\[a-z|^@|^#\{|^!|^&/
 const reference =
   /^(?:env|var|vars|secrets?|data|local|self|this|process|os|config|settings|props?|ctx|req|request|params|options|opts|args|vault|ref|file|arn|op|ssm|keychain|keyring)[.:/]/i
 const address = /^[^\s@]+@[\w-]+(?:\.[\w-]+)*\.[a-z]{2,12}$/i
@@ -29,7 +29,8 @@ function areWords(value: string): boolean {
   const parts = value.split(border).filter((part) => part !== '')
   const digits = parts.filter((part) => /\d/.test(part)).length
   const letters = parts.length - digits
-  if (/[^\w$./:-]/.test(value) || /\d{3}/.test(value)) return false
+  // A year may be a part of a name: `ClientCapabilities2026Schema`.
+  if (/[^\w$./:-]/.test(value) || /\d{3}/.test(value.replace(/(?<=[a-z])(?:19|20)\d\d(?=[A-Z]|$)/, ''))) return false
   return digits <= 2 && letters > 0 && value.replace(/[^A-Za-z]/g, '').length / letters >= 3.2 && digits <= letters
 }
 

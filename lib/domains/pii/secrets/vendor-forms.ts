@@ -176,6 +176,14 @@ export const collected: readonly VendorForm[] = [
 ]
 
 export const documented: readonly VendorForm[] = [
+  ['ssws 00', /SSWS 00[A-Za-z0-9_-]{40}/i],
+  ['oauth:', /oauth:[a-z0-9]{30}/],
+  ['st.', /st\.[a-f0-9]{24}\.[a-f0-9]{32}\.[a-f0-9]{32}/],
+  ['00d', /00D[A-Za-z0-9]{12}(?:[A-Za-z0-9]{3})?![A-Za-z0-9._-]{60,120}/],
+  ['tfp_', /tfp_[\w.=-]{40,49}/],
+  [':apa91b', /[A-Za-z0-9_-]{11}:APA91b[A-Za-z0-9_-]{134}/, 11],
+  ['act.', /act\.[A-Za-z0-9]{60}!\d[A-Za-z0-9]{5}\.va/],
+  ['nral', /[a-f0-9]{32}FFFFNRAL/, 36],
   ['re_', /re_[A-Za-z0-9]{6,10}_[A-Za-z0-9]{20,30}/],
   ['re_', /re_[A-Za-z0-9]{30,40}/],
   ['sl.', /sl\.(?:u\.|B)?[A-Za-z0-9_-]{100,1500}/],

@@ -79,7 +79,8 @@ function keyFound(key: string, start: number): SensitiveFinding {
   const end = start + key.length
   if (!checked.test(key)) {
     const found = finding('api_key', start, end, 0.95)
-    return /example|^eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9[.]eyJzdWIiOiIxMjM0NTY3ODkw/i.test(key) ||
+    // Keys of projects in PostHog are public.
+    return /^phc_|example|^eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9[.]eyJzdWIiOiIxMjM0NTY3ODkw/i.test(key) ||
       isSequence(key.slice(key.search(/[^A-Za-z]/) + 1).replace(/[^A-Za-z0-9]/g, ''))
       ? lowConfidence(found)
       : found
@@ -123,7 +124,7 @@ const isInEncoding = (text: string, start: number): boolean =>
   /[/+]/.test(text.charAt(start - 1)) && /^[A-Za-z0-9+/]{40}$/.test(text.slice(Math.max(0, start - 40), start))
 
 /** A name that somebody wrote directly before a key: `tokenghp_…`. */
-const gluedName = /(?:token|key|secret|password|bearer|auth|pat|is)$/i
+const gluedName = /(?:^|[^A-Za-z0-9])(?:token|key|secret|password|bearer|auth|pat)$/i
 
 /** Adds vendors' keys at this keyword to `found`. */
 export function vendorKeysAt(text: string, keyword: string, start: number, findings: SensitiveFinding[]): void {
@@ -144,6 +145,17 @@ export function vendorKeysAt(text: string, keyword: string, start: number, findi
   if (forms === undefined) return
   const key = namedKey(text, end, forms)
   if (key) findings.push(key)
+}
+
+const asana = /[012]\/(?:\d{14,16}\/)?\d{14,16}:[a-f0-9]{32}(?![A-Za-z0-9])/y
+/** A token of Asana around the number from `start` to `end`: it consists of numbers and a hexadecimal part. */
+export function numberedKeyAt(text: string, start: number, end: number): SensitiveFinding | undefined {
+  if (text.charCodeAt(end) !== 58 || text.charCodeAt(start - 1) !== 47) return undefined
+  const lead = /[012]\/(?:\d{14,16}\/)?$/.exec(text.slice(Math.max(0, start - 20), start))?.[0]
+  if (lead === undefined) return undefined
+  asana.lastIndex = start - lead.length
+  const key = asana.exec(text)?.[0]
+  return key === undefined ? undefined : finding('api_key', start - lead.length, start - lead.length + key.length, 0.9)
 }
 
 const discord = /[MNO][A-Za-z0-9]{22,27}\.[\w-]{6,7}\.[\w-]{27,40}(?![\w-])/y
