@@ -15,7 +15,7 @@ const daily = ['accounts.digest', 'projects.close', 'retention.sweep', 'accounts
 const cleaning = ['retention.sweep', 'accounts.upkeep']
 /** Interval of all other jobs in days. They find little to delete. */
 const tidyEvery = 10
-const mostRounds = 500
+const maxRounds = 500
 const silent = new Logger(() => () => {})
 
 export interface WorkOptions {
@@ -75,7 +75,7 @@ export function history(app: App, clock: MovableClock) {
       ]),
     )
     for (let round = 0; (await waiting(names)) > 0; round++) {
-      if (round === mostRounds) throw new Error('the queue does not become empty')
+      if (round === maxRounds) throw new Error('the queue does not become empty')
       await runJobsNow(app.db, { names })
       await runOnce({ pgPool: app.db.pool, taskList, noHandleSignals: true, concurrency: 1, logger: silent })
       if (fault !== undefined && !mayFail) throw fault

@@ -251,7 +251,7 @@ async function verifying(world: World, requests: DemoAccounts, email: string): P
 
 const minute = 60_000
 /** More rounds than an export has attempts. */
-const mostRounds = 12
+const maxRounds = 12
 /**
  * An export that cannot be made: a worker with an invalid data folder cannot write the file. Its request fails after
  * the last attempt, and an admin can retry it.
@@ -265,7 +265,7 @@ async function fails(world: World, email: string): Promise<void> {
     const who = await world.as(email)
     const { data } = await world.ask(who, fileRequest, { body: { kinds: ['access'], password: world.password } })
     for (let round = 0, left = copyTries.most; left > 0; round++) {
-      if (round === mostRounds) throw new Error('a copy is tried for ever')
+      if (round === maxRounds) throw new Error('a copy is tried for ever')
       await world.work({
         by: { jobs: broken.jobs.filter(({ name }) => name === prepare), pipeline: broken.pipeline },
         mayFail: true,

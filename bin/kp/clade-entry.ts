@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { RequestRefused } from '#lib/client/request.ts'
 import { openEntry } from '#lib/client/sealing/entry.ts'
 import type { MasterKey } from '#lib/client/sealing/keyring.ts'
-import { cladeEntryIdForm, isShared, mostGenerations, shareIdForm } from '#lib/domains/clades/rules.ts'
+import { cladeEntryIdForm, isShared, maxGenerations, shareIdForm } from '#lib/domains/clades/rules.ts'
 import { stripEntry } from '#lib/domains/clades/strip-rules.ts'
 import { readEntry } from '#lib/domains/grimoire/contract.ts'
 import { Failure } from './failure.ts'
@@ -40,10 +40,10 @@ async function originsOf(read: Opening, first: Awaited<ReturnType<Opening>>): Pr
   let next = [...first.parents]
   for (let generation = 0; next.length > 0; generation++) {
     const fresh = [...new Set(next)].filter((one) => !seen.has(one))
-    if (generation > mostGenerations && fresh.length > 0)
+    if (generation > maxGenerations && fresh.length > 0)
       throw new Failure(
         'too_far_back',
-        `The entry derives from more than ${mostGenerations} generations of entries, so a recall could not reach it. Nothing was sent.`,
+        `The entry derives from more than ${maxGenerations} generations of entries, so a recall could not reach it. Nothing was sent.`,
       )
     next = []
     for (const one of fresh) {

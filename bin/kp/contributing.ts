@@ -4,7 +4,7 @@ import type { ContributionOutcome } from './contribution-outcome.ts'
 import type { CommandSession } from './session.ts'
 
 /** Maximum number of skipped files that are listed. --json lists all. */
-const mostNamed = 10
+const maxNamed = 10
 
 function tellOutcome({ terminal }: CommandSession, outcome: ContributionOutcome): void {
   if (outcome.state === 'failed') {
@@ -24,8 +24,8 @@ function tellSum(
   { terminal }: CommandSession,
   { stored, updated, known, failed, outcomes, skipped }: Contribution,
 ): void {
-  for (const { source, why } of skipped.slice(0, mostNamed)) terminal.note(`Skipped: ${source} ${why}.`)
-  if (skipped.length > mostNamed) terminal.note(`Skipped: ${skipped.length - mostNamed} more. Use --json to list them.`)
+  for (const { source, why } of skipped.slice(0, maxNamed)) terminal.note(`Skipped: ${source} ${why}.`)
+  if (skipped.length > maxNamed) terminal.note(`Skipped: ${skipped.length - maxNamed} more. Use --json to list them.`)
   if (outcomes.length < 2) return
   const units = outcomes.filter(({ kind }) => kind === 'unit').length
   const counted = (count: number, what: string) => `${count} ${what}${count === 1 ? '' : 's'}`

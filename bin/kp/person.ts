@@ -43,7 +43,7 @@ export interface CommandActor
 /** Timeout of a request, and longest wait for a rate-limit window, in milliseconds. */
 const patience = 65_000
 /** How often a sign-in waits for the next rate-limit window. Few sign-ins are allowed per minute. */
-const mostWaits = 2
+const maxWaits = 2
 
 /** Adds the options of every command that people can also use. */
 export const asPersonOptions = (command: Command): Command =>
@@ -120,7 +120,7 @@ async function opened(
         continue
       }
       const wait = (error.retryAfter ?? 60) * 1_000
-      if (error.reason !== 'rate_limited' || waits === mostWaits || wait > patience) throw failureOf(error, url)
+      if (error.reason !== 'rate_limited' || waits === maxWaits || wait > patience) throw failureOf(error, url)
       terminal.note(`The sign-in limit of this minute is reached. Continuing in ${Math.ceil(wait / 1_000)} s.`)
       await delay(wait)
     }

@@ -72,7 +72,7 @@ export function missingCheck(
 }
 
 /** Maximum keys that the check of TTLs examines. */
-const mostKeys = 1_000_000
+const maxKeys = 1_000_000
 
 /** Whether Redis keys live longer than the 24 hours of cached data. */
 export function lifetimesCheck({ examined, isComplete, unlimited, tooLong, prefixed }: KeyLifetimes): HealthCheck {
@@ -133,7 +133,7 @@ export async function checkStores(env: Env, databaseUrl: string | undefined): Pr
     if (isCacheUp && stores.cache.provider === 'redis')
       checks.push(
         lifetimesCheck(
-          await stores.cache.lifetimes({ prefixes: env.KP_POINTER_PREFIXES, shorten: false, most: mostKeys }),
+          await stores.cache.lifetimes({ prefixes: env.KP_POINTER_PREFIXES, shorten: false, most: maxKeys }),
         ),
       )
     if (databaseUrl !== undefined)

@@ -25,9 +25,9 @@ export interface BatchBounds {
 }
 
 /** Maximum bytes per request in every tier, to keep responses fast. */
-const mostBytes = 8 * 1024 * 1024
+const maxBytes = 8 * 1024 * 1024
 /** How often a briefly unavailable registry is tried again. */
-const mostTries = 4
+const maxTries = 4
 
 /** Retries while the registry is busy, with one idempotency key so that nothing is done twice. */
 export async function patiently<T>(
@@ -41,7 +41,7 @@ export async function patiently<T>(
       const isBusy =
         error instanceof RequestRefused &&
         (error.problem.code === 'unavailable' || error.problem.code === 'idempotency_in_progress')
-      if (!isBusy || attempt === mostTries) throw error
+      if (!isBusy || attempt === maxTries) throw error
       await delay(Math.min(30, error.retryAfter ?? 2) * 1000)
     }
   }
@@ -52,7 +52,7 @@ export function hasRoom(pending: readonly Pending[], next: Pending, { units, uni
   const bytes = pending.reduce((sum, one) => sum + one.bytes + 1, 64)
   return (
     pending.length < units &&
-    bytes + next.bytes <= Math.min(mostBytes, units * unitBytes) &&
+    bytes + next.bytes <= Math.min(maxBytes, units * unitBytes) &&
     !pending.some((one) => one.unit.id !== undefined && one.unit.id === next.unit.id)
   )
 }

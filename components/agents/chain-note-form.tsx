@@ -8,7 +8,7 @@ import { Alert } from '#components/ui/alert.tsx'
 import { CodeField, Select } from '#components/ui/field.tsx'
 import { FormBox } from '#components/ui/form-box.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
-import { mostChainReferences } from '#lib/domains/agents/life/rules.ts'
+import { maxChainReferences } from '#lib/domains/agents/life/rules.ts'
 import { addNoteAt, chainTouched, type Note } from './records.ts'
 
 const kinds = ['address', 'transaction', 'attestation'] as const satisfies readonly Note['kind'][]
@@ -45,7 +45,7 @@ export function ChainNoteForm({ agentId }: { agentId: string }) {
     >
       <p className="text-quiet">{t('add.lead')}</p>
       {problem?.code === 'conflict' ? (
-        <Alert tone="danger" title={t('add.tooMany', { most: mostChainReferences })} isLive />
+        <Alert tone="danger" title={t('add.tooMany', { most: maxChainReferences })} isLive />
       ) : (
         problem && !isOfField && <ProblemAlert problem={problem} />
       )}

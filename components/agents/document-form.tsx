@@ -8,7 +8,7 @@ import { Select } from '#components/ui/field.tsx'
 import { FormBox } from '#components/ui/form-box.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
-import { agentDocumentKinds, mostDocuments } from '#lib/domains/agents/life/rules.ts'
+import { agentDocumentKinds, maxDocuments } from '#lib/domains/agents/life/rules.ts'
 import { DocumentFields, isOfDocumentField } from './document-fields.tsx'
 import { addDocumentAt, documentPage, documentsTouched, isTooLong, type ShownDocumentKind } from './documents.ts'
 
@@ -42,7 +42,7 @@ export function DocumentForm({ agentId, kind }: { agentId: string; kind: ShownDo
     >
       <p className="text-quiet">{t('lead')}</p>
       {problem?.code === 'conflict' ? (
-        <Alert tone="danger" title={t('tooMany', { most: mostDocuments })} isLive />
+        <Alert tone="danger" title={t('tooMany', { most: maxDocuments })} isLive />
       ) : (
         problem && !isOfDocumentField(problem) && <ProblemAlert problem={problem} />
       )}

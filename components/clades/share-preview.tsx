@@ -22,7 +22,7 @@ interface SharePreviewProps {
   isHindered: boolean
 }
 /** The most recipients that a request can name; with more, the request is sent to all. */
-const mostNamed = 100
+const maxNamed = 100
 
 /** Exactly what a share would send, whether it may be sent, and to whom, with the send button. */
 export function SharePreview({ agentId, entryId, preview, siblings, isHindered }: SharePreviewProps) {
@@ -33,7 +33,7 @@ export function SharePreview({ agentId, entryId, preview, siblings, isHindered }
   const [sent, setSent] = useState<{ id: string; to: number }>()
   const send = useApiMutation(sendAt, { touches: sharingPaths })
   const to = siblings.filter(({ agent_id }) => !left.has(agent_id)).map(({ agent_id }) => agent_id)
-  const canChoose = siblings.length <= mostNamed
+  const canChoose = siblings.length <= maxNamed
   const numbers = { confidence: gate.confidence, needed: gate.needed, kind: kinds(payload.kind) }
   const toggle = (id: string) =>
     setLeft((before) => {

@@ -27,7 +27,7 @@ import { type ListedRecord, percent, type RecordPage, recordPage, recordsAt } fr
 import { SearchSnippet } from './snippet.tsx'
 
 /** The most results of a ranked search. */
-const mostRanked = 300
+const maxRanked = 300
 
 interface RecordListProps {
   initial: RecordPage
@@ -109,7 +109,7 @@ export function RecordList({ initial, initialFilters, agents }: RecordListProps)
           </BulkBar>
         }
       />
-      {query.q !== undefined && list.rows.length >= mostRanked && !list.hasMore && (
+      {query.q !== undefined && list.rows.length >= maxRanked && !list.hasMore && (
         <p className="text-sm text-quiet">{t('list.rankedEnd')}</p>
       )}
       {isErasing && (

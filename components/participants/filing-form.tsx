@@ -16,7 +16,7 @@ import { type FiledForParticipant, fileForParticipantAt, type Participant, parti
 import { ParticipantErasurePlan } from './erasure-plan.tsx'
 import { filingOf, hasStatement, type ParticipantFilingDraft, type ParticipantFilingFault } from './filing-rules.ts'
 
-const mostWords = 4_000
+const maxWords = 4_000
 const emptyDraft = ({ name, email }: Participant): ParticipantFilingDraft => ({
   kind: 'access',
   grace: '24h',
@@ -133,7 +133,7 @@ export function ParticipantFilingForm({ projectId, participant }: { projectId: s
           label={t(`statement.${kind === 'objection' ? 'objection' : 'rectification'}`)}
           name="statement"
           dir="auto"
-          maxLength={mostWords}
+          maxLength={maxWords}
           value={draft.statement}
           error={fault === 'statement' ? t('statementMissing') : undefined}
           onChange={({ target }) => change({ statement: target.value })}

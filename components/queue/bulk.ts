@@ -8,7 +8,7 @@ import { type BulkAct, labelOf } from './acts.ts'
 import { type AdminRequest, type BulkOutcome, bulkAt, requestPaths } from './endpoints.ts'
 
 /** The most requests per call of the API. */
-export const mostAtOnce = 100
+export const maxAtOnce = 100
 
 export interface BulkWords {
   text: string

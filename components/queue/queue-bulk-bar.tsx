@@ -4,7 +4,7 @@ import { useTranslations } from 'next-intl'
 import { BulkBar } from '#components/ui/bulk-bar.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { type BulkAct, bulkActs, labelOf } from './acts.ts'
-import { mostAtOnce } from './bulk.ts'
+import { maxAtOnce } from './bulk.ts'
 
 interface QueueBulkBarProps {
   count: number
@@ -19,7 +19,7 @@ export function QueueBulkBar({ count, busy, onAct, onClear }: QueueBulkBarProps)
   const t = useTranslations('queue')
   const note = busy
     ? t('result.busy', { action: t(`acts.${labelOf(busy)}`), count })
-    : count > mostAtOnce
+    : count > maxAtOnce
       ? t('tooMany')
       : undefined
   return (
@@ -30,7 +30,7 @@ export function QueueBulkBar({ count, busy, onAct, onClear }: QueueBulkBarProps)
           tone="plain"
           size="small"
           aria-keyshortcuts={key}
-          aria-disabled={busy !== undefined || count > mostAtOnce}
+          aria-disabled={busy !== undefined || count > maxAtOnce}
           onClick={() => onAct(act)}
         >
           {t(`acts.${label}`)}

@@ -12,7 +12,7 @@ import { useLoaded } from '#components/ui/loaded.ts'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { useSelection } from '#components/ui/selection.ts'
 import { type BulkAct, bulkActs, isWorded, type WordedAct } from './acts.ts'
-import { type BulkWords, mostAtOnce, useBulk } from './bulk.ts'
+import { type BulkWords, maxAtOnce, useBulk } from './bulk.ts'
 import { ClosedMatches } from './closed-matches.tsx'
 import { listAllRequestsAt, type Minder, type RequestPage } from './endpoints.ts'
 import { queueFilterParsers, queueQueryOf, type RequestQuery } from './filters.ts'
@@ -73,7 +73,7 @@ export function RequestQueue({ initial, initialFilters, me, minders }: RequestQu
     })
   const begin = (act: BulkAct) => {
     setLacksChoice(meant.length === 0)
-    if (meant.length === 0 || meant.length > mostAtOnce) return
+    if (meant.length === 0 || meant.length > maxAtOnce) return
     bulk.reset()
     if (isWorded(act)) setAsking(act)
     else carryOut(act, noWords)

@@ -13,7 +13,7 @@ import { type ScanResult, scanAt } from './endpoints.ts'
 import { findingCountsOf, scanResultOf } from './findings.ts'
 
 /** The scanner accepts this many UTF-16 units. */
-const mostUnits = 100_000
+const maxUnits = 100_000
 const tones = { nothing: 'done', blocked: 'danger', redacted: 'warning' } as const
 
 function Result({ text, result }: { text: string; result: ScanResult }) {
@@ -68,13 +68,13 @@ export function ScannerTrial({ isAnalyzed }: { isAnalyzed: boolean }) {
   const [isMissing, setMissing] = useState(false)
   const [seen, setSeen] = useState<{ text: string; result: ScanResult }>()
   const scan = useApiMutation(scanAt, { isQuiet: true })
-  const isTooLong = text.length > mostUnits
+  const isTooLong = text.length > maxUnits
   const submit = () => {
     setMissing(text === '')
     if (text === '' || isTooLong) return
     scan.begin({ body: { text, strategy } }, ({ data }) => setSeen({ text, result: data }))
   }
-  const error = isTooLong ? t('tooLong', { most: mostUnits }) : isMissing && text === '' ? t('empty') : undefined
+  const error = isTooLong ? t('tooLong', { most: maxUnits }) : isMissing && text === '' ? t('empty') : undefined
   return (
     <div className="grid gap-4">
       <p className="text-quiet">{t('lead', { names: isAnalyzed ? 'yes' : 'no' })}</p>

@@ -8,11 +8,7 @@ import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
 import { Choice, Field } from '#components/ui/field.tsx'
-import {
-  type FactorRequirement,
-  factorRequirements,
-  mostDaysAhead,
-} from '#lib/domains/accounts/second-factors/rules.ts'
+import { type FactorRequirement, factorRequirements, maxDaysAhead } from '#lib/domains/accounts/second-factors/rules.ts'
 import { changeRequirementAt, type Requirement, requirementAt } from './requirement-endpoints.ts'
 
 interface ChangeProps {
@@ -29,7 +25,7 @@ function ChangeRequirement({ now: chosen, close, done }: ChangeProps) {
   const change = useApiMutation(changeRequirementAt, { touches: [requirementAt.path] })
   const isOwnMissing = change.problem?.code === 'wrong_state'
   const starts = localTime(from)
-  const isTooLate = starts !== undefined && starts.getTime() > now.getTime() + mostDaysAhead * 86_400_000
+  const isTooLate = starts !== undefined && starts.getTime() > now.getTime() + maxDaysAhead * 86_400_000
   return (
     <Confirm
       open
@@ -60,7 +56,7 @@ function ChangeRequirement({ now: chosen, close, done }: ChangeProps) {
           type="datetime-local"
           value={from}
           onChange={(event) => setFrom(event.currentTarget.value)}
-          error={isTooLate ? t('fromFault', { days: mostDaysAhead }) : undefined}
+          error={isTooLate ? t('fromFault', { days: maxDaysAhead }) : undefined}
           className="max-w-64"
         />
       )}

@@ -18,7 +18,7 @@ import { assignNamespacesAt } from './locations.ts'
 import { anyId, mostPrefixes, typedNamespaces } from './namespace-rules.ts'
 
 /** The most organizations that the API lists. */
-const mostListed = 100
+const maxListed = 100
 
 interface AssignProps {
   organisation: Organisation
@@ -104,7 +104,7 @@ export function Namespaces({ initial }: { initial: Output<typeof listOrganisatio
     <div className="grid gap-3">
       {told !== '' && <Alert tone="done" title={told} isLive />}
       {problem && <ProblemAlert problem={problem} />}
-      {initial.data.length >= mostListed && (
+      {initial.data.length >= maxListed && (
         <Field label={t('filter')} type="search" value={q} onChange={({ target }) => setQ(target.value)} />
       )}
       {rows.length === 0 && !problem ? (

@@ -6,7 +6,7 @@ import { type DragEvent, useId, useState } from 'react'
 import { TextArea } from '#components/ui/field.tsx'
 
 /** No receipt is larger. */
-const mostBytes = 5_000_000
+const maxBytes = 5_000_000
 
 /** A receipt as text: pasted, dropped, or from a file. */
 export function ReceiptInput({ text, change }: { text: string; change: (text: string) => void }) {
@@ -14,7 +14,7 @@ export function ReceiptInput({ text, change }: { text: string; change: (text: st
   const fileId = useId()
   const [isOver, setOver] = useState(false)
   const take = async (file: File | undefined) => {
-    if (file) change(file.size > mostBytes ? '' : await file.text())
+    if (file) change(file.size > maxBytes ? '' : await file.text())
   }
   const drop = (event: DragEvent) => {
     event.preventDefault()

@@ -27,11 +27,11 @@ interface SharedSlot {
 interface AdmissionBounds extends TurnBounds {
   patience: number
   /** How many pieces of work that share may use one slot, together or one after the other. */
-  mostShared?: () => number
+  maxShared?: () => number
 }
 
 /** Rejects work early instead of building a queue of many seconds. */
-export function admission({ mostShared = () => 1, ...bounds }: AdmissionBounds): Admission {
+export function admission({ maxShared = () => 1, ...bounds }: AdmissionBounds): Admission {
   const take = limitConcurrency(bounds)
   const groups = new Map<string, SharedSlot>()
   let pending = 0
@@ -62,7 +62,7 @@ export function admission({ mostShared = () => 1, ...bounds }: AdmissionBounds):
     // Groups in the queue must not make it longer.
     if (pending > bounds.waiting) throw refused()
     const current = groups.get(sharing)
-    const group = current && current.came < mostShared() ? current : begin(party, sharing)
+    const group = current && current.came < maxShared() ? current : begin(party, sharing)
     group.came++
     group.left++
     try {
@@ -117,7 +117,7 @@ export function admissionPools({ patience }: { patience: number }): Readonly<Rec
     registrations: admission({ ...bounds.registrations, patience }),
     contributions: admission({
       atOnce: () => current().atOnce,
-      mostShared: () => current().shared,
+      maxShared: () => current().shared,
       waiting,
       patience,
     }),

@@ -2,7 +2,7 @@ import type { Hash, Hmac } from 'node:crypto'
 import { parseJson } from '#lib/kernel/json.ts'
 import type { Upload } from '#lib/kernel/operation.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { mostMembers } from '#lib/kernel/storable.ts'
+import { maxMembers } from '#lib/kernel/storable.ts'
 import type { ApiRequest } from './api-request.ts'
 
 const tooLarge = (limit: number) =>
@@ -68,7 +68,7 @@ async function* none(): AsyncGenerator<Uint8Array> {}
  */
 export async function readJson(
   request: ApiRequest,
-  { bytes: limit, members = mostMembers, isCheckedLater = false }: BodyBounds,
+  { bytes: limit, members = maxMembers, isCheckedLater = false }: BodyBounds,
 ): Promise<ParsedBody> {
   const type = mediaTypeOf(request)
   const bytes = await readBytes(request, limit)
@@ -82,7 +82,7 @@ export async function readJson(
 }
 
 /** The maximum number of bytes to read from an upload that is only compared with an earlier one. */
-const mostCompared = 1024 ** 3
+const maxCompared = 1024 ** 3
 
 /** An upload whose bytes are hashed and counted as they arrive. */
 export function observedUpload(
@@ -113,7 +113,7 @@ export function observedUpload(
     upload: { mediaType, bytes: pieces() },
     /** The hash of the whole body; it reads the bytes that the reader has not read. */
     async digest() {
-      while (!isWhole && size <= mostCompared) await next()
+      while (!isWhole && size <= maxCompared) await next()
       if (!isWhole)
         throw new Problem(
           'too_large',

@@ -14,7 +14,7 @@ import type { Actor, Context, PipelinePorts } from '#lib/kernel/context.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import { type OperationShape, type Pool, poolOf, type RawInput } from '#lib/kernel/operation.ts'
 import { invalid, Problem, problems } from '#lib/kernel/problem.ts'
-import { mostMembers } from '#lib/kernel/storable.ts'
+import { maxMembers } from '#lib/kernel/storable.ts'
 import type { UseCase } from '#lib/kernel/use-case.ts'
 import { asProblem } from '#lib/stores/postgres/problems.ts'
 import type { Admission } from './admission.ts'
@@ -66,7 +66,7 @@ function bodyBounds({ bodyLimit = defaultBodyLimit }: OperationShape, { actor: {
   if (bodyLimit === 'batch')
     return {
       bytes: Math.min(quota.unitBytes * quota.batch, largestBatch),
-      members: mostMembers * Math.min(quota.batch, 100),
+      members: maxMembers * Math.min(quota.batch, 100),
       isCheckedLater: true,
     }
   return { bytes: bodyLimit }

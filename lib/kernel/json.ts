@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { Problem } from './problem.ts'
-import { mostMembers, refuseUnstorable } from './storable.ts'
+import { maxMembers, refuseUnstorable } from './storable.ts'
 
 /** The maximum nesting depth of a JSON body. */
 const deepest = 64
@@ -46,7 +46,7 @@ export interface JsonBounds {
  */
 export function parseJson(
   bytes: Uint8Array,
-  { members = mostMembers, isCheckedLater = false }: JsonBounds = {},
+  { members = maxMembers, isCheckedLater = false }: JsonBounds = {},
 ): unknown {
   if (!isUtf8(bytes)) throw new Problem('malformed_json', 'The body is not valid UTF-8.')
   // Some clients send a byte order mark.

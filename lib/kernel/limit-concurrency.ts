@@ -17,8 +17,8 @@ export interface TurnBounds {
  * Parties with waiting work take turns; the work of one party starts in order of arrival.
  */
 export function limitConcurrency({ atOnce, waiting: most, share = 1, patience }: TurnBounds) {
-  const mostAtOnce = typeof atOnce === 'function' ? atOnce : () => atOnce
-  const mostWaiting = Math.max(1, Math.floor(most * share))
+  const maxAtOnce = typeof atOnce === 'function' ? atOnce : () => atOnce
+  const maxWaiting = Math.max(1, Math.floor(most * share))
   let running = 0
   let waiting = 0
   const runningOf = new Map<string, number>()
@@ -30,7 +30,7 @@ export function limitConcurrency({ atOnce, waiting: most, share = 1, patience }:
     runningOf.set(party, (runningOf.get(party) ?? 0) + 1)
   }
   const mayStart = (party: string): boolean => {
-    const most = mostAtOnce()
+    const most = maxAtOnce()
     return running < most && (runningOf.get(party) ?? 0) < Math.max(1, Math.floor(most * share))
   }
 
@@ -74,7 +74,7 @@ export function limitConcurrency({ atOnce, waiting: most, share = 1, patience }:
   /** Waits for a slot, which is then taken. Returns why there is none. */
   function slot(party: string): Promise<'full' | 'late' | undefined> | 'full' {
     const queue = queues.get(party) ?? new Set()
-    if (waiting >= most || queue.size >= mostWaiting) return 'full'
+    if (waiting >= most || queue.size >= maxWaiting) return 'full'
     queues.set(party, queue)
     waiting++
     return new Promise((done) => {

@@ -6,7 +6,7 @@ export interface NamePatterns {
   start: string
 }
 /** The number of matches among which those that begin with the text come first. */
-export const mostNamesCompared = 200
+export const maxNamesCompared = 200
 
 /** The shortest text that a trigram index finds anywhere in a name. */
 const trigram = 3

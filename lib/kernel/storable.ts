@@ -1,7 +1,7 @@
 import { invalid, Problem } from './problem.ts'
 
 /** The maximum number of members and elements of one JSON document. */
-export const mostMembers = 10_000
+export const maxMembers = 10_000
 
 /** Upper bounds in bytes: of one character as a JSON escape (`widest`), and of a number or the syntax around a member (`around`). */
 const widest = 6

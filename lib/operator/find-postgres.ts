@@ -13,7 +13,7 @@ const blocksAtOnce = 256
 const rowsAtOnce = 200
 const bytesPerPage = 8 * 1024 * 1024
 /** Maximum stored size of a value in bytes. Larger ones are counted. */
-const mostRead = 16 * 1024 * 1024
+const maxRead = 16 * 1024 * 1024
 
 type Column = { name: string; isBytes: boolean; type: string }
 interface Table {
@@ -165,8 +165,8 @@ function pageSql({ schema, name, columns, key }: Table, from: number, to: number
   const values = columns.flatMap(({ name: column, isBytes }) => {
     const value = `t.${quoted(column)}`
     return [
-      `CASE WHEN pg_column_size(${value}) <= ${mostRead} THEN ${isBytes ? value : `${value}::text`} END`,
-      `coalesce(pg_column_size(${value}) > ${mostRead}, false)`,
+      `CASE WHEN pg_column_size(${value}) <= ${maxRead} THEN ${isBytes ? value : `${value}::text`} END`,
+      `coalesce(pg_column_size(${value}) > ${maxRead}, false)`,
     ]
   })
   const keys = key.map((column) => `t.${quoted(column)}::text`)

@@ -9,7 +9,7 @@ import type { FindRecord, FindSource, UnreadKind } from './find.ts'
 
 const keysAtOnce = 50
 /** Maximum size of an object in bytes. Larger ones are counted. */
-const mostRead = 32 * 1024 * 1024
+const maxRead = 32 * 1024 * 1024
 /** Host and path of an address, without credentials. */
 export const placeOf = (url: string): string => {
   const { host, pathname } = new URL(url)
@@ -107,7 +107,7 @@ export function objectsSource(url: string): FindSource {
             more('format')
             continue
           }
-          const one = await objects.read(key, mostRead, version)
+          const one = await objects.read(key, maxRead, version)
           if (!one) continue
           if (!one.bytes) more('large')
           const value = one.bytes && readable(one.bytes)

@@ -81,7 +81,7 @@ export interface Sought {
 const noteEvery = 2_000
 const longestRest = 10_000
 const excerpt = 60
-const mostExcerpts = 5
+const maxExcerpts = 5
 
 /** Fingerprints of what is sought, as an erasure makes them. */
 function fingerprintsOf({ names, texts }: Sought): Fingerprints {
@@ -125,7 +125,7 @@ function masked(sought: Fingerprints, name: string): string {
 
 const excerptsOf = (text: string, spans: readonly TextSpan[]): string[] =>
   spans
-    .slice(0, mostExcerpts)
+    .slice(0, maxExcerpts)
     .map(({ start, end }) =>
       text.slice(Math.max(0, start - excerpt), Math.min(text.length, end + excerpt)).replaceAll(/\s+/g, ' '),
     )
@@ -208,7 +208,7 @@ export async function find(options: FindOptions): Promise<FindReport> {
           found.matches += certain.length
           found.possible += possible
           if (withContent)
-            found.content = [...(found.content ?? []), ...excerptsOf(text, certain)].slice(0, mostExcerpts)
+            found.content = [...(found.content ?? []), ...excerptsOf(text, certain)].slice(0, maxExcerpts)
           places.set(keyOf(place), found)
         }
         for (const [kind, count] of Object.entries(page.unread) as [UnreadKind, number][])

@@ -41,7 +41,7 @@ export interface OrphanSearch {
 const threadsAtOnce = 500
 const idsAtOnce = 5_000
 const namesAtOnce = 1_000
-const mostKnown = 10_000_000
+const maxKnown = 10_000_000
 const uuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi
 
 const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
@@ -63,7 +63,7 @@ async function knownIds(within: ReadOnly, column: string): Promise<Set<string>> 
     for (;;) {
       const { rows } = await client.query<{ id: string | null }>('FETCH 5000 FROM known')
       for (const { id } of rows) if (id !== null) ids.add(id)
-      if (ids.size > mostKnown) throw new Error(`${column} has more than ${mostKnown} ids.`)
+      if (ids.size > maxKnown) throw new Error(`${column} has more than ${maxKnown} ids.`)
       if (rows.length === 0) return
     }
   })

@@ -16,7 +16,7 @@ import { sampledRuns, sampleSeed } from '#lib/testing/sampling.ts'
 import { type TcpProxy, tcpProxy } from '#lib/testing/tcp-proxy.ts'
 
 const histories = sampledRuns('random conversations with erasures', 2_000, 12)
-const mostTurns = 30
+const maxTurns = 30
 
 class Crash extends Error {}
 /** A fault in a run, after a number of interruption points. */
@@ -68,7 +68,7 @@ const turnOf = fc.record({
 })
 const erasureOf = fc.record({
   of: fc.constantFrom('message', 'message', 'message', 'conversation', 'person'),
-  which: fc.nat(mostTurns),
+  which: fc.nat(maxTurns),
   faults: fc.array(
     fc.record({
       kind: fc.constantFrom<Fault['kind']>('crash', 'crash', 'no cache', 'no threads'),
@@ -78,7 +78,7 @@ const erasureOf = fc.record({
   ),
 })
 const historyOf = fc.record({
-  turns: fc.array(turnOf, { minLength: 2, maxLength: mostTurns }),
+  turns: fc.array(turnOf, { minLength: 2, maxLength: maxTurns }),
   erasures: fc.array(erasureOf, { minLength: 1, maxLength: 3 }),
 })
 type History = typeof historyOf extends fc.Arbitrary<infer H> ? H : never

@@ -3,8 +3,8 @@ import type { StoreState } from './store-state.ts'
 
 /** The time limit of an analysis in milliseconds; after it, the response is sent without Presidio's results. */
 const patience = 2_000
-/** After `mostSilent` consecutive timeouts, Presidio is not called for `rest` milliseconds. */
-const mostSilent = 3
+/** After `maxSilent` consecutive timeouts, Presidio is not called for `rest` milliseconds. */
+const maxSilent = 3
 const rest = 30_000
 
 const Answer = z.array(
@@ -62,7 +62,7 @@ export function openPresidio(url: string): Presidio {
           .filter(({ start, end }) => start < end && end <= text.length)
       } catch (error) {
         if (error instanceof DOMException && error.name === 'TimeoutError') silent += 1
-        if (silent >= mostSilent) [silent, restingUntil] = [0, performance.now() + rest]
+        if (silent >= maxSilent) [silent, restingUntil] = [0, performance.now() + rest]
         // Without Presidio no names are found. The other results are still returned, with a note that it was missing.
         return undefined
       }

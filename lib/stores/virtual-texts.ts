@@ -104,7 +104,7 @@ type Tree<O> = (value: unknown, owner: O) => { children: [string | number, unkno
 /** Maximum depth of the path of a string in the items of a list. */
 const deepest = 6
 /** Maximum number of strings in one reading. */
-const mostLeaves = 200_000
+const maxLeaves = 200_000
 
 /**
  * The strings of a decoded value that are read together: all strings in their order, and for each list the strings at the same place of its
@@ -134,7 +134,7 @@ export function* leavesTogether<O>(
         walk(item, parts.owner, below)
         continue
       }
-      if (item === '' || all.length >= mostLeaves) continue
+      if (item === '' || all.length >= maxLeaves) continue
       const leaf = { text: item, container: one, key, owner: parts.owner }
       all.push(leaf)
       for (const list of below) {

@@ -18,9 +18,9 @@ export interface DrainOptions {
 }
 
 /** How often in a row a drain retries unavailable stores when no other work remains. */
-const mostWaits = 3
+const maxWaits = 3
 /** More rounds with jobs than any test needs: a job that enqueues itself forever is a defect. */
-const mostRounds = 500
+const maxRounds = 500
 /** Milliseconds to wait for jobs that another worker has locked. Only a hanging worker takes this long. */
 const patience = 120_000
 const waiting = 'locked_at IS NULL AND attempts < max_attempts AND task_identifier = ANY($1::text[])'
@@ -69,13 +69,13 @@ export async function drain(
   let waits = 0
   let giveUp = performance.now() + patience
   while (!(await until?.())) {
-    if (rounds === mostRounds) throw new Error(`the queue is not empty after ${mostRounds} rounds`)
+    if (rounds === maxRounds) throw new Error(`the queue is not empty after ${maxRounds} rounds`)
     if (performance.now() > giveUp) throw new Error(`another worker keeps its jobs locked for ${patience} ms`)
     const before = drained.ran.length
     const others = `${waiting} AND NOT ${isWaiting} AND $2::timestamptz IS NOT NULL`
     if (rounds > 0 && !(await areThere(`(${others}) OR (${inHand})`))) waits++
     else waits = 0
-    if (waits > mostWaits) return drained
+    if (waits > maxWaits) return drained
     await app.db.pool.query(
       `SELECT graphile_worker.reschedule_jobs(array_agg(id), run_at => now() - interval '1 second') FROM graphile_worker.jobs
        WHERE ${waiting}${waits === 0 && rounds > 0 ? ` AND NOT ${isWaiting}` : ''} HAVING count(*) > 0`,

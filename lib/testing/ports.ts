@@ -8,11 +8,11 @@ import { errorCode } from '#lib/kernel/error-code.ts'
  * between the moment it is chosen and the moment the server listens on it, or while the server restarts.
  */
 const [lowest, limit] = [12_000, 32_000]
-const mostTries = 100
+const maxTries = 100
 
 /** A port on 127.0.0.1 that no process listens on. Two callers choose the same port only by chance. */
 export async function freeTestPort(): Promise<number> {
-  for (let tries = 0; tries < mostTries; tries++) {
+  for (let tries = 0; tries < maxTries; tries++) {
     const port = randomInt(lowest, limit)
     const server = createServer()
     try {
@@ -25,5 +25,5 @@ export async function freeTestPort(): Promise<number> {
     await once(server, 'close')
     return port
   }
-  throw new Error(`found no free port in ${mostTries} tries`)
+  throw new Error(`found no free port in ${maxTries} tries`)
 }

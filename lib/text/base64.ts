@@ -131,7 +131,7 @@ function decoded(text: string, start: number, end: number): CodedSegment | undef
 }
 
 /** Line breaks between two lines of Base64 at most: tags that were removed may leave several. */
-export const mostBreaks = 8
+export const maxBreaks = 8
 
 /** The end of Base64 with line breaks, up to `most`: every line but the last is as long as the first. */
 export function endOfLines(text: string, start: number, end: number, most: number): number {
@@ -140,7 +140,7 @@ export function endOfLines(text: string, start: number, end: number, most: numbe
   let until = end
   for (;;) {
     let from = until
-    while (from < until + mostBreaks && (text[from] === '\r' || text[from] === '\n')) from++
+    while (from < until + maxBreaks && (text[from] === '\r' || text[from] === '\n')) from++
     if (from === until) return until
     let to = from
     while (to < most && to - from <= width && isBase64Unit(text.charCodeAt(to))) to++

@@ -5,7 +5,7 @@ import {
   isBase64Unit,
   leastBase64,
   leastPadded,
-  mostBreaks,
+  maxBreaks,
   segmentsIn,
   wordOfHeader,
 } from './base64.ts'
@@ -309,8 +309,8 @@ function markup(layer: LayerBuilder, text: string, at: number, region: Region, c
 }
 
 /** The lines of quoted-printable are longer, except for those with an end of their own. */
-const mostOfLine = 60
-const shortLine = `(?:^|\\n)(?=[^\\n]{1,${mostOfLine - 1}}$)`
+const maxOfLine = 60
+const shortLine = `(?:^|\\n)(?=[^\\n]{1,${maxOfLine - 1}}$)`
 /** The name of a field of a form, up to its equals sign. */
 const name = '[\\w.-]{1,30}'
 const before = `[?"',]|=(?![0-9A-F]{2})`
@@ -386,7 +386,7 @@ function decodeAt(layer: LayerBuilder, text: string, at: number, region: Region,
       if (end < 0) return takeCharacter(quotedByte)
       // `note=` before a line break is a field of a form. In a text with codes or several line breaks, only a short line is.
       region.field ??= fieldIn(text.slice(region.start, region.end))
-      if (region.field.test(text.slice(Math.max(region.start, at - mostOfLine), at))) return at
+      if (region.field.test(text.slice(Math.max(region.start, at - maxOfLine), at))) return at
       const character = takeCharacter(quotedByte)
       if (character > at) return character
       copied()
@@ -535,7 +535,7 @@ function beyondBreaks(text: string, at: number, step: 1 | -1): number {
   let to = at
   for (;;) {
     const unit = text.charCodeAt(step > 0 ? to : to - 1)
-    if ((unit !== 10 && unit !== 13) || Math.abs(to - at) >= mostBreaks) return to
+    if ((unit !== 10 && unit !== 13) || Math.abs(to - at) >= maxBreaks) return to
     to += step
   }
 }

@@ -11,9 +11,9 @@ export interface NameForms {
   uncertain: string[][]
 }
 
-const mostVariants = 12
-const mostForms = 600
-const mostCases = 80
+const maxVariants = 12
+const maxForms = 600
+const maxCases = 80
 
 const wordsOf = (text: string): string[] => tokenize(text, { splits: true }).map(({ word }) => word)
 const isOneScript = (text: string): boolean => wordsOf(text).some((word) => [...word].length > 1)
@@ -56,7 +56,7 @@ function spellings(part: string): string[][] {
     // `Anna-Lena` and `O'Brien` are also written as one word.
     if (words.length > 1 && isOneScript(one)) found.set(words.join(''), [words.join('')])
   }
-  return [...found.values()].slice(0, mostVariants)
+  return [...found.values()].slice(0, maxVariants)
 }
 
 /** Every choice of one item of each list. */
@@ -64,7 +64,7 @@ function choices(lists: readonly (readonly string[][])[]): string[][] {
   let found: string[][] = [[]]
   for (const list of lists) {
     found = found.flatMap((before) => list.map((one) => [...before, ...one]))
-    if (found.length > mostForms) found = found.slice(0, mostForms)
+    if (found.length > maxForms) found = found.slice(0, maxForms)
   }
   return found
 }
@@ -89,7 +89,7 @@ function inflected(part: string, spelled: readonly string[][]): string[][] {
       for (const stem of stems)
         for (const ending of endings) found.push([...words.slice(0, -1), foldWord(stem + ending)])
     }
-  return found.slice(0, mostCases)
+  return found.slice(0, maxCases)
 }
 
 const unique = (forms: readonly string[][], besides: readonly string[][] = []): string[][] => {
@@ -126,7 +126,7 @@ export function nameForms(name: string): NameForms {
     ...choices([last, first, ...middle.slice(0, -1), ...middle.slice(-1)]),
     ...choices([last, withGenitives(first)]).filter(() => parts.length === 2),
     ...(parts.length > 2 ? choices([...middle, withGenitives(last), first]) : []),
-  ]).slice(0, mostForms)
+  ]).slice(0, maxForms)
   const [firstPart = '', lastPart = ''] = [parts[0], parts.at(-1)]
   const uncertain = unique(
     [
@@ -140,7 +140,7 @@ export function nameForms(name: string): NameForms {
       ...inflected(lastPart, last),
     ],
     certain,
-  ).slice(0, mostForms)
+  ).slice(0, maxForms)
   const isCommon = exact.every((word) => commonWords.has(word))
   return isCommon ? { certain: [], capitalized: certain, uncertain } : { certain, capitalized: [], uncertain }
 }

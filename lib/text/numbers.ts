@@ -2,8 +2,8 @@ import type { Span } from './layer.ts'
 
 /** Fewer digits occur in other numbers by chance. */
 export const leastDigits = 7
-const mostDigits = 17
-const mostGroups = 7
+const maxDigits = 17
+const maxGroups = 7
 
 /** A sequence of groups of digits that may be a telephone number. */
 export interface WrittenNumber extends Span {
@@ -54,7 +54,7 @@ export function* numbersIn(text: string): Generator<WrittenNumber> {
       groups = []
     }
     groups.push({
-      digits: end - at > mostDigits ? '' : asciiDigits(text.slice(at, end)),
+      digits: end - at > maxDigits ? '' : asciiDigits(text.slice(at, end)),
       start: at,
       end,
       before: groups.length > 0 ? before : '',
@@ -74,13 +74,13 @@ function* candidates(text: string, groups: readonly Group[]): Generator<WrittenN
     const plus = plusBefore(text, first.start)
     if (from > 0 && plus < 0 && isPartBefore(groups[from - 1], first)) continue
     let digits = ''
-    for (let to = from; to < groups.length && to - from < mostGroups; to++) {
+    for (let to = from; to < groups.length && to - from < maxGroups; to++) {
       const group = groups[to]
       if (!group || group.digits === '') break
       // `+43 (0) 660`: the zero is not dialed from abroad.
       const isTrunk = to > from && group.digits === '0' && group.before.includes('(')
       if (!isTrunk) digits += group.digits
-      if (digits.length > mostDigits) break
+      if (digits.length > maxDigits) break
       if (digits.length < leastDigits || isTrunk) continue
       if (isLetter.test(text[group.end] ?? '')) continue
       const next = groups[to + 1]

@@ -21,7 +21,7 @@ export interface TextViews {
 }
 
 /** Levels of encoding that are removed; one encoding may need two. Nobody nests more, except to exceed a bound. */
-const mostLayers = 12
+const maxLayers = 12
 /** Characters that are decoded in all layers together, for each character of the text and at least. */
 const decodedPerCharacter = 12
 const leastDecoded = 4 * 1024 * 1024
@@ -121,7 +121,7 @@ function decode(text: string): Layer[] {
     total += base.length
     return true
   }
-  while (layers.length < mostLayers && total <= bound && mayBeEncoded(base))
+  while (layers.length < maxLayers && total <= bound && mayBeEncoded(base))
     if (!add(decodeLayer(base, regions, flowEnd))) break
   add(withoutLabels(base, flowEnd))
   if (base.includes('\n') && isHyphenated.test(base)) add(joinHyphens(base, flowEnd))
@@ -188,7 +188,7 @@ export function spokenTexts(text: string): string[] {
  * The spans that were found in the most decoded form. The same words in a form below may have escaped structure between them, which an
  * edit would remove.
  */
-export function mostDecoded(text: string, spans: readonly FoundSpan[]): FoundSpan[] {
+export function maxDecoded(text: string, spans: readonly FoundSpan[]): FoundSpan[] {
   const views = viewsOf(text)
   const found: FoundSpan[] = []
   let covered: Span[] = []
@@ -249,7 +249,7 @@ export function replacementsOf(text: string, spans: readonly FoundSpan[], by = '
 }
 
 /** Rounds after which words that remain are given up. */
-const mostRounds = 4
+const maxRounds = 4
 
 /**
  * Replaces the spans that a search finds in a text and its decoded forms, and searches the result again. Undefined if something remains
@@ -257,10 +257,10 @@ const mostRounds = 4
  */
 export function editText(text: string, find: (text: string) => readonly FoundSpan[], by = ''): string | undefined {
   let rest = text
-  for (let round = 0; round < mostRounds; round++) {
+  for (let round = 0; round < maxRounds; round++) {
     const spans = find(rest)
     if (spans.length === 0) return rest
-    const replacements = replacementsOf(rest, mostDecoded(rest, spans), by)
+    const replacements = replacementsOf(rest, maxDecoded(rest, spans), by)
     if (replacements === undefined) return undefined
     rest = applyReplacements(rest, replacements)
   }

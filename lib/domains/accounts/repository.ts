@@ -1,5 +1,5 @@
 import { sealedPurposes } from '#lib/config/secret.ts'
-import { mostNamesCompared } from '#lib/kernel/name-search.ts'
+import { maxNamesCompared } from '#lib/kernel/name-search.ts'
 import type { RestrictionReason } from '#lib/kernel/restriction.ts'
 import { accountRows } from '#lib/stores/postgres/account-rows.ts'
 import type { SealedColumn } from '#lib/stores/postgres/sealed-column.ts'
@@ -305,7 +305,7 @@ export const foundPeople = statement('accounts.found', {
   sql: `SELECT f.id, f.name, f.email FROM (SELECT a.id, a.name, coalesce(a.invited_email, a.email) AS email FROM accounts a
       WHERE (${words} LIKE $one OR ${words} LIKE $other OR a.id = $id) AND ($everyone OR a.organisation_id =
         (SELECT m.organisation_id FROM accounts m WHERE m.id = $manager AND m.role = 'manager'))
-      LIMIT ${mostNamesCompared}) f
+      LIMIT ${maxNamesCompared}) f
     ORDER BY f.id = $id DESC, lower(f.name) LIKE $start DESC, f.name, f.id LIMIT $limit`,
 })
 

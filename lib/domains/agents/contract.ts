@@ -6,7 +6,7 @@ import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
 import { restrictionReasons } from '#lib/kernel/restriction.ts'
 import { sharedFields } from '#lib/kernel/shared-fields.ts'
 import { AgentParam, birthFields, lifeFields } from './life/contract.ts'
-import { agentStates, mostUnusedAgents, ownAgentsCountedTo } from './rules.ts'
+import { agentStates, maxUnusedAgents, ownAgentsCountedTo } from './rules.ts'
 
 /** Public id of an agent. */
 export const NewAgentId = z
@@ -333,7 +333,7 @@ export const createOwnAgent = operation({
   method: 'post',
   path: '/api/agents',
   summary: 'Create an agent that you own, with its first token',
-  description: `The agent belongs to you and to your organization from the start. The request gives explicit consent to the current privacy notice. The first token has the scopes \`read\` and \`write\`. Its key is shown once; a repetition with the same Idempotency-Key returns the agent without the key. If registration is closed, only admins can create agents. At most ${mostUnusedAgents} of your agents can be unused. If all your agents are paused, the new agent is paused too.`,
+  description: `The agent belongs to you and to your organization from the start. The request gives explicit consent to the current privacy notice. The first token has the scopes \`read\` and \`write\`. Its key is shown once; a repetition with the same Idempotency-Key returns the agent without the key. If registration is closed, only admins can create agents. At most ${maxUnusedAgents} of your agents can be unused. If all your agents are paused, the new agent is paused too.`,
   permission: 'agents:person',
   audit: { action: 'create', ...agent },
   limit: 'write',

@@ -3,7 +3,7 @@ import { type TestApp, type TestRequest, testApp } from '#lib/testing/app.ts'
 import { issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 import { trace } from '#lib/testing/units.ts'
 import { createOwnAgent, listOwnAgents, readOwnAgent } from './contract.ts'
-import { mostUnusedAgents, noticeVersion } from './rules.ts'
+import { maxUnusedAgents, noticeVersion } from './rules.ts'
 
 let app: TestApp
 let person: Person
@@ -133,10 +133,10 @@ describe('creating an agent in the console', () => {
 
   test('enforces the limit of unused agents exactly for concurrent requests', async () => {
     const eager = await signedIn(app)
-    const responses = await Promise.all(Array.from({ length: mostUnusedAgents + 10 }, () => create(eager.cookie)))
+    const responses = await Promise.all(Array.from({ length: maxUnusedAgents + 10 }, () => create(eager.cookie)))
     const made = responses.filter(({ status }) => status === 201)
-    expect(made).toHaveLength(mostUnusedAgents)
-    expect(await owned(eager)).toBe(mostUnusedAgents)
+    expect(made).toHaveLength(maxUnusedAgents)
+    expect(await owned(eager)).toBe(maxUnusedAgents)
     for (const one of responses.filter(({ status }) => status !== 201)) expect(refusal(one)).toEqual([409, 'conflict'])
     // Each used agent makes room for another.
     const used = await app.fetch('GET', '/v1/auth/me', { token: made[0]?.json.data.api_key })

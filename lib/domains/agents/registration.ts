@@ -17,7 +17,7 @@ import {
   decideRegistration,
   type Grant,
   isReserved,
-  mostUnusedAgents,
+  maxUnusedAgents,
   type PrivacyNotice,
   type RegistrationMode,
   type RequestedGrant,
@@ -279,7 +279,7 @@ export const agentInvites = () => ({
 async function refuseFlood(tx: Transaction, accountId: string): Promise<void> {
   await lockCreation(tx, { owner: accountId })
   const unused = await tx.agent.count({ where: { ownerId: accountId, firstUsedAt: null } })
-  if (unused >= mostUnusedAgents)
+  if (unused >= maxUnusedAgents)
     throw new Problem(
       'conflict',
       `${unused} of your agents were never used, so nothing was created. Use one of them, or delete the agents that you do not need.`,

@@ -1,5 +1,5 @@
 import type { TierName } from '#lib/domains/tokens/rules.ts'
-import { mostNamesCompared } from '#lib/kernel/name-search.ts'
+import { maxNamesCompared } from '#lib/kernel/name-search.ts'
 import { agentsUnderLegalHold } from '#lib/stores/postgres/agents-under-legal-hold.ts'
 import { type RowOf, statement, typed } from '#lib/stores/postgres/statement.ts'
 import type { AgentStatus } from './life/rules.ts'
@@ -312,7 +312,7 @@ export const foundAgents = statement('agents.found', {
   returns: { id: 'text', name: 'text?', ownerId: 'text?' },
   sql: `SELECT f.id, f.name, f."ownerId" FROM (SELECT a.id, a.name, a.owner_id AS "ownerId" FROM agents a
       WHERE (${words} LIKE $one OR ${words} LIKE $other) AND ($everyone OR a.owner_id = $owner)
-      LIMIT ${mostNamesCompared}) f
+      LIMIT ${maxNamesCompared}) f
     ORDER BY lower(f.id) LIKE $start DESC, lower(coalesce(f.name, '')) LIKE $start DESC, f.name, f.id LIMIT $limit`,
 })
 

@@ -138,7 +138,7 @@ export function agentStateOf(agent: {
 /** Counts in an owner's list stop here. */
 export const ownAgentsCountedTo = 10_001
 /** Maximum number of never used agents per owner, so that nobody can fill the registry from a browser. */
-export const mostUnusedAgents = 20
+export const maxUnusedAgents = 20
 
 const hour = 3_600_000
 /** Registrations per network and hour; further agents share one rate limit window. */

@@ -6,7 +6,7 @@ import { drain } from '#lib/testing/jobs.ts'
 import { type Mailbox, mailbox } from '#lib/testing/mailbox.ts'
 import { type Issued, issuedAgent, type Person, passwordEntered, signedIn } from '#lib/testing/people.ts'
 import { dataOf, madeProject } from '#lib/testing/projects.ts'
-import { approvableOperations, closedProposalRetention, mostOpenProposals, proposalLife } from './rules.ts'
+import { approvableOperations, closedProposalRetention, maxOpenProposals, proposalLife } from './rules.ts'
 
 const at = { proposals: '/api/admin/proposals', setting: '/api/admin/approvals' }
 let test: TestApp
@@ -562,9 +562,9 @@ describe('proposals', () => {
     expect((await propose(two, retention())).status).toBe(201)
   })
 
-  it(`are limited to ${mostOpenProposals} open ones and 50 a day, so that nobody floods the other admins with emails`, async () => {
+  it(`are limited to ${maxOpenProposals} open ones and 50 a day, so that nobody floods the other admins with emails`, async () => {
     await turnOn()
-    for (let n = 0; n < mostOpenProposals; n++) expect((await propose(one, retention(200 + n))).status).toBe(201)
+    for (let n = 0; n < maxOpenProposals; n++) expect((await propose(one, retention(200 + n))).status).toBe(201)
     expect(codeOf(await propose(one, retention(300)))).toBe('409 conflict')
     const { id, ...row } = await test.db.prisma.approvalProposal.findFirstOrThrow()
     expect(id).toMatch(/^app_/)

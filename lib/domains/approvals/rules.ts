@@ -37,9 +37,9 @@ export const proposalLife = 72 * 3_600_000
 /** Milliseconds for which closed proposals are retained, without their content. */
 export const closedProposalRetention = 90 * 24 * 3_600_000
 /** The most open proposals of one admin. */
-export const mostOpenProposals = 20
+export const maxOpenProposals = 20
 /** The most proposals of one admin within a day: each one sends emails. */
-export const mostProposalsPerDay = 50
+export const maxProposalsPerDay = 50
 
 /** The status at a time: an open proposal expires. */
 export const statusAt = (stored: ProposalStatus, expiresAt: Date, now: Date): ProposalStatus =>

@@ -35,9 +35,9 @@ import {
   storeApproval,
   storeRejection,
 } from './repository.ts'
-import { approvableOperations, mostOpenProposals, mostProposalsPerDay, proposalLife, statusAt } from './rules.ts'
+import { approvableOperations, maxOpenProposals, maxProposalsPerDay, proposalLife, statusAt } from './rules.ts'
 
-const mostListed = 100
+const maxListed = 100
 const day = 86_400_000
 
 /** @throws Problem `forbidden` for tokens, which do not identify a person */
@@ -192,11 +192,11 @@ async function refuseExcess(
       detail: 'You have already proposed exactly this. Nothing was changed.',
       extensions: { proposal_id: twin.id },
     })
-  if (open.length >= mostOpenProposals)
-    throw new Problem('conflict', `You have ${mostOpenProposals} open proposals. Withdraw one first.`)
+  if (open.length >= maxOpenProposals)
+    throw new Problem('conflict', `You have ${maxOpenProposals} open proposals. Withdraw one first.`)
   const [today] = await countProposed(tx, { account, since: new Date(now.getTime() - day) })
-  if ((today?.n ?? 0) >= mostProposalsPerDay)
-    throw new Problem('conflict', `You have made ${mostProposalsPerDay} proposals within a day. Try again tomorrow.`)
+  if ((today?.n ?? 0) >= maxProposalsPerDay)
+    throw new Problem('conflict', `You have made ${maxProposalsPerDay} proposals within a day. Try again tomorrow.`)
 }
 
 const proposing = (deps: ApprovalDeps, actions: ProposedActions, present: Present) =>
@@ -399,7 +399,7 @@ export function approvalsService(deps: ApprovalDeps) {
     requireApproval,
     list: read(listProposals, async ({ actor, now }) => {
       adminOf(actor)
-      const rows = await recentProposals(deps.db, { now, limit: mostListed })
+      const rows = await recentProposals(deps.db, { now, limit: maxListed })
       return {
         resourceId: 'list',
         details: { count: rows.length },

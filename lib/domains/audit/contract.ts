@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page, Timestamp } from '#lib/kernel/pages.ts'
-import { filterNames, mostSearches } from './rules.ts'
+import { filterNames, maxSearches } from './rules.ts'
 
 export const AuditActions = ['create', 'read', 'update', 'delete', 'export', 'validate'] as const
 
@@ -172,7 +172,7 @@ export const listSearches = operation({
   method: 'get',
   path: '/api/audit/searches',
   summary: 'List my saved searches of the audit log, by name',
-  description: `Returns all of them. An account can save at most ${mostSearches}.`,
+  description: `Returns all of them. An account can save at most ${maxSearches}.`,
   permission: 'audit:audit',
   audit: { action: 'read', ...search },
   limit: 'read',
@@ -186,7 +186,7 @@ export const saveSearch = operation({
   method: 'post',
   path: '/api/audit/searches',
   summary: 'Save filters of the audit log under a name',
-  description: `Only you can see it. Names must be unique. An account can save at most ${mostSearches}.`,
+  description: `Only you can see it. Names must be unique. An account can save at most ${maxSearches}.`,
   permission: 'audit:audit',
   audit: { action: 'create', ...search },
   limit: 'write',

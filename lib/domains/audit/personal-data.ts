@@ -28,7 +28,7 @@ const entriesOf = (db: Database, actorId: string, { until, showsAddress }: { unt
     id: 'e.id::text',
     columns: 'e.id, e.at, e.action, e.agent_id, e.resource_type, e.resource_id, e.ip, e.details',
     weight: 'pg_column_size(e.details)',
-    mostRows: 1_024,
+    maxRows: 1_024,
     record: jsonObject({
       id: 'c.id',
       action: 'c.action',

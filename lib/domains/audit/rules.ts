@@ -36,7 +36,7 @@ export function csvCell(value: string): string {
 /** Filters of the log page, named as in the API. */
 export const filterNames = ['agent_id', 'action', 'resource_type', 'resource_id', 'from', 'to', 'q', 'reads'] as const
 /** Maximum saved searches per account. */
-export const mostSearches = 100
+export const maxSearches = 100
 
 /** Filters as in the page address, in a canonical order. Undefined for unknown or repeated filters, or when no filter remains. */
 export function canonicalQuery(text: string): string | undefined {

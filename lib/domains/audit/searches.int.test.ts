@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
-import { mostSearches } from './rules.ts'
+import { maxSearches } from './rules.ts'
 
 let test: TestApp
 let auditor: Person
@@ -60,10 +60,10 @@ describe('a saved search', () => {
     expect((await list(someone)).total).toBe(1)
   })
 
-  it(`is limited to ${mostSearches} per account, also under concurrent requests`, async () => {
+  it(`is limited to ${maxSearches} per account, also under concurrent requests`, async () => {
     const someone = await signedIn(test, 'auditor')
     await test.db.prisma.savedSearch.createMany({
-      data: Array.from({ length: mostSearches - 1 }, (_, n) => ({
+      data: Array.from({ length: maxSearches - 1 }, (_, n) => ({
         id: `srch_${String(n).padStart(22, '0')}`,
         accountId: someone.accountId,
         name: `number ${n}`,
@@ -73,7 +73,7 @@ describe('a saved search', () => {
     })
     const told = await Promise.all([save(someone, 'last'), save(someone, 'one too many')])
     expect(told.map(({ status }) => status).sort()).toEqual([201, 409])
-    expect((await list(someone)).total).toBe(mostSearches)
+    expect((await list(someone)).total).toBe(maxSearches)
   })
 
   it.each([

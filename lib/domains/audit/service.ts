@@ -34,7 +34,7 @@ import {
   csvCell,
   csvStart,
   filterNames,
-  mostSearches,
+  maxSearches,
   nextStep,
   oldestRead,
   type SearchPeriod,
@@ -252,10 +252,10 @@ function searchesService(db: Database) {
       const rows = await db.prisma.savedSearch.findMany({
         where: { accountId: accountOf(actor) },
         orderBy: [{ name: 'asc' }, { id: 'asc' }],
-        take: mostSearches,
+        take: maxSearches,
       })
       return {
-        body: { data: rows.map(presented), total: rows.length, offset: 0, limit: mostSearches, next_cursor: null },
+        body: { data: rows.map(presented), total: rows.length, offset: 0, limit: maxSearches, next_cursor: null },
         resourceId: 'list',
         details: { count: rows.length },
       }
@@ -276,8 +276,8 @@ function searchesService(db: Database) {
           'conflict',
           'You already have a search with this name. Choose another name, or delete that search.',
         )
-      if (known.length >= mostSearches)
-        throw new Problem('conflict', `You have ${mostSearches} searches. Delete one that you no longer need.`)
+      if (known.length >= maxSearches)
+        throw new Problem('conflict', `You have ${maxSearches} searches. Delete one that you no longer need.`)
       const row = await tx.savedSearch.create({
         data: { id: newId('srch'), accountId, name, query, createdAt: now },
       })

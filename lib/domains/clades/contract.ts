@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page, Timestamp } from '#lib/kernel/pages.ts'
-import { cladeEntryIdForm, deltaStates, mostOrigins, sharedKinds, shareIdForm } from './rules.ts'
+import { cladeEntryIdForm, deltaStates, maxOrigins, sharedKinds, shareIdForm } from './rules.ts'
 import { strippedKinds } from './strip-rules.ts'
 
 const when = z.iso.datetime()
@@ -43,7 +43,7 @@ const what = {
       description: 'With `entry`: what the owner’s client removed. The manifest includes these counts',
     })
     .optional(),
-  origins: z.array(ShareId).max(mostOrigins, `must have at most ${mostOrigins} items`).optional().meta({
+  origins: z.array(ShareId).max(maxOrigins, `must have at most ${maxOrigins} items`).optional().meta({
     description:
       'Shares of siblings from which the entry was derived by way of private entries, which only the owner’s client can read. Required for such an entry, even if the list is empty',
   }),

@@ -18,11 +18,11 @@ export const decideGate = (kind: SharedKind, confidence: number): GateDecision =
 /** Maximum bytes of an entry as JSON. */
 export const cladeEntryBytes = 65_536
 /** Active shares per agent. */
-export const mostShares = 10_000
+export const maxShares = 10_000
 /** Generations of parents that are searched for the origin of an entry. */
-export const mostGenerations = 20
+export const maxGenerations = 20
 /** Origins that a client can declare for private parents. */
-export const mostOrigins = 1000
+export const maxOrigins = 1000
 const day = 86_400_000
 /** When a delta that a sibling has not fetched expires. */
 export const pendingFor = 7 * day

@@ -17,8 +17,8 @@ import {
   cladeEntryBytes,
   decideGate,
   isShared,
-  mostGenerations,
-  mostShares,
+  maxGenerations,
+  maxShares,
   pendingFor,
   type SharedKind,
   shareIdForm,
@@ -217,10 +217,10 @@ async function recipients(
     )
   if (to.length === 0)
     throw new Problem('conflict', 'This agent has no sibling that is active or paused. Nothing was sent.')
-  if ((await tx.cladeShare.count({ where: { agentId, recalledAt: null } })) >= mostShares)
+  if ((await tx.cladeShare.count({ where: { agentId, recalledAt: null } })) >= maxShares)
     throw new Problem(
       'conflict',
-      `This agent has ${mostShares.toLocaleString('en')} active shares, which is the limit. Nothing was sent. Recall some shares first.`,
+      `This agent has ${maxShares.toLocaleString('en')} active shares, which is the limit. Nothing was sent. Recall some shares first.`,
     )
   return to
 }
@@ -366,7 +366,7 @@ async function originsOf(
   const origins = new Set<string>(declared)
   const seen = new Set<string>()
   let next = [...parents, ...(own === undefined ? [] : [own])]
-  for (let generation = 0; next.length > 0 && generation < mostGenerations; generation++) {
+  for (let generation = 0; next.length > 0 && generation < maxGenerations; generation++) {
     const fresh = next.filter((id) => !seen.has(id))
     for (const id of fresh) {
       seen.add(id)
@@ -385,7 +385,7 @@ async function originsOf(
   if (next.some((id) => !seen.has(id)))
     throw new Problem(
       'conflict',
-      `The entry derives from more than ${mostGenerations} generations of entries, so a recall could not reach it. Nothing was sent.`,
+      `The entry derives from more than ${maxGenerations} generations of entries, so a recall could not reach it. Nothing was sent.`,
     )
   if (origins.size === 0) return []
   const shares = await sharesOfClade(tx, { ids: [...origins], clade: agent.cladeId })

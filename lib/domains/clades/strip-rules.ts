@@ -232,7 +232,7 @@ const isNumeral = (text: string): boolean => numeral.test(text.replace(/\s+/g, '
 const time = /^\d{4}-\d{2}-\d{2}(?:T[\d:.]{5,15}(?:Z|[+-]\d{2}:?\d{2})?)?$/
 const leastWords = 12
 /** A redaction can join the text on both sides into a new match. After this many passes the whole text is redacted. */
-const mostPasses = 4
+const maxPasses = 4
 
 /** Replaces removed values by marks such as `‹credential:1›` and counts them per kind. Equal values get equal numbers. */
 function stripMarks() {
@@ -264,11 +264,11 @@ interface Stripping {
 
 function withoutMatches({ known, mark }: Stripping, text: string, name: string): string {
   let now = text
-  for (let pass = 0; pass <= mostPasses; pass++) {
+  for (let pass = 0; pass <= maxPasses; pass++) {
     const spans = strippedSpans(now, name, known)
     const [first] = spans
     if (!first) return now
-    if (pass === mostPasses) return mark(first.kind, now)
+    if (pass === maxPasses) return mark(first.kind, now)
     let written = ''
     let from = 0
     for (const { kind, start, end } of spans) {

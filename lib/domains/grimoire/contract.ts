@@ -9,7 +9,7 @@ import {
   isBase64Bytes,
   isCiphertext,
   keyIdForm,
-  mostEntries,
+  maxEntries,
 } from './rules.ts'
 
 const when = z.iso.datetime()
@@ -243,7 +243,7 @@ export const addEntry = operation({
   method: 'post',
   path: '/v1/agents/{id}/grimoire',
   summary: 'Write an entry into an agent’s grimoire',
-  description: `\`private\`: an envelope that the client sealed under the agent’s keyring; readable content is rejected. \`clade\`: readable by the installation, sealed at rest, and shared with siblings only on request; content with a private key or a seed phrase is rejected (\`content_blocked\`, with kinds and places). At most 64 KiB per entry and ${mostEntries.toLocaleString('en')} entries per agent.`,
+  description: `\`private\`: an envelope that the client sealed under the agent’s keyring; readable content is rejected. \`clade\`: readable by the installation, sealed at rest, and shared with siblings only on request; content with a private key or a seed phrase is rejected (\`content_blocked\`, with kinds and places). At most 64 KiB per entry and ${maxEntries.toLocaleString('en')} entries per agent.`,
   permission: 'grimoire:write',
   stores: 'one record',
   audit: { action: 'create', ...entry },

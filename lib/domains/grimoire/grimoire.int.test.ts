@@ -5,7 +5,7 @@ import { type TestApp, type TestRequest, testApp } from '#lib/testing/app.ts'
 import { seemingEnvelope, seemingKeyring } from '#lib/testing/keyrings.ts'
 import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 import { listEntries } from './contract.ts'
-import { mostEntries } from './rules.ts'
+import { maxEntries } from './rules.ts'
 
 const hour = 3_600_000
 const day = 24 * hour
@@ -282,7 +282,7 @@ describe('an entry', () => {
     await app.db.pool.query(
       `INSERT INTO grimoire_entries (id, agent_id, kind, scope, created_at, updated_at)
        SELECT 'ent_' || lpad(n::text, 22, '0'), $1, 'insight', 'clade', $2, $2 FROM generate_series(1, $3) AS n`,
-      [agent.id, app.clock.now(), mostEntries - 1],
+      [agent.id, app.clock.now(), maxEntries - 1],
     )
     const responses = await Promise.all([1, 2, 3].map(() => write(agent, insight)))
     expect(responses.map(({ status }) => status).sort()).toEqual([201, 409, 409])

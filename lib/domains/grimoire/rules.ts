@@ -5,7 +5,7 @@ export type EntryScope = (typeof entryScopes)[number]
 
 /** Maximum bytes of an entry: of a private one with padding, of others as JSON. */
 export const grimoireEntryBytes = 65_536
-export const mostEntries = 100_000
+export const maxEntries = 100_000
 /** Bytes of entries after which a page ends early. */
 export const entryPageBytes = 1024 * 1024
 /** Bytes of the AES-256-GCM tag. The nonce has 12 bytes. */

@@ -33,7 +33,7 @@ import {
   updateEntry,
   visibleEntry,
 } from './repository.ts'
-import { goneBefore, grimoireEntryBytes, mostEntries } from './rules.ts'
+import { goneBefore, grimoireEntryBytes, maxEntries } from './rules.ts'
 
 const other = (detail: string) => new Problem('conflict', `${detail} Nothing was changed.`)
 
@@ -313,10 +313,10 @@ const add = ({ key, agents }: Pick<GrimoirePorts, 'key' | 'agents'>) =>
   mutation(addEntry, async ({ tx, actor, now }, { params: { id: agentId }, body }) => {
     refusePast(body.valid_until, now)
     await agents.writable(tx, actor, agentId)
-    if ((await tx.grimoireEntry.count({ where: { agentId } })) >= mostEntries)
+    if ((await tx.grimoireEntry.count({ where: { agentId } })) >= maxEntries)
       throw new Problem(
         'conflict',
-        `This agent has ${mostEntries.toLocaleString('en')} entries, which is the limit. Nothing was stored. Delete some first.`,
+        `This agent has ${maxEntries.toLocaleString('en')} entries, which is the limit. Nothing was stored. Delete some first.`,
       )
     if (body.scope === 'private') await refuseOtherKey(tx, agentId, body.envelope.key_id)
     const id = body.scope === 'private' ? body.id : newId('ent')
@@ -471,10 +471,10 @@ export const entryRestorer = ({ key, grimoireDaysOf }: StoredEntryPorts) => ({
     const ids = [...new Set(data.map(({ id }) => id))]
     if ((await tx.grimoireEntry.count({ where: { agentId, id: { in: ids } } })) < ids.length)
       throw new Problem('id_in_use', 'One of these entry ids belongs to another agent. No entry was stored.')
-    if ((await tx.grimoireEntry.count({ where: { agentId } })) > mostEntries)
+    if ((await tx.grimoireEntry.count({ where: { agentId } })) > maxEntries)
       throw new Problem(
         'conflict',
-        `With these entries, the agent would have more than ${mostEntries.toLocaleString('en')}, which is the limit. Delete some first.`,
+        `With these entries, the agent would have more than ${maxEntries.toLocaleString('en')}, which is the limit. Delete some first.`,
       )
     return { stored: stored.map(({ id }) => id), ended: all.length - standing.length }
   },

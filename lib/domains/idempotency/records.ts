@@ -5,12 +5,12 @@ import { claimKey } from './repository.ts'
 import { abandonedAfter, erasedStatus, replyRetention, withdrawnStatus } from './rules.ts'
 
 /** A response that names more units and skills is not stored. */
-const mostIds = 2_000
+const maxIds = 2_000
 const idForm = /(?=(kp:(?:trace|pattern|sop|skill):[A-Za-z0-9_-]{1,64}))/g
 /** Ids of units and skills anywhere in a text; one may be contained in another. */
 function idsIn(text: string): string[] {
   const ids = new Set<string>()
-  for (const [, id] of text.matchAll(idForm)) if (id !== undefined && ids.add(id).size > mostIds) break
+  for (const [, id] of text.matchAll(idForm)) if (id !== undefined && ids.add(id).size > maxIds) break
   return [...ids]
 }
 
@@ -59,7 +59,7 @@ export const idempotencyRecords: PipelinePorts['idempotency'] = {
     const text = JSON.stringify([body, headers])
     const ids = idsIn(text)
     const kept =
-      ids.length > mostIds
+      ids.length > maxIds
         ? { status: withdrawnStatus, body: PrismaValues.DbNull, headers: {} }
         : { status, body: body === undefined ? PrismaValues.DbNull : json(body), headers: json(headers), ids }
     await tx.idempotencyRecord.update({

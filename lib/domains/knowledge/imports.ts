@@ -10,7 +10,7 @@ import { countRejections, rejectionOf } from './moderation/rejections.ts'
 import { SkillId } from './skills/contract.ts'
 import { type PreparedSkill, prepareSkill } from './skills/preparation.ts'
 import { rollBackImport, sameSkill, setImportSavepoint } from './skills/repository.ts'
-import { mostFiles } from './skills/rules.ts'
+import { maxFiles } from './skills/rules.ts'
 import { insertSkill } from './skills/storage.ts'
 import { Unit, UnitId, visibilities } from './unit.ts'
 import { quarantinedForReview } from './units/contribution.ts'
@@ -129,7 +129,7 @@ const SkillRecord = z.object({
   skill_md: z.string().min(1, 'must not be empty'),
   files: z
     .array(z.object({ path: z.string(), content: z.string() }))
-    .max(mostFiles, `must have at most ${mostFiles} files`),
+    .max(maxFiles, `must have at most ${maxFiles} files`),
   visibility: z.enum(visibilities),
 })
 
@@ -166,7 +166,7 @@ export const skillImporter = ({
     if (!parsed.success) throw importRefusalOf(parsed.error)
     const { id, visibility, ...sent } = parsed.data
     try {
-      const { skill } = prepareSkill(sent, { strict, mostBytes: ctx.actor.quota.unitBytes })
+      const { skill } = prepareSkill(sent, { strict, maxBytes: ctx.actor.quota.unitBytes })
       return { id, content: { id, skill, visibility } }
     } catch (error) {
       throw SanitizationError.is(error) ? rejectionOf(error) : error

@@ -8,7 +8,7 @@ import { newId } from '#lib/kernel/ids.ts'
 import { issuesOf } from '#lib/kernel/input.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { sharedQuestion } from '#lib/kernel/shared-query.ts'
-import { mostMembers, refuseUnstorable } from '#lib/kernel/storable.ts'
+import { maxMembers, refuseUnstorable } from '#lib/kernel/storable.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import { type ChosenIdPorts, idErased, idProblem, refusedIds, unitIdInUse } from './chosen-ids.ts'
 import { type BatchResult, contributeBatch, eraseUnit, readUnit, rectifyUnit } from './contract.ts'
@@ -45,7 +45,7 @@ import { voting } from './votes/service.ts'
 import { dropVotes } from './votes/weighing.ts'
 
 /** Maximum number of issues reported per rejected item. */
-const mostIssues = 20
+const maxIssues = 20
 
 interface Bounds {
   author: string
@@ -61,8 +61,8 @@ const tooLarge = (limit: number) =>
  * @throws {Problem | SanitizationError} if a single contribution of the item would be rejected
  */
 function prepared(item: unknown, { author, strict, unitBytes }: Bounds) {
-  const mostBytes = refuseUnstorable(item, mostMembers)
-  if (mostBytes > unitBytes && Buffer.byteLength(JSON.stringify(item)) > unitBytes) throw tooLarge(unitBytes)
+  const maxBytes = refuseUnstorable(item, maxMembers)
+  if (maxBytes > unitBytes && Buffer.byteLength(JSON.stringify(item)) > unitBytes) throw tooLarge(unitBytes)
   const parsed = Unit.safeParse(item)
   if (!parsed.success) throw notValid(parsed.error)
   refuseOthers(parsed.data, author)
@@ -81,7 +81,7 @@ const refused = (index: number, { status, code, title, detail, issues }: Problem
   index,
   status,
   ...(id !== undefined && { id }),
-  problem: { code, detail: detail ?? title, ...(issues && { issues: issues.slice(0, mostIssues) }) },
+  problem: { code, detail: detail ?? title, ...(issues && { issues: issues.slice(0, maxIssues) }) },
 })
 
 interface ValidatedUnit {
@@ -259,7 +259,7 @@ function batch({ db, strict, names, chosenIds }: ContributionParts) {
 }
 
 /** Maximum number of paths in an audit entry. */
-const mostNamed = 50
+const maxNamed = 50
 
 const refuseMember = (path: string[], what: string) =>
   new Problem('invalid', {
@@ -397,7 +397,7 @@ const rectification = ({ db, erasures, strict, names }: KnowledgeDeps) =>
         ...told(isHeld ? [...unit.warnings, quarantinedForReview] : unit.warnings),
       },
       resourceId: id,
-      details: { fields: changed.slice(0, mostNamed), changed: changed.length, sanitized: unit.sanitized },
+      details: { fields: changed.slice(0, maxNamed), changed: changed.length, sanitized: unit.sanitized },
       headers: { ETag: etagOf({ version, quality }) },
     })
   })

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { sensitiveKinds } from '#lib/domains/pii/findings.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
-import { exchangeBytes, exchangeIdForm, exchangeRoles, modelForm, mostMessages, mostStoredExchanges } from './rules.ts'
+import { exchangeBytes, exchangeIdForm, exchangeRoles, maxMessages, maxStoredExchanges, modelForm } from './rules.ts'
 
 const when = z.iso.datetime()
 const AgentId = z
@@ -40,7 +40,7 @@ export const logExchange = operation({
   method: 'post',
   path: '/v1/llm-log',
   summary: 'Log an exchange of the agent with a language model, for 24 hours',
-  description: `Requires the agent’s own token. The exchange is scanned before it is stored. A private key or seed phrase in any message, or spread over several, rejects the entire exchange (\`content_blocked\`, with kinds and messages, never the secret). Addresses, API keys, personal data, position sizes and prices are replaced by marks such as \`‹email:1›\`; names and postal addresses too, if a Presidio analyzer is connected (\`degraded\` if it did not answer). The rest is sealed and deleted after 24 hours. For content with several parts, send only the text. At most 128 KiB per exchange and ${mostStoredExchanges.toLocaleString('en')} stored at the same time.`,
+  description: `Requires the agent’s own token. The exchange is scanned before it is stored. A private key or seed phrase in any message, or spread over several, rejects the entire exchange (\`content_blocked\`, with kinds and messages, never the secret). Addresses, API keys, personal data, position sizes and prices are replaced by marks such as \`‹email:1›\`; names and postal addresses too, if a Presidio analyzer is connected (\`degraded\` if it did not answer). The rest is sealed and deleted after 24 hours. For content with several parts, send only the text. At most 128 KiB per exchange and ${maxStoredExchanges.toLocaleString('en')} stored at the same time.`,
   permission: 'llm-log:write',
   stores: 'bytes',
   audit: { action: 'create', ...exchange },
@@ -52,7 +52,7 @@ export const logExchange = operation({
     messages: z
       .array(ExchangeMessage)
       .min(1, 'must have at least one message')
-      .max(mostMessages, `must have at most ${mostMessages} messages`),
+      .max(maxMessages, `must have at most ${maxMessages} messages`),
   }),
   output: z.strictObject({
     data: z.strictObject({

@@ -4,7 +4,7 @@ import { type TestApp, type TestRequest, testApp } from '#lib/testing/app.ts'
 import { locationCountsIn } from '#lib/testing/outcome.ts'
 import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 import { listExchanges, readExchange } from './contract.ts'
-import { exchangeBytes, mostStoredExchanges } from './rules.ts'
+import { exchangeBytes, maxStoredExchanges } from './rules.ts'
 
 const minute = 60_000
 const hour = 60 * minute
@@ -140,7 +140,7 @@ describe('an exchange', () => {
     await app.db.pool.query(
       `INSERT INTO llm_log_entries (id, agent_id, sealed, created_at, expires_at)
        SELECT 'llm_' || lpad(n::text, 22, '0'), $1, '\\x00', $2::timestamptz, $2::timestamptz + interval '24 hours' FROM generate_series(1, $3) AS n`,
-      [agent.id, app.clock.now(), mostStoredExchanges - 1],
+      [agent.id, app.clock.now(), maxStoredExchanges - 1],
     )
     const responses = await Promise.all([1, 2, 3].map(() => log(agent)))
     expect(responses.map(({ status }) => status).sort()).toEqual([201, 429, 429])

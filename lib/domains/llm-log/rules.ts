@@ -5,9 +5,9 @@ export const exchangeRetention = 24 * hour
 export const latest = hour
 /** Maximum bytes of an exchange as it is sent. */
 export const exchangeBytes = 128 * 1024
-export const mostMessages = 1_000
+export const maxMessages = 1_000
 /** Maximum unexpired exchanges of one agent. */
-export const mostStoredExchanges = 10_000
+export const maxStoredExchanges = 10_000
 
 export const exchangeRoles = ['system', 'developer', 'user', 'assistant', 'tool'] as const
 export const exchangeIdForm = /^llm_[0-9A-Za-z]{22}$/

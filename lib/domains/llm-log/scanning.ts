@@ -69,10 +69,10 @@ export function without<M extends { content: string }>(
 }
 
 /** Maximum number of places that an error reports. */
-const mostNamed = 50
+const maxNamed = 50
 
 function refused(blocked: readonly Blocked[]): Problem {
-  const places = [...new Map(blocked.map((one) => [`${one.kind} ${one.message}`, one])).values()].slice(0, mostNamed)
+  const places = [...new Map(blocked.map((one) => [`${one.kind} ${one.message}`, one])).values()].slice(0, maxNamed)
   return new Problem('content_blocked', {
     detail: `The exchange contains data that must not be stored: ${[...new Set(places.map(({ kind }) => kind))].join(', ')}. Nothing was stored. Remove that data, then send the exchange again. A model has already received it, so replace any real secret.`,
     issues: places.map(({ kind, message }) => ({

@@ -10,7 +10,7 @@ import { mutation, preparedMutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { deleteExchange, ExchangeMessage, listExchanges, logExchange, Redacted, readExchange } from './contract.ts'
 import { countExchanges, type ExchangeRow, type ExchangeSummaryRow, exchange, exchangesPage } from './repository.ts'
-import { exchangeRetention, mostStoredExchanges } from './rules.ts'
+import { exchangeRetention, maxStoredExchanges } from './rules.ts'
 import { exposedIn, without } from './scanning.ts'
 
 /** Dependencies of the domain, connected by lib/app.ts. */
@@ -79,10 +79,10 @@ const add = (ports: Pick<LlmLogPorts, 'key' | 'agents' | 'recognise'>) => {
       const { model, messages, redacted } = without(exposed, body)
       const agentId = actor.id
       await agents.writable(tx, actor, agentId)
-      if ((await tx.llmLogEntry.count({ where: { agentId, expiresAt: { gt: now } } })) >= mostStoredExchanges)
+      if ((await tx.llmLogEntry.count({ where: { agentId, expiresAt: { gt: now } } })) >= maxStoredExchanges)
         throw new Problem(
           'quota_exceeded',
-          `This agent has ${mostStoredExchanges.toLocaleString('en')} exchanges of the last 24 hours, which is the limit. Nothing was stored. Delete some, or wait until the oldest expire.`,
+          `This agent has ${maxStoredExchanges.toLocaleString('en')} exchanges of the last 24 hours, which is the limit. Nothing was stored. Delete some, or wait until the oldest expire.`,
         )
       const id = newId('llm')
       const expiresAt = new Date(now.getTime() + exchangeRetention)

@@ -59,7 +59,7 @@ export function mergeFindings(
 
 /** UTF-16 units per analyzer request, and maximum concurrent requests, so that the total time is that of one request. */
 const portion = 32 * 1024
-const mostPortions = 8
+const maxPortions = 8
 const between = '\n\n'
 
 interface Portion {
@@ -146,7 +146,7 @@ export async function withNames(
 ): Promise<{ findings: (readonly SensitiveFinding[])[]; missing: ReadonlySet<number> }> {
   if (recognise === undefined) return { findings: [...ours], missing: new Set() }
   const portions = portionsOf(texts.map((text, index) => covered(text, ours[index] ?? [])))
-  const asked = portions.slice(0, mostPortions)
+  const asked = portions.slice(0, maxPortions)
   const answers = await Promise.all(asked.map(({ text }) => recognise(text, language)))
   const theirs = texts.map((): RecognizedName[] => [])
   for (const [at, { pieces }] of asked.entries())

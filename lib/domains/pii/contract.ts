@@ -3,7 +3,7 @@ import { operation } from '#lib/kernel/operation.ts'
 import { findingActions, sensitiveKinds } from './findings.ts'
 
 /** Maximum UTF-16 units of one text, which limits the cost of a request for others. */
-const mostUnits = 100_000
+const maxUnits = 100_000
 
 const Finding = z
   .strictObject({
@@ -33,7 +33,7 @@ export const scanText = operation({
   limit: 'write',
   status: 200,
   body: z.strictObject({
-    text: z.string().max(mostUnits, `must have at most ${mostUnits.toLocaleString('en')} characters`),
+    text: z.string().max(maxUnits, `must have at most ${maxUnits.toLocaleString('en')} characters`),
     strategy: z.boolean().default(false),
     language: z
       .string()

@@ -47,7 +47,7 @@ const after = 64
 /** A window begins and ends beside white space, if there is some nearby. */
 const atSpace = 48
 /** Levels of encoding that are removed. */
-const mostLevels = 4
+const maxLevels = 4
 /** Shorter runs of Base64 contain no value. */
 const leastRun = 16
 
@@ -238,7 +238,7 @@ function decodedOnce(text: string): Level | undefined {
 function levelsOf(text: string): Level[] {
   const levels: Level[] = []
   let current = text
-  for (let count = 0; count < mostLevels; count++) {
+  for (let count = 0; count < maxLevels; count++) {
     const next = (count === 0 ? plainOf(current) : undefined) ?? decodedOnce(current)
     if (next === undefined) break
     const below = levels.at(-1)

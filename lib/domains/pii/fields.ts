@@ -118,12 +118,12 @@ export function secretIn(fields: readonly FieldFindings[]): SanitizationError | 
 /** A field's path and findings, without its text. */
 type PersonalField = Pick<FieldFindings, 'path'> & { findings: readonly SensitiveFinding[] }
 /** Maximum fields listed in a warning. */
-const mostNamed = 10
+const maxNamed = 10
 /** Warning about personal data that may be stored: its kinds and fields, in one sentence at most. */
 export function personalWarnings(fields: readonly PersonalField[]): string[] {
   if (fields.length === 0) return []
   const places = fields
-    .slice(0, mostNamed)
+    .slice(0, maxNamed)
     .map(({ path, findings }) => `${path.join('.') || 'the text'} (${named(findings.map(({ kind }) => kind))})`)
   return [
     `${fields.length} field(s) may contain personal data or keys: ${places.join('; ')}. Remove everything that others do not need to know.`,

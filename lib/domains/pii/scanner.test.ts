@@ -14,7 +14,7 @@ import {
 import type { SensitiveFinding } from './findings.ts'
 import { redact } from './redaction.ts'
 import { scan } from './scanner.ts'
-import { firstHashByte, mostHashed } from './secrets/seed-phrases.ts'
+import { firstHashByte, maxHashed } from './secrets/seed-phrases.ts'
 
 const told = (text: string, findings: readonly SensitiveFinding[] = scan(text)) =>
   findings.map(({ kind, start, end }) => `${kind} ${text.slice(start, end)}`)
@@ -281,7 +281,7 @@ describe('consecutive words of phrases', () => {
   })
   it('firstHashByte equals SHA-256', () => {
     const d = drawn(5)
-    for (let length = 0; length <= mostHashed; length++)
+    for (let length = 0; length <= maxHashed; length++)
       for (let round = 0; round < 40; round++) {
         const bytes = d.bytes(length * 4)
         const view = new DataView(bytes.buffer)

@@ -24,7 +24,7 @@ const tagReach = 120
 const entityReach = 10
 /** Minimum length of a blockchain key or address. */
 const leastAddress = 26
-const mostKey = 120
+const maxKey = 120
 
 /** End of the tag that starts here; the position itself if there is none. */
 function tagEnd(text: string, at: number): number {
@@ -66,7 +66,7 @@ const uses = ((): Uint8Array => {
 let finder: KeywordFinder | undefined
 
 /** After this many occurrences of a keyword in a row, with hardly anything between them, the text contains no secret, only work. */
-const mostInRow = 16
+const maxInRow = 16
 /** Most units between occurrences of a keyword in a row: the shortest key of a vendor and the shortest password are longer. */
 const [betweenKeys, betweenNames] = [9, 5]
 /** Counts occurrences of each keyword in a row, so that repeated keywords cost linear time. */
@@ -76,10 +76,10 @@ class Rows {
 
   isRow(word: number, length: number, end: number, most: number): boolean {
     const gap = end - length - (this.#ends[word] ?? 0)
-    const count = gap <= most ? Math.min((this.#counts[word] ?? 0) + 1, mostInRow) : 0
+    const count = gap <= most ? Math.min((this.#counts[word] ?? 0) + 1, maxInRow) : 0
     this.#ends[word] = end
     this.#counts[word] = count
-    return count >= mostInRow
+    return count >= maxInRow
   }
 }
 
@@ -477,5 +477,5 @@ function wordIn(text: string, start: number, end: number, size: number): Sensiti
     const key = unmarkedKeyAt(text, start, end)
     if (key) return key
   }
-  return size >= leastAddress && size <= mostKey ? chainsIn(text, start, end) : undefined
+  return size >= leastAddress && size <= maxKey ? chainsIn(text, start, end) : undefined
 }

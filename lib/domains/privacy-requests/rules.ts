@@ -152,7 +152,7 @@ export const unforwardedLifetime = 30 * day
  * Maximum numbers of unconfirmed requests from the form: of all networks together, of one network, and of all networks together for a
  * network that has none yet.
  */
-export const mostUnconfirmed = { all: 500, network: 20, flooded: 5_000 } as const
+export const maxUnconfirmed = { all: 500, network: 20, flooded: 5_000 } as const
 
 /** Adds calendar months in UTC at the same time of day, clamped to the last day of the month. */
 export function addMonths(from: Date, months: number): Date {

@@ -1,4 +1,4 @@
-import { mostNamesCompared } from '#lib/kernel/name-search.ts'
+import { maxNamesCompared } from '#lib/kernel/name-search.ts'
 import { scopeSign } from '#lib/kernel/scoped-ids.ts'
 import { type RowOf, statement, typed } from '#lib/stores/postgres/statement.ts'
 import { newestFirst, pageTypes } from './list-page.ts'
@@ -270,6 +270,6 @@ export const foundProjects = statement('projects.found', {
   takes: { ...listedTypes, one: 'text', other: 'text', start: 'text', id: 'text', limit: 'int4' },
   returns: { id: 'text', name: 'text' },
   sql: `SELECT f.id, f.name FROM (SELECT p.id, p.name FROM projects p
-      WHERE (lower(p.name) LIKE $one OR lower(p.name) LIKE $other OR p.id = $id) AND ${listed} LIMIT ${mostNamesCompared}) f
+      WHERE (lower(p.name) LIKE $one OR lower(p.name) LIKE $other OR p.id = $id) AND ${listed} LIMIT ${maxNamesCompared}) f
     ORDER BY f.id = $id DESC, lower(f.name) LIKE $start DESC, f.name, f.id LIMIT $limit`,
 })

@@ -23,7 +23,7 @@ interface StorageStatus {
 }
 
 /** Maximum number of subjects in memory. */
-const mostKnown = 10_000
+const maxKnown = 10_000
 const nothing: StorageUsage = { bytes: 0, rows: 0 }
 const plus = (one: StorageUsage, other: StorageUsage) => ({
   bytes: one.bytes + other.bytes,
@@ -67,7 +67,7 @@ export function storageAdmission(db: Database) {
     statuses.delete(key)
     statuses.set(key, status)
     for (const [oldest, { active, asking }] of statuses) {
-      if (statuses.size <= mostKnown) break
+      if (statuses.size <= maxKnown) break
       if (active.bytes === 0 && active.rows === 0 && !asking) statuses.delete(oldest)
       else break
     }

@@ -117,7 +117,7 @@ interface Sweeping {
  * repeated.
  */
 const worthRepeating = new Set(['40P01', '40001', '55P03', '57014'])
-const mostRepeats = 5
+const maxRepeats = 5
 
 /** Deletes one batch with its audit entries, its deletion entries and the sweep's counts in one transaction. */
 async function deleteBatch(
@@ -195,7 +195,7 @@ async function removeAll(
       if (done.seen < rows || done.upto === null) return true
       from = done.upto
     } catch (error) {
-      if (!worthRepeating.has(errorCode(error) ?? '') || ++repeats > mostRepeats) throw error
+      if (!worthRepeating.has(errorCode(error) ?? '') || ++repeats > maxRepeats) throw error
       rows = Math.max(1, rows >> 1)
       continue
     }

@@ -43,7 +43,7 @@ const patience = 10_000
 /** Milliseconds until the worker checks a requested sweep, and between further checks. */
 const handOver = 30_000
 const resumeJob = 'retention.resume'
-const mostCounted = 1_001
+const maxCounted = 1_001
 
 /** The worker continues the sweep if its process has died by then. */
 const enqueueResume = (tx: Transaction, id: string): Promise<void> =>
@@ -65,7 +65,7 @@ const sweepHistory = ({ db }: RetentionStores) => ({
     const after = parseCursor(cursor)
     const [records, [count]] = await Promise.all([
       pageOfSweeps(db, { after_at: after?.at ?? null, after_id: after?.id ?? null, limit: limit + 1 }),
-      countSweeps(db, { limit: mostCounted }),
+      countSweeps(db, { limit: maxCounted }),
     ])
     const { shown, page } = pageOf(records, limit, count?.n ?? 0, ({ started_at, id }) => ({ at: started_at, id }))
     return {
@@ -89,7 +89,7 @@ const resourceId = 'installation'
 const upcomingDays = [7, 30]
 const longestPreview = 30
 /** Number of records that a dry run lists. */
-const mostListed = 100
+const maxListed = 100
 
 /** Returns the periods in force with their source. */
 type PolicyNow = (tx?: Transaction) => Promise<Record<RetainedVisibility, PeriodInForce>>
@@ -112,7 +112,7 @@ async function dueAt({ expiring }: RetentionStores, periods: Periods, at: Date) 
 async function recordsDueAt({ expiring }: RetentionStores, periods: Periods, at: Date) {
   const lists = await Promise.all(
     expiring.map(async (one) =>
-      (await one.list(periods, at, mostListed)).map(({ id, visibility, agentId, storedAt }) => ({
+      (await one.list(periods, at, maxListed)).map(({ id, visibility, agentId, storedAt }) => ({
         id,
         kind: one.scope,
         visibility,
@@ -125,7 +125,7 @@ async function recordsDueAt({ expiring }: RetentionStores, periods: Periods, at:
   return lists
     .flat()
     .sort((one, other) => one.expires_at.localeCompare(other.expires_at))
-    .slice(0, mostListed)
+    .slice(0, maxListed)
 }
 
 /** Use cases that read and change the retention periods, and that count what they would delete. */

@@ -8,7 +8,7 @@ import { sanitizeFields } from './fields.ts'
 import { SanitizationError } from './sanitization-error.ts'
 import { sanitize } from './sanitizer.ts'
 
-const mostBytes = 60_000
+const maxBytes = 60_000
 const extension = /\.(?:[cm]?[jt]sx?|json|md|py|vue|svelte|java|cpp|h|sql|css)$/
 
 /** Files of packages in a folder, breadth first, limited per folder and in total. */
@@ -21,7 +21,7 @@ function filesIn(root: string, most: number): string[] {
     for (const entry of readdirSync(folder, { withFileTypes: true })) {
       const path = join(folder, entry.name)
       if (entry.isDirectory() && folders.length < most) folders.push(path)
-      else if (entry.isFile() && extension.test(entry.name) && here < 4 && statSync(path).size <= mostBytes) {
+      else if (entry.isFile() && extension.test(entry.name) && here < 4 && statSync(path).size <= maxBytes) {
         found.push(path)
         here += 1
       }

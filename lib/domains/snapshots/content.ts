@@ -7,7 +7,7 @@ import { TextScanner } from '#lib/domains/pii/streaming.ts'
 import { DepthError } from '#lib/domains/sanitizer/fields.ts'
 import { isSecretName, NamedSecrets, TooDeep } from './named-secrets.ts'
 import type { StatePart } from './ports.ts'
-import { mostSecretLocations, type SecretLocation } from './rules.ts'
+import { maxSecretLocations, type SecretLocation } from './rules.ts'
 
 /** The content of a snapshot contains a secret. Reports kinds and paths, never the secret. */
 export class SecretRemaining extends Error {
@@ -116,7 +116,7 @@ const meets = (one: FoundSecret, other: FoundSecret): boolean => other.end > one
 function together(found: readonly FoundSecret[], credentials: readonly FoundSecret[]): FoundSecret[] {
   const kept = found.filter((one) => one.kind !== 'api_key' || !credentials.some((other) => meets(one, other)))
   const others = credentials.filter((one) => !kept.some((other) => meets(one, other)))
-  return [...kept, ...others].sort((one, other) => one.start - other.start).slice(0, mostSecretLocations)
+  return [...kept, ...others].sort((one, other) => one.start - other.start).slice(0, maxSecretLocations)
 }
 
 async function* stateLines(bundle: Bundle): AsyncGenerator<Uint8Array> {
@@ -129,8 +129,8 @@ async function* stateLines(bundle: Bundle): AsyncGenerator<Uint8Array> {
     { findings }: { findings: readonly SensitiveFinding[] },
     spans: readonly (FoundSecret & { isPublished?: boolean })[],
   ) => {
-    found.push(...findings.filter(isSecret).slice(0, mostSecretLocations - found.length))
-    others.push(...spans.slice(0, mostSecretLocations - others.length))
+    found.push(...findings.filter(isSecret).slice(0, maxSecretLocations - found.length))
+    others.push(...spans.slice(0, maxSecretLocations - others.length))
   }
   const pending = Buffer.alloc(stateLine)
   let filled = 0
@@ -191,8 +191,7 @@ export async function* bundleContentOf({
         const record: unknown = JSON.parse(text)
         if (!isSealed(record))
           for (const { kind, path } of placesIn(record, text))
-            if (locations.length < mostSecretLocations)
-              locations.push({ kind, path: `${name}.${idOf(record)}.${path}` })
+            if (locations.length < maxSecretLocations) locations.push({ kind, path: `${name}.${idOf(record)}.${path}` })
         kept.push(`{"part":${JSON.stringify(name)},"record":${text}}\n`)
       }
       records += kept.length

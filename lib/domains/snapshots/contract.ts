@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { snapshotKinds } from '#lib/client/sealing/snapshot.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
-import { mostInHour, mostInsurances, mostOnDemand, snapshotIdForm, snapshotStates, stateTypes } from './rules.ts'
+import { maxInHour, maxInsurances, maxOnDemand, snapshotIdForm, snapshotStates, stateTypes } from './rules.ts'
 
 const when = z.iso.datetime()
 const AgentParam = z
@@ -114,7 +114,7 @@ export const makeSnapshot = operation({
   method: 'post',
   path: '/v1/agents/{id}/snapshots',
   summary: 'Create a snapshot of an agent',
-  description: `Contains its documents, grimoire, settings, keyring and uploaded state, sealed to the public key of its keyring: the server creates it and cannot read it. Poll its state until it is ready. It is deleted four hours after the request. At most ${mostOnDemand} can exist at the same time, and ${mostInHour} can be requested per hour. If its content contains a key, creation fails and reports the kind and place of the key.`,
+  description: `Contains its documents, grimoire, settings, keyring and uploaded state, sealed to the public key of its keyring: the server creates it and cannot read it. Poll its state until it is ready. It is deleted four hours after the request. At most ${maxOnDemand} can exist at the same time, and ${maxInHour} can be requested per hour. If its content contains a key, creation fails and reports the kind and place of the key.`,
   permission: 'snapshots:write',
   stores: 'one record',
   isOpenOutsideRegion: true,
@@ -175,7 +175,7 @@ export const listSnapshots = operation({
   method: 'get',
   path: '/v1/agents/{id}/snapshots',
   summary: 'List the snapshots of an agent, newest first',
-  description: `For the agent and its owner. An agent that has a keyring and is not retired gets an automatic snapshot every six hours, and the newest ${mostInsurances} are kept. They are deleted 30 days after the agent is retired.`,
+  description: `For the agent and its owner. An agent that has a keyring and is not retired gets an automatic snapshot every six hours, and the newest ${maxInsurances} are kept. They are deleted 30 days after the agent is retired.`,
   permission: 'snapshots:read',
   audit: { action: 'read', ...snapshot },
   limit: 'read',

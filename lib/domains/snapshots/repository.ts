@@ -1,6 +1,6 @@
 import { agentsUnderLegalHold } from '#lib/stores/postgres/agents-under-legal-hold.ts'
 import { type Queryable, statement } from '#lib/stores/postgres/statement.ts'
-import { mostInsurances } from './rules.ts'
+import { maxInsurances } from './rules.ts'
 
 const ofAgents = { agents: 'text[]' } as const
 const inventory = { n: 'int4', since: 'timestamptz?' } as const
@@ -73,7 +73,7 @@ export const markReplaced = statement('snapshots.mark-replaced', {
   returns: 'count',
   sql: `UPDATE snapshots SET state = 'gone' WHERE id IN (
     SELECT id FROM (SELECT id, row_number() OVER (PARTITION BY agent_id ORDER BY created_at DESC, id DESC) AS n
-      FROM snapshots WHERE kind = 'insurance' AND state = 'ready') AS s WHERE n > ${mostInsurances} LIMIT $limit)`,
+      FROM snapshots WHERE kind = 'insurance' AND state = 'ready') AS s WHERE n > ${maxInsurances} LIMIT $limit)`,
 })
 
 /** Locks agents without an insurance snapshot since `since` that may have one in these regions, and returns their keyrings. */

@@ -11,15 +11,15 @@ export const stateBytes = 50 * 1024 * 1024
 export const restoreBytes = 1024 * 1024 * 1024
 export const restoreLineBytes = 2 * 1024 * 1024
 /** On-demand snapshots that an agent can have at the same time. */
-export const mostOnDemand = 4
+export const maxOnDemand = 4
 /** On-demand snapshots that an agent can order within an hour, including failed and deleted ones. */
-export const mostInHour = 12
+export const maxInHour = 12
 /** Insurance snapshots kept per agent: one day of its life, so that one bad state does not replace every good one. */
-export const mostInsurances = 4
+export const maxInsurances = 4
 /** Valid links per snapshot. */
-export const mostLinks = 16
+export const maxLinks = 16
 /** Maximum number of places that a rejection names. */
-export const mostSecretLocations = 20
+export const maxSecretLocations = 20
 
 const hour = 3_600_000
 /** How long an order counts towards the hourly limit. */

@@ -21,7 +21,7 @@ import {
 import { type Making, makeJob, making, orderSnapshot } from './making.ts'
 import type { SnapshotPorts } from './ports.ts'
 import { restoring } from './restoring.ts'
-import { countedFor, insuredFor, linkUntil, mostInHour, mostLinks, mostOnDemand, snapshotStates } from './rules.ts'
+import { countedFor, insuredFor, linkUntil, maxInHour, maxLinks, maxOnDemand, snapshotStates } from './rules.ts'
 import { dropJob, stateBundles, stateStore } from './state.ts'
 import { snapshotUpkeep } from './upkeep.ts'
 
@@ -168,8 +168,8 @@ const link = ({ agents, origin }: Pick<SnapshotPorts, 'agents' | 'origin'>) =>
     const row = await tx.snapshot.findFirst({ where: { id: snapshotId, agentId: id, ...visibleAt(now) } })
     if (!row) throw noSnapshot()
     refuseUnready(row)
-    if ((await tx.snapshotLink.count({ where: { snapshotId, expiresAt: { gt: now } } })) >= mostLinks)
-      throw new Problem('conflict', `This snapshot has ${mostLinks} links, which is the limit. Use one of them.`)
+    if ((await tx.snapshotLink.count({ where: { snapshotId, expiresAt: { gt: now } } })) >= maxLinks)
+      throw new Problem('conflict', `This snapshot has ${maxLinks} links, which is the limit. Use one of them.`)
     const token = randomBytes(32).toString('base64url')
     const expiresAt = linkUntil(now, row.expiresAt)
     await tx.snapshotLink.create({
@@ -219,10 +219,10 @@ async function requireRoom(tx: Transaction, agentId: string, now: Date): Promise
   const present = await tx.snapshot.count({
     where: { agentId, kind: 'on_demand', ...visibleAt(now), state: { in: ['preparing', 'ready'] } },
   })
-  if (present >= mostOnDemand)
+  if (present >= maxOnDemand)
     throw new Problem(
       'conflict',
-      `This agent has ${mostOnDemand} snapshots, which is the limit, so no snapshot was created. Delete one, or wait until one expires.`,
+      `This agent has ${maxOnDemand} snapshots, which is the limit, so no snapshot was created. Delete one, or wait until one expires.`,
     )
 }
 
@@ -232,13 +232,13 @@ async function requireHourlyQuota(tx: Transaction, agentId: string, now: Date): 
     where: { agentId, kind: 'on_demand', createdAt: { gt: new Date(now.getTime() - countedFor) } },
     orderBy: { createdAt: 'desc' },
     select: { createdAt: true },
-    take: mostInHour,
+    take: maxInHour,
   })
-  const oldest = recent.length < mostInHour ? undefined : recent.at(-1)
+  const oldest = recent.length < maxInHour ? undefined : recent.at(-1)
   if (oldest) {
     const wait = Math.max(1, Math.ceil((oldest.createdAt.getTime() + countedFor - now.getTime()) / 1_000))
     throw new Problem('rate_limited', {
-      detail: `An agent can create at most ${mostInHour} snapshots per hour, so no snapshot was created. Try again later.`,
+      detail: `An agent can create at most ${maxInHour} snapshots per hour, so no snapshot was created. Try again later.`,
       headers: { 'Retry-After': String(wait) },
     })
   }

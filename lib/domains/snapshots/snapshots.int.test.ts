@@ -10,7 +10,7 @@ import { type TestApp, type TestRequest, testApp } from '#lib/testing/app.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { seemingEnvelope, seemingKeyring } from '#lib/testing/keyrings.ts'
 import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
-import { mostInHour, mostInsurances, mostOnDemand } from './rules.ts'
+import { maxInHour, maxInsurances, maxOnDemand } from './rules.ts'
 
 const hour = 3_600_000
 const day = 24 * hour
@@ -256,7 +256,7 @@ describe('an on-demand snapshot', () => {
     const by = { token: agent.token, headers: { 'Idempotency-Key': newId('try') } }
     const [first, again] = [await order(agent, by), await order(agent, by)]
     expect(again.json.data.id).toBe(first.json.data.id)
-    for (let more = 1; more < mostOnDemand; more++) expect((await order(agent)).status).toBe(202)
+    for (let more = 1; more < maxOnDemand; more++) expect((await order(agent)).status).toBe(202)
     expect(refusal(await order(agent))).toEqual([409, 'conflict'])
     await run('snapshots.make', { id: first.json.data.id })
     const link = { ...by, headers: { 'Idempotency-Key': newId('try') } }
@@ -297,7 +297,7 @@ describe('a hostile caller', () => {
       if (response.status === 202) await ask('DELETE', at(agent.id, `/snapshots/${response.json.data.id}`), by)
       return response
     }
-    for (let one = 0; one < mostInHour; one++) expect((await once()).status).toBe(202)
+    for (let one = 0; one < maxInHour; one++) expect((await once()).status).toBe(202)
     const refused = await once()
     expect([...refusal(refused), Number(refused.headers.get('retry-after')) > 0]).toEqual([429, 'rate_limited', true])
     // The limit of one agent does not affect another agent of the owner.
@@ -363,22 +363,22 @@ describe('insurance snapshots', () => {
     app.clock.advance(6 * hour - 1)
     await insured(agent)
     expect(await insurances(agent)).toHaveLength(1)
-    for (let more = 0; more < mostInsurances + 1; more++) {
+    for (let more = 0; more < maxInsurances + 1; more++) {
       app.clock.advance(6 * hour)
       await insured(agent)
     }
     const kept = await insurances(agent)
-    expect(kept).toHaveLength(mostInsurances)
+    expect(kept).toHaveLength(maxInsurances)
     expect(
       readdirSync(join(app.dataDir, 'snapshot-keys')).filter((id) => kept.some((one: { id: string }) => one.id === id)),
-    ).toHaveLength(mostInsurances)
+    ).toHaveLength(maxInsurances)
 
     const body = { status: 'dead', confirm: agent.id }
     expect((await ask('PUT', at(agent.id, '/status'), { cookie: person.cookie, body })).status).toBe(200)
     app.clock.advance(30 * day - 1)
     await insured(agent)
     const [last, ...rest] = await insurances(agent)
-    expect([rest.length, last.state]).toEqual([mostInsurances - 1, 'ready'])
+    expect([rest.length, last.state]).toEqual([maxInsurances - 1, 'ready'])
     const link = await ask('POST', at(agent.id, `/snapshots/${last.id}/link`), { cookie: person.cookie })
     expect(link.json.data.expires_at).toBe(last.expires_at)
     const { objectKey } = (await rowOf(last.id)) ?? { objectKey: '' }

@@ -15,7 +15,7 @@ import { deleteState, readState, storeState } from './contract.ts'
 import { objectsOfAgent } from './making.ts'
 import { NamedSecrets, TooDeep } from './named-secrets.ts'
 import type { SnapshotPorts } from './ports.ts'
-import { mostSecretLocations, stateBytes } from './rules.ts'
+import { maxSecretLocations, stateBytes } from './rules.ts'
 
 /** A state in the object store that no agent has yet. */
 export interface StagedState {
@@ -34,7 +34,7 @@ async function* withoutKeys(mediaType: string, source: AsyncIterable<Uint8Array>
   const scanner = new TextScanner()
   const found: SensitiveFinding[] = []
   const report = ({ findings }: Scanned): void => {
-    found.push(...findings.filter(({ action }) => action === 'block').slice(0, mostSecretLocations - found.length))
+    found.push(...findings.filter(({ action }) => action === 'block').slice(0, maxSecretLocations - found.length))
   }
   try {
     for await (const { text, bytes } of bundleText({ mediaType, bytes: async () => source }, new NamedSecrets())) {

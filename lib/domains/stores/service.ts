@@ -64,7 +64,7 @@ const placeOf = (site: AssessedSite) => ({
 const processorView = (site: AssessedSite): ProcessorView => ({ ...placeOf(site), travels: travelsTo(site.name) })
 
 /** Maximum number of reported project and agent ids. */
-const mostNamed = 100
+const maxNamed = 100
 
 async function connectedView(
   { known, stateOf, emailsInFolder }: StoresServiceDeps,
@@ -133,11 +133,11 @@ const list = (deps: StoresServiceDeps) => {
           residency,
           projects_outside: {
             total: projects,
-            project_ids: await projectIdsInRegions(db, deps.fulfilledRegions, mostNamed),
+            project_ids: await projectIdsInRegions(db, deps.fulfilledRegions, maxNamed),
           },
           agents_outside: {
             total: agents,
-            agent_ids: await agentIdsInRegions(db, deps.fulfilledRegions, mostNamed),
+            agent_ids: await agentIdsInRegions(db, deps.fulfilledRegions, maxNamed),
           },
           stores: [
             ...stores,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { Problem } from '#lib/kernel/problem.ts'
 import { type Sent, telemetry } from './capture.ts'
-import { type EventSubject, mostWaiting } from './rules.ts'
+import { type EventSubject, maxWaiting } from './rules.ts'
 
 const agent = { kind: 'agent', id: 'agent_1' } as const
 const now = new Date('2026-03-04T05:06:07.089Z')
@@ -72,11 +72,11 @@ describe('an event', () => {
   test('is dropped when too many are waiting', async () => {
     const { promise, resolve } = Promise.withResolvers<string>()
     const { sent, made } = setting(() => promise)
-    for (let n = 0; n < mostWaiting + 5; n++) made.capture('snapshot_made', {}, agent)
+    for (let n = 0; n < maxWaiting + 5; n++) made.capture('snapshot_made', {}, agent)
     expect(counted(made)).toEqual({ full: 5 })
     resolve('mark')
     await made.close()
-    expect(sent).toHaveLength(mostWaiting)
+    expect(sent).toHaveLength(maxWaiting)
   })
 
   test('is neither sent nor given a pseudonym when telemetry is off', async () => {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Measuring } from '#lib/kernel/measure.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { events, isEventName, type Properties, type TelemetryEventName } from './events.ts'
-import { type DropReason, dropReasons, type EventSubject, mostWaiting } from './rules.ts'
+import { type DropReason, dropReasons, type EventSubject, maxWaiting } from './rules.ts'
 
 /** An event as it is sent. */
 export interface Sent {
@@ -58,7 +58,7 @@ export function telemetry({ sink, pseudonymOf, now }: CapturePorts) {
   /** Drops and counts an event that does not match its declaration. */
   function offer(name: string, properties: unknown, subject: EventSubject): void {
     if (!sink) return
-    if (waiting.size >= mostWaiting) {
+    if (waiting.size >= maxWaiting) {
       dropped.full += 1
       return
     }

@@ -27,8 +27,8 @@ type Agents = ReturnType<typeof agentListing>
 type ListedAgent = NonNullable<Awaited<ReturnType<Agents['one']>>>
 
 /** Totals stop counting at this number. */
-const mostCounted = 1_001
-const mostTokens = 100
+const maxCounted = 1_001
+const maxTokens = 100
 const week = 7 * 86_400_000
 
 const ownerOf = ({ ownerId, ownerName }: ListedAgent) =>
@@ -69,11 +69,11 @@ async function usageOf(db: Database, agents: readonly string[], since: Date): Pr
 
 const agentList = ({ db, agents, inUse }: TokenAdminDeps) =>
   read(listAgents, async ({ now }, { query: { q, tier, cursor, limit } }) => {
-    const ofTokens = q === undefined ? [] : await agentsOfTokens(db, { text: q, most: mostCounted })
+    const ofTokens = q === undefined ? [] : await agentsOfTokens(db, { text: q, most: maxCounted })
     const filter = { text: q, also: ofTokens.map(({ agent_id }) => agent_id), tier }
     const [found, total] = await Promise.all([
       agents.page(filter, parseCursor(cursor), limit + 1),
-      agents.count(filter, mostCounted),
+      agents.count(filter, maxCounted),
     ])
     const { shown, page } = pageOf(found, limit, total, ({ createdAt, id }) => ({ at: createdAt, id }))
     const ids = shown.map(({ id }) => id)
@@ -101,7 +101,7 @@ const agentUse = ({ db, agents, inUse }: TokenAdminDeps) =>
     const [active, use, tokens, ofTokens, [counted]] = await Promise.all([
       inUse([id], now),
       usageOf(db, [id], since),
-      newestOfAgent(db, { agent: id, limit: mostTokens }),
+      newestOfAgent(db, { agent: id, limit: maxTokens }),
       usageByToken(db, { agent: id, since }),
       countOfAgent(db, { agent: id }),
     ])

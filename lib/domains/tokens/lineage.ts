@@ -112,7 +112,7 @@ interface TokenRefusal {
 }
 
 /** The number of windows that a process remembers as counted. */
-const mostRemembered = 10_000
+const maxRemembered = 10_000
 
 /**
  * Stores a 429 response as evidence, once per rate-limit window: a burst of parallel requests is one refusal. The third one within an hour for
@@ -186,7 +186,7 @@ export function refusalRecorder(db: Database, pipeline: TokenPorts['pipeline']) 
       const isRevoked = await keep(refusal)
       counted.delete(key)
       counted.set(key, windowEnds)
-      for (const oldest of counted.keys()) if (counted.size > mostRemembered) counted.delete(oldest)
+      for (const oldest of counted.keys()) if (counted.size > maxRemembered) counted.delete(oldest)
       return isRevoked
     } catch (error) {
       if (Problem.is(error, 'unavailable')) return false

@@ -29,7 +29,7 @@ const flushEvery = 10_000
 /** Number of collected entries (token and hour) that triggers an early write. */
 const flushAt = 5_000
 /** Maximum number of collected entries. While the database is unavailable, counts for further entries are dropped. */
-const mostGathered = 20_000
+const maxGathered = 20_000
 
 interface Gathered extends Use {
   tokenId: string
@@ -61,7 +61,7 @@ export function tokenUse(db: Database, clock: Clock): TokenUse {
       known.reads += reads
       known.writes += writes
       known.refused += refused
-    } else if (gathered.size < mostGathered) gathered.set(key, { tokenId, hour, reads, writes, refused })
+    } else if (gathered.size < maxGathered) gathered.set(key, { tokenId, hour, reads, writes, refused })
   }
 
   async function write(): Promise<void> {

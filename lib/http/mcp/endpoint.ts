@@ -35,7 +35,7 @@ export type PlainEndpoint = (request: ApiRequest, address: string) => Promise<Ap
 /** The size of a message around a unit or skill, in bytes. */
 const envelope = 64 * 1024
 /** Long-lived streams of one process. Tools do not change, so that none is ever sent a message. */
-const mostStreams = 64
+const maxStreams = 64
 
 const textsOf = (part: unknown): [string, string][] =>
   Object.entries(part ?? {}).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]))
@@ -151,7 +151,7 @@ export function createMcp(deps: McpDeps) {
         return mcpServer(calls, { origin, version })
       },
       // Bounded before: by the size that the tier of the token allows.
-      { maxRequestBodySize: Number.MAX_SAFE_INTEGER, maxSubscriptions: mostStreams },
+      { maxRequestBodySize: Number.MAX_SAFE_INTEGER, maxSubscriptions: maxStreams },
     )
   })
   const metadata = JSON.stringify({

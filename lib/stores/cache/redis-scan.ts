@@ -8,7 +8,7 @@ import { holds, type Link, pieceOverlap, portions, raw, send, values } from './r
 const namesAtOnce = 1000
 const valuesAtOnce = 16
 /** A database with more keys is not searched: the result would not reflect one point in time. */
-const mostKeys = 5_000_000
+const maxKeys = 5_000_000
 
 /**
  * KEYS: names. ARGV: bytes of a string, members of any other type. Returns whether each value is complete, and the value if it is small
@@ -45,9 +45,9 @@ async function* names(link: Link, match?: string): AsyncGenerator<string[]> {
     const filter = match === undefined ? [] : ['MATCH', match]
     const [next = '0', ...found] = await send(link, 'SCAN', cursor, ...filter, 'COUNT', String(namesAtOnce))
     seen += found.length
-    if (seen > mostKeys)
+    if (seen > maxKeys)
       throw unusableStore('too_large', {
-        detail: `The cache (Redis) has more than ${mostKeys} keys, so it cannot be searched. Remove keys, or use a separate database for this application.`,
+        detail: `The cache (Redis) has more than ${maxKeys} keys, so it cannot be searched. Remove keys, or use a separate database for this application.`,
       })
     yield found
     cursor = next

@@ -12,7 +12,7 @@ import {
 } from './msgpack-values.ts'
 
 /** The nesting limit of ormsgpack, which rejects deeper values. */
-const mostLevels = 1_022
+const maxLevels = 1_022
 
 /** The number of bytes of the length after the first byte, or of the number itself. */
 const sizes = {
@@ -89,7 +89,7 @@ export class MsgpackReader {
     return count
   }
   #read(end: number, level: number): unknown {
-    if (level > mostLevels) throw new InvalidMsgpack('nested too deep')
+    if (level > maxLevels) throw new InvalidMsgpack('nested too deep')
     const start = this.#at
     const byte = this.#uint(1, end)
     if (isFixedInteger(byte)) return byte < 0x80 ? byte : byte - 0x100

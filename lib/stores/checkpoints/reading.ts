@@ -25,7 +25,7 @@ const keys: Record<ThreadTable, readonly string[]> = {
 const rowsAtOnce = 500
 const bytesAtOnce = 4 * 1024 * 1024
 /** Maximum size of a value in bytes. Larger ones are counted as unread. */
-const mostRead = 32 * 1024 * 1024
+const maxRead = 32 * 1024 * 1024
 
 const Cursor = z.union([
   z.strictObject({ table: z.enum(threadTables), after: z.array(z.string()).nullable() }),
@@ -55,7 +55,7 @@ function pageSql(shape: CheckpointSchema, table: ThreadTable, isFirst: boolean, 
   const size = isState
     ? '(coalesce(pg_column_size(t.checkpoint), 0) + coalesce(pg_column_size(t.metadata), 0))'
     : 'coalesce(octet_length(t.blob), 0)'
-  const bounded = (value: string) => `CASE WHEN size <= ${mostRead} THEN ${value} END`
+  const bounded = (value: string) => `CASE WHEN size <= ${maxRead} THEN ${value} END`
   const type = has(shape, table, 'type') ? 't.type' : "'json'"
   return `SELECT thread, key, size, type,
       ${isState ? 'NULL::bytea' : bounded('blob')} AS blob,
@@ -82,7 +82,7 @@ function* stringsIn(value: unknown): Generator<string> {
 
 /** The texts of a row, as decoded strings and as stored, and why parts of it cannot be read. */
 function textsOf(row: StoredRow): { texts: string[]; unread: UnreadReason | undefined } {
-  if (row.size > mostRead) return { texts: row.key, unread: 'large' }
+  if (row.size > maxRead) return { texts: row.key, unread: 'large' }
   const texts = [row.key.join('\n')]
   const stored = row.blob ? Buffer.from(row.blob.buffer, row.blob.byteOffset, row.blob.byteLength).toString('utf8') : ''
   texts.push(...[stored, row.checkpoint ?? '', row.metadata ?? ''].filter((text) => text !== ''))

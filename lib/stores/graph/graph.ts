@@ -63,7 +63,7 @@ export interface Saga {
 }
 /**
  * A community with what a judgement needs: its members among the neighbourhood's entities, and how many other members it has, counted up
- * to {@link mostCounted}; by a change, up to one.
+ * to {@link maxCounted}; by a change, up to one.
  */
 export interface CommunityNeighbour {
   uuid: string
@@ -74,7 +74,7 @@ export interface CommunityNeighbour {
 }
 /**
  * A saga with what a judgement needs: some of its episodes, and how many it has besides the requested ones, counted up to {@link
- * mostCounted}; by a change, up to one.
+ * maxCounted}; by a change, up to one.
  */
 export interface SagaNeighbour extends Saga {
   others: number
@@ -93,7 +93,7 @@ export interface Neighbourhood {
    * other fact uses them.
    */
   entities: Entity[]
-  /** How many other episodes mention each of these entities, counted up to {@link mostCounted}, by a change up to one; absent: none. */
+  /** How many other episodes mention each of these entities, counted up to {@link maxCounted}, by a change up to one; absent: none. */
   otherMentions: ReadonlyMap<string, number>
   /**
    * Facts that list one of the episodes, or that list none and are in the `entityEdges` of one. Other facts at an entity are deleted
@@ -105,7 +105,7 @@ export interface Neighbourhood {
   /**
    * Facts of the group whose validity one of the episodes may have ended: those passed as `ended`; those in the episodes' `entityEdges`
    * besides their own (Graphiti records there what it ended); those whose `expiredAt` is within {@link endedWithin} after an episode's
-   * `createdAt`. At most {@link mostEnded} of the last kind.
+   * `createdAt`. At most {@link maxEnded} of the last kind.
    */
   ended: Fact[]
   /** Communities with one of the entities, or with such a community, as a member. */
@@ -308,7 +308,7 @@ export interface GraphStore {
 export const contextWindow = 10
 /** How long after an episode's `createdAt` its processing may have ended facts, in milliseconds. */
 export const endedWithin = 3_600_000
-export const mostEnded = 1_000
-export const mostCounted = 100
+export const maxEnded = 1_000
+export const maxCounted = 100
 /** Replaces a removed name. */
 export const redacted = '[erased]'

@@ -3,8 +3,8 @@ import {
   type CommunityNeighbour,
   endedWithin,
   type Fact,
-  mostCounted,
-  mostEnded,
+  maxCounted,
+  maxEnded,
   type Neighbourhood,
   type SagaNeighbour,
 } from './graph.ts'
@@ -38,7 +38,7 @@ const ownMentions = `UNWIND $ids AS id MATCH (e:Episodic {uuid: id})-[:MENTIONS]
   RETURN DISTINCT e.uuid AS episode, n.uuid AS entity ORDER BY episode, entity`
 const endedOf = `UNWIND $times AS t MATCH ()-[r:RELATES_TO]->()
   WHERE r.group_id = $group AND r.expired_at >= t AND r.expired_at <= t + duration({milliseconds: ${endedWithin}}) AND NOT r.uuid IN $own
-  WITH DISTINCT r ORDER BY r.expired_at, r.uuid LIMIT ${mostEnded} RETURN ${factColumns}`
+  WITH DISTINCT r ORDER BY r.expired_at, r.uuid LIMIT ${maxEnded} RETURN ${factColumns}`
 const communitiesOf = `UNWIND $entities AS id MATCH (:Entity {uuid: id})<-[:HAS_MEMBER*1..8]-(c:Community) WHERE c.group_id = $group
   WITH DISTINCT c
   CALL (c) { MATCH (c)-[:HAS_MEMBER]->(m) WHERE NOT m.uuid IN $entities WITH DISTINCT m LIMIT toInteger($counted) RETURN count(m) AS others }
@@ -201,7 +201,7 @@ export async function neo4jNeighbourhood(
   const { ask } = session
   const seen = await (locks ? lookLocked : look)(session, group, asked)
   const { episodes, ids, noted, facts, mentions: ownPairs } = seen
-  const counted = locks ? 1 : mostCounted
+  const counted = locks ? 1 : maxCounted
   const rows = await ask(entitiesOf, { group, entities: seen.entities, ids, counted })
   const found = entityRows.parse(rows)
   const own = facts.map(({ uuid }) => uuid)

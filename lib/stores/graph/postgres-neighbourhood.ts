@@ -4,8 +4,8 @@ import {
   type CommunityNeighbour,
   endedWithin,
   type Mentioning,
-  mostCounted,
-  mostEnded,
+  maxCounted,
+  maxEnded,
   type Neighbourhood,
   type SagaNeighbour,
 } from './graph.ts'
@@ -44,7 +44,7 @@ const endedOf = `SELECT ${factColumns} FROM graph_facts WHERE group_id = $1 AND 
     AND EXISTS (SELECT FROM unnest($3::timestamptz[]) AS a (t) WHERE f.expired_at BETWEEN a.t AND a.t + $5 * interval '1 ms')
     AND f.expired_at BETWEEN (SELECT min(t) FROM unnest($3::timestamptz[]) AS a (t))
       AND (SELECT max(t) FROM unnest($3::timestamptz[]) AS a (t)) + $5 * interval '1 ms'
-    ORDER BY expired_at, uuid LIMIT ${mostEnded}) AS inside
+    ORDER BY expired_at, uuid LIMIT ${maxEnded}) AS inside
   ORDER BY uuid`
 // Members are collected once. A query per community would scan the members of a large page for each community.
 const communitiesOf = `WITH RECURSIVE within AS MATERIALIZED (
@@ -102,7 +102,7 @@ export async function postgresNeighbourhood(
   const ask = (name: string, text: string, ...values: unknown[]) =>
     queryWithin<Record<string, unknown>>(tx, `graph-${name}`, text, [group, ...values])
   await preferGraphIndexes(tx)
-  const counted = locks ? 1 : mostCounted
+  const counted = locks ? 1 : maxCounted
   const episodes = rowsAsEpisodes(await ask('episodes', episodesOf, asked))
   const ids = episodes.map(({ uuid }) => uuid)
   const noted = [...new Set(episodes.flatMap(({ entityEdges }) => entityEdges))]

@@ -15,13 +15,13 @@ export function rowIn(line: string): string | undefined {
 }
 
 /** Characters per write. Each write is one system call, which writes of other processes cannot interrupt. */
-const mostAtOnce = 256 * 1024
+const maxAtOnce = 256 * 1024
 
 /** The lines, grouped for one write each. They begin with a line feed, because a crash or a full disk may have left a partial line. */
 export function* writes(lines: readonly string[]): Iterable<Buffer> {
   let text = '\n'
   for (const line of lines) {
-    if (text.length > 1 && text.length + line.length > mostAtOnce) {
+    if (text.length > 1 && text.length + line.length > maxAtOnce) {
       yield Buffer.from(text)
       text = '\n'
     }
@@ -36,7 +36,7 @@ export async function* completeLines(file: FileHandle, offset: number): AsyncIte
   let pending: Buffer[] = []
   let end = offset
   for (;;) {
-    const { bytesRead, buffer } = await file.read(Buffer.alloc(mostAtOnce), 0, mostAtOnce, end)
+    const { bytesRead, buffer } = await file.read(Buffer.alloc(maxAtOnce), 0, maxAtOnce, end)
     if (bytesRead === 0) return
     const from = end
     end += bytesRead

@@ -61,7 +61,7 @@ function linkIn(text: string): { chain?: Chain; mac?: string } {
 }
 
 /** Hashes that a claim may name: a writer reads the file before each write, so its claim is never far behind. */
-const mostHashes = 65_536
+const maxHashes = 65_536
 
 const chainHash = (text: string): string => createHash('sha256').update(text).digest('base64url').slice(0, 22)
 const hashAtStart = (ledgerId: string, file: string): string => chainHash(`start ${ledgerId} ${file}`)
@@ -81,9 +81,9 @@ class FileChain {
   add(mac: string): void {
     this.hashes.push(chainHash(`${this.hash} ${mac}`))
     this.rows++
-    if (this.hashes.length > 2 * mostHashes) {
-      this.first += mostHashes
-      this.hashes = this.hashes.slice(mostHashes)
+    if (this.hashes.length > 2 * maxHashes) {
+      this.first += maxHashes
+      this.hashes = this.hashes.slice(maxHashes)
     }
   }
   /** Whether the first rows have this hash. A claim that is too old to check is accepted. */

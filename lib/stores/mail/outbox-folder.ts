@@ -37,7 +37,7 @@ const nameForm = /^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}Z(?:-([0-9a-f]{16}))?-[0
 /** More than the headers of any email of ours. */
 const headBytes = 8_192
 /** More than any email of ours. */
-const mostBytes = 256 * 1024
+const maxBytes = 256 * 1024
 /** Does not follow links and does not wait for pipes, so only regular files of this folder are read. */
 const asItLies = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 
@@ -187,10 +187,10 @@ export function emailOutboxFolder(folder: string) {
     /** Undefined if there is no email of that name, or if the name is not valid for one. */
     async read(name: string): Promise<ReadLetter | undefined> {
       if (!nameForm.test(name)) return undefined
-      const found = await begun(folder, name, mostBytes)
+      const found = await begun(folder, name, maxBytes)
       if (!found) return undefined
       const { writtenAt, bytes, text } = found
-      return { name, writtenAt, bytes, isCut: bytes > mostBytes, ...emailParts(text) }
+      return { name, writtenAt, bytes, isCut: bytes > maxBytes, ...emailParts(text) }
     },
     /** `about`: the id of the account that it is about. */
     async write(message: Parameters<typeof writeFile>[1], about: string | undefined): Promise<void> {

@@ -1,13 +1,13 @@
 import { Problem } from '#lib/kernel/problem.ts'
 
 /** The maximum length of a key in bytes of UTF-8 in S3 and Google Cloud Storage. */
-const mostBytes = 1024
+const maxBytes = 1024
 
 const isControl = (character: string): boolean => character < ' ' || character === '\u007f'
 
 /** Whether a server can be asked for this key. Applications may use keys that we would not. */
 export const isAskable = (key: string): boolean =>
-  key !== '' && key.isWellFormed() && Buffer.byteLength(key) <= mostBytes && ![...key].some(isControl)
+  key !== '' && key.isWellFormed() && Buffer.byteLength(key) <= maxBytes && ![...key].some(isControl)
 
 /**
  * Whether an object may be stored under this key: every store accepts it and returns it unchanged, and no server interprets it as a path
@@ -20,7 +20,7 @@ export function checkKey(key: string): void {
   if (!isObjectKey(key))
     throw new Problem(
       'bad_request',
-      `This object key is invalid. A key has 1 to ${mostBytes} bytes, no control characters, and no segment that is empty, “.” or “..”. Nothing was stored.`,
+      `This object key is invalid. A key has 1 to ${maxBytes} bytes, no control characters, and no segment that is empty, “.” or “..”. Nothing was stored.`,
     )
 }
 

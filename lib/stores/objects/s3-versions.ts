@@ -113,7 +113,7 @@ export interface S3Bucket {
   listing: S3Listing
 }
 /** Objects per DeleteObjects request. */
-const mostDeleted = 1000
+const maxDeleted = 1000
 const atOnce = 8
 
 /** All versions of one key. The listing is ordered, so another key ends it. */
@@ -137,9 +137,9 @@ export async function uploadsOf({ listing }: S3Bucket, key: string) {
 /** Returns how many were refused. */
 export async function removeVersions({ client, bucket }: S3Bucket, versions: readonly S3Version[]): Promise<number> {
   let refusals = 0
-  for (let at = 0; at < versions.length; at += mostDeleted) {
+  for (let at = 0; at < versions.length; at += maxDeleted) {
     const Objects = versions
-      .slice(at, at + mostDeleted)
+      .slice(at, at + maxDeleted)
       .map(({ key, versionId }) => ({ Key: key, ...(versionId !== undefined && { VersionId: versionId }) }))
     const { Errors = [] } = await client.send(
       new DeleteObjectsCommand({ Bucket: bucket, Delete: { Objects, Quiet: true } }),

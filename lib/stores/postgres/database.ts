@@ -16,7 +16,7 @@ declare module '#lib/kernel/context.ts' {
 }
 
 /** How often a transaction is attempted when the database aborts it because of another one. */
-const mostTries = 3
+const maxTries = 3
 /** Access to our tables through one pool: Prisma, and plain SQL where each round trip matters. */
 export interface Database {
   prisma: PrismaClient
@@ -168,7 +168,7 @@ export function openDatabase(
         } catch (error) {
           // A transaction that waited for a lock until the time limit is not retried.
           const isWorthRepeating = isGivenUp(error) && !hasSqlState(error, '55P03')
-          if (tries === mostTries || !isWorthRepeating) throw asProblem(error)
+          if (tries === maxTries || !isWorthRepeating) throw asProblem(error)
         }
       }
     },

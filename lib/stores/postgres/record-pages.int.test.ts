@@ -15,7 +15,7 @@ afterAll(async () => {
 })
 
 /** Exports 300 rows, of which pairs have the same time. Returns the numbers of each page. */
-async function exported(query: { mostRows?: number; weight?: string }): Promise<number[][]> {
+async function exported(query: { maxRows?: number; weight?: string }): Promise<number[][]> {
   const pages: number[][] = []
   const rows = recordPages(db, {
     from: 'generate_series(1, $1::int) AS g(n)',
@@ -38,9 +38,9 @@ const all = Array.from({ length: 300 }, (_, n) => n + 1)
 
 it.each([
   { what: 'by default', query: {}, pages: [128, 128, 44] },
-  { what: 'with larger pages', query: { mostRows: 200 }, pages: [200, 100] },
-  { what: 'with one page', query: { mostRows: 1_000 }, pages: [300] },
-  { what: 'of 100 KiB each', query: { mostRows: 1_000, weight: '102400' }, pages: Array(150).fill(2) },
+  { what: 'with larger pages', query: { maxRows: 200 }, pages: [200, 100] },
+  { what: 'with one page', query: { maxRows: 1_000 }, pages: [300] },
+  { what: 'of 100 KiB each', query: { maxRows: 1_000, weight: '102400' }, pages: Array(150).fill(2) },
 ])('recordPages returns every row once $what', async ({ query, pages }) => {
   const made = await exported(query)
   expect(made.flat()).toEqual(all)

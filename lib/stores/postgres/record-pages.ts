@@ -18,7 +18,7 @@ export interface RecordQuery {
   /** The compressed size of a row in bytes, read without decompressing it. */
   weight?: string
   /** The maximum number of rows per page, by default 128. Tables with small rows need fewer pages with more. */
-  mostRows?: number
+  maxRows?: number
 }
 
 /** The maximum number of rows per page, … */
@@ -47,12 +47,12 @@ interface RecordRow {
  * builds one page while the previous one is sent; the one after that waits until the reader has taken a page.
  */
 export async function* recordPages(db: Database, query: RecordQuery): AsyncGenerator<ExportPage> {
-  const { from, where, values, at, id, columns, record, weight = '0', mostRows = pageRows } = query
+  const { from, where, values, at, id, columns, record, weight = '0', maxRows = pageRows } = query
   const key = (offset: number): string => `$${values.length + offset}`
   // Sizes determine the page before any document is decompressed. The window has already sorted the rows.
   const text = `WITH candidate AS MATERIALIZED (
       SELECT ${columns}, ${at} AS key_at, ${id} AS key_id, ${weight} AS key_weight FROM ${from}
-      WHERE (${where}) AND (${at}, ${id}) > (${key(1)}::timestamptz, ${key(2)}) ORDER BY ${at}, ${id} LIMIT ${mostRows}),
+      WHERE (${where}) AND (${at}, ${id}) > (${key(1)}::timestamptz, ${key(2)}) ORDER BY ${at}, ${id} LIMIT ${maxRows}),
     weighed AS (SELECT *, row_number() OVER ordered AS key_n, sum(key_weight) OVER ordered AS key_bytes FROM candidate
       WINDOW ordered AS (ORDER BY key_at, key_id ROWS UNBOUNDED PRECEDING))
     SELECT ${record}::text AS line, key_at::text AS at, key_id AS id, (SELECT count(*)::int FROM candidate) AS candidates FROM weighed AS c
@@ -67,7 +67,7 @@ export async function* recordPages(db: Database, query: RecordQuery): AsyncGener
     const rows = await coming
     const last = rows.at(-1)
     if (!last) return
-    const isLast = rows.length === last.candidates && rows.length < mostRows
+    const isLast = rows.length === last.candidates && rows.length < maxRows
     if (!isLast) coming = pageAfter(last)
     yield* piecesOf(rows)
     if (isLast) return

@@ -117,7 +117,7 @@ function compile(name: string, sql: string, takes: Parameters): Compiled {
 }
 
 /** How many prepared forms, and how many others, of one statement are compiled only once. Further ones run without a name. */
-const mostCompiled = 50
+const maxCompiled = 50
 
 /** JSON parameters are sent as text, because the driver would send a list as a PostgreSQL array. */
 const encode = (type: string, value: unknown): unknown =>
@@ -170,7 +170,7 @@ export function statement<V>(
     const known = texts.get(sql)
     if (known) return known
     // A variant that contains values would otherwise fill the memory of the process and of the database.
-    if (texts.size === mostCompiled) return { ...compile(name, sql, takes), name: undefined }
+    if (texts.size === maxCompiled) return { ...compile(name, sql, takes), name: undefined }
     const preparedName = texts.size === 0 ? name : `${name}.${texts.size}`
     const made = { ...compile(name, sql, takes), name: isNamed ? preparedName : undefined }
     texts.set(sql, made)

@@ -7,7 +7,7 @@ import { SnapshotDesk } from '#components/snapshots/snapshot-desk.tsx'
 import { StatePanel } from '#components/snapshots/state-panel.tsx'
 import { Section } from '#components/ui/page.tsx'
 import { app } from '#lib/app-instance.ts'
-import { mostInsurances, mostOnDemand } from '#lib/domains/snapshots/rules.ts'
+import { maxInsurances, maxOnDemand } from '#lib/domains/snapshots/rules.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { AgentPageFrame, agentNamed } from '../agent-page.tsx'
 
@@ -46,7 +46,7 @@ export default async function AgentSnapshots({ params }: { params: Promise<{ id:
       lead={
         <>
           <p>{t('lead')}</p>
-          <p>{t(agent.status === 'dead' ? 'insuredDead' : 'insured', { most: mostInsurances })}</p>
+          <p>{t(agent.status === 'dead' ? 'insuredDead' : 'insured', { most: maxInsurances })}</p>
         </>
       }
     >
@@ -58,7 +58,7 @@ export default async function AgentSnapshots({ params }: { params: Promise<{ id:
         isRetired={agent.status === 'dead'}
         mayWrite={mayWrite}
         hindered={isGoing ? t('make.going') : undefined}
-        most={mostOnDemand}
+        most={maxOnDemand}
       />
       <Section id="state" title={t('state.title')} lead={t('state.lead')}>
         {state ? <StatePanel state={state} mayWrite={mayWrite} /> : <p className="text-quiet">{t('state.none')}</p>}

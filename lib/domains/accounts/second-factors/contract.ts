@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
-import { factorKinds, factorRequirements, mostDaysAhead, mostReminders } from './rules.ts'
+import { factorKinds, factorRequirements, maxDaysAhead, maxReminders } from './rules.ts'
 
 const FactorId = z.string().regex(/^fct_[0-9A-Za-z]{22}$/, 'is not the id of a second factor')
 const FactorName = z.string().trim().min(1, 'must not be empty').max(100, 'must have at most 100 characters')
@@ -203,7 +203,7 @@ export const changeRequirement = operation({
       .datetime()
       .optional()
       .meta({
-        description: `Now, if omitted or past. At most ${mostDaysAhead} days ahead`,
+        description: `Now, if omitted or past. At most ${maxDaysAhead} days ahead`,
       }),
   }),
   output,
@@ -216,7 +216,7 @@ export const remindOfRequirement = operation({
   method: 'post',
   path: `${path}/reminders`,
   summary: 'Remind everybody who must add a second factor',
-  description: `Sends one email to each affected account with a password and without a second factor, but none to an account that was reminded within 24 hours. At most ${mostReminders} emails in one call.`,
+  description: `Sends one email to each affected account with a password and without a second factor, but none to an account that was reminded within 24 hours. At most ${maxReminders} emails in one call.`,
   audit: { action: 'update', resourceType: 'settings' },
   limit: 'write',
   output: z.strictObject({ data: z.strictObject({ reminded: count }) }),

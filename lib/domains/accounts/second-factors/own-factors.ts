@@ -23,7 +23,7 @@ import {
 } from './contract.ts'
 import { registeredPasskey, registrationOptions, type StoredPasskey, signInOptions } from './passkeys.ts'
 import { keepLastFactor, type RequirementDeps } from './requirement.ts'
-import { confirmationLife, mostFactors } from './rules.ts'
+import { confirmationLife, maxFactors } from './rules.ts'
 import { newTotpSecret, replaceRecoveryCodes, type SecondFactorDeps, stepOfCode } from './verification.ts'
 
 export interface OwnFactorDeps extends SecondFactorDeps, RequirementDeps {
@@ -47,8 +47,8 @@ async function lockForNewFactor(ctx: Pick<MutationContext, 'tx' | 'actor'>): Pro
       'wrong_state',
       'This account has no password. It signs in with the identity provider, which can ask for a second factor. Nothing was changed.',
     )
-  if ((await ctx.tx.accountFactor.count({ where: { accountId, ...confirmed } })) >= mostFactors)
-    throw new Problem('conflict', `An account can have at most ${mostFactors} second factors. Remove one first.`)
+  if ((await ctx.tx.accountFactor.count({ where: { accountId, ...confirmed } })) >= maxFactors)
+    throw new Problem('conflict', `An account can have at most ${maxFactors} second factors. Remove one first.`)
   return accountId
 }
 

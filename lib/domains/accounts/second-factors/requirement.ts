@@ -6,7 +6,7 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 import { claimReminders, countRequiredFactors } from '../repository.ts'
 import { enqueueNotice } from '../writes.ts'
 import { changeRequirement, type RequirementView, readRequirement, remindOfRequirement } from './contract.ts'
-import { type FactorPolicy, isRequired, mostDaysAhead, mostReminders, reminderPause } from './rules.ts'
+import { type FactorPolicy, isRequired, maxDaysAhead, maxReminders, reminderPause } from './rules.ts'
 
 /** The setting that says who must have a second factor. */
 export interface FactorPolicySetting {
@@ -37,8 +37,8 @@ async function viewOf(on: Database | Transaction, policy: FactorPolicy): Promise
 function policyOf(body: { required_of: FactorPolicy['required_of']; from?: string | undefined }, now: Date) {
   if (body.required_of === 'nobody') return { required_of: body.required_of, from: null }
   const from = new Date(Math.max(now.getTime(), body.from === undefined ? 0 : Date.parse(body.from)))
-  if (from.getTime() > now.getTime() + mostDaysAhead * 86_400_000)
-    throw invalid(['from'], `must be at most ${mostDaysAhead} days ahead`)
+  if (from.getTime() > now.getTime() + maxDaysAhead * 86_400_000)
+    throw invalid(['from'], `must be at most ${maxDaysAhead} days ahead`)
   return { required_of: body.required_of, from: from.toISOString() }
 }
 
@@ -66,7 +66,7 @@ const remind = ({ factorPolicy }: RequirementDeps) =>
     const claimed = await claimReminders(ctx.tx, {
       everybody: who === 'everybody',
       now: ctx.now,
-      limit: mostReminders,
+      limit: maxReminders,
       before: new Date(ctx.now.getTime() - reminderPause),
     })
     for (const { id } of claimed)

@@ -3,7 +3,7 @@ import type { Role } from '#lib/domains/accounts/rules.ts'
 export const factorKinds = ['passkey', 'totp'] as const
 
 /** The most second factors of one account. */
-export const mostFactors = 10
+export const maxFactors = 10
 /** How many recovery codes a person gets at once. */
 export const recoveryCodeCount = 10
 /** For how many milliseconds a passkey challenge is valid. */
@@ -11,7 +11,7 @@ export const challengeLife = 5 * 60_000
 /** Within how many milliseconds a new authenticator app must be confirmed with a code. */
 export const confirmationLife = 15 * 60_000
 /** After this many wrong codes in a row, codes are refused until {@link codeLock} has passed since the last one. */
-export const mostWrongCodes = 10
+export const maxWrongCodes = 10
 /** In milliseconds. */
 export const codeLock = 60 * 60_000
 
@@ -27,11 +27,11 @@ export interface FactorPolicy {
   from: string | null
 }
 /** For how many days in advance a requirement can be set. */
-export const mostDaysAhead = 365
+export const maxDaysAhead = 365
 /** For how many milliseconds a person gets no second reminder. */
 export const reminderPause = 24 * 60 * 60_000
 /** The most reminders of one call. */
-export const mostReminders = 1_000
+export const maxReminders = 1_000
 
 /** When the requirement applies to an account with this role; undefined if it does not. */
 export function requiredFrom({ required_of: who, from }: FactorPolicy, role: Role): Date | undefined {

@@ -7,7 +7,7 @@ import { drain } from '#lib/testing/jobs.ts'
 import { type Mailbox, mailbox } from '#lib/testing/mailbox.ts'
 import { type Person, signedIn } from '#lib/testing/people.ts'
 import { openTestSession, personWithPassword } from '#lib/testing/subjects.ts'
-import { challengeLife, codeLock, mostWrongCodes } from './rules.ts'
+import { challengeLife, codeLock, maxWrongCodes } from './rules.ts'
 import { createChallenges, stepOfCode } from './verification.ts'
 
 const minute = 60_000
@@ -134,11 +134,11 @@ describe('codes', () => {
     expect(outcomes.sort()).toEqual(['signed in', 'wrong', 'wrong', 'wrong'])
   })
 
-  it(`are rejected for an hour after ${mostWrongCodes} wrong codes in a row, even when they are right`, async () => {
+  it(`are rejected for an hour after ${maxWrongCodes} wrong codes in a row, even when they are right`, async () => {
     const person = await signedIn(test)
     const { codeAt } = await withApp(person)
     test.clock.advance(minute)
-    for (let guess = 0; guess < mostWrongCodes; guess++) {
+    for (let guess = 0; guess < maxWrongCodes; guess++) {
       expect(await outcome(signIn(person, '000000'))).toBe('wrong')
       test.clock.advance(minute)
     }

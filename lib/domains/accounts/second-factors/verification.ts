@@ -5,7 +5,7 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { type PasskeyResponse, type RelyingParty, verifiedCount } from './passkeys.ts'
-import { challengeLife, codeLock, mostWrongCodes, recoveryCodeCount } from './rules.ts'
+import { challengeLife, codeLock, maxWrongCodes, recoveryCodeCount } from './rules.ts'
 
 /** The sign-in needs a second factor (`needed`), or the code was wrong, used before or expired (`wrong`). */
 export class SecondFactorRefusal extends Error {
@@ -148,7 +148,7 @@ async function refuseLocked(db: Database, accountId: string, now: Date): Promise
     where: { id: accountId },
     select: { wrongCodes: true, wrongCodeAt: true },
   })
-  if (!account?.wrongCodeAt || account.wrongCodes < mostWrongCodes) return
+  if (!account?.wrongCodeAt || account.wrongCodes < maxWrongCodes) return
   const wait = account.wrongCodeAt.getTime() + codeLock - now.getTime()
   if (wait <= 0) return
   const seconds = Math.ceil(wait / 1000)

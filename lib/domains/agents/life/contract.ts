@@ -12,8 +12,8 @@ import {
   heartbeatCounts,
   heartbeatStates,
   heartbeatsCountedTo,
-  mostChainReferences,
-  mostDocuments,
+  maxChainReferences,
+  maxDocuments,
 } from './rules.ts'
 
 const when = z.iso.datetime()
@@ -170,7 +170,7 @@ export const addChainReference = operation({
   method: 'post',
   path: '/v1/agents/{id}/chain-references',
   summary: 'Add a reference to blockchain data about an agent',
-  description: `${chainPermanence} An existing reference is returned with 200. At most ${mostChainReferences.toLocaleString('en')} references per agent.`,
+  description: `${chainPermanence} An existing reference is returned with 200. At most ${maxChainReferences.toLocaleString('en')} references per agent.`,
   permission: 'agents:write',
   stores: 'one record',
   audit: { action: 'create', ...reference },
@@ -284,7 +284,7 @@ export const addAgentDocument = operation({
   method: 'post',
   path: '/v1/agents/{id}/documents',
   summary: 'Store a strategy thesis or a playbook',
-  description: `Only the agent and its owner can read it, not even an admin. It is stored until one of them deletes it. At most ${mostDocuments.toLocaleString('en')} documents per agent, each at most 256 KiB.`,
+  description: `Only the agent and its owner can read it, not even an admin. It is stored until one of them deletes it. At most ${maxDocuments.toLocaleString('en')} documents per agent, each at most 256 KiB.`,
   permission: 'agents:write',
   stores: 'one record',
   audit: { action: 'create', ...document },

@@ -5,7 +5,7 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import { Timestamp } from '#lib/kernel/pages.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { addAgentDocument } from './contract.ts'
-import { mostDocuments } from './rules.ts'
+import { maxDocuments } from './rules.ts'
 import { markdown } from './service.ts'
 
 /** The agent that receives the restored records, and the mapping of their ids. */
@@ -62,10 +62,10 @@ export const documentRestorer = ({ strict }: { strict: boolean }) => ({
     const ids = [...new Set(data.map(({ id }) => id))]
     if ((await tx.agentDocument.count({ where: { agentId, id: { in: ids } } })) < ids.length)
       throw new Problem('id_in_use', 'One of these document ids belongs to another agent. No document was stored.')
-    if ((await tx.agentDocument.count({ where: { agentId } })) > mostDocuments)
+    if ((await tx.agentDocument.count({ where: { agentId } })) > maxDocuments)
       throw new Problem(
         'conflict',
-        `With these documents, the agent would have more than ${mostDocuments.toLocaleString('en')}, which is the limit. Delete some first.`,
+        `With these documents, the agent would have more than ${maxDocuments.toLocaleString('en')}, which is the limit. Delete some first.`,
       )
     return { stored: stored.map(({ id }) => id), ended: 0 }
   },

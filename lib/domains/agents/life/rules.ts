@@ -7,8 +7,8 @@ export type AgentDocumentKind = (typeof agentDocumentKinds)[number]
 /** Maximum size of a document's text, in bytes of UTF-8. */
 export const documentBytes = 256 * 1024
 /** Limits per agent. */
-export const mostDocuments = 1_000
-export const mostChainReferences = 1_000
+export const maxDocuments = 1_000
+export const maxChainReferences = 1_000
 
 export const heartbeatStates = ['idle', 'working', 'waiting', 'degraded'] as const
 export type HeartbeatState = (typeof heartbeatStates)[number]

@@ -35,8 +35,8 @@ import {
   areHeartbeatsOver,
   clockTolerance,
   documentBytes,
-  mostChainReferences,
-  mostDocuments,
+  maxChainReferences,
+  maxDocuments,
   reportedWithin,
 } from './rules.ts'
 import { agentStatus, erasableAgent, type LifePorts, ownAgent, writableAgent } from './status.ts'
@@ -106,10 +106,10 @@ const add = ({ regions, strict }: Pick<LifePorts, 'regions' | 'strict'>) =>
     const text = markdown(body.body, strict)
     refuseKeys({ title, body: text }, 'The document')
     await writableAgent(regions)(tx, actor, agentId)
-    if ((await tx.agentDocument.count({ where: { agentId } })) >= mostDocuments)
+    if ((await tx.agentDocument.count({ where: { agentId } })) >= maxDocuments)
       throw new Problem(
         'conflict',
-        `This agent has ${mostDocuments.toLocaleString('en')} documents, which is the limit. Nothing was stored. Delete one first.`,
+        `This agent has ${maxDocuments.toLocaleString('en')} documents, which is the limit. Nothing was stored. Delete one first.`,
       )
     const id = newId('adoc')
     await tx.agentDocument.create({
@@ -313,10 +313,10 @@ const agentChainReferences = ({ db, regions }: LifePorts) => ({
       if ('wrong' in fact) throw invalid([fact.wrong], fact.message)
       await writableAgent(regions)(tx, actor, agentId)
       const known = await tx.chainReference.findFirst({ where: { agentId, ...fact } })
-      if (!known && (await tx.chainReference.count({ where: { agentId } })) >= mostChainReferences)
+      if (!known && (await tx.chainReference.count({ where: { agentId } })) >= maxChainReferences)
         throw new Problem(
           'conflict',
-          `This agent has ${mostChainReferences.toLocaleString('en')} chain references, which is the limit. Nothing was stored. Delete one first.`,
+          `This agent has ${maxChainReferences.toLocaleString('en')} chain references, which is the limit. Nothing was stored. Delete one first.`,
         )
       const row =
         known ?? (await tx.chainReference.create({ data: { id: newId('chain'), agentId, ...fact, reportedAt: now } }))

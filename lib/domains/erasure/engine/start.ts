@@ -28,7 +28,7 @@ import {
 } from './waits.ts'
 
 /** Each hold that is set meanwhile makes the plan outdated. After this many plans, the queue retries later. */
-const mostPlans = 10
+const maxPlans = 10
 
 /** Enqueues the first steps, after the plan and the ledger intent are written. */
 const setOff = (plan: RunPlan, deps: StartDeps): Promise<'off' | 'outdated' | undefined> =>
@@ -159,7 +159,7 @@ async function startRun(runId: string, deps: StartDeps): Promise<boolean> {
   if (run?.state === 'held' && !(await continuesUnderHolds(runId, deps))) return false
   if (run?.fault === 'unavailable' && (await isLater(runId, deps))) return true
   interrupt('start.before')
-  for (let tries = 0; tries < mostPlans; tries++) if ((await planOnce(runId, deps)) !== 'outdated') return false
+  for (let tries = 0; tries < maxPlans; tries++) if ((await planOnce(runId, deps)) !== 'outdated') return false
   throw new Problem(
     'unavailable',
     'Legal holds changed while the erasure was planned. The erasure is planned again later.',

@@ -220,7 +220,7 @@ interface LateWrites {
 }
 
 /** Maximum number of times the search sends a run back. Verification finds continuous writers by their ids. */
-const mostLooks = 2
+const maxLooks = 2
 
 /** Returns the run, and the scope that it may erase, if none of its rows has been deleted yet. */
 async function lockErasingRun(
@@ -229,7 +229,7 @@ async function lockErasingRun(
   runId: string,
 ): Promise<{ run: RunRow; free: RunScope } | undefined> {
   const run = await lockedRun(tx, runId, { shared: true })
-  if (run?.state !== 'erasing' || run.rounds >= mostLooks) return undefined
+  if (run?.state !== 'erasing' || run.rounds >= maxLooks) return undefined
   const rows = (await stepsOf(tx, runId)).filter(({ position }) => stageAt(position) !== 'derived')
   if (rows.some(({ startedAt }) => startedAt !== null)) return undefined
   const { fingerprint, free }: PlanTarget = await planTargetOf(tx, scopeOf(run), holds, now())

@@ -11,7 +11,7 @@ import { type Accounting, storeReceipt } from '../receipts/receipts.ts'
 import type { Signer } from '../receipts/signing.ts'
 import { adminActLines, fingerprintRetention } from '../rules.ts'
 import { namedInLog, scopeKindOf, scopeNameOf } from '../runs/run-names.ts'
-import { dataSourcesInOrder, longestRetry, mostRounds, nobody, recheckAfter } from '../runs/run-rules.ts'
+import { dataSourcesInOrder, longestRetry, maxRounds, nobody, recheckAfter } from '../runs/run-rules.ts'
 import {
   enqueueAgain,
   lockedRun,
@@ -225,7 +225,7 @@ const sendBack = (known: RunRow, residues: ReadonlyMap<string, number>, deps: Ve
     await clearFault(tx, run)
     for (const [holder, residue] of residues)
       await tx.erasureStep.updateMany({ where: { runId: run.id, holder }, data: { residue } })
-    if (run.rounds < mostRounds) {
+    if (run.rounds < maxRounds) {
       await tx.erasureRun.update({ where: { id: run.id }, data: { rounds: { increment: 1 } } })
       return planAgain(tx, run.id)
     }

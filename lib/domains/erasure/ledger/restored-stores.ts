@@ -35,7 +35,7 @@ export interface StoresAgain {
 }
 
 /** Maximum number of items in one search, across erasures: a search may scan the whole store. */
-const mostSearched = 2_000
+const maxSearched = 2_000
 const nobodys: RunScope = { subject: nobody }
 
 /** Erases the items of a ledger row again. Returns the number of deleted records. */
@@ -131,7 +131,7 @@ export async function eraseFromRestoredStores(
     const dataSource = dataSources.find(({ name, isShared }) => isShared && name === row.holder)
     if (!dataSource || row.items.length === 0) continue
     const rows = [...(waiting.get(dataSource) ?? []), row]
-    const isFull = rows.reduce((sum, { items }) => sum + items.length, 0) >= mostSearched
+    const isFull = rows.reduce((sum, { items }) => sum + items.length, 0) >= maxSearched
     waiting.set(dataSource, isFull ? [] : rows)
     if (isFull) await search(dataSource, rows)
   }

@@ -23,7 +23,7 @@ export interface LeftPlace {
 }
 
 /** Maximum number of listed places of one erasure in one data source. The findings count all of them. */
-const mostListed = 100
+const maxListed = 100
 
 const decisionOf = (decision: string | null): PlaceDecision | undefined =>
   placeDecisions.find((one) => one === decision)
@@ -57,7 +57,7 @@ export async function listPlaces(
   { readingId, receiptId, holder, now }: { readingId: string; receiptId: string; holder: string; now: Date },
   places: readonly LeftPlace[],
 ): Promise<void> {
-  let free = mostListed - (await tx.remainingPlace.count({ where: { receiptId, holder } }))
+  let free = maxListed - (await tx.remainingPlace.count({ where: { receiptId, holder } }))
   for (const { place, reason, writtenAt } of places) {
     const where = { receiptId_holder_place: { receiptId, holder, place } }
     const found = { reason, writtenAt: writtenAt ?? null, lastFoundAt: now, readingId }

@@ -10,7 +10,7 @@ export const receiptIdOf = statement('erasure.receipt-of', {
 })
 
 /** A list counts up to this number. */
-const mostCounted = 1_001
+const maxCounted = 1_001
 /**
  * Receipts of erasures by these agents, of these runs, and of parts of projects that these actors erased. A receipt's id
  * grants read access: the query must never return the receipt of another person.
@@ -41,7 +41,7 @@ export const ownReceiptCount = statement('erasure.own-receipt-count', {
   takes: ownerTakes,
   returns: { n: 'int4' },
   isPrepared: true,
-  sql: `SELECT count(*)::int AS n FROM (SELECT FROM erasures WHERE ${ownReceipts} LIMIT ${mostCounted}) AS counted`,
+  sql: `SELECT count(*)::int AS n FROM (SELECT FROM erasures WHERE ${ownReceipts} LIMIT ${maxCounted}) AS counted`,
 })
 
 /** The state of the run that will sign a receipt. */

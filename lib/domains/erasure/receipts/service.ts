@@ -15,7 +15,7 @@ import { ownReceiptCount, ownReceiptPage, receiptIdOf, runOfReceipt } from './re
 import type { Signer } from './signing.ts'
 
 /** Number of receipts that a process can still return while the database is down. */
-const mostRemembered = 1_000
+const maxRemembered = 1_000
 
 /** Adds the second signed statement, if every connected store was read completely after the erasure. */
 async function withReading(db: Database, receipt: Receipt): Promise<Receipt> {
@@ -56,7 +56,7 @@ export function receiptUseCases({
   signer: Pick<Signer, 'keys'>
   records: Pick<RecordErasures, 'finish'>
 }) {
-  const remembered = lastAnswers<Receipt>(mostRemembered)
+  const remembered = lastAnswers<Receipt>(maxRemembered)
   return {
     tombstones: tombstones(db),
     /** The first request for the receipt completes an erasure that a crash interrupted. */

@@ -15,12 +15,12 @@ const silence = 15_000
 /** Milliseconds. A browser connects again. */
 const longest = 600_000
 /** Streams of erasures at the same time in a process. Each reads two rows of an index four times a second. */
-const mostStreams = 50
+const maxStreams = 50
 /**
  * The same for ids without an erasure. They have their own limit, because anybody can invent an id: a flood of them must not take the
  * places of people who watch their erasure.
  */
-const mostUnknown = 25
+const maxUnknown = 25
 /** Milliseconds after which a stream of an id without an erasure ends. A browser connects again. */
 const longestUnknown = 120_000
 
@@ -64,7 +64,7 @@ const isLive = ({ state }: ErasureProgress): boolean =>
 /** The progress of erasures for those who know the id of the receipt: read once, or followed as server-sent events. */
 export function erasureProgress(db: Pick<Database, 'prisma'>) {
   const open = { known: 0, unknown: 0 }
-  const most = { known: mostStreams, unknown: mostUnknown }
+  const most = { known: maxStreams, unknown: maxUnknown }
   const kindOf = ({ state }: ErasureProgress): 'known' | 'unknown' => (state === 'waiting' ? 'unknown' : 'known')
   const statusOf = async (receiptId: string) => (await progressOf(db, receiptId)) ?? notStarted
 

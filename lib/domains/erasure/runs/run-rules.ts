@@ -33,7 +33,7 @@ export const recheckAfter = 24 * 3_600_000
 /** Milliseconds until a second search that did not finish is repeated. */
 export const recheckAgainAfter = 3_600_000
 /** Maximum number of times that verification sends a run back before the run fails. */
-export const mostRounds = 5
+export const maxRounds = 5
 
 /** More than the number of data sources in a stage: a step's position determines its stage. */
 const places = 1_000

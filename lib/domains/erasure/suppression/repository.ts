@@ -59,7 +59,7 @@ export const erasedIdsOf = statement('erasure.erased-ids-of', {
 })
 
 /** The list of tombstones counts up to this number. */
-const mostCounted = 1_001
+const maxCounted = 1_001
 const due = 'FROM erased_ids WHERE was_public AND (erased_at, id) > ($afterAt, $afterId) AND erased_at <= $settled'
 
 /** Erased ids that others could copy, oldest first, after the cursor. */
@@ -75,5 +75,5 @@ export const tombstoneCount = statement('erasure.tombstone-count', {
   takes: { afterAt: 'timestamptz', afterId: 'text', settled: 'timestamptz' },
   returns: { n: 'int4' },
   isPrepared: true,
-  sql: `SELECT count(*)::int AS n FROM (SELECT ${due} LIMIT ${mostCounted}) AS rest`,
+  sql: `SELECT count(*)::int AS n FROM (SELECT ${due} LIMIT ${maxCounted}) AS rest`,
 })

@@ -3,7 +3,7 @@ import { operation } from '#lib/kernel/operation.ts'
 
 const params = z.strictObject({ id: z.string().regex(/^rcpt_[0-9A-Za-z]{22}$/, 'is not the id of a receipt') })
 /** Maximum number of records per decision and per list. */
-export const mostRecords = 1_000
+export const maxRecords = 1_000
 export const referencePlaces = ['original_author', 'source.expert_id', 'metadata.validated_by', 'skill.author'] as const
 
 const Reference = z
@@ -26,7 +26,7 @@ export const listUndecidedReferences = operation({
   method: 'get',
   path: '/api/admin/erasures/{id}/references',
   summary: 'List references that an erasure did not rename',
-  description: `Records of others that contain an id of the erased person or agent but do not verifiably refer to them: records of another organization that are private or were written before the registration. They are kept unless an admin renames them. Selected by receipt id, after the erasure is carried out. Returns ids and places, no content. At most ${mostRecords.toLocaleString('en')}, and only records that were stored before the erasure.`,
+  description: `Records of others that contain an id of the erased person or agent but do not verifiably refer to them: records of another organization that are private or were written before the registration. They are kept unless an admin renames them. Selected by receipt id, after the erasure is carried out. Returns ids and places, no content. At most ${maxRecords.toLocaleString('en')}, and only records that were stored before the erasure.`,
   permission: 'erasures:admin',
   audit: { action: 'read', resourceType: 'receipt' },
   limit: 'read',
@@ -36,7 +36,7 @@ export const listUndecidedReferences = operation({
     data: z.array(Reference),
     total: z.number().int(),
     restorable: Restorable.meta({
-      description: `Records in which \`restore\` brings the id of the erased agent back. At most ${mostRecords.toLocaleString('en')}, and none after backups end`,
+      description: `Records in which \`restore\` brings the id of the erased agent back. At most ${maxRecords.toLocaleString('en')}, and none after backups end`,
     }),
   }),
   refusals: ['not_found'],
@@ -59,7 +59,7 @@ export const decideReferences = operation({
     records: z
       .array(z.string().regex(/^kp:[\w:.-]{1,200}$/, 'is not the id of a unit or skill'))
       .min(1)
-      .max(mostRecords),
+      .max(maxRecords),
   }),
   output: z.strictObject({ data: z.strictObject({ changed: z.number().int(), unchanged: z.number().int() }) }),
   refusals: ['not_found', 'expired', 'held'],

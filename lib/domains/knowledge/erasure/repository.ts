@@ -5,7 +5,7 @@ import { statement, typed } from '#lib/stores/postgres/statement.ts'
 import type { FrontMatter } from '../skills/rules.ts'
 import type { Unit } from '../unit.ts'
 import type { Visibility } from '../units/repository.ts'
-import { mostRecords, type referencePlaces } from './contract.ts'
+import { maxRecords, type referencePlaces } from './contract.ts'
 import { meansBy, meantMember, versionMeans } from './rules.ts'
 
 const kinds = ['unit', 'skill'] as const
@@ -210,7 +210,7 @@ export const recordsNaming = statement('knowledge.records-naming', {
         WHERE ($before IS NULL OR u.created_at <= $before) AND ($ids IS NULL OR u.id = ANY($ids))
       UNION ALL SELECT s.id, s.organisation_id, s.visibility::text, ARRAY['skill.author'], s.created_at
         FROM (${skillsNaming}) AS f JOIN skills s ON s.id = f.id
-        WHERE ($before IS NULL OR s.created_at <= $before) AND ($ids IS NULL OR s.id = ANY($ids))) AS r ORDER BY id LIMIT ${mostRecords}`,
+        WHERE ($before IS NULL OR s.created_at <= $before) AND ($ids IS NULL OR s.id = ANY($ids))) AS r ORDER BY id LIMIT ${maxRecords}`,
 })
 
 const meantOf = (means: string): string => `ARRAY(SELECT m.name FROM meant m WHERE ${means}) AS meant`

@@ -7,7 +7,7 @@ import { isHeardSql, voiceSql } from '../votes/vote-identity.ts'
 
 /** Totals stop counting at this number. */
 export const countedTo = 1_001
-const [mostReports, mostAgents] = [20, 50]
+const [maxReports, maxAgents] = [20, 50]
 
 export const insertRejection = statement('knowledge.insert-rejection', {
   takes: { id: 'text', agent: 'text', now: 'timestamptz', stage: 'text' },
@@ -52,7 +52,7 @@ export const rejectionsByAgent = statement('knowledge.rejections-by-agent', {
       json_object_agg(stage, n ORDER BY stage) AS by_stage, count(*) OVER ()::int AS agents
     FROM (SELECT agent_id, stage, count(*)::int AS n, count(*) FILTER (WHERE at > $recent)::int AS lately, max(at) AS last_at
       FROM content_rejections WHERE at >= $since AND at <= $until GROUP BY agent_id, stage) AS staged
-    GROUP BY agent_id ORDER BY sum(lately) DESC, sum(n) DESC, agent_id LIMIT ${mostAgents}`,
+    GROUP BY agent_id ORDER BY sum(lately) DESC, sum(n) DESC, agent_id LIMIT ${maxAgents}`,
 })
 
 /** The unit that the reporter sees, locked so that its reports are counted one after another. */
@@ -112,7 +112,7 @@ export const quarantinePage = statement('knowledge.quarantine-page', {
       ORDER BY quarantined_at, id LIMIT $limit)
     SELECT h.*, u.document AS unit, s.document AS skill_md, coalesce((
         SELECT json_agg(json_build_object('reason', r.reason, 'reported_at', r.at) ORDER BY r.at, r.owner_key)
-        FROM (SELECT * FROM unit_reports WHERE unit_id = h.id AND settled_at IS NULL ORDER BY at, owner_key LIMIT ${mostReports}) AS r), '[]') AS reports,
+        FROM (SELECT * FROM unit_reports WHERE unit_id = h.id AND settled_at IS NULL ORDER BY at, owner_key LIMIT ${maxReports}) AS r), '[]') AS reports,
       (SELECT count(*)::int FROM unit_reports WHERE unit_id = h.id AND settled_at IS NOT NULL) AS settled_reports
     FROM held h LEFT JOIN units u ON u.id = h.id AND u.visibility <> 'private'
       LEFT JOIN skills s ON s.id = h.id AND s.visibility <> 'private'

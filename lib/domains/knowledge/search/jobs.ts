@@ -32,13 +32,13 @@ const payload = z.unknown()
 const cron = '* * * * *'
 
 /** Maximum rows per batch. Each batch is one transaction, which bounds the waiting time of changes and erasures. */
-const [mostNews, mostLooked, mostUnindexed] = [20, 500, 100]
+const [maxNews, maxLooked, maxUnindexed] = [20, 500, 100]
 /** Milliseconds that one run searches for lost words; the next run continues there. */
 const gatheringPatience = 2_000
 
 /** Adds the words of new and changed rows to the word table. Returns the number of rows; also 0 if others have locked them. */
 export async function gatherWords(db: Database): Promise<number> {
-  const [gathered] = await gatherNewWords(db, { most: mostNews })
+  const [gathered] = await gatherNewWords(db, { most: maxNews })
   return gathered?.n ?? 0
 }
 
@@ -51,7 +51,7 @@ export function regatherWords(db: Database): () => Promise<void> {
   return async () => {
     const until = performance.now() + gatheringPatience
     do {
-      const [looked] = await gatherLostWords(db, { after, most: mostLooked })
+      const [looked] = await gatherLostWords(db, { after, most: maxLooked })
       after = looked?.last ?? ''
     } while (after !== '' && performance.now() < until)
   }
@@ -60,7 +60,7 @@ export function regatherWords(db: Database): () => Promise<void> {
 /** Indexes units stored by versions without search. Returns the number of units. */
 const indexUnits = (db: Database): Promise<number> =>
   db.transaction(async (tx) => {
-    const units = await lockUnindexedUnits(tx, { limit: mostUnindexed })
+    const units = await lockUnindexedUnits(tx, { limit: maxUnindexed })
     await setSearchVectors(tx, {
       ids: units.map(({ id }) => id),
       vectors: units.map(({ document }) => searchVector(weightedTextsOf(document))),
@@ -69,11 +69,11 @@ const indexUnits = (db: Database): Promise<number> =>
   })
 
 /** Maximum units per batch. */
-const mostUnits = 50
+const maxUnits = 50
 /** Maximum number of a unit's rarest shared words used to find similar units, and of units compared. */
-const [mostTelling, mostCompared] = [16, 30]
+const [maxTelling, maxCompared] = [16, 30]
 /** Maximum rows that a word may match to be used for the search. */
-const mostFound = 3_000
+const maxFound = 3_000
 
 type UnjudgedUnit = Awaited<ReturnType<typeof unitsWithoutNovelty>>[number]
 
@@ -90,7 +90,7 @@ function similarity(one: ReadonlySet<string>, other: readonly string[]): number 
  * the network, and not with quarantined units, so that no score reveals a unit that its reader may not see. Returns the number of units.
  */
 async function judgeNovelty(db: Database): Promise<number> {
-  const units = await unitsWithoutNovelty(db, { limit: mostUnits })
+  const units = await unitsWithoutNovelty(db, { limit: maxUnits })
   for (const unit of units) {
     const novelty = Math.round((1 - (await nearest(db, unit))) * 10_000) / 10_000
     await store(db, unit, novelty)
@@ -117,7 +117,7 @@ const nearest = (db: Database, { id, domain, scope, created_at }: UnjudgedUnit):
     for (const { word, units } of words) {
       if (units < 2) continue
       found += units
-      if (telling.length >= mostTelling || (telling.length > 0 && found > mostFound)) break
+      if (telling.length >= maxTelling || (telling.length > 0 && found > maxFound)) break
       telling.push(`'${word}'`)
     }
     if (telling.length === 0) return 0
@@ -127,8 +127,8 @@ const nearest = (db: Database, { id, domain, scope, created_at }: UnjudgedUnit):
       domain,
       at: created_at,
       query: telling.join(' | '),
-      mostFound,
-      limit: mostCompared,
+      maxFound,
+      limit: maxCompared,
     })
     const own = new Set(words.map(({ word }) => word))
     return Math.max(0, ...others.map((other) => similarity(own, other.words)))

@@ -24,8 +24,8 @@ import {
   anyMatch,
   countNewest,
   hasOnePlan,
-  mostRanked,
-  mostScanned,
+  maxRanked,
+  maxScanned,
   newestPage,
   onePlanSettings,
   plannedSettings,
@@ -118,7 +118,7 @@ const filtered = 0.1
 /** The cost of a row scanned by quality, compared with a row that the word index finds. */
 const scanCost = 2
 /** Maximum matches of the words of a relaxed search. */
-const mostRelaxed = 4_000
+const maxRelaxed = 4_000
 
 interface RankedSearch<R> {
   query: Query
@@ -171,7 +171,7 @@ async function wordCountsOf(
 }
 
 /** Maximum number of similar words that are tried. */
-const mostTried = 3
+const maxTried = 3
 
 /** Damerau–Levenshtein distance: letters omitted, added, replaced, or swapped with their neighbour. */
 export function distance(one: string, other: string): number {
@@ -230,7 +230,7 @@ async function nearest(on: Queryable, target: SearchTarget, word: string): Promi
     .map((one) => ({ ...one, distance: distance(word, one.word) }))
     .filter((one) => one.distance <= forgiven(word) && !isStopWord(one.word))
     .sort((one, other) => one.distance - other.distance || other.units - one.units || (one.word < other.word ? -1 : 1))
-  for (const one of near.slice(0, mostTried)) if (await isShown(on, target, `'${one.word}'`)) return one.word
+  for (const one of near.slice(0, maxTried)) if (await isShown(on, target, `'${one.word}'`)) return one.word
   return undefined
 }
 
@@ -273,7 +273,7 @@ async function matching<R>(
   const share = terms.reduce((all, term) => all * counts.share(term), filters.length > 0 ? filtered : 1)
   const candidates = { query: matchesAll(terms), terms, counts }
   const scanned = searchCountedTo / share
-  if (scanned <= mostScanned && scanned * scanCost < share * counts.rows && !everyOrganisation) {
+  if (scanned <= maxScanned && scanned * scanCost < share * counts.rows && !everyOrganisation) {
     const hits = await ranked(on, target, sought, { ...candidates, from: 'quality' })
     if (hits) return hits
   }
@@ -292,7 +292,7 @@ function relaxed<R>(
   let most = 0
   for (const term of terms.toSorted((one, other) => counts.of(one) - counts.of(other))) {
     most += counts.of(term)
-    if (rare.length > 0 && most > mostRelaxed) break
+    if (rare.length > 0 && most > maxRelaxed) break
     rare.push(term)
   }
   const query = rare.map((term) => `(${term.query})`).join(' | ')
@@ -362,7 +362,7 @@ async function rankedPage<R>(
     total,
     offset,
     limit,
-    next_cursor: next < Math.min(total, mostRanked) && hits.length > 0 ? rankCursor(next, identity) : null,
+    next_cursor: next < Math.min(total, maxRanked) && hits.length > 0 ? rankCursor(next, identity) : null,
     ...found,
   }
 }

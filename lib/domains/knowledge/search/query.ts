@@ -1,7 +1,7 @@
 import { eachWord } from './words.ts'
 
 /** Maximum words of a query; further words are ignored, so that no query is slow. */
-const mostQueryWords = 24
+const maxQueryWords = 24
 
 /** One search term. */
 export interface Term {
@@ -89,7 +89,7 @@ function taken(piece: string): Taken[] {
 function termOf(typed: string, { words, beside }: Taken): Term {
   if (spaceless.test(typed)) {
     // Pairs record which characters are adjacent; a word of one character has no pairs.
-    const all = (beside.length > 0 ? beside : words).slice(0, mostQueryWords / 2)
+    const all = (beside.length > 0 ? beside : words).slice(0, maxQueryWords / 2)
     return { typed, query: all.map(lexeme).join(' & '), words: all, beside: [], isPlain: false }
   }
   const parts = words.map(lexeme).join(' & ')
@@ -117,7 +117,7 @@ export function parseQuery(text: string): Query {
       if (own.length > 1 && !isQuoted && !spaceless.test(piece)) phrase(own)
       for (const run of runs) {
         const term = termOf(piece.slice(run.start, run.end), run)
-        if (terms.has(term.query) || words + term.words.length > mostQueryWords) continue
+        if (terms.has(term.query) || words + term.words.length > maxQueryWords) continue
         words += term.words.length
         terms.set(term.query, term)
       }

@@ -13,13 +13,13 @@ import {
 /** Totals stop counting at this number. */
 export const searchCountedTo = 1_001
 /** Maximum number of matches ranked by words, taken by quality; paging ends there. */
-export const mostRanked = 300
+export const maxRanked = 300
 /** Maximum rows scanned by quality; beyond it the word index is used instead. */
-export const mostScanned = 16_000
+export const maxScanned = 16_000
 /** Maximum stored bytes of the rows in one response, so that large pages do not exhaust memory. */
 const largestPage = 4 * 1024 * 1024
 /** Maximum number of similar words. */
-const mostSimilar = 400
+const maxSimilar = 400
 
 /** Settings that the statements of a search rely on; a table scan would read the words of every row. */
 const searchSettings = {
@@ -39,7 +39,7 @@ export const plannedSettings = { ...searchSettings, plan_cache_mode: 'force_cust
 export const hasOnePlan = ({ filters, everyOrganisation }: SearchForm): boolean =>
   filters.length === 0 && !everyOrganisation
 /** Most terms of a search whose statement is prepared, which bounds the memory of each connection. */
-const mostPreparedTerms = 4
+const maxPreparedTerms = 4
 
 const forms: readonly SearchForm[] = [true, false].flatMap((everyOrganisation): SearchForm[] => [
   { table: 'units', everyOrganisation, filters: [] },
@@ -70,7 +70,7 @@ export const similarWords = statement('knowledge.similar-words', {
     everyOrganisation,
   }: Pick<SearchForm, 'everyOrganisation'>) => `SELECT word, sum(units)::int AS units FROM search_words
     WHERE word % $word AND char_length(word) BETWEEN $shortest AND $longest AND ${wordWithinScopes(everyOrganisation)}
-    GROUP BY word ORDER BY similarity(word, $word) DESC LIMIT ${mostSimilar}`,
+    GROUP BY word ORDER BY similarity(word, $word) DESC LIMIT ${maxSimilar}`,
 })
 
 /** A row if one that the reader can see matches the query. */
@@ -97,7 +97,7 @@ const matchesFrom: Record<RankedForm['candidates'], (form: SearchForm) => string
   // operator because the word index must not be used here.
   quality: (form) => `SELECT found.* FROM unnest($scopes) AS s(scope) CROSS JOIN LATERAL (
       SELECT u.place, u.id, u.quality_score FROM (
-        SELECT u.* FROM (SELECT o.ctid AS place, o.* FROM ${form.table} o WHERE o.scope = s.scope ORDER BY o.quality_score DESC, o.id LIMIT ${mostScanned}) u
+        SELECT u.* FROM (SELECT o.ctid AS place, o.* FROM ${form.table} o WHERE o.scope = s.scope ORDER BY o.quality_score DESC, o.id LIMIT ${maxScanned}) u
         WHERE ${conditionsOf(form)} OFFSET 0) u
       WHERE ts_match_vq(u.search, $query) LIMIT ${searchCountedTo}) AS found`,
 }
@@ -180,7 +180,7 @@ const rankedVariants = (table: Table): RankedForm[] =>
     .filter((form) => form.table === table)
     .flatMap((form): RankedForm[] => [
       { ...form, candidates: 'index', terms: 1, phrases: 0 },
-      { ...form, candidates: 'index', terms: mostPreparedTerms + 1, phrases: 0 },
+      { ...form, candidates: 'index', terms: maxPreparedTerms + 1, phrases: 0 },
       { ...form, candidates: 'quality', terms: 3, phrases: 2 },
     ])
 
@@ -200,7 +200,7 @@ function rankedSql(form: RankedForm, columns: string, size: string): string {
   const total = `(SELECT count(*)::int FROM (SELECT FROM matching LIMIT ${searchCountedTo}) AS counted)`
   const isComplete = form.candidates === 'index' ? 'true' : `${total} = ${searchCountedTo}`
   return `WITH matching AS MATERIALIZED (${matchesFrom[form.candidates](form)}),
-      best AS (SELECT * FROM matching WHERE ${isComplete} ORDER BY quality_score DESC, id LIMIT ${mostRanked}),
+      best AS (SELECT * FROM matching WHERE ${isComplete} ORDER BY quality_score DESC, id LIMIT ${maxRanked}),
       ranked AS (SELECT best.place, best.id AS ranked_id,
           round((${score}) * (1${near}) * (0.7 + 0.3 * best.quality_score) / ln(20 + length(v.vector)) * 1e6::float8) / 1e6::float8 AS score
         FROM best
@@ -243,7 +243,7 @@ export function listedRows<const C extends Columns>(
     ranked: statement(`${name}-ranked`, {
       takes: parametersOfRanked,
       returns: { ...returns, score: 'float8', total: 'int4' },
-      isPrepared: (form) => hasOnePlan(form) && form.terms <= mostPreparedTerms,
+      isPrepared: (form) => hasOnePlan(form) && form.terms <= maxPreparedTerms,
       variants: rankedVariants(table),
       sql: (form: RankedForm) => rankedSql(form, columns, size),
     }),
@@ -333,7 +333,7 @@ export const olderSimilarUnits = statement('knowledge.older-similar-units', {
     scopes: 'text[]',
     domain: 'text',
     at: 'timestamptz',
-    mostFound: 'int4',
+    maxFound: 'int4',
     limit: 'int4',
     query: typed<string>('tsquery'),
   },
@@ -342,7 +342,7 @@ export const olderSimilarUnits = statement('knowledge.older-similar-units', {
       SELECT u.id, u.search FROM units u WHERE u.search @@ $query AND ARRAY[u.scope] && $scopes AND u.domain = $domain AND u.id <> $id
         AND (u.created_at, u.id) < ($at, $id) AND u.quarantined_at IS NULL
         AND NOT EXISTS (SELECT FROM restricted_agents r WHERE r.id = u.agent_id)
-      LIMIT $mostFound)
+      LIMIT $maxFound)
     SELECT tsvector_to_array(search) AS words FROM matching ORDER BY ts_rank('{1,1,1,1}', search, $query) DESC, id LIMIT $limit`,
 })
 

@@ -13,7 +13,7 @@ const longest = 240
 /** Characters of a snippet before its first match. */
 const before = 60
 /** Characters of a text searched at once, and of all texts in total. */
-const [pieceSize, mostSearched] = [4_000, 96_000]
+const [pieceSize, maxSearched] = [4_000, 96_000]
 
 /**
  * Returns the section that contains the most terms, searching the most important texts first. The work is bounded: only the beginning of a
@@ -27,7 +27,7 @@ export function snippetOf(texts: readonly WeightedText[], terms: readonly Term[]
   let best: { text: string; marks: Mark[]; found: number } | undefined
   let searched = 0
   for (const { text } of texts) {
-    for (let from = 0; from < text.length && searched < mostSearched; from += pieceSize) {
+    for (let from = 0; from < text.length && searched < maxSearched; from += pieceSize) {
       const piece = text.slice(from, from + pieceSize)
       searched += piece.length
       const marks: Mark[] = []
@@ -39,7 +39,7 @@ export function snippetOf(texts: readonly WeightedText[], terms: readonly Term[]
       if (stretch && stretch.found > (best?.found ?? 0)) best = { text: piece, ...stretch }
       if (best?.found === terms.length) return cut(best.text, best.marks)
     }
-    if (searched >= mostSearched) break
+    if (searched >= maxSearched) break
   }
   return best ? cut(best.text, best.marks) : cut(texts[0]?.text.slice(0, longest + 1) ?? '', [])
 }

@@ -8,15 +8,15 @@ export interface WeightedText {
 
 /** Limits of a `tsvector` (PostgreSQL, "Limitations" of text search): positions up to 16,383; 1 MB of words and positions together. */
 const lastPosition = 16_383
-const mostBytes = 900_000
+const maxBytes = 900_000
 /** Maximum distinct words of one text, which bounds its size in the index. */
-export const mostIndexedWords = 6_000
+export const maxIndexedWords = 6_000
 /** Maximum positions stored per word; more do not improve ranking. */
-const mostPlaces = 16
+const maxPlaces = 16
 const weights = ['A', 'B', 'C', 'D'] as const
 const marks = ['A', 'B', 'C', ''] as const
 
-/** Returns a `tsvector` in text form. Words beyond its limits or {@link mostIndexedWords} are omitted; texts with high weights are added first. */
+/** Returns a `tsvector` in text form. Words beyond its limits or {@link maxIndexedWords} are omitted; texts with high weights are added first. */
 export function searchVector(texts: readonly WeightedText[]): string {
   /** For each word its positions times 4, plus the index of their weight. */
   const places = new Map<string, number[]>()
@@ -33,8 +33,8 @@ export function searchVector(texts: readonly WeightedText[]): string {
         if (known === undefined) {
           // At most three bytes per UTF-16 unit, plus the overhead per word.
           bytes += word.length * 3 + 8
-          if (bytes < mostBytes && places.size < mostIndexedWords) places.set(word, [position * 4 + number])
-        } else if (known.length < mostPlaces && position < lastPosition) {
+          if (bytes < maxBytes && places.size < maxIndexedWords) places.set(word, [position * 4 + number])
+        } else if (known.length < maxPlaces && position < lastPosition) {
           bytes += 2
           known.push(position * 4 + number)
         }

@@ -18,7 +18,7 @@ export type WordVisitor = (word: string, start: number, end: number, step: 0 | 1
 export const longestWord = 64
 /** Longer runs are data (base64, hashes) and are not split like identifiers. */
 const longestIdentifier = 80
-const mostParts = 12
+const maxParts = 12
 
 const [none, lower, upper, digit, underscore] = [0, 1, 2, 4, 8]
 const classes = Uint8Array.from({ length: 128 }, (_, code) => {
@@ -31,7 +31,7 @@ const classes = Uint8Array.from({ length: 128 }, (_, code) => {
 
 /** Cache of recent results: words repeat, and stemming dominates the cost. Cleared when full. */
 const known = new Map<string, readonly string[]>()
-const mostKnown = 1 << 15
+const maxKnown = 1 << 15
 
 const stemmed = (word: string): string => (word.length <= 30 && /^[a-z]{3,}$/.test(word) ? stemmer(word) : word)
 const cut = (word: string): string => (word.length <= longestWord ? word : word.slice(0, longestWord).toWellFormed())
@@ -42,7 +42,7 @@ function taken(run: string): readonly string[] {
   const parts = run.match(/[A-Z]{1,80}(?![a-z])[0-9]*|[A-Z]?[a-z0-9]+|[A-Z]/g) ?? []
   if (parts.length <= 1) return parts.map((part) => stemmed(part.toLowerCase()))
   const whole = stemmed(cut(parts.join('').toLowerCase()))
-  return [...parts.slice(0, mostParts).map((part) => stemmed(part.toLowerCase())), whole]
+  return [...parts.slice(0, maxParts).map((part) => stemmed(part.toLowerCase())), whole]
 }
 
 function identifier(run: string, start: number, end: number, visit: WordVisitor): void {
@@ -50,7 +50,7 @@ function identifier(run: string, start: number, end: number, visit: WordVisitor)
   if (words === undefined) {
     words = taken(run)
     if (run.length <= longestIdentifier) {
-      if (known.size >= mostKnown) known.clear()
+      if (known.size >= maxKnown) known.clear()
       // Copy the text: a slice would keep the whole source text in memory.
       known.set(Buffer.from(run, 'latin1').toString('latin1'), words)
     }

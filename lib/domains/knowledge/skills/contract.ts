@@ -6,7 +6,7 @@ import { Receipt } from '#lib/kernel/receipt.ts'
 import { sharedFields } from '#lib/kernel/shared-fields.ts'
 import { Corrected, narrowing, searching, searchResultFields } from '../search/contract.ts'
 import { visibilities } from '../unit.ts'
-import { mostFiles } from './rules.ts'
+import { maxFiles } from './rules.ts'
 
 export const SkillId = z
   .string()
@@ -26,7 +26,7 @@ const Files = z
       })
       .meta({ id: 'SkillFile' }),
   )
-  .max(mostFiles, `must have at most ${mostFiles} files`)
+  .max(maxFiles, `must have at most ${maxFiles} files`)
   .meta({ description: 'Text files that accompany SKILL.md' })
 const Visibility = z.enum(visibilities)
 /** Accepts SKILL.md under two names: clients of the open-source registry of the same name send the second. */
@@ -121,7 +121,7 @@ export const contributeSkill = operation({
   method: 'post',
   path: '/v1/skills',
   summary: 'Contribute a skill',
-  description: `SKILL.md with its front matter (name, description, version?, author?, license?, tags?, allowed-tools?, kp?) and at most ${mostFiles} text files, all within your tier’s unit size. All content is sanitized before it is stored: Markdown keeps its code, other files keep their exact text. \`sanitized\` lists each changed place. You can use a name only once. Errors in the front matter are reported with their line.`,
+  description: `SKILL.md with its front matter (name, description, version?, author?, license?, tags?, allowed-tools?, kp?) and at most ${maxFiles} text files, all within your tier’s unit size. All content is sanitized before it is stored: Markdown keeps its code, other files keep their exact text. \`sanitized\` lists each changed place. You can use a name only once. Errors in the front matter are reported with their line.`,
   permission: 'skills:write',
   stores: 'one record',
   audit: { action: 'create', ...resource },

@@ -1,4 +1,4 @@
-import { mostFiles } from './rules.ts'
+import { maxFiles } from './rules.ts'
 
 const longestPath = 200
 const deepest = 8
@@ -35,7 +35,7 @@ export function pathFault(path: string): string | undefined {
 
 /** Faults of a skill's file paths by index: of a path itself, or in relation to an earlier one. */
 export function pathFaults(paths: readonly string[]): { index: number; message: string }[] {
-  if (paths.length > mostFiles) return [{ index: mostFiles, message: `exceeds the limit of ${mostFiles} files` }]
+  if (paths.length > maxFiles) return [{ index: maxFiles, message: `exceeds the limit of ${maxFiles} files` }]
   const files = new Set<string>()
   const folders = new Set<string>()
   return paths.flatMap((path, index) => {

@@ -210,16 +210,16 @@ const fileOf = (path: string, content: string): SkillFile => ({
  */
 export function prepareSkill(
   sent: SentSkill,
-  { strict, mostBytes }: { strict: boolean; mostBytes: number },
+  { strict, maxBytes }: { strict: boolean; maxBytes: number },
 ): Pick<Examination, 'warnings' | 'found'> & { skill: PreparedSkill } {
   const { skill, faults, rejections, warnings, found } = examineSkill(sent, { strict })
   if (rejections[0]) throw rejections[0]
   if (!skill) throw faulty(faults)
   const bytes = skill.files.reduce((sum, { size }) => sum + size, Buffer.byteLength(skill.document))
-  if (bytes > mostBytes)
+  if (bytes > maxBytes)
     throw new Problem(
       'too_large',
-      `SKILL.md and its files have ${bytes.toLocaleString('en')} bytes; the limit is ${mostBytes.toLocaleString('en')}. Nothing was stored.`,
+      `SKILL.md and its files have ${bytes.toLocaleString('en')} bytes; the limit is ${maxBytes.toLocaleString('en')}. Nothing was stored.`,
     )
   return { skill, warnings, found }
 }

@@ -1,5 +1,5 @@
 /** Limits for files next to SKILL.md and for front matter; characters are UTF-16 units. */
-export const mostFiles = 100
+export const maxFiles = 100
 export const limits = {
   /** Of the entire front matter: the longest published one has a tenth of it. */
   frontMatter: 32_768,

@@ -47,7 +47,7 @@ async function changeable(
 
 const placesOf = ({ sanitizedPlaces }: PreparedSkill) =>
   sanitizedPlaces.length > 0 ? { sanitized: sanitizedPlaces } : {}
-const boundsOf = (strict: boolean, { actor }: Context) => ({ strict, mostBytes: actor.quota.unitBytes })
+const boundsOf = (strict: boolean, { actor }: Context) => ({ strict, maxBytes: actor.quota.unitBytes })
 
 const contribute = ({ db, strict, names }: Pick<SkillServiceDeps, 'db' | 'strict' | 'names'>) =>
   mutation(contributeSkill, async (ctx, { body: { visibility, ...sent } }) => {

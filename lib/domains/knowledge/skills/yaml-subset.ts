@@ -35,7 +35,7 @@ export interface ReadYaml {
   body: string
 }
 
-const mostFaults = 50
+const maxFaults = 50
 export const quoted = (text: string): string => JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text)
 
 /** Extracts the text between the first line of three dashes and the next one. Searches no further than the maximum length. */
@@ -98,7 +98,7 @@ export function readYaml(text: string): ReadYaml {
     (isScalar(node) || isCollection(node) || isAlias(node) ? node.range?.[0] : undefined) ?? 0
   const at = (node: unknown) => placeOf(offsetOf(node))
   const fault = (node: unknown, message: string): void => {
-    if (faults.length < mostFaults) faults.push({ ...at(node), message })
+    if (faults.length < maxFaults) faults.push({ ...at(node), message })
   }
   const end = /^\.\.\.(?:\s|$)/m.exec(yaml)
   if (end)
@@ -106,7 +106,7 @@ export function readYaml(text: string): ReadYaml {
       ...placeOf(end.index),
       message: 'The front matter must not contain a line of three dots, which ends a YAML document',
     })
-  for (const { pos, message } of document.errors.slice(0, mostFaults))
+  for (const { pos, message } of document.errors.slice(0, maxFaults))
     faults.push({
       ...placeOf(pos[0]),
       message: `${message}${/compact mappings|implicit/i.test(message) ? '; put a value that contains a colon in quotes' : ''}`,

@@ -468,7 +468,7 @@ async function publish(
 
   function prepared() {
     try {
-      return prepareSkill({ skill_md, files: [] }, { strict, mostBytes: ctx.actor.quota.unitBytes })
+      return prepareSkill({ skill_md, files: [] }, { strict, maxBytes: ctx.actor.quota.unitBytes })
     } catch (error) {
       throw SanitizationError.is(error) ? rejectionOf(error) : error
     }

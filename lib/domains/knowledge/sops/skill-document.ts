@@ -21,7 +21,7 @@ const longestTag = 64
  * Limits of tool names in `allowed-tools`: number, length of each, and total length as JSON, so that the front matter stays within its
  * limit.
  */
-const mostTools = { count: 100, each: 200, all: 16_000 }
+const maxTools = { count: 100, each: 200, all: 16_000 }
 
 const controls = /\p{Cc}/gu
 /** A `<` that an HTML parser could take for the beginning of markup. */
@@ -117,11 +117,11 @@ const tagsOf = ({ domain, metadata }: Sop): string[] =>
 function toolsOf(sop: Sop): string[] {
   const names = distinct(
     sop.decision_tree.flatMap((step) => (step.tool_suggestions ?? []).map((tool) => said(tool.name))),
-  ).filter((name) => name.length <= mostTools.each && /^[^\s,()]+(?:\([^()]*\))?$/.test(name))
+  ).filter((name) => name.length <= maxTools.each && /^[^\s,()]+(?:\([^()]*\))?$/.test(name))
   let length = 0
-  return names.slice(0, mostTools.count).filter((name) => {
+  return names.slice(0, maxTools.count).filter((name) => {
     length += json(name).length + 1
-    return length <= mostTools.all
+    return length <= maxTools.all
   })
 }
 /** The SOP's name as the heading. Quoted if it would read as a heading of the system's instructions, like `# system: …`. */

@@ -75,7 +75,7 @@ async function refuseGuessable(
 }
 
 /** More would hold the lock of the author's reputation longer, and gain little. */
-const mostShared = 16
+const maxShared = 16
 
 /** A contribution that was checked but not stored. */
 interface StorableContribution {
@@ -125,7 +125,7 @@ function sharedStorage() {
     together: storeTogether,
     // If the database is down or too slow, it is so for each of them.
     isWorthRepeating: (error) => !(Problem.is(error) && error.code === 'unavailable'),
-    most: mostShared,
+    most: maxShared,
     lanes: 1,
   })
   return (ctx: Context, planned: StorableContribution, entry: UnboundAuditRecord | undefined) =>

@@ -60,8 +60,8 @@ const columns = [
 type UnitValues = Record<(typeof columns)[number][0], string | number | null> & { id: string }
 
 /** Maximum units of one statement. */
-export const mostInsertedUnits = 25
-const positions = Array.from({ length: mostInsertedUnits }, (_, n) => n)
+export const maxInsertedUnits = 25
+const positions = Array.from({ length: maxInsertedUnits }, (_, n) => n)
 
 const insertTexts = new Map<number, string>()
 const insertText = (
@@ -96,7 +96,7 @@ const insertNumbered = statement('knowledge.insert-units', {
   },
   returns: { id: 'text', stored: 'bool', quarantined: 'bool', erased: 'bool' },
   isPrepared: true,
-  variants: [1, 2, mostInsertedUnits],
+  variants: [1, 2, maxInsertedUnits],
   sql: (count: number) => {
     const text = insertTexts.get(count) ?? insertText(count)
     insertTexts.set(count, text)
@@ -105,7 +105,7 @@ const insertNumbered = statement('knowledge.insert-units', {
 })
 
 /**
- * Stores at most {@link mostInsertedUnits} units and the first versions of SOPs in one statement, and returns units that it stored or whose
+ * Stores at most {@link maxInsertedUnits} units and the first versions of SOPs in one statement, and returns units that it stored or whose
  * ids were erased. Ids in use are skipped. Units must be ordered by id, so that concurrent requests with the same ids wait instead of
  * deadlocking. Values are separate parameters, because the database would parse a document within a larger one twice.
  */

@@ -16,7 +16,7 @@ import { attributedTo, qualityOf, rejectionWindow, warningsOf } from '../rules.t
 import { weightedTextsOf } from '../search/unit-texts.ts'
 import { searchVector } from '../search/vector.ts'
 import { idPrefix, Unit } from '../unit.ts'
-import { insertUnits, mostInsertedUnits, rollBackStoring, setStoringSavepoint } from './repository.ts'
+import { insertUnits, maxInsertedUnits, rollBackStoring, setStoringSavepoint } from './repository.ts'
 
 /** A unit ready to be stored: sanitized, scored and indexed. */
 export interface PreparedUnit {
@@ -158,8 +158,8 @@ export async function storeUnits(
 ): Promise<Storage> {
   const ordered = units.toSorted(inOrder)
   const fates: Awaited<ReturnType<typeof insert>> = []
-  for (let start = 0; start < ordered.length; start += mostInsertedUnits)
-    fates.push(...(await insert(tx, ordered.slice(start, start + mostInsertedUnits), options)))
+  for (let start = 0; start < ordered.length; start += maxInsertedUnits)
+    fates.push(...(await insert(tx, ordered.slice(start, start + maxInsertedUnits), options)))
   const idsOf = (is: (fate: (typeof fates)[number]) => boolean) => new Set(fates.filter(is).map(({ id }) => id))
   const stored = idsOf((fate) => fate.stored)
   const erased = idsOf((fate) => fate.erased)

@@ -216,7 +216,7 @@ const introducing = new Set(introducers.split(' ').map((word) => word.replace(/[
 const wordIn = /\p{L}[\p{L}\p{M}’'ºº]*/gu
 /** Maximum characters between a cue and its number. */
 export const cueReach = 40
-const mostWords = 5
+const maxWords = 5
 
 /** Whether only signs and words that usually introduce a number are between the cue and the number. */
 export function leadsToNumber(written: string): boolean {
@@ -232,7 +232,7 @@ export function leadsToNumber(written: string): boolean {
   let words = 0
   for (const [word] of rest.matchAll(wordIn)) {
     words += 1
-    if (words > mostWords) return false
+    if (words > maxWords) return false
     const lower = word.toLowerCase()
     // Han, kana, hangul and Thai do not separate words.
     if (!introducing.has(lower) && !cueSet.has(lower) && !tag.has(lower) && !wide.test(lower)) return false

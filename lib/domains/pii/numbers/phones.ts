@@ -60,18 +60,18 @@ interface Groups {
   /** Index of the last group of the first line. */
   lineEnd: number
 }
-const mostDigits = 17
+const maxDigits = 17
 /** Reads digit groups with at most three separators between them. With `isWrapped`, a number may continue in the next line. */
 function groupsAt(text: string, start: number, isWrapped: boolean): Groups | undefined {
   const groups: Groups = { digits: '', ends: [], counts: [], gaps: [], lineEnd: -1 }
   const first = text.charCodeAt(start)
   let at = first === 43 || first === 40 ? start + 1 : start
   if (first === 43 && text.charCodeAt(at) === 40) at += 1
-  while (groups.digits.length < mostDigits) {
+  while (groups.digits.length < maxDigits) {
     const from = at
     while (isDigit(text, at)) at += 1
     if (at === from) break
-    if (at - from > mostDigits) break
+    if (at - from > maxDigits) break
     groups.digits += text.slice(from, at)
     groups.ends.push(at)
     groups.counts.push(groups.digits.length)
@@ -93,7 +93,7 @@ function groupsAt(text: string, start: number, isWrapped: boolean): Groups | und
   return groups.digits.length < 7 ? undefined : groups
 }
 
-const mostEnds = 6
+const maxEnds = 6
 /** End of the longest valid phone number: drops trailing groups until the rest is valid. */
 function callable(
   text: string,
@@ -106,7 +106,7 @@ function callable(
     text.charCodeAt(start) === 43 ? /^\+\d[\d ]{0,3}\(0\)/.exec(text.slice(start, start + 9))?.[0] : undefined
   const skipped = shown === undefined ? 0 : shown.replace(/\D/g, '').length
   const isOpened = text.charCodeAt(start) === 40
-  for (let tried = lineEnd >= 0 ? -1 : 0, group = ends.length - 1; tried < mostEnds && group >= 0; tried++) {
+  for (let tried = lineEnd >= 0 ? -1 : 0, group = ends.length - 1; tried < maxEnds && group >= 0; tried++) {
     const index = tried < 0 ? lineEnd : group
     if (tried >= 0) group -= 1
     const count = counts[index] ?? 0

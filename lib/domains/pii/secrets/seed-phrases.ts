@@ -28,11 +28,11 @@ const lengths = [24, 21, 18, 15, 12]
 export const shortest = 12
 const longest = 24
 /** A run with more words is not a phrase written in another order. */
-const mostOrdered = 30
+const maxOrdered = 30
 /** Maximum kinds of gaps between the words of one phrase. */
-const mostSorts = 2
+const maxSorts = 2
 /** In a longer run, a phrase begins or ends where the kind of gap changes. */
-const mostTried = 48
+const maxTried = 48
 /** Maximum words examined together; beyond it, only the last ones are kept. */
 const runLimit = 512
 /** Maximum length between two words of a phrase: numbers, bullets, quotes, line ends. */
@@ -123,14 +123,14 @@ function fractions(count: number, root: (prime: number) => number): Int32Array {
 const start = fractions(8, Math.sqrt)
 const added = fractions(64, Math.cbrt)
 /** Longest message, in 32-bit words, that fits into one block with its length. */
-export const mostHashed = 13
+export const maxHashed = 13
 
 const schedule = new Int32Array(64)
 const rotated = (value: number, by: number): number => (value >>> by) | (value << (32 - by))
 const of = (words: Int32Array, at: number): number => words[at] ?? 0
 
 /**
- * Returns the first byte of the SHA-256 of the first `length` 32-bit words, at most {@link mostHashed}. The scanner tries a phrase at every
+ * Returns the first byte of the SHA-256 of the first `length` 32-bit words, at most {@link maxHashed}. The scanner tries a phrase at every
  * word, so hashing dominates the cost of adversarial texts: this uses one block and allocates nothing.
  */
 export function firstHashByte(words: Int32Array, length: number): number {
@@ -285,18 +285,18 @@ export class SeedRun {
     const sorts = this.#sorts()
     const indices = new Int16Array(written.length)
     for (let language = 0; language < lists.length; language++) {
-      let [inRow, mostInRow] = [0, 0]
+      let [inRow, maxInRow] = [0, 0]
       for (const [at, row] of written.entries()) {
         const index = row < 0 ? -1 : (places[row * lists.length + language] ?? -1)
         indices[at] = index
         inRow = index < 0 ? 0 : inRow + 1
-        if (inRow > mostInRow) mostInRow = inRow
+        if (inRow > maxInRow) maxInRow = inRow
       }
-      if (mostInRow < shortest) continue
+      if (maxInRow < shortest) continue
       const score = chineseLists.includes(language) ? 0.9 : 0.97
       const before = this.#found.length
       this.#tell(indices, even, sorts, isEnd, score)
-      if (this.#found.length === before && written.length <= mostOrdered)
+      if (this.#found.length === before && written.length <= maxOrdered)
         this.#tellOrdered(indices, this.#orders(), score)
     }
   }
@@ -316,9 +316,9 @@ export class SeedRun {
       }
       const most = Math.min(known, even[from + 1] ?? 0) - from
       if (most < shortest) continue
-      if (indices.length > mostTried && !mayBeOne(sorts, from, most, isEnd)) continue
+      if (indices.length > maxTried && !mayBeOne(sorts, from, most, isEnd)) continue
       const length = phraseLength(indices, from, most)
-      if (length === undefined || sortsWithin(sorts, from, length).size > mostSorts) continue
+      if (length === undefined || sortsWithin(sorts, from, length).size > maxSorts) continue
       const start = this.#starts[from] ?? 0
       // One in sixteen rows of twelve frequent characters has a valid checksum.
       const isTable = score < 0.95 && (indices.length !== length || !this.#isSpaced(from, length))

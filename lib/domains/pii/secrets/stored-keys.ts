@@ -9,7 +9,7 @@ interface KeyLocation {
   path: (string | number)[]
 }
 /** Maximum positions listed in an error. */
-const mostNamed = 50
+const maxNamed = 50
 
 /** Finds keys as lists of bytes, or under numeric keys. {@link scanFields} has already limited the depth. */
 function bytesIn(node: unknown, path: KeyLocation['path']): KeyLocation[] {
@@ -25,7 +25,7 @@ function bytesIn(node: unknown, path: KeyLocation['path']): KeyLocation[] {
 export function keysRefused(locations: readonly KeyLocation[], where: string): Problem {
   const named = [...new Map(locations.map((one) => [`${one.kind} ${one.path.join('.')}`, one])).values()].slice(
     0,
-    mostNamed,
+    maxNamed,
   )
   return new Problem('content_blocked', {
     detail: `${where} contains data that must not be stored: ${[...new Set(named.map(({ kind }) => kind))].join(', ')}. Nothing was stored. Remove it and send the request again. Because it has left your machine, replace any real secret.`,

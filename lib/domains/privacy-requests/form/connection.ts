@@ -23,7 +23,7 @@ import {
 } from '../requests.ts'
 import { change, type RequestWork, workOf } from '../timeline.ts'
 import { answerRequest, connectRequest, disconnectRequest, listSuggestions } from './contract.ts'
-import { mostSuggested } from './rules.ts'
+import { maxSuggested } from './rules.ts'
 
 /** @throws Problem `wrong_state` for a request that is connected, closed, or did not come from the form */
 function requireUnconnected(row: RequestRow): void {
@@ -174,7 +174,7 @@ const suggestionsFor = (deps: PrivacyDeps) =>
     const email = isOpen && row.contact ? openContact(deps.contactKey(), id, row.contact).email : undefined
     const found = email === undefined ? undefined : await deps.people.byEmail(tx, email)
     const names = await deps.people.namesOf(tx, found ? [found.accountId] : [])
-    const participants = email === undefined ? [] : await deps.participants.byEmail(tx, email, mostSuggested)
+    const participants = email === undefined ? [] : await deps.participants.byEmail(tx, email, maxSuggested)
     return {
       body: {
         data: {

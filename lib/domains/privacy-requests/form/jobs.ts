@@ -15,7 +15,7 @@ import { withParts } from '../requests.ts'
 import type { RequestKind } from '../rules.ts'
 import { note, settle, systemWork } from '../timeline.ts'
 import { countEmailsToAddress } from './repository.ts'
-import { formEmailsPerHour, mostFormEmailsPerHour, statusPageOf } from './rules.ts'
+import { formEmailsPerHour, maxFormEmailsPerHour, statusPageOf } from './rules.ts'
 import { confirmFormJob, openForm, statusLinksJob } from './service.ts'
 
 const hourBefore = (now: Date): Date => new Date(now.getTime() - 3_600_000)
@@ -32,7 +32,7 @@ async function linkToConfirm(deps: PrivacyDeps, tx: Transaction, id: string, now
     since: hourBefore(now),
   })
   // Forms that somebody else sends from another network do not use up the emails of the address's owner.
-  if ((sent?.own ?? 0) >= formEmailsPerHour || (sent?.all ?? 0) >= mostFormEmailsPerHour) {
+  if ((sent?.own ?? 0) >= formEmailsPerHour || (sent?.all ?? 0) >= maxFormEmailsPerHour) {
     await tx.unconfirmedRequest.deleteMany({ where: { id, usedAt: null } })
     return undefined
   }

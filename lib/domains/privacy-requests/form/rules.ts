@@ -22,11 +22,11 @@ export type StatusStage = (typeof statusStages)[number]
 
 /** Maximum number of emails from the form to one address within an hour, for the forms of one network and of all networks. */
 export const formEmailsPerHour = 3
-export const mostFormEmailsPerHour = 12
+export const maxFormEmailsPerHour = 12
 /** Maximum attempts with the form from one network within a minute. */
 export const formTriesPerMinute = 10
 /** Maximum number of suggested participants. */
-export const mostSuggested = 20
+export const maxSuggested = 20
 
 /** Returns the status page of a token, which follows `#`: browsers do not send it to servers. */
 export const statusPageOf = ({ origin }: { origin: string }, token: string): string =>

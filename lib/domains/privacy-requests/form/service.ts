@@ -24,7 +24,7 @@ import {
 import {
   deadlineStatus,
   isCancellable,
-  mostUnconfirmed,
+  maxUnconfirmed,
   requestKinds,
   statusLinkEnd,
   unconfirmedLifetime,
@@ -71,8 +71,8 @@ async function boundUnconfirmed(
   const [counted] = await countUnconfirmed(tx, { network, now, since })
   const { network: own = 0, all = 0 } = counted ?? {}
   // A flood from some networks does not keep others out: beyond the limit of all, each network may still have one.
-  if (own < mostUnconfirmed.network && all < mostUnconfirmed.all) return
-  if (own === 0 && all < mostUnconfirmed.flooded) return
+  if (own < maxUnconfirmed.network && all < maxUnconfirmed.all) return
+  if (own === 0 && all < maxUnconfirmed.flooded) return
   throw new Problem('rate_limited', {
     detail:
       'Too many requests wait for the confirmation of their email address. Nothing was stored. Try again in an hour.',

@@ -195,7 +195,7 @@ const fileForRequester = (deps: PrivacyDeps) =>
   })
 
 /** People whose requests a text finds. */
-const mostMatching = 200
+const maxMatching = 200
 
 type Filters = Input<typeof listAllRequests>['query']
 /** Returns one page of the queue and one more row, and the number of matching requests. */
@@ -213,7 +213,7 @@ async function matching(
     ...(due === undefined ? [] : [due]),
   ]
   const accounts =
-    q === undefined ? null : (await people.matching(db.prisma, q, mostMatching)).map((one) => one.accountId)
+    q === undefined ? null : (await people.matching(db.prisma, q, maxMatching)).map((one) => one.accountId)
   const values = {
     state: state ?? null,
     kind: kind ?? null,

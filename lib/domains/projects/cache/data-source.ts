@@ -285,9 +285,9 @@ async function textsLeft(
 }
 
 /** Maximum number of attempts to change an entry that applications write concurrently. Verification finds it afterwards. */
-const mostTries = 8
+const maxTries = 8
 /** Maximum count of values that cannot be searched. */
-const mostBinary = 1_000
+const maxBinary = 1_000
 const atOnce = 500
 
 type Items = ReturnType<typeof itemsByKind>
@@ -326,7 +326,7 @@ function eraser(cache: CacheSourcePorts['cache'], sought: CacheSearch, { run, no
         if (!(await cache.change(finding, part, to, at))) isDone = false
       }
       // The entry was changed concurrently: read it and decide again.
-      if (!isDone && tries < mostTries) await surveyCache(cache, sought, (again) => visit(again, tries + 1), [name])
+      if (!isDone && tries < maxTries) await surveyCache(cache, sought, (again) => visit(again, tries + 1), [name])
     }
   }
   /** Deletes the entries that are erased completely. Returns the number of deleted and changed entries. */
@@ -454,9 +454,9 @@ async function eraseEntries(
       derivedCut: tallyOf(labels('cut')),
       derivedDeleted: tallyOf(labels('deleted')),
       derivedRetained: tallyOf(work.retained),
-      cacheBinary: tallyOf([...binary].slice(0, mostBinary)),
+      cacheBinary: tallyOf([...binary].slice(0, maxBinary)),
       cacheOutside: tallyOf(isOutside ? ['outside'] : []),
-      cacheLasting: tallyOf([...lasting].slice(0, mostBinary)),
+      cacheLasting: tallyOf([...lasting].slice(0, maxBinary)),
     },
     mentions: [],
   }
@@ -518,7 +518,7 @@ export function cacheDataSource(ports: CacheSourcePorts): DataSource {
           ? [
               {
                 what: receiptText('notSearched', 'cacheValues'),
-                count: cacheBinary < mostBinary ? cacheBinary : null,
+                count: cacheBinary < maxBinary ? cacheBinary : null,
               },
             ]
           : []),
@@ -526,7 +526,7 @@ export function cacheDataSource(ports: CacheSourcePorts): DataSource {
           ? [
               {
                 what: receiptText('notSearched', 'cacheLasting'),
-                count: cacheLasting < mostBinary ? cacheLasting : null,
+                count: cacheLasting < maxBinary ? cacheLasting : null,
               },
             ]
           : []),

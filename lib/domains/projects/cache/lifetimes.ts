@@ -10,8 +10,8 @@ interface LifetimeDeps {
   prefixes: readonly string[]
 }
 /** Maximum number of keys that the compliance check and the job examine. */
-const mostForEvidence = 100_000
-const mostForJob = 5_000_000
+const maxForEvidence = 100_000
+const maxForJob = 5_000_000
 
 /** Checks the 24-hour limit for cached data in entries that applications write to the same Redis without our `set`. */
 export const cacheEvidence = ({ cache, prefixes }: LifetimeDeps): EvidenceCheck => ({
@@ -22,7 +22,7 @@ export const cacheEvidence = ({ cache, prefixes }: LifetimeDeps): EvidenceCheck 
     const { examined, isComplete, unlimited, tooLong, prefixed } = await cache.lifetimes({
       prefixes,
       shorten: false,
-      most: mostForEvidence,
+      most: maxForEvidence,
     })
     const isFound = unlimited + tooLong > 0 || !isComplete
     return {
@@ -44,7 +44,7 @@ export const limitLifetimes = ({ db, cache, prefixes }: LifetimeDeps & { db: Dat
     async run({ pipeline, actor, now }) {
       const holds = await anyHoldInForce(db, { now })
       if (holds.length > 0 || prefixes.length === 0) return
-      const { shortened } = await cache.lifetimes({ prefixes, shorten: true, most: mostForJob })
+      const { shortened } = await cache.lifetimes({ prefixes, shorten: true, most: maxForJob })
       if (shortened === 0) return
       await pipeline.auditGrouped({
         action: 'update',

@@ -190,7 +190,7 @@ async function changesByWords(
 }
 
 /** The number of parts of the portion before that are read with a portion. */
-const mostBefore = 50
+const maxBefore = 50
 
 /** Decides about entries one by one. */
 function cacheJudge(sought: CacheSearch) {
@@ -212,7 +212,7 @@ function cacheJudge(sought: CacheSearch) {
   async function judged(entry: CacheEntry): Promise<(CacheFinding & { isLoose?: boolean }) | undefined> {
     const { name, type, parts } = entry
     const before = previous.name === name ? previous.parts : []
-    previous = { name, parts: parts.slice(-mostBefore) }
+    previous = { name, parts: parts.slice(-maxBefore) }
     if (!mayDeleteKey(name, ownPrefix)) return undefined
     const isNear = sought.around.has(name) || (near.standIn(name) && type === 'string')
     // Data derived from the conversation may contain any part of it: decide as if provenance named it.

@@ -8,7 +8,7 @@ import type { SearchedWords } from './word-search.ts'
 
 const threadsAtOnce = 200
 /** Maximum size in bytes of the rows that one search reads, beginning with the latest. A complete reading reads all others. */
-const mostRead = 256 * 1024 * 1024
+const maxRead = 256 * 1024 * 1024
 
 interface SoughtThreads extends Pick<SearchedWords, 'going' | 'now' | 'within'> {
   words: ErasedWords
@@ -45,7 +45,7 @@ export async function threadsWithWords(
   }
   const found: string[] = []
   let bytes = 0
-  for (let at = 0; at < threads.length && bytes < mostRead; at += threadsAtOnce) {
+  for (let at = 0; at < threads.length && bytes < maxRead; at += threadsAtOnce) {
     const page = threads.slice(at, at + threadsAtOnce)
     const owners = await within((one) => projectsOf(one, page))
     const own = page.filter((thread) => [...(owners.get(thread) ?? projects)].some((one) => projects.includes(one)))

@@ -42,7 +42,7 @@ const withNames = (words: ErasedWords): ErasedWords => ({
 })
 
 /** Texts with words whose other authors are sought. The words of further texts count as erased. */
-const mostSeen = 10_000
+const maxSeen = 10_000
 
 function searchOf(searched: SearchedWords): TextSearch {
   const { projects, going, now, within, isUnowned = false } = searched
@@ -62,7 +62,7 @@ function searchOf(searched: SearchedWords): TextSearch {
   const search: TextSearch = {
     runsIn(text) {
       const found = runsIn(text)
-      if (isUnowned && found.length > 0 && seen.size < mostSeen) seen.set(text, found)
+      if (isUnowned && found.length > 0 && seen.size < maxSeen) seen.set(text, found)
       return found
     },
     including: (texts) =>

@@ -166,7 +166,7 @@ export const lastErasureOfMessage = statement('projects.last-erasure-of-message'
 })
 
 /** Maximum bytes of messages in one response. */
-const mostBytes = 4 * 1024 * 1024
+const maxBytes = 4 * 1024 * 1024
 /** A page of messages. It is selected by size first, so that it never loads more content than a response may have. */
 export const messagesPage = statement('projects.messages-page', {
   takes: { conversation: 'text', ...pageTypes, isPerson: 'bool' },
@@ -183,7 +183,7 @@ export const messagesPage = statement('projects.messages-page', {
       weighed AS (SELECT *, row_number() OVER ordered AS n, sum(weight) OVER ordered AS so_far FROM candidate
         WINDOW ordered AS (ORDER BY created_at ${order}, id ${order} ROWS UNBOUNDED PRECEDING))
       SELECT ${messageSql}, (SELECT count(*)::int4 FROM candidate) AS candidates FROM weighed w JOIN messages m ON m.id = w.id
-      WHERE w.n <= $limit AND (w.n = 1 OR w.so_far <= ${mostBytes}) ORDER BY w.n`
+      WHERE w.n <= $limit AND (w.n = 1 OR w.so_far <= ${maxBytes}) ORDER BY w.n`
   },
 })
 
@@ -204,7 +204,7 @@ export const formerTexts = statement('projects.former-texts', {
       SELECT e.id, e.content, ${doerSql('e.edited_by')} AS edited_by, e.edited_at,
         sum(octet_length(e.content)) OVER (ORDER BY e.edited_at DESC, e.id DESC ROWS UNBOUNDED PRECEDING) AS so_far
       FROM message_edits e WHERE e.message_id = $message) AS f
-    WHERE f.so_far <= ${mostBytes} ORDER BY f.edited_at DESC, f.id DESC LIMIT 100`,
+    WHERE f.so_far <= ${maxBytes} ORDER BY f.edited_at DESC, f.id DESC LIMIT 100`,
 })
 
 /** Inserts nothing if the id is in use. */

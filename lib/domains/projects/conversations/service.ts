@@ -367,7 +367,7 @@ export const projectMessages = ({ db, ...ports }: MessagePorts & Pick<ProjectPor
 })
 
 /** Maximum number of files of one message. */
-const mostAttachments = 100
+const maxAttachments = 100
 
 interface FileRow {
   object_key: string
@@ -399,10 +399,10 @@ async function requireAttachable(ports: Ports, { actor }: Context, tx: Transacti
   await requireStorableConversation(ports, tx, path.conversationId)
   await ownMessage(tx, actor, path)
   const [counted] = await countAttachments(tx, { message: path.messageId })
-  if ((counted?.n ?? 0) >= mostAttachments)
+  if ((counted?.n ?? 0) >= maxAttachments)
     throw new Problem(
       'wrong_state',
-      `This message already has ${mostAttachments} files, which is the limit. The file was not stored.`,
+      `This message already has ${maxAttachments} files, which is the limit. The file was not stored.`,
     )
   return path
 }

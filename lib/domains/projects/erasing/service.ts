@@ -116,7 +116,7 @@ function runsAfterCommit({ erasures, complete, patience = 10_000, bounds = usual
 }
 
 /** Maximum number of decisions that a dry run lists. The others are only counted. */
-const mostVerdicts = 5_000
+const maxVerdicts = 5_000
 
 const kindsOfRows = new Set<string>(['conversation', 'document', 'message'])
 /** Ids of rows are returned without their scope prefix. */
@@ -131,8 +131,8 @@ function planView({ planned, verdicts, unanswered }: Awaited<ReturnType<SubjectE
       ...holding,
       held: held.reduce((total, { count }) => total + count, 0),
     })),
-    verdicts: [...untouched, ...deleted, ...changed, ...kept].slice(0, mostVerdicts).map(shownVerdict),
-    omitted: Math.max(0, verdicts.length - mostVerdicts),
+    verdicts: [...untouched, ...deleted, ...changed, ...kept].slice(0, maxVerdicts).map(shownVerdict),
+    omitted: Math.max(0, verdicts.length - maxVerdicts),
     totals: totalsOf(verdicts),
     unanswered,
     counts: {

@@ -158,7 +158,7 @@ export async function remainingNames(
 }
 
 /** Maximum number of mentions that are listed for each field. */
-const mostListed = 200
+const maxListed = 200
 const fieldsOf: Record<ReadableTable, readonly [kind: string, first: string, second: string]> = {
   messages: ['message', 'content', 'edits'],
   documents: ['document', 'name', 'text'],
@@ -197,7 +197,7 @@ async function mentionsInTexts(
             const field = `${fields[n] ?? ''}${suffix}`
             const listed = found.get(`${kind} ${field}`) ?? []
             found.set(`${kind} ${field}`, listed)
-            if (listed.length < mostListed) listed.push({ store: 'postgresql', kind, id, field, isRedacted: false })
+            if (listed.length < maxListed) listed.push({ store: 'postgresql', kind, id, field, isRedacted: false })
           }
       const last = rows.at(-1)
       if (last === undefined || rows.length < readableAtOnce) break

@@ -19,7 +19,7 @@ export interface FoundByWords {
 }
 
 /** Above this number of phrases, reading every text is cheaper than an index search for each phrase. */
-const mostPhrases = 400
+const maxPhrases = 400
 
 /**
  * Finds all texts of a group that contain erased words, with the text layer that verification also uses: an index finds no encoded words.
@@ -45,7 +45,7 @@ export async function searchWords(
       if (source.group !== group) continue
       sought.add(source)
       for (const text of source.texts) {
-        if (phrases.size <= mostPhrases) for (const phrase of phrasesOf(text)) phrases.add(phrase)
+        if (phrases.size <= maxPhrases) for (const phrase of phrasesOf(text)) phrases.add(phrase)
         for (const { start, end } of bareNames.spansIn(text)) inErased.add(text.slice(start, end))
       }
     }
@@ -73,7 +73,7 @@ export async function searchWords(
       }
     }
   }
-  const since = isThorough || phrases.size > mostPhrases ? undefined : sought.since
+  const since = isThorough || phrases.size > maxPhrases ? undefined : sought.since
   for await (const texts of await graph.texts(group, tx, erased.mayMatter, since)) await look(texts)
   if (since) await look(await graph.textsWith(group, [...phrases], tx))
   const namedInErased = new TextIndex(inErased)

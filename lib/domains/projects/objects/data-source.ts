@@ -54,7 +54,7 @@ import {
 } from './rules.ts'
 import {
   applicationKeys,
-  mostRead,
+  maxRead,
   noneUnsearched,
   type ObjectFinding,
   type ObjectSearch,
@@ -63,13 +63,13 @@ import {
 } from './scan.ts'
 
 /** Above this number of keys, the plan does not check whether their objects exist. */
-const mostAsked = 500
+const maxAsked = 500
 const asked = 8
 
-/** The keys without an object. Empty for more than `mostAsked` keys, because each key needs a request. */
+/** The keys without an object. Empty for more than `maxAsked` keys, because each key needs a request. */
 async function absentOf(objects: ObjectsSourcePorts['objects'], keys: readonly string[]): Promise<Set<string>> {
   const absent = new Set<string>()
-  if (keys.length > mostAsked) return absent
+  if (keys.length > maxAsked) return absent
   try {
     for (let at = 0; at < keys.length; at += asked)
       await Promise.all(
@@ -191,7 +191,7 @@ const objectReader =
           add('format')
           continue
         }
-        const one = await objects.read(key, mostRead, version)
+        const one = await objects.read(key, maxRead, version)
         if (!one) continue
         if (!one.bytes) add('large')
         const value = one.bytes && readable(one.bytes)
@@ -256,7 +256,7 @@ async function isGone(
   if (isOurObject(key)) return false
   let isTheirs = false
   for (const { version } of versions) {
-    const one = await objects.read(key, mostRead, version)
+    const one = await objects.read(key, maxRead, version)
     if (!one) continue
     if (!one.bytes) return isNamed
     const value = readable(one.bytes)
@@ -284,7 +284,7 @@ async function wordsLeft(
     else if (isInside(key)) {
       const ownership = ownershipOf(key)
       for (const { version } of await objects.versions(key)) {
-        const one = await objects.read(key, mostRead, version)
+        const one = await objects.read(key, maxRead, version)
         const texts = [key, ...(one?.described ?? [])].map((text) => ({ form: 'text' as const, text }))
         for (const value of [...texts, ...(one?.bytes ? [readable(one.bytes)] : [])])
           if (await judge.hasErasedWords(value, ownership)) left.add(key)
@@ -295,9 +295,9 @@ async function wordsLeft(
   return new Set([...left].filter((key) => !foreign.has(key)))
 }
 
-const mostTries = 8
+const maxTries = 8
 /** At most this many objects that cannot be searched are counted. From this number on, the receipt names no count. */
-const mostUnsearched = 1_000
+const maxUnsearched = 1_000
 const unknown: Naming = { named: [], remaining: [] }
 
 /** Key prefix for notes of a run about the objects it changed. A repeated attempt after a crash then gives the same result. */
@@ -328,7 +328,7 @@ function eraser(objects: ObjectsSourcePorts['objects'], sought: ObjectSearch, ru
         notes.add(note)
       }
       if (await objects.replace(key, cut, cut.bytes)) done.cut.add(label)
-      else if (tries < mostTries) {
+      else if (tries < maxTries) {
         // The object was changed concurrently: read it and decide again.
         const again = await objectDecider(objects, sought).judged(key)
         if (again) await visit(again, tries + 1)
@@ -423,8 +423,8 @@ async function eraseObjects(
       derivedCut: tallyOf(cut),
       derivedDeleted: tallyOf(deleted),
       derivedRetained: tallyOf(retained),
-      objectsBinary: tallyOf([...unsearched.binary].slice(0, mostUnsearched).map((key) => labelOf(key))),
-      objectsLarge: tallyOf([...unsearched.large].slice(0, mostUnsearched).map((key) => labelOf(key))),
+      objectsBinary: tallyOf([...unsearched.binary].slice(0, maxUnsearched).map((key) => labelOf(key))),
+      objectsLarge: tallyOf([...unsearched.large].slice(0, maxUnsearched).map((key) => labelOf(key))),
       objectsOutside: tallyOf(unsearched.isOutside ? ['outside'] : []),
       objectsBeyond: tallyOf(unsearched.isBeyond ? ['beyond'] : []),
     },
@@ -464,7 +464,7 @@ export function objectsDataSource(ports: ObjectsSourcePorts): DataSource {
     residue: (scope, items, now, words) => residueOfObjects(ports, scope, items, now, words),
     read: objectReader(ports),
     notSearched({ objectsBinary = 0, objectsLarge = 0, objectsOutside = 0, objectsBeyond = 0 }) {
-      const exact = (count: number) => (count < mostUnsearched ? count : null)
+      const exact = (count: number) => (count < maxUnsearched ? count : null)
       const records: { what: string; count: number | null }[] = []
       if (objectsBinary > 0)
         records.push({
@@ -473,7 +473,7 @@ export function objectsDataSource(ports: ObjectsSourcePorts): DataSource {
         })
       if (objectsLarge > 0)
         records.push({
-          what: receiptText('notSearched', 'largeObjects', { count: mostRead / 1024 / 1024 }),
+          what: receiptText('notSearched', 'largeObjects', { count: maxRead / 1024 / 1024 }),
           count: exact(objectsLarge),
         })
       if (objectsOutside > 0)

@@ -33,7 +33,7 @@ export interface ObjectsSourcePorts {
   pointerPrefixes: readonly string[]
 }
 /** Above this number of sources, prefixes are not listed: rows and pointers name the keys, and the sweep deletes orphaned objects. */
-const mostListed = 50
+const maxListed = 50
 /** Keys per page of a list. */
 export const listedAtOnce = 1000
 
@@ -65,7 +65,7 @@ export async function gatherObjectTerms(
   scope: ErasureScope,
   tx: Transaction,
   now: Date,
-  mostListed: number,
+  maxListed: number,
 ): Promise<ObjectTerms> {
   const found: ObjectTerms = {
     rows: new Set(),
@@ -102,7 +102,7 @@ export async function gatherObjectTerms(
         else if (!named.get(ref)?.push(...texts)) named.set(ref, [...texts])
       }
       found.count++
-      if (found.listed.length < mostListed) found.listed.push({ ...source, texts: [] })
+      if (found.listed.length < maxListed) found.listed.push({ ...source, texts: [] })
     }
   words.all()
   for (const { project, group, conversations } of await sources.whole(scope, tx, now)) {
@@ -212,7 +212,7 @@ export async function findObjects(
   now: Date,
 ): Promise<FoundObjects> {
   const { db, objects, sources } = ports
-  const gathered = await gatherObjectTerms(sources, scope, tx, now, mostListed + 1)
+  const gathered = await gatherObjectTerms(sources, scope, tx, now, maxListed + 1)
   const keys = new Map<string, ObjectMatchReason>([...gathered.rows].map((key) => [key, 'row']))
   const findings = new Map<string, ObjectFinding>()
   const add = (key: string, found: ObjectMatchReason) => {
@@ -222,7 +222,7 @@ export async function findObjects(
   try {
     for (const project of gathered.whole)
       for await (const key of keysUnder(objects, objectsOfProject(project))) add(key, 'prefix')
-    if (gathered.whole.length === 0 && scopePart(scope) && gathered.listed.length <= mostListed)
+    if (gathered.whole.length === 0 && scopePart(scope) && gathered.listed.length <= maxListed)
       for (const source of gathered.listed) for await (const key of keysOfSource(objects, source)) add(key, 'prefix')
     if (gathered.ids.size + gathered.chosen.size > 0) {
       const { projects, words } = gathered

@@ -47,9 +47,9 @@ export const noneUnsearched = (): UnsearchedObjects => ({
 })
 
 /** Maximum size of an object to read, in bytes. */
-export const mostRead = 8 * 1024 * 1024
+export const maxRead = 8 * 1024 * 1024
 /** Maximum number of application keys to list. */
-const mostKeys = 1_000_000
+const maxKeys = 1_000_000
 const perPage = 1_000
 /** Key prefixes of this installation's own objects. Rows name them, and applications do not write there. */
 export const ownFolders = ['projects/', 'snapshots/', 'knowledgepulse-']
@@ -66,7 +66,7 @@ export async function* applicationKeys(
     const usual = own < 0 ? page : page.slice(0, own)
     yield* usual
     seen += usual.length
-    if (seen >= mostKeys) {
+    if (seen >= maxKeys) {
       unsearched.isBeyond = true
       return
     }
@@ -104,7 +104,7 @@ export function objectDecider(
     const found: string[] = []
     for (const { version } of await objects.versions(key)) {
       if (version === newest || version.startsWith('upload:')) continue
-      const one = await objects.read(key, mostRead, version)
+      const one = await objects.read(key, maxRead, version)
       if (!one) continue
       const texts = [
         ...(one.bytes ? [readable(one.bytes)] : []),
@@ -137,7 +137,7 @@ export function objectDecider(
       }
       const ownership = ownershipOf(key)
       if (chosen.standIn(key) || (await judge.hasErasedWords({ form: 'text', text: key }, ownership))) return deleted
-      const newest = await objects.read(key, mostRead)
+      const newest = await objects.read(key, maxRead)
       if (!newest) {
         const left = await objects.versions(key)
         if (left.length === 0) return undefined

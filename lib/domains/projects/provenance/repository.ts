@@ -174,7 +174,7 @@ export const remainingSourcesOf = statement('provenance.remaining-sources', {
 })
 
 /** Maximum number of remaining sources to read. */
-const mostNaming = 500
+const maxNaming = 500
 
 /** The texts of remaining messages and documents whose pointers name these references, without the sources in `erased`. */
 export const remainingTextsNaming = statement('provenance.remaining-texts', {
@@ -188,7 +188,7 @@ export const remainingTextsNaming = statement('provenance.remaining-texts', {
       WHERE v.store = $store AND v.ref = ANY($refs) AND ${messageStays}
     UNION ALL SELECT v.ref, x.id, ARRAY(SELECT k.content FROM document_chunks k WHERE k.document_id = x.id ORDER BY k.position)
       FROM provenance v JOIN documents x ON v.source_kind = 'document' AND x.id = v.source_id ${joinProjectHolds('x')}
-      WHERE v.store = $store AND v.ref = ANY($refs) AND ${staysSql('x')}) AS f WHERE NOT source = ANY($erased) LIMIT ${mostNaming}`,
+      WHERE v.store = $store AND v.ref = ANY($refs) AND ${staysSql('x')}) AS f WHERE NOT source = ANY($erased) LIMIT ${maxNaming}`,
 })
 
 /** Of these references, those that only pointers of other projects name. */

@@ -32,8 +32,8 @@ import {
   identitiesOfRows,
   type MemberScope,
   machineMessages,
+  maxMachineMessages,
   memberInventory,
-  mostMachineMessages,
   outsidePointerInventory,
   outsidePointers,
   plannedMembers,
@@ -178,7 +178,7 @@ async function pointersOf(
 }
 
 const grounds = { ground: receiptText('grounds', 'outside') }
-const mostSystems = 20
+const maxSystems = 20
 const systemPrefix = 'outside:'
 
 /** Pointers by system. A place that is no host name is not recorded: the receipt outlives it and is not secret. */
@@ -193,7 +193,7 @@ function remainsOutside(count: number, results: Readonly<Record<string, number>>
   const named = Object.entries(results)
     .filter(([name]) => name.startsWith(systemPrefix))
     .toSorted(([one, ofOne], [other, ofOther]) => ofOther - ofOne || (one < other ? -1 : 1))
-    .slice(0, mostSystems)
+    .slice(0, maxSystems)
     .map(([name, n]) => ({ system: name.slice(systemPrefix.length), count: n }))
   const others = count - named.reduce((sum, one) => sum + one.count, 0)
   return [
@@ -307,7 +307,7 @@ async function* quotationsIn(
       if (found.content !== undefined || found.edits.length > 0) yield found
     }
     const last = rows.at(-1)
-    if (last === undefined || rows.length < mostMachineMessages) return
+    if (last === undefined || rows.length < maxMachineMessages) return
     after = last.id
   }
 }

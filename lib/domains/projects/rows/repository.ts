@@ -203,7 +203,7 @@ export const appointOwners = statement('projects.appoint-owners', {
 })
 
 /** Maximum number of messages that {@link machineMessages} returns. */
-export const mostMachineMessages = 500
+export const maxMachineMessages = 500
 /** Messages of assistants, tools and system prompts after an id, except those that are being erased or under legal hold. */
 export const machineMessages = statement('projects.machine-messages', {
   takes: { project: 'text', after: 'text', since: 'timestamptz', now: 'timestamptz' },
@@ -214,5 +214,5 @@ export const machineMessages = statement('projects.machine-messages', {
       ARRAY(SELECT e.content FROM message_edits e WHERE e.message_id = x.id ORDER BY e.id) AS contents
     FROM messages x JOIN conversations c ON c.id = x.conversation_id JOIN projects p ON p.id = x.project_id ${joinProjectHolds('x')}
     WHERE x.project_id = $project AND x.id > $after AND x.created_at >= $since AND NOT ${isByPersonSql.messages} AND ${projectHoldSql} IS NULL
-      AND ${staysSql('x', 'c.erasing_since IS NOT NULL OR p.erasing_since IS NOT NULL')} ORDER BY x.id LIMIT ${mostMachineMessages}`,
+      AND ${staysSql('x', 'c.erasing_since IS NOT NULL OR p.erasing_since IS NOT NULL')} ORDER BY x.id LIMIT ${maxMachineMessages}`,
 })

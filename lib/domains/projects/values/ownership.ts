@@ -15,15 +15,15 @@ export type Ownership = 'own' | 'elsewhere' | 'foreign' | 'nobody'
 export const isOfOthers = (ownership: Ownership): boolean => ownership === 'foreign' || ownership === 'elsewhere'
 
 const word = /[A-Za-z0-9_-]+/g
-const mostParts = 12
-const mostIds = 200
+const maxParts = 12
+const maxIds = 200
 
 /** Generated ids in a text. */
 export const generatedIn = (text: string): string[] => (text.match(word) ?? []).filter(isGenerated)
 
 /** All possible names in a key or namespace: its parts, and all sequences of adjacent parts. */
 export function namesIn(text: string): string[] {
-  const starts = [0, ...[...text.matchAll(/[.:\s/|#]/g)].map(({ index }) => index + 1)].slice(0, mostParts)
+  const starts = [0, ...[...text.matchAll(/[.:\s/|#]/g)].map(({ index }) => index + 1)].slice(0, maxParts)
   const ends = [...starts.slice(1).map((start) => start - 1), text.length]
   return starts.flatMap((start) => ends.flatMap((end) => (end > start ? [text.slice(start, end)] : [])))
 }
@@ -43,8 +43,8 @@ export const ownershipReader =
   ({ within, projects, erased, isPerson }: OwnershipOptions) =>
   async (name: string): Promise<Ownership> => {
     const names = namesIn(name)
-    const ids = [...new Set([...generatedIn(name), ...names.filter(isDistinctiveText)])].slice(0, mostIds)
-    const rows = await within((tx) => ownersNamed(tx, { ids, names: [...new Set(names)].slice(0, mostIds) }))
+    const ids = [...new Set([...generatedIn(name), ...names.filter(isDistinctiveText)])].slice(0, maxIds)
+    const rows = await within((tx) => ownersNamed(tx, { ids, names: [...new Set(names)].slice(0, maxIds) }))
     const isOwnRow = ({ id, author, project }: (typeof rows)[number]): boolean =>
       erased.has(id) || (author !== null && erased.has(author)) || (author === null && projects.has(project ?? ''))
     const isOwn = rows.some(isOwnRow)

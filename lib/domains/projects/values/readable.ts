@@ -11,8 +11,8 @@ export interface Readable {
 }
 
 /** Maximum size of an unpacked value in bytes. */
-const mostUnpacked = 8 * 1024 * 1024
-const limits = { maxOutputLength: mostUnpacked }
+const maxUnpacked = 8 * 1024 * 1024
+const limits = { maxOutputLength: maxUnpacked }
 const magics: [magic: number[], unpack: (bytes: Buffer) => Buffer][] = [
   [[0x1f, 0x8b], (bytes) => gunzipSync(bytes, limits)],
   [[0x28, 0xb5, 0x2f, 0xfd], (bytes) => zstdDecompressSync(bytes, limits)],

@@ -155,7 +155,7 @@ export function stringsOf(text: string, depth = 0): { text: string; isKey: boole
 }
 
 /** Rounds after which words that remain in a cut text are given up. */
-const mostRounds = 4
+const maxRounds = 4
 
 /**
  * Removes the spans that `spansOf` returns for a text, in whatever encoding they were found, and searches the result again. Null if nothing
@@ -163,7 +163,7 @@ const mostRounds = 4
  */
 export function cutStrings(text: string, spansOf: (one: string) => TextSpan[]): string | null {
   let rest = text
-  for (let round = 0; round < mostRounds; round++) {
+  for (let round = 0; round < maxRounds; round++) {
     const spans = spansOf(rest)
     if (spans.length === 0) return rest
     const cut = cutFrom(rest, spans)

@@ -1,6 +1,6 @@
 import type { ErasedWords } from '#lib/kernel/data-source.ts'
 import { applyReplacements } from '#lib/text/layer.ts'
-import { mostDecoded, readerText, replacementsOf, viewsOf } from '#lib/text/views.ts'
+import { maxDecoded, readerText, replacementsOf, viewsOf } from '#lib/text/views.ts'
 import { tokenize } from '#lib/text/words.ts'
 import { mergeSpans, type TextSpan } from './fingerprints.ts'
 import { allOf, finderOf, type TextFinder } from './text-index.ts'
@@ -123,7 +123,7 @@ const afterwards = /^[\p{P}\p{S}\p{M}]*/u
 export function cutFrom(text: string, spans: readonly TextSpan[]): string | null {
   const { layers } = viewsOf(text)
   const deletions: TextSpan[] = []
-  for (const [depth, some] of Map.groupBy(mostDecoded(text, spans), ({ view }) => view?.depth ?? 0)) {
+  for (const [depth, some] of Map.groupBy(maxDecoded(text, spans), ({ view }) => view?.depth ?? 0)) {
     const view = layers[depth - 1]?.text ?? text
     const own = mergeSpans(some.map((span) => span.view ?? span))
     // In an encoded text, punctuation beside the words may be a part of an escape sequence.

@@ -38,9 +38,9 @@ const currentVersion = 2
 type Short = Map<number, Set<number>>
 
 /** Words between a label of a form and the label of the other part of the name. */
-const mostBetweenLabels = 40
+const maxBetweenLabels = 40
 /** Pairs of labels that are compared in one text. Then only labels with few words between them are. */
-const mostLabelPairs = 20_000
+const maxLabelPairs = 20_000
 const adjacentLabels = 4
 
 // The words of fingerprints that were stored before the format had a version. They must stay as they are: the erased texts no longer
@@ -334,12 +334,12 @@ export class Fingerprints {
       )
     }
     let next = 0
-    let pairs = mostLabelPairs
+    let pairs = maxLabelPairs
     for (const one of givens) {
-      while (next < families.length && (families[next] ?? 0) < one - mostBetweenLabels) next++
+      while (next < families.length && (families[next] ?? 0) < one - maxBetweenLabels) next++
       for (let index = next; index < families.length; index++) {
         const other = families[index] ?? 0
-        if (other > one + mostBetweenLabels) break
+        if (other > one + maxBetweenLabels) break
         // In `first name`, the second word is a part of the label.
         if (other === one + 1 && labelWords.has(words(other))) continue
         if (--pairs < 0 && Math.abs(other - one) > adjacentLabels) continue

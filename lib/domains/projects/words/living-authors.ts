@@ -9,9 +9,9 @@ import { textsElsewhere } from './repository.ts'
 /** Maximum number of patterns in one statement. */
 const perStatement = 50
 /** Maximum number of patterns for the words of one text. The runs of a longer text are sampled. */
-const mostPatterns = 500
+const maxPatterns = 500
 /** Maximum number of texts for each pattern. One text that contains the run is enough. */
-const mostTexts = 3
+const maxTexts = 3
 
 /** What may stand between two words: separators, tags, entities and escapes. */
 const between = String.raw`(\W|<[^<>]*>|&#?\w{2,8};|%\w\w|\\[nrt])*`
@@ -21,12 +21,12 @@ const wide = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Ha
 const patternOfWord = (word: string): string =>
   Array.from(word, (one) => (plain.test(one) || wide.test(one) ? one : '.{0,3}')).join('')
 /** Maximum number of words in a pattern. A text that begins alike is compared completely. */
-const mostWords = 30
+const maxWords = 30
 /** A regular expression of PostgreSQL that finds the first words of a text, whatever separates them. */
 const patternOf = (given: string): string => {
   const text = given.replace(/\\[bfnrt]/g, '  ')
   return tokenize(text)
-    .slice(0, mostWords)
+    .slice(0, maxWords)
     .map(({ start, end }) => patternOfWord(text.slice(start, end).normalize('NFKC')))
     .join(between)
 }
@@ -75,20 +75,20 @@ export function livingAuthors({ within, projects, now, going, runsIn }: LivingAu
   const textsWith = (patterns: readonly string[]): Promise<{ n: number; text: string }[]> =>
     within(async (tx) => {
       await preferIndexes(tx)
-      return textsElsewhere(tx, { projects, erased: [...going], now, most: mostTexts, patterns })
+      return textsElsewhere(tx, { projects, erased: [...going], now, most: maxTexts, patterns })
     })
   /** Searches for pieces of a text and notes their runs and those in the found texts. `runs`: the runs of each piece. */
   async function read(pieces: readonly { text: string; runs: readonly number[] }[]): Promise<void> {
     const sought = new Map(pieces.map((one) => [patternOf(one.text), one]))
     sought.delete('')
-    const patterns = [...sought.keys()].slice(0, mostPatterns)
+    const patterns = [...sought.keys()].slice(0, maxPatterns)
     for (let at = 0; at < patterns.length; at += perStatement) {
       const some = patterns.slice(at, at + perStatement)
       for (const { n, text } of await textsWith(some)) {
         for (const { run } of runsIn(text)) known.set(run, true)
         const piece = sought.get(some[n] ?? '')
         // The pattern has every word of a short piece, whatever encoding is between the words.
-        if (piece && tokenize(piece.text).length <= mostWords) for (const run of piece.runs) known.set(run, true)
+        if (piece && tokenize(piece.text).length <= maxWords) for (const run of piece.runs) known.set(run, true)
       }
     }
   }

@@ -2,7 +2,7 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import type { ErasedWords } from '#lib/kernel/data-source.ts'
 import { spokenTexts } from '#lib/text/views.ts'
 import { occurrences } from './fingerprints.ts'
-import { mostRemaining, remainingAfter, remainingWithin } from './repository.ts'
+import { maxRemaining, remainingAfter, remainingWithin } from './repository.ts'
 import { type TextFinder, TextIndex } from './text-index.ts'
 
 /** A remaining message or document with its current and earlier texts. */
@@ -30,7 +30,7 @@ export async function* remainingTexts(
       for (const { id, is_by_person: isByPerson, texts } of rows)
         if (!going.has(id)) yield { kind: table === 'messages' ? 'message' : 'document', id, isByPerson, texts }
       const last = rows.at(-1)
-      if (last === undefined || rows.length < mostRemaining[table]) break
+      if (last === undefined || rows.length < maxRemaining[table]) break
       after = last.id
     }
 }
@@ -88,7 +88,7 @@ export async function readRemainingTexts(
   return { explained, long, persons, short }
 }
 
-const mostFound = 50
+const maxFound = 50
 
 /**
  * Texts of remaining messages and documents that a derived text contains completely. They are its other sources, whether or not provenance
@@ -112,5 +112,5 @@ export async function remainingTextsIn(
       table,
     ))
       if (!going.has(id)) found.push(...texts.map((one) => ({ text: one, isByPerson })))
-  return found.filter((one) => occurrences(text, one.text).length > 0).slice(0, mostFound)
+  return found.filter((one) => occurrences(text, one.text).length > 0).slice(0, maxFound)
 }

@@ -25,7 +25,7 @@ export const writeErasedWords = statement('words.write', {
 })
 
 /** Maximum number of messages or documents that one statement returns. */
-export const mostRemaining: Record<AuthoredTable, number> = { messages: 1_000, documents: 20 }
+export const maxRemaining: Record<AuthoredTable, number> = { messages: 1_000, documents: 20 }
 const textsOf: Record<AuthoredTable, string> = {
   messages:
     'ARRAY[x.content] || ARRAY(SELECT e.content FROM message_edits e WHERE e.message_id = x.id ORDER BY e.edited_at, e.id)',
@@ -49,7 +49,7 @@ export const isByPersonSql: Record<AuthoredTable, string> = {
 }
 const remaining = (table: AuthoredTable, where: string): string => `WITH ${projectHoldsSql('$now')}
   SELECT x.id, ${isByPersonSql[table]} AS is_by_person, ${textsOf[table]} AS texts FROM ${table} x ${isMarked[table][0]} ${joinProjectHolds('x')}
-  WHERE x.project_id = $project AND ${staysSql('x', isMarked[table][1])} AND ${where} ORDER BY x.id LIMIT ${mostRemaining[table]}`
+  WHERE x.project_id = $project AND ${staysSql('x', isMarked[table][1])} AND ${where} ORDER BY x.id LIMIT ${maxRemaining[table]}`
 
 /** Remaining messages or documents of a project after an id, with their current and earlier texts. */
 export const remainingAfter = statement('words.remaining-after', {

@@ -19,7 +19,7 @@ import { lockErasedWords, versionOfErasedWords, writeErasedWords } from './repos
 type NamesOf = (tx: Transaction, accountId: string) => Promise<string[]>
 
 /** Maximum number of runs with fingerprints in memory. */
-const mostLoaded = 3
+const maxLoaded = 3
 /** Projects that one query lists. */
 const projectsAtOnce = 1_000
 
@@ -237,7 +237,7 @@ export function runWords(deps: RunWordsDeps) {
     const fingerprints = Fingerprints.fromBytes(Buffer.from(bytes))
     loaded.delete(runId)
     loaded.set(runId, { version, fingerprints })
-    for (const oldest of loaded.keys()) if (loaded.size > mostLoaded) loaded.delete(oldest)
+    for (const oldest of loaded.keys()) if (loaded.size > maxLoaded) loaded.delete(oldest)
     return fingerprints
   }
 
