@@ -51,7 +51,7 @@ function judgeUnit(source: string, value: unknown): ValidationResult {
   }
 }
 
-function verdictOf(found: SourceItem): ValidationResult | undefined {
+function decisionOf(found: SourceItem): ValidationResult | undefined {
   const { source } = found
   if ('skipped' in found) return undefined
   if ('fault' in found) return { source, kind: 'unit', valid: false, faults: [found.fault], warnings: [] }
@@ -64,7 +64,7 @@ async function validate(session: CommandSession, paths: readonly string[]): Prom
   const { terminal } = session
   const verdicts: ValidationResult[] = []
   for await (const found of unitsOf(session.invocation, paths.map(session.pathOf))) {
-    const verdict = verdictOf(found)
+    const verdict = decisionOf(found)
     if (!verdict) continue
     verdicts.push(verdict)
     const { source, valid, faults, warnings } = verdict

@@ -9,7 +9,7 @@ test('the lists of kinds contain every kind of the scanner', () => {
   )
 })
 
-test('verdictOf returns blocked for a text with one secret', () => {
+test('decisionOf returns blocked for a text with one secret', () => {
   expect(scanResultOf([])).toEqual({ says: 'nothing', count: 0 })
   const letter = scan('one@example.org, two@example.org')
   expect(scanResultOf(letter)).toEqual({ says: 'redacted', count: 2 })

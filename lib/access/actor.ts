@@ -5,7 +5,7 @@ import { type TierLimits, tierLimits } from '#lib/domains/tokens/rules.ts'
 import type { TokenLookupRow } from '#lib/domains/tokens/usage.ts'
 import type { Actor } from '#lib/kernel/context.ts'
 import type { OperationShape, Permission } from '#lib/kernel/operation.ts'
-import { type ActorStanding, permits } from './permissions.ts'
+import { type ActorRole, permits } from './permissions.ts'
 
 /** An actor with its rate limits. */
 export interface Caller {
@@ -34,7 +34,7 @@ export function agentCaller(row: TokenLookupRow, { permission }: Pick<OperationS
   const isAdmin = row.scopes.includes('admin')
   const isLent = row.issued_by_admin
   const isWindowShared = row.shares_window && row.network !== null
-  const statuses: ActorStanding[] = ['agent']
+  const statuses: ActorRole[] = ['agent']
   for (const scope of ['read', 'write', 'privacy', 'admin'] as const)
     if (row.scopes.includes(scope)) statuses.push(`scope:${scope}`)
   return {

@@ -1,7 +1,7 @@
 import type { Permission, Verb } from '#lib/kernel/operation.ts'
 
 /** What qualifies an actor for a verb. One table for all domains: a new domain needs no line here. */
-export type ActorStanding =
+export type ActorRole =
   | 'anonymous'
   | 'agent'
   | 'scope:read'
@@ -14,7 +14,7 @@ export type ActorStanding =
   | 'admin'
   | 'anonymous-reader'
 
-const allowed: Record<Verb, readonly ActorStanding[]> = {
+const allowed: Record<Verb, readonly ActorRole[]> = {
   read: ['scope:read', 'scope:admin', 'person', 'manager', 'auditor', 'admin', 'anonymous-reader'],
   write: ['scope:write', 'scope:admin', 'person', 'manager', 'admin'],
   privacy: ['scope:privacy', 'person', 'manager', 'auditor', 'admin'],
@@ -27,7 +27,7 @@ const verbs = new Set<string>(Object.keys(allowed))
 const isVerb = (text: string): text is Verb => verbs.has(text)
 
 /** Denies unknown permissions. */
-export function permits(statuses: readonly ActorStanding[], permission: Permission): boolean {
+export function permits(statuses: readonly ActorRole[], permission: Permission): boolean {
   if (permission === 'public') return true
   const verb = permission.slice(permission.lastIndexOf(':') + 1)
   return isVerb(verb) && allowed[verb].some((standing) => statuses.includes(standing))

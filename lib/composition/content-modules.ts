@@ -45,7 +45,7 @@ export const composeKnowledge = (
     networkKey: keyFor('report networks'),
     names: recognise,
     erasedSubject: erasedSubjects({ ledger, backupDays: env.KP_BACKUP_DAYS }),
-    noteItems: (id, holder, items) => ledger.append({ kind: 'items', id, holder, items }),
+    appendToLedger: (id, holder, items) => ledger.append({ kind: 'items', id, holder, items }),
   })
 
 /** `patience` is the number of milliseconds that a request waits for the erasure that it began. */

@@ -96,12 +96,12 @@ export interface StoreCheck {
   ask(): Promise<{ state: 'ok' | 'degraded' | 'down'; latency: number; detail?: string } | undefined>
 }
 /** What the comparison of the database with the ledger shows; undefined if the database does not answer. */
-async function comparisonOf(restored: ServiceDeps['restored']): Promise<LedgerStanding | undefined> {
+async function comparisonOf(restored: ServiceDeps['restored']): Promise<LedgerState | undefined> {
   // A database that is down has its own state.
   return Promise.race([restored().catch(() => undefined), delay(3_000, undefined, { ref: false })])
 }
 /** The ledger's state if it is worse than that of its folder. */
-function ledgerState({ detail, alterations }: LedgerStanding) {
+function ledgerState({ detail, alterations }: LedgerState) {
   if (detail !== undefined) return { state: 'down' as const, detail }
   if (alterations === 0) return undefined
   return { state: 'degraded' as const, detail: `${alterations} rows were not written by this installation` }
@@ -109,7 +109,7 @@ function ledgerState({ detail, alterations }: LedgerStanding) {
 
 const tenths = (milliseconds: number) => Math.round(milliseconds * 10) / 10
 
-export interface LedgerStanding {
+export interface LedgerState {
   /** Why nothing is served: the database lacks erasures of the ledger. */
   detail?: string
   /** Rows of the ledger that were added, changed or removed by somebody else. */
@@ -124,7 +124,7 @@ export interface ServiceDeps {
   /** All operations except those of this file. */
   operations: readonly OperationShape[]
   version: string
-  restored(): Promise<LedgerStanding>
+  restored(): Promise<LedgerState>
   /** For each scheduled activity, whether it is late. */
   lateness?: Record<string, () => Promise<boolean>>
 }

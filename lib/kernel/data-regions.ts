@@ -14,7 +14,7 @@ export const DataRegion = z
 export interface DataRegions {
   choosable: readonly string[]
   /** Places that are not in the region. */
-  hindering(region: string): readonly string[]
+  regionsThatBlock(region: string): readonly string[]
 }
 
 /**
@@ -33,14 +33,14 @@ export function requireRegion(
 
 /** Whether new data of a region can be stored here: the settings name the region, and all places are in it. */
 export const isStorable = (regions: DataRegions, region: string | null | undefined): boolean =>
-  region == null || (regions.choosable.includes(region) && regions.hindering(region).length === 0)
+  region == null || (regions.choosable.includes(region) && regions.regionsThatBlock(region).length === 0)
 
 /**
  * Checks that new data can be stored for a record that already has the region: the settings may have changed since its creation.
  * @throws {Problem} `code`, with the region
  */
 export function requireStorable(
-  { choosable, hindering }: DataRegions,
+  { choosable, regionsThatBlock }: DataRegions,
   region: string | null | undefined,
   code: 'outside_region' | 'conflict',
 ): void {
@@ -52,7 +52,7 @@ export function requireStorable(
       `This installation no longer offers the region ${region}.`,
       'Ask its operator to name the region in KP_DATA_REGIONS again.',
     )
-  const names = hindering(region)
+  const names = regionsThatBlock(region)
   if (names.length > 0)
     throw refused(
       `Not everything in this installation is known to be in the region ${region}: ${names.join(', ')}.`,

@@ -25,7 +25,7 @@ export interface Erased {
   /**
    * Further counts by name: `entitiesDeleted`, `entitiesOrphaned`, `threads` … For each store, the receipt shows derived texts that were
    * cut, deleted, judged again as if the erased texts had never existed, or retained because another author wrote the words
-   * (`derivedCut`, `derivedDeleted`, `derivedJudgedAgain`, `derivedRetained`). It also shows texts that a model generated while an
+   * (`derivedCut`, `derivedDeleted`, `derivedDecidedAgain`, `derivedRetained`). It also shows texts that a model generated while an
    * erased episode was in its context, with and without erased words (`exposedMatched`, `exposedUnmatched`), and items whose rows remain
    * without data of the subject (`pseudonymized`).
    */

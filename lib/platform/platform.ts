@@ -12,7 +12,7 @@ import { idempotencyRecords } from '#lib/domains/idempotency/records.ts'
 import type { ErasedAgents } from '#lib/domains/knowledge/erasure/suppression.ts'
 import { withheldWhile } from '#lib/domains/pii/withholding.ts'
 import { projectsInRegions } from '#lib/domains/projects/queries.ts'
-import { hindering, parseDataRegions, regionsAround } from '#lib/domains/residency/rules.ts'
+import { parseDataRegions, regionsAround, regionsThatBlock } from '#lib/domains/residency/rules.ts'
 import { assertPresentSecret } from '#lib/domains/settings/installation.ts'
 import { registeredStores } from '#lib/domains/stores/registered-stores.ts'
 import { telemetry as telemetryOf } from '#lib/domains/telemetry/capture.ts'
@@ -108,7 +108,7 @@ export function openPlatform({ env, clock, patience }: { env: Env; clock: Clock;
   const assessedLocations = assessLocations(env)
   const regions: DataRegions = {
     choosable: parseDataRegions(env.KP_DATA_REGIONS),
-    hindering: (region) => hindering(region, assessedLocations),
+    regionsThatBlock: (region) => regionsThatBlock(region, assessedLocations),
   }
   const known = registeredStores({ db, clock, connected: rememberedStores(env, sites), isEmpty: isEmptyStore })
   const ledger = observedLedger(fileLedger(ledgerFolder(env), { secret, mark: ledgerMark(env) }), (isPut) =>

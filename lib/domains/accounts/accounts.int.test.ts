@@ -68,7 +68,7 @@ beforeAll(async () => {
   db = openDatabase(database.appUrl)
   pipeline = {
     clock,
-    regions: { choosable: ['eu'], hindering: () => [] },
+    regions: { choosable: ['eu'], regionsThatBlock: () => [] },
     transaction: db.transaction,
     ...auditLog(db),
     recordDeletion,

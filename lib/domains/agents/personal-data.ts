@@ -5,7 +5,7 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import type { DataSource, RetainedRecord } from '#lib/kernel/data-source.ts'
 import type { Subject } from '#lib/kernel/erasure-scope.ts'
 import type { Exporter } from '#lib/kernel/exporter.ts'
-import { officeActs } from '#lib/stores/postgres/admin-changes.ts'
+import { adminChanges } from '#lib/stores/postgres/admin-changes.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { jsonObject, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
 import {
@@ -107,7 +107,7 @@ export const agentExporters = (db: Database): Exporter[] => [
 
 /** Retained records: who created an invitation. */
 export const retainedAgentRecords = (db: Database): RetainedRecord[] => [
-  officeActs(db, {
+  adminChanges(db, {
     name: 'agents.invites',
     what: 'invitations that you created',
     table: 'invites',

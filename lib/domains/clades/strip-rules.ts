@@ -476,8 +476,8 @@ function nameOfNext(list: readonly unknown[]): string | undefined {
   if (list.length !== 2 || typeof first !== 'string' || !isName(first)) return undefined
   if (typeof second !== 'string' && typeof second !== 'number') return undefined
   const words = wordsOf(first)
-  const isTelling = secretOf(words) !== undefined || has(words, seedWords) || isOfTrade(words)
-  return isTelling && words.length <= 3 ? first : undefined
+  const isDistinctive = secretOf(words) !== undefined || has(words, seedWords) || isOfTrade(words)
+  return isDistinctive && words.length <= 3 ? first : undefined
 }
 
 function strippedText(stripping: Stripping, value: string, context: NameContext): string {

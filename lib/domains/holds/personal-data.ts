@@ -1,7 +1,7 @@
 import type { DataSource, ReadPage, ReadPlace, RetainedRecord } from '#lib/kernel/data-source.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import type { Exporter, PersonExporter } from '#lib/kernel/exporter.ts'
-import { officeActs } from '#lib/stores/postgres/admin-changes.ts'
+import { adminChanges } from '#lib/stores/postgres/admin-changes.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { holdingOf, plannedOf, sumRemaining } from '#lib/stores/postgres/personal-rows.ts'
 import { jsonObject, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
@@ -130,7 +130,7 @@ export const heldVersionParticipantExporters = (db: Database): PersonExporter[] 
 
 /** Retained records: who created or released a hold. */
 export const retainedHolds = (db: Database): RetainedRecord[] => [
-  officeActs(db, {
+  adminChanges(db, {
     name: 'holds.acts',
     what: 'legal holds that you placed or released',
     table: 'legal_holds',

@@ -53,7 +53,7 @@ export interface ExpiringTable {
   /** Columns that may contain the id of an agent whose legal hold covers the row. */
   agents: readonly { column: string; isOptional: boolean }[]
   /** Whether former versions exist; each may name another expert. */
-  hasWordings: boolean
+  hasVersions: boolean
 }
 const author = { column: 'agent_id', isOptional: false }
 export const expiringTables: readonly ExpiringTable[] = [
@@ -62,22 +62,22 @@ export const expiringTables: readonly ExpiringTable[] = [
     scope: 'unit',
     resourceType: 'knowledge',
     agents: [author, { column: 'attributed_to', isOptional: true }, { column: 'original_author', isOptional: true }],
-    hasWordings: true,
+    hasVersions: true,
   },
-  { table: 'skills', scope: 'skill', resourceType: 'skill', agents: [author], hasWordings: false },
+  { table: 'skills', scope: 'skill', resourceType: 'skill', agents: [author], hasVersions: false },
 ]
 
 const wordings = (held: string): string =>
   `SELECT v.unit_id AS id FROM sop_versions v WHERE v.document->'source'->>'expert_id' IN (${held})`
 /** Condition for a row under a legal hold. Each subquery runs once per statement, so the cost does not grow with the number of holds. */
-export const isUnderLegalHold = ({ scope, agents, hasWordings }: ExpiringTable, now: string): string =>
+export const isUnderLegalHold = ({ scope, agents, hasVersions }: ExpiringTable, now: string): string =>
   [
     `t.id IN (${idsUnderLegalHold(scope, now)})`,
     ...agents.map(({ column, isOptional }) => {
       const id = isOptional ? `coalesce(t.${column}, '')` : `t.${column}`
       return `${id} IN (${idsUnderLegalHold('agent', now)})`
     }),
-    ...(hasWordings ? [`t.id IN (${wordings(idsUnderLegalHold('agent', now))})`] : []),
+    ...(hasVersions ? [`t.id IN (${wordings(idsUnderLegalHold('agent', now))})`] : []),
   ].join(' OR ')
 
 /**
@@ -109,7 +109,7 @@ export const countExpiredUnderHold = statement('knowledge.count-expired-under-ho
     JOIN ${kind.table} t ON t.visibility = p.visibility AND t.created_at <= p.before
     WHERE t.id IN (SELECT target_id FROM held_records
       ${kind.agents.map(({ column }) => `UNION SELECT id FROM ${kind.table} WHERE ${column} IS NOT NULL AND ${column} IN (SELECT target_id FROM held_agents)`).join('\n      ')}
-      ${kind.hasWordings ? `UNION ${wordings('SELECT target_id FROM held_agents')}` : ''})
+      ${kind.hasVersions ? `UNION ${wordings('SELECT target_id FROM held_agents')}` : ''})
     GROUP BY p.visibility`,
 })
 /** The oldest rows that were stored until the limit of their visibility and are not under a legal hold. */

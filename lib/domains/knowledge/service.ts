@@ -39,7 +39,7 @@ import {
   type StorageOptions,
   storeUnits,
 } from './units/storage.ts'
-import { goneOrNotFound, type KnowledgeDeps, namedAfterCommit, shown } from './units/stored-unit.ts'
+import { erasedOrNotFound, type KnowledgeDeps, namedAfterCommit, shown } from './units/stored-unit.ts'
 import { etagOf, knowledgeReaderOf, passes } from './visibility.ts'
 import { voting } from './votes/service.ts'
 import { dropVotes } from './votes/weighing.ts'
@@ -163,7 +163,7 @@ async function storePart(tx: Transaction, part: ValidatedUnit, { actor, chosenId
 }
 
 /** Prepares all items and stores the valid ones; each part is stored while the next one is prepared. */
-async function judgeAndStore(tx: Transaction, items: readonly unknown[], bounds: Bounds, contributor: Contributor) {
+async function decideAndStore(tx: Transaction, items: readonly unknown[], bounds: Bounds, contributor: Contributor) {
   const places = new Map<string, number>()
   const all: ValidatedUnit = { units: [], refusals: [], stages: [] }
   const fates: Storage[] = []
@@ -199,7 +199,7 @@ function batch({ db, strict, names, chosenIds }: ContributionParts) {
         extensions: { limit: most },
       })
     const bounds = { author, strict, unitBytes }
-    const made = await judgeAndStore(tx, items, bounds, { organisationId, now, actor, chosenIds })
+    const made = await decideAndStore(tx, items, bounds, { organisationId, now, actor, chosenIds })
     const { units, refusals, stages, stored, quarantined, erased } = made
     const kept = units.filter(({ id }) => stored.has(id))
     for (const { index, id } of units)
@@ -344,7 +344,7 @@ const rectification = ({ db, erasures, strict, names }: KnowledgeDeps) =>
   mutation(rectifyUnit, async (ctx, { params: { id }, headers, body }) => {
     const { agents, isAdmin, id: actorId } = ctx.actor
     const [row] = await lockCorrectableUnit(ctx.tx, { id, agents, isAdmin })
-    if (!row) throw await goneOrNotFound(erasures, ctx, id, ctx.tx)
+    if (!row) throw await erasedOrNotFound(erasures, ctx, id, ctx.tx)
     if (!passes(headers['if-match'], row.version))
       throw new Problem(
         'precondition_failed',
@@ -423,7 +423,7 @@ export function knowledgeService(deps: KnowledgeDeps) {
 
     read: read(readUnit, async (ctx, { params: { id } }) => {
       const row = await visible({ id, ...knowledgeReaderOf(ctx) })
-      if (!row) throw await goneOrNotFound(erasures, ctx, id)
+      if (!row) throw await erasedOrNotFound(erasures, ctx, id)
       const { version, quality_score: quality } = row
       return { body: { data: shown(row) }, resourceId: id, headers: { ETag: etagOf({ version, quality }) } }
     }),
@@ -431,7 +431,7 @@ export function knowledgeService(deps: KnowledgeDeps) {
     erase: mutation(eraseUnit, async (ctx, { params: { id }, headers }) => {
       const { agents, isAdmin } = ctx.actor
       const [row] = await lockErasableUnit(ctx.tx, { id, agents, isAdmin })
-      if (!row) throw await goneOrNotFound(erasures, ctx, id, ctx.tx)
+      if (!row) throw await erasedOrNotFound(erasures, ctx, id, ctx.tx)
       const { agent_id: author, attributed_to, original_author, version, was_public: wasPublic } = row
       const attributedTo = [attributed_to, original_author, ...(await expertsOfWordings(ctx.tx, id))]
       return eraseRow(erasures, ctx, { kind: 'unit', id, author, attributedTo, version, wasPublic }, headers)

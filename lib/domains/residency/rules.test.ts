@@ -3,10 +3,10 @@ import { eeaCountries } from '#lib/kernel/region-rules.ts'
 import {
   assessRegion,
   explainOutside,
-  hindering,
   parseRegions,
   regionOfHost,
   regionsOf,
+  regionsThatBlock,
   residencyFault,
   residencyState,
   type StoreLocationFact,
@@ -187,8 +187,8 @@ describe('placed', () => {
       ['objects', 'eu-central-1', 'derived', 'eea'],
       ['mail', 'us-east-1', 'stated', 'outside'],
     ])
-    expect(hindering('eu', found)).toEqual(['mail'])
-    expect(hindering(null, found)).toEqual([])
+    expect(regionsThatBlock('eu', found)).toEqual(['mail'])
+    expect(regionsThatBlock(null, found)).toEqual([])
   })
   it('prefers a stated region over the enclosing place', () =>
     expect(storeLocationOf(facts, parseRegions('files=de@own,graph=us@own'))[2]).toMatchObject({

@@ -455,14 +455,14 @@ export const regionsAround = ({ country, jurisdiction }: RegionAssessment): stri
 ]
 
 /** Places that prevent a project, conversation or agent of this region from being created here. Empty when there are none. */
-export const hindering = (region: string | null, locations: readonly StoreLocation[]): StoreLocationName[] =>
+export const regionsThatBlock = (region: string | null, locations: readonly StoreLocation[]): StoreLocationName[] =>
   region === null
     ? []
     : locations.filter((location) => !regionsAround(location).includes(region)).map(({ name }) => name)
 
 /** The offered regions that all places are in: promises of these are fulfilled. */
 export const fulfilledRegions = (locations: readonly StoreLocation[], offered: readonly string[]): string[] =>
-  offered.filter((region) => hindering(region, locations).length === 0)
+  offered.filter((region) => regionsThatBlock(region, locations).length === 0)
 
 /**
  * The state of residency as evidence. A place outside breaks a promise to the installation; `broken` counts the projects and agents whose

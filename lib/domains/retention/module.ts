@@ -3,7 +3,7 @@ import { type EvidenceCheck, failsIf } from '#lib/kernel/evidence.ts'
 import type { Counts, Expiring, Periods } from '#lib/kernel/expiring.ts'
 import type { Measuring } from '#lib/kernel/measure.ts'
 import type { PersonalData } from '#lib/kernel/module.ts'
-import { officeActs } from '#lib/stores/postgres/admin-changes.ts'
+import { adminChanges } from '#lib/stores/postgres/admin-changes.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { lastSweep, measureSweeps } from './repository.ts'
 import { periodsOf } from './rules.ts'
@@ -11,14 +11,14 @@ import { type RetentionServiceDeps, retentionJobs, retentionService } from './se
 
 /** Retained records: who set a retention period and who requested a sweep. */
 const retainedSweepRecords = (db: Database): RetainedRecord[] => [
-  officeActs(db, {
+  adminChanges(db, {
     name: 'retention.periods',
     what: 'retention periods that you set',
     table: 'retention_overrides',
     by: ['set_by'],
     at: 'set_at',
   }),
-  officeActs(db, {
+  adminChanges(db, {
     name: 'retention.sweeps',
     what: 'retention sweeps that you started',
     table: 'retention_sweeps',

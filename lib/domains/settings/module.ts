@@ -1,14 +1,14 @@
 import type { RetainedRecord } from '#lib/kernel/data-source.ts'
 import type { EvidenceCheck } from '#lib/kernel/evidence.ts'
 import type { PersonalData } from '#lib/kernel/module.ts'
-import { officeActs } from '#lib/stores/postgres/admin-changes.ts'
+import { adminChanges } from '#lib/stores/postgres/admin-changes.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { settingNamed } from './repository.ts'
 import { settingsService } from './service.ts'
 
 /** Who changed a setting. */
 const retainedSettings = (db: Database): RetainedRecord[] => [
-  officeActs(db, {
+  adminChanges(db, {
     name: 'settings.acts',
     what: 'settings that you changed',
     table: 'settings',

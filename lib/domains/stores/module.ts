@@ -1,12 +1,12 @@
 import type { RetainedRecord } from '#lib/kernel/data-source.ts'
 import type { PersonalData } from '#lib/kernel/module.ts'
-import { officeActs } from '#lib/stores/postgres/admin-changes.ts'
+import { adminChanges } from '#lib/stores/postgres/admin-changes.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { type StoresServiceDeps, storesService } from './service.ts'
 
 /** Who declared that a store contains no data. */
 const retainedStoreRecords = (db: Database): RetainedRecord[] => [
-  officeActs(db, {
+  adminChanges(db, {
     name: 'stores.acts',
     what: 'stores that you retired',
     table: 'known_stores',

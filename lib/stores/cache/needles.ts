@@ -28,19 +28,19 @@ function startsAnywhere(text: string, begins: string, lengths: Lengths, asWords:
   return false
 }
 
-export interface Needles {
+export interface SearchStrings {
   isEmpty: boolean
   /** The length of the longest string, in characters. */
   longest: number
   /** Whether the text contains one of the strings. */
-  standIn(text: string): boolean
+  occursIn(text: string): boolean
 }
 
-/** Like {@link needlesOf}, but also matches inside words. */
-export const piecesOf = (strings: readonly string[]): Needles => needlesOf(strings, { asWords: false })
+/** Like {@link searchStringsOf}, but also matches inside words. */
+export const piecesOf = (strings: readonly string[]): SearchStrings => searchStringsOf(strings, { asWords: false })
 
 /** A search for many strings in many texts; ten thousand strings cost about as much as a few. Empty strings are ignored. */
-export function needlesOf(strings: readonly string[], { asWords } = { asWords: true }): Needles {
+export function searchStringsOf(strings: readonly string[], { asWords } = { asWords: true }): SearchStrings {
   const wanted = [...new Set(strings)].filter((one) => one !== '')
   const longest = Math.max(0, ...wanted.map((one) => one.length))
   const isEmpty = wanted.length === 0
@@ -54,7 +54,7 @@ export function needlesOf(strings: readonly string[], { asWords } = { asWords: t
   return {
     isEmpty,
     longest,
-    standIn(text) {
+    occursIn(text) {
       if (single.some((one) => stands(text, one, asWords))) return true
       // Ids of one kind have the same beginning, so only a few positions are examined.
       if (grouped.size <= few)

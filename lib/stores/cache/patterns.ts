@@ -22,5 +22,5 @@ export function matcherOf(patterns: readonly string[]): (name: string) => boolea
       // Adjacent stars are merged: each additional one would only multiply the ways to match.
       return new RegExp(`^${source.join('').replace(/(\[\\s\\S\]\*)+/g, '[\\s\\S]*')}$`, 'u')
     })
-  return (name) => pieces.standIn(name) || forms.some((form) => form.test(name))
+  return (name) => pieces.occursIn(name) || forms.some((form) => form.test(name))
 }

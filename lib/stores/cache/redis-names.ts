@@ -1,4 +1,4 @@
-import { needlesOf } from './needles.ts'
+import { searchStringsOf } from './needles.ts'
 import { matcherOf } from './patterns.ts'
 import type { RedisScan } from './redis-scan.ts'
 import { existingScript } from './redis-scripts.ts'
@@ -50,7 +50,7 @@ export async function entriesMatching(scan: RedisScan, patterns: readonly string
 
 /** Names of entries whose name, value or index contains one of the strings, sorted. */
 export async function namesContaining(scan: RedisScan, strings: readonly string[]): Promise<string[]> {
-  const needles = needlesOf(strings.map(asLatin))
+  const needles = searchStringsOf(strings.map(asLatin))
   const found = new Set<string>()
   if (needles.isEmpty) return []
   for await (const page of scan.names()) {
@@ -59,7 +59,7 @@ export async function namesContaining(scan: RedisScan, strings: readonly string[
     for (const name of await scan.holding(entries, needles)) found.add(nameFrom(name))
     // An index counts if its id matches. Names in it that no longer exist are removed; existing entries are found themselves.
     for (const index of names.filter((name) => name.startsWith(indexPrefix))) {
-      if (needles.standIn(index)) found.add(nameFrom(index))
+      if (needles.occursIn(index)) found.add(nameFrom(index))
       else await existingNames(scan, nameFrom(index))
     }
   }

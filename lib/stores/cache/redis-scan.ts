@@ -1,7 +1,7 @@
 import { Problem } from '#lib/kernel/problem.ts'
 import { unusableStore } from '#lib/kernel/store-refusal.ts'
 import type { CacheEntry } from './cache.ts'
-import type { Needles } from './needles.ts'
+import type { SearchStrings } from './needles.ts'
 import { bytes, flat, nameFrom, partsOf, typeOf } from './redis-texts.ts'
 import { holds, type Link, pieceOverlap, portions, raw, send, values } from './redis-values.ts'
 
@@ -115,9 +115,9 @@ async function readTexts(link: Link, latin: string, visit: (texts: readonly Buff
 }
 
 /** Those of the names (Latin-1) that contain one of the needles (Latin-1), or whose values do. */
-async function namesHolding(link: Link, found: readonly string[], needles: Needles): Promise<string[]> {
-  const hits = found.filter(needles.standIn)
-  const others = found.filter((name) => !needles.standIn(name))
+async function namesHolding(link: Link, found: readonly string[], needles: SearchStrings): Promise<string[]> {
+  const hits = found.filter(needles.occursIn)
+  const others = found.filter((name) => !needles.occursIn(name))
   const large: string[] = []
   for (let at = 0; at < others.length; at += peeked) {
     const some = others.slice(at, at + peeked)
@@ -125,7 +125,7 @@ async function namesHolding(link: Link, found: readonly string[], needles: Needl
     for (const [n, name] of some.entries()) {
       const [isWhole, ...texts] = flat(answer[n])
       if (isWhole !== '1') large.push(name)
-      else if (texts.some(needles.standIn)) hits.push(name)
+      else if (texts.some(needles.occursIn)) hits.push(name)
     }
   }
   const left = large.values()
@@ -166,6 +166,6 @@ export const redisScan = (link: Link) => ({
   send: (...command: (string | Buffer)[]) => send(link, ...command),
   read: (found: readonly string[], visit: (entry: CacheEntry) => Promise<void>) => readEntries(link, found, visit),
   texts: (latin: string, visit: (texts: readonly Buffer[]) => Promise<void>) => readTexts(link, latin, visit),
-  holding: (found: readonly string[], needles: Needles) => namesHolding(link, found, needles),
+  holding: (found: readonly string[], needles: SearchStrings) => namesHolding(link, found, needles),
 })
 export type RedisScan = ReturnType<typeof redisScan>

@@ -3,7 +3,7 @@ import { describe, expect, it, test } from 'vitest'
 import { unpack } from './msgpack.ts'
 import { InvalidMsgpack } from './msgpack-values.ts'
 import { type Rewriting, rewriteValue } from './rewriting.ts'
-import { surveyor } from './survey.ts'
+import { threadScanner } from './survey.ts'
 
 const bytes = (hex: string): Buffer => Buffer.from(hex.replace(/\s/g, ''), 'hex')
 const str = (text: string): Buffer => {
@@ -35,7 +35,7 @@ const human = (of: string, content: string): Buffer =>
   )
 
 function rewritten(packed: Buffer, name = 'messages', more: Partial<Rewriting> = {}): Buffer {
-  const reader = surveyor({ ids: [id], texts: [text] })
+  const reader = threadScanner({ ids: [id], texts: [text] })
   const { view, pack } = unpack(packed)
   reader.read(view)
   const how = { doomed: reader.settle().doomed, lists: new Set(['messages']), isLater: true, ...more }

@@ -3,7 +3,7 @@ import { newId } from '#lib/kernel/ids.ts'
 import type { ThreadSearchTerms } from './checkpoints.ts'
 import { formsOf, isNaming, withoutId } from './needles.ts'
 import { isDerived, type Rewriting, rewriteValue } from './rewriting.ts'
-import { surveyor } from './survey.ts'
+import { threadScanner } from './survey.ts'
 
 const text = 'She said "no", and left\nthe house — für immer.'
 const id = 'message-number-1'
@@ -25,7 +25,7 @@ function rewritten(
   },
   more: Partial<Rewriting> = {},
 ) {
-  const reader = surveyor(wanted)
+  const reader = threadScanner(wanted)
   reader.read(value)
   const how = { doomed: reader.settle().doomed, lists: new Set(['messages']), isLater: true, ...more }
   return rewriteValue(value, name, how)

@@ -4,11 +4,11 @@ import { isConstructed, isPlainObject, type JsonObject, type MessageFacts, messa
 import { PackedBytes, PackedExtension, PackedNumber } from './msgpack-values.ts'
 import { isDistinctiveText, isGenerated, placeholder, withoutId, withoutRuns } from './needles.ts'
 import { Unreadable } from './serialised.ts'
-import { type Doomed, goes, isHolding, isPairThatGoes, isRemaining, partsOf } from './survey.ts'
+import { type ErasedThreads, goes, isHolding, isPairThatGoes, isRemaining, partsOf } from './survey.ts'
 
 /** How one value of a thread is rewritten. */
 export interface Rewriting {
-  doomed: Doomed
+  doomed: ErasedThreads
   /** Channels and keys that contain lists: an erased value becomes an empty list there, which every reducer accepts. */
   lists: ReadonlySet<string>
   /** Whether the value was written after the erased message, so that a summary in it may be derived from that message. */
@@ -35,7 +35,7 @@ export function isDerived(name: string): boolean {
 /** The fields of a derived object that contain words. */
 const fields = new Set(['text', 'content', 'body', 'value'])
 
-function cut(text: string, { forms, ids, runsIn }: Doomed): string {
+function cut(text: string, { forms, ids, runsIn }: ErasedThreads): string {
   let rest = text
   for (const form of forms) rest = rest.replaceAll(form, placeholder)
   rest = withoutRuns(rest, runsIn) ?? placeholder
@@ -62,7 +62,7 @@ export interface RewrittenValue {
 /** One rewriting of a value. `progress` is shared by all its parts. */
 interface Walk {
   how: Rewriting
-  doomed: Doomed
+  doomed: ErasedThreads
   /** The object from which each new one was made. */
   origins: WeakMap<object, object>
   progress: { isChanged: boolean }
@@ -74,7 +74,7 @@ interface Walk {
  * Reads the strings of a value together, such as the tokens of a model, and returns what remains of each string with erased words. Strings
  * in messages of remaining authors, and in messages that are erased, do not change.
  */
-function restsAcross(value: unknown, doomed: Doomed): Map<object, Map<string | number, string>> {
+function restsAcross(value: unknown, doomed: ErasedThreads): Map<object, Map<string | number, string>> {
   const spans = new Map<StringLeaf<MessageFacts | undefined>, PieceSpan[]>()
   for (const { leaves, glues } of leavesTogether<MessageFacts | undefined>(value, undefined, partsOf)) {
     const pieces = leaves.filter(({ owner }) => !owner || !(isRemaining(owner, doomed) || goes(owner, doomed)))
@@ -175,7 +175,7 @@ function freeKey({ doomed }: Walk, key: string, record: JsonObject): string {
 /** Keeps the words of a remaining author's message, even if an erased author wrote the same, and removes erased ids from it. */
 function rewrittenRemaining(walk: Walk, record: JsonObject, { id, text }: MessageFacts): unknown {
   if (id !== undefined && walk.doomed.isQuoting(text)) walk.how.onMention?.(id)
-  const quoted: Doomed = { ...walk.doomed, forms: [], texts: new Set(), remaining: new Set(), runsIn: () => [] }
+  const quoted: ErasedThreads = { ...walk.doomed, forms: [], texts: new Set(), remaining: new Set(), runsIn: () => [] }
   return rewrittenObject({ ...walk, doomed: quoted }, record, false)
 }
 

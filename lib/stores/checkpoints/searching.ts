@@ -32,7 +32,7 @@ const anyColumn = (shape: CheckpointSchema, table: string): string =>
 const wantedSql = 'unnest($1::text[], $2::text[]) AS wanted (needle, pattern)'
 
 /** All forms of the texts, as words and as the bytes of a `Uint8Array` in JSON, and the ids with their patterns. */
-function needlesOf(wanted: ThreadSearchTerms): [string[], string[]] | undefined {
+function searchStringsOf(wanted: ThreadSearchTerms): [string[], string[]] | undefined {
   const texts = distinctiveTexts(wanted).flatMap((text) => [...formsOf(text), [...Buffer.from(text)].join(',')])
   const ids = wanted.ids.filter(isDistinctiveText)
   return texts.length + ids.length === 0
@@ -50,7 +50,7 @@ export async function rowsHolding(
   thread: string,
   wanted: ThreadSearchTerms,
 ): Promise<number> {
-  const needles = needlesOf(wanted)
+  const needles = searchStringsOf(wanted)
   if (!needles) return 0
   let count = 0
   for (const table of threadTables) {
@@ -83,7 +83,7 @@ function memoryGoes(shape: CheckpointSchema, wanted: Remembered): { where: strin
   const patterned = (ids: readonly string[]): [string[], string[]] => [[...ids], ids.map(namingPattern)]
   const ties = wanted.ties.filter(isDistinctiveText)
   const sure = wanted.sure.filter(isDistinctiveText)
-  const weak = ties.length > 0 ? (needlesOf(wanted) ?? [[], []]) : [[], []]
+  const weak = ties.length > 0 ? (searchStringsOf(wanted) ?? [[], []]) : [[], []]
   if (sure.length + (weak[0]?.length ?? 0) === 0) return undefined
   const values = [
     ...patterned(sure),

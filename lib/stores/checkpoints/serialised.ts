@@ -3,7 +3,7 @@ import { memoize } from '#lib/kernel/memoize.ts'
 import { isConstructed, isPlainObject } from './messages.ts'
 import { type Unpacked, unpack } from './msgpack.ts'
 import { InvalidMsgpack } from './msgpack-values.ts'
-import { type Doomed, isHolding } from './survey.ts'
+import { type ErasedThreads, isHolding } from './survey.ts'
 
 /** Internal error; the code that rewrites a thread adds which one. */
 export class Unreadable extends Error {}
@@ -68,7 +68,11 @@ export function decode(type: string | null, bytes: Uint8Array | null): Decoded {
 export const decodeColumn = (text: string): unknown => parsed(text)
 
 /** Cuts erased words from the application's own bytes if they are text. @throws Unreadable if they are not text and contain such words */
-export function cutBytes(bytes: Uint8Array, doomed: Doomed, cut: (text: string) => string): Uint8Array | undefined {
+export function cutBytes(
+  bytes: Uint8Array,
+  doomed: ErasedThreads,
+  cut: (text: string) => string,
+): Uint8Array | undefined {
   if (!isHolding(Buffer.from(bytes).toString('utf8'), doomed)) return undefined
   const made = cut(read(bytes))
   if (isHolding(made, doomed)) throw new Unreadable('bytes that cannot be cut')

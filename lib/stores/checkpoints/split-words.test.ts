@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { ErasedRunMatch } from '#lib/kernel/data-source.ts'
 import { sampledRuns, sampleSeed } from '#lib/testing/sampling.ts'
 import { rewriteValue } from './rewriting.ts'
-import { surveyor } from './survey.ts'
+import { threadScanner } from './survey.ts'
 
 const sentence = 'I have suffered from cobalt fever since the house in Rhabarberstrasse burned down last winter'
 const before = 'Please listen to me for a moment'
@@ -28,7 +28,7 @@ function runsIn(text: string): ErasedRunMatch[] {
   )
 }
 function rewritten(value: unknown, remaining: string[] = []) {
-  const reader = surveyor({
+  const reader = threadScanner({
     ids: [],
     texts: [],
     words: {

@@ -6,7 +6,7 @@ import { PackedBytes, PackedExtension, PackedNumber } from './msgpack-values.ts'
 import { distinctiveTexts, formsOf, holdsAny, isDistinctiveText, isNaming } from './needles.ts'
 
 /** The parts of a thread to erase, determined by reading the entire thread before anything is rewritten. */
-export interface Doomed {
+export interface ErasedThreads {
   ids: ReadonlySet<string>
   /** Ids of tool calls. */
   calls: ReadonlySet<string>
@@ -21,20 +21,25 @@ export interface Doomed {
   /** Runs of erased words in a text that no remaining author explains. */
   runsIn(text: string): readonly ErasedRunMatch[]
 }
-export const isRemaining = ({ id }: MessageFacts, { remaining, ids }: Pick<Doomed, 'remaining' | 'ids'>): boolean =>
-  id !== undefined && remaining.has(id) && !ids.has(id)
-const isSaid = (text: string, doomed: Pick<Doomed, 'texts'>): boolean =>
+export const isRemaining = (
+  { id }: MessageFacts,
+  { remaining, ids }: Pick<ErasedThreads, 'remaining' | 'ids'>,
+): boolean => id !== undefined && remaining.has(id) && !ids.has(id)
+const isSaid = (text: string, doomed: Pick<ErasedThreads, 'texts'>): boolean =>
   doomed.texts.size > 0 && doomed.texts.has(text.trim())
-export const goes = ({ id, text, calls, answers }: Omit<MessageFacts, 'isHuman'>, doomed: Doomed): boolean =>
+export const goes = ({ id, text, calls, answers }: Omit<MessageFacts, 'isHuman'>, doomed: ErasedThreads): boolean =>
   (id !== undefined && doomed.ids.has(id)) ||
   isSaid(text, doomed) ||
   [...calls, ...answers].some((call) => doomed.calls.has(call))
-export const isPairThatGoes = (value: readonly unknown[], doomed: Doomed): boolean => {
+export const isPairThatGoes = (value: readonly unknown[], doomed: ErasedThreads): boolean => {
   const words = wordsOfPair(value)
   return words !== undefined && isSaid(words, doomed)
 }
 /** Whether a string that is not a message's own id or words contains erased data. */
-export const isHolding = (text: string, { ids, forms, runsIn }: Pick<Doomed, 'ids' | 'forms' | 'runsIn'>): boolean =>
+export const isHolding = (
+  text: string,
+  { ids, forms, runsIn }: Pick<ErasedThreads, 'ids' | 'forms' | 'runsIn'>,
+): boolean =>
   forms.some((form) => text.includes(form)) ||
   ids.values().some((id) => isDistinctiveText(id) && isNaming(text, id)) ||
   runsIn(text).length > 0
@@ -76,7 +81,7 @@ export function partsOf(value: unknown, owner: MessageFacts | undefined) {
 }
 
 /** Reads a thread value by value and determines what is erased. */
-export function surveyor(wanted: ThreadSearchTerms) {
+export function threadScanner(wanted: ThreadSearchTerms) {
   const texts = new Set(distinctiveTexts(wanted))
   const byForm = [...texts].flatMap((text) => formsOf(text).map((form) => ({ form, text })))
   byForm.sort((a, b) => b.form.length - a.form.length)
@@ -162,14 +167,14 @@ export function surveyor(wanted: ThreadSearchTerms) {
     settle(
       remaining: ReadonlySet<string> = new Set(),
       explained: ReadonlySet<number> = new Set(),
-    ): { doomed: Doomed; messages: FoundMessage[] } {
+    ): { doomed: ErasedThreads; messages: FoundMessage[] } {
       const { words } = wanted
       const unexplained = (found: readonly ErasedRunMatch[]) => found.filter(({ run }) => !explained.has(run))
       const isTheirs = (text: string): boolean => {
         const found = words?.runsIn(text) ?? []
         return found.length > 0 && unexplained(found).length === 0
       }
-      const doomed: Doomed & { ids: Set<string>; calls: Set<string> } = {
+      const doomed: ErasedThreads & { ids: Set<string>; calls: Set<string> } = {
         ...asked,
         forms: byForm.filter(({ text }) => !isTheirs(text)).map(({ form }) => form),
         ids: new Set(asked.ids),

@@ -14,7 +14,7 @@ import {
   writeCheckpoint,
 } from './rows.ts'
 import { cutBytes, decode, decodeColumn, encode, encodeMsgpack, Unreadable } from './serialised.ts'
-import { type Doomed, partsOf, surveyor } from './survey.ts'
+import { type ErasedThreads, partsOf, threadScanner } from './survey.ts'
 
 /** The fields of a checkpoint that describe it and contain no words of messages. */
 const structure = new Set(['v', 'id', 'ts', 'channel_versions', 'versions_seen', 'updated_channels'])
@@ -32,7 +32,7 @@ interface Since {
   checkpoint?: string
 }
 interface Surveyed extends FoundInThread {
-  doomed: Doomed
+  doomed: ErasedThreads
   /** The thread's own wording of erased messages. */
   wording: string[]
   /** Includes the thread's own wording. */
@@ -56,7 +56,7 @@ async function survey(
   wanted: ThreadSearchTerms,
   lock: '' | 'FOR UPDATE',
 ): Promise<Surveyed> {
-  const reader = surveyor(wanted)
+  const reader = threadScanner(wanted)
   const lists = new Set(['messages', '__pregel_tasks'])
   const since = new Map<string, Since>()
   let isUnreadable = false

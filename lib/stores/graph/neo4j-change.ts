@@ -60,18 +60,18 @@ export async function neo4jApplyChange({ ask, seek }: CypherSession, group: stri
     change.changeSagas.length === 0 ? [] : Uuids.parse(await ask(changeSagas, { group, sagas: change.changeSagas }))
   const cut = await rows(editEpisodes, change.editEpisodes)
   await rows(removeMentions, change.removeMentions)
-  const goneCommunities = await each(remove('Community'), change.deleteCommunities)
-  const goneSagas = await each(remove('Saga'), change.deleteSagas)
-  const goneEntities = await each(remove('Entity'), deleteEntities)
-  const goneEpisodes = await each(remove('Episodic'), deleteEpisodes)
+  const erasedCommunities = await each(remove('Community'), change.deleteCommunities)
+  const erasedSagas = await each(remove('Saga'), change.deleteSagas)
+  const erasedEntities = await each(remove('Entity'), deleteEntities)
+  const erasedEpisodes = await each(remove('Episodic'), deleteEpisodes)
   const textsEdited = await neo4jEditTexts({ ask }, group, change.editTexts)
   return {
     episodesCut: cut.length,
     textsEdited,
-    episodesDeleted: goneEpisodes.length,
-    entitiesDeleted: goneEntities.length,
+    episodesDeleted: erasedEpisodes.length,
+    entitiesDeleted: erasedEntities.length,
     factsDeleted: goneFacts.length,
     factsChanged: new Set([...changed, ...restored]).size,
-    blanked: entities.length + communities.length + sagas.length + goneCommunities.length + goneSagas.length,
+    blanked: entities.length + communities.length + sagas.length + erasedCommunities.length + erasedSagas.length,
   }
 }

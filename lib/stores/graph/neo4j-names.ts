@@ -71,7 +71,7 @@ const redactText = (value: unknown, name: SoughtName): unknown => {
 }
 
 /** The fields that contain the name, and the values of their properties without it. A key equal to the name is removed with its value. */
-function judgeRow(
+function decideRow(
   kind: NameLocation['kind'],
   p: CypherRow,
   name: SoughtName,
@@ -122,7 +122,7 @@ export async function neo4jNameMentions(
     const relations = await places(relationsWith, indexes.relations, relationsAt)
     for (const { at, uuid, p, labels } of [...nodes, ...relations]) {
       const kind = kindOfLabels(labels)
-      const { fields, changes } = judgeRow(kind, p, name)
+      const { fields, changes } = decideRow(kind, p, name)
       for (const field of fields) found.set(`${kind} ${uuid} ${field}`, { kind, id: uuid, field })
       if (redact && fields.length > 0) await ask(kind === 'fact' ? writeRelation : writeNode, { at, changes })
     }

@@ -89,17 +89,17 @@ export async function postgresApplyChange(tx: Transaction, group: string, change
     change.changeSagas.map(({ firstEpisode }) => firstEpisode),
     change.changeSagas.map(({ lastEpisode }) => lastEpisode),
   )
-  const goneGatherings = await ask('delete-gatherings', deleteIn('graph_gatherings'), gatherings)
-  const goneEntities = await ask('delete-entities', deleteIn('graph_entities'), deleteEntities)
-  const goneEpisodes = await ask('delete-episodes', deleteIn('graph_episodes'), deleteEpisodes)
+  const erasedGatherings = await ask('delete-gatherings', deleteIn('graph_gatherings'), gatherings)
+  const erasedEntities = await ask('delete-entities', deleteIn('graph_entities'), deleteEntities)
+  const erasedEpisodes = await ask('delete-episodes', deleteIn('graph_episodes'), deleteEpisodes)
   const textsEdited = await postgresEditTexts(tx, group, change.editTexts)
   return {
-    episodesDeleted: goneEpisodes.length,
-    entitiesDeleted: goneEntities.length,
+    episodesDeleted: erasedEpisodes.length,
+    entitiesDeleted: erasedEntities.length,
     factsDeleted: goneFacts.length,
     factsChanged: new Set([...changed, ...restored].map(({ uuid }) => uuid)).size,
     episodesCut: cut.length,
     textsEdited,
-    blanked: entities.length + communities.length + sagas.length + goneGatherings.length,
+    blanked: entities.length + communities.length + sagas.length + erasedGatherings.length,
   }
 }

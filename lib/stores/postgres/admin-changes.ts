@@ -13,7 +13,7 @@ interface Office {
 }
 
 /** A retained record: the id of the admin who changed something in the installation. It remains after the person is erased. */
-export const officeActs = (db: Database, { name, what, table, by, at }: Office): RetainedRecord => ({
+export const adminChanges = (db: Database, { name, what, table, by, at }: Office): RetainedRecord => ({
   name,
   store: 'postgresql',
   what,

@@ -202,7 +202,7 @@ async function remainingPages(
 ): Promise<Pages> {
   const where = { runId, holder: dataSource.name }
   if (dataSource.decisions) {
-    const underHolds = await judgeDecisions(tx, where, dataSource.decisions, { keptBy, now })
+    const underHolds = await decideThreads(tx, where, dataSource.decisions, { keptBy, now })
     return { ...(await pagesOf(tx, runId, dataSource)), ...underHolds }
   }
   if (keptBy !== undefined || isHeld)
@@ -218,7 +218,7 @@ async function remainingPages(
 }
 
 /** Applies the current holds to each item that needs a decision and is not erased yet. Nothing on it is erased under a hold. */
-async function judgeDecisions(
+async function decideThreads(
   tx: Transaction,
   where: { runId: string; holder: string },
   { resumed, underHold, heldBy }: Decisions,

@@ -2,7 +2,7 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import { type DataSource, timeFor } from '#lib/kernel/data-source.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { longestRetry } from '../runs/run-rules.ts'
-import { enqueueAgain, goOn, lockedRun, planAgain, type RunRow, runChangeOf, stepsOf } from '../runs/runs.ts'
+import { advanceRun, enqueueAgain, lockedRun, planAgain, type RunRow, runChangeOf, stepsOf } from '../runs/runs.ts'
 import { writeIntent } from './intents.ts'
 import {
   fenceRun,
@@ -31,7 +31,7 @@ import {
 const maxPlans = 10
 
 /** Enqueues the first steps, after the plan and the ledger intent are written. */
-const setOff = (plan: RunPlan, deps: StartDeps): Promise<'off' | 'outdated' | undefined> =>
+const startSteps = (plan: RunPlan, deps: StartDeps): Promise<'off' | 'outdated' | undefined> =>
   deps.db.transaction(async (tx) => {
     const run = await lockPlannedRun(tx, plan, deps)
     if (!run || run === 'outdated') return run
@@ -39,7 +39,7 @@ const setOff = (plan: RunPlan, deps: StartDeps): Promise<'off' | 'outdated' | un
     await tx.erasureRun.update({ where: { id: run.id }, data: { state: 'erasing', plannedAt: at, fault: null } })
     if (run.fault !== null) await endWaits(tx, run.id)
     await deps.onChange(tx, runChangeOf(run, await stepsOf(tx, run.id), 'erasing', at))
-    await goOn(tx, run, deps, at)
+    await advanceRun(tx, run, deps, at)
     return 'off'
   })
 
@@ -76,7 +76,7 @@ const isLater = (runId: string, { db, now }: StartDeps): Promise<boolean> =>
   })
 
 /** Sets the run to held without erasing anything. It is planned again when the holds end. */
-const setAside = (plan: RunPlan, deps: StartDeps): Promise<'aside' | 'outdated' | undefined> =>
+const holdRun = (plan: RunPlan, deps: StartDeps): Promise<'aside' | 'outdated' | undefined> =>
   deps.db.transaction(async (tx) => {
     const run = await lockPlannedRun(tx, plan, deps)
     if (!run || run === 'outdated') return run
@@ -147,7 +147,7 @@ async function planOnce(runId: string, deps: StartDeps): Promise<'outdated' | un
     await needing('ledger', () => writeIntent(plan, deps))
     interrupt('start.intent')
   }
-  if ((await (plan.isKeptWhole ? setAside : setOff)(plan, deps)) === 'outdated') return 'outdated'
+  if ((await (plan.isKeptWhole ? holdRun : startSteps)(plan, deps)) === 'outdated') return 'outdated'
   interrupt('start.after')
   return undefined
 }

@@ -9,9 +9,9 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 import { preferIndexes } from '#lib/stores/postgres/personal-rows.ts'
 import { addedUp, dueSteps, longestRetry, mostAttempts, type RunScope, restAfter, stageAt } from '../runs/run-rules.ts'
 import {
+  advanceRun,
   enqueueNext,
   enqueueStep,
-  goOn,
   lockedRun,
   planAgain,
   type RunRow,
@@ -159,7 +159,7 @@ const finish = (deps: StepDeps, runId: string, holder: string): Promise<void> =>
       where: { runId, holder, state: { in: ['waiting', 'running'] } },
       data: { state: 'done', finishedAt: deps.now(), fault: null },
     })
-    if (count > 0) await goOn(tx, run, deps, deps.now(), holder)
+    if (count > 0) await advanceRun(tx, run, deps, deps.now(), holder)
   })
 
 /** Plans the run again if legal holds changed since its plan. */

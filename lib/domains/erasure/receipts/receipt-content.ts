@@ -58,9 +58,9 @@ type Counted = Pick<StepRow, 'holder' | 'store' | 'results'>
 function derivedOf(steps: readonly Counted[]): Pick<Receipt, 'derived' | 'exposed'> {
   const derived: NonNullable<Receipt['derived']> = []
   for (const [store, ofStore] of Map.groupBy(steps, (step) => step.store)) {
-    const { derivedCut = 0, derivedDeleted = 0, derivedJudgedAgain = 0, derivedRetained = 0 } = resultsOf(ofStore)
-    if (derivedCut + derivedDeleted + derivedJudgedAgain + derivedRetained === 0) continue
-    const [judged_again, retained] = [derivedJudgedAgain, derivedRetained]
+    const { derivedCut = 0, derivedDeleted = 0, derivedDecidedAgain = 0, derivedRetained = 0 } = resultsOf(ofStore)
+    if (derivedCut + derivedDeleted + derivedDecidedAgain + derivedRetained === 0) continue
+    const [judged_again, retained] = [derivedDecidedAgain, derivedRetained]
     derived.push({ store, cut: derivedCut, deleted: derivedDeleted, judged_again, retained })
   }
   const { exposedMatched = 0, exposedUnmatched = 0 } = resultsOf(steps)

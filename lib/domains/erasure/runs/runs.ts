@@ -225,7 +225,7 @@ export function runChangeOf(run: RunRow, steps: readonly StepRow[], state: RunCh
  * Continues a locked, erasing run after a plan, or after the step `finished`: enqueues the steps that are now due, or
  * the verification when all are done. Steps that were due before keep their job and its back-off.
  */
-export async function goOn(
+export async function advanceRun(
   tx: Transaction,
   run: RunRow,
   { onChange }: Pick<SubjectErasurePorts, 'onChange'>,

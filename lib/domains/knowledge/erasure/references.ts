@@ -209,7 +209,7 @@ export interface DecisionDeps {
   /** The erasure with this receipt from the ledger, and the records that the data source changed. */
   erasedSubject(receiptId: string, holder: string): Promise<Erased | undefined>
   /** Adds items to the erasure's ledger entry. */
-  noteItems(receiptId: string, holder: string, items: readonly string[]): Promise<void>
+  appendToLedger(receiptId: string, holder: string, items: readonly string[]): Promise<void>
 }
 
 const isSkill = (id: string): boolean => id.startsWith('kp:skill:')
@@ -218,7 +218,7 @@ const same: Renaming = (name) => name
 const nobody = { names: [], kinds: [], ids: [] }
 
 /** Admin decisions about references that an erasure could not judge, or judged wrongly. */
-export const referenceDecisions = ({ db, pseudonymOf, erasedSubject, noteItems }: DecisionDeps) => {
+export const referenceDecisions = ({ db, pseudonymOf, erasedSubject, appendToLedger }: DecisionDeps) => {
   const erasedBy = async (receiptId: string): Promise<Erased> => {
     const erased = await erasedSubject(receiptId, referencesSource)
     if (!erased)
@@ -267,7 +267,7 @@ export const referenceDecisions = ({ db, pseudonymOf, erasedSubject, noteItems }
         for (const one of ids)
           await rejectUnderLegalHold(tx, { kind: isSkill(one) ? 'skill' : 'unit', id: one, agents: [] }, now)
         // Noted before the change: after a crash in between, the ledger names a record that was not renamed, which is harmless.
-        if (decision === 'rename') await noteItems(id, referencesSource, ids)
+        if (decision === 'rename') await appendToLedger(id, referencesSource, ids)
         const pseudonyms = pseudonymsOf(erased)
         const names = new Map(erased.agents.map((name) => [pseudonymOf(name), name]))
         const to: Renaming =

@@ -9,7 +9,7 @@ import { skillTexts } from '../skills/preparation.ts'
 import type { FrontMatter } from '../skills/rules.ts'
 import { skillEtag, wholeSkillOf } from '../skills/storage.ts'
 import type { Unit } from '../unit.ts'
-import { goneOrNotFound, type KnowledgeDeps, shown } from '../units/stored-unit.ts'
+import { erasedOrNotFound, type KnowledgeDeps, shown } from '../units/stored-unit.ts'
 import { etagOf, knowledgeReaderOf } from '../visibility.ts'
 import { type InspectedRecord, inspectSkill, inspectUnit, listRecords } from './contract.ts'
 import {
@@ -48,7 +48,7 @@ function statusOf(row: StatusRow, periods: Periods) {
 export const inspection = ({ db, erasures, periods }: InspectionDeps) => ({
   inspectUnit: read(inspectUnit, async (ctx, { params: { id } }) => {
     const [[row], inForce] = await Promise.all([inspectedUnit(db, { id, ...knowledgeReaderOf(ctx) }), periods()])
-    if (!row) throw await goneOrNotFound(erasures, ctx, id)
+    if (!row) throw await erasedOrNotFound(erasures, ctx, id)
     return {
       body: {
         data: {
@@ -67,7 +67,7 @@ export const inspection = ({ db, erasures, periods }: InspectionDeps) => ({
 
   inspectSkill: read(inspectSkill, async (ctx, { params: { id } }) => {
     const [[row], inForce] = await Promise.all([inspectedSkill(db, { id, ...knowledgeReaderOf(ctx) }), periods()])
-    if (!row) throw await goneOrNotFound(erasures, ctx, id)
+    if (!row) throw await erasedOrNotFound(erasures, ctx, id)
     return {
       body: { data: { ...wholeSkillOf(row), ...statusOf(row, inForce), etag: skillEtag(row.version) } },
       resourceId: id,

@@ -3,7 +3,7 @@ import { rejectionsToQuarantine, reportsToQuarantine } from '../rules.ts'
 import type { Unit } from '../unit.ts'
 import type { Visibility } from '../units/repository.ts'
 import { visibleTo } from '../visibility.ts'
-import { isHeardSql, voiceSql } from '../votes/vote-identity.ts'
+import { isHeardSql, voteIdentitySql } from '../votes/vote-identity.ts'
 
 /** Totals stop counting at this number. */
 export const countedTo = 1_001
@@ -73,7 +73,7 @@ export const insertReport = statement('knowledge.insert-report', {
 export const reportedUnits = statement('knowledge.reported-units', {
   takes: { unit: 'text?', oldEnough: 'timestamptz' },
   returns: { id: 'text', reporters: 'int4' },
-  sql: `SELECT r.unit_id AS id, count(DISTINCT ${voiceSql('r', 'r.reporter_id', 'a')})::int AS reporters
+  sql: `SELECT r.unit_id AS id, count(DISTINCT ${voteIdentitySql('r', 'r.reporter_id', 'a')})::int AS reporters
     FROM unit_reports r LEFT JOIN agent_owners a ON a.id = r.reporter_id
     WHERE r.settled_at IS NULL AND ($unit IS NULL OR r.unit_id = $unit) AND ${isHeardSql('r.reporter_id', 'a', '$oldEnough')}
     GROUP BY r.unit_id HAVING count(*) >= ${reportsToQuarantine}`,

@@ -6,7 +6,7 @@ import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { award } from '../reputation/award.ts'
 import { rejectionsToQuarantine, rejectionWindow, reportsToQuarantine } from '../rules.ts'
-import { goneOrNotFound, type KnowledgeDeps } from '../units/stored-unit.ts'
+import { erasedOrNotFound, type KnowledgeDeps } from '../units/stored-unit.ts'
 import { knowledgeReaderOf, ownerKey } from '../visibility.ts'
 import { plainText } from '../votes/service.ts'
 import { bornBefore, hashedNetwork } from '../votes/vote-identity.ts'
@@ -72,7 +72,7 @@ export const reporting = ({
     requireStorable(ctx.pipeline.regions, ctx.actor.region, 'outside_region')
     const { tx, now, ip } = ctx
     const [row] = await lockUnitForReport(tx, { ...knowledgeReaderOf(ctx), id, reporter })
-    if (!row) throw await goneOrNotFound(erasures, ctx, id, tx)
+    if (!row) throw await erasedOrNotFound(erasures, ctx, id, tx)
     const { text: reason } = recordingRejection(db, reporter, now, () => plainText(body.reason, 'reason', strict))
     const owner = ownerKey(reporter, row.owner_id)
     const isUnclaimed = owner === reporter && ctx.actor.kind === 'agent'

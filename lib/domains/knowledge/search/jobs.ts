@@ -89,7 +89,7 @@ function similarity(one: ReadonlySet<string>, other: readonly string[]): number 
  * Computes the novelty of new units: 1 − the highest similarity to older units of the domain. Only compares with the unit's own scope and
  * the network, and not with quarantined units, so that no score reveals a unit that its reader may not see. Returns the number of units.
  */
-async function judgeNovelty(db: Database): Promise<number> {
+async function decideNovelty(db: Database): Promise<number> {
   const units = await unitsWithoutNovelty(db, { limit: maxUnits })
   for (const unit of units) {
     const novelty = Math.round((1 - (await nearest(db, unit))) * 10_000) / 10_000
@@ -153,7 +153,7 @@ export const searchJobs = (db: Database, findAgain = regatherWords(db)) => [
     async run() {
       // Novelty depends on the word table, so update that first.
       await exhaust(() => gatherWords(db))
-      await exhaust(() => judgeNovelty(db))
+      await exhaust(() => decideNovelty(db))
     },
   }),
 ]

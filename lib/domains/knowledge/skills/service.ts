@@ -10,7 +10,7 @@ import { isUnderReview, recordingRejection } from '../moderation/rejections.ts'
 import { searchPage } from '../search/paging.ts'
 import { snippetOf } from '../search/snippet.ts'
 import { contributorOf, quarantinedForReview } from '../units/contribution.ts'
-import { goneOrNotFound, type KnowledgeDeps, namedAfterCommit, warningsWithNames } from '../units/stored-unit.ts'
+import { erasedOrNotFound, type KnowledgeDeps, namedAfterCommit, warningsWithNames } from '../units/stored-unit.ts'
 import { knowledgeReaderOf, passes } from '../visibility.ts'
 import { contributeSkill, correctSkill, eraseSkill, listSkills, readSkill, validateSkill } from './contract.ts'
 import { examineSkill, type PreparedSkill, prepareSkill, skillTexts, skillTextsOf } from './preparation.ts'
@@ -41,7 +41,7 @@ async function changeable(
 ): Promise<WholeSkillRow> {
   const { agents, isAdmin } = ctx.actor
   const [row] = await lockChangeableSkill(ctx.tx, { id, agents, isAdmin })
-  if (!row) throw await goneOrNotFound(erasures, ctx, id, ctx.tx)
+  if (!row) throw await erasedOrNotFound(erasures, ctx, id, ctx.tx)
   return row
 }
 
@@ -105,7 +105,7 @@ const validate = ({ strict, names }: Pick<SkillServiceDeps, 'strict' | 'names'>)
 const readOne = ({ db, erasures }: Pick<SkillServiceDeps, 'db' | 'erasures'>) =>
   read(readSkill, async (ctx, { params: { id } }) => {
     const [row] = await visibleSkill(db, { id, ...knowledgeReaderOf(ctx) })
-    if (!row) throw await goneOrNotFound(erasures, ctx, id)
+    if (!row) throw await erasedOrNotFound(erasures, ctx, id)
     return { body: { data: wholeSkillOf(row) }, resourceId: id, headers: { ETag: skillEtag(row.version) } }
   })
 
@@ -150,7 +150,7 @@ const erase = ({ erasures }: Pick<SkillServiceDeps, 'erasures'>) =>
   mutation(eraseSkill, async (ctx, { params: { id }, headers }) => {
     const { agents, isAdmin } = ctx.actor
     const [row] = await lockErasableSkill(ctx.tx, { id, agents, isAdmin })
-    if (!row) throw await goneOrNotFound(erasures, ctx, id, ctx.tx)
+    if (!row) throw await erasedOrNotFound(erasures, ctx, id, ctx.tx)
     const { agent_id: author, version, was_public: wasPublic } = row
     return eraseRow(erasures, ctx, { kind: 'skill', id, author, version, wasPublic }, headers)
   })

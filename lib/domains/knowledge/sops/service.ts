@@ -19,7 +19,7 @@ import { insertSkill } from '../skills/storage.ts'
 import type { Unit } from '../unit.ts'
 import { contributorOf, planContribution, quarantinedForReview } from '../units/contribution.ts'
 import { type PreparedUnit, prepareUnit } from '../units/storage.ts'
-import { goneOrNotFound, type KnowledgeDeps, namedAfterCommit } from '../units/stored-unit.ts'
+import { erasedOrNotFound, type KnowledgeDeps, namedAfterCommit } from '../units/stored-unit.ts'
 import { etagOf, type KnowledgeReader, knowledgeReaderOf, passes } from '../visibility.ts'
 import { dropVotes } from '../votes/weighing.ts'
 import {
@@ -138,7 +138,7 @@ const contribute = (deps: SopDeps) =>
 const readOne = ({ db, erasures }: Lookup) =>
   read(readSop, async (ctx, { params: { id } }) => {
     const [row] = await visibleSop(db, { id, ...knowledgeReaderOf(ctx) })
-    if (!row) throw await goneOrNotFound(erasures, ctx, id)
+    if (!row) throw await erasedOrNotFound(erasures, ctx, id)
     return { body: { data: sopView(row) }, resourceId: id, headers: { ETag: etagOfSop(row) } }
   })
 
@@ -233,7 +233,7 @@ const reviseOne = ({ db, erasures, strict, names }: Pick<SopDeps, 'db' | 'erasur
   mutation(reviseSop, async (ctx, input) => {
     const { id } = input.params
     const revised = await revise(ctx, input, { db, strict })
-    if (!revised) throw await goneOrNotFound(erasures, ctx, id, ctx.tx)
+    if (!revised) throw await erasedOrNotFound(erasures, ctx, id, ctx.tx)
     const { row, changed, sanitized, sanitizedPlaces, heldNow, texts } = revised
     const warnings = heldNow ? [...revised.warnings, quarantinedForReview] : revised.warnings
     return namedAfterCommit(names, texts, {
@@ -295,7 +295,7 @@ const listVersions = ({ db, erasures }: Lookup) =>
   read(listSopVersions, async (ctx, { params: { id }, query: { limit, offset, cursor } }) => {
     const reader = knowledgeReaderOf(ctx)
     const [sop] = await visibleSop(db, { id, ...reader })
-    if (!sop) throw await goneOrNotFound(erasures, ctx, id)
+    if (!sop) throw await erasedOrNotFound(erasures, ctx, id)
     const before = afterVersion(cursor, id)
     const { rows, total } = await versionsOf(db, sop, reader, { before, limit: limit + 1, offset })
     const data = rows.slice(0, limit)
@@ -317,7 +317,7 @@ const readVersion = ({ db, erasures }: Lookup) =>
   read(readSopVersion, async (ctx, { params: { id, version } }) => {
     const reader = knowledgeReaderOf(ctx)
     const [sop] = await visibleSop(db, { id, ...reader })
-    if (!sop) throw await goneOrNotFound(erasures, ctx, id)
+    if (!sop) throw await erasedOrNotFound(erasures, ctx, id)
     const row = await sopVersionOf(db, sop, reader, version)
     if (!row)
       throw new Problem('not_found', 'The SOP has no version with this number, or you are not allowed to read it.')
@@ -363,7 +363,7 @@ async function eraseVersion(
 const eraseOneVersion = ({ erasures }: Pick<SopDeps, 'erasures'>) =>
   mutation(eraseSopVersion, async (ctx, { params, headers }) => {
     const { id, version } = params
-    if (!(await eraseVersion(ctx, params, headers['if-match']))) throw await goneOrNotFound(erasures, ctx, id, ctx.tx)
+    if (!(await eraseVersion(ctx, params, headers['if-match']))) throw await erasedOrNotFound(erasures, ctx, id, ctx.tx)
     await withdrawAnswers(ctx.tx, id)
     const deleted = { scope: { version: String(version) } }
     return { body: undefined, resourceId: id, details: { version, erased: true }, deleted }
@@ -414,7 +414,7 @@ const approveVersion = ({ erasures }: Pick<SopDeps, 'erasures'>) =>
     approveSop,
     async (ctx, { params: { id }, headers, body }) => {
       const approved = await approve(ctx, id, { version: body?.version, ifMatch: headers['if-match'] })
-      if (!approved) throw await goneOrNotFound(erasures, ctx, id, ctx.tx)
+      if (!approved) throw await erasedOrNotFound(erasures, ctx, id, ctx.tx)
       const { row, version, changed } = approved
       return {
         body: { data: sopView(row) },
@@ -425,7 +425,7 @@ const approveVersion = ({ erasures }: Pick<SopDeps, 'erasures'>) =>
     },
     async (ctx, { params: { id } }) => {
       const [row] = await visibleSopWithin(ctx.tx, { id, ...knowledgeReaderOf(ctx) })
-      if (!row) throw await goneOrNotFound(erasures, ctx, id, ctx.tx)
+      if (!row) throw await erasedOrNotFound(erasures, ctx, id, ctx.tx)
       return sopView(row)
     },
   )
@@ -480,7 +480,7 @@ const exportSkill = ({ erasures, strict }: Pick<SopDeps, 'erasures' | 'strict'>)
     exportSopAsSkill,
     async (ctx, { params: { id }, body }) => {
       const [sop] = await visibleSopWithin(ctx.tx, { id, ...knowledgeReaderOf(ctx) })
-      if (!sop) throw await goneOrNotFound(erasures, ctx, id, ctx.tx)
+      if (!sop) throw await erasedOrNotFound(erasures, ctx, id, ctx.tx)
       const made = skillDocument(sop.document, { id, version: sop.wording, author: sop.agent_id })
       const skillId = body?.publish === true ? await publish(ctx, sop, made, strict) : undefined
       const details = { version: sop.wording, ...(skillId !== undefined && { skill: skillId }) }
@@ -497,7 +497,7 @@ const exportSkill = ({ erasures, strict }: Pick<SopDeps, 'erasures' | 'strict'>)
     },
     async (ctx, { params: { id } }) => {
       const [sop] = await visibleSopWithin(ctx.tx, { id, ...knowledgeReaderOf(ctx) })
-      if (!sop) throw await goneOrNotFound(erasures, ctx, id, ctx.tx)
+      if (!sop) throw await erasedOrNotFound(erasures, ctx, id, ctx.tx)
       return { ...skillDocument(sop.document, { id, version: sop.wording, author: sop.agent_id }), files: [] }
     },
   )

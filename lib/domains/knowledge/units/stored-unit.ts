@@ -79,7 +79,7 @@ export const shown = (row: UnitRow) => ({
 })
 
 /** Problem for a missing unit or skill: 410 with the receipt for its former owner, 404 for others. */
-export async function goneOrNotFound(
+export async function erasedOrNotFound(
   { receiptFor }: Pick<UnitErasures, 'receiptFor'>,
   { actor }: Pick<Context, 'actor'>,
   id: string,

@@ -1,7 +1,7 @@
 import { statement, typed } from '#lib/stores/postgres/statement.ts'
 import type { Unit } from '../unit.ts'
 import { ownerKeySql, visibleTo } from '../visibility.ts'
-import { isHeardSql, voiceSql } from './vote-identity.ts'
+import { isHeardSql, voteIdentitySql } from './vote-identity.ts'
 
 /**
  * The unit that the voter sees, locked so that its votes are counted one after another. Also locks the agents of author and voter, so that
@@ -38,7 +38,7 @@ export const insertVote = statement('knowledge.insert-vote', {
     VALUES ($unit, $voter, $owner, $valid, 0, $feedback, $network, $now) ON CONFLICT DO NOTHING`,
 })
 
-const [voice, counted] = [voiceSql('v', 'v.voter_id', 'a'), voiceSql('k', 'k.voter_id', 'b')]
+const [voice, counted] = [voteIdentitySql('v', 'v.voter_id', 'a'), voteIdentitySql('k', 'k.voter_id', 'b')]
 /**
  * Uncounted votes `v` of agents `a` that count by now ($oldEnough is `bornBefore`), unless the same voice already counted on the unit. Votes
  * of erased agents are excluded.

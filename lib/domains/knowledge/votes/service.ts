@@ -8,7 +8,7 @@ import { mutation } from '#lib/kernel/use-case.ts'
 import { validateUnit } from '../moderation/contract.ts'
 import { recordingRejection } from '../moderation/rejections.ts'
 import { withdrawVotes } from '../reputation/award.ts'
-import { goneOrNotFound, type KnowledgeDeps, namedAfterCommit } from '../units/stored-unit.ts'
+import { erasedOrNotFound, type KnowledgeDeps, namedAfterCommit } from '../units/stored-unit.ts'
 import { knowledgeReaderOf, ownerKey } from '../visibility.ts'
 import { deleteVotesOfClaim, insertVote, lockClaims, lockUnitForVote, lockUnitsOfClaim } from './repository.ts'
 import { hashedNetwork } from './vote-identity.ts'
@@ -48,7 +48,7 @@ export const voting = ({
     requireStorable(ctx.pipeline.regions, ctx.actor.region, 'outside_region')
     const { tx, now } = ctx
     const [row] = await lockUnitForVote(tx, { ...knowledgeReaderOf(ctx), id, voter })
-    if (!row) throw await goneOrNotFound(erasures, ctx, id, tx)
+    if (!row) throw await erasedOrNotFound(erasures, ctx, id, tx)
     if (row.author_key === row.voter_key || row.attributed_to === voter || row.original_author === voter)
       throw new Problem('forbidden', 'You cannot validate your own units or units of another agent of your owner.')
     const said =

@@ -7,7 +7,7 @@ import { ageToCount } from '../rules.ts'
  * unclaimed agent counts as its network. `row` has `network` and `owner_key`, `who` is the actor, `agent` its row of `agent_owners`, if
  * any.
  */
-export const voiceSql = (row: string, who: string, agent: string): string => `CASE
+export const voteIdentitySql = (row: string, who: string, agent: string): string => `CASE
   WHEN ${who} LIKE 'user:%' THEN ${who}
   WHEN ${agent}.owner_id IS NOT NULL THEN 'user:' || ${agent}.owner_id
   ELSE 'network:' || encode(coalesce(${row}.network, convert_to(${row}.owner_key, 'UTF8')), 'hex') END`

@@ -100,7 +100,12 @@ export async function rectify(deps: PrivacyDeps, work: RequestWork, row: Request
  * Sends further emails about open requests to the new address, and deletes the unused links of earlier emails, because
  * the former mailbox may belong to somebody else.
  */
-async function moveLetters(deps: PrivacyDeps, work: RequestWork, { id }: RequestRow, accountId: string): Promise<void> {
+async function updateContact(
+  deps: PrivacyDeps,
+  work: RequestWork,
+  { id }: RequestRow,
+  accountId: string,
+): Promise<void> {
   const { tx } = work
   const contact = await deps.people.contactOf(tx, accountId)
   if (!contact) return
@@ -133,7 +138,7 @@ export async function confirmAddress(deps: PrivacyDeps, work: RequestWork, row: 
   const { changes, ...rest } = payloadOf(row)
   const payload = { ...rest, changes: { ...changes, email: undefined } }
   await change(work, row, { event: 'rectified', data: { payload }, details: { fields: 'email' } })
-  await moveLetters(deps, work, row, row.accountId)
+  await updateContact(deps, work, row, row.accountId)
   const waitsForAdmin = (part.outcome as Prisma.JsonObject).has_words === true
   return conclude(
     work,

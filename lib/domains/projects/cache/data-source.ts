@@ -16,7 +16,7 @@ import { memoize } from '#lib/kernel/memoize.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { receiptText } from '#lib/kernel/receipt-texts.ts'
 import { type CacheEntry, ownPrefix } from '#lib/stores/cache/cache.ts'
-import { needlesOf } from '#lib/stores/cache/needles.ts'
+import { searchStringsOf } from '#lib/stores/cache/needles.ts'
 import { requireConnectedStores } from '#lib/stores/registered-store.ts'
 import { isInKeySpace, type KeySpace, recordedClaimants, splitWithin } from '../key-space.ts'
 import { scopePart, scopeSubject, writersOf } from '../legal-holds.ts'
@@ -63,7 +63,7 @@ import {
   type CacheFinding,
   type CacheSearch,
   labelOf,
-  surveyCache,
+  scanCache,
   type UnsearchedEntries,
 } from './scan.ts'
 
@@ -253,10 +253,10 @@ async function textsLeft(
   projects: readonly string[],
   judge: ValueDecider | undefined,
 ): Promise<Set<string>> {
-  const ids = needlesOf(about)
+  const ids = searchStringsOf(about)
   const telling = chosen.filter(({ id }) => isDistinctiveKey(id))
-  const loose = needlesOf(telling.map(({ id }) => id))
-  const anchors = needlesOf([...within, ...telling.flatMap((one) => one.anchors)])
+  const loose = searchStringsOf(telling.map(({ id }) => id))
+  const anchors = searchStringsOf([...within, ...telling.flatMap((one) => one.anchors)])
   const inProject = uniqueInProject(about)
   const isPlain = (name: string) =>
     name.startsWith(ownPrefix) && !telling.some(({ id }) => mayBeOurKey(id) || inProject.has(id))
@@ -266,8 +266,8 @@ async function textsLeft(
     if (!mayDeleteKey(name, ownPrefix) || left.has(name)) return
     const values = texts.map((text) => readable(text))
     const all = [name, ...values.map(({ text }) => text)]
-    const isInside = all.some(anchors.standIn)
-    if (all.some(ids.standIn) || ((isInside || isPlain(name)) && all.some(loose.standIn))) left.add(name)
+    const isInside = all.some(anchors.occursIn)
+    if (all.some(ids.occursIn) || ((isInside || isPlain(name)) && all.some(loose.occursIn))) left.add(name)
     else if (judge && (isInside || name.startsWith(ownPrefix) || isInKeySpace(space, name))) {
       const ownership = memoize(async (): Promise<Ownership> => {
         const found = name.startsWith(ownPrefix) ? 'own' : await ownershipOf(name)
@@ -326,7 +326,7 @@ function eraser(cache: CacheSourcePorts['cache'], sought: CacheSearch, { run, no
         if (!(await cache.change(finding, part, to, at))) isDone = false
       }
       // The entry was changed concurrently: read it and decide again.
-      if (!isDone && tries < maxTries) await surveyCache(cache, sought, (again) => visit(again, tries + 1), [name])
+      if (!isDone && tries < maxTries) await scanCache(cache, sought, (again) => visit(again, tries + 1), [name])
     }
   }
   /** Deletes the entries that are erased completely. Returns the number of deleted and changed entries. */
@@ -374,7 +374,7 @@ async function visitEntries(
       const isForeign = isPrefixed && (await foreignRefs(tx, 'cache', [name], [...projects])).size > 0
       if (!isForeign) await visit(finding)
     }
-    const { binary, isOutside, lasting } = await surveyCache(ports.cache, search, erase, names)
+    const { binary, isOutside, lasting } = await scanCache(ports.cache, search, erase, names)
     for (const label of binary) all.binary.add(label)
     for (const label of lasting) all.lasting.add(label)
     all.isOutside ||= isOutside

@@ -14,7 +14,7 @@ import { Fingerprints } from '../words/fingerprints.ts'
 import { SourceWords } from '../words/run-words.ts'
 import { groupsOf } from './repository.ts'
 import { addErasedId, type Chosen, isOurKey, mayBeOurKey, mayDeleteKey, uniqueInProject } from './rules.ts'
-import { type CacheFinding, type CacheSearch, labelOf, surveyCache } from './scan.ts'
+import { type CacheFinding, type CacheSearch, labelOf, scanCache } from './scan.ts'
 
 export interface CacheSourcePorts {
   db: Database
@@ -193,8 +193,8 @@ export async function findEntries(
     if (known) known.changes = [...(known.changes ?? []), ...(finding.changes ?? [])]
     else found.set(finding.name, finding)
   }
-  if (ids.size + chosen.size > 0) await surveyCache(cache, sought, add)
-  else if (sought.indexed.size > 0) await surveyCache(cache, sought, add, [...sought.indexed])
+  if (ids.size + chosen.size > 0) await scanCache(cache, sought, add)
+  else if (sought.indexed.size > 0) await scanCache(cache, sought, add, [...sought.indexed])
   const prefixed = [...found.values()].flatMap(({ name, isPrefixed }) => (isPrefixed ? [name] : []))
   const foreign = await foreignRefs(tx, 'cache', prefixed, [...projects])
   return [...found.values()].filter(({ name }) => !foreign.has(name))

@@ -42,11 +42,11 @@ it('isOurs returns true for generated ids, and false for ids that a client chose
     expect(isOurKey('message', id), id).toBe(false)
 })
 
-it.each([newUuid(), 'message-0042'])('isTelling returns true for %s', (id) => {
+it.each([newUuid(), 'message-0042'])('isDistinctive returns true for %s', (id) => {
   expect(isDistinctiveKey(id)).toBe(true)
 })
 it.each(['', 'a', '*', '1234567', 'user', 'assistant', 'kp:cache:', 'session-key'])(
-  'isTelling returns false for %j',
+  'isDistinctive returns false for %j',
   (id) => {
     expect(isDistinctiveKey(id)).toBe(false)
   },

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { memoize } from '#lib/kernel/memoize.ts'
 import { type CacheEntry, type CachePart, type CacheStore, ownPrefix } from '#lib/stores/cache/cache.ts'
-import { needlesOf } from '#lib/stores/cache/needles.ts'
+import { searchStringsOf } from '#lib/stores/cache/needles.ts'
 import { technical } from '#lib/text/json.ts'
 import { isInKeySpace, type KeySpace } from '../key-space.ts'
 import { isOfOthers, type Ownership } from '../values/ownership.ts'
@@ -193,13 +193,13 @@ async function changesByWords(
 const maxBefore = 50
 
 /** Decides about entries one by one. */
-function cacheJudge(sought: CacheSearch) {
-  const ids = needlesOf([...sought.ids])
+function cacheDecider(sought: CacheSearch) {
+  const ids = searchStringsOf([...sought.ids])
   const telling = [...sought.chosen].filter(({ id }) => isDistinctiveKey(id))
-  const chosen = needlesOf(telling.map(({ id }) => id))
-  const anchors = needlesOf([...sought.anchors, ...telling.flatMap((one) => one.anchors)])
-  const near = needlesOf([...sought.near].filter((id) => isOurKey('conversation', id)))
-  const keys = needlesOf(keyingIds(sought.keys))
+  const chosen = searchStringsOf(telling.map(({ id }) => id))
+  const anchors = searchStringsOf([...sought.anchors, ...telling.flatMap((one) => one.anchors)])
+  const near = searchStringsOf([...sought.near].filter((id) => isOurKey('conversation', id)))
+  const keys = searchStringsOf(keyingIds(sought.keys))
   const { names, judge, space } = sought
   // An id that looks generated, or is unique only in its project, may belong to others: then even our own entries need an anchor.
   const inProject = uniqueInProject(sought.ids)
@@ -214,13 +214,13 @@ function cacheJudge(sought: CacheSearch) {
     const before = previous.name === name ? previous.parts : []
     previous = { name, parts: parts.slice(-maxBefore) }
     if (!mayDeleteKey(name, ownPrefix)) return undefined
-    const isNear = sought.around.has(name) || (near.standIn(name) && type === 'string')
+    const isNear = sought.around.has(name) || (near.occursIn(name) && type === 'string')
     // Data derived from the conversation may contain any part of it: decide as if provenance named it.
     const naming = names.get(name) ?? (isNear && judge ? { named: [], remaining: [] } : undefined)
     const by: CacheMatchReason = names.has(name) ? 'pointer' : isNear ? 'group' : 'text'
     if (sought.indexed.has(name)) return whole(entry, 'index')
-    if (ids.standIn(name)) return whole(entry, by)
-    if (!isOwn(name) && !names.has(name) && keys.standIn(name)) {
+    if (ids.occursIn(name)) return whole(entry, by)
+    if (!isOwn(name) && !names.has(name) && keys.occursIn(name)) {
       const owner = await sought.ownershipOf(name)
       if (owner === 'own' && (await sought.isCached(name))) return whole(entry, 'group')
       if (!isOfOthers(owner) && !isNear) unsearched.lasting.add(labelOf(name))
@@ -228,10 +228,10 @@ function cacheJudge(sought: CacheSearch) {
     const values = parts.map(({ texts }) => readableOf(texts))
     const fields = type === 'hash' ? parts.map(({ id }) => id.toString()) : []
     const stands = (needles: typeof ids) =>
-      needles.standIn(name) || [...fields, ...values.map(({ text }) => text)].some(needles.standIn)
+      needles.occursIn(name) || [...fields, ...values.map(({ text }) => text)].some(needles.occursIn)
     const isAnchored = !anchors.isEmpty && stands(anchors)
     const mayFollow = isAnchored || isPlain(name)
-    if (mayFollow && chosen.standIn(name)) return { ...whole(entry, by), isLoose: true }
+    if (mayFollow && chosen.occursIn(name)) return { ...whole(entry, by), isLoose: true }
     if (isNear && !judge) return whole(entry, by)
 
     const known = new Map<CachePart, CacheChange>()
@@ -239,8 +239,8 @@ function cacheJudge(sought: CacheSearch) {
     for (const [n, part] of parts.entries()) {
       const text = values[n]?.text ?? ''
       const field = fields[n] ?? ''
-      const isSure = ids.standIn(text) || ids.standIn(field)
-      const isLikely = mayFollow && (chosen.standIn(text) || chosen.standIn(field))
+      const isSure = ids.occursIn(text) || ids.occursIn(field)
+      const isLikely = mayFollow && (chosen.occursIn(text) || chosen.occursIn(field))
       if (!isSure && !isLikely) continue
       isLoose ||= !isSure
       const isRecord =
@@ -289,13 +289,13 @@ const readableOf = (texts: readonly Buffer[]): Readable => {
 }
 
 /** Reads the named entries, or all entries, and passes each finding to `visit`. */
-export async function surveyCache(
+export async function scanCache(
   cache: Pick<CacheStore, 'read'>,
   sought: CacheSearch,
   visit: (finding: CacheFinding) => Promise<void>,
   names?: readonly string[],
 ): Promise<UnsearchedEntries> {
-  const { judged, unsearched, loose } = cacheJudge(sought)
+  const { judged, unsearched, loose } = cacheDecider(sought)
   const uncertain: CacheFinding[] = []
   await cache.read(async (entry) => {
     const finding = await judged(entry)

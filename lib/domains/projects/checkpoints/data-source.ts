@@ -341,7 +341,7 @@ async function* plannedThreads(
   yield* memoriesOfBatch(store, [gone], tx)
 }
 
-const verdictOf = ({ thread, isWhole, isShared, isUnreadable, messages, found }: ThreadPlan): PlannedRecord => ({
+const decisionOf = ({ thread, isWhole, isShared, isUnreadable, messages, found }: ThreadPlan): PlannedRecord => ({
   store: 'checkpoints',
   kind: thread === null ? 'memory' : 'thread',
   id: thread ?? 'store',
@@ -540,7 +540,7 @@ export function checkpointsDataSource(deps: CheckpointsSourceDeps): DataSource {
       const { threads, isAway } = await planOf(deps, scope, tx, now)
       for (const thread of threads) {
         if (thread.items.length === 0 && !thread.isShared) continue
-        const verdict = verdictOf(thread)
+        const verdict = decisionOf(thread)
         const known = verdicts.get(verdict.id)
         // A shared thread is kept. A decision about its erased messages takes precedence.
         if (!known || known.verdict === 'kept') verdicts.set(verdict.id, verdict)

@@ -120,7 +120,7 @@ const maxVerdicts = 5_000
 
 const kindsOfRows = new Set<string>(['conversation', 'document', 'message'])
 /** Ids of rows are returned without their scope prefix. */
-const shownVerdict = (verdict: PlannedRecord): PlannedRecord =>
+const shownDecision = (verdict: PlannedRecord): PlannedRecord =>
   verdict.store === 'postgresql' && kindsOfRows.has(verdict.kind) ? { ...verdict, id: shownId(verdict.id) } : verdict
 
 /** The answer to a dry run. Lists untouched records first, so that the limit does not hide them. */
@@ -131,7 +131,7 @@ function planView({ planned, verdicts, unanswered }: Awaited<ReturnType<SubjectE
       ...holding,
       held: held.reduce((total, { count }) => total + count, 0),
     })),
-    verdicts: [...untouched, ...deleted, ...changed, ...kept].slice(0, maxVerdicts).map(shownVerdict),
+    verdicts: [...untouched, ...deleted, ...changed, ...kept].slice(0, maxVerdicts).map(shownDecision),
     omitted: Math.max(0, verdicts.length - maxVerdicts),
     totals: totalsOf(verdicts),
     unanswered,

@@ -374,12 +374,12 @@ async function plannedRecordsOf(
           evidence: [],
           found,
         })
-    } else verdicts.push(...(await verdictsInGroup(parts, plan, scope, tx, now)))
+    } else verdicts.push(...(await decisionsInGroup(parts, plan, scope, tx, now)))
   }
   return { verdicts, isPartial }
 }
 
-async function verdictsInGroup(
+async function decisionsInGroup(
   parts: { graph: GraphStore; sources: Sources; namesOf: NamesOf },
   { group, episodes, shared, decisions, erased, decider }: GroupPlan,
   scope: ErasureScope,
@@ -474,7 +474,7 @@ export function graphDataSource(deps: GraphSourceDeps): DataSource {
     residue: (scope, items, now, words) => residueOfGroups(deps, scope, items, now, words),
     read: graphReader(deps),
     notSearched: (results) =>
-      (results.entitiesOrphaned ?? 0) + (results.derivedJudgedAgain ?? 0) > 0
+      (results.entitiesOrphaned ?? 0) + (results.derivedDecidedAgain ?? 0) > 0
         ? [{ what: receiptText('notSearched', 'embeddings'), count: null }]
         : [],
     late: (scope, tx, now) => lateItems(deps, scope, tx, now),

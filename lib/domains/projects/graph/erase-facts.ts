@@ -29,7 +29,7 @@ export const noResults = () => ({
   textsEdited: 0,
   derivedCut: 0,
   derivedDeleted: 0,
-  derivedJudgedAgain: 0,
+  derivedDecidedAgain: 0,
   derivedRetained: 0,
   exposedMatched: 0,
   exposedUnmatched: 0,
@@ -42,7 +42,7 @@ const noTally = (): Tally => ({ met: [], gone: [] })
 export const noTallies = () => ({
   entitiesOrphaned: noTally(),
   factsUnproven: noTally(),
-  derivedJudgedAgain: noTally(),
+  derivedDecidedAgain: noTally(),
   derivedRetained: noTally(),
   exposedUnmatched: { ...noTally(), isOfParts: true as const },
 })
@@ -174,7 +174,7 @@ async function addOutcome(
   }
   add('entitiesOrphaned', told.met.entitiesOrphaned ?? [], outcome.deleted)
   add('factsUnproven', told.unproven, [])
-  add('derivedJudgedAgain', told.met.derivedJudgedAgain ?? [], told.gone)
+  add('derivedDecidedAgain', told.met.derivedDecidedAgain ?? [], told.gone)
   add('derivedRetained', told.met.derivedRetained ?? [], [])
   add('exposedUnmatched', told.met.exposedUnmatched ?? [], told.gone)
   page.count += outcome.episodesDeleted + outcome.episodesCut

@@ -66,7 +66,7 @@ interface Judgement {
   /** Episodes that are cut. */
   cut: Map<string, CutEpisode>
   /** Records that remain without texts or sources. */
-  judgedAgain: string[]
+  decidedAgain: string[]
   /** Entities that remain although an erased episode mentions them. */
   orphaned: string[]
   tell(
@@ -78,7 +78,7 @@ interface Judgement {
     evidence?: string[],
   ): void
 }
-function newJudgement(found: Neighbourhood, redacts: boolean): Judgement {
+function newDecision(found: Neighbourhood, redacts: boolean): Judgement {
   const verdicts: DecidedRecord[] = []
   return {
     found,
@@ -86,7 +86,7 @@ function newJudgement(found: Neighbourhood, redacts: boolean): Judgement {
     verdicts,
     erased: new Set(),
     cut: new Map(),
-    judgedAgain: [],
+    decidedAgain: [],
     orphaned: [],
     tell: (kind, id, name, verdict, reason, evidence = []) =>
       verdicts.push({ kind, id, name, verdict, reason, evidence }),
@@ -155,7 +155,7 @@ function restoreFacts(
 
 /** Decides about the facts, after the entities, and restores facts that an erased episode ended. */
 function decideFacts(judgement: Judgement, { provenance, hasErased }: FactPolicy): void {
-  const { found, change, erased, cut, judgedAgain, tell } = judgement
+  const { found, change, erased, cut, decidedAgain, tell } = judgement
   const gone = new Set(change.deleteEntities)
   const goes = (uuid: string) => erased.has(uuid) || provenance.goes.has(uuid)
   const staying: Fact[] = []
@@ -182,7 +182,7 @@ function decideFacts(judgement: Judgement, { provenance, hasErased }: FactPolicy
     } else {
       const [first] = episodes
       const isBlanked = (first !== undefined && erased.has(first)) || (cuts.length > 0 && !isSupported)
-      judgedAgain.push(uuid)
+      decidedAgain.push(uuid)
       if (without.length > 0 || Object.keys(fact.attributes).length > 0)
         change.changeFacts.push({ uuid, isBlanked, without })
       const reason = isBlanked ? 'wording' : without.length > 0 ? 'shared' : 'judged_again'
@@ -289,7 +289,7 @@ function decideEpisodes(
 }
 
 function decideEntities(
-  { found, change, erased, cut, judgedAgain, orphaned, tell }: Judgement,
+  { found, change, erased, cut, decidedAgain, orphaned, tell }: Judgement,
   entityKinds: EntityKinds,
 ): void {
   const names = new Set<string>()
@@ -322,7 +322,7 @@ function decideEntities(
       if (!isBare) change.blankEntities.push(uuid)
       for (const episode of own.filter((one) => outOfRest.includes(one)))
         change.removeMentions.push({ episode, entity: uuid })
-      judgedAgain.push(uuid)
+      decidedAgain.push(uuid)
       if (isErased) orphaned.push(uuid)
       const reason = isErased ? 'orphaned' : 'judged_again'
       tell('entity', uuid, name, isBare ? 'kept' : 'changed', reason, [...labels, `mentions:${others}`])
@@ -379,13 +379,13 @@ function pointersOf(
 }
 
 /** Decides about communities and sagas, after the entities. */
-function decideGroups({ found, change, erased, judgedAgain, tell }: Judgement): void {
+function decideGroups({ found, change, erased, decidedAgain, tell }: Judgement): void {
   const gone = new Set(change.deleteEntities)
   for (const { uuid, name, summary, members, others } of found.communities) {
     const isEmpty = others === 0 && members.every((member) => gone.has(member))
     if (isEmpty) change.deleteCommunities.push(uuid)
     else {
-      judgedAgain.push(uuid)
+      decidedAgain.push(uuid)
       if (name !== '' || summary !== '') change.blankCommunities.push(uuid)
     }
     tell('community', uuid, name, isEmpty ? 'deleted' : 'changed', isEmpty ? 'unreferenced' : 'built_on_source')
@@ -395,7 +395,7 @@ function decideGroups({ found, change, erased, judgedAgain, tell }: Judgement): 
     const isEmpty = saga.others === 0 && !saga.episodes.some((episode) => remaining.has(episode))
     if (isEmpty) change.deleteSagas.push(saga.uuid)
     else {
-      judgedAgain.push(saga.uuid)
+      decidedAgain.push(saga.uuid)
       change.changeSagas.push({ uuid: saga.uuid, ...pointersOf(saga, found.next, erased) })
     }
     tell('saga', saga.uuid, saga.name, isEmpty ? 'deleted' : 'changed', isEmpty ? 'unreferenced' : 'built_on_source')
@@ -419,7 +419,7 @@ export function decideNeighbourhood(
   found: Neighbourhood,
   { entityKinds, redacts, provenance, decide = () => ({ decision: 'deleted' }), hasErased = () => false }: Policy,
 ): GraphDecisions {
-  const judgement = newJudgement(found, redacts)
+  const judgement = newDecision(found, redacts)
   const { change, verdicts, erased, cut } = judgement
   decideEpisodes(judgement, decide)
   if (erased.size + cut.size === 0) return { change, verdicts }
@@ -428,7 +428,7 @@ export function decideNeighbourhood(
   decideEntities(judgement, entityKinds)
   decideFacts(judgement, { provenance, hasErased })
   decideGroups(judgement)
-  change.told.met = { derivedJudgedAgain: judgement.judgedAgain, entitiesOrphaned: judgement.orphaned }
+  change.told.met = { derivedDecidedAgain: judgement.decidedAgain, entitiesOrphaned: judgement.orphaned }
   change.told.gone = [
     ...change.deleteEntities,
     ...change.deleteFacts,

@@ -15,7 +15,7 @@ import { type Erased, tallyOf } from '#lib/kernel/erased.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { receiptText } from '#lib/kernel/receipt-texts.ts'
-import { needlesOf } from '#lib/stores/cache/needles.ts'
+import { searchStringsOf } from '#lib/stores/cache/needles.ts'
 import { requireConnectedStores } from '#lib/stores/registered-store.ts'
 import { mergedChosen } from '../cache/rules.ts'
 import { isInKeySpace, recordedClaimants } from '../key-space.ts'
@@ -109,7 +109,7 @@ async function planObjects(
   for (const key of told) if (!planned.has(key)) planned.set(key, 'pointer')
   for (const [key, { verdict }] of findings) if (verdict === 'retained') absent.add(key)
   const [items, watched]: [string[], string[]] = [[], []]
-  const isIdIn = needlesOf([...ids]).standIn
+  const isIdIn = searchStringsOf([...ids]).occursIn
   for (const key of planned.keys()) {
     const isOnlyWords = planned.get(key) === 'text' && !isIdIn(key)
     const item = isOnlyWords ? wordsItemOf(key) : objectItemOf(key, { isThere: !absent.has(key) })
@@ -123,7 +123,7 @@ async function planObjects(
   return { items: items.sort(), watched: watched.sort(), held: await sources.held(scope, tx, now) }
 }
 
-const verdictOf = (
+const decisionOf = (
   key: string,
   found: ObjectMatchReason,
   { verdict, reason }: Pick<PlannedRecord, 'verdict' | 'reason'>,
@@ -146,13 +146,13 @@ async function explainObjects(
   const { keys, names, foreign, findings, isUnsearched } = await findObjects(ports, scope, tx, now)
   const found = new Map<string, PlannedRecord>()
   const evidence = async (key: string) => (isUnsearched ? [] : [`versions:${(await objects.versions(key)).length}`])
-  for (const [key, by] of keys) found.set(key, verdictOf(key, by, becomes.deleted, await evidence(key)))
+  for (const [key, by] of keys) found.set(key, decisionOf(key, by, becomes.deleted, await evidence(key)))
   for (const [key, { verdict, found: by }] of findings)
-    found.set(key, verdictOf(key, by, becomes[verdict], await evidence(key)))
+    found.set(key, decisionOf(key, by, becomes[verdict], await evidence(key)))
   if (isUnsearched)
-    for (const key of names.keys()) if (!found.has(key)) found.set(key, verdictOf(key, 'pointer', becomes.deleted))
+    for (const key of names.keys()) if (!found.has(key)) found.set(key, decisionOf(key, 'pointer', becomes.deleted))
   for (const key of foreign)
-    if (!found.has(key)) found.set(key, verdictOf(key, 'pointer', { verdict: 'untouched', reason: 'foreign' }))
+    if (!found.has(key)) found.set(key, decisionOf(key, 'pointer', { verdict: 'untouched', reason: 'foreign' }))
   const verdicts = [...found.values()].sort((one, other) => (one.id < other.id ? -1 : 1))
   return { verdicts, isPartial: isUnsearched || (await whatIsMissing(tx)).length > 0 }
 }

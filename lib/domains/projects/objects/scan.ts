@@ -1,6 +1,6 @@
 import type { Naming, ValueDecider } from '#lib/domains/projects/values/value-decider.ts'
 import { memoize } from '#lib/kernel/memoize.ts'
-import { needlesOf } from '#lib/stores/cache/needles.ts'
+import { searchStringsOf } from '#lib/stores/cache/needles.ts'
 import type { ObjectStore } from '#lib/stores/objects/objects.ts'
 import { type Chosen, isDistinctiveKey } from '../cache/rules.ts'
 import { isInKeySpace, type KeySpace } from '../key-space.ts'
@@ -83,21 +83,21 @@ export function objectDecider(
   objects: Pick<ObjectStore, 'versions' | 'read'>,
   { ids: given, chosen: client, anchors: near, names, space, judge, isNoted, ...sought }: ObjectSearch,
 ) {
-  const ids = needlesOf([...given])
+  const ids = searchStringsOf([...given])
   const telling = [...client].filter(({ id }) => isDistinctiveKey(id))
-  const chosen = needlesOf(telling.map(({ id }) => id))
-  const anchors = needlesOf([...near, ...telling.flatMap((one) => one.anchors)])
+  const chosen = searchStringsOf(telling.map(({ id }) => id))
+  const anchors = searchStringsOf([...near, ...telling.flatMap((one) => one.anchors)])
   const unsearched = noneUnsearched()
 
-  const isInside = (key: string): boolean => names.has(key) || anchors.standIn(key) || isInKeySpace(space, key)
+  const isInside = (key: string): boolean => names.has(key) || anchors.occursIn(key) || isInKeySpace(space, key)
   /** Whether a text contains an erased id. */
-  const namesErased = (text: string): boolean => ids.standIn(text) || chosen.standIn(text)
+  const namesErased = (text: string): boolean => ids.occursIn(text) || chosen.occursIn(text)
 
   const ownershipOf = (key: string) =>
     memoize(async (): Promise<Ownership> => {
       const found = names.has(key) ? 'own' : await sought.ownershipOf(key)
       // The row of an erased project may be deleted already.
-      return found === 'nobody' && anchors.standIn(key) ? 'own' : found
+      return found === 'nobody' && anchors.occursIn(key) ? 'own' : found
     })
 
   async function formerOf(key: string, newest: string | undefined): Promise<string[]> {
@@ -124,19 +124,19 @@ export function objectDecider(
     isInside,
     ownershipOf,
     /** Whether the key contains an erased id. */
-    hasErasedId: (key: string): boolean => ids.standIn(key) || (isInside(key) && chosen.standIn(key)),
+    hasErasedId: (key: string): boolean => ids.occursIn(key) || (isInside(key) && chosen.occursIn(key)),
     async judged(key: string): Promise<ObjectFinding | undefined> {
       const naming = names.get(key)
       const found = naming ? 'pointer' : 'text'
       const deleted: ObjectFinding = { key, found, verdict: 'deleted' }
-      if (ids.standIn(key)) return deleted
+      if (ids.occursIn(key)) return deleted
       if (isOurObject(key)) return undefined
       if (!isInside(key)) {
         unsearched.isOutside = true
         return undefined
       }
       const ownership = ownershipOf(key)
-      if (chosen.standIn(key) || (await judge.hasErasedWords({ form: 'text', text: key }, ownership))) return deleted
+      if (chosen.occursIn(key) || (await judge.hasErasedWords({ form: 'text', text: key }, ownership))) return deleted
       const newest = await objects.read(key, maxRead)
       if (!newest) {
         const left = await objects.versions(key)
