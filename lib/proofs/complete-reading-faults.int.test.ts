@@ -3,7 +3,7 @@ import { HumanMessage } from '@langchain/core/messages'
 import { emptyCheckpoint } from '@langchain/langgraph-checkpoint'
 import { PostgresSaver } from '@langchain/langgraph-checkpoint-postgres'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { judge } from '#lib/domains/erasure/reading/reading.ts'
+import { decideFinding } from '#lib/domains/erasure/reading/reading.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
@@ -109,18 +109,18 @@ describe('a complete reading', () => {
   }, 120_000)
 })
 
-describe('judge()', () => {
+describe('decideFinding()', () => {
   const at = new Date('2026-01-10T00:00:00Z')
   const [older, newer] = [new Date('2026-01-09T00:00:00Z'), new Date('2026-01-11T00:00:00Z')]
   const runs = (count: number, from = 0) => new Set(Array.from({ length: count }, (_, n) => from + n))
   const none: ReadonlySet<number> = new Set()
   const judged = (count: number, writtenAt: Date | undefined, explained = none) =>
-    judge({ texts: [{ runs: runs(count), writtenAt }] }, explained, at)
+    decideFinding({ texts: [{ runs: runs(count), writtenAt }] }, explained, at)
 
   it.each([
     [
       'erases every run when the erasure was not read before',
-      judge({ texts: [{ runs: runs(1), writtenAt: newer }] }, none, undefined),
+      decideFinding({ texts: [{ runs: runs(1), writtenAt: newer }] }, none, undefined),
       'erase',
     ],
     ['erases a short text that is as old as the erasure', judged(1, at), 'erase'],
@@ -138,14 +138,14 @@ describe('judge()', () => {
       { runs: runs(7), writtenAt: newer },
       { runs: runs(3, 100), writtenAt: newer },
     ]
-    expect(judge({ texts }, none, at)).toEqual({ kind: 'erase', runs: runs(7) })
+    expect(decideFinding({ texts }, none, at)).toEqual({ kind: 'erase', runs: runs(7) })
   })
 
   it('follows the decision of an admin', () => {
     const short = { texts: [{ runs: runs(2), writtenAt: undefined }] }
     const copy = { texts: [{ runs: runs(9), writtenAt: undefined }] }
-    expect(judge(short, none, at, 'erase')).toEqual({ kind: 'erase', runs: runs(2) })
-    expect(judge(copy, none, at, 'keep')).toEqual({ kind: 'leave', reason: 'undated', writtenAt: undefined })
-    expect(judge(copy, runs(9), at, 'erase')).toEqual({ kind: 'explained' })
+    expect(decideFinding(short, none, at, 'erase')).toEqual({ kind: 'erase', runs: runs(2) })
+    expect(decideFinding(copy, none, at, 'keep')).toEqual({ kind: 'leave', reason: 'undated', writtenAt: undefined })
+    expect(decideFinding(copy, runs(9), at, 'erase')).toEqual({ kind: 'explained' })
   })
 })

@@ -46,9 +46,9 @@ async function everything(
 /** Tables and folders that contain any of the strings, with the number of occurrences. Decodes `bytea` columns as text, and emails. */
 export async function locationCountsIn(
   installation: StoredOutcome,
-  needles: readonly string[],
+  searchStrings: readonly string[],
 ): Promise<Record<string, number>> {
-  const wanted = needles.map((needle) => needle.toLowerCase())
+  const wanted = searchStrings.map((needle) => needle.toLowerCase())
   const found: Record<string, number> = {}
   await everything(installation, (place, text) => {
     const bytes = [...text.matchAll(/"\\\\x([0-9a-f]+)"/g)].map(([, hex = '']) =>

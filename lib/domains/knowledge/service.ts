@@ -166,14 +166,14 @@ async function storePart(tx: Transaction, part: ValidatedUnit, { actor, chosenId
 async function decideAndStore(tx: Transaction, items: readonly unknown[], bounds: Bounds, contributor: Contributor) {
   const places = new Map<string, number>()
   const all: ValidatedUnit = { units: [], refusals: [], stages: [] }
-  const fates: Storage[] = []
+  const outcomes: Storage[] = []
   let before: ValidatedUnit | undefined
   for (const part of [...partsOf(items), []]) {
     const [storing, judged] = await Promise.all([
       before && storePart(tx, before, contributor),
       judge(part, bounds, places),
     ])
-    if (storing) fates.push(storing)
+    if (storing) outcomes.push(storing)
     if (before) {
       all.units.push(...before.units)
       all.refusals.push(...before.refusals)
@@ -181,7 +181,7 @@ async function decideAndStore(tx: Transaction, items: readonly unknown[], bounds
     }
     before = judged
   }
-  const union = (name: keyof Storage) => new Set(fates.flatMap((fate) => [...fate[name]]))
+  const union = (name: keyof Storage) => new Set(outcomes.flatMap((outcome) => [...outcome[name]]))
   return { ...all, stored: union('stored'), quarantined: union('quarantined'), erased: union('erased') }
 }
 

@@ -54,14 +54,14 @@ export function findRoleMarkers(copy: string, isCode: (position: number) => bool
   for (const match of copy.matchAll(MARKER)) {
     const start = match.index
     const end = start + match[0].length
-    const verdict = judge(copy, start, end, match[1], isCode)
+    const verdict = decide(copy, start, end, match[1], isCode)
     const isHeading = HEADING.test(copy.slice(Math.max(0, start - 40), start))
     if (verdict !== 'none') found.push({ start, end, rule: isHeading ? 'system-heading' : 'system-role', verdict })
   }
   return found
 }
 
-function judge(
+function decide(
   copy: string,
   start: number,
   end: number,

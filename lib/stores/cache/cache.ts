@@ -66,7 +66,7 @@ export interface CacheStore {
    * Names of entries whose name, value or index contains one of these strings, found by a scan of everything. A string of fewer than 20
    * characters counts only where no letter or digit is next to it.
    */
-  search(needles: readonly string[]): Promise<string[]>
+  search(searchStrings: readonly string[]): Promise<string[]>
   /** Reads the entries of these names, or all entries, one after the other. An entry may be read twice. */
   read(visit: (entry: CacheEntry) => Promise<void>, names?: readonly string[]): Promise<void>
   /**

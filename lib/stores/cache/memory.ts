@@ -1,7 +1,7 @@
 import { type CacheStore, checkedTtl, ownPrefix } from './cache.ts'
 import { type MemoryBounds, type MemoryEntry, memoryEntries } from './memory-entries.ts'
-import { searchStringsOf } from './needles.ts'
 import { matcherOf } from './patterns.ts'
+import { searchStringsOf } from './search-strings.ts'
 
 const usual: MemoryBounds = { entries: 10_000, bytes: 64 * 1024 * 1024 }
 
@@ -31,9 +31,9 @@ export function memoryCache(bounds: MemoryBounds = usual): CacheStore {
       for (const id of about) entries.forgetIndexOf(id)
     },
     async search(strings) {
-      const needles = searchStringsOf(strings)
-      if (needles.isEmpty) return []
-      const has = (name: string, { value, about }: MemoryEntry) => [name, value, ...about].some(needles.occursIn)
+      const searchStrings = searchStringsOf(strings)
+      if (searchStrings.isEmpty) return []
+      const has = (name: string, { value, about }: MemoryEntry) => [name, value, ...about].some(searchStrings.occursIn)
       return [...entries.all()].flatMap(([name, entry]) => (has(name, entry) ? [name] : [])).sort()
     },
     async read(visit, names) {

@@ -1,4 +1,4 @@
-import { piecesOf } from './needles.ts'
+import { piecesOf } from './search-strings.ts'
 
 /** A pattern that matches only this text, for {@link matcherOf} and for Redis. */
 export const literally = (text: string): string => text.replace(/[\\*?[\]]/g, '\\$&')

@@ -1,8 +1,8 @@
-import { searchStringsOf } from './needles.ts'
 import { matcherOf } from './patterns.ts'
 import type { RedisScan } from './redis-scan.ts'
 import { existingScript } from './redis-scripts.ts'
 import { asLatin, nameFrom } from './redis-texts.ts'
+import { searchStringsOf } from './search-strings.ts'
 
 /**
  * The prefix of indexes. An entry is a hash with its `value` and the ids that it is `about` (JSON), so that it can be found even after
@@ -50,16 +50,16 @@ export async function entriesMatching(scan: RedisScan, patterns: readonly string
 
 /** Names of entries whose name, value or index contains one of the strings, sorted. */
 export async function namesContaining(scan: RedisScan, strings: readonly string[]): Promise<string[]> {
-  const needles = searchStringsOf(strings.map(asLatin))
+  const searchStrings = searchStringsOf(strings.map(asLatin))
   const found = new Set<string>()
-  if (needles.isEmpty) return []
+  if (searchStrings.isEmpty) return []
   for await (const page of scan.names()) {
     const names = page.filter((name) => !name.startsWith(limitPrefix) && !name.startsWith(notesPrefix))
     const entries = names.filter((name) => !name.startsWith(indexPrefix))
-    for (const name of await scan.holding(entries, needles)) found.add(nameFrom(name))
+    for (const name of await scan.holding(entries, searchStrings)) found.add(nameFrom(name))
     // An index counts if its id matches. Names in it that no longer exist are removed; existing entries are found themselves.
     for (const index of names.filter((name) => name.startsWith(indexPrefix))) {
-      if (needles.occursIn(index)) found.add(nameFrom(index))
+      if (searchStrings.occursIn(index)) found.add(nameFrom(index))
       else await existingNames(scan, nameFrom(index))
     }
   }

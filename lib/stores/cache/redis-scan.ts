@@ -1,9 +1,9 @@
 import { Problem } from '#lib/kernel/problem.ts'
 import { unusableStore } from '#lib/kernel/store-refusal.ts'
 import type { CacheEntry } from './cache.ts'
-import type { SearchStrings } from './needles.ts'
 import { bytes, flat, nameFrom, partsOf, typeOf } from './redis-texts.ts'
 import { holds, type Link, pieceOverlap, portions, raw, send, values } from './redis-values.ts'
+import type { SearchStrings } from './search-strings.ts'
 
 const namesAtOnce = 1000
 const valuesAtOnce = 16
@@ -115,9 +115,9 @@ async function readTexts(link: Link, latin: string, visit: (texts: readonly Buff
 }
 
 /** Those of the names (Latin-1) that contain one of the needles (Latin-1), or whose values do. */
-async function namesHolding(link: Link, found: readonly string[], needles: SearchStrings): Promise<string[]> {
-  const hits = found.filter(needles.occursIn)
-  const others = found.filter((name) => !needles.occursIn(name))
+async function namesHolding(link: Link, found: readonly string[], searchStrings: SearchStrings): Promise<string[]> {
+  const hits = found.filter(searchStrings.occursIn)
+  const others = found.filter((name) => !searchStrings.occursIn(name))
   const large: string[] = []
   for (let at = 0; at < others.length; at += peeked) {
     const some = others.slice(at, at + peeked)
@@ -125,13 +125,13 @@ async function namesHolding(link: Link, found: readonly string[], needles: Searc
     for (const [n, name] of some.entries()) {
       const [isWhole, ...texts] = flat(answer[n])
       if (isWhole !== '1') large.push(name)
-      else if (texts.some(needles.occursIn)) hits.push(name)
+      else if (texts.some(searchStrings.occursIn)) hits.push(name)
     }
   }
   const left = large.values()
   await Promise.all(
     Array.from({ length: Math.min(valuesAtOnce, large.length) }, async () => {
-      for (const one of left) if (await holds(link, one, needles)) hits.push(one)
+      for (const one of left) if (await holds(link, one, searchStrings)) hits.push(one)
     }),
   )
   return hits
@@ -166,6 +166,6 @@ export const redisScan = (link: Link) => ({
   send: (...command: (string | Buffer)[]) => send(link, ...command),
   read: (found: readonly string[], visit: (entry: CacheEntry) => Promise<void>) => readEntries(link, found, visit),
   texts: (latin: string, visit: (texts: readonly Buffer[]) => Promise<void>) => readTexts(link, latin, visit),
-  holding: (found: readonly string[], needles: SearchStrings) => namesHolding(link, found, needles),
+  holding: (found: readonly string[], searchStrings: SearchStrings) => namesHolding(link, found, searchStrings),
 })
 export type RedisScan = ReturnType<typeof redisScan>

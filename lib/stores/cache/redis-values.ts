@@ -1,8 +1,8 @@
 import { Problem } from '#lib/kernel/problem.ts'
 import type { CacheEntry, CachePart } from './cache.ts'
-import type { SearchStrings } from './needles.ts'
 import type { RedisLink } from './redis-link.ts'
 import { bytes, fieldsOf, flat, itemsOf, listItemsOf, nothing, pairs } from './redis-texts.ts'
+import type { SearchStrings } from './search-strings.ts'
 
 export type Link = Pick<RedisLink, 'ask'>
 
@@ -73,13 +73,14 @@ export async function* values(link: Link, key: Buffer, overlap: number): AsyncGe
 }
 
 /** Searches a value that was too large for one read, in pieces. */
-export async function holds(link: Link, latin: string, needles: SearchStrings): Promise<boolean> {
+export async function holds(link: Link, latin: string, searchStrings: SearchStrings): Promise<boolean> {
   try {
-    for await (const texts of values(link, bytes(latin), needles.longest)) if (texts.some(needles.occursIn)) return true
+    for await (const texts of values(link, bytes(latin), searchStrings.longest))
+      if (texts.some(searchStrings.occursIn)) return true
   } catch (error) {
     // A value of another type replaced it in the meantime, so it is read again.
     if (!Problem.is(error) || !error.detail?.includes('WRONGTYPE')) throw error
-    return holds(link, latin, needles)
+    return holds(link, latin, searchStrings)
   }
   return false
 }

@@ -9,9 +9,9 @@ import { queryWithin } from '../postgres/statement-runner.ts'
 import type { CheckpointStore, Remembered } from './checkpoints.ts'
 import { threadPage } from './exporting.ts'
 import { changeMemories, memoryPage } from './memory-pages.ts'
-import { isDistinctiveText } from './needles.ts'
 import { readPage, readThreads, threadsWrittenSince } from './reading.ts'
 import { type CheckpointQuery, type CheckpointSchema, otherStores, shapeOf, statementName } from './rows.ts'
+import { isDistinctiveText } from './search-strings.ts'
 import {
   combinedSearches,
   countMemories,

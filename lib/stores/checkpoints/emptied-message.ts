@@ -1,5 +1,5 @@
 import { isConstructed, isPlainObject, type JsonObject } from './messages.ts'
-import { placeholder } from './needles.ts'
+import { placeholder } from './search-strings.ts'
 
 const human = /^(human|user|HumanMessageChunk)$/
 /** A human message in its notation, without everything that it said. */

@@ -3,7 +3,7 @@ import { describe, expect, it, test } from 'vitest'
 import { unpack } from './msgpack.ts'
 import { InvalidMsgpack } from './msgpack-values.ts'
 import { type Rewriting, rewriteValue } from './rewriting.ts'
-import { threadScanner } from './survey.ts'
+import { threadScanner } from './thread-scanner.ts'
 
 const bytes = (hex: string): Buffer => Buffer.from(hex.replace(/\s/g, ''), 'hex')
 const str = (text: string): Buffer => {
@@ -38,7 +38,7 @@ function rewritten(packed: Buffer, name = 'messages', more: Partial<Rewriting> =
   const reader = threadScanner({ ids: [id], texts: [text] })
   const { view, pack } = unpack(packed)
   reader.read(view)
-  const how = { doomed: reader.settle().doomed, lists: new Set(['messages']), isLater: true, ...more }
+  const how = { erasedThreads: reader.settle().erasedThreads, lists: new Set(['messages']), isLater: true, ...more }
   const made = rewriteValue(view, name, how)
   return made.isChanged ? pack(made.value, made.originOf) : packed
 }

@@ -95,8 +95,13 @@ describe.skipIf(!isInstalled('python'))('threads of LangGraph in Python', () => 
   const hits = (all: readonly Row[], text: string): string[] => {
     const escaped = JSON.stringify(text).slice(1, -1)
     const wide = Buffer.concat([...text].map((one) => Buffer.from(Uint32Array.of(one.codePointAt(0) ?? 0).buffer)))
-    const needles = [Buffer.from(text), Buffer.from(escaped), Buffer.from(JSON.stringify(escaped).slice(1, -1)), wide]
-    return all.filter(({ bytes }) => needles.some((needle) => bytes.includes(needle))).map(({ key }) => key)
+    const searchStrings = [
+      Buffer.from(text),
+      Buffer.from(escaped),
+      Buffer.from(JSON.stringify(escaped).slice(1, -1)),
+      wide,
+    ]
+    return all.filter(({ bytes }) => searchStrings.some((needle) => bytes.includes(needle))).map(({ key }) => key)
   }
   /** Rows that contain the id as a separate id. */
   const naming = (all: readonly Row[], id: string): string[] =>
@@ -133,10 +138,10 @@ describe.skipIf(!isInstalled('python'))('threads of LangGraph in Python', () => 
     for (const needle of [sentence, 'Musterfrau', 'Ostern']) expect(hits(after, needle), needle).toEqual([])
     expect(naming(after, first)).toEqual([])
     expect(await rows(other.thread)).toEqual(others)
-    const doomed = new Set([...hits(before, 'Musterfrau'), ...naming(before, first)])
+    const erasedThreads = new Set([...hits(before, 'Musterfrau'), ...naming(before, first)])
     // Rows without any part of the message keep their bytes, except for summaries that may be derived from it.
     for (const [at, row] of before.entries())
-      if (!doomed.has(row.key) && !row.key.includes(' summary') && !row.bytes.includes('"summary"'))
+      if (!erasedThreads.has(row.key) && !row.key.includes(' summary') && !row.bytes.includes('"summary"'))
         expect(after[at]?.bytes.equals(row.bytes), row.key).toBe(true)
 
     const read = await history(thread)

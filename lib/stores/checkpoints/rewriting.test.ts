@@ -1,9 +1,9 @@
 import { describe, expect, it, test } from 'vitest'
 import { newId } from '#lib/kernel/ids.ts'
 import type { ThreadSearchTerms } from './checkpoints.ts'
-import { formsOf, isNaming, withoutId } from './needles.ts'
 import { isDerived, type Rewriting, rewriteValue } from './rewriting.ts'
-import { threadScanner } from './survey.ts'
+import { formsOf, isNaming, withoutId } from './search-strings.ts'
+import { threadScanner } from './thread-scanner.ts'
 
 const text = 'She said "no", and left\nthe house — für immer.'
 const id = 'message-number-1'
@@ -27,7 +27,7 @@ function rewritten(
 ) {
   const reader = threadScanner(wanted)
   reader.read(value)
-  const how = { doomed: reader.settle().doomed, lists: new Set(['messages']), isLater: true, ...more }
+  const how = { erasedThreads: reader.settle().erasedThreads, lists: new Set(['messages']), isLater: true, ...more }
   return rewriteValue(value, name, how)
 }
 

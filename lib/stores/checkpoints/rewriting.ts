@@ -2,13 +2,13 @@ import { leavesTogether, type PieceSpan, runsAcross, type StringLeaf, withoutSpa
 import { emptiedMessage } from './emptied-message.ts'
 import { isConstructed, isPlainObject, type JsonObject, type MessageFacts, messageIn } from './messages.ts'
 import { PackedBytes, PackedExtension, PackedNumber } from './msgpack-values.ts'
-import { isDistinctiveText, isGenerated, placeholder, withoutId, withoutRuns } from './needles.ts'
+import { isDistinctiveText, isGenerated, placeholder, withoutId, withoutRuns } from './search-strings.ts'
 import { Unreadable } from './serialised.ts'
-import { type ErasedThreads, goes, isHolding, isPairThatGoes, isRemaining, partsOf } from './survey.ts'
+import { type ErasedThreads, goes, isHolding, isPairThatGoes, isRemaining, partsOf } from './thread-scanner.ts'
 
 /** How one value of a thread is rewritten. */
 export interface Rewriting {
-  doomed: ErasedThreads
+  erasedThreads: ErasedThreads
   /** Channels and keys that contain lists: an erased value becomes an empty list there, which every reducer accepts. */
   lists: ReadonlySet<string>
   /** Whether the value was written after the erased message, so that a summary in it may be derived from that message. */
@@ -62,7 +62,7 @@ export interface RewrittenValue {
 /** One rewriting of a value. `progress` is shared by all its parts. */
 interface Walk {
   how: Rewriting
-  doomed: ErasedThreads
+  erasedThreads: ErasedThreads
   /** The object from which each new one was made. */
   origins: WeakMap<object, object>
   progress: { isChanged: boolean }
@@ -74,13 +74,15 @@ interface Walk {
  * Reads the strings of a value together, such as the tokens of a model, and returns what remains of each string with erased words. Strings
  * in messages of remaining authors, and in messages that are erased, do not change.
  */
-function restsAcross(value: unknown, doomed: ErasedThreads): Map<object, Map<string | number, string>> {
+function restsAcross(value: unknown, erasedThreads: ErasedThreads): Map<object, Map<string | number, string>> {
   const spans = new Map<StringLeaf<MessageFacts | undefined>, PieceSpan[]>()
   for (const { leaves, glues } of leavesTogether<MessageFacts | undefined>(value, undefined, partsOf)) {
-    const pieces = leaves.filter(({ owner }) => !owner || !(isRemaining(owner, doomed) || goes(owner, doomed)))
+    const pieces = leaves.filter(
+      ({ owner }) => !owner || !(isRemaining(owner, erasedThreads) || goes(owner, erasedThreads)),
+    )
     const texts = pieces.map(({ text }) => text)
     for (const glue of glues)
-      for (const [at, cuts] of runsAcross(texts, doomed.runsIn, glue).spans) {
+      for (const [at, cuts] of runsAcross(texts, erasedThreads.runsIn, glue).spans) {
         const leaf = pieces[at]
         if (leaf) spans.set(leaf, [...(spans.get(leaf) ?? []), ...cuts])
       }
@@ -107,12 +109,12 @@ const emptied = ({ how: { lists } }: Walk, key: string): unknown => (lists.has(k
 
 function rewrittenText(walk: Walk, text: string, isOfDerived: boolean): unknown {
   if (isOfDerived && walk.how.isLater && text !== '') return changed(walk, '')
-  if (isDistinctiveText(text) && walk.doomed.ids.has(text)) return changed(walk, gone)
-  return isHolding(text, walk.doomed) ? changed(walk, cut(text, walk.doomed)) : text
+  if (isDistinctiveText(text) && walk.erasedThreads.ids.has(text)) return changed(walk, gone)
+  return isHolding(text, walk.erasedThreads) ? changed(walk, cut(text, walk.erasedThreads)) : text
 }
 
 function rewrittenList(walk: Walk, items: readonly unknown[], key: string, isOfDerived: boolean): unknown {
-  if (isPairThatGoes(items, walk.doomed)) return changed(walk, gone)
+  if (isPairThatGoes(items, walk.erasedThreads)) return changed(walk, gone)
   const [first, second] = items
   // [channel, value]: an update of a Command.
   if (items.length === 2 && typeof first === 'string' && typeof second === 'object' && second !== null) {
@@ -156,17 +158,17 @@ function rewrittenCollection(walk: Walk, record: JsonObject): unknown {
   }
   if (isConstructed(record, /^Uint8Array$/) && Array.isArray(content)) {
     const text = Buffer.from(content.map(Number)).toString('utf8')
-    return isHolding(text, walk.doomed) ? changed(walk, madeOf(walk, record, { ...record, args: [[]] })) : record
+    return isHolding(text, walk.erasedThreads) ? changed(walk, madeOf(walk, record, { ...record, args: [[]] })) : record
   }
   return undefined
 }
 
 /** An id chosen by a client may be the name of a field. In that case the name is cut and the value remains. */
-const isAboutIt = ({ doomed }: Walk, key: string): boolean =>
-  doomed.forms.some((form) => key.includes(form)) ||
-  doomed.ids.values().some((id) => isGenerated(id) && key.includes(id))
-function freeKey({ doomed }: Walk, key: string, record: JsonObject): string {
-  const plain = cut(key, doomed)
+const isAboutIt = ({ erasedThreads }: Walk, key: string): boolean =>
+  erasedThreads.forms.some((form) => key.includes(form)) ||
+  erasedThreads.ids.values().some((id) => isGenerated(id) && key.includes(id))
+function freeKey({ erasedThreads }: Walk, key: string, record: JsonObject): string {
+  const plain = cut(key, erasedThreads)
   let free = plain
   for (let n = 2; free in record; n++) free = `${plain} ${n}`
   return free
@@ -174,24 +176,31 @@ function freeKey({ doomed }: Walk, key: string, record: JsonObject): string {
 
 /** Keeps the words of a remaining author's message, even if an erased author wrote the same, and removes erased ids from it. */
 function rewrittenRemaining(walk: Walk, record: JsonObject, { id, text }: MessageFacts): unknown {
-  if (id !== undefined && walk.doomed.isQuoting(text)) walk.how.onMention?.(id)
-  const quoted: ErasedThreads = { ...walk.doomed, forms: [], texts: new Set(), remaining: new Set(), runsIn: () => [] }
-  return rewrittenObject({ ...walk, doomed: quoted }, record, false)
+  if (id !== undefined && walk.erasedThreads.isQuoting(text)) walk.how.onMention?.(id)
+  const quoted: ErasedThreads = {
+    ...walk.erasedThreads,
+    forms: [],
+    texts: new Set(),
+    remaining: new Set(),
+    runsIn: () => [],
+  }
+  return rewrittenObject({ ...walk, erasedThreads: quoted }, record, false)
 }
 
 function rewrittenObject(walk: Walk, record: JsonObject, isOfDerived: boolean): unknown {
   const facts = messageIn(record)
-  if (facts && isRemaining(facts, walk.doomed)) return rewrittenRemaining(walk, record, facts)
-  if (facts && goes(facts, walk.doomed)) return changed(walk, gone)
+  if (facts && isRemaining(facts, walk.erasedThreads)) return rewrittenRemaining(walk, record, facts)
+  if (facts && goes(facts, walk.erasedThreads)) return changed(walk, gone)
   // An erased tool call without its message, as it is sent to the tools node.
-  if (typeof record.id === 'string' && walk.doomed.calls.has(record.id) && 'args' in record) return changed(walk, gone)
+  if (typeof record.id === 'string' && walk.erasedThreads.calls.has(record.id) && 'args' in record)
+    return changed(walk, gone)
   const special = rewrittenCollection(walk, record)
   if (special !== undefined) return special
   const made: [string, unknown][] = []
   let isSame = true
   const isConstructor = record.type === 'constructor'
   for (const [key, item] of Object.entries(record)) {
-    const isNamed = isHolding(key, walk.doomed)
+    const isNamed = isHolding(key, walk.erasedThreads)
     if (isNamed && isAboutIt(walk, key)) {
       isSame = false
       walk.progress.isChanged = true
@@ -214,7 +223,7 @@ function rewrittenObject(walk: Walk, record: JsonObject, isOfDerived: boolean): 
 }
 
 function rewrittenBytes(walk: Walk, item: PackedBytes): unknown {
-  return item.texts.some((text) => isHolding(text, walk.doomed)) ? changed(walk, item.emptied()) : item
+  return item.texts.some((text) => isHolding(text, walk.erasedThreads)) ? changed(walk, item.emptied()) : item
 }
 
 function rewritten(walk: Walk, item: unknown, key: string, isOfDerived: boolean): unknown {
@@ -223,7 +232,7 @@ function rewritten(walk: Walk, item: unknown, key: string, isOfDerived: boolean)
   if (item instanceof PackedNumber) return item
   if (item instanceof PackedBytes) return rewrittenBytes(walk, item)
   if (item instanceof PackedExtension) {
-    if (isHolding(item.text, walk.doomed)) throw new Unreadable('an extension that cannot be changed')
+    if (isHolding(item.text, walk.erasedThreads)) throw new Unreadable('an extension that cannot be changed')
     return item
   }
   return isPlainObject(item) ? rewrittenObject(walk, item, isOfDerived) : item
@@ -251,10 +260,10 @@ export function rewriteValue(value: unknown, name: string, how: Rewriting): Rewr
   const progress = { isChanged: false }
   const walk: Walk = {
     how,
-    doomed: how.doomed,
+    erasedThreads: how.erasedThreads,
     origins: new WeakMap(),
     progress,
-    across: restsAcross(value, how.doomed),
+    across: restsAcross(value, how.erasedThreads),
   }
   const walked = rewritten(walk, value, name, isDerived(name))
   const made = how.emptiedId === undefined ? walked : withHuman(walk, value, walked, how.emptiedId)

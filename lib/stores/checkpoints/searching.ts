@@ -1,5 +1,4 @@
 import type { Remembered, ThreadSearchTerms } from './checkpoints.ts'
-import { beforeId, distinctiveTexts, formsOf, isDistinctiveText, isGenerated, namingPattern } from './needles.ts'
 import {
   type CheckpointQuery,
   type CheckpointSchema,
@@ -9,6 +8,7 @@ import {
   type TableColumn,
   threadTables,
 } from './rows.ts'
+import { beforeId, distinctiveTexts, formsOf, isDistinctiveText, isGenerated, namingPattern } from './search-strings.ts'
 
 /** Up to this many ids are searched one by one; more are compared with all quoted names in a row. */
 const fewIds = 16
@@ -50,13 +50,13 @@ export async function rowsHolding(
   thread: string,
   wanted: ThreadSearchTerms,
 ): Promise<number> {
-  const needles = searchStringsOf(wanted)
-  if (!needles) return 0
+  const searchStrings = searchStringsOf(wanted)
+  if (!searchStrings) return 0
   let count = 0
   for (const table of threadTables) {
     const text = `SELECT count(*)::int AS n FROM ${qualifiedTable(shape, table)}
       WHERE thread_id = $3 AND EXISTS (SELECT FROM ${wantedSql} WHERE ${anyColumn(shape, table)})`
-    const [row] = await ask<{ n: number }>(statementName(text), text, [...needles, thread])
+    const [row] = await ask<{ n: number }>(statementName(text), text, [...searchStrings, thread])
     count += row?.n ?? 0
   }
   return count
@@ -66,17 +66,17 @@ export async function rowsHolding(
 const memoryKey = (shape: CheckpointSchema): string =>
   has(shape, 'store', 'namespace_path') ? 'namespace_path' : 'prefix'
 /** SQL: whether an item `s` of the long-term store, or its indexed texts, contains one of the needles. */
-function memoryHolds(shape: CheckpointSchema, needles: string): string {
-  const own = `EXISTS (SELECT FROM ${needles} WHERE ${anyColumn(shape, 'store')})`
+function memoryHolds(shape: CheckpointSchema, searchStrings: string): string {
+  const own = `EXISTS (SELECT FROM ${searchStrings} WHERE ${anyColumn(shape, 'store')})`
   const indexed = (shape.columns.get('store_vectors') ?? []).filter(({ type }) => type === 'text')
   if (indexed.length === 0) return own
   const key = memoryKey(shape)
-  return `(${own} OR EXISTS (SELECT FROM ${qualifiedTable(shape, 'store_vectors')} v, ${needles} WHERE v."${key}" = s."${key}" AND v.key = s.key
+  return `(${own} OR EXISTS (SELECT FROM ${qualifiedTable(shape, 'store_vectors')} v, ${searchStrings} WHERE v."${key}" = s."${key}" AND v.key = s.key
     AND (${indexed.map(({ column }) => `(position(needle IN v."${column}") > 0 AND (pattern = '' OR v."${column}" ~ pattern))`).join(' OR ')})))`
 }
 /** SQL: whether the namespace or key of an item `s` contains one of the needles. */
-const memoryIsIn = (shape: CheckpointSchema, needles: string): string =>
-  `EXISTS (SELECT FROM ${needles} WHERE s."${memoryKey(shape)}" ~ pattern OR s.key ~ pattern)`
+const memoryIsIn = (shape: CheckpointSchema, searchStrings: string): string =>
+  `EXISTS (SELECT FROM ${searchStrings} WHERE s."${memoryKey(shape)}" ~ pattern OR s.key ~ pattern)`
 
 /** SQL and its values: whether an item `s` is to be erased. Undefined if no item can be. */
 function memoryGoes(shape: CheckpointSchema, wanted: Remembered): { where: string; values: string[][] } | undefined {
@@ -145,15 +145,15 @@ async function itemsWithWords(
   shape: CheckpointSchema,
   { ties, words }: Remembered,
 ): Promise<string[]> {
-  const telling = ties.filter(isDistinctiveText)
-  if (!words || telling.length === 0) return []
+  const distinctiveIds = ties.filter(isDistinctiveText)
+  if (!words || distinctiveIds.length === 0) return []
   const found: { at: string; runs: number[] }[] = []
   const list = (at: number) => `unnest($${at}::text[], $${at + 1}::text[]) AS wanted (needle, pattern)`
   const sql = itemsSql(shape, `(${memoryHolds(shape, list(1))} OR ${memoryIsIn(shape, list(1))})`, '$3')
   for (let after = '(0,0)'; ; ) {
     const rows = await ask<{ at: string; text: string }>(statementName(sql), sql, [
-      telling,
-      telling.map(namingPattern),
+      distinctiveIds,
+      distinctiveIds.map(namingPattern),
       after,
     ])
     for (const { at, text } of rows) {
@@ -197,13 +197,13 @@ export async function threadsNaming(
   shape: CheckpointSchema,
   ids: readonly string[],
 ): Promise<{ thread: string; id: string }[]> {
-  const telling = ids.filter(isDistinctiveText)
-  if (telling.length === 0) return []
+  const distinctiveIds = ids.filter(isDistinctiveText)
+  if (distinctiveIds.length === 0) return []
   const found = new Map<string, { thread: string; id: string }>()
   const note = (rows: readonly { thread: string; id: string }[]) => {
     for (const row of rows) found.set(JSON.stringify([row.thread, row.id]), row)
   }
-  const needles = [telling, telling.map(namingPattern)]
+  const searchStrings = [distinctiveIds, distinctiveIds.map(namingPattern)]
   for (const table of threadTables)
     for (const one of shape.columns.get(table) ?? []) {
       const { column, type } = one
@@ -212,19 +212,19 @@ export async function threadsNaming(
       const oneByOne = (where: string) =>
         `SELECT DISTINCT thread_id AS thread, needle AS id FROM ${place}, ${wantedSql} WHERE ${where} ${holds(shape, one)}`
       const isBytes = type === 'bytea'
-      if (telling.length <= fewIds || type === 'text') {
+      if (distinctiveIds.length <= fewIds || type === 'text') {
         const text = oneByOne('')
-        note(await ask(statementName(text), text, needles))
+        note(await ask(statementName(text), text, searchStrings))
         continue
       }
       // Compares all quoted names in one pass. Python's rows have no quotes.
       const names = `SELECT DISTINCT t.thread_id AS thread, m[1] AS id FROM ${place} t,
         LATERAL regexp_matches(${isBytes ? `encode(t."${column}", 'escape')` : `t."${column}"::text`}, '"([[:alnum:]_.:-]{12,200})\\\\*"', 'g') m
         WHERE m[1] = ANY($1::text[])${isBytes ? " AND t.type = 'json'" : ''}`
-      note(await ask(statementName(names), names, [telling]))
+      note(await ask(statementName(names), names, [distinctiveIds]))
       if (!isBytes) continue
       const packed = oneByOne("type IS DISTINCT FROM 'json' AND type IS DISTINCT FROM 'empty' AND")
-      note(await ask(statementName(packed), packed, needles))
+      note(await ask(statementName(packed), packed, searchStrings))
     }
   return [...found.values()]
 }

@@ -3,7 +3,7 @@ import { memoize } from '#lib/kernel/memoize.ts'
 import { isConstructed, isPlainObject } from './messages.ts'
 import { type Unpacked, unpack } from './msgpack.ts'
 import { InvalidMsgpack } from './msgpack-values.ts'
-import { type ErasedThreads, isHolding } from './survey.ts'
+import { type ErasedThreads, isHolding } from './thread-scanner.ts'
 
 /** Internal error; the code that rewrites a thread adds which one. */
 export class Unreadable extends Error {}
@@ -70,12 +70,12 @@ export const decodeColumn = (text: string): unknown => parsed(text)
 /** Cuts erased words from the application's own bytes if they are text. @throws Unreadable if they are not text and contain such words */
 export function cutBytes(
   bytes: Uint8Array,
-  doomed: ErasedThreads,
+  erasedThreads: ErasedThreads,
   cut: (text: string) => string,
 ): Uint8Array | undefined {
-  if (!isHolding(Buffer.from(bytes).toString('utf8'), doomed)) return undefined
+  if (!isHolding(Buffer.from(bytes).toString('utf8'), erasedThreads)) return undefined
   const made = cut(read(bytes))
-  if (isHolding(made, doomed)) throw new Unreadable('bytes that cannot be cut')
+  if (isHolding(made, erasedThreads)) throw new Unreadable('bytes that cannot be cut')
   return Buffer.from(made)
 }
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { ErasedRunMatch } from '#lib/kernel/data-source.ts'
 import { sampledRuns, sampleSeed } from '#lib/testing/sampling.ts'
 import { rewriteValue } from './rewriting.ts'
-import { threadScanner } from './survey.ts'
+import { threadScanner } from './thread-scanner.ts'
 
 const sentence = 'I have suffered from cobalt fever since the house in Rhabarberstrasse burned down last winter'
 const before = 'Please listen to me for a moment'
@@ -41,8 +41,12 @@ function rewritten(value: unknown, remaining: string[] = []) {
     },
   })
   const isHit = reader.read(value)
-  const { doomed } = reader.settle(new Set(remaining))
-  return { ...rewriteValue(value, 'state', { doomed, lists: new Set(), isLater: false }), isHit, runs: reader.runs }
+  const { erasedThreads } = reader.settle(new Set(remaining))
+  return {
+    ...rewriteValue(value, 'state', { erasedThreads, lists: new Set(), isLater: false }),
+    isHit,
+    runs: reader.runs,
+  }
 }
 const chunk = (content: string, n: number) => ({
   lc: 1,

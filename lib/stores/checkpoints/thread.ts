@@ -14,7 +14,7 @@ import {
   writeCheckpoint,
 } from './rows.ts'
 import { cutBytes, decode, decodeColumn, encode, encodeMsgpack, Unreadable } from './serialised.ts'
-import { type ErasedThreads, partsOf, threadScanner } from './survey.ts'
+import { type ErasedThreads, partsOf, threadScanner } from './thread-scanner.ts'
 
 /** The fields of a checkpoint that describe it and contain no words of messages. */
 const structure = new Set(['v', 'id', 'ts', 'channel_versions', 'versions_seen', 'updated_channels'])
@@ -32,7 +32,7 @@ interface Since {
   checkpoint?: string
 }
 interface Surveyed extends FoundInThread {
-  doomed: ErasedThreads
+  erasedThreads: ErasedThreads
   /** The thread's own wording of erased messages. */
   wording: string[]
   /** Includes the thread's own wording. */
@@ -49,7 +49,7 @@ function isOfRow(error: unknown): boolean {
   return error instanceof Unreadable || error instanceof RangeError
 }
 
-async function survey(
+async function scan(
   ask: CheckpointQuery,
   shape: CheckpointSchema,
   thread: string,
@@ -99,7 +99,7 @@ async function survey(
   // The wording is known only after the first pass.
   if (words && wording.length > 0) {
     const again = { ...wanted, texts: [...wanted.texts, ...wording], words: words.including(wording) }
-    return { ...(await survey(ask, shape, thread, again, '')), wording }
+    return { ...(await scan(ask, shape, thread, again, '')), wording }
   }
   const ids = new Set([...reader.runs.keys(), ...reader.together.flatMap((one) => [...one.ids])])
   const remaining = words ? await words.remaining([...ids].filter((id) => id !== '')) : new Set<string>()
@@ -109,11 +109,11 @@ async function survey(
     ...reader.together.flatMap((one) => (one.ids.isSubsetOf(remaining) ? [one.run] : [])),
   ]
   const explained = new Set([...theirs, ...(words && reader.runs.size > 0 ? await words.explained() : [])])
-  const { doomed, messages } = reader.settle(remaining, explained)
+  const { erasedThreads, messages } = reader.settle(remaining, explained)
   const { standing } = reader
   const hasWords = [...reader.runs.values()].some((runs) => runs.values().some((run) => !explained.has(run)))
   return {
-    doomed,
+    erasedThreads,
     messages,
     lists,
     since,
@@ -135,7 +135,7 @@ export async function findInThread(
   thread: string,
   wanted: ThreadSearchTerms,
 ): Promise<FoundInThread> {
-  const { messages, standing, hasWords, isUnreadable, notSearched } = await survey(ask, shape, thread, wanted, '')
+  const { messages, standing, hasWords, isUnreadable, notSearched } = await scan(ask, shape, thread, wanted, '')
   return { messages, standing, hasWords, isUnreadable, notSearched }
 }
 
@@ -147,14 +147,14 @@ async function rewriteRow(
   surveyed: Surveyed,
   onMention: (id: string) => void,
 ): Promise<boolean> {
-  const { doomed, lists } = surveyed
+  const { erasedThreads, lists } = surveyed
   const since = surveyed.since.get(row.ns)
   const isLater = (version: string | undefined): boolean => {
     if (!since) return false
     if (version !== undefined) return since.version !== undefined && !isBefore(version, since.version)
     return since.checkpoint === undefined || row.checkpointId >= since.checkpoint
   }
-  const how = (version?: string): Rewriting => ({ doomed, lists, isLater: isLater(version), onMention })
+  const how = (version?: string): Rewriting => ({ erasedThreads, lists, isLater: isLater(version), onMention })
   if (row.table === 'checkpoints') {
     const checkpoint = decodeColumn(row.checkpoint ?? 'null')
     if (!isPlainObject(checkpoint)) throw new Unreadable('no checkpoint')
@@ -195,7 +195,7 @@ async function rewriteRow(
   if (decoded.kind === 'bytes') {
     // As a list, so that a text that is only an id becomes nothing.
     const cut = (text: string): string => [rewriteValue([text], '', of).value].flat().join('')
-    const bytes = cutBytes(decoded.bytes, doomed, cut)
+    const bytes = cutBytes(decoded.bytes, erasedThreads, cut)
     if (bytes) await writeBlob(ask, shape, row, bytes)
     return bytes !== undefined
   }
@@ -268,7 +268,7 @@ export async function wordsInThread(
   words: TextSearch,
 ): Promise<number> {
   if ((await rowsWithWords(ask, shape, thread, words, new Set())) === 0) return 0
-  const { explained } = await survey(ask, shape, thread, { ids: [], texts: [], words }, '')
+  const { explained } = await scan(ask, shape, thread, { ids: [], texts: [], words }, '')
   return rowsWithWords(ask, shape, thread, words, explained)
 }
 
@@ -287,7 +287,7 @@ export async function rewriteThread(
   thread: string,
   wanted: ThreadSearchTerms,
 ): Promise<Rewritten> {
-  const surveyed = await survey(ask, shape, thread, wanted, 'FOR UPDATE')
+  const surveyed = await scan(ask, shape, thread, wanted, 'FOR UPDATE')
   if (surveyed.isUnreadable) throw refused(thread, new Unreadable('a row that cannot be read'))
   let rows = 0
   const mentions = new Set<string>()

@@ -235,7 +235,7 @@ export interface GraphStore {
     group: string,
     episodes: readonly string[],
     key: string,
-    judge: (found: Neighbourhood) => GraphChange,
+    decide: (found: Neighbourhood) => GraphChange,
     tx: Transaction,
     ended?: readonly string[],
   ): Promise<GraphOutcome>

@@ -45,13 +45,13 @@ const keepOutcome = 'MATCH (p:KnowledgePulsePage {key: $key}) SET p.outcome = $o
 /** Changes a page of a group once: a repetition returns the stored outcome. `ask` belongs to the transaction of the change. */
 export async function neo4jChangePage(
   { ask, seek, words }: { ask: CypherQuery; seek: CypherQuery; words: WordIndexes },
-  [group, episodes, key, judge, , ended = []]: Parameters<GraphStore['change']>,
+  [group, episodes, key, decide, , ended = []]: Parameters<GraphStore['change']>,
 ): Promise<GraphOutcome> {
   const [page] = Pages.parse(await ask(takePage, { key }))
   if (page?.outcome != null) return Outcome.parse(JSON.parse(page.outcome))
   if ((await ask(takeGroup, { group })).length === 0) await ask(makeGroup, { group })
   const found = await neo4jNeighbourhood({ ask, seek }, group, episodes, ended, { locks: true })
-  const change = judge(found)
+  const change = decide(found)
   const counts = await neo4jApplyChange({ ask, seek }, group, change)
   const gone = new Set(change.deleteEntities)
   const outcome: GraphOutcome = {

@@ -127,11 +127,11 @@ export const postgresGraph = (db: Database): GraphStore => ({
     return { state: isUp ? 'ok' : 'down', latency: performance.now() - since }
   },
   read: (group, episodes, tx, ended = []) => postgresNeighbourhood(tx, group, episodes, ended, { locks: false }),
-  async change(group, episodes, _key, judge, tx, ended = []) {
+  async change(group, episodes, _key, decide, tx, ended = []) {
     // One change per group at a time: concurrent erasures in a group are rare, and chains of episodes have no row that could be locked.
     await queryWithin(tx, 'graph-lock', `SELECT pg_advisory_xact_lock(hashtextextended('graph ' || $1, 0))`, [group])
     const found = await postgresNeighbourhood(tx, group, episodes, ended, { locks: true })
-    const change = judge(found)
+    const change = decide(found)
     const counts = await postgresApplyChange(tx, group, change)
     const gone = new Set(change.deleteEntities)
     return {

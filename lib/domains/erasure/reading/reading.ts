@@ -348,7 +348,7 @@ async function eraseFindings(
   for (const one of found) findings.push(await withoutShared(deps, one, words, explained))
   const decisions = await decisionsOn(deps.db.prisma, source.name, findings)
   const judged = (finding: Finding): Judgement =>
-    judge(finding, explained, words.of.get(finding.receiptId)?.erasedAt, decisions.get(keyOf(finding)))
+    decideFinding(finding, explained, words.of.get(finding.receiptId)?.erasedAt, decisions.get(keyOf(finding)))
   const erasable = findings.flatMap((finding) => {
     const judgement = judged(finding)
     return judgement.kind === 'erase' ? [{ finding, runs: judgement.runs }] : []

@@ -157,16 +157,17 @@ export async function storeUnits(
   options: StorageOptions,
 ): Promise<Storage> {
   const ordered = units.toSorted(inOrder)
-  const fates: Awaited<ReturnType<typeof insert>> = []
+  const outcomes: Awaited<ReturnType<typeof insert>> = []
   for (let start = 0; start < ordered.length; start += maxInsertedUnits)
-    fates.push(...(await insert(tx, ordered.slice(start, start + maxInsertedUnits), options)))
-  const idsOf = (is: (fate: (typeof fates)[number]) => boolean) => new Set(fates.filter(is).map(({ id }) => id))
-  const stored = idsOf((fate) => fate.stored)
-  const erased = idsOf((fate) => fate.erased)
+    outcomes.push(...(await insert(tx, ordered.slice(start, start + maxInsertedUnits), options)))
+  const idsOf = (is: (outcome: (typeof outcomes)[number]) => boolean) =>
+    new Set(outcomes.filter(is).map(({ id }) => id))
+  const stored = idsOf((outcome) => outcome.stored)
+  const erased = idsOf((outcome) => outcome.erased)
   return {
     stored,
     erased,
-    quarantined: idsOf((fate) => fate.quarantined),
+    quarantined: idsOf((outcome) => outcome.quarantined),
     inUse: new Set(ordered.flatMap(({ id }) => (stored.has(id) || erased.has(id) ? [] : [id]))),
   }
 }

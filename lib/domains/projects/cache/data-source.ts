@@ -16,7 +16,7 @@ import { memoize } from '#lib/kernel/memoize.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { receiptText } from '#lib/kernel/receipt-texts.ts'
 import { type CacheEntry, ownPrefix } from '#lib/stores/cache/cache.ts'
-import { searchStringsOf } from '#lib/stores/cache/needles.ts'
+import { searchStringsOf } from '#lib/stores/cache/search-strings.ts'
 import { requireConnectedStores } from '#lib/stores/registered-store.ts'
 import { isInKeySpace, type KeySpace, recordedClaimants, splitWithin } from '../key-space.ts'
 import { scopePart, scopeSubject, writersOf } from '../legal-holds.ts'
@@ -254,12 +254,12 @@ async function textsLeft(
   judge: ValueDecider | undefined,
 ): Promise<Set<string>> {
   const ids = searchStringsOf(about)
-  const telling = chosen.filter(({ id }) => isDistinctiveKey(id))
-  const loose = searchStringsOf(telling.map(({ id }) => id))
-  const anchors = searchStringsOf([...within, ...telling.flatMap((one) => one.anchors)])
+  const distinctiveIds = chosen.filter(({ id }) => isDistinctiveKey(id))
+  const loose = searchStringsOf(distinctiveIds.map(({ id }) => id))
+  const anchors = searchStringsOf([...within, ...distinctiveIds.flatMap((one) => one.anchors)])
   const inProject = uniqueInProject(about)
   const isPlain = (name: string) =>
-    name.startsWith(ownPrefix) && !telling.some(({ id }) => mayBeOurKey(id) || inProject.has(id))
+    name.startsWith(ownPrefix) && !distinctiveIds.some(({ id }) => mayBeOurKey(id) || inProject.has(id))
   const left = new Set<string>()
   const byWords = new Set<string>()
   await cache.texts(async (name, texts) => {
@@ -367,7 +367,7 @@ async function visitEntries(
   visit: (finding: CacheFinding) => Promise<void>,
 ): Promise<UnsearchedEntries> {
   const all: UnsearchedEntries = { binary: new Set(), isOutside: false, lasting: new Set() }
-  const survey = async (search: CacheSearch, names?: readonly string[]) => {
+  const scan = async (search: CacheSearch, names?: readonly string[]) => {
     if (names?.length === 0) return
     const erase = async (finding: CacheFinding) => {
       const { name, isPrefixed = false } = finding
@@ -386,17 +386,17 @@ async function visitEntries(
   const naming: Naming = { named: [], remaining: [] }
   const again = new Map(unknown.filter((name) => reported.has(name)).map((name) => [name, naming]))
   const { judge } = sought
-  await survey(
+  await scan(
     sought,
     named.filter((name) => sought.names.has(name)),
   )
-  await survey(
+  await scan(
     sought,
     unknown.filter((name) => !again.has(name)),
   )
-  await survey({ ...sought, names: again, ...(!isThere && judge && { judge: lenient(judge) }) }, [...again.keys()])
+  await scan({ ...sought, names: again, ...(!isThere && judge && { judge: lenient(judge) }) }, [...again.keys()])
   const hasTerms = items.about.length + items.chosen.length + items.search.length + items.within.length > 0
-  await survey(sought, hasTerms ? undefined : [...sought.indexed])
+  await scan(sought, hasTerms ? undefined : [...sought.indexed])
   return all
 }
 

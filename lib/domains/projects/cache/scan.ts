@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { memoize } from '#lib/kernel/memoize.ts'
 import { type CacheEntry, type CachePart, type CacheStore, ownPrefix } from '#lib/stores/cache/cache.ts'
-import { searchStringsOf } from '#lib/stores/cache/needles.ts'
+import { searchStringsOf } from '#lib/stores/cache/search-strings.ts'
 import { technical } from '#lib/text/json.ts'
 import { isInKeySpace, type KeySpace } from '../key-space.ts'
 import { isOfOthers, type Ownership } from '../values/ownership.ts'
@@ -195,15 +195,16 @@ const maxBefore = 50
 /** Decides about entries one by one. */
 function cacheDecider(sought: CacheSearch) {
   const ids = searchStringsOf([...sought.ids])
-  const telling = [...sought.chosen].filter(({ id }) => isDistinctiveKey(id))
-  const chosen = searchStringsOf(telling.map(({ id }) => id))
-  const anchors = searchStringsOf([...sought.anchors, ...telling.flatMap((one) => one.anchors)])
+  const distinctiveIds = [...sought.chosen].filter(({ id }) => isDistinctiveKey(id))
+  const chosen = searchStringsOf(distinctiveIds.map(({ id }) => id))
+  const anchors = searchStringsOf([...sought.anchors, ...distinctiveIds.flatMap((one) => one.anchors)])
   const near = searchStringsOf([...sought.near].filter((id) => isOurKey('conversation', id)))
   const keys = searchStringsOf(keyingIds(sought.keys))
   const { names, judge, space } = sought
   // An id that looks generated, or is unique only in its project, may belong to others: then even our own entries need an anchor.
   const inProject = uniqueInProject(sought.ids)
-  const isPlain = (name: string) => isOwn(name) && !telling.some(({ id }) => mayBeOurKey(id) || inProject.has(id))
+  const isPlain = (name: string) =>
+    isOwn(name) && !distinctiveIds.some(({ id }) => mayBeOurKey(id) || inProject.has(id))
   const unsearched: UnsearchedEntries = { binary: new Set(), isOutside: false, lasting: new Set() }
   /** The end of the portion that was read last, because words may continue in the next portion. */
   let previous: { name: string; parts: readonly CachePart[] } = { name: '', parts: [] }
@@ -227,8 +228,8 @@ function cacheDecider(sought: CacheSearch) {
     }
     const values = parts.map(({ texts }) => readableOf(texts))
     const fields = type === 'hash' ? parts.map(({ id }) => id.toString()) : []
-    const stands = (needles: typeof ids) =>
-      needles.occursIn(name) || [...fields, ...values.map(({ text }) => text)].some(needles.occursIn)
+    const stands = (searchStrings: typeof ids) =>
+      searchStrings.occursIn(name) || [...fields, ...values.map(({ text }) => text)].some(searchStrings.occursIn)
     const isAnchored = !anchors.isEmpty && stands(anchors)
     const mayFollow = isAnchored || isPlain(name)
     if (mayFollow && chosen.occursIn(name)) return { ...whole(entry, by), isLoose: true }
@@ -244,7 +245,8 @@ function cacheDecider(sought: CacheSearch) {
       if (!isSure && !isLikely) continue
       isLoose ||= !isSure
       const isRecord =
-        type === 'hash' && [...sought.ids, ...telling.map(({ id }) => id)].some((id) => isRecordField(field, text, id))
+        type === 'hash' &&
+        [...sought.ids, ...distinctiveIds.map(({ id }) => id)].some((id) => isRecordField(field, text, id))
       if (type === 'string' || type === 'other' || isOwn(name) || isRecord)
         return { ...whole(entry, by), ...(isLoose && { isLoose }) }
       known.set(part, { part, to: null })
@@ -271,7 +273,7 @@ function cacheDecider(sought: CacheSearch) {
     const verdict = isAll || (!isCut && changes.length === parts.length) ? 'deleted' : 'cut'
     return { name, type, found: by, verdict, changes, isPrefixed, ...(isLoose && known.size > 0 && { isLoose }) }
   }
-  return { judged, unsearched, loose: telling.length }
+  return { judged, unsearched, loose: distinctiveIds.length }
 }
 /** The names of the fields of a part of a hash or stream. */
 const fieldsOf = ({ type }: CacheEntry, { id, texts }: CachePart): string =>

@@ -1,6 +1,6 @@
 import type { Naming, ValueDecider } from '#lib/domains/projects/values/value-decider.ts'
 import { memoize } from '#lib/kernel/memoize.ts'
-import { searchStringsOf } from '#lib/stores/cache/needles.ts'
+import { searchStringsOf } from '#lib/stores/cache/search-strings.ts'
 import type { ObjectStore } from '#lib/stores/objects/objects.ts'
 import { type Chosen, isDistinctiveKey } from '../cache/rules.ts'
 import { isInKeySpace, type KeySpace } from '../key-space.ts'
@@ -84,9 +84,9 @@ export function objectDecider(
   { ids: given, chosen: client, anchors: near, names, space, judge, isNoted, ...sought }: ObjectSearch,
 ) {
   const ids = searchStringsOf([...given])
-  const telling = [...client].filter(({ id }) => isDistinctiveKey(id))
-  const chosen = searchStringsOf(telling.map(({ id }) => id))
-  const anchors = searchStringsOf([...near, ...telling.flatMap((one) => one.anchors)])
+  const distinctiveIds = [...client].filter(({ id }) => isDistinctiveKey(id))
+  const chosen = searchStringsOf(distinctiveIds.map(({ id }) => id))
+  const anchors = searchStringsOf([...near, ...distinctiveIds.flatMap((one) => one.anchors)])
   const unsearched = noneUnsearched()
 
   const isInside = (key: string): boolean => names.has(key) || anchors.occursIn(key) || isInKeySpace(space, key)

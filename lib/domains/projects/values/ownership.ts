@@ -1,5 +1,5 @@
 import type { Transaction } from '#lib/kernel/context.ts'
-import { isDistinctiveText, isGenerated } from '#lib/stores/checkpoints/needles.ts'
+import { isDistinctiveText, isGenerated } from '#lib/stores/checkpoints/search-strings.ts'
 import { ownersNamed } from '../repository.ts'
 
 /**

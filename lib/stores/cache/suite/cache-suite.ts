@@ -149,8 +149,8 @@ export function cacheSuite(name: string, open: () => Promise<CacheBed>): void {
       for (const [key, [value, about]] of Object.entries(entries)) await store.set(key, value, { ttl: hour, about })
       const hits = [`name-of-${id}x`, 'value', 'about', 'long', 'longer']
       const many = Array.from({ length: 40 }, () => newId('msg'))
-      for (const needles of [[id], [...many, id], [id, 'zz']]) {
-        const found = (await store.search(needles)).filter((name) => name.startsWith(ownPrefix))
+      for (const searchStrings of [[id], [...many, id], [id, 'zz']]) {
+        const found = (await store.search(searchStrings)).filter((name) => name.startsWith(ownPrefix))
         expect(found).toEqual(hits.map(own).sort())
       }
       expect(await store.search(['Testa Person said ü'])).toEqual([own('value')])

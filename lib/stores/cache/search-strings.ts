@@ -8,9 +8,9 @@ const isWordly = (character: string | undefined): boolean => character !== undef
 const isWhole = (text: string, at: number, length: number, asWords: boolean): boolean =>
   !asWords || length >= unmistakable || !(isWordly(text[at - 1]) || isWordly(text[at + length]))
 
-function stands(text: string, needle: string, asWords: boolean): boolean {
-  for (let at = text.indexOf(needle); at >= 0; at = text.indexOf(needle, at + 1))
-    if (isWhole(text, at, needle.length, asWords)) return true
+function stands(text: string, searchString: string, asWords: boolean): boolean {
+  for (let at = text.indexOf(searchString); at >= 0; at = text.indexOf(searchString, at + 1))
+    if (isWhole(text, at, searchString.length, asWords)) return true
   return false
 }
 

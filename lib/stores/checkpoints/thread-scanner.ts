@@ -3,7 +3,7 @@ import { leavesTogether, runsAcross } from '../virtual-texts.ts'
 import type { FoundMessage, ThreadSearchTerms } from './checkpoints.ts'
 import { isPlainObject, type MessageFacts, messageIn, wordsOfPair } from './messages.ts'
 import { PackedBytes, PackedExtension, PackedNumber } from './msgpack-values.ts'
-import { distinctiveTexts, formsOf, holdsAny, isDistinctiveText, isNaming } from './needles.ts'
+import { distinctiveTexts, formsOf, holdsAny, isDistinctiveText, isNaming } from './search-strings.ts'
 
 /** The parts of a thread to erase, determined by reading the entire thread before anything is rewritten. */
 export interface ErasedThreads {
@@ -25,15 +25,18 @@ export const isRemaining = (
   { id }: MessageFacts,
   { remaining, ids }: Pick<ErasedThreads, 'remaining' | 'ids'>,
 ): boolean => id !== undefined && remaining.has(id) && !ids.has(id)
-const isSaid = (text: string, doomed: Pick<ErasedThreads, 'texts'>): boolean =>
-  doomed.texts.size > 0 && doomed.texts.has(text.trim())
-export const goes = ({ id, text, calls, answers }: Omit<MessageFacts, 'isHuman'>, doomed: ErasedThreads): boolean =>
-  (id !== undefined && doomed.ids.has(id)) ||
-  isSaid(text, doomed) ||
-  [...calls, ...answers].some((call) => doomed.calls.has(call))
-export const isPairThatGoes = (value: readonly unknown[], doomed: ErasedThreads): boolean => {
+const isSaid = (text: string, erasedThreads: Pick<ErasedThreads, 'texts'>): boolean =>
+  erasedThreads.texts.size > 0 && erasedThreads.texts.has(text.trim())
+export const goes = (
+  { id, text, calls, answers }: Omit<MessageFacts, 'isHuman'>,
+  erasedThreads: ErasedThreads,
+): boolean =>
+  (id !== undefined && erasedThreads.ids.has(id)) ||
+  isSaid(text, erasedThreads) ||
+  [...calls, ...answers].some((call) => erasedThreads.calls.has(call))
+export const isPairThatGoes = (value: readonly unknown[], erasedThreads: ErasedThreads): boolean => {
   const words = wordsOfPair(value)
-  return words !== undefined && isSaid(words, doomed)
+  return words !== undefined && isSaid(words, erasedThreads)
 }
 /** Whether a string that is not a message's own id or words contains erased data. */
 export const isHolding = (
@@ -86,7 +89,7 @@ export function threadScanner(wanted: ThreadSearchTerms) {
   const byForm = [...texts].flatMap((text) => formsOf(text).map((form) => ({ form, text })))
   byForm.sort((a, b) => b.form.length - a.form.length)
   const asked = { ids: new Set(wanted.ids), texts, forms: byForm.map(({ form }) => form) }
-  const telling = wanted.ids.filter(isDistinctiveText)
+  const distinctiveIds = wanted.ids.filter(isDistinctiveText)
   const known = new Map<string, Omit<MessageFacts, 'text'> & { text: string | null }>()
   const standing = new Set<string>()
   const own = new Set(wanted.texts.map((text) => text.trim()))
@@ -123,7 +126,7 @@ export function threadScanner(wanted: ThreadSearchTerms) {
         },
         string(text, owner) {
           for (const one of byForm) if (text.includes(one.form)) stands(one.text)
-          for (const id of telling) if (isNaming(text, id)) stands(id)
+          for (const id of distinctiveIds) if (isNaming(text, id)) stands(id)
           if (!wanted.words || (owner && isAsked(owner))) return
           const found = wanted.words.runsIn(text)
           if (found.length === 0) return
@@ -167,14 +170,14 @@ export function threadScanner(wanted: ThreadSearchTerms) {
     settle(
       remaining: ReadonlySet<string> = new Set(),
       explained: ReadonlySet<number> = new Set(),
-    ): { doomed: ErasedThreads; messages: FoundMessage[] } {
+    ): { erasedThreads: ErasedThreads; messages: FoundMessage[] } {
       const { words } = wanted
       const unexplained = (found: readonly ErasedRunMatch[]) => found.filter(({ run }) => !explained.has(run))
       const isTheirs = (text: string): boolean => {
         const found = words?.runsIn(text) ?? []
         return found.length > 0 && unexplained(found).length === 0
       }
-      const doomed: ErasedThreads & { ids: Set<string>; calls: Set<string> } = {
+      const erasedThreads: ErasedThreads & { ids: Set<string>; calls: Set<string> } = {
         ...asked,
         forms: byForm.filter(({ text }) => !isTheirs(text)).map(({ form }) => form),
         ids: new Set(asked.ids),
@@ -184,20 +187,20 @@ export function threadScanner(wanted: ThreadSearchTerms) {
         runsIn: words ? (text) => unexplained(words.runsIn(text)) : () => [],
       }
       const found = new Map<string, FoundMessage>()
-      for (let before = -1; before < found.size + doomed.calls.size + doomed.ids.size; ) {
-        before = found.size + doomed.calls.size + doomed.ids.size
+      for (let before = -1; before < found.size + erasedThreads.calls.size + erasedThreads.ids.size; ) {
+        before = found.size + erasedThreads.calls.size + erasedThreads.ids.size
         for (const [key, { id, text, isHuman, calls, answers }] of known) {
           const facts = { id, text: '', isHuman, calls, answers }
-          if (isRemaining(facts, doomed)) continue
-          if (text === null && !goes(facts, doomed)) continue
+          if (isRemaining(facts, erasedThreads)) continue
+          if (text === null && !goes(facts, erasedThreads)) continue
           const how = id !== undefined && asked.ids.has(id) ? 'id' : text === null ? 'tools' : 'text'
           const name = id ?? key
           if (!found.has(name)) found.set(name, { id: id ?? null, found: how, text })
-          if (id !== undefined) doomed.ids.add(id)
-          for (const call of [...calls, ...answers]) doomed.calls.add(call)
+          if (id !== undefined) erasedThreads.ids.add(id)
+          for (const call of [...calls, ...answers]) erasedThreads.calls.add(call)
         }
       }
-      return { doomed, messages: [...found.values()] }
+      return { erasedThreads, messages: [...found.values()] }
     },
   }
 }
