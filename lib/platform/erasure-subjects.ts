@@ -3,7 +3,7 @@ import { accountDirectory } from '#lib/domains/accounts/queries.ts'
 import { agentsSince, newestAgent, raiseAgentFences } from '#lib/domains/agents/personal-data.ts'
 import { agentsOfAccount } from '#lib/domains/agents/queries.ts'
 import type { agentsService } from '#lib/domains/agents/service.ts'
-import type { SubjectErasurePorts } from '#lib/domains/erasure/engine/subject-erasures.ts'
+import type { EngineDeps } from '#lib/domains/erasure/engine/subject-erasures.ts'
 import { participating } from '#lib/domains/erasure/runs/run-rules.ts'
 import {
   newestParticipant,
@@ -16,7 +16,7 @@ import { participationsOf } from '#lib/domains/projects/queries.ts'
 type Unsuspend = ReturnType<typeof agentsService>['unsuspend']
 
 /** The subjects of erasures: accounts with their agents, participants, or agents without an account. */
-export const erasureSubjects = (unsuspend: Unsuspend): SubjectErasurePorts['subjects'] => ({
+export const erasureSubjects = (unsuspend: Unsuspend): EngineDeps['subjects'] => ({
   // Locks the account first, like a person who claims an agent.
   async raiseFence(tx, subject, how) {
     const email = subject.account === null ? null : await raiseAccountFence(tx, subject.account, how.now)

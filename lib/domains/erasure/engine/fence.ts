@@ -2,7 +2,7 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import { type RunRow, runPartOf, runSubjectOf } from '../runs/runs.ts'
 import { memberKey, type Suppressions } from '../suppression/suppressions.ts'
 import { raiseFences } from './repository.ts'
-import type { SubjectErasurePorts } from './subject-erasures.ts'
+import type { EngineDeps } from './subject-erasures.ts'
 
 /**
  * Raises the write fence in one transaction. It waits for running writes for the subject; the database rejects later
@@ -13,7 +13,7 @@ import type { SubjectErasurePorts } from './subject-erasures.ts'
 export async function raiseFence(
   tx: Transaction,
   run: RunRow,
-  { subjects, parts, suppressions }: Pick<SubjectErasurePorts, 'subjects' | 'parts'> & { suppressions: Suppressions },
+  { subjects, parts, suppressions }: Pick<EngineDeps, 'subjects' | 'parts'> & { suppressions: Suppressions },
   now: Date,
 ): Promise<void> {
   const fencedAt = run.fencedAt ?? now

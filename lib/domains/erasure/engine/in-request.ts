@@ -6,12 +6,8 @@ import type { RecordScope } from '#lib/kernel/erasure-scope.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { Receipt } from '#lib/kernel/receipt.ts'
-import type { Ledger } from '#lib/stores/ledger/ledger.ts'
-import type { Database } from '#lib/stores/postgres/database.ts'
 import { outcomesOf, receiptContent } from '../receipts/receipt-content.ts'
 import { ReceiptPlan, storeSignature } from '../receipts/receipts.ts'
-import type { Signer } from '../receipts/signing.ts'
-import type { RetentionFacts } from '../rules.ts'
 import { namedInLog, recordIdOf, recordScopeOf } from '../runs/run-names.ts'
 import { dataSourcesInOrder } from '../runs/run-rules.ts'
 import { recordDeletion } from '../writes.ts'
@@ -19,18 +15,13 @@ import { intentTime, recordIntent } from './intents.ts'
 import { type ErasedPage, erasePage, reserveIds } from './pages.ts'
 import { planOf } from './plans.ts'
 import { recordCreated, removeJob } from './repository.ts'
+import type { EngineDeps } from './subject-erasures.ts'
 import { searchResidue } from './verification.ts'
 import { storeProblem } from './waits.ts'
 
-export interface RecordErasureDeps {
-  db: Database
-  ledger: Ledger
-  signer: Signer
-  dataSources: readonly DataSource[]
-  issuer: string
-  facts: RetentionFacts
-  now(): Date
-}
+/** The part of the engine that erases a unit or skill within the request. */
+type RecordEngine = Pick<EngineDeps, 'db' | 'ledger' | 'signer' | 'dataSources' | 'issuer' | 'facts' | 'now'>
+
 export interface RecordErasureOrder {
   scope: RecordScope
   formerOwner: string
@@ -47,7 +38,7 @@ const handOver = 30_000
 export const finishJob = 'erasure.finish'
 
 /** `ordered`: the data sources in the order of erasure. */
-interface Driver extends RecordErasureDeps {
+interface Driver extends RecordEngine {
   ordered: readonly DataSource[]
 }
 const optionsOf = (receiptId: string, { name }: DataSource, at: Date): ErasureOptions => ({
@@ -182,7 +173,7 @@ async function unfinished({ db }: Driver, time: Date): Promise<string[]> {
  * erases in the caller's transaction. `finish` runs after the commit: ledger commit row, verification and signature.
  * The worker calls it after a crash. The row of `erasures` is its state, so it needs no run.
  */
-export function recordErasures(deps: RecordErasureDeps) {
+export function recordErasures(deps: RecordEngine) {
   const driver = { ...deps, ordered: dataSourcesInOrder(deps.dataSources).map(({ dataSource }) => dataSource) }
   return {
     begin: (tx: Transaction, order: RecordErasureOrder) => begin(driver, tx, order),

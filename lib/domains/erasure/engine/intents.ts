@@ -5,8 +5,9 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import type { DataSource } from '#lib/kernel/data-source.ts'
 import type { ItemsRow, RecordIntent } from '#lib/stores/ledger/ledger.ts'
 import { identitiesOf } from './pages.ts'
-import type { RunPlan, StartDeps } from './planning.ts'
+import type { RunPlan } from './planning.ts'
 import { withPages } from './plans.ts'
+import type { EngineDeps } from './subject-erasures.ts'
 
 /**
  * Returns the time of an intent. After a clock was set back, it is the time of the newest erased record, so that a
@@ -29,7 +30,7 @@ async function intentOfRun(
   tx: Transaction,
   runId: string,
   free: RunScope | null,
-  { subjects, parts, suppressions }: StartDeps,
+  { subjects, parts, suppressions }: EngineDeps,
 ) {
   const run = await tx.erasureRun.findUniqueOrThrow({ where: { id: runId } })
   const heldBy = [...new Set((await stepsOf(tx, runId)).flatMap(({ held }) => Object.keys(held)))].sort()
@@ -76,7 +77,7 @@ async function pagesToNote(tx: Transaction, runId: string, dataSource: DataSourc
 }
 
 /** Appends to the ledger, page by page, what a run is about to erase, including data outside the database. */
-export async function writeIntent({ runId, free }: RunPlan, deps: StartDeps): Promise<void> {
+export async function writeIntent({ runId, free }: RunPlan, deps: EngineDeps): Promise<void> {
   const { db, ledger, dataSources, words, now } = deps
   const { receiptId: id, newest, says } = await db.transaction((tx) => intentOfRun(tx, runId, free, deps))
   await ledger.append({ kind: 'intent', id, at: intentTime(newest, now()), ...says })

@@ -3,7 +3,7 @@ import { enqueue } from '#lib/jobs/queue.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { failingRuns } from './repository.ts'
-import type { SubjectErasurePorts } from './subject-erasures.ts'
+import type { EngineDeps } from './subject-erasures.ts'
 
 export const lateWritesJob = 'erasure.overtaken'
 
@@ -17,7 +17,7 @@ type Candidate = Pick<RunRow, 'id' | 'partKind' | 'partId' | 'projectId' | 'conv
 export async function enqueueLateWrites(
   tx: Transaction,
   run: RunRow,
-  { parts }: Pick<SubjectErasurePorts, 'parts'>,
+  { parts }: Pick<EngineDeps, 'parts'>,
 ): Promise<void> {
   const projects = run.projectId === null ? run.projects : [run.projectId]
   const found = await failingRuns(tx, { except: run.id, projects, account: run.accountId, agents: run.agents })

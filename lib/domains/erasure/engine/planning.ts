@@ -1,27 +1,17 @@
 import type { Transaction } from '#lib/kernel/context.ts'
-import { type DataSource, type Explained, longestSearch, type PlannedRecord, timeFor } from '#lib/kernel/data-source.ts'
+import { type Explained, longestSearch, type PlannedRecord, timeFor } from '#lib/kernel/data-source.ts'
 import type { ExplainedPart, PlannedHolding } from '#lib/kernel/erasure-run.ts'
 import type { ProjectPart, Subject } from '#lib/kernel/erasure-scope.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import type { Ledger } from '#lib/stores/ledger/ledger.ts'
-import type { Database } from '#lib/stores/postgres/database.ts'
 import { dataSourcesInOrder, participating, type RunScope } from '../runs/run-rules.ts'
 import { lockedRun, type RunRow, runPartOf, runSubjectOf, scopeOf } from '../runs/runs.ts'
 import { memberKey, type Suppressions } from '../suppression/suppressions.ts'
 import { lowerFence, raiseFence } from './fence.ts'
 import { dryRun, type PlanTarget, planOf, planTargetOf, type StepPlan, writeSteps } from './plans.ts'
 import { handOverFences } from './repository.ts'
-import type { SubjectErasurePorts } from './subject-erasures.ts'
+import type { EngineDeps } from './subject-erasures.ts'
 import { needing } from './waits.ts'
-
-export interface StartDeps extends SubjectErasurePorts {
-  db: Database
-  ledger: Ledger
-  dataSources: readonly DataSource[]
-  suppressions: Suppressions
-  now(): Date
-}
 
 /** A plan of a run. Workers on an older plan stop. */
 export interface RunPlan extends PlanTarget {
@@ -40,7 +30,7 @@ const planningTurn = 250
 async function wholeSubjectOf(
   tx: Transaction,
   run: RunRow,
-  subjects: Pick<SubjectErasurePorts['subjects'], 'agentsOf' | 'participantsOf'>,
+  subjects: Pick<EngineDeps['subjects'], 'agentsOf' | 'participantsOf'>,
 ): Promise<RunScope> {
   const scope = scopeOf(run)
   if ('part' in scope || run.fencedAt !== null || run.reason === 'replay') return scope
@@ -67,7 +57,7 @@ async function isFullyRetained(tx: Transaction, runId: string, { free, kept }: P
 export async function letGo(
   tx: Transaction,
   run: RunRow,
-  { subjects, parts, suppressions }: Pick<SubjectErasurePorts, 'subjects' | 'parts'> & { suppressions: Suppressions },
+  { subjects, parts, suppressions }: Pick<EngineDeps, 'subjects' | 'parts'> & { suppressions: Suppressions },
   now: Date,
 ): Promise<void> {
   const part = runPartOf(run)
@@ -102,11 +92,11 @@ export async function letGo(
 export const targetOfRun = async (
   tx: Transaction,
   run: RunRow,
-  { subjects, holds, now }: StartDeps,
+  { subjects, holds, now }: EngineDeps,
 ): Promise<PlanTarget> => planTargetOf(tx, await wholeSubjectOf(tx, run, subjects), holds, now())
 
 /** A subject that holds cover completely is not fenced, because nothing will be erased yet. */
-export const fenceRun = (runId: string, deps: StartDeps): Promise<boolean> =>
+export const fenceRun = (runId: string, deps: EngineDeps): Promise<boolean> =>
   deps.db.transaction(async (tx) => {
     const run = await lockedRun(tx, runId)
     if (run?.state !== 'planning') return false
@@ -116,7 +106,7 @@ export const fenceRun = (runId: string, deps: StartDeps): Promise<boolean> =>
   })
 
 /** Creates a new plan under the current holds. */
-export const newPlan = (runId: string, deps: StartDeps): Promise<RunPlan | 'outdated' | undefined> =>
+export const newPlan = (runId: string, deps: EngineDeps): Promise<RunPlan | 'outdated' | undefined> =>
   deps.db.transaction(async (tx) => {
     const run = await lockedRun(tx, runId)
     if (run?.state !== 'planning') return undefined
@@ -133,14 +123,14 @@ export const newPlan = (runId: string, deps: StartDeps): Promise<RunPlan | 'outd
   })
 
 /** Runs while the texts are stored: verification needs their words after the deletion. */
-export const gatherWords = (runId: string, free: RunScope, { db, words, now }: StartDeps): Promise<void> =>
+export const gatherWords = (runId: string, free: RunScope, { db, words, now }: EngineDeps): Promise<void> =>
   db.transaction((tx) => words.gather(tx, runId, free, now()), { longest: longestSearch })
 
 /** Locks and returns the run while this plan is current; `outdated` when a hold was set or ended since then. */
 export async function lockPlannedRun(
   tx: Transaction,
   plan: RunPlan,
-  { holds, now }: StartDeps,
+  { holds, now }: EngineDeps,
 ): Promise<RunRow | 'outdated' | undefined> {
   const run = await lockedRun(tx, plan.runId)
   if (run?.state !== 'planning' || run.planId !== plan.planId) return undefined
@@ -151,7 +141,7 @@ export async function lockPlannedRun(
 type Ordered = ReturnType<typeof dataSourcesInOrder>
 
 /** Plans the first of these data sources, and those after it that may share its transaction. Returns their number. */
-async function planSome(ordered: Ordered, plan: RunPlan, deps: StartDeps): Promise<number | 'outdated' | undefined> {
+async function planSome(ordered: Ordered, plan: RunPlan, deps: EngineDeps): Promise<number | 'outdated' | undefined> {
   const { db, now } = deps
   const first = ordered[0]?.dataSource
   if (!first) return 0
@@ -180,7 +170,7 @@ async function planSome(ordered: Ordered, plan: RunPlan, deps: StartDeps): Promi
  * transaction that writes the plan: holds can change meanwhile, and the plan is then created again. Data sources of our
  * own database share transactions of limited duration: most of them have nothing to erase.
  */
-export async function planAll(plan: RunPlan, deps: StartDeps): Promise<'planned' | 'outdated' | undefined> {
+export async function planAll(plan: RunPlan, deps: EngineDeps): Promise<'planned' | 'outdated' | undefined> {
   const ordered = dataSourcesInOrder(deps.dataSources)
   for (let at = 0; at < ordered.length; ) {
     const count = await planSome(ordered.slice(at), plan, deps)
@@ -190,7 +180,7 @@ export async function planAll(plan: RunPlan, deps: StartDeps): Promise<'planned'
   return 'planned'
 }
 
-type DryRunDeps = Pick<StartDeps, 'db' | 'dataSources' | 'holds' | 'subjects'>
+type DryRunDeps = Pick<EngineDeps, 'db' | 'dataSources' | 'holds' | 'subjects'>
 
 /** Returns what an erasure of the part would do with each record. It raises no fence and writes nothing. */
 export async function explainPart(

@@ -16,7 +16,7 @@ import type { PlannedHolding } from '#lib/kernel/erasure-run.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { insertPages, sourcesWithPages, upsertSteps } from './repository.ts'
-import type { SubjectErasurePorts } from './subject-erasures.ts'
+import type { EngineDeps } from './subject-erasures.ts'
 
 const Results = z.record(z.string(), z.number().int())
 
@@ -35,7 +35,7 @@ export interface PlanTarget extends ErasureTarget<RunScope> {
 export async function planTargetOf(
   tx: Transaction,
   scope: RunScope,
-  holds: SubjectErasurePorts['holds'],
+  holds: EngineDeps['holds'],
   now: Date,
 ): Promise<PlanTarget> {
   await holds.lock(tx)

@@ -7,7 +7,7 @@ import { logRepeatedDeletion } from '../runs/repeated-deletions.ts'
 import { nobody, type RunScope, recheckAfter, recheckAgainAfter } from '../runs/run-rules.ts'
 import { lockedRun, type RunRow, scopeOf, waitingJob } from '../runs/runs.ts'
 import { noteMentions } from './mentions.ts'
-import type { SubjectErasurePorts } from './subject-erasures.ts'
+import type { EngineDeps } from './subject-erasures.ts'
 import {
   endWaits,
   faultOf,
@@ -32,16 +32,10 @@ export async function enqueueRechecks(db: Database, now: Date): Promise<void> {
     await db.transaction((tx) => enqueue(tx, recheckJob, { runId: id }, { key: `${recheckJob}:${id}` }))
 }
 
-interface RecheckDeps extends SubjectErasurePorts {
-  db: Database
-  dataSources: readonly DataSource[]
-  now(): Date
-}
-
 const nobodys: RunScope = { subject: nobody }
 
 /** Returns the locked run if its second search is due. A search under a legal hold is postponed until the hold ends. */
-async function lockDueRun({ holds, now }: RecheckDeps, tx: Transaction, runId: string): Promise<RunRow | undefined> {
+async function lockDueRun({ holds, now }: EngineDeps, tx: Transaction, runId: string): Promise<RunRow | undefined> {
   const run = await lockedRun(tx, runId)
   if (run?.state !== 'done' || run.recheckAt === null || run.recheckAt > now()) return undefined
   const scope = scopeOf(run)
@@ -72,7 +66,7 @@ export async function withoutReused(
  * be rewritten.
  */
 const erasePageAgain = (
-  deps: RecheckDeps,
+  deps: EngineDeps,
   runId: string,
   dataSource: DataSource,
   page: { page: number; items: string[] },
@@ -111,7 +105,7 @@ const erasePageAgain = (
  * after the deletion.
  */
 async function searchStoreAgain(
-  deps: RecheckDeps,
+  deps: EngineDeps,
   runId: string,
   dataSource: DataSource,
 ): Promise<{ found: number; left: number }> {
@@ -146,7 +140,7 @@ async function searchStoreAgain(
 }
 
 /** Enqueues the next try. The search stays due, however long the store is unavailable. */
-const enqueueRetry = (deps: RecheckDeps, runId: string, store: string): Promise<void> =>
+const enqueueRetry = (deps: EngineDeps, runId: string, store: string): Promise<void> =>
   deps.db.transaction(async (tx) => {
     if (!(await lockDueRun(deps, tx, runId))) return
     const next = { wait: await recordWait(tx, runId, store, deps.now()) }
@@ -154,14 +148,14 @@ const enqueueRetry = (deps: RecheckDeps, runId: string, store: string): Promise<
   })
 
 /** Notifies admins of a store that rejects requests. The queue retries with growing intervals, and the search stays due. */
-const noteRefusal = (deps: RecheckDeps, runId: string, error: unknown): Promise<void> =>
+const noteRefusal = (deps: EngineDeps, runId: string, error: unknown): Promise<void> =>
   deps.db.transaction(async (tx) => {
     const refused = refusalBy(error, 'postgresql')
     if (refused && (await lockDueRun(deps, tx, runId))) await recordRefusal(tx, runId, refused, deps.now())
   })
 
 /** Sets when the next search is due. After a search that found nothing, the ids and the words of the run are deleted. */
-const endSearch = (deps: RecheckDeps, runId: string, { found, left }: { found: number; left: number }): Promise<void> =>
+const endSearch = (deps: EngineDeps, runId: string, { found, left }: { found: number; left: number }): Promise<void> =>
   deps.db.transaction(async (tx) => {
     if (!(await lockDueRun(deps, tx, runId))) return
     const now = deps.now()
@@ -177,7 +171,7 @@ const endSearch = (deps: RecheckDeps, runId: string, { found, left }: { found: n
     await forgetReadWords(tx, runId, deps)
   })
 
-async function searchStores(deps: RecheckDeps, runId: string): Promise<void> {
+async function searchStores(deps: EngineDeps, runId: string): Promise<void> {
   const { db, dataSources, interrupt } = deps
   if (!(await db.transaction((tx) => lockDueRun(deps, tx, runId)))) return
   interrupt('recheck.before')
@@ -203,7 +197,7 @@ async function searchStores(deps: RecheckDeps, runId: string): Promise<void> {
  * logged, and the store is searched again a day later, until a search finds nothing. Only then are the ids deleted.
  * Idempotent. While a store does not answer, a later job is enqueued.
  */
-export async function recheckRun(deps: RecheckDeps, runId: string): Promise<void> {
+export async function recheckRun(deps: EngineDeps, runId: string): Promise<void> {
   try {
     await searchStores(deps, runId)
   } catch (error) {

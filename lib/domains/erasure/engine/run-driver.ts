@@ -26,15 +26,15 @@ import {
   stepOrderOf,
   verifyJob,
 } from '../runs/runs.ts'
-import { type RecordErasureDeps, recordErasures } from './in-request.ts'
+import { recordErasures } from './in-request.ts'
 import { planLateWrites } from './late-writes.ts'
-import { dryRunOf, explainPart, type StartDeps } from './planning.ts'
+import { dryRunOf, explainPart } from './planning.ts'
 import { enqueueRechecks, recheckRun } from './recheck.ts'
 import { queuedJobKeys } from './repository.ts'
 import { runStart } from './start.ts'
 import { runStep } from './steps.ts'
-import type { SubjectErasurePorts } from './subject-erasures.ts'
-import { runVerification, type VerificationDeps } from './verification.ts'
+import type { EngineDeps } from './subject-erasures.ts'
+import { runVerification } from './verification.ts'
 import { alertOfWaits } from './waits.ts'
 
 /** Operations of the worker on runs. */
@@ -160,7 +160,7 @@ async function continueUnattended(db: Database): Promise<void> {
 
 /** Enqueues the start of each held run that was planned under other holds than the current ones. */
 async function startHeldRuns(
-  { holds, now }: Pick<SubjectErasurePorts, 'holds'> & { now(): Date },
+  { holds, now }: Pick<EngineDeps, 'holds'> & { now(): Date },
   tx: Transaction,
 ): Promise<void> {
   const { fingerprint } = await holds.inForce(tx, nobody, now())
@@ -202,7 +202,7 @@ async function retryRun(tx: Transaction, runId: string, holder?: string): Promis
 }
 
 /** Erases people and agents: executes runs from the fence to the receipt. */
-function subjectEngine(deps: StartDeps & VerificationDeps): SubjectEngine {
+function subjectEngine(deps: EngineDeps): SubjectEngine {
   const { db, now } = deps
   const start = runStart(deps)
   const step = (runId: string, holder: string) => runStep(deps, runId, holder)
@@ -259,7 +259,7 @@ function subjectEngine(deps: StartDeps & VerificationDeps): SubjectEngine {
  * (`erasePage`), commit, verify (`searchResidue`), receipt (`receiptContent`). Two drivers execute them: `records` in
  * the request that erases a unit or skill, `runs` as jobs for subjects and parts of projects.
  */
-export const erasureEngine = (deps: StartDeps & VerificationDeps & RecordErasureDeps) => ({
+export const erasureEngine = (deps: EngineDeps) => ({
   runs: subjectEngine(deps),
   records: recordErasures(deps),
 })

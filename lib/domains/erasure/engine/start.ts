@@ -12,10 +12,10 @@ import {
   newPlan,
   planAll,
   type RunPlan,
-  type StartDeps,
   targetOfRun,
 } from './planning.ts'
 import { planOf } from './plans.ts'
+import type { EngineDeps } from './subject-erasures.ts'
 import {
   endWaits,
   faultOf,
@@ -31,7 +31,7 @@ import {
 const maxPlans = 10
 
 /** Enqueues the first steps, after the plan and the ledger intent are written. */
-const startSteps = (plan: RunPlan, deps: StartDeps): Promise<'off' | 'outdated' | undefined> =>
+const startSteps = (plan: RunPlan, deps: EngineDeps): Promise<'off' | 'outdated' | undefined> =>
   deps.db.transaction(async (tx) => {
     const run = await lockPlannedRun(tx, plan, deps)
     if (!run || run === 'outdated') return run
@@ -44,7 +44,7 @@ const startSteps = (plan: RunPlan, deps: StartDeps): Promise<'off' | 'outdated' 
   })
 
 /** Records the fault that prevents the planning of the run. */
-const noteFault = (runId: string, error: unknown, { db, now }: StartDeps) =>
+const noteFault = (runId: string, error: unknown, { db, now }: EngineDeps) =>
   db.transaction(async (tx) => {
     const run = await lockedRun(tx, runId)
     if (run?.state !== 'planning') return
@@ -57,7 +57,7 @@ const noteFault = (runId: string, error: unknown, { db, now }: StartDeps) =>
  * An unavailable store is no failure: planning is retried however long it takes. Returns false when there is nothing to
  * plan.
  */
-const wait = (runId: string, store: string, { db, now }: StartDeps): Promise<boolean> =>
+const wait = (runId: string, store: string, { db, now }: EngineDeps): Promise<boolean> =>
   db.transaction(async (tx) => {
     const run = await lockedRun(tx, runId)
     if (run?.state !== 'planning' && run?.state !== 'held') return false
@@ -67,7 +67,7 @@ const wait = (runId: string, store: string, { db, now }: StartDeps): Promise<boo
   })
 
 /** Returns true when enough other runs already try the store that this run waits for; a later job is then enqueued. */
-const isLater = (runId: string, { db, now }: StartDeps): Promise<boolean> =>
+const isLater = (runId: string, { db, now }: EngineDeps): Promise<boolean> =>
   db.transaction(async (tx) => {
     const run = await lockedRun(tx, runId)
     if (run?.state !== 'planning' || !(await isStillWaiting(tx, runId, null, now()))) return false
@@ -76,7 +76,7 @@ const isLater = (runId: string, { db, now }: StartDeps): Promise<boolean> =>
   })
 
 /** Sets the run to held without erasing anything. It is planned again when the holds end. */
-const holdRun = (plan: RunPlan, deps: StartDeps): Promise<'aside' | 'outdated' | undefined> =>
+const holdRun = (plan: RunPlan, deps: EngineDeps): Promise<'aside' | 'outdated' | undefined> =>
   deps.db.transaction(async (tx) => {
     const run = await lockPlannedRun(tx, plan, deps)
     if (!run || run === 'outdated') return run
@@ -92,7 +92,7 @@ const holdRun = (plan: RunPlan, deps: StartDeps): Promise<'aside' | 'outdated' |
   })
 
 /** Returns a held run whose holds have changed since its plan. */
-async function changedHolds(tx: Transaction, runId: string, deps: StartDeps) {
+async function changedHolds(tx: Transaction, runId: string, deps: EngineDeps) {
   const run: RunRow | undefined = await lockedRun(tx, runId)
   if (run?.state !== 'held') return undefined
   const target = await targetOfRun(tx, run, deps)
@@ -100,7 +100,7 @@ async function changedHolds(tx: Transaction, runId: string, deps: StartDeps) {
 }
 
 /** Returns true when a held run has something to erase under the current holds. Otherwise records the holds that it saw. */
-async function continuesUnderHolds(runId: string, deps: StartDeps): Promise<boolean> {
+async function continuesUnderHolds(runId: string, deps: EngineDeps): Promise<boolean> {
   const { db, dataSources, now } = deps
   const found = await db.transaction((tx) => changedHolds(tx, runId, deps))
   if (!found) return false
@@ -132,7 +132,7 @@ const isSame = (one: Readonly<Record<string, number>>, other: Readonly<Record<st
   Object.entries(one).every(([hold, count]) => other[hold] === count)
 
 /** Executes the phases before the first step under the current holds. Returns `outdated` when they changed meanwhile. */
-async function planOnce(runId: string, deps: StartDeps): Promise<'outdated' | undefined> {
+async function planOnce(runId: string, deps: EngineDeps): Promise<'outdated' | undefined> {
   const { interrupt } = deps
   // The fence may need a new suppression key, which is appended to the ledger.
   if (!(await needing('ledger', () => fenceRun(runId, deps)))) return undefined
@@ -153,7 +153,7 @@ async function planOnce(runId: string, deps: StartDeps): Promise<'outdated' | un
 }
 
 /** Returns true while the run waits for a store. */
-async function startRun(runId: string, deps: StartDeps): Promise<boolean> {
+async function startRun(runId: string, deps: EngineDeps): Promise<boolean> {
   const { db, interrupt } = deps
   const run = await db.prisma.erasureRun.findUnique({ where: { id: runId }, select: { state: true, fault: true } })
   if (run?.state === 'held' && !(await continuesUnderHolds(runId, deps))) return false
@@ -175,7 +175,7 @@ async function startRun(runId: string, deps: StartDeps): Promise<boolean> {
  * @throws Problem `unavailable` when the database does not answer
  */
 export const runStart =
-  (deps: StartDeps) =>
+  (deps: EngineDeps) =>
   async (runId: string): Promise<boolean> => {
     try {
       return await startRun(runId, deps)

@@ -4,7 +4,6 @@ import { type DataSource, type ErasureOptions, type ItemId, timeFor } from '#lib
 import type { Erased } from '#lib/kernel/erased.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import type { Ledger } from '#lib/stores/ledger/ledger.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { preferIndexes } from '#lib/stores/postgres/personal-rows.ts'
 import { addedUp, dueSteps, longestRetry, mostAttempts, type RunScope, restAfter, stageAt } from '../runs/run-rules.ts'
@@ -24,7 +23,7 @@ import { noteMentions } from './mentions.ts'
 import { erasePage, identitiesOf } from './pages.ts'
 import { erasedItems, insertItems, type PlanTarget, planTargetOf } from './plans.ts'
 import { firstOpenPage, lockStep, lockStepEnds, markPageErased, openPage, tally } from './repository.ts'
-import type { SubjectErasurePorts } from './subject-erasures.ts'
+import type { EngineDeps } from './subject-erasures.ts'
 import {
   endWaits,
   faultOf,
@@ -40,13 +39,6 @@ import {
 const turn = 20_000
 
 const needsDecision = (error: unknown): boolean => Problem.is(error) && error.extensions.needsDecision === true
-
-interface StepDeps extends SubjectErasurePorts {
-  db: Database
-  ledger: Ledger
-  dataSources: readonly DataSource[]
-  now(): Date
-}
 
 /**
  * `later`: other runs already try its unavailable store; `page`: erased a page, more follow; `all`: no page remains;
@@ -80,7 +72,7 @@ async function talliedUp(
 
 /** Erases the next page of a step in the given transaction, which also counts it. */
 async function eraseNextPage(
-  deps: StepDeps,
+  deps: EngineDeps,
   tx: Transaction,
   runId: string,
   dataSource: DataSource,
@@ -142,7 +134,7 @@ async function eraseNextPage(
 }
 
 /** Ends a step without open pages, and continues the run. */
-const finish = (deps: StepDeps, runId: string, holder: string): Promise<void> =>
+const finish = (deps: EngineDeps, runId: string, holder: string): Promise<void> =>
   deps.db.transaction(async (tx) => {
     // Steps that end concurrently take turns, so that the last one knows that it is the last. This lock precedes the
     // run's lock, which a page of another step may hold for as long as its store takes: waiting for it would count as
@@ -163,7 +155,7 @@ const finish = (deps: StepDeps, runId: string, holder: string): Promise<void> =>
   })
 
 /** Plans the run again if legal holds changed since its plan. */
-const planUnderNewHolds = ({ db, holds, now }: StepDeps, runId: string): Promise<void> =>
+const planUnderNewHolds = ({ db, holds, now }: EngineDeps, runId: string): Promise<void> =>
   db.transaction(async (tx) => {
     const run = await lockedRun(tx, runId)
     if (run?.state !== 'erasing') return
@@ -172,7 +164,7 @@ const planUnderNewHolds = ({ db, holds, now }: StepDeps, runId: string): Promise
   })
 
 /** Counts a failure. Returns true when the step is now stuck. */
-const noteFault = ({ db, now }: StepDeps, runId: string, holder: string, error: unknown): Promise<boolean> =>
+const noteFault = ({ db, now }: EngineDeps, runId: string, holder: string, error: unknown): Promise<boolean> =>
   db.transaction(async (tx) => {
     const run = await lockedRun(tx, runId, { shared: true })
     const where = { runId, holder, state: { in: ['waiting' as const, 'running' as const] } }
@@ -195,7 +187,7 @@ const noteFault = ({ db, now }: StepDeps, runId: string, holder: string, error: 
  * Records that the step waits for an unavailable store. That is no failure, and is retried however long it takes.
  * Returns false when the step is over.
  */
-const wait = ({ db, now }: StepDeps, runId: string, holder: string, store: string): Promise<boolean> =>
+const wait = ({ db, now }: EngineDeps, runId: string, holder: string, store: string): Promise<boolean> =>
   db.transaction(async (tx) => {
     const run = await lockedRun(tx, runId, { shared: true })
     if (run?.state !== 'erasing') return false
@@ -208,12 +200,6 @@ const wait = ({ db, now }: StepDeps, runId: string, holder: string, store: strin
     return true
   })
 
-interface LateWriteDeps extends Pick<SubjectErasurePorts, 'holds' | 'interrupt'> {
-  db: Database
-  ledger: Ledger
-  dataSources: readonly DataSource[]
-  now(): Date
-}
 interface LateWrites {
   dataSource: DataSource
   items: ItemId[]
@@ -224,7 +210,7 @@ const maxLooks = 2
 
 /** Returns the run, and the scope that it may erase, if none of its rows has been deleted yet. */
 async function lockErasingRun(
-  { holds, now }: LateWriteDeps,
+  { holds, now }: EngineDeps,
   tx: Transaction,
   runId: string,
 ): Promise<{ run: RunRow; free: RunScope } | undefined> {
@@ -236,7 +222,7 @@ async function lockErasingRun(
   return free === null || fingerprint !== run.holdsSeen ? undefined : { run, free }
 }
 
-async function search({ db, dataSources, now }: LateWriteDeps, free: RunScope): Promise<LateWrites[]> {
+async function search({ db, dataSources, now }: EngineDeps, free: RunScope): Promise<LateWrites[]> {
   const found: LateWrites[] = []
   for (const dataSource of dataSources.filter(({ late }) => late)) {
     const search = async (tx: Transaction) => (await dataSource.late?.(free, tx, now())) ?? []
@@ -270,7 +256,7 @@ const sendBack = (db: Database, known: RunRow, found: readonly LateWrites[]): Pr
  * Returns true when items were found and the run continues with them.
  * @throws StoreUnavailable when a store does not answer
  */
-async function findLateWrites(deps: LateWriteDeps, runId: string): Promise<boolean> {
+async function findLateWrites(deps: EngineDeps, runId: string): Promise<boolean> {
   const { db, ledger, interrupt } = deps
   const record = await db.transaction((tx) => lockErasingRun(deps, tx, runId))
   if (!record) return false
@@ -288,7 +274,7 @@ async function findLateWrites(deps: LateWriteDeps, runId: string): Promise<boole
 }
 
 /** Returns true while the step waits for a store. */
-async function eraseForATurn(deps: StepDeps, runId: string, dataSource: DataSource): Promise<boolean> {
+async function eraseForATurn(deps: EngineDeps, runId: string, dataSource: DataSource): Promise<boolean> {
   const { db, interrupt } = deps
   interrupt(`step.${dataSource.name}.before`)
   if (dataSource.stage !== 'derived' && (await findLateWrites(deps, runId))) return false
@@ -315,7 +301,7 @@ async function eraseForATurn(deps: StepDeps, runId: string, dataSource: DataSour
  * Idempotent and safe to run concurrently. Returns true while the step waits for a store; a later job is then
  * enqueued. Rethrows the error of the data source, so that the queue retries, until the step is stuck.
  */
-export async function runStep(deps: StepDeps, runId: string, name: string): Promise<boolean> {
+export async function runStep(deps: EngineDeps, runId: string, name: string): Promise<boolean> {
   const dataSource = deps.dataSources.find((one) => one.name === name)
   try {
     if (!dataSource) throw new Error(`no data source is called ${name}`)

@@ -6,6 +6,11 @@ import type { Mention } from '#lib/kernel/erased.ts'
 import type { RunChange } from '#lib/kernel/erasure-run.ts'
 import type { ErasureScope, ProjectPart, Subject } from '#lib/kernel/erasure-scope.ts'
 import type { StoreRefusal } from '#lib/kernel/store-refusal.ts'
+import type { Ledger } from '#lib/stores/ledger/ledger.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import type { Signer } from '../receipts/signing.ts'
+import type { RetentionFacts } from '../rules.ts'
+import type { Suppressions } from '../suppression/suppressions.ts'
 
 /** The current legal holds that concern a subject. */
 export interface HoldsInForce {
@@ -91,8 +96,18 @@ export interface FencedParticipant {
   key: string | null
 }
 
-/** What the erasure of subjects needs from other domains; connected in lib/app.ts. */
-export interface SubjectErasurePorts {
+/** What the erasure engine needs; `lib/composition/erasures.ts` connects it. */
+export interface EngineDeps {
+  db: Database
+  ledger: Ledger
+  signer: Signer
+  dataSources: readonly DataSource[]
+  suppressions: Suppressions
+  /** Base URL of the installation, which the receipts name. */
+  issuer: string
+  /** What receipts state about retention outside the erased data. */
+  facts: RetentionFacts
+  now(): Date
   holds: {
     inForce(tx: Transaction, subject: Subject, now: Date): Promise<HoldsInForce>
     /** Prevents new holds until the end of the transaction, after waiting for a hold that is being set. */
@@ -113,7 +128,7 @@ export interface SubjectErasurePorts {
       subject: Subject,
       how: { andOwned: boolean; now: Date },
     ): Promise<{ agents: string[]; email: string | null; participants: FencedParticipant[] }>
-    /** Undoes `seize`, except for sessions: tokens and sign-in work again. */
+    /** Drops the fence: tokens and sign-in work again. Ended sessions stay ended. */
     release(tx: Transaction, subject: Subject, now: Date): Promise<unknown>
     /** Returns the account's agents and the given ones, sorted. */
     agentsOf(tx: Transaction, subject: Subject): Promise<string[]>
@@ -129,7 +144,7 @@ export interface SubjectErasurePorts {
   parts: {
     /** Locks the part exclusively, waiting for running writes, and marks it: it can no longer be read or written. */
     raiseFence(tx: Transaction, part: ProjectPart, now: Date): Promise<void>
-    /** Undoes `seize`. */
+    /** Unlocks the part and removes the mark. */
     release(tx: Transaction, part: ProjectPart): Promise<void>
     /** Returns when the newest record of the part was created; null if none is stored. */
     newest(tx: Transaction, part: ProjectPart): Promise<Date | null>

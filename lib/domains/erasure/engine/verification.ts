@@ -3,12 +3,9 @@ import { type DataSource, type ErasedWords, type ItemId, longestSearch } from '#
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import type { Receipt } from '#lib/kernel/receipt.ts'
-import type { Ledger } from '#lib/stores/ledger/ledger.ts'
-import type { Database } from '#lib/stores/postgres/database.ts'
 import { fingerprintsRow } from '../ledger/ledger-history.ts'
-import { type ReceiptDeps, receiptContent, type VerifiedErasure } from '../receipts/receipt-content.ts'
+import { receiptContent, type VerifiedErasure } from '../receipts/receipt-content.ts'
 import { type Accounting, storeReceipt } from '../receipts/receipts.ts'
-import type { Signer } from '../receipts/signing.ts'
 import { adminActLines, fingerprintRetention } from '../rules.ts'
 import { namedInLog, scopeKindOf, scopeNameOf } from '../runs/run-names.ts'
 import { dataSourcesInOrder, longestRetry, maxRounds, nobody, recheckAfter } from '../runs/run-rules.ts'
@@ -28,7 +25,7 @@ import { lowerFence } from './fence.ts'
 import { enqueueLateWrites } from './late-writes.ts'
 import { countMentions, noteMentions, type RunMentions } from './mentions.ts'
 import { type PlanTarget, planTargetOf, withPages } from './plans.ts'
-import type { SubjectErasurePorts } from './subject-erasures.ts'
+import type { EngineDeps } from './subject-erasures.ts'
 import {
   endWaits,
   faultOf,
@@ -41,12 +38,6 @@ import {
   unavailableStore,
 } from './waits.ts'
 
-interface CompletionDeps extends SubjectErasurePorts {
-  db: Database
-  dataSources: readonly DataSource[]
-  now(): Date
-}
-
 /**
  * Locks and returns the run while the verified plan is current. Plans the run again when a hold was set or ended since
  * then.
@@ -54,7 +45,7 @@ interface CompletionDeps extends SubjectErasurePorts {
 async function lockVerifiedRun(
   tx: Transaction,
   { id, planId }: RunRow,
-  { holds, now }: CompletionDeps,
+  { holds, now }: EngineDeps,
 ): Promise<{ run: RunRow; target: PlanTarget } | undefined> {
   const run = await lockedRun(tx, id)
   if (run?.state !== 'verifying' || run.planId !== planId) return undefined
@@ -103,7 +94,7 @@ const storeReceiptOf = (
  * Completes a verified run in one transaction: receipt, deletion log, audit entry, fence and state. With records under
  * a legal hold, the run is held and continues when the hold ends.
  */
-const completeRun = (known: RunRow, receipt: Receipt, deps: CompletionDeps): Promise<void> =>
+const completeRun = (known: RunRow, receipt: Receipt, deps: EngineDeps): Promise<void> =>
   deps.db.transaction(async (tx) => {
     const record = await lockVerifiedRun(tx, known, deps)
     if (!record) return
@@ -135,7 +126,7 @@ const completeRun = (known: RunRow, receipt: Receipt, deps: CompletionDeps): Pro
   })
 
 /** Deletes the run's data that names the subject. The ledger, the receipt and the logs contain what must be retained. */
-async function forget(tx: Transaction, run: RunRow, at: Date, deps: CompletionDeps): Promise<void> {
+async function forget(tx: Transaction, run: RunRow, at: Date, deps: EngineDeps): Promise<void> {
   const { dataSources } = deps
   await lowerFence(tx, run.id)
   const again = await sharedSourcesOf(tx, run.id, dataSources)
@@ -160,16 +151,11 @@ async function forget(tx: Transaction, run: RunRow, at: Date, deps: CompletionDe
  * Deletes the stores' own data about the pages of a finished run. If a store does not answer, that happens after the
  * second search.
  */
-async function forgetPages(runId: string, { db, dataSources }: CompletionDeps): Promise<void> {
+async function forgetPages(runId: string, { db, dataSources }: EngineDeps): Promise<void> {
   const run = await db.prisma.erasureRun.findUnique({ where: { id: runId }, select: { state: true } })
   if (run?.state !== 'done') return
   for (const dataSource of dataSources)
     await dataSource.forget?.(runId).catch((error: unknown) => logFault(error, { runId, holder: dataSource.name }))
-}
-
-export interface VerificationDeps extends CompletionDeps, ReceiptDeps {
-  ledger: Ledger
-  signer: Signer
 }
 
 interface ResidueSearch {
@@ -204,7 +190,7 @@ export async function searchResidue(
 }
 
 /** Returns the residue of a run by data source. */
-async function residueOf(run: RunRow, { free }: PlanTarget, deps: VerificationDeps): Promise<Map<string, number>> {
+async function residueOf(run: RunRow, { free }: PlanTarget, deps: EngineDeps): Promise<Map<string, number>> {
   const { db, dataSources, now } = deps
   const erased = await withPages(db, run.id, { isErased: true })
   const itemsOf = async ({ name }: { name: string }): Promise<string[]> => {
@@ -217,7 +203,7 @@ async function residueOf(run: RunRow, { free }: PlanTarget, deps: VerificationDe
 }
 
 /** Sends residue back to be erased. After too many rounds, the run fails. */
-const sendBack = (known: RunRow, residues: ReadonlyMap<string, number>, deps: VerificationDeps): Promise<void> =>
+const sendBack = (known: RunRow, residues: ReadonlyMap<string, number>, deps: EngineDeps): Promise<void> =>
   deps.db.transaction(async (tx) => {
     const record = await lockVerifiedRun(tx, known, deps)
     if (!record) return
@@ -235,7 +221,7 @@ const sendBack = (known: RunRow, residues: ReadonlyMap<string, number>, deps: Ve
   })
 
 /** Searches PostgreSQL for erased words in texts of other authors, and counts all places where words or names remain or were replaced. */
-const findMentions = (runId: string, { db, words, now }: VerificationDeps): Promise<RunMentions> =>
+const findMentions = (runId: string, { db, words, now }: EngineDeps): Promise<RunMentions> =>
   db.transaction(
     async (tx) => {
       await noteMentions(tx, runId, await words.mentions(tx, runId, now()))
@@ -247,7 +233,7 @@ const findMentions = (runId: string, { db, words, now }: VerificationDeps): Prom
 const hasHeld = (steps: readonly StepRow[]): boolean => steps.some(({ held }) => Object.keys(held).length > 0)
 
 /** Returns how long emails about the erasure remain in the mail folder. */
-function lettersOf({ requestId, accountId }: RunRow, steps: readonly StepRow[], { facts }: VerificationDeps) {
+function lettersOf({ requestId, accountId }: RunRow, steps: readonly StepRow[], { facts }: EngineDeps) {
   if (requestId === null || accountId === null || !facts.emailsInFolder) return 'none'
   return hasHeld(steps) ? 'all' : 'last'
 }
@@ -257,7 +243,7 @@ async function subjectRetention(
   run: RunRow,
   steps: readonly StepRow[],
   at: Date,
-  deps: VerificationDeps,
+  deps: EngineDeps,
 ): Promise<NonNullable<VerifiedErasure['subject']>> {
   const whileHeld: { what: string; ground: string }[] = []
   if (hasHeld(steps))
@@ -275,7 +261,7 @@ async function signReceipt(
   run: RunRow,
   steps: readonly StepRow[],
   { hasWords }: { hasWords: boolean },
-  deps: VerificationDeps,
+  deps: EngineDeps,
 ): Promise<Receipt> {
   const { db, dataSources, facts, now } = deps
   // `residueIn` only queries the object store.
@@ -305,7 +291,7 @@ async function signReceipt(
 }
 
 /** Appends the commit row, after wordings that stores may have added since the plan: a replay reads what precedes it. */
-async function appendCommit({ id: runId, receiptId: id }: RunRow, steps: readonly StepRow[], deps: VerificationDeps) {
+async function appendCommit({ id: runId, receiptId: id }: RunRow, steps: readonly StepRow[], deps: EngineDeps) {
   const { db, ledger, words, now } = deps
   const erased = Object.fromEntries(steps.map((step) => [step.holder, step.erased]))
   const noted = await words.noted(db.prisma, runId)
@@ -319,7 +305,7 @@ async function appendCommit({ id: runId, receiptId: id }: RunRow, steps: readonl
 }
 
 /** Returns the run to verify, or `later` while enough other runs already try the store that it waits for. */
-const verifiableRun = (runId: string, { db, holds, now }: VerificationDeps) =>
+const verifiableRun = (runId: string, { db, holds, now }: EngineDeps) =>
   db.transaction(async (tx) => {
     const run = await lockedRun(tx, runId)
     if (run?.state !== 'verifying') return undefined
@@ -331,7 +317,7 @@ const verifiableRun = (runId: string, { db, holds, now }: VerificationDeps) =>
   })
 
 /** Returns true while the run waits for a store. */
-async function verifyRun(runId: string, deps: VerificationDeps): Promise<boolean> {
+async function verifyRun(runId: string, deps: EngineDeps): Promise<boolean> {
   const { interrupt } = deps
   const found = await verifiableRun(runId, deps)
   if (found === undefined || found === 'later') return found === 'later'
@@ -352,7 +338,7 @@ async function verifyRun(runId: string, deps: VerificationDeps): Promise<boolean
 }
 
 /** A store that rejects requests needs an admin: the run records it, and the queue retries with growing intervals. */
-const noteRefusal = (runId: string, error: unknown, { db, now }: VerificationDeps): Promise<void> =>
+const noteRefusal = (runId: string, error: unknown, { db, now }: EngineDeps): Promise<void> =>
   db.transaction(async (tx) => {
     const refused = refusalBy(error, 'postgresql')
     const run = await lockedRun(tx, runId)
@@ -365,7 +351,7 @@ const noteRefusal = (runId: string, error: unknown, { db, now }: VerificationDep
  * An unavailable store is no failure: the search is retried however long it takes, and nothing is signed before.
  * Returns false when the run is over.
  */
-const wait = (runId: string, store: string, { db, now }: VerificationDeps): Promise<boolean> =>
+const wait = (runId: string, store: string, { db, now }: EngineDeps): Promise<boolean> =>
   db.transaction(async (tx) => {
     const run = await lockedRun(tx, runId)
     if (run?.state !== 'verifying') return false
@@ -383,7 +369,7 @@ const wait = (runId: string, store: string, { db, now }: VerificationDeps): Prom
  * later job is enqueued.
  */
 export const runVerification =
-  (deps: VerificationDeps) =>
+  (deps: EngineDeps) =>
   async (runId: string): Promise<boolean> => {
     try {
       return await verifyRun(runId, deps)

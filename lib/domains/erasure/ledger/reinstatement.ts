@@ -1,7 +1,6 @@
 import { identitiesOf, reserveIds } from '#lib/domains/erasure/engine/pages.ts'
-import type { SubjectErasurePorts } from '#lib/domains/erasure/engine/subject-erasures.ts'
 import type { HasAdminActs } from '#lib/domains/erasure/expected-retention.ts'
-import { outcomesOf, type ReceiptDeps, receiptContent } from '#lib/domains/erasure/receipts/receipt-content.ts'
+import { outcomesOf, receiptContent } from '#lib/domains/erasure/receipts/receipt-content.ts'
 import { storeReceipt } from '#lib/domains/erasure/receipts/receipts.ts'
 import type { Signer } from '#lib/domains/erasure/receipts/signing.ts'
 import { adminActLines } from '#lib/domains/erasure/rules.ts'
@@ -10,15 +9,16 @@ import type { Suppressions } from '#lib/domains/erasure/suppression/suppressions
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { ItemsRow, Ledger, PartIntent, RecordIntent, SubjectIntent } from '#lib/stores/ledger/ledger.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import type { EngineDeps } from '../engine/subject-erasures.ts'
 import { recordDeletion } from '../writes.ts'
 import { type Committed, committedItems } from './ledger-history.ts'
 
-export interface ReinstatementDeps extends ReceiptDeps {
+export interface ReinstatementDeps extends Pick<EngineDeps, 'dataSources' | 'issuer' | 'facts'> {
   db: Database
   ledger: Ledger
   signer: Signer
-  subjects: SubjectErasurePorts['subjects']
-  residueIn: SubjectErasurePorts['residueIn']
+  subjects: EngineDeps['subjects']
+  residueIn: EngineDeps['residueIn']
   suppressions: Suppressions
   hasAdminActs: HasAdminActs
   now(): Date

@@ -2,7 +2,7 @@ import type { AuditRecord, Transaction } from '#lib/kernel/context.ts'
 import type { RunState } from '#lib/kernel/erasure-run.ts'
 import type { RecordScope, Subject } from '#lib/kernel/erasure-scope.ts'
 import type { RecordErasures } from '../engine/in-request.ts'
-import type { SubjectErasurePorts } from '../engine/subject-erasures.ts'
+import type { EngineDeps } from '../engine/subject-erasures.ts'
 import type { SuppressionKeys } from '../suppression/suppressions.ts'
 import type { ReinstatementDeps } from './reinstatement.ts'
 import type { UnconfirmedErasure } from './restored-stores.ts'
@@ -45,9 +45,9 @@ export interface Replay {
 }
 
 export interface ReplayDeps extends ReinstatementDeps {
-  holds: SubjectErasurePorts['holds']
-  words: SubjectErasurePorts['words']
-  parts: Pick<SubjectErasurePorts['parts'], 'raiseFence' | 'restored'>
+  holds: EngineDeps['holds']
+  words: EngineDeps['words']
+  parts: Pick<EngineDeps['parts'], 'raiseFence' | 'restored'>
   /** Returns the locked unit or skill if it exists now and existed at that time. */
   restored(
     tx: Transaction,

@@ -11,7 +11,7 @@ import type { Ledger } from '#lib/stores/ledger/ledger.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { noteMentions } from '../engine/mentions.ts'
 import { withoutReused } from '../engine/recheck.ts'
-import type { StoredWords, SubjectErasurePorts, WordsOfMany } from '../engine/subject-erasures.ts'
+import type { EngineDeps, StoredWords, WordsOfMany } from '../engine/subject-erasures.ts'
 import { faultOf, forgetReadWords, needing, retainedErasures, runsToRead, unavailableStore } from '../engine/waits.ts'
 import { attestationType, readingType } from '../receipts/receipt-rules.ts'
 import type { Signer } from '../receipts/signing.ts'
@@ -28,7 +28,7 @@ import {
 } from './places.ts'
 import { readingLock } from './repository.ts'
 
-interface ReadingDeps extends Pick<SubjectErasurePorts, 'holds' | 'words' | 'audit' | 'interrupt'> {
+interface ReadingDeps extends Pick<EngineDeps, 'holds' | 'words' | 'audit' | 'interrupt'> {
   db: Database
   ledger: Pick<Ledger, 'read'>
   /** Days between repetitions over former erasures. */
@@ -497,7 +497,7 @@ const countsIn = (json: unknown): Record<string, number> =>
       )
     : {}
 
-interface StatementDeps extends Pick<SubjectErasurePorts, 'words'> {
+interface StatementDeps extends Pick<EngineDeps, 'words'> {
   db: Database
   signer: Pick<Signer, 'attest'>
   issuer: string

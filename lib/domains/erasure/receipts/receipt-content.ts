@@ -2,14 +2,8 @@ import type { DataSource } from '#lib/kernel/data-source.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import type { Receipt } from '#lib/kernel/receipt.ts'
 import type { MentionCount } from '../engine/mentions.ts'
-import {
-  isPseudonymized,
-  type Residue,
-  type RetentionFacts,
-  residueAfter,
-  retainedOfPart,
-  retainedOfSubject,
-} from '../rules.ts'
+import type { EngineDeps } from '../engine/subject-erasures.ts'
+import { isPseudonymized, type Residue, residueAfter, retainedOfPart, retainedOfSubject } from '../rules.ts'
 import { namedOnReceipt } from '../runs/run-names.ts'
 import { addedUp, addLegalHoldCounts, legalHoldCounts } from '../runs/run-rules.ts'
 import type { StepRow } from '../runs/runs.ts'
@@ -38,11 +32,6 @@ export interface VerifiedErasure {
   namesReplaced?: number | null
   /** When the search was done. */
   at: Date
-}
-export interface ReceiptDeps {
-  dataSources: readonly DataSource[]
-  issuer: string
-  facts: RetentionFacts
 }
 
 /** Names are searched only for people: accounts and participants. */
@@ -83,7 +72,7 @@ function notSearchedOf(sources: readonly DataSource[], steps: readonly Counted[]
 
 /** Builds the receipt of an erasure of any scope, without its signature. */
 export function receiptContent(
-  { dataSources, issuer, facts }: ReceiptDeps,
+  { dataSources, issuer, facts }: Pick<EngineDeps, 'dataSources' | 'issuer' | 'facts'>,
   { scope, deletedAt, outcomes, at, mentions = [], ...erasure }: VerifiedErasure,
 ): Omit<Receipt, 'jws'> {
   const { words = [], isSearchedAgain = false, subject = {}, inStores = [], namesReplaced } = erasure

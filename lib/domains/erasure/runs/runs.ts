@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import type { SubjectErasurePorts } from '#lib/domains/erasure/engine/subject-erasures.ts'
 import { endWaits } from '#lib/domains/erasure/engine/waits.ts'
 import { type EnqueueOptions, enqueue } from '#lib/jobs/queue.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { BeginRun, RunChange, RunState, RunView, StepState } from '#lib/kernel/erasure-run.ts'
 import { type ProjectPart, partKinds, type Subject } from '#lib/kernel/erasure-scope.ts'
 import { newId, newUuid } from '#lib/kernel/ids.ts'
+import type { EngineDeps } from '../engine/subject-erasures.ts'
 import { lockPart, lockRunRow, stepTurns } from './repository.ts'
 import { addLegalHoldCounts, dueSteps, legalHoldCounts, participating, type RunScope, stageAt } from './run-rules.ts'
 
@@ -159,7 +159,7 @@ export async function beginRun(tx: Transaction, run: BeginRun): Promise<Begun> {
 export async function cancelRun(
   tx: Transaction,
   runId: string,
-  { parts }: Pick<SubjectErasurePorts, 'parts'>,
+  { parts }: Pick<EngineDeps, 'parts'>,
 ): Promise<boolean> {
   const run = await lockedRun(tx, runId)
   const part = run && runPartOf(run)
@@ -228,7 +228,7 @@ export function runChangeOf(run: RunRow, steps: readonly StepRow[], state: RunCh
 export async function advanceRun(
   tx: Transaction,
   run: RunRow,
-  { onChange }: Pick<SubjectErasurePorts, 'onChange'>,
+  { onChange }: Pick<EngineDeps, 'onChange'>,
   now: Date,
   finished?: string,
 ): Promise<void> {
