@@ -11,6 +11,11 @@ export default defineConfig({
   workers: 1,
   forbidOnly: Boolean(process.env.CI),
   reporter: 'list',
+  projects: [
+    { name: 'console', testIgnore: 'next-start.spec.ts' },
+    // The same build, served by `next start` without the API server.
+    { name: 'next-start', testMatch: 'next-start.spec.ts' },
+  ],
   // Even on a busy machine, only a hung test reaches this limit.
   timeout: 240_000,
   expect: { timeout: 30_000 },

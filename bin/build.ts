@@ -68,7 +68,7 @@ function sourcesHash({ sources }: Step): string {
 
 const isDone = ({ stamp }: Step, hash: string) => existsSync(stamp) && readFileSync(stamp, 'utf8') === hash
 
-async function carryOut({ command, stamp, finish }: Step, hash: string, options: SpawnOptions) {
+async function runStep({ command, stamp, finish }: Step, hash: string, options: SpawnOptions) {
   rmSync(stamp, { force: true }) // an interrupted build must not look up to date
   const child = spawn(process.execPath, command, { ...options, stdio: ['ignore', 'pipe', 'pipe'] })
   let said = ''
@@ -110,7 +110,7 @@ async function make(
     if (isDone(step, hash)) return
     if (!isAnnounced) onWork()
     isAnnounced = true
-    await carryOut(step, hash, { env, signal })
+    await runStep(step, hash, { env, signal })
   }
   for (const steps of phases) await Promise.all(steps.map(bringUpToDate))
 }
