@@ -131,7 +131,7 @@ export function snapshotKeys({ folder, used, whatIsMissing }: KeyDeps & { folder
 /** The beginning of the objects’ keys. */
 export const snapshotKeyLead = 'snapshot-keys/'
 /** More than any sealed key of ours, in bytes. */
-const mostBytes = 65_536
+const maxBytes = 65_536
 /** Keys per listing. */
 const keysAtOnce = 1_000
 
@@ -156,7 +156,7 @@ export function snapshotKeyObjects({ store, used, whatIsMissing }: KeyDeps & { s
       )
     },
     async read(id) {
-      const found = await store.read(keyOf(id), mostBytes)
+      const found = await store.read(keyOf(id), maxBytes)
       if (found?.bytes) return JSON.parse(found.bytes.toString())
       await check()
       return undefined

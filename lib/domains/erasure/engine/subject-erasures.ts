@@ -1,7 +1,7 @@
 import type { HasAdminActs } from '#lib/domains/erasure/expected-retention.ts'
 import type { Residue } from '#lib/domains/erasure/rules.ts'
 import type { AuditRecord, Transaction } from '#lib/kernel/context.ts'
-import type { ErasedRunMatch, ErasedWords } from '#lib/kernel/data-source.ts'
+import type { DataSource, ErasedRunMatch, ErasedWords } from '#lib/kernel/data-source.ts'
 import type { Mention } from '#lib/kernel/erased.ts'
 import type { RunChange } from '#lib/kernel/erasure-run.ts'
 import type { ErasureScope, ProjectPart, Subject } from '#lib/kernel/erasure-scope.ts'

@@ -226,7 +226,7 @@ type Judgement =
  * Judges a place. An erasure that was never read completely erases all words that no living author explains. A repetition erases only what
  * came back: texts that are older than the erasure by their store's own time, and copies too long to be chance.
  */
-export function judge(
+export function decideFinding(
   { texts }: { texts: readonly FoundWords[] },
   explained: ReadonlySet<number>,
   erasedAt: Date | undefined,
