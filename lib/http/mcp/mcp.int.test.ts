@@ -4,10 +4,13 @@ import http from 'node:http'
 import { join } from 'node:path'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { z } from 'zod'
 import { isInPerson } from '#lib/kernel/effects.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { blocksOf } from '#lib/testing/guide-walk.ts'
 import { type Issued, issuedAgent, signedIn } from '#lib/testing/people.ts'
+import { pythonProgram } from '#lib/testing/python.ts'
+import { isInstalled } from '#lib/testing/services/installed.ts'
 import { skillMd } from '#lib/testing/skills.ts'
 import { pattern, sop, trace } from '#lib/testing/units.ts'
 import { tools } from './tools.ts'
@@ -219,7 +222,7 @@ describe('GET /.well-known/oauth-protected-resource', () => {
         resource_name: 'KnowledgePulse',
         resource_documentation: 'http://localhost:3000/docs/api',
         bearer_methods_supported: ['header'],
-        scopes_supported: ['read', 'write', 'admin'],
+        scopes_supported: ['read', 'write', 'privacy', 'admin'],
       },
     ])
   })
@@ -355,4 +358,31 @@ describe('a thousand calls', () => {
     expect(results.filter((result) => result === 'done').length).toBeGreaterThanOrEqual(50)
     expect(results).toContain('rate_limited')
   }, 240_000)
+})
+
+describe.skipIf(!isInstalled('python')).each(['auto', 'legacy'])('the Python client that negotiates %s', (mode) => {
+  const Results = z.object({
+    tools: z.array(z.string()),
+    results: z.array(z.object({ failed: z.boolean(), made: z.record(z.string(), z.unknown()).nullable() })),
+  })
+
+  it('lists and calls every tool in one session, and a refusal does not end it', async () => {
+    const python = pythonProgram('mcp_client.py')
+    onTestFinished(() => python.close())
+    const { token } = await issuedAgent(test, ['read', 'write'], { tier: 'enterprise' })
+    const call = (requests: { name: string; arguments: object }[], as = token) =>
+      python.call('calls', { url: `${test.url}/mcp`, token: as, mode, requests }, Results)
+    const unit = withoutId({ ...trace({ task: { objective: `Find out why python${mode} is slow` } }) })
+    // Most tools refuse a call without arguments, with an error of the tool and not of the session.
+    const every = tools.filter(({ name }) => name !== 'request_erasure').map(({ name }) => ({ name, arguments: {} }))
+    const last = { name: 'search_knowledge', arguments: { query: `python${mode}` } }
+    const { tools: listed, results } = await call([{ name: 'contribute_trace', arguments: { unit } }, ...every, last])
+    expect(listed).toEqual(tools.map(({ name }) => name))
+    expect(results.length).toBe(every.length + 2)
+    expect(results[0]).toMatchObject({ failed: false, made: { content_trust: 'untrusted' } })
+    expect(results[1 + every.findIndex(({ name }) => name === 'read_unit')]?.failed).toBe(true)
+    expect(results[1 + every.findIndex(({ name }) => name === 'reputation')]?.failed).toBe(false)
+    expect(results.at(-1)?.made).toMatchObject({ data: [expect.anything()] })
+    await expect(call([], 'kp_wrong')).rejects.toThrow()
+  }, 120_000)
 })
