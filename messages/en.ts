@@ -47,6 +47,7 @@ import projects from './en/projects.json' with { type: 'json' }
 import queue from './en/queue.json' with { type: 'json' }
 import receipt from './en/receipt.json' with { type: 'json' }
 import reference from './en/reference.json' with { type: 'json' }
+import report from './en/report.json' with { type: 'json' }
 import requestForm from './en/request-form.json' with { type: 'json' }
 import requestNames from './en/request-names.json' with { type: 'json' }
 import requests from './en/requests.json' with { type: 'json' }
@@ -119,6 +120,7 @@ export default {
   queue,
   receipt,
   reference,
+  report,
   requestForm,
   requestNames,
   requests,

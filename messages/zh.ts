@@ -47,6 +47,7 @@ import projects from './zh/projects.json' with { type: 'json' }
 import queue from './zh/queue.json' with { type: 'json' }
 import receipt from './zh/receipt.json' with { type: 'json' }
 import reference from './zh/reference.json' with { type: 'json' }
+import report from './zh/report.json' with { type: 'json' }
 import requestForm from './zh/request-form.json' with { type: 'json' }
 import requestNames from './zh/request-names.json' with { type: 'json' }
 import requests from './zh/requests.json' with { type: 'json' }
@@ -119,6 +120,7 @@ export default {
   queue,
   receipt,
   reference,
+  report,
   requestForm,
   requestNames,
   requests,

@@ -6,6 +6,7 @@ import {
   ClockFading,
   Database,
   Download,
+  FileChartColumn,
   FileClock,
   FolderKanban,
   Gavel,
@@ -58,6 +59,7 @@ const icons: Partial<Record<NavigationEntry['name'], LucideIcon>> = {
   holds: Gavel,
   safety: ShieldAlert,
   compliance: ClipboardCheck,
+  report: FileChartColumn,
   outbox: Mail,
 }
 const yourData: ReadonlySet<string> = new Set(['overview', 'privacy', 'ownReceipts'])

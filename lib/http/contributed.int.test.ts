@@ -29,6 +29,7 @@ const files: Record<string, 'contributed' | 'not contributed'> = {
   exportHeartbeats: 'not contributed',
   exportParticipant: 'contributed',
   exportProject: 'contributed',
+  exportReport: 'not contributed',
   readMetrics: 'not contributed',
   readReceiptPdf: 'not contributed',
   readSigningKeys: 'not contributed',

@@ -67,6 +67,8 @@ export const doors: Readonly<Record<Effect, Doors>> = {
       'listMembers',
       'readOverview',
       'readPerson',
+      'readReport',
+      'exportReport',
       'listReaders',
       'listParticipations',
       'listExports',

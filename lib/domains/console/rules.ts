@@ -72,3 +72,18 @@ export const shownAgents = 50
 export const shownReceipts = 10
 export const shownChanges = 20
 export const consideredRecords = 300
+
+const monthOf = (at: Date): string => at.toISOString().slice(0, 7)
+/** The month before the current one, in UTC. */
+export const lastCompleteMonth = (now: Date): string =>
+  monthOf(new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - 1, 1)))
+/** The month before or after another one. */
+export const monthBeside = (month: string, by: 1 | -1): string => {
+  const [year = 0, number = 1] = month.split('-').map(Number)
+  return monthOf(new Date(Date.UTC(year, number - 1 + by, 1)))
+}
+/** The begun part of a month, in UTC; undefined for a month that has not begun. */
+export function monthPeriod(month: string, now: Date): { from: Date; until: Date } | undefined {
+  const [from, end] = [new Date(`${month}-01T00:00:00.000Z`), new Date(`${monthBeside(month, 1)}-01T00:00:00.000Z`)]
+  return from > now ? undefined : { from, until: end < now ? end : now }
+}

@@ -46,6 +46,7 @@ import {
   type WorkItem,
 } from './contract.ts'
 import { personService } from './person.ts'
+import { reportService } from './report.ts'
 import {
   daysAfter,
   expiringWithin,
@@ -420,4 +421,5 @@ export const consoleService = (deps: ConsoleDeps) => ({
   dashboard: dashboard(deps),
   search: consoleSearch(deps),
   ...personService(deps),
+  ...reportService(deps),
 })

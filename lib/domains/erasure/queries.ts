@@ -7,7 +7,7 @@ import { openRunCounts } from './engine/repository.ts'
 import { ledgerHistory } from './ledger/ledger-history.ts'
 import { foundReceipts } from './receipts/repository.ts'
 import { ownReceipts } from './receipts/service.ts'
-import { deletionsPerWeek } from './repository.ts'
+import { deletionsPerWeek, deletionsReported, verificationReported } from './repository.ts'
 import { activeRunRows } from './runs/repository.ts'
 import { erasedIdsOf } from './suppression/repository.ts'
 
@@ -120,4 +120,18 @@ export async function itemsBeginning(
 ): Promise<string[]> {
   const pages = await tx.erasurePage.findMany({ where: { runId, holder }, orderBy: { page: 'asc' } })
   return pages.flatMap(({ items }) => items.filter((one) => one.startsWith(prefix)))
+}
+
+/** The deletions of a period by week, and what was verified, for the report. */
+export async function reportOfErasures(db: Database, period: { from: Date; until: Date }) {
+  const [weeks, [verified]] = await Promise.all([deletionsReported(db, period), verificationReported(db, period)])
+  if (!verified) throw new Error('An aggregate returns one row.')
+  const days = (period.until.getTime() - period.from.getTime()) / 86_400_000
+  return {
+    deletions: Array.from({ length: Math.max(1, Math.ceil(days / 7)) }, (_, index) => ({
+      from: new Date(period.from.getTime() + index * weekMs),
+      count: weeks.find(({ week }) => week === index)?.n ?? 0,
+    })),
+    verified,
+  }
 }

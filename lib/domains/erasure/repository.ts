@@ -147,3 +147,33 @@ export const sealedSuppressionKeys: SealedColumn = {
   column: 'sealed_key',
   purpose: sealedPurposes.suppressionKeys,
 }
+
+/** Deletions with a receipt in each week of a period, from its first day. Weeks without any are absent. */
+export const deletionsReported = statement('erasure.deletions-reported', {
+  takes: { from: 'timestamptz', until: 'timestamptz' },
+  returns: { week: 'int4', n: 'int4' },
+  sql: `SELECT floor(extract(epoch FROM deleted_at - $from) / extract(epoch FROM interval '7 days'))::int AS week, count(*)::int AS n
+    FROM erasures WHERE deleted_at >= $from AND deleted_at < $until GROUP BY 1`,
+})
+
+/** Signed receipts, failed deletions, late writes and complete readings of a period. */
+export const verificationReported = statement('erasure.verification-reported', {
+  takes: { from: 'timestamptz', until: 'timestamptz' },
+  returns: {
+    receipts: 'int4',
+    failed: 'int4',
+    late_writes: 'int4',
+    readings: 'int4',
+    attestations: 'int4',
+    places_erased: 'int4',
+    places_left: 'int4',
+  },
+  sql: `WITH completed AS (SELECT id, attestation FROM complete_readings WHERE completed_at >= $from AND completed_at < $until)
+    SELECT (SELECT count(*)::int FROM erasures WHERE signed_at >= $from AND signed_at < $until) AS receipts,
+      (SELECT count(*)::int FROM erasure_runs WHERE state = 'failed' AND created_at >= $from AND created_at < $until) AS failed,
+      (SELECT coalesce(sum(late_found), 0)::int FROM erasure_runs WHERE rechecked_at >= $from AND rechecked_at < $until) AS late_writes,
+      (SELECT count(*)::int FROM completed) AS readings,
+      (SELECT count(*)::int FROM completed WHERE attestation IS NOT NULL) AS attestations,
+      (SELECT coalesce(sum(f.erased), 0)::int FROM reading_findings f JOIN completed c ON c.id = f.reading_id) AS places_erased,
+      (SELECT coalesce(sum(f."left"), 0)::int FROM reading_findings f JOIN completed c ON c.id = f.reading_id) AS places_left`,
+})

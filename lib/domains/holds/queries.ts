@@ -51,3 +51,22 @@ export const countHolds = (tx: Transaction): Promise<number> => tx.legalHold.cou
 /** Returns the number of current legal holds that expire between these times. */
 export const holdsEnding = ({ prisma }: Database, { now, until }: { now: Date; until: Date }): Promise<number> =>
   prisma.legalHold.count({ where: { releasedAt: null, expiresAt: { gt: now, lte: until } } })
+
+/** Legal holds that were set and that ended in a period, and those in force at its end. */
+export async function reportOfHolds({ prisma }: Database, { from, until }: { from: Date; until: Date }) {
+  const within = { gte: from, lt: until }
+  const [set, ended, inForce] = await Promise.all([
+    prisma.legalHold.count({ where: { createdAt: within } }),
+    prisma.legalHold.count({ where: { OR: [{ releasedAt: within }, { releasedAt: null, expiresAt: within }] } }),
+    prisma.legalHold.count({
+      where: {
+        createdAt: { lt: until },
+        AND: [
+          { OR: [{ releasedAt: null }, { releasedAt: { gte: until } }] },
+          { OR: [{ expiresAt: null }, { expiresAt: { gte: until } }] },
+        ],
+      },
+    }),
+  ])
+  return { set, ended, inForce }
+}

@@ -11,8 +11,10 @@ import {
   copyRequests,
   countOpenRequests,
   countWaiting,
+  kindsReported,
   openRuns,
   requestsByWeek,
+  requestsReported,
   requestsSince,
   runsFiledBy,
 } from './repository.ts'
@@ -228,4 +230,11 @@ export async function findRequests(
   const ids = isAdmin ? rows.flatMap(({ accountId }) => accountId ?? []) : []
   const names = ids.length > 0 ? await accountDirectory.namesOf(db.prisma, ids) : new Map<string, string>()
   return rows.map(({ id, kinds, accountId }) => ({ id, kinds, person: names.get(accountId ?? '') ?? null }))
+}
+
+/** The requests of a period and their kinds, for the report. */
+export async function reportOfRequests(db: Database, period: { from: Date; until: Date }) {
+  const [[totals], kinds] = await Promise.all([requestsReported(db, period), kindsReported(db, period)])
+  if (!totals) throw new Error('An aggregate returns one row.')
+  return { totals, kinds }
 }

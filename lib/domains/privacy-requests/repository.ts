@@ -504,3 +504,44 @@ export const requestsSince = statement('privacy.requests-since', {
   sql: `SELECT (count(*) FILTER (WHERE received_at > $since))::int AS received, (count(*) FILTER (WHERE closed_at > $since))::int AS closed
     FROM privacy_requests WHERE received_at > $since OR closed_at > $since`,
 })
+
+/** Requests of a period, for the report; `open` and `late` are those at its end. `late`: past the legal deadline that they have now. */
+export const requestsReported = statement('privacy.reported', {
+  takes: { from: 'timestamptz', until: 'timestamptz' },
+  returns: {
+    received: 'int4',
+    closed: 'int4',
+    answered: 'int4',
+    refused: 'int4',
+    on_time: 'int4',
+    median_days: 'float8?',
+    longest_days: 'float8?',
+    open: 'int4',
+    late: 'int4',
+    failed: 'int4',
+  },
+  sql: `SELECT count(*) FILTER (WHERE received_at >= $from)::int AS received, count(*) FILTER (WHERE is_closed)::int AS closed,
+      count(*) FILTER (WHERE is_answered)::int AS answered, count(*) FILTER (WHERE is_closed AND state = 'rejected')::int AS refused,
+      count(*) FILTER (WHERE is_answered AND closed_at <= legal_due_at)::int AS on_time,
+      (percentile_cont(0.5) WITHIN GROUP (ORDER BY days) FILTER (WHERE is_answered AND is_staffed))::float8 AS median_days,
+      (max(days) FILTER (WHERE is_answered AND is_staffed))::float8 AS longest_days,
+      count(*) FILTER (WHERE is_open)::int AS open, count(*) FILTER (WHERE is_open AND legal_due_at < $until)::int AS late,
+      (SELECT count(DISTINCT request_id)::int FROM privacy_request_events
+        WHERE event IN ('failed', 'copy_failed') AND at >= $from AND at < $until) AS failed
+    FROM (SELECT r.*, extract(epoch FROM closed_at - received_at) / 86400 AS days, ${isStaffed} AS is_staffed,
+        coalesce(closed_at >= $from AND closed_at < $until, false) AS is_closed,
+        coalesce(closed_at >= $from AND closed_at < $until, false) AND state <> 'cancelled' AS is_answered,
+        closed_at IS NULL OR closed_at >= $until AS is_open
+      FROM privacy_requests r WHERE received_at < $until AND (closed_at IS NULL OR closed_at >= $from)) AS known`,
+})
+
+/** Requests of a period by kind. A request with several kinds counts for each. */
+export const kindsReported = statement('privacy.kinds-reported', {
+  takes: { from: 'timestamptz', until: 'timestamptz' },
+  returns: { kind: 'text', received: 'int4', done: 'int4', refused: 'int4' },
+  sql: `SELECT p.kind, count(*) FILTER (WHERE q.received_at >= $from AND q.received_at < $until)::int AS received,
+      count(*) FILTER (WHERE is_finished AND p.state IN ('done', 'partly_done'))::int AS done,
+      count(*) FILTER (WHERE is_finished AND p.state = 'refused')::int AS refused
+    FROM ${parts} CROSS JOIN LATERAL (SELECT coalesce(p.finished_at >= $from AND p.finished_at < $until, false) AS is_finished) AS f
+    WHERE is_finished OR (q.received_at >= $from AND q.received_at < $until) GROUP BY p.kind`,
+})

@@ -4,22 +4,9 @@ import { readReceiptPdf } from '#lib/domains/erasure/contract.ts'
 import type { Signer } from '#lib/domains/erasure/receipts/signing.ts'
 import type { PublicKey } from '#lib/domains/erasure/receipts/signing-keys.ts'
 import { legalHoldCountsIn } from '#lib/domains/erasure/rules.ts'
+import { onPage, type PdfPage, writtenPdf } from '#lib/kernel/pdf.ts'
 import { erasedCounts, Receipt } from '#lib/kernel/receipt.ts'
 import { stream, type UseCase } from '#lib/kernel/use-case.ts'
-
-/** Characters that the standard PDF fonts can show: Windows-1252 (ISO 32000-1, annex D). */
-const shown = /^[\x20-\x7e\xa0-\xff€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]$/u
-
-/**
- * Returns a text as the page shows it: a backslash, or a character that the fonts lack, is shown by its number, such as
- * `\u{4E2D}`. The encoding is unambiguous; the embedded receipt has the original text.
- */
-export const onPage = (text: string): string =>
-  Array.from(text, (character) =>
-    shown.test(character) && character !== '\\'
-      ? character
-      : `\\u{${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}}`,
-  ).join('')
 
 /** Returns the embedded file, byte for byte identical to the output of `kp receipts get --output`. */
 export const receiptFile = (receipt: Receipt): string => `${JSON.stringify(receipt, null, 2)}\n`
@@ -44,44 +31,21 @@ export const keysFile = (keys: readonly PublicKey[]): string => `${JSON.stringif
  * same arguments give the same bytes.
  */
 export async function receiptPdf(receipt: Receipt, keys?: string): Promise<Uint8Array<ArrayBuffer>> {
-  // Imported on first use: most processes never make a PDF and need not load its font tables.
-  const { default: PDFDocument } = await import('pdfkit')
-  const signedAt = new Date(receipt.signed_at)
+  const attachments = [
+    { name: `${receipt.receipt_id}.json`, text: receiptFile(receipt), description: 'The signed deletion receipt' },
+    ...(keys === undefined
+      ? []
+      : [{ name: keysFileName, text: keys, description: 'The public keys that verify receipts' }]),
+  ]
+  const title = `Deletion receipt ${receipt.receipt_id}`
+  return writtenPdf({ title, at: new Date(receipt.signed_at), attachments }, (page) =>
+    writeReceipt(page, receipt, keys !== undefined),
+  )
+}
+
+function writeReceipt({ title, heading, line, fact, raw }: PdfPage, receipt: Receipt, hasKeys: boolean): void {
   const name = `${receipt.receipt_id}.json`
-  const page = new PDFDocument({
-    size: 'A4',
-    margins: { top: 56, bottom: 56, left: 56, right: 56 },
-    pdfVersion: '1.7',
-    tagged: true,
-    lang: 'en',
-    displayTitle: true,
-    info: {
-      Title: `Deletion receipt ${receipt.receipt_id}`,
-      Creator: 'KnowledgePulse',
-      Producer: 'KnowledgePulse',
-      CreationDate: signedAt,
-      ModDate: signedAt,
-    },
-  })
-  const bytes: Buffer[] = []
-  const ended = new Promise<void>((done, failed) => page.once('end', done).once('error', failed))
-  page.on('data', (piece: Buffer) => bytes.push(piece))
-
-  const document = page.struct('Document')
-  page.addStructure(document)
-  const write = (tag: 'H1' | 'H2' | 'P', font: string, size: number, text: string, above = 0): void => {
-    document.add(
-      page.struct(tag, {}, () => {
-        page.y += above
-        page.font(font).fontSize(size).text(text, { lineGap: 2 })
-      }),
-    )
-  }
-  const heading = (text: string) => write('H2', 'Helvetica-Bold', 12, text, 12)
-  const line = (text: string, above = 2) => write('P', 'Helvetica', 10, onPage(text), above)
-  const fact = (label: string, value: string) => line(`${label}: ${value}`)
-
-  write('H1', 'Helvetica-Bold', 18, 'Deletion receipt')
+  title('Deletion receipt')
   fact('Erased', receipt.deleted_id)
   if (receipt.subject_kind !== undefined) fact('Kind', receipt.subject_kind)
   if (receipt.part_kind !== undefined) fact('Kind', `${receipt.part_kind}, with all data derived from it`)
@@ -150,42 +114,18 @@ export async function receiptPdf(receipt: Receipt, keys?: string): Promise<Uint8
   line(
     `This page is a readable copy. The signed receipt is the attachment ${name} in this file. If you saved the registry’s signing keys earlier, KnowledgePulse verifies it offline: kp receipts verify <this file>. With any other tool: the signature (Ed25519, compact JWS) covers the attachment in its RFC 8785 form without the member "jws".${reading ? ' The member "complete_reading" has its own signature in the same form, and is also left out.' : ''}`,
   )
-  if (keys !== undefined)
+  if (hasKeys)
     line(
       `The attachment ${keysFileName} has the public keys of the registry at the time of this download. The author of a forged receipt can attach other keys: compare them with keys that you saved before the deletion.`,
     )
   // Not passed through onPage, because the example must show its own escape sequence.
-  write(
-    'P',
-    'Helvetica',
-    10,
+  raw(
     'Characters missing from the fonts of this page are shown by their number, such as \\u{4E2D}. The attachment contains the original characters.',
-    2,
   )
   fact('Signing key', String(decodeProtectedHeader(receipt.jws).kid))
   fact('Receipt format', `version ${receipt.version}`)
-  write('P', 'Helvetica', 10, 'Signature:', 2)
-  write('P', 'Courier', 8, onPage(receipt.jws))
-  document.end()
-
-  page.file(Buffer.from(receiptFile(receipt)), {
-    name,
-    type: 'application/json',
-    description: 'The signed deletion receipt',
-    creationDate: signedAt,
-    modifiedDate: signedAt,
-  })
-  if (keys !== undefined)
-    page.file(Buffer.from(keys), {
-      name: keysFileName,
-      type: 'application/json',
-      description: 'The public keys that verify receipts',
-      creationDate: signedAt,
-      modifiedDate: signedAt,
-    })
-  page.end()
-  await ended
-  return new Uint8Array(Buffer.concat(bytes))
+  raw('Signature:')
+  raw(onPage(receipt.jws), { font: 'Courier', size: 8 })
 }
 
 /** Returns as a PDF the receipt that `read` returns as JSON, under the same access rules, with the public keys attached. */
