@@ -86,3 +86,37 @@ test('an admin finds, corrects and answers with eight actions, and the person’
     await own.close()
   })
 })
+
+test('the lists of an admin stay short on a phone', async ({ browser }) => {
+  const context = await browser.newContext({
+    storageState: await sessionOf(people.admin),
+    viewport: { width: 390, height: 844 },
+  })
+  const page = await context.newPage()
+  const most = { '/admin/retention': 3_000, '/admin/users': 2_000, '/admin/requests': 2_000 }
+  const heights: Record<string, number> = {}
+  for (const path of Object.keys(most)) {
+    await page.goto(path)
+    await alive(page)
+    heights[path] = await page.evaluate(() => document.documentElement.scrollHeight)
+  }
+  console.log(heights)
+  for (const [path, height] of Object.entries(most))
+    expect([path, (heights[path] ?? height + 1) <= height]).toEqual([path, true])
+  await context.close()
+})
+
+test('the report of a month has the numbers of the files', async ({ browser }) => {
+  const session = await sessionOf(people.auditor)
+  const context = await browser.newContext({ storageState: session })
+  const page = await context.newPage()
+  await page.goto('/admin/report')
+  const link = page.getByRole('link', { name: 'Download CSV' })
+  const file = await (await requestContext(session)).get((await link.getAttribute('href')) ?? '')
+  const received = /Privacy requests,Received,(\d+)/.exec(await file.text())?.[1]
+  await expect(page.getByRole('main')).toContainText(`Requests received${received}`)
+  await alive(page)
+  await page.getByRole('link', { name: 'Next month' }).click()
+  await expect(page.getByText(', until now')).toBeVisible()
+  await context.close()
+})

@@ -10,6 +10,7 @@ import { Drawer } from '#components/ui/dialog.tsx'
 import { FactList } from '#components/ui/facts.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { Skeleton } from '#components/ui/skeleton.tsx'
+import { PlainLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import type { Endpoint } from '#lib/client/request.ts'
 import type { readLetter } from '#lib/domains/outbox/contract.ts'
@@ -26,6 +27,39 @@ export function EmailDrawer({ id, onClose }: { id: string | null; onClose: () =>
   )
 }
 
+/** The email with its links. Undefined while a link is hidden: without it, the message is of no use to the recipient. */
+export function messageOf(
+  text: string | null,
+  count: number,
+  links: readonly string[] | null | undefined,
+): string | undefined {
+  if (text === null || (count > 0 && !links)) return undefined
+  return text.replace(/‹(\d+)›/g, (mark, number: string) => links?.[Number(number) - 1] ?? mark)
+}
+
+/** Ways to forward an email by hand. */
+function Forwarding({ to, subject, message }: { to: string; subject: string; message: string }) {
+  const t = useTranslations('outbox.letter')
+  const [isCopied, setCopied] = useState<boolean>()
+  const copy = () =>
+    navigator.clipboard.writeText(message).then(
+      () => setCopied(true),
+      () => setCopied(false),
+    )
+  const address = `mailto:${encodeURIComponent(to)}?subject=${encodeURIComponent(subject)}&body=${encodeURIComponent(message)}`
+  return (
+    <div className="flex flex-wrap items-center gap-3">
+      <Button tone="plain" size="small" onClick={copy}>
+        {t('copy')}
+      </Button>
+      {to !== '' && <PlainLink href={address}>{t('mailApp')}</PlainLink>}
+      <span role="status" className="text-sm text-quiet">
+        {isCopied !== undefined && t(isCopied ? 'copied' : 'notCopied')}
+      </span>
+    </div>
+  )
+}
+
 function LetterText({ id }: { id: string }) {
   const t = useTranslations('outbox')
   const [isShown, setShown] = useState(false)
@@ -38,6 +72,7 @@ function LetterText({ id }: { id: string }) {
   const letter = hidden.data?.data
   if (!letter) return <Skeleton className="h-40" />
   const links = isShown ? shown.data?.data.links : undefined
+  const message = messageOf(letter.text, letter.link_count, links)
   return (
     <div className="grid gap-5">
       <FactList
@@ -59,6 +94,9 @@ function LetterText({ id }: { id: string }) {
         >
           {letter.text}
         </div>
+      )}
+      {message !== undefined && !letter.is_cut && (
+        <Forwarding to={letter.to} subject={letter.subject} message={message} />
       )}
       {letter.link_count > 0 &&
         (links ? (

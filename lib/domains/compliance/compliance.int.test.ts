@@ -38,6 +38,13 @@ async function asked(name: string): Promise<CheckView> {
   return found
 }
 
+it('a check that looked at nothing is not applicable on an unused installation, and holds on a used one', async () => {
+  const states = async () => [(await asked('knowledge.warnings')).state, (await asked('audit.append-only')).state]
+  expect(await states()).toEqual(['not_applicable', 'holds'])
+  await unit()
+  expect(await states()).toEqual(['holds', 'holds'])
+})
+
 it('readCompliance returns every line in order and no failure for an installation without faults', async () => {
   const all = await lines()
   expect(all.map(({ line }) => line)).toEqual([...evidenceLines])

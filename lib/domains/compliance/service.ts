@@ -1,3 +1,6 @@
+import { agentListing } from '#lib/domains/agents/queries.ts'
+import { countErasures } from '#lib/domains/erasure/queries.ts'
+import { countRequests } from '#lib/domains/privacy-requests/queries.ts'
 import { type EvidenceCheck, type EvidenceFinding, evidenceLines } from '#lib/kernel/evidence.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import { Problem } from '#lib/kernel/problem.ts'
@@ -45,10 +48,27 @@ const worstOf = (states: readonly CheckView['state'][]): CheckView['state'] =>
     ? 'unknown'
     : states.reduce((worst, state) => (order.indexOf(state) > order.indexOf(worst) ? state : worst))
 
+/** Whether nothing was ever registered, requested or deleted here. */
+async function isUnused(db: Database): Promise<boolean> {
+  const agents = await agentListing(db).total()
+  const requests = await countRequests(db.prisma)
+  const { erasures, deletions } = await countErasures(db.prisma)
+  return agents + requests + erasures + deletions === 0
+}
+/** A check that looked at nothing: a result without faults means nothing there. */
+const lookedAtNothing = (numbers: Readonly<Record<string, number>>): boolean => {
+  const all = Object.values(numbers)
+  return all.length > 0 && all.every((number) => number === 0)
+}
+
 /** Runs all checks. Concurrent requests share one run. */
 export function complianceService({ db, checks }: ComplianceServiceDeps) {
   const bounded = boundedQuery(db, statementMost)
-  async function asked({ name, page, ...check }: EvidenceCheck, now: Date): Promise<CheckView> {
+  async function asked(
+    { name, page, ...check }: EvidenceCheck,
+    now: Date,
+    { unused }: { unused: boolean },
+  ): Promise<CheckView> {
     const started = performance.now()
     const known = { name, page, numbers: {}, times: {}, facts: {}, problems: [] }
     const took = () => Math.round(performance.now() - started)
@@ -65,7 +85,7 @@ export function complianceService({ db, checks }: ComplianceServiceDeps) {
       return {
         ...known,
         page: own,
-        state,
+        state: unused && state === 'holds' && lookedAtNothing(numbers) ? 'not_applicable' : state,
         numbers,
         times: texts(times),
         facts,
@@ -84,8 +104,11 @@ export function complianceService({ db, checks }: ComplianceServiceDeps) {
     const started = performance.now()
     const answers = new Map<EvidenceCheck, CheckView>()
     const waiting = [...checks]
+    // Without an answer of the database, the checks themselves say so.
+    const unused = await isUnused(db).catch(() => false)
     const work = async () => {
-      for (let check = waiting.shift(); check; check = waiting.shift()) answers.set(check, await asked(check, now))
+      for (let check = waiting.shift(); check; check = waiting.shift())
+        answers.set(check, await asked(check, now, { unused }))
     }
     await Promise.all(Array.from({ length: atOnce }, work))
     const lines = evidenceLines.map((line): LineView => {
