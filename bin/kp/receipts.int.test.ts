@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { keysFile, receiptPdf } from '#lib/domains/erasure/receipts/receipt-pdf.ts'
 import { Receipt } from '#lib/kernel/receipt.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { attestationSigner } from '#lib/testing/attestations.ts'
 import { commandLine } from '#lib/testing/command-line.ts'
 import { trace } from '#lib/testing/units.ts'
 
@@ -69,4 +70,24 @@ test('receipts verify rejects a PDF of an unsigned receipt, and reports altered 
     const none = await verify('none', content)
     expect([none.status, none.json.data.valid]).toEqual([1, false])
   }
+})
+
+test('receipts verify accepts the attestation of a reading with trusted keys, and rejects an altered one', async () => {
+  const signer = await attestationSigner()
+  const attestation = await signer.sign({ issuer: app.url })
+  writeFileSync(join(line.workplace, 'theirs.json'), JSON.stringify({ keys: [signer.key] }))
+  const check = (content: object) => {
+    writeFileSync(join(line.workplace, 'attestation.json'), JSON.stringify(content))
+    return line.run(['receipts', 'verify', 'attestation.json', '--keys', 'theirs.json', '--json'])
+  }
+  const good = await check(attestation)
+  expect([good.status, good.json.data], good.err).toMatchObject([
+    0,
+    { valid: true, reading_id: attestation.reading_id, kid: signer.key.kid },
+  ])
+  expect(JSON.stringify(good.json.data.findings)).toContain('could not read 4 values')
+  const altered = await check({ ...attestation, erasures_found: 0 })
+  expect([altered.status, altered.json.data.valid]).toEqual([1, false])
+  const other = await check(await signer.sign({ issuer: app.url }, 'deletion-receipt'))
+  expect([other.status, other.json.data.valid]).toEqual([1, false])
 })

@@ -24,7 +24,7 @@ function Kinds({ kinds }: { kinds: Report['requests']['kinds'] }) {
             {t('kind')}
           </th>
           {numbers.map((name) => (
-            <th key={name} scope="col" className="py-1 text-right font-normal">
+            <th key={name} scope="col" className="py-1 pl-3 text-right font-normal">
               {t(name)}
             </th>
           ))}

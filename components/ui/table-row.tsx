@@ -44,7 +44,7 @@ export function TableRow<Row>({
       data-opens={isOpenable ? '' : undefined}
       onClick={onFollow}
       className={clsx(
-        'border-b border-line align-top max-sm:relative max-sm:flex max-sm:flex-wrap max-sm:items-center max-sm:gap-x-3 max-sm:gap-y-0.5 max-sm:py-2',
+        'border-b border-line align-top max-sm:relative max-sm:flex max-sm:flex-wrap max-sm:items-center max-sm:gap-x-3 max-sm:gap-y-0.5 max-sm:py-1.5',
         density === 'compact' ? 'sm:h-8' : 'sm:h-9',
         isOpenable && 'cursor-pointer hover:bg-sunken',
         selection && 'max-sm:pr-8',
@@ -53,7 +53,7 @@ export function TableRow<Row>({
       )}
     >
       {selection && (
-        <td className={clsx('max-sm:absolute max-sm:top-2 max-sm:right-0 sm:pr-2', padding)}>
+        <td className={clsx('max-sm:absolute max-sm:top-1.5 max-sm:right-0 sm:pr-2', padding)}>
           <label className="inline-flex size-6 items-center justify-center">
             <input
               type="checkbox"
@@ -80,7 +80,10 @@ export function TableRow<Row>({
               padding,
               numeric ? 'tabular-nums sm:text-right' : 'text-left',
               main
-                ? clsx('font-medium max-sm:text-base', hasBeside ? 'max-sm:min-w-0 max-sm:flex-1' : 'max-sm:basis-full')
+                ? clsx(
+                    'font-medium max-sm:text-base max-sm:leading-snug',
+                    hasBeside ? 'max-sm:min-w-0 max-sm:flex-1' : 'max-sm:basis-full',
+                  )
                 : 'font-normal',
             )}
           >
