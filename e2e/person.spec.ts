@@ -100,7 +100,6 @@ test('the lists of an admin stay short on a phone', async ({ browser }) => {
     await alive(page)
     heights[path] = await page.evaluate(() => document.documentElement.scrollHeight)
   }
-  console.log(heights)
   for (const [path, height] of Object.entries(most))
     expect([path, (heights[path] ?? height + 1) <= height]).toEqual([path, true])
   await context.close()

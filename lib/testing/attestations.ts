@@ -33,7 +33,12 @@ export const unsignedAttestation: Omit<ReadingAttestation, 'jws'> = {
 export async function attestationSigner() {
   const { privateKey, publicKey } = await generateKeyPair('EdDSA', { crv: 'Ed25519', extractable: true })
   const bare = await exportJWK(publicKey)
-  const key: JWK & { kid: string } = { ...bare, kid: await calculateJwkThumbprint(bare) }
+  const key: JWK & { kid: string } = {
+    ...bare,
+    kid: await calculateJwkThumbprint(bare),
+    alg: 'EdDSA',
+    use: 'sig',
+  }
   return {
     key,
     async sign(changes: Partial<ReadingAttestation> = {}, type = attestationType): Promise<ReadingAttestation> {
