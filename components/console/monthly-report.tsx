@@ -8,6 +8,7 @@ import { StatTiles } from '#components/ui/stat-tiles.tsx'
 import { PlainLink } from '#components/ui/text-link.tsx'
 import type { MonthlyReport as Report } from '#lib/domains/console/report-contract.ts'
 import { monthBeside } from '#lib/domains/console/rules.ts'
+import { requestKinds } from '#lib/domains/privacy-requests/rules.ts'
 
 const daySeconds = 86_400
 
@@ -15,6 +16,10 @@ function Kinds({ kinds }: { kinds: Report['requests']['kinds'] }) {
   const t = useTranslations('report.kinds')
   const names = useTranslations('requestNames.kinds')
   const format = useFormatter()
+  const nameOf = (kind: string): string => {
+    const known = requestKinds.find((one) => one === kind)
+    return known ? names(known) : kind
+  }
   const numbers = ['received', 'done', 'refused'] as const
   return (
     <table className="w-full">
@@ -34,7 +39,7 @@ function Kinds({ kinds }: { kinds: Report['requests']['kinds'] }) {
         {kinds.map((kind) => (
           <tr key={kind.kind} className="border-b border-line last:border-0">
             <th scope="row" className="py-1.5 text-left font-normal">
-              {names(kind.kind)}
+              {nameOf(kind.kind)}
             </th>
             {numbers.map((name) => (
               <td key={name} className="py-1.5 text-right tabular-nums">

@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { requestKinds } from '#lib/domains/privacy-requests/rules.ts'
 import { operation } from '#lib/kernel/operation.ts'
 
 const when = z.iso.datetime()
@@ -27,7 +26,7 @@ const MonthlyReport = z
       open: count.meta({ description: 'At the end' }),
       late: count.meta({ description: 'Open and past the legal deadline at the end' }),
       failed: count.meta({ description: 'With a failed part in the month' }),
-      kinds: z.array(z.strictObject({ kind: z.enum(requestKinds), received: count, done: count, refused: count })),
+      kinds: z.array(z.strictObject({ kind: z.string(), received: count, done: count, refused: count })),
     }),
     deletions: z
       .array(z.strictObject({ from: when, count }))

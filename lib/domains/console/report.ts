@@ -3,7 +3,6 @@ import { csvCell, csvStart } from '#lib/domains/audit/rules.ts'
 import { reportOfErasures } from '#lib/domains/erasure/queries.ts'
 import { reportOfHolds } from '#lib/domains/holds/queries.ts'
 import { reportOfRequests } from '#lib/domains/privacy-requests/queries.ts'
-import { requestKinds } from '#lib/domains/privacy-requests/rules.ts'
 import { writtenPdf } from '#lib/kernel/pdf.ts'
 import { invalid } from '#lib/kernel/problem.ts'
 import { read, stream } from '#lib/kernel/use-case.ts'
@@ -26,10 +25,7 @@ async function reportOf(db: Database, month: string, now: Date): Promise<Monthly
     until: period.until.toISOString(),
     requests: {
       ...requests.totals,
-      kinds: requestKinds.map((kind) => {
-        const known = requests.kinds.find((one) => one.kind === kind)
-        return { kind, received: known?.received ?? 0, done: known?.done ?? 0, refused: known?.refused ?? 0 }
-      }),
+      kinds: requests.kinds,
     },
     deletions: erasures.deletions.map(({ from, count }) => ({ from: from.toISOString(), count })),
     verified: erasures.verified,

@@ -19,7 +19,7 @@ import {
   runsFiledBy,
 } from './repository.ts'
 import { ownedBy, SubjectName, withParts } from './requests.ts'
-import { unforwardedLifetime } from './rules.ts'
+import { requestKinds, unforwardedLifetime } from './rules.ts'
 import { requestView } from './views.ts'
 
 /** Returns true when a request about the person is stored, open or closed. */
@@ -236,5 +236,11 @@ export async function findRequests(
 export async function reportOfRequests(db: Database, period: { from: Date; until: Date }) {
   const [[totals], kinds] = await Promise.all([requestsReported(db, period), kindsReported(db, period)])
   if (!totals) throw new Error('An aggregate returns one row.')
-  return { totals, kinds }
+  return {
+    totals,
+    kinds: requestKinds.map((kind) => {
+      const known = kinds.find((one) => one.kind === kind)
+      return { kind, received: known?.received ?? 0, done: known?.done ?? 0, refused: known?.refused ?? 0 }
+    }),
+  }
 }
