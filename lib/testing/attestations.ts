@@ -2,7 +2,7 @@ import { CompactSign, calculateJwkThumbprint, exportJWK, generateKeyPair, type J
 import { attestationType, signedBytes } from '#lib/domains/erasure/receipts/receipt-rules.ts'
 import type { ReadingAttestation } from '#lib/kernel/receipt.ts'
 
-export const unsignedAttestation: Omit<ReadingAttestation, 'jws'> = {
+const unsignedAttestation: Omit<ReadingAttestation, 'jws'> = {
   reading_id: 'read_0123456789abcdefABCDEF',
   version: 1,
   issuer: 'http://localhost:3000',

@@ -36,7 +36,7 @@ async function reportOf(db: Database, month: string, now: Date): Promise<Monthly
 const daysText = (days: number | null): string => (days === null ? 'none' : days.toFixed(1))
 
 /** Every number of the report with its name, by section, for files. They are in English, like the receipts. */
-export function reportLines({ requests, deletions, verified, holds }: MonthlyReport): [string, [string, string][]][] {
+function reportLines({ requests, deletions, verified, holds }: MonthlyReport): [string, [string, string][]][] {
   return [
     [
       'Privacy requests',
