@@ -16,7 +16,7 @@ import { pathParameters } from '#lib/testing/path-parameters.ts'
 import { issuedAgent, signedIn } from '#lib/testing/people.ts'
 import { dataOf, madeConversation, madeMessage, madeProject } from '#lib/testing/projects.ts'
 import { skillMd } from '#lib/testing/skills.ts'
-import { trace } from '#lib/testing/units.ts'
+import { sop, trace } from '#lib/testing/units.ts'
 
 let test: TestApp
 beforeAll(async () => {
@@ -231,6 +231,114 @@ describe('a credential that an admin makes for somebody else', () => {
       expect((await rotate(claimed.tokenId, by)).status).toBe(404)
     }
   })
+})
+
+describe('data of others', () => {
+  /** What a request of somebody else must not change: content, its readers, its owner, its project, requests and restrictions. */
+  const kept = `SELECT 'unit ' || id || ' ' || agent_id || ' ' || visibility || ' ' || md5(document::text) AS row FROM units
+    UNION ALL SELECT 'skill ' || id || ' ' || agent_id || ' ' || visibility || ' ' || md5(document::text) FROM skills
+    UNION ALL SELECT 'version ' || unit_id || ' ' || version FROM sop_versions
+    UNION ALL SELECT 'document ' || id || ' ' || md5(d::text) FROM agent_documents d
+    UNION ALL SELECT 'agent ' || id || ' ' || coalesce(owner_id, '') || ' ' || status || ' ' || coalesce(restricted_at::text, '') FROM agents
+    UNION ALL SELECT 'account ' || id || ' ' || email || ' ' || role || ' ' || coalesce(deactivated_at::text, '') FROM accounts
+    UNION ALL SELECT 'project ' || id || ' ' || status || ' ' || name FROM projects
+    UNION ALL SELECT 'member ' || project_id || ' ' || member_id || ' ' || role FROM project_members
+    UNION ALL SELECT 'conversation ' || id || ' ' || md5(c::text) FROM conversations c
+    UNION ALL SELECT 'message ' || id || ' ' || md5(m::text) FROM messages m
+    UNION ALL SELECT 'file ' || id || ' ' || md5(f::text) FROM documents f
+    UNION ALL SELECT 'participant ' || id || ' ' || coalesce(email, '') || ' ' || coalesce(account_id, '') FROM project_participants
+    UNION ALL SELECT 'request ' || id || ' ' || state FROM privacy_requests`
+  const state = async () => {
+    const rows = await test.app.db.query<{ row: string }>(undefined, kept)
+    return new Map(rows.map(({ row }) => [row.split(' ').slice(0, 2).join(' '), row]))
+  }
+  /** Bodies that are valid in an operation and would change a record of somebody else. */
+  const bodies = (agentId: string): Record<string, unknown> => ({
+    rectifyUnit: { visibility: 'network' },
+    correctSkill: { visibility: 'network' },
+    reviseSop: sop({ name: 'Changed' }),
+    editMessage: { content: 'Changed.' },
+    editConversation: { title: 'Changed' },
+    editProject: { name: 'Changed' },
+    createMessage: { role: 'user', content: 'Not mine.' },
+    createConversation: { title: 'Not mine' },
+    addProjectMember: { kind: 'agent', member_id: agentId },
+    registerParticipant: { external_id: 'somebody' },
+    editParticipant: { email: 'changed@example.org' },
+    addAgentDocument: { kind: agentDocumentKinds[0], title: 'Changed', body: 'Changed' },
+    editAgentDocument: { revision: 1, title: 'Changed', body: 'Changed' },
+    setAgentSettings: { grimoire_days: 30 },
+    setAgentStatus: { status: 'dead', confirm: agentId },
+    setRestriction: { restricted: true, agent_id: agentId },
+    setCladeSharing: { on: true },
+    filePrivacyRequest: { kinds: ['erasure'], grace: 'now', agent_id: agentId },
+    filePrivacyRequestForParticipant: { kinds: ['erasure'], grace: 'now' },
+    decideErasureThread: { decision: 'delete' },
+    reportProvenance: { entries: [] },
+    exportSopAsSkill: { publish: false },
+  })
+  async function others() {
+    const project = await madeProject(test)
+    const conversation = await madeConversation(test, project)
+    await madeMessage(test, conversation, project.agent, { author: { external_id: 'a-customer' } })
+    for (const visibility of ['private', 'org', 'network']) {
+      for (const body of [trace({}, { visibility }), sop({}, { visibility })])
+        await dataOf(test, 'POST', '/v1/knowledge', project.agent, { body })
+      const skill_md = skillMd(`s-${newId('s').slice(-8).toLowerCase()}`)
+      await dataOf(test, 'POST', '/v1/skills', project.agent, { body: { skill_md, visibility } })
+    }
+    const body = { kind: agentDocumentKinds[0], title: 'Notes', body: 'Mine.' }
+    await dataOf(test, 'POST', `/v1/agents/${project.agent.id}/documents`, project.agent, { body })
+    return project
+  }
+  /** The operations that changed something of others, each called for every record, or for the agent of somebody else in its body. */
+  async function changing(credential: { token: string } | { cookie: string }, own: readonly string[], agentId: string) {
+    const valid = bodies(agentId)
+    const parameters = await pathParameters(test)
+    const found: string[] = []
+    const invalid = new Set<string>()
+    for (const { operation: one } of test.app.useCases) {
+      if (one.method === 'get' || one.upload || isInPerson(one.id)) continue
+      const before = await state()
+      const sets = one.path.includes('{')
+        ? Object.entries(parameters).flatMap(([start, some]) => (one.path.startsWith(start) ? some : []))
+        : [{}]
+      for (const values of sets) {
+        const names = [...one.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => String(name))
+        if (names.some((name) => !Object.hasOwn(values, name) || own.includes(String(values[name])))) continue
+        const path = one.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(values[name])))
+        const { status } = await test.fetch(one.method.toUpperCase(), path, {
+          ...credential,
+          ...(one.method !== 'delete' && { body: valid[one.id] ?? {} }),
+        })
+        expect(status, one.id).not.toBe(500)
+        if (status === 422 && one.id in valid) invalid.add(one.id)
+      }
+      const after = await state()
+      const isChanged = ([of, row]: [string, string]) => !own.includes(of.split(' ')[1] ?? '') && after.get(of) !== row
+      if ([...before].some(isChanged)) found.push(one.id)
+    }
+    return { found, invalid: [...invalid] }
+  }
+
+  it('are changed by no operation that a token of scope admin may call', async () => {
+    const { agent, owner } = await others()
+    const within = { owner: await signedIn(test, 'admin', owner.organisationId), tier: 'enterprise' } as const
+    for (const made of [
+      await issuedAgent(test, ['read', 'write', 'admin'], { tier: 'enterprise' }),
+      await issuedAgent(test, ['admin'], within),
+    ])
+      expect(await changing(made, [made.id], agent.id)).toEqual({ found: [], invalid: [] })
+  }, 300_000)
+
+  it('are changed by no operation of an admin whose password was not entered recently', async () => {
+    const { agent } = await others()
+    const admin = await signedIn(test, 'admin')
+    const sessions = await test.db.prisma.session.findMany({ where: { accountId: admin.accountId } })
+    test.clock.advance(11 * 60_000)
+    const own = [admin.accountId, admin.organisationId, ...sessions.map(({ id }) => id)]
+    expect((await changing(admin, own, agent.id)).found).toEqual([])
+  }, 300_000)
 })
 
 describe('a page of another host that leads to this server', () => {

@@ -1,7 +1,7 @@
 import { subnetsOf48, widerKeyOf } from '#lib/kernel/network-keys.ts'
 import type { OperationShape } from '#lib/kernel/operation.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { agentCaller, anonymousCaller, type Caller } from './actor.ts'
+import { agentCaller, anonymousCaller, type CalledOperation, type Caller } from './actor.ts'
 import { limitKeyOf } from './client-address.ts'
 import type { Limiter, RateLimitWindow } from './limiter.ts'
 import { challenge, type TokenLookup } from './token-lookup.ts'
@@ -58,7 +58,7 @@ export function createAccess(deps: AccessDeps) {
     async identify(
       request: RequestCredentials,
       address: string,
-      operation: Pick<OperationShape, 'permission' | 'isOpenToSuspended'>,
+      operation: CalledOperation & Pick<OperationShape, 'isOpenToSuspended'>,
     ): Promise<Caller> {
       const authorization = request.headers.get('authorization')
       if (authorization !== null) {

@@ -4,6 +4,7 @@ import type { StorageSubject } from '#lib/domains/quotas/queries.ts'
 import { type TierLimits, tierLimits } from '#lib/domains/tokens/rules.ts'
 import type { TokenLookupRow } from '#lib/domains/tokens/usage.ts'
 import type { Actor } from '#lib/kernel/context.ts'
+import { actsAsAdmin } from '#lib/kernel/effects.ts'
 import type { OperationShape, Permission } from '#lib/kernel/operation.ts'
 import { type ActorRole, permits } from './permissions.ts'
 
@@ -23,20 +24,27 @@ export interface Caller {
   ownLimitKey?: string | undefined
 }
 
+/** What an operation tells about the rights of its callers. */
+export type CalledOperation = Pick<OperationShape, 'id' | 'method' | 'permission'>
+
 const organisation = (id: string): StorageSubject => ({ kind: 'organisation', id })
 
 /**
  * The caller with a token. A lent token, which an admin issued for an agent of somebody else, must not reach what the admin cannot: it owns no
- * agent, and reads like somebody outside of the organization. The pipeline rejects what is not open to it.
+ * agent, and reads like somebody outside of the organization. The pipeline rejects what is not open to it. The scope `admin` gives rights
+ * over others only in operations of admins: in all others, the token can read and write for its own agent.
  */
-export function agentCaller(row: TokenLookupRow, { permission }: Pick<OperationShape, 'permission'>): Caller {
+export function agentCaller(row: TokenLookupRow, operation: CalledOperation): Caller {
   const tier: TierLimits = tierLimits[row.tier]
-  const isAdmin = row.scopes.includes('admin')
+  const { permission } = operation
+  const isAdmin = row.scopes.includes('admin') && actsAsAdmin(operation)
   const isLent = row.issued_by_admin
   const isWindowShared = row.shares_window && row.network !== null
   const statuses: ActorRole[] = ['agent']
-  for (const scope of ['read', 'write', 'privacy', 'admin'] as const)
-    if (row.scopes.includes(scope)) statuses.push(`scope:${scope}`)
+  for (const scope of ['read', 'write'] as const)
+    if (row.scopes.includes(scope) || row.scopes.includes('admin')) statuses.push(`scope:${scope}`)
+  if (row.scopes.includes('privacy')) statuses.push('scope:privacy')
+  if (isAdmin) statuses.push('scope:admin')
   return {
     actor: {
       kind: 'agent',

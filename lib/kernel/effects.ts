@@ -1,3 +1,5 @@
+import type { OperationShape } from './operation.ts'
+
 /**
  * What an operation, a job or a command can do to somebody else. Below are the doors of each effect, and the pipeline
  * fails a run that did not consult the guard of an effect of its operation.
@@ -134,7 +136,7 @@ export const doors: Readonly<Record<Effect, Doors>> = {
       'previewCladeShare',
       'exportSopAsSkill',
     ],
-    commands: ['backup', 'find', 'orphans'],
+    commands: ['backup', 'find', 'orphans', 'move-files'],
   },
   /** Returns all data about a subject. */
   'export-subject': {
@@ -181,20 +183,15 @@ export const doors: Readonly<Record<Effect, Doors>> = {
   },
   /** Erases content. Its owner, the owner of the project or a policy decides; names in texts of others have a guard of their own. */
   'erase-words': {
-    inPerson: ['reviewQuarantined', 'decideReferences'],
+    inPerson: ['reviewQuarantined', 'decideReferences', 'dropErasureThread', 'decideRemainingPlace'],
+    consulted: ['eraseUnit', 'eraseSkill', 'eraseSopVersion', 'deleteProject', 'closeProject'],
     rows: [
-      'eraseUnit',
-      'eraseSkill',
-      'eraseSopVersion',
       'eraseMessage',
       'eraseConversation',
       'eraseDocument',
-      'deleteProject',
-      'closeProject',
       'retryErasure',
       'cancelErasure',
       'decideErasureThread',
-      'dropErasureThread',
       'sweepRetention',
       'editRetention',
       'resetRetention',
@@ -333,14 +330,12 @@ export const doors: Readonly<Record<Effect, Doors>> = {
   /** Makes content visible to more readers. */
   publish: {
     inPerson: ['editSettings'],
+    consulted: ['rectifyUnit', 'correctSkill', 'reviseSop'],
     rows: [
       'contributeUnit',
       'contributeBatch',
       'contributeSkill',
       'contributeSop',
-      'rectifyUnit',
-      'correctSkill',
-      'reviseSop',
       'approveSop',
       'importDocument',
       'publishPerformanceCard',
@@ -361,7 +356,6 @@ export const doors: Readonly<Record<Effect, Doors>> = {
       'reportProvenance',
       'importProjectHistory',
       'setStorageQuota',
-      'decideRemainingPlace',
     ],
   },
   /** Signs a statement about an erasure, or returns it. */
@@ -550,12 +544,29 @@ const openToLent: ReadonlySet<string> = new Set([
   'revokeByPrefix',
 ])
 
+/**
+ * What a token of scope `admin` does as an admin outside of operations of admins and of reads: it registers agents, and issues and revokes
+ * tokens. In every other operation it acts only for its own agent, so a new operation is closed to it.
+ */
+const openToAdminTokens: ReadonlySet<string> = new Set([
+  'registerAgent',
+  'createToken',
+  'rotateToken',
+  'revokeToken',
+  'revokeByPrefix',
+])
+
 const namedBy = (kind: 'inPerson' | 'consulted', operation: string): Effect[] =>
   Object.entries(doors).flatMap(([effect, { [kind]: named }]) => (named?.includes(operation) ? [effect as Effect] : []))
 const personal = new Set(Object.values(doors).flatMap(({ inPerson = [] }) => inPerson))
 
 /** Whether a lent token may call the operation. */
 export const isOpenToLent = (operation: string): boolean => openToLent.has(operation)
+/** Whether a token of scope `admin` has the rights of an admin in the operation. */
+export function actsAsAdmin({ id, method, permission }: Pick<OperationShape, 'id' | 'method' | 'permission'>): boolean {
+  const verb = permission.slice(permission.lastIndexOf(':') + 1)
+  return verb === 'admin' || verb === 'audit' || verb === 'read' || method === 'get' || openToAdminTokens.has(id)
+}
 /** Whether only a person may call the operation. */
 export const isInPerson = (operation: string): boolean => personal.has(operation)
 /** The effects whose guards a run of the operation must consult. */

@@ -52,6 +52,25 @@ export function guardExport(
   return isRequested
 }
 
+const readers = ['private', 'org', 'network'] as const
+
+/**
+ * The guard of changes to one record of somebody else, which an admin can make to what is shared: in person with a recently entered
+ * password, and never so that more people can read it.
+ */
+export function guardRecord(
+  ctx: GuardedContext,
+  effect: 'erase-words' | 'publish',
+  { isOwn, from, to }: { isOwn: boolean } & Partial<Record<'from' | 'to', (typeof readers)[number]>>,
+): void {
+  consulted(ctx, effect)
+  if (isOwn) return
+  requirePerson(ctx, 'change or erase records of others')
+  requireRecentPassword(ctx)
+  if (from !== undefined && to !== undefined && readers.indexOf(to) > readers.indexOf(from))
+    throw new Problem('forbidden', 'Only the author can show a record to more readers. Nothing was changed.')
+}
+
 /** The guard of privacy requests: identity is confirmed, and subjects are erased, by themselves or by an admin in person. */
 export function guardRequestChange(ctx: GuardedContext, asAdmin: boolean): void {
   consulted(ctx, 'confirm-identity')

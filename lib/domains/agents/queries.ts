@@ -42,6 +42,16 @@ export const selfHostedAmong = async (db: Database, agents: readonly string[]): 
   return (await db.prisma.agent.findMany({ where, select: { id: true }, orderBy: { id: 'asc' } })).map(({ id }) => id)
 }
 
+/** Returns those of the ids that are registered agents of other owners than the agent's. */
+export async function agentsOfOthers(tx: Transaction, agentId: string, ids: readonly string[]): Promise<string[]> {
+  const found = await tx.agent.findMany({
+    where: { id: { in: [...ids, agentId] } },
+    select: { id: true, ownerId: true },
+  })
+  const owner = found.find(({ id }) => id === agentId)?.ownerId ?? null
+  return found.flatMap(({ id, ownerId }) => (id === agentId || (owner !== null && ownerId === owner) ? [] : [id]))
+}
+
 /** Returns the distinct lawful bases on which the agents were registered. */
 export const lawfulBases = async (db: Database, agents: readonly string[]): Promise<string[]> =>
   (await lawfulBasesOfAgents(db, { ids: agents })).map(({ lawful_basis }) => lawful_basis)

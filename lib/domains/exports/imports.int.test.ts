@@ -371,6 +371,22 @@ describe('rejected items', () => {
     expect(await unitsOf(id)).toBe(2)
   })
 
+  it('a token of scope admin attributes no unit to a registered agent of somebody else', async () => {
+    const owner = await signedIn(to)
+    const [other, sibling] = [await issuedAgent(to, ['read']), await issuedAgent(to, ['read'], { owner })]
+    const importing = async (scopes: ('read' | 'write' | 'admin')[], authors: readonly string[]) => {
+      const agent = await issuedAgent(to, scopes, { owner })
+      const document = documentOf(authors.length)
+      for (const [n, author] of authors.entries())
+        Object.assign(document.knowledge_units[n]?.unit.metadata ?? {}, { agent_id: author })
+      const { results } = (await imported(agent.token, document)).json.data
+      return results.map(({ status, code }: { status: string; code?: string }) => code ?? status)
+    }
+    const authors = [other.id, sibling.id, 'agent-of-another-registry']
+    expect(await importing(['write', 'admin'], authors)).toEqual(['forbidden', 'stored', 'stored'])
+    expect(await importing(['write'], authors)).toEqual(['stored', 'stored', 'stored'])
+  })
+
   describe('a document of an agent that was erased here', () => {
     let gone: Issued
     let sibling: Issued

@@ -3,13 +3,8 @@ import { Problem } from '#lib/kernel/problem.ts'
 import { idsOfOrganisation } from './repository.ts'
 
 export interface ChosenIdPorts {
-  /** Of these ids, those outside the namespaces of the organization. Empty for admins. */
-  outsideNamespace(
-    tx: Transaction,
-    actor: Actor,
-    organisationId: string,
-    ids: readonly string[],
-  ): Promise<ReadonlySet<string>>
+  /** Of these ids, those outside the namespaces of the organization. */
+  outsideNamespace(tx: Transaction, organisationId: string, ids: readonly string[]): Promise<ReadonlySet<string>>
   /** Of these ids, those of erased records that one of the agents owned. */
   erasedOf(tx: Transaction, ids: readonly string[], owners: readonly string[]): Promise<readonly string[]>
 }
@@ -81,7 +76,7 @@ export async function refusedIds(
 ): Promise<Map<string, IdRefusal>> {
   const candidates = ids.filter(canBeGuessed)
   if (candidates.length === 0) return new Map()
-  const outside = await outsideNamespace(tx, actor, organisationId, candidates.map(chosenPart))
+  const outside = await outsideNamespace(tx, organisationId, candidates.map(chosenPart))
   const refused = candidates.filter((id) => outside.has(chosenPart(id)))
   if (refused.length === 0) return new Map()
   const own = await idsOfOrganisation(tx, { ids: refused, organisation: organisationId }, table)

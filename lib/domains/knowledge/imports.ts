@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { agentsOfOthers } from '#lib/domains/agents/queries.ts'
 import { SanitizationError } from '#lib/domains/sanitizer/sanitization-error.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { Importer, ImportResult } from '#lib/kernel/importer.ts'
@@ -57,7 +58,7 @@ const failed = (id: string, code: ProblemCode, detail: string) => ({ id, status:
 /**
  * Imports units of another registry under their ids. The importing agent becomes the author; the original author is stored as an unverified
  * name. Units written by an erased agent of the importing organization are rejected; any other erased agent's name is ordinary text.
- * Rejected content counts against the importing agent.
+ * A token of scope `admin` cannot attribute units to agents of others. Rejected content counts against the importing agent.
  */
 export const unitImporter = ({ strict, chosenIds, erasedAgents }: ImportDeps): Importer<StorableUnit> => ({
   part: 'knowledge_units',
@@ -80,15 +81,19 @@ export const unitImporter = ({ strict, chosenIds, erasedAgents }: ImportDeps): I
       throw SanitizationError.is(error) ? rejectionOf(error) : error
     }
   },
-  async store(tx, records, { organisationId, ctx }) {
+  async store(tx, records, { author, organisationId, ctx }) {
     const units = records.map(({ content }) => content)
     const { actor } = ctx
     const authors = [...new Set(units.flatMap(({ originalAuthor }) => originalAuthor ?? []))]
     const gone = new Set(authors.length === 0 ? [] : await erasedAgents(actor, authors, tx))
     const isOfErased = ({ originalAuthor }: StorableUnit) => originalAuthor != null && gone.has(originalAuthor)
+    const others = new Set(
+      authors.length > 0 && actor.scopes.includes('admin') ? await agentsOfOthers(tx, author, authors) : [],
+    )
+    const isOfOthers = ({ originalAuthor }: StorableUnit) => originalAuthor != null && others.has(originalAuthor)
     const ids = units.map(({ id }) => id)
     const refused = await refusedIds(chosenIds, tx, { actor, organisationId }, ids)
-    const welcome = units.filter((unit) => !isOfErased(unit) && !refused.has(unit.id))
+    const welcome = units.filter((unit) => !isOfErased(unit) && !isOfOthers(unit) && !refused.has(unit.id))
     const now = ctx.pipeline.clock.now()
     const { stored, quarantined, inUse, erased } = await storeUnits(tx, welcome, { organisationId, now })
     const present = units.filter(({ id }) => inUse.has(id) || refused.has(id))
@@ -107,6 +112,12 @@ export const unitImporter = ({ strict, chosenIds, erasedAgents }: ImportDeps): I
           return { id, status: 'stored', ...(quarantined.has(id) && { detail: quarantinedForReview }) }
         if (known.has(id)) return { id, status: 'known' }
         if (isOfErased(unit)) return failed(id, 'erased', 'The author of this unit was erased from this registry.')
+        if (isOfOthers(unit))
+          return failed(
+            id,
+            'forbidden',
+            'A token of scope admin cannot import units of an agent of somebody else. Use the token of that agent, or one without the scope admin.',
+          )
         const refusal = refused.get(id)
         if (refusal === 'guessable') return failed(id, 'invalid', idGuessable)
         if (erased.has(id) || refusal === 'erased') return failed(id, 'erased', idErased)

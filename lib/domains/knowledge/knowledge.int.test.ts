@@ -2,7 +2,7 @@ import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { verifyReceipt } from '#lib/domains/erasure/receipts/signing.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
-import { issuedAgent, signedIn } from '#lib/testing/people.ts'
+import { issuedAgent, passwordEntered, signedIn } from '#lib/testing/people.ts'
 import { chosenId, pattern, sop, trace } from '#lib/testing/units.ts'
 
 let test: TestApp
@@ -525,15 +525,25 @@ describe('erasing one unit', () => {
     expect((await contribute(trace(), token, headers)).status).toBe(201)
   })
 
-  it('records the reason "admin_request" when an admin erases the unit', async () => {
-    const admin = await issuedAgent(test, ['admin'])
-    const { json } = await contribute(trace({}, { visibility: 'private' }))
-    expect((await test.fetch('GET', `/v1/knowledge/${json.data.id}`, { token: admin.token })).status).toBe(404)
-    const response = await test.fetch('DELETE', `/v1/knowledge/${json.data.id}`, {
-      token: admin.token,
-      headers: { Prefer: 'return=representation' },
-    })
-    expect([response.status, response.json.reason]).toEqual([200, 'admin_request'])
+  it('records the reason "admin_request" when an admin with a recent password erases a shared unit', async () => {
+    const { cookie, accountId } = await signedIn(test, 'admin')
+    const erase = async (id: string, by: { token: string } | { cookie: string } = { cookie }) => {
+      const { status, json } = await test.fetch('DELETE', `/v1/knowledge/${id}`, {
+        ...by,
+        headers: { Prefer: 'return=representation' },
+      })
+      return [status, json.code ?? json.reason]
+    }
+    const [shared, secret] = [
+      (await contribute(trace())).json.data.id,
+      (await contribute(trace({}, { visibility: 'private' }))).json.data.id,
+    ]
+    expect(await erase(shared, await issuedAgent(test, ['read', 'write', 'admin']))).toEqual([404, 'not_found'])
+    expect(await erase(secret)).toEqual([404, 'not_found'])
+    test.clock.advance(11 * 60_000)
+    expect(await erase(shared)).toEqual([403, 'step_up_required'])
+    await passwordEntered(test, { accountId })
+    expect(await erase(shared)).toEqual([200, 'admin_request'])
   })
 
   it('of another agent returns 404 and erases nothing', async () => {

@@ -4,6 +4,7 @@ import { withdrawAnswers } from '#lib/domains/idempotency/writes.ts'
 import { namesWarned } from '#lib/domains/pii/named-fields.ts'
 import { SanitizationError } from '#lib/domains/sanitizer/sanitization-error.ts'
 import type { Actor, MutationContext, Transaction } from '#lib/kernel/context.ts'
+import { guardRecord } from '#lib/kernel/guards.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { issuesOf } from '#lib/kernel/input.ts'
 import { Problem } from '#lib/kernel/problem.ts'
@@ -353,6 +354,7 @@ const rectification = ({ db, erasures, strict, names }: KnowledgeDeps) =>
     const unit = recordingRejection(db, actorId, ctx.now, () =>
       prepareUnit(validated(corrected(row, body)), { author: row.agent_id, strict }),
     )
+    guardRecord(ctx, 'publish', { isOwn: agents.includes(row.agent_id), from: row.visibility, to: unit.visibility })
     refuseLarger(ctx, row.document, unit)
     const changed = changedPaths(row.document, unit.document).sort()
     const told = (warnings: readonly string[]) => ({
@@ -433,6 +435,7 @@ export function knowledgeService(deps: KnowledgeDeps) {
       const [row] = await lockErasableUnit(ctx.tx, { id, agents, isAdmin })
       if (!row) throw await erasedOrNotFound(erasures, ctx, id, ctx.tx)
       const { agent_id: author, attributed_to, original_author, version, was_public: wasPublic } = row
+      guardRecord(ctx, 'erase-words', { isOwn: agents.includes(author) })
       const attributedTo = [attributed_to, original_author, ...(await expertsOfWordings(ctx.tx, id))]
       return eraseRow(erasures, ctx, { kind: 'unit', id, author, attributedTo, version, wasPublic }, headers)
     }),

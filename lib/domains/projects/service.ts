@@ -240,7 +240,7 @@ const projectProvenance = ({ db, ...ports }: Pick<ProjectPorts, 'db' | 'withChec
       const source = found.get(source_id)
       return source ? [{ ...entry, source: source.id, kind: source.kind, path: ['entries', index] }] : []
     })
-    await confine(tx, actor, project, reported, ports)
+    await confine(tx, project, reported, ports)
     await claimPlaces(ports, tx, actor, projectId, reported)
     const stored = await store(tx, reported, { projectId, toldBy: actor.id, now })
     return {

@@ -179,7 +179,11 @@ export function createMcp(deps: McpDeps) {
     if (authorization === null)
       throw new Problem('token_missing', 'Send the token of an agent as "Authorization: Bearer kp_…".')
     const only = { headers: { get: (name: string) => (name === 'authorization' ? authorization : null) } }
-    const { actor } = await access.identify(only, address, { permission: 'mcp:self' })
+    const { actor } = await access.identify(only, address, {
+      id: 'mcp',
+      method: 'post',
+      permission: 'mcp:self',
+    })
     if (request.method !== 'POST')
       throw new Problem('method_not_allowed', {
         detail: 'Send messages with POST. This server has no sessions and no stream of its own messages.',

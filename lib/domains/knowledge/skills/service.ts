@@ -1,5 +1,6 @@
 import { withdrawAnswers } from '#lib/domains/idempotency/writes.ts'
 import type { Context, MutationContext } from '#lib/kernel/context.ts'
+import { guardRecord } from '#lib/kernel/guards.ts'
 import type { Input, Output } from '#lib/kernel/operation.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, type Reply, read } from '#lib/kernel/use-case.ts'
@@ -122,6 +123,8 @@ const correct = ({ db, erasures, strict, names }: SkillServiceDeps) =>
       prepareSkill(sent, boundsOf(strict, ctx)),
     )
     const visibility = body.visibility ?? row.visibility
+    const isOwn = ctx.actor.agents.includes(row.agent_id)
+    guardRecord(ctx, 'publish', { isOwn, from: row.visibility, to: visibility })
     const isHeld = await isUnderReview(ctx.tx, { author: row.agent_id, actorId: ctx.actor.id }, ctx.now)
     const after = await replaceSkill(ctx.tx, row, skill, { visibility, isHeld, now: ctx.now })
     if (!after) throw nameInUse(skill.frontMatter.name)
@@ -152,6 +155,7 @@ const erase = ({ erasures }: Pick<SkillServiceDeps, 'erasures'>) =>
     const [row] = await lockErasableSkill(ctx.tx, { id, agents, isAdmin })
     if (!row) throw await erasedOrNotFound(erasures, ctx, id, ctx.tx)
     const { agent_id: author, version, was_public: wasPublic } = row
+    guardRecord(ctx, 'erase-words', { isOwn: agents.includes(author) })
     return eraseRow(erasures, ctx, { kind: 'skill', id, author, version, wasPublic }, headers)
   })
 

@@ -72,9 +72,10 @@ export const lockChangeableSop = statement('knowledge.lock-changeable-sop', {
     wording: 'int4',
     quality_score: 'float8',
     quarantined_at: 'timestamptz?',
+    visibility: typed<Visibility>('visibility'),
     restricted: 'bool',
   },
-  sql: `SELECT u.agent_id, u.attributed_to, u.original_author, u.document, u.version, ${currentVersion} AS wording,
+  sql: `SELECT u.agent_id, u.attributed_to, u.original_author, u.document, u.version, u.visibility, ${currentVersion} AS wording,
       u.quality_score, u.quarantined_at, EXISTS (SELECT FROM restricted_agents r WHERE r.id = u.agent_id) AS restricted
     FROM units u
     WHERE u.id = $id AND u.type = 'ExpertSOP' AND (u.agent_id = ANY($agents) OR ($isAdmin AND u.visibility <> 'private')) FOR UPDATE`,

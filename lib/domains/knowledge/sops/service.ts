@@ -4,6 +4,7 @@ import { withdrawAnswers } from '#lib/domains/idempotency/writes.ts'
 import { listedInstructions } from '#lib/domains/sanitizer/contract.ts'
 import { SanitizationError } from '#lib/domains/sanitizer/sanitization-error.ts'
 import type { MutationContext, Transaction } from '#lib/kernel/context.ts'
+import { guardRecord } from '#lib/kernel/guards.ts'
 import type { Input } from '#lib/kernel/operation.ts'
 import { decodeCursor, encodeCursor, notOurCursor } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
@@ -167,10 +168,11 @@ const isSameText = (one: Unit, { metadata, ...other }: Unit): boolean =>
  * @throws {Problem} `restricted`, `precondition_failed`, `invalid`, `forbidden`, `content_rejected`
  */
 async function revise(
-  { tx, actor, now }: MutationContext,
+  ctx: MutationContext,
   { params: { id }, headers, body }: Input<typeof reviseSop>,
   { db, strict }: { db: Database; strict: boolean },
 ): Promise<Revised | undefined> {
+  const { tx, actor, now } = ctx
   const [locked] = await lockChangeableSop(tx, { id, agents: actor.agents, isAdmin: actor.isAdmin })
   if (!locked) return undefined
   if (locked.restricted)
@@ -194,6 +196,8 @@ async function revise(
 
   const unit = recordingRejection(db, actor.id, now, () => prepareUnit({ ...body, id }, { author, strict }))
   const texts = { value: unit.document, found: unit.found }
+  const isOwn = actor.agents.includes(author)
+  guardRecord(ctx, 'publish', { isOwn, from: locked.visibility, to: unit.visibility })
   const done = {
     warnings: unit.warnings,
     texts,
@@ -333,12 +337,14 @@ const readVersion = ({ db, erasures }: Lookup) =>
  * @throws {Problem} `precondition_failed`, `conflict` for the current version, `not_found`, `held`
  */
 async function eraseVersion(
-  { tx, actor, now }: MutationContext,
+  ctx: MutationContext,
   { id, version }: { id: string; version: number },
   ifMatch: string | undefined,
 ): Promise<boolean> {
+  const { tx, actor, now } = ctx
   const [locked] = await lockChangeableSop(tx, { id, agents: actor.agents, isAdmin: actor.isAdmin })
   if (!locked) return false
+  guardRecord(ctx, 'erase-words', { isOwn: actor.agents.includes(locked.agent_id) })
   if (!passes(ifMatch, locked.version))
     throw new Problem(
       'precondition_failed',

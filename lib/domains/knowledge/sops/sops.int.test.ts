@@ -252,12 +252,19 @@ describe('a new version', () => {
     }
     const byOwner = await test.fetch('PUT', `/v1/sop/${id}`, { cookie: owner.cookie, body: sop(step('by the owner')) })
     expect(byOwner.json.data).toMatchObject({ version: 2, unit: { metadata: { agent_id: author.id } } })
-    expect((await revise(id, sop(step('by an admin')), admin.token)).json.data.version).toBe(3)
+    expect((await revise(id, sop(step('by a token of an admin')), admin.token)).status).toBe(404)
+    const person = await signedIn(test, 'admin')
+    const byAdmin = (body: unknown, which = id) =>
+      test.fetch('PUT', `/v1/sop/${which}`, { cookie: person.cookie, body })
+    expect((await byAdmin(sop(step('by an admin')))).json.data.version).toBe(3)
     expect(
       (await get(`/v1/sop/${id}/versions`)).json.data.map((one: { created_by: string }) => one.created_by),
-    ).toEqual([admin.id, `user:${owner.accountId}`, author.id])
+    ).toEqual([`user:${person.accountId}`, `user:${owner.accountId}`, author.id])
     const secret = await made(sop({}, { visibility: 'private' }))
-    expect((await revise(secret, sop(), admin.token)).status).toBe(404)
+    expect((await byAdmin(sop(), secret)).status).toBe(404)
+    const within = await made(sop({}, { visibility: 'org' }))
+    const published = await byAdmin(sop(step('for everybody')), within)
+    expect([published.status, published.json.code]).toEqual([403, 'forbidden'])
   })
 
   it('is rejected while the author is restricted, also for its owner', async () => {
@@ -265,7 +272,8 @@ describe('a new version', () => {
     const id = await made(sop(), token)
     await test.fetch('DELETE', '/v1/auth/consent', { token })
     const own = await revise(id, sop(step('x')), token)
-    const byAdmin = await revise(id, sop(step('x')), admin.token)
+    const { cookie } = await signedIn(test, 'admin')
+    const byAdmin = await test.fetch('PUT', `/v1/sop/${id}`, { cookie, body: sop(step('x')) })
     expect([own.status, own.json.code, byAdmin.status, byAdmin.json.code]).toEqual([
       403,
       'restricted',
@@ -693,8 +701,10 @@ describe('erasing a former version', () => {
     expect((await test.fetch('DELETE', `/v1/knowledge/${id}`, { token: author.token })).json.code).toBe('held')
     await test.db.prisma.legalHold.deleteMany({ where: { id: 'hold_former' } })
     expect(await versions(id)).toEqual([2, 1])
-    // An admin can erase a version that was shared.
-    expect((await eraseVersion(id, 1, admin.token)).status).toBe(204)
+    // An admin can erase a version that was shared, in person.
+    expect((await eraseVersion(id, 1, admin.token)).status).toBe(404)
+    const { cookie } = await signedIn(test, 'admin')
+    expect((await test.fetch('DELETE', `/v1/sop/${id}/versions/1`, { cookie })).status).toBe(204)
   })
 
   it('the export of an expert contains former versions that name the expert: those the expert may read, and those that are not private for an admin', async () => {

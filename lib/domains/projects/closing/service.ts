@@ -1,4 +1,5 @@
-import type { MutationContext, Transaction } from '#lib/kernel/context.ts'
+import type { MutationContext } from '#lib/kernel/context.ts'
+import { guardRecord } from '#lib/kernel/guards.ts'
 import type { Input, Output } from '#lib/kernel/operation.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, type Reply } from '#lib/kernel/use-case.ts'
@@ -8,14 +9,16 @@ import { closeProject, deleteProject, reopenProject } from './contract.ts'
 import { enqueueClosingEmails } from './jobs.ts'
 import { closesAtOf, usualReason } from './rules.ts'
 
-/** Locks a project that the reader may close or reopen. @throws {Problem} `not_found`, `forbidden`, `wrong_state`, `fenced` */
-async function lockClosable(tx: Transaction, reader: ProjectReader, projectId: string): Promise<SeenProject> {
-  const project = await seenProject(tx, reader, projectId, 'change')
+/** Locks a project that the reader may close or reopen. @throws {Problem} `not_found`, `forbidden`, `wrong_state`, `fenced`, `step_up_required` */
+async function lockClosable(ctx: MutationContext, reader: ProjectReader, projectId: string): Promise<SeenProject> {
+  const project = await seenProject(ctx.tx, reader, projectId, 'change')
   if (!mayCloseProject(project))
     throw new Problem(
       'forbidden',
       'Only owners of the project, managers of its organization and admins can close or reopen it.',
     )
+  // Managers and admins close projects of others.
+  guardRecord(ctx, 'erase-words', { isOwn: project.role === 'owner' })
   if (project.status === 'closed') throw new Problem('wrong_state', 'The project is closed, and its data was erased.')
   if (project.erasingSince !== null)
     throw new Problem(
@@ -33,7 +36,7 @@ async function closing(
   const { tx, actor, now } = ctx
   const reader = projectReaderOf(ctx)
   const reason = body?.reason ?? usualReason
-  const project = await lockClosable(tx, reader, projectId)
+  const project = await lockClosable(ctx, reader, projectId)
   if (project.status === 'closing')
     throw new Problem('wrong_state', 'The project is already closing. Nothing was changed.')
   await tx.project.update({
@@ -72,7 +75,7 @@ export const projectClosing = () => ({
     async (ctx, { params: { projectId } }) => {
       const { tx, now } = ctx
       const reader = projectReaderOf(ctx)
-      const project = await lockClosable(tx, reader, projectId)
+      const project = await lockClosable(ctx, reader, projectId)
       if (project.status === 'active')
         throw new Problem('wrong_state', 'The project is not closing, so it cannot be reopened. Nothing was changed.')
       await tx.project.update({

@@ -57,13 +57,13 @@ export function claimAddedThreads(
 
 /** Checks ownership before looking for conflicts, so that a conflict reveals nothing about threads of other organizations. */
 export function requireOwnAddedThreads(
-  { tx, actor }: Writing,
+  { tx }: Pick<Writing, 'tx'>,
   { id, projectId }: ThreadOwner,
   threads: readonly string[],
   named: readonly string[],
 ): Promise<void> {
   const paths = threads.map((thread) => ({ thread, path: ['threads', named.indexOf(thread)] }))
-  return requireOwnThreads(tx, actor, projectId, paths, conversationTies(projectId, id))
+  return requireOwnThreads(tx, projectId, paths, conversationTies(projectId, id))
 }
 
 /**
@@ -108,7 +108,7 @@ export async function makeConversation(
   await requireOwnAddedThreads(ctx, { id: undefined, projectId }, named, named)
   // The conversation's own id is no thread if the client chose an id outside its organization's namespace, or another project has the
   // thread.
-  const outside = given.id === undefined ? new Set<string>() : await foreignThreads(tx, actor, projectId, [own], [])
+  const outside = given.id === undefined ? new Set<string>() : await foreignThreads(tx, projectId, [own], [])
   const wanted = [...new Set([own, ...named])].filter((thread) => !outside.has(thread))
   const threads = await takeThreads(tx, { id, projectId }, wanted, named)
   const row = { id, project: projectId, title, region, threads, createdBy: actor.id, at, now }

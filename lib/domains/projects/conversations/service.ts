@@ -208,7 +208,7 @@ export async function makeMessage(
   const row = { id, project: project.id, conversation, role, content, writtenBy: author.writtenBy, at, now }
   if ((await insertMessage(tx, { ...row, authorKind: author.kind, authorId: author.id })) === 0) throw projectIdInUse()
   const reported = reportedPointersOf(id, body)
-  await confine(tx, actor, project, reported, ports)
+  await confine(tx, project, reported, ports)
   await claimPlaces(ports, tx, actor, project.id, reported)
   await store(tx, [...reported, ...defaultsOf(id)], { projectId: project.id, toldBy: actor.id, now })
   return { id, author }

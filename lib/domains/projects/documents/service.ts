@@ -174,7 +174,7 @@ export async function storeDocument(
       if ((await insertDocument(tx, { ...row, ...author })) === 0) throw projectIdInUse()
       await storeChunks(tx, id, chunks)
       const reported = reportedPointersOfDocument(id, given)
-      await confine(tx, actor, project, reported, ports)
+      await confine(tx, project, reported, ports)
       await claimPlaces(ports, tx, actor, projectId, reported)
       await store(tx, [...reported, objectPointer(id, 'document', key)], { projectId, toldBy: actor.id, now })
       await ctx.pipeline.auditWithin(tx, {

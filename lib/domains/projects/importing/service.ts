@@ -125,7 +125,7 @@ async function addPointers(
   reported: readonly ReportedPointer[],
 ) {
   if (reported.length === 0) return
-  await confine(tx, actor, project, reported, ports)
+  await confine(tx, project, reported, ports)
   await claimPlaces(ports, tx, actor, project.id, reported)
   await store(tx, reported, { projectId: project.id, toldBy: actor.id, now })
 }

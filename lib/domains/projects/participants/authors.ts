@@ -3,6 +3,7 @@ import type { Actor, Transaction } from '#lib/kernel/context.ts'
 import { consulted, type GuardedContext } from '#lib/kernel/guards.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
+import { requireRecentPassword } from '#lib/kernel/step-up.ts'
 import { writerOf } from '../access.ts'
 import type { ProjectPorts } from '../ports.ts'
 import type { SeenProject } from '../repository.ts'
@@ -70,8 +71,8 @@ async function refuseOwnAddress(
 /**
  * The guard of every change to the address or account of a participation. Only owners of the project, who can read the project anyway,
  * assign them, and nobody assigns their own. An admin may add a missing address, disconnect an account, and remove the address with which
- * that account claimed the participation.
- * @throws {Problem} `forbidden`
+ * that account claimed the participation, with a recently entered password.
+ * @throws {Problem} `forbidden`, `step_up_required`
  */
 export async function refuseTakeover(
   ctx: GuardedContext & { tx: Transaction },
@@ -81,6 +82,7 @@ export async function refuseTakeover(
 ): Promise<void> {
   consulted(ctx, 'take-over')
   const { email, account_id } = changes
+  if (role !== 'owner' && (email !== undefined || account_id !== undefined)) requireRecentPassword(ctx)
   if (account_id === null && office !== 'admin')
     throw new Problem('forbidden', 'Only an admin can disconnect an account from a participation. Nothing was changed.')
   const isReset = account_id === null && email === null && row.account_id !== null

@@ -588,6 +588,9 @@ describe('a participant without an account', () => {
       state: 'completed',
       parts: [{ kind: 'access', state: 'done', outcome: { export: `${exported}?scope=all` } }],
     })
+    const stale = await test.fetch('GET', exported, stage.admin)
+    expect([stale.status, stale.json.code]).toEqual([403, 'step_up_required'])
+    await passwordEntered(test, stage.admin)
     for (const asker of [on.owner, manager, stage.admin]) {
       const { status, text } = await test.fetch('GET', exported, asker)
       expect(status).toBe(200)

@@ -2,7 +2,7 @@ import { accountDirectory } from '#lib/domains/accounts/queries.ts'
 import { requestedCopy } from '#lib/domains/privacy-requests/queries.ts'
 import type { Context, MutationContext } from '#lib/kernel/context.ts'
 import type { Basis, ExportReader, PersonExporter } from '#lib/kernel/exporter.ts'
-import { consulted } from '#lib/kernel/guards.ts'
+import { consulted, guardExport } from '#lib/kernel/guards.ts'
 import { pageOf } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read, stream } from '#lib/kernel/use-case.ts'
@@ -142,17 +142,23 @@ async function requireExportable(
   projectId: string,
   id: string,
 ): Promise<void> {
-  consulted(ctx, 'export-subject')
   const [row] = await participantInProject(db, { project: projectId, id }, 'none')
-  if (row && row.account_id !== null && row.account_id === ctx.actor.accountId) return
-  const { role, office } = await seenProject(db, projectReaderOf(ctx), projectId)
+  const isClaimed = row !== undefined && row.account_id !== null && row.account_id === ctx.actor.accountId
+  const { role, office } = isClaimed
+    ? { role: null, office: null }
+    : await seenProject(db, projectReaderOf(ctx), projectId)
   if (!row) throw noParticipant()
-  if (role === 'owner' || (office && (await requestedCopy(db, id, ctx.now)))) return
+  // Owners of the project read all of it anyway.
+  const isOwn = isClaimed || role === 'owner'
+  if (isOwn && guardExport(ctx, { isOwn, isRequested: true })) return
   if (ctx.actor.kind === 'agent' && ctx.actor.scopes.includes('privacy')) {
+    consulted(ctx, 'export-subject')
     await requireApplication(db, ctx.actor, { id: projectId })
     if (row.account_id === null && (await requestedCopy(db, id, ctx.now))) return
     throw new Problem('forbidden', 'File a request for access or portability for this participant first.')
   }
+  const isRequested = office !== null && (await requestedCopy(db, id, ctx.now))
+  if (isRequested && guardExport(ctx, { isOwn, isRequested })) return
   throw new Problem(
     'forbidden',
     office

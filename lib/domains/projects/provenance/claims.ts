@@ -4,22 +4,21 @@ import type { ProjectPorts } from '../ports.ts'
 import { isTied, type ReportedPointer } from './pointers.ts'
 import { foreignContainers, idsOutsideNamespace, managerOf, organisationOfProject, ownThreads } from './repository.ts'
 
-/** Whether the actor may claim existing data in a shared store for their organization: its managers and admins. */
+/** Whether the actor may claim existing data in a shared store for their organization: its managers and admins, in person. */
 async function speaksForOrganisation(tx: Transaction, actor: Actor): Promise<boolean> {
-  if (actor.isAdmin) return true
   if (actor.kind !== 'person') return false
+  if (actor.isAdmin) return true
   const { accountId: account = null, organisationId: organisation = null } = actor
   return (await managerOf(tx, { account, organisation })).length > 0
 }
 
-/** The ids that the organization may not claim in connected stores. Empty for admins: their claim is its own approval. */
+/** The ids that the organization may not claim in connected stores. Admins too assign a namespace first: that needs a password and an approval. */
 export async function outsideNamespace(
   tx: Transaction,
-  actor: Actor,
   organisationId: string | undefined,
   ids: readonly string[],
 ): Promise<ReadonlySet<string>> {
-  if (actor.isAdmin || ids.length === 0) return new Set()
+  if (ids.length === 0) return new Set()
   const rows = await idsOutsideNamespace(tx, { organisation: organisationId ?? null, ids })
   return new Set(rows.map(({ id }) => id))
 }
@@ -37,7 +36,7 @@ export async function claimGroup(
   actor: Actor,
   group: string,
 ): Promise<void> {
-  if ((await outsideNamespace(tx, actor, actor.organisationId, [group])).size > 0)
+  if ((await outsideNamespace(tx, actor.organisationId, [group])).size > 0)
     throw invalid(
       ['group_id'],
       `is outside the namespace of your organization. ${namespaceAdvice(actor.organisationId)} The project was not created.`,
@@ -80,7 +79,6 @@ const organisationOf = async (tx: Transaction, project: string): Promise<string 
  */
 export async function foreignThreads(
   tx: Transaction,
-  actor: Actor,
   projectId: string,
   threads: readonly string[],
   ties: readonly string[],
@@ -88,19 +86,18 @@ export async function foreignThreads(
   const untied = threads.filter((thread) => !isTied(thread, ties))
   return untied.length === 0
     ? new Set()
-    : outsideNamespace(tx, actor, await organisationOf(tx, projectId), [...new Set(untied)])
+    : outsideNamespace(tx, await organisationOf(tx, projectId), [...new Set(untied)])
 }
 
 /** @throws {Problem} `invalid` with every thread outside the namespace of the project's organization */
 export async function requireOwnThreads(
   tx: Transaction,
-  actor: Actor,
   projectId: string,
   named: readonly NamedThread[],
   ties: readonly string[],
 ): Promise<void> {
   const threads = named.map(({ thread }) => thread)
-  const outside = await foreignThreads(tx, actor, projectId, threads, ties)
+  const outside = await foreignThreads(tx, projectId, threads, ties)
   if (outside.size === 0) return
   throw new Problem('invalid', {
     detail: `Some threads are outside the namespace of your organization. ${namespaceAdvice(await organisationOf(tx, projectId))} Nothing was stored.`,
@@ -125,7 +122,7 @@ export async function claimThreads(
   ties: readonly string[],
 ): Promise<void> {
   await refuseForeign(tx, projectId, named, ties)
-  await requireOwnThreads(tx, actor, projectId, named, ties)
+  await requireOwnThreads(tx, projectId, named, ties)
   const untied = named.filter(({ thread }) => !isTied(thread, ties))
   if (untied.length === 0) return
   const present = new Set(await withCheckpoints(tx, [...new Set(untied.map(({ thread }) => thread))]))

@@ -1,7 +1,7 @@
 import { isInKeySpace, keySpaceOf } from '#lib/domains/projects/key-space.ts'
 import type { ProjectPorts } from '#lib/domains/projects/ports.ts'
 import type { SeenProject } from '#lib/domains/projects/repository.ts'
-import type { Actor, Transaction } from '#lib/kernel/context.ts'
+import type { Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { type Issue, Problem } from '#lib/kernel/problem.ts'
 import { shownId } from '#lib/kernel/scoped-ids.ts'
@@ -73,18 +73,14 @@ async function inOtherGroups(
 
 const projectIds = /(?<![0-9A-Za-z])prj_[0-9A-Za-z]{22}(?![0-9A-Za-z])/g
 
-/**
- * Of keys with a common prefix (KP_POINTER_PREFIXES), those that the project may name without a generated id. An admin may name each of
- * them: the report is its own approval.
- */
+/** Of keys with a common prefix (KP_POINTER_PREFIXES), those that the project may name without a generated id. */
 async function claimedKeys(
   tx: Transaction,
-  actor: Actor,
   { id }: SeenProject,
   { told: reported, prefixes }: { told: readonly ReportedPointer[]; prefixes: readonly string[] },
 ): Promise<ReadonlySet<string>> {
   const keys = reported.flatMap(({ ref }) => (prefixes.some((prefix) => ref.startsWith(prefix)) ? [ref] : []))
-  if (actor.isAdmin || keys.length === 0) return new Set(keys)
+  if (keys.length === 0) return new Set()
   const space = await keySpaceOf(tx, prefixes, { projects: [id] })
   const namesOnlyOthers = (key: string): boolean => {
     const named: readonly string[] = key.match(projectIds) ?? []
@@ -100,7 +96,6 @@ async function claimedKeys(
  */
 export async function confine(
   tx: Transaction,
-  actor: Actor,
   project: SeenProject,
   reported: readonly ReportedPointer[],
   ports: ConfiningPorts,
@@ -119,7 +114,7 @@ export async function confine(
   const messages = reported.flatMap(({ kind, source }) => (kind === 'message' ? [source] : []))
   const containing = await conversationsOfMessages(tx, { project: id, messages })
   const conversations = new Map(containing.map(({ id: source, conversation }) => [source, conversation]))
-  const claimed = await claimedKeys(tx, actor, project, { told: reported, prefixes: ports.pointerPrefixes })
+  const claimed = await claimedKeys(tx, project, { told: reported, prefixes: ports.pointerPrefixes })
   const issues = reported.flatMap((entry, n): Issue[] => {
     const own = objectsOf(id, entry)
     const isOurs = entry.store === 'objects' && entry.ref.startsWith('projects/')

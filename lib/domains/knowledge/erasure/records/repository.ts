@@ -106,18 +106,18 @@ export const identitiesOfRecords = statement('knowledge.record-identities', {
     `SELECT id, was_public OR visibility = 'network' AS "wasPublic" FROM ${kind}s WHERE id = ANY($ids)`,
 })
 
-/** A unit that these agents or an admin may erase, locked. */
+/** A unit that these agents, or an admin unless it is private, may erase, locked. */
 export const lockErasableUnit = statement('knowledge.lock-erasable-unit', {
   takes: { id: 'text', agents: 'text[]', isAdmin: 'bool' },
   returns: { agent_id: 'text', attributed_to: 'text?', original_author: 'text?', version: 'int4', was_public: 'bool' },
   sql: `SELECT agent_id, attributed_to, original_author, version, was_public OR visibility = 'network' AS was_public
-    FROM units WHERE id = $id AND (agent_id = ANY($agents) OR $isAdmin) FOR UPDATE`,
+    FROM units WHERE id = $id AND (agent_id = ANY($agents) OR ($isAdmin AND visibility <> 'private')) FOR UPDATE`,
 })
 
-/** A skill that these agents or an admin may erase, locked. */
+/** A skill that these agents, or an admin unless it is private, may erase, locked. */
 export const lockErasableSkill = statement('knowledge.lock-erasable-skill', {
   takes: { id: 'text', agents: 'text[]', isAdmin: 'bool' },
   returns: { agent_id: 'text', version: 'int4', was_public: 'bool' },
   sql: `SELECT agent_id, version, was_public OR visibility = 'network' AS was_public
-    FROM skills WHERE id = $id AND (agent_id = ANY($agents) OR $isAdmin) FOR UPDATE`,
+    FROM skills WHERE id = $id AND (agent_id = ANY($agents) OR ($isAdmin AND visibility <> 'private')) FOR UPDATE`,
 })
