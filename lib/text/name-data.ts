@@ -20,6 +20,28 @@ export const commonWords = new Set(
   ).split(' '),
 )
 
+/** Chinese family names of two characters. */
+export const doubleSurnames = new Set(
+  '欧阳 歐陽 司马 司馬 上官 诸葛 諸葛 东方 東方 皇甫 尉迟 公孙 慕容 令狐 司徒 夏侯 端木 百里 南宫 独孤 长孙 宇文'.split(
+    ' ',
+  ),
+)
+
+/** Ordinary words that English always writes with a capital. */
+export const alwaysCapital = new Set('i may april june august march december monday sunday'.split(' '))
+
+/** Family names that are another one with an s at their end: this form is not their genitive. */
+export const patronymics = new Set(
+  (
+    'peter paul martin wilhelm heinrich hinrich friedrich johann jan arnold ebert robert william richard edward evan steven david daniel ' +
+    'ander michael matthew mathew roger roberto harry phillip philip gibbon jacob jakob simon adam andrew stephen owen hugh griffith ' +
+    'william walter wouter albert alber bernard bernd gerd gerhard eggert carsten karsten lorenz mark marten maarten nichol nicol ' +
+    'water field brook wood hill river bank park mill well stone rod good wild hardenberg harm claas reimer volker lauren dirk ' +
+    'fernande rodrigue gonzale martine lope pere jone jame thoma hay hick hawkin jenkin watkin perkin dawkin hopkin robin rogerson ' +
+    'parson clark sander'
+  ).split(' '),
+)
+
 /** How writers replace letters that their keyboard lacks, by language; a folded word has lost the accent already. */
 export const spelledOut: readonly (readonly [from: RegExp, to: string])[] = [
   // German, Swedish, Finnish, Estonian, Hungarian

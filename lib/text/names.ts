@@ -1,4 +1,16 @@
-import { commonWords, contracted, cyrillic, greek, inflections, isWestSlavic, spelledOut, titles } from './name-data.ts'
+import { casesOf, languagesOf, withParticles, withProclitics } from './name-cases.ts'
+import {
+  commonWords,
+  contracted,
+  cyrillic,
+  doubleSurnames,
+  greek,
+  inflections,
+  isWestSlavic,
+  patronymics,
+  spelledOut,
+  titles,
+} from './name-data.ts'
 import { foldWord, tokenize } from './words.ts'
 
 /** The forms of a name as sequences of folded words, in which an apostrophe separates words. */
@@ -12,7 +24,8 @@ export interface NameForms {
 }
 
 const maxVariants = 12
-const maxForms = 600
+const maxForms = 1_200
+const maxInflected = 400
 const maxCases = 80
 
 const wordsOf = (text: string): string[] => tokenize(text, { splits: true }).map(({ word }) => word)
@@ -76,9 +89,42 @@ const initialOf = (spelled: readonly string[][]): string[][] => {
 const withGenitives = (spelled: readonly string[][]): string[][] =>
   spelled.flatMap((words) => {
     const last = words.at(-1) ?? ''
-    const isLatin = /^[a-z]{2,}$/.test(last)
+    // `Anna Peters` is somebody else than `Anna Peter`.
+    const isLatin = /^[a-z]{2,}$/.test(last) && !patronymics.has(last)
     return isLatin ? [words, [...words.slice(0, -1), `${last}s`], [...words.slice(0, -1), `${last}es`]] : [words]
   })
+/** Both parts of a name in each case of the languages whose rules they follow. */
+function declined(parts: readonly string[]): { certain: string[][]; uncertain: string[][] } {
+  const folded = parts.map((part) => wordsOf(part))
+  const [certain, uncertain]: [string[][], string[][]] = [[], []]
+  const [first = '', last = ''] = [parts[0], parts.at(-1)]
+  const ends = folded.map((words) => words.at(-1) ?? '')
+  for (const language of languagesOf({ written: first, folded: ends[0] ?? '' }, { written: last }))
+    for (const { words, isAmbiguous } of casesOf(language, ends)) {
+      const whole = words.map((word, at) => [...(folded[at] ?? []).slice(0, -1), word])
+      const to = isAmbiguous ? uncertain : certain
+      to.push(whole.flat(), [...(whole.at(-1) ?? []), ...whole.slice(0, -1).flat()])
+    }
+  return { certain, uncertain }
+}
+/** Korean names have no space, and particles follow them; in other scripts, prepositions precede them. */
+function joined(parts: readonly string[]): string[][] {
+  const whole = parts.join('')
+  if (/^\p{Script=Hangul}{2,4}$/u.test(whole.normalize('NFC'))) {
+    const [family = '', given = ''] = parts.length === 2 ? parts : [whole.slice(0, 1), whole.slice(1)]
+    return [
+      ...withParticles(whole).map((one) => [foldWord(one)]),
+      ...withParticles(given).map((one) => [foldWord(family), foldWord(one)]),
+      ...withParticles(family).map((one) => [foldWord(given), foldWord(one)]),
+    ]
+  }
+  if (parts.length === 1 && /^\p{Script=Han}{2,4}$/u.test(whole)) {
+    const family = doubleSurnames.has(whole.slice(0, 2)) ? 2 : 1
+    return [wordsOf(whole.slice(family) + whole.slice(0, family))]
+  }
+  const [first = '', ...rest] = parts.flatMap(wordsOf)
+  return parts.length > 1 ? withProclitics(first).map((one) => [foldWord(one), ...rest]) : []
+}
 function inflected(part: string, spelled: readonly string[][]): string[][] {
   const found: string[][] = []
   for (const words of spelled)
@@ -113,15 +159,17 @@ export function nameForms(name: string): NameForms {
   const parts = name.split(/[\s,;]+/u).filter((part) => wordsOf(part).length > 0 && !titles.has(wordsOf(part).join('')))
   if (parts.length < 2) {
     const only = parts[0] === undefined ? [] : spellings(parts[0])
-    return isOneScript(name)
-      ? { certain: [exact], capitalized: [], uncertain: unique(only, [exact]) }
-      : { certain: [exact], capitalized: [], uncertain: [] }
+    const certain = unique([exact, ...joined(parts)])
+    return { certain, capitalized: [], uncertain: isOneScript(name) ? unique(only, certain) : [] }
   }
   const spelled = parts.map(spellings)
   const [first = [], last = []] = [spelled[0], spelled.at(-1)]
   const middle = spelled.slice(1, -1).map((one) => [...one, ...initialOf(one)])
+  const cases = declined(parts)
   const certain = unique([
     exact,
+    ...joined(parts),
+    ...cases.certain.slice(0, maxInflected),
     ...choices([first, ...middle, withGenitives(last)]),
     ...choices([last, first, ...middle.slice(0, -1), ...middle.slice(-1)]),
     ...choices([last, withGenitives(first)]).filter(() => parts.length === 2),
@@ -130,6 +178,7 @@ export function nameForms(name: string): NameForms {
   const [firstPart = '', lastPart = ''] = [parts[0], parts.at(-1)]
   const uncertain = unique(
     [
+      ...cases.uncertain,
       ...choices([first, last]),
       ...choices([last, first]),
       ...choices([initialOf(first), last]),
@@ -141,6 +190,6 @@ export function nameForms(name: string): NameForms {
     ],
     certain,
   ).slice(0, maxForms)
-  const isCommon = exact.every((word) => commonWords.has(word))
+  const isCommon = exact.every((word) => commonWords.has(word) || (word.length === 1 && /[a-z]/.test(word)))
   return isCommon ? { certain: [], capitalized: certain, uncertain } : { certain, capitalized: [], uncertain }
 }

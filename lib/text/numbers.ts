@@ -1,3 +1,4 @@
+import { type CountryCode, parsePhoneNumberFromString } from 'libphonenumber-js'
 import type { Span } from './layer.ts'
 
 /** Fewer digits occur in other numbers by chance. */
@@ -34,6 +35,10 @@ interface Group extends Span {
 const isJoint = /^[\s().\-–‐‑‒−/·]{1,4}$/u
 const isTight = /^[.\-–‐‑/]$/
 const isLetter = /[\p{L}\p{N}]/u
+/** An extension begins beside the number. */
+const extension =
+  /(?:[\s,;]*(?:ext(?:ension)?|x|доб|dw|poste|int|anexo|ramal)\.?[\s=:]*|\s*#\s*)\p{Nd}{1,6}(?![\p{L}\p{N}])/iu
+const beginsExtension = new RegExp(`^${extension.source}`, 'iu')
 
 /** Whether a UTF-16 code unit is a decimal digit of any script. */
 const digitUnits = new Uint8Array(0x10000)
@@ -82,7 +87,7 @@ function* candidates(text: string, groups: readonly Group[]): Generator<WrittenN
       if (!isTrunk) digits += group.digits
       if (digits.length > maxDigits) break
       if (digits.length < leastDigits || isTrunk) continue
-      if (isLetter.test(text[group.end] ?? '')) continue
+      if (isLetter.test(text[group.end] ?? '') && !beginsExtension.test(text.slice(group.end, group.end + 20))) continue
       const next = groups[to + 1]
       if (next && isPartAfter(next, plus >= 0)) continue
       const isInternational = plus >= 0 || /^(?:00|011)/.test(digits)
@@ -106,10 +111,73 @@ const isPartAfter = ({ digits, before }: Group, isPlus: boolean): boolean =>
   (before.length === 1 && isOfLonger(digits) && !isPlus) ||
   (isPlus && isOfLonger(digits) && before.length === 1)
 
-/** What a number is compared by: as written, and without the prefix of an international call and the code of a country. */
-export function comparedForms({ digits, isInternational }: WrittenNumber): string[] {
-  if (!isInternational) return [digits]
-  const called = digits.replace(/^(?:011|00)/, '')
-  // A code of a country has one to three digits.
-  return [digits, called, ...[1, 2, 3].map((length) => called.slice(length))].filter((one) => one.length >= leastDigits)
+/** Prefixes of an international call. */
+const callPrefixes = ['00', '011', '0011', '010', '009', '810']
+const afterPrefix = (digits: string): string[] =>
+  callPrefixes.flatMap((prefix) => (digits.startsWith(prefix) ? [digits.slice(prefix.length)] : []))
+
+/** What a number in a text is compared by. `needs`: the form counts only if the number is one of a country, with this number inside it. */
+export function comparedForms({ digits, isInternational }: WrittenNumber): { form: string; needs?: string }[] {
+  const found: { form: string; needs?: string }[] = [{ form: digits }]
+  const wholes = isInternational && !digits.startsWith('0') ? [digits] : [digits, ...afterPrefix(digits)]
+  for (const whole of wholes) {
+    const isCertain = isInternational && (whole !== digits || !digits.startsWith('0'))
+    if (isCertain && whole !== digits) found.push({ form: whole })
+    // A code of a country has one to three digits.
+    for (const length of [1, 2, 3]) {
+      const form = whole.slice(length)
+      if (form.length < leastDigits) continue
+      if (isCertain) found.push({ form })
+      else if (whole.length >= leastDigits + 2) found.push({ form: ofUnknownCountry(form), needs: whole })
+    }
+  }
+  return found
+}
+/** Whether a number with the code of its country exists, and has this number inside its country. */
+export function isNumberOfCountry(digits: string, national: string): boolean {
+  const parsed = parsePhoneNumberFromString(`+${digits}`)
+  return parsed?.isValid() === true && ofUnknownCountry(parsed.nationalNumber) === national
+}
+/** The form of a number whose country nobody knows: it is compared with complete numbers of every country. */
+const ofUnknownCountry = (national: string): string => `?${national}`
+
+/** Countries that dial another prefix than zero before a number inside the country, or another number. */
+const otherPrefixes: readonly CountryCode[] = ['AR', 'BY', 'HU', 'KZ', 'PM', 'RU', 'TM']
+
+/** The digits of every form in which somebody may dial or store a written number. */
+export function dialedForms(written: string): string[] {
+  const forms = new Set<string>()
+  const ascii = Array.from(written.normalize('NFKC'), (sign) => (digit.test(sign) ? digitOf(sign) : sign)).join('')
+  const own = ascii.replace(new RegExp(`${extension.source}$`, 'iu'), '')
+  const [longest] = [...numbersIn(own)].sort((one, other) => other.digits.length - one.digits.length)
+  const digits = longest?.digits ?? digitsIn(own)
+  const add = (form: string) => {
+    const bare = digitsIn(form)
+    if (bare.length >= leastDigits) forms.add(bare)
+  }
+  add(digits)
+  const isCalled = longest?.isInternational === true
+  const dialed = isCalled && !digits.startsWith('0') ? [digits] : [...afterPrefix(digits), digits]
+  let isKnown = false
+  for (const one of dialed) {
+    const parsed = parsePhoneNumberFromString(`+${one}`)
+    const isDialed = isCalled && !one.startsWith('0')
+    if (!parsed || !(parsed.isValid() || (isDialed && parsed.isPossible()))) continue
+    // A number in national form may look like one of another country: then it is both.
+    isKnown = isCalled
+    for (const form of [parsed.number, parsed.nationalNumber, parsed.formatNational()]) add(form)
+    for (const prefix of ['0', '00', '011', '0011', '010', '810'])
+      add(prefix + (prefix === '0' ? parsed.nationalNumber : digitsIn(parsed.number)))
+  }
+  if (isKnown) return [...forms]
+  const bare = digits.replace(/^0+/, '')
+  add(bare)
+  add(`0${bare}`)
+  for (const one of [bare, `0${bare}`]) if (one.length >= leastDigits) forms.add(ofUnknownCountry(one))
+  // `8 912 345-67-89` and `06 20 123 4567`: without the country, only the complete number is certain.
+  for (const country of otherPrefixes) {
+    const parsed = parsePhoneNumberFromString(digits, country)
+    if (parsed?.isValid() === true && parsed.country === country && parsed.nationalNumber !== digits) add(parsed.number)
+  }
+  return [...forms]
 }

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import type { FoundSpan } from '#lib/text/layer.ts'
-import { familyLabels, givenLabels, labelWords } from '#lib/text/name-data.ts'
+import { alwaysCapital, familyLabels, givenLabels, labelWords } from '#lib/text/name-data.ts'
 import { nameForms } from '#lib/text/names.ts'
-import { comparedForms, digitsIn, leastDigits, numbersIn } from '#lib/text/numbers.ts'
+import { comparedForms, digitsIn, isNumberOfCountry, leastDigits, numbersIn } from '#lib/text/numbers.ts'
 import { NameFilter, RunFilter } from '#lib/text/run-filter.ts'
 import { searchViews, spokenTexts } from '#lib/text/views.ts'
 import {
@@ -120,7 +120,9 @@ export class Fingerprints {
   /** Whether a run or a name has this fingerprint. */
   has(run: number): boolean {
     this.#settle()
-    return has(this.#sorted, run) || [...this.#short.values(), ...this.#names.values()].some((runs) => runs.has(run))
+    if (has(this.#sorted, run) || this.#numbers.has(run)) return true
+    const sets = [this.#short, this.#names, this.#capitalized]
+    return sets.some((set) => [...set.values()].some((runs) => runs.has(run)))
   }
 
   /** Merges fingerprints with the same key. */
@@ -131,7 +133,13 @@ export class Fingerprints {
       if (!one.#key.equals(made.#key)) throw new TypeError('fingerprints with different keys cannot be merged')
       one.#settle()
       for (const [length, runs] of one.#short) for (const run of runs) addTo(made.#short, length, run)
-      for (const [length, runs] of one.#names) for (const run of runs) addTo(made.#names, length, run)
+      for (const [from, to] of [
+        [one.#names, made.#names],
+        [one.#capitalized, made.#capitalized],
+        [one.#uncertain, made.#uncertain],
+      ] as const)
+        for (const [length, runs] of from) for (const run of runs) addTo(to, length, run)
+      for (const run of one.#numbers) made.#numbers.add(run)
     }
     const sorted = new Float64Array(all.reduce((sum, one) => sum + one.#sorted.length, 0))
     let at = 0
@@ -209,7 +217,8 @@ export class Fingerprints {
       return
     }
     const digits = digitsIn(written)
-    if (digits.length >= leastDigits) this.#numbers.add(this.#hashOf([numberWord(digits)]))
+    const form = written.startsWith('?') ? `?${digits}` : digits
+    if (digits.length >= leastDigits) this.#numbers.add(this.#hashOf([numberWord(form)]))
   }
 
   /**
@@ -280,16 +289,13 @@ export class Fingerprints {
     const fields = hasLabels ? this.#fieldsOf(words) : []
     for (const [from, to, without] of candidates) {
       const folded: string[] = []
-      let isCapital = true
-      for (let at = from; at < to; at++) {
-        if (at === without) continue
-        folded.push(words.words(at))
-        isCapital &&= /^\P{Ll}/u.test(text.slice(words.starts[at]))
-      }
+      if (without >= 0 && isConjunction(text, words.starts[without] ?? 0)) continue
+      for (let at = from; at < to; at++) if (at !== without) folded.push(words.words(at))
       const run = this.#hashOf(folded)
       const match = { run, start: words.starts[from] ?? 0, end: words.ends[to - 1] ?? 0 }
       if (this.#names.get(folded.length)?.has(run)) certain.push(match)
-      else if (this.#capitalized.get(folded.length)?.has(run)) (isCapital ? certain : uncertain).push(match)
+      else if (this.#capitalized.get(folded.length)?.has(run))
+        (isProperName(text, words, from, to) ? certain : uncertain).push(match)
       else if (this.#uncertain.get(folded.length)?.has(run)) uncertain.push(match)
     }
     certain.push(...fields)
@@ -363,9 +369,9 @@ export class Fingerprints {
     const found: FingerprintMatch[] = []
     if (this.#numbers.size === 0) return found
     for (const number of numbersIn(text))
-      for (const form of comparedForms(number)) {
+      for (const { form, needs } of comparedForms(number)) {
         const run = this.#hashOf([numberWord(form)])
-        if (!this.#numbers.has(run)) continue
+        if (!this.#numbers.has(run) || (needs !== undefined && !isNumberOfCountry(needs, form))) continue
         found.push({ run, start: number.start, end: number.end })
         break
       }
@@ -461,6 +467,26 @@ export class Fingerprints {
     }
     return fingerprintOf(high, low)
   }
+}
+
+/** Whether a single letter between two words is a word, such as `y` or `и`, and not an initial. */
+const isConjunction = (text: string, at: number): boolean => /^[yeioauыаивіскуоя](?!\.)/u.test(text.slice(at, at + 2))
+/**
+ * Whether the spelling shows that ordinary words are a name: each has a capital, and at least one of them would not have it otherwise, at the
+ * beginning of a sentence, as the name of a month, or in a line of capitals.
+ */
+function isProperName(text: string, words: ReturnType<typeof wordsOfHashed>, from: number, to: number): boolean {
+  let isShown = false
+  for (let at = from; at < to; at++) {
+    const [start, end] = [words.starts[at] ?? 0, words.ends[at] ?? 0]
+    if (!/^\P{Ll}/u.test(text.slice(start, start + 2))) return false
+    const isFirst = at === from && /(?:^|[.!?:;\n"“„(*•>-])\s*$/u.test(text.slice(Math.max(0, start - 8), start))
+    const [before = '', after = ''] = [text[start - 2], text[end + 1]]
+    const isLoud =
+      end - start > 1 && !/\p{Ll}/u.test(text.slice(start, end)) && /\p{Lu}/u.test(at === from ? before : after)
+    isShown ||= !isFirst && !isLoud && !alwaysCapital.has(words.words(at))
+  }
+  return isShown
 }
 
 const numberWord = (digits: string): string => `#${digits}`

@@ -1,11 +1,10 @@
-import { parsePhoneNumberFromString } from 'libphonenumber-js'
 import { findPersonalData } from '#lib/domains/pii/personal-data.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { type ErasedRunMatch, type ErasedWords, longestSearch } from '#lib/kernel/data-source.ts'
 import type { Mention } from '#lib/kernel/erased.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { digitsIn, leastDigits, numbersIn } from '#lib/text/numbers.ts'
+import { dialedForms, digitsIn, leastDigits } from '#lib/text/numbers.ts'
 import { spokenTexts } from '#lib/text/views.ts'
 import { identifiesAPerson } from '../graph/name-rules.ts'
 import { scopeSubject } from '../legal-holds.ts'
@@ -106,30 +105,13 @@ export class SourceWords {
   }
 }
 
-/**
- * The telephone numbers in a text, as the digits of every form in which somebody may dial or store them: national, international, and
- * without any prefix. A number in national form, whose country is unknown, is compared without its leading zero.
- */
+/** The telephone numbers in a text, as the digits of every form in which somebody may dial or store them. */
 export function phoneNumbersIn(text: string): string[] {
   if (digitsIn(text).length < leastDigits) return []
   const forms = new Set<string>()
   for (const plain of spokenTexts(text))
-    for (const { start, end } of findPersonalData(plain, { kinds: ['phone'] })) {
-      const written = plain.slice(start, end)
-      const longest = [...numbersIn(written)].sort((one, other) => other.digits.length - one.digits.length)[0]
-      const digits = longest?.digits ?? digitsIn(written)
-      const parsed = parsePhoneNumberFromString(written.replace(/^\s*00/, '+'))
-      const known = parsed
-        ? [parsed.number, parsed.nationalNumber, parsed.formatNational(), parsed.formatInternational()]
-        : [digits.replace(/^0+/, '')]
-      for (const form of [digits, ...known]) {
-        const bare = digitsIn(form)
-        if (bare.length < leastDigits) continue
-        forms.add(bare)
-        if (!parsed) forms.add(`0${bare}`)
-      }
-      if (parsed) for (const prefix of ['00', '011']) forms.add(prefix + digitsIn(parsed.number))
-    }
+    for (const { start, end } of findPersonalData(plain, { kinds: ['phone'] }))
+      for (const form of dialedForms(plain.slice(start, end))) forms.add(form)
   return [...forms]
 }
 
