@@ -147,15 +147,27 @@ function spanOf({ layers }: TextViews, view: ViewSpan): FoundSpan {
   return view.depth === 0 ? { start: view.start, end: view.end } : { start: span.start, end: span.end, view }
 }
 
-/** Searches the text and all its decoded forms. The results are ranges of the text itself. */
-export function searchViews<T extends Span>(text: string, find: (view: string) => readonly T[]): (T & FoundSpan)[] {
-  const found: (T & FoundSpan)[] = [...find(text)]
+/**
+ * Searches the text and all its decoded forms. The results are ranges of the text itself, those of the most decoded form last. `isLastFirst`:
+ * searches the most decoded form first.
+ */
+export function searchViews<T extends Span>(
+  text: string,
+  find: (view: string) => readonly T[],
+  { isLastFirst = false } = {},
+): (T & FoundSpan)[] {
   const views = viewsOf(text)
-  views.layers.forEach((layer, at) => {
-    for (const one of find(layer.text))
-      found.push({ ...one, ...spanOf(views, { depth: at + 1, start: one.start, end: one.end }) })
-  })
-  return found
+  const { length } = views.layers
+  const byDepth: (T & FoundSpan)[][] = []
+  for (let n = 0; n <= length; n++) {
+    const depth = isLastFirst ? length - n : n
+    const found = find(views.layers[depth - 1]?.text ?? text)
+    byDepth[depth] =
+      depth === 0
+        ? [...found]
+        : found.map((one) => ({ ...one, ...spanOf(views, { depth, start: one.start, end: one.end }) }))
+  }
+  return byDepth.flat()
 }
 
 /** What a reader sees: completely decoded, without tags, keys and values that describe a message. */

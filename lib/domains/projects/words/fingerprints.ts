@@ -257,7 +257,11 @@ export class Fingerprints {
   namesIn(text: string): FingerprintMatch[] {
     if (this.#names.size + this.#capitalized.size + this.#numbers.size === 0) return []
     if (this.#isFormer) return distinct(searchViews(text, (view) => this.#formerNames(view)))
-    return distinct(searchViews(text, (view) => [...this.#namesOf(view).certain, ...this.#numbersOf(view)]))
+    // Runs were sought before: the words of the last form are still hashed.
+    const isLastFirst = true
+    return distinct(
+      searchViews(text, (view) => [...this.#namesOf(view).certain, ...this.#numbersOf(view)], { isLastFirst }),
+    )
   }
   /** Words that may be a name of the erased person, and are too uncertain to remove. */
   uncertainIn(text: string): FingerprintMatch[] {
@@ -326,31 +330,52 @@ export class Fingerprints {
     const found: FingerprintMatch[] = []
     const families: number[] = []
     const givens: number[] = []
+    // Folding a word costs more than the rest, and a text of labels repeats few of them.
+    const isLabel = (labels: ReadonlySet<string>, confirmed: Map<number, boolean>, at: number): boolean => {
+      const low = lows[at] ?? 0
+      const known = confirmed.get(low) ?? labels.has(words(at))
+      confirmed.set(low, known)
+      return known
+    }
+    const [ofGiven, ofFamily, ofLabel] = [
+      new Map<number, boolean>(),
+      new Map<number, boolean>(),
+      new Map<number, boolean>(),
+    ]
     for (let at = 0; at < lows.length; at++) {
       const low = lows[at] ?? 0
-      if (given.has(low) && givenLabels.has(words(at))) givens.push(at)
-      if (family.has(low) && familyLabels.has(words(at))) families.push(at)
+      if (given.has(low) && isLabel(givenLabels, ofGiven, at)) givens.push(at)
+      if (family.has(low) && isLabel(familyLabels, ofFamily, at)) families.push(at)
     }
     if (givens.length === 0 || families.length === 0) return found
-    const valuesAt = (label: number): [from: number, to: number][] => {
+    const isLabelAt = (at: number) => ofGiven.get(lows[at] ?? 0) === true || ofFamily.get(lows[at] ?? 0) === true
+    /** The first word of the value of a label; undefined if a label follows. */
+    const valueAfter = (label: number): number | undefined => {
       let from = label + 1
-      while (from < lows.length && labelWords.has(words(from))) from++
-      return [1, 2, 3].flatMap((length) =>
-        from + length <= lows.length ? [[from, from + length] as [number, number]] : [],
-      )
+      while (from < lows.length && isLabel(labelWords, ofLabel, from)) from++
+      return from < lows.length && !isLabelAt(from) ? from : undefined
     }
+    const valuesOf = (labels: readonly number[]): { label: number; from: number }[] =>
+      labels.flatMap((label) => {
+        const from = valueAfter(label)
+        return from === undefined ? [] : [{ label, from }]
+      })
+    const lengthsAt = (from: number): [from: number, to: number][] =>
+      [1, 2, 3].flatMap((length) => (from + length <= lows.length ? [[from, from + length] as [number, number]] : []))
+    const others = valuesOf(families)
     let next = 0
     let pairs = maxLabelPairs
-    for (const one of givens) {
-      while (next < families.length && (families[next] ?? 0) < one - maxBetweenLabels) next++
-      for (let index = next; index < families.length; index++) {
-        const other = families[index] ?? 0
-        if (other > one + maxBetweenLabels) break
+    for (const { label: one, from: ownFrom } of valuesOf(givens)) {
+      const reach = pairs > 0 ? maxBetweenLabels : adjacentLabels
+      while (next < others.length && (others[next]?.label ?? 0) < one - reach) next++
+      for (let index = next; index < others.length; index++) {
+        const { label: other, from: otherStart } = others[index] ?? { label: 0, from: 0 }
+        if (other > one + reach) break
         // In `first name`, the second word is a part of the label.
-        if (other === one + 1 && labelWords.has(words(other))) continue
-        if (--pairs < 0 && Math.abs(other - one) > adjacentLabels) continue
-        for (const [from, to] of valuesAt(one))
-          for (const [otherFrom, otherTo] of valuesAt(other)) {
+        if (other === one + 1 && isLabel(labelWords, ofLabel, other)) continue
+        pairs--
+        for (const [from, to] of lengthsAt(ownFrom))
+          for (const [otherFrom, otherTo] of lengthsAt(otherStart)) {
             if (this.#nameFilter?.mayBe(lows, [from, to], [otherFrom, otherTo]) !== true) continue
             const some = [...range(from, to), ...range(otherFrom, otherTo)].map(words)
             const run = this.#hashOf(some)

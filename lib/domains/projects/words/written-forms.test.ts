@@ -451,3 +451,11 @@ it('merged fingerprints find the telephone numbers and the names of ordinary wor
   expect(number && [one.has(number.run), other.has(number.run)]).toEqual([true, false])
   expect(name && [one.has(name.run), other.has(name.run)]).toEqual([false, true])
 })
+
+it('a name in separate fields is found after and before thousands of other labels', () => {
+  for (const labels of ['first name ', 'given family ', 'surname first ', 'first x last y ']) {
+    const many = labels.repeat(3_000)
+    for (const text of [`${many}; First name: Iris, last name: Probe`, `First name: Iris, last name: Probe. ${many}`])
+      expect(foundIn('Iris Probe', text), labels).toHaveLength(2)
+  }
+})
