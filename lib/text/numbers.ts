@@ -37,7 +37,7 @@ const isTight = /^[.\-–‐‑/]$/
 const isLetter = /[\p{L}\p{N}]/u
 /** An extension begins beside the number. */
 const extension =
-  /(?:[\s,;]*(?:ext(?:ension)?|x|доб|dw|poste|int|anexo|ramal)\.?[\s=:]*|\s*#\s*)\p{Nd}{1,6}(?![\p{L}\p{N}])/iu
+  /(?:[\s,;]{0,4}(?:ext(?:ension)?|x|доб|dw|poste|int|anexo|ramal)\.?[\s=:]{0,4}|\s{0,4}#\s{0,4})\p{Nd}{1,6}(?![\p{L}\p{N}])/iu
 const beginsExtension = new RegExp(`^${extension.source}`, 'iu')
 
 /** Whether a UTF-16 code unit is a decimal digit of any script. */

@@ -505,7 +505,10 @@ function isProperName(text: string, words: ReturnType<typeof wordsOfHashed>, fro
   for (let at = from; at < to; at++) {
     const [start, end] = [words.starts[at] ?? 0, words.ends[at] ?? 0]
     if (!/^\P{Ll}/u.test(text.slice(start, start + 2))) return false
-    const isFirst = at === from && /(?:^|[.!?:;\n"“„(*•>-])\s*$/u.test(text.slice(Math.max(0, start - 8), start))
+    const lead = text.slice(Math.max(0, start - 8), start)
+    const led = lead.trimEnd()
+    const isFirst =
+      at === from && (led === '' || lead.slice(led.length).includes('\n') || /[.!?:;"“„(*•>-]$/u.test(led))
     const [before = '', after = ''] = [text[start - 2], text[end + 1]]
     const isLoud =
       end - start > 1 && !/\p{Ll}/u.test(text.slice(start, end)) && /\p{Lu}/u.test(at === from ? before : after)
