@@ -160,7 +160,7 @@ test('an answer with a placeholder is not sent, and the placeholder is selected'
     await expect(answer).toBeFocused()
     await expect(answer).toHaveAccessibleDescription('Fill in [what] first.')
     await page.keyboard.type('your name')
-    await expect(answer).toHaveValue('We corrected your name as you asked.')
+    await expect(answer).toHaveValue('Dear Mara Example,\n\nWe corrected your name as you asked.')
     await send.click()
     await expect(dialog).toHaveCount(0)
     await expect(page.getByRole('heading', { level: 1 }).locator('..')).toContainText('Completed')

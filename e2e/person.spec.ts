@@ -12,6 +12,9 @@ test('an admin finds, corrects and answers with eight actions, and the person’
   const wrong = 'The heron invoice of March was 12000 euros'
   const session = await sessionOf('emil@example.org')
   const person = await requestContext(session)
+  // The demo has a request of this person for a restriction, which an admin of another test may have fulfilled.
+  const lifted = await person.post('/api/privacy/restriction', { data: { restricted: false } })
+  expect(lifted.ok(), await lifted.text()).toBe(true)
   const data = { agent_id: 'emils-ledger', consent: { policy_version: noticeVersion } }
   const born = await person.post('/api/agents', { data })
   expect(born.status(), await born.text()).toBe(201)
@@ -80,7 +83,7 @@ test('an admin finds, corrects and answers with eight actions, and the person’
     await mine.goto('/settings/privacy')
     await alive(mine)
     const readers = mine.getByRole('region', { name: 'Who read my data' })
-    await readers.getByText('Show who read my data').click()
+    await readers.getByText('Show').click()
     await expect(readers.getByRole('listitem').filter({ hasText: 'An admin' }).first()).toBeVisible()
     await expect(readers).not.toContainText('Ada')
     await own.close()

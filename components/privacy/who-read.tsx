@@ -18,10 +18,11 @@ export function WhoRead() {
   const [isOpen, setOpen] = useState(false)
   const asked = useApiQuery(readersAt, {}, { enabled: isOpen })
   return (
-    <Section id="readers" title={t('mine')} lead={t('mineText')}>
+    <Section id="readers" title={t('mine')}>
       <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
         <summary className="w-fit min-h-6 cursor-pointer text-accent">{t('show')}</summary>
         <div className="mt-3 grid gap-2">
+          <p className="max-w-[48rem] text-quiet">{t('mineText')}</p>
           {asked.problem && <ProblemAlert problem={asked.problem} />}
           {!asked.data && !asked.problem && <Skeleton className="h-20" />}
           {asked.data && <ReaderTable readers={asked.data.data} />}

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createAccount } from '#lib/domains/accounts/service.ts'
 import { createOrganisation } from '#lib/domains/accounts/writes.ts'
+import { ledgerFolder } from '#lib/stores/ledger/ledger-place.ts'
 import { type TestApp, testApp } from './app.ts'
 import { drainWhile } from './jobs.ts'
 import { authPages } from './next-auth.ts'
@@ -83,6 +84,8 @@ export async function walked(
       KP_DATA_DIR: app.dataDir,
       DATABASE_URL: app.app.env.DATABASE_URL ?? '',
       KP_SECRET: app.app.env.KP_SECRET ?? '',
+      // The home of the reader is not that of the application, so the default place differs.
+      KP_LEDGER_URL: ledgerFolder(app.app.env),
       ...env,
     },
   })

@@ -93,14 +93,14 @@ describe('a legal hold', () => {
 })
 
 describe('erasing a held unit', () => {
-  it("returns 409 with the hold's id but without its reason, for owners and admins, and erases nothing", async () => {
+  it("returns 409 with the hold's id but without its reason for the owner, and erases nothing", async () => {
     const unit = await store()
     const { id } = (await hold('unit', unit)).json.data
-    for (const token of [owner.token, admin.token]) {
-      const response = await ask('DELETE', `/knowledge/${unit}`, undefined, token)
-      expect([response.status, response.json.code, response.json.hold_id]).toEqual([409, 'held', id])
-      expect(response.text).not.toContain('court')
-    }
+    const response = await ask('DELETE', `/knowledge/${unit}`, undefined, owner.token)
+    expect([response.status, response.json.code, response.json.hold_id]).toEqual([409, 'held', id])
+    expect(response.text).not.toContain('court')
+    // A token of an admin erases nothing of others.
+    expect((await ask('DELETE', `/knowledge/${unit}`, undefined, admin.token)).status).toBe(404)
     expect((await ask('GET', `/knowledge/${unit}`, undefined, owner.token)).status).toBe(200)
     const { rows } = await test.db.pool.query("SELECT FROM deletion_audit_log WHERE scope->>'unit' = $1", [unit])
     expect(rows).toHaveLength(0)

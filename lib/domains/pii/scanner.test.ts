@@ -67,6 +67,9 @@ describe('published test vectors', () => {
   ])('reports the published phrase with low confidence: %s', (phrase) => {
     expect(scan(phrase)).toMatchObject([{ kind: 'seed_phrase', confidence: 'low' }])
   })
+  test('does not find one word that code repeats', () => {
+    expect(scan(`${'List&lt;String>'.repeat(25)} → ignore`)).toEqual([])
+  })
 
   test.each([
     '0x52908400098527886E0F7030069857D2E4169EE7',

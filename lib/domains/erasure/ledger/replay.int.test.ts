@@ -245,7 +245,7 @@ describe('replay after the clock was set back', () => {
     const fromBackup = await restore()
     before.clock.advance(-3_600_000)
     await erased(before, known.subject)
-    const { token } = await issuedAgent(before, ['read', 'write', 'admin'])
+    const { token } = single.agent
     expect((await before.fetch('DELETE', `/v1/knowledge/${single.unit}`, { token })).status).toBe(204)
     const app = await fromBackup()
     expect(await replay(app)).toMatchObject({ committed: 2, subjects: 1, erased: 1, unfinished: [] })

@@ -323,10 +323,19 @@ export class SeedRun {
       // One in sixteen rows of twelve frequent characters has a valid checksum.
       const isTable = score < 0.95 && (indices.length !== length || !this.#isSpaced(from, length))
       if (isTable && !isCalledSeed(this.#text, start)) continue
+      const isPublished = isPublishedPhrase(indices, from, length)
+      // One repeated word with other signs between is code, such as `List<String>` several times.
+      if (isPublished && this.#hasSigns(from, length)) continue
       const found = finding('seed_phrase', start, this.#ends[from + length - 1] ?? 0, score)
-      this.#found.push(isPublishedPhrase(indices, from, length) ? lowConfidence(found) : found)
+      this.#found.push(isPublished ? lowConfidence(found) : found)
       from += length - 1
     }
+  }
+  /** Whether anything but white space is between the words. */
+  #hasSigns(from: number, length: number): boolean {
+    for (let at = from + 1; at < from + length; at++)
+      if (this.#text.slice(this.#ends[at - 1], this.#starts[at]).trim() !== '') return true
+    return false
   }
   /** Whether the words are separated by one space each, or by line ends only. */
   #isSpaced(from: number, length: number): boolean {
