@@ -83,7 +83,7 @@ test('an admin finds, corrects and answers with eight actions, and the person’
     await mine.goto('/settings/privacy')
     await alive(mine)
     const readers = mine.getByRole('region', { name: 'Who read my data' })
-    await readers.getByText('Show').click()
+    await readers.getByText('Who read it').click()
     await expect(readers.getByRole('listitem').filter({ hasText: 'An admin' }).first()).toBeVisible()
     await expect(readers).not.toContainText('Ada')
     await own.close()

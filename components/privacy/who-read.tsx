@@ -4,7 +4,6 @@ import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { ReaderTable } from '#components/accounts/reader-table.tsx'
 import { useApiQuery } from '#components/frame/api-query.ts'
-import { Section } from '#components/ui/page.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { Skeleton } from '#components/ui/skeleton.tsx'
 import type { Endpoint } from '#lib/client/request.ts'
@@ -18,7 +17,7 @@ export function WhoRead() {
   const [isOpen, setOpen] = useState(false)
   const asked = useApiQuery(readersAt, {}, { enabled: isOpen })
   return (
-    <Section id="readers" title={t('mine')}>
+    <section id="readers" aria-label={t('mine')}>
       <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
         <summary className="w-fit min-h-6 cursor-pointer text-accent">{t('show')}</summary>
         <div className="mt-3 grid gap-2">
@@ -31,6 +30,6 @@ export function WhoRead() {
           )}
         </div>
       </details>
-    </Section>
+    </section>
   )
 }
