@@ -45,6 +45,7 @@ export default defineConfig({
           name: 'unit',
           include: ['{lib,bin,i18n}/**/*.test.ts'],
           exclude: ['**/*.int.test.ts'],
+          setupFiles: ['lib/testing/seeded-properties.ts'],
           // Property-based tests are slow on a busy machine.
           testTimeout: 120_000,
           env,
@@ -59,6 +60,7 @@ export default defineConfig({
           name: 'integration',
           include: ['{lib,bin}/**/*.int.test.ts'],
           globalSetup: ['lib/testing/global-setup.ts'],
+          setupFiles: ['lib/testing/seeded-properties.ts'],
           // Limits for hung tests only; benchmarks measure speed.
           testTimeout: 240_000,
           hookTimeout: 240_000,

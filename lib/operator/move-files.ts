@@ -34,7 +34,7 @@ async function copyAll(store: ObjectStore, folder: string, lead: string, names: 
     if (!copy || (await hashOf(copy)) !== (await hashOf(createReadStream(path))))
       throw new Problem(
         'unavailable',
-        'The bucket returned other bytes than were stored in it. Nothing was removed from the folders. Check the bucket, then run the command again.',
+        'The bucket returned other bytes than were stored in it. Nothing was removed from this folder. Check the bucket, then run the command again.',
       )
   }
 }

@@ -104,19 +104,22 @@ const matches = (given: readonly Condition[]): string =>
   ['at >= $from', ...given.map((name) => conditions[name])].join(' AND ')
 const variants: readonly (readonly Condition[])[] = [[], ...allConditions.map((one) => [one]), allConditions]
 
+/** A row of the log, with the transaction that wrote it. */
+const entryRow = {
+  id: 'uuid',
+  at: 'timestamptz',
+  action: 'text',
+  agent_id: 'text',
+  resource_type: 'text',
+  resource_id: 'text',
+  ip: 'text',
+  details: typed<Record<string, unknown>>('jsonb'),
+  transaction: 'text',
+} as const
+
 const searchEntries = statement('audit.search', {
   takes: { ...searched, limit: 'int4' },
-  returns: {
-    id: 'uuid',
-    at: 'timestamptz',
-    action: 'text',
-    agent_id: 'text',
-    resource_type: 'text',
-    resource_id: 'text',
-    ip: 'text',
-    details: typed<Record<string, unknown>>('jsonb'),
-    transaction: 'text',
-  },
+  returns: entryRow,
   variants,
   sql: (given: readonly Condition[]) =>
     `SELECT ${auditColumns}, xmin::text AS transaction FROM audit_entries WHERE ${matches(given)} ORDER BY at DESC, id DESC LIMIT $limit`,
@@ -128,18 +131,7 @@ export type EntryRow = Awaited<ReturnType<typeof entriesOf>>[number]
 
 const kindsAt = statement('audit.kinds-at', {
   takes: searched,
-  returns: {
-    id: 'uuid',
-    at: 'timestamptz',
-    action: 'text',
-    agent_id: 'text',
-    resource_type: 'text',
-    resource_id: 'text',
-    ip: 'text',
-    details: typed<Record<string, unknown>>('jsonb'),
-    transaction: 'text',
-    count: 'int4',
-  },
+  returns: { ...entryRow, count: 'int4' },
   variants,
   sql: (given: readonly Condition[]) => `SELECT ${auditColumns}, transaction, n AS count FROM (
       SELECT *, count(*) OVER (PARTITION BY kind)::int AS n, row_number() OVER (PARTITION BY kind ORDER BY id) AS nth
@@ -249,17 +241,7 @@ export const savedSearchRows = accountRows({ table: 'saved_searches', id: 'id', 
  */
 export const newestActs = statement('audit.newest-acts', {
   takes: { from: 'timestamptz', looked: 'int4', limit: 'int4' },
-  returns: {
-    id: 'uuid',
-    at: 'timestamptz',
-    action: 'text',
-    agent_id: 'text',
-    resource_type: 'text',
-    resource_id: 'text',
-    ip: 'text',
-    details: typed<Record<string, unknown>>('jsonb'),
-    transaction: 'text',
-  },
+  returns: entryRow,
   sql: `SELECT id, at, action, agent_id, resource_type, resource_id, ip, details, transaction
     FROM (SELECT id, at, action, agent_id, resource_type, resource_id, ip, details, xmin::text AS transaction FROM audit_entries WHERE at > $from
       ORDER BY at DESC, id DESC LIMIT $looked) AS e
@@ -280,17 +262,7 @@ export const readersOf = statement('audit.readers-of', {
 /** The newest changes of these resources, without those of reputation, which every vote causes. */
 export const changesOf = statement('audit.changes-of', {
   takes: { resources: 'text[]', from: 'timestamptz', limit: 'int4' },
-  returns: {
-    id: 'uuid',
-    at: 'timestamptz',
-    action: 'text',
-    agent_id: 'text',
-    resource_type: 'text',
-    resource_id: 'text',
-    ip: 'text',
-    details: typed<Record<string, unknown>>('jsonb'),
-    transaction: 'text',
-  },
+  returns: entryRow,
   sql: `SELECT ${auditColumns}, xmin::text AS transaction FROM audit_entries
     WHERE resource_id = ANY($resources) AND at >= $from AND action <> 'read' AND resource_type <> 'reputation' ORDER BY at DESC, id DESC LIMIT $limit`,
 })

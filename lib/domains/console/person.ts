@@ -56,12 +56,12 @@ async function readersOf(db: Database, { account, agents }: PersonSubject, found
   }))
 }
 
-/** Records with data about the person, by data source, in counts. Queries them one after the other, to use a single connection. */
-async function heldOf({ dataSources }: PersonDeps, subject: PersonSubject, now: Date) {
-  const held: { holder: string; store: string; count: number }[] = []
-  for (const { name, store, inventory } of dataSources) {
-    const { count } = await inventory(subject, now)
-    if (count > 0) held.push({ holder: name, store, count })
+/** The data sources with records about the subject. Queries them one after the other, to use a single connection. */
+export async function holdingsOf(dataSources: readonly DataSource[], subject: Subject, now: Date) {
+  const held: { holder: string; store: string; count: number; since: Date | null }[] = []
+  for (const dataSource of dataSources) {
+    const { count, since } = await dataSource.inventory(subject, now)
+    if (count > 0) held.push({ holder: dataSource.name, store: dataSource.store, count, since })
   }
   return held
 }
@@ -77,7 +77,7 @@ const person = (deps: PersonDeps) =>
     const found = await resourcesOf(db, subject)
     const names = await agentNames(db.prisma, agents.slice(0, shownAgents))
     const [held, holds, receipts, readers, changes] = await Promise.all([
-      heldOf(deps, subject, now),
+      holdingsOf(deps.dataSources, subject, now),
       holdsInForce.inForce(db.prisma, subject, now),
       newestReceipts(db, { accountId: id, agents }, shownReceipts),
       readersOf(db, subject, found, now),
@@ -88,7 +88,7 @@ const person = (deps: PersonDeps) =>
       body: {
         data: {
           as_of: now.toISOString(),
-          held,
+          held: held.map(({ holder, store, count }) => ({ holder, store, count })),
           agents: agents.slice(0, shownAgents).map((agent) => ({ id: agent, name: names.get(agent) ?? null })),
           agents_total: agents.length,
           holds: [...new Set([...(holds.account === null ? [] : [holds.account]), ...holds.agents.values()])],

@@ -45,7 +45,7 @@ import {
   searchConsole,
   type WorkItem,
 } from './contract.ts'
-import { personService } from './person.ts'
+import { holdingsOf, personService } from './person.ts'
 import { reportService } from './report.ts'
 import {
   daysAfter,
@@ -81,19 +81,15 @@ type Requests = Awaited<ReturnType<typeof openRequests>>
 type Expiring = Awaited<ReturnType<typeof expiringSoon>>
 type Exports = Awaited<ReturnType<typeof exportsToFetch>>
 
-/** The inventory's record count. Queries the data sources one after the other to use a single connection. */
+/** The inventory's record count, and since when records are stored. */
 async function heldOn(dataSources: readonly DataSource[], subject: Subject, now: Date) {
-  let records = 0
-  let since: Date | null = null
-  const stores = new Set<string>()
-  for (const dataSource of dataSources) {
-    const holding = await dataSource.inventory(subject, now)
-    if (holding.count === 0) continue
-    records += holding.count
-    stores.add(dataSource.store)
-    if (holding.since && (since === null || holding.since < since)) since = holding.since
+  const held = await holdingsOf(dataSources, subject, now)
+  const times = held.flatMap(({ since }) => (since === null ? [] : [since.getTime()]))
+  return {
+    records: held.reduce((sum, { count }) => sum + count, 0),
+    stores: new Set(held.map(({ store }) => store)).size,
+    since: times.length === 0 ? null : iso(new Date(Math.min(...times))),
   }
-  return { records, stores: stores.size, since: iso(since) }
 }
 
 /** Queries agents, tokens, requests and sign-ins one after the other, to use a single connection. */

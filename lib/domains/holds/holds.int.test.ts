@@ -93,12 +93,14 @@ describe('a legal hold', () => {
 })
 
 describe('erasing a held unit', () => {
-  it("returns 409 with the hold's id but without its reason for the owner, and erases nothing", async () => {
+  it("returns 409 with the hold's id but without its reason, for the owner and an admin in person, and erases nothing", async () => {
     const unit = await store()
     const { id } = (await hold('unit', unit)).json.data
-    const response = await ask('DELETE', `/knowledge/${unit}`, undefined, owner.token)
-    expect([response.status, response.json.code, response.json.hold_id]).toEqual([409, 'held', id])
-    expect(response.text).not.toContain('court')
+    for (const who of [{ token: owner.token }, await signedIn(test, 'admin')]) {
+      const response = await test.fetch('DELETE', `/v1/knowledge/${unit}`, who)
+      expect([response.status, response.json.code, response.json.hold_id]).toEqual([409, 'held', id])
+      expect(response.text).not.toContain('court')
+    }
     // A token of an admin erases nothing of others.
     expect((await ask('DELETE', `/knowledge/${unit}`, undefined, admin.token)).status).toBe(404)
     expect((await ask('GET', `/knowledge/${unit}`, undefined, owner.token)).status).toBe(200)

@@ -22,7 +22,6 @@ import {
 import { refusalRetention, tierLimits } from './rules.ts'
 import { startOf, sumOf, type Use, type UsePoint, usagePointsOf, usePeriods } from './usage-rules.ts'
 
-/** Agent columns of the admin token list; `lib/app.ts` provides them. */
 type Agents = ReturnType<typeof agentListing>
 type ListedAgent = NonNullable<Awaited<ReturnType<Agents['one']>>>
 
