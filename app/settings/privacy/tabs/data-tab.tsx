@@ -43,6 +43,7 @@ export async function DataTab({ agent, agents }: PrivacyTabProps) {
         })}
       </p>
       <InventoryOverview inventory={inventory} />
+      {!agent && <WhoRead />}
       <p className="flex flex-wrap gap-x-6 gap-y-1 text-sm text-quiet">
         <span>
           {words.rich('asOf', { time: () => <Time at={inventory.as_of} /> })}{' '}
@@ -65,7 +66,6 @@ export async function DataTab({ agent, agents }: PrivacyTabProps) {
           <Participations initial={participations} />
         </Section>
       )}
-      {!agent && <WhoRead />}
     </>
   )
 }
