@@ -10,12 +10,10 @@ const Filed = z.object({ data: z.object({ id: z.string() }) })
 
 test('an admin finds, corrects and answers with eight actions, and the person’s page shows it', async ({ browser }) => {
   const wrong = 'The heron invoice of March was 12000 euros'
-  const session = await sessionOf('emil@example.org')
+  // Neither the demo nor another test restricts the processing of this person, so the agent can contribute.
+  const session = await sessionOf('wim@example.org')
   const person = await requestContext(session)
-  // The demo has a request of this person for a restriction, which an admin of another test may have fulfilled.
-  const lifted = await person.post('/api/privacy/restriction', { data: { restricted: false } })
-  expect(lifted.ok(), await lifted.text()).toBe(true)
-  const data = { agent_id: 'emils-ledger', consent: { policy_version: noticeVersion } }
+  const data = { agent_id: 'wims-ledger', consent: { policy_version: noticeVersion } }
   const born = await person.post('/api/agents', { data })
   expect(born.status(), await born.text()).toBe(201)
   const stored = await person.post('/v1/knowledge', {
@@ -60,7 +58,7 @@ test('an admin finds, corrects and answers with eight actions, and the person’
   await act(desk.getByRole('button', { name: 'Save correction' }).click())
   await act(desk.getByRole('button', { name: 'Answer the request' }).click())
   const dialog = page.getByRole('dialog')
-  await expect(dialog.getByRole('textbox')).toHaveValue(/Emil[\s\S]+“The heron invoice/)
+  await expect(dialog.getByRole('textbox')).toHaveValue(/Wim[\s\S]+“The heron invoice/)
   await act(dialog.getByRole('button', { name: 'Answer and close' }).click())
   await expect(dialog).toBeHidden()
   await expect(desk).toBeHidden()
