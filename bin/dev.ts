@@ -28,6 +28,7 @@ const next = spawn(
     env: {
       ...process.env,
       NODE_ENV: 'development',
+      NEXT_TELEMETRY_DISABLED: '1',
       DATABASE_URL: appUrl,
       KP_URL: publicUrl(env),
       NEXTAUTH_URL: publicUrl(env),
