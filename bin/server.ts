@@ -21,6 +21,7 @@ function builtConfig(dir: string): string {
 async function serve(): Promise<void> {
   process.env.NEXTAUTH_URL = publicUrl(env)
   const { app } = await import('#lib/app-instance.ts')
+  const exporting = await app.exportTelemetry()
   const dir = `${import.meta.dirname}/..`
   // As in Next's standalone output. Evaluating next.config.mjs would load SWC and a file watcher, 27 MB that only a build uses.
   process.env.__NEXT_PRIVATE_STANDALONE_CONFIG = builtConfig(dir)
@@ -43,6 +44,7 @@ async function serve(): Promise<void> {
   supervised(async () => {
     await endServer(server, { announce: app.service.announceStop, drain })
     monitored?.close()
+    await exporting.stop()
     await app.close()
   }, drain)
 }

@@ -10,11 +10,13 @@ import { supervised } from './supervised.ts'
 const env = readEnv()
 // Jobs may wait longer for a connection than requests.
 const app = createApp({ env, replaysByItself: env.KP_ROLE === 'all' })
+const exporting = await app.exportTelemetry()
 const runner = await runJobsAfterReplay((jobs) => runJobs(app.db, app.pipeline, jobs), app.jobs, app.restored)
 // The hourly schedule does not make up for sweeps that an installation missed while it was stopped.
 await app.db.transaction((tx) => enqueue(tx, sweepJob, {}, { key: `${sweepJob}:start` }))
 supervised(async () => {
   await app.retention.stop() // after the current batch; a job of several minutes would exceed the supervisor's timeout
   await runner.stop()
+  await exporting.stop()
   await app.close()
 })

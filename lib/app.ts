@@ -17,6 +17,7 @@ import { type Clock, systemClock } from './kernel/clock.ts'
 import type { DataSource } from './kernel/data-source.ts'
 import { type DomainModule, mergeUseCases } from './kernel/module.ts'
 import type { AuditAction } from './kernel/operation.ts'
+import { exportTelemetry } from './platform/opentelemetry.ts'
 import { openPlatform, type Patience } from './platform/platform.ts'
 import type { Database } from './stores/postgres/database.ts'
 
@@ -159,6 +160,8 @@ export function createApp(options: AppOptions) {
     telemetryOf: telemetry,
     ...entryPoints,
     openApi: service.documented,
+    /** Sends traces and metrics of this process to a collector, if one is configured. */
+    exportTelemetry: () => exportTelemetry(env, packageJson.version, metrics.readings),
     /** Writes collected data and closes every connection. */
     async close(): Promise<void> {
       await telemetry.close()

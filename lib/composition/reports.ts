@@ -10,6 +10,7 @@ import { retentionMeasures } from '#lib/domains/retention/module.ts'
 import { telemetryMeasures } from '#lib/domains/telemetry/capture.ts'
 import { createMetrics, type Metrics } from '#lib/http/metrics.ts'
 import { serviceUseCases } from '#lib/http/service.ts'
+import { queueMeasures } from '#lib/jobs/queue.ts'
 import type { DomainModule } from '#lib/kernel/module.ts'
 import { isUseCase, type UseCase } from '#lib/kernel/use-case.ts'
 import { storeChecks, storeMeasures } from '#lib/platform/store-states.ts'
@@ -58,6 +59,7 @@ export const composeMetrics = (
     llmLogMeasures(db),
     telemetryMeasures(telemetry),
     limiterMeasures(limiter),
+    queueMeasures(db),
     storeMeasures(storeChecks(assessSites(sites, assessedLocations), stateOf)),
   ])
 

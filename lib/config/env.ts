@@ -199,6 +199,15 @@ const variables = z.object({
     .string()
     .regex(/^(?:\[[0-9a-fA-F:]+\]|[\w.-]+):\d{1,5}$/, 'must be an address and a port, such as 127.0.0.1:9464')
     .optional(),
+  /** A collector that receives traces and metrics by OTLP over HTTP. */
+  OTEL_EXPORTER_OTLP_ENDPOINT: url(['http', 'https']).optional(),
+  OTEL_SERVICE_NAME: z.string().max(100, 'must have at most 100 characters').default('knowledgepulse'),
+  /** The share of traces that is recorded. */
+  OTEL_TRACES_SAMPLER_ARG: z.coerce
+    .number('must be a number from 0 to 1')
+    .min(0, 'must be a number from 0 to 1')
+    .max(1, 'must be a number from 0 to 1')
+    .default(1),
   KP_SANITIZER_STRICT: flag.default(false),
   /** How many years after closing privacy requests are retained as proof. */
   KP_REQUESTS_YEARS: whole(1, 30).default(3),

@@ -15,6 +15,7 @@ import { logFault } from '#lib/kernel/fault-log.ts'
 import { type OperationShape, type Pool, poolOf, type RawInput } from '#lib/kernel/operation.ts'
 import { invalid, Problem, problems } from '#lib/kernel/problem.ts'
 import { maxMembers } from '#lib/kernel/storable.ts'
+import { traceRequest } from '#lib/kernel/tracing.ts'
 import type { UseCase } from '#lib/kernel/use-case.ts'
 import { asProblem } from '#lib/stores/postgres/problems.ts'
 import type { Admission } from './admission.ts'
@@ -295,12 +296,25 @@ export function createHandle(deps: HandlerDeps): Handle {
       ...(operation.contributed && { 'KP-Content-Trust': 'untrusted' }),
       ...(origin.startsWith('https:') && { 'Strict-Transport-Security': 'max-age=63072000; includeSubDomains' }),
     }
-    const made = await respond(useCase, request, via, { requestId, common }).catch((error: unknown) => {
-      const problem = asProblem(error)
-      metrics.refused(Problem.is(problem) ? problem.code : 'internal')
-      return refusalResponse(error, operation.id, requestId, common, request.headers.get('accept-language'))
-    })
-    metrics.answered(operation.id, made.status)
+    const begun = performance.now()
+    const attributes = {
+      'http.request.method': operation.method.toUpperCase(),
+      'http.route': operation.path,
+      'kp.operation': operation.id,
+    }
+    const made = await traceRequest(
+      `${attributes['http.request.method']} ${operation.path}`,
+      // A client may choose an id that says something about a person.
+      requestId === sent ? attributes : { ...attributes, 'kp.request_id': requestId },
+      request.headers.get('traceparent'),
+      () =>
+        respond(useCase, request, via, { requestId, common }).catch((error: unknown) => {
+          const problem = asProblem(error)
+          metrics.refused(Problem.is(problem) ? problem.code : 'internal')
+          return refusalResponse(error, operation.id, requestId, common, request.headers.get('accept-language'))
+        }),
+    )
+    metrics.answered(operation.id, made.status, (performance.now() - begun) / 1000)
     return made
   }
 }

@@ -21,7 +21,7 @@ test('metrics return gauges and summaries in Prometheus’ format, and report a 
     },
     { name: 'down', measure: () => Promise.reject(new Error('no answer')) },
   ])
-  metrics.answered('readReceipt', 200)
+  metrics.answered('readReceipt', 200, 0.02)
   const text = await metrics.text(new Date())
   expect(text).toContain('# TYPE kp_states gauge\nkp_states{state="a\\"\\\\\\nb"} 2\n')
   expect(text).toContain(
@@ -37,7 +37,7 @@ test('metrics return gauges and summaries in Prometheus’ format, and report a 
 
 test('metrics return the measures of the process, and only the responses of their own application, when a process has two applications', async () => {
   const [one, other] = [createMetrics(), createMetrics()]
-  one.answered('readReceipt', 200)
+  one.answered('readReceipt', 200, 0.02)
   const texts = [await one.text(new Date()), await other.text(new Date())]
   for (const text of texts) expect(text.match(/^kp_process_resident_memory_bytes \d+$/gm)).toHaveLength(1)
   expect(texts.map((text) => text.includes('kp_answers_total{operation="readReceipt"'))).toEqual([true, false])

@@ -1,4 +1,11 @@
-import { Counter, collectDefaultMetrics, Registry } from 'prom-client'
+import {
+  Counter,
+  collectDefaultMetrics,
+  Histogram,
+  type MetricObjectWithValues,
+  type MetricValue,
+  Registry,
+} from 'prom-client'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import type { Measure, Measuring, MetricSample } from '#lib/kernel/measure.ts'
 import { memoize } from '#lib/kernel/memoize.ts'
@@ -20,7 +27,7 @@ const textOf = ({ name, help, type, samples, sum, count }: Measure): string =>
   ].join('\n')
 
 /** The metrics of every source. A source that fails is omitted and reported: a guess would hide an outage. */
-async function measured(sources: readonly Measuring[], now: Date): Promise<string> {
+async function measured(sources: readonly Measuring[], now: Date): Promise<readonly Measure[]> {
   const found = await Promise.all(
     sources.map(async (source) => {
       try {
@@ -37,7 +44,63 @@ async function measured(sources: readonly Measuring[], now: Date): Promise<strin
     type: 'gauge',
     samples: found.map(({ source, measures }) => ({ labels: { of: source.name }, value: measures ? 1 : 0 })),
   }
-  return [answered, ...found.flatMap(({ measures = [] }) => measures)].map(textOf).join('\n')
+  return [answered, ...found.flatMap(({ measures = [] }) => measures)]
+}
+
+/** One metric with its current values, for exporters of other formats. */
+export interface MetricReading {
+  name: string
+  help: string
+  type: 'counter' | 'gauge' | 'histogram'
+  samples: readonly MetricSample[]
+  /** Only for a histogram: `counts` has one number more than `bounds`, and none includes another. */
+  histograms?: readonly {
+    labels: Readonly<Record<string, string>>
+    bounds: readonly number[]
+    counts: readonly number[]
+    sum: number
+    count: number
+  }[]
+}
+
+const labelsOf = ({ labels }: MetricValue<string>): Record<string, string> =>
+  Object.fromEntries(Object.entries(labels).map(([label, value]) => [label, String(value)]))
+
+/** The histograms of one metric, from the cumulative buckets that Prometheus' format has. */
+function histogramsOf(values: readonly (MetricValue<string> & { metricName?: string })[], name: string) {
+  const found = new Map<string, { labels: Record<string, string>; bounds: number[]; upTo: number[]; sum: number }>()
+  for (const value of values) {
+    const { le, ...labels } = labelsOf(value)
+    const key = JSON.stringify(labels)
+    const one = found.get(key) ?? { labels, bounds: [], upTo: [], sum: 0 }
+    found.set(key, one)
+    if (value.metricName === `${name}_sum`) one.sum = value.value
+    if (le === undefined) continue
+    if (le !== '+Inf') one.bounds.push(Number(le))
+    one.upTo.push(value.value)
+  }
+  return [...found.values()].map(({ labels, bounds, upTo, sum }) => ({
+    labels,
+    bounds,
+    counts: upTo.map((count, n) => count - (upTo[n - 1] ?? 0)),
+    sum,
+    count: upTo.at(-1) ?? 0,
+  }))
+}
+
+function readingOf({ name, help, type, values }: MetricObjectWithValues<MetricValue<string>>): MetricReading {
+  const kind: string = String(type)
+  if (kind === 'histogram')
+    return { name, help, type: 'histogram', samples: [], histograms: histogramsOf(values, name) }
+  const samples = values.map((value) => ({ labels: labelsOf(value), value: value.value }))
+  return { name, help, type: kind === 'counter' ? 'counter' : 'gauge', samples }
+}
+
+function readingsOf({ name, help, samples, sum, count }: Measure): MetricReading[] {
+  const totals = Object.entries({ sum, count }).flatMap(([part, value]): MetricReading[] =>
+    value === undefined ? [] : [{ name: `${name}_${part}`, help, type: 'counter', samples: [{ value }] }],
+  )
+  return [{ name, help, type: 'gauge', samples }, ...totals]
 }
 
 /** Memory, processor time, event loop and garbage collection of this process, registered once for all its applications. */
@@ -66,12 +129,31 @@ export function createMetrics(sources: () => readonly Measuring[] = () => []) {
     labelNames: ['code'],
     registers: [registry],
   })
+  const durations = new Histogram({
+    name: 'kp_answer_seconds',
+    help: 'Time to the response, or to the beginning of a streamed one, by operation',
+    labelNames: ['operation'],
+    buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15],
+    registers: [registry],
+  })
   return {
-    answered: (operation: string, status: number): void => answers.inc({ operation, status }),
+    answered(operation: string, status: number, seconds: number): void {
+      answers.inc({ operation, status })
+      durations.observe({ operation }, seconds)
+    },
     refused: (code: string): void => refusals.inc({ code }),
     contentType: registry.contentType,
     text: async (now: Date): Promise<string> =>
-      [await ofProcess.metrics(), await registry.metrics(), await measured(sources(), now)].join('\n'),
+      [
+        await ofProcess.metrics(),
+        await registry.metrics(),
+        (await measured(sources(), now)).map(textOf).join('\n'),
+      ].join('\n'),
+    readings: async (now: Date): Promise<readonly MetricReading[]> => [
+      ...(await ofProcess.getMetricsAsJSON()).map(readingOf),
+      ...(await registry.getMetricsAsJSON()).map(readingOf),
+      ...(await measured(sources(), now)).flatMap(readingsOf),
+    ],
   }
 }
 export type Metrics = ReturnType<typeof createMetrics>

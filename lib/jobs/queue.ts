@@ -1,5 +1,7 @@
 import type { Transaction } from '#lib/kernel/context.ts'
-import { addJob } from './repository.ts'
+import type { Measuring } from '#lib/kernel/measure.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { addJob, measureQueue } from './repository.ts'
 
 export interface EnqueueOptions {
   runAt?: Date
@@ -23,3 +25,26 @@ export async function enqueue(
   const flags = isWaiting ? [waitingFlag] : null
   await addJob(tx, { name, payload, run_at: runAt ?? null, key: key ?? null, max_attempts: maxAttempts, flags })
 }
+
+/** The queue of the installation, by which workers can be scaled. Before the first worker has created its tables, it is unknown. */
+export const queueMeasures = (db: Database): Measuring => ({
+  name: 'jobs',
+  async measure() {
+    const [row] = await measureQueue(db, {})
+    const { oldest = 0, ...states } = row ?? {}
+    return [
+      {
+        name: 'kp_jobs',
+        help: 'Jobs by state; ready ones wait only for a worker, failed ones do not run again',
+        type: 'gauge',
+        samples: Object.entries(states).map(([state, value]) => ({ labels: { state }, value })),
+      },
+      {
+        name: 'kp_jobs_oldest_ready_seconds',
+        help: 'How long the oldest ready job has waited for a worker',
+        type: 'gauge',
+        samples: [{ value: oldest }],
+      },
+    ]
+  },
+})

@@ -95,6 +95,20 @@ export const countUnfinishedJobs = statement('jobs.count-unfinished', {
     FROM graphile_worker.jobs WHERE task_identifier = ANY($names)`,
 })
 
+/** The queue of the whole installation. `oldest`: seconds since the time of the job that should have begun first. */
+export const measureQueue = statement('jobs.measure', {
+  takes: {},
+  returns: { ready: 'int4', running: 'int4', scheduled: 'int4', retrying: 'int4', failed: 'int4', oldest: 'float8' },
+  isPrepared: true,
+  sql: `SELECT count(*) FILTER (WHERE is_open AND locked_at IS NULL AND run_at <= now())::int4 AS ready,
+      count(*) FILTER (WHERE locked_at IS NOT NULL)::int4 AS running,
+      count(*) FILTER (WHERE is_open AND locked_at IS NULL AND run_at > now() AND attempts = 0)::int4 AS scheduled,
+      count(*) FILTER (WHERE is_open AND locked_at IS NULL AND run_at > now() AND attempts > 0)::int4 AS retrying,
+      count(*) FILTER (WHERE NOT is_open AND locked_at IS NULL AND last_error IS NOT NULL)::int4 AS failed,
+      coalesce(extract(epoch FROM now() - min(run_at) FILTER (WHERE is_open AND locked_at IS NULL AND run_at <= now())), 0)::float8 AS oldest
+    FROM (SELECT *, attempts < max_attempts AS is_open FROM graphile_worker.jobs) AS j`,
+})
+
 const subject = { agents: 'text[]', account: 'text?' } as const
 /**
  * Matches jobs that contain the subject. Payloads are flat objects of ids and counts (`enqueue`). An agent's id occurs only as

@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import type { Actor, Context, PipelinePorts } from './context.ts'
 import { newId } from './ids.ts'
+import { traceJob } from './tracing.ts'
 
 /** Work that the worker does outside a request. Its payload contains only ids and counts. */
 export interface Job<P = unknown> {
@@ -38,8 +39,10 @@ export const job = <P>(shape: Job<P>): RunnableJob => ({
   cron: shape.cron,
   catchUp: shape.catchUp ?? 0,
   execute: (pipeline, payload) =>
-    shape.run(
-      { actor: systemActor(shape.name), ip: '', requestId: newId('job'), pipeline, now: pipeline.clock.now() },
-      shape.payload.parse(payload),
+    traceJob(shape.name, async () =>
+      shape.run(
+        { actor: systemActor(shape.name), ip: '', requestId: newId('job'), pipeline, now: pipeline.clock.now() },
+        shape.payload.parse(payload),
+      ),
     ),
 })

@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { PrismaPg } from '@prisma/adapter-pg'
 import type pg from 'pg'
 import type { Transaction } from '#lib/kernel/context.ts'
+import { traceStatement } from '#lib/kernel/tracing.ts'
 import { type Prisma, PrismaClient } from '../../../generated/prisma/client.ts'
 import { breaker } from './breaker.ts'
 import { hasSqlState } from './fault.ts'
@@ -134,7 +135,9 @@ export function openDatabase(
   ): Promise<pg.QueryResult<R>> {
     refuseInTransaction(name ?? text)
     try {
-      return await pool.query<R>({ ...(name !== undefined && { name }), text, values: [...values] })
+      return await traceStatement(name, () =>
+        pool.query<R>({ ...(name !== undefined && { name }), text, values: [...values] }),
+      )
     } catch (error) {
       throw asProblem(error)
     }

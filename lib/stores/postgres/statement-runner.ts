@@ -1,6 +1,7 @@
 import pg from 'pg'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
+import { traceStatement } from '#lib/kernel/tracing.ts'
 
 // Without the generated Prisma client: the preparation of a start runs statements before it generates that client.
 
@@ -46,7 +47,7 @@ async function runWithin<R extends pg.QueryResultRow>(
     ...(name !== undefined && { name }),
     ...(loan.longest !== undefined && { query_timeout: loan.longest }),
   }
-  return loan.connection.query<R>(asked)
+  return traceStatement(name, () => loan.connection.query<R>(asked))
 }
 
 export type StatementResult = Pick<pg.QueryResult, 'rows' | 'rowCount'>
