@@ -37,7 +37,7 @@ function noticed<B, E extends Exporter<B>>(exporter: E, what: string): E {
 type Sdk = typeof import('@opentelemetry/sdk-metrics')
 
 /** The same metrics as `GET /metrics`, in the data model of OTLP. Quantiles of summaries become gauges. */
-export function otlpMetrics(
+function otlpMetrics(
   { AggregationTemporality, DataPointType }: Pick<Sdk, 'AggregationTemporality' | 'DataPointType'>,
   readings: readonly MetricReading[],
   since: Date,
