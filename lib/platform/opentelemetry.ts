@@ -77,7 +77,7 @@ export async function exportTelemetry(
   read: (now: Date) => Promise<readonly MetricReading[]>,
 ): Promise<{ stop(): Promise<void> }> {
   if (env.OTEL_EXPORTER_OTLP_ENDPOINT === undefined) return { stop: async () => {} }
-  const collector = env.OTEL_EXPORTER_OTLP_ENDPOINT.replace(/\/+$/, '')
+  const collector = env.OTEL_EXPORTER_OTLP_ENDPOINT.replace(/\/$/, '')
   const [core, resources, sdkTrace, sdkMetrics, { OTLPTraceExporter }, { OTLPMetricExporter }] = await Promise.all([
     import('@opentelemetry/core'),
     import('@opentelemetry/resources'),
