@@ -48,7 +48,6 @@ test('a collector gets a span for each request, job and statement, and the metri
   const { received, url } = await collector()
   const test = await testApp({
     OTEL_EXPORTER_OTLP_ENDPOINT: `${url}/`,
-    KP_METRICS_TOKEN: 'prometheus-0123456789abcdef',
   })
   onTestFinished(test.close)
   const exporting = await test.app.exportTelemetry()
@@ -101,9 +100,7 @@ test('a collector gets a span for each request, job and statement, and the metri
     .flatMap(({ body }) => body.resourceMetrics)
     .flatMap(({ scopeMetrics }) => scopeMetrics)
     .flatMap(({ metrics }) => metrics)
-  const scraped = await test.fetch('GET', '/metrics', {
-    headers: { Authorization: 'Bearer prometheus-0123456789abcdef' },
-  })
+  const scraped = await test.fetch('GET', '/metrics', await issuedAgent(test, ['admin']))
   const names = new Set(metrics.map(({ name }) => name))
   for (const [, name = '', type] of scraped.text.matchAll(/^# TYPE (\S+) (\S+)$/gm))
     expect([...names], `${name} ${type}`).toContain(name)
