@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import type { PublicKey } from '#lib/domains/erasure/receipts/signing-keys.ts'
+import type { PublicKey } from '#lib/domains/erasure/receipts/signing.ts'
 import { compareKeys, extendedPins, readPin, registryName, writePin } from './pins.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'kp-pins-'))

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { z } from 'zod'
-import { PublicKey } from '#lib/domains/erasure/receipts/signing-keys.ts'
+import { PublicKey } from '#lib/domains/erasure/receipts/signing.ts'
 import { parsedJson, readIfThere, writePrivately } from './config.ts'
 import { Failure } from './failure.ts'
 

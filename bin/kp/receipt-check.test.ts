@@ -2,7 +2,7 @@ import { CompactSign, calculateJwkThumbprint, exportJWK, generateKeyPair } from 
 import { beforeAll, describe, expect, test } from 'vitest'
 import { receiptFile, receiptPdf } from '#lib/domains/erasure/receipts/receipt-pdf.ts'
 import { signedBytes } from '#lib/domains/erasure/receipts/receipt-rules.ts'
-import { PublicKey } from '#lib/domains/erasure/receipts/signing-keys.ts'
+import { PublicKey } from '#lib/domains/erasure/receipts/signing.ts'
 import type { Receipt } from '#lib/kernel/receipt.ts'
 import { asReceipt, checkReceipt, receiptIn } from './receipt-check.ts'
 

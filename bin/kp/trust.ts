@@ -1,5 +1,5 @@
 import { readSigningKeys } from '#lib/domains/erasure/contract.ts'
-import type { PublicKey } from '#lib/domains/erasure/receipts/signing-keys.ts'
+import type { PublicKey } from '#lib/domains/erasure/receipts/signing.ts'
 import { Failure } from './failure.ts'
 import { compareKeys, extendedPins, type KeyChange, readPin, writePin } from './pins.ts'
 import type { CommandSession } from './session.ts'

@@ -3,7 +3,7 @@ import {
   digestJobs,
   outagesSection,
   safetySection,
-} from '#lib/domains/accounts/email-choices/digest.ts'
+} from '#lib/domains/accounts/email-choices/service.ts'
 import { waitingStores } from '#lib/domains/erasure/engine/repository.ts'
 import { quarantined } from '#lib/domains/knowledge/queries.ts'
 import { dueSectionAt } from '#lib/domains/privacy-requests/emails/notifications.ts'

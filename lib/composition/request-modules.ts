@@ -20,7 +20,7 @@ import {
 import { restrictParticipants, unrestrictParticipants } from '#lib/domains/projects/participants/restricting.ts'
 import { countRemainingProjects, countUnclaimedParticipations } from '#lib/domains/projects/queries.ts'
 import { durationOf } from '#lib/domains/telemetry/events.ts'
-import { reportCompletedErasures } from '#lib/domains/telemetry/jobs.ts'
+import { reportCompletedErasures } from '#lib/domains/telemetry/service.ts'
 import type { ExportsModule, ProjectsModule } from './content-modules.ts'
 import type { Erasures } from './erasures.ts'
 import type { Foundation } from './foundation.ts'

@@ -4,7 +4,7 @@ import {
   grimoireDaysOf,
   settingsRestorer,
   snapshotSettings,
-} from '#lib/domains/agents/life/restoring.ts'
+} from '#lib/domains/agents/life/service.ts'
 import { sharingAgent } from '#lib/domains/agents/life/status.ts'
 import { cladeMembers } from '#lib/domains/agents/queries.ts'
 import { cladesModule } from '#lib/domains/clades/module.ts'

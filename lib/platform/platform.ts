@@ -13,7 +13,7 @@ import type { ErasedAgents } from '#lib/domains/knowledge/erasure/suppression.ts
 import { withheldWhile } from '#lib/domains/pii/withholding.ts'
 import { projectsInRegions } from '#lib/domains/projects/queries.ts'
 import { parseDataRegions, regionsAround, regionsThatBlock } from '#lib/domains/residency/rules.ts'
-import { assertPresentSecret } from '#lib/domains/settings/installation.ts'
+import { assertPresentSecret } from '#lib/domains/settings/service.ts'
 import { registeredStores } from '#lib/domains/stores/registered-stores.ts'
 import { telemetry as telemetryOf } from '#lib/domains/telemetry/capture.ts'
 import { telemetryPseudonyms } from '#lib/domains/telemetry/personal-data.ts'

@@ -11,8 +11,8 @@ import {
   rehashSubjects,
   sealedContacts,
   sealedForms,
-} from '#lib/domains/privacy-requests/sealed-column.ts'
-import { secretRecord, secretRecordTable, storeSecretRecord } from '#lib/domains/settings/installation.ts'
+} from '#lib/domains/privacy-requests/form/jobs.ts'
+import { secretRecord, secretRecordTable, storeSecretRecord } from '#lib/domains/settings/service.ts'
 import { sealedTelemetryKeys } from '#lib/domains/telemetry/repository.ts'
 import { resealColumn, type SealedColumn } from '#lib/stores/postgres/sealed-column.ts'
 import { lockTables } from './repository.ts'

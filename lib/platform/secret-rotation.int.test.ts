@@ -18,7 +18,7 @@ import { createSuppressionKeys } from '#lib/domains/erasure/suppression/suppress
 import { sealContact } from '#lib/domains/privacy-requests/filing/links.ts'
 import { openForm, sealForm } from '#lib/domains/privacy-requests/form/service.ts'
 import { formHash, requestSubjectHash } from '#lib/domains/privacy-requests/requests.ts'
-import { assertPresentSecret } from '#lib/domains/settings/installation.ts'
+import { assertPresentSecret } from '#lib/domains/settings/service.ts'
 import { systemClock } from '#lib/kernel/clock.ts'
 import { fileLedger } from '#lib/stores/ledger/ledger.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'

@@ -1,7 +1,7 @@
 import type { ClientBase } from 'pg'
 import type { Env } from '#lib/config/env.ts'
 import { adoptNextSecret, installationSecret, pendingSecret, secretFingerprint } from '#lib/config/secret.ts'
-import { secretRecord } from '#lib/domains/settings/installation.ts'
+import { secretRecord } from '#lib/domains/settings/service.ts'
 import { fileLedger } from '#lib/stores/ledger/ledger.ts'
 import { ledgerKeyOf, openHead } from '#lib/stores/ledger/ledger-head.ts'
 import { type LedgerSettings, ledgerFolder, ledgerMark, moveFormerLedger } from '#lib/stores/ledger/ledger-place.ts'

@@ -26,7 +26,6 @@ import {
   tokenIssuedMail,
   tokenRevokedMail,
 } from './mails.ts'
-import { AccountNotice, noticeJob } from './notices.ts'
 import { deleteEndedSessions, deleteLinks, deleteSignInMarks, lockUninvited, uninvitedAccounts } from './repository.ts'
 import {
   endedLinkRetention,
@@ -36,7 +35,7 @@ import {
   localeNamed,
   signInPlaceRemembered,
 } from './rules.ts'
-import { dropOrganisationIfEmpty } from './writes.ts'
+import { AccountNotice, dropOrganisationIfEmpty, noticeJob } from './writes.ts'
 
 type LinkNotice = Extract<AccountNotice, { kind: 'invitation' | 'reset-link' }>
 /** The kinds of notices that the recipient can turn off. All others are required. */

@@ -9,11 +9,16 @@ import { askForReset, readAccount, usePasswordLink } from './contract.ts'
 import { type EmailChoiceDeps, ownEmailChoices } from './email-choices/service.ts'
 import { ownIdentities } from './identities.ts'
 import { endLinks, takePasswordLink } from './links.ts'
-import { storeNamespaces } from './organisations.ts'
-import { accountOf, ownPassword, ownSessions } from './own-account.ts'
+import {
+  type AccountChanges,
+  accountOf,
+  ownPassword,
+  ownSessions,
+  rectifyAccount,
+  type Unsuppress,
+} from './own-account.ts'
 import { countTry, hashPassword, isPassword, type Tries } from './passwords.ts'
 import { accountDirectory } from './queries.ts'
-import { type AccountChanges, rectifyAccount, type Unsuppress } from './rectification.ts'
 import { accountMarked } from './repository.ts'
 import {
   type Locale,
@@ -29,7 +34,7 @@ import { ownFactors } from './second-factors/own-factors.ts'
 import { factorRequirement, type RequirementDeps } from './second-factors/requirement.ts'
 import { requiredFrom } from './second-factors/rules.ts'
 import { type SignInDeps, signInUseCases } from './sign-in.ts'
-import { organisationMembers, type UserDeps, userAdministration } from './users.ts'
+import { organisationMembers, storeNamespaces, type UserDeps, userAdministration } from './users.ts'
 import { createOrganisation, enqueueNotice } from './writes.ts'
 
 /** A one-time password expires, because somebody else knows it. */

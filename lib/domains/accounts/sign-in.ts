@@ -5,6 +5,7 @@ import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { accountOfIdentity, type Identified, type IdentityRefusal, noteLinked, unlinkAll } from './identities.ts'
 import { endLinks } from './links.ts'
+import type { Unsuppress } from './own-account.ts'
 import {
   countTry,
   hashPassword,
@@ -14,7 +15,6 @@ import {
   signInWindows,
   type Tries,
 } from './passwords.ts'
-import type { Unsuppress } from './rectification.ts'
 import { credentialsOf, signInMark } from './repository.ts'
 import {
   browserName,

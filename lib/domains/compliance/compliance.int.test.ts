@@ -7,9 +7,8 @@ import { newId, newUuid } from '#lib/kernel/ids.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { europeanAgent, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 import { trace } from '#lib/testing/units.ts'
-import { coverageChecks, installationChecks } from './checks.ts'
 import type { CheckView, LineView } from './contract.ts'
-import { complianceService } from './service.ts'
+import { complianceService, coverageChecks, installationChecks } from './service.ts'
 
 let test: TestApp
 let auditor: Person

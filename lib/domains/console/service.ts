@@ -64,7 +64,7 @@ const shownReceipts = 5
 const shownProjects = 5
 
 /** What the console needs besides the queries of other domains. */
-export interface ConsoleDeps {
+interface ConsoleDeps {
   db: Database
   dataSources: readonly DataSource[]
   /** The current retention periods. */
@@ -410,7 +410,7 @@ const workInProgress = ({ db }: ConsoleDeps) =>
   })
 
 /** The overview pages. Stores nothing: each domain answers for its own data. */
-export const consoleService = (deps: ConsoleDeps) => ({
+const consoleService = (deps: ConsoleDeps) => ({
   overview: overview(deps),
   work: workInProgress(deps),
   waiting: waitingForAdmins(deps),
@@ -419,3 +419,6 @@ export const consoleService = (deps: ConsoleDeps) => ({
   ...personService(deps),
   ...reportService(deps),
 })
+
+/** The overview of the console. */
+export const consoleModule = (deps: ConsoleDeps) => ({ useCases: { console: consoleService(deps) } })

@@ -1,13 +1,32 @@
 import type { PreparedExport } from '#generated/prisma/client.ts'
+import { localeOf } from '#lib/domains/accounts/queries.ts'
+import { enqueueNotice } from '#lib/domains/accounts/writes.ts'
+import { agentOf, profileOf } from '#lib/domains/agents/queries.ts'
+import { isAttributed } from '#lib/domains/knowledge/queries.ts'
+import { agentCopyRequest } from '#lib/domains/privacy-requests/queries.ts'
+import { tierLimits } from '#lib/domains/tokens/rules.ts'
 import type { Context, Transaction } from '#lib/kernel/context.ts'
+import { guardExport } from '#lib/kernel/guards.ts'
+import { newId } from '#lib/kernel/ids.ts'
 import { pageOf, parseCursor } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read, stream } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { deleteExport, downloadExport, listCopyProblems, listExports, prepareExport, readExport } from './contract.ts'
-import { agentExport } from './export.ts'
+import { zipArchive } from './archive.ts'
+import {
+  deleteExport,
+  downloadExport,
+  exportAgent,
+  type formats,
+  listCopyProblems,
+  listExports,
+  prepareExport,
+  readExport,
+} from './contract.ts'
+import { type DocumentHead, type ExportPart, exportPartsOf, jsonDocument, ndjsonDocument } from './document.ts'
 import type { Attempt } from './export-files.ts'
 import { documentImport } from './import.ts'
+import type { IndexLanguage } from './index-words.ts'
 import { inventory } from './inventory.ts'
 import {
   accountOf,
@@ -20,9 +39,8 @@ import {
   type PreparedExports,
   viewOf,
 } from './prepared.ts'
-import { beginExport, exportsOfDay, requestActor } from './quota.ts'
 import { copiesWithProblem, lockExportsOf, lockOwnExport } from './repository.ts'
-import { overdueBefore, rememberedFor, utcDayOf } from './rules.ts'
+import { overdueBefore, rememberedFor, schemaVersion, utcDayOf } from './rules.ts'
 
 const most = 100
 
@@ -44,6 +62,63 @@ const copyProblemList = ({ db }: Pick<PreparedExports, 'db'>) =>
       details: { count: rows.length },
     }
   })
+
+/**
+ * Whose quota an export counts against: an agent's, when it or its owner requested it; a person's, for the export of
+ * all their data.
+ */
+type Payer = { agentId: string } | { accountId: string }
+interface ExportOrder {
+  subjectId: string
+  subjectKind: 'account' | 'agent'
+  /** Undefined when an admin requests the export, or when it answers a privacy request. */
+  payer: (Payer & { exportsPerDay: number | null }) | undefined
+  requestedBy: string
+  format: string
+  basis: string
+  now: Date
+}
+
+/** Stored as the requester of exports that answer privacy requests; they count against the person's quota. */
+const requestActor = 'system:privacy.request'
+
+const ofPayer = (payer: Payer) =>
+  'agentId' in payer
+    ? { agentId: payer.agentId }
+    : {
+        subjectId: payer.accountId,
+        subjectKind: 'account',
+        agentId: null,
+        requestedBy: { in: [`user:${payer.accountId}`, requestActor] },
+      }
+
+/** Returns the number of exports that were started on this UTC day. */
+function exportsOfDay(tx: Transaction, payer: Payer, now: Date): Promise<number> {
+  const { start, end } = utcDayOf(now)
+  return tx.exportRun.count({ where: { ...ofPayer(payer), at: { gte: start, lt: end } } })
+}
+
+/**
+ * Records the start of an export. Calls for one payer are serialized, so the limit is exact.
+ * @throws Problem `quota_exceeded`, which does not count as a rejection by the rate limiter and revokes no token
+ */
+async function beginExport(tx: Transaction, order: ExportOrder): Promise<void> {
+  const { subjectId, subjectKind, payer, requestedBy, format, basis, now } = order
+  if (payer && payer.exportsPerDay !== null) {
+    await lockExportsOf(tx, { payer: 'agentId' in payer ? payer.agentId : payer.accountId })
+    const used = await exportsOfDay(tx, payer, now)
+    if (used >= payer.exportsPerDay)
+      throw new Problem('quota_exceeded', {
+        detail: `You can start ${payer.exportsPerDay.toLocaleString('en')} exports per day (UTC). Try again after midnight UTC.`,
+        headers: { 'Retry-After': String(Math.ceil((utcDayOf(now).end.getTime() - now.getTime()) / 1000)) },
+        extensions: { limit: payer.exportsPerDay, used },
+      })
+  }
+  const agentId = payer && 'agentId' in payer ? payer.agentId : null
+  await tx.exportRun.create({
+    data: { id: newId('exp'), subjectId, subjectKind, agentId, requestedBy, format, basis, at: now },
+  })
+}
 
 /**
  * Returns the id of the export that answers a privacy request, creating it in the caller's transaction if none
@@ -232,6 +307,99 @@ function preparedExports(ports: PreparedExports) {
     deleteExport: exportDeletion(ports),
   }
 }
+
+type Format = (typeof formats)[number]
+
+const mediaTypes: Record<Format, string> = {
+  json: 'application/json',
+  ndjson: 'application/x-ndjson',
+  zip: 'application/zip',
+}
+const body = (
+  format: Format,
+  head: DocumentHead,
+  parts: readonly ExportPart[],
+  locale: IndexLanguage,
+): AsyncIterable<string | Uint8Array> => {
+  switch (format) {
+    case 'json':
+      return jsonDocument(head, parts)
+    case 'ndjson':
+      return ndjsonDocument(head, parts)
+    case 'zip':
+      return zipArchive(head, parts, { locale })
+  }
+}
+
+/**
+ * Returns the agent whose quota the export uses, if any. An admin can also export somebody who is not an agent but is
+ * named by units.
+ */
+async function payerOf(db: Database, { actor }: Context, agentId: string) {
+  const isOwn = actor.agents.includes(agentId)
+  const agent = isOwn || actor.isAdmin ? await profileOf(db, agentId) : null
+  const quota = agent ? tierLimits[agent.tier] : undefined
+  if (!quota && !(actor.isAdmin && (await isAttributed(db, agentId))))
+    throw new Problem('not_found', 'There is no such agent, or it is not yours to export.')
+  return isOwn && quota ? { agentId, ...quota } : undefined
+}
+
+/** Sends the owner of the agent, if it has one, an email about the export. */
+async function notifyOwner(tx: Transaction, agentId: string, now: Date): Promise<void> {
+  const owner = (await agentOf(tx, agentId))?.ownerId
+  if (owner) await enqueueNotice(tx, { kind: 'data-exported', accountId: owner, agentId, at: now.toISOString() })
+}
+
+const agentExport = ({ db, exporters }: Pick<ExportsDeps, 'db' | 'exporters'>) =>
+  stream(exportAgent, async (ctx, { params: { agent_id: agentId }, query: { format, scope } }) => {
+    const { actor, now } = ctx
+    // Anonymous reading covers units of the network, never an export.
+    if (actor.kind === 'anonymous') throw new Problem('token_missing')
+    const payer = await payerOf(db, ctx, agentId)
+    const isOwn = payer !== undefined
+    const request = isOwn ? undefined : await agentCopyRequest(db, agentId, now)
+    const seesPrivate = guardExport(ctx, { isOwn, isRequested: request !== undefined })
+    await ctx.pipeline.transaction(async (tx) => {
+      await beginExport(tx, {
+        subjectId: agentId,
+        subjectKind: 'agent',
+        payer,
+        requestedBy: actor.id,
+        format,
+        basis: scope,
+        now,
+      })
+      if (!isOwn && seesPrivate) await notifyOwner(tx, agentId, now)
+    })
+    const { id, agents, organisationId, isAdmin } = actor
+    const parts = exportPartsOf(exporters, agentId, {
+      basis: scope,
+      id,
+      agents,
+      organisationId,
+      isAdmin,
+      seesPrivate,
+      until: now,
+    })
+    const mark: Pick<DocumentHead, 'exported_by' | 'private_content' | 'request_id'> = isOwn
+      ? {}
+      : {
+          exported_by: id,
+          private_content: seesPrivate ? 'included' : 'left_out',
+          ...(request !== undefined && { request_id: request }),
+        }
+    const locale = actor.accountId === undefined ? 'en' : await localeOf(db, actor.accountId)
+    const head = { agent_id: agentId, exported_at: now.toISOString(), schema_version: schemaVersion, scope, ...mark }
+    return {
+      body: body(format, head, parts, locale),
+      resourceId: agentId,
+      details: { format, scope, ...(!isOwn && { private_content: mark.private_content, request: request ?? null }) },
+      headers: {
+        'Content-Type': mediaTypes[format],
+        'Content-Disposition': `attachment; filename="export-${agentId.replaceAll(/[^\w.-]/g, '_').slice(0, 64)}.${format}"`,
+      },
+    }
+  })
 
 /** Use cases that export an agent or a person, list what is stored about them, and import a document of another registry. */
 export const exportsService = (ports: ExportsDeps) => ({

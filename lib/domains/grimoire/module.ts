@@ -1,9 +1,13 @@
+import { z } from 'zod'
+import type { Context, Transaction } from '#lib/kernel/context.ts'
 import { type EvidenceCheck, endsInTime } from '#lib/kernel/evidence.ts'
+import { job } from '#lib/kernel/job.ts'
 import type { PersonalData } from '#lib/kernel/module.ts'
-import { agentsUnderLegalHold } from '#lib/stores/postgres/agents-under-legal-hold.ts'
+import { notePurge } from '#lib/kernel/purging.ts'
+import { agentsUnderLegalHold, lockHolds } from '#lib/stores/postgres/agents-under-legal-hold.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { grimoireJobs } from './jobs.ts'
 import { entryDataSource, grimoireExporters, keyringDataSource } from './personal-data.ts'
+import { deleteExpiredEntries } from './repository.ts'
 import { type GrimoirePorts, grimoireService } from './service.ts'
 
 export const grimoireData = (db: Database, key: () => Uint8Array): PersonalData => ({
@@ -21,6 +25,33 @@ export const grimoireEvidence = (): EvidenceCheck[] => [
      WHERE g.agent_id NOT IN (${agentsUnderLegalHold('$1')})`,
   ),
 ]
+
+const batch = 1_000
+
+/** Deletes expired entries: at their own time, or after the number of days that the owner set. Under legal hold, when the hold ends. */
+function grimoireJobs() {
+  async function removeEnded(ctx: Context, tx: Transaction): Promise<number> {
+    await lockHolds(tx)
+    const entriesDeleted = await deleteExpiredEntries(tx, { now: ctx.now, limit: batch })
+    return notePurge(ctx, tx, {
+      what: 'entries that ended',
+      results: { entriesDeleted },
+      resourceType: 'grimoire_entry',
+      resourceId: 'ended',
+    })
+  }
+
+  return [
+    job({
+      name: 'grimoire.purge-ended',
+      payload: z.unknown(),
+      cron: '23 * * * *',
+      async run(ctx) {
+        while ((await ctx.pipeline.transaction((tx) => removeEnded(ctx, tx))) === batch);
+      },
+    }),
+  ]
+}
 
 /** Sealed entries of agents, and their keyrings. */
 export const grimoireModule = (deps: GrimoirePorts) => ({

@@ -1,7 +1,12 @@
+import { z } from 'zod'
+import { type Prisma, Prisma as PrismaValues } from '#generated/prisma/client.ts'
 import type { PipelinePorts, StoredReply } from '#lib/kernel/context.ts'
+import { job } from '#lib/kernel/job.ts'
+import type { PersonalData } from '#lib/kernel/module.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { type Prisma, Prisma as PrismaValues } from '../../../generated/prisma/client.ts'
-import { claimKey } from './repository.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { idempotencyDataSource } from './personal-data.ts'
+import { claimKey, deleteExpired } from './repository.ts'
 import { abandonedAfter, erasedStatus, replyRetention, withdrawnStatus } from './rules.ts'
 
 /** A response that names more units and skills is not stored. */
@@ -71,3 +76,25 @@ export const idempotencyRecords: PipelinePorts['idempotency'] = {
     await tx.idempotencyRecord.deleteMany({ where: { scope, key, status: 0 } })
   },
 }
+
+export const idempotencyData = (db: Database): PersonalData => ({ dataSources: [idempotencyDataSource(db)] })
+
+/** Number of records per statement. */
+const batch = 1_000
+
+const idempotencyJobs = (db: Database) => [
+  job({
+    name: 'idempotency.purge',
+    payload: z.unknown(),
+    cron: '23 * * * *',
+    async run(ctx) {
+      const before = new Date(ctx.now.getTime() - replyRetention)
+      for (;;) {
+        if ((await deleteExpired(db, { before, most: batch })) < batch) return
+      }
+    },
+  }),
+]
+
+/** Stored answers to repeated requests. */
+export const idempotencyModule = (db: Database) => ({ useCases: {}, jobs: idempotencyJobs(db) })

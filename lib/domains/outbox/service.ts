@@ -8,7 +8,7 @@ import type { EmailOutboxFolder, ListedEmail } from '#lib/stores/mail/outbox-fol
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { type EmailView, listLetters, readLetter } from './contract.ts'
 
-export interface OutboxServiceDeps {
+interface OutboxServiceDeps {
   db: Database
   folder: EmailOutboxFolder
   delivery: 'folder' | 'server'
@@ -63,14 +63,7 @@ const queued = ({ mostAttempts, at, ...job }: StoredJobRun) => ({
 })
 
 /** Emails in the folder, which no mail server delivered, and emails still to be sent. */
-export const outboxService = ({
-  db,
-  folder,
-  delivery,
-  emailJobs,
-  accountMarked,
-  needsApprovals,
-}: OutboxServiceDeps) => ({
+const outboxService = ({ db, folder, delivery, emailJobs, accountMarked, needsApprovals }: OutboxServiceDeps) => ({
   list: read(listLetters, async (_ctx, { query: { q, cursor, limit } }) => {
     const after = parseCursor(cursor)
     if (after && !after.id.endsWith('.eml')) throw notOurCursor()
@@ -129,3 +122,6 @@ export const outboxService = ({
     }
   }),
 })
+
+/** Emails that no mail server delivers, and emails still to be sent. */
+export const outboxModule = (deps: OutboxServiceDeps) => ({ useCases: { outbox: outboxService(deps) } })

@@ -4,7 +4,7 @@ import { scanText } from './contract.ts'
 import { scan } from './scanner.ts'
 
 /** Scans a text on request. The text is neither stored nor logged and is only sent to the configured analyzer, with findings masked. */
-export function piiService({ recognise }: { recognise: Recognise | undefined }) {
+function piiService({ recognise }: { recognise: Recognise | undefined }) {
   return {
     scan: read(scanText, async (_ctx, { body: { text, strategy, language } }) => {
       const { findings, missing } = await withNames(recognise, [text], [scan(text, { strategy })], language)
@@ -20,3 +20,6 @@ export function piiService({ recognise }: { recognise: Recognise | undefined }) 
     }),
   }
 }
+
+/** The scan of texts for personal data. */
+export const piiModule = (deps: Parameters<typeof piiService>[0]) => ({ useCases: { pii: piiService(deps) } })

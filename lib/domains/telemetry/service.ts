@@ -1,12 +1,22 @@
+import { z } from 'zod'
+import { enqueue } from '#lib/jobs/queue.ts'
+import type { Transaction } from '#lib/kernel/context.ts'
+import { type EvidenceCheck, endsInTime } from '#lib/kernel/evidence.ts'
+import { job } from '#lib/kernel/job.ts'
+import type { PersonalData } from '#lib/kernel/module.ts'
 import { read } from '#lib/kernel/use-case.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import type { Telemetry } from './capture.ts'
 import { listTelemetryEvents } from './contract.ts'
-import { events, propertiesOf } from './events.ts'
+import { events, type Properties, propertiesOf } from './events.ts'
+import { telemetryExporters, telemetryKeyDataSource, telemetryPersonExporters } from './personal-data.ts'
+import { destroyExpiredKeys } from './repository.ts'
 import { pseudonymKeyRetention } from './rules.ts'
 
 const day = 86_400_000
 
 /** Publishes the telemetry settings and events. `to` is undefined when telemetry is off. */
-export const telemetryService = ({ to }: { to: { host: string; region: string | null } | undefined }) => ({
+const telemetryService = ({ to }: { to: { host: string; region: string | null } | undefined }) => ({
   events: read(listTelemetryEvents, async () => ({
     resourceId: 'telemetry',
     body: {
@@ -22,4 +32,55 @@ export const telemetryService = ({ to }: { to: { host: string; region: string | 
       },
     },
   })),
+})
+
+interface TelemetryDeps {
+  db: Database
+  telemetry: Telemetry
+  /** The recipient of the events. */
+  to: { host: string; region: string | null } | undefined
+}
+
+export const telemetryData = (db: Database, key: () => Uint8Array): PersonalData => ({
+  dataSources: [telemetryKeyDataSource(db)],
+  exporters: telemetryExporters(db, key),
+  personExporters: telemetryPersonExporters(db, key),
+})
+
+/** While a key exists, its events can be linked to a person. */
+const telemetryEvidence = (): EvidenceCheck[] => [
+  endsInTime('telemetry.keys', 'SELECT expires_at AS ends FROM telemetry_keys'),
+]
+
+const completedJob = 'telemetry.erasure-completed'
+
+/** Sends an event about a completed erasure when the completing transaction commits. It contains no id. */
+export const reportCompletedErasures = (tx: Transaction, { of, steps, duration }: Properties<'erasure_completed'>) =>
+  enqueue(tx, completedJob, { of, steps, duration }, { maxAttempts: 1 })
+
+/** Destroys keys after 30 days. From then on, their events are anonymous. */
+const telemetryJobs = ({ db, telemetry }: { db: Database; telemetry: Pick<Telemetry, 'offer' | 'settled'> }) => [
+  job({
+    name: 'telemetry.destroy-keys',
+    payload: z.unknown(),
+    cron: '41 * * * *',
+    async run({ now }) {
+      await destroyExpiredKeys(db, { now })
+    },
+  }),
+  job({
+    name: completedJob,
+    payload: z.record(z.string(), z.unknown()),
+    async run(_ctx, payload) {
+      telemetry.offer('erasure_completed', payload, null)
+      await telemetry.settled()
+    },
+  }),
+]
+
+/** Anonymous usage events. */
+export const telemetryModule = ({ db, telemetry, to }: TelemetryDeps) => ({
+  useCases: { telemetry: telemetryService({ to }) },
+  jobs: telemetryJobs({ db, telemetry }),
+  checks: telemetryEvidence(),
 })

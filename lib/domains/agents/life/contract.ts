@@ -4,10 +4,10 @@ import { DataRegion } from '#lib/kernel/data-regions.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page, Timestamp } from '#lib/kernel/pages.ts'
 import { sharedFields } from '#lib/kernel/shared-fields.ts'
-import { chainReferenceKinds } from './chain-rules.ts'
 import {
   agentDocumentKinds,
   agentStatuses,
+  chainReferenceKinds,
   documentBytes,
   heartbeatCounts,
   heartbeatStates,

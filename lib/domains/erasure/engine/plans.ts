@@ -1,4 +1,10 @@
 import { z } from 'zod'
+import type { Transaction } from '#lib/kernel/context.ts'
+import { type DataSource, type Decisions, type ItemId, type Planned, timeFor } from '#lib/kernel/data-source.ts'
+import type { Mention } from '#lib/kernel/erased.ts'
+import type { PlannedHolding } from '#lib/kernel/erasure-run.ts'
+import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
 import {
   addedUp,
   addLegalHoldCounts,
@@ -9,19 +15,21 @@ import {
   narrowed,
   nobody,
   type RunScope,
-} from '#lib/domains/erasure/runs/run-rules.ts'
-import type { Transaction } from '#lib/kernel/context.ts'
-import { type DataSource, type Decisions, type ItemId, type Planned, timeFor } from '#lib/kernel/data-source.ts'
-import type { PlannedHolding } from '#lib/kernel/erasure-run.ts'
-import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
-import type { Database } from '#lib/stores/postgres/database.ts'
-import { insertPages, sourcesWithPages, upsertSteps } from './repository.ts'
+} from '../runs/run-rules.ts'
+import {
+  countRedacted,
+  insertPages,
+  mentionCounts,
+  sourcesWithPages,
+  storeMentions,
+  upsertSteps,
+} from './repository.ts'
 import type { EngineDeps } from './subject-erasures.ts'
 
 const Results = z.record(z.string(), z.number().int())
 
 /** The scope that a plan covers, and what legal holds retain of it. */
-export interface ErasureTarget<S extends ErasureScope = ErasureScope> {
+interface ErasureTarget<S extends ErasureScope = ErasureScope> {
   /** Null when legal holds cover everything. */
   free: S | null
   kept: { hold: string; scope: S }[]
@@ -288,4 +296,32 @@ export async function insertItems(
     where: { runId_holder: { runId, holder: dataSource.name } },
     data: { state: 'waiting', finishedAt: null, attempts: 0, planned: { increment: more.items.length } },
   })
+}
+
+/**
+ * Stores where names of the erased subject remain in texts of other authors: only the place, not the text. Marks
+ * mentions that were redacted since.
+ */
+export async function noteMentions(tx: Transaction, runId: string, mentions: readonly Mention[]): Promise<void> {
+  if (mentions.length > 0) await storeMentions(tx, { runId, mentions })
+}
+
+/** Number of places of one kind where erased words or names remain. */
+export interface MentionCount {
+  store: string
+  kind: string
+  field: string
+  count: number
+}
+
+export interface RunMentions {
+  /** Places where erased words or names remain, by store, kind and field. */
+  mentions: MentionCount[]
+  /** Number of places where names were replaced. */
+  replaced: number
+}
+export async function countMentions(tx: Transaction, runId: string): Promise<RunMentions> {
+  const mentions = await mentionCounts(tx, { runId })
+  const [redacted] = await countRedacted(tx, { runId })
+  return { mentions, replaced: redacted?.n ?? 0 }
 }

@@ -6,7 +6,7 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 import { logRepeatedDeletion } from '../runs/repeated-deletions.ts'
 import { nobody, type RunScope, recheckAfter, recheckAgainAfter } from '../runs/run-rules.ts'
 import { lockedRun, type RunRow, scopeOf, waitingJob } from '../runs/runs.ts'
-import { noteMentions } from './mentions.ts'
+import { noteMentions } from './plans.ts'
 import type { EngineDeps } from './subject-erasures.ts'
 import {
   endWaits,

@@ -19,9 +19,8 @@ import {
   stepOrderOf,
   stepsOf,
 } from '../runs/runs.ts'
-import { noteMentions } from './mentions.ts'
 import { erasePage, identitiesOf } from './pages.ts'
-import { erasedItems, insertItems, type PlanTarget, planTargetOf } from './plans.ts'
+import { erasedItems, insertItems, noteMentions, type PlanTarget, planTargetOf } from './plans.ts'
 import { firstOpenPage, lockStep, lockStepEnds, markPageErased, openPage, tally } from './repository.ts'
 import type { EngineDeps } from './subject-erasures.ts'
 import {

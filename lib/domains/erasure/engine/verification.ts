@@ -23,8 +23,7 @@ import {
 import { recordDeletion } from '../writes.ts'
 import { lowerFence } from './fence.ts'
 import { enqueueLateWrites } from './late-writes.ts'
-import { countMentions, noteMentions, type RunMentions } from './mentions.ts'
-import { type PlanTarget, planTargetOf, withPages } from './plans.ts'
+import { countMentions, noteMentions, type PlanTarget, planTargetOf, type RunMentions, withPages } from './plans.ts'
 import type { EngineDeps } from './subject-erasures.ts'
 import {
   endWaits,

@@ -1,11 +1,147 @@
 import type { AuditRecord, Transaction } from '#lib/kernel/context.ts'
+import { type DataSource, type ErasedWords, type ItemId, timeFor } from '#lib/kernel/data-source.ts'
+import { erasedOf } from '#lib/kernel/erased.ts'
 import type { RunState } from '#lib/kernel/erasure-run.ts'
 import type { RecordScope, Subject } from '#lib/kernel/erasure-scope.ts'
+import { logFault } from '#lib/kernel/fault-log.ts'
+import { newId } from '#lib/kernel/ids.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import type { ItemsRow, Ledger } from '#lib/stores/ledger/ledger.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
 import type { RecordErasures } from '../engine/in-request.ts'
-import type { EngineDeps } from '../engine/subject-erasures.ts'
+import { withoutReused } from '../engine/recheck.ts'
+import type { EngineDeps, RunFingerprints } from '../engine/subject-erasures.ts'
+import { logRepeatedDeletion } from '../runs/repeated-deletions.ts'
+import { nobody, type RunScope } from '../runs/run-rules.ts'
 import type { SuppressionKeys } from '../suppression/suppressions.ts'
-import type { ReinstatementDeps } from './reinstatement.ts'
-import type { UnconfirmedErasure } from './restored-stores.ts'
+import { type Committed, committedItems, fingerprintsRow } from './ledger-history.ts'
+import { type ReinstatementDeps, type RunIntent, reason, requestedBy } from './reinstatement.ts'
+
+export interface RestoredStoresDeps {
+  db: Database
+  ledger: Ledger
+  dataSources: readonly DataSource[]
+  /** Returns true when a current legal hold covers any of its data. No hold can be set before the transaction ends. */
+  isHeld(tx: Transaction, intent: RunIntent): Promise<boolean>
+  words: Pick<RunFingerprints, 'read'>
+  audit(tx: Transaction, ...records: readonly AuditRecord[]): Promise<void>
+  now(): Date
+}
+/** An erasure whose items could not be confirmed as deleted: the store did not answer, or still has some of them. */
+interface UnconfirmedErasure {
+  receipt: string
+  holder: string
+}
+interface StoresAgain {
+  /** Receipt ids of erasures for which a store had data again, which was erased. */
+  erased: string[]
+  unsearched: UnconfirmedErasure[]
+}
+
+/** Maximum number of items in one search, across erasures: a search may scan the whole store. */
+const maxSearched = 2_000
+const nobodys: RunScope = { subject: nobody }
+
+/** Erases the items of a ledger row again. Returns the number of deleted records. */
+const eraseRow = (
+  { db, isHeld, audit, now }: RestoredStoresDeps,
+  dataSource: DataSource,
+  items: readonly ItemId[],
+  { intent }: Committed<RunIntent>,
+  words: ErasedWords,
+): Promise<number> =>
+  db.transaction(async (tx) => {
+    if (await isHeld(tx, intent)) return 0
+    const at = now()
+    const again = newId('run')
+    const options = { key: `${again}:${dataSource.name}:0`, redacts: false, round: 1, words, now: at }
+    const { count, results } = erasedOf(await dataSource.erase(nobodys, items, tx, options))
+    await dataSource.forget?.(again)
+    if (count > 0)
+      await logRepeatedDeletion(tx, audit, {
+        scope: intent.scope,
+        receiptId: intent.id,
+        actorId: requestedBy,
+        reason,
+        holder: dataSource.name,
+        count,
+        countedAs: 'again',
+        results,
+        at,
+      })
+    return count
+  }, timeFor(dataSource))
+
+/** One replay: what it found, and the words of the erasures that it has read so far. */
+function newSearch(deps: RestoredStoresDeps, of: ReadonlyMap<string, Committed<RunIntent>>) {
+  const { db, isHeld, now } = deps
+  const erased = new Set<string>()
+  const unsearched = new Map<string, UnconfirmedErasure>()
+  /** Encoded fingerprints by receipt; the last entry is complete. */
+  const fingerprints = new Map<string, string>()
+  const residueOf = (dataSource: DataSource, items: readonly ItemId[], words: ErasedWords): Promise<number> =>
+    items.length === 0 ? Promise.resolve(0) : dataSource.residue(nobodys, items, now(), words)
+  const wordsOf = (ids: readonly string[]): ErasedWords =>
+    deps.words.read([...new Set(ids)].flatMap((id) => fingerprints.get(id) ?? []))
+  const own = (dataSource: DataSource, items: readonly ItemId[]): Promise<ItemId[]> =>
+    db.transaction((tx) => withoutReused(tx, dataSource, items, now()))
+
+  async function searchRow(dataSource: DataSource, row: ItemsRow): Promise<void> {
+    const one = of.get(row.id)
+    const items = await own(dataSource, row.items)
+    const words = wordsOf([row.id])
+    if (!one || (await residueOf(dataSource, items, words)) === 0) return
+    if ((await eraseRow(deps, dataSource, items, one, words)) > 0) erased.add(row.id)
+    else if (await db.transaction((tx) => isHeld(tx, one.intent))) return
+    if ((await residueOf(dataSource, items, words)) > 0)
+      throw new Problem('unavailable', `${dataSource.name} still has erased records.`)
+  }
+
+  return {
+    addFingerprints: (receipt: string, encoded: string) => fingerprints.set(receipt, encoded),
+    async search(dataSource: DataSource, rows: readonly ItemsRow[]): Promise<void> {
+      try {
+        const all = rows.flatMap((row) => row.items)
+        const words = wordsOf(rows.map(({ id }) => id))
+        if ((await residueOf(dataSource, await own(dataSource, all), words)) === 0) return
+        for (const row of rows) await searchRow(dataSource, row)
+      } catch (error) {
+        // An unavailable store must not block the others. The result tells the caller to repeat the replay.
+        if (!Problem.is(error)) throw error
+        logFault(error, { operationId: 'replayErasures', holder: dataSource.name })
+        for (const { id } of rows) unsearched.set(`${id} ${dataSource.name}`, { receipt: id, holder: dataSource.name })
+      }
+    },
+    result: (): StoresAgain => ({ erased: [...erased], unsearched: [...unsearched.values()] }),
+  }
+}
+
+/**
+ * Erases again what the ledger lists as erased from stores that were restored separately: a bucket, a graph, another
+ * database.
+ * The rows that identified the data are deleted, so the search uses the items, like the second search. Items that
+ * current records use, or that a hold covers, stay. Idempotent.
+ */
+export async function eraseFromRestoredStores(
+  deps: RestoredStoresDeps,
+  of: ReadonlyMap<string, Committed<RunIntent>>,
+): Promise<StoresAgain> {
+  const { ledger, dataSources } = deps
+  const { addFingerprints, search, result } = newSearch(deps, of)
+  const waiting = new Map<DataSource, ItemsRow[]>()
+  for await (const row of committedItems(ledger, of)) {
+    const [noted] = row.items
+    if (row.holder === fingerprintsRow && noted !== undefined) addFingerprints(row.id, noted)
+    const dataSource = dataSources.find(({ name, isShared }) => isShared && name === row.holder)
+    if (!dataSource || row.items.length === 0) continue
+    const rows = [...(waiting.get(dataSource) ?? []), row]
+    const isFull = rows.reduce((sum, { items }) => sum + items.length, 0) >= maxSearched
+    waiting.set(dataSource, isFull ? [] : rows)
+    if (isFull) await search(dataSource, rows)
+  }
+  for (const [dataSource, rows] of waiting) if (rows.length > 0) await search(dataSource, rows)
+  return result()
+}
 
 export interface Replay {
   /** Number of erasures that the ledger lists as executed. */

@@ -1,7 +1,7 @@
 import type { DataSource } from '#lib/kernel/data-source.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import type { Receipt } from '#lib/kernel/receipt.ts'
-import type { MentionCount } from '../engine/mentions.ts'
+import type { MentionCount } from '../engine/plans.ts'
 import type { EngineDeps } from '../engine/subject-erasures.ts'
 import { isPseudonymized, type Residue, residueAfter, retainedOfPart, retainedOfSubject } from '../rules.ts'
 import { namedOnReceipt } from '../runs/run-names.ts'

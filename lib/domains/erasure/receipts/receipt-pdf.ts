@@ -1,12 +1,11 @@
 import { Readable } from 'node:stream'
 import { decodeProtectedHeader } from 'jose'
-import { readReceiptPdf } from '#lib/domains/erasure/contract.ts'
-import type { Signer } from '#lib/domains/erasure/receipts/signing.ts'
-import type { PublicKey } from '#lib/domains/erasure/receipts/signing-keys.ts'
-import { legalHoldCountsIn } from '#lib/domains/erasure/rules.ts'
 import { onPage, type PdfPage, writtenPdf } from '#lib/kernel/pdf.ts'
 import { erasedCounts, Receipt } from '#lib/kernel/receipt.ts'
 import { stream, type UseCase } from '#lib/kernel/use-case.ts'
+import { readReceiptPdf } from '../contract.ts'
+import { legalHoldCountsIn } from '../rules.ts'
+import type { PublicKey, Signer } from './signing.ts'
 
 /** Returns the embedded file, byte for byte identical to the output of `kp receipts get --output`. */
 export const receiptFile = (receipt: Receipt): string => `${JSON.stringify(receipt, null, 2)}\n`

@@ -6,7 +6,7 @@ import { logNotice } from '#lib/kernel/fault-log.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import type { Ledger, LedgerHash, LedgerRow } from '#lib/stores/ledger/ledger.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import type { SecretPorts } from '../receipts/signing-keys.ts'
+import type { SecretPorts } from '../receipts/signing.ts'
 import {
   insertSuppressions,
   lockSuppressionKeys,

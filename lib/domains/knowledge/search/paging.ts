@@ -8,9 +8,11 @@ import { createHash } from 'node:crypto'
 import type { Actor, Context } from '#lib/kernel/context.ts'
 import { decodeCursor, encodeCursor, notOurCursor } from '#lib/kernel/pages.ts'
 import { invalid } from '#lib/kernel/problem.ts'
+import { read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { snapshot } from '#lib/stores/postgres/snapshot.ts'
 import type { Queryable } from '#lib/stores/postgres/statement.ts'
+import { shown } from '../units/stored-unit.ts'
 import {
   type Filters,
   type SearchTarget,
@@ -19,11 +21,13 @@ import {
   searchTarget,
   type Table,
 } from './conditions.ts'
+import { listUnits } from './contract.ts'
 import { isStopWord, parseQuery, type Query, type Term } from './query.ts'
 import {
   anyMatch,
   countNewest,
   hasOnePlan,
+  listedUnits,
   maxRanked,
   maxScanned,
   newestPage,
@@ -35,6 +39,8 @@ import {
   similarWords,
   wordCounts,
 } from './repository.ts'
+import { snippetOf, spelling } from './snippet.ts'
+import { weightedTextsOf } from './unit-texts.ts'
 
 /** Query parameters of every searchable list. */
 interface Searching {
@@ -435,4 +441,33 @@ function rankOf(cursor: string, identity: string): number | undefined {
   const [, digits] = /^\[(\d{1,4}),/.exec(Buffer.from(cursor, 'base64url').toString('utf8')) ?? []
   const offset = Number(digits)
   return digits !== undefined && rankCursor(offset, identity) === cursor ? offset : undefined
+}
+
+/** Lists and searches units. */
+export function searchService(db: Database) {
+  return {
+    list: read(listUnits, async (ctx, { query }) => {
+      const { types, domain, min_quality, from, to } = query
+      const filters = { types, domain, min_quality, from, to }
+      const found = await searchPage(db, ctx, query, { listed: listedUnits, filters })
+      const { rows, terms, corrected, ...page } = found
+      const snippets =
+        query.q === undefined ? [] : rows.map(({ row }) => snippetOf(weightedTextsOf(row.document), terms))
+      return {
+        body: {
+          data: rows.map(({ row, score }, at) => ({
+            ...shown(row),
+            agent_id: row.agent_id,
+            ...(score !== undefined && { score, snippet: snippets[at] }),
+          })),
+          ...page,
+          ...(corrected.length > 0 && {
+            corrected: corrected.map((word) => ({ ...word, to: spelling(word.to, snippets) })),
+          }),
+        },
+        resourceId: 'query',
+        details: { count: rows.length, total: found.total, corrected: corrected.length },
+      }
+    }),
+  }
 }

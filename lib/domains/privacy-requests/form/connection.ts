@@ -1,6 +1,8 @@
+import { randomBytes } from 'node:crypto'
 import { plainTextPhrases } from '#lib/domains/sanitizer/sanitizer.ts'
+import { hashOf } from '#lib/kernel/code-hash.ts'
 import type { MutationContext } from '#lib/kernel/context.ts'
-import { newId } from '#lib/kernel/ids.ts'
+import { base62, newId } from '#lib/kernel/ids.ts'
 import type { Input } from '#lib/kernel/operation.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
@@ -9,6 +11,7 @@ import { openRequestsOf, refuseDuringErasure, refuseLastAdmin, requestLink, subj
 import { type About, isOpenIn } from '../filing/joining.ts'
 import { openContact, sealContact } from '../filing/links.ts'
 import type { PrivacyDeps, RequestContact } from '../ports.ts'
+import { unconfirmedForms } from '../queries.ts'
 import { noSuchRequest, replyToAdmin } from '../queue/service.ts'
 import { lockSubject } from '../repository.ts'
 import {
@@ -21,9 +24,19 @@ import {
   type RequestRow,
   requestSubjectHash,
 } from '../requests.ts'
+import { unconfirmedLifetime, unforwardedLifetime } from '../rules.ts'
 import { change, type RequestWork, workOf } from '../timeline.ts'
-import { answerRequest, connectRequest, disconnectRequest, listSuggestions } from './contract.ts'
+import {
+  answerRequest,
+  connectRequest,
+  disconnectRequest,
+  forwardUnconfirmed,
+  listSuggestions,
+  listUnconfirmed,
+} from './contract.ts'
+import { confirmFormEmail } from './jobs.ts'
 import { maxSuggested } from './rules.ts'
+import { openForm } from './service.ts'
 
 /** @throws Problem `wrong_state` for a request that is connected, closed, or did not come from the form */
 function requireUnconnected(row: RequestRow): void {
@@ -212,4 +225,52 @@ export const formConnection = (deps: PrivacyDeps) => ({
     const answered = await answerIn(work, row, plainTextPhrases(body.note, 'note', deps.strict))
     return replyToAdmin(deps, ctx, work, answered)
   }),
+})
+
+/** Makes a new link, because only the hash of the last one is stored. Its 24 hours begin now. */
+async function renewLink({ form, origin }: PrivacyDeps, { tx, now }: MutationContext, id: string) {
+  if (!form.isForwardedByHand)
+    throw new Problem('conflict', 'A mail server sends these links. Only the person with the address gets one.')
+  const token = base62(randomBytes(32), 43)
+  const expiresAt = new Date(now.getTime() + unconfirmedLifetime)
+  const { count } = await tx.unconfirmedRequest.updateMany({
+    where: { id, usedAt: null, expiresAt: { gt: now }, content: { not: null } },
+    data: { hash: hashOf(token), emailedAt: now, expiresAt },
+  })
+  const record = await tx.unconfirmedRequest.findUnique({ where: { id } })
+  if (count === 0 || !record?.content)
+    throw new Problem('not_found', 'This request was confirmed, or it has expired. Reload the list.')
+  const { email, locale, kind } = openForm(form.key(), id, record.content)
+  const link = `${origin}/request/confirm#${token}`
+  const { subject, text } = confirmFormEmail(locale, { origin, link, kind, sentAt: record.createdAt })
+  return { email, link, subject, text, expires_at: expiresAt.toISOString() }
+}
+
+/** Without a mail server: the requests from the form whose link nobody has confirmed, and the links to forward. */
+export const unconfirmedRequests = (deps: PrivacyDeps) => ({
+  unconfirmed: read(listUnconfirmed, async ({ now }) => {
+    const rows = deps.form.isForwardedByHand ? await unconfirmedForms(deps.db.prisma, now) : []
+    const data = rows.map(({ id, content, createdAt, expiresAt }) => {
+      const { kind, name, email } = openForm(deps.form.key(), id, content ?? new Uint8Array())
+      return {
+        id,
+        kind,
+        name: name ?? null,
+        email,
+        sent_at: createdAt.toISOString(),
+        expires_at: expiresAt.toISOString(),
+        is_forwarded: expiresAt.getTime() !== createdAt.getTime() + unforwardedLifetime,
+      }
+    })
+    return { body: { data }, resourceId: 'list', details: { count: data.length } }
+  }),
+  forwardUnconfirmed: mutation(
+    forwardUnconfirmed,
+    async (ctx, { params: { id } }) => ({
+      body: { data: await renewLink(deps, ctx, id) },
+      resourceId: id,
+      details: { event: 'forwarded' },
+    }),
+    (ctx, { params: { id } }) => renewLink(deps, ctx, id),
+  ),
 })

@@ -1,20 +1,29 @@
 import { randomBytes } from 'node:crypto'
+import type { ClientBase } from 'pg'
 import { z } from 'zod'
+import { sealedPurposes, unsealed } from '#lib/config/secret.ts'
 import { hashOf } from '#lib/kernel/code-hash.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { base62 } from '#lib/kernel/ids.ts'
 import { job } from '#lib/kernel/job.ts'
 import { type EmailContent, emailContent, emailTime } from '#lib/stores/mail/email-content.ts'
 import type { MailPort } from '#lib/stores/mail/mail.ts'
+import type { SealedColumn } from '#lib/stores/postgres/sealed-column.ts'
 import { kindNames as chineseKindNames } from '../emails/emails-chinese.ts'
 import { kindNames as englishKindNames } from '../emails/emails-english.ts'
 import { makeRequestLink, openContact } from '../filing/links.ts'
 import type { PrivacyDeps, RequestLocale } from '../ports.ts'
-import { lockSubject } from '../repository.ts'
-import { withParts } from '../requests.ts'
+import { knownSubjects, lockSubject, storeSubjectKeys } from '../repository.ts'
+import { formHash, requestSubjectHash, withParts } from '../requests.ts'
 import type { RequestKind } from '../rules.ts'
 import { note, settle, systemWork } from '../timeline.ts'
-import { countEmailsToAddress } from './repository.ts'
+import {
+  addressedRequests,
+  countEmailsToAddress,
+  sealedFormContents,
+  storeAddressKeys,
+  storeFormKeys,
+} from './repository.ts'
 import { formEmailsPerHour, maxFormEmailsPerHour, statusPageOf } from './rules.ts'
 import { confirmFormJob, openForm, statusLinksJob } from './service.ts'
 
@@ -133,3 +142,49 @@ const resendLinks = (deps: PrivacyDeps, mail: MailPort) =>
 
 /** Jobs that send the emails of the form. */
 export const formJobs = (deps: PrivacyDeps, mail: MailPort) => [sendConfirmation(deps, mail), resendLinks(deps, mail)]
+
+export const sealedContacts: SealedColumn = {
+  table: 'privacy_requests',
+  id: 'id',
+  column: 'contact',
+  purpose: sealedPurposes.privacyContacts,
+}
+
+export const sealedForms: SealedColumn = {
+  table: 'unconfirmed_requests',
+  id: 'id',
+  column: 'content',
+  purpose: sealedPurposes.privacyForms,
+}
+
+/** Recomputes the hashes of addresses from the sealed addresses, which must be sealed with the new keys already. */
+export async function rehashAddresses(
+  client: ClientBase,
+  keys: { subject: Uint8Array; contacts: Uint8Array; forms: Uint8Array },
+): Promise<void> {
+  const hash = (email: string) => formHash(keys.subject, 'address', email)
+  const requests = (await addressedRequests(client, {})).flatMap(({ id, contact }) =>
+    unsealed(keys.contacts, contact, id) ? [{ id, address: hash(openContact(keys.contacts, id, contact).email) }] : [],
+  )
+  await storeAddressKeys(client, {
+    ids: requests.map(({ id }) => id),
+    addresses: requests.map(({ address }) => address),
+    subjects: requests.map(({ address }) => requestSubjectHash(keys.subject, 'requester', address)),
+  })
+  const forms = (await sealedFormContents(client, {})).flatMap(({ id, content }) =>
+    unsealed(keys.forms, content, id) ? [{ id, address: hash(openForm(keys.forms, id, content).email) }] : [],
+  )
+  await storeFormKeys(client, { ids: forms.map(({ id }) => id), addresses: forms.map(({ address }) => address) })
+}
+
+/**
+ * Privacy requests are found by their subject's hash. It is recomputed under a new key if the subject is still known; otherwise the old
+ * hash remains and no longer matches.
+ */
+export async function rehashSubjects(client: ClientBase, key: Uint8Array): Promise<void> {
+  const rows = await knownSubjects(client, {})
+  await storeSubjectKeys(client, {
+    ids: rows.map(({ id }) => id),
+    keys: rows.map(({ kind, subject }) => requestSubjectHash(key, kind, subject)),
+  })
+}

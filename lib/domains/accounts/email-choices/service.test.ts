@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { optionalEmailContent } from '#lib/stores/mail/email-content.ts'
-import { controlsSection, outagesSection, safetySection } from './digest.ts'
+import { controlsSection, outagesSection, safetySection } from './service.ts'
 
 const since = new Date('2026-01-31T12:34:56Z')
 const stores = [

@@ -1,4 +1,0 @@
-import { type ConsoleDeps, consoleService } from './service.ts'
-
-/** The overview of the console. */
-export const consoleModule = (deps: ConsoleDeps) => ({ useCases: { console: consoleService(deps) } })
