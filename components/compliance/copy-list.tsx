@@ -28,13 +28,7 @@ export function CopyList({ copies, total, isAdmin }: CopyListProps) {
       main: true,
       cell: ({ account_id, account_name }) => {
         const name = <bdi>{account_name ?? t('deletedPerson')}</bdi>
-        return isAdmin && account_name !== null ? (
-          <TextLink href={`/admin/users/${account_id}`} tone="ink">
-            {name}
-          </TextLink>
-        ) : (
-          name
-        )
+        return isAdmin && account_name !== null ? <TextLink href={`/admin/users/${account_id}`}>{name}</TextLink> : name
       },
     },
     { key: 'created', title: t('columns.created'), cell: ({ created_at }) => <Time at={created_at} show="both" /> },

@@ -67,11 +67,7 @@ export function useErasureColumns(): ShownColumn<Erasure>[] {
       main: true,
       minWidth: 'medium',
       value: nameOf,
-      cell: (erasure) => (
-        <TextLink href={erasureHref(erasure)} tone="ink">
-          {nameOf(erasure)}
-        </TextLink>
-      ),
+      cell: (erasure) => <TextLink href={erasureHref(erasure)}>{nameOf(erasure)}</TextLink>,
     },
     {
       key: 'state',

@@ -46,20 +46,15 @@ export function ErasureList({ initial, initialQuery }: ErasureListProps) {
     ...(open[one] > 0 && { tone }),
   })
   return (
-    <Page
-      width="wide"
-      title={t('name')}
-      summary={
-        <StatTiles
-          tiles={[
-            { label: t('running'), value: running },
-            tile('stuck', 'danger'),
-            tile('held', 'warning'),
-            tile('failed', 'danger'),
-          ]}
-        />
-      }
-    >
+    <Page width="wide" title={t('name')}>
+      <StatTiles
+        tiles={[
+          { label: t('running'), value: running },
+          tile('stuck', 'danger'),
+          tile('held', 'warning'),
+          tile('failed', 'danger'),
+        ]}
+      />
       <Tabs
         label={t('columns.state')}
         tabs={[

@@ -94,7 +94,9 @@ function Meanings({ rows, onOpen }: { rows: readonly MappedRow[]; onOpen: (key: 
                       onClick={() => onOpen(key)}
                       className="flex min-h-7 w-full items-baseline justify-between gap-2 rounded-sm text-left text-sm hover:bg-sunken"
                     >
-                      <span className="min-w-0 text-accent wrap-anywhere">{what}</span>
+                      <span className="min-w-0 text-accent underline decoration-1 underline-offset-3 wrap-anywhere">
+                        {what}
+                      </span>
                       <span className="text-quiet tabular-nums">
                         {records === null ? t('uncounted') : format.number(records)}
                       </span>

@@ -56,7 +56,7 @@ function FoundRecord({ record, isOpen, open, within }: FoundRecordProps) {
     <li className="grid gap-2 py-3">
       <div className="flex flex-wrap items-start justify-between gap-x-4 gap-y-1">
         <div className="grid min-w-0 flex-1 basis-60 gap-0.5">
-          <TextLink href={recordPage(record.id)} tone="ink" className="wrap-anywhere">
+          <TextLink href={recordPage(record.id)} className="wrap-anywhere">
             <bdi>{record.title || t('untitled')}</bdi>
           </TextLink>
           <p className="text-sm text-quiet">

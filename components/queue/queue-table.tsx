@@ -47,11 +47,7 @@ function useColumns(me: string): ShownColumn<ListedRequest>[] {
       main: true,
       minWidth: 'medium',
       value: words.subject,
-      cell: (request) => (
-        <TextLink href={requestHref(request)} tone="ink">
-          {words.subject(request)}
-        </TextLink>
-      ),
+      cell: (request) => <TextLink href={requestHref(request)}>{words.subject(request)}</TextLink>,
     },
     { key: 'kinds', title: t('columns.kinds'), phone: 'plain', value: words.kinds, cell: words.kinds },
     {

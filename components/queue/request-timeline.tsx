@@ -1,11 +1,13 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
-import type { FormEvent } from 'react'
+import { type FormEvent, Fragment } from 'react'
 import { useApiMutation } from '#components/frame/api-query.ts'
 import { useDraft } from '#components/frame/draft.ts'
+import { numbered, type TimelineAct, timelineActs } from '#components/requests/timeline-rules.ts'
 import { Badge } from '#components/ui/badge.tsx'
 import { Button } from '#components/ui/button.tsx'
+import { Time } from '#components/ui/time.tsx'
 import { Timeline, type TimelineEvent } from '#components/ui/timeline.tsx'
 import { type AdminRequestDetail, type AdminTimelineEvent, commentAt, requestPaths } from './endpoints.ts'
 import { StateProblem } from './state-problem.tsx'
@@ -39,17 +41,6 @@ function CommentForm({ request }: { request: AdminRequestDetail }) {
   )
 }
 
-/** Events have no id: number those with the same time and kind. */
-function keyed(events: readonly AdminTimelineEvent[]) {
-  const seen = new Map<string, number>()
-  return events.map((event) => {
-    const name = `${event.at} ${event.event}`
-    const nth = (seen.get(name) ?? 0) + 1
-    seen.set(name, nth)
-    return { key: `${name} ${nth}`, event }
-  })
-}
-
 const tones: Partial<Record<string, NonNullable<TimelineEvent['tone']>>> = {
   completed: 'success',
   failed: 'danger',
@@ -60,42 +51,58 @@ const tones: Partial<Record<string, NonNullable<TimelineEvent['tone']>>> = {
   running: 'progress',
 }
 
-/** All events, oldest first. Events that only admins can read are marked. */
+/** The acts of a request, oldest first, each in one sentence with names. What only admins can read is marked. */
 export function RequestTimeline({ request, canComment }: { request: AdminRequestDetail; canComment: boolean }) {
   const t = useTranslations('adminRequest')
   const states = useTranslations('requestNames.states')
-  const shown = ({ key, event }: ReturnType<typeof keyed>[number]): TimelineEvent => {
+  const sentenceOf = (event: AdminTimelineEvent): string => {
     const name = eventName(event, request.received_at)
-    const tone = tones[event.event]
-    const isOfState = event.from !== null && event.to !== null
+    const who = event.by_name ?? t(`timeline.by.${event.by}`)
+    return name
+      ? t(`timeline.events.${name}`, { who, by: event.by, days: Number(event.details.days ?? 0) })
+      : t('timeline.other', { who, event: event.event })
+  }
+  const shown = ({ event, others, tries, since }: TimelineAct<AdminTimelineEvent>, index: number): TimelineEvent => {
+    const together = [event, ...others]
+    const tone = together.map((one) => tones[one.event]).find(Boolean)
+    const [from, to] = [
+      together.find((one) => one.from !== null)?.from,
+      together.findLast((one) => one.to !== null)?.to,
+    ]
     return {
-      key,
+      // Events are only appended, so the index is a stable key.
+      key: `${since} ${index}`,
       at: event.at,
       ...(tone && { tone }),
-      by: event.by_name ?? t(`timeline.by.${event.by}`),
       title: (
         <span data-event={event.event} className="flex flex-wrap items-baseline gap-x-3 gap-y-1">
-          <span className="font-medium">
-            {name ? t(`timeline.events.${name}`, { days: Number(event.details.days ?? 0) }) : event.event}
-          </span>
+          <span className="font-medium">{tries > 1 ? t('timeline.tried', { tries }) : sentenceOf(event)}</span>
           {event.internal && <Badge tone="warning">{t('timeline.internal')}</Badge>}
-          {isOfState && (
-            <span className="text-sm text-quiet">
-              {t('timeline.to', { from: states(event.from ?? 'received'), to: states(event.to ?? 'received') })}
-            </span>
+          {from && to && tries < 2 && (
+            <span className="text-sm text-quiet">{t('timeline.to', { from: states(from), to: states(to) })}</span>
           )}
         </span>
       ),
-      children: event.note && (
-        <p dir="auto" className="whitespace-pre-wrap wrap-anywhere text-ink">
-          {event.note}
-        </p>
+      children: (
+        <>
+          {tries > 1 && <p className="text-sm">{t.rich('timeline.firstTry', { time: () => <Time at={since} /> })}</p>}
+          {numbered(together).map(({ key, one }) => (
+            <Fragment key={key}>
+              {one !== event && <p className="text-sm">{sentenceOf(one)}</p>}
+              {one.note && (
+                <p dir="auto" className="whitespace-pre-wrap wrap-anywhere text-ink">
+                  {one.note}
+                </p>
+              )}
+            </Fragment>
+          ))}
+        </>
       ),
     }
   }
   return (
     <div className="grid gap-5">
-      <Timeline label={t('timeline.title')} events={keyed(request.timeline).map(shown)} />
+      <Timeline label={t('timeline.title')} events={timelineActs(request.timeline).map(shown)} />
       {canComment ? <CommentForm request={request} /> : <p className="text-sm text-quiet">{t('comment.none')}</p>}
     </div>
   )

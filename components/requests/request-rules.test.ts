@@ -13,7 +13,7 @@ import {
   signedReceiptOf,
 } from './request-rules.ts'
 import { handOf, spanOf, timeLeftOf } from './time-left-rules.ts'
-import { eventTextOf } from './timeline-rules.ts'
+import { eventTextOf, timelineActs } from './timeline-rules.ts'
 
 const now = new Date('2026-03-10T12:00:00Z')
 type Given = Parameters<typeof requestSayingOf>[0]
@@ -186,4 +186,42 @@ it.each([
   expect(isRetryable(given)).toBe(expected)
   expect(isRetryable({ ...given, for_member: true })).toBe(false)
   expect(isRetryable({ ...given, closed_at: now.toISOString() })).toBe(false)
+})
+
+describe('timelineActs', () => {
+  const at = (minute: number, name: string, by: ShownTimelineEvent['by'] = 'system') => ({
+    ...event(name),
+    by,
+    at: `2026-03-10T12:${String(minute).padStart(2, '0')}:00Z`,
+  })
+  const told = (events: ShownTimelineEvent[]) =>
+    timelineActs(events).map(({ event: { event: name }, others, tries }) => [name, others.length, tries])
+
+  it('shows the events of one transaction as one act, described by the one that causes the others', () => {
+    expect(told([at(0, 'received', 'subject'), at(0, 'link_sent'), at(1, 'running'), at(1, 'rectified')])).toEqual([
+      ['received', 1, 0],
+      ['rectified', 1, 0],
+    ])
+  })
+
+  it('shows nineteen events of one failure that is retried as one act, with the time of the latest attempt', () => {
+    const attempts = [...Array(9).keys()].flatMap((n) => [at(2 * n, 'failed'), at(2 * n + 1, 'running')])
+    const acts = timelineActs([at(0, 'verified', 'admin'), ...attempts.slice(2), at(30, 'failed')])
+    expect(acts.map(({ event: { event: name }, tries }) => [name, tries])).toEqual([
+      ['verified', 0],
+      ['failed', 9],
+    ])
+    expect([acts[1]?.since, acts[1]?.event.at]).toEqual(['2026-03-10T12:02:00Z', '2026-03-10T12:30:00Z'])
+  })
+
+  it('counts attempts again after an act of a person, and never hides that act', () => {
+    expect(
+      told([at(0, 'failed'), at(1, 'failed'), at(2, 'retried', 'admin'), at(3, 'failed'), at(4, 'completed')]),
+    ).toEqual([
+      ['failed', 0, 2],
+      ['retried', 0, 0],
+      ['failed', 0, 1],
+      ['completed', 0, 0],
+    ])
+  })
 })

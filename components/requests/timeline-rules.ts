@@ -76,3 +76,50 @@ export function eventToneOf(event: string): 'neutral' | 'success' | 'warning' | 
   if (event === 'failed' || event === 'copy_failed') return 'danger'
   return ['partly_completed', 'blocked', 'paused', 'rejected', 'extended'].includes(event) ? 'warning' : 'neutral'
 }
+
+/** What a timeline shows as one act. */
+export interface TimelineAct<Event> {
+  event: Event
+  /** Other events of the same transaction. */
+  others: Event[]
+  /** The number of failed attempts that this act stands for. */
+  tries: number
+  /** The time of the first of these attempts. */
+  since: string
+}
+/** Events that accompany another one in the same transaction. */
+const accompanying = ['link_sent', 'status_link', 'evidence', 'running', 'completed', 'retried']
+const failures = ['failed', 'copy_failed']
+const retries = [...failures, 'running', 'retried']
+
+/**
+ * Events, oldest first, as acts: a transaction writes all its events with one time, and they are one act. Failed attempts that the system
+ * repeats without any other event between them are one act at the time of the latest failure.
+ */
+export function timelineActs<Event extends Pick<ShownTimelineEvent, 'at' | 'event' | 'by'>>(
+  events: readonly Event[],
+): TimelineAct<Event>[] {
+  const acts: TimelineAct<Event>[] = []
+  for (const together of Map.groupBy(events, ({ at }) => at).values()) {
+    const event = together.find((one) => !accompanying.includes(one.event)) ?? together[0]
+    if (!event) continue
+    const isAttempt = together.every((one) => one.by === 'system' && retries.includes(one.event))
+    const failed = isAttempt ? together.find((one) => failures.includes(one.event)) : undefined
+    const last = acts.at(-1)
+    if (isAttempt && last && last.tries > 0) {
+      if (failed) Object.assign(last, { event: failed, tries: last.tries + 1 })
+      continue
+    }
+    acts.push({
+      event: failed ?? event,
+      others: together.filter((one) => one !== (failed ?? event)),
+      tries: failed ? 1 : 0,
+      since: event.at,
+    })
+  }
+  return acts
+}
+
+/** With keys: events have no id. */
+export const numbered = <Event extends { event: string }>(events: readonly Event[]) =>
+  events.map((one, index) => ({ key: `${index} ${one.event}`, one }))

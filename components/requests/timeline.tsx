@@ -1,10 +1,11 @@
 import { useTranslations } from 'next-intl'
+import { Fragment } from 'react'
 import { usePunctuation } from '#components/ui/punctuation.ts'
 import { Time } from '#components/ui/time.tsx'
 import { Timeline, type TimelineEvent } from '#components/ui/timeline.tsx'
 import { graces, refusalGrounds, requestKinds } from '#lib/domains/privacy-requests/rules.ts'
 import type { ShownTimelineEvent } from './request-rules.ts'
-import { eventTextOf, eventToneOf, namesIn, numberIn, textIn } from './timeline-rules.ts'
+import { eventTextOf, eventToneOf, namesIn, numbered, numberIn, textIn, timelineActs } from './timeline-rules.ts'
 
 const fields = ['name', 'email', 'locale'] as const
 /** Translates a known name; returns any other name unchanged. */
@@ -38,24 +39,34 @@ function EventWords({ event }: { event: ShownTimelineEvent }) {
   })
 }
 
-/** The timeline of a request, oldest first. Needs the messages `timeline` and `requests`. */
+/** The acts of a request, oldest first. Needs the messages `timeline` and `requests`. */
 export function RequestTimeline({ label, events }: { label: string; events: readonly ShownTimelineEvent[] }) {
   const t = useTranslations('timeline')
-  const shown = events.map(
+  const shown = timelineActs(events).map(
     // Events are only appended, so the index is a stable key.
-    (event, index): TimelineEvent => ({
-      key: `${event.at} ${index}`,
+    ({ event, others, tries, since }, index): TimelineEvent => ({
+      key: `${since} ${index}`,
       at: event.at,
-      title: <EventWords event={event} />,
+      title: tries > 1 ? t('tried', { tries }) : <EventWords event={event} />,
       by: t(`by.${event.by}`),
       tone: eventToneOf(event.event),
-      children: (event.note !== null || event.details.lifted === true) && (
+      children: (
         <>
-          {event.note !== null && (
-            <blockquote className="border-l-2 border-edge pl-3 whitespace-pre-wrap wrap-anywhere">
-              {event.note}
-            </blockquote>
-          )}
+          {tries > 1 && <p className="text-sm">{t.rich('firstTry', { time: () => <Time at={since} /> })}</p>}
+          {numbered([event, ...others]).map(({ key, one }) => (
+            <Fragment key={key}>
+              {one !== event && (
+                <p className="text-sm">
+                  <EventWords event={one} />
+                </p>
+              )}
+              {one.note !== null && (
+                <blockquote className="border-l-2 border-edge pl-3 whitespace-pre-wrap wrap-anywhere">
+                  {one.note}
+                </blockquote>
+              )}
+            </Fragment>
+          ))}
           {event.details.lifted === true && <p>{t('lifted')}</p>}
         </>
       ),

@@ -15,7 +15,7 @@ const look = cva(
         accent: 'text-accent hover:bg-sunken',
         danger: 'bg-red text-on-red hover:bg-red-strong',
       },
-      size: { normal: 'min-h-10 px-4 py-2', small: 'min-h-8 px-3 py-1 text-sm', icon: 'size-9' },
+      size: { normal: 'min-h-10 px-4 py-1.5', small: 'min-h-8 px-3 py-1 text-sm', icon: 'size-8' },
     },
     defaultVariants: { tone: 'main', size: 'normal' },
   },

@@ -4,7 +4,7 @@ import { clsx } from 'clsx'
 import { type ComponentProps, type ReactNode, useId } from 'react'
 
 const boxLook =
-  'w-full rounded-lg border border-edge bg-raised px-3 py-2 text-base text-ink placeholder:text-quiet aria-invalid:border-red sm:text-body'
+  'w-full rounded-lg border border-edge bg-raised px-3 py-1.5 text-base text-ink placeholder:text-quiet aria-invalid:border-red sm:text-body'
 export const inputLook = `${boxLook} min-h-10`
 
 interface Labelled {

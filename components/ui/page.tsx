@@ -1,13 +1,7 @@
 import { clsx } from 'clsx'
-import { ChevronRight } from 'lucide-react'
-import { useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
-import { TextLink } from './text-link.tsx'
+import { type Breadcrumb, Breadcrumbs } from './trail.tsx'
 
-export interface Breadcrumb {
-  href: string
-  title: string
-}
 interface PageProps {
   /** A noun: "Privacy requests", or the name of the record. */
   title: ReactNode
@@ -33,25 +27,7 @@ interface PageProps {
 }
 const widths = { narrow: 'max-w-md', text: 'max-w-[48rem]', wide: 'max-w-[90rem]' }
 
-function Breadcrumbs({ trail }: { trail: readonly Breadcrumb[] }) {
-  const t = useTranslations('common')
-  return (
-    <nav aria-label={t('breadcrumbs')} className="text-sm print:hidden">
-      <ol className="flex flex-wrap items-center gap-x-1 text-quiet">
-        {trail.map(({ href, title }) => (
-          <li key={href} className="flex min-h-6 min-w-0 items-center gap-1">
-            <TextLink href={href} tone="quiet" className="wrap-anywhere">
-              {title}
-            </TextLink>
-            <ChevronRight aria-hidden className="size-3.5 shrink-0" />
-          </li>
-        ))}
-      </ol>
-    </nav>
-  )
-}
-
-/** The main part of every page: breadcrumbs, title with count, status and actions, summary, content, and a facts column. */
+/** The main part of every page: title with count, status and actions, summary, content, and a facts column. */
 export const Page = ({
   title,
   count,

@@ -3,7 +3,8 @@ import type { ComponentProps } from 'react'
 import { PageLink } from './page-link.tsx'
 
 const look = 'decoration-1 underline-offset-3 hover:text-accent-strong hover:decoration-2'
-const tones = { accent: 'text-accent underline', ink: 'text-ink hover:underline', quiet: 'text-quiet hover:underline' }
+/** Every link in a text is underlined. `quiet` is for the trail above a page. */
+const tones = { accent: 'text-accent underline', quiet: 'text-quiet hover:underline' }
 
 interface TextLinkProps extends ComponentProps<typeof PageLink> {
   tone?: keyof typeof tones

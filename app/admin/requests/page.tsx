@@ -41,8 +41,8 @@ export default async function RequestsPage({ searchParams }: Props) {
             <ButtonLink href="/admin/requests/new">{t('new')}</ButtonLink>
           </>
         }
-        summary={<StatTiles tiles={queueTiles(stats, format, statistics)} />}
       >
+        <StatTiles tiles={queueTiles(stats, format, statistics)} />
         <UnconfirmedList requests={unconfirmed.data} />
         <RequestQueue initial={initial} initialFilters={initialFilters} me={person.account_id} minders={minders.data} />
       </Page>

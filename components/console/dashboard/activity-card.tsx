@@ -21,7 +21,7 @@ export function ActivityCard({ activity, role }: { activity: Dashboard['activity
             const [first] = change.act.parts
             return (
               <li key={change.id} className="grid grid-cols-[minmax(0,1fr)_auto] items-baseline gap-x-4 py-2">
-                <TextLink href={changeHref(change, role)} tone="ink" className="min-w-0 [overflow-wrap:anywhere]">
+                <TextLink href={changeHref(change, role)} className="min-w-0 [overflow-wrap:anywhere]">
                   {first && sentenceOf(first, change.act)}
                 </TextLink>
                 <span className="text-sm text-quiet">

@@ -33,7 +33,7 @@ export function ControlsCard({ titles, states }: ControlsCardProps) {
           <ul className="divide-y divide-line">
             {shown.map(({ line, state }) => (
               <li key={line} className="flex items-center gap-4 py-2">
-                <TextLink href={`/admin/compliance#${line}`} tone="ink" className="grow">
+                <TextLink href={`/admin/compliance#${line}`} className="grow">
                   {titles[line]}
                 </TextLink>
                 <Badge tone={tones[state]} hasDot>

@@ -1,0 +1,83 @@
+import { type Browser, expect, type Page, test } from '@playwright/test'
+import { type PageEntry, type PageName, pages } from '#components/frame/pages.ts'
+import { sampled, sampleSeed } from '#lib/testing/sampling.ts'
+import { type BrowserSession, sessionOf } from './control.ts'
+import { origin } from './credentials.ts'
+import { alive } from './journey.ts'
+import { addresses, areaOf, people } from './requests.ts'
+
+/** The heights of buttons, fields and selects: beside a value, in a bar, and in a form. */
+const heights = [24, 32, 40]
+
+let at: Record<PageName, string>
+const sessions: Partial<Record<PageEntry['area'], BrowserSession>> = {}
+test.beforeAll(async () => {
+  at = await addresses()
+  sessions.you = await sessionOf(people.person)
+  sessions.admin = await sessionOf(people.admin)
+})
+const opened = async (browser: Browser, area: PageEntry['area']) => {
+  const session = sessions[area]
+  const context = await browser.newContext({
+    baseURL: origin,
+    viewport: { width: 1280, height: 900 },
+    ...(session && { storageState: session }),
+  })
+  return context.newPage()
+}
+
+/**
+ * Buttons, links that look like buttons, fields and selects that are visible, with another height than the three. Texts that act as buttons
+ * inside a row, and boxes that are chosen as a whole, have no height of their own.
+ */
+const otherControls = (page: Page) =>
+  page.evaluate((allowed) => {
+    const isControl = (element: Element): boolean => {
+      const look = getComputedStyle(element)
+      const hasBox = look.borderTopWidth !== '0px' || look.backgroundColor !== 'rgba(0, 0, 0, 0)'
+      if (element.matches('button[aria-pressed]')) return false
+      return element.matches('input, select') || hasBox || (element.textContent ?? '').trim() === ''
+    }
+    return [
+      ...document.querySelectorAll(
+        'button, select, a[class*="rounded-lg"], input:not([type=hidden], [tabindex="-1"], [type=checkbox], [type=radio], [type=file], [type=range])',
+      ),
+    ].flatMap((element) => {
+      const { height, width } = element.getBoundingClientRect()
+      // A label of two lines on a narrow place is higher, and elements for screen readers only have one pixel.
+      if (width < 2 || !element.checkVisibility({ visibilityProperty: true }) || !isControl(element)) return []
+      return allowed.includes(Math.round(height)) ? [] : [`${Math.round(height)} ${element.outerHTML.slice(0, 200)}`]
+    })
+  }, heights)
+
+/** Links in the text of a page that look like text. */
+const hiddenLinks = (page: Page) =>
+  page.evaluate(() =>
+    [...document.querySelectorAll('main a[href]')].flatMap((link) => {
+      const look = getComputedStyle(link)
+      // A tile is a link as a whole, and a heading links to itself.
+      const isBox =
+        link.matches('h1 a, h2 a, h3 a, h4 a, [class*="after:inset-0"]') ||
+        look.borderTopWidth !== '0px' ||
+        /flex|grid|block/.test(look.display)
+      const isSeen = link.checkVisibility({ visibilityProperty: true }) && link.getBoundingClientRect().width > 1
+      return isBox || !isSeen || look.textDecorationLine.includes('underline') ? [] : [link.outerHTML.slice(0, 200)]
+    }),
+  )
+
+for (const area of ['public', 'you', 'admin'] as const) {
+  const entries: (PageEntry & { name: PageName })[] = pages.filter((entry) => areaOf(entry) === area)
+  test(`${area} pages have controls of three heights, underlined links and one breadcrumb (KP_SEED=${sampleSeed})`, async ({
+    browser,
+  }) => {
+    test.setTimeout(600_000)
+    const page = await opened(browser, area)
+    for (const { name } of sampled(`browser: controls of ${area} pages`, entries, 8)) {
+      await page.goto(at[name], { waitUntil: 'load' })
+      await alive(page)
+      expect.soft(await otherControls(page), name).toEqual([])
+      expect.soft(await hiddenLinks(page), name).toEqual([])
+    }
+    await page.context().close()
+  })
+}
