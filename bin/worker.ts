@@ -8,8 +8,12 @@ import { runJobs } from '#lib/jobs/runner.ts'
 import { supervised } from './supervised.ts'
 
 const env = readEnv()
-// Jobs may wait longer for a connection than requests.
-const app = createApp({ env, replaysByItself: env.KP_ROLE === 'all' })
+// The queue listens for notifications and holds locks, which a pooler in transaction mode would lose. Jobs may wait longer for a connection
+// than requests.
+const app = createApp({
+  env: { ...env, DATABASE_URL: env.DATABASE_DIRECT_URL ?? env.DATABASE_URL },
+  replaysByItself: env.KP_ROLE === 'all',
+})
 const exporting = await app.exportTelemetry()
 const runner = await runJobsAfterReplay((jobs) => runJobs(app.db, app.pipeline, jobs), app.jobs, app.restored)
 // The hourly schedule does not make up for sweeps that an installation missed while it was stopped.

@@ -31,7 +31,7 @@ export async function withInstallation<T>(
   const { acceptLoss, joinInstallation } = await import('#lib/platform/installation.ts')
   const joined = await (decisions ? acceptLoss(env, decisions) : joinInstallation(env))
   const { createApp } = await import('#lib/app.ts')
-  const app = createApp({ env: { ...env, DATABASE_URL: joined.appUrl } })
+  const app = createApp({ env: { ...env, DATABASE_URL: env.DATABASE_DIRECT_URL ?? joined.appUrl } })
   try {
     return await work(app, joined)
   } finally {

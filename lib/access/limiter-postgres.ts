@@ -25,14 +25,20 @@ const statusOf = (found: RateLimiterRes): WindowRecord => ({
 })
 
 /** Connections for rate limits only: a hanging one is dropped within `patience`, and requests never wait for long transactions. */
-export const limitsPool = (connectionString: string, { max = 5, patience = limiterPatience } = {}): pg.Pool =>
-  createPool({
-    connectionString,
-    max,
-    connectionTimeoutMillis: patience * 0.9,
-    query_timeout: patience * 0.9,
-    application_name: 'kp-limits',
-  })
+export const limitsPool = (
+  connectionString: string,
+  { max = 5, patience = limiterPatience, isPooled = false } = {},
+): pg.Pool =>
+  createPool(
+    {
+      connectionString,
+      max,
+      connectionTimeoutMillis: patience * 0.9,
+      query_timeout: patience * 0.9,
+      application_name: 'kp-limits',
+    },
+    { isPooled },
+  )
 
 /**
  * Limits that processes share through the table `rate_limit_windows`: one upsert and one round trip, without a transaction. The caller

@@ -4,12 +4,13 @@ import type { LimiterEvents } from './limiter-fallback.ts'
 import { limitsPool, postgresLimiter } from './limiter-postgres.ts'
 import { redisLimiter } from './limiter-redis.ts'
 
-type Settings = Pick<Env, 'KP_LIMITS' | 'KP_REDIS_URL' | 'DATABASE_URL'>
+type Settings = Pick<Env, 'KP_LIMITS' | 'KP_REDIS_URL' | 'DATABASE_URL' | 'DATABASE_DIRECT_URL'>
 
 function open(store: Limiter['store'], env: Settings, events: LimiterEvents, patience: number | undefined): Limiter {
   if (store === 'redis' && env.KP_REDIS_URL) return redisLimiter(env.KP_REDIS_URL, events, patience)
   if (store === 'postgres' && env.DATABASE_URL) {
-    const pool = limitsPool(env.DATABASE_URL, { ...(patience !== undefined && { patience }) })
+    const isPooled = env.DATABASE_DIRECT_URL !== undefined && env.DATABASE_DIRECT_URL !== env.DATABASE_URL
+    const pool = limitsPool(env.DATABASE_URL, { isPooled, ...(patience !== undefined && { patience }) })
     const limiter = postgresLimiter(pool, events, patience)
     return {
       ...limiter,

@@ -112,6 +112,8 @@ const variables = z.object({
   PORT: whole(0, 65535).default(3000),
   HOST: z.string().default('127.0.0.1'),
   DATABASE_URL: url(['postgres', 'postgresql']).optional(),
+  /** The address without the pooler, if DATABASE_URL leads to one in transaction mode: for what needs a session. */
+  DATABASE_DIRECT_URL: url(['postgres', 'postgresql']).optional(),
   DATABASE_MIGRATION_URL: url(['postgres', 'postgresql']).optional(),
   KP_DATA_DIR: z.string().default('var'),
   KP_URL: url(['http', 'https']).optional(),
@@ -243,6 +245,7 @@ export function readEnv(source: Record<string, string | undefined> = process.env
       throw new BadVariable('KP_LIMITS', 'redis requires KP_REDIS_URL')
     if (KP_LIMITS === 'memory' && KP_WEB_PROCESSES > 1)
       throw new BadVariable('KP_LIMITS', 'several processes cannot share memory; use postgres or redis')
+    checkPooler(parsed.data)
     checkProvider(parsed.data)
     checkBuckets(parsed.data)
     checkPostHog(parsed.data)
@@ -258,6 +261,14 @@ function checkProvider(env: Env): void {
   const given = [...providerVariables, 'KP_OIDC_NAME' as const].find((name) => env[name] !== undefined)
   const missing = providerVariables.find((name) => env[name] === undefined)
   if (given !== undefined && missing !== undefined) throw new BadVariable(missing, `is required when ${given} is set`)
+}
+
+/** A pooler is between the application and the database only for the application's own user. */
+function checkPooler({ DATABASE_DIRECT_URL, DATABASE_MIGRATION_URL, DATABASE_URL }: Env): void {
+  if (DATABASE_DIRECT_URL === undefined) return
+  if (DATABASE_URL === undefined) throw new BadVariable('DATABASE_URL', 'is required when DATABASE_DIRECT_URL is set')
+  if (DATABASE_MIGRATION_URL === undefined)
+    throw new BadVariable('DATABASE_MIGRATION_URL', 'is required when DATABASE_DIRECT_URL is set')
 }
 
 /** Applications write to the bucket of objects, and its copies must not contain the keys of snapshots. */

@@ -36,7 +36,7 @@ export function watchForAbandoned(db: Database, onFault: (error: unknown) => voi
   async function hold(): Promise<void> {
     if (connection) await checkConnection(connection, {}).catch(letGo)
     if (connection || name === undefined) return
-    connection = await db.pool.connect()
+    connection = await db.session()
     await lockWorker(connection, { worker: name })
   }
   const look = (): void => {

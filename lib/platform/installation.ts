@@ -16,20 +16,50 @@ export type Installation = PreparedDatabase & {
   embedded?: EmbeddedDatabase
 }
 
-type Settings = Pick<Env, 'DATABASE_URL' | 'DATABASE_MIGRATION_URL'> & SecretSettings
+type Settings = Pick<Env, 'DATABASE_URL' | 'DATABASE_MIGRATION_URL'> &
+  Partial<Pick<Env, 'DATABASE_DIRECT_URL'>> &
+  SecretSettings
 
 /**
  * Prepares an installation's database that is running.
  * @param embeddedUrl the owner's URL of the embedded database; without it, the settings name the database
  * @throws DatabaseFault
  */
-export function prepareInstallation(settings: Settings, embeddedUrl?: string): Promise<PreparedDatabase> {
-  const { DATABASE_URL: appUrl, DATABASE_MIGRATION_URL } = settings
+export async function prepareInstallation(settings: Settings, embeddedUrl?: string): Promise<PreparedDatabase> {
+  const { DATABASE_URL: appUrl, DATABASE_MIGRATION_URL, DATABASE_DIRECT_URL: directUrl } = settings
   const secret = (owner: ClientBase) => settleInstallation(owner, settings)
   if (embeddedUrl !== undefined) return prepareDatabase({ ownerUrl: embeddedUrl, secret, mayCreateDatabase: true })
   const ownerUrl = DATABASE_MIGRATION_URL ?? appUrl
   if (!ownerUrl) throw new TypeError('The settings name no database.')
-  return prepareDatabase({ ownerUrl, appUrl, secret })
+  const prepared = await prepareDatabase({ ownerUrl, appUrl, secret })
+  if (directUrl !== undefined && directUrl !== appUrl) await checkPooler(prepared.appUrl, directUrl)
+  return prepared
+}
+
+/**
+ * Checks that the pooler leads to the database of the direct address, and that its sessions have time limits, which it cannot take from us.
+ * @throws DatabaseFault OTHER_DATABASE, NO_TIME_LIMITS
+ */
+async function checkPooler(pooledUrl: string, directUrl: string): Promise<void> {
+  const identity = `SELECT (SELECT system_identifier FROM pg_control_system()) || ' ' || current_database() AS identity,
+    current_setting('statement_timeout') AS statements, current_setting('lock_timeout') AS locks`
+  const seenBy = (url: string, variable: string) =>
+    withConnection(
+      url,
+      async (client) => (await client.query<Record<string, string>>(identity)).rows[0] ?? {},
+      variable,
+    )
+  const [pooled, direct] = [await seenBy(pooledUrl, 'DATABASE_URL'), await seenBy(directUrl, 'DATABASE_DIRECT_URL')]
+  if (pooled.identity !== direct.identity)
+    throw new DatabaseFault(
+      'OTHER_DATABASE',
+      'DATABASE_URL and DATABASE_DIRECT_URL lead to different databases. Give both the address of the same one.',
+    )
+  if (pooled.statements === '0' || pooled.locks === '0')
+    throw new DatabaseFault(
+      'NO_TIME_LIMITS',
+      "The pooler of DATABASE_URL sets no time limits. Add connect_query='SET statement_timeout = 15000; SET lock_timeout = 14000' to its database.",
+    )
 }
 
 /**

@@ -100,6 +100,7 @@ export function openPlatform({ env, clock, patience }: { env: Env; clock: Clock;
   refuseOutside(env)
   const db = openDatabase(env.DATABASE_URL ?? 'postgresql://localhost/knowledgepulse', {
     isGuarded: env.NODE_ENV !== 'production',
+    directUrl: env.DATABASE_DIRECT_URL,
     ...(patience.connection !== undefined && { patience: patience.connection }),
   })
   const secret = memoize(() => installationSecret(env.KP_DATA_DIR, env.KP_SECRET))

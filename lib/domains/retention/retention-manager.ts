@@ -278,7 +278,7 @@ export class RetentionManager {
     id: string,
     { ip = '', signal }: { ip?: string; signal?: AbortSignal } = {},
   ): Promise<SweepRow | undefined> {
-    const client = await this.#stores.db.pool.connect()
+    const client = await this.#stores.db.session()
     // The lock belongs to the session: it ends with the connection, and so does the current batch.
     let isIntact = false
     try {

@@ -92,7 +92,7 @@ async function addressOf(store: ConnectedStore | undefined): Promise<string | un
 /** Uses its own connection: callers are inside transactions and could exhaust the pool, waiting for each other. */
 async function onOwnConnection<T>(db: Database, work: (on: Queryable) => Promise<T>): Promise<T> {
   const client = new pg.Client({
-    connectionString: db.pool.options.connectionString,
+    connectionString: db.directUrl,
     connectionTimeoutMillis: 5_000,
     query_timeout: 10_000,
   })

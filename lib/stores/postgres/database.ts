@@ -22,6 +22,8 @@ const maxTries = 3
 export interface Database {
   prisma: PrismaClient
   pool: pg.Pool
+  /** The address without a pooler, for connections outside the pools: behind one, they would wait for each other's transactions. */
+  directUrl: string
   /** Runs one statement; with a name it is prepared once per connection. @throws `unavailable` if the database is down */
   query<R extends pg.QueryResultRow>(name: string | undefined, text: string, values?: readonly unknown[]): Promise<R[]>
   /**
@@ -30,6 +32,8 @@ export interface Database {
    * few may run concurrently. `isSnapshot`: all statements see the state at the first one.
    */
   transaction<T>(run: (tx: Transaction) => Promise<T>, how?: { longest?: number; isSnapshot?: boolean }): Promise<T>
+  /** Lends a connection that keeps its session, for locks that end with it; the caller releases it. @throws if the database is down */
+  session(): Promise<pg.PoolClient>
   /** Runs single read-only statements on connections that are kept for these settings. @throws `unavailable` if the database is down */
   withSettings(settings: Settings): RunQuery
   close(): Promise<void>
@@ -47,6 +51,8 @@ export interface DatabaseOptions {
    * development and tests.
    */
   isGuarded?: boolean
+  /** The address of the database itself, if `url` leads to a pooler in transaction mode. */
+  directUrl?: string | undefined
 }
 
 /** How long a transaction with a raised time limit waits for a lock, in milliseconds. */
@@ -85,36 +91,50 @@ function lendingPool(pool: pg.Pool, opening: AsyncLocalStorage<OpeningTransactio
 type PoolLimits = Required<Pick<DatabaseOptions, 'max' | 'longest' | 'patience'>>
 function openPool(
   url: string,
-  { max, longest, patience, ...how }: PoolLimits & Pick<pg.PoolConfig, 'min' | 'onConnect'>,
-): pg.Pool {
-  return createPool({
-    ...how,
-    connectionString: url,
+  {
     max,
-    connectionTimeoutMillis: patience,
-    // Detects a frozen server or a network that drops packets.
-    query_timeout: 20_000,
-    statement_timeout: 15_000,
-    // Shorter than the transaction's own time limit, whose error could not name the lock as the reason.
-    lock_timeout: Math.max(longest - 1_000, longest / 2),
-    keepAlive: true,
-    // A connection takes 3 to 8 MiB of the server and 5 ms to open.
-    idleTimeoutMillis: 10_000,
-    allowExitOnIdle: false,
-  })
+    longest,
+    patience,
+    isPooled = false,
+    ...how
+  }: PoolLimits & Pick<pg.PoolConfig, 'min' | 'onConnect'> & { isPooled?: boolean },
+): pg.Pool {
+  return createPool(
+    {
+      ...how,
+      connectionString: url,
+      max,
+      connectionTimeoutMillis: patience,
+      // Detects a frozen server or a network that drops packets.
+      query_timeout: 20_000,
+      // A pooler refuses settings of a session. It makes these itself (docs/configuration.md).
+      ...(!isPooled && {
+        statement_timeout: 15_000,
+        // Shorter than the transaction's own time limit, whose error could not name the lock as the reason.
+        lock_timeout: Math.max(longest - 1_000, longest / 2),
+      }),
+      keepAlive: true,
+      // A connection takes 3 to 8 MiB of the server and 5 ms to open.
+      idleTimeoutMillis: 10_000,
+      allowExitOnIdle: false,
+    },
+    { isPooled },
+  )
 }
 
 /** Connects at the first query. */
 export function openDatabase(
   url: string,
-  { max = 10, longest = 15_000, patience = 5_000, isGuarded = false }: DatabaseOptions = {},
+  { max = 10, longest = 15_000, patience = 5_000, isGuarded = false, directUrl }: DatabaseOptions = {},
 ): Database {
-  const pool = openPool(url, { max, longest, patience })
+  const isPooled = directUrl !== undefined && directUrl !== url
+  const pool = openPool(url, { max, longest, patience, isPooled })
+  const direct = isPooled ? openPool(directUrl, { max: Math.ceil(max / 2), longest, patience }) : undefined
   // A frozen server is refused within two seconds. A longer patience than usual means a slow machine.
   const limits = { slow: Math.max(400, patience * 0.08), probe: Math.max(600, patience * 0.12) }
   const watched = breaker(pool, limits)
   const sessions = sessionPools((onConnect) => {
-    const own = openPool(url, { max: Math.ceil(max / 2), min: 1, longest, patience, onConnect })
+    const own = openPool(directUrl ?? url, { max: Math.ceil(max / 2), min: 1, longest, patience, onConnect })
     return { pool: own, watched: breaker(own, limits) }
   })
   const inTransaction = new AsyncLocalStorage<boolean>()
@@ -146,6 +166,7 @@ export function openDatabase(
   const database: Database = {
     prisma,
     pool,
+    directUrl: directUrl ?? url,
     query: async <R extends pg.QueryResultRow>(
       name: string | undefined,
       text: string,
@@ -175,6 +196,7 @@ export function openDatabase(
         }
       }
     },
+    session: () => (direct ?? pool).connect(),
     withSettings: (settings) => async (text, values, name) => {
       refuseInTransaction(name ?? text)
       return sessions.run(settings, text, values, name)
@@ -182,7 +204,7 @@ export function openDatabase(
     async close() {
       await Promise.all([watched.close(), sessions.close()])
       await prisma.$disconnect()
-      await pool.end()
+      await Promise.all([pool.end(), direct?.end()])
     },
   }
   runWith(database, run)

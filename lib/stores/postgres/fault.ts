@@ -9,6 +9,8 @@ export type DatabaseFaultCode =
   | 'UNREACHABLE'
   | 'ACCESS_DENIED'
   | 'NO_DATABASE'
+  | 'NO_TIME_LIMITS'
+  | 'OTHER_DATABASE'
   | 'NO_ROLE'
   | 'NOT_PREPARED'
   | 'FOREIGN_DATABASE'

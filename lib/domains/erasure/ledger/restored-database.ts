@@ -53,7 +53,7 @@ export const alteredDetail = (count: number): string =>
 
 /** Replays unless another process of the installation does. */
 async function replayAlone(db: Database, replay: () => Promise<Replay>): Promise<void> {
-  const client = await db.pool.connect()
+  const client = await db.session()
   try {
     const { rows } = await client.query('SELECT pg_try_advisory_lock($1) AS is_ours', [replayLock])
     if (rows[0]?.is_ours !== true) return

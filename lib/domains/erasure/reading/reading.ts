@@ -672,7 +672,7 @@ export const completeReadings = (deps: ReadingDeps) => ({
   runsWithWords: (): Promise<string[]> => deps.words.runs(deps.db.prisma),
   /** Starts or continues a reading. `rests`: pauses after each page, for the load on the stores. */
   async read({ rests = true }: { rests?: boolean } = {}): Promise<ReadingState> {
-    const client = await deps.db.pool.connect()
+    const client = await deps.db.session()
     try {
       const [lock] = await readingLock(client, {}, 'take')
       if (!lock?.done) return 'idle'
