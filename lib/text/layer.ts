@@ -197,6 +197,9 @@ function pieceAt({ starts, count }: Layer, offset: number): number {
   return from
 }
 
+/** Whether the character at an offset of the decoded text was part of Base64 or another segment that is decoded as a whole. */
+export const isCodedAt = (layer: Layer, offset: number): boolean => layer.kinds[pieceAt(layer, offset)] === coded
+
 /** The range in the base of a span of the decoded text. */
 export function spanBelow(layer: Layer, { start, end }: Span): Span {
   const { kinds, starts, baseStarts, baseEnds, count } = layer

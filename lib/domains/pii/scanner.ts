@@ -1,5 +1,5 @@
+import { searchDecoded } from '#lib/text/encoded-parts.ts'
 import { anchor, classes, digit, isDigit, isHex, letterSign, wide } from './character-classes.ts'
-import { searchDecoded } from './encoded-values.ts'
 import { finding, lowConfidence, type SensitiveFinding, withoutOverlaps } from './findings.ts'
 import { KeywordFinder } from './keyword-finder.ts'
 import { gluedIbanAt, ibanAt } from './numbers/ibans.ts'
@@ -313,7 +313,7 @@ export function folded(text: string): string {
  */
 export function scan(written: string, options: ScanOptions = {}): SensitiveFinding[] {
   const found = scanWritten(written, options)
-  const decoded = searchDecoded(written, (text) => scanWritten(text, options))
+  const decoded = searchDecoded(written, ({ text }) => scanWritten(text, options))
   return decoded.length === 0 ? found : withoutOverlaps([...found, ...decoded])
 }
 

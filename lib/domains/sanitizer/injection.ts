@@ -1,4 +1,5 @@
-import { decodeEscapes, undisguised } from './disguises.ts'
+import { searchDecoded } from '#lib/text/encoded-parts.ts'
+import { undisguised } from './disguises.ts'
 import { MarkdownCode } from './markdown-code.ts'
 import type { Range } from './markdown-lines.ts'
 import { findOverrides } from './overrides.ts'
@@ -76,27 +77,43 @@ const TOKEN =
 const DEFIANT = /ignore|disregard|forget|overr(?:id|ul)e|bypass|neglect/
 const NOW = /(?:are|'re)[\s*`"'>#/.]{1,40}now/
 
-/** What stage 5 finds: the first order, and quotations or doubtful places, as offsets. */
-type Injections = { refused: SanitizerFinding | undefined; quoted: number[] }
-type Candidate = SanitizerFinding & { isQuoted: boolean }
+/** What stage 5 finds: the first order, and the offsets of quotations, doubtful places and Base64 of orders. */
+type Injections = { refused: SanitizerFinding | undefined; quoted: number[]; encoded: number[] }
+type Candidate = SanitizerFinding & { length: number; isQuoted: boolean }
 
 /** Maximum quotations reported per text. */
 const MOST_QUOTED = 20
 
 /**
  * Stage 5: returns the first order to the reader or forged role, and quotations of such. Reads a folded copy (case, look-alikes, full-width and
- * mathematical letters, marks), the same copy without disguises, and decoded escapes. Every pattern is bounded, so the time is linear.
+ * mathematical letters, marks), the same copy without disguises, and the encoded parts as the other scanners decode them. An order in Base64 is
+ * no order until somebody decodes it. Every pattern is bounded, so the time is linear.
  */
 export function findInjections(text: string, kind: TextKind): Injections {
-  const candidates = candidatesIn(text, kind)
-  for (const { copy, back } of decodeEscapes(text))
-    for (const found of candidatesIn(copy, kind)) candidates.push({ ...found, offset: back(found.offset) })
+  const isInCode = codeOf(text, kind)
+  const candidates = candidatesIn(text, isInCode)
+  const encoded: number[] = []
+  const decoded = searchDecoded(
+    text,
+    ({ text: part, placeOf }) =>
+      candidatesIn(part, (offset) => isInCode(placeOf({ start: offset, end: offset + 1 }).start)).map((found) => ({
+        ...found,
+        start: found.offset,
+        end: found.offset + found.length,
+      })),
+    true,
+  )
+  for (const { start, rule, isQuoted, isCoded } of decoded)
+    if (!isCoded) candidates.push({ offset: start, length: 0, rule, isQuoted })
+    else if (!isQuoted) encoded.push(start)
   const orders = candidates.filter(({ isQuoted }) => !isQuoted)
   const first = orders.toSorted((one, other) => one.offset - other.offset)[0]
   const quoted = candidates.filter(({ isQuoted }) => isQuoted).map(({ offset }) => offset)
+  const inOrder = (offsets: number[]) => [...new Set(offsets)].sort((one, other) => one - other).slice(0, MOST_QUOTED)
   return {
     refused: first && { offset: first.offset, rule: first.rule },
-    quoted: [...new Set(quoted)].sort((one, other) => one - other).slice(0, MOST_QUOTED),
+    quoted: inOrder(quoted),
+    encoded: inOrder(encoded),
   }
 }
 
@@ -149,27 +166,50 @@ function foldCharacter(character: string): string {
   return value
 }
 
-/** A copy for comparison, never for storage. Its length may differ from `text` unless that is ASCII. */
-const fold = (text: string): string => text.replace(FOLDABLE, foldCharacter).toLowerCase()
+/** A copy for comparison, never for storage, and the offsets of its characters in the text. */
+class Folded {
+  readonly copy: string
+  readonly #text: string
+  readonly #isSame: boolean
+  #position = 0
+  #copied = 0
 
-/** Offset in `text` of the character at `offset` in `fold(text)`. */
-function unfold(text: string, offset: number): number {
-  let position = 0
-  let copied = 0
-  for (const character of text) {
-    copied += fold(character).length
-    if (copied > offset) return position
-    position += character.length
+  constructor(text: string) {
+    this.#text = text
+    this.copy = text.replace(FOLDABLE, foldCharacter).toLowerCase()
+    this.#isSame = !NOT_ASCII.test(text)
   }
-  return position
+
+  /** The offset in the text of the character at `offset` in the copy. Reads the text once for offsets that do not decrease. */
+  readonly placeOf = (offset: number): number => {
+    if (this.#isSame) return offset
+    if (offset < this.#copied) this.#position = this.#copied = 0
+    for (;;) {
+      const character = after(this.#text, this.#position)
+      if (character === '') return this.#position
+      const { length } = character.replace(FOLDABLE, foldCharacter).toLowerCase()
+      if (this.#copied + length > offset) return this.#position
+      this.#copied += length
+      this.#position += character.length
+    }
+  }
+}
+const NOT_ASCII = /[^\0-\x7f]/
+function after(text: string, at: number): string {
+  const code = text.codePointAt(at)
+  return code === undefined ? '' : String.fromCodePoint(code)
 }
 
-function candidatesIn(text: string, kind: TextKind): Candidate[] {
-  const copy = fold(text)
+type InCode = (position: number) => boolean
+
+function candidatesIn(text: string, isInCode: InCode): Candidate[] {
+  const fold = new Folded(text)
+  const { copy } = fold
+  const isCode: InCode = (position) => isInCode(fold.placeOf(position))
   const found: Candidate[] = []
   addOverrides(copy, found)
-  if (copy.includes('system') || copy.includes('developer')) addRoles(copy, kind, found)
-  if (DEFIANT.test(copy)) addVerdicts(copy, findSpeakers(copy, codeIn(copy, kind)), found)
+  if (copy.includes('system') || copy.includes('developer')) addRoles(copy, isCode, found)
+  if (DEFIANT.test(copy)) addVerdicts(copy, findSpeakers(copy, isCode), found)
   if (NOW.test(copy)) addVerdicts(copy, findRoleChanges(copy), found)
   if (TOKEN.test(copy)) addVerdicts(copy, findTokens(copy), found)
   const others = findOverrides(text)
@@ -177,12 +217,17 @@ function candidatesIn(text: string, kind: TextKind): Candidate[] {
   for (const { start, end } of others.found) {
     const speech = speechAt(others.copy, start, end)
     if (speech !== 'none')
-      inOthers.push({ offset: start, rule: 'instruction-override', isQuoted: speech === 'quotation' })
+      inOthers.push({
+        offset: start,
+        length: end - start,
+        rule: 'instruction-override',
+        isQuoted: speech === 'quotation',
+      })
   }
-  return [...placed(found, (offset) => unfold(text, offset)), ...placed(inOthers, others.placeOf)]
+  return [...placed(found, fold.placeOf), ...placed(inOthers, others.placeOf)]
 }
 
-/** Converts offsets in a copy. Every conversion reads the text once, so only those that are reported are converted. */
+/** Converts offsets in a copy. Only those that are reported are converted. */
 function placed(found: readonly Candidate[], toText: (offset: number) => number): Candidate[] {
   const sorted = found.toSorted((one, other) => one.offset - other.offset)
   const first = sorted.find(({ isQuoted }) => !isQuoted)
@@ -200,7 +245,8 @@ function addOverrides(copy: string, found: Candidate[]): void {
     if (length === undefined) continue
     const isName = NAME_AFTER.test(window.slice(0, 40)) && NAME_BEFORE.test(copy.slice(Math.max(0, index - 40), index))
     const speech = isName ? 'none' : speechAt(copy, index, index + length)
-    if (speech !== 'none') found.push({ offset: index, rule: 'instruction-override', isQuoted: speech === 'quotation' })
+    if (speech !== 'none')
+      found.push({ offset: index, length, rule: 'instruction-override', isQuoted: speech === 'quotation' })
   }
 }
 
@@ -214,30 +260,37 @@ function orderLength(text: string): number | undefined {
   return pattern.test(text) ? pattern.lastIndex : undefined
 }
 
-function addRoles(copy: string, kind: TextKind, found: Candidate[]): void {
-  addVerdicts(copy, findRoleMarkers(copy, codeIn(copy, kind)), found)
-  addVerdicts(copy, findMessages(copy, codeIn(copy, kind)), found)
-  addVerdicts(copy, findSystemTags(copy, codeIn(copy, kind)), found)
+function addRoles(copy: string, isCode: InCode, found: Candidate[]): void {
+  addVerdicts(copy, findRoleMarkers(copy, isCode), found)
+  addVerdicts(copy, findMessages(copy, isCode), found)
+  addVerdicts(copy, findSystemTags(copy, isCode), found)
 }
 
 function addVerdicts(copy: string, roles: readonly RoleFinding[], found: Candidate[]): void {
   for (const { start, end, rule, verdict } of roles) {
     const speech = verdict === 'doubtful' ? 'quotation' : speechAt(copy, start, end)
-    if (speech !== 'none') found.push({ offset: start, rule, isQuoted: speech === 'quotation' })
+    if (speech !== 'none') found.push({ offset: start, length: end - start, rule, isQuoted: speech === 'quotation' })
   }
 }
 
-/** Whether positions, which must not decrease, are in code. */
-function codeIn(copy: string, kind: TextKind): (position: number) => boolean {
+/** Whether positions of a text are in code. */
+function codeOf(text: string, kind: TextKind): InCode {
   if (kind === 'code') return () => true
-  let finder: MarkdownCode | undefined
-  let range: Range | undefined
+  let ranges: Range[] | undefined
   return (position) => {
-    finder ??= new MarkdownCode(copy)
-    if (range === undefined || range.end <= position) {
-      range = finder.after(range?.end ?? 0)
-      while (range && range.end <= position) range = finder.after(range.end)
+    ranges ??= codeRanges(text)
+    let [from, to] = [0, ranges.length]
+    while (from < to) {
+      const middle = (from + to) >>> 1
+      if ((ranges[middle]?.end ?? 0) <= position) from = middle + 1
+      else to = middle
     }
-    return range !== undefined && range.start <= position
+    return (ranges[from]?.start ?? Number.POSITIVE_INFINITY) <= position
   }
+}
+function codeRanges(text: string): Range[] {
+  const ranges: Range[] = []
+  const finder = new MarkdownCode(text)
+  for (let range = finder.after(0); range; range = finder.after(range.end)) ranges.push(range)
+  return ranges
 }

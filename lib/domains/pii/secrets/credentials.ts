@@ -1,5 +1,5 @@
+import { searchDecoded } from '#lib/text/encoded-parts.ts'
 import { beginsWord } from '../character-classes.ts'
-import { searchDecoded } from '../encoded-values.ts'
 import { KeywordFinder } from '../keyword-finder.ts'
 import { assignedSecretAt, secretNames } from './assignments.ts'
 import { isChosen, isGenerated, isNoLiteral, isPublishedValue } from './secret-values.ts'
@@ -279,7 +279,9 @@ const keywords = new KeywordFinder(credentialKeywords)
  * password, session keys by their names, and keys as lists of bytes. Pure and linear.
  */
 export function credentialSpans(text: string): CredentialSpan[] {
-  const spans = [...writtenSpans(text), ...searchDecoded(text, writtenSpans)].sort((a, b) => a.start - b.start)
+  const spans = [...writtenSpans(text), ...searchDecoded(text, (part) => writtenSpans(part.text))].sort(
+    (a, b) => a.start - b.start,
+  )
   return spans.filter(({ start, end }, at) => start !== spans[at - 1]?.start || end !== spans[at - 1]?.end)
 }
 function writtenSpans(text: string): CredentialSpan[] {

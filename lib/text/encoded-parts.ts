@@ -1,5 +1,5 @@
-import { decodeInline } from '#lib/text/decoding.ts'
-import { LayerBuilder, type Span, spanBelow } from '#lib/text/layer.ts'
+import { decodeInline } from './decoding.ts'
+import { isCodedAt, LayerBuilder, type Span, spanBelow } from './layer.ts'
 
 /**
  * Signs of an encoding, by what a text must contain for them: percent-encoding, character references, escapes of programs and shells,
@@ -21,6 +21,8 @@ const mayBeInvisible = /[\u00ad\u200b-\u200d\u2060-\u2064\ufeff]/
 /** Digits and letters of mathematical alphabets, in circles and in brackets, as people style them. */
 const styled = /\ud835[\udc00-\udfff]|[\u2460-\u24ff\u2070-\u209c\u2776-\u2793]/g
 const mayBeStyled = /[\ud835\u2460-\u24ff\u2776-\u2793]/
+/** Escapes of signs and line ends, as Markdown, shells and escaped logs write them. Between values they are read as they are. */
+const escapedSigns = { needs: '\\', pattern: /\\(?:[<>|[\]_*#:"'` .,;]|[nrt](?=[a-z"'<[{*#-]))/gi }
 const doubledQuotes = /""(?=[\w.@+-])|(?<=[\w.@+-])""/g
 /** Signs of values in quoted-printable. The text layer decodes them where a text has several codes. */
 const quotedSigns = /=(?:40|2[BDE]|3A|5F)(?=[\w= ])/g
@@ -42,8 +44,9 @@ function plainSign(sign: string): string {
 }
 
 /** Text before an encoding that can name a value, and after it that can belong to it. */
-const before = 96
-const after = 64
+const aroundValues = { before: 96, after: 64 }
+/** Sentences are longer than values. */
+const aroundSentences = { before: 192, after: 192 }
 /** A window begins and ends beside white space, if there is some nearby. */
 const atSpace = 48
 /** Levels of encoding that are removed. */
@@ -159,18 +162,23 @@ function nearSpace(text: string, at: number, step: 1 | -1): number {
 }
 
 /** Parts of a text that contain an encoding, with what surrounds it, in order and without overlaps. */
-function windowsIn(text: string): Span[] {
+function windowsIn(text: string, isProse: boolean): Span[] {
+  const { before, after } = isProse ? aroundSentences : aroundValues
   const places: Span[] = []
-  for (const { needs, pattern } of signs) {
+  for (const { needs, pattern } of isProse ? [...signs, escapedSigns] : signs) {
     if (!text.includes(needs)) continue
     for (const { 0: sign, index } of text.matchAll(pattern)) places.push({ start: index, end: index + sign.length })
   }
-  if (mayBeInvisible.test(text))
-    for (const { 0: sign, index } of text.matchAll(invisible)) places.push({ start: index, end: index + sign.length })
-  if (mayBeStyled.test(text))
-    for (const { 0: sign, index } of text.matchAll(styled)) places.push({ start: index, end: index + sign.length })
+  // Readers of sentences fold letters to their appearance and ignore invisible characters themselves.
+  if (!isProse)
+    for (const [mayBe, pattern] of [
+      [mayBeInvisible, invisible],
+      [mayBeStyled, styled],
+    ] as const)
+      if (mayBe.test(text))
+        for (const { 0: sign, index } of text.matchAll(pattern)) places.push({ start: index, end: index + sign.length })
   const runs: Span[] = []
-  addRuns(text, runs)
+  if (!isProse) addRuns(text, runs)
   for (const [at, run] of runs.entries()) if (!isInTable(text, runs, at)) places.push(run)
   const windows: Span[] = []
   for (const place of places.sort((one, other) => one.start - other.start)) {
@@ -199,6 +207,8 @@ interface Level {
   text: string
   /** The place of a span of the level in the text. */
   back: (span: Span) => Span
+  /** Whether the character at an offset was in Base64. */
+  isCoded: (offset: number) => boolean
 }
 
 /** The text with plain characters in place of styled ones, doubled quotation marks and codes of quoted-printable. */
@@ -219,7 +229,7 @@ function plainOf(text: string): Level | undefined {
   }
   builder.copy(from, text.length)
   const layer = builder.build()
-  return { text: layer.text, back: (span) => spanBelow(layer, span) }
+  return { text: layer.text, back: (span) => spanBelow(layer, span), isCoded: () => false }
 }
 /** The text with one level of each encoding removed. */
 function decodedOnce(text: string): Level | undefined {
@@ -229,10 +239,21 @@ function decodedOnce(text: string): Level | undefined {
     decodeInline(builder, 0, base.length, defers)
     if (!builder.isChanged) continue
     const layer = builder.build()
-    if (layer.text !== base) return { text: show(layer.text), back: (span) => spanBelow(layer, span) }
+    if (layer.text !== base)
+      return {
+        text: show(layer.text),
+        back: (span) => spanBelow(layer, span),
+        isCoded: (offset) => isCodedAt(layer, offset),
+      }
   }
   return undefined
 }
+
+const above = (below: Level, { text, back, isCoded }: Level): Level => ({
+  text,
+  back: (span) => below.back(back(span)),
+  isCoded: (offset) => isCoded(offset) || below.isCoded(back({ start: offset, end: offset + 1 }).start),
+})
 
 /** The first and the last level of a text without its encodings: values may themselves look encoded, and encodings are nested. */
 function levelsOf(text: string): Level[] {
@@ -242,29 +263,81 @@ function levelsOf(text: string): Level[] {
     const next = (count === 0 ? plainOf(current) : undefined) ?? decodedOnce(current)
     if (next === undefined) break
     const below = levels.at(-1)
-    levels.push(below ? { text: next.text, back: (span) => below.back(next.back(span)) } : next)
+    levels.push(below ? above(below, next) : next)
     current = next.text
   }
   return levels.length > 2 ? [...levels.slice(0, 1), ...levels.slice(-1)] : levels
 }
 
+/** Lines of Base64 of any width, also behind the signs of quotations, lists and comments. */
+const codedLines = /[A-Za-z0-9+/_-]{16,}(?:[ \t]{0,8}\r?\n[ \t>#*/]{0,8}[A-Za-z0-9+/_-]{4,})*={0,2}/g
+const lineEnds = /[ \t]{0,8}\r?\n[ \t>#*/]{0,8}/
+/** Characters of Base64 that are decoded by themselves, and how many runs or groups of lines are. */
+const maxAlone = 8_192
+const maxRuns = 200
+
+/** Base64 without its line ends and signs, also without a last line, which may be a word after it. */
+const joinedLines = (run: string): string[] => {
+  const lines = run.slice(0, maxAlone).split(lineEnds)
+  return lines.length > 1 ? [lines.join(''), lines.slice(0, -1).join('')] : lines
+}
+/** Base64 in a text, without what surrounds it. */
+function runsAlone(text: string): (Span & { texts: string[] })[] {
+  const runs: Span[] = []
+  addRuns(text, runs)
+  const groups = Array.from(text.matchAll(codedLines), ({ 0: run, index }) => ({
+    start: index,
+    end: index + run.length,
+  })).filter(({ start, end }) => text.slice(start, Math.min(end, start + maxAlone)).includes('\n'))
+  return [...runs.slice(0, maxRuns), ...groups.slice(0, maxRuns)].map(({ start, end }) => ({
+    start,
+    end,
+    texts: joinedLines(text.slice(start, end).trimEnd()),
+  }))
+}
+
+export interface DecodedPart {
+  text: string
+  /** Where a span of it is in the text that was searched. A value in Base64 is the whole Base64. */
+  placeOf: (span: Span) => Span
+}
+
 /**
- * Searches the parts of a text that contain encodings, without these. Returns the findings with their places in the text: a value in
- * Base64 is the whole Base64.
+ * Searches the parts of a text that contain encodings, without these. Returns the findings with their places in the text. `isCoded`: the
+ * finding was in Base64 or hexadecimal.
+ * @param isProse searches for sentences rather than values: with more text around an encoding, escaped signs, and Base64 in lines of any
+ * width
  */
-export function searchDecoded<T extends Span>(text: string, find: (decoded: string) => readonly T[]): T[] {
-  const found: T[] = []
-  for (const { start, end } of windowsIn(text)) {
-    const part = text.slice(start, end)
-    // A form writes a plus sign for a space, and no plus sign.
-    const spaced = inForm.test(part) ? part.replaceAll('+', ' ') : undefined
-    const levels = levelsOf(part)
-    if (spaced !== undefined) levels.push({ text: spaced, back: (span) => span }, ...levelsOf(spaced))
-    for (const level of levels)
-      for (const each of find(level.text)) {
-        const place = level.back(each)
-        if (place.end > place.start) found.push({ ...each, start: start + place.start, end: start + place.end })
-      }
+export function searchDecoded<T extends Span>(
+  text: string,
+  find: (part: DecodedPart) => readonly T[],
+  isProse = false,
+): (T & { isCoded: boolean })[] {
+  const found: (T & { isCoded: boolean })[] = []
+  const search = ({ text: part, back, isCoded }: Level, base: number) => {
+    const placeOf = (span: Span): Span => {
+      const place = back(span)
+      return { start: base + place.start, end: base + place.end }
+    }
+    for (const each of find({ text: part, placeOf })) {
+      const place = placeOf(each)
+      if (place.end > place.start)
+        found.push({ ...each, start: place.start, end: place.end, isCoded: isCoded(each.start) })
+    }
   }
+  for (const { start, end } of windowsIn(text, isProse)) {
+    const part = text.slice(start, end)
+    for (const level of levelsOf(part)) search(level, start)
+    if (!inForm.test(part)) continue
+    // A form writes a plus sign for a space, and no plus sign.
+    const spaced = part.replaceAll('+', ' ')
+    search({ text: spaced, back: (span) => span, isCoded: () => false }, start)
+    for (const level of levelsOf(spaced)) search(level, start)
+  }
+  if (!isProse) return found
+  // Beside other text, the end of Base64 may look like a line end of quoted-printable.
+  for (const { start, end, texts } of runsAlone(text))
+    for (const level of texts.flatMap(levelsOf))
+      search({ text: level.text, back: () => ({ start, end }), isCoded: () => true }, 0)
   return found
 }
