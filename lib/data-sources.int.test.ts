@@ -43,6 +43,7 @@ const unheld: Record<string, string> = {
   known_stores: 'addresses of stores without credentials, and the id of the admin who retired one',
   settings: 'settings of the installation, and the id of the admin who changed them',
   retention_overrides: 'settings of the installation, and the id of the admin who set them',
+  retention_shortenings: 'settings of the installation that wait a day, and the id of the admin who set them',
   retention_sweeps: 'counts by visibility, and the id of who asked; kept as proof of the storage limitation',
   legal_holds: 'ids of what is held, and the reason; kept as proof of why something was not erased',
   clades: 'ids of groups of agents, of nobody in particular',

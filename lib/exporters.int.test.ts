@@ -16,6 +16,7 @@ const unexported: Record<string, string> = {
   remaining_mentions: 'places where names of erased people stand in what others wrote: ids, of nobody who is here',
   settings: 'settings of the installation',
   retention_overrides: 'settings of the installation',
+  retention_shortenings: 'settings of the installation',
   retention_sweeps: 'counts of the installation’s sweeps, of nobody in particular',
   signing_keys: 'keys of the installation',
   suppression_keys: 'keys of the installation',

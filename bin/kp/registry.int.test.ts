@@ -253,21 +253,25 @@ test('retention shows the periods, sets them after a dry run, and sweeps', async
   const shown = await kp.run(['retention', 'show'], { env })
   expect(shown.out, shown.err).toMatch(/private +365 days +the environment/)
   expect((await kp.run(['retention', 'set', '--private-days', 'soon', '--yes'], { env })).status).toBe(2)
-  const unasked = await kp.run(['retention', 'set', '--private-days', '30'], { env })
+  const unasked = await kp.run(['retention', 'set', '--private-days', '400'], { env })
   expect(unasked.status).toBe(2)
   expect(unasked.err).toMatch(/\d+ units and skills would be deleted/)
-  const set = await kp.run(['retention', 'set', '--private-days', '30', '--yes', '--json'], { env })
-  expect(set.json.data.policy.private, set.err).toMatchObject({ days: 30, source: 'override' })
+  const set = await kp.run(['retention', 'set', '--private-days', '400', '--yes', '--json'], { env })
+  expect(set.json.data.policy.private, set.err).toMatchObject({ days: 400, source: 'override' })
+  const shorter = await kp.run(['retention', 'set', '--private-days', '30', '--yes'], { env })
+  expect([shorter.status, shorter.err]).toEqual([
+    1,
+    expect.stringMatching(/cannot shorten.*\n.*Sign in to the console/),
+  ])
+  expect((await kp.run(['retention', 'reset'], { env })).err).toContain('cannot shorten')
+  app.clock.advance(361 * 86_400_000)
   const dry = await kp.run(['retention', 'sweep', '--dry-run', '--json'], { env })
   expect(dry.json.data.would_delete).toMatchObject({ private: 1, network: 0 })
   expect((await app.fetch('GET', `/v1/knowledge/${unit}`, { token })).status).toBe(200)
   const swept = await kp.run(['retention', 'sweep'], { env })
   expect(swept.status, swept.err).toBe(0)
-  expect(swept.out).toMatch(/private +30 days +1\n/)
+  expect(swept.out).toMatch(/private +400 days +1\n/)
   expect((await kp.run(['retention', 'history', '--json'], { env })).json.data).toHaveLength(1)
-  expect((await kp.run(['retention', 'reset', '--json'], { env })).json.data.policy.private).toMatchObject({
-    days: 365,
-  })
   await signIn()
   expect((await kp.run(['retention', 'sweep'])).status).toBe(4)
 })

@@ -1,6 +1,6 @@
 import type { RequestInput, ResponseOf } from '#lib/client/request.ts'
 import { dryRunRetention, editRetention, readRetention, resetRetention } from '#lib/domains/retention/contract.ts'
-import type { presetNames } from '#lib/domains/retention/rules.ts'
+import { isShorter, type presetNames } from '#lib/domains/retention/rules.ts'
 import { Failure, usageFailure } from './failure.ts'
 import type { CommandSession } from './session.ts'
 
@@ -25,6 +25,11 @@ function printPolicy({ terminal }: CommandSession, policy: Policy): void {
       return [visibility, period(days), by]
     }),
   )
+  for (const visibility of periodVisibilities) {
+    const { next } = policy[visibility]
+    if (next)
+      terminal.note(`${visibility}: ${period(next.days)} from ${next.at}. Any admin can cancel this until then.`)
+  }
 }
 
 export async function showRetention(session: CommandSession): Promise<void> {
@@ -81,6 +86,11 @@ export async function setPeriods(session: CommandSession, options: SetOptions): 
   const { terminal } = session
   const change = changeOf(options)
   const { data } = (await session.call(dryRunRetention, { body: change })).body
+  const { policy } = (await session.call(readRetention)).body.data
+  if (periodVisibilities.some((visibility) => isShorter(policy[visibility].days, data.policy[visibility])))
+    throw new Failure('forbidden', 'Nothing was changed: a token cannot shorten a retention period.', {
+      advice: 'Sign in to the console as an admin and change it under Retention; it is in force after 24 hours.',
+    })
   if (!options.yes) {
     if (!terminal.isInteractive)
       throw usageFailure(

@@ -22,7 +22,7 @@ export function retentionCommands(program: Command, begin: () => CommandSession)
     .command('set')
     .summary('set periods that replace the environment’s')
     .description(
-      'First shows how many units and skills of each visibility would be deleted, and asks. Other periods stay unchanged.\n\nExample:\n  kp retention set --org-days 365 --private-days 180',
+      'First shows how many units and skills of each visibility would be deleted, and asks. Other periods stay unchanged. Lengthens periods only: an admin shortens them in the console, and they are in force after 24 hours.\n\nExample:\n  kp retention set --org-days 1000 --private-days forever',
     )
     .addOption(new Option('--preset <name>', 'all three at once').choices(presetNames))
     .option('--network-days <days>', 'for visibility network; a number, or forever')

@@ -9,7 +9,7 @@ import { Confirm } from '#components/ui/confirm.tsx'
 import { Checkbox, Field } from '#components/ui/field.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { showToast } from '#components/ui/toast.ts'
-import { presets, type RetainedVisibility, retainedVisibilities } from '#lib/domains/retention/rules.ts'
+import { isShorter, presets, type RetainedVisibility, retainedVisibilities } from '#lib/domains/retention/rules.ts'
 import type { Periods } from '#lib/kernel/expiring.ts'
 import { DryRunTable } from './dry-run-table.tsx'
 import { type DryRun, dryRunAt, editRetentionAt } from './endpoints.ts'
@@ -24,13 +24,15 @@ import {
   typedPeriodsOf,
 } from './typed-periods.ts'
 
-/** The effects of changed periods, before they are saved. */
-export function DryRunConsequences({ run }: { run: DryRun }) {
+/** The effects of changed periods, before they are saved. Shorter ones are in force a day later. */
+export function DryRunConsequences({ run, inForce }: { run: DryRun; inForce: Periods }) {
   const t = useTranslations('retention.edit')
   const { total, held: _, ...by } = run.would_delete
+  const waits = retainedVisibilities.some((visibility) => isShorter(inForce[visibility], run.policy[visibility]))
   return (
     <>
-      <p className="font-medium text-ink">{t('consequence', { count: total })}</p>
+      <p className="font-medium text-ink">{t(waits ? 'later' : 'consequence', { count: total })}</p>
+      {waits && <p>{t('waits')}</p>}
       {total > 0 && <p>{t('by', by)}</p>}
       <p>{t(total > 0 ? 'noReturn' : 'nothingGoes')}</p>
     </>
@@ -130,7 +132,7 @@ export function PeriodForm({ inForce }: { inForce: Periods }) {
           open
           onOpenChange={(open) => !open && setAsked(undefined)}
           title={t('edit.confirmTitle')}
-          consequences={<DryRunConsequences run={asked} />}
+          consequences={<DryRunConsequences run={asked} inForce={inForce} />}
           action={t('edit.save')}
           needsApproval
           tone={asked.would_delete.total > 0 ? 'danger' : 'main'}

@@ -12,7 +12,7 @@ import { DryRunConsequences } from './period-form.tsx'
 import { usePeriodWords } from './period-words.ts'
 
 /** Restores the periods from the environment, after a dry run. */
-export function ResetButton({ environment }: { environment: Periods }) {
+export function ResetButton({ environment, inForce }: { environment: Periods; inForce: Periods }) {
   const t = useTranslations('retention')
   const words = usePeriodWords()
   const [run, setRun] = useState<DryRun>()
@@ -36,7 +36,7 @@ export function ResetButton({ environment }: { environment: Periods }) {
           consequences={
             <>
               <p>{t('reset.text', { network: words(network), org: words(org), private: words(own) })}</p>
-              <DryRunConsequences run={run} />
+              <DryRunConsequences run={run} inForce={inForce} />
             </>
           }
           action={t('reset.action')}

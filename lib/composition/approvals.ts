@@ -32,7 +32,7 @@ export const environmentPeriods = ({ env }: Pick<Foundation, 'env'>) => ({
 
 /** Approvals by a second admin, with the actions of all domains that can need one. */
 export function composeApprovals(foundation: Foundation) {
-  const { db, keyFor } = foundation
+  const { db, clock, keyFor } = foundation
   const environment = environmentPeriods(foundation)
   return approvalsModule({
     db,
@@ -41,7 +41,7 @@ export function composeApprovals(foundation: Foundation) {
     approvables: [
       ...accountApprovables(factorPolicyOf(foundation)),
       ...holdApprovables(),
-      ...retentionApprovables(policyReader({ db }, environment), environment),
+      ...retentionApprovables(policyReader({ db, clock }, environment), environment),
       ...tokenApprovables(),
       ...storeApprovables,
       ...requestApprovables(projectOfParticipant),

@@ -184,7 +184,15 @@ export const doors: Readonly<Record<Effect, Doors>> = {
   /** Erases content. Its owner, the owner of the project or a policy decides; names in texts of others have a guard of their own. */
   'erase-words': {
     inPerson: ['reviewQuarantined', 'decideReferences', 'dropErasureThread', 'decideRemainingPlace'],
-    consulted: ['eraseUnit', 'eraseSkill', 'eraseSopVersion', 'deleteProject', 'closeProject'],
+    consulted: [
+      'eraseUnit',
+      'eraseSkill',
+      'eraseSopVersion',
+      'deleteProject',
+      'closeProject',
+      'editRetention',
+      'resetRetention',
+    ],
     rows: [
       'eraseMessage',
       'eraseConversation',
@@ -193,8 +201,6 @@ export const doors: Readonly<Record<Effect, Doors>> = {
       'cancelErasure',
       'decideErasureThread',
       'sweepRetention',
-      'editRetention',
-      'resetRetention',
       'createHold',
       'releaseHold',
       'deleteAgentDocument',

@@ -71,6 +71,19 @@ export function guardRecord(
     throw new Problem('forbidden', 'Only the author can show a record to more readers. Nothing was changed.')
 }
 
+/**
+ * The guard of retention periods: a shorter one lets the next sweep erase records of others, so only a person sets it, and it waits until it
+ * can no longer be cancelled. A sweep applies what is in force, so starting one needs no person.
+ */
+export function guardRetention(ctx: GuardedContext, isShorter: boolean): void {
+  consulted(ctx, 'erase-words')
+  if (isShorter && ctx.actor.kind === 'agent')
+    throw new Problem(
+      'forbidden',
+      'A token cannot shorten a retention period. An admin does this in the console, under Retention, and it is in force after 24 hours. Nothing was changed.',
+    )
+}
+
 /** The guard of privacy requests: identity is confirmed, and subjects are erased, by themselves or by an admin in person. */
 export function guardRequestChange(ctx: GuardedContext, asAdmin: boolean): void {
   consulted(ctx, 'confirm-identity')

@@ -69,7 +69,9 @@ export default async function RetentionPage() {
         <Section
           id="force"
           title={t('force.title')}
-          actions={isAdmin && isOverridden && <ResetButton environment={environment} />}
+          actions={
+            isAdmin && isOverridden && <ResetButton environment={environment} inForce={periodsOf(data.policy)} />
+          }
         >
           <PeriodsTable policy={data.policy} run={run?.data} names={names} />
         </Section>

@@ -31,6 +31,12 @@ const Period = z
     source: z.enum(['environment', 'override']),
     set_by: z.string().optional(),
     set_at: when.optional(),
+    next: z
+      .strictObject({ days: z.number().int(), at: when, set_by: z.string() })
+      .optional()
+      .meta({
+        description: 'A shorter period that was set. To cancel it before that time, set the present days again',
+      }),
   })
   .meta({ id: 'RetentionPeriod' })
 const Periods = z.strictObject({ network: Days, org: Days, private: Days }).meta({ id: 'RetentionPeriods' })
@@ -88,7 +94,8 @@ export const editRetention = operation({
   method: 'patch',
   path: '/v1/retention',
   summary: 'Override the retention periods of the environment',
-  description: 'A preset, or days by visibility. Omitted fields remain unchanged. The next sweep uses the new periods.',
+  description:
+    'A preset, or days by visibility. Omitted fields remain unchanged. The next sweep uses longer periods. Only a person can set shorter ones, which are in force after 24 hours.',
   permission: 'retention:admin',
   needsRecentPassword: true,
   audit: { action: 'update', ...retention },
@@ -104,6 +111,7 @@ export const resetRetention = operation({
   method: 'delete',
   path: '/v1/retention',
   summary: 'Restore the retention periods of the environment',
+  description: 'Shorter periods need a person and 24 hours, as in a change.',
   permission: 'retention:admin',
   needsRecentPassword: true,
   audit: { action: 'update', ...retention },

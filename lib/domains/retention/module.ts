@@ -19,6 +19,13 @@ const retainedSweepRecords = (db: Database): RetainedRecord[] => [
     at: 'set_at',
   }),
   adminChanges(db, {
+    name: 'retention.shortenings',
+    what: 'shorter retention periods that you set and that are not in force yet',
+    table: 'retention_shortenings',
+    by: ['set_by'],
+    at: 'set_at',
+  }),
+  adminChanges(db, {
     name: 'retention.sweeps',
     what: 'retention sweeps that you started',
     table: 'retention_sweeps',

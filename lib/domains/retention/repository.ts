@@ -48,6 +48,13 @@ export const newestUnfinishedSweep = statement('retention.newest-unfinished', {
     ORDER BY started_at DESC, id DESC LIMIT 1`,
 })
 
+/** Serializes changes of the periods until the end of the transaction. */
+export const lockPeriods = statement('retention.lock-periods', {
+  takes: {},
+  returns: { lock: 'text' },
+  sql: `SELECT pg_advisory_xact_lock(hashtext('retention_periods'))::text AS lock`,
+})
+
 /** Serializes the starts of sweeps until the end of the transaction. */
 export const lockSweepStart = statement('retention.lock-start', {
   takes: {},

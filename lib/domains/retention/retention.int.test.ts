@@ -26,6 +26,7 @@ beforeEach(async () => {
   await test.db.pool.query('DELETE FROM units')
   await test.db.pool.query('DELETE FROM skills')
   await test.db.pool.query('DELETE FROM retention_overrides')
+  await test.db.pool.query('DELETE FROM retention_shortenings')
   await test.db.pool.query('DELETE FROM legal_holds')
   await test.db.pool.query('DELETE FROM retention_sweeps')
   name = `kp:trace:${newId('t').slice(2, 8)}`
@@ -33,6 +34,12 @@ beforeEach(async () => {
 
 const ask = (method: string, path: string, body?: unknown, token = admin.token) =>
   test.fetch(method, `/v1${path}`, { token, body })
+/** Sets periods as an admin in person, and ends the time to cancel shorter ones without making any record older. */
+const setInForce = async (change: unknown) => {
+  const response = await test.fetch('PATCH', '/v1/retention', { ...(await signedIn(test, 'admin')), body: change })
+  expect(response.status, response.text).toBe(200)
+  await test.db.pool.query('UPDATE retention_shortenings SET starts_at = $1', [test.clock.now()])
+}
 const sweepNow = (periods = asDocumented) => new RetentionManager(test.app.stores, periods).runSweep()
 
 const hold = async (kind: string, target: string, more: Record<string, unknown> = {}): Promise<string> => {
@@ -493,13 +500,13 @@ describe('the retention policy', () => {
         strict: { network: null, org: 365, private: 180 },
       },
     })
-    const set = await ask('PATCH', '/retention', { private_days: 30 })
+    const set = await ask('PATCH', '/retention', { private_days: 400 })
     expect(set.json.data.policy).toMatchObject({
       org: { days: 730, source: 'environment' },
-      private: { days: 30, source: 'override', set_by: admin.id, set_at: test.clock.now().toISOString() },
+      private: { days: 400, source: 'override', set_by: admin.id, set_at: test.clock.now().toISOString() },
     })
-    const strict = await ask('PATCH', '/retention', { preset: 'strict' })
-    expect(strict.json.data.policy).toMatchObject({
+    await setInForce({ preset: 'strict' })
+    expect((await ask('GET', '/retention')).json.data.policy).toMatchObject({
       network: { days: null },
       org: { days: 365 },
       private: { days: 180 },
@@ -530,9 +537,9 @@ describe('the retention policy', () => {
     await keep({ visibility: 'private', age: 10 * day })
     const sweep = async () => (await ask('POST', '/retention/sweep')).json.data.deleted.total
     expect(await sweep()).toBe(0)
-    await ask('PATCH', '/retention', { private_days: 10 })
+    await setInForce({ private_days: 10 })
     expect(await sweep()).toBe(1)
-    await ask('PATCH', '/retention', { network_days: 9, private_days: null })
+    await setInForce({ network_days: 9, private_days: null })
     test.clock.advance(1_000)
     const hourly = test.app.jobs.find(({ name }) => name === 'retention.sweep')
     expect(hourly?.cron).toMatch(/^\d{1,2} \* \* \* \*$/)
@@ -568,6 +575,94 @@ describe('the retention policy', () => {
   )
 })
 
+describe('a shorter period', () => {
+  const forbidden = { status: 403, json: { code: 'forbidden' } }
+  const inForce = async () => (await ask('GET', '/retention')).json.data.policy
+  const sweep = async () => (await ask('POST', '/retention/sweep')).json.data.deleted.total
+  const person = async (method: string, body?: unknown) =>
+    test.fetch(method, '/v1/retention', { ...(await signedIn(test, 'admin')), body })
+
+  it('is refused for every token of scope admin, in a change, a preset and a reset, and nothing is deleted', async () => {
+    const own = await issuedAgent(test, ['admin'], { owner: await signedIn(test, 'admin') })
+    await ask('PATCH', '/retention', { network_days: null, org_days: null, private_days: 400 })
+    const before = await inForce()
+    for (const age of [2, 399]) await keep({ visibility: 'private', age: age * day })
+    await keep({ visibility: 'org', age: 5_000 * day })
+    await keep({ visibility: 'network', age: 5_000 * day })
+    for (const token of [admin.token, own.token]) {
+      for (const change of [
+        { network_days: 36_500 },
+        { org_days: 1 },
+        { private_days: 399 },
+        { private_days: null, org_days: 36_500 },
+        { preset: 'default' },
+        { preset: 'strict' },
+      ])
+        expect(await ask('PATCH', '/retention', change, token), JSON.stringify(change)).toMatchObject(forbidden)
+      expect(await ask('DELETE', '/retention', undefined, token)).toMatchObject(forbidden)
+    }
+    expect(await inForce()).toEqual(before)
+    expect(await sweep()).toBe(0)
+    expect(await left()).toHaveLength(4)
+  })
+
+  it('of an admin in person is in force after 24 hours, and deletes nothing before', async () => {
+    await keep({ visibility: 'private', age: 10 * day })
+    const set = await person('PATCH', { private_days: 5 })
+    const at = new Date(test.clock.now().getTime() + day).toISOString()
+    expect(set.json.data.policy.private).toMatchObject({ days: 365, source: 'environment', next: { days: 5, at } })
+    expect(await sweep()).toBe(0)
+    test.clock.advance(day - 1)
+    // The same period again does not start the time again.
+    expect((await person('PATCH', { private_days: 5 })).json.data.policy.private.next.at).toBe(at)
+    expect(await sweep()).toBe(0)
+    test.clock.advance(1)
+    expect(await inForce()).toMatchObject({ private: { days: 5, source: 'override' } })
+    expect(await sweep()).toBe(1)
+    // A later change starts from it.
+    expect(await ask('PATCH', '/retention', { private_days: 4 })).toMatchObject(forbidden)
+    expect((await ask('PATCH', '/retention', { private_days: 6 })).json.data.policy.private.days).toBe(6)
+  })
+
+  it('can be cancelled until then, also by a token, and by a reset', async () => {
+    const before = await inForce()
+    await keep({ visibility: 'private', age: 10 * day })
+    await person('PATCH', { private_days: 5 })
+    await ask('PATCH', '/retention', { private_days: 365 })
+    expect(await inForce()).toEqual(before)
+    await person('PATCH', { private_days: 5, org_days: 5 })
+    await ask('DELETE', '/retention')
+    expect(await inForce()).toEqual(before)
+    test.clock.advance(2 * day)
+    expect(await sweep()).toBe(0)
+  })
+
+  it('starts its time again when it becomes shorter still', async () => {
+    await keep({ visibility: 'private', age: 20 * day })
+    await person('PATCH', { private_days: 200 })
+    test.clock.advance(day - 1)
+    await person('PATCH', { private_days: 10 })
+    test.clock.advance(1)
+    expect(await sweep()).toBe(0)
+    test.clock.advance(day)
+    expect(await sweep()).toBe(1)
+  })
+
+  it('of a reset waits too', async () => {
+    await ask('PATCH', '/retention', { private_days: null, org_days: 1_000 })
+    await keep({ visibility: 'private', age: 366 * day })
+    const reset = await person('DELETE')
+    expect(reset.json.data.policy.private).toMatchObject({ days: null, next: { days: 365 } })
+    expect(await sweep()).toBe(0)
+    test.clock.advance(day)
+    expect(await inForce()).toMatchObject({
+      private: { days: 365, source: 'environment' },
+      org: { days: 730, source: 'environment' },
+    })
+    expect(await sweep()).toBe(1)
+  })
+})
+
 describe('a dry run', () => {
   it('returns what is due now and later, changes nothing, and the sweep deletes exactly that', async () => {
     await keep({ visibility: 'private', age: 31 * day })
@@ -598,7 +693,7 @@ describe('a dry run', () => {
     expect(await left()).toHaveLength(5)
     expect((await ask('GET', '/retention')).json.data.policy.private).toEqual({ days: 365, source: 'environment' })
     expect((await ask('POST', '/retention/dry-run')).json.data.would_delete.total).toBe(1)
-    await ask('PATCH', '/retention', { private_days: 30 })
+    await setInForce({ private_days: 30 })
     expect((await ask('POST', '/retention/sweep')).json.data.deleted).toEqual({
       network: 0,
       org: 1,
@@ -628,7 +723,7 @@ describe('a dry run and a sweep at the same time', () => {
     for (const visibility of visibilities) await keep({ visibility, age: 900 * day, agent: held.id })
     await hold('agent', held.id)
     const told = (await ask('POST', '/retention/dry-run', change)).json.data
-    await ask('PATCH', '/retention', change)
+    await setInForce(change)
     const { held: kept_by_holds, ...removed } = told.would_delete
     const swept = (await ask('POST', '/retention/sweep')).json.data
     expect(swept).toMatchObject({ policy: told.policy, deleted: removed, held: kept_by_holds })

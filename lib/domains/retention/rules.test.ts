@@ -10,6 +10,7 @@ import {
   retentionChangesOf,
   retentionPolicyOf,
   sweepStateOf,
+  timeToCancel,
 } from './rules.ts'
 
 const environment = { network: null, org: 730, private: 365 }
@@ -17,7 +18,7 @@ const setAt = new Date('2026-05-01T12:00:00Z')
 
 describe('the current policy', () => {
   it('equals the environment without overrides', () => {
-    expect(retentionPolicyOf(environment, [])).toEqual({
+    expect(retentionPolicyOf(environment, [], [], setAt)).toEqual({
       network: { days: null, source: 'environment' },
       org: { days: 730, source: 'environment' },
       private: { days: 365, source: 'environment' },
@@ -25,10 +26,11 @@ describe('the current policy', () => {
   })
 
   it('contains the overrides, including unlimited ones, with who and when', () => {
-    const policy = retentionPolicyOf(environment, [
+    const overrides = [
       { visibility: 'private', days: null, setBy: 'user:a', setAt },
       { visibility: 'network', days: 90, setBy: 'user:b', setAt },
-    ])
+    ] as const
+    const policy = retentionPolicyOf(environment, overrides, [], setAt)
     const by = (set_by: string) => ({ source: 'override', set_by, set_at: '2026-05-01T12:00:00.000Z' })
     expect(policy).toEqual({
       network: { days: 90, ...by('user:b') },
@@ -36,6 +38,22 @@ describe('the current policy', () => {
       private: { days: null, ...by('user:a') },
     })
     expect(periodsOf(policy)).toEqual({ network: 90, org: 730, private: null })
+  })
+
+  it.each([
+    [false, { days: 7, source: 'override', set_by: 'user:b', set_at: setAt.toISOString() }],
+    [true, { days: 365, source: 'environment' }],
+  ])('contains a shortening when its time to cancel has ended, and names it before (reset: %s)', (isReset, after) => {
+    const startsAt = new Date(setAt.getTime() + timeToCancel)
+    const overrides = [{ visibility: 'private', days: null, setBy: 'user:a', setAt }] as const
+    const shortening = { visibility: 'private', days: 7, isReset, startsAt, setBy: 'user:b', setAt } as const
+    const at = (now: Date) => retentionPolicyOf(environment, overrides, [shortening], now).private
+    expect(at(new Date(startsAt.getTime() - 1))).toMatchObject({
+      days: null,
+      set_by: 'user:a',
+      next: { days: 7, at: startsAt.toISOString(), set_by: 'user:b' },
+    })
+    expect(at(startsAt)).toEqual(after)
   })
 
   it('presets contains default and strict', () => {

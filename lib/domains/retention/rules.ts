@@ -22,12 +22,26 @@ export interface Override {
   setBy: string
   setAt: Date
 }
+/** A shorter period that an admin set, and that is in force from `startsAt` on. */
+export interface Shortening {
+  visibility: RetainedVisibility
+  days: number
+  /** Whether it restores the environment's period. */
+  isReset: boolean
+  startsAt: Date
+  setBy: string
+  setAt: Date
+}
 export interface PeriodInForce {
   days: number | null
   source: 'environment' | 'override'
   set_by?: string | undefined
   set_at?: string | undefined
+  /** A shorter period that waits until it is in force. */
+  next?: { days: number; at: string; set_by: string } | undefined
 }
+/** Milliseconds from the decision to shorten a period until it is in force. Until then, it can be cancelled. */
+export const timeToCancel = dayMs
 export interface RetentionChange {
   preset?: keyof typeof presets | undefined
   network_days?: number | null | undefined
@@ -35,16 +49,34 @@ export interface RetentionChange {
   private_days?: number | null | undefined
 }
 
-/** Returns the current periods with their source: an override, otherwise the environment. */
+/** Returns true when records are retained for less time than before. */
+export const isShorter = (before: number | null, after: number | null): boolean =>
+  after !== null && (before === null || after < before)
+
+/**
+ * Returns the current periods with their source: a shortening whose time to cancel has ended, otherwise an override, otherwise the
+ * environment.
+ */
 export function retentionPolicyOf(
   environment: Periods,
   overrides: readonly Override[],
+  shortenings: readonly Shortening[],
+  now: Date,
 ): Record<RetainedVisibility, PeriodInForce> {
   const inForce = (visibility: RetainedVisibility): PeriodInForce => {
-    const override = overrides.find((one) => one.visibility === visibility)
-    return override
+    const shortening = shortenings.find((one) => one.visibility === visibility)
+    const isDue = shortening !== undefined && shortening.startsAt <= now
+    const override = isDue
+      ? shortening.isReset
+        ? undefined
+        : shortening
+      : overrides.find((one) => one.visibility === visibility)
+    const current: PeriodInForce = override
       ? { days: override.days, source: 'override', set_by: override.setBy, set_at: override.setAt.toISOString() }
       : { days: environment[visibility], source: 'environment' }
+    if (!shortening || isDue) return current
+    const { days, startsAt, setBy } = shortening
+    return { ...current, next: { days, at: startsAt.toISOString(), set_by: setBy } }
   }
   return { network: inForce('network'), org: inForce('org'), private: inForce('private') }
 }

@@ -2,9 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
 import { enqueue } from '#lib/jobs/queue.ts'
 import { type Approvable, approvable, type RequireApproval } from '#lib/kernel/approval.ts'
-import type { Transaction } from '#lib/kernel/context.ts'
+import type { MutationContext, Transaction } from '#lib/kernel/context.ts'
 import type { Counts, Periods } from '#lib/kernel/expiring.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
+import { guardRetention } from '#lib/kernel/guards.ts'
 import { job } from '#lib/kernel/job.ts'
 import { pageOf, parseCursor } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
@@ -18,10 +19,11 @@ import {
   resetRetention,
   sweepRetention,
 } from './contract.ts'
-import { countSweeps, pageOfSweeps, type SweepRow, sweepById } from './repository.ts'
+import { countSweeps, lockPeriods, pageOfSweeps, type SweepRow, sweepById } from './repository.ts'
 import { policyIn, presented, RetentionManager, type RetentionStores, type SweepOrder } from './retention-manager.ts'
 import {
   dayMs,
+  isShorter,
   type PeriodInForce,
   periodsOf,
   presets,
@@ -29,6 +31,7 @@ import {
   retainedVisibilities,
   retentionChangesOf,
   retentionPolicyOf,
+  timeToCancel,
 } from './rules.ts'
 
 export interface RetentionServiceDeps {
@@ -95,9 +98,52 @@ const maxListed = 100
 type PolicyNow = (tx?: Transaction) => Promise<Record<RetainedVisibility, PeriodInForce>>
 
 export const policyReader =
-  ({ db }: Pick<RetentionStores, 'db'>, environment: Periods): PolicyNow =>
+  ({ db, clock }: Pick<RetentionStores, 'db' | 'clock'>, environment: Periods): PolicyNow =>
   async (tx = db.prisma) =>
-    retentionPolicyOf(environment, await tx.retentionOverride.findMany())
+    retentionPolicyOf(
+      environment,
+      await tx.retentionOverride.findMany(),
+      await tx.retentionShortening.findMany(),
+      clock.now(),
+    )
+
+/** Turns shortenings that are in force into overrides, so that the next change starts from them. */
+async function settleShortenings({ tx, now }: MutationContext): Promise<void> {
+  for (const due of await tx.retentionShortening.findMany({ where: { startsAt: { lte: now } } })) {
+    const { visibility, days, isReset, setBy, setAt } = due
+    if (isReset) await tx.retentionOverride.deleteMany({ where: { visibility } })
+    else {
+      const row = { days, setBy, setAt }
+      await tx.retentionOverride.upsert({ where: { visibility }, create: { visibility, ...row }, update: row })
+    }
+    await tx.retentionShortening.delete({ where: { visibility } })
+  }
+}
+
+/** Sets a period. A shorter one waits until {@link timeToCancel} has passed; any other is in force now, and cancels one that waits. */
+async function setPeriod(
+  { tx, now, actor }: MutationContext,
+  { days: before, next }: PeriodInForce,
+  { visibility, days, isReset }: { visibility: RetainedVisibility; days: number | null; isReset: boolean },
+): Promise<void> {
+  const set = { setBy: actor.id, setAt: now }
+  if (days !== null && isShorter(before, days)) {
+    const startsAt = new Date(now.getTime() + timeToCancel)
+    const row = { days, isReset, startsAt, ...set }
+    // The same period again does not start its time again.
+    if (next?.days === days) await tx.retentionShortening.update({ where: { visibility }, data: { isReset } })
+    else await tx.retentionShortening.upsert({ where: { visibility }, create: { visibility, ...row }, update: row })
+    return
+  }
+  await tx.retentionShortening.deleteMany({ where: { visibility } })
+  if (isReset) await tx.retentionOverride.deleteMany({ where: { visibility } })
+  else if (!next || days !== before)
+    await tx.retentionOverride.upsert({
+      where: { visibility },
+      create: { visibility, days, ...set },
+      update: { days, ...set },
+    })
+}
 
 /** Counts the records that are due at a time under these periods. */
 async function dueAt({ expiring }: RetentionStores, periods: Periods, at: Date) {
@@ -129,28 +175,38 @@ async function recordsDueAt({ expiring }: RetentionStores, periods: Periods, at:
 }
 
 /** Use cases that read and change the retention periods, and that count what they would delete. */
-function retentionPolicy(stores: RetentionStores, policyNow: PolicyNow, requireApproval: RequireApproval) {
+function retentionPolicy({ stores, environment, requireApproval }: RetentionServiceDeps, policyNow: PolicyNow) {
   const policyBody = async (tx?: Transaction) => ({ data: { policy: await policyNow(tx), presets } })
+  /** Changes periods; the guard decides about those that become shorter. */
+  async function setPeriods(ctx: MutationContext, changes: Partial<Periods>, isReset: boolean): Promise<void> {
+    await lockPeriods(ctx.tx, {})
+    await settleShortenings(ctx)
+    const before = await policyNow(ctx.tx)
+    const changed = retainedVisibilities.flatMap((visibility) => {
+      const days = changes[visibility]
+      return days === undefined ? [] : [{ visibility, days, isReset }]
+    })
+    guardRetention(
+      ctx,
+      changed.some(({ visibility, days }) => isShorter(before[visibility].days, days)),
+    )
+    for (const one of changed) await setPeriod(ctx, before[one.visibility], one)
+  }
   return {
     read: read(readRetention, async () => ({ body: await policyBody(), resourceId })),
 
     edit: mutation(editRetention, async (ctx, { body }) => {
-      const { tx, now, actor } = ctx
       const changes = retentionChangesOf(body)
       await requireApproval(ctx, { operation: editRetention, input: { body } })
-      for (const visibility of retainedVisibilities) {
-        const days = changes[visibility]
-        if (days === undefined) continue
-        const row = { days, setBy: actor.id, setAt: now }
-        await tx.retentionOverride.upsert({ where: { visibility }, create: { visibility, ...row }, update: row })
-      }
-      return { body: await policyBody(tx), resourceId, details: { set: changes } }
+      await setPeriods(ctx, changes, false)
+      return { body: await policyBody(ctx.tx), resourceId, details: { set: changes } }
     }),
 
     reset: mutation(resetRetention, async (ctx) => {
       const { tx } = ctx
       await requireApproval(ctx, { operation: resetRetention, input: {} })
-      const { count } = await tx.retentionOverride.deleteMany()
+      const count = await tx.retentionOverride.count()
+      await setPeriods(ctx, environment, true)
       return { body: await policyBody(tx), resourceId, details: { removed: count } }
     }),
 
@@ -171,7 +227,8 @@ function retentionPolicy(stores: RetentionStores, policyNow: PolicyNow, requireA
 }
 
 /** Retention periods, and the sweeps that this process executes. */
-export function retentionService({ stores, environment, requireApproval }: RetentionServiceDeps) {
+export function retentionService(deps: RetentionServiceDeps) {
+  const { stores, environment, requireApproval } = deps
   const { db } = stores
   const ending = new AbortController()
   const active = new Set<Promise<unknown>>()
@@ -192,7 +249,7 @@ export function retentionService({ stores, environment, requireApproval }: Reten
   return {
     /** The periods in force with their source. */
     policyNow,
-    ...retentionPolicy(stores, policyNow, requireApproval),
+    ...retentionPolicy(deps, policyNow),
     ...sweepHistory(stores),
 
     sweep: mutation(sweepRetention, async (ctx) => {
