@@ -31,12 +31,9 @@ const Period = z
     source: z.enum(['environment', 'override']),
     set_by: z.string().optional(),
     set_at: when.optional(),
-    next: z
-      .strictObject({ days: z.number().int(), at: when, set_by: z.string() })
-      .optional()
-      .meta({
-        description: 'A shorter period that was set. To cancel it before that time, set the present days again',
-      }),
+    next: z.strictObject({ days: z.number().int(), at: when, set_by: z.string() }).optional().meta({
+      description: 'A shorter period that was set. To cancel it before that time, set the present days again',
+    }),
   })
   .meta({ id: 'RetentionPeriod' })
 const Periods = z.strictObject({ network: Days, org: Days, private: Days }).meta({ id: 'RetentionPeriods' })
