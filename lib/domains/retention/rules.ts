@@ -41,7 +41,7 @@ export interface PeriodInForce {
   next?: { days: number; at: string; set_by: string } | undefined
 }
 /** Milliseconds from the decision to shorten a period until it is in force. Until then, it can be cancelled. */
-export const timeToCancel = dayMs
+export const timeToCancel = 24 * 3_600_000
 export interface RetentionChange {
   preset?: keyof typeof presets | undefined
   network_days?: number | null | undefined
