@@ -24,6 +24,7 @@ export const Order = z.discriminatedUnion('do', [
   z.strictObject({ do: z.literal('sign-in'), email: z.string(), password: z.string() }),
   z.strictObject({ do: z.literal('store'), silentAt: z.enum(['plan', 'erase']).nullable() }),
   z.strictObject({ do: z.literal('encrypt'), thread: z.string() }),
+  z.object({ do: z.literal('remember'), thread: z.string(), text: z.string() }),
   z.strictObject({ do: z.literal('down') }),
   z.strictObject({ do: z.literal('up') }),
 ])
@@ -56,6 +57,10 @@ export const control = {
   /** Stores a checkpoint of this thread that only the application can read. */
   async encrypt(thread: string): Promise<void> {
     await ask({ do: 'encrypt', thread })
+  },
+  /** Stores a checkpoint of this thread with this text. */
+  async remember(thread: string, text: string): Promise<void> {
+    await ask({ do: 'remember', thread, text })
   },
   async down(): Promise<void> {
     await ask({ do: 'down' })

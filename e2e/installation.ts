@@ -93,6 +93,13 @@ export async function startInstallation({
           [order.thread],
         )
         return {}
+      case 'remember':
+        await app.db.query(
+          undefined,
+          `INSERT INTO langgraph.checkpoint_blobs (thread_id, channel, version, type, blob) VALUES ($1, 'messages', '1', 'json', $2)`,
+          [order.thread, Buffer.from(JSON.stringify([order.text]))],
+        )
+        return {}
       case 'down':
         await down()
         return {}

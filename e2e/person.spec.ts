@@ -1,12 +1,22 @@
-import { expect, test } from '@playwright/test'
+import { readFileSync } from 'node:fs'
+import { expect, type Page, test } from '@playwright/test'
 import { z } from 'zod'
 import { noticeVersion } from '#lib/domains/agents/rules.ts'
-import { browserInstallation, sessionOf } from './control.ts'
+import { browserInstallation, control, sessionOf } from './control.ts'
 import { alive, complaintsOf, unitOf } from './journey.ts'
 import { people, requestContext } from './requests.ts'
 
 const Born = z.object({ data: z.object({ api_key: z.string() }) })
 const Filed = z.object({ data: z.object({ id: z.string() }) })
+
+const searchPath = '**/api/stores/search'
+const events = { status: 200, contentType: 'text/event-stream' }
+/** Answers the next searches of the page instead of the server. */
+async function answered(page: Page, response: { status: number; contentType: string }, body: object): Promise<void> {
+  await page.unroute(searchPath)
+  const text = response === events ? `data: ${JSON.stringify(body)}\n\n` : JSON.stringify(body)
+  await page.route(searchPath, (route) => route.fulfill({ ...response, body: text }))
+}
 
 test('an admin finds, corrects and answers with eight actions, and the person’s page shows it', async ({ browser }) => {
   const wrong = 'The heron invoice of March was 12000 euros'
@@ -86,6 +96,84 @@ test('an admin finds, corrects and answers with eight actions, and the person’
     await expect(readers).not.toContainText('Ada')
     await own.close()
   })
+})
+
+test('an admin finds a person in the connected stores and saves the report', async ({ browser }) => {
+  await control.remember('support-77', 'Orla Quillfeather asked about the heron invoice, orla.quillfeather@example.org')
+  const context = await browser.newContext({ storageState: await sessionOf(people.admin) })
+  const page = await context.newPage()
+  const complaints = complaintsOf(page)
+  await page.goto('/admin/stores')
+  await alive(page)
+  await page.keyboard.press('g')
+  await page.keyboard.press('f')
+  await expect(page).toHaveURL('/admin/stores/search')
+  await alive(page)
+  const main = page.getByRole('main')
+  const names = page.getByLabel('Names, email addresses and phone numbers')
+  const search = async (sought: string) => {
+    await names.fill(sought)
+    await page.getByRole('button', { name: 'Search stores' }).click()
+  }
+  await search('')
+  await expect(main).toContainText('Enter a name, an email address or a phone number.')
+
+  await search('Orla Quillfeather\norla.quillfeather@example.org')
+  await expect(main).toContainText('Found in 1 place')
+  const place = page.getByRole('region', { name: 'Places' }).getByRole('row').filter({ hasText: 'support-77' })
+  await expect(place).toContainText('Threads (PostgreSQL)')
+  await expect(main).not.toContainText('heron invoice')
+  await expect(main).toContainText('No store of an application is connected')
+  const saved = page.waitForEvent('download')
+  await page.getByRole('button', { name: 'Save report (JSON)' }).click()
+  const report = readFileSync(await (await saved).path(), 'utf8')
+  expect(JSON.parse(report)).toMatchObject({ state: 'done', found: 1, places: [{ name: 'support-77', matches: 2 }] })
+  expect(report).not.toMatch(/orla|heron/i)
+
+  await search('Nobody Inparticular')
+  await expect(main).toContainText('Nothing found in what was read')
+  await expect(page.getByRole('button', { name: 'Save report (JSON)' })).toBeVisible()
+  expect(complaints).toEqual([])
+
+  await test.step('the page reports what ended a search before its end', async () => {
+    await answered(
+      page,
+      { status: 409, contentType: 'application/problem+json' },
+      {
+        title: 'Conflict',
+        status: 409,
+        code: 'conflict',
+        detail: 'Another search of the stores is running. Try again when it has ended.',
+      },
+    )
+    await search('Orla Quillfeather')
+    await expect(main).toContainText('Another search is running.')
+    const store = {
+      address: 'cache:6379',
+      is_own: false,
+      records: 3,
+      unread: { binary: 2 },
+      skipped: [],
+      failure: null,
+    }
+    const searching = { store: 'redis', ...store, state: 'searching' }
+    await answered(page, events, { state: 'searching', stores: [searching], found: 2, places: [] })
+    await search('Orla Quillfeather')
+    await expect(main).toContainText('The search ended before all stores were read. Search again.')
+    await expect(main).toContainText('Not read completely')
+    const failed = { store: 'redis', ...store, state: 'failed', failure: 'ECONNREFUSED' }
+    await answered(page, events, { state: 'done', stores: [failed], found: 0, places: [] })
+    await search('Orla Quillfeather')
+    await expect(main).toContainText('Not every store was read completely')
+    await expect(main).toContainText('Failed: ECONNREFUSED')
+    await expect(main).toContainText('Binary or encrypted: 2')
+    await page.unroute(searchPath)
+    await page.route(searchPath, () => {})
+    await search('Orla Quillfeather')
+    await page.getByRole('button', { name: 'Stop' }).click()
+    await expect(main).toContainText('The search was stopped.')
+  })
+  await context.close()
 })
 
 test('the lists of an admin stay short on a phone', async ({ browser }) => {

@@ -61,6 +61,7 @@ import sessions from './en/sessions.json' with { type: 'json' }
 import signIn from './en/sign-in.json' with { type: 'json' }
 import storage from './en/storage.json' with { type: 'json' }
 import storeProgress from './en/store-progress.json' with { type: 'json' }
+import storeSearch from './en/store-search.json' with { type: 'json' }
 import stores from './en/stores.json' with { type: 'json' }
 import telemetry from './en/telemetry.json' with { type: 'json' }
 import tiers from './en/tiers.json' with { type: 'json' }
@@ -134,6 +135,7 @@ export default {
   signIn,
   storeProgress,
   storage,
+  storeSearch,
   stores,
   telemetry,
   tiers,

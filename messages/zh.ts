@@ -61,6 +61,7 @@ import sessions from './zh/sessions.json' with { type: 'json' }
 import signIn from './zh/sign-in.json' with { type: 'json' }
 import storage from './zh/storage.json' with { type: 'json' }
 import storeProgress from './zh/store-progress.json' with { type: 'json' }
+import storeSearch from './zh/store-search.json' with { type: 'json' }
 import stores from './zh/stores.json' with { type: 'json' }
 import telemetry from './zh/telemetry.json' with { type: 'json' }
 import tiers from './zh/tiers.json' with { type: 'json' }
@@ -134,6 +135,7 @@ export default {
   signIn,
   storeProgress,
   storage,
+  storeSearch,
   stores,
   telemetry,
   tiers,

@@ -4,6 +4,7 @@ import { residencyModule } from '#lib/domains/residency/module.ts'
 import { fulfilledRegions } from '#lib/domains/residency/rules.ts'
 import { storesModule } from '#lib/domains/stores/module.ts'
 import { telemetryModule } from '#lib/domains/telemetry/service.ts'
+import { searchConnectedStores } from '#lib/operator/find-connected.ts'
 import type { Erasures } from './erasures.ts'
 import type { Foundation } from './foundation.ts'
 import type { PeopleModules } from './people-modules.ts'
@@ -24,6 +25,7 @@ export function composeStores(foundation: Foundation, { approvals }: Pick<People
     known,
     strict,
     stateOf,
+    search: searchConnectedStores(env, db.pool.options.connectionString),
     requireApproval: approvals.useCases.approvals.requireApproval,
     residency: env.KP_RESIDENCY ?? null,
     sites: assessSites(sites, assessedLocations),

@@ -33,6 +33,7 @@ const files: Record<string, 'contributed' | 'not contributed'> = {
   readMetrics: 'not contributed',
   readReceiptPdf: 'not contributed',
   readSigningKeys: 'not contributed',
+  searchStores: 'not contributed',
   watchErasureProgress: 'not contributed',
 }
 /** Members and schemas with these names that contain something else. */

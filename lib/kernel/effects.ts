@@ -37,6 +37,8 @@ export interface Doors {
 export const doors: Readonly<Record<Effect, Doors>> = {
   /** Reads content that its author did not share with everybody. The visibility and the owner are conditions of the queries. */
   'read-private': {
+    // It returns places and counts without content, which still reveal who is known.
+    inPerson: ['searchStores'],
     rows: [
       'readAccount',
       'listIdentities',

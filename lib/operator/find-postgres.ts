@@ -78,17 +78,24 @@ export function readOnlyPostgres(url: string): {
   const schema = address.searchParams.get('schema')
   address.searchParams.delete('schema')
   let open: pg.Client | undefined
+  let isClosed = false
   async function client(): Promise<pg.Client> {
     if (open) return open
     const made = new pg.Client({
       connectionString: address.href,
       connectionTimeoutMillis: 10_000,
+      // For a server that no longer answers, which cannot enforce its own limit.
+      query_timeout: 2 * statementMost,
       application_name: 'kp find',
     })
     made.on('error', () => {
       if (open === made) open = undefined
     })
     await made.connect()
+    if (isClosed) {
+      await made.end()
+      throw new Error('the search has ended')
+    }
     open = made
     return made
   }
@@ -110,6 +117,7 @@ export function readOnlyPostgres(url: string): {
       }
     },
     async close() {
+      isClosed = true
       const last = open
       open = undefined
       await last?.end()

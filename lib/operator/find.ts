@@ -145,7 +145,19 @@ export interface FindOptions {
   before?: FindReport | undefined
   /** Receives the state every few seconds and at the end. */
   note?(report: FindReport): void
-  progress?(store: SearchedStore, found: number): void
+  progress?(store: SearchedStore, found: number, report: FindReport): void
+  /** Ends the search: the stores keep the state `searching`. */
+  signal?: AbortSignal | undefined
+}
+
+/** The page, or an error as soon as the search ends: a store that does not answer must not prolong it. */
+function unlessEnded<T>(page: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return page
+  return new Promise((resolve, reject) => {
+    const end = () => reject(signal.reason)
+    signal.addEventListener('abort', end, { once: true })
+    page.then(resolve, reject).finally(() => signal.removeEventListener('abort', end))
+  })
 }
 
 const hashOf = (salt: string, sought: Sought): string =>
@@ -156,7 +168,7 @@ const hashOf = (salt: string, sought: Sought): string =>
  * is reported, and the others are searched.
  */
 export async function find(options: FindOptions): Promise<FindReport> {
-  const { sources, sought, withContent, load, before, note = () => {}, progress = () => {} } = options
+  const { sources, sought, withContent, load, before, note = () => {}, progress = () => {}, signal } = options
   const words = fingerprintsOf(sought)
   const isSame = before !== undefined && before.sought === hashOf(before.salt, sought)
   const salt = isSame ? before.salt : randomBytes(16).toString('base64url')
@@ -194,8 +206,9 @@ export async function find(options: FindOptions): Promise<FindReport> {
     delete searched.failure
     try {
       for (;;) {
+        signal?.throwIfAborted()
         const began = performance.now()
-        const page = await source.page(searched.cursor)
+        const page = await unlessEnded(source.page(searched.cursor), signal)
         const asked = performance.now() - began
         for (const { kind, name, field, texts } of page.records) {
           searched.records++
@@ -215,15 +228,16 @@ export async function find(options: FindOptions): Promise<FindReport> {
           searched.unread[kind] = (searched.unread[kind] ?? 0) + count
         searched.skipped = [...source.skipped()]
         searched.cursor = page.next
-        progress(searched, places.size)
+        progress(searched, places.size, report)
         if (page.next === null) break
         noteState(false)
         // The time of the search is a rest for the store.
         const rest = asked / load - (performance.now() - began)
-        if (rest > 0) await delay(Math.min(rest, longestRest))
+        if (rest > 0) await delay(Math.min(rest, longestRest), undefined, { signal })
       }
       searched.state = 'done'
     } catch (error) {
+      if (signal?.aborted) break
       searched.state = 'failed'
       searched.failure = failureOf(error)
     }

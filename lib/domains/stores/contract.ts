@@ -141,3 +141,63 @@ export const retireStore = operation({
   output: z.strictObject({ data: RetiredStore }),
   refusals: ['approval_required', 'conflict', 'content_rejected', 'not_found'],
 })
+
+/** Kinds of stores that a search for a person reads. */
+const searchedKinds = ['postgresql', 'neo4j', 'redis', 'objects'] as const
+const SearchedPlace = z.strictObject({
+  store: z.enum(searchedKinds),
+  kind: z.string().meta({ description: 'thread, row, entity, key, object …' }),
+  name: z.string().meta({ description: 'With … in place of the sought words' }),
+  field: z.string().nullable(),
+  matches: z.number().int().meta({ description: 'Words that certainly mean the person' }),
+  possible: z.number().int().meta({ description: 'Words that may mean somebody else: single names, initials' }),
+})
+/** What a search for a person found so far. */
+export const StoreSearch = z.strictObject({
+  state: z.enum(['searching', 'done']),
+  stores: z.array(
+    z.strictObject({
+      store: z.enum(searchedKinds),
+      address: z.string().meta({ description: 'Without credentials' }),
+      is_own: z.boolean().meta({ description: 'Threads in the database of this installation' }),
+      state: z.enum(['searching', 'done', 'failed']),
+      records: z.number().int(),
+      unread: z.record(z.string(), z.number().int()).meta({ description: 'Data that was not searched, by reason' }),
+      skipped: z.array(z.string()),
+      failure: z.string().nullable(),
+    }),
+  ),
+  found: z.number().int().meta({ description: 'Number of places' }),
+  places: z
+    .array(SearchedPlace)
+    .meta({ description: 'In the last event only: those with most matches, at most 1,000' }),
+})
+export type StoreSearch = z.output<typeof StoreSearch>
+
+export const searchStores = operation({
+  id: 'searchStores',
+  method: 'post',
+  path: '/api/stores/search',
+  summary: 'Search the connected stores for a person',
+  description:
+    'Reads every text of the connected checkpoints, graph, cache and objects with the search of the verification of an erasure, and sends places and counts as server-sent events, without content. Writes nothing. The stores work for it a quarter of the time at most. The search ends when the connection closes. Each server runs one search at a time.',
+  permission: 'stores:admin',
+  audit: { action: 'read', ...store },
+  limit: 'write',
+  status: 200,
+  body: z.strictObject({
+    names: z
+      .array(z.string().trim().min(2, 'must have at least 2 characters').max(200))
+      .min(1, 'must contain a name, an email address or a telephone number')
+      .max(20)
+      .meta({ description: 'Names, email addresses and telephone numbers of one person' }),
+    texts: z
+      .array(z.string().trim().min(1).max(2_000))
+      .max(5)
+      .default([])
+      .meta({ description: 'Sentences; six of their words in a row count' }),
+  }),
+  output: z.string(),
+  produces: ['text/event-stream'],
+  refusals: ['conflict'],
+})

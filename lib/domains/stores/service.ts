@@ -10,6 +10,7 @@ import type { StoreState } from '#lib/stores/store-state.ts'
 import { listStores, type ProcessorView, retireStore, type StoreView } from './contract.ts'
 import type { RegisteredStores } from './registered-stores.ts'
 import { inventoryOf, travelsTo } from './rules.ts'
+import { type SearchConnectedStores, storeSearch } from './search.ts'
 
 /** A store or processor of the settings, with its jurisdiction from the table of regions. */
 interface AssessedSite {
@@ -39,6 +40,7 @@ export interface StoresServiceDeps {
   fulfilledRegions: readonly string[]
   strict: boolean
   requireApproval: RequireApproval
+  search: SearchConnectedStores
 }
 
 interface KnownRow {
@@ -188,7 +190,11 @@ const retire = ({ known, requireApproval, strict }: Pick<StoresServiceDeps, 'kno
   })
 
 /** Lists stores and processors with their regions, and stores that are no longer connected. */
-export const storesService = (deps: StoresServiceDeps) => ({ list: list(deps), retire: retire(deps) })
+export const storesService = (deps: StoresServiceDeps) => ({
+  list: list(deps),
+  retire: retire(deps),
+  search: storeSearch(deps.search),
+})
 
 /** The action after which erasures no longer search a store. */
 export const storeApprovables: readonly Approvable[] = [
