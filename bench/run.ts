@@ -33,6 +33,7 @@ const groups: Record<string, () => Promise<BenchRow[]>> = {
   limits: async () => (await import('./limits.ts')).run(),
   flood: async () => (await import('./flood.ts')).run(),
   overload: async () => (await import('./overload.ts')).run(),
+  failover: async () => (await import('./failover.ts')).run(),
   faults: async () => (await import('./faults.ts')).run(),
   pages: async () => (await import('./pages.ts')).run(),
   start: async () => (await import('./start.ts')).run(),

@@ -19,6 +19,8 @@ export interface ServerOptions {
   command(port: number): string[]
   /** Its environment, in addition to PATH and HOME. The user's own settings would distort the measurement. */
   env: Record<string, string>
+  /** A free one by default. */
+  port?: number
   /** Answers with 2xx when the server is ready. */
   readyPath: string
 }
@@ -48,7 +50,7 @@ export async function answers(url: string, hasEnded: () => boolean, patience = P
 
 /** A production server in its own process on 127.0.0.1. Stopped with the scope. */
 export async function startServer(scope: AsyncDisposableStack, options: ServerOptions): Promise<Server> {
-  const port = await freeBenchPort()
+  const port = options.port ?? (await freeBenchPort())
   const { PATH = '', HOME = '' } = process.env
   const child = spawn(process.execPath, options.command(port), {
     stdio: ['ignore', 'ignore', 'inherit'],
