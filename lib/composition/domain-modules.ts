@@ -17,8 +17,8 @@ import type { CollectedData } from './personal-data.ts'
 import { composeRequests, followChanges } from './request-modules.ts'
 import { composeClades, composeGrimoire, composeLlmLog, composeSnapshots } from './sealed-modules.ts'
 
-/** The dependencies of the domain modules. */
-export interface ModuleDeps {
+/** The modules of all domains, in the order in which the OpenAPI document lists their operations. */
+export function createDomainModules(deps: {
   foundation: Foundation
   data: CollectedData
   peopleModules: PeopleModules
@@ -26,10 +26,7 @@ export interface ModuleDeps {
   retentionStores: RetentionStores
   /** How many milliseconds a request waits for the erasure that it began, if different from the default. */
   erasurePatience: number | undefined
-}
-
-/** The modules of all domains, in the order in which the OpenAPI document lists their operations. */
-export function createDomainModules(deps: ModuleDeps) {
+}) {
   const { foundation, data, peopleModules, erasures, retentionStores, erasurePatience } = deps
   const { db, facts, ledger, log, recognise, signer } = foundation
   const { accounts, agents, approvals, settings, tokens } = peopleModules

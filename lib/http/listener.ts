@@ -104,13 +104,8 @@ export function createListener(listener: Listener, { headersMost = 20_000, every
   return server
 }
 
-interface MetricsDeps {
-  useCases: readonly UseCase[]
-  handle: Handle
-}
-
 /** Serves only `GET /metrics`, without a token: the operator decides who can reach its address. */
-export function metricsListener({ useCases, handle }: MetricsDeps): Server {
+export function metricsListener({ useCases, handle }: { useCases: readonly UseCase[]; handle: Handle }): Server {
   const metrics = useCases.find(({ operation }) => operation.isOpenToMonitoring)
   return createListener(async (request, response) => {
     const [path] = (request.url ?? '/').split('?', 1)

@@ -49,7 +49,15 @@ async function folderState(folder: string): Promise<Pick<LocationState, 'state' 
   }
 }
 
-interface StoreStateDeps {
+/** Returns the state of a store by name, within a time limit; undefined for a place without a state. */
+export function storeStates({
+  db,
+  limiter,
+  stores,
+  presidio,
+  sites,
+  isAnother,
+}: {
   db: Database
   limiter: Pick<Limiter, 'degraded' | 'store'>
   stores: OpenStores
@@ -58,9 +66,7 @@ interface StoreStateDeps {
   sites: readonly Site[]
   /** Whether a folder is not the one that was used before; undefined if no database can tell. */
   isAnother: ((port: RememberedPort) => Promise<boolean>) | undefined
-}
-/** Returns the state of a store by name, within a time limit; undefined for a place without a state. */
-export function storeStates({ db, limiter, stores, presidio, sites, isAnother }: StoreStateDeps): StateOf {
+}): StateOf {
   const known = new Map<string, { until: number; answer: Promise<LocationState | undefined> }>()
 
   async function ask(name: string): Promise<LocationState | undefined> {

@@ -1,7 +1,6 @@
 import type { PersonalData } from '#lib/kernel/module.ts'
 import type { MailPort } from '#lib/stores/mail/mail.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import type { OptionalEmails } from './email-choices/service.ts'
 import { accountsJobs } from './jobs.ts'
 import {
   accountDataSource,
@@ -14,16 +13,8 @@ import {
   sessionDataSource,
   signInDataSource,
 } from './personal-data.ts'
-import { type AccountsServiceDeps, accountsService } from './service.ts'
-
-export interface AccountsDeps extends AccountsServiceDeps {
-  db: Database
-  mail: MailPort
-  publicUrl: string
-  /** The display name of the identity provider, if one is configured. */
-  provider: string | undefined
-  emails: OptionalEmails
-}
+import type { AccountsDeps } from './ports.ts'
+import { accountsService } from './service.ts'
 
 export const accountsData = (db: Database): PersonalData => ({
   dataSources: [
@@ -40,7 +31,14 @@ export const accountsData = (db: Database): PersonalData => ({
 })
 
 /** People, organizations, passwords and sessions. */
-export const accountsModule = ({ db, mail, publicUrl, provider, emails, ...deps }: AccountsDeps) => ({
+export const accountsModule = ({
+  db,
+  mail,
+  publicUrl,
+  provider,
+  emails,
+  ...deps
+}: AccountsDeps & Parameters<typeof accountsJobs>[2] & { db: Database; mail: MailPort }) => ({
   useCases: { accounts: accountsService(db, deps) },
   jobs: accountsJobs(db, mail, { publicUrl, provider, emails }),
 })

@@ -15,6 +15,7 @@ import {
 } from './contract.ts'
 import { endLinks } from './links.ts'
 import { countTry, hashPassword, isPassword, type Tries } from './passwords.ts'
+import type { AccountsDeps, Unsuppress } from './ports.ts'
 import { listOpenSessions, lockAccountRow, lockEmail } from './repository.ts'
 import {
   type Locale,
@@ -34,11 +35,6 @@ export function accountOf({ actor: { accountId } }: Pick<Context, 'actor'>): str
   return accountId
 }
 
-interface PasswordDeps {
-  tries: Tries
-  unsuppress: Unsuppress
-}
-
 /** @throws Problem `rate_limited` */
 const countPasswordTry = (tries: Tries, accountId: string): Promise<void> =>
   countTry(tries, [{ key: `password:${accountId}`, limit: passwordChecksPerMinute }])
@@ -50,7 +46,7 @@ const countPasswordTry = (tries: Tries, accountId: string): Promise<void> =>
  * @throws Problem `invalid` at `password`
  */
 const check =
-  ({ tries }: Pick<PasswordDeps, 'tries'>) =>
+  ({ tries }: Pick<AccountsDeps, 'tries'>) =>
   async (tx: Transaction, accountId: string, password: string): Promise<void> => {
     await countPasswordTry(tries, accountId)
     const account = await tx.account.findUnique({ where: { id: accountId }, select: { passwordHash: true } })
@@ -60,7 +56,7 @@ const check =
       throw invalid(['password'], 'is not the password of this account')
   }
 
-const change = ({ tries, unsuppress }: PasswordDeps) =>
+const change = ({ tries, unsuppress }: Pick<AccountsDeps, 'tries' | 'unsuppress'>) =>
   mutation(changePassword, async (ctx, { body }) => {
     const id = accountOf(ctx)
     await countPasswordTry(tries, id)
@@ -100,7 +96,7 @@ const change = ({ tries, unsuppress }: PasswordDeps) =>
     }
   })
 
-const confirm = ({ tries }: Pick<PasswordDeps, 'tries'>) =>
+const confirm = ({ tries }: Pick<AccountsDeps, 'tries'>) =>
   mutation(confirmPassword, async ({ tx, now, actor }, { body }) => {
     const id = accountOf({ actor })
     await countPasswordTry(tries, id)
@@ -127,7 +123,7 @@ const confirm = ({ tries }: Pick<PasswordDeps, 'tries'>) =>
   })
 
 /** Use cases of people for their own password. */
-export const ownPassword = (deps: PasswordDeps) => ({
+export const ownPassword = (deps: Pick<AccountsDeps, 'tries' | 'unsuppress'>) => ({
   checkPassword: check(deps),
   changePassword: change(deps),
   confirmPassword: confirm(deps),
@@ -199,9 +195,6 @@ export interface AccountChanges {
   locale?: Locale | undefined
   email?: string | undefined
 }
-
-/** Removes an address from the suppression list after its owner showed that they want an account. */
-export type Unsuppress = (tx: Transaction, kind: 'email', value: string) => Promise<unknown>
 
 /**
  * Corrects an account and returns the names of the changed fields. A new address deletes the known sign-ins and ends

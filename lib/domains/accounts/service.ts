@@ -6,18 +6,12 @@ import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { accountStatusOf, endSessions, freeAccount, restrictAccount, suspendAccount } from './account-status.ts'
 import { askForReset, readAccount, usePasswordLink } from './contract.ts'
-import { type EmailChoiceDeps, ownEmailChoices } from './email-choices/service.ts'
+import { ownEmailChoices } from './email-choices/service.ts'
 import { ownIdentities } from './identities.ts'
 import { endLinks, takePasswordLink } from './links.ts'
-import {
-  type AccountChanges,
-  accountOf,
-  ownPassword,
-  ownSessions,
-  rectifyAccount,
-  type Unsuppress,
-} from './own-account.ts'
-import { countTry, hashPassword, isPassword, type Tries } from './passwords.ts'
+import { type AccountChanges, accountOf, ownPassword, ownSessions, rectifyAccount } from './own-account.ts'
+import { countTry, hashPassword, isPassword } from './passwords.ts'
+import type { AccountsDeps } from './ports.ts'
 import { accountDirectory } from './queries.ts'
 import { accountMarked } from './repository.ts'
 import {
@@ -31,10 +25,10 @@ import {
   type Role,
 } from './rules.ts'
 import { ownFactors } from './second-factors/own-factors.ts'
-import { factorRequirement, type RequirementDeps } from './second-factors/requirement.ts'
+import { factorRequirement } from './second-factors/requirement.ts'
 import { requiredFrom } from './second-factors/rules.ts'
-import { type SignInDeps, signInUseCases } from './sign-in.ts'
-import { organisationMembers, storeNamespaces, type UserDeps, userAdministration } from './users.ts'
+import { signInUseCases } from './sign-in.ts'
+import { organisationMembers, storeNamespaces, userAdministration } from './users.ts'
 import { createOrganisation, enqueueNotice } from './writes.ts'
 
 /** A one-time password expires, because somebody else knows it. */
@@ -88,17 +82,11 @@ export async function createAccount(tx: Transaction, account: NewAccount): Promi
 export const setRole = (tx: Transaction, accountId: string, role: Role, now: Date): Promise<unknown> =>
   tx.account.update({ where: { id: accountId }, data: { role, updatedAt: now } })
 
-export interface PasswordLinkDeps {
-  tries: Tries
-  /** Returns the network that limits count an address to. */
-  networkOf(address: string): string
-  unsuppress: Unsuppress
-}
 /** Used instead of an unknown account, so that its request takes the same steps. */
 const nobody = 'usr_0000000000000000000000'
 
 /** Use cases to choose a password without knowing the old one, by an emailed link. */
-const passwordLinkUse = (deps: PasswordLinkDeps) => ({
+const passwordLinkUse = (deps: AccountsDeps) => ({
   /**
    * Neither response nor timing reveals whether the address is known: an unknown address causes the same query, job and
    * audit entry.
@@ -161,9 +149,7 @@ const passwordLinkUse = (deps: PasswordLinkDeps) => ({
   }),
 })
 
-export interface AccountsServiceDeps extends SignInDeps, PasswordLinkDeps, UserDeps, RequirementDeps, EmailChoiceDeps {}
-
-const me = (db: Database, { factorPolicy }: RequirementDeps) =>
+const me = (db: Database, { factorPolicy }: AccountsDeps) =>
   read(readAccount, async (ctx) => {
     const found = await db.prisma.account.findUnique({
       where: { id: accountOf(ctx) },
@@ -194,7 +180,7 @@ const me = (db: Database, { factorPolicy }: RequirementDeps) =>
   })
 
 /** Functions that other domains and the command line call in their own transactions. */
-const accountFunctions = (db: Database, deps: AccountsServiceDeps) => ({
+const accountFunctions = (db: Database, deps: AccountsDeps) => ({
   /** Returns the account whose id has this mark, which is part of the file names of emails about it. */
   async accountMarked(mark: string): Promise<string | undefined> {
     const [record] = await accountMarked(db, { mark })
@@ -239,7 +225,7 @@ const accountFunctions = (db: Database, deps: AccountsServiceDeps) => ({
 })
 
 /** Use cases for people, their passwords and their sessions. */
-export const accountsService = (db: Database, deps: AccountsServiceDeps) => ({
+export const accountsService = (db: Database, deps: AccountsDeps) => ({
   ...signInUseCases(db, deps),
   ...ownIdentities(db, deps),
   ...ownPassword(deps),

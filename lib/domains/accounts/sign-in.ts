@@ -5,16 +5,8 @@ import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { accountOfIdentity, type Identified, type IdentityRefusal, noteLinked, unlinkAll } from './identities.ts'
 import { endLinks } from './links.ts'
-import type { Unsuppress } from './own-account.ts'
-import {
-  countTry,
-  hashPassword,
-  isPassword,
-  oneTimePassword,
-  refusalOfTry,
-  signInWindows,
-  type Tries,
-} from './passwords.ts'
+import { countTry, hashPassword, isPassword, oneTimePassword, refusalOfTry, signInWindows } from './passwords.ts'
+import type { AccountsDeps } from './ports.ts'
 import { credentialsOf, signInMark } from './repository.ts'
 import {
   browserName,
@@ -28,22 +20,9 @@ import {
 import { dropFactors } from './second-factors/own-factors.ts'
 import { passkeyResponse } from './second-factors/passkeys.ts'
 import type { SignInWay } from './second-factors/rules.ts'
-import {
-  type SecondFactorDeps,
-  type SecondFactorVerification,
-  secondFactorVerification,
-} from './second-factors/verification.ts'
+import { type SecondFactorVerification, secondFactorVerification } from './second-factors/verification.ts'
 import { enqueueNotice } from './writes.ts'
 
-export interface SignInDeps extends SecondFactorDeps {
-  pipeline: Pick<PipelinePorts, 'clock' | 'transaction' | 'auditWithin'>
-  tries: Tries
-  /** Key for the hashes of known sign-ins. */
-  markKey: () => Uint8Array
-  /** Whether people can sign in during the grace period of their erasure. */
-  graceSignIn: 'keep' | 'stop'
-  unsuppress: Unsuppress
-}
 export interface SignInVisit {
   /** The client's address as determined behind trusted proxies. */
   address: string
@@ -100,7 +79,7 @@ type Audit = (
  * and an unknown address alike.
  */
 const verifyPassword =
-  (db: Database, { pipeline }: Pick<SignInDeps, 'pipeline'>) =>
+  (db: Database, { pipeline }: Pick<AccountsDeps, 'pipeline'>) =>
   async (email: string, password: string): Promise<Credentials | undefined> => {
     const [record] = await credentialsOf(db, { email: normaliseEmail(email), now: pipeline.clock.now() })
     // Takes the same time without a password hash.
@@ -114,7 +93,7 @@ const verifyPassword =
  * @throws Problem `fenced` for an account whose erasure waits, if sign-in stops meanwhile
  */
 const openSession =
-  ({ pipeline, graceSignIn }: Pick<SignInDeps, 'pipeline' | 'graceSignIn'>, known: RememberedSignIns, audit: Audit) =>
+  ({ pipeline, graceSignIn }: Pick<AccountsDeps, 'pipeline' | 'graceSignIn'>, known: RememberedSignIns, audit: Audit) =>
   async (
     tx: Transaction,
     account: { id: string; passwordHash?: string },
@@ -171,7 +150,7 @@ const openSession =
  */
 const signIn =
   (
-    { pipeline, tries }: Pick<SignInDeps, 'pipeline' | 'tries'>,
+    { pipeline, tries }: Pick<AccountsDeps, 'pipeline' | 'tries'>,
     known: RememberedSignIns,
     verify: ReturnType<typeof verifyPassword>,
     { requireSecondFactor }: Pick<SecondFactorVerification, 'requireSecondFactor'>,
@@ -204,7 +183,7 @@ const signIn =
  */
 const signInWithIdentity =
   (
-    { pipeline, tries, unsuppress }: Pick<SignInDeps, 'pipeline' | 'tries' | 'unsuppress'>,
+    { pipeline, tries, unsuppress }: Pick<AccountsDeps, 'pipeline' | 'tries' | 'unsuppress'>,
     open: ReturnType<typeof openSession>,
     audit: Audit,
   ) =>
@@ -238,7 +217,7 @@ const signInWithIdentity =
  */
 const signInWithPasskey =
   (
-    { pipeline, tries }: Pick<SignInDeps, 'pipeline' | 'tries'>,
+    { pipeline, tries }: Pick<AccountsDeps, 'pipeline' | 'tries'>,
     { accountOfPasskey }: Pick<SecondFactorVerification, 'accountOfPasskey'>,
     open: ReturnType<typeof openSession>,
   ) =>
@@ -255,7 +234,7 @@ const signInWithPasskey =
 
 /** Ends a session by its id (sign-out). Does nothing when it has already ended. */
 const closeSession =
-  ({ pipeline }: Pick<SignInDeps, 'pipeline'>, audit: Audit) =>
+  ({ pipeline }: Pick<AccountsDeps, 'pipeline'>, audit: Audit) =>
   (sessionId: string, address: string): Promise<void> =>
     pipeline.transaction(async (tx) => {
       const [ended] = await tx.session.updateManyAndReturn({
@@ -325,7 +304,7 @@ const operatorReset = ({ pipeline }: { pipeline: Pick<PipelinePorts, 'clock' | '
 })
 
 /** Sign-in and sign-out. Neither responses nor timing reveal whether an address is known. */
-export function signInUseCases(db: Database, deps: SignInDeps) {
+export function signInUseCases(db: Database, deps: AccountsDeps) {
   const { pipeline } = deps
   const known = rememberedSignIns(db, deps.markKey)
   const audit: Audit = (tx, entry) => pipeline.auditWithin(tx, { action: 'update', at: pipeline.clock.now(), ...entry })

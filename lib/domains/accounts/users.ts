@@ -22,6 +22,7 @@ import {
 } from './invitations.ts'
 import { boundPasswordLinkEmails, endLinks } from './links.ts'
 import { accountOf } from './own-account.ts'
+import type { AccountsDeps, FactorPolicySetting } from './ports.ts'
 import { accountDirectory } from './queries.ts'
 import {
   countUsersByState,
@@ -35,7 +36,6 @@ import {
 import { invitationsPerDay, normaliseEmail, type Role } from './rules.ts'
 import { changeRequirement } from './second-factors/contract.ts'
 import { dropFactors } from './second-factors/own-factors.ts'
-import type { FactorPolicySetting } from './second-factors/requirement.ts'
 import {
   changeRole,
   deactivateUser,
@@ -56,13 +56,6 @@ import {
   withdrawMemberInvitation,
 } from './users-contract.ts'
 import { enqueueNotice } from './writes.ts'
-
-/** What account administration needs from other domains. */
-export interface UserDeps {
-  requireApproval: RequireApproval
-  /** Revokes the tokens with scope `admin` of the person's agents and returns their number. The account must be locked. */
-  revokeAdminTokens(ctx: MutationContext, accountId: string, reason: 'owner_role' | 'owner_closed'): Promise<number>
-}
 
 const ownAccount = () =>
   new Problem(
@@ -98,7 +91,7 @@ async function replyWith({ tx }: MutationContext, id: string, details: Record<st
   return { resourceId: id, body: { data: userView(row) }, details }
 }
 
-const inviteToAny = (making: AccountMaking, { requireApproval }: Pick<UserDeps, 'requireApproval'>) =>
+const inviteToAny = (making: AccountMaking, { requireApproval }: Pick<AccountsDeps, 'requireApproval'>) =>
   mutation(inviteUser, async (ctx, { body }) => {
     if (body.role !== 'person') {
       refuseTokens(ctx)
@@ -120,7 +113,7 @@ const inviteToAny = (making: AccountMaking, { requireApproval }: Pick<UserDeps, 
     }
   })
 
-const setRole = (deps: Pick<UserDeps, 'revokeAdminTokens' | 'requireApproval'>) =>
+const setRole = (deps: Pick<AccountsDeps, 'revokeAdminTokens' | 'requireApproval'>) =>
   mutation(changeRole, async (ctx, { params, body }) => {
     const [{ id }, { role }] = [params, body]
     refuseTokens(ctx)
@@ -139,7 +132,7 @@ const setRole = (deps: Pick<UserDeps, 'revokeAdminTokens' | 'requireApproval'>) 
     })
   })
 
-const close = (deps: Pick<UserDeps, 'revokeAdminTokens' | 'requireApproval'>) =>
+const close = (deps: Pick<AccountsDeps, 'revokeAdminTokens' | 'requireApproval'>) =>
   mutation(deactivateUser, async (ctx, { params }) => {
     const { id } = params
     refuseTokens(ctx)
@@ -159,7 +152,7 @@ const close = (deps: Pick<UserDeps, 'revokeAdminTokens' | 'requireApproval'>) =>
     })
   })
 
-const reopen = ({ requireApproval }: Pick<UserDeps, 'requireApproval'>) =>
+const reopen = ({ requireApproval }: Pick<AccountsDeps, 'requireApproval'>) =>
   mutation(reactivateUser, async (ctx, { params }) => {
     const { id } = params
     refuseTokens(ctx)
@@ -189,7 +182,7 @@ const withdraw = () =>
     return { resourceId: id, body: undefined }
   })
 
-const sendResetEmail = ({ requireApproval }: Pick<UserDeps, 'requireApproval'>) =>
+const sendResetEmail = ({ requireApproval }: Pick<AccountsDeps, 'requireApproval'>) =>
   mutation(sendReset, async (ctx, { params }) => {
     const { id } = params
     const { role, states } = await lockedUser(ctx.tx, id)
@@ -207,7 +200,7 @@ const sendResetEmail = ({ requireApproval }: Pick<UserDeps, 'requireApproval'>) 
     return replyWith(ctx, id, { letter: 'reset' })
   })
 
-const removeFactors = ({ requireApproval }: Pick<UserDeps, 'requireApproval'>) =>
+const removeFactors = ({ requireApproval }: Pick<AccountsDeps, 'requireApproval'>) =>
   mutation(removeUserFactors, async (ctx, { params }) => {
     const { id } = params
     refuseTokens(ctx)
@@ -297,7 +290,11 @@ const userReading = (db: Database) => ({
 })
 
 /** Use cases of admins for accounts. */
-export const userAdministration = (db: Database, deps: UserDeps, making: AccountMaking) =>
+export const userAdministration = (
+  db: Database,
+  deps: Pick<AccountsDeps, 'revokeAdminTokens' | 'requireApproval'>,
+  making: AccountMaking,
+) =>
   ({
     ...userReading(db),
     inviteUser: inviteToAny(making, deps),

@@ -27,12 +27,34 @@ const checkMost = 4_000
 /** Maximum concurrent checks. The rest of the application needs connections as well. */
 const atOnce = 3
 
-class CheckTimeout extends Error {}
-
-interface ComplianceServiceDeps {
+/** What the report needs of other domains and of the installation. */
+interface ComplianceDeps {
   db: Database
+  holders: readonly Holding[]
+  kept: readonly Answering[]
+  /** The operations of all other domains. */
+  operations: readonly OperationShape[]
+  /** How often the searched part of the log shows these operations within the last day, and the last time. */
+  usesOf(query: DatabaseQuery, operations: readonly string[], now: Date): Promise<{ uses: number; last: Date | null }>
+  /** The checks of all other domains. */
   checks: readonly EvidenceCheck[]
+  installation: {
+    /** Third parties that receive data, by kind. */
+    places: { mail: 'folder' | 'server'; limits: 'here' | 'redis'; postgresql: 'embedded' | 'server' }
+    /** Recipient of usage events. */
+    telemetry: 'none' | 'posthog'
+    /** Folders that contain personal data or keys. */
+    folders: readonly string[]
+    /** The file with the installation secret. Null when the environment provides it. */
+    secretFile: string | null
+    /** When the oldest email in the folder was written. Undefined when there is none. */
+    oldestLetter(): Promise<Date | undefined>
+    /** Retention of emails in milliseconds. */
+    outboxRetention: number
+  }
 }
+
+class CheckTimeout extends Error {}
 
 const faultOf = (error: unknown): NonNullable<CheckView['fault']> =>
   error instanceof StatementTimeout || error instanceof CheckTimeout
@@ -73,7 +95,7 @@ const lookedAtNothing = (numbers: Readonly<Record<string, number>>): boolean => 
 }
 
 /** Runs all checks. Concurrent requests share one run. */
-export function complianceService({ db, checks }: ComplianceServiceDeps) {
+export function complianceService({ db, checks }: Pick<ComplianceDeps, 'db' | 'checks'>) {
   const bounded = boundedQuery(db, statementMost)
   async function asked(
     { name, page, ...check }: EvidenceCheck,
@@ -173,15 +195,6 @@ interface Answering {
 interface Holding extends Answering {
   store: string
 }
-interface CoverageDeps {
-  holders: readonly Holding[]
-  kept: readonly Answering[]
-  /** The operations of all other domains. */
-  operations: readonly OperationShape[]
-  /** How often the searched part of the log shows these operations within the last day, and the last time. */
-  usesOf(query: DatabaseQuery, operations: readonly string[], now: Date): Promise<{ uses: number; last: Date | null }>
-}
-
 /**
  * The operations by which subjects access, export and delete their data. Each must be available to the subject. `filter` shows their
  * entries in the audit log.
@@ -237,7 +250,12 @@ const deletionCheck = (operations: readonly OperationShape[]): EvidenceCheck => 
   },
 })
 
-export const coverageChecks = ({ holders, kept, operations, usesOf }: CoverageDeps): EvidenceCheck[] => [
+export const coverageChecks = ({
+  holders,
+  kept,
+  operations,
+  usesOf,
+}: Omit<ComplianceDeps, 'db' | 'checks' | 'installation'>): EvidenceCheck[] => [
   deletionCheck(operations),
   {
     line: 'cascade',
@@ -280,21 +298,6 @@ export const coverageChecks = ({ holders, kept, operations, usesOf }: CoverageDe
   ),
 ]
 
-interface InstallationCheckDeps {
-  /** Third parties that receive data, by kind. */
-  places: { mail: 'folder' | 'server'; limits: 'here' | 'redis'; postgresql: 'embedded' | 'server' }
-  /** Recipient of usage events. */
-  telemetry: 'none' | 'posthog'
-  /** Folders that contain personal data or keys. */
-  folders: readonly string[]
-  /** The file with the installation secret. Null when the environment provides it. */
-  secretFile: string | null
-  /** When the oldest email in the folder was written. Undefined when there is none. */
-  oldestLetter(): Promise<Date | undefined>
-  /** Retention of emails in milliseconds. */
-  outboxRetention: number
-}
-
 /** Permission bits of a file or folder. Undefined when it does not exist. */
 async function modeOf(path: string): Promise<number | undefined> {
   try {
@@ -307,7 +310,7 @@ async function modeOf(path: string): Promise<number | undefined> {
 const isOpenToOthers = (mode: number): boolean => (mode & 0o077) !== 0
 const slack = 2 * 3_600_000
 
-export const installationChecks = (deps: InstallationCheckDeps): EvidenceCheck[] => [
+export const installationChecks = (deps: ComplianceDeps['installation']): EvidenceCheck[] => [
   {
     line: 'purpose_limitation',
     name: 'installation.recipients',
@@ -360,13 +363,6 @@ export const installationChecks = (deps: InstallationCheckDeps): EvidenceCheck[]
     },
   },
 ]
-
-interface ComplianceDeps extends CoverageDeps {
-  db: Database
-  /** The checks of all other domains. */
-  checks: readonly EvidenceCheck[]
-  installation: InstallationCheckDeps
-}
 
 /** The compliance report. */
 export const complianceModule = ({ db, checks, installation, ...coverage }: ComplianceDeps) => ({

@@ -14,10 +14,6 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 import { listReaders, readPerson } from './contract.ts'
 import { consideredRecords, readerKindOf, shownAgents, shownChanges, shownReceipts } from './rules.ts'
 
-interface PersonDeps {
-  db: Database
-  dataSources: readonly DataSource[]
-}
 interface PersonSubject extends Subject {
   account: string
 }
@@ -67,9 +63,8 @@ export async function holdingsOf(dataSources: readonly DataSource[], subject: Su
 }
 
 /** The page of a person, for admins: counts and acts, without content. */
-const person = (deps: PersonDeps) =>
+const person = (db: Database, dataSources: readonly DataSource[]) =>
   read(readPerson, async ({ now }, { params: { id } }) => {
-    const { db } = deps
     if (!(await accountDirectory.byId(db.prisma, id))) throw new Problem('not_found', 'There is no such account.')
     const agents = await ownedAgents(db, id)
     const participants = await participationsOf(db.prisma, id)
@@ -77,7 +72,7 @@ const person = (deps: PersonDeps) =>
     const found = await resourcesOf(db, subject)
     const names = await agentNames(db.prisma, agents.slice(0, shownAgents))
     const [held, holds, receipts, readers, changes] = await Promise.all([
-      holdingsOf(deps.dataSources, subject, now),
+      holdingsOf(dataSources, subject, now),
       holdsInForce.inForce(db.prisma, subject, now),
       newestReceipts(db, { accountId: id, agents }, shownReceipts),
       readersOf(db, subject, found, now),
@@ -101,7 +96,7 @@ const person = (deps: PersonDeps) =>
   })
 
 /** Who read the data of the reader. Shows roles and not names: these are other people, who did their work. */
-const readers = ({ db }: PersonDeps) =>
+const readers = (db: Database) =>
   read(listReaders, async ({ actor, now }) => {
     const { accountId, agents } = actor
     if (accountId === undefined) throw new Problem('sign_in_needed')
@@ -126,4 +121,7 @@ const readers = ({ db }: PersonDeps) =>
   })
 
 /** What is known about one person: for admins, and for the person. */
-export const personService = (deps: PersonDeps) => ({ person: person(deps), readers: readers(deps) })
+export const personService = ({ db, dataSources }: { db: Database; dataSources: readonly DataSource[] }) => ({
+  person: person(db, dataSources),
+  readers: readers(db),
+})

@@ -7,11 +7,6 @@ import { adminActLines, fingerprintRetention, type RetentionFacts, retainedOfSub
 /** Whether records of the installation name the account as the admin who changed something; false for no account. */
 export type HasAdminActs = (accountId: string | null, now: Date) => Promise<boolean>
 
-interface ExpectedRetentionDeps {
-  dataSources: readonly DataSource[]
-  hasAdminActs: HasAdminActs
-  facts: RetentionFacts
-}
 export interface ExpectedErasure {
   subject: Pick<Subject, 'account'>
   /** The number of records to erase, by data source. */
@@ -36,7 +31,15 @@ export const adminActSearch =
  * counts of the receipt are those of the erasure.
  */
 export const expectedRetention =
-  ({ dataSources, hasAdminActs, facts }: ExpectedRetentionDeps): ExpectedRetention =>
+  ({
+    dataSources,
+    hasAdminActs,
+    facts,
+  }: {
+    dataSources: readonly DataSource[]
+    hasAdminActs: HasAdminActs
+    facts: RetentionFacts
+  }): ExpectedRetention =>
   async ({ subject: { account }, counts, results, held }, now) => {
     const countOf = (name: string): number => counts.get(name) ?? 0
     const beyondReach = dataSources.flatMap(({ name, leftBehind }) => {

@@ -2,32 +2,28 @@ import { z } from 'zod'
 import { enqueue } from '#lib/jobs/queue.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import { job } from '#lib/kernel/job.ts'
-import type { Ledger } from '#lib/stores/ledger/ledger.ts'
-import type { Database } from '#lib/stores/postgres/database.ts'
 import { finishJob, type RecordErasures } from './engine/in-request.ts'
 import { lateWritesJob } from './engine/late-writes.ts'
 import { recheckJob } from './engine/recheck.ts'
 import type { SubjectEngine } from './engine/run-driver.ts'
+import type { EngineDeps } from './engine/subject-erasures.ts'
 import type { CompleteReadings } from './reading/reading.ts'
 import { oldestRunThatCounts, purgeDeletionLog } from './repository.ts'
-import { plusYears, type RetentionFacts } from './rules.ts'
+import { plusYears } from './rules.ts'
 import { startJob, stepJob, verifyJob } from './runs/runs.ts'
 
 const readJob = 'erasure.read'
 /** Milliseconds after which the `erasure.resume` job continues an unfinished erasure. */
 const overdue = 10 * 60_000
 
-interface ErasureExpiryDeps {
-  db: Database
-  ledger: Ledger
-  facts: RetentionFacts
-}
-
 /**
  * Deletes the item ids in the ledger once no backup can bring the records back. Without a stated backup period, the
  * items stay as long as the ledger. A long erasure counts from its end.
  */
-async function forgetItems({ db, ledger, facts }: ErasureExpiryDeps, now: Date): Promise<void> {
+async function forgetItems(
+  { db, ledger, facts }: Pick<EngineDeps, 'db' | 'ledger' | 'facts'>,
+  now: Date,
+): Promise<void> {
   if (facts.backupDays === undefined) return
   const before = new Date(now.getTime() - facts.backupDays * 86_400_000)
   const [row] = await oldestRunThatCounts(db, { before })
@@ -35,7 +31,7 @@ async function forgetItems({ db, ledger, facts }: ErasureExpiryDeps, now: Date):
 }
 
 /** Deletes receipts, runs, deletion audit entries and ledger rows after their seven years. */
-async function expireErasures(deps: ErasureExpiryDeps, now: Date): Promise<void> {
+async function expireErasures(deps: Pick<EngineDeps, 'db' | 'ledger' | 'facts'>, now: Date): Promise<void> {
   const { db, ledger } = deps
   const before = plusYears(now, -7)
   await db.prisma.erasure.deleteMany({ where: { state: 'signed', deletedAt: { lt: before } } })
@@ -48,7 +44,7 @@ async function expireErasures(deps: ErasureExpiryDeps, now: Date): Promise<void>
 
 export const erasureJobs = (
   { records, runs: subjects, readings }: { records: RecordErasures; runs: SubjectEngine; readings: CompleteReadings },
-  expiry: ErasureExpiryDeps,
+  expiry: Pick<EngineDeps, 'db' | 'ledger' | 'facts'>,
 ) => [
   job({
     name: startJob,

@@ -1,16 +1,15 @@
 import { namesOfIds } from '#lib/domains/audit/repository.ts'
 import { csvCell } from '#lib/domains/audit/rules.ts'
-import type { DataSource } from '#lib/kernel/data-source.ts'
 import type { EvidenceCheck } from '#lib/kernel/evidence.ts'
 import type { PersonalData } from '#lib/kernel/module.ts'
 import { pageOf, parseCursor } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { read, stream } from '#lib/kernel/use-case.ts'
-import type { Ledger } from '#lib/stores/ledger/ledger.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { boundedQuery, StatementTimeout } from '#lib/stores/postgres/time-limited-query.ts'
 import { deletionKinds, exportDeletions, type LoggedDeletion, listDeletions } from './contract.ts'
 import type { ErasureEngine } from './engine/run-driver.ts'
+import type { EngineDeps } from './engine/subject-erasures.ts'
 import { erasureEvidence } from './evidence.ts'
 import { erasureJobs } from './jobs.ts'
 import {
@@ -24,21 +23,8 @@ import type { CompleteReadings } from './reading/reading.ts'
 import { readingUseCases } from './reading/service.ts'
 import { receiptPdfReader } from './receipts/receipt-pdf.ts'
 import { ownReceipts, receiptUseCases } from './receipts/service.ts'
-import type { Signer } from './receipts/signing.ts'
 import { countDeletions, type DeletionSearch, deletionsMatching } from './repository.ts'
-import type { RetentionFacts } from './rules.ts'
 import { erasureProgress } from './runs/progress.ts'
-
-interface ErasureDeps {
-  db: Database
-  signer: Signer
-  ledger: Ledger
-  ledgerFolder: string
-  engine: ErasureEngine
-  readings: CompleteReadings
-  dataSources: readonly DataSource[]
-  facts: RetentionFacts
-}
 
 export const erasureData = (db: Database): PersonalData => ({
   dataSources: [formerOwnerDataSource(db)],
@@ -138,7 +124,20 @@ function deletionLogReading(db: Database) {
 }
 
 /** Receipts and the jobs of erasures. */
-export function erasureModule({ db, signer, ledger, ledgerFolder, engine, readings, dataSources, facts }: ErasureDeps) {
+export function erasureModule({
+  db,
+  signer,
+  ledger,
+  ledgerFolder,
+  engine,
+  readings,
+  dataSources,
+  facts,
+}: Pick<EngineDeps, 'db' | 'signer' | 'ledger' | 'dataSources' | 'facts'> & {
+  ledgerFolder: string
+  engine: ErasureEngine
+  readings: CompleteReadings
+}) {
   const receipts = receiptUseCases({ db, signer, records: engine.records })
   const own = ownReceipts(db)
   return {

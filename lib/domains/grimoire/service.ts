@@ -45,12 +45,9 @@ interface GrimoireAgent {
   id: string
   grimoireDays: number | null
 }
-interface StoredEntryPorts {
-  /** The key that seals entries with the scope `clade` at rest. */
-  key(): Uint8Array
-  /** How many days after creation the agent's entries expire; null: never. */
-  grimoireDaysOf(tx: Transaction, agentId: string): Promise<number | null>
-}
+/** How many days after creation the agent's entries expire; null: never. */
+type EntryDays = (tx: Transaction, agentId: string) => Promise<number | null>
+
 /** Dependencies of the domain, connected by lib/app.ts. */
 export interface GrimoirePorts {
   db: Database
@@ -232,7 +229,7 @@ export const hasEntries = async (tx: Transaction, agentId: string): Promise<bool
 
 /** Unexpired entries of an agent by id. `private`: the installation cannot read the entry. */
 export const entriesOf =
-  ({ key, grimoireDaysOf }: StoredEntryPorts) =>
+  ({ key, grimoireDaysOf }: Pick<GrimoirePorts, 'key'> & { grimoireDaysOf: EntryDays }) =>
   async (tx: Transaction, agentId: string, ids: readonly string[], now: Date) => {
     if (ids.length === 0) return new Map<string, (StoredEntry & { kind: string }) | 'private'>()
     const rows = await tx.grimoireEntry.findMany({
@@ -434,7 +431,7 @@ function entryOf(record: unknown) {
  * @throws Problem `invalid`, `conflict`, `id_in_use`, `too_large` or `content_blocked`; then none of these records is
  * stored
  */
-export const entryRestorer = ({ key, grimoireDaysOf }: StoredEntryPorts) => ({
+export const entryRestorer = ({ key, grimoireDaysOf }: Pick<GrimoirePorts, 'key'> & { grimoireDaysOf: EntryDays }) => ({
   part: 'grimoire_entries',
   resourceType: 'grimoire_entry',
   async restore(tx: Transaction, { agentId, now, named }: Goal, records: readonly unknown[]) {

@@ -6,7 +6,7 @@ import {
   heldVersionPersonExporters,
   retainedHolds,
 } from './personal-data.ts'
-import { type HoldsServiceDeps, holdsJobs, holdsService } from './service.ts'
+import { holdsJobs, holdsService } from './service.ts'
 
 export const holdsData = (db: Database): PersonalData => ({
   dataSources: [heldVersionDataSource(db)],
@@ -16,7 +16,7 @@ export const holdsData = (db: Database): PersonalData => ({
 })
 
 /** Legal holds. */
-export const holdsModule = (deps: HoldsServiceDeps) => ({
+export const holdsModule = (deps: Parameters<typeof holdsService>[0]) => ({
   useCases: { holds: holdsService(deps) },
   jobs: holdsJobs(),
 })

@@ -40,11 +40,6 @@ const importRefusalOf = (error: z.ZodError): Problem =>
     })),
   })
 
-interface ImportDeps {
-  strict: boolean
-  chosenIds: ChosenIdPorts
-  erasedAgents: ErasedAgents
-}
 /** Counts an importer's rejected content against the importing agent. */
 const countingRefused: Importer['countRefused'] = (tx, refused, { author, ctx }) =>
   countRejections(
@@ -60,7 +55,15 @@ const failed = (id: string, code: ProblemCode, detail: string) => ({ id, status:
  * name. Units written by an erased agent of the importing organization are rejected; any other erased agent's name is ordinary text.
  * A token of scope `admin` cannot attribute units to agents of others. Rejected content counts against the importing agent.
  */
-export const unitImporter = ({ strict, chosenIds, erasedAgents }: ImportDeps): Importer<StorableUnit> => ({
+export const unitImporter = ({
+  strict,
+  chosenIds,
+  erasedAgents,
+}: {
+  strict: boolean
+  chosenIds: ChosenIdPorts
+  erasedAgents: ErasedAgents
+}): Importer<StorableUnit> => ({
   part: 'knowledge_units',
   countRefused: countingRefused,
   prepare(record, { author, ctx }, bytes) {

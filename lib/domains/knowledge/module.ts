@@ -1,10 +1,10 @@
 import type { EvidenceCheck } from '#lib/kernel/evidence.ts'
 import type { PersonalData } from '#lib/kernel/module.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { type DecisionDeps, referenceDecisions, referencesDataSource } from './erasure/references.ts'
+import { referenceDecisions, referencesDataSource } from './erasure/references.ts'
 import type { AuthorPseudonym } from './erasure/suppression.ts'
 import { knowledgeExporters } from './exporters.ts'
-import { type InspectionDeps, inspection, records } from './inspection/service.ts'
+import { inspection, records } from './inspection/service.ts'
 import { knowledgeExpiry, knowledgeJobs } from './jobs.ts'
 import { safetyService } from './moderation/service.ts'
 import {
@@ -66,7 +66,7 @@ const knowledgeEvidence = (): EvidenceCheck[] => [
 ]
 
 /** Units, skills and procedures that agents share, with search, reputation and safety. */
-export const knowledgeModule = (deps: KnowledgeDeps & InspectionDeps & DecisionDeps) => ({
+export const knowledgeModule = (deps: KnowledgeDeps & Parameters<typeof referenceDecisions>[0]) => ({
   useCases: {
     safety: safetyService(deps.db),
     search: searchService(deps.db),

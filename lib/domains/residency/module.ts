@@ -38,15 +38,17 @@ const residencyEvidence = (
   },
 ]
 
-interface ResidencyDeps {
+/** Data regions: the compliance check of promised regions. */
+export const residencyModule = ({
+  residency,
+  places: locations,
+  choosable,
+}: {
   residency: 'eu' | undefined
   places: readonly StoreLocation[]
   /** The regions that the operator offers. */
   choosable: readonly string[]
-}
-
-/** Data regions: the compliance check of promised regions. */
-export const residencyModule = ({ residency, places: locations, choosable }: ResidencyDeps) => ({
+}) => ({
   useCases: {},
   checks: residencyEvidence(residency, locations, choosable) satisfies EvidenceCheck[],
 })

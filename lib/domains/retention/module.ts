@@ -7,7 +7,7 @@ import { adminChanges } from '#lib/stores/postgres/admin-changes.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { lastSweep, measureSweeps } from './repository.ts'
 import { periodsOf } from './rules.ts'
-import { type RetentionServiceDeps, retentionJobs, retentionService } from './service.ts'
+import { retentionJobs, retentionService } from './service.ts'
 
 /** Retained records: who set a retention period and who requested a sweep. */
 const retainedSweepRecords = (db: Database): RetainedRecord[] => [
@@ -41,13 +41,14 @@ const hour = 3_600_000
 const slack = 2 * hour
 const longestSilence = 24 * hour
 
-interface RetentionEvidenceDeps {
+/** Checks the storage limitation (GDPR art. 5(1)(e)) of records whose retention period an admin can set. */
+const retentionEvidence = ({
+  expiring,
+  periods,
+}: {
   expiring: readonly Pick<Expiring, 'due'>[]
   periods(): Promise<Periods>
-}
-
-/** Checks the storage limitation (GDPR art. 5(1)(e)) of records whose retention period an admin can set. */
-const retentionEvidence = ({ expiring, periods }: RetentionEvidenceDeps): EvidenceCheck[] => [
+}): EvidenceCheck[] => [
   {
     line: 'storage_limitation',
     name: 'retention.expired',
@@ -91,7 +92,7 @@ const retentionEvidence = ({ expiring, periods }: RetentionEvidenceDeps): Eviden
 ]
 
 /** Retention periods and the sweeps that apply them. */
-export function retentionModule(deps: RetentionServiceDeps) {
+export function retentionModule(deps: Parameters<typeof retentionService>[0]) {
   const retention = retentionService(deps)
   const periods = async () => periodsOf(await retention.policyNow())
   return {

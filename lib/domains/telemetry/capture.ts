@@ -22,16 +22,19 @@ interface Sink {
   close(): Promise<void>
 }
 
-interface CapturePorts {
+const hour = 3_600_000
+
+/** Captures usage events. The caller never waits and never sees an error. */
+export function telemetry({
+  sink,
+  pseudonymOf,
+  now,
+}: {
   /** Undefined when telemetry is off. */
   sink: Sink | undefined
   pseudonymOf(told: NonNullable<EventSubject>, now: Date): Promise<string | undefined>
   now(): Date
-}
-const hour = 3_600_000
-
-/** Captures usage events. The caller never waits and never sees an error. */
-export function telemetry({ sink, pseudonymOf, now }: CapturePorts) {
+}) {
   const dropped: Record<DropReason, number> = { undeclared: 0, invalid: 0, withheld: 0, full: 0, failed: 0 }
   const waiting = new Set<Promise<void>>()
 

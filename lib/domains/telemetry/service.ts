@@ -34,13 +34,6 @@ const telemetryService = ({ to }: { to: { host: string; region: string | null } 
   })),
 })
 
-interface TelemetryDeps {
-  db: Database
-  telemetry: Telemetry
-  /** The recipient of the events. */
-  to: { host: string; region: string | null } | undefined
-}
-
 export const telemetryData = (db: Database, key: () => Uint8Array): PersonalData => ({
   dataSources: [telemetryKeyDataSource(db)],
   exporters: telemetryExporters(db, key),
@@ -79,7 +72,16 @@ const telemetryJobs = ({ db, telemetry }: { db: Database; telemetry: Pick<Teleme
 ]
 
 /** Anonymous usage events. */
-export const telemetryModule = ({ db, telemetry, to }: TelemetryDeps) => ({
+export const telemetryModule = ({
+  db,
+  telemetry,
+  to,
+}: {
+  db: Database
+  telemetry: Telemetry
+  /** The recipient of the events. */
+  to: { host: string; region: string | null } | undefined
+}) => ({
   useCases: { telemetry: telemetryService({ to }) },
   jobs: telemetryJobs({ db, telemetry }),
   checks: telemetryEvidence(),

@@ -11,12 +11,6 @@ import { endedTokenRetention, refusalRetention } from './rules.ts'
 import { tokenAdmin, tokensService } from './service.ts'
 import { usageRetention } from './usage-rules.ts'
 
-interface TokensDeps extends TokenPorts {
-  db: Database
-  /** Deletes expired rate-limit windows and returns how many. */
-  purgeWindows(): Promise<number>
-}
-
 export const tokensData = (db: Database, gate: Parameters<typeof tokenDataSource>[1]): PersonalData => ({
   dataSources: [tokenDataSource(db, gate)],
   exporters: tokenExporters(db),
@@ -78,7 +72,15 @@ const tokensJobs = ({ purgeWindows }: { purgeWindows(): Promise<number> }) => [
 ]
 
 /** API tokens, their use, and the tiers of agents. */
-export function tokensModule({ db, purgeWindows, ...ports }: TokensDeps) {
+export function tokensModule({
+  db,
+  purgeWindows,
+  ...ports
+}: TokenPorts & {
+  db: Database
+  /** Deletes expired rate-limit windows and returns how many. */
+  purgeWindows(): Promise<number>
+}) {
   const tokens = tokensService(db, ports)
   return {
     useCases: { tokens, tiers: tokenAdmin(db, tokens.inUse) },

@@ -151,18 +151,14 @@ const about = (agent: ListedAgent, activeTokens: number) => ({
 })
 const none: Use = { reads: 0, writes: 0, refused: 0 }
 
-interface TokenAdminDeps {
-  db: Database
-  agents: Agents
-  /** Number of active tokens per agent id. */
-  inUse(agents: readonly string[], now: Date): Promise<ReadonlyMap<string, number>>
-}
+/** Number of active tokens per agent id. */
+type ActiveTokens = (agents: readonly string[], now: Date) => Promise<ReadonlyMap<string, number>>
 
 async function usageOf(db: Database, agents: readonly string[], since: Date): Promise<Map<string, UsePoint[]>> {
   return Map.groupBy(await usageOfAgents(db, { agents, since }), ({ agent_id }) => agent_id)
 }
 
-const agentList = ({ db, agents, inUse }: TokenAdminDeps) =>
+const agentList = (db: Database, agents: Agents, inUse: ActiveTokens) =>
   read(listAgents, async ({ now }, { query: { q, tier, cursor, limit } }) => {
     const ofTokens = q === undefined ? [] : await agentsOfTokens(db, { text: q, most: maxCounted })
     const filter = { text: q, also: ofTokens.map(({ agent_id }) => agent_id), tier }
@@ -188,7 +184,7 @@ const agentList = ({ db, agents, inUse }: TokenAdminDeps) =>
     return { body: { data, ...page }, resourceId: 'list', details: { count: shown.length } }
   })
 
-const agentUse = ({ db, agents, inUse }: TokenAdminDeps) =>
+const agentUse = (db: Database, agents: Agents, inUse: ActiveTokens) =>
   read(readAgentUse, async ({ now }, { params: { id }, query: { period } }) => {
     const agent = await agents.one(id)
     if (!agent) throw new Problem('not_found', 'This agent does not exist.')
@@ -222,7 +218,7 @@ const agentUse = ({ db, agents, inUse }: TokenAdminDeps) =>
     }
   })
 
-const tokenLookup = ({ db, agents }: TokenAdminDeps) =>
+const tokenLookup = (db: Database, agents: Agents) =>
   read(findToken, async ({ now }, { query: { key_prefix } }) => {
     const [token] = await tokenByPrefix(db, { prefix: key_prefix })
     const agent = token && (await agents.one(token.agent_id))
@@ -244,7 +240,7 @@ const tokenLookup = ({ db, agents }: TokenAdminDeps) =>
     }
   })
 
-const totals = ({ db, agents }: TokenAdminDeps) =>
+const totals = (db: Database, agents: Agents) =>
   read(summariseTokens, async ({ now }) => {
     const [total, [tokens], [use]] = await Promise.all([
       agents.total(),
@@ -265,7 +261,7 @@ const totals = ({ db, agents }: TokenAdminDeps) =>
     }
   })
 
-const limiterRevocations = ({ db }: TokenAdminDeps) =>
+const limiterRevocations = (db: Database) =>
   read(listRevocations, async (_ctx, { query: { agent_id, cursor, limit } }) => {
     const after = parseCursor(cursor)
     const agent = agent_id ?? null
@@ -291,13 +287,13 @@ const limiterRevocations = ({ db }: TokenAdminDeps) =>
   })
 
 /** Admin views of all tokens: totals, usage, and tokens that the rate limiter revoked. */
-export function tokenAdmin(db: Database, inUse: TokenAdminDeps['inUse']) {
-  const deps = { db, inUse, agents: agentListing(db) }
+export function tokenAdmin(db: Database, inUse: ActiveTokens) {
+  const agents = agentListing(db)
   return {
-    agents: agentList(deps),
-    agent: agentUse(deps),
-    lookup: tokenLookup(deps),
-    summary: totals(deps),
-    revocations: limiterRevocations(deps),
+    agents: agentList(db, agents, inUse),
+    agent: agentUse(db, agents, inUse),
+    lookup: tokenLookup(db, agents),
+    summary: totals(db, agents),
+    revocations: limiterRevocations(db),
   }
 }

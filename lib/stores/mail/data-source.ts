@@ -5,14 +5,15 @@ import type { EmailOutboxFolder } from './outbox-folder.ts'
 /** The retention period of emails in the folder, in milliseconds. */
 export const outboxRetention = 7 * 86_400_000
 
-export interface OutboxSourcePorts {
+/** The data source of emails in the folder, which are written while no mail server is configured. An item is a file's name. */
+export const outboxDataSource = ({
+  folder,
+  addressOf,
+}: {
   folder: EmailOutboxFolder
   /** The account's address, if it has one. Without a transaction it runs its own query. */
   addressOf(accountId: string, tx?: Transaction): Promise<string | undefined>
-}
-
-/** The data source of emails in the folder, which are written while no mail server is configured. An item is a file's name. */
-export const outboxDataSource = ({ folder, addressOf }: OutboxSourcePorts): DataSource => ({
+}): DataSource => ({
   name: 'mail.letters',
   store: 'files',
   stage: 'derived',

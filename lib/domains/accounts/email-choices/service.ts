@@ -12,6 +12,7 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 import { isFenced } from '../links.ts'
 import { storeNames } from '../mails.ts'
 import { accountOf } from '../own-account.ts'
+import type { AccountsDeps } from '../ports.ts'
 import { accountDirectory } from '../queries.ts'
 import { adminAccounts, choicesOf, otherReceivers, storeChoice } from '../repository.ts'
 import { type Locale, localeNamed } from '../rules.ts'
@@ -53,12 +54,6 @@ export function unsubscribeLinks(key: () => Uint8Array) {
 }
 type UnsubscribeLinks = ReturnType<typeof unsubscribeLinks>
 
-interface OptionalEmailDeps {
-  db: Database
-  mail: MailPort
-  origin: string
-  links: UnsubscribeLinks
-}
 interface KindChoice {
   chosen: EmailDelivery
   /** What applies: see {@link effectiveDelivery}. */
@@ -90,7 +85,17 @@ async function recipientOf(tx: Transaction, accountId: string) {
 }
 
 /** Sends emails that people can turn off, with a link that turns them off. */
-export function optionalEmails({ db, mail, origin, links }: OptionalEmailDeps) {
+export function optionalEmails({
+  db,
+  mail,
+  origin,
+  links,
+}: {
+  db: Database
+  mail: MailPort
+  origin: string
+  links: UnsubscribeLinks
+}) {
   async function deliver(
     to: { accountId: string; email: string; locale: Locale },
     sections: EmailSections,
@@ -155,10 +160,6 @@ export function optionalEmails({ db, mail, origin, links }: OptionalEmailDeps) {
 }
 export type OptionalEmails = ReturnType<typeof optionalEmails>
 
-export interface EmailChoiceDeps {
-  unsubscribeLinks: UnsubscribeLinks
-}
-
 async function viewOf(on: Transaction, accountId: string, kind: EmailKind): Promise<EmailChoiceView> {
   const { delivery, isOnlyReceiver } = await choiceOf(on, accountId, kind)
   return { kind, delivery, choices: [...emailKindRules[kind].choices], is_only_receiver: isOnlyReceiver }
@@ -206,7 +207,11 @@ const choose = () =>
     }
   })
 
-async function targetOf(on: Transaction, links: UnsubscribeLinks, token: string): Promise<UnsubscribeTarget> {
+async function targetOf(
+  on: Transaction,
+  links: Pick<UnsubscribeLinks, 'targetOf'>,
+  token: string,
+): Promise<UnsubscribeTarget> {
   const target = links.targetOf(token)
   if (!target || (await on.account.count({ where: { id: target.accountId } })) === 0) throw noSuchLink()
   return target
@@ -216,7 +221,7 @@ async function areOff(on: Transaction, { accountId, kinds }: UnsubscribeTarget):
   return choices.every(({ chosen }) => chosen === 'never')
 }
 
-const turnOff = ({ unsubscribeLinks }: EmailChoiceDeps) =>
+const turnOff = ({ unsubscribeLinks }: Pick<AccountsDeps, 'unsubscribeLinks'>) =>
   mutation(unsubscribe, async ({ tx, now }, { query: { token } }) => {
     const target = await targetOf(tx, unsubscribeLinks, token)
     const { accountId, kinds } = target
@@ -238,7 +243,7 @@ const turnOff = ({ unsubscribeLinks }: EmailChoiceDeps) =>
   })
 
 /** Use cases of people for the emails that they get. */
-export const ownEmailChoices = (db: Database, deps: EmailChoiceDeps) => ({
+export const ownEmailChoices = (db: Database, deps: Pick<AccountsDeps, 'unsubscribeLinks'>) => ({
   emailChoices: read(listEmailChoices, async (ctx) => {
     const account = accountOf(ctx)
     const kinds = await kindsOf(db.prisma, account)

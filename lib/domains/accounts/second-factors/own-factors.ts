@@ -7,7 +7,8 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 import { endSessions } from '../account-status.ts'
 import { lockAccount } from '../links.ts'
 import { accountOf } from '../own-account.ts'
-import { countTry, type Tries } from '../passwords.ts'
+import { countTry } from '../passwords.ts'
+import type { AccountsDeps } from '../ports.ts'
 import { passwordChecksPerMinute } from '../rules.ts'
 import { enqueueNotice } from '../writes.ts'
 import {
@@ -22,13 +23,9 @@ import {
   startPasskeySignIn,
 } from './contract.ts'
 import { registeredPasskey, registrationOptions, type StoredPasskey, signInOptions } from './passkeys.ts'
-import { keepLastFactor, type RequirementDeps } from './requirement.ts'
+import { keepLastFactor } from './requirement.ts'
 import { confirmationLife, maxFactors } from './rules.ts'
-import { newTotpSecret, replaceRecoveryCodes, type SecondFactorDeps, stepOfCode } from './verification.ts'
-
-export interface OwnFactorDeps extends SecondFactorDeps, RequirementDeps {
-  tries: Tries
-}
+import { newTotpSecret, replaceRecoveryCodes, stepOfCode } from './verification.ts'
 
 const confirmed = { confirmedAt: { not: null } } as const
 
@@ -91,7 +88,7 @@ const list = (db: Database) =>
     return { resourceId: accountId, body: { data: { factors: views, recovery_codes: codes } } }
   })
 
-const startTotp = ({ totpKey, party }: OwnFactorDeps) =>
+const startTotp = ({ totpKey, party }: AccountsDeps) =>
   mutation(addTotp, async (ctx, { body: { name } }) => {
     const accountId = await lockForNewFactor(ctx)
     const { email } = await ctx.tx.account.findUniqueOrThrow({ where: { id: accountId }, select: { email: true } })
@@ -119,7 +116,7 @@ const startTotp = ({ totpKey, party }: OwnFactorDeps) =>
     }
   })
 
-const confirm = ({ totpKey, tries }: OwnFactorDeps) =>
+const confirm = ({ totpKey, tries }: AccountsDeps) =>
   mutation(confirmTotp, async (ctx, { params: { id }, body: { code } }) => {
     const accountId = accountOf(ctx)
     await countTry(tries, [{ key: `password:${accountId}`, limit: passwordChecksPerMinute }])
@@ -157,7 +154,7 @@ async function passkeysOf(tx: Transaction, accountId: string): Promise<StoredPas
   )
 }
 
-const beginPasskey = ({ challenges, party }: OwnFactorDeps) =>
+const beginPasskey = ({ challenges, party }: AccountsDeps) =>
   mutation(startPasskey, async (ctx) => {
     const accountId = await lockForNewFactor(ctx)
     const account = await ctx.tx.account.findUniqueOrThrow({
@@ -172,7 +169,7 @@ const beginPasskey = ({ challenges, party }: OwnFactorDeps) =>
     return { resourceId: accountId, body: { data: options }, details: { changed: [] } }
   })
 
-const finishPasskey = ({ challenges, party }: OwnFactorDeps) =>
+const finishPasskey = ({ challenges, party }: AccountsDeps) =>
   mutation(addPasskey, async (ctx, { body: { name, response } }) => {
     const accountId = await lockForNewFactor(ctx)
     const passkey = await registeredPasskey(
@@ -196,7 +193,7 @@ const finishPasskey = ({ challenges, party }: OwnFactorDeps) =>
     }
   })
 
-const remove = (deps: RequirementDeps) =>
+const remove = (deps: Pick<AccountsDeps, 'factorPolicy'>) =>
   mutation(removeFactor, async (ctx, { params: { id } }) => {
     const accountId = accountOf(ctx)
     await lockAccount(ctx.tx, accountId)
@@ -233,7 +230,7 @@ export async function dropFactors(tx: Transaction, accountId: string): Promise<n
 }
 
 /** Use cases of people for their own second factors, and the start of a sign-in with a passkey. */
-export const ownFactors = (db: Database, deps: OwnFactorDeps) => ({
+export const ownFactors = (db: Database, deps: AccountsDeps) => ({
   factors: list(db),
   addTotp: startTotp(deps),
   confirmTotp: confirm(deps),

@@ -1,24 +1,12 @@
-import type { RequireApproval } from '#lib/kernel/approval.ts'
 import type { MutationContext, Transaction } from '#lib/kernel/context.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import type { AccountsDeps } from '../ports.ts'
 import { claimReminders, countRequiredFactors } from '../repository.ts'
 import { enqueueNotice } from '../writes.ts'
 import { changeRequirement, type RequirementView, readRequirement, remindOfRequirement } from './contract.ts'
 import { type FactorPolicy, isRequired, maxDaysAhead, maxReminders, reminderPause } from './rules.ts'
-
-/** The setting that says who must have a second factor. */
-export interface FactorPolicySetting {
-  read(on?: Transaction): Promise<FactorPolicy>
-  /** At most one second old. */
-  recent(): Promise<FactorPolicy>
-  store(tx: Transaction, value: FactorPolicy, change: { now: Date; by: string }): Promise<void>
-}
-export interface RequirementDeps {
-  factorPolicy: FactorPolicySetting
-  requireApproval: RequireApproval
-}
 
 const resourceId = 'second_factors'
 
@@ -42,7 +30,7 @@ function policyOf(body: { required_of: FactorPolicy['required_of']; from?: strin
   return { required_of: body.required_of, from: from.toISOString() }
 }
 
-const change = ({ factorPolicy, requireApproval }: RequirementDeps) =>
+const change = ({ factorPolicy, requireApproval }: Pick<AccountsDeps, 'factorPolicy' | 'requireApproval'>) =>
   mutation(changeRequirement, async (ctx, { body }) => {
     refuseTokens(ctx)
     const policy = policyOf(body, ctx.now)
@@ -58,7 +46,7 @@ const change = ({ factorPolicy, requireApproval }: RequirementDeps) =>
     }
   })
 
-const remind = ({ factorPolicy }: RequirementDeps) =>
+const remind = ({ factorPolicy }: Pick<AccountsDeps, 'factorPolicy'>) =>
   mutation(remindOfRequirement, async (ctx) => {
     refuseTokens(ctx)
     const { required_of: who, from } = await factorPolicy.read(ctx.tx)
@@ -84,7 +72,7 @@ const remind = ({ factorPolicy }: RequirementDeps) =>
   })
 
 /** Use cases of admins who require second factors. */
-export const factorRequirement = (db: Database, deps: RequirementDeps) => ({
+export const factorRequirement = (db: Database, deps: Pick<AccountsDeps, 'factorPolicy' | 'requireApproval'>) => ({
   factorRequirement: read(readRequirement, async () => ({
     resourceId,
     body: { data: await viewOf(db, await deps.factorPolicy.read()) },
@@ -104,7 +92,7 @@ export const factorRequirement = (db: Database, deps: RequirementDeps) => ({
 /** @throws Problem `wrong_state` if the account must have a second factor and this is its last one */
 export async function keepLastFactor(
   tx: Transaction,
-  { factorPolicy }: Pick<RequirementDeps, 'factorPolicy'>,
+  { factorPolicy }: Pick<AccountsDeps, 'factorPolicy'>,
   { accountId, left, now }: { accountId: string; left: number; now: Date },
 ): Promise<void> {
   if (left > 0) return

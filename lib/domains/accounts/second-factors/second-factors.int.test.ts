@@ -7,8 +7,9 @@ import { drain } from '#lib/testing/jobs.ts'
 import { type Mailbox, mailbox } from '#lib/testing/mailbox.ts'
 import { type Person, signedIn } from '#lib/testing/people.ts'
 import { openTestSession, personWithPassword } from '#lib/testing/subjects.ts'
+import { createChallenges } from './passkeys.ts'
 import { challengeLife, codeLock, maxWrongCodes } from './rules.ts'
-import { createChallenges, stepOfCode } from './verification.ts'
+import { stepOfCode } from './verification.ts'
 
 const minute = 60_000
 let test: TestApp

@@ -1,11 +1,12 @@
-import { createHmac, randomBytes, randomInt, timingSafeEqual } from 'node:crypto'
+import { randomInt } from 'node:crypto'
 import { unsealed } from '#lib/config/secret.ts'
 import { hashOf } from '#lib/kernel/code-hash.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { type PasskeyResponse, type RelyingParty, verifiedCount } from './passkeys.ts'
-import { challengeLife, codeLock, maxWrongCodes, recoveryCodeCount } from './rules.ts'
+import type { AccountsDeps } from '../ports.ts'
+import { type PasskeyResponse, verifiedCount } from './passkeys.ts'
+import { codeLock, maxWrongCodes, recoveryCodeCount } from './rules.ts'
 
 /** The sign-in needs a second factor (`needed`), or the code was wrong, used before or expired (`wrong`). */
 export class SecondFactorRefusal extends Error {
@@ -15,53 +16,6 @@ export class SecondFactorRefusal extends Error {
     this.name = 'SecondFactorRefusal'
     this.reason = reason
   }
-}
-
-/** What a challenge is for: the registration of a passkey by an account, or a sign-in. */
-type ChallengeUse = { registration: string } | 'sign-in'
-
-const randomLength = 16
-const timeLength = 8
-const bodyLength = timeLength + randomLength
-
-/**
- * WebAuthn challenges that need no storage, so that a flood of requests fills no table: the time of issue, random bytes, and an HMAC of
- * both with the use. A response counts once, because a passkey accepts only challenges that are newer than the last accepted one.
- */
-export function createChallenges(key: () => Uint8Array) {
-  const signatureOf = (body: Uint8Array, use: ChallengeUse): Buffer =>
-    createHmac('sha256', key())
-      .update(body)
-      .update(use === 'sign-in' ? 'sign-in' : `registration\0${use.registration}`)
-      .digest()
-
-  return {
-    issue(use: ChallengeUse, now: Date): Uint8Array<ArrayBuffer> {
-      const body = Buffer.alloc(bodyLength)
-      body.writeBigUInt64BE(BigInt(now.getTime()))
-      randomBytes(randomLength).copy(body, timeLength)
-      return new Uint8Array(Buffer.concat([body, signatureOf(body, use)]))
-    },
-    /** When this challenge was issued, if it was issued here for this use and is still valid. `challenge`: base64url. */
-    issuedAt(challenge: string, use: ChallengeUse, now: Date): Date | undefined {
-      const bytes = Buffer.from(challenge, 'base64url')
-      const body = bytes.subarray(0, bodyLength)
-      const given = bytes.subarray(bodyLength)
-      const expected = signatureOf(body, use)
-      if (given.length !== expected.length || !timingSafeEqual(given, expected)) return undefined
-      const issued = Number(body.readBigUInt64BE())
-      const age = now.getTime() - issued
-      return age >= 0 && age <= challengeLife ? new Date(issued) : undefined
-    },
-  }
-}
-type Challenges = ReturnType<typeof createChallenges>
-
-export interface SecondFactorDeps {
-  challenges: Challenges
-  /** Key that seals the secrets of authenticator apps. */
-  totpKey: () => Uint8Array
-  party: RelyingParty
 }
 
 /** Seconds of one time step (RFC 6238 §5.2). */
@@ -159,7 +113,10 @@ async function refuseLocked(db: Database, accountId: string, now: Date): Promise
 }
 
 /** Verifies second factors at sign-in. */
-export const secondFactorVerification = (db: Database, { challenges, totpKey, party }: SecondFactorDeps) => ({
+export const secondFactorVerification = (
+  db: Database,
+  { challenges, totpKey, party }: Pick<AccountsDeps, 'challenges' | 'totpKey' | 'party'>,
+) => ({
   /**
    * Verifies the code of an account whose password was right. Does nothing for an account without a second factor. A code works once.
    * Ten wrong codes in a row lock codes for an hour.

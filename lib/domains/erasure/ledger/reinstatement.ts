@@ -5,23 +5,46 @@ import { storeReceipt } from '#lib/domains/erasure/receipts/receipts.ts'
 import type { Signer } from '#lib/domains/erasure/receipts/signing.ts'
 import { adminActLines } from '#lib/domains/erasure/rules.ts'
 import { namedInLog, recordIdOf } from '#lib/domains/erasure/runs/run-names.ts'
-import type { Suppressions } from '#lib/domains/erasure/suppression/suppressions.ts'
+import type { SuppressionKeys, Suppressions } from '#lib/domains/erasure/suppression/suppressions.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
+import type { RunState } from '#lib/kernel/erasure-run.ts'
+import type { RecordScope, Subject } from '#lib/kernel/erasure-scope.ts'
 import type { ItemsRow, Ledger, PartIntent, RecordIntent, SubjectIntent } from '#lib/stores/ledger/ledger.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import type { RecordErasures } from '../engine/in-request.ts'
 import type { EngineDeps } from '../engine/subject-erasures.ts'
 import { recordDeletion } from '../writes.ts'
 import { type Committed, committedItems } from './ledger-history.ts'
 
-export interface ReinstatementDeps extends Pick<EngineDeps, 'dataSources' | 'issuer' | 'facts'> {
+/** What a replay of the ledger needs. */
+export interface ReplayDeps
+  extends Pick<
+    EngineDeps,
+    'dataSources' | 'issuer' | 'facts' | 'subjects' | 'residueIn' | 'holds' | 'words' | 'audit'
+  > {
   db: Database
   ledger: Ledger
   signer: Signer
-  subjects: EngineDeps['subjects']
-  residueIn: EngineDeps['residueIn']
   suppressions: Suppressions
   hasAdminActs: HasAdminActs
   now(): Date
+  parts: Pick<EngineDeps['parts'], 'raiseFence' | 'restored'>
+  /** Returns the locked unit or skill if it exists now and existed at that time. */
+  restored(
+    tx: Transaction,
+    scope: RecordScope,
+    at: Date,
+  ): Promise<{ formerOwner: string; wasPublic: boolean } | undefined>
+  records: Pick<RecordErasures, 'begin' | 'finish'>
+  /** Executes a run to its end in this process. */
+  complete(runId: string): Promise<RunState>
+  keys: Pick<SuppressionKeys, 'restore'>
+  /** Hides the subject's content until the run that erases it again is done. */
+  restrict(tx: Transaction, subject: Subject, now: Date): Promise<unknown>
+  /** Stores which erasures of the ledger were begun again and are not finished. Their data is locked. */
+  storeRepeated(tx: Transaction, receipts: readonly string[], now: Date): Promise<void>
+  /** When an admin last stated that a ledger is lost; null if never. A newer ledger contains nothing from before. */
+  ledgerLostAt(tx: Transaction): Promise<Date | null>
 }
 
 export const requestedBy = 'system:admin.replay'
@@ -30,7 +53,7 @@ export const reason = 'replay'
 export type RunIntent = SubjectIntent | PartIntent
 
 /** Signs the receipt of an erasure again and stores it, with the entries of the suppression list. */
-async function reinstateReceipt({ intent, commit }: Committed<RunIntent>, deps: ReinstatementDeps): Promise<void> {
+async function reinstateReceipt({ intent, commit }: Committed<RunIntent>, deps: ReplayDeps): Promise<void> {
   const { db, signer, dataSources, subjects, suppressions, now } = deps
   const { id: receiptId, scope } = intent
   const deletedAt = new Date(intent.at)
@@ -58,7 +81,7 @@ async function reinstateReceipt({ intent, commit }: Committed<RunIntent>, deps: 
 const reinstateIds = (
   { id: receiptId, holder, identities = {} }: ItemsRow,
   erasedAt: Date,
-  { db, dataSources }: ReinstatementDeps,
+  { db, dataSources }: ReplayDeps,
 ): Promise<void> =>
   db.transaction(async (tx) => {
     const dataSource = dataSources.find(({ name }) => name === holder)
@@ -80,10 +103,7 @@ const reinstateIds = (
  * Call it only for erasures for which a search of all data sources has just found nothing. Idempotent. Writes the erased
  * ids first and the receipt last: a stored receipt implies stored ids.
  */
-export async function reinstateRuns(
-  lost: ReadonlyMap<string, Committed<RunIntent>>,
-  deps: ReinstatementDeps,
-): Promise<void> {
+export async function reinstateRuns(lost: ReadonlyMap<string, Committed<RunIntent>>, deps: ReplayDeps): Promise<void> {
   for await (const row of committedItems(deps.ledger, lost)) {
     const one = lost.get(row.id)
     if (one && Object.keys(row.identities ?? {}).length > 0) await reinstateIds(row, new Date(one.intent.at), deps)

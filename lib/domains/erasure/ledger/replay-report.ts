@@ -1,32 +1,17 @@
-import type { AuditRecord, Transaction } from '#lib/kernel/context.ts'
+import type { Transaction } from '#lib/kernel/context.ts'
 import { type DataSource, type ErasedWords, type ItemId, timeFor } from '#lib/kernel/data-source.ts'
 import { erasedOf } from '#lib/kernel/erased.ts'
 import type { RunState } from '#lib/kernel/erasure-run.ts'
-import type { RecordScope, Subject } from '#lib/kernel/erasure-scope.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import type { ItemsRow, Ledger } from '#lib/stores/ledger/ledger.ts'
-import type { Database } from '#lib/stores/postgres/database.ts'
-import type { RecordErasures } from '../engine/in-request.ts'
+import type { ItemsRow } from '#lib/stores/ledger/ledger.ts'
 import { withoutReused } from '../engine/recheck.ts'
-import type { EngineDeps, RunFingerprints } from '../engine/subject-erasures.ts'
 import { logRepeatedDeletion } from '../runs/repeated-deletions.ts'
 import { nobody, type RunScope } from '../runs/run-rules.ts'
-import type { SuppressionKeys } from '../suppression/suppressions.ts'
 import { type Committed, committedItems, fingerprintsRow } from './ledger-history.ts'
-import { type ReinstatementDeps, type RunIntent, reason, requestedBy } from './reinstatement.ts'
+import { type ReplayDeps, type RunIntent, reason, requestedBy } from './reinstatement.ts'
 
-export interface RestoredStoresDeps {
-  db: Database
-  ledger: Ledger
-  dataSources: readonly DataSource[]
-  /** Returns true when a current legal hold covers any of its data. No hold can be set before the transaction ends. */
-  isHeld(tx: Transaction, intent: RunIntent): Promise<boolean>
-  words: Pick<RunFingerprints, 'read'>
-  audit(tx: Transaction, ...records: readonly AuditRecord[]): Promise<void>
-  now(): Date
-}
 /** An erasure whose items could not be confirmed as deleted: the store did not answer, or still has some of them. */
 interface UnconfirmedErasure {
   receipt: string
@@ -38,13 +23,18 @@ interface StoresAgain {
   unsearched: UnconfirmedErasure[]
 }
 
+/** `isHeld`: whether a current legal hold covers any of the erased data. No hold can be set before the transaction ends. */
+export type RestoredStores = Pick<ReplayDeps, 'db' | 'ledger' | 'dataSources' | 'words' | 'audit' | 'now'> & {
+  isHeld(tx: Transaction, intent: RunIntent): Promise<boolean>
+}
+
 /** Maximum number of items in one search, across erasures: a search may scan the whole store. */
 const maxSearched = 2_000
 const nobodys: RunScope = { subject: nobody }
 
 /** Erases the items of a ledger row again. Returns the number of deleted records. */
 const eraseRow = (
-  { db, isHeld, audit, now }: RestoredStoresDeps,
+  { db, isHeld, audit, now }: RestoredStores,
   dataSource: DataSource,
   items: readonly ItemId[],
   { intent }: Committed<RunIntent>,
@@ -73,7 +63,7 @@ const eraseRow = (
   }, timeFor(dataSource))
 
 /** One replay: what it found, and the words of the erasures that it has read so far. */
-function newSearch(deps: RestoredStoresDeps, of: ReadonlyMap<string, Committed<RunIntent>>) {
+function newSearch(deps: RestoredStores, of: ReadonlyMap<string, Committed<RunIntent>>) {
   const { db, isHeld, now } = deps
   const erased = new Set<string>()
   const unsearched = new Map<string, UnconfirmedErasure>()
@@ -123,7 +113,7 @@ function newSearch(deps: RestoredStoresDeps, of: ReadonlyMap<string, Committed<R
  * current records use, or that a hold covers, stay. Idempotent.
  */
 export async function eraseFromRestoredStores(
-  deps: RestoredStoresDeps,
+  deps: RestoredStores,
   of: ReadonlyMap<string, Committed<RunIntent>>,
 ): Promise<StoresAgain> {
   const { ledger, dataSources } = deps
@@ -178,27 +168,4 @@ export interface Replay {
   unfinished: { receipt: string; run: string; state: RunState }[]
   /** Erasures for which a store did not answer or still has data. Repeat the replay; their receipts are not restored yet. */
   unsearched: UnconfirmedErasure[]
-}
-
-export interface ReplayDeps extends ReinstatementDeps {
-  holds: EngineDeps['holds']
-  words: EngineDeps['words']
-  parts: Pick<EngineDeps['parts'], 'raiseFence' | 'restored'>
-  /** Returns the locked unit or skill if it exists now and existed at that time. */
-  restored(
-    tx: Transaction,
-    scope: RecordScope,
-    at: Date,
-  ): Promise<{ formerOwner: string; wasPublic: boolean } | undefined>
-  records: Pick<RecordErasures, 'begin' | 'finish'>
-  /** Executes a run to its end in this process. */
-  complete(runId: string): Promise<RunState>
-  keys: Pick<SuppressionKeys, 'restore'>
-  /** Hides the subject's content until the run that erases it again is done. */
-  restrict(tx: Transaction, subject: Subject, now: Date): Promise<unknown>
-  /** Stores which erasures of the ledger were begun again and are not finished. Their data is locked. */
-  storeRepeated(tx: Transaction, receipts: readonly string[], now: Date): Promise<void>
-  audit(tx: Transaction, ...records: readonly AuditRecord[]): Promise<void>
-  /** When an admin last stated that a ledger is lost; null if never. A newer ledger contains nothing from before. */
-  ledgerLostAt(tx: Transaction): Promise<Date | null>
 }

@@ -2,7 +2,7 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import type { Subject } from '#lib/kernel/erasure-scope.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import { Receipt } from '#lib/kernel/receipt.ts'
-import type { Ledger, LedgerRow, PartIntent, RecordIntent, SubjectIntent } from '#lib/stores/ledger/ledger.ts'
+import type { LedgerRow, PartIntent, RecordIntent, SubjectIntent } from '#lib/stores/ledger/ledger.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { recordIntent } from '../engine/intents.ts'
 import { planTargetOf } from '../engine/plans.ts'
@@ -19,8 +19,15 @@ import {
   type LedgerHistory,
   ledgerHistory,
 } from './ledger-history.ts'
-import { type RunIntent, reason, reinstateRecord, reinstateRuns, requestedBy } from './reinstatement.ts'
-import { eraseFromRestoredStores, type Replay, type ReplayDeps, type RestoredStoresDeps } from './replay-report.ts'
+import {
+  type ReplayDeps,
+  type RunIntent,
+  reason,
+  reinstateRecord,
+  reinstateRuns,
+  requestedBy,
+} from './reinstatement.ts'
+import { eraseFromRestoredStores, type Replay, type RestoredStores } from './replay-report.ts'
 import { receiptsOfUnfinishedRuns, receiptsSince, suppressionKeysSince } from './repository.ts'
 
 /** Returns the erasures whose receipt the database lacks and whose items were searched in all stores. */
@@ -279,7 +286,7 @@ async function replayAll(
  */
 export function replayErasures(deps: ReplayDeps): () => Promise<Replay> {
   const { db, ledger, dataSources, holds, words, audit, now } = deps
-  const restoredStores: RestoredStoresDeps = {
+  const restoredStores: RestoredStores = {
     db,
     ledger,
     dataSources,
@@ -314,17 +321,15 @@ export function replayErasures(deps: ReplayDeps): () => Promise<Replay> {
   }
 }
 
-interface WriteBackDeps {
-  db: Database
-  ledger: Ledger
-  suppressions: Pick<Suppressions, 'ofRun'>
-}
-
 /** The name of the row with the erased ids that were written back: which source they belonged to is not recorded. */
 const writtenBack = 'written.back'
 
 /** The rows of one erasure, as far as the database still knows it. Undefined for a receipt that names nothing. */
-async function rowsOf(tx: Transaction, receiptId: string, deps: WriteBackDeps): Promise<LedgerRow[] | undefined> {
+async function rowsOf(
+  tx: Transaction,
+  receiptId: string,
+  suppressions: Pick<Suppressions, 'ofRun'>,
+): Promise<LedgerRow[] | undefined> {
   const row = await tx.erasure.findUnique({ where: { receiptId } })
   if (!row || row.signedAt === null) return undefined
   const at = row.deletedAt.toISOString()
@@ -347,7 +352,7 @@ async function rowsOf(tx: Transaction, receiptId: string, deps: WriteBackDeps): 
       agents: kind === 'agent' ? [id] : [],
       ...(kind === 'participant' && { participants: [id] }),
     }
-    const hashes = await deps.suppressions.ofRun(tx, run?.id ?? receiptId)
+    const hashes = await suppressions.ofRun(tx, run?.id ?? receiptId)
     return [{ kind: 'intent', id: receiptId, at, scope: { subject }, hashes, heldBy, ...redacts }, ...items, commit]
   }
   if (receipt.part_kind !== undefined) return undefined
@@ -360,7 +365,7 @@ async function rowsOf(tx: Transaction, receiptId: string, deps: WriteBackDeps): 
  * Appends the erasures and suppression keys that the database has and the ledger lacks, for example because an older copy of the ledger
  * is in its place. Only finished erasures count: the others write their own rows. Returns the number of erasures and keys.
  */
-export async function writeMissingRows(deps: WriteBackDeps): Promise<number> {
+export async function writeMissingRows(deps: Pick<ReplayDeps, 'db' | 'ledger' | 'suppressions'>): Promise<number> {
   const { db, ledger } = deps
   // Read before the ledger: an erasure is recorded in the ledger before its receipt is signed.
   const signed = await db.prisma.erasure.findMany({
@@ -381,7 +386,7 @@ export async function writeMissingRows(deps: WriteBackDeps): Promise<number> {
   }
   for (const { receiptId } of signed) {
     if (known.has(receiptId)) continue
-    const rows = await db.transaction((tx) => rowsOf(tx, receiptId, deps))
+    const rows = await db.transaction((tx) => rowsOf(tx, receiptId, deps.suppressions))
     if (!rows) continue
     for (const row of rows) await ledger.append(row)
     count++

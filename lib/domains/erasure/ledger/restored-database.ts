@@ -21,17 +21,6 @@ const replayLock = 7_231_904_455
 
 export const replayCommand = 'kp erasures replay'
 
-export interface RestoredDatabaseDeps {
-  db: Database
-  ledger: Pick<Ledger, 'readSince'>
-  replay(): Promise<Replay>
-  /**
-   * If true, replays when it finds that the database was restored. If false, rejects requests until an operator runs
-   * the command.
-   */
-  replaysByItself: boolean
-  repeated: RepeatedErasures
-}
 export interface ReplayState {
   /** Number of erasures in the ledger that the database does not know, and that no run of the replay is executing. */
   missing: number
@@ -88,7 +77,23 @@ interface Standing extends Omit<LedgerComparison, 'missing'> {
  * outside it: completely at the first check, then only the latest erasures every two seconds. Until both agree, no
  * request is served and no job runs. Erasures that a replay could not finish do not keep the registry closed: their data is locked.
  */
-export function restoredDatabase({ db, ledger, replay, replaysByItself, repeated }: RestoredDatabaseDeps) {
+export function restoredDatabase({
+  db,
+  ledger,
+  replay,
+  replaysByItself,
+  repeated,
+}: {
+  db: Database
+  ledger: Pick<Ledger, 'readSince'>
+  replay(): Promise<Replay>
+  /**
+   * If true, replays when it finds that the database was restored. If false, rejects requests until an operator runs
+   * the command.
+   */
+  replaysByItself: boolean
+  repeated: RepeatedErasures
+}) {
   const compare = compareWithLedger(db, ledger)
   let last: Standing | undefined
   let checking: Promise<Standing> | undefined

@@ -497,13 +497,6 @@ const countsIn = (json: unknown): Record<string, number> =>
       )
     : {}
 
-interface StatementDeps extends Pick<EngineDeps, 'words'> {
-  db: Database
-  signer: Pick<Signer, 'attest'>
-  issuer: string
-  now(): Date
-}
-
 interface StoreRow {
   holder: string
   store: string
@@ -564,7 +557,7 @@ function lineOf(row: StoreRow, findings: readonly FindingRow[]): CompleteReading
 
 /** Signs the second statement of a receipt, and deletes words that nothing needs any more. */
 const signReading = (
-  deps: StatementDeps,
+  deps: Pick<ReadingDeps, 'db' | 'words' | 'signer' | 'issuer' | 'now'>,
   readingId: string,
   { id: runId, receiptId }: { id: string; receiptId: string },
 ): Promise<void> =>
@@ -591,7 +584,10 @@ const signReading = (
   })
 
 /** Closes a reading with a signed statement over all its erasures. */
-const attest = (deps: StatementDeps, readingId: string): Promise<void> =>
+const attest = (
+  deps: Pick<ReadingDeps, 'db' | 'words' | 'signer' | 'issuer' | 'now'>,
+  readingId: string,
+): Promise<void> =>
   deps.db.transaction(async (tx) => {
     const reading = await tx.completeReading.findUniqueOrThrow({
       where: { id: readingId },
@@ -621,7 +617,10 @@ const attest = (deps: StatementDeps, readingId: string): Promise<void> =>
   })
 
 /** Signs the statements of all erasures that waited for a reading, and closes the reading. Idempotent: a repetition after a crash signs the rest. */
-async function signReadings(deps: StatementDeps, readingId: string): Promise<void> {
+async function signReadings(
+  deps: Pick<ReadingDeps, 'db' | 'words' | 'signer' | 'issuer' | 'now'>,
+  readingId: string,
+): Promise<void> {
   const { db, words } = deps
   const { receipts } = await db.prisma.completeReading.findUniqueOrThrow({ where: { id: readingId } })
   const runs = await runsToRead(db.prisma, words, receipts)

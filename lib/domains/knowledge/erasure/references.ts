@@ -203,22 +203,25 @@ interface Erased {
   until: Date | null
   items: ReadonlySet<string>
 }
-export interface DecisionDeps {
-  db: Database
-  pseudonymOf: AuthorPseudonym
-  /** The erasure with this receipt from the ledger, and the records that the data source changed. */
-  erasedSubject(receiptId: string, holder: string): Promise<Erased | undefined>
-  /** Adds items to the erasure's ledger entry. */
-  appendToLedger(receiptId: string, holder: string, items: readonly string[]): Promise<void>
-}
-
 const isSkill = (id: string): boolean => id.startsWith('kp:skill:')
 const same: Renaming = (name) => name
 /** Without bearers: the decision applies to the names regardless of whom they mean. */
 const nobody = { names: [], kinds: [], ids: [] }
 
 /** Admin decisions about references that an erasure could not judge, or judged wrongly. */
-export const referenceDecisions = ({ db, pseudonymOf, erasedSubject, appendToLedger }: DecisionDeps) => {
+export const referenceDecisions = ({
+  db,
+  pseudonymOf,
+  erasedSubject,
+  appendToLedger,
+}: {
+  db: Database
+  pseudonymOf: AuthorPseudonym
+  /** The erasure with this receipt from the ledger, and the records that the data source changed. */
+  erasedSubject(receiptId: string, holder: string): Promise<Erased | undefined>
+  /** Adds items to the erasure's ledger entry. */
+  appendToLedger(receiptId: string, holder: string, items: readonly string[]): Promise<void>
+}) => {
   const erasedBy = async (receiptId: string): Promise<Erased> => {
     const erased = await erasedSubject(receiptId, referencesSource)
     if (!erased)

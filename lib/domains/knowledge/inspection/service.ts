@@ -22,11 +22,6 @@ import {
   unitSummariesWithTexts,
 } from './repository.ts'
 
-export interface InspectionDeps extends Pick<KnowledgeDeps, 'db' | 'erasures'> {
-  /** Retention in days by visibility; null means unlimited. */
-  periods(): Promise<Periods>
-}
-
 const dayMs = 86_400_000
 /** When retention deletes a record under the current periods; null means never. */
 function expiryOf(row: { visibility: keyof Periods; created_at: Date }, periods: Periods): string | null {
@@ -45,7 +40,7 @@ function statusOf(row: StatusRow, periods: Periods) {
 }
 
 /** A person's view of a unit or skill: its content and how it is processed. */
-export const inspection = ({ db, erasures, periods }: InspectionDeps) => ({
+export const inspection = ({ db, erasures, periods }: Pick<KnowledgeDeps, 'db' | 'erasures' | 'periods'>) => ({
   inspectUnit: read(inspectUnit, async (ctx, { params: { id } }) => {
     const [[row], inForce] = await Promise.all([inspectedUnit(db, { id, ...knowledgeReaderOf(ctx) }), periods()])
     if (!row) throw await erasedOrNotFound(erasures, ctx, id)
@@ -84,7 +79,7 @@ const summariesWithTexts = { units: unitSummariesWithTexts, skills: skillSummari
 const typeOf = { trace: 'ReasoningTrace', pattern: 'ToolCallPattern', sop: 'ExpertSOP' } as const
 
 /** Lists units or skills in short form. Full texts stay on the server, which cuts snippets from them. */
-export const records = ({ db, periods }: Omit<InspectionDeps, 'erasures'>) => ({
+export const records = ({ db, periods }: Pick<KnowledgeDeps, 'db' | 'periods'>) => ({
   listRecords: read(listRecords, async (ctx, { query }) => {
     const { kind, domain, owner, q } = query
     if (owner !== undefined && !ctx.actor.isAdmin)

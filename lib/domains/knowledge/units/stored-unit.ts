@@ -3,6 +3,7 @@ import { namesWarned, type Warned } from '#lib/domains/pii/named-fields.ts'
 import { listedInstructions } from '#lib/domains/sanitizer/contract.ts'
 import type { Context, Transaction } from '#lib/kernel/context.ts'
 import type { RecordScope } from '#lib/kernel/erasure-scope.ts'
+import type { Periods } from '#lib/kernel/expiring.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Receipt } from '#lib/kernel/receipt.ts'
 import type { Reply } from '#lib/kernel/use-case.ts'
@@ -65,6 +66,8 @@ export interface KnowledgeDeps {
   networkKey: () => Uint8Array
   names: Names
   chosenIds: ChosenIdPorts
+  /** Retention in days by visibility; null means unlimited. */
+  periods(): Promise<Periods>
 }
 
 /** The API form of a unit. */

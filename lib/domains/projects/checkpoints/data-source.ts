@@ -110,11 +110,6 @@ function itemsFound(
   return { items, ways }
 }
 
-interface ThreadPlanningDeps {
-  store: CheckpointStore
-  sources: Sources
-}
-
 type Within<T> = (tx: Transaction) => Promise<T>
 const nothing = { items: [], watched: [], isWhole: false, isShared: false, isUnreadable: false, messages: 0, found: [] }
 
@@ -276,7 +271,13 @@ async function* memoriesByWords(
  * Plans the erasure of a scope in the checkpoints, by thread. A thread may occur several times. `isAway`: the store does not answer.
  */
 async function* plannedThreads(
-  { store, sources }: ThreadPlanningDeps,
+  {
+    store,
+    sources,
+  }: {
+    store: CheckpointStore
+    sources: Sources
+  },
   scope: ErasureScope,
   tx: Transaction,
   now: Date,

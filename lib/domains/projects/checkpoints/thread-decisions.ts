@@ -14,10 +14,6 @@ import { threadsDataSourceName } from './erasing.ts'
 import { decidedThread, heldThread, itemsOfThread, parseItem, retainedThread, undecidedThread } from './items.ts'
 import { authorsInThreads, holdsOfThreads } from './repository.ts'
 
-export interface ThreadDecisionPorts {
-  db: Pick<Database, 'transaction'>
-  erasures: Pick<SubjectErasures, 'byAudit' | 'lock' | 'retry' | 'run'>
-}
 type Decision = 'delete' | 'retain'
 type InTransaction = Pick<Context, 'actor'> & { tx: Transaction; now: Date }
 
@@ -104,7 +100,13 @@ export const threadsDataSource = ({ db, store }: { db: Database; store: Checkpoi
 })
 
 /** Use cases for decisions about threads that cannot be rewritten. The decision is stored in the plan; the step carries it out. */
-export function threadDecisions({ db, erasures }: ThreadDecisionPorts) {
+export function threadDecisions({
+  db,
+  erasures,
+}: {
+  db: Pick<Database, 'transaction'>
+  erasures: Pick<SubjectErasures, 'byAudit' | 'lock' | 'retry' | 'run'>
+}) {
   /** The erasure, and whether the caller may delete messages of others in it. @throws {Problem} `not_found` for a caller without rights */
   async function known(ctx: InTransaction, auditId: string): Promise<{ run: RunView; mayDelete: boolean }> {
     const run = await erasures.byAudit(auditId, ctx.tx)
