@@ -164,3 +164,34 @@ describe('code', () => {
     })
   })
 })
+
+const fence = '\u0060\u0060\u0060'
+it.each([
+  ['a fence whose title contains a bar', `${fence}tsx filename="layout.tsx | page.tsx"\nreturn <div>x</div>\n${fence}`],
+  [
+    'fences after one whose title contains a bar',
+    `${fence}tsx filename="a | b"\nx\n${fence}\n\n${fence}html filename="<head> output"\n<meta name="a" content="b" />\n${fence}`,
+  ],
+  [
+    'an item of a list in an indented block',
+    'A block:\n\n    ## Rules\n    - [Title](x) <!-- pin -->\n    <b>x</b>\n\nend',
+  ],
+  ['an indented block that begins with an item', 'A block:\n\n    - <b>x</b>\n    - <!-- y -->\n\nend'],
+  [
+    'a code span in an item after one with a broken span',
+    '- one \u0060a\n      b\u0060 c\n- two\n      has \u0060<img src=x>\u0060 tags\n',
+  ],
+])('%s is kept', (_, text) => {
+  expect(sanitize(text, 'markdown').text).toBe(text)
+})
+
+it('a table whose header opens a fence protects nothing', () => {
+  const text = `${fence}a | b\n---|---\n<b>x</b>\n${fence}`
+  expect(sanitize(text, 'markdown').text).toBe(text.replace('<b>x</b>', 'x'))
+})
+
+it('a tag with a code span in a value is removed as a whole', () => {
+  expect(sanitize('<Image\n  alt="the \u0060src\u0060 folder"\n  width="1"\n/>\n\nText', 'markdown').text).toBe(
+    '\n\nText',
+  )
+})

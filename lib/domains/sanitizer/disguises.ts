@@ -3,7 +3,7 @@ const TAG = /<\/?[a-z][^<>]{0,200}>/g
 /** The beginning of a comment line: `# ignore`, `// previous`, `-- rules`. */
 const COMMENT_LINE = /(?<=\n)[ \t]{0,40}(?:#{1,6}|\/{2,3}|--|;{1,2}|%{1,2}|\*|\||rem(?=[ \t]))[ \t|]{0,40}/g
 /** A dot or another sign between letters in place of a space. */
-const JOINT = /(?<=\p{L})(?:[.\u00b7\u2022\u2027\u30fb~|+,]{1,3}|\u2026)(?=\p{L})/gu
+const JOINT = /(?<=\p{L})(?:[.\u00b7\u2022\u2027\u30fb~|+,]{1,3}|\u2026| [-\u2013\u2014.\u00b7|/] )(?=\p{L})/gu
 
 const blank = (found: string): string => ' '.repeat(found.length)
 

@@ -5,6 +5,7 @@ import type { Range } from './markdown-lines.ts'
 import { findOverrides } from './overrides.ts'
 import {
   findMessages,
+  findOtherSigns,
   findRoleChanges,
   findRoleMarkers,
   findSpeakers,
@@ -23,7 +24,7 @@ const PRIOR = '(?:previous|prior|above|earlier|preceding|former|foregoing|past|a
 const KIND = `(?:(?:and|or|following|subsequent|next|other|current|existing|further|these|those|system|user|developer|safety|security|given|stated|assistant|ai|model|original|initial|${PRIOR})${GAP}){0,3}`
 const ORDERS =
   '(?:instructions?|prompts?|rules?|directions?|directives?|guidelines?|guidance|contexts?|orders|constraints?|conversations?|programming|training)'
-const SAID = `(?:(?:that|which|you|i|we|they|were|was|have|had|has|been|are|is|got|get|gotten|just|ever|already|read|seen|heard|learned|gave|given|received|stated|told|said|written|provided|instructed|all|up)${GAP}){0,8}`
+const SAID = `(?:(?:came|come|comes|went|that|which|you|i|we|they|were|was|have|had|has|been|are|is|got|get|gotten|just|ever|already|read|seen|heard|learned|gave|given|received|stated|told|said|written|provided|instructed|all|up)${GAP}){0,8}`
 const BEFORE = '(?:above|before|earlier|previously|prior|preceding|so far|until now|till now|up to now|beforehand)'
 const COMMANDS = '(?:instructions?|prompts?|directions?|directives?|commands?|orders)'
 /** What protects a model: to ignore these is an order without any word for "previous". */
@@ -32,20 +33,26 @@ const PROTECTIONS =
 /** Guides contain "ignore these instructions if …"; a command ends there or continues with another one. */
 const ALL_OF_IT = `(?:(?:all|every(?:thing)?)${GAP}(?:of${GAP})?(?:(?:the|these|those|this|that|your|my|our|its)${GAP})?|(?:these|those)${GAP})${KIND}${COMMANDS}(?=[.!;,:]|\\s*$|\\s*\\n|${GAP}(?:and|then|you|now|but|i|we|instead)\\b)`
 
-const OBEYING = `(?:(?:do${GAP}not|don't|dont|stop|cease|quit|no${GAP}longer|never)${GAP}(?:follow(?:ing)?|obey(?:ing)?|heed(?:ing)?|listen(?:ing)?${GAP}to|comply(?:ing)?${GAP}with|adher(?:e|ing)${GAP}to|abid(?:e|ing)${GAP}by))`
-const VERBS = `(?:ignore|forget|disregard|override|overrule|bypass|neglect|dismiss|unlearn|disobey|abandon|set${GAP}aside|put${GAP}aside|pay${GAP}no${GAP}(?:attention|heed|mind)${GAP}to|take${GAP}no${GAP}notice${GAP}of|turn${GAP}a${GAP}blind${GAP}eye${GAP}to|${OBEYING})`
+const OBEYING = `(?:(?:(?:do|must|should|shall|will)${GAP}not|need${GAP}not|refuse${GAP}to|don't|dont|stop|cease|quit|no${GAP}longer|never)${GAP}(?:follow(?:ing)?|obey(?:ing)?|heed(?:ing)?|listen(?:ing)?${GAP}to|comply(?:ing)?${GAP}with|adher(?:e|ing)${GAP}to|abid(?:e|ing)${GAP}by))`
+const VERBS = `(?:ignore|forget|disregard|override|overrule|bypass|neglect|dismiss|unlearn|disobey|abandon|set${GAP}aside|put${GAP}aside|throw${GAP}(?:away|out)|do${GAP}away${GAP}with|leave${GAP}behind|cast${GAP}aside|pay${GAP}no${GAP}(?:attention|heed|mind)${GAP}to|take${GAP}no${GAP}notice${GAP}of|turn${GAP}a${GAP}blind${GAP}eye${GAP}to|${OBEYING})`
 /** Verbs that are also used for files and settings: only before words that can mean nothing but instructions. */
 const OTHER_VERBS =
   '(?:discard|drop|erase|delete|wipe|clear|cancel|void|nullify|revoke|rescind|supersede|omit|scrap|toss|purge|invalidate|overwrite|violate|scratch)'
 const TAKE_BACK = new RegExp(`(?:${VERBS}|(${OTHER_VERBS}))${GAP}`, 'y')
 /** First words of the verbs. */
 const ANCHOR =
-  /\b(?:ignore|forget|disregard|overr(?:ide|ule)|bypass|neglect|dismiss|unlearn|disobey|abandon|set|put|pay|take|turn|do|don't|dont|stop|cease|quit|no|never|discard|drop|erase|delete|wipe|clear|cancel|void|nullify|revoke|rescind|supersede|omit|scrap|toss|purge|invalidate|overwrite|violate|scratch)(?![a-z0-9_])/g
+  /\b(?:throw|leave|cast|must|should|shall|will|need|refuse|ignore|forget|disregard|overr(?:ide|ule)|bypass|neglect|dismiss|unlearn|disobey|abandon|set|put|pay|take|turn|do|don't|dont|stop|cease|quit|no|never|discard|drop|erase|delete|wipe|clear|cancel|void|nullify|revoke|rescind|supersede|omit|scrap|toss|purge|invalidate|overwrite|violate|scratch)(?![a-z0-9_])/g
 const WORD_BEFORE = /[\p{L}\p{N}_-]$/u
 /** Maximum length of an order, from its verb to its object. */
 const ORDER_REACH = 240
+/** What a model was given, without a word for "previous". */
+const GIVEN = `(?:${FILL}(?:system|initial|original|hidden|developer)${GAP}(?:prompts?|instructions?|messages?)|(?:(?:the|all|any|those|these|every|whatever)${GAP}){1,3}${KIND}(?:instructions?|rules|guidelines|prompts?|directives?|orders)${GAP}(?:that${GAP}|which${GAP})?(?:you${GAP}(?:were|have${GAP}been|got|had|have|received)|(?:were|have${GAP}been)${GAP}given${GAP}to${GAP}you|given${GAP}to${GAP}you|came${GAP}before))`
+/** Measures, not the words of a guide: "override all safety protocols". */
+const SAFETY = `(?:(?:all|any|every|your|the|its)${GAP}){1,2}(?:safety|security|ethical|moral|content)${GAP}(?:protocols?|measures|checks?|filters?|guidelines|restrictions|rules|guardrails|policies|instructions|constraints|mechanisms|limits)`
 const WHAT_WAS_SAID = new RegExp(
   [
+    `${GIVEN}\\b`,
+    `${SAFETY}\\b`,
     `${FILL}${PRIOR}${GAP}${KIND}${ORDERS}\\b`,
     `${FILL}your${GAP}${KIND}(?:${ORDERS}|${PROTECTIONS})\\b`,
     `${FILL}${KIND}${ORDERS}${GAP}${SAID}${BEFORE}\\b`,
@@ -56,6 +63,7 @@ const WHAT_WAS_SAID = new RegExp(
 )
 const INSTRUCTIONS = new RegExp(
   [
+    `${GIVEN}\\b`,
     `${FILL}${PRIOR}${GAP}${KIND}(?:instructions?|prompts?|directives?)\\b`,
     `${FILL}${KIND}(?:instructions|prompts|directives)${GAP}${SAID}${BEFORE}\\b`,
     `${FILL}your${GAP}${KIND}(?:instructions|guidelines|programming|guardrails|directives)\\b`,
@@ -69,12 +77,20 @@ const NAME_AFTER = new RegExp(
   `^(?:ignore|override|bypass)${GAP}(?:rules?|contexts?|constraints?|directives?|guidelines?)\\b`,
 )
 
+/** "Your previous instructions no longer apply." Without "all" or "your", the sentence may be about a manual. */
+const LAPSED = new RegExp(
+  `(?<![\\p{L}\\p{N}_-])((?:all|your|any|every)${GAP}(?:of${GAP})?(?:(?:the|your|these|those)${GAP})?)?(?:the${GAP})?(?:${PRIOR}${GAP}${KIND}(?:instructions?|prompts?|directives?)|(?:instructions?|prompts?|directives?)${GAP}(?:above|${SAID}${BEFORE}))${GAP}(?:(?:are|have${GAP}been|were|is)${GAP}(?:now${GAP}|hereby${GAP}|all${GAP})?(?:void|cancell?ed|revoked|invalid|null|obsolete|rescinded|nullified|superseded|lifted|no${GAP}longer${GAP}(?:valid|in${GAP}effect|in${GAP}force|binding|applicable))|(?:no${GAP}longer|do${GAP}not|don't|cease${GAP}to)${GAP}(?:apply|count|hold|matter|bind))(?![\\p{L}\\p{N}_-])`,
+  'gu',
+)
+
 /** Words of what an order takes back. Without one of them near a verb there is no order. */
 const OBJECT =
   /instruction|prompt|rules?\b|direction|directive|guid|context|orders|constraint|conversation|programming|training|above|before|earlier|previously|prior|preceding|so far|now\b|hand\b|safe|filter|polic|restrict|limitation|command|conditioning|content|ethic|moral/
 const TOKEN =
-  /\[[\s|/]{0,10}(?:inst|system|user|assistant|endofturn|available|tool)|<{1,2}[\s|/]{1,10}[a-z]|<\s{0,4}\/?\s{0,4}(?:start|end)_of_turn|<turn\||<<\s{0,8}\/?\s{0,8}sys/
+  /<(?:extra_id_|unused\d|reserved_|s>|bos>|sop>)|\[[\s|/]{0,10}(?:inst|system|user|assistant|endofturn|available|tool)|<{1,2}[\s|/]{1,10}[a-z]|<\s{0,4}\/?\s{0,4}(?:start|end)_of_turn|<turn\||<<\s{0,8}\/?\s{0,8}sys/
+const ENDED = /(?:void|cancel|revoked|invalid|null|obsolete|rescind|superseded|lifted|longer|not|n't|cease)/
 const DEFIANT = /ignore|disregard|forget|overr(?:id|ul)e|bypass|neglect/
+const OTHER_STRONG = /neglect|disable|suspend|turn off|switch off|lift|abandon|violate|obey|comply|jailbreak|unlock/
 const NOW = /(?:are|'re)[\s*`"'>#/.]{1,40}now/
 
 /** What stage 5 finds: the first order, and the offsets of quotations, doubtful places and Base64 of orders. */
@@ -208,14 +224,17 @@ function candidatesIn(text: string, isInCode: InCode): Candidate[] {
   const isCode: InCode = (position) => isInCode(fold.placeOf(position))
   const found: Candidate[] = []
   addOverrides(copy, found)
+  if (ENDED.test(copy)) addLapsed(copy, found)
   if (copy.includes('system') || copy.includes('developer')) addRoles(copy, isCode, found)
   if (DEFIANT.test(copy)) addVerdicts(copy, findSpeakers(copy, isCode), found)
   if (NOW.test(copy)) addVerdicts(copy, findRoleChanges(copy), found)
+  if (DEFIANT.test(copy) || OTHER_STRONG.test(copy)) addVerdicts(copy, findOtherSigns(copy), found)
   if (TOKEN.test(copy)) addVerdicts(copy, findTokens(copy), found)
   const others = findOverrides(text)
   const inOthers: Candidate[] = []
-  for (const { start, end } of others.found) {
-    const speech = speechAt(others.copy, start, end)
+  for (const { start, end, isDoubtful } of others.found) {
+    const said = speechAt(others.copy, start, end)
+    const speech = isDoubtful && said === 'order' ? 'quotation' : said
     if (speech !== 'none')
       inOthers.push({
         offset: start,
@@ -247,6 +266,15 @@ function addOverrides(copy: string, found: Candidate[]): void {
     const speech = isName ? 'none' : speechAt(copy, index, index + length)
     if (speech !== 'none')
       found.push({ offset: index, length, rule: 'instruction-override', isQuoted: speech === 'quotation' })
+  }
+}
+
+function addLapsed(copy: string, found: Candidate[]): void {
+  for (const { 0: words, 1: every, index } of copy.matchAll(LAPSED)) {
+    const speech = speechAt(copy, index, index + words.length)
+    if (speech === 'none') continue
+    const isQuoted = speech === 'quotation' || every === undefined
+    found.push({ offset: index, length: words.length, rule: 'instruction-override', isQuoted })
   }
 }
 

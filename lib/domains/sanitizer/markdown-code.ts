@@ -111,6 +111,7 @@ export class MarkdownCode {
   #table = 0
   #alone = 0
   #section = 0
+  #break = 0
   /** Before this offset, parsers may pair backticks differently. */
   #doubtedTo = 0
   /** Before this offset, parsers may disagree about the end of a fence. */
@@ -182,11 +183,18 @@ export class MarkdownCode {
     const closing = this.#starts[twin] ?? 0
     const limit = this.#standsAlone(start) ? this.#lineEnd.at(start) : this.#boundary.at(start)
     if (closing >= limit || this.#isSplitByTable(start, closing)) {
-      // Only a blank line certainly ends the paragraph; before it a parser may see a span here and then different ones later.
-      if (closing < this.#blank.at(start)) this.#doubtedTo = this.#blank.at(start)
+      // Before the certain end of the paragraph a parser may see a span here and then different ones later.
+      const end = Math.min(this.#blank.at(start), this.#breakAfter(start))
+      if (closing < end) this.#doubtedTo = end
       return undefined
     }
     return { start, end: closing + (this.#lengths[twin] ?? 0) }
+  }
+
+  #breakAfter(position: number): number {
+    const { breaks } = this.#lines
+    while ((breaks[this.#break] ?? Number.POSITIVE_INFINITY) <= position) this.#break += 1
+    return breaks[this.#break] ?? Number.POSITIVE_INFINITY
   }
 
   #standsAlone(position: number): boolean {

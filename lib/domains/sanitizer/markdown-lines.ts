@@ -15,7 +15,7 @@ type Fence = {
   mayOpen: boolean
   /** Whether it may close another fence: nothing follows it, and it does not begin a list item. */
   isBare: boolean
-  /** Its info string contains a `|`, so some parsers take it for a table header. */
+  /** Its info string contains a `|`, before a delimiter row, so some parsers take it for a table header. */
   isRow: boolean
 }
 
@@ -32,6 +32,8 @@ export type Lines = {
   indented: readonly Range[]
   /** Starts of sections and of list items at the margin, in order; ambiguity ends there. */
   sections: readonly number[]
+  /** Starts of lines that end a paragraph for every parser: headings, and further items of a list at the margin. */
+  breaks: readonly number[]
 }
 
 const FENCE = /((?: *(?:>|(?:[-+*]|\d{1,9}[.)])(?= )))*)( *)(`{3,}(?=[^`\r\n]*(?:[\r\n]|$))|~{3,})/y
@@ -155,6 +157,7 @@ export function readLines(text: string): Lines {
   const tables: Range[] = []
   const sections: number[] = []
   const indented: Range[] = []
+  const breaks: number[] = []
   let isInIndented = false
   let hasText = false
   let isListOpen = false
@@ -170,8 +173,18 @@ export function readLines(text: string): Lines {
     starts.push(start)
     ends.push(end)
     const first = text.charCodeAt(start)
-    const marker = signs.mayBeItem ? (matchAt(MARKER, text, start)?.[0].length ?? -1) : -1
+    const isCode: boolean =
+      !isBlank &&
+      hasText &&
+      !isListOpen &&
+      (previous.isBlank || isInIndented) &&
+      (first === SPACE || first === TAB) &&
+      matchAt(INDENT, text, start) !== null
+    // Outside of a list, a line that is indented this far begins none.
+    const marker = signs.mayBeItem && !isCode ? (matchAt(MARKER, text, start)?.[0].length ?? -1) : -1
     const isFlush = !isBlank && first !== SPACE && first !== TAB
+    if (isFlush && ((marker >= 0 && isListOpen) || (first === HASH && HEADING.test(text.slice(start, start + 8)))))
+      breaks.push(start)
     if (
       isFlush &&
       (marker >= 0 ||
@@ -182,8 +195,6 @@ export function readLines(text: string): Lines {
     if (marker >= 0 || (isFlush && OTHER_CONTAINER.test(text.slice(start, start + 84)))) isListOpen = true
     else if (isFlush && previous.isBlank) isListOpen = false
     if (!isBlank) {
-      const isCode: boolean =
-        hasText && !isListOpen && (previous.isBlank || isInIndented) && matchAt(INDENT, text, start) !== null
       const block = indented.at(-1)
       if (isCode && isInIndented && block) block.end = end
       else if (isCode) indented.push({ start, end })
@@ -211,7 +222,7 @@ export function readLines(text: string): Lines {
         isInside: containers !== '' || (isListOpen && indent > 0),
         mayOpen: containers !== '' ? opens : indent <= 3 || (isListOpen && (previous.isBlank || fits)),
         isBare: !/[^ >]/.test(containers) && matchAt(BARE, text, after) !== null,
-        isRow: text.slice(after, end).includes('|'),
+        isRow: text.slice(after, end).includes('|') && isRulerAfter(text, end),
       })
     }
     // A heading ends with its line, and text indented this far may be a code block, which contains no spans.
@@ -229,8 +240,12 @@ export function readLines(text: string): Lines {
     previous = { start, isBlank, hasPipe: signs.hasPipe, content: marker }
     start = end + (text.charCodeAt(end) === RETURN && text.charCodeAt(end + 1) === NEWLINE ? 2 : 1)
   }
-  return { fences: pair(found, new Margins(text, starts, ends, tabbed)), alone, tables, indented, sections }
+  return { fences: pair(found, new Margins(text, starts, ends, tabbed)), alone, tables, indented, sections, breaks }
 }
+
+/** Whether the next line may be the delimiter row that makes a line the header of a table. */
+const isRulerAfter = (text: string, end: number): boolean =>
+  signsAt(text, end + (text.charCodeAt(end) === RETURN && text.charCodeAt(end + 1) === NEWLINE ? 2 : 1)).isRuler
 
 /** What the characters of a line suggest, so that most patterns need not be tried. */
 type Signs = {

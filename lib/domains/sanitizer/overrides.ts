@@ -7,9 +7,11 @@ const within = '[\\s*`"\'「」『』“”，,]{0,3}'
 /** Accents, invisible characters, Arabic vowel signs and the tatweel. */
 const ACCENTS = /[\u0300-\u036f\u064b-\u065f\u0670\u0640\p{Cf}]/gu
 const NOT_ASCII = /[^\0-\x7f]/
-/** Lower case without accents, invisible characters and full-width forms: people omit accents. */
+/** Lower case without accents, invisible characters and full-width forms: people omit accents. Capitals have SS for ß. */
 const plain = (text: string): string =>
-  NOT_ASCII.test(text) ? text.toLowerCase().normalize('NFKD').replace(ACCENTS, '') : text.toLowerCase()
+  NOT_ASCII.test(text)
+    ? text.toLowerCase().normalize('NFKD').replace(ACCENTS, '').replaceAll('ß', 'ss')
+    : text.toLowerCase()
 function placeOf(text: string, offset: number): number {
   if (!NOT_ASCII.test(text)) return offset
   let position = 0
@@ -23,7 +25,7 @@ function placeOf(text: string, offset: number): number {
 }
 
 /** Alternatives as a pattern: white space within a phrase may be of any form. */
-const anyOf = (words: string): string => `(?:${plain(words).replaceAll(' ', '\\s{1,8}')})`
+const anyOf = (words: string): string => `(?:${plain(words).replaceAll(' ', '[\\s*`]{1,8}')})`
 
 /**
  * Words of orders to ignore previous instructions, in languages other than English. Each field is a list of alternatives: verbs, words for
@@ -38,6 +40,12 @@ interface OverrideWords {
   verbsLast?: string
   /** Verbs whose second part follows the object: "befolge … nicht". */
   split?: { verbs: string; parts: string }
+  /** Names of the text that a model was given first: to ignore it needs no word for "previous". */
+  own: string
+  /** "no longer apply", "are void": predicates of the instructions. */
+  lapsed: string
+  /** Words for "all" and "your". With one of them, such a sentence is an order; without, it may be about a manual. */
+  every: string
   /** The object always precedes the verb. */
   verbLast?: true
   /** Words are not separated by spaces. */
@@ -46,32 +54,40 @@ interface OverrideWords {
 
 const spanish: OverrideWords = {
   verbs:
-    'ignora|ignore|ignorad|ignoren|ignorar|ignores|olvida|olvide|olvidad|olviden|olvidar|olvídate de|olvídese de|desestima|desestime|descarta|descarte|omite|omita|anula|anule|sobrescribe|sobrescriba|sáltate|incumple|desobedece|desoye|elimina|pasa por alto|pase por alto|prescinde de|prescinda de|haz caso omiso (?:de|a)|haga caso omiso (?:de|a)|hacer caso omiso (?:de|a)|no hagas caso (?:de|a)|no haga caso (?:de|a)|no sigas|no siga|no tengas en cuenta|no tenga en cuenta|no obedezcas|deja de seguir|deje de seguir|deja de lado|deje de lado|invalida|invalide|borra de tu memoria|borra',
+    'ignora|ignore|ignorad|ignoren|ignorar|ignores|olvida|olvide|olvidad|olviden|olvidar|olvídate de|olvídese de|desestima|desestime|descarta|descarte|omite|omita|anula|anule|sobrescribe|sobrescriba|sáltate|incumple|desobedece|desoye|elimina|pasa por alto|pase por alto|prescinde de|prescinda de|haz caso omiso (?:de|a)|haga caso omiso (?:de|a)|hacer caso omiso (?:de|a)|no hagas caso (?:de|a)|no haga caso (?:de|a)|no sigas|no siga|no tengas en cuenta|no tenga en cuenta|no obedezcas|deja de seguir|deje de seguir|deja de lado|deje de lado|invalida|invalide|borra de tu memoria|borra|deja de obedecer|deje de obedecer|deja de cumplir|no obedezca|no cumplas|no respetes|haz como si no hubieras (?:recibido|leído|visto)|haga como si no hubiera (?:recibido|leído)|actúa como si no hubieras recibido|finge que no (?:recibiste|has recibido|existen)',
   prior:
-    'anteriores|anterior|previas|previos|previo|precedentes|de arriba|arriba|antes|hasta ahora|hasta aquí|iniciales|recibidas|recibidos|dadas|dichas|que te dieron|que recibiste|que te han dado|que te dije|que te dijeron',
+    'anteriores|anterior|previas|previa|previos|previo|originales|precedentes|de arriba|arriba|antes|hasta ahora|hasta aquí|iniciales|recibidas|recibidos|dadas|dichas|que te dieron|que recibiste|que te han dado|que te dije|que te dijeron',
   orders:
-    'instrucciones|instrucción|indicaciones|órdenes|reglas|normas|directrices|directivas|pautas|prompts?|mensajes|restricciones|todo lo|todo|lo|al contexto|contexto|cuanto|comandos',
-  fill: 'todas|todos|todo|toda|cualquier|cualesquiera|las|los|la|el|tus|sus|mis|estas|esas|y|o|del|de|a|que|sistema|siguientes|por favor|ya|has|hayas|recibido|completamente|por completo|inmediatamente|se|te|han|dado|dicho|dijeron|dije|dieron',
+    'instrucciones|instrucción|indicaciones|indicación|órdenes|orden|regla|norma|directriz|pauta|reglas|normas|directrices|directivas|pautas|prompts?|mensajes|restricciones|todo lo|todo|lo|al contexto|contexto|cuanto|comandos',
+  fill: 'tu|su|mi|ha|había|mas|más|a las|todas|todos|todo|toda|cualquier|cualesquiera|las|los|la|el|tus|sus|mis|estas|esas|y|o|del|de|a|que|sistema|siguientes|por favor|ya|has|hayas|recibido|completamente|por completo|inmediatamente|se|te|han|dado|dicho|dijeron|dije|dieron',
   split: {
     verbs: 'deja|deje|dejad|pon|ponga',
     parts: 'de lado|a un lado|sin efecto|al margen',
   },
+  own: 'prompt (?:de|del) sistema|mensaje (?:de|del) sistema|instrucciones (?:de|del) sistema|prompt inicial',
+  lapsed:
+    'ya no (?:son válidas|son validos|se aplican|valen|aplican|rigen|tienen validez|tienen efecto)|(?:quedan|están|son) (?:anuladas|canceladas|invalidadas|sin efecto|derogadas|nulas)|dejan de (?:aplicarse|ser válidas|tener efecto)',
+  every: 'todas|todos|tus|sus',
 }
 const french: OverrideWords = {
   verbs:
-    'ignore|ignorez|ignorer|oublie|oubliez|oublier|néglige|négligez|négliger|annule|annulez|outrepasse|outrepassez|contourne|contournez|enfreins|désobéis à|désobéis aux|écarte|écartez|abandonne|abandonnez|efface|effacez|supprime|supprimez|passe outre|passez outre|fais fi de|faites fi de|faire fi de|fais fi des|faites fi des|ne tiens pas compte|ne tenez pas compte|ne tiens plus compte|ne tenez plus compte|ne tenir aucun compte|ne tiens aucun compte|ne tenez aucun compte|fais abstraction|faites abstraction|ne suis pas|ne suivez pas|ne suis plus|ne suivez plus|ne respecte pas|ne respectez pas|ne respecte plus|ne respectez plus|cesse de suivre|cessez de suivre|arrête de suivre|arrêtez de suivre|laisse tomber|laissez tomber|laisse de côté|laissez de côté|mets de côté|mettez de côté',
+    'ignore|ignorez|ignorer|oublie|oubliez|oublier|néglige|négligez|négliger|annule|annulez|outrepasse|outrepassez|contourne|contournez|enfreins|désobéis à|désobéis aux|écarte|écartez|abandonne|abandonnez|efface|effacez|supprime|supprimez|passe outre|passez outre|fais fi de|faites fi de|faire fi de|fais fi des|faites fi des|ne tiens pas compte|ne tenez pas compte|ne tiens plus compte|ne tenez plus compte|ne tenir aucun compte|ne tiens aucun compte|ne tenez aucun compte|fais abstraction|faites abstraction|ne suis pas|ne suivez pas|ne suis plus|ne suivez plus|ne respecte pas|ne respectez pas|ne respecte plus|ne respectez plus|cesse de suivre|cessez de suivre|arrête de suivre|arrêtez de suivre|laisse tomber|laissez tomber|laisse de côté|laissez de côté|mets de côté|mettez de côté|cesse d.obéir|cessez d.obéir|arrête d.obéir|arrêtez d.obéir|n.obéis plus|n.obéissez plus|n.obéis pas|n.obéissez pas|(?:fais|faites) comme si (?:tu|vous) n.(?:avais|aviez) (?:pas|jamais) (?:reçu|lu|vu)',
   prior:
     'précédentes?|précédents?|antérieures?|antérieurs?|ci-dessus|plus haut|préalables|passées|passés|reçues|reçus|données|donnés|avant|auparavant|initiales|jusqu.ici|jusqu.à présent|précède|dit',
   orders:
     'instructions?|consignes?|directives?|règles?|ordres?|indications?|prompts?|messages?|recommandations|restrictions|contraintes|contexte|commandes|tout ce|ce qui|ce que|ce qu|tout',
-  fill: 'toutes|tous|tout|les|le|la|des|de|du|tes|vos|mes|ces|et|ou|d|l|système|suivantes|aux?|que|qu|tu|as|vous|avez|qui|t.ont|été|t.a|on|a|s.il vous plaît|s.il te plaît|complètement|totalement|immédiatement|ont|précède|je|j.ai',
+  fill: 'ton|votre|ta|ensemble|l.ensemble|toutes|tous|tout|les|le|la|des|de|du|tes|vos|mes|ces|et|ou|d|l|système|suivantes|aux?|que|qu|tu|as|vous|avez|qui|t.ont|été|t.a|on|a|s.il vous plaît|s.il te plaît|complètement|totalement|immédiatement|ont|précède|je|j.ai',
   split: { verbs: 'mets|mettez|laisse|laissez', parts: 'de côté' },
+  own: 'prompt (?:du )?système|message (?:du )?système|instructions (?:du )?système|consignes (?:du )?système|prompt initial',
+  lapsed:
+    'ne (?:sont|s.appliquent|valent|tiennent|comptent) plus(?: valables?| valides?| en vigueur)?|(?:sont|ont été) (?:annulées|annulés|caduques|nulles|abrogées|levées|révoquées)',
+  every: 'toutes|tous|tes|vos|ensemble',
 }
 const german: OverrideWords = {
   verbs:
-    'ignoriere|ignorier|ignorieren sie|ignoriert|ignorieren|vergiss|vergesse|vergessen sie|vergesst|vergessen|missachte|missachten sie|missachtet|mißachte|übergehe|übergehen sie|verwirf|verwerfen sie|verwerft|überschreibe|überschreiben sie|überschreib|umgehe|umgehen sie|streiche|streichen sie|lösche|löschen sie|widerrufe|widersetze dich|breche|befolge nicht|befolge keine|befolge nicht mehr|beachte nicht|beachte keine|beachte nicht mehr|folge nicht|folge nicht mehr|halte dich nicht an|halte dich nicht mehr an|sieh ab von|sehen sie ab von|pfeif auf',
+    'ignoriere|ignorier|ignorieren sie|ignoriert|ignorieren|vergiss|vergesse|vergessen sie|vergesst|vergessen|missachte|missachten sie|missachtet|mißachte|übergehe|übergehen sie|verwirf|verwerfen sie|verwerft|überschreibe|überschreiben sie|überschreib|umgehe|umgehen sie|streiche|streichen sie|lösche|löschen sie|widerrufe|widersetze dich|breche|befolge nicht|befolge keine|befolge nicht mehr|beachte nicht|beachte keine|beachte nicht mehr|folge nicht|folge nicht mehr|halte dich nicht an|halte dich nicht mehr an|sieh ab von|sehen sie ab von|pfeif auf|halten sie sich nicht an|halten sie sich nicht mehr an|hör auf|gehorche nicht|gehorche nicht mehr',
   prior:
-    'vorherigen?|vorherige[rn]|bisherigen?|vorigen?|früheren?|obigen?|obenstehenden?|vorangegangenen?|vorhergehenden?|vorangehenden?|vorausgehenden?|vorausgegangenen?|vorangestellten|ursprünglichen?|letzten|alten|zuvor|vorher|bisher|bislang|oben|davor|gesagte|gesagt|gegebenen',
+    'vorherigen?|vorherige[rn]|bisherigen?|vorigen?|früheren?|obigen?|obenstehenden?|vorangegangenen?|vorhergehenden?|vorangehenden?|vorausgehenden?|vorausgegangenen?|vorangestellten|ursprünglichen?|anfänglichen?|ersten|letzten|alten|zuvor|vorher|bisher|bislang|oben|davor|gesagte|gesagt|gegebenen',
   orders:
     'anweisungen|anweisung|instruktionen|instruktion|befehle|befehl|regeln|vorgaben|anordnungen|prompts?|aufforderungen|richtlinien|hinweise|vorschriften|einschränkungen|aufträge|weisungen|kontext|nachrichten|leitlinien|bestimmungen|alles',
   fill: 'alle|allen|aller|alles|sämtliche|sämtlichen|jegliche|die|der|den|das|was|deine|deinen|ihre|ihren|meine|diese|dir|ich|wurde|und|oder|nachfolgenden|folgenden|bitte|du|sie|sofort|einfach|jetzt|ab|komplett|vollständig|erhalten|hast|haben|habe|bekommen|gegeben|gesagt|stehenden|system|dich|mal',
@@ -79,73 +95,105 @@ const german: OverrideWords = {
     'ignorieren|ignoriere|vergessen|missachten|verwerfen|überschreiben|umgehen|übergehen|streichen|nicht befolgen|nicht beachten|nicht mehr befolgen|nicht mehr beachten|außer acht lassen|außer kraft setzen|nicht zu befolgen|zu ignorieren|zu vergessen|zu missachten|zu verwerfen',
   split: {
     verbs:
-      'befolge|befolgen sie|befolgt|beachte|beachten sie|folge|folgen sie|lass|lasse|lassen sie|setze|setz|setzen sie|hebe|heb|schiebe|wirf|leg|lege|legen sie|berücksichtige|berücksichtigen sie|befolg',
-    parts: 'nicht|nicht mehr|nicht länger|außer acht|außer kraft|außen vor|auf|beiseite|weg|ab|links liegen|über bord',
+      'tu so,? als hättest du|tun sie so,? als hätten sie|befolge|befolgen sie|befolgt|beachte|beachten sie|folge|folgen sie|lass|lasse|lassen sie|setze|setz|setzen sie|hebe|heb|schiebe|wirf|leg|lege|legen sie|berücksichtige|berücksichtigen sie|befolg',
+    parts:
+      'nicht|nicht mehr|nicht länger|außer acht|außer kraft|außen vor|auf|beiseite|weg|ab|links liegen|über bord|nie erhalten|nicht erhalten|nie bekommen|nie gelesen|niemals erhalten',
   },
+  own: 'system-?prompts?|systemanweisung|systemanweisungen|systemnachricht|anfangsprompt',
+  lapsed:
+    '(?:gelten|zählen) (?:ab sofort |ab jetzt |jetzt |nun )?(?:nicht mehr|nicht länger)|(?:sind|werden) (?:ab sofort |ab jetzt |hiermit |nun )?(?:ungültig|aufgehoben|nichtig|hinfällig|widerrufen|außer kraft|null und nichtig)',
+  every: 'alle|sämtliche|deine|ihre|aller',
 }
 const portuguese: OverrideWords = {
   verbs:
-    'ignore|ignora|ignorem|ignorar|esqueça|esquece|esqueçam|esquecer|esqueça-se de|desconsidere|desconsidera|desconsiderem|desconsiderar|despreze|despreza|descarte|descarta|anule|anula|substitua|sobrescreva|desobedeça|desobedece|abandone|contorne|apague|elimine|revogue|viole|burle|não siga|não sigas|não obedeça|não cumpra|não leve em conta|não leve em consideração|não considere|não respeite|pare de seguir|deixe de seguir|deixa de seguir|deixe de lado|deixa de lado|faça pouco caso de|passe por cima de|não dê atenção (?:a|as)|não ligue para|omita',
+    'ignore|ignora|ignorem|ignorar|esqueça|esquece|esqueçam|esquecer|esqueça-se de|desconsidere|desconsidera|desconsiderem|desconsiderar|despreze|despreza|descarte|descarta|anule|anula|substitua|sobrescreva|desobedeça|desobedece|abandone|contorne|apague|elimine|revogue|viole|burle|não siga|não sigas|não obedeça|não cumpra|não leve em conta|não leve em consideração|não considere|não respeite|pare de seguir|deixe de seguir|deixa de seguir|deixe de lado|deixa de lado|faça pouco caso de|passe por cima de|não dê atenção (?:a|as)|não ligue para|omita|pare de obedecer|deixe de obedecer|não acate|finja que não (?:recebeu|leu|viu|existem)|aja como se não tivesse (?:recebido|lido)',
   prior:
-    'anteriores|anterior|prévias|prévios|prévio|acima|precedentes|antes|até agora|até aqui|iniciais|recebidas|recebidos|dadas|dados|passadas|anteriormente',
+    'anteriores|anterior|prévias|prévia|prévios|prévio|originais|acima|precedentes|antes|até agora|até aqui|iniciais|recebidas|recebidos|dadas|dados|passadas|anteriormente',
   orders:
-    'instruções|instrução|orientações|ordens|regras|normas|diretrizes|diretivas|comandos|prompts?|mensagens|restrições|indicações|contexto|tudo o|tudo|o que|aquilo',
-  fill: 'todas|todos|toda|todo|quaisquer|qualquer|as|os|a|o|suas|seus|tuas|minhas|essas|estas|e|ou|do|da|de|das|dos|sistema|seguintes|por favor|que|você|recebeu|foram|foi|já|te|lhe|completamente|totalmente|imediatamente|dito|disse|disseram|veio|está|escrito',
+    'instruções|instrução|orientações|orientação|ordens|ordem|regra|diretriz|regras|normas|diretrizes|diretivas|comandos|prompts?|mensagens|restrições|indicações|contexto|tudo o|tudo|o que|aquilo',
+  fill: 'seu|teu|sua|tua|meu|mais|à|às|ao|aos|todas|todos|toda|todo|quaisquer|qualquer|as|os|a|o|suas|seus|tuas|minhas|essas|estas|e|ou|do|da|de|das|dos|sistema|seguintes|por favor|que|você|recebeu|foram|foi|já|te|lhe|completamente|totalmente|imediatamente|dito|disse|disseram|veio|está|escrito',
   split: { verbs: 'deixe|deixa|ponha|põe|coloque', parts: 'de lado|de parte|sem efeito' },
+  own: 'prompt (?:de|do) sistema|mensagem (?:de|do) sistema|instruções (?:de|do) sistema|prompt inicial',
+  lapsed:
+    '(?:não|já não) (?:valem|se aplicam|são válidas|têm validade|têm efeito|vigoram)(?: mais)?|(?:estão|são|foram|ficam) (?:anuladas|canceladas|revogadas|sem efeito|nulas|suspensas)|deixam de (?:valer|ser válidas)',
+  every: 'todas|todos|suas|tuas|seus',
 }
 const russian: OverrideWords = {
   verbs:
-    'игнорируй|игнорируйте|игнорировать|проигнорируй|проигнорируйте|проигнорировать|забудь|забудьте|забыть|забудь про|забудь обо|забудь о|забудьте про|забудьте обо|забудьте о|отбрось|отбросьте|отбросить|отмени|отмените|отменить|пренебреги|пренебрегите|пренебречь|аннулируй|аннулируйте|сбрось|сбросьте|нарушь|нарушьте|обойди|обойдите|переопредели|переопределите|перезапиши|отвергни|отвергните|откажись от|откажитесь от|удали|сотри|не обращай внимания на|не обращайте внимания на|не следуй|не следуйте|не учитывай|не учитывайте|не выполняй|не выполняйте|не соблюдай|не соблюдайте|не слушай|не слушайте|перестань следовать|перестаньте следовать|прекрати следовать|прекратите следовать|перестань выполнять|оставь без внимания|оставьте без внимания|не придерживайся|не принимай во внимание|выкинь из головы',
+    'игнорируй|игнорируйте|игнорировать|проигнорируй|проигнорируйте|проигнорировать|забудь|забудьте|забыть|забудь про|забудь обо|забудь о|забудьте про|забудьте обо|забудьте о|отбрось|отбросьте|отбросить|отмени|отмените|отменить|пренебреги|пренебрегите|пренебречь|аннулируй|аннулируйте|сбрось|сбросьте|нарушь|нарушьте|обойди|обойдите|переопредели|переопределите|перезапиши|отвергни|отвергните|откажись от|откажитесь от|удали|сотри|не обращай внимания на|не обращайте внимания на|не следуй|не следуйте|не учитывай|не учитывайте|не выполняй|не выполняйте|не соблюдай|не соблюдайте|не слушай|не слушайте|перестань следовать|перестаньте следовать|прекрати следовать|прекратите следовать|перестань выполнять|оставь без внимания|оставьте без внимания|не придерживайся|не принимай во внимание|выкинь из головы|больше не следуй|больше не следуйте|больше не выполняй|больше не соблюдай|(?:сделай|сделайте) вид,? что не (?:получал|получала|получали|читал|видел)|веди себя так,? будто не получал',
   prior:
-    'предыдущие|предыдущих|предыдущим|предыдущими|прежними|прошлыми|предыдущее|предыдущую|прежние|прежних|прежним|прошлые|прошлых|прошлым|ранние|прежде|предшествующие|предшествующих|предшествующим|вышеуказанные|вышеперечисленные|вышеизложенные|вышеописанные|вышестоящие|первоначальные|исходные|старые|выше|ранее|раньше|до этого|до этого момента|до сих пор|данные ранее|полученные ранее|вышесказанное|было сказано',
+    'предыдущие|предыдущих|предыдущим|предыдущими|прежними|прошлыми|предыдущее|предыдущую|прежние|прежних|прежним|прошлые|прошлых|прошлым|ранние|прежде|предшествующие|предшествующих|предшествующим|вышеуказанные|вышеперечисленные|вышеизложенные|вышеописанные|вышестоящие|первоначальные|первоначальных|изначальные|изначальных|исходные|исходных|старые|выше|ранее|раньше|до этого|до этого момента|до сих пор|данные ранее|полученные ранее|вышесказанное|было сказано',
   orders:
     'инструкции|инструкций|инструкциям|инструкциями|инструкцию|указания|указаний|указаниям|указаниями|команды|команд|командам|правила|правил|правилам|правилами|приказы|приказов|директивы|директив|промпты|промпт|подсказки|распоряжения|распоряжений|установки|установок|ограничения|ограничений|требования|требований|настройки|контекст|сообщения|все что|всё|все|всем',
-  fill: 'все|всё|всех|всем|всеми|любые|любых|свои|своих|своим|твои|ваши|мои|эти|этих|и|или|что|тебе|вам|я|мной|последующие|системные|системных|которые|которым|ты|вы|получил|получили|были|был|было|даны|данные|дали|дал|сказано|говорил|говорили|сказали|пожалуйста|полностью|немедленно|просто|написано|указанные|следуй',
+  fill: 'все|всё|всех|всем|всеми|любые|любых|свои|своих|своим|твои|ваши|мои|эти|этих|и|или|что|тебе|вам|я|мной|последующие|системные|системных|которые|которым|ты|вы|получил|получили|были|был|было|даны|данные|дали|дал|сказано|говорил|говорили|сказали|пожалуйста|полностью|немедленно|просто|написано|указанные|следуй|свой|о|об|обо|про',
+  own: 'системный промпт|системном промпте|системные инструкции|системную подсказку|системных инструкций',
+  lapsed:
+    '(?:больше )?не (?:действуют|действительны|имеют силы|применяются|актуальны)|(?:больше )?(?:недействительны|отменены|отменяются|аннулированы|утратили силу|утрачивают силу)',
+  every: 'все|всё|твои|ваши',
 }
 const arabic: OverrideWords = {
   verbs:
-    'تجاهل|تجاهلي|تجاهلوا|تجاهلن|بتجاهل|أن تتجاهل|تتجاهل|انس|انسى|انسوا|إنس|تنسى|نسيان|أهمل|أهملي|أهملوا|إهمال|لا تتبع|لا تتبعي|لا تلتزم ب|لا تلتزم|لا تنفذ|لا تطبق|لا تأخذ بعين الاعتبار|توقف عن اتباع|توقف عن تنفيذ|تخطى|تخط|تخل عن|تغاضى عن|تغاض عن|اصرف النظر عن|صرف النظر عن|غض النظر عن|غض الطرف عن|تجاوز|ألغ|الغ|ألغي|إلغاء|اترك|دع عنك|احذف|امسح|خالف|اطرح|استبدل|اضرب عرض الحائط ب|لا تهتم ب|لا تبال ب',
+    'تجاهل|تجاهلي|تجاهلوا|تجاهلن|بتجاهل|أن تتجاهل|تتجاهل|انس|انسى|انسوا|إنس|تنسى|نسيان|أهمل|أهملي|أهملوا|إهمال|لا تتبع|لا تتبعي|لا تلتزم ب|لا تلتزم|لا تنفذ|لا تطبق|لا تأخذ بعين الاعتبار|توقف عن اتباع|توقف عن تنفيذ|تخطى|تخط|تخل عن|تغاضى عن|تغاض عن|اصرف النظر عن|صرف النظر عن|غض النظر عن|غض الطرف عن|تجاوز|ألغ|الغ|ألغي|إلغاء|اترك|دع عنك|احذف|امسح|خالف|اطرح|استبدل|اضرب عرض الحائط ب|لا تهتم ب|لا تبال ب|لا تلتفت إلى|لا تكترث ب|تخلص من|تناس|كف عن اتباع|(?:تصرف|تظاهر) (?:وكأنك|كأنك|بأنك|كما لو أنك) لم (?:تتلق|تقرأ|تستلم)',
   prior:
     'السابقة|السابق|سابقة|السالفة|السالفة الذكر|أعلاه|الماضية|المذكورة|المتقدمة|القديمة|الأولية|الأصلية|المعطاة|الواردة|سابقا|مسبقا|حتى الآن|التي سبقت|سبق|من قبل|قبل ذلك|قبل هذا|قبل',
   orders:
     'التعليمات|للتعليمات|بالتعليمات|الأوامر|للأوامر|بالأوامر|التوجيهات|بالتوجيهات|الإرشادات|القواعد|بالقواعد|القيود|الضوابط|التوصيات|الرسائل|السياق|تعليمات|تعليماتك|أوامر|توجيهات|إرشادات|قواعد|كل ما|كل شيء|ما|المطالبات',
-  fill: 'جميع|كل|كافة|أي|هذه|تلك|و|أو|التي|الذي|تلقيتها|تلقيت|أعطيت|أعطيتك|أعطيت لك|لك|إياها|اللاحقة|من|من فضلك|رجاء|تماما|فورا|قيل|ذكر|قلته|قلت|تم|ورد|كان|النظام|إليك|عن|ب',
+  fill: 'جميع|كل|كافة|أي|هذه|تلك|و|أو|التي|الذي|تلقيتها|تلقيت|أعطيت|أعطيتك|أعطيت لك|لك|إياها|اللاحقة|من|من فضلك|رجاء|تماما|فورا|قيل|ذكر|قلته|قلت|تم|ورد|كان|النظام|إليك|عن|ب|بعد الآن|إلى',
+  own: 'موجه النظام|تعليمات النظام|مطالبة النظام|رسالة النظام',
+  lapsed:
+    '(?:لم تعد|لا تعد|ما عادت) (?:سارية|صالحة|سارية المفعول|نافذة|تنطبق|قائمة)|(?:باتت |أصبحت |تعتبر )?(?:ملغاة|لاغية|باطلة)',
+  every: 'جميع|كل|كافة|تعليماتك|أوامرك',
 }
 const hindi: OverrideWords = {
   verbs: 'अनदेखा|नज़रअंदाज़|नजरअंदाज|भूल|इग्नोर|उपेक्षा|अनदेखी|रद्द|मत मानो|मत मानिए|पालन मत|पालन न|छोड़|दरकिनार|ओवरराइड|हटा',
   prior: 'पिछले|पिछली|पहले|पूर्व|उपरोक्त|ऊपर|पुराने|अब तक',
   orders: 'निर्देशों|निर्देश|आदेशों|आदेश|नियमों|नियम|हिदायतों|अनुदेशों|बातों|बातें|प्रॉम्प्ट|संदेशों',
   fill: 'सभी|के|की|को|का|दिए|दी|गए|गई|में|से|सब|सारे|सारी|अपने|मेरे|इन|उन|और|पूरी|तरह|कृपया|जो|कुछ|हुए',
+  own: 'सिस्टम प्रॉम्प्ट|सिस्टम निर्देश',
+  lapsed: 'अब मान्य नहीं|अब लागू नहीं|रद्द हैं',
+  every: 'सभी|सब|सारे|आपके',
   verbLast: true,
 }
 const chinese: OverrideWords = {
   verbs:
-    '忽略|略过|无视|忽视|忘记|忘掉|忘了|忘却|遗忘|不要理会|不必理会|不用理会|不理会|不要遵守|不要遵循|不再遵守|不再遵循|不要执行|不要听从|停止遵循|停止遵守|停止执行|别管|不要管|不用管|不管|别理|别听|不要听|抛开|抛弃|拋棄|抛诸脑后|丢弃|丢掉|扔掉|摒弃|舍弃|放弃|撇开|推翻|撤销|作废|废除|违反|违背|绕过|绕开|覆盖|覆蓋|清除|抹去|抹掉|重置|不顾|忽視|無視|忘記|請忽略|请忽略',
+    '不要再(?:遵守|遵循|理会|理會|执行|听从)|不再理会|别理会|別理會|别再(?:遵守|遵循|理会|听)|不用再(?:遵守|理会)|无需(?:遵守|理会|遵循)|无须遵守|不必遵守|装作没(?:看到|收到)|假装没(?:看到|收到)|当作没(?:看到|收到)|停止听从|拒绝遵守|拒绝执行|忽略|略过|无视|忽视|忘记|忘掉|忘了|忘却|遗忘|不要理会|不必理会|不用理会|不理会|不要遵守|不要遵循|不再遵守|不再遵循|不要执行|不要听从|停止遵循|停止遵守|停止执行|别管|不要管|不用管|不管|别理|别听|不要听|抛开|抛弃|拋棄|抛诸脑后|丢弃|丢掉|扔掉|摒弃|舍弃|放弃|撇开|推翻|撤销|作废|废除|违反|违背|绕过|绕开|覆盖|覆蓋|清除|抹去|抹掉|重置|不顾|忽視|無視|忘記|請忽略|请忽略',
   prior:
     '之前|以前|先前|上述|上面|以上|前面|前边|前文|上文|此前|前述|之前的|早先|早前|原先|原来|原有|最初|初始|既有|刚才|剛才|迄今|到目前为止|目前为止',
   orders:
     '指令|指示|命令|提示词|提示詞|提示|规则|規則|规定|規定|准则|要求|设定|設定|指引|指导|约束|限制|对话|上下文|说明|訊息|消息|内容|的话|一切|指南|吩咐',
-  fill: '所有|全部|一切|任何|的|你|您|我|我们|收到|给出|给|到|过|那些|这些|系统|系統|及|和|与|其他|你的|關於|关于|所|说|都|掉|请|立即|完全|彻底|现在|告诉|告知|下达|下达的|对|被|了|吧|給|任務|提供|输入|有|过的|说过',
+  fill: '所有|全部|一切|任何|的|你|您|我|我们|收到|给出|给|到|过|那些|这些|系统|系統|及|和|与|其他|你的|關於|关于|所|说|都|掉|请|立即|完全|彻底|现在|告诉|告知|下达|下达的|对|被|了|吧|給|任務|提供|输入|有|过的|说过|统统|通通|全数|悉数|把|将|最|中|里',
   verbsLast:
-    '忽略|忘掉|忘记|忘記|忘了|无视|無視|抛开|抛弃|抛到脑后|抛诸脑后|丢掉|丢弃|扔掉|作废|作廢|清除|抹去|当作不存在|视为无效|推翻|覆盖|放到一边|放在一边|撇开|不用管|不要管|不必遵守|不要遵守|不再有效|无效|失效',
+    '忽略|忘掉|忘记|忘記|忘了|无视|無視|抛开|抛弃|抛到脑后|抛诸脑后|丢掉|丢弃|扔掉|作废|作廢|清除|抹去|当作不存在|视为无效|推翻|覆盖|放到一边|放在一边|撇开|不用管|不要管|不必遵守|不要遵守',
+  own: '系统提示词|系統提示詞|系统指令|系統指令|你的系统提示|你的系统设定|初始提示词',
+  lapsed:
+    '(?:已经|已|现已|现在|即刻起|从现在起)?(?:全部|一律|统统|全都|都|均)?(?:不再有效|不再适用|无效|失效|作废|取消(?!了)|废止)',
+  every: '所有|全部|一切|任何|统统|一律|你|您',
   joined: true,
 }
 const japanese: OverrideWords = {
   verbs:
-    '無視|忘れ|忘却|破棄|従わ|従うな|上書き|取り消|捨て|無効|リセット|考慮しない|気にしない|守らない|守るな|放棄|スルー|置き換え|撤回|消去|度外視|白紙|なかったこと',
+    '受け取らなかったこと|受けなかったこと|読まなかったこと|なかったもの|もう従わ|従う必要|耳を貸さ|無視|忘れ|忘却|破棄|従わ|従うな|上書き|取り消|捨て|無効|リセット|考慮しない|気にしない|守らない|守るな|放棄|スルー|置き換え|撤回|消去|度外視|白紙|なかったこと',
   prior: '以前|これまで|今まで|いままで|ここまで|上記|先ほど|先程|さっき|前述|直前|既存|過去|最初|元|事前|前|上',
   orders:
     '指示|命令|指令|プロンプト|ルール|規則|設定|インストラクション|ガイドライン|制約|指図|言われたこと|言ったこと|注意事項|内容|文脈|メッセージ|会話',
-  fill: 'の|すべて|全て|全部|あらゆる|一切|に|与え|られ|た|受け|を|は|も|、|内容|システム|で|完全|と|および|や|だ|さい|今|すぐ|もう|どうか|いったん|一旦|出さ|れ|し|て|い|る|き|ている|こと|事項|までの|には|から|なさ',
+  fill: 'の|すべて|全て|全部|あらゆる|一切|に|与え|られ|た|受け|を|は|も|、|内容|システム|で|完全|と|および|や|だ|さい|今|すぐ|もう|どうか|いったん|一旦|出さ|れ|し|て|い|る|き|ている|こと|事項|までの|には|から|なさ|こと|以降|今後|もはや',
+  own: 'システムプロンプト|システム指示|システムメッセージ',
+  lapsed:
+    'もう有効で(?:は)?(?:ありません|ない)|もはや有効で(?:は)?(?:ありません|ない)|適用され(?:ません|ない)|効力を失|有効ではなくな',
+  every: 'すべて|全て|全部|一切|あなた',
   verbLast: true,
   joined: true,
 }
 const korean: OverrideWords = {
   verbs:
-    '무시|잊어|잊으|잊고|잊도록|따르지|따를 필요|버려|버리|덮어|취소|무효|폐기|신경 쓰지|신경쓰지|지워|지우|배제|제외|어겨|어기|거부|삭제|초기화|고려하지|준수하지|지키지|거스르|벗어나|철회',
-  prior: '이전|앞선|앞의|앞에|위의|위에|지금까지|여태까지|기존|상기|앞서|이전의|이전에|과거|먼저|전에|원래|최초|초기',
+    '받지 않은 것처럼|받은 적 없는|없었던 것처럼|못 본 것처럼|따를 필요|무시|잊어|잊으|잊고|잊도록|따르지|따를 필요|버려|버리|덮어|취소|무효|폐기|신경 쓰지|신경쓰지|지워|지우|배제|제외|어겨|어기|거부|삭제|초기화|고려하지|준수하지|지키지|거스르|벗어나|철회',
+  prior:
+    '(?<![ᄀ-ᇿ])위|처음|이전|앞선|앞의|앞에|위의|위에|지금까지|여태까지|기존|상기|앞서|이전의|이전에|과거|먼저|전에|원래|최초|초기',
   orders: '지시|명령|지침|프롬프트|규칙|설정|안내|지령|가이드라인|내용|제약|메시지|대화|말|요청',
-  fill: '모든|모두|의|에|를|을|은|는|사항|들|받은|받았던|내린|내려진|전부|전체|다|내용|시스템|주어진|주어졌던|제공된|및|와|과|완전히|완전|하고|이제|부디|제발|그냥|싹|더|이상|절대|했던|한|말한|들은|알려준|제시된|있는|있던|에서|따위|따윈|이|가|도|까지|있|했|던',
+  fill: '모든|모두|의|에|를|을|은|는|사항|들|받은|받았던|내린|내려진|전부|전체|다|내용|시스템|주어진|주어졌던|제공된|및|와|과|완전히|완전|하고|이제|부디|제발|그냥|싹|더|이상|절대|했던|한|말한|들은|알려준|제시된|있는|있던|에서|따위|따윈|이|가|도|까지|있|했|던|더는|더|너의|네|당신의|에 대해',
+  own: '시스템 프롬프트|시스템 지시|시스템 메시지|시스템 명령',
+  lapsed: '더 ?이상 (?:유효하지|적용되지)|효력이 없|효력을 잃',
+  every: '모든|모두|전부|너의|당신의',
   verbLast: true,
   joined: true,
 }
@@ -163,64 +211,88 @@ const overrideWords: readonly OverrideWords[] = [
   korean,
 ]
 
-function patternOf({ verbs, prior, orders, fill, verbsLast, split, verbLast, joined }: OverrideWords): string {
+interface Patterns {
+  /** An order to ignore what was said. */
+  order: string
+  /** A sentence that what was said no longer applies. */
+  lapsed: string
+}
+
+function patternsOf(words: OverrideWords): Patterns {
+  const { verbs, prior, orders, fill, own, lapsed, verbsLast, split, verbLast, joined } = words
   const [verb, before, order, other] = [anyOf(verbs), anyOf(prior), anyOf(orders), anyOf(fill)]
   const gap = joined ? within : GAP
   const some = (most: number) => `(?:${other}${gap}){0,${most}}`
-  const told = `(?:${before}${gap}${some(5)}${order}|${order}${gap}${some(6)}${before})`
+  const said = `(?:${before}${gap}${some(5)}${order}|${order}${gap}${some(6)}${before})`
+  const told = `(?:${said}|${anyOf(own)})`
   const inWord = joined ? '' : '(?<![\\p{L}\\p{N}_-])'
   const endWord = joined ? '' : '(?![\\p{L}\\p{N}_-])'
-  if (verbLast) return `${inWord}${told}${gap}${some(6)}${verb}`
+  const ended = `${inWord}${some(4)}${said}${gap}${some(4)}${anyOf(lapsed)}${endWord}`
+  if (verbLast) return { order: `${inWord}${told}${gap}${some(6)}${verb}`, lapsed: ended }
   const patterns = [`${inWord}${verb}${gap}${some(6)}${told}${endWord}`]
   if (verbsLast) patterns.push(`${inWord}${told}${gap}${some(6)}${anyOf(verbsLast)}${endWord}`)
   if (split) {
     const first = anyOf(split.verbs)
     patterns.push(`${inWord}${first}${gap}${some(6)}${told}${gap}${some(2)}${anyOf(split.parts)}${endWord}`)
   }
-  return patterns.join('|')
+  return { order: patterns.join('|'), lapsed: ended }
 }
 
 /** Words for "instructions": without one of these the pattern cannot match. */
-const signOf = ({ orders, joined }: OverrideWords): string =>
-  joined ? anyOf(orders) : `(?<![\\p{L}\\p{N}_])${anyOf(orders)}(?![\\p{L}\\p{N}_])`
+const signOf = ({ orders, own, joined }: OverrideWords): string =>
+  joined ? anyOf(`${orders}|${own}`) : `(?<![\\p{L}\\p{N}_])${anyOf(`${orders}|${own}`)}(?![\\p{L}\\p{N}_])`
 const isLatin = ({ verbs }: OverrideWords): boolean => /^[a-z]/.test(plain(verbs))
+
+interface Language {
+  order: RegExp
+  lapsed: RegExp
+  every: RegExp
+}
+const languageOf = (words: OverrideWords): Language => {
+  const { order, lapsed } = patternsOf(words)
+  return {
+    order: new RegExp(order, 'gu'),
+    lapsed: new RegExp(lapsed, 'gu'),
+    every: new RegExp(anyOf(words.every), 'u'),
+  }
+}
 
 const latin = overrideWords.filter(isLatin)
 /** Patterns with the words without which they cannot match. The languages in Latin letters share one pass. */
-const GROUPS: readonly { sign: RegExp; patterns: readonly RegExp[]; isLatin: boolean }[] = [
+const GROUPS: readonly { sign: RegExp; languages: readonly Language[]; isLatin: boolean }[] = [
   {
-    sign: new RegExp(`\\b(?:${latin.map(({ orders }) => anyOf(orders)).join('|')})\\b`, 'g'),
-    patterns: latin.map((words) => new RegExp(patternOf(words), 'gu')),
+    sign: new RegExp(`\\b(?:${latin.map(({ orders, own }) => anyOf(`${orders}|${own}`)).join('|')})\\b`, 'g'),
+    languages: latin.map(languageOf),
     isLatin: true,
   },
   ...overrideWords
     .filter((words) => !isLatin(words))
-    .map((words) => ({
-      sign: new RegExp(signOf(words), 'gu'),
-      patterns: [new RegExp(patternOf(words), 'gu')],
-      isLatin: false,
-    })),
+    .map((words) => ({ sign: new RegExp(signOf(words), 'gu'), languages: [languageOf(words)], isLatin: false })),
 ]
 /** Maximum distance between the words for "instructions" and both ends of an order. */
 const REACH = 160
 
 /** A copy of the text for comparison, and the orders found in it. */
-type Overrides = { copy: string; found: { start: number; end: number }[]; placeOf: (offset: number) => number }
+type Overrides = { copy: string; found: (Range & { isDoubtful: boolean })[]; placeOf: (offset: number) => number }
 
 /** Finds orders to ignore previous instructions in languages other than English. */
 export function findOverrides(text: string): Overrides {
   const copy = plain(text)
   const found: Overrides['found'] = []
   const isAscii = !NOT_ASCII.test(copy)
-  for (const { sign, patterns, isLatin } of GROUPS) {
+  for (const { sign, languages, isLatin } of GROUPS) {
     if (isAscii && !isLatin) break
     for (const { start, end } of windowsAround(copy, sign)) {
       const window = copy.slice(start, end)
       const signless = withoutSigns(window)
+      const see = (index: number, length: number, isDoubtful: boolean) => {
+        found.push({ start: start + index, end: start + index + length, isDoubtful })
+      }
       for (const variant of signless === window ? [window] : [window, signless])
-        for (const pattern of patterns)
-          for (const { 0: order, index } of variant.matchAll(pattern))
-            found.push({ start: start + index, end: start + index + order.length })
+        for (const { order, lapsed, every } of languages) {
+          for (const { 0: words, index } of variant.matchAll(order)) see(index, words.length, false)
+          for (const { 0: words, index } of variant.matchAll(lapsed)) see(index, words.length, !every.test(words))
+        }
     }
   }
   return { copy, found, placeOf: (offset) => placeOf(text, offset) }

@@ -80,6 +80,9 @@ function decide(
     return isEmptyHeading ? 'refused' : 'none'
   }
   if (order === 'strong') return 'refused'
+  const isBracketed = copy.slice(start - 1, start) === '[' && /^[ \t]*\]/.test(copy.slice(start + 6, start + 10))
+  if (isBracketed && !copy.startsWith(':', end - 1) && CLAUSE_START.test(before))
+    return order === 'you' && !isCode(start) ? 'refused' : 'doubtful'
   // "file system: …" names a thing.
   if (!CLAUSE_START.test(before) || !copy.startsWith(':', end - 1)) return 'none'
   if (VALUE.test(body)) return 'none'
@@ -139,11 +142,15 @@ export function findMessages(copy: string, isCode: (position: number) => boolean
   for (const match of copy.matchAll(JSON_ROLE)) {
     const start = match.index
     const end = start + match[0].length
-    if (!QUOTED_NAME.test(match[0])) continue
     const tail = copy.slice(end, end + AHEAD)
     const content = CONTENT.exec(tail)
     const order = content ? orderIn(tail.slice(content[0].length)) : undefined
     const isInCode = isCode(start)
+    if (!QUOTED_NAME.test(match[0])) {
+      // A message in YAML or in the syntax of a programming language is ordinary.
+      if (order === 'strong') found.push({ start, end, rule: 'system-role', verdict: 'refused' })
+      continue
+    }
     if (order === 'strong' || (!isInCode && order !== undefined))
       found.push({ start, end, rule: 'system-role', verdict: 'refused' })
     else if (!isInCode) {
@@ -158,6 +165,9 @@ export function findMessages(copy: string, isCode: (position: number) => boolean
 }
 
 const SYSTEM_TAG = /<\s{0,4}(?:system|system[_-](?:prompt|message|instructions?|reminder|override|note))\s{0,4}>/g
+/** Tags and banners that are ordinary by themselves: only an order against instructions after them is refused. */
+const OTHER_SIGN =
+  /<\s{0,4}(?:think|thinking|assistant|developer|admin|tool_call|tool_result|tool_response|function_call|instructions?|override)\s{0,4}>|(?:#{2,6}|={2,12}|-{2,12}|\*{2,6}|~{2,12}|<{2,6})[ \t]{0,4}(?:system|developer)(?:[ \t](?:prompt|message|override|instructions?|note))?[ \t]{0,4}(?:#{2,6}|={2,12}|-{2,12}|\*{2,6}|~{2,12}|>{2,6}|(?=\n))|(?<![\p{L}\p{N}_./@])[/@]system(?=[ \t])/gu
 
 /** Finds tags that some models read as the role of the system, before an order. */
 export function findSystemTags(copy: string, isCode: (position: number) => boolean): RoleFinding[] {
@@ -177,12 +187,24 @@ export function findSystemTags(copy: string, isCode: (position: number) => boole
   return found
 }
 
+/** Finds other tags and banners before an order against instructions. */
+export function findOtherSigns(copy: string): RoleFinding[] {
+  const found: RoleFinding[] = []
+  for (const match of copy.matchAll(OTHER_SIGN)) {
+    const start = match.index
+    const end = start + match[0].length
+    if (orderIn(copy.slice(end, end + AHEAD)) === 'strong')
+      found.push({ start, end, rule: 'system-role', verdict: 'refused' })
+  }
+  return found
+}
+
 const GAP = '[\\s*`"\'>#/.]{1,40}'
 const NOW = new RegExp(`(?<![\\p{L}\\p{N}_-])you(?:${GAP}are|'re)${GAP}now(?![\\p{L}\\p{N}_-])`, 'gu')
 const NEW_ROLE =
   /^[\s*`"'>:,]{0,8}(?:(?:a|an|the|my|our)\s+(?!(?:\w+\s+)?(?:step|steps|few|bit|lot|little|member|owner|collaborator|contributor|maintainer|subscriber|proud|happy|couple|only|first|last|next)\b)\w|(?:called|named|known as|dan|stan|evil|chaos\w*|\w+gpt|\w+bot|root|admin|administrator|superuser|jailbroken|unrestricted|unbound|unlocked|uncensored|unfiltered|unshackled|liberated|roleplaying|role-playing|pretending|impersonating|simulating|no longer)\b|(?:acting|operating|functioning|speaking|working|playing|serving|answering|responding)\s+(?:as|for|the)\b|in\s+(?:\w+\s+)?(?:developer|debug|god|admin|root|jailbreak|unrestricted|dan|sudo|maintenance|unsafe|evil|opposite)\b|free\b(?!\s+(?:to\s+(?!do|say|answer|respond|act|ignore|generate)|tier|plan))|going\s+to\s+(?:act|be|pretend|roleplay|behave|respond|answer|ignore|simulate|play)\b|to\s+(?:act|be|respond|answer|obey|ignore)\b|(?:not\s+)?bound\b|exempt\b)/
 const STATE =
-  /^[\s*`"'>:,]{0,8}(?:ready|on|in|at|inside|logged|signed|connected|done|using|running|viewing|set|good|able|up|finished|familiar|prepared|subscribed|working|looking|here|there|all|seeing|aware|part|redirected|editing|authenticated|registered|safe|welcome|free|going|back|past|almost|halfway|one|left|testing|building|developing|writing|creating|calling|targeting|following|getting|trying|debugging|browsing|tracking|importing|deploying|only|officially|fully|successfully|properly|correctly|technically|being|presented|asked|prompted|with|within|about|under|a|an|the|our|my|far|much|better|more|less|out|over|off|well)\b/
+  /^[\s*`"'>:,]{0,8}(?:ready|on|in|at|inside|logged|signed|connected|done|using|running|viewing|set|good|able|equipped|qualified|capable|eligible|entitled|up|finished|familiar|prepared|subscribed|working|looking|here|there|all|seeing|aware|part|redirected|editing|authenticated|registered|safe|welcome|free|going|back|past|almost|halfway|one|left|testing|building|developing|writing|creating|calling|targeting|following|getting|trying|debugging|browsing|tracking|importing|deploying|only|officially|fully|successfully|properly|correctly|technically|being|presented|asked|prompted|with|within|about|under|a|an|the|our|my|far|much|better|more|less|out|over|off|well)\b/
 const NOTHING = /^[\s*`"'>)\]]*(?:$|[.!?,;:)])/
 const SUBORDINATE =
   /(?<![\p{L}])(?:where(?:ver)?|what(?:ever)?|who|how|which|than|far|as|if|once|since|because|like|that|think|know|sure|given|assuming|so|like)\s+$/u
@@ -219,6 +241,8 @@ const MARKERS: readonly { rule: string; pattern: RegExp }[] = [
         `<\\s{0,3}\\|\\s{0,8}(?:\\/\\s{0,8})?(?:${NAMES})\\s{0,8}\\|\\s{0,3}>`,
         '<\\|[a-z0-9_\u2581]{2,40}\\|>',
         '<\\|turn>|<turn\\|>',
+        // Tokens that documentation mentions: before the name of a role they are used.
+        '<(?:extra_id_\\d{1,3}|unused\\d{1,3}|reserved_\\d{1,4}|s|bos|sop)>\\s{0,4}(?:system|user|assistant|model|developer)(?![\\p{L}\\p{N}_-])',
         '<\\s{0,4}(?:\\/\\s{0,4})?(?:start|end)_of_turn\\s{0,4}>',
         '(?<![\\p{L}\\p{N}_)\\]])\\[\\s{0,4}(?:\\/\\s{0,4})?(?:system_prompt|available_tools|tool_results|tool_calls)\\s{0,4}\\]',
         '\\[\\|\\s{0,4}(?:system|user|assistant|endofturn)\\s{0,4}\\|\\]',

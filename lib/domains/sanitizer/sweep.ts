@@ -28,6 +28,9 @@ const AUTOLINK = /<(?:(?:https?|ftp|mailto):[^\s<>]{0,2000}|[\w.!#$%&'*+/=?^`{|}
 const OTHER_LINK = /<(?:javascript|vbscript|livescript|data|file|blob|view-source):[^\s<>]*>/iy
 /** Maximum length of a scheme or a local part in the two patterns before. */
 const LINK_REACH = 66
+/** An open tag (CommonMark 0.31, 6.6). */
+const WHOLE_TAG = /^<[A-Za-z][A-Za-z0-9-]*(?:\s+[A-Za-z_:][\w.:-]*(?:=(?:[^\s"'=<>`{}]+|'[^']*'|"[^"]*"))?)*\s*\/?>$/
+const MOST_TAG = 1_000
 const PHP = /<\?(?:php\b|=)/iy
 const WILDCARD = /^\w<\?(?:[>,]|\s+(?:extends|super)\s)/
 const BLOCK_START = /(?:[ \t>]|[-+*][ \t]|\d{1,9}[.)][ \t])*/y
@@ -92,7 +95,7 @@ class Sweep {
         code.push(next)
         position = next.end
       } else {
-        const cut = this.#at(at, finder?.markedAfter(position)?.start ?? this.#text.length)
+        const cut = this.#at(at, finder?.markedAfter(position))
         if (cut) cuts.push(cut)
         position = cut?.end ?? at + 1
       }
@@ -101,11 +104,12 @@ class Sweep {
     return { cuts, code }
   }
 
-  /** Returns what to cut at the `<` at `start`, if the next code starts at `limit`. */
-  #at(start: number, limit: number): Cut | undefined {
+  /** Returns what to cut at the `<` at `start`, before the next code. */
+  #at(start: number, code: Range | undefined): Cut | undefined {
     const text = this.#text
+    const limit = code?.start ?? text.length
     const what = opening(text.charCodeAt(start + 1), text.charCodeAt(start + 2), this.#kind)
-    if (what === 'tag') return this.#tag(start, limit)
+    if (what === 'tag') return this.#tag(start, limit, code?.end ?? text.length)
     if (isNegation(text, start)) return undefined
     if (what === undefined) return undefined
     if (text.startsWith('<!--', start)) {
@@ -126,14 +130,23 @@ class Sweep {
       : undefined
   }
 
-  #tag(start: number, limit: number): Cut | undefined {
+  #tag(start: number, limit: number, codeEnd: number): Cut | undefined {
     const name = nameAt(this.#text, start)
     if (this.#kind === 'markdown' && this.#linkSign.before(start + 2, start + LINK_REACH)) {
       if (this.#isAutolink(start)) return undefined
       if (this.#matches(OTHER_LINK, start)) return { start, end: OTHER_LINK.lastIndex, what: 'tag' }
     }
-    if (!this.#greater.before(start + 1, limit)) return this.#unfinished(start, name, limit)
     const closing = this.#closing(start)
+    // Whichever begins first wins (CommonMark 0.31, 6.1): a code span in a quoted value belongs to the tag.
+    if (
+      closing >= codeEnd &&
+      codeEnd < start + MOST_TAG &&
+      name &&
+      isTagName(name.word) &&
+      this.#isWholeTag(start, closing)
+    )
+      return { start, end: closing + 1, what: 'tag', gap: gapOf(name.word) }
+    if (!this.#greater.before(start + 1, limit)) return this.#unfinished(start, name, limit)
     const end = closing >= 0 && closing < limit ? closing : this.#greater.at(start + 1)
     const cut: Cut = { start, end: end + 1, what: 'tag', gap: name && gapOf(name.word) }
     if (this.#handler.before(start + 1, end)) return cut
@@ -174,6 +187,12 @@ class Sweep {
     }
     const opensBlock = this.#kind === 'markdown' && isElement && this.#isBlockStart(start)
     return opensBlock ? { start, end: name.end, what: 'tag' } : undefined
+  }
+
+  /** Whether a tag is one for every parser of Markdown, up to its `>`: in one paragraph, with ordinary names and values. */
+  #isWholeTag(start: number, closing: number): boolean {
+    const tag = this.#text.slice(start, closing + 1)
+    return tag.length < MOST_TAG && !/\n[ \t>]*(?:\r?\n|`{3}|~{3}|[-+*#])/.test(tag) && WHOLE_TAG.test(tag)
   }
 
   #isAutolink(start: number): boolean {
