@@ -1,4 +1,4 @@
-import packageJson from '../package.json' with { type: 'json' }
+import packageJson from '#package.json' with { type: 'json' }
 import { tokenLookup } from './access/token-lookup.ts'
 import { composeDigest } from './composition/digest.ts'
 import { createDomainModules } from './composition/domain-modules.ts'
@@ -11,7 +11,7 @@ import type { Env } from './config/env.ts'
 import { deletionRows } from './domains/erasure/writes.ts'
 import { closeLostRequest, lostRequests, lostRequestsWatch } from './domains/privacy-requests/noted-deadlines.ts'
 import type { RetentionStores } from './domains/retention/retention-manager.ts'
-import type { CaptureEvent } from './domains/telemetry/observer.ts'
+import type { CaptureEvent } from './domains/telemetry/capture.ts'
 import { createEntryPoints } from './http/entry-points.ts'
 import { type Clock, systemClock } from './kernel/clock.ts'
 import type { DataSource } from './kernel/data-source.ts'

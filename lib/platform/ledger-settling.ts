@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import type { ClientBase } from 'pg'
 import { markFile, markIn } from '#lib/config/data-folder.ts'
-import { executedErasures } from '#lib/domains/erasure/ledger/ledger-comparison.ts'
+import { executedErasures } from '#lib/domains/erasure/ledger/ledger-history.ts'
 import { unknownErasures } from '#lib/domains/erasure/ledger/repository.ts'
 import { recordedLedger, recordLedger } from '#lib/domains/settings/service.ts'
 import { ledgerAddresses, retireLedgers } from '#lib/domains/stores/registered-stores.ts'

@@ -10,7 +10,7 @@ import { createSuppressionKeys, suppressions } from '#lib/domains/erasure/suppre
 import { recordDeletion } from '#lib/domains/erasure/writes.ts'
 import { idempotencyRecords } from '#lib/domains/idempotency/records.ts'
 import type { ErasedAgents } from '#lib/domains/knowledge/erasure/suppression.ts'
-import { withheldWhile } from '#lib/domains/pii/withholding.ts'
+import { withheldWhile } from '#lib/domains/pii/analyzer.ts'
 import { projectsInRegions } from '#lib/domains/projects/queries.ts'
 import { parseDataRegions, regionsAround, regionsThatBlock } from '#lib/domains/residency/rules.ts'
 import { assertPresentSecret } from '#lib/domains/settings/service.ts'

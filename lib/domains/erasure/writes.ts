@@ -1,5 +1,7 @@
-import type { Transaction } from '#lib/kernel/context.ts'
+import type { AuditRecord, Transaction } from '#lib/kernel/context.ts'
+import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import { newUuid, uuidsInSql } from '#lib/kernel/ids.ts'
+import { namedInLog, scopeKindOf, scopeNameOf } from './runs/run-rules.ts'
 
 interface LoggedDeletion {
   requestedBy: string
@@ -26,7 +28,7 @@ export async function recordDeletion(
 }
 
 /** SQL expressions for the values that {@link deletionRows} inserts, such as parameter numbers. */
-export interface DeletionLogValues {
+interface DeletionLogValues {
   /** Parameter with the result of `uuidsInSql.value()`. */
   uuids: string
   at: string
@@ -91,5 +93,47 @@ export async function moveItems(
   await tx.erasureStep.update({
     where: { runId_holder: { runId, holder: to } },
     data: { state: 'waiting', finishedAt: null, attempts: 0, planned: { increment: 1 } },
+  })
+}
+
+interface RepeatedDeletion {
+  /** What the erasure covered. */
+  scope: ErasureScope
+  receiptId: string
+  actorId: string
+  reason: string
+  holder: string
+  /** How many records were deleted, and the name of this count in the audit entry. */
+  count: number
+  countedAs: 'late' | 'again'
+  results: Readonly<Record<string, number>>
+  at: Date
+}
+
+/**
+ * Logs that a finished erasure deleted more records. An erased person or agent is no longer known, so the entry names
+ * the receipt.
+ */
+export async function logRepeatedDeletion(
+  tx: Transaction,
+  audit: (tx: Transaction, record: AuditRecord) => Promise<void>,
+  { scope, receiptId, actorId, reason, holder, count, countedAs, results, at }: RepeatedDeletion,
+): Promise<void> {
+  const isPart = 'part' in scope
+  await recordDeletion(tx, {
+    requestedBy: actorId,
+    reason,
+    scope: isPart ? namedInLog(scope) : { receipt: receiptId },
+    results: { [holder]: count, ...results },
+    now: at,
+  })
+  await audit(tx, {
+    action: 'delete',
+    actorId,
+    resourceType: isPart ? scopeKindOf(scope) : 'receipt',
+    resourceId: isPart ? scopeNameOf(scope) : receiptId,
+    at,
+    ip: '',
+    details: { receipt: receiptId, holder, [countedAs]: count },
   })
 }

@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto'
 import { configure, TextReader, ZipWriter } from '@zip.js/zip.js'
 import { csvCell, csvStart } from '#lib/domains/audit/rules.ts'
 import type { ExportPart } from './document.ts'
-import type { IndexLanguage } from './index-words.ts'
-import { type IndexCollector, type IndexHead, indexCollector, indexPage } from './readable-index.ts'
+import { type IndexCollector, type IndexHead, type IndexLanguage, indexCollector, indexPage } from './readable-index.ts'
 
 configure({ useWebWorkers: false })
 

@@ -26,7 +26,6 @@ import {
 import { type DocumentHead, type ExportPart, exportPartsOf, jsonDocument, ndjsonDocument } from './document.ts'
 import type { Attempt } from './export-files.ts'
 import { documentImport } from './import.ts'
-import type { IndexLanguage } from './index-words.ts'
 import { inventory } from './inventory.ts'
 import {
   accountOf,
@@ -39,6 +38,7 @@ import {
   type PreparedExports,
   viewOf,
 } from './prepared.ts'
+import type { IndexLanguage } from './readable-index.ts'
 import { copiesWithProblem, lockExportsOf, lockOwnExport } from './repository.ts'
 import { overdueBefore, rememberedFor, schemaVersion, utcDayOf } from './rules.ts'
 

@@ -42,8 +42,7 @@ import {
 } from './units/storage.ts'
 import { erasedOrNotFound, type KnowledgeDeps, namedAfterCommit, shown } from './units/stored-unit.ts'
 import { etagOf, knowledgeReaderOf, passes } from './visibility.ts'
-import { voting } from './votes/service.ts'
-import { dropVotes } from './votes/weighing.ts'
+import { dropVotes, voting } from './votes/service.ts'
 
 /** Maximum number of issues reported per rejected item. */
 const maxIssues = 20

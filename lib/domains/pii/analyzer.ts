@@ -1,5 +1,5 @@
-import { credentialForms } from '#lib/domains/pii/secrets/credentials.ts'
 import { finding, type SensitiveFinding, type SensitiveKind, withoutOverlaps } from './findings.ts'
+import { credentialForms } from './secrets/credentials.ts'
 import { strategyDetails } from './strategy.ts'
 
 /** A name found by the analyzer, in UTF-16 offsets; `entity` is the analyzer's own name for the kind. */
@@ -160,5 +160,18 @@ export async function withNames(
     missing: new Set(
       portions.filter((_, at) => answers[at] === undefined).flatMap(({ pieces }) => pieces.map(({ index }) => index)),
     ),
+  }
+}
+
+/**
+ * Wraps an analyzer. While data of any agent or project must stay in a region that the analyzer is not known to be in, no text is sent to
+ * it, because a text does not reveal its owner; callers see a missing answer. Once none of them exists, none can be added: their creation
+ * refuses the region while this analyzer is configured.
+ */
+export function withheldWhile(isPromised: () => Promise<boolean>, recognise: Recognise): Recognise {
+  let isNobody = false
+  return async (text, language) => {
+    isNobody ||= !(await isPromised())
+    return isNobody ? recognise(text, language) : undefined
   }
 }

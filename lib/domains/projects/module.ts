@@ -12,10 +12,11 @@ import { cacheDataSource } from './cache/data-source.ts'
 import { cacheEvidence, limitLifetimes } from './cache/lifetimes.ts'
 import { checkpointsDataSource } from './checkpoints/data-source.ts'
 import { threadDecisions, threadsDataSource } from './checkpoints/thread-decisions.ts'
-import { projectJobs } from './closing/jobs.ts'
+import { projectJobs } from './closing/service.ts'
 import {
   conversationDataSource,
   type ProjectPseudonym,
+  participantDataSource,
   projectDataSource,
   projectReferencesDataSource,
 } from './containers/data-sources.ts'
@@ -25,7 +26,6 @@ import type { ExportShapes } from './exporting/project-export.ts'
 import { type GraphSourceDeps, graphDataSource } from './graph/data-source.ts'
 import { graphExporters, graphParticipantExporters, graphPersonExporters } from './graph/exporters.ts'
 import { objectsDataSource } from './objects/data-source.ts'
-import { participantDataSource } from './participants/data-source.ts'
 import type { ProjectPorts } from './ports.ts'
 import {
   documentDataSource,

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
-import { batchBounds, nextPace } from './pace.ts'
+import { batchBounds, nextPace } from './retention-manager.ts'
 import {
   checkedPeriods,
   dueBefore,

@@ -4,6 +4,7 @@ import type { DataSource } from '#lib/kernel/data-source.ts'
 import type { Exporter, ExportPage, PersonExporter } from '#lib/kernel/exporter.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { chunked, holdingOf, sumRemaining } from '#lib/stores/postgres/personal-rows.ts'
+import { type EventSubject, pseudonymKeyRetention } from './events.ts'
 import {
   countRemainingItems,
   countRemainingKeys,
@@ -16,7 +17,6 @@ import {
   trackableAccount,
   trackableAgent,
 } from './repository.ts'
-import { type EventSubject, pseudonymKeyRetention } from './rules.ts'
 
 /** Erased early: without the key, events cannot be linked to a subject. */
 export const telemetryKeyDataSource = (db: Database): DataSource => ({

@@ -8,10 +8,9 @@ import { read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import type { Telemetry } from './capture.ts'
 import { listTelemetryEvents } from './contract.ts'
-import { events, type Properties, propertiesOf } from './events.ts'
+import { events, type Properties, propertiesOf, pseudonymKeyRetention } from './events.ts'
 import { telemetryExporters, telemetryKeyDataSource, telemetryPersonExporters } from './personal-data.ts'
 import { destroyExpiredKeys } from './repository.ts'
-import { pseudonymKeyRetention } from './rules.ts'
 
 const day = 86_400_000
 

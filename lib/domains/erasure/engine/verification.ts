@@ -7,8 +7,16 @@ import { fingerprintsRow } from '../ledger/ledger-history.ts'
 import { receiptContent, type VerifiedErasure } from '../receipts/receipt-content.ts'
 import { type Accounting, storeReceipt } from '../receipts/receipts.ts'
 import { adminActLines, fingerprintRetention } from '../rules.ts'
-import { namedInLog, scopeKindOf, scopeNameOf } from '../runs/run-names.ts'
-import { dataSourcesInOrder, longestRetry, maxRounds, nobody, recheckAfter } from '../runs/run-rules.ts'
+import {
+  dataSourcesInOrder,
+  longestRetry,
+  maxRounds,
+  namedInLog,
+  nobody,
+  recheckAfter,
+  scopeKindOf,
+  scopeNameOf,
+} from '../runs/run-rules.ts'
 import {
   enqueueAgain,
   lockedRun,

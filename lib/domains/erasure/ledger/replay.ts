@@ -7,8 +7,16 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 import { recordIntent } from '../engine/intents.ts'
 import { planTargetOf } from '../engine/plans.ts'
 import { ReceiptPlan } from '../receipts/receipts.ts'
-import { recordIdOf, recordScopeOf, scopeKindOf, scopeNameOf } from '../runs/run-names.ts'
-import { isNobody, nobody, participating, type RunScope } from '../runs/run-rules.ts'
+import {
+  isNobody,
+  nobody,
+  participating,
+  type RunScope,
+  recordIdOf,
+  recordScopeOf,
+  scopeKindOf,
+  scopeNameOf,
+} from '../runs/run-rules.ts'
 import { beginRun, runPartOf, stepsOf } from '../runs/runs.ts'
 import type { Suppressions } from '../suppression/suppressions.ts'
 import {

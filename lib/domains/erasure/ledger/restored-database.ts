@@ -3,7 +3,7 @@ import { logFault, logNotice } from '#lib/kernel/fault-log.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Ledger } from '#lib/stores/ledger/ledger.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { compareWithLedger, type LedgerComparison } from './ledger-comparison.ts'
+import { compareWithLedger, type LedgerComparison } from './ledger-history.ts'
 import type { Replay } from './replay-report.ts'
 
 /** Milliseconds of the process clock, not of the context's clock: a test that moves time does not make a check stale. */

@@ -15,9 +15,9 @@ import type { EngineDeps, StoredWords, WordsOfMany } from '../engine/subject-era
 import { faultOf, forgetReadWords, needing, retainedErasures, runsToRead, unavailableStore } from '../engine/waits.ts'
 import { attestationType, readingType } from '../receipts/receipt-rules.ts'
 import type { Signer } from '../receipts/signing.ts'
-import { logRepeatedDeletion } from '../runs/repeated-deletions.ts'
 import { nobody, type RunScope } from '../runs/run-rules.ts'
 import { lockedRun, scopeOf } from '../runs/runs.ts'
+import { logRepeatedDeletion } from '../writes.ts'
 import {
   decisionsOn,
   forgetPlaces,
@@ -25,7 +25,7 @@ import {
   listPlaces,
   type PlaceDecision,
   type RemainingReason,
-} from './places.ts'
+} from './contract.ts'
 import { readingLock } from './repository.ts'
 
 interface ReadingDeps extends Pick<EngineDeps, 'holds' | 'words' | 'audit' | 'interrupt'> {

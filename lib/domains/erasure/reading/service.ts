@@ -9,11 +9,11 @@ import {
   decideRemainingPlace,
   listCompleteReadings,
   listRemainingPlaces,
+  placeDecisions,
   type ReadingStore,
   RemainingPlace,
   readReceiptReadings,
 } from './contract.ts'
-import { placeDecisions } from './places.ts'
 import { unreadIn } from './reading.ts'
 
 interface StoreRow {

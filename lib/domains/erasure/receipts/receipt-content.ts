@@ -4,8 +4,7 @@ import type { Receipt } from '#lib/kernel/receipt.ts'
 import type { MentionCount } from '../engine/plans.ts'
 import type { EngineDeps } from '../engine/subject-erasures.ts'
 import { isPseudonymized, type Residue, residueAfter, retainedOfPart, retainedOfSubject } from '../rules.ts'
-import { namedOnReceipt } from '../runs/run-names.ts'
-import { addedUp, addLegalHoldCounts, legalHoldCounts } from '../runs/run-rules.ts'
+import { addedUp, addLegalHoldCounts, legalHoldCounts, namedOnReceipt } from '../runs/run-rules.ts'
 import type { StepRow } from '../runs/runs.ts'
 
 /** The work of one data source in an erasure, for the receipt. */

@@ -1,8 +1,7 @@
 import { z } from 'zod'
-import { countsInLog } from '#lib/domains/erasure/runs/run-names.ts'
-import { addedUp } from '#lib/domains/erasure/runs/run-rules.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { Receipt } from '#lib/kernel/receipt.ts'
+import { addedUp, countsInLog } from '../runs/run-rules.ts'
 
 /** Stored with a receipt but not part of it: ids and counts by data source. */
 export const ReceiptPlan = z.record(

@@ -22,7 +22,7 @@ import { contributorOf, planContribution, quarantinedForReview } from '../units/
 import { type PreparedUnit, prepareUnit } from '../units/storage.ts'
 import { erasedOrNotFound, type KnowledgeDeps, namedAfterCommit } from '../units/stored-unit.ts'
 import { etagOf, type KnowledgeReader, knowledgeReaderOf, passes } from '../visibility.ts'
-import { dropVotes } from '../votes/weighing.ts'
+import { dropVotes } from '../votes/service.ts'
 import {
   approveSop,
   contributeSop,

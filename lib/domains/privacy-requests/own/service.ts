@@ -15,9 +15,8 @@ import {
   sendRequestLink,
   verifyRequest,
 } from '../contract.ts'
-import { timelineTextFor } from '../emails/status-texts.ts'
-import { cancelRequestIn } from '../execution/cancellation.ts'
-import { rectify } from '../execution/execution.ts'
+import { timelineTextFor } from '../emails/email-facts.ts'
+import { cancelRequestIn, rectify } from '../execution/execution.ts'
 import { checkFiling, type FiledRequest, fileRequestIn, requestLink } from '../filing/filing.ts'
 import type { About, Filing } from '../filing/joining.ts'
 import { makeRequestLink } from '../filing/links.ts'

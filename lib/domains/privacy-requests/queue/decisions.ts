@@ -1,8 +1,7 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
-import { unsuspend } from '../execution/cancellation.ts'
 import { beginErasure, hasCopiesToFetch } from '../execution/erasure-start.ts'
-import { restartParts } from '../execution/execution.ts'
+import { restartParts, unsuspend } from '../execution/execution.ts'
 import { conclude, setPart, unrestrictSubject } from '../execution/request-parts.ts'
 import type { PrivacyDeps } from '../ports.ts'
 import {

@@ -20,9 +20,8 @@ import { searchStringsOf } from '#lib/stores/cache/search-strings.ts'
 import { requireConnectedStores } from '#lib/stores/registered-store.ts'
 import { isInKeySpace, type KeySpace, recordedClaimants, splitWithin } from '../key-space.ts'
 import { scopePart, scopeSubject, writersOf } from '../legal-holds.ts'
-import { foreignRefs, othersOf } from '../provenance/shared-pointers.ts'
-import { type Ownership, ownershipReader } from '../values/ownership.ts'
-import { type Readable, readable } from '../values/readable.ts'
+import { foreignRefs, othersOf } from '../provenance/pointers.ts'
+import { type Ownership, ownershipReader, type Readable, readable } from '../values/readable.ts'
 import {
   lenient,
   type Naming,

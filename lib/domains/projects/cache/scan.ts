@@ -4,8 +4,7 @@ import { type CacheEntry, type CachePart, type CacheStore, ownPrefix } from '#li
 import { searchStringsOf } from '#lib/stores/cache/search-strings.ts'
 import { technical } from '#lib/text/json.ts'
 import { isInKeySpace, type KeySpace } from '../key-space.ts'
-import { isOfOthers, type Ownership } from '../values/ownership.ts'
-import { type Readable, readable } from '../values/readable.ts'
+import { isOfOthers, type Ownership, type Readable, readable } from '../values/readable.ts'
 import {
   cutLeaves,
   type Naming,

@@ -18,14 +18,16 @@ import { writersOf } from '../legal-holds.ts'
 import type { Source, Sources } from '../provenance/sources.ts'
 import { SourceSpan, SourceWords } from '../words/run-words.ts'
 import {
+  type CheckpointsSourceDeps,
+  checkpointsDataSourceName,
   conversationsOf,
+  eraseCheckpoints,
   erasedInSharedThreads,
   erasedSources,
   isAbout,
   isNobody,
   threadsOfOthers,
-} from './erased-sources.ts'
-import { type CheckpointsSourceDeps, checkpointsDataSourceName, eraseCheckpoints } from './erasing.ts'
+} from './erasing.ts'
 import {
   anyMessage,
   byThread,
@@ -50,12 +52,12 @@ import {
   threadsOf,
   together,
 } from './thread-search.ts'
-import { threadsWithWords } from './threads-by-words.ts'
 import {
   fingerprintsOf,
   rememberedOf,
   storedSources,
   threadsElsewhere,
+  threadsWithWords,
   threadWordSearches,
   wordSearch,
 } from './word-search.ts'

@@ -4,7 +4,7 @@ import { type ErasedRunMatch, type ErasedWords, longestSearch } from '#lib/kerne
 import type { CheckpointStore, Memory, MemoryChange, MemoryCursor } from '#lib/stores/checkpoints/checkpoints.ts'
 import { isDistinctiveText } from '#lib/stores/checkpoints/search-strings.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { generatedIn, namesIn } from '../values/ownership.ts'
+import { generatedIn, namesIn } from '../values/readable.ts'
 import { valueDecider } from '../values/value-decider.ts'
 import { livingAuthors } from '../words/living-authors.ts'
 import { anyClaimsAll, claimsTo, organisationsOfProjects, projectsNamed } from './repository.ts'

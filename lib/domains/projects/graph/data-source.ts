@@ -23,9 +23,8 @@ import type { Sources } from '../provenance/sources.ts'
 import { cutFrom, type DerivedTextDecision } from '../words/derived-text.ts'
 import { Fingerprints, mergeSpans } from '../words/fingerprints.ts'
 import { SourceWords } from '../words/run-words.ts'
-import { type ErasedGroupPage, eraseInGroup, noResults, noTallies } from './erase-facts.ts'
+import { type ErasedGroupPage, eraseInGroup, noResults, noTallies, redactionPolicyOf } from './erase-facts.ts'
 import { erasedTexts } from './erased-texts.ts'
-import { redactionPolicyOf } from './erasure-policy.ts'
 import {
   aboutItem,
   episodeItem,

@@ -1,11 +1,10 @@
-import type { Naming, ValueDecider } from '#lib/domains/projects/values/value-decider.ts'
 import { memoize } from '#lib/kernel/memoize.ts'
 import { searchStringsOf } from '#lib/stores/cache/search-strings.ts'
 import type { ObjectStore } from '#lib/stores/objects/objects.ts'
 import { type Chosen, isDistinctiveKey } from '../cache/rules.ts'
 import { isInKeySpace, type KeySpace } from '../key-space.ts'
-import type { Ownership } from '../values/ownership.ts'
-import { readable } from '../values/readable.ts'
+import { type Ownership, readable } from '../values/readable.ts'
+import type { Naming, ValueDecider } from '../values/value-decider.ts'
 import { isOurObject } from './rules.ts'
 
 /** What to search for in objects of applications, and the judge of words. */

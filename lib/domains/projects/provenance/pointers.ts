@@ -1,12 +1,19 @@
-import { isInKeySpace, keySpaceOf } from '#lib/domains/projects/key-space.ts'
-import type { ProjectPorts } from '#lib/domains/projects/ports.ts'
-import type { SeenProject } from '#lib/domains/projects/repository.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { type Issue, Problem } from '#lib/kernel/problem.ts'
 import { shownId } from '#lib/kernel/scoped-ids.ts'
+import { isInKeySpace, keySpaceOf } from '../key-space.ts'
+import type { ProjectPorts } from '../ports.ts'
+import type { SeenProject } from '../repository.ts'
 import type { ProvenancePointer } from './contract.ts'
-import { conversationsOfMessages, foreignPointers, storePointers } from './repository.ts'
+import {
+  conversationsOfMessages,
+  foreignPointers,
+  refsOfOtherProjects,
+  remainingSourcesOf,
+  remainingTextsNaming,
+  storePointers,
+} from './repository.ts'
 
 export interface ReportedPointer extends ProvenancePointer {
   source: string
@@ -168,4 +175,48 @@ export async function store(
   const rows = [...once.values()].map((entry) => ({ ...entry, id: newId('prov') }))
   const made = await storePointers(tx, { rows, project: projectId, reporter: toldBy, now })
   return made.filter(({ is_new }) => is_new).length
+}
+
+/**
+ * Of these references, those that remaining messages or documents also name. In checkpoints, references are message ids, and a remaining
+ * source may also have the id itself; such ids are only unique within `project`. Shared data is deleted with its last source.
+ */
+export async function othersOf(
+  tx: Transaction,
+  store: 'cache' | 'checkpoints' | 'objects',
+  refs: readonly string[],
+  goes: ReadonlySet<string>,
+  now: Date,
+  project: string | null = null,
+): Promise<Set<string>> {
+  if (refs.length === 0) return new Set()
+  const rows = await remainingSourcesOf(tx, { store, refs, now, project })
+  return new Set(rows.filter(({ source }) => !goes.has(source)).map(({ ref }) => ref))
+}
+
+/** The texts of remaining sources whose pointers name these keys, by key. */
+export async function textsNaming(
+  tx: Transaction,
+  store: 'cache' | 'objects',
+  refs: readonly string[],
+  goes: ReadonlySet<string>,
+  now: Date,
+): Promise<Map<string, string[]>> {
+  const found = new Map<string, string[]>()
+  if (refs.length === 0) return found
+  const rows = await remainingTextsNaming(tx, { store, refs, now, erased: [...goes] })
+  for (const { ref, texts } of rows) found.set(ref, [...(found.get(ref) ?? []), ...texts])
+  return found
+}
+
+/** The keys that only pointers of other projects name. */
+export async function foreignRefs(
+  tx: Transaction,
+  store: 'cache' | 'objects',
+  refs: readonly string[],
+  projects: readonly string[],
+): Promise<Set<string>> {
+  if (refs.length === 0) return new Set()
+  const rows = await refsOfOtherProjects(tx, { store, refs, projects })
+  return new Set(rows.map(({ ref }) => ref))
 }

@@ -1,5 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 import { gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib'
+import type { Transaction } from '#lib/kernel/context.ts'
+import { isDistinctiveText, isGenerated } from '#lib/stores/checkpoints/search-strings.ts'
+import { ownersNamed } from '../repository.ts'
 
 /**
  * The searchable text of a stored value. `text`: the complete value, which can be cut. `packed`: text from a compressed or encoded value.
@@ -56,3 +59,64 @@ export function readable(bytes: Buffer, depth = 0): Readable {
   return { form: 'text', text }
 }
 const packed = ({ form, text }: Readable): Readable => ({ form: form === 'binary' ? 'binary' : 'packed', text })
+
+/**
+ * Whose data a key, object or other place of a connected store is, by the ids in its name. Words never decide it: an equal sentence proves
+ * nothing.
+ * - `own`: it names the erasing projects or the erased person, and nobody else.
+ * - `elsewhere`: it names only other projects and what belongs to them.
+ * - `foreign`: it names another author, or another project besides an erasing one.
+ * - `nobody`: it names no project and no person.
+ */
+export type Ownership = 'own' | 'elsewhere' | 'foreign' | 'nobody'
+/** Whether a place names somebody else, of whichever project. */
+export const isOfOthers = (ownership: Ownership): boolean => ownership === 'foreign' || ownership === 'elsewhere'
+
+const word = /[A-Za-z0-9_-]+/g
+const maxParts = 12
+const maxIds = 200
+
+/** Generated ids in a text. */
+export const generatedIn = (text: string): string[] => (text.match(word) ?? []).filter(isGenerated)
+
+/** All possible names in a key or namespace: its parts, and all sequences of adjacent parts. */
+export function namesIn(text: string): string[] {
+  const starts = [0, ...[...text.matchAll(/[.:\s/|#]/g)].map(({ index }) => index + 1)].slice(0, maxParts)
+  const ends = [...starts.slice(1).map((start) => start - 1), text.length]
+  return starts.flatMap((start) => ends.flatMap((end) => (end > start ? [text.slice(start, end)] : [])))
+}
+
+interface OwnershipOptions {
+  within: <T>(work: (tx: Transaction) => Promise<T>) => Promise<T>
+  /** The erasing projects. */
+  projects: ReadonlySet<string>
+  /** Ids of the erased messages, documents and conversations, and of the erased person. */
+  erased: ReadonlySet<string>
+  /** Whether a person is erased, not a part of a project. Then another person's id names another author. */
+  isPerson: boolean
+}
+
+/** Reads the ownership of places by their names. */
+export const ownershipReader =
+  ({ within, projects, erased, isPerson }: OwnershipOptions) =>
+  async (name: string): Promise<Ownership> => {
+    const names = namesIn(name)
+    const ids = [...new Set([...generatedIn(name), ...names.filter(isDistinctiveText)])].slice(0, maxIds)
+    const rows = await within((tx) => ownersNamed(tx, { ids, names: [...new Set(names)].slice(0, maxIds) }))
+    const isOwnRow = ({ id, author, project }: (typeof rows)[number]): boolean =>
+      erased.has(id) || (author !== null && erased.has(author)) || (author === null && projects.has(project ?? ''))
+    const isOwn = rows.some(isOwnRow)
+    const isForeign = rows.some((row) => {
+      if (isOwnRow(row)) return false
+      const { kind, project } = row
+      const isElsewhere = project !== null && !projects.has(project)
+      // One application uses the same external id for a person in all its projects.
+      if (kind === 'participant') return !isOwn && (isElsewhere || isPerson)
+      return kind === 'account' ? isPerson : isElsewhere || kind === 'message' || kind === 'document'
+    })
+    if (isForeign) {
+      const isElsewhere = rows.every(({ project }) => project !== null && !projects.has(project))
+      return isElsewhere && !isOwn ? 'elsewhere' : 'foreign'
+    }
+    return isOwn ? 'own' : 'nobody'
+  }

@@ -9,8 +9,7 @@ import { besides, cutFrom, decideDerivedText } from '../words/derived-text.ts'
 import { mergeSpans, occurrences, type TextSpan } from '../words/fingerprints.ts'
 import { livingAuthors } from '../words/living-authors.ts'
 import { remainingTexts, remainingTextsIn } from '../words/remaining-texts.ts'
-import { isOfOthers, type Ownership } from './ownership.ts'
-import type { Readable } from './readable.ts'
+import { isOfOthers, type Ownership, type Readable } from './readable.ts'
 
 /** The sources of a value that pointers of an erased source name. */
 export interface Naming {
