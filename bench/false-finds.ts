@@ -12,7 +12,7 @@ const extensions = /\.(?:md|mdx|txt|[cm]?[jt]sx?|json|css|scss|html|ya?ml|toml|p
 const subjects = /\/(?:libphonenumber-js|ibantools|phone|credit-card-type|@scure\/bip39|age-encryption)\//
 /** Values that published files contain on purpose: authors' addresses, and addresses of documentation that are not reserved. */
 const deliberate: ReadonlySet<SensitiveKind> = new Set(['email', 'ip'])
-const mostBytes = 100e6
+const maxBytes = 100e6
 const mostOfFile = 3e6
 
 /** Files of the installed packages, and of other packages in the user's cache, in order of their paths. */
@@ -40,7 +40,7 @@ function chosen(folder: string, step: number): { path: string; text: string }[] 
   for (const path of filesIn(folder)) {
     count += 1
     const { size } = statSync(path)
-    if (count % step !== 0 || size > mostOfFile || bytes > mostBytes) continue
+    if (count % step !== 0 || size > mostOfFile || bytes > maxBytes) continue
     bytes += size
     files.push({ path, text: readFileSync(path, 'utf8') })
   }

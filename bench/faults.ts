@@ -170,11 +170,11 @@ function rowsOf(fault: string, measured: readonly Measured[]): BenchRow[] {
     bar: '0',
     met: value === 0,
   })
-  const within = (name: string, value: number, most?: number): BenchRow => ({
+  const within = (name: string, value: number, max?: number): BenchRow => ({
     name,
     value,
     unit: 's',
-    ...(most !== undefined && { bar: `at most ${most}`, met: value <= most }),
+    ...(max !== undefined && { bar: `at most ${max}`, met: value <= max }),
   })
   const count = (value: number) => value.toLocaleString('en')
   return [

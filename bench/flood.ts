@@ -72,8 +72,8 @@ async function paced(
   return made
 }
 
-/** Connections that send nothing, or the beginning of a request. Resolves with those that the server closed within `most`. */
-async function silent(port: number, count: number, begin: string, most: number): Promise<number> {
+/** Connections that send nothing, or the beginning of a request. Resolves with those that the server closed within `max`. */
+async function silent(port: number, count: number, begin: string, max: number): Promise<number> {
   const sockets: Socket[] = []
   let closed = 0
   for (let n = 0; n < count; n++) {
@@ -84,7 +84,7 @@ async function silent(port: number, count: number, begin: string, most: number):
     sockets.push(socket)
     if (n % 100 === 99) await once(socket, 'connect')
   }
-  const until = performance.now() + most
+  const until = performance.now() + max
   while (closed < count && performance.now() < until) await delay(100)
   for (const socket of sockets) socket.destroy()
   return closed
@@ -163,7 +163,7 @@ export const run = (): Promise<BenchRow[]> =>
     const apart = percentile(quiet, 0.95)
 
     const stored = uploaded.filter(({ status }) => status === 201).length
-    const most = (OWN_WINDOWS + 1) * FREE_WRITES * (Math.floor(lasted / (60 * SECOND)) + 1)
+    const max = (OWN_WINDOWS + 1) * FREE_WRITES * (Math.floor(lasted / (60 * SECOND)) + 1)
     const deleted = await deletions(url, client)
     const shed = deleted.filter(({ status }) => status === 503)
     const slowest = Math.max(0, ...shed.map(tookOf)) / SECOND
@@ -179,8 +179,8 @@ export const run = (): Promise<BenchRow[]> =>
         name: 'uploads that were stored',
         value: stored,
         unit: 'units',
-        bar: `at most ${most.toLocaleString('en')}`,
-        met: stored <= most,
+        bar: `at most ${max.toLocaleString('en')}`,
+        met: stored <= max,
       },
       {
         name: `idle connections of ${IDLE.toLocaleString('en')} that are open after ${HEADERS / SECOND} s`,

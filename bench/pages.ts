@@ -22,12 +22,12 @@ const MOST = { painted: 500, interactive: 800, kibibytes: 150, requests: 30, nav
 
 type NamedPage = PageEntry & { name: PageName }
 
-const limited = (name: string, value: number, unit: string, most: number): BenchRow => ({
+const limited = (name: string, value: number, unit: string, max: number): BenchRow => ({
   name,
   value,
   unit,
-  bar: `at most ${most} ${unit}`,
-  met: value <= most,
+  bar: `at most ${max} ${unit}`,
+  met: value <= max,
 })
 const medianOf = (views: readonly FirstView[], part: (view: FirstView) => number): number =>
   Math.round(median(views.map(part)))

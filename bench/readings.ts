@@ -38,11 +38,11 @@ function text(length: number): string {
   return words.join(' ')
 }
 
-/** Runs `work` for the numbers below `count`, at most `most` at a time. */
-async function each(count: number, most: number, work: (n: number) => Promise<unknown>): Promise<void> {
+/** Runs `work` for the numbers below `count`, at most `max` at a time. */
+async function each(count: number, max: number, work: (n: number) => Promise<unknown>): Promise<void> {
   let next = 0
   await Promise.all(
-    Array.from({ length: most }, async () => {
+    Array.from({ length: max }, async () => {
       for (let n = next++; n < count; n = next++) await work(n)
     }),
   )
@@ -156,13 +156,13 @@ export const run = (): Promise<BenchRow[]> =>
     const read = async (rests: boolean): Promise<{ seconds: number; grown: number }> => {
       global.gc?.()
       const before = process.memoryUsage().rss
-      let most = before
-      const watch = setInterval(() => (most = Math.max(most, process.memoryUsage().rss)), 20)
+      let max = before
+      const watch = setInterval(() => (max = Math.max(max, process.memoryUsage().rss)), 20)
       const began = performance.now()
       const state = await app.completeReadings.read({ rests })
       clearInterval(watch)
       if (state !== 'completed') throw new Error(`the reading ended as ${state}`)
-      return { seconds: (performance.now() - began) / 1_000, grown: (most - before) / mib }
+      return { seconds: (performance.now() - began) / 1_000, grown: (max - before) / mib }
     }
     const writes = async () => {
       const { rows } = await pool.query(

@@ -196,9 +196,9 @@ function worst(name: string, make: (size: number) => string, kind: Kind): BenchR
 
 /** The slowest of the worst inputs and the one with the fastest growth. */
 function extremes(rows: BenchRow[]): BenchRow[] {
-  const most = (part: string) =>
+  const max = (part: string) =>
     rows.filter(({ name }) => name.includes(part)).toSorted((one, other) => other.value - one.value)[0]
-  const [slowest, fastest] = [most(', 1024 KiB'), most(', growth')]
+  const [slowest, fastest] = [max(', 1024 KiB'), max(', growth')]
   return [
     ...(slowest
       ? [

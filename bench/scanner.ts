@@ -71,9 +71,9 @@ function worst({ name, make }: (typeof worstScans)[number]): BenchRow[] {
 /** Ordinary text, text with findings, and 1 MiB of the worst input of each recogniser. */
 export async function run(): Promise<BenchRow[]> {
   const details = worstScans.flatMap(worst)
-  const most = (part: string) =>
+  const max = (part: string) =>
     details.filter(({ name }) => name.includes(part)).toSorted((one, other) => other.value - one.value)[0]
-  const [slowest, fastest] = [most(', 1 MiB'), most(', growth')]
+  const [slowest, fastest] = [max(', 1 MiB'), max(', growth')]
   return [
     throughput('ordinary text, ASCII', ascii, 20),
     throughput('ordinary text, mixed scripts', mixed, 20),

@@ -11,7 +11,7 @@ import { registerBenchAgent, startCluster, startWorker } from './installation.ts
 import type { BenchRow } from './row.ts'
 import { growthOf, startApi } from './transfer.ts'
 
-const most = 128
+const max = 128
 const runs = 3
 
 /** The peak memory of a process in MiB. Undefined when it has ended. */
@@ -99,8 +99,8 @@ export async function wholeWay(
     name: `whole way, ${bytes / 1024 / 1024} MiB: ${what}`,
     value,
     unit: 'MiB',
-    bar: `at most ${most}`,
-    met: value <= most,
+    bar: `at most ${max}`,
+    met: value <= max,
   })
   return [
     row('memory that the server grew by, the state uploaded', taken.growth),

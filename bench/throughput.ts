@@ -61,13 +61,13 @@ async function auditRow(
     ),
   )
   const stored = rows[0]?.stored ?? 0
-  const most = answered + CONNECTIONS * loads
+  const max = answered + CONNECTIONS * loads
   return {
     name: `audit entries of ${answered.toLocaleString('en')} answered ${action === 'read' ? 'GET' : 'POST'} requests`,
     value: stored,
     unit: 'entries',
-    bar: `${answered}–${most}`,
-    met: stored >= answered && stored <= most,
+    bar: `${answered}–${max}`,
+    met: stored >= answered && stored <= max,
   }
 }
 

@@ -47,12 +47,12 @@ const residentOf = (pid: number): number =>
 /** The memory growth of a process during the work, in MiB, sampled 50 times a second. */
 export async function growthOf<T>(pid: number, work: () => Promise<T>): Promise<{ result: T; growth: number }> {
   const before = residentOf(pid)
-  let most = before
+  let max = before
   const timer = setInterval(() => {
-    most = Math.max(most, residentOf(pid))
+    max = Math.max(max, residentOf(pid))
   }, 20)
   try {
-    return { result: await work(), growth: Math.max(most, residentOf(pid)) - before }
+    return { result: await work(), growth: Math.max(max, residentOf(pid)) - before }
   } finally {
     clearInterval(timer)
   }

@@ -264,7 +264,7 @@ async function fails(world: World, email: string): Promise<void> {
   try {
     const who = await world.as(email)
     const { data } = await world.ask(who, fileRequest, { body: { kinds: ['access'], password: world.password } })
-    for (let round = 0, left = copyTries.most; left > 0; round++) {
+    for (let round = 0, left = copyTries.max; left > 0; round++) {
       if (round === maxRounds) throw new Error('a copy is tried for ever')
       await world.work({
         by: { jobs: broken.jobs.filter(({ name }) => name === prepare), pipeline: broken.pipeline },
@@ -272,7 +272,7 @@ async function fails(world: World, email: string): Promise<void> {
       })
       await world.later(3 * minute, { except: [prepare] })
       const [part] = (await world.ask(await world.as(ada), readAnyRequest, { params: { id: data.id } })).data.parts
-      left = copyTries.most - Number(part?.outcome.tries ?? 0)
+      left = copyTries.max - Number(part?.outcome.tries ?? 0)
       if (left > 0) await world.later(copyTries.after, { except: [prepare] })
     }
   } finally {

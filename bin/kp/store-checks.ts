@@ -133,7 +133,7 @@ export async function checkStores(env: Env, databaseUrl: string | undefined): Pr
     if (isCacheUp && stores.cache.provider === 'redis')
       checks.push(
         lifetimesCheck(
-          await stores.cache.lifetimes({ prefixes: env.KP_POINTER_PREFIXES, shorten: false, most: maxKeys }),
+          await stores.cache.lifetimes({ prefixes: env.KP_POINTER_PREFIXES, shorten: false, max: maxKeys }),
         ),
       )
     if (databaseUrl !== undefined)

@@ -56,7 +56,7 @@ const companies = (count: number): PlanDecision[] => {
   const { verdicts } = decideNeighbourhood(neighbourhoodIn(graph, ['e1'], []), {
     entityKinds: {},
     redacts: false,
-    provenance: { endedBy: new Map(), goes: new Set() },
+    provenance: { endedBy: new Map(), erasedSourceIds: new Set() },
   })
   return verdicts
     .filter(({ kind }) => kind === 'entity')

@@ -29,10 +29,10 @@ function addressOfHop(hop: string): string | undefined {
 function addTo(list: BlockList, item: string) {
   const [text = '', bits, ...rest] = item.split('/')
   const address = text.includes('%') ? undefined : normalised(text)
-  const most = isIPv4(text) ? 32 : 128
-  const given = bits === undefined ? most : /^\d{1,3}$/.test(bits) ? Number(bits) : Number.NaN
-  const prefix = address !== undefined && isIPv4(address) ? given - (most - 32) : given // ::ffff:10.0.0.0/104 is 10.0.0.0/8
-  if (address === undefined || rest.length > 0 || !(given <= most) || prefix < 0) {
+  const max = isIPv4(text) ? 32 : 128
+  const given = bits === undefined ? max : /^\d{1,3}$/.test(bits) ? Number(bits) : Number.NaN
+  const prefix = address !== undefined && isIPv4(address) ? given - (max - 32) : given // ::ffff:10.0.0.0/104 is 10.0.0.0/8
+  if (address === undefined || rest.length > 0 || !(given <= max) || prefix < 0) {
     throw new Error(`"${item}" is neither an address nor a range such as 10.0.0.0/8 or fd00::/8`)
   }
   list.addSubnet(address, prefix, isIPv4(address) ? 'ipv4' : 'ipv6')

@@ -43,7 +43,7 @@ export const composeCompliance = (
       telemetry: telemetryTo === undefined ? 'none' : 'posthog',
       folders: [join(env.KP_DATA_DIR, 'mail'), exportsFolder(env), snapshotKeysFolder(env), ledgerFolder(env)],
       secretFile: env.KP_SECRET === undefined ? join(env.KP_DATA_DIR, 'secret') : null,
-      oldestLetter: mail.folder.oldest,
+      oldestEmail: mail.folder.oldest,
       outboxRetention,
     },
   })

@@ -17,12 +17,12 @@ export class BadVariable extends Error {
 const flag = z
   .enum(['true', 'false', '1', '0'], 'must be true or false')
   .transform((text) => text === 'true' || text === '1')
-const whole = (least: number, most: number) =>
+const whole = (least: number, max: number) =>
   z
     .string()
-    .regex(/^-?\d+$/, `must be a whole number from ${least} to ${most}`)
+    .regex(/^-?\d+$/, `must be a whole number from ${least} to ${max}`)
     .transform(Number)
-    .pipe(z.number().min(least, `must be at least ${least}`).max(most, `must be at most ${most}`))
+    .pipe(z.number().min(least, `must be at least ${least}`).max(max, `must be at most ${max}`))
 const url = (schemes: readonly string[]) =>
   z.string().refine(
     (text) => {
@@ -42,7 +42,7 @@ const issuer = z.string().refine((text) => {
 
 const period = 'must be -1 (forever) or a whole number of days from 1 to 36500'
 /** A retention period in days; null: unlimited. */
-const keptDays = z
+const retainedDays = z
   .string()
   .regex(/^(-1|[1-9]\d{0,4})$/, period)
   .transform(Number)
@@ -143,9 +143,9 @@ const variables = z.object({
   KP_BACKUP_DAYS: whole(0, 36500).optional(),
   /** Days between complete readings of the connected stores for former erasures. */
   KP_SWEEP_DAYS: whole(1, 365).default(7),
-  KP_RETENTION_NETWORK_DAYS: keptDays.default(null),
-  KP_RETENTION_ORG_DAYS: keptDays.default(730),
-  KP_RETENTION_PRIVATE_DAYS: keptDays.default(365),
+  KP_RETENTION_NETWORK_DAYS: retainedDays.default(null),
+  KP_RETENTION_ORG_DAYS: retainedDays.default(730),
+  KP_RETENTION_PRIVATE_DAYS: retainedDays.default(365),
   KP_REDIS_URL: url(['redis', 'rediss']).optional(),
   /** The knowledge graph; without it, tables of our database. */
   KP_GRAPH_URL: graphUrl.optional(),

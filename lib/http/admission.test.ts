@@ -114,7 +114,7 @@ describe('contributions', () => {
   })
 
   it('of one agent that share a transaction count once: sixteen in a slot, four while an erasure runs', async () => {
-    for (const [isErasing, most, slots] of [
+    for (const [isErasing, max, slots] of [
       [false, 16, 7],
       [true, 4, 2],
     ] as const) {
@@ -124,7 +124,7 @@ describe('contributions', () => {
       const others = flood(pools, slots - 1)
       const groups = new Map<string | undefined, number>()
       const own = pending()
-      const all = Array.from({ length: 2 * most }, () =>
+      const all = Array.from({ length: 2 * max }, () =>
         pools.contributions.run(
           'tenant',
           (group) => {
@@ -135,10 +135,10 @@ describe('contributions', () => {
         ),
       )
       await settled()
-      expect([...groups.values()]).toEqual([most])
+      expect([...groups.values()]).toEqual([max])
       others.end(0)
       await settled()
-      expect([...groups.values()]).toEqual([most, most])
+      expect([...groups.values()]).toEqual([max, max])
       own.end()
       erasure.end()
       await Promise.all([...all, erased])

@@ -95,17 +95,17 @@ const slow = (seconds: number) =>
   })
 
 /**
- * The body as it arrives. A streamed body may take any time in total, but must not pause longer than `most` while its reader waits; the
+ * The body as it arrives. A streamed body may take any time in total, but must not pause longer than `max` while its reader waits; the
  * reader's own time does not count. @throws `bad_request`
  */
-async function* arriving(request: IncomingMessage, most = patience): AsyncGenerator<Uint8Array> {
+async function* arriving(request: IncomingMessage, max = patience): AsyncGenerator<Uint8Array> {
   // The connection stays open when reading stops, so that a response can be sent.
   const pieces = request.iterator({ destroyOnReturn: false })
   let timer: NodeJS.Timeout | undefined
   try {
     for (;;) {
       const stalled = new Promise<never>((_, tooSlow) => {
-        timer = setTimeout(() => tooSlow(slow(most / 1000)), most)
+        timer = setTimeout(() => tooSlow(slow(max / 1000)), max)
       })
       const { done, value } = await Promise.race([pieces.next(), stalled])
       clearTimeout(timer)
@@ -121,11 +121,11 @@ async function* arriving(request: IncomingMessage, most = patience): AsyncGenera
  * Closes a connection whose body never arrives completely: at the time limit after the request began or, for a slow upload, after its
  * response.
  */
-function boundBody(request: IncomingMessage, response: ServerResponse, isUpload: boolean, most = patience): void {
+function boundBody(request: IncomingMessage, response: ServerResponse, isUpload: boolean, max = patience): void {
   if (!hasBody(request)) return
   let timer: NodeJS.Timeout | undefined
   const arm = () => {
-    timer = setTimeout(() => request.socket.destroy(), most)
+    timer = setTimeout(() => request.socket.destroy(), max)
   }
   if (isUpload) response.once('finish', () => request.complete || arm())
   else arm()
@@ -133,11 +133,11 @@ function boundBody(request: IncomingMessage, response: ServerResponse, isUpload:
   request.once('end', disarm).once('close', disarm)
 }
 
-const apiRequest = (request: IncomingMessage, most: number): ApiRequest => ({
+const apiRequest = (request: IncomingMessage, max: number): ApiRequest => ({
   method: request.method ?? 'GET',
   url: request.url ?? '/',
   headers: { get: (name) => headerText(request.headers[name.toLowerCase()]) },
-  body: arriving(request, most),
+  body: arriving(request, max),
 })
 
 /** Closes the source of a body that nobody reads. A generator that has not begun would leave its file or connection open. */
@@ -153,10 +153,10 @@ async function send(
   response: ServerResponse,
   { status, headers, body }: ApiResponse,
   isHead: boolean,
-  most: number,
+  max: number,
 ): Promise<void> {
   // Closes a connection without progress, so that a client that stops reading does not hold a cursor or memory.
-  response.setTimeout(most, () => response.destroy())
+  response.setTimeout(max, () => response.destroy())
   if (body === null || typeof body === 'string' || body instanceof Uint8Array) {
     response.writeHead(status, body === null ? headers : { ...headers, 'Content-Length': Buffer.byteLength(body) })
     response.end(isHead ? undefined : body)
@@ -272,13 +272,13 @@ function operationRouter(useCases: readonly UseCase[]) {
 }
 
 /**
- * The API server: responds to operations before Next sees the request, and passes all other requests to Next. `most`: see {@link
+ * The API server: responds to operations before Next sees the request, and passes all other requests to Next. `max`: see {@link
  * patience}.
  */
 export function createApiServer(
   { useCases, handle, admitPage, proxies, countPage, mcp }: ApiServerDeps,
   pages: Pages,
-  most = patience,
+  max = patience,
 ) {
   const router = operationRouter(useCases)
 
@@ -288,16 +288,16 @@ export function createApiServer(
     const refused = isDecodable(path)
       ? refusedBody(request)
       : refusedPage(new Problem('bad_request', 'The percent-encoded characters in the address are not valid UTF-8.'))
-    if (refused) return send(response, refused, isHead, most)
+    if (refused) return send(response, refused, isHead, max)
     // Built files are not counted: they cost no more than their bytes.
     if (!path.startsWith('/_next/static/')) {
       const window = await countPage(address)
-      if (!window.allowed) return send(response, tooMany(window), isHead, most)
+      if (!window.allowed) return send(response, tooMany(window), isHead, max)
       for (const [name, value] of Object.entries(limitHeaders(window, 'read'))) response.setHeader(name, value)
     }
     // Built files: scripts, styles and fonts.
     const closed = path.startsWith('/_next/') ? undefined : await admitPage().then(() => undefined, closedPage)
-    if (closed) return send(response, closed, isHead, most)
+    if (closed) return send(response, closed, isHead, max)
     return clientAddresses.run(address, () => pages(request, response))
   }
 
@@ -314,21 +314,21 @@ export function createApiServer(
     if (found) {
       const useCase: UseCase = found.store
       const params = Object.fromEntries(Object.entries(found.params).map(([name, value]) => [name, value ?? '']))
-      boundBody(request, response, useCase.operation.upload !== undefined, most)
-      const answer = await handle(useCase, apiRequest(request, most), { params, address })
-      return send(response, await compressed(answer, request), isHead, most)
+      boundBody(request, response, useCase.operation.upload !== undefined, max)
+      const answer = await handle(useCase, apiRequest(request, max), { params, address })
+      return send(response, await compressed(answer, request), isHead, max)
     }
-    boundBody(request, response, false, most)
+    boundBody(request, response, false, max)
     const [path = '/'] = url.split('?', 1)
-    if (path === mcpPath) return send(response, await mcp.endpoint(apiRequest(request, most), address), isHead, most)
+    if (path === mcpPath) return send(response, await mcp.endpoint(apiRequest(request, max), address), isHead, max)
     if ((method === 'GET' || isHead) && resourceMetadataPaths.some((one) => one === path))
-      return send(response, await mcp.metadata(), isHead, most)
+      return send(response, await mcp.metadata(), isHead, max)
     const isOfApi = isApi(path) || router.allowedAt(url).length > 0
     if (isOfApi) {
       const via = { params: {}, address }
-      return send(response, await handle(router.unknownAt(url), apiRequest(request, most), via), isHead, most)
+      return send(response, await handle(router.unknownAt(url), apiRequest(request, max), via), isHead, max)
     }
-    if (!pageMethods.has(method)) return send(response, refusedPage(wrongMethod([...pageMethods])), isHead, most)
+    if (!pageMethods.has(method)) return send(response, refusedPage(wrongMethod([...pageMethods])), isHead, max)
     return servePage(request, response, path, address)
   }
 }

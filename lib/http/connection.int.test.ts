@@ -142,18 +142,18 @@ describe('a malformed request', () => {
 })
 
 describe('a client that sends very slowly', () => {
-  const most = 1_000
+  const max = 1_000
   let slow: TestApp
   beforeAll(async () => {
     const database = { ownerUrl: test.ownerUrl, appUrl: test.app.env.DATABASE_URL ?? '', drop: async () => {} }
-    slow = await testApp({}, database, { patience: most })
+    slow = await testApp({}, database, { patience: max })
   })
   afterAll(() => slow?.close())
 
   async function dripping(head: string, drop: string) {
     const { socket, closed } = lineTo(slow.url)
     socket.write(head)
-    const dripper = setInterval(() => socket.writable && socket.write(drop), most / 10)
+    const dripper = setInterval(() => socket.writable && socket.write(drop), max / 10)
     try {
       return await Promise.race([closed, delay(120_000, undefined, { ref: false })])
     } finally {
@@ -164,7 +164,7 @@ describe('a client that sends very slowly', () => {
 
   it('is rejected when the time limit of its headers ends', async () => {
     const ended = await dripping('GET /health HTTP/1.1\r\nHost: x\r\nX-Slow: ', 'x')
-    expect(ended?.after).toBeGreaterThan(most * 0.9)
+    expect(ended?.after).toBeGreaterThan(max * 0.9)
     expect(answerOf(ended?.text ?? '')).toMatchObject({ status: 408, json: { code: 'too_slow' } })
   })
 
@@ -182,7 +182,7 @@ describe('a client that sends very slowly', () => {
       `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\n${length}\r\n\r\n`,
       length.startsWith('Content') ? ' ' : '1\r\n \r\n',
     )
-    expect(ended?.after).toBeGreaterThan(most * 0.9)
+    expect(ended?.after).toBeGreaterThan(max * 0.9)
   })
 })
 

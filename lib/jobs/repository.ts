@@ -76,12 +76,12 @@ export const unfinishedJobs = statement('jobs.unfinished', {
     id: 'text',
     name: 'text',
     attempts: 'int4',
-    most: 'int4',
+    max: 'int4',
     run_at: 'timestamptz',
     updated_at: 'timestamptz',
   },
   isPrepared: true,
-  sql: `SELECT id::text, task_identifier AS name, attempts::int4, max_attempts::int4 AS most, run_at, updated_at FROM graphile_worker.jobs
+  sql: `SELECT id::text, task_identifier AS name, attempts::int4, max_attempts::int4 AS max, run_at, updated_at FROM graphile_worker.jobs
     WHERE task_identifier = ANY($names) ORDER BY attempts >= max_attempts DESC, attempts DESC, run_at, id LIMIT $limit`,
 })
 

@@ -7,7 +7,7 @@ export interface StoredJobRun {
   name: string
   state: 'waiting' | 'retrying' | 'failed'
   attempts: number
-  mostAttempts: number
+  attemptLimit: number
   /** The time of the next attempt; for a job that failed permanently, of the last one. */
   at: Date
 }
@@ -23,9 +23,9 @@ export async function storedJobRuns(
     countUnfinishedJobs(db, { names }),
   ])
   return {
-    jobs: rows.map(({ id, name, attempts, most, run_at, updated_at }) => {
-      const state = attempts >= most ? 'failed' : attempts > 0 ? 'retrying' : 'waiting'
-      return { id, name, state, attempts, mostAttempts: most, at: state === 'failed' ? updated_at : run_at }
+    jobs: rows.map(({ id, name, attempts, max, run_at, updated_at }) => {
+      const state = attempts >= max ? 'failed' : attempts > 0 ? 'retrying' : 'waiting'
+      return { id, name, state, attempts, attemptLimit: max, at: state === 'failed' ? updated_at : run_at }
     }),
     counts: counted ?? { failed: 0, retrying: 0, waiting: 0 },
   }

@@ -120,7 +120,7 @@ export interface RunChange {
   erased: Record<string, number>
   held: LegalHoldCount[]
   /** Set with the state `held`: holds cover the whole subject. Nothing was erased, no fence was raised, and no receipt is signed. */
-  isKeptWhole: boolean
+  isRetainedWhole: boolean
   now: Date
 }
 

@@ -16,7 +16,7 @@ function store({ fails = () => false, isWorthRepeating = true, lanes = 1 } = {})
     alone: async (member) => (await write([member]))[0] ?? '',
     together: write,
     isWorthRepeating: () => isWorthRepeating,
-    most: 3,
+    max: 3,
     lanes,
   })
   const endAll = async () => {

@@ -7,7 +7,7 @@ export interface GroupCommitSteps<M, R> {
   /** Whether to store each member alone after `together` failed, because the reason may concern only one of them. */
   isWorthRepeating(error: unknown): boolean
   /** Maximum number of members of a group. */
-  most: number
+  max: number
   /** Maximum number of groups of one key at once. */
   lanes: number
 }
@@ -17,7 +17,7 @@ export interface GroupCommitSteps<M, R> {
  * SIGMOD 1984). A write never waits for others to arrive: it starts at once if a lane of its key is free, and writes that arrive while all
  * lanes are busy form the next group. Resolves with the member's own outcome, after it is stored.
  */
-export function groupCommit<M, R>({ alone, together, isWorthRepeating, most, lanes }: GroupCommitSteps<M, R>) {
+export function groupCommit<M, R>({ alone, together, isWorthRepeating, max, lanes }: GroupCommitSteps<M, R>) {
   interface Waiting {
     member: M
     resolve(outcome: R): void
@@ -51,7 +51,7 @@ export function groupCommit<M, R>({ alone, together, isWorthRepeating, most, lan
       if (queue.busy >= lanes) return
       queue.busy++
       void (async () => {
-        while (queue.waiting.length > 0) await store(queue.waiting.splice(0, most))
+        while (queue.waiting.length > 0) await store(queue.waiting.splice(0, max))
         queue.busy--
         if (queue.busy === 0) queues.delete(key)
       })()

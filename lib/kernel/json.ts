@@ -19,7 +19,7 @@ function endOfString(text: string, start: number): number {
 }
 
 /** Counts brackets and commas outside strings, so that a body that is too deep or too large is rejected before it is parsed. */
-function refuseShape(text: string, most: number): void {
+function refuseShape(text: string, max: number): void {
   let depth = 0
   let members = 0
   for (let index = 0; index < text.length; index++) {
@@ -28,8 +28,8 @@ function refuseShape(text: string, most: number): void {
     else if (code === 123 || code === 91) {
       if (++depth > deepest) throw new Problem('malformed_json', `The body is nested deeper than ${deepest} levels.`)
     } else if (code === 125 || code === 93) depth--
-    else if (code === 44 && ++members > most)
-      throw new Problem('too_large', `The body has more than ${most.toLocaleString('en')} members and elements.`)
+    else if (code === 44 && ++members > max)
+      throw new Problem('too_large', `The body has more than ${max.toLocaleString('en')} members and elements.`)
   }
 }
 

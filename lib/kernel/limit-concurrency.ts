@@ -16,9 +16,9 @@ export interface TurnBounds {
  * Limits concurrency: at most `atOnce` run, and at most `waiting` wait. Each piece of work belongs to a party, for example a tenant.
  * Parties with waiting work take turns; the work of one party starts in order of arrival.
  */
-export function limitConcurrency({ atOnce, waiting: most, share = 1, patience }: TurnBounds) {
+export function limitConcurrency({ atOnce, waiting: max, share = 1, patience }: TurnBounds) {
   const maxAtOnce = typeof atOnce === 'function' ? atOnce : () => atOnce
-  const maxWaiting = Math.max(1, Math.floor(most * share))
+  const maxWaiting = Math.max(1, Math.floor(max * share))
   let running = 0
   let waiting = 0
   const runningOf = new Map<string, number>()
@@ -30,8 +30,8 @@ export function limitConcurrency({ atOnce, waiting: most, share = 1, patience }:
     runningOf.set(party, (runningOf.get(party) ?? 0) + 1)
   }
   const mayStart = (party: string): boolean => {
-    const most = maxAtOnce()
-    return running < most && (runningOf.get(party) ?? 0) < Math.max(1, Math.floor(most * share))
+    const max = maxAtOnce()
+    return running < max && (runningOf.get(party) ?? 0) < Math.max(1, Math.floor(max * share))
   }
 
   /** Removes a waiter. Returns whether it was still waiting. */
@@ -74,7 +74,7 @@ export function limitConcurrency({ atOnce, waiting: most, share = 1, patience }:
   /** Waits for a slot, which is then taken. Returns why there is none. */
   function slot(party: string): Promise<'full' | 'late' | undefined> | 'full' {
     const queue = queues.get(party) ?? new Set()
-    if (waiting >= most || queue.size >= maxWaiting) return 'full'
+    if (waiting >= max || queue.size >= maxWaiting) return 'full'
     queues.set(party, queue)
     waiting++
     return new Promise((done) => {

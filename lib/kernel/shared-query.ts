@@ -4,7 +4,7 @@
  */
 export function sharedQuestion<A, B>(
   ask: (asked: A[]) => Promise<B[]>,
-  { atOnce = 2, most = 500 } = {},
+  { atOnce = 2, max = 500 } = {},
 ): (asked: A) => Promise<B> {
   type Waiting = { asked: A; answered: (answer: B) => void; failed: (error: unknown) => void }
   const waiting: Waiting[] = []
@@ -12,7 +12,7 @@ export function sharedQuestion<A, B>(
 
   async function work(): Promise<void> {
     while (waiting.length > 0) {
-      const group = waiting.splice(0, most)
+      const group = waiting.splice(0, max)
       try {
         const answers = await ask(group.map(({ asked }) => asked))
         for (const [index, { answered }] of group.entries()) answered(answers[index] as B)

@@ -10,9 +10,9 @@ const around = 32
 /**
  * Rejects values that PostgreSQL's jsonb cannot store: NUL characters, lone surrogates, and members named `__proto__`, which would be
  * lost in an object. Returns an upper bound for the bytes of its JSON, far above the real size. @throws `invalid` with the path,
- * `too_large` for more than `most` members and elements
+ * `too_large` for more than `max` members and elements
  */
-export function refuseUnstorable(value: unknown, most = Number.POSITIVE_INFINITY): number {
+export function refuseUnstorable(value: unknown, max = Number.POSITIVE_INFINITY): number {
   const path: (string | number)[] = []
   let members = 0
   let bytes = 0
@@ -24,8 +24,8 @@ export function refuseUnstorable(value: unknown, most = Number.POSITIVE_INFINITY
   const count = (more: number): void => {
     members += more
     bytes += more * around
-    if (members > most)
-      throw new Problem('too_large', `The value has more than ${most.toLocaleString('en')} members and elements.`)
+    if (members > max)
+      throw new Problem('too_large', `The value has more than ${max.toLocaleString('en')} members and elements.`)
   }
   const visit = (node: unknown): void => {
     if (typeof node === 'string') refuseText(node)

@@ -9,7 +9,7 @@ import { neo4jSource, objectsSource, redisSource } from './find-stores.ts'
 /** The share of the time in which a store works for the search, 0–1. */
 const load = 0.25
 /** Maximum number of reported places. */
-const mostPlaces = 1_000
+const maxPlaces = 1_000
 
 type StoreUrls = Pick<Env, 'KP_CHECKPOINTS_URL' | 'KP_GRAPH_URL' | 'KP_REDIS_URL' | 'KP_OBJECTS_URL'>
 
@@ -24,7 +24,7 @@ function viewOf(
   { stores, places }: FindReport,
   { state, found, own }: { state: StoreSearch['state']; found: number; own: string | undefined },
 ): StoreSearch {
-  const sorted = () => places.toSorted((a, b) => b.matches - a.matches || b.possible - a.possible).slice(0, mostPlaces)
+  const sorted = () => places.toSorted((a, b) => b.matches - a.matches || b.possible - a.possible).slice(0, maxPlaces)
   return {
     state,
     stores: stores.map(({ store, address, state: reached, records, unread, skipped, failure = null }) => ({

@@ -79,12 +79,12 @@ async function* contentOf(entry: Entry): AsyncGenerator<Buffer> {
   }
 }
 
-async function bytesOf(entry: Entry, most = 64 * 1024 * 1024): Promise<Buffer> {
+async function bytesOf(entry: Entry, max = 64 * 1024 * 1024): Promise<Buffer> {
   const parts: Buffer[] = []
   let size = 0
   for await (const part of contentOf(entry)) {
     size += part.length
-    if (size > most) unreadable(`the entry ${entry.header.name} is too large.`)
+    if (size > max) unreadable(`the entry ${entry.header.name} is too large.`)
     parts.push(part)
   }
   return Buffer.concat(parts)

@@ -27,7 +27,7 @@ export type StateOf = (name: string) => Promise<LocationState | undefined>
 /** The time limit for the state of a store, in milliseconds. */
 const patience = 3_000
 /** For how many milliseconds a state is cached, so that frequent requests cost nothing more. */
-const keptFor = 1_000
+const retainedFor = 1_000
 const isPort = (name: string): name is StorePort => (storePorts as readonly string[]).includes(name)
 
 async function timed(ask: () => Promise<Pick<LocationState, 'state' | 'detail'>>): Promise<LocationState> {
@@ -119,7 +119,7 @@ export function storeStates({
     const made = { until: performance.now() + patience, answer: asked(name) }
     known.set(name, made)
     made.answer.then(() => {
-      made.until = performance.now() + keptFor
+      made.until = performance.now() + retainedFor
     })
     return made.answer
   }

@@ -46,7 +46,7 @@ async function timetable(): Promise<void> {
   await drain(app)
 }
 /** The number of stored records of an agent by kind. */
-async function keptOf({ id: agentId }: Agent): Promise<Record<string, number>> {
+async function retainedOf({ id: agentId }: Agent): Promise<Record<string, number>> {
   const where = { agentId }
   const { prisma } = app.db
   const counted = {
@@ -121,7 +121,7 @@ test("a retired agent's records are deleted each at its time and not earlier, an
     entries: 1,
     keyrings: 1,
   }
-  expect(await keptOf(dying)).toEqual(alive)
+  expect(await retainedOf(dying)).toEqual(alive)
 
   const retirement = app.clock.now().getTime()
   const body = { status: 'dead', confirm: dying.id }
@@ -130,15 +130,15 @@ test("a retired agent's records are deleted each at its time and not earlier, an
   const reached = async (after: number, before: Record<string, number>, then: Record<string, number>) => {
     app.clock.advance(retirement + after - 1 - app.clock.now().getTime())
     await timetable()
-    expect(await keptOf(dying), `a moment before ${after / hour} hours`).toEqual(before)
+    expect(await retainedOf(dying), `a moment before ${after / hour} hours`).toEqual(before)
     app.clock.advance(1)
     await timetable()
-    expect(await keptOf(dying), `${after / hour} hours after`).toEqual(then)
+    expect(await retainedOf(dying), `${after / hour} hours after`).toEqual(then)
   }
 
   // Immediately after retirement: shares, card and tokens.
   const { cards: _cards, 'shares that stand': _shares, 'deltas that wait': _deltas, ...atOnce } = alive
-  expect(await keptOf(dying)).toEqual(atOnce)
+  expect(await retainedOf(dying)).toEqual(atOnce)
   expect(await deltas(sibling)).toMatchObject([{ action: 'remove', share_id: share, payload: null }])
   for (const path of ['', '/grimoire', '/documents', '/snapshots', '/clade'])
     expect((await ask('GET', dying, path, { token: dying.token })).json.code, path).toBe('dead')
@@ -161,10 +161,10 @@ test("a retired agent's records are deleted each at its time and not earlier, an
   const sendsOn = { 'shares that stand': 1, heartbeats: 1, cards: 1, documents: 1, entries: 1, keyrings: 1 }
   app.clock.advance(retirement + 7 * day - 1 - app.clock.now().getTime())
   await timetable()
-  expect(await keptOf(offline)).toEqual(waits)
+  expect(await retainedOf(offline)).toEqual(waits)
   app.clock.advance(1)
   await timetable()
-  expect(await keptOf(offline)).toEqual({})
+  expect(await retainedOf(offline)).toEqual({})
 
   const { insurances: _insured, ...forGood } = nextDay
   expect(await standing(insurance)).toEqual([true, true])
@@ -172,6 +172,6 @@ test("a retired agent's records are deleted each at its time and not earlier, an
   expect(await standing(insurance)).toEqual([false, false])
   // Documents, sealed entries and their keyring remain for the owner. The sibling's own records remain.
   expect(forGood).toEqual({ documents: 1, entries: 1, keyrings: 1 })
-  expect(await keptOf(sibling)).toMatchObject(sendsOn)
-  expect((await keptOf(sibling)).insurances).toBeGreaterThan(0)
+  expect(await retainedOf(sibling)).toMatchObject(sendsOn)
+  expect((await retainedOf(sibling)).insurances).toBeGreaterThan(0)
 }, 600_000)

@@ -41,7 +41,7 @@ async function born(ancestor: Agent, { cookie }: Person): Promise<Agent> {
   return { id: data.agent_id, token: data.api_key }
 }
 /** The number of stored records of an agent by kind, without empty kinds. */
-async function keptOf({ id: agentId }: Agent): Promise<Record<string, number>> {
+async function retainedOf({ id: agentId }: Agent): Promise<Record<string, number>> {
   const where = { agentId }
   const { prisma } = app.db
   const counted = {
@@ -144,7 +144,7 @@ test.each(['agent', 'account'] as const)(
       'sealed copies': 1,
       deltas: 1,
     }
-    expect(await keptOf(agent)).toEqual(all)
+    expect(await retainedOf(agent)).toEqual(all)
 
     for (const path of [
       `/documents/${document}`,
@@ -157,7 +157,7 @@ test.each(['agent', 'account'] as const)(
     ])
       await refused('DELETE', at(agent, path))
     await refused('DELETE', `/v1/llm-log/${said}`)
-    expect(await keptOf(agent)).toEqual(all)
+    expect(await retainedOf(agent)).toEqual(all)
 
     // A recall still reaches siblings, and the sealed copy remains.
     const deltas = async () => (await done('GET', at(sibling, '/clade/deltas'), { token: sibling.token })).data
@@ -169,7 +169,7 @@ test.each(['agent', 'account'] as const)(
     expect(called).toMatchObject([{ action: 'remove', share_id: share, payload: null }])
     await done('POST', at(sibling, '/clade/deltas/ack'), { token: sibling.token, body: { through: called[0].seq } })
     const received = await done('GET', at(sibling, '/clade/received'), { token: sibling.token })
-    expect([received.data, await keptOf(agent)]).toEqual([[], all])
+    expect([received.data, await retainedOf(agent)]).toEqual([[], all])
 
     // Its owner retires it, and every retention period ends.
     const { cookie } = person
@@ -180,7 +180,7 @@ test.each(['agent', 'account'] as const)(
       await timetable()
     }
     const { 'on demand': _copy, ...held } = all
-    expect(await keptOf(agent)).toEqual(held)
+    expect(await retainedOf(agent)).toEqual(held)
     const insurance = snapshots.find(({ kind }) => kind === 'insurance')
     const keyFile = join(app.dataDir, 'snapshot-keys', insurance?.id ?? '')
     const objects = async () => (await app.app.stored.objects.versions(insurance?.objectKey ?? '')).length
@@ -188,11 +188,11 @@ test.each(['agent', 'account'] as const)(
 
     await done('POST', `/v1/holds/${hold}/release`, { token: admin.token })
     await timetable()
-    expect(await keptOf(agent)).toEqual({ documents: 1, notes: 1, entries: 1, keyrings: 1, states: 1 })
+    expect(await retainedOf(agent)).toEqual({ documents: 1, notes: 1, entries: 1, keyrings: 1, states: 1 })
     expect([existsSync(keyFile), await objects()]).toEqual([false, 0])
     for (const path of [`/documents/${document}`, `/chain-references/${note}`, `/grimoire/${sealed}`, '/state'])
       await done('DELETE', at(agent, path), { cookie })
-    expect(await keptOf(agent)).toEqual({ keyrings: 1 })
+    expect(await retainedOf(agent)).toEqual({ keyrings: 1 })
   },
   120_000,
 )

@@ -131,7 +131,7 @@ describe('decideFinding()', () => {
     ['erases a copy without a time', judged(7, undefined), 'erase'],
     ['explains runs of living authors, also in older texts', judged(7, older, runs(7)), 'explained'],
     ['leaves the rest of a copy that living authors explain', judged(12, newer, runs(6)), 'leave'],
-  ] as const)('%s', (_, judgement, kind) => expect(judgement.kind).toBe(kind))
+  ] as const)('%s', (_, assessment, kind) => expect(assessment.kind).toBe(kind))
 
   it('limits the erasure to the runs of returned texts', () => {
     const texts = [

@@ -110,7 +110,7 @@ describe.skipIf(!(await areStoresInstalled()))('with Neo4j, Redis, S3 and anothe
       await app.app.signer.keys()
       const still = copies.still(app, database)
       await app.close()
-      const putBack = await stores.keptAside(group)
+      const putBack = await stores.retainedAside(group)
       expect(placesIn(await stores.everything(), needle).length).toBeGreaterThan(10)
 
       const undisturbed = await copies.copyOf(still, stores.settings)

@@ -30,7 +30,11 @@ const added = (all: readonly Record<string, number>[]): Counts =>
     none,
   )
 
-const policy: Policy = { entityKinds: {}, redacts: false, provenance: { endedBy: new Map(), goes: new Set() } }
+const policy: Policy = {
+  entityKinds: {},
+  redacts: false,
+  provenance: { endedBy: new Map(), erasedSourceIds: new Set() },
+}
 /** Erases the episodes in sequence, in memory. Returns the remaining graph and the counts. */
 function inTurn(planted: PlantedGraph, order: readonly string[]): { graph: PlantedGraph; counts: Counts } {
   let graph = planted

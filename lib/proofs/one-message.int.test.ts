@@ -300,12 +300,12 @@ describe.each([
       // A fact is deleted with its entities, and the plan counts it with them.
       for (const { uuid, source, target, of } of graphBefore.map((row) => Edge.parse(JSON.parse(row))))
         if (uuid !== undefined && [source, target, ...of.slice(1)].some((end) => gone.has(end ?? ''))) gone.add(uuid)
-      const namesGone = (row: string) => [...gone].some((id) => row.includes(id))
+      const namesErased = (row: string) => [...gone].some((id) => row.includes(id))
       const uuidOf = (row: string) => Edge.parse(JSON.parse(row)).uuid ?? ''
-      const touched = new Set([...judged('changed'), ...graphBefore.filter(namesGone).map(uuidOf)])
+      const touched = new Set([...judged('changed'), ...graphBefore.filter(namesErased).map(uuidOf)])
       touched.delete('')
       const stays = (rows: readonly string[]) =>
-        rows.filter((row) => !namesGone(row) && !touched.has(uuidOf(row)) && !row.includes('KnowledgePulse'))
+        rows.filter((row) => !namesErased(row) && !touched.has(uuidOf(row)) && !row.includes('KnowledgePulse'))
       expect(stays(graphBefore).length).toBeGreaterThan(15)
       expect(stays(await place.graphRows(graph.group))).toEqual(stays(graphBefore))
 

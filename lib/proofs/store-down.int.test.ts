@@ -101,14 +101,14 @@ class Crash extends Error {}
 describe.skipIf(!(await areStoresInstalled()))('a store that is down', () => {
   const servers = new Map<Setting, Server>()
   const apps: TestApp[] = []
-  const keptFor = folder(mkdtempSync(join(tmpdir(), 'kp-down-')))
+  const retainedFor = folder(mkdtempSync(join(tmpdir(), 'kp-down-')))
   let stores: ConnectedStores
   let database: TestDatabase
   let app: TestApp
   /** The point at which a worker is killed. */
   let crashAt: string | undefined
   const started = async (settings: Partial<Record<Setting, string>>): Promise<TestApp> => {
-    const own = { KP_DATA_DIR: keptFor, ...settings }
+    const own = { KP_DATA_DIR: retainedFor, ...settings }
     const one = await testApp(
       own,
       { ...database, drop: async () => {} },
@@ -292,7 +292,7 @@ describe.skipIf(!(await areStoresInstalled()))('a store that is down', () => {
     const of = [await spreadMessage(app, stores), await spreadMessage(app, stores)]
     const [atEnd, atStart] = of
     if (!atEnd || !atStart) throw new Error('no messages')
-    const ledger = join(keptFor, 'erasures')
+    const ledger = join(retainedFor, 'erasures')
     crashAt = 'verify.before'
     const paths = [await erase(atEnd)]
     crashAt = undefined

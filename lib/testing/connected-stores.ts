@@ -76,7 +76,7 @@ export async function versionedBucket(endpoint: string, bucket = `kp-${randomByt
     put,
     contents: () => storedObjectsOf(client, bucket),
     /** Keeps all versions, oldest first. Returns a function that replaces the current content with them. */
-    async keptAside() {
+    async retainedAside() {
       const kept: { key: string; bytes: Uint8Array }[] = []
       for (const { Key, VersionId } of (await versions()).versions.toReversed()) {
         const { Body } = await client.send(new GetObjectCommand({ Bucket: bucket, Key, VersionId }))
@@ -171,9 +171,9 @@ export async function connectTestStores({ graphUrl, redisUrl, s3Endpoint, checkp
       return new Map((await Promise.all(parts)).flatMap((contents) => [...contents]))
     },
     /** Keeps the current content, of the graph only one group. Returns a function that restores it. */
-    async keptAside(group: string): Promise<() => Promise<void>> {
+    async retainedAside(group: string): Promise<() => Promise<void>> {
       const graph = await planting.standing(group)
-      const putBack = [await threadsKeptAside(checkpointsUrl), await bucket.keptAside()]
+      const putBack = [await threadsKeptAside(checkpointsUrl), await bucket.retainedAside()]
       await copiedKeys(redisUrl, live, aside)
       return async () => {
         for (const put of putBack) await put()

@@ -96,5 +96,5 @@ export async function storedObjectsOf(client: S3Client, bucket: string): Promise
 /** Only letters and digits in lower case, so that escaped or wrapped text is found. */
 const bare = (text: string): string => text.toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, '')
 /** The places that contain the text. */
-export const locationsOf = (contents: Contents, needle: string): string[] =>
-  [...contents].flatMap(([place, text]) => (bare(text).includes(bare(needle)) ? [place] : []))
+export const locationsOf = (contents: Contents, searchString: string): string[] =>
+  [...contents].flatMap(([place, text]) => (bare(text).includes(bare(searchString)) ? [place] : []))

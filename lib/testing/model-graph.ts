@@ -80,7 +80,7 @@ export function neighbourhoodIn(
 /** The graph after a store has applied a change. */
 export function changed(graph: PlantedGraph, change: GraphChange): PlantedGraph {
   const [episodes, entities] = [new Set(change.deleteEpisodes), new Set(change.deleteEntities)]
-  const goneFacts = new Set([
+  const erasedFacts = new Set([
     ...change.deleteFacts,
     ...graph.facts.filter(({ source, target }) => entities.has(source) || entities.has(target)).map(({ uuid }) => uuid),
   ])
@@ -103,7 +103,7 @@ export function changed(graph: PlantedGraph, change: GraphChange): PlantedGraph 
       .map((episode) => ({
         ...episode,
         content: cut.get(episode.uuid) ?? episode.content,
-        entityEdges: without(episode.entityEdges, goneFacts),
+        entityEdges: without(episode.entityEdges, erasedFacts),
       })),
     entities: graph.entities
       .filter(({ uuid }) => !entities.has(uuid))
@@ -111,7 +111,7 @@ export function changed(graph: PlantedGraph, change: GraphChange): PlantedGraph 
         change.blankEntities.includes(entity.uuid) ? { ...entity, summary: '', attributes: {} } : entity,
       ),
     facts: graph.facts
-      .filter(({ uuid }) => !goneFacts.has(uuid))
+      .filter(({ uuid }) => !erasedFacts.has(uuid))
       .map((fact) => {
         const how = changes.get(fact.uuid)
         return {

@@ -4,7 +4,7 @@ import { asTime, asWatermark, neo4jEntities, neo4jEpisodes, neo4jFacts } from '#
 import type { GraphPlanting, PlantedGraph } from './planted-graph.ts'
 
 /** Rows per statement. */
-const most = 1_000
+const max = 1_000
 const embedding = [0.25, 0.5]
 
 // As graphiti-core saves them (models/nodes/node_db_queries.py, models/edges/edge_db_queries.py), with embeddings as
@@ -37,8 +37,8 @@ const gatherings = z.array(
 export function neo4jPlanting(url: string): GraphPlanting & { close(): Promise<void> } {
   const connection = connectNeo4j(url)
   const put = async (text: string, group: string, rows: readonly CypherRow[]) => {
-    for (let at = 0; at < rows.length; at += most)
-      await connection.write((ask) => ask(text, { group, rows: rows.slice(at, at + most) }))
+    for (let at = 0; at < rows.length; at += max)
+      await connection.write((ask) => ask(text, { group, rows: rows.slice(at, at + max) }))
   }
   const linksOf = async (ask: CypherQuery, group: string, type: string) =>
     links.parse(

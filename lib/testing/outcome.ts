@@ -48,14 +48,14 @@ export async function locationCountsIn(
   installation: StoredOutcome,
   searchStrings: readonly string[],
 ): Promise<Record<string, number>> {
-  const wanted = searchStrings.map((needle) => needle.toLowerCase())
+  const wanted = searchStrings.map((searchString) => searchString.toLowerCase())
   const found: Record<string, number> = {}
   await everything(installation, (place, text) => {
     const bytes = [...text.matchAll(/"\\\\x([0-9a-f]+)"/g)].map(([, hex = '']) =>
       Buffer.from(hex, 'hex').toString('latin1'),
     )
     const whole = [text, ...bytes, place.startsWith('mail/') ? decoded(text) : ''].join('\n').toLowerCase()
-    if (!wanted.some((needle) => whole.includes(needle))) return
+    if (!wanted.some((searchString) => whole.includes(searchString))) return
     const where = place.includes('/') ? `${place.slice(0, place.indexOf('/'))}/` : place
     found[where] = (found[where] ?? 0) + 1
   })
@@ -106,7 +106,7 @@ export async function outcomeOf(installation: StoredOutcome): Promise<Record<str
     if (place.startsWith('graphile_worker.')) {
       if (place.endsWith('_jobs') && !isUsedUp(text)) add(place, text.replace(/"id": ?\d+, ?/, ''))
     } else if (place.startsWith(`${ledgerFolder}/`)) return
-    else if (place.startsWith('mail/')) add('mail', lettersText(text))
+    else if (place.startsWith('mail/')) add('mail', emailsText(text))
     else if (place.includes('/')) add(place, text)
     else add(place, text)
   })
@@ -131,7 +131,7 @@ function ledgerLines(row: LedgerRow): string[] {
 }
 
 /** An email without its file name, date, id and boundaries. */
-const lettersText = (text: string): string =>
+const emailsText = (text: string): string =>
   decoded(text)
     .replace(/^.*\n/, '')
     .replace(/^(Date|Message-ID|Content-Type):.*(\r?\n[ \t].*)*/gim, '')

@@ -17,7 +17,7 @@ function random(seed: number) {
     mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
   }
-  const upTo = (most: number): number => Math.floor(next() * most)
+  const upTo = (max: number): number => Math.floor(next() * max)
   const one = <T>(list: readonly T[]): T => {
     const found = list[upTo(list.length)]
     if (found === undefined) throw new Error('nothing to choose from')
@@ -354,7 +354,7 @@ function faultsOf(r: Random): SharingFault[] {
     changed('a clean entry', `${before} → ${JSON.stringify(kept)}`)
 
   const planted: { how: string; literal: string }[] = []
-  const expected: { how: string; isKept: (payload: ShareableEntry) => boolean }[] = []
+  const expected: { how: string; isRetained: (payload: ShareableEntry) => boolean }[] = []
   const secretOf = () => {
     const how = r.one(names)
     const { written, tail = written } = secrets[how]?.(r) ?? { written: '' }
@@ -392,7 +392,7 @@ function faultsOf(r: Random): SharingFault[] {
   if (name.how !== 'bearer')
     expected.push({
       how: name.how,
-      isKept: (payload) => objectsIn(payload.content).some(({ object }) => object.held === held),
+      isRetained: (payload) => objectsIn(payload.content).some(({ object }) => object.held === held),
     })
   // Secrets in tags, parents and provenance.
   const [tag, parent, origin] = [secretOf(), secretOf(), secretOf()]
@@ -458,7 +458,7 @@ function faultsOf(r: Random): SharingFault[] {
 
   const { payload, removed } = stripEntry(entry, { names: known })
   for (const { how, literal } of planted) if (leaves(payload, literal)) left(how, literal)
-  for (const { how, isKept } of expected) if (!isKept(payload)) changed('what stood under', how)
+  for (const { how, isRetained } of expected) if (!isRetained(payload)) changed('what stood under', how)
   const was: ShareableEntry = JSON.parse(before)
   for (const field of ['kind', 'confidence', 'valid_from', 'valid_until'] as const)
     if (payload[field] !== was[field]) changed(field, field)

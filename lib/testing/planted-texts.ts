@@ -43,7 +43,7 @@ export function drawn(seed: number) {
     value ^= value + Math.imul(value ^ (value >>> 7), value | 61)
     return ((value ^ (value >>> 14)) >>> 0) / 4294967296
   }
-  const below = (most: number): number => Math.floor(next() * most)
+  const below = (max: number): number => Math.floor(next() * max)
   const one = <T>(list: readonly T[]): T => {
     const picked = list[below(list.length)]
     if (picked === undefined) throw new Error('nothing to draw from')

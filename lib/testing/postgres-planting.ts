@@ -11,17 +11,17 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 import type { GraphPlanting } from './planted-graph.ts'
 
 /** Rows per statement. */
-const most = 2_000
+const max = 2_000
 const embedding = "'{0.25,0.5}'::double precision[]"
 
 /** Plants graphs in the main database, and reads them back. */
 export function postgresPlanting(db: Database): GraphPlanting {
   const put = async (group: string, table: string, columns: string, select: string, items: readonly unknown[]) => {
-    for (let at = 0; at < items.length; at += most)
+    for (let at = 0; at < items.length; at += max)
       await db.query(
         undefined,
         `INSERT INTO ${table} (group_id, ${columns}) SELECT $1, ${select} FROM jsonb_array_elements($2::jsonb) AS i`,
-        [group, JSON.stringify(items.slice(at, at + most))],
+        [group, JSON.stringify(items.slice(at, at + max))],
       )
   }
   const array = (key: string) => `ARRAY(SELECT jsonb_array_elements_text(i->'${key}'))`

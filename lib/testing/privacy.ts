@@ -43,7 +43,7 @@ export async function privacyTest(settings: Record<string, string> = {}, options
     adminRead: async (id: string) =>
       (await test.fetch('GET', `/api/admin/privacy/requests/${id}`, { cookie: admin.cookie })).json.data,
     use: (token: string, purpose: string) => test.fetch('POST', '/api/privacy/links/use', { body: { token, purpose } }),
-    lettersTo: (email: string) => post.letters.filter(({ to }) => to === email),
+    emailsTo: (email: string) => post.letters.filter(({ to }) => to === email),
     /** The secret of the newest link that was sent to the address. */
     linkTo(email: string, purpose: string): string {
       const texts = post.letters.filter(({ to }) => to === email).map(({ text }) => text)

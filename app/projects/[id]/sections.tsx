@@ -14,7 +14,7 @@ import { Tabs } from '#components/ui/tabs.tsx'
 import { app } from '#lib/app-instance.ts'
 import type { AccountView } from '#lib/domains/accounts/contract.ts'
 import type { Role } from '#lib/domains/accounts/rules.ts'
-import { fileTypes, most, projectDocumentKinds } from '#lib/domains/projects/rules.ts'
+import { fileTypes, max, projectDocumentKinds } from '#lib/domains/projects/rules.ts'
 import { isStorable } from '#lib/kernel/data-regions.ts'
 
 const limit = String(projectRowsPerPage)
@@ -72,7 +72,7 @@ export async function Documents({ project, role, kind: asked }: DocumentsProps) 
       </div>
       {role !== 'auditor' && isStorable(app.regions, project.region) && (
         <Section id="upload" title={t('upload.title')}>
-          <UploadForm projectId={projectId} most={most.document} types={fileTypes} />
+          <UploadForm projectId={projectId} most={max.document} types={fileTypes} />
         </Section>
       )}
     </>

@@ -217,8 +217,8 @@ describe('entry', () => {
     }
     expect([...lengths].every((length) => (length - 16) % paddingStep === 0)).toBe(true)
     expect(lengths.size).toBeLessThan(5)
-    const most = { ...entry, content: 'x'.repeat(largestEntry - 400) }
-    expect(await openEntry(master, head, await sealEntry(master, head, most))).toEqual(most)
+    const max = { ...entry, content: 'x'.repeat(largestEntry - 400) }
+    expect(await openEntry(master, head, await sealEntry(master, head, max))).toEqual(max)
     await expect(sealEntry(master, head, { ...entry, content: 'x'.repeat(largestEntry) })).rejects.toEqual(
       refusal('too_large'),
     )

@@ -59,7 +59,7 @@ interface AccountsJobsDeps {
   emails: Pick<OptionalEmails, 'sendAtOnce'>
 }
 
-function letterOf(notice: RequiredNotice, locale: string, deps: AccountsJobsDeps): Omit<Email, 'to'> {
+function emailOf(notice: RequiredNotice, locale: string, deps: AccountsJobsDeps): Omit<Email, 'to'> {
   const facts = { url: deps.publicUrl, at: new Date(notice.at) }
   switch (notice.kind) {
     case 'token-revoked': {
@@ -82,7 +82,7 @@ function letterOf(notice: RequiredNotice, locale: string, deps: AccountsJobsDeps
       return identityLinkedMail(localeNamed(locale), { ...facts, provider: deps.provider ?? 'OpenID' })
   }
 }
-function optionalLetterOf(notice: OptionalNotice, locale: Locale, url: string): EmailSections {
+function optionalEmailOf(notice: OptionalNotice, locale: Locale, url: string): EmailSections {
   switch (notice.kind) {
     case 'storage-warning':
       return storageWarningMail(locale, { url, percent: notice.percent })
@@ -100,7 +100,7 @@ function optionalLetterOf(notice: OptionalNotice, locale: Locale, url: string): 
       return approvalDecidedMail(locale, { url, at: new Date(notice.at), isApproved: notice.decision === 'approved' })
   }
 }
-function linkLetterOf(notice: LinkNotice, to: Addressee, url: string): Omit<Email, 'to'> {
+function linkEmailOf(notice: LinkNotice, to: Addressee, url: string): Omit<Email, 'to'> {
   const facts = { url, code: to.code, at: new Date(notice.at) }
   return notice.kind === 'invitation'
     ? invitationMail(localeNamed(to.locale), { ...facts, organisation: to.organisation })
@@ -157,13 +157,13 @@ export function accountsJobs(db: Database, mail: MailPort, deps: AccountsJobsDep
   /** Creates the link together with its email, so that no code is stored in the queue. If sending fails, the link is deleted. */
   async function sendLink(notice: LinkNotice, now: Date): Promise<void> {
     const { accountId } = notice
-    const letterFor =
+    const emailFor =
       notice.kind === 'invitation'
         ? ({ purpose: 'invitation', by: 'admin' } as const)
         : ({ purpose: 'reset', by: notice.by } as const)
-    const to = await db.transaction((tx) => makePasswordLink(tx, accountId, letterFor, now))
+    const to = await db.transaction((tx) => makePasswordLink(tx, accountId, emailFor, now))
     if (!to) return
-    const email = { to: to.email, about: accountId, ...linkLetterOf(notice, to, deps.publicUrl) }
+    const email = { to: to.email, about: accountId, ...linkEmailOf(notice, to, deps.publicUrl) }
     await mail.send(email).catch(async (error: unknown) => {
       await db.transaction((tx) => dropLink(tx, to.code))
       throw error
@@ -192,7 +192,7 @@ export function accountsJobs(db: Database, mail: MailPort, deps: AccountsJobsDep
         if (hasLink(notice)) return sendLink(notice, now)
         if (isOptional(notice)) {
           const to = { accountId: notice.accountId, kind: optionalKinds[notice.kind] }
-          await deps.emails.sendAtOnce(to, (locale) => optionalLetterOf(notice, locale, deps.publicUrl))
+          await deps.emails.sendAtOnce(to, (locale) => optionalEmailOf(notice, locale, deps.publicUrl))
           return
         }
         const account = await db.prisma.account.findUnique({
@@ -201,7 +201,7 @@ export function accountsJobs(db: Database, mail: MailPort, deps: AccountsJobsDep
         })
         // Nobody remains to be notified, and an email written now would outlive the erasure's search for it.
         if (account && !(await isFenced(db, notice.accountId)))
-          await mail.send({ to: account.email, about: notice.accountId, ...letterOf(notice, account.locale, deps) })
+          await mail.send({ to: account.email, about: notice.accountId, ...emailOf(notice, account.locale, deps) })
       },
     }),
   ]

@@ -20,7 +20,7 @@ const elsewhere = () => {
 }
 const headers = () => ({ 'X-Forwarded-For': `198.51.100.${network}` })
 const codeIn = (email: string): string => {
-  const texts = kit.lettersTo(email).map(({ text }) => text)
+  const texts = kit.emailsTo(email).map(({ text }) => text)
   return texts.flatMap((text) => [...text.matchAll(/\/password\/new#(\w+)/g)]).at(-1)?.[1] ?? 'no link'
 }
 const rows = async (sql: string, ...values: unknown[]) => (await kit.test.db.pool.query(sql, values)).rows
@@ -62,7 +62,7 @@ describe('an invitation', () => {
     expect(job.payload).toContain(json.data.account_id)
     expect(job.payload).not.toContain(email.toLowerCase())
     await kit.work()
-    const [letter] = kit.lettersTo(email.toLowerCase())
+    const [letter] = kit.emailsTo(email.toLowerCase())
     expect(letter?.subject).toBe('邀请您加入 KnowledgePulse')
     expect(letter?.text).toContain('示例')
     const code = codeIn(email.toLowerCase())
@@ -100,7 +100,7 @@ describe('an invitation', () => {
     const many = await again()
     expect([many.status, Number(many.headers.get('retry-after')) > 3_000]).toEqual([429, true])
     await kit.work()
-    expect(kit.lettersTo(email)).toHaveLength(3)
+    expect(kit.emailsTo(email)).toHaveLength(3)
     kit.test.clock.advance(7 * 24 * hour + 1)
     expect((await use(codeIn(email))).status).toBe(410)
     const fresh = await signedIn(kit.test, 'admin')
@@ -126,7 +126,7 @@ describe('an invitation', () => {
       await rows('SELECT 1 FROM account_links l JOIN accounts a ON a.id = l.account_id WHERE a.email = $1', email),
     ).toEqual([])
     await kit.work()
-    expect(kit.lettersTo(email)).toHaveLength(1)
+    expect(kit.emailsTo(email)).toHaveLength(1)
     elsewhere()
     expect((await use(codeIn(email))).status).toBe(200)
   })
@@ -190,7 +190,7 @@ describe('an invitation', () => {
     expect(shape(one)).toEqual(shape(other))
     await kit.work()
     for (const email of [known, unknown])
-      expect(kit.lettersTo(email).filter(({ text }) => text.includes('/password/new#'))).toHaveLength(1)
+      expect(kit.emailsTo(email).filter(({ text }) => text.includes('/password/new#'))).toHaveLength(1)
     const listed = async () =>
       (await test.fetch('GET', '/api/members', manager)).json.data
         .filter(({ state }: { state: string }) => state === 'invited')
@@ -206,7 +206,7 @@ describe('an invitation', () => {
     expect((await test.fetch('GET', '/api/account', somebody)).status).toBe(200)
     // The address is free until somebody accepts; the first acceptance claims it.
     await kit.work()
-    const codes = kit.lettersTo(unknown).map(({ text }) => /new#(\w+)/.exec(text)?.[1] ?? '')
+    const codes = kit.emailsTo(unknown).map(({ text }) => /new#(\w+)/.exec(text)?.[1] ?? '')
     const withdrawn = await test.fetch('DELETE', `/api/members/${other.json.data.account_id}/invitation`, manager)
     expect(withdrawn.status).toBe(204)
     expect((await use(codes[0] ?? '')).json.code).toBe('link_spent')
@@ -334,7 +334,7 @@ describe('an invitation', () => {
     ]
     expect([one.status, two.status, two.json.data.account_id]).toEqual([201, 201, one.json.data.account_id])
     await kit.work()
-    expect([kit.lettersTo(email).length, kit.lettersTo(another).length]).toEqual([1, 1])
+    expect([kit.emailsTo(email).length, kit.emailsTo(another).length]).toEqual([1, 1])
     // The audit log contains no address.
     const found = await rows("SELECT 1 FROM audit_entries WHERE details::text ILIKE '%@example.org%'")
     expect(found).toEqual([])
@@ -373,20 +373,20 @@ describe('a password reset', () => {
     expect(await signIn(email, password)).toBeUndefined()
     expect(await signIn(email, word)).toMatchObject({ accountId: id })
     await kit.work()
-    expect(kit.lettersTo(email).at(-1)?.subject).toBe('Your password was set')
+    expect(kit.emailsTo(email).at(-1)?.subject).toBe('Your password was set')
   })
 
   it('is limited to three emails an hour, and its link expires after an hour or when another link is used', async () => {
     const { email } = await settled()
     kit.test.clock.advance(hour + 1)
-    const before = kit.lettersTo(email).length
+    const before = kit.emailsTo(email).length
     for (let time = 0; time < 5; time++) {
       expect((await ask(email)).status).toBe(202)
       await kit.work()
     }
-    expect(kit.lettersTo(email).length - before).toBe(3)
+    expect(kit.emailsTo(email).length - before).toBe(3)
     const codes = kit
-      .lettersTo(email)
+      .emailsTo(email)
       .slice(-3)
       .map(({ text }) => /#(\w+)/.exec(text)?.[1] ?? '')
     expect(new Set(codes).size).toBe(3)
@@ -403,7 +403,7 @@ describe('a password reset', () => {
     const { email, id } = await settled()
     kit.test.clock.advance(hour + 1)
     const admin = await signedIn(kit.test, 'admin')
-    const before = kit.lettersTo(email).length
+    const before = kit.emailsTo(email).length
     for (let time = 0; time < 5; time++) {
       await ask(email)
       await kit.work()
@@ -413,7 +413,7 @@ describe('a password reset', () => {
       expect((await send()).status).toBe(202)
       await kit.work()
     }
-    expect([(await send()).status, kit.lettersTo(email).length - before]).toEqual([429, 6])
+    expect([(await send()).status, kit.emailsTo(email).length - before]).toEqual([429, 6])
     elsewhere()
     const invited = `${newId('mail').toLowerCase()}@example.org`
     const { json } = await invite(admin.cookie, { email: invited })
@@ -459,7 +459,7 @@ describe('a password reset', () => {
     elsewhere()
     await ask(next)
     await kit.work()
-    expect(kit.lettersTo(next)).toHaveLength(1)
+    expect(kit.emailsTo(next)).toHaveLength(1)
   })
 
   it('is limited by network and address, alike for known and unknown addresses', async () => {

@@ -20,21 +20,21 @@ export type EmailRequester = 'admin' | 'anybody'
  * counted. Invitations are counted separately, because strangers cannot request them. Admins can send as many resets
  * again as strangers can use up.
  */
-async function nextLetterAt(
+async function nextEmailAt(
   tx: Transaction,
   accountId: string,
   { purpose, by }: { purpose: PasswordLinkPurpose; by: EmailRequester },
   now: Date,
 ): Promise<Date | undefined> {
   const hour = 3_600_000
-  const most = purpose === 'reset' && by === 'admin' ? 2 * passwordLinkEmailsPerHour : passwordLinkEmailsPerHour
+  const max = purpose === 'reset' && by === 'admin' ? 2 * passwordLinkEmailsPerHour : passwordLinkEmailsPerHour
   const sent = await tx.accountLink.findMany({
     where: { accountId, purpose, createdAt: { gt: new Date(now.getTime() - hour) } },
     select: { createdAt: true },
     orderBy: { createdAt: 'desc' },
-    take: most,
+    take: max,
   })
-  const oldest = sent[most - 1]
+  const oldest = sent[max - 1]
   return oldest && new Date(oldest.createdAt.getTime() + hour)
 }
 /** @throws Problem `rate_limited` when the limit of emails is reached */
@@ -44,7 +44,7 @@ export async function boundPasswordLinkEmails(
   letter: { purpose: PasswordLinkPurpose; by: EmailRequester },
   now: Date,
 ): Promise<void> {
-  const at = await nextLetterAt(tx, accountId, letter, now)
+  const at = await nextEmailAt(tx, accountId, letter, now)
   if (!at) return
   const seconds = Math.max(1, Math.ceil((at.getTime() - now.getTime()) / 1000))
   throw new Problem('rate_limited', {
@@ -88,7 +88,7 @@ export async function makePasswordLink(
   })
   if (!account || account.deactivatedAt || (await isFenced(tx, accountId))) return undefined
   if (purpose === 'invitation' && account.passwordHash !== null) return undefined
-  if (await nextLetterAt(tx, accountId, letter, now)) return undefined
+  if (await nextEmailAt(tx, accountId, letter, now)) return undefined
   if (purpose === 'invitation') await endLinks(tx, accountId, now, purpose)
   const code = base62(randomBytes(32), 43)
   await tx.accountLink.create({

@@ -150,7 +150,7 @@ export const accountDirectory = {
   async matching(
     tx: Transaction,
     text: string,
-    most: number,
+    max: number,
   ): Promise<{ accountId: string; name: string; email: string }[]> {
     // Prisma passes the text to LIKE as it is.
     const contains = text.replace(/[\\%_]/g, '\\$&')
@@ -159,7 +159,7 @@ export const accountDirectory = {
       where: { OR: [{ name: part }, { email: part }, { id: { contains } }] },
       orderBy: [{ name: 'asc' }, { id: 'asc' }],
       select: { id: true, name: true, email: true },
-      take: most,
+      take: max,
     })
     return records.map(({ id, ...shown }) => ({ accountId: id, ...shown }))
   },

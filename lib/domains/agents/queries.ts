@@ -94,8 +94,8 @@ interface AgentListFilter {
 }
 interface AgentListing {
   page(filter: AgentListFilter, after: TimeCursor | undefined, limit: number): Promise<ListedAgent[]>
-  /** Counts matching agents, up to `most`. */
-  count(filter: AgentListFilter, most: number): Promise<number>
+  /** Counts matching agents, up to `max`. */
+  count(filter: AgentListFilter, max: number): Promise<number>
   one(id: string): Promise<ListedAgent | undefined>
   total(): Promise<number>
 }
@@ -110,7 +110,7 @@ const conditions = ({ text, also = [], tier }: AgentListFilter) => ({
 export const agentListing = (db: Database): AgentListing => ({
   page: (filter, after, limit) =>
     listedAgentsPage(db, { ...conditions(filter), at: after?.at ?? null, id: after?.id ?? null, limit }),
-  count: async (filter, most) => (await countListedAgents(db, { ...conditions(filter), most }))[0]?.n ?? 0,
+  count: async (filter, max) => (await countListedAgents(db, { ...conditions(filter), max }))[0]?.n ?? 0,
   one: async (id) => (await listedAgent(db, { agent: id }))[0],
   total: () => db.prisma.agent.count(),
 })
@@ -133,9 +133,9 @@ export const findAgents = (
 export const agentsInRegions = async (on: Queryable, except: readonly string[]): Promise<number> =>
   (await countAgentsInRegions(on, { except }))[0]?.n ?? 0
 
-/** Returns ids of the oldest such agents, `most` at most. */
-export const agentIdsInRegions = async (on: Queryable, except: readonly string[], most: number): Promise<string[]> =>
-  (await oldestAgentsInRegions(on, { except, limit: most })).map(({ id }) => id)
+/** Returns ids of the oldest such agents, `max` at most. */
+export const agentIdsInRegions = async (on: Queryable, except: readonly string[], max: number): Promise<string[]> =>
+  (await oldestAgentsInRegions(on, { except, limit: max })).map(({ id }) => id)
 
 /** Which agents belong to a clade and share with it. Both are columns of the agent. */
 export const cladeMembers = {

@@ -168,7 +168,7 @@ async function issueAgent(
  */
 async function noteRegistration(tx: Transaction, network: Uint8Array<ArrayBuffer>, now: Date): Promise<boolean> {
   const since = new Date(now.getTime() - registrationWindow)
-  const [row] = await addRegistration(tx, { network, now, since, most: registrationsPerHour })
+  const [row] = await addRegistration(tx, { network, now, since, max: registrationsPerHour })
   return (row?.n ?? 0) > registrationsPerHour
 }
 

@@ -287,13 +287,13 @@ export const listedAgentsPage = statement('agents.listed-page', {
     ORDER BY a.created_at DESC, a.id DESC LIMIT $limit`,
 })
 
-/** Counts agents, up to `most`. */
+/** Counts agents, up to `max`. */
 export const countListedAgents = statement('agents.count-listed', {
-  takes: { pattern: 'text?', also: 'text[]', tier: 'text?', most: 'int4' },
+  takes: { pattern: 'text?', also: 'text[]', tier: 'text?', max: 'int4' },
   returns: { n: 'int4' },
   isPrepared: true,
   sql: `SELECT count(*)::int4 AS n FROM (SELECT FROM agents a
-    LEFT JOIN account_names w ON w.id = a.owner_id WHERE ${isListed} LIMIT $most) AS counted`,
+    LEFT JOIN account_names w ON w.id = a.owner_id WHERE ${isListed} LIMIT $max) AS counted`,
 })
 
 export const listedAgent = statement('agents.listed', {
@@ -323,13 +323,13 @@ export const lockCreation = statement('agents.lock-creation', {
   sql: "SELECT pg_advisory_xact_lock(hashtext('agents of'), hashtext($owner))::text AS lock",
 })
 
-/** Adds a registration to those of its network, and returns the number of registrations since `since`, at most `most` + 1. */
+/** Adds a registration to those of its network, and returns the number of registrations since `since`, at most `max` + 1. */
 export const addRegistration = statement('agents.add-registration', {
-  takes: { network: 'bytea', now: 'timestamptz', since: 'timestamptz', most: 'int4' },
+  takes: { network: 'bytea', now: 'timestamptz', since: 'timestamptz', max: 'int4' },
   returns: { n: 'int4' },
   sql: `INSERT INTO registration_networks AS r (network, times, last_at) VALUES ($network, ARRAY[$now], $now)
     ON CONFLICT (network) DO UPDATE SET last_at = $now,
-      times = ARRAY[$now] || ARRAY(SELECT t FROM unnest(r.times) t WHERE t > $since ORDER BY t DESC LIMIT $most)
+      times = ARRAY[$now] || ARRAY(SELECT t FROM unnest(r.times) t WHERE t > $since ORDER BY t DESC LIMIT $max)
     RETURNING cardinality(times) AS n`,
 })
 

@@ -28,7 +28,7 @@ export async function usesOf(
   now: Date,
 ): Promise<{ uses: number; last: Date | null }> {
   const from = new Date(now.getTime() - 24 * hour)
-  const [row] = await countUses(query, { operations, from, most: lookedThrough })
+  const [row] = await countUses(query, { operations, from, max: lookedThrough })
   return { uses: row?.uses ?? 0, last: row?.last ?? null }
 }
 

@@ -7,7 +7,7 @@ import type { AuditAct } from './contract.ts'
 import { agentsMatching, changesOf, type EntryRow, namesOfIds, newestActs, readersOf } from './repository.ts'
 import { isRevocation, oldestRead } from './rules.ts'
 
-const most = 20
+const max = 20
 const person = 'user:'
 /** Actors of people have a prefix; resources do not. */
 const bare = (actor: string): string => (actor.startsWith(person) ? actor.slice(person.length) : actor)
@@ -42,8 +42,8 @@ export function auditNames(db: Database) {
     async find(text: string) {
       const pattern = `%${text.replace(/[\\%_]/g, '\\$&')}%`
       const [people, agents] = await Promise.all([
-        accountDirectory.matching(db.prisma, bare(text), most),
-        agentsMatching(db, { pattern, most }),
+        accountDirectory.matching(db.prisma, bare(text), max),
+        agentsMatching(db, { pattern, max }),
       ])
       return [
         ...people.map(({ accountId, name, email }) => ({
@@ -53,7 +53,7 @@ export function auditNames(db: Database) {
           email,
         })),
         ...agents.map(({ id, name }) => ({ id, kind: 'agent' as const, name, email: null })),
-      ].slice(0, most)
+      ].slice(0, max)
     },
   }
 }
@@ -80,10 +80,10 @@ interface AuditedAct {
  * The newest changes and exports by people within a week, without those of sessions, newest first. The same act of a person, repeated
  * without another one between, is one act. On a busy installation only those among the newest entries.
  */
-export async function newestActsOfPeople(db: Database, now: Date, most: number): Promise<AuditedAct[]> {
+export async function newestActsOfPeople(db: Database, now: Date, max: number): Promise<AuditedAct[]> {
   const from = new Date(now.getTime() - 7 * dayMs)
-  const rows = await newestActs(db, { from, looked, limit: most * entriesPerAct })
-  const acts = joinRepeated(actsOf(rows.map((entry) => ({ entry, count: 1 })))).slice(0, most)
+  const rows = await newestActs(db, { from, looked, limit: max * entriesPerAct })
+  const acts = joinRepeated(actsOf(rows.map((entry) => ({ entry, count: 1 })))).slice(0, max)
   const shown = acts.flatMap(({ parts }) => parts.map(({ entry }) => entry))
   const names = await auditNames(db).of(
     shown,
@@ -113,10 +113,10 @@ export async function changesAbout(
   db: Database,
   resources: readonly string[],
   now: Date,
-  most: number,
+  max: number,
 ): Promise<AuditAct[]> {
-  const rows = await changesOf(db, { resources, from: oldestRead(now), limit: most * entriesPerAct })
-  const acts = joinRepeated(actsOf(rows.map((entry) => ({ entry, count: 1 })))).slice(0, most)
+  const rows = await changesOf(db, { resources, from: oldestRead(now), limit: max * entriesPerAct })
+  const acts = joinRepeated(actsOf(rows.map((entry) => ({ entry, count: 1 })))).slice(0, max)
   const shown = acts.flatMap(({ parts }) => parts.map(({ entry }) => entry))
   const names = await auditNames(db).of(
     shown,
@@ -140,9 +140,9 @@ export async function readersAbout(
   db: Database,
   { resources, own }: { resources: readonly string[]; own: readonly string[] },
   now: Date,
-  most: number,
+  max: number,
 ): Promise<AuditedReader[]> {
-  const rows = await readersOf(db, { resources, own, from: oldestRead(now), most })
+  const rows = await readersOf(db, { resources, own, from: oldestRead(now), max })
   const known = await namesOfIds(db, { ids: [...new Set(rows.map(({ actor }) => bare(actor)))] })
   const names = new Map(known.map(({ id, name }) => [id, name]))
   return rows.map(({ actor, action, type, count, last }) => ({

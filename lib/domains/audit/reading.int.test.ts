@@ -38,7 +38,7 @@ describe('a search without an index', () => {
     const ages = [1, 30 * 60_000, hour, 5 * hour, day, 10 * day, 10 * day, 44 * day, 88 * day, 90 * day - hour]
     await insert(ages.map((age) => ({ at: new Date(now.getTime() - age), resourceId: 'needle' })))
     await insert([{ at: new Date(now.getTime() - 90 * day - 1), resourceId: 'needle' }])
-    const impatient = auditReading(test.db, { most: 0, step: 3 * day })
+    const impatient = auditReading(test.db, { max: 0, step: 3 * day })
     const found: number[] = []
     const reached: (Date | undefined)[] = []
     let cursor: string | undefined

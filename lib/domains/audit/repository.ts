@@ -144,15 +144,15 @@ const kindsAt = statement('audit.kinds-at', {
 export const kindsOf = (on: Queryable, search: EntrySearch) => kindsAt(on, search, conditionsOf(search))
 
 const countMatching = statement('audit.count', {
-  takes: { ...searched, most: 'int4' },
+  takes: { ...searched, max: 'int4' },
   returns: { n: 'int4' },
   variants,
   sql: (given: readonly Condition[]) =>
-    `SELECT count(*)::int AS n FROM (SELECT 1 FROM audit_entries WHERE ${matches(given)} LIMIT $most) AS c`,
+    `SELECT count(*)::int AS n FROM (SELECT 1 FROM audit_entries WHERE ${matches(given)} LIMIT $max) AS c`,
 })
-/** The number of matching entries; counts at most `most`. */
-export const countEntries = async (on: Queryable, search: EntrySearch, most: number): Promise<number> =>
-  (await countMatching(on, { ...search, most }, conditionsOf(search)))[0]?.n ?? 0
+/** The number of matching entries; counts at most `max`. */
+export const countEntries = async (on: Queryable, search: EntrySearch, max: number): Promise<number> =>
+  (await countMatching(on, { ...search, max }, conditionsOf(search)))[0]?.n ?? 0
 
 const explainMatching = statement('audit.explain', {
   takes: searched,
@@ -177,10 +177,10 @@ export const entriesOfActors = statement('audit.inventory', {
 
 /** How often these operations succeeded among the newest entries, and the last time. Only success writes an entry. */
 export const countUses = statement('audit.uses', {
-  takes: { operations: 'text[]', from: 'timestamptz', most: 'int4' },
+  takes: { operations: 'text[]', from: 'timestamptz', max: 'int4' },
   returns: { uses: 'int4', last: 'timestamptz?' },
   sql: `SELECT count(*)::int AS uses, max(at) AS last
-    FROM (SELECT at, details FROM audit_entries WHERE at >= $from ORDER BY at DESC, id DESC LIMIT $most) AS newest
+    FROM (SELECT at, details FROM audit_entries WHERE at >= $from ORDER BY at DESC, id DESC LIMIT $max) AS newest
     WHERE details->>'operation' = ANY($operations)`,
 })
 
@@ -212,10 +212,10 @@ export const namesOfIds = statement('audit.names', {
 
 /** Agents whose name or id contains the text. `pattern` is for ILIKE. */
 export const agentsMatching = statement('audit.agents-matching', {
-  takes: { pattern: 'text', most: 'int4' },
+  takes: { pattern: 'text', max: 'int4' },
   returns: { id: 'text', name: 'text?' },
   sql: `SELECT id, name FROM agent_names WHERE name ILIKE $pattern OR id ILIKE $pattern
-    ORDER BY name NULLS LAST, id LIMIT $most`,
+    ORDER BY name NULLS LAST, id LIMIT $max`,
 })
 
 /** Who caused the events of a privacy request, while the log retains their entries. */
@@ -252,11 +252,11 @@ export const newestActs = statement('audit.newest-acts', {
 
 /** Reads and exports of these resources by others, by actor and kind of resource. */
 export const readersOf = statement('audit.readers-of', {
-  takes: { resources: 'text[]', own: 'text[]', from: 'timestamptz', most: 'int4' },
+  takes: { resources: 'text[]', own: 'text[]', from: 'timestamptz', max: 'int4' },
   returns: { actor: 'text', action: 'text', type: 'text', count: 'int4', last: 'timestamptz' },
   sql: `SELECT agent_id AS actor, action, resource_type AS type, count(*)::int AS count, max(at) AS last FROM audit_entries
     WHERE resource_id = ANY($resources) AND at >= $from AND action IN ('read', 'export') AND NOT agent_id = ANY($own)
-    GROUP BY 1, 2, 3 ORDER BY last DESC, 1, 2, 3 LIMIT $most`,
+    GROUP BY 1, 2, 3 ORDER BY last DESC, 1, 2, 3 LIMIT $max`,
 })
 
 /** The newest changes of these resources, without those of reputation, which every vote causes. */

@@ -140,7 +140,7 @@ const isIndexed = (filters: AuditFilters, ownOnly: readonly string[] | undefined
       filters.resource_type === undefined))
 
 /** Reads pages of the log, newest first, in bounded time for all filters. */
-export function auditReading(db: Database, { most = lookingMost, step: firstStep = 3_600_000 } = {}) {
+export function auditReading(db: Database, { max = lookingMost, step: firstStep = 3_600_000 } = {}) {
   const stepQuery = boundedQuery(db, stepLimit)
   const countQuery = boundedQuery(db, countingMost)
 
@@ -172,7 +172,7 @@ export function auditReading(db: Database, { most = lookingMost, step: firstStep
       rows.push(...found)
       if (rows.length > limit || at <= oldest) return whole(rows, limit)
       before = at
-      if (performance.now() - started >= most) return { rows, next: { at, id: beforeAll }, reached: at }
+      if (performance.now() - started >= max) return { rows, next: { at, id: beforeAll }, reached: at }
     }
   }
 

@@ -797,7 +797,7 @@ it('installation.secret fails when the file is readable or writable by others, o
     telemetry: 'none',
     folders: [],
     secretFile: file,
-    oldestLetter: async () => undefined,
+    oldestEmail: async () => undefined,
     outboxRetention: 0,
   }).filter(({ name }) => name === 'installation.secret')
   const found = async () => (await check?.ask(async () => [], test.clock.now()))?.state

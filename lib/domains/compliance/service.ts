@@ -48,7 +48,7 @@ interface ComplianceDeps {
     /** The file with the installation secret. Null when the environment provides it. */
     secretFile: string | null
     /** When the oldest email in the folder was written. Undefined when there is none. */
-    oldestLetter(): Promise<Date | undefined>
+    oldestEmail(): Promise<Date | undefined>
     /** Retention of emails in milliseconds. */
     outboxRetention: number
   }
@@ -330,7 +330,7 @@ export const installationChecks = (deps: ComplianceDeps['installation']): Eviden
     name: 'installation.letters',
     page: '/admin/outbox',
     async ask(_query, now) {
-      const oldest = await deps.oldestLetter()
+      const oldest = await deps.oldestEmail()
       const isLate = oldest !== undefined && now.getTime() - oldest.getTime() > deps.outboxRetention + slack
       return { state: oldest === undefined ? 'not_applicable' : failsIf(isLate), times: { oldest: oldest ?? null } }
     },

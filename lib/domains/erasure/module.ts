@@ -101,7 +101,7 @@ function deletionLogReading(db: Database) {
       const [rows, counted] = await inTime(
         Promise.all([
           deletionsMatching(query, { ...searchOf(filters, parseCursor(cursor)), limit: limit + 1 }),
-          countDeletions(query, { ...searchOf(filters), most: countedTo }),
+          countDeletions(query, { ...searchOf(filters), max: countedTo }),
         ]),
       )
       const { shown, page } = pageOf(rows, limit, counted[0]?.n ?? 0, ({ at, audit_id }) => ({ at, id: audit_id }))

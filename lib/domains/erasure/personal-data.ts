@@ -57,7 +57,7 @@ interface Row {
   since: Date | null
   last: Date | null
 }
-const keptYears = (row: Row | undefined): Holding => ({
+const retainedYears = (row: Row | undefined): Holding => ({
   count: row?.count ?? 0,
   since: row?.since ?? null,
   until: row?.last ? plusYears(row.last, years) : null,
@@ -74,7 +74,7 @@ export function retainedErasureRecords(db: Database): RetainedRecord[] {
       basis: proof,
       kept: sevenYears,
       tables: ['erasures', 'deletion_audit_log'],
-      inventory: async ({ agents }) => keptYears((await receiptsOfOwners(db, { agents }))[0]),
+      inventory: async ({ agents }) => retainedYears((await receiptsOfOwners(db, { agents }))[0]),
     },
     {
       name: 'erasure.ids',
@@ -112,7 +112,7 @@ export function retainedErasureRecords(db: Database): RetainedRecord[] {
         'remaining_places',
         'write_fences',
       ],
-      inventory: async ({ account, agents }) => keptYears((await runsOfSubject(db, { account, agents }))[0]),
+      inventory: async ({ account, agents }) => retainedYears((await runsOfSubject(db, { account, agents }))[0]),
     },
     {
       name: 'erasure.suppressions',

@@ -128,11 +128,11 @@ export const deletionsMatching = statement('erasure.deletions-matching', {
   sql: `SELECT d.audit_id, d."timestamp" AS at, d.requested_by, d.reason, d.scope, d.results, e.receipt_id, ${deletionKind} AS kind
     ${matching} ORDER BY d."timestamp" DESC, d.audit_id DESC LIMIT $limit`,
 })
-/** The number of matching deletions; counts at most `most`. */
+/** The number of matching deletions; counts at most `max`. */
 export const countDeletions = statement('erasure.count-deletions', {
-  takes: { ...searched, most: 'int4' },
+  takes: { ...searched, max: 'int4' },
   returns: { n: 'int4' },
-  sql: `SELECT count(*)::int AS n FROM (SELECT 1 ${matching} LIMIT $most) AS c`,
+  sql: `SELECT count(*)::int AS n FROM (SELECT 1 ${matching} LIMIT $max) AS c`,
 })
 
 export const sealedSigningKeys: SealedColumn = {

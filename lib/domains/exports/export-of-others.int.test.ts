@@ -63,7 +63,7 @@ describe('the export of an agent of somebody else', () => {
     expect(json.knowledge_units).toMatchObject([{ visibility: 'network' }])
     for (const part of ['agent_documents', 'llm_log', 'grimoire_entries', 'keyrings', 'snapshots'])
       expect(json[part]).toBeUndefined()
-    expect(kit.lettersTo(owner.email)).toEqual([])
+    expect(kit.emailsTo(owner.email)).toEqual([])
   })
 
   it('is rejected for an admin whose password was not entered within ten minutes, and for a token of scope admin', async () => {
@@ -92,7 +92,7 @@ describe('the export of an agent of somebody else', () => {
     expect(json).toMatchObject({ private_content: 'included', request_id: filed.json.data.id })
     expect(text).toContain(secret)
     await kit.work()
-    expect(kit.lettersTo(owner.email).map(({ subject }) => subject)).toContain(
+    expect(kit.emailsTo(owner.email).map(({ subject }) => subject)).toContain(
       'An admin exported the data of your agent',
     )
     const token = await exported(await issuedAgent(kit.test, ['admin']))

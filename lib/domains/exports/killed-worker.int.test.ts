@@ -105,23 +105,23 @@ it('preparing and downloading use constant memory', async () => {
   }
   const id = await begin()
   const before = held()
-  let [most, isOver] = [0, false]
+  let [max, isOver] = [0, false]
   const preparing = run('exports.prepare', { id }).finally(() => {
     isOver = true
   })
   // A garbage collection takes up to a second when the files of a test worker share its heap.
-  for (; !isOver; await delay(1_000)) most = Math.max(most, held() - before)
+  for (; !isOver; await delay(1_000)) max = Math.max(max, held() - before)
   await preparing
   const hash = createHash('sha256')
   let bytes = 0
   for await (const piece of (await download(id)).body ?? []) {
     hash.update(piece)
-    if (bytes % (4 * 2 ** 20) > (bytes + piece.byteLength) % (4 * 2 ** 20)) most = Math.max(most, held() - before)
+    if (bytes % (4 * 2 ** 20) > (bytes + piece.byteLength) % (4 * 2 ** 20)) max = Math.max(max, held() - before)
     bytes += piece.byteLength
   }
   const { sha256, bytes: size } = await look(id)
   expect([hash.digest('hex'), bytes]).toEqual([sha256, size])
   expect(bytes).toBeGreaterThan(16 * 2 ** 20)
-  expect(most).toBeGreaterThan(0)
-  expect(most).toBeLessThan(24 * 2 ** 20)
+  expect(max).toBeGreaterThan(0)
+  expect(max).toBeLessThan(24 * 2 ** 20)
 }, 600_000)

@@ -16,7 +16,7 @@ export const prepareJob = 'exports.prepare'
 /** The job key of an export: enqueuing it again while it waits changes nothing. */
 const prepareKey = (id: string): string => `${prepareJob}:${id}`
 /** Number of failed attempts after which the job and the export are given up. */
-const mostAttempts = 8
+const attemptLimit = 8
 
 /** A change of an export that answers a privacy request, reported in the transaction of the change. */
 export interface ExportChange {
@@ -105,13 +105,13 @@ export interface PreparationOrder {
 /** Stores an export and enqueues the job that prepares it. */
 export async function orderPreparation(tx: Transaction, { now, ...what }: PreparationOrder): Promise<PreparedExport> {
   const row = await tx.preparedExport.create({ data: { id: newId('exp'), ...what, createdAt: now } })
-  await enqueue(tx, prepareJob, { id: row.id }, { key: prepareKey(row.id), maxAttempts: mostAttempts })
+  await enqueue(tx, prepareJob, { id: row.id }, { key: prepareKey(row.id), maxAttempts: attemptLimit })
   return row
 }
 
 /** Enqueues the job again for an export whose job runs or was lost; a running job notices that it was replaced. */
 export const prepareAnew = (tx: Transaction, id: string): Promise<void> =>
-  enqueue(tx, prepareJob, { id }, { key: prepareKey(id), maxAttempts: mostAttempts })
+  enqueue(tx, prepareJob, { id }, { key: prepareKey(id), maxAttempts: attemptLimit })
 
 /**
  * Returns an export of the person.

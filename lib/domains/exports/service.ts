@@ -42,13 +42,13 @@ import type { IndexLanguage } from './readable-index.ts'
 import { copiesWithProblem, lockExportsOf, lockOwnExport } from './repository.ts'
 import { overdueBefore, rememberedFor, schemaVersion, utcDayOf } from './rules.ts'
 
-const most = 100
+const max = 100
 
 /** The copies that the compliance checks count as failed or late, for admins and auditors. */
 const copyProblemList = ({ db }: Pick<PreparedExports, 'db'>) =>
   read(listCopyProblems, async ({ now }, { query: { scope: basis, problem } }) => {
     const remembered = new Date(now.getTime() - rememberedFor)
-    const rows = await copiesWithProblem(db, { basis, remembered, overdue: overdueBefore(now), limit: most }, problem)
+    const rows = await copiesWithProblem(db, { basis, remembered, overdue: overdueBefore(now), limit: max }, problem)
     return {
       body: {
         data: rows.map(({ created_at, expires_at, total: _, ...row }) => ({

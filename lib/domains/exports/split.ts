@@ -151,10 +151,10 @@ function createCapture() {
   }
   return {
     /** Starts a value whose first byte is `first`. */
-    begin(first: number, most: number): void {
+    begin(first: number, max: number): void {
       kept = []
       size = 0
-      limit = most
+      limit = max
       depth = 0
       inString = isEscaped = false
       isScalar = first !== openBrace && first !== openBracket && first !== quote

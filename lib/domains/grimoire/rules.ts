@@ -46,5 +46,5 @@ export function isCiphertext(text: string): boolean {
 
 const day = 86_400_000
 /** Entries created at or before this time have expired, with a retention of `days`. Null: entries do not expire. */
-export const goneBefore = (days: number | null, now: Date): Date | null =>
+export const erasedBefore = (days: number | null, now: Date): Date | null =>
   days === null ? null : new Date(now.getTime() - days * day)

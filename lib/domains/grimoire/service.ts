@@ -33,7 +33,7 @@ import {
   updateEntry,
   visibleEntry,
 } from './repository.ts'
-import { goneBefore, grimoireEntryBytes, maxEntries } from './rules.ts'
+import { erasedBefore, grimoireEntryBytes, maxEntries } from './rules.ts'
 
 const other = (detail: string) => new Problem('conflict', `${detail} Nothing was changed.`)
 
@@ -235,7 +235,7 @@ export const entriesOf =
     const rows = await tx.grimoireEntry.findMany({
       where: { agentId, id: { in: [...ids] }, OR: [{ validUntil: null }, { validUntil: { gt: now } }] },
     })
-    const gone = rows.length === 0 ? null : goneBefore(await grimoireDaysOf(tx, agentId), now)
+    const gone = rows.length === 0 ? null : erasedBefore(await grimoireDaysOf(tx, agentId), now)
     const standing = rows.filter(({ createdAt }) => gone === null || createdAt > gone)
     return new Map<string, (StoredEntry & { kind: string }) | 'private'>(
       standing.map(({ id, kind, sealed }) => [
@@ -263,7 +263,7 @@ async function foundEntry(
   entryId: string,
   now: Date,
 ): Promise<GrimoireEntryRow> {
-  const [row] = await visibleEntry(db, { agent: agentId, now, gone: goneBefore(days, now), id: entryId })
+  const [row] = await visibleEntry(db, { agent: agentId, now, gone: erasedBefore(days, now), id: entryId })
   if (!row) throw noEntry()
   return row
 }
@@ -276,7 +276,7 @@ const list = ({ db, key, agents }: Pick<GrimoirePorts, 'db' | 'key' | 'agents'>)
     const conditions = {
       agent: id,
       now,
-      gone: goneBefore(agent.grimoireDays, now),
+      gone: erasedBefore(agent.grimoireDays, now),
       kind: kind ?? null,
       scope: scope ?? null,
     }
@@ -344,7 +344,7 @@ const edit = ({ key, agents }: Pick<GrimoirePorts, 'key' | 'agents'>) =>
   mutation(editEntry, async ({ tx, actor, now }, { params: { id: agentId, entryId }, body }) => {
     refusePast(body.valid_until, now)
     const agent = await agents.writable(tx, actor, agentId)
-    const gone = goneBefore(agent.grimoireDays, now)
+    const gone = erasedBefore(agent.grimoireDays, now)
     const [row] = await lockVisibleEntry(tx, { agent: agentId, now, gone, id: entryId })
     if (!row) throw noEntry()
     if (row.scope !== body.scope)
@@ -436,7 +436,7 @@ export const entryRestorer = ({ key, grimoireDaysOf }: Pick<GrimoirePorts, 'key'
   resourceType: 'grimoire_entry',
   async restore(tx: Transaction, { agentId, now, named }: Goal, records: readonly unknown[]) {
     const [days, ring] = await Promise.all([grimoireDaysOf(tx, agentId), keyringOf(tx, agentId)])
-    const gone = goneBefore(days, now)
+    const gone = erasedBefore(days, now)
     const all = records.map(entryOf)
     const standing = all.filter(
       ({ validUntil, createdAt }) => (validUntil === null || validUntil > now) && (gone === null || createdAt > gone),

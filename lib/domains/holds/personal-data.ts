@@ -51,7 +51,7 @@ async function readVersions(
   after: string | null,
   visit: (place: ReadPlace) => Promise<void>,
 ): Promise<ReadPage> {
-  const rows = await versionsAfter(db, { after: after ?? '', most: versionsPerPage })
+  const rows = await versionsAfter(db, { after: after ?? '', max: versionsPerPage })
   for (const { id, content } of rows)
     await visit({ id: `version:${id}`, texts: [...textsIn(content)], itemsOf: async () => [id] })
   return { next: rows.length < versionsPerPage ? null : (rows.at(-1)?.id ?? null), unread: {} }

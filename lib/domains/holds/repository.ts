@@ -78,9 +78,9 @@ export const versionsInScope = statement('holds.versions-in-scope', {
 
 /** A page of all versions by id. */
 export const versionsAfter = statement('holds.versions-after', {
-  takes: { after: 'text', most: 'int4' },
+  takes: { after: 'text', max: 'int4' },
   returns: { id: 'text', content: typed<Record<string, unknown>>('jsonb') },
-  sql: 'SELECT id, content FROM held_versions WHERE id > $after ORDER BY id LIMIT $most',
+  sql: 'SELECT id, content FROM held_versions WHERE id > $after ORDER BY id LIMIT $max',
 })
 
 /** Counts the versions of a scope that no legal hold covers, and those that `known` does not list. */
@@ -105,9 +105,9 @@ export const deleteVersions = statement('holds.delete-versions', {
   sql: 'DELETE FROM held_versions v WHERE v.id = ANY($ids) AND hold_on(v.anchors, $now) IS NULL',
 })
 
-/** Deletes at most `most` versions that no legal hold covers any more. */
+/** Deletes at most `max` versions that no legal hold covers any more. */
 export const deleteUncoveredVersions = statement('holds.delete-uncovered-versions', {
-  takes: { now: 'timestamptz', most: 'int4' },
+  takes: { now: 'timestamptz', max: 'int4' },
   returns: 'count',
-  sql: `DELETE FROM held_versions WHERE id IN (SELECT v.id FROM held_versions v WHERE hold_on(v.anchors, $now) IS NULL LIMIT $most)`,
+  sql: `DELETE FROM held_versions WHERE id IN (SELECT v.id FROM held_versions v WHERE hold_on(v.anchors, $now) IS NULL LIMIT $max)`,
 })

@@ -109,7 +109,7 @@ const batch = 1_000
 export function holdsJobs() {
   async function removeUncovered(ctx: Context, tx: Transaction): Promise<number> {
     await lockHoldsShared(tx, {})
-    const versionsDeleted = await deleteUncoveredVersions(tx, { now: ctx.now, most: batch })
+    const versionsDeleted = await deleteUncoveredVersions(tx, { now: ctx.now, max: batch })
     return notePurge(ctx, tx, {
       what: 'held versions of records that no legal hold covers any more',
       results: { versionsDeleted },

@@ -190,7 +190,7 @@ const idempotencyJobs = (db: Database) => [
     async run(ctx) {
       const before = new Date(ctx.now.getTime() - replyRetention)
       for (;;) {
-        if ((await deleteExpired(db, { before, most: batch })) < batch) return
+        if ((await deleteExpired(db, { before, max: batch })) < batch) return
       }
     },
   }),

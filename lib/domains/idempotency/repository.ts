@@ -150,9 +150,9 @@ export const countShowing = statement('idempotency.residue-id', {
 })
 
 export const deleteExpired = statement('idempotency.delete-expired', {
-  takes: { before: 'timestamptz', most: 'int4' },
+  takes: { before: 'timestamptz', max: 'int4' },
   returns: 'count',
   isPrepared: true,
   sql: `DELETE FROM idempotency_records
-    WHERE (scope, key) IN (SELECT scope, key FROM idempotency_records WHERE created_at < $before LIMIT $most)`,
+    WHERE (scope, key) IN (SELECT scope, key FROM idempotency_records WHERE created_at < $before LIMIT $max)`,
 })

@@ -72,9 +72,9 @@ export const unitImporter = ({
     const { id, unit, visibility } = parsed.data
     if (unit.id !== undefined && unit.id !== id)
       throw new Problem('invalid', { issues: [{ path: ['unit', 'id'], message: 'must be the id of the record' }] })
-    const most = ctx.actor.quota.unitBytes
-    if (bytes > most && Buffer.byteLength(JSON.stringify(unit)) > most)
-      throw new Problem('too_large', `Your tier allows at most ${most.toLocaleString('en')} bytes for a unit.`)
+    const max = ctx.actor.quota.unitBytes
+    if (bytes > max && Buffer.byteLength(JSON.stringify(unit)) > max)
+      throw new Problem('too_large', `Your tier allows at most ${max.toLocaleString('en')} bytes for a unit.`)
     const { agent_id: first, ...metadata } = unit.metadata
     const sent = { ...unit, id, metadata: { ...metadata, ...(visibility && { visibility }) } }
     try {

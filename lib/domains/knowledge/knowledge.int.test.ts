@@ -153,7 +153,7 @@ describe('rejected contributions', () => {
     ['free', 262_144],
     ['pro', 1_048_576],
     ['enterprise', 4_194_304],
-  ] as const)('tier %s: a unit of %d bytes is accepted, one byte more is rejected', async (tier, most) => {
+  ] as const)('tier %s: a unit of %d bytes is accepted, one byte more is rejected', async (tier, max) => {
     const { id, token } = await issuedAgent(test, ['read', 'write'], { tier })
     const around = JSON.stringify(trace({ task: { objective: '' } })).length
     const sized = (bytes: number): string =>
@@ -167,10 +167,10 @@ describe('rejected contributions', () => {
           },
         }),
       )
-    expect(Buffer.byteLength(sized(most))).toBe(most)
-    expect((await test.fetch('POST', '/v1/knowledge', { token, body: sized(most) })).status).toBe(201)
-    const over = await test.fetch('POST', '/v1/knowledge', { token, body: sized(most + 1) })
-    expect([over.status, over.json.code, over.json.limit]).toEqual([413, 'too_large', most])
+    expect(Buffer.byteLength(sized(max))).toBe(max)
+    expect((await test.fetch('POST', '/v1/knowledge', { token, body: sized(max) })).status).toBe(201)
+    const over = await test.fetch('POST', '/v1/knowledge', { token, body: sized(max + 1) })
+    expect([over.status, over.json.code, over.json.limit]).toEqual([413, 'too_large', max])
     expect(await unitsOf(id)).toBe(1)
   })
 

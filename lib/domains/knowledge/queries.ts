@@ -77,12 +77,12 @@ async function recordWithId(db: Database, ctx: Context, id: string): Promise<Row
 }
 
 /** Finds units and skills that the reader may see: by id, or by words in the order of the search. At most this number of each. */
-export async function findRecords(db: Database, ctx: Context, q: string, most: number): Promise<FoundRecord[]> {
+export async function findRecords(db: Database, ctx: Context, q: string, max: number): Promise<FoundRecord[]> {
   const found = (kind: FoundRecord['kind'], rows: readonly Row[]): FoundRecord[] =>
     rows.map(({ id, title, agent_id: agent }) => ({ kind, id, title, isOwn: ctx.actor.agents.includes(agent) }))
   if (q.startsWith('kp:')) return found(isSkillId(q) ? 'skill' : 'unit', await recordWithId(db, ctx, q))
   if (parseQuery(q).terms.length === 0) return []
-  const asked = { q, mine: 'false', limit: most, offset: 0 } as const
+  const asked = { q, mine: 'false', limit: max, offset: 0 } as const
   const [units, skills] = await Promise.all([
     searchPage(db, ctx, asked, { listed: unitSummaries, filters: {}, isUncorrected: true }),
     searchPage(db, ctx, asked, { listed: skillSummaries, filters: {}, isUncorrected: true }),
@@ -117,22 +117,18 @@ export async function quarantined(db: Database): Promise<number> {
 }
 
 /** Ids of the newest units and skills of these agents. */
-export async function newestRecordsOf(
-  { prisma }: Database,
-  agents: readonly string[],
-  most: number,
-): Promise<string[]> {
+export async function newestRecordsOf({ prisma }: Database, agents: readonly string[], max: number): Promise<string[]> {
   const newest = {
     where: { agentId: { in: [...agents] } },
     select: { id: true, createdAt: true },
     orderBy: [{ createdAt: 'desc' as const }, { id: 'desc' as const }],
-    take: most,
+    take: max,
   }
   const found = await Promise.all([prisma.unit.findMany(newest), prisma.skill.findMany(newest)])
   return found
     .flat()
     .toSorted((one, other) => other.createdAt.getTime() - one.createdAt.getTime())
-    .slice(0, most)
+    .slice(0, max)
     .map(({ id }) => id)
 }
 

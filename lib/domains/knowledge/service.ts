@@ -15,7 +15,7 @@ import { type ChosenIdPorts, idErased, idProblem, refusedIds, unitIdInUse } from
 import { type BatchResult, contributeBatch, eraseUnit, readUnit, rectifyUnit } from './contract.ts'
 import { eraseRow } from './erasure/erase-record.ts'
 import { lockErasableUnit } from './erasure/records/repository.ts'
-import { expertsOfWordings } from './erasure/repository.ts'
+import { expertsOfStoredVersions } from './erasure/repository.ts'
 import { countRejections, isUnderReview, recordingRejection, rejectionOf } from './moderation/rejections.ts'
 import { reporting, review } from './moderation/service.ts'
 import { type UnitRequest, visibleUnits } from './repository.ts'
@@ -118,10 +118,10 @@ const idOf = (item: unknown): string =>
 /** Prepares items. If an id occurs twice, the first item wins; `places` maps ids to their index in the batch. */
 async function judge(items: readonly Item[], bounds: Bounds, places: Map<string, number>): Promise<ValidatedUnit> {
   const judged: ValidatedUnit = { units: [], refusals: [], stages: [] }
-  let judgedBytes = turn
+  let decidedBytes = turn
   for (const { index, item, id } of items) {
-    if (judgedBytes >= turn) {
-      judgedBytes = 0
+    if (decidedBytes >= turn) {
+      decidedBytes = 0
       await setImmediate()
     }
     try {
@@ -132,7 +132,7 @@ async function judge(items: readonly Item[], bounds: Bounds, places: Map<string,
           issues: [{ path: ['id'], message: 'is used twice in this batch' }],
         })
       const unit = prepared(item, bounds)
-      judgedBytes += unit.json.length
+      decidedBytes += unit.json.length
       places.set(unit.id, index)
       judged.units.push({ ...unit, index })
     } catch (error) {
@@ -192,11 +192,11 @@ function batch({ db, strict, names, chosenIds }: ContributionParts) {
 
   return mutation(contributeBatch, async ({ tx, now, actor }, { body: { units: items }, query }) => {
     const { author, organisationId } = contributorOf({ actor })
-    const { unitBytes, batch: most } = actor.quota
-    if (items.length > most)
+    const { unitBytes, batch: max } = actor.quota
+    if (items.length > max)
       throw new Problem('too_large', {
-        detail: `You sent ${items.length.toLocaleString('en')} units; your tier allows ${most.toLocaleString('en')} per batch. Nothing was stored. Send them in several batches.`,
-        extensions: { limit: most },
+        detail: `You sent ${items.length.toLocaleString('en')} units; your tier allows ${max.toLocaleString('en')} per batch. Nothing was stored. Send them in several batches.`,
+        extensions: { limit: max },
       })
     const bounds = { author, strict, unitBytes }
     const made = await decideAndStore(tx, items, bounds, { organisationId, now, actor, chosenIds })
@@ -306,12 +306,12 @@ function validated(value: unknown): Unit {
 
 /** A correction must not exceed the size limit of contributions, but one that does not make the unit larger is always accepted. */
 function refuseLarger({ actor }: MutationContext, before: Unit, after: PreparedUnit): void {
-  const most = actor.quota.unitBytes
+  const max = actor.quota.unitBytes
   const bytes = Buffer.byteLength(after.json)
-  if (bytes > most && bytes > Buffer.byteLength(JSON.stringify(before)))
+  if (bytes > max && bytes > Buffer.byteLength(JSON.stringify(before)))
     throw new Problem(
       'too_large',
-      `With this correction, the unit is larger than the ${most.toLocaleString('en')} bytes that your tier allows. The unit was not changed.`,
+      `With this correction, the unit is larger than the ${max.toLocaleString('en')} bytes that your tier allows. The unit was not changed.`,
     )
 }
 
@@ -435,7 +435,7 @@ export function knowledgeService(deps: KnowledgeDeps) {
       if (!row) throw await erasedOrNotFound(erasures, ctx, id, ctx.tx)
       const { agent_id: author, attributed_to, original_author, version, was_public: wasPublic } = row
       guardRecord(ctx, 'erase-words', { isOwn: agents.includes(author) })
-      const attributedTo = [attributed_to, original_author, ...(await expertsOfWordings(ctx.tx, id))]
+      const attributedTo = [attributed_to, original_author, ...(await expertsOfStoredVersions(ctx.tx, id))]
       return eraseRow(erasures, ctx, { kind: 'unit', id, author, attributedTo, version, wasPublic }, headers)
     }),
   }

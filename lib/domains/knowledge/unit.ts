@@ -8,8 +8,8 @@ const Words = z.string().min(1, 'must not be empty')
 /** A name or id, short enough for an index. */
 const Name = Words.max(300, 'must have at most 300 characters')
 /** Maximum steps of a unit. */
-const most = 1_000
-const tooMany = `must have at most ${most} items`
+const max = 1_000
+const tooMany = `must have at most ${max} items`
 const Share = z.number().min(0, 'must be from 0 to 1').max(1, 'must be from 0 to 1')
 const Payload = z.json().meta({ id: 'Json' })
 const idOf = (kind: 'trace' | 'pattern' | 'sop') =>
@@ -53,7 +53,7 @@ export const ReasoningTrace = z
         }),
       )
       .min(1, 'must have at least one step')
-      .max(most, tooMany),
+      .max(max, tooMany),
     outcome: z.strictObject({ result_summary: Text, confidence: Share }),
     knowledge_graph_delta: z.strictObject({ entities: z.array(Payload), relationships: z.array(Payload) }).optional(),
   })
@@ -82,7 +82,7 @@ export const ToolCallPattern = z
         }),
       )
       .min(1, 'must have at least one step')
-      .max(most, tooMany),
+      .max(max, tooMany),
     performance: z.strictObject({ avg_ms: z.number().min(0), success_rate: Share, uses: z.int().min(0) }),
   })
   .meta({ id: 'ToolCallPattern' })
@@ -108,7 +108,7 @@ export const ExpertSOP = z
         }),
       )
       .min(1, 'must have at least one step')
-      .max(most, tooMany),
+      .max(max, tooMany),
     validation: z.strictObject({ test_cases: z.array(Payload) }).optional(),
   })
   .meta({ id: 'ExpertSOP' })

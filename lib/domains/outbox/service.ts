@@ -56,9 +56,9 @@ const listed = ({ name, to, subject, writtenAt, bytes }: ListedEmail): EmailView
   expires_at: new Date(writtenAt.getTime() + outboxRetention).toISOString(),
   bytes,
 })
-const queued = ({ mostAttempts, at, ...job }: StoredJobRun) => ({
+const queued = ({ attemptLimit, at, ...job }: StoredJobRun) => ({
   ...job,
-  most_attempts: mostAttempts,
+  most_attempts: attemptLimit,
   at: at.toISOString(),
 })
 

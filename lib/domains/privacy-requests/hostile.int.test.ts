@@ -231,7 +231,7 @@ it('audit entries, job payloads and events contain no personal data', async () =
   await kit.work()
   expect(
     kit
-      .lettersTo(person.email)
+      .emailsTo(person.email)
       .map(({ text }) => text)
       .join(''),
   ).not.toContain('mauve')

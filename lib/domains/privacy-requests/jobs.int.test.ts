@@ -13,9 +13,9 @@ beforeAll(async () => {
 afterAll(() => kit.close())
 
 const day = 86_400_000
-const adminLetters = async () => {
+const adminEmails = async () => {
   const { email } = await kit.test.db.prisma.account.findUniqueOrThrow({ where: { id: kit.admin.accountId } })
-  return kit.lettersTo(email)
+  return kit.emailsTo(email)
 }
 
 const digest = async () => {
@@ -28,22 +28,22 @@ it('requests are flagged as nearly due and overdue once each, and admins get one
   const { id } = (await kit.file(person.cookie, { kinds: ['objection'], password: person.password })).json.data
   await kit.tick()
   await digest()
-  expect(await adminLetters()).toHaveLength(0)
+  expect(await adminEmails()).toHaveLength(0)
   kit.test.clock.advance(2.5 * day)
   await kit.tick()
   await kit.tick()
-  expect(await adminLetters()).toHaveLength(0)
+  expect(await adminEmails()).toHaveLength(0)
   await digest()
-  expect((await adminLetters()).map(({ subject }) => subject)).toEqual(['Privacy requests are due soon'])
+  expect((await adminEmails()).map(({ subject }) => subject)).toEqual(['Privacy requests are due soon'])
   kit.test.clock.advance(day)
   for (let hour = 0; hour < 5; hour++) {
     kit.test.clock.advance(3_600_000)
     await kit.tick()
   }
-  expect(await adminLetters()).toHaveLength(1)
+  expect(await adminEmails()).toHaveLength(1)
   await digest()
-  const [, overdue] = await adminLetters()
-  expect([overdue?.subject, (await adminLetters()).length]).toEqual(['Privacy requests are overdue', 2])
+  const [, overdue] = await adminEmails()
+  expect([overdue?.subject, (await adminEmails()).length]).toEqual(['Privacy requests are overdue', 2])
   expect(overdue?.text).toContain('Overdue: 1.')
   expect(overdue?.text).not.toContain(id)
   const queue = await kit.test.fetch('GET', '/api/admin/privacy/requests?due=overdue', { cookie: kit.admin.cookie })
@@ -58,7 +58,7 @@ it('requests are flagged as nearly due and overdue once each, and admins get one
   )
   await kit.asAdmin(id, 'complete', { kind: 'objection', note: 'Upheld.' })
   await digest()
-  expect(await adminLetters()).toHaveLength(2)
+  expect(await adminEmails()).toHaveLength(2)
 })
 
 it('an unconfirmed request is closed as expired after a month, and the subject gets an email', async () => {
@@ -68,7 +68,7 @@ it('an unconfirmed request is closed as expired after a month, and the subject g
   await kit.tick()
   const read = await kit.read(person.cookie, id)
   expect([read.state, read.timeline.at(-1).event, read.timeline.at(-1).by]).toEqual(['cancelled', 'expired', 'system'])
-  expect(kit.lettersTo(person.email).at(-1)?.subject).toBe('Your privacy request has expired')
+  expect(kit.emailsTo(person.email).at(-1)?.subject).toBe('Your privacy request has expired')
 })
 
 it('the address is deleted with the last email, or after seven days when the email cannot be sent', async () => {
@@ -90,7 +90,7 @@ it('the address is deleted with the last email, or after seven days when the ema
   expect(await contactOf(unsent)).toBeNull()
   kit.post.refuse(false)
   await kit.work()
-  expect(kit.lettersTo(other.email)).toEqual([])
+  expect(kit.emailsTo(other.email)).toEqual([])
 })
 
 it('the stored address of a request is sealed', async () => {
@@ -109,13 +109,13 @@ it("emails are in the subject's language, as text and HTML", async () => {
   await kit.test.db.prisma.account.update({ where: { id: person.accountId }, data: { locale: 'zh' } })
   const made = await kit.file(person.cookie, { kinds: ['erasure'], password: person.password })
   await kit.work()
-  const [email] = kit.lettersTo(person.email)
+  const [email] = kit.emailsTo(person.email)
   expect(email?.subject).toBe('您的数据将被删除')
   expect(email?.text).toContain('请打开下面的页面并按下按钮')
   expect(email?.html).toContain('lang="zh"')
   expect((await kit.use(kit.linkTo(person.email, 'cancel'), 'cancel')).json.data.state).toBe('cancelled')
   await kit.work()
-  expect(kit.lettersTo(person.email).at(-1)?.text).toContain(made.json.data.id)
+  expect(kit.emailsTo(person.email).at(-1)?.text).toContain(made.json.data.id)
 })
 
 it("the erasure of an owner closes the erasure of an agent as moot, and cancelling the owner's erasure keeps the agent's tokens suspended", async () => {
@@ -158,7 +158,7 @@ it('the erasure of the last admin waits for another admin, with one email, while
     due_at,
   ])
   expect(waiting.timeline.filter(({ event }: { event: string }) => event === 'blocked')).toHaveLength(1)
-  expect(kit.lettersTo(person.email).filter(({ text }) => text.includes('last administrator'))).toHaveLength(1)
+  expect(kit.emailsTo(person.email).filter(({ text }) => text.includes('last administrator'))).toHaveLength(1)
   await role(kit.admin.accountId, 'admin')
   await kit.tick()
   expect((await kit.adminRead(id)).state).toBe('completed')

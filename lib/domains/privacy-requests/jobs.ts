@@ -124,8 +124,8 @@ async function deleteExpired(
   await deleteAnswers(db, { before })
   await deleteAddressKeys(db, { before })
   // Deleted with all dependent rows.
-  const keptSince = addMonths(now, -12 * requestsYears)
-  await db.prisma.privacyRequest.deleteMany({ where: { closedAt: { lte: keptSince } } })
+  const retainedSince = addMonths(now, -12 * requestsYears)
+  await db.prisma.privacyRequest.deleteMany({ where: { closedAt: { lte: retainedSince } } })
 }
 
 /**

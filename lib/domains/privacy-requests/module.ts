@@ -25,7 +25,7 @@ export const privacyRequestsData = (deps: Parameters<typeof requestDataSource>[0
 
 const day = 86_400_000
 /** The sealed address is deleted at most 7 days after closing; allows 2 hours of delay. */
-const contactKept = 7 * day + day / 12
+const contactRetained = 7 * day + day / 12
 const requestsOf = (kind: RequestKind): EvidencePage => `/admin/requests?open=all&kind=${kind}`
 const overdueOf = (kind: RequestKind): EvidencePage => `/admin/requests?kind=${kind}&due=overdue`
 /** Counts answered, open and overdue requests of one kind. */
@@ -84,7 +84,7 @@ const requestsEvidence = (): EvidenceCheck[] => [
     name: 'requests.leftovers',
     page: '/admin/requests?open=false',
     async ask(query, now) {
-      const [row] = await dataOfClosedRequests(query, { before: new Date(now.getTime() - contactKept) })
+      const [row] = await dataOfClosedRequests(query, { before: new Date(now.getTime() - contactRetained) })
       const { closed = 0, payloads = 0, contacts = 0 } = row ?? {}
       return { state: failsIf(payloads + contacts > 0), numbers: { closed, payloads, contacts } }
     },

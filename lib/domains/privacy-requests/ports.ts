@@ -32,7 +32,7 @@ export interface People {
   namesOf(tx: Transaction, accountIds: readonly string[]): Promise<Map<string, string>>
   byEmail(tx: Transaction, email: string): Promise<KnownAccount | undefined>
   /** Returns accounts whose name, address or id contains the text, by name. */
-  matching(tx: Transaction, text: string, most: number): Promise<KnownAccount[]>
+  matching(tx: Transaction, text: string, max: number): Promise<KnownAccount[]>
   /**
    * Concurrent calls are serialized until the end of the transaction, so call it in the transaction that suspends the
    * account.
@@ -113,11 +113,11 @@ export interface ParticipantPorts {
     which: { projectId: string; participantId: string },
     changes: Pick<Changes, 'name' | 'email'>,
   ): Promise<void>
-  /** Returns unclaimed participants with this email address, the newest first, at most `most`. */
+  /** Returns unclaimed participants with this email address, the newest first, at most `max`. */
   byEmail(
     tx: Transaction,
     email: string,
-    most: number,
+    max: number,
   ): Promise<{ projectId: string; projectName: string; participantId: string; name: string | null }[]>
   /** The copy of a participant's data as NDJSON. The caller checks that the reader may have it. */
   copyOf(copy: { participantId: string; projectId: string; scope: Basis; now: Date }): AsyncIterable<string>

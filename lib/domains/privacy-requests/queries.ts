@@ -30,13 +30,13 @@ export const isOnFile = async (tx: Transaction, accountId: string): Promise<bool
 export const requestsOf = async (
   { prisma }: Database,
   { account, agents }: { account: string; agents: readonly string[] },
-  most: number,
+  max: number,
 ): Promise<string[]> => {
   const found = await prisma.privacyRequest.findMany({
     where: { OR: [{ accountId: account }, { agentId: { in: [...agents] } }] },
     select: { id: true },
     orderBy: [{ receivedAt: 'desc' }, { id: 'desc' }],
-    take: most,
+    take: max,
   })
   return found.map(({ id }) => id)
 }

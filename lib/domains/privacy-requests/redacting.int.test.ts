@@ -45,7 +45,7 @@ describe('redaction of a name in texts of others', () => {
     const { password } = person
     const somebody = await kit.file(person.cookie, { kinds: ['erasure'], redact: true })
     await kit.work()
-    expect(kit.lettersTo(person.email).at(-1)?.text).toContain('knowledge graphs of your projects')
+    expect(kit.emailsTo(person.email).at(-1)?.text).toContain('knowledge graphs of your projects')
     expect([somebody.json.data.state, somebody.json.data.redact]).toEqual(['received', true])
     const proven = await kit.file(person.cookie, { kinds: ['erasure'], password })
     expect([proven.json.data.id, proven.json.data.state, proven.json.data.redact]).toEqual([

@@ -242,13 +242,13 @@ const filters = {
   now: 'timestamptz',
 } as const
 
-/** Counts the matching requests up to `most`. */
+/** Counts the matching requests up to `max`. */
 export const countQueue = statement('privacy.count-queue', {
-  takes: { ...filters, most: 'int4' },
+  takes: { ...filters, max: 'int4' },
   returns: { n: 'int4' },
   variants: [[], ...allConditions.map((one) => [one]), allConditions],
   sql: (given: readonly QueueCondition[]) =>
-    `SELECT count(*)::int AS n FROM (SELECT FROM privacy_requests WHERE ${matches(given)} LIMIT $most) AS counted`,
+    `SELECT count(*)::int AS n FROM (SELECT FROM privacy_requests WHERE ${matches(given)} LIMIT $max) AS counted`,
 })
 
 interface QueueOrder {
@@ -387,7 +387,7 @@ const clockConditions = {
   copies: `closed_at IS NULL AND run_id IS NULL AND EXISTS (SELECT FROM privacy_request_parts p
     WHERE p.request_id = privacy_requests.id AND p.kind IN ('access', 'portability') AND p.state = 'failed'
       AND p.finished_at <= $now - interval '${copyTries.after} milliseconds'
-      AND coalesce((p.outcome->>'tries')::int, 0) < ${copyTries.most})`,
+      AND coalesce((p.outcome->>'tries')::int, 0) < ${copyTries.max})`,
   reminder: `state = 'waiting' AND paused_at IS NULL AND reminded_at IS NULL AND grace IN ('7d', '14d')
     AND waiting_until > $now AND waiting_until <= $now + interval '1 day'`,
   // Requests from the form wait for an admin until they are connected to an account, whose owner then confirms them.
@@ -463,12 +463,12 @@ export const erasuresOfPerson = statement('privacy.erasures-ahead', {
 
 /** Requests with an erasure of one of these accounts, of their agents, or of an agent whose id or name contains the text. */
 export const requestsOfSubjects = statement('privacy.requests-of-subjects', {
-  takes: { text: 'text', accounts: 'text[]', most: 'int4' },
+  takes: { text: 'text', accounts: 'text[]', max: 'int4' },
   returns: { id: 'text' },
   sql: `SELECT id FROM privacy_requests WHERE run_id IS NOT NULL AND (account_id = ANY($accounts)
       OR agent_id IN (SELECT a.id FROM agent_names a
         WHERE a.owner_id = ANY($accounts) OR strpos(a.id, $text) > 0 OR strpos(lower(a.name), lower($text)) > 0))
-    ORDER BY received_at DESC LIMIT $most`,
+    ORDER BY received_at DESC LIMIT $max`,
 })
 
 const week = "interval '7 days'"

@@ -98,10 +98,10 @@ describe('the email that asks for a confirmation', () => {
     const person = await personWithPassword(test)
     const { id } = (await kit.file(person.cookie, { kinds: ['access', 'erasure'], grace })).json.data
     await kit.work()
-    expect(kit.lettersTo(person.email).at(-1)?.text).toMatch(words)
+    expect(kit.emailsTo(person.email).at(-1)?.text).toMatch(words)
     await kit.act(person.cookie, id, 'link')
     await kit.work()
-    const again = kit.lettersTo(person.email)
+    const again = kit.emailsTo(person.email)
     expect(again).toHaveLength(2)
     expect(again.at(-1)?.text).toMatch(words)
   })
@@ -123,18 +123,18 @@ describe('a changed address', () => {
     await kit.work()
     const former = kit.linkTo(person.email, 'verify')
     const fresh = await moved(person)
-    const sent = kit.lettersTo(person.email).length
-    expect(kit.lettersTo(fresh).some(({ subject }) => subject.includes('now come to this address'))).toBe(true)
+    const sent = kit.emailsTo(person.email).length
+    expect(kit.emailsTo(fresh).some(({ subject }) => subject.includes('now come to this address'))).toBe(true)
     expect((await kit.use(former, 'verify')).json.code).toBe('link_spent')
     test.clock.advance(3_600_001)
     expect((await kit.act(person.cookie, id, 'link')).status).toBe(200)
     await kit.work()
-    expect(kit.lettersTo(person.email)).toHaveLength(sent)
+    expect(kit.emailsTo(person.email)).toHaveLength(sent)
     expect((await kit.use(kit.linkTo(fresh, 'verify'), 'verify')).json.data.state).toBe('running')
     await kit.work()
     // The account is deleted; the receipt is sent to the latest address.
-    expect(kit.lettersTo(fresh).at(-1)?.text).toContain('/receipts/rcpt_')
-    expect(kit.lettersTo(person.email)).toHaveLength(sent)
+    expect(kit.emailsTo(fresh).at(-1)?.text).toContain('/receipts/rcpt_')
+    expect(kit.emailsTo(person.email)).toHaveLength(sent)
   })
 
   it('is taken from the used link, not from a later request', async () => {
@@ -319,7 +319,7 @@ describe('the receipt of an erasure', () => {
     const person = await personWithPassword(test)
     const made = await kit.file(person.cookie, { kinds: ['erasure'], password: person.password })
     await kit.work()
-    expect(JSON.stringify(kit.lettersTo(person.email))).not.toContain('rcpt_')
+    expect(JSON.stringify(kit.emailsTo(person.email))).not.toContain('rcpt_')
     expect((await kit.act(person.cookie, made.json.data.id, 'cancel')).json.data.receipt_id).toBeNull()
     expect((await kit.file(person.cookie, { kinds: ['restriction'] })).json.data.receipt_id).toBeNull()
   })

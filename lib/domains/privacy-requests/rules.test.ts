@@ -106,9 +106,9 @@ describe('extended', () => {
             days,
             receivedAt,
           )
-          const most = addMonths(receivedAt, 3).getTime() + still
-          if (limit instanceof Date) expect(limit.getTime()).toBeLessThanOrEqual(most)
-          else expect(legalDueAt(receivedAt).getTime() + still + days * day).toBeGreaterThan(most)
+          const max = addMonths(receivedAt, 3).getTime() + still
+          if (limit instanceof Date) expect(limit.getTime()).toBeLessThanOrEqual(max)
+          else expect(legalDueAt(receivedAt).getTime() + still + days * day).toBeGreaterThan(max)
         },
       ),
     )

@@ -133,7 +133,7 @@ export const requestLinkEmailsPerHour = 3
  */
 export const filingsPerDay = 5
 /** Maximum number of automatic retries of a failed copy, and the milliseconds before each. */
-export const copyTries = { most: 5, after: hour } as const
+export const copyTries = { max: 5, after: hour } as const
 /** Maximum number of attempts to use links from one network within a minute. */
 export const requestLinkTriesPerMinute = 20
 /** Milliseconds for which the address is retained when the last email cannot be sent. */

@@ -90,7 +90,7 @@ async function follow(deps: PrivacyDeps, work: RequestWork, given: RequestRow, m
     case 'held':
     case 'done': {
       const holds = made.held.map(({ hold }) => hold).join(',')
-      if (made.isKeptWhole) return setAside(deps, work, row, { ...outcome, holds })
+      if (made.isRetainedWhole) return setAside(deps, work, row, { ...outcome, holds })
       const state = made.state === 'held' ? 'partly_done' : 'done'
       const kept = made.state === 'held' && { holds }
       const signed = await work.tx.privacyRequest.update({

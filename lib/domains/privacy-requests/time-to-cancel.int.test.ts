@@ -87,7 +87,7 @@ describe('a grace period that a person chose', () => {
     const shortened = (await expedite(id)).json.data
     expect([shortened.state, fromNow(shortened.waiting_until)]).toEqual(['waiting', day])
     await kit.work()
-    const email = kit.lettersTo(person.email).at(-1)
+    const email = kit.emailsTo(person.email).at(-1)
     expect([email?.subject, email?.text]).toEqual([
       'The grace period was shortened',
       expect.stringContaining('/privacy/confirm#cancel.'),

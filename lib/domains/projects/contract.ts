@@ -4,8 +4,8 @@ import { SentEmailAddress } from '#lib/kernel/email-address.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
 import {
+  max,
   memberKinds,
-  most,
   projectIdForm,
   projectMemberRoles,
   projectStatuses,
@@ -39,7 +39,7 @@ export type Writer = z.output<typeof Writer>
 
 const EntityKinds = z
   .record(z.string().min(1).max(100), z.enum(['person', 'business']))
-  .refine((kinds) => Object.keys(kinds).length <= most.entityKinds, `must have at most ${most.entityKinds} labels`)
+  .refine((kinds) => Object.keys(kinds).length <= max.entityKinds, `must have at most ${max.entityKinds} labels`)
 
 export const ProjectView = z
   .strictObject({

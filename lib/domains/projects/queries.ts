@@ -29,9 +29,9 @@ export const countProjects = (tx: Transaction): Promise<number> => tx.project.co
 export const projectsInRegions = async (on: Queryable, except: readonly string[]): Promise<number> =>
   (await countProjectsInRegions(on, { except }))[0]?.n ?? 0
 
-/** Ids of the oldest of these projects, at most `most`. */
-export const projectIdsInRegions = async (on: Queryable, except: readonly string[], most: number): Promise<string[]> =>
-  (await oldestProjectsInRegions(on, { except, limit: most })).map(({ id }) => id)
+/** Ids of the oldest of these projects, at most `max`. */
+export const projectIdsInRegions = async (on: Queryable, except: readonly string[], max: number): Promise<string[]> =>
+  (await oldestProjectsInRegions(on, { except, limit: max })).map(({ id }) => id)
 
 /** Whether a row of a project names an object in the object store. */
 export const projectsNameObjects = async (ask: (text: string, values: unknown[]) => Promise<unknown[]>) =>

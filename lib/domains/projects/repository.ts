@@ -2,14 +2,14 @@ import { maxNamesCompared } from '#lib/kernel/name-search.ts'
 import { scopeSign } from '#lib/kernel/scoped-ids.ts'
 import { type RowOf, statement, typed } from '#lib/stores/postgres/statement.ts'
 import { newestFirst, pageTypes } from './list-page.ts'
-import { memberProjectsSql, possibleSql, projectOfficeSql, projectRoleSql, readerTypes } from './readable-rows.ts'
+import { memberProjectsSql, possibleSql, projectManagersSql, projectRoleSql, readerTypes } from './readable-rows.ts'
 import type { MemberKind, MemberRole, ProjectStatus } from './rules.ts'
 
 const access = {
   role: typed<MemberRole | null>('project_role?'),
   office: typed<'manager' | 'admin' | null>('text?'),
 } as const
-const accessSql = `${projectRoleSql} AS role, ${projectOfficeSql} AS office`
+const accessSql = `${projectRoleSql} AS role, ${projectManagersSql} AS office`
 
 const seenColumns = {
   ...access,
@@ -81,7 +81,7 @@ export const projectForReader = statement('projects.for-reader', {
 })
 
 const listedTypes = { ...readerTypes, all: 'bool', status: 'text?' } as const
-const listed = `((p.id IN ${memberProjectsSql} AND p.organisation_id = $organisation) OR ($all AND ${projectOfficeSql} IS NOT NULL))
+const listed = `((p.id IN ${memberProjectsSql} AND p.organisation_id = $organisation) OR ($all AND ${projectManagersSql} IS NOT NULL))
   AND ($status IS NULL OR p.status::text = $status)`
 
 /** Projects of the reader, newest first; with `all`, also those that the reader's office may see. */

@@ -19,7 +19,7 @@ export const provenanceStores = ['checkpoints', 'graph', 'cache', 'objects', 'ou
 export const erasureReasons = ['user_request', 'gdpr_erasure', 'deal_closure'] as const
 
 /** Maximum sizes: bytes of a message, attachment and document; characters of a chunk; numbers of the others. */
-export const most = {
+export const max = {
   message: 256 * 1024,
   attachment: 10 * 1024 * 1024,
   document: 50 * 1024 * 1024,
@@ -88,7 +88,7 @@ export const FileName = SingleLine.refine(
 export const MessageContent = z
   .string()
   .min(1, 'must not be empty')
-  .refine((text) => Buffer.byteLength(text) <= most.message, 'must have at most 256 KiB')
+  .refine((text) => Buffer.byteLength(text) <= max.message, 'must have at most 256 KiB')
   .refine(isStorable, 'must not contain NUL characters or unpaired surrogates')
 
 /** An id that a client chose, or a generated one. */
@@ -105,15 +105,15 @@ export const isHostName = (text: string): boolean =>
   text.length <= 100 && /^(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z][a-z0-9-]*[a-z0-9]$/.test(text)
 
 /** Best position to divide a text: after a line, a sentence or a word; never inside a surrogate pair. */
-function breakIn(text: string, most: number): number {
-  if (text.length <= most) return text.length
-  const least = Math.floor(most * 0.6)
+function breakIn(text: string, max: number): number {
+  if (text.length <= max) return text.length
+  const least = Math.floor(max * 0.6)
   for (const sign of ['\n', '. ', '。', ' ']) {
-    const at = text.lastIndexOf(sign, most - sign.length)
+    const at = text.lastIndexOf(sign, max - sign.length)
     if (at >= least) return at + sign.length
   }
-  const code = text.charCodeAt(most - 1)
-  return code >= 0xd800 && code <= 0xdbff ? most - 1 : most
+  const code = text.charCodeAt(max - 1)
+  return code >= 0xd800 && code <= 0xdbff ? max - 1 : max
 }
 
 /**
@@ -122,7 +122,7 @@ function breakIn(text: string, most: number): number {
  */
 export async function* chunksOf(
   bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-  size: number = most.chunk,
+  size: number = max.chunk,
 ): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
   let rest = ''

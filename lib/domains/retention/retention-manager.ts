@@ -176,7 +176,7 @@ function othersAtWork(client: pg.ClientBase) {
 /** Paces the batches of a sweep so that it does not slow down other work. Pure functions; times in milliseconds. */
 
 /** Minimum and maximum number of rows in a batch. */
-export const batchBounds = { least: 250, most: 5_000 }
+export const batchBounds = { least: 250, max: 5_000 }
 /** Target duration of a batch. Commits of others may wait about this long for the disk or processor. */
 const batchTime = { alone: 500, amongOthers: 60 }
 /** Transactions per second of others from which the database counts as busy. */
@@ -210,7 +210,7 @@ export function nextPace({ rows, took }: Batch, best: number, othersPerSecond: n
   const slowness = Math.min(slowest, Math.max(0, took / rows / Math.max(best, 0.001) - 1))
   const share = pauseShare.least + pauseShare.slowed * slowness ** 2
   return {
-    rows: Math.round(Math.min(batchBounds.most, Math.max(batchBounds.least, rows * scale))),
+    rows: Math.round(Math.min(batchBounds.max, Math.max(batchBounds.least, rows * scale))),
     pause: isBusy ? Math.round(took * share) : 0,
   }
 }
@@ -224,7 +224,7 @@ async function removeAll(
 ): Promise<boolean> {
   const others = othersAtWork(client)
   let from = new Date(0)
-  let rows = batchBounds.most
+  let rows = batchBounds.max
   let own = 0
   let best = Number.POSITIVE_INFINITY
   for (let repeats = 0; ; ) {
@@ -289,7 +289,7 @@ export class RetentionManager {
       })
       return begun
     })
-    const swept = await this.carryOut(id, signal && { signal })
+    const swept = await this.executeSweep(id, signal && { signal })
     return swept ? totalOf(deletedOf(swept)) : 0
   }
 
@@ -315,7 +315,7 @@ export class RetentionManager {
    * Executes a started sweep, or the rest of a sweep whose process has died. Returns undefined when another process
    * executes it or it is finished. The signal ends it after the current batch; another process can then continue it.
    */
-  async carryOut(
+  async executeSweep(
     id: string,
     { ip = '', signal }: { ip?: string; signal?: AbortSignal } = {},
   ): Promise<SweepRow | undefined> {

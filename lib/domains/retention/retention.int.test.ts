@@ -471,14 +471,14 @@ describe('a crash during a sweep', () => {
     const begun = await test.db.transaction((tx) =>
       manager.begin(tx, { trigger: 'demand', requestedBy: admin.id, now: test.clock.now() }),
     )
-    const carried = manager.carryOut(begun, { signal: ending.signal })
+    const carried = manager.executeSweep(begun, { signal: ending.signal })
     await guard.arrived()
     ending.abort()
     await guard.letGo()
     await carried
     const stopped = (await ask('GET', `/retention/sweeps/${begun}`)).json.data
     expect(stopped).toMatchObject({ state: 'running', deleted: { total: 5_000 } })
-    await manager.carryOut(begun)
+    await manager.executeSweep(begun)
     expect((await ask('GET', `/retention/sweeps/${begun}`)).json.data).toMatchObject({
       state: 'finished',
       deleted: { total: 12_000 },

@@ -140,7 +140,7 @@ describe('nextPace', () => {
       fc.property(fc.integer({ min: 1, max: 5_000 }), fc.nat(20_000), rate, rate, (rows, took, fastest, others) => {
         const next = nextPace({ rows, took }, fastest, others)
         expect(next.rows).toBeGreaterThanOrEqual(batchBounds.least)
-        expect(next.rows).toBeLessThanOrEqual(batchBounds.most)
+        expect(next.rows).toBeLessThanOrEqual(batchBounds.max)
         expect(next.pause).toBeGreaterThanOrEqual(0)
         expect(next.pause).toBeLessThanOrEqual(took * 2)
       }),

@@ -238,8 +238,8 @@ export function retentionService(deps: RetentionServiceDeps) {
   const sweepOf = async (id: string): Promise<SweepRow | undefined> => (await sweepById(db, { id }))[0]
 
   /** Executes a started sweep in this process. Closing the application waits for its current batch. */
-  function carryOut(manager: RetentionManager, id: string, ip: string): Promise<unknown> {
-    const carried = manager.carryOut(id, { ip, signal: ending.signal })
+  function executeSweep(manager: RetentionManager, id: string, ip: string): Promise<unknown> {
+    const carried = manager.executeSweep(id, { ip, signal: ending.signal })
     active.add(carried)
     const done = () => active.delete(carried)
     carried.then(done, done)
@@ -270,7 +270,7 @@ export function retentionService(deps: RetentionServiceDeps) {
         resourceId: id,
         details: { trigger: order.trigger },
         afterCommit: async () => {
-          const carried = carryOut(manager, id, ip)
+          const carried = executeSweep(manager, id, ip)
           if (await isDoneWithin(carried, patience)) await carried
           else carried.catch((error: unknown) => logFault(error, { operationId: 'sweepRetention', sweepId: id }))
           const reached = (await sweepOf(id)) ?? row
@@ -296,7 +296,7 @@ export function retentionService(deps: RetentionServiceDeps) {
     async resume(id: string): Promise<void> {
       const row = await sweepOf(id)
       if (!row || row.finished_at !== null) return
-      await carryOut(managerOf(policyIn(row)), id, '')
+      await executeSweep(managerOf(policyIn(row)), id, '')
       if ((await sweepOf(id))?.finished_at === null) await db.transaction((tx) => enqueueResume(tx, id))
     },
     /** Ends the sweeps of this process after their current batch; another process or the next sweep continues. */

@@ -226,10 +226,10 @@ function candidatesIn(text: string, isInCode: InCode): Candidate[] {
   addOverrides(copy, found)
   if (ENDED.test(copy)) addLapsed(copy, found)
   if (copy.includes('system') || copy.includes('developer')) addRoles(copy, isCode, found)
-  if (DEFIANT.test(copy)) addVerdicts(copy, findSpeakers(copy, isCode), found)
-  if (NOW.test(copy)) addVerdicts(copy, findRoleChanges(copy), found)
-  if (DEFIANT.test(copy) || OTHER_STRONG.test(copy)) addVerdicts(copy, findOtherSigns(copy), found)
-  if (TOKEN.test(copy)) addVerdicts(copy, findTokens(copy), found)
+  if (DEFIANT.test(copy)) addDecisions(copy, findSpeakers(copy, isCode), found)
+  if (NOW.test(copy)) addDecisions(copy, findRoleChanges(copy), found)
+  if (DEFIANT.test(copy) || OTHER_STRONG.test(copy)) addDecisions(copy, findOtherSigns(copy), found)
+  if (TOKEN.test(copy)) addDecisions(copy, findTokens(copy), found)
   const others = findOverrides(text)
   const inOthers: Candidate[] = []
   for (const { start, end, isDoubtful } of others.found) {
@@ -289,12 +289,12 @@ function orderLength(text: string): number | undefined {
 }
 
 function addRoles(copy: string, isCode: InCode, found: Candidate[]): void {
-  addVerdicts(copy, findRoleMarkers(copy, isCode), found)
-  addVerdicts(copy, findMessages(copy, isCode), found)
-  addVerdicts(copy, findSystemTags(copy, isCode), found)
+  addDecisions(copy, findRoleMarkers(copy, isCode), found)
+  addDecisions(copy, findMessages(copy, isCode), found)
+  addDecisions(copy, findSystemTags(copy, isCode), found)
 }
 
-function addVerdicts(copy: string, roles: readonly RoleFinding[], found: Candidate[]): void {
+function addDecisions(copy: string, roles: readonly RoleFinding[], found: Candidate[]): void {
   for (const { start, end, rule, verdict } of roles) {
     const speech = verdict === 'doubtful' ? 'quotation' : speechAt(copy, start, end)
     if (speech !== 'none') found.push({ offset: start, length: end - start, rule, isQuoted: speech === 'quotation' })

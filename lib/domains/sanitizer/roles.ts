@@ -1,7 +1,7 @@
 import { undisguised } from './disguises.ts'
 
 /** What a role marker or a change of role means, by the words after it. */
-type Verdict = 'refused' | 'doubtful' | 'none'
+type ErasureDecision = 'refused' | 'doubtful' | 'none'
 export type RoleFinding = { start: number; end: number; rule: string; verdict: 'refused' | 'doubtful' }
 
 const BREAKS =
@@ -67,7 +67,7 @@ function decide(
   end: number,
   noun: string | undefined,
   isCode: (position: number) => boolean,
-): Verdict {
+): ErasureDecision {
   const before = copy.slice(Math.max(0, start - 40), start)
   const isHeading = HEADING.test(before)
   const ahead = copy.slice(end, end + AHEAD)
@@ -218,7 +218,7 @@ export function findRoleChanges(copy: string): RoleFinding[] {
     const rest = copy.slice(end, end + AHEAD)
     const head = copy.slice(Math.max(0, start - 24), start)
     const isSubordinate = SUBORDINATE.test(head)
-    let verdict: Verdict = 'doubtful'
+    let verdict: ErasureDecision = 'doubtful'
     if (NEW_ROLE.test(rest)) verdict = 'refused'
     else if (NOTHING.test(rest))
       verdict = isSubordinate ? 'none' : /[\p{L}\p{N}][^\S\n]*$/u.test(head) ? 'doubtful' : 'refused'

@@ -12,7 +12,7 @@ import type { SnapshotPorts, SnapshotSettings, StatePart } from './ports.ts'
 import { countedFor, failureFor, insuredFor, onDemandUntil, type SecretLocation } from './rules.ts'
 
 export const makeJob = 'snapshots.make'
-const mostAttempts = 8
+const attemptLimit = 8
 
 /** The prefix of all objects of an agent in the object store. */
 export const objectsOfAgent = (agentId: string): string => `snapshots/${agentId}/`
@@ -34,7 +34,7 @@ export async function orderSnapshot(
   const row = await tx.snapshot.create({
     data: { id, agentId, keyId, kind, objectKey: `${objectsOfAgent(agentId)}${id}`, createdAt: now, expiresAt },
   })
-  await enqueue(tx, makeJob, { id }, { key: `${makeJob}:${id}`, maxAttempts: mostAttempts })
+  await enqueue(tx, makeJob, { id }, { key: `${makeJob}:${id}`, maxAttempts: attemptLimit })
   return row
 }
 

@@ -8,7 +8,7 @@ import { nodeFlags } from '#bin/children.ts'
 import { fileObjects } from '#lib/stores/objects/files.ts'
 
 const mebi = 1024 * 1024
-const most = 128
+const max = 128
 const folder = mkdtempSync(join(tmpdir(), 'kp-snapshot-memory-'))
 let child: ChildProcess | undefined
 afterAll(() => {
@@ -33,7 +33,7 @@ async function* stateOf(size: number) {
 const residentOf = (pid: number | undefined): number =>
   Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
 
-test(`making and opening a snapshot of 50 MiB takes at most ${most} MiB above idle in a worker process`, async () => {
+test(`making and opening a snapshot of 50 MiB takes at most ${max} MiB above idle in a worker process`, async () => {
   const objects = fileObjects(folder)
   const put = (size: number) => objects.put('state', stateOf(size), { mediaType: 'application/json' })
   const running = fork('bench/snapshot-process.ts', [folder], { execArgv: [...nodeFlags] })
@@ -63,5 +63,5 @@ test(`making and opening a snapshot of 50 MiB takes at most ${most} MiB above id
   for (const [one] of [versions, kept]) expect(one?.bytes).toBeGreaterThan(50 * mebi)
   await objects.close()
   expect(highest).toBeGreaterThan(idle)
-  expect(highest - idle).toBeLessThanOrEqual(most)
+  expect(highest - idle).toBeLessThanOrEqual(max)
 }, 400_000)

@@ -106,8 +106,8 @@ export function stateStore({ db, objects, agents }: SnapshotPorts) {
         })
       } catch (error) {
         const { objectKey } = staged
-        const isKept = await db.prisma.stateBundle.count({ where: { agentId, objectKey } }).catch(() => 1)
-        if (isKept === 0) await drop(objectKey)
+        const isRetained = await db.prisma.stateBundle.count({ where: { agentId, objectKey } }).catch(() => 1)
+        if (isRetained === 0) await drop(objectKey)
         throw error
       }
       if (before !== undefined) await drop(before)

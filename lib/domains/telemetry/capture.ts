@@ -183,7 +183,7 @@ const observed: Readonly<Record<string, (answered: Answered) => Offered[]>> = {
   ],
 }
 
-const toldOf = ({ kind, id, accountId }: Actor): EventSubject =>
+const notifiedOf = ({ kind, id, accountId }: Actor): EventSubject =>
   kind === 'agent' ? { kind, id } : accountId === undefined ? null : { kind: 'account', id: accountId }
 
 /**
@@ -194,7 +194,7 @@ export function observer(offer: CaptureEvent) {
   return (operationId: string, actor: Actor, answered: Answered): void => {
     const look = Object.hasOwn(observed, operationId) ? observed[operationId] : undefined
     if (!look) return
-    const subject = toldOf(actor)
+    const subject = notifiedOf(actor)
     try {
       for (const { name, properties } of look(answered)) offer(name, properties, subject)
     } catch {

@@ -186,14 +186,14 @@ async function storeToken(
 export const issueToken: IssueToken = async (tx, spec) => {
   const agent = await agentOf(tx, spec.agentId, { lock: true })
   if (!agent) throw new Problem('not_found', 'No agent with this id exists.')
-  const most = tierLimits[agent.tier].tokens
+  const max = tierLimits[agent.tier].tokens
   // Ended tokens count for a minute. Otherwise creating and revoking tokens repeatedly would open new rate limit windows without limit.
   const since = new Date(spec.now.getTime() - endedTokenCounted)
   const [counted] = await countTowardsLimit(tx, { agent: agent.id, now: spec.now, since })
-  if ((counted?.n ?? 0) >= most)
+  if ((counted?.n ?? 0) >= max)
     throw new Problem(
       'conflict',
-      `An agent of the tier ${agent.tier} can have at most ${most} active tokens. A token created within the last minute also counts after it ended. Rotate a token, or revoke one and try again in a minute.`,
+      `An agent of the tier ${agent.tier} can have at most ${max} active tokens. A token created within the last minute also counts after it ended. Rotate a token, or revoke one and try again in a minute.`,
     )
   return storeToken(tx, spec)
 }

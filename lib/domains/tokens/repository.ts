@@ -189,9 +189,9 @@ export const countInState = statement('tokens.count-in-state', {
 
 /** Agents with a token that a text finds. */
 export const agentsOfTokens = statement('tokens.agents-of-found', {
-  takes: { text: 'text', most: 'int4' },
+  takes: { text: 'text', max: 'int4' },
   returns: { agent_id: 'text' },
-  sql: `SELECT DISTINCT agent_id FROM tokens WHERE ${isSought} LIMIT $most`,
+  sql: `SELECT DISTINCT agent_id FROM tokens WHERE ${isSought} LIMIT $max`,
 })
 
 /**

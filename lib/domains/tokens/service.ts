@@ -308,7 +308,7 @@ async function usageOf(db: Database, agents: readonly string[], since: Date): Pr
 
 const agentList = (db: Database, agents: Agents, inUse: ActiveTokens) =>
   read(listAgents, async ({ now }, { query: { q, tier, cursor, limit } }) => {
-    const ofTokens = q === undefined ? [] : await agentsOfTokens(db, { text: q, most: maxCounted })
+    const ofTokens = q === undefined ? [] : await agentsOfTokens(db, { text: q, max: maxCounted })
     const filter = { text: q, also: ofTokens.map(({ agent_id }) => agent_id), tier }
     const [found, total] = await Promise.all([
       agents.page(filter, parseCursor(cursor), limit + 1),

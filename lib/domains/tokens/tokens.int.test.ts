@@ -424,7 +424,7 @@ describe('limit of tokens per agent', () => {
     ['free', 5],
     ['pro', 20],
     ['enterprise', 100],
-  ] as [TierName, number][])('in tier %s is exactly %i for concurrent requests', async (tier, most) => {
+  ] as [TierName, number][])('in tier %s is exactly %i for concurrent requests', async (tier, max) => {
     const agent = await issuedAgent(app, ['read'], { tier })
     // Insert most tokens directly: creating a hundred would exceed the write limit.
     await rows(
@@ -432,11 +432,11 @@ describe('limit of tokens per agent', () => {
        SELECT $1 || '_' || n, $1, $1 || '_' || n, sha256(($1 || n)::bytea), 'x' || substr(md5($1 || n), 1, 10), '{read}', $2 FROM generate_series(1, $3::int - 4) n`,
       agent.id,
       app.clock.now(),
-      most,
+      max,
     )
     const responses = await Promise.all(Array.from({ length: 10 }, () => create({ token: agent.token })))
     expect(statuses(responses)).toEqual([...Array(3).fill(201), ...Array(7).fill(409)])
-    expect(await active(agent.id)).toBe(most)
+    expect(await active(agent.id)).toBe(max)
   })
 
   test('may be exceeded by one during the overlap of a rotation, never by two', async () => {

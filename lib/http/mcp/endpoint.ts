@@ -44,8 +44,8 @@ async function* pieces(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes
 }
 
-/** The body as text; undefined if it is longer than `most` bytes. */
-async function textOf(body: ApiResponse['body'], most = Number.POSITIVE_INFINITY): Promise<string | undefined> {
+/** The body as text; undefined if it is longer than `max` bytes. */
+async function textOf(body: ApiResponse['body'], max = Number.POSITIVE_INFINITY): Promise<string | undefined> {
   if (body === null || typeof body === 'string') return body ?? ''
   const parts: Uint8Array[] = []
   let size = 0
@@ -53,7 +53,7 @@ async function textOf(body: ApiResponse['body'], most = Number.POSITIVE_INFINITY
     const bytes = typeof piece === 'string' ? Buffer.from(piece) : piece
     size += bytes.byteLength
     // Leaving the loop closes the cursor of the stream.
-    if (size > most) return undefined
+    if (size > max) return undefined
     parts.push(bytes)
   }
   return Buffer.concat(parts).toString('utf8')
@@ -102,7 +102,7 @@ function inProcess(
       const { body } = await open(operation, parts)
       return { body: JSON.parse((await textOf(body)) ?? 'null') }
     },
-    read: async (operation, parts, most) => textOf((await open(operation, parts)).body, most),
+    read: async (operation, parts, max) => textOf((await open(operation, parts)).body, max),
   }
 }
 

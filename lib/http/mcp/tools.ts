@@ -29,8 +29,8 @@ export interface CallParts<O extends OperationShape> {
 export interface ToolCalls {
   /** @throws ToolRefused */
   call<O extends OperationShape>(operation: O, parts?: CallParts<O>): Promise<{ body: Output<O> }>
-  /** A streamed document of at most `most` bytes; undefined if it is longer. @throws ToolRefused */
-  read<O extends OperationShape>(operation: O, parts: CallParts<O>, most: number): Promise<string | undefined>
+  /** A streamed document of at most `max` bytes; undefined if it is longer. @throws ToolRefused */
+  read<O extends OperationShape>(operation: O, parts: CallParts<O>, max: number): Promise<string | undefined>
 }
 
 export interface Refusal {

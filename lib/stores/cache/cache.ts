@@ -86,9 +86,9 @@ export interface CacheStore {
   expires(name: string): Promise<boolean>
   /**
    * Counts keys with a TTL above {@link longestTtl}, including other applications' keys. `shorten` sets this TTL on those with one of
-   * the prefixes. Examines about `most` keys in a scan; a key that the scan returns twice counts twice.
+   * the prefixes. Examines about `max` keys in a scan; a key that the scan returns twice counts twice.
    */
-  lifetimes(how: { prefixes: readonly string[]; shorten: boolean; most: number }): Promise<KeyLifetimes>
+  lifetimes(how: { prefixes: readonly string[]; shorten: boolean; max: number }): Promise<KeyLifetimes>
   /** Records by labels what an erasure did, until `forgetNotes`, so that a repetition after a crash counts the same. */
   note(run: string, notes: Readonly<Record<string, string>>): Promise<void>
   notes(run: string): Promise<Record<string, string>>

@@ -27,11 +27,11 @@ return {unlimited, long, prefixed, shortened}`
 
 export const redisLifetimes =
   (scan: RedisScan): CacheStore['lifetimes'] =>
-  async ({ prefixes, shorten, most }) => {
+  async ({ prefixes, shorten, max }) => {
     const sums = { examined: 0, unlimited: 0, tooLong: 0, prefixed: 0, shortened: 0 }
     const wanted = [String(longestTtl), shorten ? 'shorten' : 'count', ...prefixes]
     for await (const page of scan.names()) {
-      if (sums.examined >= most) return { ...sums, isComplete: false }
+      if (sums.examined >= max) return { ...sums, isComplete: false }
       const names = page.map(nameFrom).filter(isEntry).map(bytesOfName)
       if (names.length === 0) continue
       const counts = await scan.send('EVAL', LIFETIMES, String(names.length), ...names, ...wanted)

@@ -10,8 +10,8 @@ import {
   PackedNumber,
 } from './msgpack-values.ts'
 
-function header(short: number | undefined, most: number, codes: readonly [number, number][], length: number): Buffer {
-  if (short !== undefined && length <= most) return Buffer.from([short | length])
+function header(short: number | undefined, max: number, codes: readonly [number, number][], length: number): Buffer {
+  if (short !== undefined && length <= max) return Buffer.from([short | length])
   for (const [bytes, code] of codes)
     if (length < 2 ** (8 * bytes)) {
       const made = Buffer.alloc(1 + bytes)

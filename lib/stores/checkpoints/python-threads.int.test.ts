@@ -101,7 +101,9 @@ describe.skipIf(!isInstalled('python'))('threads of LangGraph in Python', () => 
       Buffer.from(JSON.stringify(escaped).slice(1, -1)),
       wide,
     ]
-    return all.filter(({ bytes }) => searchStrings.some((needle) => bytes.includes(needle))).map(({ key }) => key)
+    return all
+      .filter(({ bytes }) => searchStrings.some((searchString) => bytes.includes(searchString)))
+      .map(({ key }) => key)
   }
   /** Rows that contain the id as a separate id. */
   const naming = (all: readonly Row[], id: string): string[] =>
@@ -125,7 +127,7 @@ describe.skipIf(!isInstalled('python'))('threads of LangGraph in Python', () => 
     const others = await rows(other.thread)
     const [before, states] = [await rows(thread), await history(thread)]
     expect(before.filter(({ type }) => type === 'msgpack').length).toBeGreaterThan(20)
-    for (const needle of [sentence, 'Musterfrau']) expect(hits(before, needle).length).toBeGreaterThan(15)
+    for (const searchString of [sentence, 'Musterfrau']) expect(hits(before, searchString).length).toBeGreaterThan(15)
     expect(before.some(({ key }) => key.startsWith('checkpoint inner'))).toBe(true)
     expect(states[0]?.next).toEqual(['answer', 'minutes'])
 
@@ -135,7 +137,8 @@ describe.skipIf(!isInstalled('python'))('threads of LangGraph in Python', () => 
 
     const after = await rows(thread)
     expect(after.map(({ key, type }) => [key, type])).toEqual(before.map(({ key, type }) => [key, type]))
-    for (const needle of [sentence, 'Musterfrau', 'Ostern']) expect(hits(after, needle), needle).toEqual([])
+    for (const searchString of [sentence, 'Musterfrau', 'Ostern'])
+      expect(hits(after, searchString), searchString).toEqual([])
     expect(naming(after, first)).toEqual([])
     expect(await rows(other.thread)).toEqual(others)
     const erasedThreads = new Set([...hits(before, 'Musterfrau'), ...naming(before, first)])
@@ -185,7 +188,8 @@ describe.skipIf(!isInstalled('python'))('threads of LangGraph in Python', () => 
     const made = await rewrite(thread, wanted)
     expect(made.wording).toEqual([own])
     const after = await rows(thread)
-    for (const needle of ['Musterfrau', 'very ill since', 'confidence']) expect(hits(after, needle), needle).toEqual([])
+    for (const searchString of ['Musterfrau', 'very ill since', 'confidence'])
+      expect(hits(after, searchString), searchString).toEqual([])
     await history(thread)
     await resume(thread)
   })

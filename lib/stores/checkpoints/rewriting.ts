@@ -4,7 +4,7 @@ import { isConstructed, isPlainObject, type JsonObject, type MessageFacts, messa
 import { PackedBytes, PackedExtension, PackedNumber } from './msgpack-values.ts'
 import { isDistinctiveText, isGenerated, placeholder, withoutId, withoutRuns } from './search-strings.ts'
 import { Unreadable } from './serialised.ts'
-import { type ErasedThreads, goes, isHolding, isPairThatGoes, isRemaining, partsOf } from './thread-scanner.ts'
+import { type ErasedThreads, isErasedWith, isHolding, isPairThatGoes, isRemaining, partsOf } from './thread-scanner.ts'
 
 /** How one value of a thread is rewritten. */
 export interface Rewriting {
@@ -78,7 +78,7 @@ function restsAcross(value: unknown, erasedThreads: ErasedThreads): Map<object, 
   const spans = new Map<StringLeaf<MessageFacts | undefined>, PieceSpan[]>()
   for (const { leaves, glues } of leavesTogether<MessageFacts | undefined>(value, undefined, partsOf)) {
     const pieces = leaves.filter(
-      ({ owner }) => !owner || !(isRemaining(owner, erasedThreads) || goes(owner, erasedThreads)),
+      ({ owner }) => !owner || !(isRemaining(owner, erasedThreads) || isErasedWith(owner, erasedThreads)),
     )
     const texts = pieces.map(({ text }) => text)
     for (const glue of glues)
@@ -190,7 +190,7 @@ function rewrittenRemaining(walk: Walk, record: JsonObject, { id, text }: Messag
 function rewrittenObject(walk: Walk, record: JsonObject, isOfDerived: boolean): unknown {
   const facts = messageIn(record)
   if (facts && isRemaining(facts, walk.erasedThreads)) return rewrittenRemaining(walk, record, facts)
-  if (facts && goes(facts, walk.erasedThreads)) return changed(walk, gone)
+  if (facts && isErasedWith(facts, walk.erasedThreads)) return changed(walk, gone)
   // An erased tool call without its message, as it is sent to the tools node.
   if (typeof record.id === 'string' && walk.erasedThreads.calls.has(record.id) && 'args' in record)
     return changed(walk, gone)

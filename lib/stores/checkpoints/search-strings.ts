@@ -54,7 +54,7 @@ export function holdsAny(
 ): boolean {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const named = [...ids, ...calls].map((id) => (isDistinctiveText(id) ? id : packed(id)))
-  return [...forms, ...named].some((needle) => buffer.includes(needle))
+  return [...forms, ...named].some((searchString) => buffer.includes(searchString))
 }
 
 /** A text without these runs, in whatever encoding they were found. Undefined if they cannot be cut out of it. */

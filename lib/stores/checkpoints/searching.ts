@@ -174,19 +174,19 @@ export async function countMemories(
   shape: CheckpointSchema,
   wanted: Remembered,
 ): Promise<number> {
-  const goes = memoryGoes(shape, wanted)
+  const isErasedWith = memoryGoes(shape, wanted)
   const withWords = await itemsWithWords(ask, shape, wanted)
-  if (!goes) return withWords.length
-  const text = `SELECT count(*)::int AS n FROM ${qualifiedTable(shape, 'store')} s WHERE ${goes.where} OR s.ctid = ANY($${goes.values.length + 1}::tid[])`
-  const [row] = await ask<{ n: number }>(statementName(text), text, [...goes.values, withWords])
+  if (!isErasedWith) return withWords.length
+  const text = `SELECT count(*)::int AS n FROM ${qualifiedTable(shape, 'store')} s WHERE ${isErasedWith.where} OR s.ctid = ANY($${isErasedWith.values.length + 1}::tid[])`
+  const [row] = await ask<{ n: number }>(statementName(text), text, [...isErasedWith.values, withWords])
   return row?.n ?? 0
 }
 /** Deletes items; the library's own foreign key deletes their vectors. */
 export async function dropMemories(ask: CheckpointQuery, shape: CheckpointSchema, wanted: Remembered): Promise<number> {
-  const goes = memoryGoes(shape, wanted)
+  const isErasedWith = memoryGoes(shape, wanted)
   const withWords = await itemsWithWords(ask, shape, wanted)
-  if (!goes && withWords.length === 0) return 0
-  const [where, values] = goes ? [goes.where, goes.values] : ['false', []]
+  if (!isErasedWith && withWords.length === 0) return 0
+  const [where, values] = isErasedWith ? [isErasedWith.where, isErasedWith.values] : ['false', []]
   const text = `DELETE FROM ${qualifiedTable(shape, 'store')} s WHERE ${where} OR s.ctid = ANY($${values.length + 1}::tid[]) RETURNING 1`
   return (await ask(statementName(text), text, [...values, withWords])).length
 }

@@ -27,7 +27,7 @@ export const isRemaining = (
 ): boolean => id !== undefined && remaining.has(id) && !ids.has(id)
 const isSaid = (text: string, erasedThreads: Pick<ErasedThreads, 'texts'>): boolean =>
   erasedThreads.texts.size > 0 && erasedThreads.texts.has(text.trim())
-export const goes = (
+export const isErasedWith = (
   { id, text, calls, answers }: Omit<MessageFacts, 'isHuman'>,
   erasedThreads: ErasedThreads,
 ): boolean =>
@@ -192,7 +192,7 @@ export function threadScanner(wanted: ThreadSearchTerms) {
         for (const [key, { id, text, isHuman, calls, answers }] of known) {
           const facts = { id, text: '', isHuman, calls, answers }
           if (isRemaining(facts, erasedThreads)) continue
-          if (text === null && !goes(facts, erasedThreads)) continue
+          if (text === null && !isErasedWith(facts, erasedThreads)) continue
           const how = id !== undefined && asked.ids.has(id) ? 'id' : text === null ? 'tools' : 'text'
           const name = id ?? key
           if (!found.has(name)) found.set(name, { id: id ?? null, found: how, text })

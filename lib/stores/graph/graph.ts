@@ -246,9 +246,9 @@ export interface GraphStore {
   /** The number of facts at each entity, for a plan. */
   factsAt(group: string, entities: readonly string[], tx: Transaction): Promise<ReadonlyMap<string, number>>
   /** A page of all records of one kind in a group, ordered by uuid, after `after`: for an export. */
-  list(group: string, kind: ListedKind, after: string, most: number, tx: Transaction): Promise<ListedElement[]>
+  list(group: string, kind: ListedKind, after: string, max: number, tx: Transaction): Promise<ListedElement[]>
   /** A page of the group's episodes, ordered by uuid, after `after`: for a search without pointers. */
-  episodes(group: string, after: string, most: number, tx: Transaction): Promise<Episode[]>
+  episodes(group: string, after: string, max: number, tx: Transaction): Promise<Episode[]>
   /**
    * Episodes of a group that may contain one of the ids in their name, source description or metadata, or one of the texts in their
    * content. Uses an index and may return false positives, but misses none.
@@ -298,8 +298,8 @@ export interface GraphStore {
    * not in texts.
    */
   residue(group: string, episodes: readonly string[], asIds?: readonly string[]): Promise<number>
-  /** Deletes everything of a group in portions of at most `most`. Returns how many records were deleted; 0 when nothing remains. */
-  dropGroup(group: string, most: number, tx: Transaction): Promise<number>
+  /** Deletes everything of a group in portions of at most `max`. Returns how many records were deleted; 0 when nothing remains. */
+  dropGroup(group: string, max: number, tx: Transaction): Promise<number>
   countGroup(group: string, tx: Transaction): Promise<number>
   close(): Promise<void>
 }

@@ -42,14 +42,14 @@ export async function neo4jApplyChange({ ask, seek }: CypherSession, group: stri
   const each = async (text: string, ids: readonly string[], more: CypherRow = {}): Promise<string[]> =>
     ids.length === 0 ? [] : Uuids.parse(await ask(text, { group, ids, ...more })).map(({ uuid }) => uuid)
   const { deleteEpisodes, deleteEntities } = change
-  const goneFacts = [...(await each(deleteFacts, change.deleteFacts)), ...(await each(deleteFactsAt, deleteEntities))]
+  const erasedFacts = [...(await each(deleteFacts, change.deleteFacts)), ...(await each(deleteFactsAt, deleteEntities))]
   const rows = async (text: string, some: readonly object[]): Promise<string[]> =>
     some.length === 0 ? [] : Uuids.parse(await ask(text, { group, rows: some })).map(({ uuid }) => uuid)
   const changed = await rows(changeFacts, change.changeFacts)
   const blanked = change.changeFacts.filter(({ isBlanked }) => isBlanked).map(({ uuid }) => uuid)
   await each(blankFacts, blanked)
   const restored = await each(restoreFacts, change.restoreFacts)
-  for (const { texts, query } of phrases(goneFacts)) {
+  for (const { texts, query } of phrases(erasedFacts)) {
     const found = Uuids.parse(await seek(naming, { group, ids: texts, query })).map(({ uuid }) => uuid)
     await each(forgetFacts, found, { facts: texts })
   }
@@ -70,7 +70,7 @@ export async function neo4jApplyChange({ ask, seek }: CypherSession, group: stri
     textsEdited,
     episodesDeleted: erasedEpisodes.length,
     entitiesDeleted: erasedEntities.length,
-    factsDeleted: goneFacts.length,
+    factsDeleted: erasedFacts.length,
     factsChanged: new Set([...changed, ...restored]).size,
     blanked: entities.length + communities.length + sagas.length + erasedCommunities.length + erasedSagas.length,
   }

@@ -91,15 +91,15 @@ export function neo4jGraph(url: string): GraphStore {
         async (ask) =>
           void (await ask('MATCH (p:KnowledgePulsePage) WHERE p.key STARTS WITH $keyPrefix DELETE p', { keyPrefix })),
       ),
-    list: (group, kind, after, most) => reading((ask) => neo4jListGroup(ask, group, kind, after, most)),
+    list: (group, kind, after, max) => reading((ask) => neo4jListGroup(ask, group, kind, after, max)),
     groupsOf: (episodes) => reading((ask) => groupsOf(ask, episodes)),
     factsAt: (group, entities) => reading((ask) => factsAt(ask, group, entities)),
-    episodes: async (group, after, most) =>
+    episodes: async (group, after, max) =>
       neo4jEpisodes(
         await reading((ask) =>
           ask(
-            'MATCH (e:Episodic) WHERE e.group_id = $group AND e.uuid > $after WITH e ORDER BY e.group_id, e.uuid LIMIT toInteger($most) RETURN properties(e) AS p',
-            { group, after, most },
+            'MATCH (e:Episodic) WHERE e.group_id = $group AND e.uuid > $after WITH e ORDER BY e.group_id, e.uuid LIMIT toInteger($max) RETURN properties(e) AS p',
+            { group, after, max },
           ),
         ),
       ),
@@ -121,7 +121,7 @@ export function neo4jGraph(url: string): GraphStore {
     bareEntities: (group) => reading((ask) => neo4jEntitiesWithoutMentions(ask, group)),
     exposedTexts: (group, episodes) => neo4jTextsAfter(each, group, episodes),
     residue: (group, episodes, asIds = []) => withWords((words) => neo4jResidue(each, group, episodes, asIds, words)),
-    dropGroup: (group, most) => neo4jDropGroup(writing, group, most),
+    dropGroup: (group, max) => neo4jDropGroup(writing, group, max),
     countGroup: (group) => reading((ask) => neo4jCountGroup(ask, group)),
     close: () => connection.close(),
   }

@@ -155,9 +155,9 @@ const quoted = (text: string): string => `"${text.replace(/["\\]/g, '\\$&')}"`
 export const hasWord = /[\p{L}\p{N}]/u
 
 /** Full-text queries for ids or names, each as a phrase, with as many per query as Lucene allows. */
-export function* phrases(texts: readonly string[], most = 400): Iterable<{ texts: string[]; query: string }> {
-  for (let at = 0; at < texts.length; at += most) {
-    const some = texts.slice(at, at + most)
+export function* phrases(texts: readonly string[], max = 400): Iterable<{ texts: string[]; query: string }> {
+  for (let at = 0; at < texts.length; at += max) {
+    const some = texts.slice(at, at + max)
     yield { texts: some, query: some.map(phraseOf).join(' ') }
   }
 }

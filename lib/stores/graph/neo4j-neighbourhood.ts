@@ -54,7 +54,7 @@ const sagasOf = `CALL () {
   CALL (s) { MATCH (s)-[:HAS_EPISODE]->(e) WHERE NOT e.uuid IN $ids WITH DISTINCT e LIMIT toInteger($counted) RETURN count(e) AS others }
   RETURN s.uuid AS uuid, coalesce(s.name, '') AS name, coalesce(s.summary, '') AS summary, s.first_episode_uuid AS firstEpisode,
     s.last_episode_uuid AS lastEpisode, s.last_summarized_at AS summarizedTo, others ORDER BY uuid`
-const toldOf = `UNWIND $around AS id MATCH (e:Episodic {uuid: id})<-[:HAS_EPISODE]-(s:Saga) WHERE s.uuid IN $sagas
+const notifiedOf = `UNWIND $around AS id MATCH (e:Episodic {uuid: id})<-[:HAS_EPISODE]-(s:Saga) WHERE s.uuid IN $sagas
   RETURN DISTINCT s.uuid AS saga, e.uuid AS episode ORDER BY saga, episode`
 
 const uuids = z.array(z.object({ uuid: z.string() }))
@@ -173,7 +173,7 @@ async function sagasAround(
 ): Promise<SagaNeighbour[]> {
   const around = [...new Set([...ids, ...next.flatMap(({ from, to }) => [from, to])])]
   const rows = sagaRows.parse(await ask(sagasOf, { group, ids, counted }))
-  const found = told.parse(await ask(toldOf, { around, sagas: rows.map(({ uuid }) => uuid) }))
+  const found = told.parse(await ask(notifiedOf, { around, sagas: rows.map(({ uuid }) => uuid) }))
   const episodes = Map.groupBy(found, ({ saga }) => saga)
   return rows.map(({ uuid, name, summary, firstEpisode, lastEpisode, others, summarizedTo }) => ({
     uuid,

@@ -19,8 +19,11 @@ import type { GraphStore, Neighbourhood } from './graph.ts'
 import { neo4jGraph } from './neo4j-graph.ts'
 
 const decide = (found: Neighbourhood) =>
-  decideNeighbourhood(found, { entityKinds: {}, redacts: false, provenance: { endedBy: new Map(), goes: new Set() } })
-    .change
+  decideNeighbourhood(found, {
+    entityKinds: {},
+    redacts: false,
+    provenance: { endedBy: new Map(), erasedSourceIds: new Set() },
+  }).change
 
 /** The message COMMIT of Neo4j's protocol, in a separate chunk. */
 const commit = Buffer.from([0x00, 0x02, 0xb0, 0x12])
@@ -33,11 +36,11 @@ async function startDeafProxy(port: number) {
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {
     const upstream = connect(port, '127.0.0.1')
-    let [isKept, isDeaf] = [false, false]
+    let [isRetained, isDeaf] = [false, false]
     for (const one of [socket, upstream]) sockets.add(one.on('error', () => one.destroy()))
     socket.on('data', (bytes: Buffer) => {
-      isKept ||= bytes.includes('SET p.outcome')
-      if (isKept && bytes.includes(commit)) isDeaf = true
+      isRetained ||= bytes.includes('SET p.outcome')
+      if (isRetained && bytes.includes(commit)) isDeaf = true
       upstream.write(bytes)
     })
     upstream.on('data', (bytes) => {

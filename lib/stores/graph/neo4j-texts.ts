@@ -64,8 +64,8 @@ export function textsOfRecord({ at, uuid, labels: own, pairs, type }: TextRecord
  * A page of records, in the order of an index. The order includes the group, because otherwise every page would sort all following
  * records.
  */
-const nodesAfter = (kind: keyof typeof labels, most: number, isRecent = '') =>
-  `MATCH (n:${labels[kind]}) WHERE n.group_id = $group AND n.uuid > $after AND n.uuid <= $until${isRecent} WITH n ORDER BY n.group_id, n.uuid LIMIT ${most}`
+const nodesAfter = (kind: keyof typeof labels, max: number, isRecent = '') =>
+  `MATCH (n:${labels[kind]}) WHERE n.group_id = $group AND n.uuid > $after AND n.uuid <= $until${isRecent} WITH n ORDER BY n.group_id, n.uuid LIMIT ${max}`
 const factsAfter = (isRecent = '') =>
   `MATCH ()-[r:RELATES_TO]->() WHERE r.group_id = $group AND r.uuid > $after AND r.uuid <= $until${isRecent}
   WITH r ORDER BY r.group_id, r.uuid LIMIT ${atOnce.fact}`

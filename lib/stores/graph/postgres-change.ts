@@ -48,7 +48,9 @@ export async function postgresApplyChange(tx: Transaction, group: string, change
   const ask = async (name: string, text: string, ...values: unknown[]) =>
     queryWithin<{ uuid: string }>(tx, `graph-${name}`, text, [group, ...values])
   const { deleteEpisodes, deleteEntities } = change
-  const goneFacts = (await ask('delete-facts', deleteFacts, change.deleteFacts, deleteEntities)).map(({ uuid }) => uuid)
+  const erasedFacts = (await ask('delete-facts', deleteFacts, change.deleteFacts, deleteEntities)).map(
+    ({ uuid }) => uuid,
+  )
   const changed = await ask(
     'change-facts',
     changeFacts,
@@ -58,7 +60,7 @@ export async function postgresApplyChange(tx: Transaction, group: string, change
     change.changeFacts.filter(({ isBlanked }) => isBlanked).map(({ uuid }) => uuid),
   )
   const restored = await ask('restore-facts', restoreFacts, change.restoreFacts)
-  await ask('forget-facts', forgetFacts, goneFacts)
+  await ask('forget-facts', forgetFacts, erasedFacts)
   const cut = await ask(
     'edit-episodes',
     editEpisodes,
@@ -96,7 +98,7 @@ export async function postgresApplyChange(tx: Transaction, group: string, change
   return {
     episodesDeleted: erasedEpisodes.length,
     entitiesDeleted: erasedEntities.length,
-    factsDeleted: goneFacts.length,
+    factsDeleted: erasedFacts.length,
     factsChanged: new Set([...changed, ...restored].map(({ uuid }) => uuid)).size,
     episodesCut: cut.length,
     textsEdited,

@@ -21,7 +21,7 @@ const factsAt = `SELECT a.e AS entity, count(*)::int AS n FROM unnest($2::text[]
     UNION SELECT uuid FROM graph_facts WHERE group_id = $1 AND target = a.e) AS f GROUP BY a.e`
 const tables = ['facts', 'mentions', 'links', 'gatherings', 'entities', 'episodes'] as const
 /** Ids per statement. */
-const most = 1_000
+const max = 1_000
 
 /** The first whole words of a long text, which are selective enough. */
 function beginningOf(text: string): string {
@@ -69,9 +69,9 @@ async function searchEpisodes(
   const found = new Map<string, Episode>()
   await preferGraphIndexes(tx)
   const sought = [...ids, ...texts.map(beginningOf)]
-  for (let at = 0; at < sought.length; at += most)
+  for (let at = 0; at < sought.length; at += max)
     for (const one of rowsAsEpisodes(
-      await queryWithin(tx, 'graph-search', searched, [group, sought.slice(at, at + most)]),
+      await queryWithin(tx, 'graph-search', searched, [group, sought.slice(at, at + max)]),
     ))
       found.set(one.uuid, one)
   return [...found.values()]
@@ -87,9 +87,9 @@ const countResidue = (
   snapshot(db, { enable_seqscan: 'off', jit: 'off' }, async (ask) => {
     let left = 0
     const count = async (ids: readonly string[], texts: readonly string[]) => {
-      for (let at = 0; at < ids.length; at += most)
+      for (let at = 0; at < ids.length; at += max)
         for (const text of texts) {
-          const [row] = await ask<{ n: number }>(text, [group, ids.slice(at, at + most)])
+          const [row] = await ask<{ n: number }>(text, [group, ids.slice(at, at + max)])
           left += row?.n ?? 0
         }
     }

@@ -29,7 +29,7 @@ export async function postgresListGroup(
   group: string,
   kind: ListedKind,
   after: string,
-  most: number,
+  max: number,
 ): Promise<ListedElement[]> {
   const { from, where = 'true', more = "'{}'::jsonb" } = shapes[kind]
   return queryWithin<{ uuid: string; record: Record<string, unknown> }>(
@@ -37,6 +37,6 @@ export async function postgresListGroup(
     `graph-listed-${kind}`,
     `SELECT x.uuid, (to_jsonb(x) - ARRAY['group_id', 'kind', 'name_embedding', 'fact_embedding']) || ${more} AS record
      FROM ${from} x WHERE x.group_id = $1 AND x.uuid > $2 AND ${where} ORDER BY x.uuid LIMIT $3`,
-    [group, after, most],
+    [group, after, max],
   )
 }

@@ -143,11 +143,11 @@ interface SealedItems extends Omit<ItemsRow, 'items'> {
   month: string
   sealed: string
 }
-type KeptRow = LedgerRow | SealedItems
+type RetainedRow = LedgerRow | SealedItems
 /** The row of an accepted line, without its place in the chain. */
-function rowOf(text: string): KeptRow {
-  const { chain: _, mac: __, ...row } = JSON.parse(text) as KeptRow & { chain?: unknown; mac?: unknown }
-  return row as KeptRow
+function rowOf(text: string): RetainedRow {
+  const { chain: _, mac: __, ...row } = JSON.parse(text) as RetainedRow & { chain?: unknown; mac?: unknown }
+  return row as RetainedRow
 }
 const aboutOf = ({ id, holder }: Pick<ItemsRow, 'id' | 'holder'>): string => `${id} ${holder}`
 const Items = z.array(z.string())

@@ -23,7 +23,7 @@ const subjectOf = (message: string): string =>
         'latin1',
       ).toString(),
     )
-const expectLetter = (message: string) => {
+const expectEmail = (message: string) => {
   expect(subjectOf(message)).toBe(email.subject)
   expect(message).toContain('From: KnowledgePulse <noreply@registry.example>')
   expect(message).toMatch(/^Content-Type: multipart\/alternative/m)
@@ -65,7 +65,7 @@ describe('through a server', () => {
     mail.close()
     expect(received).toHaveLength(1)
     expect(received[0]?.to).toEqual(['ada@example.org'])
-    expectLetter(received[0]?.message ?? '')
+    expectEmail(received[0]?.message ?? '')
   })
 
   test.each([
@@ -109,7 +109,7 @@ describe('into a folder', () => {
     const file = join(folder, names[0] ?? '')
     expect(statSync(folder).mode & 0o777).toBe(0o700)
     expect(statSync(file).mode & 0o777).toBe(0o600)
-    expectLetter(readFileSync(file, 'utf8'))
+    expectEmail(readFileSync(file, 'utf8'))
   })
 
   test('prune removes old emails and keeps recent ones and other files', async () => {

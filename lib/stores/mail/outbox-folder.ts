@@ -43,7 +43,7 @@ const asItLies = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOC
 
 const isMissing = (error: unknown): boolean => errorCode(error) === 'ENOENT'
 /** Error codes of a file that was deleted or is not an email: a link, a socket. */
-const noLetter = ['ENOENT', 'ELOOP', 'EMLINK', 'ENXIO']
+const noEmail = ['ENOENT', 'ELOOP', 'EMLINK', 'ENXIO']
 const unlessMissing =
   <T>(otherwise: T) =>
   (error: unknown): T => {
@@ -104,16 +104,16 @@ async function remove(folder: string, gone: readonly string[]): Promise<number> 
 }
 
 /** The beginning of an email; undefined if it was deleted in the meantime or is not a file: a link, a folder, a pipe. */
-async function begun(folder: string, name: string, most: number) {
+async function begun(folder: string, name: string, max: number) {
   const file = await open(join(folder, name), asItLies).catch((error: unknown) => {
-    if (noLetter.includes(errorCode(error) ?? '')) return undefined
+    if (noEmail.includes(errorCode(error) ?? '')) return undefined
     throw error
   })
   if (!file) return undefined
   try {
     const about = await file.stat()
     if (!about.isFile()) return undefined
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(Math.min(most, about.size)), 0, undefined, 0)
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(Math.min(max, about.size)), 0, undefined, 0)
     return { text: buffer.toString('utf8', 0, bytesRead), bytes: about.size, writtenAt: about.mtime }
   } finally {
     await file.close()

@@ -232,14 +232,14 @@ async function replaceObject(folder: string, name: string, state: string, bytes:
   }
 }
 
-/** At most the first `most` bytes, with the state that {@link replaceObject} compares. */
-async function readObject(root: string, key: string, most: number) {
+/** At most the first `max` bytes, with the state that {@link replaceObject} compares. */
+async function readObject(root: string, key: string, max: number) {
   const { folder, name } = pathIn(root, key)
   try {
     const file = await open(join(folder, `${name}.o`), 'r')
     try {
       const state = stateOf(await file.stat({ bigint: true }))
-      const bytes = await bytesUpTo(file.createReadStream({ autoClose: false }), most)
+      const bytes = await bytesUpTo(file.createReadStream({ autoClose: false }), max)
       return { version: '', state, mediaType: undefined, bytes, described: [] }
     } finally {
       await file.close()
@@ -319,8 +319,8 @@ export function fileObjects(root: string): ObjectStore {
       await Promise.all(Array.from({ length: erasedAtOnce }, eraseSome))
       return count
     },
-    async read(key, most, version = '') {
-      return isObjectKey(key) && version === '' ? readObject(root, key, most) : undefined
+    async read(key, max, version = '') {
+      return isObjectKey(key) && version === '' ? readObject(root, key, max) : undefined
     },
     async replace(key, { state }, bytes) {
       checkKey(key)
@@ -337,12 +337,12 @@ export function fileObjects(root: string): ObjectStore {
           }),
         )
     },
-    async list(prefix, after, most) {
+    async list(prefix, after, max) {
       const found: string[] = []
-      if (most < 1) return found
+      if (max < 1) return found
       for await (const key of keysIn(root, '', prefix, after)) {
         found.push(key)
-        if (found.length >= most) break
+        if (found.length >= max) break
       }
       return found
     },

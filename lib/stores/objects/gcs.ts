@@ -166,18 +166,18 @@ async function getObject(bucket: Bucket, key: string) {
   }
 }
 
-async function readObject(bucket: Bucket, key: string, most: number, version: string | undefined) {
+async function readObject(bucket: Bucket, key: string, max: number, version: string | undefined) {
   try {
     const asked = bucket.file(key, { ...(version !== undefined && { generation: version }) })
     const [metadata] = await patiently(() => asked.getMetadata())
     const generation = String(metadata.generation ?? '')
     const stream = bucket.file(key, { generation }).createReadStream({ decompress: false })
-    const isLarge = Number(metadata.size ?? 0) > most
+    const isLarge = Number(metadata.size ?? 0) > max
     return {
       version: generation,
       state: generation,
       mediaType: metadata.contentType,
-      bytes: isLarge ? undefined : await bytesUpTo(stream, most),
+      bytes: isLarge ? undefined : await bytesUpTo(stream, max),
       described: Object.entries(metadata.metadata ?? {}).flatMap(([name, value]) => [name, String(value)]),
     }
   } catch (error) {
@@ -212,16 +212,16 @@ async function replaceObject(bucket: Bucket, key: string, state: string, bytes: 
   }
 }
 
-async function listKeys(bucket: Bucket, prefix: string, after: string, most: number): Promise<string[]> {
+async function listKeys(bucket: Bucket, prefix: string, after: string, max: number): Promise<string[]> {
   const found = new Set<string>()
   const read = async () => {
     for await (const page of generations(bucket, prefix, after)) {
       for (const { key } of page) if (inKeyOrder(key, after) > 0) found.add(key)
-      if (found.size >= most) break
+      if (found.size >= max) break
     }
   }
   await orProblem(read())
-  return [...found].sort(inKeyOrder).slice(0, most)
+  return [...found].sort(inKeyOrder).slice(0, max)
 }
 
 /** Google Cloud Storage, with all generations of an object. Connects on first use. */
@@ -262,8 +262,8 @@ export function gcsObjects({ bucket: name, endpoint }: GcsAddress): ObjectStore 
     async erase(given) {
       return orProblem(eraseAllGenerations(bucket, [...new Set(given)].filter(isAskable)))
     },
-    async read(key, most, version) {
-      return isAskable(key) ? readObject(bucket, key, most, version) : undefined
+    async read(key, max, version) {
+      return isAskable(key) ? readObject(bucket, key, max, version) : undefined
     },
     async replace(key, { state }, bytes) {
       checkKey(key)
@@ -273,8 +273,8 @@ export function gcsObjects({ bucket: name, endpoint }: GcsAddress): ObjectStore 
       if (!isAskable(key)) return
       for (const generation of versions) await orProblem(eraseGeneration(bucket, key, generation))
     },
-    async list(prefix, after, most) {
-      return most < 1 ? [] : listKeys(bucket, prefix, after, most)
+    async list(prefix, after, max) {
+      return max < 1 ? [] : listKeys(bucket, prefix, after, max)
     },
     async residueSeconds() {
       const [{ softDeletePolicy }] = await orProblem(patiently(() => bucket.getMetadata()))

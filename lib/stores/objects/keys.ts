@@ -37,13 +37,13 @@ export async function forEach<T>(items: readonly T[], atOnce: number, run: (item
   )
 }
 
-/** The bytes of a stream; undefined if there are more than `most`. */
-export async function bytesUpTo(stream: AsyncIterable<Uint8Array>, most: number): Promise<Buffer | undefined> {
+/** The bytes of a stream; undefined if there are more than `max`. */
+export async function bytesUpTo(stream: AsyncIterable<Uint8Array>, max: number): Promise<Buffer | undefined> {
   const pieces: Uint8Array[] = []
   let size = 0
   for await (const piece of stream) {
     size += piece.length
-    if (size > most) return undefined
+    if (size > max) return undefined
     pieces.push(piece)
   }
   return Buffer.concat(pieces)

@@ -45,10 +45,10 @@ export interface ObjectStore {
    */
   erase(keys: readonly string[]): Promise<number>
   /**
-   * One version, by default the newest; undefined if it does not exist or is a delete marker. `most`: the maximum number of bytes to
+   * One version, by default the newest; undefined if it does not exist or is a delete marker. `max`: the maximum number of bytes to
    * read.
    */
-  read(key: string, most: number, version?: string): Promise<ObjectContent | undefined>
+  read(key: string, max: number, version?: string): Promise<ObjectContent | undefined>
   /**
    * Stores new bytes with the content type, metadata and tags of the newest version, then removes the previous versions. If the newest
    * version is not the one that was read, it changes nothing and returns false.
@@ -57,7 +57,7 @@ export interface ObjectStore {
   /** Removes these versions of a key and no others. */
   eraseVersions(key: string, versions: readonly string[]): Promise<void>
   /** Keys with this prefix that have any version, in byte order, after `after`. */
-  list(prefix: string, after: string, most: number): Promise<string[]>
+  list(prefix: string, after: string, max: number): Promise<string[]>
   /** For how many seconds the provider retains erased objects so that they can be restored (soft delete); 0: none. */
   residueSeconds(): Promise<number>
   close(): Promise<void>

@@ -173,19 +173,19 @@ export async function sweepKeys(at: S3Bucket, keys: readonly string[]): Promise<
   return [...had]
 }
 
-/** At most `most` distinct keys, in order. */
+/** At most `max` distinct keys, in order. */
 export async function distinctKeys(
   pages: AsyncIterable<{ key: string }[]>,
   after: string,
-  most: number,
+  max: number,
 ): Promise<string[]> {
   const found = new Set<string>()
   for await (const page of pages) {
     for (const { key } of page.toSorted((a, b) => inKeyOrder(a.key, b.key)))
       if (inKeyOrder(key, after) > 0) found.add(key)
-    if (found.size >= most) break
+    if (found.size >= max) break
   }
-  return [...found].sort(inKeyOrder).slice(0, most)
+  return [...found].sort(inKeyOrder).slice(0, max)
 }
 
 /** The server's id for a version of {@link ObjectVersion}: a version without an id is `null` next to others. */

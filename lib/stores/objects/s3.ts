@@ -88,11 +88,11 @@ export async function streamOf(
   }
 }
 
-/** The newest or the given version of an object, with its bytes up to `most`; undefined if it does not exist. */
+/** The newest or the given version of an object, with its bytes up to `max`; undefined if it does not exist. */
 export async function readVersion(
   at: S3Bucket,
   key: string,
-  most: number,
+  max: number,
   version: string | undefined,
 ): ReturnType<ObjectStore['read']> {
   const { client, bucket } = at
@@ -101,8 +101,8 @@ export async function readVersion(
     const about = { Bucket: bucket, Key: key, ...(versionId !== undefined && { VersionId: versionId }) }
     const found = await client.send(new GetObjectCommand(about))
     if (!(found.Body instanceof Readable)) throw new Error('The S3 client returned no stream.')
-    const isLarge = (found.ContentLength ?? 0) > most
-    const bytes = isLarge ? undefined : await bytesUpTo(found.Body, most)
+    const isLarge = (found.ContentLength ?? 0) > max
+    const bytes = isLarge ? undefined : await bytesUpTo(found.Body, max)
     found.Body.destroy()
     const tags = await tagsOf(at, key, versionId)
     return {
@@ -276,7 +276,7 @@ export function s3Objects(address: S3Address): ObjectStore {
       const keys = [...new Set(given)].filter(isAskable)
       return (await orProblem(sweepKeys(at, keys))).length
     },
-    read: async (key, most, version) => (isAskable(key) ? readVersion(at, key, most, version) : undefined),
+    read: async (key, max, version) => (isAskable(key) ? readVersion(at, key, max, version) : undefined),
     async replace(key, { state }, bytes) {
       checkKey(key)
       try {
@@ -305,15 +305,15 @@ export function s3Objects(address: S3Address): ObjectStore {
       )
       if (refusals > 0) throw refusedVersions(refusals)
     },
-    async list(prefix, after, most) {
-      if (most < 1) return []
+    async list(prefix, after, max) {
+      if (max < 1) return []
       const [versions, uploads] = await orProblem(
         Promise.all([
-          distinctKeys(listing.versions(prefix, after), after, most),
-          distinctKeys(listing.uploads(prefix, after), after, most),
+          distinctKeys(listing.versions(prefix, after), after, max),
+          distinctKeys(listing.uploads(prefix, after), after, max),
         ]),
       )
-      return [...new Set([...versions, ...uploads])].sort(inKeyOrder).slice(0, most)
+      return [...new Set([...versions, ...uploads])].sort(inKeyOrder).slice(0, max)
     },
     residueSeconds: async () => 0,
     close: async () => client.destroy(),

@@ -3,14 +3,14 @@ import { Problem } from '#lib/kernel/problem.ts'
 import type { ObjectStore } from './objects.ts'
 
 /** The bytes of an upload up to the limit. @throws {Problem} `too_large` */
-export async function* limitedUpload(bytes: AsyncIterable<Uint8Array>, most: number): AsyncGenerator<Uint8Array> {
+export async function* limitedUpload(bytes: AsyncIterable<Uint8Array>, max: number): AsyncGenerator<Uint8Array> {
   let size = 0
   for await (const piece of bytes) {
     size += piece.byteLength
-    if (size > most)
+    if (size > max)
       throw new Problem(
         'too_large',
-        `The upload exceeds the limit of ${most.toLocaleString('en')} bytes. Nothing was stored.`,
+        `The upload exceeds the limit of ${max.toLocaleString('en')} bytes. Nothing was stored.`,
       )
     yield piece
   }

@@ -33,9 +33,9 @@ const isAnswer = (error: unknown): boolean => {
   return /^[0-9A-Z]{5}$/.test(code) && !/^57P0[1-3]$/.test(code) && !code.startsWith('E')
 }
 
-/** Resolves after `most` milliseconds in which this process could receive a response: while it computes, no time passes. */
-async function lateAfter(most: number, signal: AbortSignal): Promise<'late'> {
-  for (let waited = 0; waited < most; ) {
+/** Resolves after `max` milliseconds in which this process could receive a response: while it computes, no time passes. */
+async function lateAfter(max: number, signal: AbortSignal): Promise<'late'> {
+  for (let waited = 0; waited < max; ) {
     const began = performance.now()
     await delay(tick, undefined, { signal, ref: false })
     waited += Math.min(performance.now() - began, 2 * tick)
@@ -77,8 +77,8 @@ function prober(connectionString: string | undefined) {
   /** The connection does not keep the process alive. */
   const connected = (client: pg.Client): Promise<unknown> => client.connect().then(() => socketOf(client)?.unref())
 
-  /** Whether the server responds within `most` milliseconds. Never runs concurrently. */
-  async function answers(most: number): Promise<boolean> {
+  /** Whether the server responds within `max` milliseconds. Never runs concurrently. */
+  async function answers(max: number): Promise<boolean> {
     const known = kept
     const client = known ?? open()
     kept = undefined
@@ -86,7 +86,7 @@ function prober(connectionString: string | undefined) {
     try {
       const asked = (known ? Promise.resolve() : connected(client)).then(() => client.query('SELECT 1'))
       asked.catch(() => {})
-      const late = lateAfter(most, gaveUp.signal)
+      const late = lateAfter(max, gaveUp.signal)
       late.catch(() => {})
       if ((await Promise.race([asked, late])) !== 'late') {
         keep(client)
@@ -97,7 +97,7 @@ function prober(connectionString: string | undefined) {
       return false
     } catch (error) {
       destroy(client)
-      return isAnswer(error) || (known !== undefined && answers(most))
+      return isAnswer(error) || (known !== undefined && answers(max))
     } finally {
       gaveUp.abort()
     }

@@ -1,7 +1,7 @@
 import { isDatabaseDown } from './problems.ts'
 
 /** Caches the database's last answers and returns them while it is down. Only for public data that does not change. */
-export function lastAnswers<T>(most: number) {
+export function lastAnswers<T>(max: number) {
   const remembered = new Map<string, T>()
   return {
     async of(key: string, ask: () => Promise<T>): Promise<T> {
@@ -10,7 +10,7 @@ export function lastAnswers<T>(most: number) {
         remembered.delete(key)
         remembered.set(key, answer)
         const [oldest] = remembered.keys()
-        if (remembered.size > most && oldest !== undefined) remembered.delete(oldest)
+        if (remembered.size > max && oldest !== undefined) remembered.delete(oldest)
         return answer
       } catch (error) {
         const answer = isDatabaseDown(error) ? remembered.get(key) : undefined

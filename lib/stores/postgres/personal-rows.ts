@@ -6,9 +6,9 @@ import type { Queryable } from './statement.ts'
 import { queryWithin } from './statement-runner.ts'
 
 /** The number of items per statement. */
-const most = 1_000
+const max = 1_000
 export const chunked = (items: readonly string[]): string[][] =>
-  Array.from({ length: Math.ceil(items.length / most) }, (_, n) => items.slice(n * most, (n + 1) * most))
+  Array.from({ length: Math.ceil(items.length / max) }, (_, n) => items.slice(n * max, (n + 1) * max))
 
 /**
  * For deleting many rows by id while the planner's statistics are out of date: until the end of the transaction the planner always uses

@@ -11,19 +11,19 @@ export class StatementTimeout extends Error {}
 const canceled = '57014'
 
 /**
- * Runs queries of unpredictable cost, each in a separate read-only transaction that the database ends after `most` milliseconds.
+ * Runs queries of unpredictable cost, each in a separate read-only transaction that the database ends after `max` milliseconds.
  * @throws StatementTimeout if the database ended it
  * @throws `unavailable` if the database is down
  */
 export const boundedQuery =
-  ({ pool }: Pick<Database, 'pool'>, most: number): DatabaseQuery =>
+  ({ pool }: Pick<Database, 'pool'>, max: number): DatabaseQuery =>
   async <R extends pg.QueryResultRow>(text: string, values: readonly unknown[] = []) => {
     const connection = await pool.connect().catch((error: unknown) => {
       throw asProblem(error)
     })
     let isClean = false
     try {
-      await connection.query(`BEGIN READ ONLY; SET LOCAL statement_timeout = ${Math.max(1, Math.ceil(most))}`)
+      await connection.query(`BEGIN READ ONLY; SET LOCAL statement_timeout = ${Math.max(1, Math.ceil(max))}`)
       const asked = await connection.query<R>({ text, values: [...values] }).then(
         ({ rows }) => ({ rows }),
         (error: unknown) => ({ error }),

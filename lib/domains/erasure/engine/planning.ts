@@ -17,7 +17,7 @@ import { needing } from './waits.ts'
 export interface RunPlan extends PlanTarget {
   runId: string
   planId: string
-  isKeptWhole: boolean
+  isRetainedWhole: boolean
 }
 
 /** Milliseconds of system time after which a transaction plans no further data source. It locks the run and the holds. */
@@ -111,15 +111,15 @@ export const newPlan = (runId: string, deps: EngineDeps): Promise<RunPlan | 'out
     const run = await lockedRun(tx, runId)
     if (run?.state !== 'planning') return undefined
     const target = await targetOfRun(tx, run, deps)
-    const keptWhole = await isFullyRetained(tx, runId, target)
+    const retainedWhole = await isFullyRetained(tx, runId, target)
     // The hold ended after the fence was skipped.
-    if (!keptWhole && run.fencedAt === null) return 'outdated'
+    if (!retainedWhole && run.fencedAt === null) return 'outdated'
     const planId = newId('plan')
     // Must be read while the rows that identify the projects still exist.
     const theirs = runPartOf(run) ? [] : await deps.parts.projectsOf(tx, runSubjectOf(run))
     const projects = [...new Set([...run.projects, ...theirs])]
     await tx.erasureRun.update({ where: { id: runId }, data: { planId, holdsSeen: target.fingerprint, projects } })
-    return { ...target, runId, planId, isKeptWhole: keptWhole }
+    return { ...target, runId, planId, isRetainedWhole: retainedWhole }
   })
 
 /** Runs while the texts are stored: verification needs their words after the deletion. */
@@ -159,7 +159,7 @@ async function planSome(ordered: Ordered, plan: RunPlan, deps: EngineDeps): Prom
       plans.push({ dataSource, position, planned: gathered ?? (await planOf(dataSource, plan, tx, now())) })
       if (performance.now() > until) break
     }
-    await writeSteps(tx, run.id, plans, { keptBy: plan.free === null ? plan.kept[0]?.hold : undefined, now: now() })
+    await writeSteps(tx, run.id, plans, { retainedBy: plan.free === null ? plan.kept[0]?.hold : undefined, now: now() })
     return plans.length
   }
   return needing(first.store, () => db.transaction(write))

@@ -160,7 +160,7 @@ export async function writeSteps(
   tx: Transaction,
   runId: string,
   plans: readonly StepPlan[],
-  { keptBy, now }: { keptBy: string | undefined; now: Date },
+  { retainedBy, now }: { retainedBy: string | undefined; now: Date },
 ): Promise<void> {
   const names = plans.map(({ dataSource }) => dataSource.name)
   const before = await tx.erasureStep.findMany({
@@ -174,7 +174,7 @@ export async function writeSteps(
     const step = before.find((one) => one.holder === dataSource.name)
     // The first plan of a run finds no step, so there are no pages.
     const known = step
-      ? await remainingPages(tx, runId, dataSource, { keptBy, isHeld: Object.keys(held).length > 0, step, now })
+      ? await remainingPages(tx, runId, dataSource, { retainedBy, isHeld: Object.keys(held).length > 0, step, now })
       : noPages()
     const fresh = items.filter((item) => !known.staying.has(item))
     const toWatch = watched.filter((item) => !known.watched.has(item))
@@ -202,18 +202,18 @@ async function remainingPages(
   runId: string,
   dataSource: DataSource,
   {
-    keptBy,
+    retainedBy,
     isHeld,
     step,
     now,
-  }: { keptBy: string | undefined; isHeld: boolean; step: { residue: number | null }; now: Date },
+  }: { retainedBy: string | undefined; isHeld: boolean; step: { residue: number | null }; now: Date },
 ): Promise<Pages> {
   const where = { runId, holder: dataSource.name }
   if (dataSource.decisions) {
-    const underHolds = await decideThreads(tx, where, dataSource.decisions, { keptBy, now })
+    const underHolds = await decideThreads(tx, where, dataSource.decisions, { retainedBy, now })
     return { ...(await pagesOf(tx, runId, dataSource)), ...underHolds }
   }
-  if (keptBy !== undefined || isHeld)
+  if (retainedBy !== undefined || isHeld)
     // They were erased once. Records that appeared since then are under the hold.
     await tx.erasurePage.updateMany({ where: { ...where, erasedAt: null, stays: true }, data: { erasedAt: now } })
   else if ((step.residue ?? 0) > 0)
@@ -230,7 +230,7 @@ async function decideThreads(
   tx: Transaction,
   where: { runId: string; holder: string },
   { resumed, underHold, heldBy }: Decisions,
-  { keptBy, now }: { keptBy: string | undefined; now: Date },
+  { retainedBy, now }: { retainedBy: string | undefined; now: Date },
 ): Promise<Pick<Pages, 'results' | 'stopped'>> {
   const results: Record<string, number>[] = []
   const stopped: Record<string, number>[] = []
@@ -238,7 +238,8 @@ async function decideThreads(
     const open = items.map((item) => resumed(item))
     // Already erased.
     if (erasedAt !== null && open.every((item, at) => item === items[at])) continue
-    const holds = keptBy === undefined ? await heldBy(open, tx, now) : new Map(open.map((item) => [item, keptBy]))
+    const holds =
+      retainedBy === undefined ? await heldBy(open, tx, now) : new Map(open.map((item) => [item, retainedBy]))
     const judged = open.map((item) => (holds.has(item) ? underHold(item) : { item, results: {} }))
     for (const [at, { item, results: counts }] of judged.entries()) {
       const hold = holds.get(open[at] ?? '')

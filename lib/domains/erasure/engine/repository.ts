@@ -215,15 +215,15 @@ export const upsertWait = statement('erasure.upsert-wait', {
     ON CONFLICT (run_id, store) DO UPDATE SET tries = erasure_waits.tries + 1, tried_at = excluded.tried_at, refusal = NULL RETURNING tries`,
 })
 
-/** Returns a row when a run waits for a store that another run tried since `triedAfter`, behind at least `most` others. */
+/** Returns a row when a run waits for a store that another run tried since `triedAfter`, behind at least `max` others. */
 export const waitBehindOthers = statement('erasure.wait-behind-others', {
-  takes: { runId: 'text', store: 'text?', triedAfter: 'timestamptz', most: 'int4' },
+  takes: { runId: 'text', store: 'text?', triedAfter: 'timestamptz', max: 'int4' },
   returns: { store: 'text' },
   isPrepared: true,
   sql: `SELECT w.store FROM erasure_waits w WHERE w.run_id = $runId AND ($store IS NULL OR w.store = $store)
       AND EXISTS (SELECT FROM erasure_waits o WHERE o.store = w.store AND o.run_id <> w.run_id AND o.tried_at > $triedAfter AND o.refusal IS NULL)
       AND (SELECT count(*) FROM (SELECT FROM erasure_waits o WHERE o.store = w.store AND o.refusal IS NULL
-        AND (o.since, o.run_id) < (w.since, w.run_id) LIMIT $most) AS first) >= $most
+        AND (o.since, o.run_id) < (w.since, w.run_id) LIMIT $max) AS first) >= $max
     LIMIT 1`,
 })
 

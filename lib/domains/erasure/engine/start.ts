@@ -87,7 +87,7 @@ const holdRun = (plan: RunPlan, deps: EngineDeps): Promise<'aside' | 'outdated' 
       where: { id: run.id },
       data: { state: 'held', fencedAt: null, plannedAt: at, finishedAt: at, fault: null },
     })
-    await deps.onChange(tx, { ...runChangeOf(run, await stepsOf(tx, run.id), 'held', at), isKeptWhole: true })
+    await deps.onChange(tx, { ...runChangeOf(run, await stepsOf(tx, run.id), 'held', at), isRetainedWhole: true })
     return 'aside'
   })
 
@@ -143,11 +143,11 @@ async function planOnce(runId: string, deps: EngineDeps): Promise<'outdated' | u
   const made = await planAll(plan, deps)
   if (made !== 'planned') return made
   interrupt('start.planned')
-  if (!plan.isKeptWhole) {
+  if (!plan.isRetainedWhole) {
     await needing('ledger', () => writeIntent(plan, deps))
     interrupt('start.intent')
   }
-  if ((await (plan.isKeptWhole ? holdRun : startSteps)(plan, deps)) === 'outdated') return 'outdated'
+  if ((await (plan.isRetainedWhole ? holdRun : startSteps)(plan, deps)) === 'outdated') return 'outdated'
   interrupt('start.after')
   return undefined
 }

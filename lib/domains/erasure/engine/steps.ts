@@ -6,7 +6,7 @@ import { logFault } from '#lib/kernel/fault-log.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { preferIndexes } from '#lib/stores/postgres/personal-rows.ts'
-import { addedUp, dueSteps, longestRetry, mostAttempts, type RunScope, restAfter, stageAt } from '../runs/run-rules.ts'
+import { addedUp, attemptLimit, dueSteps, longestRetry, type RunScope, restAfter, stageAt } from '../runs/run-rules.ts'
 import {
   advanceRun,
   enqueueNext,
@@ -176,7 +176,7 @@ const noteFault = ({ db, now }: EngineDeps, runId: string, holder: string, error
     if (refused) await recordRefusal(tx, runId, refused, now())
     const { count } = await tx.erasureStep.updateMany({
       // A retry cannot replace an admin's decision.
-      where: needsDecision(error) ? where : { ...where, attempts: { gte: mostAttempts } },
+      where: needsDecision(error) ? where : { ...where, attempts: { gte: attemptLimit } },
       data: { state: 'stuck' },
     })
     return count > 0

@@ -240,7 +240,7 @@ const findMentions = (runId: string, { db, words, now }: EngineDeps): Promise<Ru
 const hasHeld = (steps: readonly StepRow[]): boolean => steps.some(({ held }) => Object.keys(held).length > 0)
 
 /** Returns how long emails about the erasure remain in the mail folder. */
-function lettersOf({ requestId, accountId }: RunRow, steps: readonly StepRow[], { facts }: EngineDeps) {
+function emailsOf({ requestId, accountId }: RunRow, steps: readonly StepRow[], { facts }: EngineDeps) {
   if (requestId === null || accountId === null || !facts.emailsInFolder) return 'none'
   return hasHeld(steps) ? 'all' : 'last'
 }
@@ -259,7 +259,7 @@ async function subjectRetention(
   return {
     requestClosedAt: run.requestId === null ? undefined : hasHeld(steps) ? null : at,
     whileHeld: [...whileHeld, ...adminActLines(await deps.hasAdminActs(run.accountId, at))],
-    letters: lettersOf(run, steps, deps),
+    letters: emailsOf(run, steps, deps),
   }
 }
 

@@ -112,7 +112,7 @@ export async function isStillWaiting(
   now: Date,
 ): Promise<boolean> {
   const triedAfter = new Date(now.getTime() - longestRetry)
-  const records = await waitBehindOthers(tx, { runId, store, triedAfter, most: askingRuns })
+  const records = await waitBehindOthers(tx, { runId, store, triedAfter, max: askingRuns })
   return records.length > 0
 }
 

@@ -215,7 +215,7 @@ async function withoutShared(
 const leastCopied = 7
 
 /** What a reading does with a place. `runs`: the fingerprints to erase there. */
-type Judgement =
+type Assessment =
   | { kind: 'erase'; runs: ReadonlySet<number> }
   /** A living author's text contains all of the words. */
   | { kind: 'explained' }
@@ -231,7 +231,7 @@ export function decideFinding(
   explained: ReadonlySet<number>,
   erasedAt: Date | undefined,
   decision?: PlaceDecision | null,
-): Judgement {
+): Assessment {
   const rest = texts
     .map(({ runs, writtenAt }) => ({ runs: runs.difference(explained), writtenAt }))
     .filter(({ runs }) => runs.size > 0)
@@ -347,11 +347,11 @@ async function eraseFindings(
   const findings: Finding[] = []
   for (const one of found) findings.push(await withoutShared(deps, one, words, explained))
   const decisions = await decisionsOn(deps.db.prisma, source.name, findings)
-  const judged = (finding: Finding): Judgement =>
+  const judged = (finding: Finding): Assessment =>
     decideFinding(finding, explained, words.of.get(finding.receiptId)?.erasedAt, decisions.get(keyOf(finding)))
   const erasable = findings.flatMap((finding) => {
-    const judgement = judged(finding)
-    return judgement.kind === 'erase' ? [{ finding, runs: judgement.runs }] : []
+    const assessment = judged(finding)
+    return assessment.kind === 'erase' ? [{ finding, runs: assessment.runs }] : []
   })
   const page = createHash('sha256')
     .update(cursor ?? '')

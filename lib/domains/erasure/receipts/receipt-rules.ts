@@ -103,7 +103,7 @@ const isReading = (value: unknown): boolean =>
       Array.isArray(one.not_read) &&
       one.not_read.every((group: unknown) => isObject(group) && typeof group.count === 'number'),
   )
-const isKept = (value: unknown): boolean => isObject(value) && typeof value.what === 'string'
+const isRetained = (value: unknown): boolean => isObject(value) && typeof value.what === 'string'
 const isReceipt = (value: unknown): value is Receipt =>
   isObject(value) &&
   value.version === 1 &&
@@ -112,7 +112,7 @@ const isReceipt = (value: unknown): value is Receipt =>
   value.stores.every(isStore) &&
   (value.held === undefined || typeof value.held === 'number') &&
   (value.complete_reading === undefined || isReading(value.complete_reading)) &&
-  [value.retained, value.physical].every((list) => Array.isArray(list) && list.every(isKept))
+  [value.retained, value.physical].every((list) => Array.isArray(list) && list.every(isRetained))
 
 /** Parses a receipt. Checks only the members needed to display it; only the signature proves its content. */
 export function receiptInText(text: string): Receipt | undefined {

@@ -114,8 +114,8 @@ export function ownReceipts(db: Database) {
     ownReceiptPage(db, { ...values, afterAt: after?.at ?? null, afterId: after?.id ?? null, limit })
 
   return {
-    newest: async (actor: Pick<Actor, 'accountId' | 'agents'>, most: number) =>
-      (await rowsAfter(await ownerValues(actor), undefined, most)).map(viewOf),
+    newest: async (actor: Pick<Actor, 'accountId' | 'agents'>, max: number) =>
+      (await rowsAfter(await ownerValues(actor), undefined, max)).map(viewOf),
 
     /**
      * Returns why no receipt with this id exists yet: its erasure is running, or a legal hold covers everything.

@@ -64,7 +64,7 @@ const isLive = ({ state }: ErasureProgress): boolean =>
 /** The progress of erasures for those who know the id of the receipt: read once, or followed as server-sent events. */
 export function erasureProgress(db: Pick<Database, 'prisma'>) {
   const open = { known: 0, unknown: 0 }
-  const most = { known: maxStreams, unknown: maxUnknown }
+  const max = { known: maxStreams, unknown: maxUnknown }
   const kindOf = ({ state }: ErasureProgress): 'known' | 'unknown' => (state === 'waiting' ? 'unknown' : 'known')
   const statusOf = async (receiptId: string) => (await progressOf(db, receiptId)) ?? notStarted
 
@@ -74,7 +74,7 @@ export function erasureProgress(db: Pick<Database, 'prisma'>) {
     let progress = first
     let kind = kindOf(first)
     // Other streams may have opened between the check and the first read of this one. A browser connects again.
-    if (open[kind] >= most[kind]) return
+    if (open[kind] >= max[kind]) return
     let sent = ''
     let sentAt = started
     open[kind] += 1
@@ -126,7 +126,7 @@ export function erasureProgress(db: Pick<Database, 'prisma'>) {
     watchProgress: stream(watchErasureProgress, async (_ctx, { params }) => {
       const first = await statusOf(params.id)
       const kind = kindOf(first)
-      if (open[kind] >= most[kind])
+      if (open[kind] >= max[kind])
         throw new Problem('unavailable', {
           detail: 'Too many erasures are being followed. Read the progress instead.',
           headers: { 'Retry-After': '5' },

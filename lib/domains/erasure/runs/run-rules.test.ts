@@ -30,7 +30,7 @@ const dataSource = (name: string, store: string, stage: DataSource['stage']): Da
   erase: async () => 0,
   residue: async () => 0,
 })
-const anyHolders = fc
+const anyDataSources = fc
   .array(fc.tuple(fc.constantFrom('postgresql', 'files', 'graph'), fc.constantFrom(...stages)), { maxLength: 30 })
   .map((list) => list.map(([store, stage], n) => dataSource(`h${n}`, store, stage)))
 const stepsOf = (dataSources: DataSource[], stateOf: (name: string) => 'waiting' | 'running' | 'done' | 'stuck') =>
@@ -56,7 +56,7 @@ describe('the order of steps in an erasure run', () => {
 
   it('executes each step once, one step per store at a time, and each stage after the previous one', () => {
     fc.assert(
-      fc.property(anyHolders, fc.infiniteStream(fc.nat()), (dataSources, choices) => {
+      fc.property(anyDataSources, fc.infiniteStream(fc.nat()), (dataSources, choices) => {
         const done: string[] = []
         for (;;) {
           const steps = stepsOf(dataSources, (name) => (done.includes(name) ? 'done' : 'waiting'))

@@ -17,7 +17,7 @@ export const erasurePageSize = 500
  */
 export const restAfter = (took: number, stage: ErasurePhase): number => took * (stage === 'derived' ? 0.2 : 0.7)
 /** Number of failures after which a step is stuck until an admin retries it. */
-export const mostAttempts = 8
+export const attemptLimit = 8
 /**
  * Milliseconds until the first retry of an unavailable store. The interval doubles up to {@link longestRetry}; the
  * number of retries is unlimited.
@@ -164,11 +164,11 @@ const countedAs: Readonly<Record<string, string>> = {
   'projects.documents': 'documentsDeleted',
 }
 /** Returns the deletion counts for the log by data source, and by extra name where one exists. */
-export const countsInLog = (byHolder: Readonly<Record<string, number>>): Record<string, number> => ({
-  ...byHolder,
+export const countsInLog = (byDataSource: Readonly<Record<string, number>>): Record<string, number> => ({
+  ...byDataSource,
   ...Object.fromEntries(
     Object.entries(countedAs).flatMap(([holder, name]) => {
-      const count = byHolder[holder]
+      const count = byDataSource[holder]
       return count === undefined ? [] : [[name, count]]
     }),
   ),

@@ -216,7 +216,7 @@ export function runChangeOf(run: RunRow, steps: readonly StepRow[], state: RunCh
       steps.filter(({ planned }) => planned > 0).map(({ holder, erased }) => [holder, erased]),
     ),
     held: legalHoldCounts(addLegalHoldCounts(steps.map(({ held }) => held))),
-    isKeptWhole: false,
+    isRetainedWhole: false,
     now,
   }
 }

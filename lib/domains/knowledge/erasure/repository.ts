@@ -84,7 +84,7 @@ export async function rejectUnderLegalHold(tx: Transaction, { kind, id, agents }
 }
 
 /** Experts named in any version of an SOP. */
-export async function expertsOfWordings(tx: Transaction, unitId: string): Promise<string[]> {
+export async function expertsOfStoredVersions(tx: Transaction, unitId: string): Promise<string[]> {
   const rows = await expertsOfVersions(tx, { unit: unitId })
   return rows.map(({ expert }) => expert)
 }

@@ -18,7 +18,7 @@ const dataSources = (): DataSource[] =>
   stages.flatMap((stage) =>
     test.app.dataSources.filter((dataSource) => own.test(dataSource.name) && dataSource.stage === stage),
   )
-const holderOf = (name: string): DataSource => {
+const dataSourceOf = (name: string): DataSource => {
   const dataSource = test.app.dataSources.find((one) => one.name === name)
   if (!dataSource) throw new Error(`no holder ${name}`)
   return dataSource
@@ -197,7 +197,7 @@ describe('a subject with data in every place', () => {
       const nobody = await dataSource.inventory({ account: 'usr_nobody', agents: ['agent_nobody'] }, now)
       expect(nobody).toEqual({ count: 0, since: null, until: null })
     }
-    const ending = async (name: string) => (await holderOf(name).inventory(all.subject, now)).until?.getTime()
+    const ending = async (name: string) => (await dataSourceOf(name).inventory(all.subject, now)).until?.getTime()
     expect(await ending('knowledge.rejections')).toBe(now.getTime() + 30 * 86_400_000)
     expect(await ending('knowledge.units')).toBeUndefined()
   })
@@ -211,7 +211,7 @@ describe('a subject with data in every place', () => {
     const { items } = plans.get('knowledge.units') ?? { items: [] }
     await test.db.query(undefined, "UPDATE units SET visibility = 'private' WHERE id = $1", [items[0]])
     const found = await test.db.transaction(
-      (tx) => holderOf('knowledge.units').identities?.(items, tx) ?? Promise.resolve([]),
+      (tx) => dataSourceOf('knowledge.units').identities?.(items, tx) ?? Promise.resolve([]),
     )
     expect(found.sort((one, next) => (one.id < next.id ? -1 : 1))).toEqual([
       { id: items[0], wasPublic: false },

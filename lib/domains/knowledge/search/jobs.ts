@@ -38,7 +38,7 @@ const gatheringPatience = 2_000
 
 /** Adds the words of new and changed rows to the word table. Returns the number of rows; also 0 if others have locked them. */
 export async function gatherWords(db: Database): Promise<number> {
-  const [gathered] = await gatherNewWords(db, { most: maxNews })
+  const [gathered] = await gatherNewWords(db, { max: maxNews })
   return gathered?.n ?? 0
 }
 
@@ -51,7 +51,7 @@ export function regatherWords(db: Database): () => Promise<void> {
   return async () => {
     const until = performance.now() + gatheringPatience
     do {
-      const [looked] = await gatherLostWords(db, { after, most: maxLooked })
+      const [looked] = await gatherLostWords(db, { after, max: maxLooked })
       after = looked?.last ?? ''
     } while (after !== '' && performance.now() < until)
   }
@@ -112,21 +112,21 @@ const nearest = (db: Database, { id, domain, scope, created_at }: UnjudgedUnit):
   snapshot(db, plannedSettings, async (on) => {
     const scopes = [...new Set([scope, 'network'])]
     const words = await wordsByRarity(on, { id, scopes })
-    const telling: string[] = []
+    const distinctive: string[] = []
     let found = 0
     for (const { word, units } of words) {
       if (units < 2) continue
       found += units
-      if (telling.length >= maxTelling || (telling.length > 0 && found > maxFound)) break
-      telling.push(`'${word}'`)
+      if (distinctive.length >= maxTelling || (distinctive.length > 0 && found > maxFound)) break
+      distinctive.push(`'${word}'`)
     }
-    if (telling.length === 0) return 0
+    if (distinctive.length === 0) return 0
     const others = await olderSimilarUnits(on, {
       id,
       scopes,
       domain,
       at: created_at,
-      query: telling.join(' | '),
+      query: distinctive.join(' | '),
       maxFound,
       limit: maxCompared,
     })

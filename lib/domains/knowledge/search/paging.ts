@@ -295,10 +295,10 @@ function relaxed<R>(
   counts: WordCounts,
 ): Promise<Hits<R> | undefined> {
   const rare: Term[] = []
-  let most = 0
+  let max = 0
   for (const term of terms.toSorted((one, other) => counts.of(one) - counts.of(other))) {
-    most += counts.of(term)
-    if (rare.length > 0 && most > maxRelaxed) break
+    max += counts.of(term)
+    if (rare.length > 0 && max > maxRelaxed) break
     rare.push(term)
   }
   const query = rare.map((term) => `(${term.query})`).join(' | ')

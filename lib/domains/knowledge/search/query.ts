@@ -135,6 +135,6 @@ export function parseQuery(text: string): Query {
       take(stretch, at % 2 === 1)
     })
   const all = [...terms.values()]
-  const telling = all.filter(({ words: own }) => own.some((word) => !stopWords.has(word) && !particles.has(word)))
-  return { terms: telling.length > 0 ? telling : all, phrases: [...phrases] }
+  const distinctive = all.filter(({ words: own }) => own.some((word) => !stopWords.has(word) && !particles.has(word)))
+  return { terms: distinctive.length > 0 ? distinctive : all, phrases: [...phrases] }
 }

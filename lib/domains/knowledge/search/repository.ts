@@ -256,19 +256,19 @@ export const listedUnits = listedRows('knowledge.units', {
   columns: `${unitColumns}, u.agent_id`,
 })
 
-/** Adds the words of at most `most` new and changed rows to the word table. Returns the number of rows. */
+/** Adds the words of at most `max` new and changed rows to the word table. Returns the number of rows. */
 export const gatherNewWords = statement('knowledge.gather-words', {
-  takes: { most: 'int4' },
+  takes: { max: 'int4' },
   returns: { n: 'int4' },
   isPrepared: true,
-  sql: 'SELECT gather_words($most) AS n',
+  sql: 'SELECT gather_words($max) AS n',
 })
-/** Adds missing words of the `most` rows that follow the id `after`. Returns the last of these ids, or none at the end. */
+/** Adds missing words of the `max` rows that follow the id `after`. Returns the last of these ids, or none at the end. */
 export const gatherLostWords = statement('knowledge.gather-lost-words', {
-  takes: { after: 'text', most: 'int4' },
+  takes: { after: 'text', max: 'int4' },
   returns: { last: 'text?' },
   isPrepared: true,
-  sql: 'SELECT find_words_again($after, $most) AS last',
+  sql: 'SELECT find_words_again($after, $max) AS last',
 })
 /** Recounts the rows of each scope. Quarantined rows only count for their author, like their words. */
 export const recountScopes = statement('knowledge.recount-scopes', {

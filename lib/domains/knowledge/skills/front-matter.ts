@@ -76,13 +76,13 @@ export function parseSkillMd(text: string): ParsedSkillMd {
 
   const singleLine = (
     name: string,
-    most: number,
+    max: number,
     record: { value: unknown } | undefined = values.get(name),
   ): string | null => {
     if (!record) return null
     const text = scalarTextOf(record.value)?.trim()
     if (text === undefined) fault(record.value, `${name} must be text`)
-    else if (text.length > most) fault(record.value, `${name} must have at most ${most} characters`)
+    else if (text.length > max) fault(record.value, `${name} must have at most ${max} characters`)
     else if (/\p{Cc}/u.test(text)) fault(record.value, `${name} must be one line without control characters`)
     return text === '' ? null : (text ?? null)
   }
@@ -92,7 +92,7 @@ export function parseSkillMd(text: string): ParsedSkillMd {
     fault(record?.value ?? root, `${name} is required`)
     return undefined
   }
-  const listOf = (name: string, most: number, split: (text: string) => string[] | undefined): string[] | null => {
+  const listOf = (name: string, max: number, split: (text: string) => string[] | undefined): string[] | null => {
     const record = values.get(name)
     if (!record) return null
     const items = isSeq(record.value) ? record.value.items : [record.value]
@@ -104,7 +104,7 @@ export function parseSkillMd(text: string): ParsedSkillMd {
       if (words === undefined) fault(item, `${name} has an unmatched bracket`)
       return words ?? []
     })
-    if (taken.length > most) fault(record.value, `${name} must have at most ${most} items`)
+    if (taken.length > max) fault(record.value, `${name} must have at most ${max} items`)
     return taken
   }
 
@@ -141,14 +141,14 @@ export function parseSkillMd(text: string): ParsedSkillMd {
 
   const tags = (listOf('tags', limits.tags, (text) => text.split(',')) ?? []).map((tag) => tag.trim().toLowerCase())
   const tools = listOf('allowed-tools', limits.tools, toolsOf)
-  for (const [key, words, most] of [
+  for (const [key, words, max] of [
     ['tags', tags, limits.tag],
     ['allowed-tools', tools ?? [], limits.tool],
   ] as const)
-    if (words.some((word) => word.length > most || /\p{Cc}/u.test(word)))
+    if (words.some((word) => word.length > max || /\p{Cc}/u.test(word)))
       fault(
         values.get(key)?.value,
-        `${key} must contain words of at most ${most} characters, without control characters`,
+        `${key} must contain words of at most ${max} characters, without control characters`,
       )
 
   const kp = values.get('kp')?.value

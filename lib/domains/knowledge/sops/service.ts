@@ -10,7 +10,7 @@ import { decodeCursor, encodeCursor, notOurCursor } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read, statement } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { expertsOfWordings, rejectUnderLegalHold } from '../erasure/repository.ts'
+import { expertsOfStoredVersions, rejectUnderLegalHold } from '../erasure/repository.ts'
 import { isUnderReview, recordingRejection, rejectionOf } from '../moderation/rejections.ts'
 import { searchPage } from '../search/paging.ts'
 import { snippetOf } from '../search/snippet.ts'
@@ -356,7 +356,7 @@ async function eraseVersion(
       'This is the current version, so nothing was erased. Correct it with PATCH /v1/knowledge/{id}, or erase the SOP.',
     )
   const { agent_id, attributed_to, original_author } = locked
-  const agents = [agent_id, attributed_to, original_author, ...(await expertsOfWordings(tx, id))]
+  const agents = [agent_id, attributed_to, original_author, ...(await expertsOfStoredVersions(tx, id))]
   await rejectUnderLegalHold(tx, { kind: 'unit', id, agents }, now)
   const deleted = await deleteVersion(tx, { unit: id, version, isOwn: actor.agents.includes(agent_id) })
   if (deleted === 0)

@@ -166,13 +166,13 @@ describe('batches rejected as a whole', () => {
   })
 
   it('a batch larger than the tier allows returns 413', async () => {
-    for (const [tier, most] of [
+    for (const [tier, max] of [
       ['free', 10],
       ['enterprise', 1_000],
     ] as const) {
       const { id, token } = await issuedAgent(test, ['read', 'write'], { tier })
-      const response = await send(token, Array(most + 1).fill(trace()))
-      expect([response.status, response.json.code, response.json.limit]).toEqual([413, 'too_large', most])
+      const response = await send(token, Array(max + 1).fill(trace()))
+      expect([response.status, response.json.code, response.json.limit]).toEqual([413, 'too_large', max])
       expect(await unitsOf(id)).toBe(0)
     }
   })

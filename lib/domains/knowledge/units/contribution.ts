@@ -125,7 +125,7 @@ function sharedStorage() {
     together: storeTogether,
     // If the database is down or too slow, it is so for each of them.
     isWorthRepeating: (error) => !(Problem.is(error) && error.code === 'unavailable'),
-    most: maxShared,
+    max: maxShared,
     lanes: 1,
   })
   return (ctx: Context, planned: StorableContribution, entry: UnboundAuditRecord | undefined) =>

@@ -182,8 +182,8 @@ describe('rectification errors', () => {
     const own = await test.agent()
     const made = await test.fetch('POST', '/v1/knowledge', { token: own.token, body: trace() })
     const { id, unit } = made.json.data
-    const most = 262_144
-    const room = most - Buffer.byteLength(JSON.stringify(unit)) + unit.task.objective.length
+    const max = 262_144
+    const room = max - Buffer.byteLength(JSON.stringify(unit)) + unit.task.objective.length
     const objective = (length: number) => ({ unit: { task: { objective: 'x'.repeat(length) } } })
     // Two corrections, each within the limit of a body.
     expect((await correct(id, objective(room - 100_000), own)).status).toBe(200)
@@ -194,7 +194,7 @@ describe('rectification errors', () => {
     expect(over.json.detail).toMatch(/262,144/)
     expect((await correct(id, rest(100_000 + summary.length), own)).status).toBe(200)
     const { document } = await test.db.prisma.unit.findUniqueOrThrow({ where: { id } })
-    expect(Buffer.byteLength(JSON.stringify(document))).toBe(most)
+    expect(Buffer.byteLength(JSON.stringify(document))).toBe(max)
     await test.db.prisma.unit.update({
       where: { id },
       data: { document: { ...unit, task: { objective: 'z'.repeat(300_000) } } },

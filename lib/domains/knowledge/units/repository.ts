@@ -25,8 +25,8 @@ export const unitRow = {
 export type UnitRow = RowOf<typeof unitRow>
 
 /** `now` if the agent had enough rejections since `since` for quarantine, otherwise null. */
-const quarantine = (agent: string, since: string, most: string, now: string): string =>
-  `CASE WHEN (SELECT count(*) FROM content_rejections c WHERE c.agent_id = ${agent} AND c.at > ${since}::timestamptz) >= ${most}::int THEN ${now}::timestamptz END`
+const quarantine = (agent: string, since: string, max: string, now: string): string =>
+  `CASE WHEN (SELECT count(*) FROM content_rejections c WHERE c.agent_id = ${agent} AND c.at > ${since}::timestamptz) >= ${max}::int THEN ${now}::timestamptz END`
 
 /**
  * CTEs that store one unit, the first version of an SOP and the author's reputation, for `ctx.pipeline.statement`. Agent and organization

@@ -18,7 +18,7 @@ const emails = (): string[] => {
   const folder = join(test.dataDir, 'mail')
   return readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'))
 }
-const lettersTo = (address: string) => emails().filter((text) => text.includes(`To: ${address}`))
+const emailsTo = (address: string) => emails().filter((text) => text.includes(`To: ${address}`))
 const file = (person: MadePerson, body: object) =>
   test.fetch('POST', '/api/privacy/requests', {
     cookie: person.cookie,
@@ -34,17 +34,17 @@ it('a completed erasure keeps only its last email, which the receipt lists, and 
   expect((await file(person, { kinds: ['rectification'], changes: { email: fresh } })).status).toBe(201)
   await file(neighbour, { kinds: ['restriction'] })
   await drain(test, { except })
-  expect([lettersTo(fresh).length, lettersTo(person.email).length > 0]).toEqual([1, true])
-  const theirs = lettersTo(neighbour.email).length
+  expect([emailsTo(fresh).length, emailsTo(person.email).length > 0]).toEqual([1, true])
+  const theirs = emailsTo(neighbour.email).length
   const { id, receipt_id } = (await file(person, { kinds: ['erasure'], grace: 'now' })).json.data
   await drain(test, { except })
   const row = await test.db.prisma.privacyRequest.findUniqueOrThrow({ where: { id } })
   expect([row.state, row.contact]).toEqual(['completed', null])
-  expect(lettersTo(fresh)).toEqual([])
-  const left = lettersTo(person.email)
+  expect(emailsTo(fresh)).toEqual([])
+  const left = emailsTo(person.email)
   expect(left).toHaveLength(1)
   expect(left[0]).toContain(`/receipts/${receipt_id}`)
-  expect(lettersTo(neighbour.email)).toHaveLength(theirs)
+  expect(emailsTo(neighbour.email)).toHaveLength(theirs)
   expect(await retainedIn(receipt_id)).toContain('the last email about the erasure')
 })
 
@@ -67,7 +67,7 @@ it('an email that is sent concurrently with the last one is deleted', async () =
   }
   await notify.execute(test.app.pipeline, first)
   await drain(test, { except })
-  const left = lettersTo(person.email)
+  const left = emailsTo(person.email)
   expect(left).toHaveLength(1)
   expect(left[0]).toContain(`/receipts/${receipt_id}`)
 })

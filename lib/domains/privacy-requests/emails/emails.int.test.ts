@@ -15,14 +15,14 @@ const filed = async (person: MadePerson, body: object): Promise<string> => {
   return made.json.data.id
 }
 /** Returns the emails about one request, oldest first. */
-const lettersAbout = (person: MadePerson, id: string): string[] =>
-  kit.lettersTo(person.email).flatMap(({ subject, text }) => (text.includes(id) ? [`${subject}\n${text}`] : []))
+const emailsAbout = (person: MadePerson, id: string): string[] =>
+  kit.emailsTo(person.email).flatMap(({ subject, text }) => (text.includes(id) ? [`${subject}\n${text}`] : []))
 
 it('the first email about a request contains the contact address for questions', async () => {
   const person = await personWithPassword(kit.test)
   await filed(person, { kinds: ['restriction'] })
   await kit.work()
-  expect(kit.lettersTo(person.email)[0]?.text).toContain('privacy@kp.example')
+  expect(kit.emailsTo(person.email)[0]?.text).toContain('privacy@kp.example')
 })
 
 describe('emails about a cancelled erasure', () => {
@@ -32,7 +32,7 @@ describe('emails about a cancelled erasure', () => {
     const entry = await kit.act(person.cookie, id, 'cancel')
     expect(entry.json.message).toMatch(/erased nothing\. Completed parts remain in effect/)
     await kit.work()
-    const last = lettersAbout(person, id).at(-1)
+    const last = emailsAbout(person, id).at(-1)
     expect(last).toMatch(/is cancelled.*erased nothing/)
     expect(last).toContain('remain in effect: the corrections; the restriction')
     expect(last).not.toContain('as before')
@@ -44,15 +44,15 @@ describe('emails about a cancelled erasure', () => {
     const agent = await issuedAgent(kit.test, ['read', 'write'], { owner })
     const one = await filed(owner, { kinds: ['erasure'], agent_id: agent.id, grace: '14d' })
     await kit.work()
-    const [first] = lettersAbout(owner, one)
+    const [first] = emailsAbout(owner, one)
     expect(first).toContain('The data of one of your agents will be erased')
     expect(first).toContain(`the agent ${agent.id}`)
     const all = await filed(owner, { kinds: ['erasure'], grace: 'now' })
     await kit.work()
-    const moot = lettersAbout(owner, one).at(-1)
+    const moot = emailsAbout(owner, one).at(-1)
     expect(moot).toContain('part of your larger erasure')
     expect(moot).not.toMatch(/erased nothing/)
-    const begun = lettersAbout(owner, all).find((text) => text.includes('cannot be cancelled'))
+    const begun = emailsAbout(owner, all).find((text) => text.includes('cannot be cancelled'))
     expect(begun).toBeDefined()
     expect(begun).not.toContain('Until then')
   })
@@ -67,7 +67,7 @@ describe('emails about an erasure that waits for a copy', () => {
   }
   it('mention the copy when the grace period begins and when the copy is ready', async () => {
     const { person, id } = await waiting()
-    const said = lettersAbout(person, id)
+    const said = emailsAbout(person, id)
     expect(said.find((text) => text.includes('The erasure begins at'))).toContain('until you have downloaded the copy')
     expect(said.find((text) => text.includes('Your copy is ready'))).toMatch(/begins once you have downloaded the copy/)
   })
@@ -77,7 +77,7 @@ describe('emails about an erasure that waits for a copy', () => {
     expect([entry.status, entry.json.data.state]).toEqual([200, 'waiting'])
     expect(entry.json.message).toContain('downloaded or expires')
     await kit.work()
-    expect(lettersAbout(person, id).at(-1)).toMatch(/begins once the copy.*downloaded or expires/)
+    expect(emailsAbout(person, id).at(-1)).toMatch(/begins once the copy.*downloaded or expires/)
     const { parts } = await kit.adminRead(id)
     const copy = await kit.test.fetch('GET', `/api/privacy/exports/${parts[0].outcome.export_id}/file`, {
       cookie: person.cookie,
@@ -102,9 +102,9 @@ describe('emails about an erasure that waits for a copy', () => {
       const { person, id } = await waiting('now')
       expect((await end(person, id)).json.data.state).toBe('running')
       await kit.work()
-      expect(
-        lettersAbout(person, id).find((text) => text.includes('grace period of your request was ended')),
-      ).toContain('You did not download the copy')
+      expect(emailsAbout(person, id).find((text) => text.includes('grace period of your request was ended'))).toContain(
+        'You did not download the copy',
+      )
       expect((await kit.adminRead(id)).state).toBe('completed')
     }
   })
@@ -115,7 +115,7 @@ it('an email about a refused objection reports that agents can write again, and 
   const id = await filed(person, { kinds: ['objection'], statement: 'I object to being scored.' })
   await kit.asAdmin(id, 'refuse', { ground: 'unfounded', reason: 'Scores are about units.' })
   await kit.work()
-  const last = lettersAbout(person, id).at(-1) ?? ''
+  const last = emailsAbout(person, id).at(-1) ?? ''
   expect(last).toContain('agents can write again')
   expect(last.match(/lodge a complaint/g)).toHaveLength(1)
   expect(last).not.toContain('for the reason below')

@@ -132,7 +132,7 @@ const maxMatching = 200
 /** The search for a text; the requests are those of people and agents whose name, address or id contains it. */
 async function searchFor({ db, people }: Pick<PrivacyDeps, 'db' | 'people'>, text: string) {
   const accounts = (await people.matching(db.prisma, text, maxMatching)).map(({ accountId }) => accountId)
-  const requests = await requestsOfSubjects(db, { text, accounts, most: maxMatching })
+  const requests = await requestsOfSubjects(db, { text, accounts, max: maxMatching })
   return { text, requests: requests.map(({ id }) => id) }
 }
 

@@ -160,7 +160,11 @@ const isTokensWordAlone = async ({ agents }: PrivacyDeps, { tx }: RequestWork, r
   row.verifiedBy === 'token' && row.agentId !== null && typeof (await agents.ownerOf(tx, row.agentId)) === 'string'
 
 /** Continues a verified request: starts the grace period of an erasure, and executes the other kinds. */
-export async function carryOut(deps: PrivacyDeps, work: RequestWork, verified: RequestRow): Promise<RequestRow> {
+export async function executeVerifiedRequest(
+  deps: PrivacyDeps,
+  work: RequestWork,
+  verified: RequestRow,
+): Promise<RequestRow> {
   const { tx, now } = work
   let row = verified
   if (kindsOf(row).includes('erasure')) {
@@ -189,7 +193,7 @@ export async function carryOut(deps: PrivacyDeps, work: RequestWork, verified: R
   for (const kind of kindsOf(row)) row = await startPart(deps, work, row, kind)
   if (kindsOf(row).includes('erasure')) return beginErasure(deps, work, row)
   const done = await conclude(work, row)
-  return done.state === 'completed' && isOfItself(done) ? untold(work, done) : done
+  return done.state === 'completed' && isOfItself(done) ? withoutEmail(work, done) : done
 }
 
 /** Returns true when an agent asked for a copy of its own data: the response contains its URL. */
@@ -199,7 +203,7 @@ const isOfItself = (row: RequestRow): boolean =>
   kindsOf(row).every((kind) => kind === 'access' || kind === 'portability')
 
 /** Sends no email to the owner and therefore deletes the address immediately. */
-function untold(work: RequestWork, row: RequestRow): Promise<RequestRow> {
+function withoutEmail(work: RequestWork, row: RequestRow): Promise<RequestRow> {
   work.told.delete(row.id)
   return work.tx.privacyRequest.update({ where: { id: row.id }, data: { contact: null }, include: withParts })
 }

@@ -33,10 +33,10 @@ it('an erasure under a hold on the person erases nothing, restores access with a
     outcome: { nothing_erased: true, erased: 0, holds: hold, ground: 'legal_obligation' },
   })
   expect(view.timeline.at(-1)).toMatchObject({ event: 'kept_whole', details: { nothing_erased: true, holds: hold } })
-  const told = kit.lettersTo(person.email).at(-1)
+  const told = kit.emailsTo(person.email).at(-1)
   expect(told?.subject).toBe('Nothing was erased: your data is under a legal hold')
   expect(told?.text).toMatch(/could not erase anything[\s\S]*as before[\s\S]*complaint/)
-  expect(JSON.stringify(kit.lettersTo(person.email))).not.toMatch(
+  expect(JSON.stringify(kit.emailsTo(person.email))).not.toMatch(
     /is erased,? and (?:verified|every store)|\/receipts\/|Case 7/,
   )
   expect((await kit.act(cookie, id, 'cancel')).json.code).toBe('wrong_state')
@@ -50,5 +50,5 @@ it('an erasure under a hold on the person erases nothing, restores access with a
   const done = await kit.adminRead(id)
   expect([done.state, done.parts[0].outcome.nothing_erased]).toEqual(['completed', false])
   expect((await test.fetch('GET', `/v1/receipts/${done.receipt_id}`)).json.deleted_id).toBe(person.accountId)
-  expect(kit.lettersTo(person.email).at(-1)?.text).toContain(`/receipts/${done.receipt_id}`)
+  expect(kit.emailsTo(person.email).at(-1)?.text).toContain(`/receipts/${done.receipt_id}`)
 })

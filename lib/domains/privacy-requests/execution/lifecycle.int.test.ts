@@ -29,12 +29,12 @@ describe('the lifecycle of each kind of request', () => {
     // Tokens stop immediately; sign-in still works.
     expect((await test.fetch('GET', '/v1/knowledge', { token: agent.token })).json.code).toBe('token_suspended')
     await kit.work()
-    expect(kit.lettersTo(person.email).at(-1)?.text).toContain('/privacy/confirm#cancel.')
+    expect(kit.emailsTo(person.email).at(-1)?.text).toContain('/privacy/confirm#cancel.')
     test.clock.advance(6 * 24 * hour + hour)
     await kit.tick()
-    expect(kit.lettersTo(person.email).at(-1)?.subject).toBe('Tomorrow your data will be erased')
+    expect(kit.emailsTo(person.email).at(-1)?.subject).toBe('Tomorrow your data will be erased')
     await kit.tick()
-    expect(kit.lettersTo(person.email).filter(({ subject }) => subject.startsWith('Tomorrow'))).toHaveLength(1)
+    expect(kit.emailsTo(person.email).filter(({ subject }) => subject.startsWith('Tomorrow'))).toHaveLength(1)
     test.clock.advance(23 * hour)
     await kit.tick()
     const done = await kit.adminRead(id)
@@ -49,7 +49,7 @@ describe('the lifecycle of each kind of request', () => {
     expect(done.timeline.at(-1)).toMatchObject({ event: 'completed', from: 'verifying', to: 'completed', by: 'system' })
     const receipt = await test.fetch('GET', `/v1/receipts/${done.receipt_id}`)
     expect(receipt.json.deleted_id).toBe(person.accountId)
-    expect(kit.lettersTo(person.email).at(-1)?.text).toContain(`/receipts/${done.receipt_id}`)
+    expect(kit.emailsTo(person.email).at(-1)?.text).toContain(`/receipts/${done.receipt_id}`)
     const row = await test.db.prisma.privacyRequest.findUniqueOrThrow({ where: { id } })
     expect([row.contact, row.payload, row.accountId]).toEqual([null, null, null])
     expect((await test.fetch('GET', '/api/privacy/requests', { cookie: person.cookie })).status).toBe(401)
@@ -69,7 +69,7 @@ describe('the lifecycle of each kind of request', () => {
       ['access', 'done'],
       ['portability', 'done'],
     ])
-    expect(kit.lettersTo(person.email).at(-1)?.subject).toBe('Your privacy request is done')
+    expect(kit.emailsTo(person.email).at(-1)?.subject).toBe('Your privacy request is done')
   })
 
   it('access with erasure: the erasure waits until the copy is fetched', async () => {
@@ -179,7 +179,7 @@ describe('the lifecycle of each kind of request', () => {
     const done = await kit.read(person.cookie, made.json.data.id)
     expect([done.state, done.timeline.at(-1).event, (await write()).json.code]).toEqual([state, state, code])
     await kit.work()
-    const last = kit.lettersTo(person.email).at(-1)?.text ?? ''
+    const last = kit.emailsTo(person.email).at(-1)?.text ?? ''
     if (state === 'rejected') expect(last).toMatch(/not about you[\s\S]*complaint[\s\S]*judicial remedy/)
   })
 
@@ -200,8 +200,8 @@ describe('the lifecycle of each kind of request', () => {
     const partly = await kit.adminRead(id)
     expect([partly.state, partly.closed_at, partly.due]).toEqual(['partly_completed', null, 'stopped'])
     expect(partly.timeline.at(-1).details).toMatchObject({ holds: hold.json.data.id, held: expect.any(Number) })
-    expect(kit.lettersTo(person.email).at(-1)?.subject).toContain('except for data under a legal hold')
-    expect(JSON.stringify(kit.lettersTo(person.email))).not.toContain('Case 7')
+    expect(kit.emailsTo(person.email).at(-1)?.subject).toContain('except for data under a legal hold')
+    expect(JSON.stringify(kit.emailsTo(person.email))).not.toContain('Case 7')
     const requestUntil = async () =>
       (await test.fetch('GET', `/v1/receipts/${partly.receipt_id}`)).json.retained.find(
         ({ what }: { what: string }) => what === receiptText('retained', 'request'),
@@ -224,7 +224,7 @@ describe('the lifecycle of each kind of request', () => {
       'verifying',
       'completed',
     ])
-    expect(kit.lettersTo(person.email).at(-1)?.subject).toBe('Your privacy request is done')
+    expect(kit.emailsTo(person.email).at(-1)?.subject).toBe('Your privacy request is done')
     expect(await test.db.prisma.account.count({ where: { id: person.accountId } })).toBe(0)
   })
 

@@ -29,7 +29,7 @@ describe('a flood of requests', () => {
         .status,
     ).toBe(201)
     await kit.work()
-    expect(kit.lettersTo(owner.email)).toEqual([])
+    expect(kit.emailsTo(owner.email)).toEqual([])
     const rows = await test.db.prisma.privacyRequest.findMany({ where: { agentId: agent.id } })
     expect(rows.map(({ state, contact }) => [state, contact])).toEqual(rows.map(() => ['completed', null]))
     const own = await kit.file(owner.cookie, { kinds: ['access'], agent_id: agent.id, password: owner.password })
@@ -99,7 +99,7 @@ describe('a copy that failed', () => {
     const admin = await test.db.prisma.account.findUniqueOrThrow({ where: { id: kit.admin.accountId } })
     const { person, id } = await asked()
     await kit.work()
-    expect(kit.lettersTo(admin.email).at(-1)?.text).toContain('Failed, retry needed: 1.')
+    expect(kit.emailsTo(admin.email).at(-1)?.text).toContain('Failed, retry needed: 1.')
     await kit.tick()
     expect((await access(person.cookie, id)).state).toBe('failed')
     test.clock.advance(hour)
@@ -130,7 +130,7 @@ describe('a copy that failed', () => {
       if (copy.state === 'running') await givenUp(copy.outcome.export_id)
     }
     await kit.work()
-    const told = kit.lettersTo(person.email).filter(({ text }) => text.includes('We could not create the copy'))
+    const told = kit.emailsTo(person.email).filter(({ text }) => text.includes('We could not create the copy'))
     expect(told).toHaveLength(1)
   })
 

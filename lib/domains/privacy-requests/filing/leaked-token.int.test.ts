@@ -23,7 +23,7 @@ describe('a stolen write token', () => {
     expect(json.message).toContain('at least 24 hours')
     await kit.tick()
     const text = kit
-      .lettersTo(owner.email)
+      .emailsTo(owner.email)
       .find((email) => email.text.includes('A token of the agent made this request'))
     expect(text?.text).toContain('/privacy/confirm#cancel.')
     kit.test.clock.advance(day - 60_000)

@@ -69,7 +69,7 @@ describe('links', () => {
     expect(statusAndCode(fourth)).toEqual([429, 'rate_limited'])
     expect(Number(fourth.headers.get('retry-after'))).toBeGreaterThan(3_000)
     await kit.work()
-    expect(kit.lettersTo(person.email).filter(({ text }) => text.includes('#verify.')).length).toBeLessThanOrEqual(3)
+    expect(kit.emailsTo(person.email).filter(({ text }) => text.includes('#verify.')).length).toBeLessThanOrEqual(3)
     kit.test.clock.advance(hour + 1)
     expect((await kit.file(person.cookie, { kinds: ['restriction'] })).status).toBe(201)
   })

@@ -1,7 +1,7 @@
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation } from '#lib/kernel/use-case.ts'
 import { useLink } from '../contract.ts'
-import { cancelRequestIn, carryOut, confirmAddress } from '../execution/execution.ts'
+import { cancelRequestIn, confirmAddress, executeVerifiedRequest } from '../execution/execution.ts'
 import type { PrivacyDeps } from '../ports.ts'
 import { isUnconnected, type RequestRow, StateName } from '../requests.ts'
 import type { IdentityProof } from '../rules.ts'
@@ -48,7 +48,7 @@ export async function verifyRequestIn(
     details: { by: proof, ...(identity && { identity }) },
     by: proof === 'admin' || proof === 'manager' ? proof : work.by === 'manager' ? 'manager' : 'subject',
   })
-  return carryOut(deps, work, verified)
+  return executeVerifiedRequest(deps, work, verified)
 }
 
 /**

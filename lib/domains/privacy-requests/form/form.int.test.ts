@@ -32,7 +32,7 @@ const post = (path: string, body: object, from = newNetwork()) =>
 const send = (email: string, more: object = {}, from?: string) =>
   post('', { email, kind: 'access', locale: 'en', ...more }, from)
 const secretIn = (email: string, page: string): string => {
-  const texts = kit.lettersTo(email).map(({ text }) => text)
+  const texts = kit.emailsTo(email).map(({ text }) => text)
   return (
     texts.flatMap((text) => [...text.matchAll(new RegExp(`/request/${page}#(\\w+)`, 'g'))]).at(-1)?.[1] ?? 'no link'
   )
@@ -96,11 +96,11 @@ describe('the form', () => {
     }
     expect(new Set(bodies.map((body) => JSON.stringify(body))).size).toBe(1)
     await kit.work()
-    expect([kit.lettersTo(stranger).length, kit.lettersTo(person.email).length]).toEqual([3, 1])
+    expect([kit.emailsTo(stranger).length, kit.emailsTo(person.email).length]).toEqual([3, 1])
     // Forms that others send do not use up the emails of the owner of the address, who sends from another network.
     await send(stranger)
     await kit.work()
-    const texts = kit.lettersTo(stranger).map(({ text }) => text)
+    const texts = kit.emailsTo(stranger).map(({ text }) => text)
     expect(texts).toHaveLength(4)
     for (const text of texts) expect(text).toMatch(/privacy request .*: .*, sent at \d{4}-\d{2}-\d{2} \d{2}:\d{2} UTC/)
     expect(await test.db.prisma.privacyRequest.count({ where: { accountId: person.accountId } })).toBe(0)
@@ -248,7 +248,7 @@ describe('the status page', () => {
   it('sends the links again only to an address with open requests, at most three times an hour, with one response', async () => {
     const email = newAddress()
     await filed(email)
-    const before = kit.lettersTo(email).length
+    const before = kit.emailsTo(email).length
     const responses: unknown[] = []
     for (let asked = 0; asked < 4; asked++) {
       responses.push((await post('/links', { email })).json)
@@ -258,8 +258,8 @@ describe('the status page', () => {
     responses.push((await post('/links', { email: nobody })).json)
     await kit.work()
     expect(new Set(responses.map((one) => JSON.stringify(one))).size).toBe(1)
-    expect(kit.lettersTo(email).length - before).toBe(3)
-    expect(kit.lettersTo(nobody)).toEqual([])
+    expect(kit.emailsTo(email).length - before).toBe(3)
+    expect(kit.emailsTo(nobody)).toEqual([])
     expect((await status(secretIn(email, 'status'))).status).toBe(200)
   })
 })
@@ -353,7 +353,7 @@ describe('an admin', () => {
     // The link from before the verification shows only the status.
     expect((await status(token)).json.data).toMatchObject({ stage: 'completed', copy: 'email', messages: [] })
     expect(await copied(token)).toMatchObject({ status: 409, code: 'wrong_state' })
-    expect(kit.lettersTo(email).at(-1)?.text).toContain('Anyone with the link below can download it too')
+    expect(kit.emailsTo(email).at(-1)?.text).toContain('Anyone with the link below can download it too')
     const newest = secretIn(email, 'status')
     expect((await status(newest)).json.data.copy).toBe('download')
     const copy = await copied(newest)
@@ -446,9 +446,9 @@ describe('an admin', () => {
     const { id } = await filed(person.email)
     expect((await kit.asAdmin(id, 'connect', { account_id: person.accountId })).status).toBe(200)
     expect((await kit.asAdmin(id, 'disconnect')).status).toBe(200)
-    const before = kit.lettersTo(person.email).length
+    const before = kit.emailsTo(person.email).length
     await kit.work()
-    expect(kit.lettersTo(person.email).length).toBe(before)
+    expect(kit.emailsTo(person.email).length).toBe(before)
     expect(await test.db.prisma.privacyLink.count({ where: { requestId: id, purpose: 'verify' } })).toBe(0)
   })
 

@@ -108,7 +108,7 @@ describe('the deadlines of a request', () => {
     const again = await kit.asAdmin(id, 'extend', { days: 1, reason: 'More.' })
     expect([again.status, again.json.issues[0].path]).toEqual([422, ['days']])
     await kit.work()
-    expect(kit.lettersTo(person.email).at(-1)?.text).toMatch(/Seven stores[\s\S]*complaint/)
+    expect(kit.emailsTo(person.email).at(-1)?.text).toMatch(/Seven stores[\s\S]*complaint/)
   })
   it('are not extended after the first month', async () => {
     const { id } = await byMail({ received_at: new Date(kit.test.clock.now().getTime() - 50 * day).toISOString() })
@@ -145,7 +145,7 @@ describe('the deadlines of a request', () => {
     const { waiting_until, legal_due_at } = await kit.adminRead(id)
     expect(new Date(legal_due_at).getTime() - new Date(waiting_until).getTime()).toBe(3 * day)
     await kit.work()
-    expect(kit.lettersTo(person.email).at(-1)?.text).toContain('earlier than you chose')
+    expect(kit.emailsTo(person.email).at(-1)?.text).toContain('earlier than you chose')
   })
 })
 
@@ -162,7 +162,7 @@ describe('decisions of admins', () => {
     expect([response.json.data.state, response.json.data.parts[0].state]).toEqual(['rejected', 'refused'])
     expect((await kit.test.fetch('GET', '/v1/auth/me', { token: agent.token })).status).toBe(200)
     await kit.work()
-    const last = kit.lettersTo(person.email).at(-1)?.text ?? ''
+    const last = kit.emailsTo(person.email).at(-1)?.text ?? ''
     for (const words of ['the law obliges us', 'Tax law keeps it', 'complaint', 'judicial remedy'])
       expect(last).toContain(words)
     expect((await kit.asAdmin(id, 'refuse', { ground: 'other', reason: 'Again.' })).json.code).toBe('wrong_state')
@@ -205,7 +205,7 @@ describe('decisions of admins', () => {
   it('assign accepts only admins, and assignments and comments are neither visible to the subject nor emailed', async () => {
     const { person, id } = await byMail()
     await kit.work()
-    const letters = kit.lettersTo(person.email).length
+    const letters = kit.emailsTo(person.email).length
     expect((await kit.asAdmin(id, 'assign', { account_id: person.accountId })).status).toBe(422)
     expect((await kit.asAdmin(id, 'assign', { account_id: kit.admin.accountId })).json.data.assigned_to).toBe(
       kit.admin.accountId,
@@ -216,7 +216,7 @@ describe('decisions of admins', () => {
     expect(seen.timeline.map(({ event }: { event: string }) => event)).toEqual(['received', 'link_sent'])
     expect(JSON.stringify(seen)).not.toContain('Legal')
     await kit.work()
-    expect(kit.lettersTo(person.email)).toHaveLength(letters)
+    expect(kit.emailsTo(person.email)).toHaveLength(letters)
   })
 })
 

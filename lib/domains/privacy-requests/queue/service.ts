@@ -225,7 +225,7 @@ async function matching(
     now,
     address: q === undefined ? null : formHash(subjectKey(), 'address', q),
   }
-  const [counted] = await countQueue(db, { ...values, most: requestsCountedTo }, conditions)
+  const [counted] = await countQueue(db, { ...values, max: requestsCountedTo }, conditions)
   const found = await listQueue(
     db,
     { ...values, at: after?.at ?? null, id: after?.id ?? null, limit: limit + 1 },

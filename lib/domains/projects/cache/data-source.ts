@@ -183,9 +183,9 @@ async function residueOfEntries(
   const { anchors, recorded } = splitWithin(within)
   const projects = [...projectsAmong(anchors), ...(part ? [part.project] : [])]
   const space = await db.transaction((tx) => cacheKeySpace(ports, tx, projects, recorded))
-  const judge = words && !words.isEmpty ? valueDeciderIn(db, undefined, words, { projects, now }) : undefined
+  const wordDecider = words && !words.isEmpty ? valueDeciderIn(db, undefined, words, { projects, now }) : undefined
   const left = await namesInIndex(ports, [...indexedIds(about, chosen), ...who])
-  for (const name of await stillNamed(ports, key, projects, now, judge)) left.add(name)
+  for (const name of await stillNamed(ports, key, projects, now, wordDecider)) left.add(name)
   const people = [...who, ...idsOfSubject(scopeSubject(scope))]
   const ownershipOf = ownershipReader({
     within: (work) => db.transaction(work),
@@ -194,7 +194,7 @@ async function residueOfEntries(
     isPerson: people.length > 0,
   })
   const sought = { about, chosen, anchors, space, ownershipOf }
-  for (const name of await textsLeft(ports, sought, projects, judge)) left.add(name)
+  for (const name of await textsLeft(ports, sought, projects, wordDecider)) left.add(name)
   return left.size
 }
 
@@ -204,13 +204,13 @@ async function stillNamed(
   labels: readonly string[],
   projects: readonly string[],
   now: Date,
-  judge: ValueDecider | undefined,
+  wordDecider: ValueDecider | undefined,
 ): Promise<string[]> {
   const { db, cache } = ports
   const names = await namesLabelled(ports, labels)
   if (names.length === 0) return []
   const others = await db.transaction((tx) => othersOf(tx, 'cache', names, new Set(), now))
-  const decider = judge ?? valueDeciderIn(db, undefined, new Fingerprints(), { projects, now })
+  const decider = wordDecider ?? valueDeciderIn(db, undefined, new Fingerprints(), { projects, now })
   const theirs = new Set<string>()
   const erased = new Set<string>()
   await cache.read(async ({ name, parts }) => {
@@ -250,11 +250,11 @@ async function textsLeft(
   { db, cache }: CacheSourcePorts,
   { about, chosen, anchors: within, space, ownershipOf }: ResidueSearch,
   projects: readonly string[],
-  judge: ValueDecider | undefined,
+  wordDecider: ValueDecider | undefined,
 ): Promise<Set<string>> {
   const ids = searchStringsOf(about)
   const distinctiveIds = chosen.filter(({ id }) => isDistinctiveKey(id))
-  const loose = searchStringsOf(distinctiveIds.map(({ id }) => id))
+  const clientChosenIds = searchStringsOf(distinctiveIds.map(({ id }) => id))
   const anchors = searchStringsOf([...within, ...distinctiveIds.flatMap((one) => one.anchors)])
   const inProject = uniqueInProject(about)
   const isPlain = (name: string) =>
@@ -266,16 +266,16 @@ async function textsLeft(
     const values = texts.map((text) => readable(text))
     const all = [name, ...values.map(({ text }) => text)]
     const isInside = all.some(anchors.occursIn)
-    if (all.some(ids.occursIn) || ((isInside || isPlain(name)) && all.some(loose.occursIn))) left.add(name)
-    else if (judge && (isInside || name.startsWith(ownPrefix) || isInKeySpace(space, name))) {
+    if (all.some(ids.occursIn) || ((isInside || isPlain(name)) && all.some(clientChosenIds.occursIn))) left.add(name)
+    else if (wordDecider && (isInside || name.startsWith(ownPrefix) || isInKeySpace(space, name))) {
       const ownership = memoize(async (): Promise<Ownership> => {
         const found = name.startsWith(ownPrefix) ? 'own' : await ownershipOf(name)
         return found === 'nobody' && isInside ? 'own' : found
       })
       for (const value of [{ form: 'text' as const, text: name }, ...values])
-        if (await judge.hasErasedWords(value, ownership)) byWords.add(name)
+        if (await wordDecider.hasErasedWords(value, ownership)) byWords.add(name)
       for (const parts of readings(values))
-        if (!byWords.has(name) && (await judge.acrossParts(parts, ownership)).size > 0) byWords.add(name)
+        if (!byWords.has(name) && (await wordDecider.acrossParts(parts, ownership)).size > 0) byWords.add(name)
     }
   })
   const foreign = await db.transaction((tx) => foreignRefs(tx, 'cache', [...byWords], projects))
@@ -384,7 +384,7 @@ async function visitEntries(
   // Without rows, the texts of these entries are unknown. An entry that contains words of another author now belongs to that author.
   const naming: Naming = { named: [], remaining: [] }
   const again = new Map(unknown.filter((name) => reported.has(name)).map((name) => [name, naming]))
-  const { judge } = sought
+  const { wordDecider } = sought
   await scan(
     sought,
     named.filter((name) => sought.names.has(name)),
@@ -393,7 +393,9 @@ async function visitEntries(
     sought,
     unknown.filter((name) => !again.has(name)),
   )
-  await scan({ ...sought, names: again, ...(!isThere && judge && { judge: lenient(judge) }) }, [...again.keys()])
+  await scan({ ...sought, names: again, ...(!isThere && wordDecider && { wordDecider: lenient(wordDecider) }) }, [
+    ...again.keys(),
+  ])
   const hasTerms = items.about.length + items.chosen.length + items.search.length + items.within.length > 0
   await scan(sought, hasTerms ? undefined : [...sought.indexed])
   return all
@@ -420,7 +422,7 @@ async function eraseEntries(
   const run = options && !options.key.includes(':late:') ? (options.key.split(':')[0] ?? '') : ''
   const notes = run === '' ? {} : await cache.notes(run)
   const words = options?.words && !options.words.isEmpty ? options.words : terms.words
-  const judge = valueDeciderIn(db, tx, words, { projects, now, going: sources })
+  const wordDecider = valueDeciderIn(db, tx, words, { projects, now, erasedIds: sources })
   const space = await cacheKeySpace(ports, tx, projects, recorded)
   const ids = new Set([...kinds.about, ...terms.ids])
   const chosen = mergedChosen([...kinds.chosen.map(chosenOf), ...terms.chosen.values()])
@@ -432,7 +434,7 @@ async function eraseEntries(
     isPerson: who.length > 0,
   })
   const sought: CacheSearch = {
-    ...(await cacheSearchOf(ports, { ...terms, ids, chosen }, kinds.who, { judge, space, ownershipOf })),
+    ...(await cacheSearchOf(ports, { ...terms, ids, chosen }, kinds.who, { wordDecider, space, ownershipOf })),
     isNoted: (name, value) => notes[labelOf(name, value)] === 'cut',
   }
   const work = eraser(cache, sought, { run, notes })

@@ -154,7 +154,7 @@ export async function cacheSearchOf(
   ports: CacheSourcePorts,
   { ids, chosen, near, groups, anchors, names }: CacheTerms,
   subjects: readonly string[],
-  by: Pick<CacheSearch, 'judge' | 'ownershipOf' | 'space'>,
+  by: Pick<CacheSearch, 'wordDecider' | 'ownershipOf' | 'space'>,
 ): Promise<CacheSearch> {
   return {
     ids,
@@ -180,13 +180,13 @@ export async function findEntries(
 ): Promise<CacheFinding[]> {
   const { db, cache } = ports
   const { projects, sources, words, ids, chosen } = terms
-  const judge = valueDeciderIn(db, tx, words, { projects, now, going: sources })
+  const wordDecider = valueDeciderIn(db, tx, words, { projects, now, erasedIds: sources })
   const space = await cacheKeySpace(ports, tx, projects)
   const who = idsOfSubject(scopeSubject(scope))
   const erased = new Set([...ids, ...sources, ...who])
   const within = <T>(work: (tx: Transaction) => Promise<T>) => work(tx)
   const ownershipOf = ownershipReader({ within, projects, erased, isPerson: who.length > 0 })
-  const sought = await cacheSearchOf(ports, terms, who, { judge, space, ownershipOf })
+  const sought = await cacheSearchOf(ports, terms, who, { wordDecider, space, ownershipOf })
   const found = new Map<string, CacheFinding>()
   const add = async (finding: CacheFinding) => {
     const known = found.get(finding.name)

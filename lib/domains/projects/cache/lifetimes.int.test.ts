@@ -108,7 +108,7 @@ describe.skipIf(!(await isRedisInstalled()))('TTLs of keys of connected applicat
   it('the check stops after the maximum number of keys and reports this', async () => {
     await client.mSet(Array.from({ length: 3_000 }, (_, n): [string, string] => [`many:${n}`, 'x']))
     const store = redisCache(redis.url)
-    const found = await store.lifetimes({ prefixes: [], shorten: false, most: 1_000 })
+    const found = await store.lifetimes({ prefixes: [], shorten: false, max: 1_000 })
     await store.close()
     expect(found.isComplete).toBe(false)
     expect(found.examined).toBeLessThan(3_000)

@@ -22,7 +22,7 @@ export const cacheEvidence = ({ cache, prefixes }: LifetimeDeps): EvidenceCheck 
     const { examined, isComplete, unlimited, tooLong, prefixed } = await cache.lifetimes({
       prefixes,
       shorten: false,
-      most: maxForEvidence,
+      max: maxForEvidence,
     })
     const isFound = unlimited + tooLong > 0 || !isComplete
     return {
@@ -44,7 +44,7 @@ export const limitLifetimes = ({ db, cache, prefixes }: LifetimeDeps & { db: Dat
     async run({ pipeline, actor, now }) {
       const holds = await anyHoldInForce(db, { now })
       if (holds.length > 0 || prefixes.length === 0) return
-      const { shortened } = await cache.lifetimes({ prefixes, shorten: true, most: maxForJob })
+      const { shortened } = await cache.lifetimes({ prefixes, shorten: true, max: maxForJob })
       if (shortened === 0) return
       await pipeline.auditGrouped({
         action: 'update',

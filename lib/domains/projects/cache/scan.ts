@@ -40,7 +40,7 @@ export interface CacheSearch {
   around: ReadonlySet<string>
   /** Entries in it are searched for words. */
   space: KeySpace
-  judge: ValueDecider | undefined
+  wordDecider: ValueDecider | undefined
   /** Whose entry it is, by the ids in its name. */
   ownershipOf(name: string): Promise<Ownership>
   /**
@@ -94,15 +94,15 @@ const whole = ({ name, type }: CacheEntry, found: CacheMatchReason): CacheFindin
 })
 
 async function decidedByWords(
-  { judge, isNoted }: CacheSearch,
+  { wordDecider, isNoted }: CacheSearch,
   part: CachePart,
   value: Readable,
   name: string,
   naming: Naming | undefined,
   ownership: () => Promise<Ownership>,
 ): Promise<ValueDecision> {
-  if (!judge || part.texts.some((text) => isNoted?.(name, text))) return { decision: 'untouched' }
-  return judge.decide(value, naming, ownership)
+  if (!wordDecider || part.texts.some((text) => isNoted?.(name, text))) return { decision: 'untouched' }
+  return wordDecider.decide(value, naming, ownership)
 }
 /** The fields of a stream's entry by name, which follow each other in its texts. */
 const fieldsOfStream = (texts: readonly Buffer[]): Record<string, unknown> =>
@@ -125,15 +125,15 @@ const hasWords = (value: unknown): boolean => {
  * the same entry that were read before.
  */
 async function changesAcross(
-  { judge }: CacheSearch,
+  { wordDecider }: CacheSearch,
   entry: CacheEntry,
   before: readonly CachePart[],
   ownership: () => Promise<Ownership>,
 ): Promise<CacheChange[]> {
   const parts = [...before, ...entry.parts]
-  if (!judge || !entry.isWhole || parts.length < 2) return []
+  if (!wordDecider || !entry.isWhole || parts.length < 2) return []
   const read = parts.map((part, n) => partToRead(entry, part, n))
-  const changed = cutLeaves(await judge.acrossParts(read, ownership))
+  const changed = cutLeaves(await wordDecider.acrossParts(read, ownership))
   return [...changed].flatMap((n): CacheChange[] => {
     const part = parts[n]
     const { value } = read[n] ?? {}
@@ -165,7 +165,7 @@ async function changesByWords(
     const isNamedId = naming !== undefined && mayBeOurKey(value.text)
     if (isNamedId) continue
     const judged: ValueDecision =
-      field !== '' && (await sought.judge?.hasErasedWords({ form: 'text', text: field }, ownership))
+      field !== '' && (await sought.wordDecider?.hasErasedWords({ form: 'text', text: field }, ownership))
         ? { decision: 'deleted' }
         : await decidedByWords(sought, part, value, entry.name, naming, ownership)
     if (judged.decision === 'retained') isRetained = true
@@ -199,7 +199,7 @@ function cacheDecider(sought: CacheSearch) {
   const anchors = searchStringsOf([...sought.anchors, ...distinctiveIds.flatMap((one) => one.anchors)])
   const near = searchStringsOf([...sought.near].filter((id) => isOurKey('conversation', id)))
   const keys = searchStringsOf(keyingIds(sought.keys))
-  const { names, judge, space } = sought
+  const { names, wordDecider, space } = sought
   // An id that looks generated, or is unique only in its project, may belong to others: then even our own entries need an anchor.
   const inProject = uniqueInProject(sought.ids)
   const isPlain = (name: string) =>
@@ -209,14 +209,14 @@ function cacheDecider(sought: CacheSearch) {
   let previous: { name: string; parts: readonly CachePart[] } = { name: '', parts: [] }
 
   /** `isLoose`: only an id that a client chose relates the entry to the erased source. */
-  async function judged(entry: CacheEntry): Promise<(CacheFinding & { isLoose?: boolean }) | undefined> {
+  async function judged(entry: CacheEntry): Promise<(CacheFinding & { isClientChosen?: boolean }) | undefined> {
     const { name, type, parts } = entry
     const before = previous.name === name ? previous.parts : []
     previous = { name, parts: parts.slice(-maxBefore) }
     if (!mayDeleteKey(name, ownPrefix)) return undefined
     const isNear = sought.around.has(name) || (near.occursIn(name) && type === 'string')
     // Data derived from the conversation may contain any part of it: decide as if provenance named it.
-    const naming = names.get(name) ?? (isNear && judge ? { named: [], remaining: [] } : undefined)
+    const naming = names.get(name) ?? (isNear && wordDecider ? { named: [], remaining: [] } : undefined)
     const by: CacheMatchReason = names.has(name) ? 'pointer' : isNear ? 'group' : 'text'
     if (sought.indexed.has(name)) return whole(entry, 'index')
     if (ids.occursIn(name)) return whole(entry, by)
@@ -231,23 +231,23 @@ function cacheDecider(sought: CacheSearch) {
       searchStrings.occursIn(name) || [...fields, ...values.map(({ text }) => text)].some(searchStrings.occursIn)
     const isAnchored = !anchors.isEmpty && stands(anchors)
     const mayFollow = isAnchored || isPlain(name)
-    if (mayFollow && chosen.occursIn(name)) return { ...whole(entry, by), isLoose: true }
-    if (isNear && !judge) return whole(entry, by)
+    if (mayFollow && chosen.occursIn(name)) return { ...whole(entry, by), isClientChosen: true }
+    if (isNear && !wordDecider) return whole(entry, by)
 
     const known = new Map<CachePart, CacheChange>()
-    let isLoose = false
+    let isClientChosen = false
     for (const [n, part] of parts.entries()) {
       const text = values[n]?.text ?? ''
       const field = fields[n] ?? ''
       const isSure = ids.occursIn(text) || ids.occursIn(field)
       const isLikely = mayFollow && (chosen.occursIn(text) || chosen.occursIn(field))
       if (!isSure && !isLikely) continue
-      isLoose ||= !isSure
+      isClientChosen ||= !isSure
       const isRecord =
         type === 'hash' &&
         [...sought.ids, ...distinctiveIds.map(({ id }) => id)].some((id) => isRecordField(field, text, id))
       if (type === 'string' || type === 'other' || isOwn(name) || isRecord)
-        return { ...whole(entry, by), ...(isLoose && { isLoose }) }
+        return { ...whole(entry, by), ...(isClientChosen && { isClientChosen }) }
       known.set(part, { part, to: null })
     }
     const isInside = naming !== undefined || isAnchored || isOwn(name) || isInKeySpace(space, name)
@@ -258,10 +258,10 @@ function cacheDecider(sought: CacheSearch) {
       const found = await sought.ownershipOf(name)
       return found === 'nobody' && isAnchored ? 'own' : found
     })
-    if (isInside && judge && (await judge.hasErasedWords({ form: 'text', text: name }, ownership)))
+    if (isInside && wordDecider && (await wordDecider.hasErasedWords({ form: 'text', text: name }, ownership)))
       return { ...whole(entry, by), isPrefixed }
     const { changes, isRetained, isCut } =
-      isInside && judge
+      isInside && wordDecider
         ? await changesByWords(sought, entry, values, naming, known, unsearched, ownership, before)
         : { changes: [...known.values()], isRetained: false, isCut: false }
     if (changes.length === 0) return isRetained ? { name, type, found: by, verdict: 'retained', isPrefixed } : undefined
@@ -270,9 +270,17 @@ function cacheDecider(sought: CacheSearch) {
     if (isOneValue && changes.some(({ to }) => to === null)) return { ...whole(entry, by), isPrefixed }
     const isAll = type === 'string' && changes.some(({ to }) => to === null)
     const verdict = isAll || (!isCut && changes.length === parts.length) ? 'deleted' : 'cut'
-    return { name, type, found: by, verdict, changes, isPrefixed, ...(isLoose && known.size > 0 && { isLoose }) }
+    return {
+      name,
+      type,
+      found: by,
+      verdict,
+      changes,
+      isPrefixed,
+      ...(isClientChosen && known.size > 0 && { isClientChosen }),
+    }
   }
-  return { judged, unsearched, loose: distinctiveIds.length }
+  return { judged, unsearched, clientChosenIds: distinctiveIds.length }
 }
 /** The names of the fields of a part of a hash or stream. */
 const fieldsOf = ({ type }: CacheEntry, { id, texts }: CachePart): string =>
@@ -296,20 +304,20 @@ export async function scanCache(
   visit: (finding: CacheFinding) => Promise<void>,
   names?: readonly string[],
 ): Promise<UnsearchedEntries> {
-  const { judged, unsearched, loose } = cacheDecider(sought)
+  const { judged, unsearched, clientChosenIds } = cacheDecider(sought)
   const uncertain: CacheFinding[] = []
   await cache.read(async (entry) => {
     const finding = await judged(entry)
     if (!finding) return
-    const { isLoose = false, ...rest } = finding
-    if (isLoose) uncertain.push(rest)
+    const { isClientChosen = false, ...rest } = finding
+    if (isClientChosen) uncertain.push(rest)
     else await visit(rest)
   }, names)
   // If an id occurs in too many entries, only our own entries are changed.
   const kept = new Set(
     followed(
       uncertain.map(({ name }) => name),
-      loose,
+      clientChosenIds,
       ownPrefix,
     ),
   )

@@ -155,7 +155,7 @@ async function* threadsOfBatch(
   batch: readonly ThreadSearch[],
   wholes: ReadonlySet<string>,
   byId: ReadonlyMap<string, readonly string[]>,
-  { tx, goes, now }: { tx: Transaction; goes: ReadonlySet<string>; now: Date },
+  { tx, erasedSourceIds, now }: { tx: Transaction; erasedSourceIds: ReadonlySet<string>; now: Date },
 ): AsyncGenerator<ThreadPlan> {
   const searched = await threadsToSearch(batch, byId, tx)
   const threads = [...searched.keys()].filter((thread) => !wholes.has(thread)).sort()
@@ -169,7 +169,13 @@ async function* threadsOfBatch(
     }
     const texts = own.flatMap((source) => source.texts)
     const projects = [...new Set(own.map(({ project }) => project))]
-    const words = wordSearch({ words: [fingerprintsOf(texts)], projects, going: goes, now, within: (run) => run(tx) })
+    const words = wordSearch({
+      words: [fingerprintsOf(texts)],
+      projects,
+      erasedIds: erasedSourceIds,
+      now,
+      within: (run) => run(tx),
+    })
     const found = await store.find(
       thread,
       { ids: own.flatMap(idsOf), texts, reported: reportedOf(own), ...(words && { words }) },
@@ -229,9 +235,9 @@ async function* unasked(
 }
 
 /** The words and ids of a scope, added while its sources are read. */
-function scopeTerms(goes: ReadonlySet<string>) {
+function scopeTerms(erasedSourceIds: ReadonlySet<string>) {
   const words = new SourceWords()
-  const ids = new Set(goes)
+  const ids = new Set(erasedSourceIds)
   const projects = new Set<string>()
   const span = new SourceSpan()
   const add = (batch: readonly Source[]) => {
@@ -252,7 +258,7 @@ async function* memoriesByWords(
   terms: ReturnType<typeof scopeTerms>,
   tx: Transaction,
   now: Date,
-  { goes, isAway }: { goes: ReadonlySet<string>; isAway: boolean },
+  { erasedSourceIds, isAway }: { erasedSourceIds: ReadonlySet<string>; isAway: boolean },
 ): AsyncGenerator<ThreadPlan> {
   const { ids, projects } = terms
   const words = terms.words()
@@ -262,7 +268,7 @@ async function* memoriesByWords(
   if (!isAway) {
     const erasers = await erasersOf(tx, [...projects], ids)
     const within = <T>(run: Within<T>) => run(tx)
-    const sought = { words: [words], erasers, going: goes, now, within }
+    const sought = { words: [words], erasers, erasedIds: erasedSourceIds, now, within }
     for await (const { changes } of memoriesWithWords(store, sought, tx)) count += changes.length
   }
   if (count > 0) yield { ...nothing, thread: null, items: [item], messages: count, found: ['text'] }
@@ -286,13 +292,13 @@ async function* plannedThreads(
   isAway: boolean,
 ): AsyncGenerator<ThreadPlan> {
   const part = partOf(scope)
-  const goes = await sources.ids(scope, tx, now)
+  const erasedSourceIds = await sources.ids(scope, tx, now)
   const whole = await sources.whole(scope, tx, now)
   const named = [...new Set(whole.flatMap(({ threads }) => threads))]
   const shared = await threadsOfOthers(
     tx,
     named,
-    { conversations: conversationsOf(whole), sources: async () => goes },
+    { conversations: conversationsOf(whole), sources: async () => erasedSourceIds },
     now,
   )
   const wholes = new Set(named.filter((thread) => !shared.has(thread)))
@@ -303,35 +309,35 @@ async function* plannedThreads(
     else yield { ...nothing, thread, watched: [item], isWhole: true }
   }
   for (const thread of [...shared].sort()) yield { ...nothing, thread, isShared: true, found: ['thread'] }
-  const terms = scopeTerms(goes)
+  const terms = scopeTerms(erasedSourceIds)
   if (isAway) {
-    for await (const batch of erasedSources(sources, scope, tx, now, goes)) {
+    for await (const batch of erasedSources(sources, scope, tx, now, erasedSourceIds)) {
       terms.add(batch)
       yield* unasked(batch, wholes, tx)
     }
-    yield* memoriesByWords(store, terms, tx, now, { goes, isAway })
+    yield* memoriesByWords(store, terms, tx, now, { erasedSourceIds, isAway })
     return
   }
   const planned = new Set([...wholes, ...shared])
-  const byId = await threadsById(store, [...goes], tx)
-  for await (const batch of erasedSources(sources, scope, tx, now, goes)) {
+  const byId = await threadsById(store, [...erasedSourceIds], tx)
+  for await (const batch of erasedSources(sources, scope, tx, now, erasedSourceIds)) {
     terms.add(batch)
-    for await (const plan of threadsOfBatch(store, batch, wholes, byId, { tx, goes, now })) {
+    for await (const plan of threadsOfBatch(store, batch, wholes, byId, { tx, erasedSourceIds, now })) {
       if (plan.thread !== null && plan.items.length > 0) planned.add(plan.thread)
       yield plan
     }
     yield* memoriesOfBatch(store, batch, tx)
   }
-  yield* memoriesByWords(store, terms, tx, now, { goes, isAway })
+  yield* memoriesByWords(store, terms, tx, now, { erasedSourceIds, isAway })
   const since = terms.since()
   if (since) {
     const projects = [...terms.projects]
     const within = <T>(run: Within<T>) => run(tx)
-    const sought = { words: terms.words(), projects, since, going: goes, now, within, without: planned }
+    const sought = { words: terms.words(), projects, since, erasedIds: erasedSourceIds, now, within, without: planned }
     for (const thread of await threadsWithWords(store, sought, tx))
       yield { ...nothing, thread, items: [messageItem(thread, anyMessage, null)], messages: 1, found: ['text'] }
   }
-  if (goes.size > 0 || part?.kind !== 'message') return
+  if (erasedSourceIds.size > 0 || part?.kind !== 'message') return
   // The message's row no longer exists. Find late writes by its id and in its conversation's thread.
   const gone: ThreadSearch = {
     ...part,
@@ -340,7 +346,7 @@ async function* plannedThreads(
     texts: [],
     pointers: [],
   }
-  yield* threadsOfBatch(store, [gone], wholes, await threadsById(store, [part.id], tx), { tx, goes, now })
+  yield* threadsOfBatch(store, [gone], wholes, await threadsById(store, [part.id], tx), { tx, erasedSourceIds, now })
   yield* memoriesOfBatch(store, [gone], tx)
 }
 

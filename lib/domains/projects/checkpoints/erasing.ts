@@ -64,12 +64,12 @@ export async function* erasedSources(
   scope: ErasureScope,
   tx: Transaction,
   now: Date,
-  goes: ReadonlySet<string>,
+  erasedSourceIds: ReadonlySet<string>,
 ): AsyncGenerator<Source[]> {
   for await (const batch of sources.of(scope, tx, now)) {
     const others = new Map<string, Set<string>>()
     for (const [project, own] of Map.groupBy(batch, (source) => source.project))
-      others.set(project, await othersOf(tx, 'checkpoints', own.flatMap(refsOf), goes, now, project))
+      others.set(project, await othersOf(tx, 'checkpoints', own.flatMap(refsOf), erasedSourceIds, now, project))
     yield batch.map((source) => ({
       ...source,
       pointers: source.pointers.filter(
@@ -91,16 +91,16 @@ export const conversationsOf = (wholes: readonly WholeContainer[]) =>
 export async function threadsOfOthers(
   tx: Transaction,
   threads: readonly string[],
-  going: { conversations: readonly string[]; sources(): Promise<ReadonlySet<string>> },
+  erasedIds: { conversations: readonly string[]; sources(): Promise<ReadonlySet<string>> },
   now: Date,
 ): Promise<Set<string>> {
   if (threads.length === 0) return new Set()
-  const listed = await threadsListedElsewhere(tx, { threads, conversations: going.conversations, now })
+  const listed = await threadsListedElsewhere(tx, { threads, conversations: erasedIds.conversations, now })
   const pointed = await sourcesOfThreads(tx, { threads, now })
-  const goes = pointed.length === 0 ? new Set() : await going.sources()
+  const erasedSourceIds = pointed.length === 0 ? new Set() : await erasedIds.sources()
   return new Set([
     ...listed.map(({ thread }) => thread),
-    ...pointed.flatMap(({ thread, source }) => (goes.has(source) ? [] : [thread])),
+    ...pointed.flatMap(({ thread, source }) => (erasedSourceIds.has(source) ? [] : [thread])),
   ])
 }
 

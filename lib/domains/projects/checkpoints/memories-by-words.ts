@@ -51,7 +51,7 @@ interface SoughtMemories {
   words: readonly ErasedWords[]
   erasers: Erasers
   /** Ids that count as erased, for a dry run. */
-  going?: ReadonlySet<string>
+  erasedIds?: ReadonlySet<string>
   now: Date
   within<T>(run: (tx: Transaction) => Promise<T>): Promise<T>
 }
@@ -89,7 +89,7 @@ export const memoryText = ({ namespace, key, value, indexed }: Memory): string =
  */
 export async function* memoriesWithWords(
   store: Pick<CheckpointStore, 'memoryPage'>,
-  { words: all, erasers, going, now, within }: SoughtMemories,
+  { words: all, erasers, erasedIds, now, within }: SoughtMemories,
   tx?: Transaction,
 ): AsyncGenerator<FoundMemories> {
   const words = all.filter(({ isEmpty }) => !isEmpty)
@@ -100,12 +100,12 @@ export async function* memoriesWithWords(
     namesIn: (text) => words.flatMap((one) => one.namesIn(text)),
   }
   const matchesIn = (text: string): ErasedRunMatch[] => [...erased.runsIn(text), ...erased.namesIn(text)]
-  const judge = valueDecider(erased, { within, projects: erasers.projects, now, ...(going && { going }) })
+  const wordDecider = valueDecider(erased, { within, projects: erasers.projects, now, ...(erasedIds && { erasedIds }) })
   const living = livingAuthors({
     within,
     projects: erasers.projects,
     now,
-    going: going ?? new Set(),
+    erasedIds: erasedIds ?? new Set(),
     runsIn: matchesIn,
   })
   const explainedElsewhere = async (text: string, matches: readonly ErasedRunMatch[]): Promise<boolean> =>
@@ -117,12 +117,12 @@ export async function* memoriesWithWords(
     const owner = await within((one) => ownerOf(one, memory, erasers))
     if (owner === 'foreign') return undefined
     const text = memoryText(memory)
-    const isErased = await judge.hasErasedWords({ form: 'text', text: [memory.namespace, memory.key].join('\n') })
+    const isErased = await wordDecider.hasErasedWords({ form: 'text', text: [memory.namespace, memory.key].join('\n') })
     const decided = isErased
       ? { decision: 'deleted' as const }
-      : await judge.decide({ form: 'text', text: memory.value })
+      : await wordDecider.decide({ form: 'text', text: memory.value })
     const isIndexed =
-      decided.decision === 'untouched' && (await judge.hasErasedWords({ form: 'text', text: memory.indexed }))
+      decided.decision === 'untouched' && (await wordDecider.hasErasedWords({ form: 'text', text: memory.indexed }))
     if (decided.decision === 'retained' || (decided.decision === 'untouched' && !isIndexed)) return undefined
     if (owner === 'sibling' || (owner === 'ours' && (await explainedElsewhere(text, matches)))) return 'left'
     return { memory, value: decided.decision === 'cut' ? decided.text : null }

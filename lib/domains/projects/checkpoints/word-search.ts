@@ -14,7 +14,7 @@ interface SearchedWords {
   words: readonly ErasedWords[]
   projects: readonly string[]
   /** Ids that count as erased, for a dry run. */
-  going?: ReadonlySet<string>
+  erasedIds?: ReadonlySet<string>
   now: Date
   /** The texts that living authors of other projects wrote explain words too: for a thread that nobody owns. */
   isUnowned?: boolean
@@ -45,17 +45,17 @@ const withNames = (words: ErasedWords): ErasedWords => ({
 const maxSeen = 10_000
 
 function searchOf(searched: SearchedWords): TextSearch {
-  const { projects, going, now, within, isUnowned = false } = searched
+  const { projects, erasedIds, now, within, isUnowned = false } = searched
   const words = searched.words.map(withNames)
   const runsIn = (text: string): ErasedRunMatch[] => words.flatMap((one) => one.runsIn(text))
   const seen = new Map<string, ErasedRunMatch[]>()
-  const living = livingAuthors({ within, projects, now, going: going ?? new Set(), runsIn })
+  const living = livingAuthors({ within, projects, now, erasedIds: erasedIds ?? new Set(), runsIn })
   const ofProjects = memoize(() =>
     within(async (tx) => {
       const runs = new Set<number>()
       for (const project of projects)
         for (const one of words)
-          for (const run of (await explainedRuns(tx, project, one, now, going)).runs) runs.add(run)
+          for (const run of (await explainedRuns(tx, project, one, now, erasedIds)).runs) runs.add(run)
       return runs
     }),
   )
@@ -81,7 +81,7 @@ function searchOf(searched: SearchedWords): TextSearch {
         if (ids.length === 0) return new Set<string>()
         const stored = [...ids, ...projects.flatMap((project) => ids.map((id) => scopedId(project, id)))]
         const rows = await remainingMessages(tx, { projects, ids: stored, now })
-        return new Set(rows.flatMap(({ id }) => (going?.has(id) ? [] : [shownId(id)])))
+        return new Set(rows.flatMap(({ id }) => (erasedIds?.has(id) ? [] : [shownId(id)])))
       }),
   }
   return search
@@ -163,7 +163,7 @@ const threadsAtOnce = 200
 /** Maximum size in bytes of the rows that one search reads, beginning with the latest. A complete reading reads all others. */
 const maxRead = 256 * 1024 * 1024
 
-interface SoughtThreads extends Pick<SearchedWords, 'going' | 'now' | 'within'> {
+interface SoughtThreads extends Pick<SearchedWords, 'erasedIds' | 'now' | 'within'> {
   words: ErasedWords
   /** The erasing projects. */
   projects: readonly string[]
@@ -178,7 +178,7 @@ interface SoughtThreads extends Pick<SearchedWords, 'going' | 'now' | 'within'> 
  */
 export async function threadsWithWords(
   store: Pick<CheckpointStore, 'writtenSince' | 'readThreads'>,
-  { words, projects, since, going, now, within, without }: SoughtThreads,
+  { words, projects, since, erasedIds, now, within, without }: SoughtThreads,
   tx: Transaction,
 ): Promise<string[]> {
   if (words.isEmpty || projects.length === 0) return []
@@ -187,12 +187,12 @@ export async function threadsWithWords(
     within,
     projects,
     now,
-    going: going ?? new Set(),
+    erasedIds: erasedIds ?? new Set(),
     runsIn: (text) => words.runsIn(text),
   })
   const known = new Map<string, ReadonlySet<number>>()
   const explainedBy = async (project: string): Promise<ReadonlySet<number>> => {
-    const runs = known.get(project) ?? (await within((one) => explainedRuns(one, project, words, now, going))).runs
+    const runs = known.get(project) ?? (await within((one) => explainedRuns(one, project, words, now, erasedIds))).runs
     known.set(project, runs)
     return runs
   }

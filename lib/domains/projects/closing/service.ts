@@ -37,7 +37,7 @@ async function lockClosable(ctx: MutationContext, reader: ProjectReader, project
 }
 
 export const closingEmailJob = 'projects.letter'
-const toldOf = z.enum([...closingEmails, 'reopened'])
+const notifiedOf = z.enum([...closingEmails, 'reopened'])
 
 interface ClosingFacts {
   closesAt: Date
@@ -206,7 +206,7 @@ export const projectJobs = (ports: ProjectPorts, mail: MailPort) => [
   }),
   job({
     name: closingEmailJob,
-    payload: z.strictObject({ projectId: z.string(), accountId: z.string(), letter: toldOf }),
+    payload: z.strictObject({ projectId: z.string(), accountId: z.string(), letter: notifiedOf }),
     async run(ctx, { projectId, accountId, letter: told }) {
       const ready = await ctx.pipeline.transaction(async (tx) => {
         const project = await tx.project.findUnique({

@@ -7,7 +7,7 @@ import {
   FileName,
   fileTypes,
   MessageContent,
-  most,
+  max,
   projectMessageRoles,
   SingleLine,
 } from '#lib/domains/projects/rules.ts'
@@ -78,7 +78,7 @@ const ofMessage = z.strictObject({ projectId: Id, conversationId: Id, messageId:
 const reading = { method: 'get', permission: 'projects:read', limit: 'read', status: 200 } as const
 const writing = { permission: 'projects:write', limit: 'write' } as const
 const paging = { cursor: Cursor.optional(), limit: PageLimit }
-const Threads = z.array(ExternalReference).max(most.threads, `must have at most ${most.threads} threads`)
+const Threads = z.array(ExternalReference).max(max.threads, `must have at most ${max.threads} threads`)
 
 export const listConversations = operation({
   ...reading,

@@ -9,7 +9,7 @@ import { shownId } from '#lib/kernel/scoped-ids.ts'
 import { mutation, read, stream } from '#lib/kernel/use-case.ts'
 import type { Queryable } from '#lib/stores/postgres/statement.ts'
 import { isMine, projectReaderOf, readableProject, storableProject, wasErased, writableProject } from '../access.ts'
-import { keptWithRow, storeUpload, type Uploaded } from '../documents/uploads.ts'
+import { retainedWithRow, storeUpload, type Uploaded } from '../documents/uploads.ts'
 import { pageValues } from '../list-page.ts'
 import { authorFor, type RowAuthor } from '../participants/authors.ts'
 import { isPerson, refuseRestricted } from '../participants/restricting.ts'
@@ -24,7 +24,7 @@ import {
   store,
 } from '../provenance/pointers.ts'
 import type { SeenProject } from '../repository.ts'
-import { asDownload, most } from '../rules.ts'
+import { asDownload, max } from '../rules.ts'
 import { newStoredId, projectIdInUse, storedPath } from '../stored-ids.ts'
 import {
   type AttachmentView,
@@ -116,8 +116,8 @@ const edit = (ports: ConversationPorts) =>
     if (body.title !== undefined && body.title !== before.title)
       for (const required of [region, before.region]) requireStorable(ports.regions, required, 'conflict')
     const threads = [...new Set([...before.threads, ...(body.threads ?? [])])]
-    if (threads.length > most.threads)
-      throw invalid(['threads'], `exceed the limit of ${most.threads} threads for each conversation`)
+    if (threads.length > max.threads)
+      throw invalid(['threads'], `exceed the limit of ${max.threads} threads for each conversation`)
     const added = threads.filter((thread) => !before.threads.includes(thread))
     await requireOwnAddedThreads(ctx, { id: conversationId, projectId }, added, body.threads ?? [])
     await takeThreads(tx, { id: conversationId, projectId }, threads)
@@ -446,8 +446,8 @@ export const projectAttachments = (ports: Ports) => ({
       const path = await ctx.pipeline.transaction(check)
       const id = newId('att')
       const key = `projects/${path.projectId}/messages/${shownId(path.messageId)}/${id}`
-      const uploaded = await storeUpload(ports, key, upload, most.attachment)
-      const view = await keptWithRow(ports, key, () =>
+      const uploaded = await storeUpload(ports, key, upload, max.attachment)
+      const view = await retainedWithRow(ports, key, () =>
         ctx.pipeline.transaction(async (tx) => storeRow(ctx, tx, await check(tx), id, name, uploaded)),
       )
       return { body: { data: view }, resourceId: id, details: { bytes: uploaded.bytes } }

@@ -18,7 +18,7 @@ import type { ProjectPorts } from '../ports.ts'
 import { claimPlaces } from '../provenance/claims.ts'
 import type { ProvenancePointer } from '../provenance/contract.ts'
 import { confine, objectPointer, type ReportedPointer, store } from '../provenance/pointers.ts'
-import { chunksOf, isTextMediaType, most, type ProjectDocumentKind } from '../rules.ts'
+import { chunksOf, isTextMediaType, max, type ProjectDocumentKind } from '../rules.ts'
 import { knownStoredId, newStoredId, projectIdInUse, storedPath } from '../stored-ids.ts'
 import { addDocument, type DocumentView, downloadDocument, listDocuments, readDocument } from './contract.ts'
 import {
@@ -32,7 +32,7 @@ import {
   insertChunks,
   insertDocument,
 } from './repository.ts'
-import { keptWithRow, storeUpload } from './uploads.ts'
+import { retainedWithRow, storeUpload } from './uploads.ts'
 
 const viewOf = (
   { actor }: Pick<Context, 'actor'>,
@@ -165,7 +165,7 @@ export async function storeDocument(
   })
   // Each upload has its own key, so that concurrent uploads with the same id do not overwrite each other.
   const key = `projects/${projectId}/documents/${shownId(id)}/${newId('file')}`
-  const { mediaType, bytes, sha256 } = await storeUpload(ports, key, upload, most.document)
+  const { mediaType, bytes, sha256 } = await storeUpload(ports, key, upload, max.document)
   const storeRow = (chunks: readonly string[]) =>
     ctx.pipeline.transaction(async (tx) => {
       const { project, writer, madeFrom } = await check(tx)
@@ -187,7 +187,9 @@ export async function storeDocument(
         details: { operation, project: projectId, bytes },
       })
     })
-  await keptWithRow(ports, key, () => (isTextMediaType(mediaType) ? withTextAt(ports, key, storeRow) : storeRow([])))
+  await retainedWithRow(ports, key, () =>
+    isTextMediaType(mediaType) ? withTextAt(ports, key, storeRow) : storeRow([]),
+  )
   return { id, bytes }
 }
 

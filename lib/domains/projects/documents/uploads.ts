@@ -22,16 +22,16 @@ export async function storeUpload(
   { objects }: Pick<ProjectPorts, 'objects'>,
   key: string,
   { bytes, mediaType }: Upload,
-  most: number,
+  max: number,
 ): Promise<Uploaded> {
-  return { key, mediaType, ...(await putUpload(objects, key, { mediaType, bytes: limitedUpload(bytes, most) })) }
+  return { key, mediaType, ...(await putUpload(objects, key, { mediaType, bytes: limitedUpload(bytes, max) })) }
 }
 
 /**
  * Runs the write of a stored file's row. If no row exists afterwards, deletes the object. If that fails or the result is unknown, a sweep
  * deletes the object a day later.
  */
-export async function keptWithRow<T>(
+export async function retainedWithRow<T>(
   { db, objects }: Pick<ProjectPorts, 'db' | 'objects'>,
   key: string,
   write: () => Promise<T>,
@@ -39,18 +39,18 @@ export async function keptWithRow<T>(
   try {
     return await write()
   } catch (error) {
-    await dropUnlessKept({ db, objects }, key).catch((fault: unknown) =>
+    await dropUnlessRetained({ db, objects }, key).catch((fault: unknown) =>
       logFault(fault, { operationId: 'projects.upload' }),
     )
     throw error
   }
 }
 
-async function keysKept({ db }: Pick<ProjectPorts, 'db'>, keys: readonly string[]): Promise<Set<string>> {
+async function keysRetained({ db }: Pick<ProjectPorts, 'db'>, keys: readonly string[]): Promise<Set<string>> {
   return new Set((await keysInUse(db, { keys })).map(({ key }) => key))
 }
-async function dropUnlessKept(ports: Pick<ProjectPorts, 'db' | 'objects'>, key: string): Promise<void> {
-  if (!(await keysKept(ports, [key])).has(key)) await ports.objects.erase([key])
+async function dropUnlessRetained(ports: Pick<ProjectPorts, 'db' | 'objects'>, key: string): Promise<void> {
+  if (!(await keysRetained(ports, [key])).has(key)) await ports.objects.erase([key])
 }
 
 /** Keys of uploads. Other objects do not belong to this installation. */
@@ -103,7 +103,7 @@ export async function sweepUploads(
   for (let after = ''; ; ) {
     const keys = await objects.list('projects/', after, pageSize)
     const ours = keys.filter((key) => ownKey.test(key))
-    const kept = ours.length === 0 ? new Set<string>() : await keysKept(ports, ours)
+    const kept = ours.length === 0 ? new Set<string>() : await keysRetained(ports, ours)
     const orphans: string[] = []
     for (const key of ours) {
       if (kept.has(key)) continue

@@ -384,14 +384,14 @@ describe('a slow store', () => {
   /** Blocks calls of the store until `go` is called. */
   function slow(what: 'plan' | 'explain' | 'erase') {
     const { promise, resolve } = Promise.withResolvers<void>()
-    let [waiting, most] = [0, 0]
+    let [waiting, max] = [0, 0]
     side.slow = async (asked) => {
       if (asked !== what) return
-      most = Math.max(most, ++waiting)
+      max = Math.max(max, ++waiting)
       await promise
       waiting--
     }
-    return { go: resolve, most: () => most }
+    return { go: resolve, max: () => max }
   }
   afterEach(() => {
     side.slow = undefined
@@ -405,7 +405,7 @@ describe('a slow store', () => {
 
   it('gives one organization half of the slots and places for dry runs, and rejects more with 503 and Retry-After', async () => {
     const [made, other] = [await talk(), await talk()]
-    const { go, most } = slow('explain')
+    const { go, max } = slow('explain')
     const refused: TestResponse[] = []
     const ask = (conversation: TestConversation) => {
       const response = erase(conversation, first(conversation), { query: '?dry_run=true' })
@@ -416,11 +416,11 @@ describe('a slow store', () => {
     }
     // One slot and two places in the queue.
     const own = Array.from({ length: 4 }, () => ask(made))
-    await until(() => refused.length === 1 && most() === 1)
+    await until(() => refused.length === 1 && max() === 1)
     expect(refused[0]?.headers.get('retry-after')).toBe('10')
     expect(await listed(made)).toBe(200)
     const others = Array.from({ length: 4 }, () => ask(other))
-    await until(() => refused.length === 2 && most() === 2)
+    await until(() => refused.length === 2 && max() === 2)
     go()
     const statuses = async (asked: Promise<TestResponse>[]) =>
       (await Promise.all(asked)).map(({ status }) => status).sort()
@@ -432,25 +432,25 @@ describe('a slow store', () => {
 
   it('gives one organization two of three slots for erasures, and all erasures end', async () => {
     const [made, other] = [await talk({ messages: 4 }), await talk({ messages: 2 })]
-    const { go, most } = slow('erase')
+    const { go, max } = slow('erase')
     const asked = made.messages.map((message) => erase(made, message))
-    await until(() => most() === 2)
+    await until(() => max() === 2)
     expect(await listed(made)).toBe(200)
     asked.push(...other.messages.map((message) => erase(other, message)))
-    await until(() => most() === 3)
+    await until(() => max() === 3)
     go()
     for (const { status } of await Promise.all(asked)) expect([200, 202]).toContain(status)
     // Erasures that were answered with 202 are also carried out.
     const messages = [...made.messages, ...other.messages]
     await until(async () => !(await Promise.all(messages.map(isStored))).includes(true))
-    expect(most()).toBe(3)
+    expect(max()).toBe(3)
   })
 
   it('does not block a legal hold during planning, and the plan is made again under the hold', async () => {
     const made = await talk()
-    const { go, most } = slow('plan')
+    const { go, max } = slow('plan')
     const erasing = erase(made)
-    await until(() => most() > 0)
+    await until(() => max() > 0)
     const admin = await issuedAgent(test, ['admin', 'read', 'write'], { tier: 'enterprise' })
     const body = { kind: 'project', target_id: made.project, reason: 'a court asked for it' }
     expect((await test.fetch('POST', '/v1/holds', { token: admin.token, body })).status).toBe(201)

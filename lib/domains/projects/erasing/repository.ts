@@ -1,6 +1,6 @@
 import type { PartKind } from '#lib/kernel/erasure-scope.ts'
 import { type RowOf, statement, typed } from '#lib/stores/postgres/statement.ts'
-import { doerIdSql, doerKindSql, projectOfficeSql, projectRoleSql, readerTypes } from '../readable-rows.ts'
+import { doerIdSql, doerKindSql, projectManagersSql, projectRoleSql, readerTypes } from '../readable-rows.ts'
 
 const everyPart: readonly PartKind[] = ['project', 'conversation', 'message', 'document']
 
@@ -101,7 +101,7 @@ export const accessToProject = statement('projects.access', {
   takes: { ...readerTypes, id: 'text' },
   returns: { role: typed<'owner' | 'member' | null>('project_role?'), office: 'text?' },
   isPrepared: true,
-  sql: `SELECT ${projectRoleSql} AS role, ${projectOfficeSql} AS office FROM projects p WHERE p.id = $id`,
+  sql: `SELECT ${projectRoleSql} AS role, ${projectManagersSql} AS office FROM projects p WHERE p.id = $id`,
 })
 
 /** The receipt of an erased part. */

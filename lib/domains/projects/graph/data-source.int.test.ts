@@ -547,7 +547,7 @@ describe('a conversation with more episodes than a page', () => {
     const { rows } = await test.db.pool.query<{ id: string }>('SELECT id FROM messages WHERE conversation_id = $1', [
       place.conversation,
     ])
-    const going = new Set(rows.map(({ id }) => id))
+    const erasedIds = new Set(rows.map(({ id }) => id))
     const episodes = new Map(messages.map((message, at) => [message, graph.episodes[at]?.uuid ?? '']))
     await test.db.query(
       undefined,
@@ -563,7 +563,7 @@ describe('a conversation with more episodes than a page', () => {
       ],
     )
     await eraseWholeProject(test, `/api/projects/${place.project}/conversations/${place.conversation}`, place.owner)
-    const gone = new Set([...episodes].flatMap(([message, uuid]) => (going.has(message) ? [uuid] : [])))
+    const gone = new Set([...episodes].flatMap(([message, uuid]) => (erasedIds.has(message) ? [uuid] : [])))
     const left = new Set((await standing()).entities.map(({ uuid }) => uuid))
     const met = new Set(graph.mentions.filter(({ episode }) => gone.has(episode)).map(({ entity }) => entity))
     expect([...met].filter((uuid) => left.has(uuid)).length).toBeGreaterThan(100)

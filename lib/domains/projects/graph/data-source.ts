@@ -58,7 +58,7 @@ export interface GraphSourceDeps {
 }
 
 /** Another author wrote the whole episode. */
-const isKept = (decision: DerivedTextDecision['decision'] | undefined): boolean =>
+const isRetained = (decision: DerivedTextDecision['decision'] | undefined): boolean =>
   decision === 'retained' || decision === 'untouched'
 
 const wholeOf = (groups: readonly GroupItems[]): string[] =>
@@ -92,7 +92,7 @@ async function planGroups(
   for (const found of await plannedEpisodes({ graph, sources, isReachable }, scope, tx, now)) {
     const { group, episodes, told, decisions, isUnsearched } = found
     for (const uuid of episodes.keys())
-      if (!told.has(uuid)) (isKept(decisions.get(uuid)) ? watched : items).add(episodeItem(group, uuid))
+      if (!told.has(uuid)) (isRetained(decisions.get(uuid)) ? watched : items).add(episodeItem(group, uuid))
       else (isUnsearched ? items : watched).add(reportedItem(group, uuid))
     watched.add(wordsItem(group))
     for (const source of found.sources)
@@ -188,7 +188,7 @@ async function lateItems(
     if (isUnsearched)
       throw new Problem('unavailable', 'The graph does not answer. No data was lost. The search is repeated later.')
     for (const [uuid, found] of episodes)
-      if (found !== 'pointer' && !isKept(decisions.get(uuid))) items.push(episodeItem(group, uuid))
+      if (found !== 'pointer' && !isRetained(decisions.get(uuid))) items.push(episodeItem(group, uuid))
   }
   return items.sort()
 }

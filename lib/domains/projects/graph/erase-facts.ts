@@ -74,7 +74,7 @@ async function episodesInGroup(
 }
 
 /** All episodes of a group that pointers assign to a scope, on every page. */
-async function goingOf(scope: ErasureScope, group: string, tx: Transaction, now: Date): Promise<Set<string>> {
+async function erasedIdsOf(scope: ErasureScope, group: string, tx: Transaction, now: Date): Promise<Set<string>> {
   const [sources, episodes] = [new Set<string>(), new Set<string>()]
   for (const table of ['messages', 'documents'] as const) {
     const covered = coveredRows(scope, table)
@@ -99,9 +99,12 @@ export async function redactionPolicyOf(
   const rows = await reportedEndings(tx, { group, episodes })
   const endedBy = new Map<string, string[]>()
   for (const { ref, ended } of rows) for (const fact of ended) endedBy.set(fact, [...(endedBy.get(fact) ?? []), ref])
-  const goes = endedBy.size > 0 ? await goingOf(scope, group, tx, now) : new Set<string>()
+  const erasedSourceIds = endedBy.size > 0 ? await erasedIdsOf(scope, group, tx, now) : new Set<string>()
   const entityKinds = await entityKindsOf(tx, group)
-  return { ended: [...endedBy.keys()].sort(), policy: { entityKinds, redacts, provenance: { endedBy, goes } } }
+  return {
+    ended: [...endedBy.keys()].sort(),
+    policy: { entityKinds, redacts, provenance: { endedBy, erasedSourceIds } },
+  }
 }
 
 /** Erases a page's items in one group and adds the counts to the page. */
@@ -234,9 +237,9 @@ async function addOutcome(
   page.count += outcome.episodesDeleted + outcome.episodesCut
   // An episode that a later page erases is not reported as a mention.
   const isSaid = outcome.mentions.some(({ kind }) => kind === 'episode')
-  const going = isSaid ? await goingOf(scope, group, tx, now) : new Set<string>()
+  const erasedIds = isSaid ? await erasedIdsOf(scope, group, tx, now) : new Set<string>()
   for (const location of outcome.mentions)
-    if (location.kind !== 'episode' || !going.has(location.id))
+    if (location.kind !== 'episode' || !erasedIds.has(location.id))
       page.mentions.push({ store: 'graph', ...location, isRedacted: redacts })
   for (const id of told.met.mentions ?? [])
     page.mentions.push({ store: 'graph', kind: 'episode', id, field: 'content', isRedacted: false })

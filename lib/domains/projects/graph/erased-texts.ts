@@ -168,12 +168,12 @@ async function makeErasedTexts(
   first: Transaction,
   now: Date,
 ): Promise<ErasedTexts> {
-  const going = await idsInScope(scope, group, first)
+  const erasedIds = await idsInScope(scope, group, first)
   let remaining: RemainingTexts | undefined
   const load = async (tx: Transaction): Promise<RemainingTexts> => {
     if (remaining) return remaining
     const project = await tx.project.findUnique({ where: { groupId: group }, select: { id: true } })
-    remaining = project ? await readRemainingTexts(tx, project.id, words, now, going) : nothingRemains
+    remaining = project ? await readRemainingTexts(tx, project.id, words, now, erasedIds) : nothingRemains
     return remaining
   }
   const unexplained = (text: string): ErasedRunMatch[] => {
@@ -189,14 +189,14 @@ async function makeErasedTexts(
     const uuids = episodes.map(({ uuid }) => uuid)
     if (uuids.length === 0) return found
     const pairs = episodes.flatMap((episode) =>
-      idsIn(namingOf(episode), going).map((id) => [episode.uuid, id] as const),
+      idsIn(namingOf(episode), erasedIds).map((id) => [episode.uuid, id] as const),
     )
     const [naming, named] = [pairs.map(([uuid]) => uuid), pairs.map(([, id]) => id)]
     const rows = await sourcesOfEpisodes(tx, { group, naming, named, episodes: uuids, now })
     for (const { ref, source, texts, stays } of rows) {
       const of = found.get(ref) ?? { erased: [], remaining: [], isShared: false }
       found.set(ref, of)
-      const isRemaining = stays && !going.has(source)
+      const isRemaining = stays && !erasedIds.has(source)
       for (const text of texts) (isRemaining ? of.remaining : of.erased).push(text)
       of.isShared ||= isRemaining
     }

@@ -146,13 +146,13 @@ export async function namedByOthers(
   tx: Transaction,
   group: string,
   uuids: readonly string[],
-  going: ReadonlySet<string>,
+  erasedIds: ReadonlySet<string>,
   now: Date,
 ): Promise<ReadonlyMap<string, number>> {
   if (uuids.length === 0) return new Map()
   const rows = await remainingSourcesOfEpisodes(tx, { group, episodes: uuids, now })
   const others = new Map<string, number>()
-  for (const { ref, source } of rows) if (!going.has(source)) others.set(ref, (others.get(ref) ?? 0) + 1)
+  for (const { ref, source } of rows) if (!erasedIds.has(source)) others.set(ref, (others.get(ref) ?? 0) + 1)
   return others
 }
 

@@ -9,7 +9,7 @@ import { decideNeighbourhood, entityKindOf, type Policy } from './rules.ts'
 const policy = (more: Partial<Omit<Policy, 'provenance'>> & Partial<Policy['provenance']> = {}): Policy => ({
   entityKinds: more.entityKinds ?? {},
   redacts: more.redacts ?? false,
-  provenance: { endedBy: more.endedBy ?? new Map(), goes: more.goes ?? new Set() },
+  provenance: { endedBy: more.endedBy ?? new Map(), erasedSourceIds: more.erasedSourceIds ?? new Set() },
 })
 const erase = (graph: PlantedGraph, ids: readonly string[], how: Policy = policy()): PlantedGraph =>
   changed(graph, decideNeighbourhood(neighbourhoodIn(graph, ids, [...how.provenance.endedBy.keys()]), how).change)
@@ -135,7 +135,7 @@ describe('validity of a fact that an erased episode ended', () => {
   })
   it('is not restored while a remaining fact has replaced it', () => {
     expect(reason(['e1', 'e2'], policy({ endedBy }))).toBe('superseded')
-    expect(reason(['e1', 'e2'], policy({ endedBy, goes: new Set(['e1', 'e2']) }))).toBe('validity_restored')
+    expect(reason(['e1', 'e2'], policy({ endedBy, erasedSourceIds: new Set(['e1', 'e2']) }))).toBe('validity_restored')
   })
   it('is only a candidate when nobody reports it, or when the report names another episode', () => {
     expect(reason(['e1'], policy())).toBe('may_have_been_ended')

@@ -11,7 +11,7 @@ interface FactPolicy {
     /** By fact: the erased episodes that ended it, as reported by their authors. */
     endedBy: ReadonlyMap<string, readonly string[]>
     /** All episodes of the group that this erasure deletes, on any page. */
-    goes: ReadonlySet<string>
+    erasedSourceIds: ReadonlySet<string>
   }
   /** Whether a text contains erased words that no remaining text contains. */
   hasErased(text: string): boolean
@@ -57,7 +57,7 @@ export const noChange = (): GraphChange => ({
 })
 
 /** What has been decided about a neighbourhood so far. */
-interface Judgement {
+interface Assessment {
   found: Neighbourhood
   change: GraphChange
   verdicts: DecidedRecord[]
@@ -78,7 +78,7 @@ interface Judgement {
     evidence?: string[],
   ): void
 }
-function newDecision(found: Neighbourhood, redacts: boolean): Judgement {
+function newDecision(found: Neighbourhood, redacts: boolean): Assessment {
   const verdicts: DecidedRecord[] = []
   return {
     found,
@@ -105,7 +105,7 @@ function isSupportedBy({ fact, name }: Fact, cuts: readonly CutEpisode[]): boole
  * If only timestamps or Graphiti's notes suggest that an erased episode ended a fact, the fact is reported and not changed.
  */
 function restoreFacts(
-  { found: { episodes: all, facts, ended }, change, erased, cut, tell }: Judgement,
+  { found: { episodes: all, facts, ended }, change, erased, cut, tell }: Assessment,
   staying: readonly Fact[],
   endedBy: FactPolicy['provenance']['endedBy'],
 ): void {
@@ -154,10 +154,10 @@ function restoreFacts(
 }
 
 /** Decides about the facts, after the entities, and restores facts that an erased episode ended. */
-function decideFacts(judgement: Judgement, { provenance, hasErased }: FactPolicy): void {
-  const { found, change, erased, cut, decidedAgain, tell } = judgement
+function decideFacts(assessment: Assessment, { provenance, hasErased }: FactPolicy): void {
+  const { found, change, erased, cut, decidedAgain, tell } = assessment
   const gone = new Set(change.deleteEntities)
-  const goes = (uuid: string) => erased.has(uuid) || provenance.goes.has(uuid)
+  const erasedSourceIds = (uuid: string) => erased.has(uuid) || provenance.erasedSourceIds.has(uuid)
   const staying: Fact[] = []
   for (const fact of found.facts) {
     const { uuid, name } = fact
@@ -170,13 +170,13 @@ function decideFacts(judgement: Judgement, { provenance, hasErased }: FactPolicy
     const rest = episodes.filter((episode) => !erased.has(episode) && !cut.has(episode))
     const isSupported = cuts.length > 0 && !hasErased(`${name} ${fact.fact}`) && isSupportedBy(fact, cuts)
     const without = episodes.filter((episode) => erased.has(episode) || (cut.has(episode) && !isSupported))
-    const isKept = rest.length > 0 || isSupported
+    const isRetained = rest.length > 0 || isSupported
     const isGone = gone.has(fact.source) || gone.has(fact.target)
-    if ((rest.some((episode) => !goes(episode)) || isSupported) && !isGone) staying.push(fact)
+    if ((rest.some((episode) => !erasedSourceIds(episode)) || isSupported) && !isGone) staying.push(fact)
     if (isGone) {
       change.deleteFacts.push(uuid)
       tell('fact', uuid, fact.fact, 'deleted', 'endpoint', [`episodes:${rest.length}`])
-    } else if (!isKept) {
+    } else if (!isRetained) {
       change.deleteFacts.push(uuid)
       tell('fact', uuid, fact.fact, 'deleted', 'source')
     } else {
@@ -190,7 +190,7 @@ function decideFacts(judgement: Judgement, { provenance, hasErased }: FactPolicy
       tell('fact', uuid, fact.fact || name, isChanged ? 'changed' : 'kept', reason, [`episodes:${rest.length}`])
     }
   }
-  restoreFacts(judgement, staying, provenance.endedBy)
+  restoreFacts(assessment, staying, provenance.endedBy)
 }
 
 /** A project's mapping of graph labels. An entity without another label has the label `Entity`. */
@@ -271,7 +271,7 @@ const isNamedIn = (text: string, name: string): boolean =>
   occurrences(text, name).length > 0 || (tokenize(name).length === 0 && name !== '' && text.includes(name))
 
 function decideEpisodes(
-  { found, change, erased, cut, tell }: Judgement,
+  { found, change, erased, cut, tell }: Assessment,
   decide: (episode: Episode) => DerivedTextDecision,
 ): void {
   for (const episode of found.episodes) {
@@ -289,7 +289,7 @@ function decideEpisodes(
 }
 
 function decideEntities(
-  { found, change, erased, cut, decidedAgain, orphaned, tell }: Judgement,
+  { found, change, erased, cut, decidedAgain, orphaned, tell }: Assessment,
   entityKinds: EntityKinds,
 ): void {
   const names = new Set<string>()
@@ -379,7 +379,7 @@ function pointersOf(
 }
 
 /** Decides about communities and sagas, after the entities. */
-function decideGroups({ found, change, erased, decidedAgain, tell }: Judgement): void {
+function decideGroups({ found, change, erased, decidedAgain, tell }: Assessment): void {
   const gone = new Set(change.deleteEntities)
   for (const { uuid, name, summary, members, others } of found.communities) {
     const isEmpty = others === 0 && members.every((member) => gone.has(member))
@@ -419,16 +419,16 @@ export function decideNeighbourhood(
   found: Neighbourhood,
   { entityKinds, redacts, provenance, decide = () => ({ decision: 'deleted' }), hasErased = () => false }: Policy,
 ): GraphDecisions {
-  const judgement = newDecision(found, redacts)
-  const { change, verdicts, erased, cut } = judgement
-  decideEpisodes(judgement, decide)
+  const assessment = newDecision(found, redacts)
+  const { change, verdicts, erased, cut } = assessment
+  decideEpisodes(assessment, decide)
   if (erased.size + cut.size === 0) return { change, verdicts }
   change.deleteEpisodes = [...erased]
   change.link = linksAround(found, erased)
-  decideEntities(judgement, entityKinds)
-  decideFacts(judgement, { provenance, hasErased })
-  decideGroups(judgement)
-  change.told.met = { derivedDecidedAgain: judgement.decidedAgain, entitiesOrphaned: judgement.orphaned }
+  decideEntities(assessment, entityKinds)
+  decideFacts(assessment, { provenance, hasErased })
+  decideGroups(assessment)
+  change.told.met = { derivedDecidedAgain: assessment.decidedAgain, entitiesOrphaned: assessment.orphaned }
   change.told.gone = [
     ...change.deleteEntities,
     ...change.deleteFacts,

@@ -69,9 +69,9 @@ const isOfAnotherParticipant = async (tx: Transaction, name: string, { account, 
 /** The names of entities in a group that represent no person, in lower case. */
 async function otherEntities(graph: GraphStore, group: string, kinds: EntityKinds, tx: Transaction) {
   const names = new Set<string>()
-  const most = 500
+  const max = 500
   for (let after = ''; ; ) {
-    const page = await graph.list(group, 'entities', after, most, tx)
+    const page = await graph.list(group, 'entities', after, max, tx)
     for (const { record } of page) {
       const { name, labels, attributes, summary } = record
       if (typeof name !== 'string') continue
@@ -84,7 +84,7 @@ async function otherEntities(graph: GraphStore, group: string, kinds: EntityKind
       if (!entityKindOf(entity, kinds).isPerson) names.add(name.trim().toLowerCase())
     }
     const last = page.at(-1)
-    if (page.length < most || !last) return names
+    if (page.length < max || !last) return names
     after = last.uuid
   }
 }

@@ -30,19 +30,19 @@ const bytes = async function* (text: string) {
   yield Buffer.from(text)
 }
 const text = { mediaType: 'text/plain' }
-function holderOf({ app }: TestApp): DataSource {
+function dataSourceOf({ app }: TestApp): DataSource {
   const found = app.dataSources.find(({ name }) => name === 'objects.bytes')
   if (!found) throw new Error('there is no holder of objects')
   return found
 }
 const planOf = (scope: ErasureScope, of = test) =>
-  of.db.transaction((tx) => holderOf(of).plan(scope, tx, of.clock.now()))
+  of.db.transaction((tx) => dataSourceOf(of).plan(scope, tx, of.clock.now()))
 const erased = (scope: ErasureScope, items: readonly string[], of = test) =>
   of.db.transaction((tx) =>
-    holderOf(of).erase(scope, items, tx, { key: newId('k'), redacts: false, now: of.clock.now() }),
+    dataSourceOf(of).erase(scope, items, tx, { key: newId('k'), redacts: false, now: of.clock.now() }),
   )
 const left = (scope: ErasureScope, items: readonly string[], of = test) =>
-  holderOf(of).residue(scope, items, of.clock.now())
+  dataSourceOf(of).residue(scope, items, of.clock.now())
 
 /** Two messages with a file each, and a document, to check what the erasure of one message deletes and keeps. */
 async function deal(of = test) {
@@ -86,7 +86,7 @@ describe('the object data source', () => {
     const { items } = await planOf(scope)
     expect(items).toEqual([outside, file, orphan].sort())
     const verdicts = await test.db.transaction(
-      async (tx) => (await holderOf(test).explain?.(scope, tx, test.clock.now()))?.verdicts ?? [],
+      async (tx) => (await dataSourceOf(test).explain?.(scope, tx, test.clock.now()))?.verdicts ?? [],
     )
     expect(verdicts.map(({ id, found, verdict, evidence }) => [id, found, verdict, ...evidence])).toEqual(
       [
@@ -141,7 +141,7 @@ describe('the object data source', () => {
     )
     expect((await planOf({ part: mine.part })).items).toEqual([mine.file])
     const verdicts = await test.db.transaction(
-      async (tx) => (await holderOf(test).explain?.({ part: mine.part }, tx, test.clock.now()))?.verdicts ?? [],
+      async (tx) => (await dataSourceOf(test).explain?.({ part: mine.part }, tx, test.clock.now()))?.verdicts ?? [],
     )
     expect(verdicts).toContainEqual(
       expect.objectContaining({ id: theirs.file, verdict: 'untouched', reason: 'foreign' }),
@@ -156,7 +156,7 @@ describe('the object data source', () => {
     expect((await planOf(whole)).items).toEqual([file, otherFile, document, orphan].sort())
     const subject = { account: project.owner.accountId, agents: [] }
     expect((await planOf({ subject })).items).toEqual([file, otherFile, document].sort())
-    expect(await holderOf(test).inventory(subject, test.clock.now())).toEqual({
+    expect(await dataSourceOf(test).inventory(subject, test.clock.now())).toEqual({
       count: 3,
       since: expect.any(Date),
       until: null,

@@ -225,13 +225,13 @@ async function residueOfObjects(
   const left = new Set<string>()
   const wanted = termsInItems(items)
   const projects = [...wanted.projects, ...(part ? [part.project] : [])]
-  const judge = valueDeciderIn(db, undefined, words, { projects, now })
+  const wordDecider = valueDeciderIn(db, undefined, words, { projects, now })
   const named = await db.transaction((tx) => othersOf(tx, 'objects', keysAmong(items), new Set(), now))
   // Keys found by words are read below.
   const keys = keysAmong(items.filter((item) => !isWordsItem(item))).values()
   await Promise.all(
     Array.from({ length: atOnce }, async () => {
-      for (const key of keys) if (!(await isGone(objects, key, judge, named.has(key)))) left.add(key)
+      for (const key of keys) if (!(await isGone(objects, key, wordDecider, named.has(key)))) left.add(key)
     }),
   )
   if (part?.kind === 'project')
@@ -240,7 +240,7 @@ async function residueOfObjects(
     for await (const key of keysOfSource(objects, { project: part.project, kind: part.kind, id: part.id }))
       left.add(key)
   if (wanted.ids.length + wanted.chosen.length + wanted.anchors.length > 0)
-    for (const key of await wordsLeft(ports, scope, wanted, projects, judge)) left.add(key)
+    for (const key of await wordsLeft(ports, scope, wanted, projects, wordDecider)) left.add(key)
   return left.size
 }
 
@@ -248,7 +248,7 @@ async function residueOfObjects(
 async function isGone(
   objects: ObjectsSourcePorts['objects'],
   key: string,
-  judge: ValueDecider,
+  wordDecider: ValueDecider,
   isNamed: boolean,
 ): Promise<boolean> {
   const versions = await objects.versions(key)
@@ -260,8 +260,8 @@ async function isGone(
     if (!one) continue
     if (!one.bytes) return isNamed
     const value = readable(one.bytes)
-    if (await judge.hasErasedWords(value)) return false
-    isTheirs ||= isNamed || (await judge.hasRemainingText(value))
+    if (await wordDecider.hasErasedWords(value)) return false
+    isTheirs ||= isNamed || (await wordDecider.hasRemainingText(value))
   }
   return isTheirs
 }
@@ -271,12 +271,12 @@ async function wordsLeft(
   scope: ErasureScope,
   { ids, chosen, anchors, recorded }: ReturnType<typeof termsInItems>,
   projects: readonly string[],
-  judge: ValueDecider,
+  wordDecider: ValueDecider,
 ): Promise<Set<string>> {
   const { db, objects } = ports
   const space = await db.transaction((tx) => objectKeySpace(ports, tx, projects, recorded))
   const ownedBy = objectOwnership((work) => db.transaction(work), scope, { projects, ids })
-  const sought = { ids, chosen, anchors, judge, space, names: new Map<string, Naming>(), ownershipOf: ownedBy }
+  const sought = { ids, chosen, anchors, wordDecider, space, names: new Map<string, Naming>(), ownershipOf: ownedBy }
   const { isInside, hasErasedId, ownershipOf } = objectDecider(objects, sought)
   const left = new Set<string>()
   for await (const key of applicationKeys(objects, noneUnsearched())) {
@@ -287,7 +287,7 @@ async function wordsLeft(
         const one = await objects.read(key, maxRead, version)
         const texts = [key, ...(one?.described ?? [])].map((text) => ({ form: 'text' as const, text }))
         for (const value of [...texts, ...(one?.bytes ? [readable(one.bytes)] : [])])
-          if (await judge.hasErasedWords(value, ownership)) left.add(key)
+          if (await wordDecider.hasErasedWords(value, ownership)) left.add(key)
       }
     }
   }
@@ -377,17 +377,17 @@ async function eraseObjects(
   addTerms(gathered, wanted, scope)
   for (const project of options?.projects ?? []) gathered.projects.add(project)
   const words = options?.words && !options.words.isEmpty ? options.words : gathered.words
-  const judge = valueDeciderIn(db, tx, words, { projects: gathered.projects, now, going: gathered.sources })
+  const wordDecider = valueDeciderIn(db, tx, words, { projects: gathered.projects, now, erasedIds: gathered.sources })
   const run = options && !options.key.includes(':late:') ? (options.key.split(':')[0] ?? '') : ''
   const notes = others.length > 0 || isWide ? await notesOfRun(objects, run) : new Set<string>()
-  const keptBefore = new Set<string>()
+  const retainedBefore = new Set<string>()
   const space = await objectKeySpace(ports, tx, gathered.projects, wanted.recorded)
   const ownershipOf = objectOwnership((work) => work(tx), scope, { ...gathered, erased: gathered.sources })
   const sought: ObjectSearch = {
-    ...objectSearchOf(gathered, { judge: isThere ? judge : lenient(judge), space, ownershipOf }),
+    ...objectSearchOf(gathered, { wordDecider: isThere ? wordDecider : lenient(wordDecider), space, ownershipOf }),
     isNoted(key, bytes) {
       const isCut = notes.has(labelOf(key, bytes))
-      if (isCut) keptBefore.add(key)
+      if (isCut) retainedBefore.add(key)
       return isCut
     },
     // Without rows, the texts of these objects are unknown. An object that contains words of another author now belongs to that author.
@@ -412,7 +412,7 @@ async function eraseObjects(
   // A planned object that does not exist was deleted, now or before a crash.
   for (const key of others) {
     const label = labelOf(key)
-    if (keptBefore.has(key)) cut.add(label)
+    if (retainedBefore.has(key)) cut.add(label)
     else if (counted.has(key) && !cut.has(label) && (await objects.versions(key)).length === 0) deleted.add(label)
   }
   return {

@@ -183,7 +183,7 @@ export function objectOwnership(
 
 export const objectSearchOf = (
   { ids, chosen, anchors, names }: ObjectTerms,
-  by: Pick<ObjectSearch, 'judge' | 'ownershipOf' | 'space'>,
+  by: Pick<ObjectSearch, 'wordDecider' | 'ownershipOf' | 'space'>,
 ): ObjectSearch => ({ ids, chosen: [...chosen.values()], anchors, names, ...by })
 
 /** Decides about all keys of applications and passes each finding to `visit`. Pointers of other projects protect their objects. */
@@ -226,10 +226,10 @@ export async function findObjects(
       for (const source of gathered.listed) for await (const key of keysOfSource(objects, source)) add(key, 'prefix')
     if (gathered.ids.size + gathered.chosen.size > 0) {
       const { projects, words } = gathered
-      const judge = valueDeciderIn(db, tx, words, { projects, now, going: gathered.sources })
+      const wordDecider = valueDeciderIn(db, tx, words, { projects, now, erasedIds: gathered.sources })
       const space = await objectKeySpace(ports, tx, projects)
       const ownershipOf = objectOwnership((work) => work(tx), scope, { ...gathered, erased: gathered.sources })
-      const sought = objectSearchOf(gathered, { judge, space, ownershipOf })
+      const sought = objectSearchOf(gathered, { wordDecider, space, ownershipOf })
       await searchApplicationKeys(ports, tx, sought, projects, async (finding) => {
         if (!keys.has(finding.key)) findings.set(finding.key, finding)
       })

@@ -17,7 +17,7 @@ export interface ObjectSearch {
   names: ReadonlyMap<string, Naming>
   /** Objects in it are searched for words. */
   space: KeySpace
-  judge: ValueDecider
+  wordDecider: ValueDecider
   /** Whose object it is, by the ids in its key. */
   ownershipOf(key: string): Promise<Ownership>
   /** Whether the content is the result of an earlier attempt of this erasure. */
@@ -80,7 +80,7 @@ export async function* applicationKeys(
 /** Decides about objects one by one, by their keys, metadata, tags and content. */
 export function objectDecider(
   objects: Pick<ObjectStore, 'versions' | 'read'>,
-  { ids: given, chosen: client, anchors: near, names, space, judge, isNoted, ...sought }: ObjectSearch,
+  { ids: given, chosen: client, anchors: near, names, space, wordDecider, isNoted, ...sought }: ObjectSearch,
 ) {
   const ids = searchStringsOf([...given])
   const distinctiveIds = [...client].filter(({ id }) => isDistinctiveKey(id))
@@ -110,7 +110,7 @@ export function objectDecider(
         ...one.described.map((text) => ({ form: 'text' as const, text })),
       ]
       for (const value of texts)
-        if (namesErased(value.text) || (await judge.hasErasedWords(value, ownershipOf(key)))) {
+        if (namesErased(value.text) || (await wordDecider.hasErasedWords(value, ownershipOf(key)))) {
           found.push(version)
           break
         }
@@ -135,7 +135,8 @@ export function objectDecider(
         return undefined
       }
       const ownership = ownershipOf(key)
-      if (chosen.occursIn(key) || (await judge.hasErasedWords({ form: 'text', text: key }, ownership))) return deleted
+      if (chosen.occursIn(key) || (await wordDecider.hasErasedWords({ form: 'text', text: key }, ownership)))
+        return deleted
       const newest = await objects.read(key, maxRead)
       if (!newest) {
         const left = await objects.versions(key)
@@ -145,7 +146,7 @@ export function objectDecider(
         return former.length > 0 ? { ...deleted, former } : undefined
       }
       for (const text of newest.described)
-        if (namesErased(text) || (await judge.hasErasedWords({ form: 'text', text }, ownership))) return deleted
+        if (namesErased(text) || (await wordDecider.hasErasedWords({ form: 'text', text }, ownership))) return deleted
       if (newest.bytes === undefined) {
         if (naming) return deleted
         if ((await ownership()) !== 'elsewhere') unsearched.large.add(key)
@@ -154,7 +155,7 @@ export function objectDecider(
       if (isNoted?.(key, newest.bytes)) return undefined
       const value = readable(newest.bytes)
       if (namesErased(value.text) && naming === undefined) return deleted
-      const decided = await judge.decide(value, naming, ownership)
+      const decided = await wordDecider.decide(value, naming, ownership)
       if (decided.decision === 'deleted') return deleted
       if (decided.decision === 'cut')
         return { ...deleted, verdict: 'cut', cut: { state: newest.state, bytes: Buffer.from(decided.text) } }

@@ -68,12 +68,12 @@ export async function requestedChanges(
 }
 
 /** Unclaimed participants with this email address, which an application reported, the newest first. */
-export async function participantsByEmail(tx: Transaction, email: string, most: number) {
+export async function participantsByEmail(tx: Transaction, email: string, max: number) {
   const records = await tx.projectParticipant.findMany({
     where: { email: email.toLowerCase(), accountId: null },
     select: { id: true, name: true, project: { select: { id: true, name: true } } },
     orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
-    take: most,
+    take: max,
   })
   return records.map(({ id, name, project }) => ({
     participantId: id,

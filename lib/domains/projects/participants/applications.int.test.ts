@@ -52,7 +52,7 @@ describe('a token with the scope privacy', () => {
     const { id, receipt_id: receipt } = filed.json.data
     expect(filed.json.data).toMatchObject({ state: 'waiting', grace: '24h', channel: 'api', verified_by: 'token' })
     await stage.work()
-    const [letter] = stage.lettersTo(email)
+    const [letter] = stage.emailsTo(email)
     expect(letter?.text).toContain('/privacy/confirm#cancel.')
     expect((await dataOf(test, 'GET', `${path}/requests`, backend)).map((one: { id: string }) => one.id)).toEqual([id])
     const details = await test.db.prisma.privacyRequestEvent.findFirstOrThrow({

@@ -289,7 +289,7 @@ describe('POST /api/participations/{id}/claim', () => {
     const { id } = await participantOf(project, 'c-2')
     await test.fetch('POST', '/api/account/reset', { body: { email } })
     await stage.work()
-    const code = /password\/new#(\w+)/.exec(stage.lettersTo(email).at(-1)?.text ?? '')?.[1]
+    const code = /password\/new#(\w+)/.exec(stage.emailsTo(email).at(-1)?.text ?? '')?.[1]
     const used = await test.fetch('POST', '/api/account/password/link', {
       body: { code, new_password: 'correct horse battery staple 7' },
     })

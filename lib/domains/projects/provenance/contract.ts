@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { countField, Id, when } from '#lib/domains/projects/contract.ts'
-import { ExternalReference, most, provenanceStores } from '#lib/domains/projects/rules.ts'
+import { ExternalReference, max, provenanceStores } from '#lib/domains/projects/rules.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
 
@@ -64,7 +64,7 @@ export const reportProvenance = operation({
     entries: z
       .array(ProvenancePointer.safeExtend({ source_id: Id }))
       .min(1, 'must have at least one entry')
-      .max(most.entries, `must have at most ${most.entries} entries`),
+      .max(max.entries, `must have at most ${max.entries} entries`),
   }),
   output: z.strictObject({ data: z.strictObject({ received: countField, stored: countField, known: countField }) }),
   refusals: ['not_found', 'fenced', 'wrong_state'],

@@ -185,13 +185,13 @@ export async function othersOf(
   tx: Transaction,
   store: 'cache' | 'checkpoints' | 'objects',
   refs: readonly string[],
-  goes: ReadonlySet<string>,
+  erasedSourceIds: ReadonlySet<string>,
   now: Date,
   project: string | null = null,
 ): Promise<Set<string>> {
   if (refs.length === 0) return new Set()
   const rows = await remainingSourcesOf(tx, { store, refs, now, project })
-  return new Set(rows.filter(({ source }) => !goes.has(source)).map(({ ref }) => ref))
+  return new Set(rows.filter(({ source }) => !erasedSourceIds.has(source)).map(({ ref }) => ref))
 }
 
 /** The texts of remaining sources whose pointers name these keys, by key. */
@@ -199,12 +199,12 @@ export async function textsNaming(
   tx: Transaction,
   store: 'cache' | 'objects',
   refs: readonly string[],
-  goes: ReadonlySet<string>,
+  erasedSourceIds: ReadonlySet<string>,
   now: Date,
 ): Promise<Map<string, string[]>> {
   const found = new Map<string, string[]>()
   if (refs.length === 0) return found
-  const rows = await remainingTextsNaming(tx, { store, refs, now, erased: [...goes] })
+  const rows = await remainingTextsNaming(tx, { store, refs, now, erased: [...erasedSourceIds] })
   for (const { ref, texts } of rows) found.set(ref, [...(found.get(ref) ?? []), ...texts])
   return found
 }

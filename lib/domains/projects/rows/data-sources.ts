@@ -278,13 +278,13 @@ async function* quotationsIn(
   { project, since }: Searched,
   words: ErasedWords,
   now: Date,
-  going: ReadonlySet<string> = new Set(),
+  erasedIds: ReadonlySet<string> = new Set(),
 ): AsyncGenerator<Quotation> {
   if (words.isEmpty) return
   const matches = (text: string): ErasedRunMatch[] => [...words.runsIn(text), ...words.namesIn(text)]
   const explained = memoize(async () => {
     const runs = new Set<number>()
-    for await (const { isByPerson, texts } of remainingTexts(tx, project, now, going))
+    for await (const { isByPerson, texts } of remainingTexts(tx, project, now, erasedIds))
       if (isByPerson) for (const text of texts) for (const { run } of matches(text)) runs.add(run)
     return runs
   })
@@ -298,7 +298,7 @@ async function* quotationsIn(
   for (let after = ''; ; ) {
     const rows = await machineMessages(tx, { project, after, since, now })
     for (const { id, content, edits, contents } of rows) {
-      if (going.has(id)) continue
+      if (erasedIds.has(id)) continue
       const found: Quotation = { id, content: await cut(content), edits: [] }
       for (const [n, edit] of edits.entries()) {
         const rest = await cut(contents[n] ?? '')
@@ -321,22 +321,22 @@ export function quotationDataSource(db: Database, sources: Sources): DataSource 
   async function gathered(scope: ErasureScope, tx: Transaction, now: Date) {
     const since = new Map<string, Date>()
     const words = new SourceWords()
-    const going = new Set<string>()
+    const erasedIds = new Set<string>()
     for await (const page of sources.of(scope, tx, now))
       for (const source of page) {
         const { id, project, createdAt } = source
         words.add(source)
-        going.add(id)
+        erasedIds.add(id)
         const known = since.get(project)
         if (!known || createdAt < known) since.set(project, createdAt)
       }
     const searched = [...since].map(([project, at]): Searched => ({ project, since: at }))
-    return { searched, words: words.all(), going }
+    return { searched, words: words.all(), erasedIds }
   }
   async function planned(scope: ErasureScope, tx: Transaction, now: Date) {
-    const { searched, words, going } = await gathered(scope, tx, now)
+    const { searched, words, erasedIds } = await gathered(scope, tx, now)
     const ids: string[] = []
-    for (const one of searched) for await (const { id } of quotationsIn(tx, one, words, now, going)) ids.push(id)
+    for (const one of searched) for await (const { id } of quotationsIn(tx, one, words, now, erasedIds)) ids.push(id)
     return { ids: ids.sort(), searched }
   }
   return {
@@ -375,7 +375,7 @@ export function quotationDataSource(db: Database, sources: Sources): DataSource 
       const recorded = searchedAmong(items)
       const changed: string[] = []
       for (const one of recorded.length > 0 ? recorded : scoped.searched)
-        for await (const { id, content, edits } of quotationsIn(tx, one, words, now, scoped.going)) {
+        for await (const { id, content, edits } of quotationsIn(tx, one, words, now, scoped.erasedIds)) {
           if (content !== undefined) await tx.message.update({ where: { id }, data: { content } })
           for (const edit of edits)
             await tx.messageEdit.update({ where: { id: edit.id }, data: { content: edit.content } })

@@ -187,13 +187,13 @@ interface ValueDeciderOptions {
   projects: readonly string[]
   now: Date
   /** Ids that count as erased. */
-  going?: ReadonlySet<string>
+  erasedIds?: ReadonlySet<string>
 }
 
 /** The texts of the projects that remain. */
 function remainingReader(
   matches: (text: string) => ErasedRunMatch[],
-  { within, projects, now, going = new Set() }: ValueDeciderOptions,
+  { within, projects, now, erasedIds = new Set() }: ValueDeciderOptions,
 ) {
   return {
     /** Runs of erased words that remaining texts also contain. */
@@ -201,7 +201,7 @@ function remainingReader(
       within(async (tx) => {
         const runs = new Set<number>()
         for (const project of projects)
-          for await (const { isByPerson, texts } of remainingTexts(tx, project, now, going))
+          for await (const { isByPerson, texts } of remainingTexts(tx, project, now, erasedIds))
             if (isByPerson) for (const text of texts) for (const { run } of matches(text)) runs.add(run)
         return runs
       }),
@@ -209,10 +209,10 @@ function remainingReader(
     textsIn: (text: string): Promise<{ text: string; isByPerson: boolean }[]> =>
       within(async (tx) => {
         const found: { text: string; isByPerson: boolean }[] = []
-        for (const project of projects) found.push(...(await remainingTextsIn(tx, project, text, now, going)))
+        for (const project of projects) found.push(...(await remainingTextsIn(tx, project, text, now, erasedIds)))
         return found
       }),
-    living: livingAuthors({ within, projects, now, going, runsIn: matches }),
+    living: livingAuthors({ within, projects, now, erasedIds, runsIn: matches }),
   }
 }
 
@@ -405,10 +405,11 @@ export const valueDeciderIn = (
   })
 
 /** For values whose sources no longer exist: a value with another author's text and no erased words now belongs to that author. */
-export const lenient = (judge: ValueDecider): ValueDecider => ({
-  ...judge,
+export const lenient = (wordDecider: ValueDecider): ValueDecider => ({
+  ...wordDecider,
   async decide(value, naming, ownership) {
-    const isTheirs = naming && !(await judge.hasErasedWords(value, ownership)) && (await judge.hasRemainingText(value))
-    return isTheirs ? { decision: 'untouched' } : judge.decide(value, naming, ownership)
+    const isTheirs =
+      naming && !(await wordDecider.hasErasedWords(value, ownership)) && (await wordDecider.hasRemainingText(value))
+    return isTheirs ? { decision: 'untouched' } : wordDecider.decide(value, naming, ownership)
   },
 })

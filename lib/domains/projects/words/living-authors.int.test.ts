@@ -20,14 +20,14 @@ const fingerprints = (text: string) => {
   found.add(text)
   return found
 }
-const explainedOf = async (text: string, going: string[] = []) => {
+const explainedOf = async (text: string, erasedIds: string[] = []) => {
   const words = fingerprints(text)
   const matches = words.runsIn(text)
   const living = livingAuthors({
     within: (work) => test.db.transaction(work),
     projects: [erasing.id],
     now: test.clock.now(),
-    going: new Set(going),
+    erasedIds: new Set(erasedIds),
     runsIn: (one) => words.runsIn(one),
   })
   return { explained: (await living.explained(text, matches)).size, all: new Set(matches.map(({ run }) => run)).size }
@@ -87,7 +87,7 @@ it('haveWritten returns whether an author of another project wrote six words of 
     within: (work) => test.db.transaction(work),
     projects: [erasing.id],
     now: test.clock.now(),
-    going: new Set(),
+    erasedIds: new Set(),
     runsIn: () => [],
   })
   await write(other, 'please water the tomatoes on the balcony every second evening')

@@ -55,7 +55,7 @@ export interface LivingAuthorsOptions {
   projects: readonly string[]
   now: Date
   /** Ids that count as erased. */
-  going: ReadonlySet<string>
+  erasedIds: ReadonlySet<string>
   /** Erased runs and names in a text. */
   runsIn(text: string): readonly ErasedRunMatch[]
 }
@@ -70,12 +70,12 @@ export interface LivingAuthors {
   haveWritten(text: string): Promise<boolean>
 }
 
-export function livingAuthors({ within, projects, now, going, runsIn }: LivingAuthorsOptions): LivingAuthors {
+export function livingAuthors({ within, projects, now, erasedIds, runsIn }: LivingAuthorsOptions): LivingAuthors {
   const known = new Map<number, boolean>()
   const textsWith = (patterns: readonly string[]): Promise<{ n: number; text: string }[]> =>
     within(async (tx) => {
       await preferIndexes(tx)
-      return textsElsewhere(tx, { projects, erased: [...going], now, most: maxTexts, patterns })
+      return textsElsewhere(tx, { projects, erased: [...erasedIds], now, max: maxTexts, patterns })
     })
   /** Searches for pieces of a text and notes their runs and those in the found texts. `runs`: the runs of each piece. */
   async function read(pieces: readonly { text: string; runs: readonly number[] }[]): Promise<void> {

@@ -22,13 +22,13 @@ export async function* remainingTexts(
   tx: Transaction,
   project: string,
   now: Date,
-  going: ReadonlySet<string> = new Set(),
+  erasedIds: ReadonlySet<string> = new Set(),
 ): AsyncGenerator<RemainingText> {
   for (const table of ['messages', 'documents'] as const)
     for (let after = ''; ; ) {
       const rows = await remainingAfter(tx, { project, after, now }, table)
       for (const { id, is_by_person: isByPerson, texts } of rows)
-        if (!going.has(id)) yield { kind: table === 'messages' ? 'message' : 'document', id, isByPerson, texts }
+        if (!erasedIds.has(id)) yield { kind: table === 'messages' ? 'message' : 'document', id, isByPerson, texts }
       const last = rows.at(-1)
       if (last === undefined || rows.length < maxRemaining[table]) break
       after = last.id
@@ -44,12 +44,12 @@ export async function explainedRuns(
   project: string,
   words: ErasedWords,
   now: Date,
-  going?: ReadonlySet<string>,
+  erasedIds?: ReadonlySet<string>,
 ): Promise<{ runs: Set<number>; places: Pick<RemainingText, 'kind' | 'id'>[] }> {
   const runs = new Set<number>()
   const places: Pick<RemainingText, 'kind' | 'id'>[] = []
   if (words.isEmpty) return { runs, places }
-  for await (const { kind, id, isByPerson, texts } of remainingTexts(tx, project, now, going)) {
+  for await (const { kind, id, isByPerson, texts } of remainingTexts(tx, project, now, erasedIds)) {
     const found = texts.flatMap((text) => words.runsIn(text))
     if (found.length === 0) continue
     if (isByPerson) for (const { run } of found) runs.add(run)
@@ -75,11 +75,11 @@ export async function readRemainingTexts(
   project: string,
   words: ErasedWords,
   now: Date,
-  going?: ReadonlySet<string>,
+  erasedIds?: ReadonlySet<string>,
 ): Promise<RemainingTexts> {
   const explained = new Set<number>()
   const [long, persons, short] = [new TextIndex(), new TextIndex(), new TextIndex()]
-  for await (const { isByPerson, texts } of remainingTexts(tx, project, now, going))
+  for await (const { isByPerson, texts } of remainingTexts(tx, project, now, erasedIds))
     for (const text of texts) {
       if (isByPerson) for (const { run } of words.runsIn(text)) explained.add(run)
       if (text.length < leastTold) short.add(text)
@@ -99,7 +99,7 @@ export async function remainingTextsIn(
   project: string,
   text: string,
   now: Date,
-  going: ReadonlySet<string> = new Set(),
+  erasedIds: ReadonlySet<string> = new Set(),
 ): Promise<{ text: string; isByPerson: boolean }[]> {
   // An encoded text contains the texts of others in their decoded form only.
   const all = [text, ...spokenTexts(text)].join('\n')
@@ -111,6 +111,6 @@ export async function remainingTextsIn(
       { project, now, text: all, folded },
       table,
     ))
-      if (!going.has(id)) found.push(...texts.map((one) => ({ text: one, isByPerson })))
+      if (!erasedIds.has(id)) found.push(...texts.map((one) => ({ text: one, isByPerson })))
   return found.filter((one) => occurrences(text, one.text).length > 0).slice(0, maxFound)
 }

@@ -81,18 +81,18 @@ export const remainingWithin = statement('words.remaining-within', {
 })
 
 /**
- * Texts of persons that match a pattern of words, in messages and documents that remain in other projects. At most `most` for each
+ * Texts of persons that match a pattern of words, in messages and documents that remain in other projects. At most `max` for each
  * pattern, with its number. The trigram indexes of the texts find them.
  */
 export const textsElsewhere = statement('words.texts-elsewhere', {
-  takes: { projects: 'text[]', patterns: 'text[]', erased: 'text[]', now: 'timestamptz', most: 'int4' },
+  takes: { projects: 'text[]', patterns: 'text[]', erased: 'text[]', now: 'timestamptz', max: 'int4' },
   returns: { n: 'int4', text: 'text' },
   sql: `WITH ${projectHoldsSql('$now')}
     SELECT (g.n - 1)::int4 AS n, f.text FROM unnest($patterns) WITH ORDINALITY AS g(pattern, n) CROSS JOIN LATERAL (
       (SELECT x.content AS text FROM messages x ${isMarked.messages[0]} ${joinProjectHolds('x')}
         WHERE x.content ~* g.pattern AND x.project_id <> ALL($projects) AND x.id <> ALL($erased) AND ${isByPersonSql.messages}
-          AND ${staysSql('x', isMarked.messages[1])} LIMIT $most)
+          AND ${staysSql('x', isMarked.messages[1])} LIMIT $max)
       UNION ALL (SELECT k.content FROM document_chunks k JOIN documents x ON x.id = k.document_id ${isMarked.documents[0]} ${joinProjectHolds('x')}
         WHERE k.content ~* g.pattern AND x.project_id <> ALL($projects) AND x.id <> ALL($erased) AND ${isByPersonSql.documents}
-          AND ${staysSql('x', isMarked.documents[1])} LIMIT $most)) AS f`,
+          AND ${staysSql('x', isMarked.documents[1])} LIMIT $max)) AS f`,
 })

@@ -125,7 +125,7 @@ export function checkpointsSuite(name: string, open: () => Promise<CheckpointsUn
 
       const after = await everything(thread)
       expect(hits(after, sentence)).toBe(0)
-      for (const needle of ['Musterfrau', 'Ostern']) expect(hits(after, needle), needle).toBe(0)
+      for (const searchString of ['Musterfrau', 'Ostern']) expect(hits(after, searchString), searchString).toBe(0)
       expect(naming(rows, first)).toBeGreaterThan(10)
       expect(naming(after, first)).toBe(0)
       expect(await residue(thread, wanted)).toBe(0)

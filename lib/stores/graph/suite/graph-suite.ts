@@ -23,7 +23,7 @@ export interface OpenedGraph {
 const policy = (more: Partial<Policy> & Partial<Policy['provenance']> = {}): Policy => ({
   entityKinds: more.entityKinds ?? {},
   redacts: more.redacts ?? false,
-  provenance: { endedBy: more.endedBy ?? new Map(), goes: more.goes ?? new Set() },
+  provenance: { endedBy: more.endedBy ?? new Map(), erasedSourceIds: more.erasedSourceIds ?? new Set() },
 })
 const by = <T extends { uuid: string }>(list: readonly T[]) => new Map(list.map((one) => [one.uuid, one]))
 /** Retries `unavailable`, as the erasure engine does after a failed connection or a conflict. */
