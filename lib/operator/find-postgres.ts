@@ -182,9 +182,12 @@ function pageSql({ schema, name, columns, key }: Table, from: number, to: number
     FROM ONLY ${quoted(schema)}.${quoted(name)} t WHERE t.ctid >= '(${from},0)'::tid AND t.ctid < '(${to},0)'::tid`
 }
 
+/** Adds the time until a statement is answered to the work of the server. */
+type Timed = <T>(statement: Promise<T>) => Promise<T>
+
 /** The rows in some blocks of a table. Reads by position, which needs no index and returns to no row. */
 async function tablePage(
-  within: ReadOnly,
+  { within, timed }: { within: ReadOnly; timed: Timed },
   table: Table,
   from: number,
   count: number,
@@ -196,9 +199,10 @@ async function tablePage(
       unread[kind] = (unread[kind] ?? 0) + 1
     }
     let bytes = 0
-    await client.query(`DECLARE found NO SCROLL CURSOR FOR ${pageSql(table, from, from + count)}`)
+    await timed(client.query(`DECLARE found NO SCROLL CURSOR FOR ${pageSql(table, from, from + count)}`))
     for (;;) {
-      const { rows } = await client.query<unknown[]>({ text: `FETCH ${rowsAtOnce} FROM found`, rowMode: 'array' })
+      const fetched = client.query<unknown[]>({ text: `FETCH ${rowsAtOnce} FROM found`, rowMode: 'array' })
+      const { rows } = await timed(fetched)
       for (const [key, ...values] of rows)
         for (const [at, { name, isBytes }] of table.columns.entries()) {
           const value = values[at * 2]
@@ -226,8 +230,18 @@ export function postgresSource(url: string): FindSource {
   const { within, close, address, schema } = readOnlyPostgres(url)
   let known: { parts: Part[]; skipped: string[] } | undefined
   let blocks = blocksAtOnce
+  let worked = 0
+  // The search itself takes longer than the statements, and the server rests meanwhile.
+  const timed: Timed = async (statement) => {
+    const began = performance.now()
+    try {
+      return await statement
+    } finally {
+      worked += performance.now() - began
+    }
+  }
   const ask: CheckpointQuery = async (_name, text, values) =>
-    within(async (client) => (await client.query({ text, values: [...values] })).rows)
+    within(async (client) => (await timed(client.query({ text, values: [...values] }))).rows)
 
   /** The next page of a table. After a timeout it reads less; a single block that takes too long is counted. */
   async function nextRows(table: Table, at: string | null): Promise<FindPage> {
@@ -236,7 +250,7 @@ export function postgresSource(url: string): FindSource {
     for (;;) {
       const count = Math.min(blocks, table.blocks - from)
       try {
-        const { bytes, ...page } = await tablePage(within, table, from, count)
+        const { bytes, ...page } = await tablePage({ within, timed }, table, from, count)
         if (bytes > bytesPerPage) blocks = Math.max(1, blocks >> 1)
         else if (bytes < bytesPerPage / 8) blocks = Math.min(blocksAtOnce, blocks * 2)
         return page
@@ -269,6 +283,7 @@ export function postgresSource(url: string): FindSource {
     async page(after) {
       known ??= partsOf(await within(async (client) => (await client.query<ColumnRow>(columnsSql, [schema])).rows))
       const { parts } = known
+      worked = 0
       const cursor: Cursor | undefined = after === null ? undefined : JSON.parse(after)
       // A table that was dropped since the search was interrupted: continue with the one after it.
       const found = cursor ? parts.findIndex((part) => partName(part) >= cursor.part) : 0
@@ -283,7 +298,7 @@ export function postgresSource(url: string): FindSource {
           : following
             ? { part: partName(following), at: null }
             : null
-      return { ...page, next: next && JSON.stringify(next) }
+      return { ...page, next: next && JSON.stringify(next), worked }
     },
   }
 }

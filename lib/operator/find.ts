@@ -23,6 +23,8 @@ export interface FindPage {
   records: FindRecord[]
   unread: Partial<Record<UnreadKind, number>>
   next: string | null
+  /** Milliseconds that the store worked for the page. By default the time until the page was there. */
+  worked?: number
 }
 /** A store that is only read, page by page. */
 export interface FindSource {
@@ -209,7 +211,7 @@ export async function find(options: FindOptions): Promise<FindReport> {
         signal?.throwIfAborted()
         const began = performance.now()
         const page = await unlessEnded(source.page(searched.cursor), signal)
-        const asked = performance.now() - began
+        const worked = page.worked ?? performance.now() - began
         for (const { kind, name, field, texts } of page.records) {
           searched.records++
           for (const text of texts) searched.characters += text.length
@@ -232,7 +234,7 @@ export async function find(options: FindOptions): Promise<FindReport> {
         if (page.next === null) break
         noteState(false)
         // The time of the search is a rest for the store.
-        const rest = asked / load - (performance.now() - began)
+        const rest = worked / load - (performance.now() - began)
         if (rest > 0) await delay(Math.min(rest, longestRest), undefined, { signal })
       }
       searched.state = 'done'
