@@ -12,7 +12,7 @@ import { isInstalled, pythonExecutable } from '#lib/testing/services/installed.t
 import { neo4jServer } from '#lib/testing/services/shared.ts'
 
 const root = join(import.meta.dirname, '../..')
-const guide = readFileSync(join(root, 'docs/for-agent-developers.md'), 'utf8')
+const guide = readFileSync(join(root, 'docs/connect-by-hand.md'), 'utf8')
 const snippets = (language: string): string =>
   [...guide.matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\``, 'gms'))].map(([, code]) => code).join('\n')
 
