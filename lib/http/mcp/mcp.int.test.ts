@@ -384,5 +384,16 @@ describe.skipIf(!isInstalled('python')).each(['auto', 'legacy'])('the Python cli
     expect(results[1 + every.findIndex(({ name }) => name === 'reputation')]?.failed).toBe(false)
     expect(results.at(-1)?.made).toMatchObject({ data: [expect.anything()] })
     await expect(call([], 'kp_wrong')).rejects.toThrow()
+    const own = await issuedAgent(test, ['read', 'write'], { owner: await signedIn(test) })
+    const names = ['request_erasure', 'what_is_held_about_me']
+    const asked = await call(
+      names.map((name) => ({ name, arguments: {} })),
+      own.token,
+    )
+    expect(asked.results).toMatchObject([{ failed: false, made: { state: 'received' } }, { failed: false }])
+    const requests = await test.db.prisma.privacyRequest.findMany({ where: { agentId: own.id } })
+    expect(requests.map(({ state, verifiedBy, runId }) => [state, verifiedBy, runId])).toEqual([
+      ['received', null, null],
+    ])
   }, 120_000)
 })
