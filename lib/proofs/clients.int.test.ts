@@ -1,19 +1,20 @@
 // Builds the packages of clients/ as they are published, and tests them against a real registry.
 import { execFile } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage } from 'node:http'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { HumanMessage } from '@langchain/core/messages'
 import { MessagesAnnotation, START, StateGraph } from '@langchain/langgraph'
-import { emptyCheckpoint, MemorySaver } from '@langchain/langgraph-checkpoint'
+import { type BaseCheckpointSaver, emptyCheckpoint, MemorySaver } from '@langchain/langgraph-checkpoint'
 import { PostgresSaver } from '@langchain/langgraph-checkpoint-postgres'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
 import { newId } from '#lib/kernel/ids.ts'
 import { problems } from '#lib/kernel/problem.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { builtPython, builtTypeScript } from '#lib/testing/client-packages.ts'
 import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { type Issued, issuedAgent, signedIn } from '#lib/testing/people.ts'
@@ -22,7 +23,6 @@ import { isInstalled, openApiTool, pythonExecutable } from '#lib/testing/service
 import { trace } from '#lib/testing/units.ts'
 
 const run = promisify(execFile)
-const root = join(import.meta.dirname, '../..')
 const timeout = 300_000
 
 /** The response of a server of a test, in order. */
@@ -61,56 +61,21 @@ const problem = (status: number, code: string, headers?: Record<string, string>)
   ...(headers && { headers }),
 })
 
-/** The Python client, from the wheel that is published. */
-async function builtPython(folder: string): Promise<PythonProgram> {
-  const source = join(folder, 'repository/clients/python')
-  cpSync(join(root, 'clients/python'), source, { recursive: true })
-  // Without what an earlier build left in the checkout.
-  for (const file of ['types.py', '_calls.pyi']) rmSync(join(source, 'src/knowledgepulse', file), { force: true })
-  const options = { cwd: source, env: { NODE_ENV: 'test' as const, HOME: folder } }
-  await run(pythonExecutable('hatchling'), ['build', '--target', 'wheel'], options)
-  const [wheel] = readdirSync(join(source, 'dist')).filter((file) => file.endsWith('.whl'))
-  const installed = join(folder, 'wheel')
-  await run(pythonExecutable(), ['-m', 'zipfile', '-e', join(source, 'dist', wheel ?? ''), installed])
-  return pythonProgram('registry_client.py', { PYTHONPATH: installed })
-}
-
 describe.skipIf(!isInstalled('openapi'))('the clients', () => {
   let folder: string
   let test: TestApp
   let agent: Issued
   // The built modules: the compiler of this repository does not know them.
-  let client: Awaited<ReturnType<typeof load>>
-  let langgraph: Awaited<ReturnType<typeof load>>
+  let client: ReturnType<typeof JSON.parse>
+  let langgraph: ReturnType<typeof JSON.parse>
   let python: PythonProgram
-  const load = (file: string) => import(join(folder, 'app/node_modules/@knowledgepulse/client/dist', file))
 
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'kp-client-'))
-    const source = join(folder, 'repository/clients/typescript')
-    cpSync(join(root, 'clients/typescript'), source, { recursive: true })
-    cpSync(join(root, 'openapi.json'), join(folder, 'repository/openapi.json'))
-    const env = {
-      NODE_ENV: 'test' as const,
-      PATH: `${dirname(openApiTool('tsc'))}:${process.env.PATH}`,
-      HOME: folder,
-      npm_config_offline: 'true',
-    }
-    const options = { cwd: source, env, maxBuffer: 2 ** 26 }
-    mkdirSync(join(source, 'src/generated'), { recursive: true })
-    await run(openApiTool('openapi-typescript'), ['../../openapi.json', '-o', 'src/generated/openapi.ts'], options)
-    await run(openApiTool('tsc'), ['-p', '.'], options).catch((error: unknown) => {
-      throw new Error(error instanceof Error && 'stdout' in error ? String(error.stdout) : 'tsc failed')
-    })
-    await run('npm', ['pack', '--ignore-scripts'], options)
-    const [tarball] = readdirSync(source).filter((file) => file.endsWith('.tgz'))
-    const installed = join(folder, 'app/node_modules/@knowledgepulse/client')
-    mkdirSync(installed, { recursive: true })
-    await run('tar', ['xzf', join(source, tarball ?? ''), '-C', installed, '--strip-components', '1'])
-    writeFileSync(join(folder, 'app/package.json'), '{"type":"module"}')
-    client = await load('index.js')
-    langgraph = await load('langgraph.js')
-    if (isInstalled('python')) python = await builtPython(folder)
+    const built = await builtTypeScript(folder)
+    client = await built.load('index.js')
+    langgraph = await built.load('langgraph.js')
+    if (isInstalled('python')) python = pythonProgram('registry_client.py', { PYTHONPATH: await builtPython(folder) })
     test = await testApp()
     agent = await issuedAgent(test, ['read', 'write'], { tier: 'enterprise' })
   }, timeout)
@@ -417,7 +382,7 @@ kp.post("/api/projects", body={"name": 7})  # type: ignore[call-overload]
     })
     const kpOf = (url = registry.url) => new client.KnowledgePulse({ url, token, retries: 0 })
     const recorderOf = (more: object = {}) => new langgraph.Recorder({ client: kpOf(), project, ...more })
-    const agentOf = (checkpointer: PostgresSaver) =>
+    const agentOf = (checkpointer: BaseCheckpointSaver) =>
       new StateGraph(MessagesAnnotation)
         .addNode('answer', (state) => ({
           messages: [{ role: 'ai', content: `You said: ${state.messages.at(-1)?.text}` }],
@@ -531,6 +496,54 @@ kp.post("/api/projects", body={"name": 7})  # type: ignore[call-overload]
           token,
         })
         expect(json.data.map(({ content }: { content: string }) => content)).toContain(sentence)
+      },
+      timeout,
+    )
+
+    it.each([
+      ['keeps the texts in memory', 2 ** 24],
+      ['reads the texts from the saver when the queue is full', 0],
+    ])(
+      'lets no write wait for a registry that hangs, loses nothing, and %s',
+      async (_, queue) => {
+        let release = () => {}
+        const isBack = new Promise<void>((resolve) => {
+          release = resolve
+        })
+        let calls = 0
+        const call: typeof fetch = async (...args) => {
+          calls++
+          await isBack
+          return fetch(...args)
+        }
+        const kp = new client.KnowledgePulse({ url: registry.url, token, fetch: call })
+        let lists = 0
+        const memory = new Proxy(new MemorySaver(), {
+          get(target, name) {
+            if (name === 'list') lists++
+            const member: unknown = Reflect.get(target, name, target)
+            return typeof member === 'function' ? member.bind(target) : member
+          },
+        })
+        const recorder = new langgraph.Recorder({ client: kp, project, queue, patience: 50, retryEvery: 600_000 })
+        const application = agentOf(recorder.checkpoints(memory))
+        const threads = Array.from({ length: 10 }, (_, n) => `${project}-hangs-${queue}-${n}`)
+        for (const thread of threads)
+          await application.invoke(
+            { messages: [new HumanMessage(`${sentence} ${thread}`)] },
+            { configurable: { thread_id: thread } },
+          )
+        // Only the first write asked the registry.
+        expect(calls).toBe(1)
+        release()
+        await recorder.close()
+        for (const thread of threads) {
+          const path = `/api/projects/${project}/conversations/${thread}/messages`
+          const { json } = await registry.fetch('GET', path, { token })
+          const contents = json.data.map(({ content }: { content: string }) => content).sort()
+          expect(contents).toEqual([`${sentence} ${thread}`, `You said: ${sentence} ${thread}`].sort())
+        }
+        expect(lists > 0).toBe(queue === 0)
       },
       timeout,
     )

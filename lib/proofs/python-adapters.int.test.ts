@@ -1,10 +1,13 @@
 // The adapters of clients/python against a real registry and real stores.
+import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { Storage } from '@google-cloud/storage'
 import neo4j, { type Driver } from 'neo4j-driver'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { versionedBucket } from '#lib/testing/connected-stores.ts'
 import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
 import { graphOf, keysOf, locationsOf, rowsOf } from '#lib/testing/everything.ts'
 import { drain } from '#lib/testing/jobs.ts'
@@ -12,7 +15,8 @@ import { issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 import { type PythonProgram, pythonProgram } from '#lib/testing/python.ts'
 import { isRedisInstalled, startRedis, type TestRedis } from '#lib/testing/redis.ts'
 import { isInstalled } from '#lib/testing/services/installed.ts'
-import { neo4jServer } from '#lib/testing/services/shared.ts'
+import { s3Credentials } from '#lib/testing/services/objects.ts'
+import { gcsServer, neo4jServer, s3Server } from '#lib/testing/services/shared.ts'
 
 const timeout = 300_000
 const source = join(import.meta.dirname, '../../clients/python/src')
@@ -178,18 +182,20 @@ describe.skipIf(!isInstalled('python'))('the Python adapters', () => {
   })
 })
 
-const isReady = isInstalled('python') && isInstalled('neo4j') && (await isRedisInstalled())
+const isReady =
+  isInstalled('python') && isInstalled('neo4j') && isInstalled('s3') && isInstalled('gcs') && (await isRedisInstalled())
 describe.skipIf(!isReady)('the example application in Python', () => {
-  const ida = { external_id: 'customer-1', name: 'Ida Beispiel' }
-  const bert = { external_id: 'customer-2', name: 'Bert Muster' }
+  const edda = { external_id: 'customer-1', name: 'Edda Vorbild' }
+  const emil = { external_id: 'customer-2', name: 'Emil Muster' }
   const hers = [
-    'This is Ida Beispiel and my daughter sleeps in room seventy seven of the clinic.',
-    'The doctors of Nordwind Werke see Ida Beispiel again on the ninth of April.',
+    'This is Edda Vorbild and my daughter sleeps in room seventy seven of the clinic.',
+    'The doctors of Nordwind Werke see Edda Vorbild again on the ninth of April.',
   ]
-  const his = 'Suedlicht Bank asks Bert Muster for the signed contract before Friday noon at the latest.'
+  const his = 'Suedlicht Bank asks Emil Muster for the signed contract before Friday noon at the latest.'
   let threads: TestDatabase
   let redis: TestRedis
   let driver: Driver
+  let bucket: Awaited<ReturnType<typeof versionedBucket>>
   let registry: TestApp
   let admin: Person
   let token: string
@@ -204,7 +210,13 @@ describe.skipIf(!isReady)('the example application in Python', () => {
     const { url, port } = await neo4jServer()
     const { username, password } = new URL(url)
     driver = neo4j.driver(`bolt://127.0.0.1:${port}`, neo4j.auth.basic(username, decodeURIComponent(password)))
-    registry = await testApp({ KP_CHECKPOINTS_URL: threads.ownerUrl, KP_GRAPH_URL: url, KP_REDIS_URL: redis.url })
+    bucket = await versionedBucket((await s3Server()).endpoint)
+    registry = await testApp({
+      KP_CHECKPOINTS_URL: threads.ownerUrl,
+      KP_GRAPH_URL: url,
+      KP_REDIS_URL: redis.url,
+      KP_OBJECTS_URL: bucket.url,
+    })
     admin = await signedIn(registry, 'admin')
     token = (await issuedAgent(registry, ['read', 'write'], { tier: 'enterprise', owner: admin })).token
     const { json } = await registry.fetch('POST', '/api/projects', { token, body: { name: 'Support' } })
@@ -212,13 +224,14 @@ describe.skipIf(!isReady)('the example application in Python', () => {
     const clients = join(source, '..')
     python = pythonProgram('recorded_application.py', { PYTHONPATH: source, EXAMPLES: join(clients, 'examples') })
     const graph = { uri: `bolt://127.0.0.1:${port}`, user: username, password: decodeURIComponent(password) }
-    const names = { 'Ida Beispiel': 0, 'Bert Muster': 0, 'Nordwind Werke': 0, 'Suedlicht Bank': 0 }
+    const names = { 'Edda Vorbild': 0, 'Emil Muster': 0, 'Nordwind Werke': 0, 'Suedlicht Bank': 0 }
     const given = { url: registry.url, token, project, checkpoints: threads.ownerUrl, redis: redis.url, graph, names }
     await python.call('start', given, z.null())
   }, timeout)
   afterAll(async () => {
     await python?.call('stop', {}, z.null())
     await python?.close()
+    bucket?.close()
     await Promise.all([registry?.close(), driver?.close(), redis?.stop()])
     await threads?.drop()
   })
@@ -238,9 +251,9 @@ describe.skipIf(!isReady)('the example application in Python', () => {
   it(
     'stores nothing of an erased person, with no report in the application, and keeps what others said',
     async () => {
-      await say(`${project}-1`, ida, hers[0] ?? '')
-      await say(`${project}-1`, ida, hers[1] ?? '')
-      await say(`${project}-2`, bert, his)
+      await say(`${project}-1`, edda, hers[0] ?? '')
+      await say(`${project}-1`, edda, hers[1] ?? '')
+      await say(`${project}-2`, emil, his)
       expect(await python.call('settle', {}, z.array(z.string()))).toEqual([])
       const before = await placesOf([his])
       expect((await placesOf(hers)).length).toBeGreaterThan(10)
@@ -249,14 +262,14 @@ describe.skipIf(!isReady)('the example application in Python', () => {
       expect(stores).toEqual(new Set(['checkpoints', 'graph', 'cache']))
 
       const participants = `/api/projects/${project}/participants`
-      const { json: found } = await registry.fetch('GET', `${participants}?external_id=${ida.external_id}`, { token })
+      const { json: found } = await registry.fetch('GET', `${participants}?external_id=${edda.external_id}`, { token })
       const { status } = await registry.fetch('POST', `${participants}/${found.data[0].id}/requests`, {
         cookie: admin.cookie,
         body: { kinds: ['erasure'], grace: 'now' },
       })
       expect(status).toBe(201)
       await drain(registry, { mayFail: true, except: ['privacy.clock'] })
-      expect(await placesOf([...hers, ida.name])).toEqual([])
+      expect(await placesOf([...hers, edda.name])).toEqual([])
       // An erasure empties the cache of its project, and evaluates facts again that quote the erased person. What others said remains.
       const own = (places: readonly string[]) =>
         places.flatMap((place) => /^(?:checkpoint_\w+|store|messages)(?= )/.exec(place) ?? []).sort()
@@ -274,7 +287,7 @@ describe.skipIf(!isReady)('the example application in Python', () => {
     async () => {
       const path = (thread: string) => `/api/projects/${project}/conversations/${thread}`
       const text = 'Nordwind Werke wants the blue folder of Suedlicht Bank back before the summer holidays begin.'
-      for (const thread of [`${project}-3`, `${project}-4`]) await say(thread, bert, text)
+      for (const thread of [`${project}-3`, `${project}-4`]) await say(thread, emil, text)
       const late = 'Nordwind Werke told Suedlicht Bank later that the red folder would also be welcome soon.'
       await registry.fetch('DELETE', path(`${project}-3`), { cookie: admin.cookie, body: {} })
       await drain(registry)
@@ -291,6 +304,41 @@ describe.skipIf(!isReady)('the example application in Python', () => {
     },
     timeout,
   )
+
+  it(
+    'deletes the files of a conversation with it, and refuses late ones',
+    async () => {
+      const thread = `${project}-5`
+      const text = 'Suedlicht Bank keeps the green folder of Emil Muster in the cellar until the first of May.'
+      await say(thread, emil, text)
+      const { endpoint } = await s3Server()
+      const { key: id, secret } = s3Credentials
+      const s3 = { endpoint_url: endpoint, aws_access_key_id: id, aws_secret_access_key: secret }
+      const given = { thread, text, s3, bucket: new URL(bucket.url).pathname.slice(1) }
+      const keys = await python.call('uploaded', given, z.array(z.string()))
+      expect(keys).toEqual([expect.stringMatching(/\/[0-9a-f-]{36}\.txt$/), expect.stringMatching(/\/[0-9a-f-]{36}$/)])
+      await python.call('settle', {}, z.array(z.string()))
+      const stored = async () => [...(await bucket.contents()).keys()].filter((key) => key.includes(`${project}/`))
+      expect(await stored()).toHaveLength(2)
+      await registry.fetch('DELETE', `/api/projects/${project}/conversations/${thread}`, {
+        cookie: admin.cookie,
+        body: {},
+      })
+      await drain(registry)
+      expect(await stored()).toEqual([])
+      expect(await python.call('uploaded', given, z.string())).toBe('ErasedThread')
+      expect(await stored()).toEqual([])
+    },
+    timeout,
+  )
+
+  it('stores and deletes every version in Google Cloud Storage', async () => {
+    const { endpoint } = await gcsServer()
+    const name = `adapters-${randomBytes(4).toString('hex')}`
+    const storage = new Storage({ apiEndpoint: endpoint, projectId: 'local', useAuthWithCustomEndpoint: false })
+    await storage.createBucket(name, { versioning: { enabled: true } })
+    expect(await python.call('versions', { endpoint, name }, z.array(z.number()))).toEqual([2, 0])
+  })
 
   it(
     'keeps graph groups within the project',

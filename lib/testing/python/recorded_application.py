@@ -9,7 +9,12 @@ from typing import Any
 os.environ["GRAPHITI_TELEMETRY_ENABLED"] = "false"
 sys.path.insert(0, os.environ["EXAMPLES"])
 
+import boto3
 import httpx
+from botocore.config import Config
+from google.api_core.client_options import ClientOptions
+from google.auth.credentials import AnonymousCredentials
+from google.cloud import storage
 from graphiti_core import Graphiti
 from graphiti_core.edges import EntityEdge
 from graphiti_core.nodes import EntityNode
@@ -18,6 +23,7 @@ from graphiti_core.utils.datetime_utils import utc_now
 from graphiti_models import Embedder, Model, Ranker, known
 from knowledgepulse import KnowledgePulse
 from knowledgepulse.graphiti import ErasedThread, RecordedGraphiti
+from knowledgepulse.objects import GcsBucket, RecordedUploads, S3Bucket
 from knowledgepulse.redis import AsyncRecordedCache, RecordedCache
 from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
@@ -176,10 +182,36 @@ def lifetimes() -> dict[str, Any]:
     }
 
 
+async def uploaded(thread: str, text: str, s3: dict[str, str], bucket: str) -> list[str] | str:
+    """The keys of two files of a thread, or the error that refused them."""
+    client = boto3.client("s3", region_name="us-east-1", config=Config(s3={"addressing_style": "path"}), **s3)
+    uploads = RecordedUploads(S3Bucket(client, bucket), running["recorder"])
+    try:
+        return [
+            await uploads.aupload("Note of Emil.TXT", text, thread=thread),
+            await uploads.aupload("photo", bytes(range(64)), "image/png", thread=thread),
+        ]
+    except ErasedThread as error:
+        return type(error).__name__
+
+
+def versions(endpoint: str, name: str) -> list[int]:
+    """The versions of an object in Google Cloud Storage before and after it is deleted."""
+    options = ClientOptions(api_endpoint=endpoint)
+    client = storage.Client(project="local", credentials=AnonymousCredentials(), client_options=options)
+    bucket = client.bucket(name)
+    uploads = RecordedUploads(GcsBucket(bucket), running["recorder"])
+    key = uploads.upload("a.txt", "first", "text/plain")
+    bucket.blob(key).upload_from_string("second")
+    before = len(list(bucket.list_blobs(versions="true")))
+    uploads.delete(key)
+    return [before, len(list(bucket.list_blobs(versions="true")))]
+
+
 async def stop() -> None:
     await running["recorder"].aclose()
     await running["graphiti"].close()
     await asyncio.sleep(0)
 
 
-serve({one.__name__: one for one in (start, say, settle, refused, interrupted, groups, lifetimes, stop)})
+serve({one.__name__: one for one in (start, say, settle, refused, interrupted, groups, lifetimes, uploaded, versions, stop)})

@@ -53,6 +53,8 @@ class Value:
     ref: str
     text: str
     place: str | None = None
+    # Whether it is also reported with the last message of the user, for data such as a file that quotes no message.
+    of_turn: bool = False
 
 
 @dataclass
@@ -68,6 +70,8 @@ class _Thread:
     # The latest texts and values: a value may be written before the checkpoint that contains its message, or after it.
     texts: OrderedDict[str, str] = field(default_factory=OrderedDict)
     values: list[Value] = field(default_factory=list)
+    # The last message of the user.
+    turn_id: str | None = None
     # Each deletes what was written before the registry said that the thread is erased.
     forget: dict[str, Callable[[], None]] = field(default_factory=dict)
     # Whether something was written without an answer of the registry.
@@ -237,8 +241,16 @@ class Recorder:
         author = self.author_of(config)
         for message in messages_in(values):
             if found.texts.get(message.id) != message.content:
+                # A value may be written before the first message of its thread is noted.
+                is_first_turn = message.role == "user" and found.turn_id is None
+                if message.role == "user" and message.id not in found.texts:
+                    found.turn_id = message.id
                 found.texts[message.id] = message.content
-                contained = [one for one in found.values if _contains(one.text, message.content)]
+                contained = [
+                    one
+                    for one in found.values
+                    if _contains(one.text, message.content) or (is_first_turn and one.of_turn)
+                ]
                 found.pointers.extend((message.id, one) for one in contained)
             found.texts.move_to_end(message.id)
             if message.id not in found.known and message.id not in found.waiting:
@@ -255,7 +267,11 @@ class Recorder:
         :raises ErasedThread: as `note`
         """
         found = self._thread(thread)
-        found.pointers.extend((id, value) for id, text in list(found.texts.items()) if _contains(value.text, text))
+        found.pointers.extend(
+            (id, value)
+            for id, text in list(found.texts.items())
+            if _contains(value.text, text) or (value.of_turn and id == found.turn_id)
+        )
         found.values = [*found.values[1 - _VALUES :], value]
         self._report(found)
 
