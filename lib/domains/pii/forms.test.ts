@@ -294,3 +294,30 @@ describe('low confidence', () => {
     expect(withoutPlaceholders(text, scan(text), true).map(({ kind }) => kind)).toEqual(['email'])
   })
 })
+
+it.each([
+  [
+    'a name of a function that contains a cue',
+    '当出现恢复任务失败时，可通过`getRecoveryTaskStatus` 函数获得任务对应的 ChunkId 和 TaskId，再到源节点日志中查找对应',
+  ],
+  ['a name of a format that contains a cue', 'MiniSeed 文件块信息。以下代码以 `submitJob` 的方式提交了解析所有通道'],
+  ['a row of numbers', 'qty = 1300 1900 6800 2200 8300 4600 1400 8800 5800 700;'],
+  ['a threshold after "pass"', '- **PASS:** P0=100%, P1≥90%'],
+  ['an expression in minified code', 'r.setState({contentsKey:r.state.contentsKey+1},function(){})'],
+  ['a name of a test', 'def test_split_for_tool_inverts_list2cmdline(argv):'],
+  ['arithmetic', "TO_DATE('1970-01-01','YYYY-MM-DD')+(1/24/60/60/1000)*{col}"],
+  ['a release', 'Support for compiling on ARM64 was added in MSVC 14.32.31326,'],
+  ['an integer of a program', 'const bytes = 15032385536; // 14GB'],
+])('%s has no finding', (_, text) => {
+  expect(scan(text)).toEqual([])
+})
+it.each([
+  ['a template in Spanish', 'dialecto://usuario:contraseña@host:puerto/base'],
+  ['a template in Polish', 'dialekt://nazwa:hasło@host:port/baza'],
+  ['a template in Russian', 'ocient://пользователь:пароль@хост:порт/схема'],
+  ['typed digits', 'accounts: 0x1234567890123456789012345678901234567890'],
+  ['a number for fiction', 'phone: +1 (555) 123-4567'],
+  ['rising digits', 'phone: +81 3 1234 5678'],
+])('%s has low confidence', (_, text) => {
+  expect(scan(text).map(({ confidence }) => confidence)).not.toContain(undefined)
+})

@@ -228,6 +228,8 @@ function cardAmong(text: string, start: number, groups: NumberGroups): Sensitive
   if (/[A-Z]{2}\d{2}[\s-]$/.test(text.slice(Math.max(0, start - 5), start))) return undefined
   const before = text.slice(Math.max(0, start - 56), start)
   let isCalled: boolean | undefined
+  // A row of numbers, such as a vector of prices.
+  if (first.length === 4 && /\d{2,4}[ \t]$/.test(before) && !cardWord.test(before)) return undefined
   for (const form of cardGroups) {
     if (!areGrouped(groups, form)) continue
     const end = groups.ends[form.length - 1] ?? start

@@ -29,6 +29,7 @@ const fictional =
   /^(?:0|0?0?44\(?0?\)?)(?:207946|1(?:1[3-8]|21|31|41|51|61)496|1914980|1632960|7700900|8081570|9098790|3069990)\d{3,4}$|^(?:0|33)(?:1990|2619|3531|4657|5363|6399)\d{5}$|^(?:0|61)(?:[2378](?:5550|7010)\d{4}|49157\d{4})$/
 const isPublishedNumber = (digits: string): boolean =>
   rising.test(digits) ||
+  /^\d{2,4}12345678$|123456789$|^1?555\d{7}$|^555\d{4}$/.test(digits) ||
   fictional.test(digits) ||
   digits.endsWith(digits.charAt(digits.length - 1).repeat(7)) ||
   (digits.startsWith('55501', digits.length - 7) && isAmericanForm(digits.slice(-10)))
@@ -145,6 +146,8 @@ export function internationalAt(text: string, at: number): SensitiveFinding | un
     (groups.gaps.slice(0, 2).every((gap) => gap === '.') && groups.gaps.length === 1)
   )
     return undefined
+  // `+(1/24/60)` is arithmetic.
+  if (text.charCodeAt(at + 1) === 40 && groups.gaps.filter((gap) => gap === '/').length > 1) return undefined
   const found = callable(text, at, groups, isInternationalNumber)
   return found && phone(text, at, found.end, found.digits, 0.95)
 }
@@ -152,6 +155,12 @@ export function internationalAt(text: string, at: number): SensitiveFinding | un
 const american =
   /(?:(?:00)?1[ .\u2010-\u2013-]{1,2})?(?:\([2-9]\d{2}\)[ \u00a0.\u2010-\u2013-]{0,2}|[2-9]\d{2}[ \u00a0.\u2010-\u2013-]{1,2})[2-9]\d{2}[ \u00a0.\u2010-\u2013-]\d{4}(?!\d|[-.]\d)/y
 const chinese = /1[3-9]\d[ -]?\d{4}[ -]?\d{4}(?!\d|[-.]\d)/y
+
+/** An integer that a program assigns: `const bytes = 15032385536;`. */
+const isLiteral = (text: string, start: number, end: number): boolean =>
+  text.charCodeAt(end) === 59 && /[^=]=\s?$/.test(text.slice(Math.max(0, start - 4), start))
+/** The number of a release, which people also give in support. */
+const version = /^\d{1,3}\.\d{1,3}\.\d{4,6}(?![\d.])/
 
 /** 2 ** 34 has the form of a mobile number of mainland China. */
 const powerOfTwo = '17179869184'
@@ -203,7 +212,7 @@ export function nationalAt(text: string, start: number, length: number, cue: Pho
     const written = chinese.exec(text)?.[0]
     if (written !== undefined && !isAlphanumeric(text, start + written.length)) {
       const digits = written.replace(/\D/g, '')
-      if (isNumberIn('CN', digits) && digits !== powerOfTwo)
+      if (isNumberIn('CN', digits) && digits !== powerOfTwo && !isLiteral(text, start, start + written.length))
         return phone(text, start, start + written.length, digits, 0.85)
     }
   }
@@ -233,7 +242,7 @@ export function nationalAt(text: string, start: number, length: number, cue: Pho
     const found = callable(text, from, groups, (digits) => isInternationalNumber(digits.slice(2)))
     if (found) return phone(text, from, found.end, found.digits, 0.85)
   }
-  if (isAmbiguous && !hasForm(text, from, groups, last)) return undefined
+  if (isAmbiguous && (version.test(written) || !hasForm(text, from, groups, last))) return undefined
   const found = callable(text, from, groups, (digits) => !counted.test(digits) && isNationalNumber(digits))
   // A cut number after an ambiguous word is a row of numbers.
   if (found === undefined || (isAmbiguous && found.isCut)) return undefined

@@ -1,7 +1,7 @@
 import { sha256 } from '@noble/hashes/sha2.js'
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import { bech32, bech32m, createBase58check } from '@scure/base'
-import { finding, type SensitiveFinding } from '#lib/domains/pii/findings.ts'
+import { finding, lowConfidence, type SensitiveFinding } from '#lib/domains/pii/findings.ts'
 import { isCalledKey } from './key-context.ts'
 
 const checked = createBase58check(sha256)
@@ -55,6 +55,9 @@ const addressVersions = new Set([0x00, 0x05, 0x6f, 0xc4])
 /** BIP-32 and SLIP-132: prefixes of extended private keys. */
 const extendedPrivate = /^[xyztuv]prv/i
 
+/** Digits in the order of the keyboard, or one group repeated. */
+const typedDigits = /^(?:1234567890|0123456789|abcdef){2}|^(.{1,4})\1{6}/i
+
 /** Keys and addresses of Ethereum and Bitcoin in a word of at least 26 ASCII letters and digits. */
 export function chainsIn(text: string, start: number, end: number): SensitiveFinding | undefined {
   const length = end - start
@@ -63,7 +66,11 @@ export function chainsIn(text: string, start: number, end: number): SensitiveFin
     const second = text.charAt(start + 1)
     const digits = text.slice(start + 2, end)
     if ((second !== 'x' && second !== 'X') || !hex.test(digits)) return undefined
-    if (length === 42) return isEthereumAddress(digits) ? finding('ethereum_address', start, end, 1) : undefined
+    if (length === 42) {
+      if (!isEthereumAddress(digits)) return undefined
+      const found = finding('ethereum_address', start, end, 1)
+      return typedDigits.test(digits) ? lowConfidence(found) : found
+    }
     return !isConstant(digits) && isCalledKey(text, start, end) ? finding('private_key', start, end, 0.9) : undefined
   }
   if (length === 64 && hex.test(text.slice(start, end)))

@@ -28,6 +28,14 @@ export function isCalledKey(text: string, start: number, end: number): boolean {
 
 const seedTerms =
   /seed|mnemonic|recovery|backup phrase|secret phrase|wallet words|助记词|助記詞|种子|種子|恢复词|恢復詞|备份词|密语|密語|ニーモニック|シード|復元フレーズ|니모닉|시드|복구/iu
+/** A word for a seed phrase directly before a value: a name of a function or a file that contains it is none. */
+const seedBefore = new RegExp(
+  `(?<![A-Za-z0-9_])(?:${seedTerms.source})(?:[ _-]{1,2}[a-z]{1,10}){0,3}(?:[^\\p{L}\\p{N}，,]|\\p{Script=Han}|\\p{Script=Hiragana}|\\p{Script=Hangul}){0,12}[，,]?\\s?$`,
+  'iu',
+)
+/** Whether the text announces that a seed phrase follows. */
+export const announcesSeed = (text: string, start: number): boolean =>
+  seedBefore.test(text.slice(Math.max(0, start - before), start))
 /** Whether the text just before this position mentions a seed phrase. */
 export const isCalledSeed = (text: string, start: number): boolean =>
   seedTerms.test(text.slice(Math.max(0, start - before), start))

@@ -10,7 +10,8 @@ const environmentName = /^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$/
 const typeName =
   /^(?:u?int\d{1,3}|float\d\d|uint8array|[a-z]*8array|utf-?\d{1,2}\w*|sha-?\d{1,3}\w*|base-?\d\d\w*|md5\w*|[rhep]s\d{3}|aes-?\d{3}\S*|argon2\w*|bcrypt\w*|pbkdf2\S*|oauth2?\S*|ed25519\w*|x25519\w*|secp\d{3}\w\d|http2|ipv[46]|win32|x86\S*|\d{1,3}-?(?:bit|char|byte|digit)\S*|[a-z]+\d\.x)$/i
 /** An expression of a program without quotes: `value=other=null`, `config.password??null`, `propValue$204`. */
-const expression = /^[A-Za-z_$][A-Za-z_$.]*(?:\$\d+)?(?:={1,3}!?[\w$]|\?\?|&&|\|\|)|^[a-z]+[A-Z]\w*\$\d+$/
+const expression =
+  /^[A-Za-z_$][A-Za-z_$.]*(?:\$\d+)?(?:={1,3}!?[\w$]|\?\?|&&|\|\|)|^[a-z]+[A-Z]\w*\$\d+$|^[A-Z]\d=\d{1,3}%?$|^[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)+[-+*/]\d+$/
 /** Placeholders and templates in documentation. */
 const template =
   /["'<>{}‹›…]|\$[({]|^\$[A-Za-z_]\w*|\$[A-Z][A-Z_]{2,}(?![A-Za-z0-9])|\$[a-z_]{4,}$|^%\w*%?$|%[sdv](?!\w)|\*{3}|•{2}|x{4}|X{4}|\.{3}|_{4}|:$|^\[|^%(?:5[bB]|3[cC]|7[bB])|[rR]edacted|REDACTED|abcdefghij|ABCDEFGHIJ|\\[dws]|\[a-z|^@|^#\{|^!|^&/
@@ -48,13 +49,22 @@ export function isNoLiteral(value: string): boolean {
   )
 }
 
+/** Words for "password", as addresses in documentation have them in place of one. */
+const wordForPassword =
+  /^(?:contrase(?:ñ|ny)a|clave|senha|palavra-?passe|mot_?de_?passe|mdp|passwort|kennwort|wachtwoord|lozinka|hasło|haslo|heslo|geslo|parola|parolă|parole|salasana|lösenord|passord|adgangskode|jelszó|jelszo|şifre|sifre|пароль|парола|лозинка|κωδικός|κωδικος|סיסמה|كلمة_?(?:المرور|السر)|رمز_?عبور|पासवर्ड|รหัสผ่าน|mật_?khẩu|matkhau|sandi|kata_?sandi|kupuhipa|密码|密碼|口令|パスワード|비밀번호|암호)$/iu
+
 /** Words of published and default passwords, and runs of neighbouring keys. */
 const published =
-  /pass(?:word|wort|wd|phrase|code)?|p[a@4][s$5]{2}w[o0]rd|passw0rd|change_?-?(?:me|it|this)|secret|s3cr[3e]t|example|sample|dummy|fake|mock|test(?:ing|er)?|default|admin(?:istrator)?|root|user(?:name)?|guest|demo|foo|bar|baz|qux|hunter|letmein|welcome|qwert[yz]?|asdf(?:gh)?|abcd?(?:ef)?|todo|placeholder|redacted|hidden|insert|your|here|my|the|some|temp|tmp|very|long|super|strong|secure|random|value|string|token|key|api|access|client|private|postgres(?:ql)?|mysql|maria|redis|mongo(?:db)?|elastic|rabbit(?:mq)?|minio|minioadmin|correct|horse|battery|staple|jane|john|doe|hello|world|login|pw|pwd|new|old|salt|123(?:4(?:5(?:6(?:7(?:8(?:90?)?)?)?)?)?)?|0123456789|987654321|(.)\1{2,}/gi
+  /pass(?:word|wort|wd|phrase|code)?|p[a@4][s$5]{2}w[o0]rd|passw0rd|change_?-?(?:me|it|this)|secret|s3cr[3e]t|example|sample|dummy|fake|mock|test(?:ing|er)?|default|admin(?:istrator)?|root|user(?:name)?|guest|demo|foo|bar|baz|qux|hunter|letmein|welcome|qwert[yz]?|asdf(?:gh)?|abcd?(?:ef)?|todo|placeholder|redacted|hidden|insert|your|here|my|the|some|temp|tmp|very|long|super|strong|secure|random|value|string|token|key|api|access|client|private|postgres(?:ql)?|mysql|maria|redis|mongo(?:db)?|elastic|rabbit(?:mq)?|minio|minioadmin|correct|horse|battery|staple|jane|john|doe|hello|world|login|pw|pwd|new|old|salt|123(?:4(?:5(?:6(?:7(?:8(?:90?)?)?)?)?)?)?|0123456789|987654321|def(?=\d|$)|456|789|xyz|(.)\1{2,}/gi
 
 /** Whether the value is one that documentation and defaults use: nothing remains without the words of such values. */
 export const isPublishedValue = (value: string): boolean => {
-  if (/example/i.test(value) || (value.length > 11 && /[g-z]/i.test(value) && isSequence(value))) return true
+  if (
+    wordForPassword.test(value) ||
+    /example/i.test(value) ||
+    (value.length > 11 && /[g-z]/i.test(value) && isSequence(value))
+  )
+    return true
   const rest = value.replace(published, '').replace(/[^\p{L}\p{N}]/gu, '')
   // A rest of letters and digits is what makes a password secret, as in `pa55w0rd` with an ending.
   const most = /\p{L}/u.test(rest) && /\d/.test(rest) ? 3 : 4

@@ -9,7 +9,7 @@ import { wordlist as simplifiedChinese } from '@scure/bip39/wordlists/simplified
 import { wordlist as spanish } from '@scure/bip39/wordlists/spanish.js'
 import { wordlist as traditionalChinese } from '@scure/bip39/wordlists/traditional-chinese.js'
 import { finding, lowConfidence, type SensitiveFinding } from '../findings.ts'
-import { isCalledSeed } from './key-context.ts'
+import { announcesSeed, isCalledSeed } from './key-context.ts'
 
 const lists = [
   english,
@@ -415,7 +415,7 @@ export function unspacedSeed(text: string, start: number, end: number): Sensitiv
         const row = rows.get(text.charAt(from + at))
         return row === undefined ? -1 : (places[row * lists.length + language] ?? -1)
       })
-      if (!indices.includes(-1) && phraseLength(indices, 0, length) === length && isCalledSeed(text, from))
+      if (!indices.includes(-1) && phraseLength(indices, 0, length) === length && announcesSeed(text, from))
         return finding('seed_phrase', from, end, 0.85)
     }
   }

@@ -337,7 +337,7 @@ export const documented: readonly VendorForm[] = [
   ['msh', /[a-z0-9]{10}msh[a-z0-9]{15}p1[a-z0-9]{6}jsn[a-z0-9]{12}/, 10],
   ['sec-c-', /sec-c-[A-Za-z0-9]{48}/],
   ['_mmk', /[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk/, 36],
-  ['live_ test_', /(?:live|test)_[A-Za-z0-9_-]{30,60}/],
+  ['live_ test_', /(?:live|test)_(?![a-z0-9]*_[a-z0-9]+_)[A-Za-z0-9_-]{30,60}/],
   ['1000.', /1000\.[a-f0-9]{32}\.[a-f0-9]{32}/],
   ['prd-', /PRD-[a-f0-9]{8,12}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{4,12}/],
   ['dnkey-', /dnkey-[a-zA-Z0-9=_-]{26}-[a-zA-Z0-9=_-]{52}/],
