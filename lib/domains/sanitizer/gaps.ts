@@ -32,6 +32,9 @@ const DIGIT = /^\p{N}$/u
 const BLANK = /^\s?$/u
 /** A line break before anything else could begin a block of Markdown. */
 const WORD = /^[\p{L}\p{N}]$/u
+/** Signs that begin a heading or a list, also within a tag that follows them. */
+const BLOCK_SIGN = /^(?:#{1,6}|[-+*])(?:<\/?[A-Za-z][^<>\n]{0,200}>){0,4}[ \t]/
+const TAGS_BEFORE = /(?:^|\n)[ \t]*(?:<[^<>\n]{0,200}>[ \t]*){0,8}$/
 const FRONT_MATTER = /^---[ \t]*\r?\n[\s\S]*?\n(?:---|\.\.\.)[ \t]*(?=[\r\n]|$)/
 
 /** Decides what replaces removed markup in one text. Positions must not decrease. Linear in the length of the text. */
@@ -43,19 +46,34 @@ export class Fills {
   #lineEnd = -1
   #isOneLine = true
 
-  constructor(text: string) {
+  /** Whether the text is Markdown. */
+  readonly #isMarkdown: boolean
+
+  constructor(text: string, isMarkdown: boolean) {
     this.#text = text
+    this.#isMarkdown = isMarkdown
     this.#hasLines = text.includes('\n')
     this.#bodyStart = text.startsWith('---') ? (FRONT_MATTER.exec(text)?.[0].length ?? 0) : 0
   }
 
   /** The replacement of a removed range. */
   of({ start, end }: Range, gap: Gap | undefined): string {
+    if (this.#beginsBlock({ start, end })) return '\\'
     if (gap === undefined || start === 0) return ''
     const [before, after] = [this.#text.charAt(start - 1), this.#text.charAt(end)]
     if (BLANK.test(before) || BLANK.test(after)) return ''
     if (gap === 'figures') return DIGIT.test(before) && DIGIT.test(after) ? ' ' : ''
     return gap === 'line' && WORD.test(after) && this.#mayBreak(start) ? '\n' : ' '
+  }
+
+  /** Whether a sign that a reader saw as text would begin a heading or a list without the tag before it: `<a href="#x">#</a> name`. */
+  #beginsBlock({ start, end }: Range): boolean {
+    return (
+      this.#isMarkdown &&
+      '#-+*'.includes(this.#text.charAt(end) || ' ') &&
+      BLOCK_SIGN.test(this.#text.slice(end, end + 900)) &&
+      TAGS_BEFORE.test(this.#text.slice(Math.max(0, start - 600), start))
+    )
   }
 
   /** Front matter, headings and rows of tables end with their line. */

@@ -24,6 +24,7 @@ export type StrippedMarkup = {
   rounds: (Removal & { what?: Cut['what'] })[][]
   comments: number
   tags: number
+  kind: TextKind
 }
 
 const ROUNDS = 4
@@ -217,7 +218,7 @@ function collapse(
  * in the length of the text.
  */
 export function stripMarkup(text: string, kind: TextKind, isStrict = false): StrippedMarkup {
-  const done: StrippedMarkup = { text, rounds: [], comments: 0, tags: 0 }
+  const done: StrippedMarkup = { text, rounds: [], comments: 0, tags: 0, kind }
   for (let round = 0; round < ROUNDS; round += 1) {
     const { cuts, code } = sweepText(done.text, kind, isStrict)
     if (cuts.length === 0) return done
@@ -251,7 +252,7 @@ function apply(
 ): StrippedMarkup {
   if (cuts.length === 0) return done
   const { text } = done
-  const fills = new Fills(text)
+  const fills = new Fills(text, done.kind === 'markdown')
   const kept: string[] = []
   let position = 0
   let begin = 0

@@ -177,7 +177,7 @@ export function sanitize(text: string, kind: TextKind, options: Options = {}): S
   }
   for (let round = 0; ; round += 1) {
     if (current.includes('<') && !isCode(current)) {
-      const stripped = round < SETTLED_AFTER ? stripMarkup(current, kind, isStrict) : disarm(untouched(current))
+      const stripped = round < SETTLED_AFTER ? stripMarkup(current, kind, isStrict) : disarm(untouched(current, kind))
       for (const cuts of stripped.rounds) {
         for (const { start, what = 'tag' } of cuts.slice(0, MOST_PLACES)) note(what, start)
         trail.cut(cuts)
@@ -217,7 +217,7 @@ function firstDifference(one: string, other: string): number {
 /** `sanitize` for SKILL.md and the other Markdown files of a skill. */
 export const sanitizeSkillMd = (text: string, options: Options = {}): Sanitized => sanitize(text, 'markdown', options)
 
-const untouched = (text: string): StrippedMarkup => ({ text, rounds: [], comments: 0, tags: 0 })
+const untouched = (text: string, kind: TextKind): StrippedMarkup => ({ text, rounds: [], comments: 0, tags: 0, kind })
 
 /** Finds text that cannot be composed: half of a surrogate pair, or too many marks on one letter. */
 function findUncomposable(text: string): SanitizerFinding | undefined {

@@ -242,7 +242,8 @@ function cardAmong(text: string, start: number, groups: NumberGroups): Sensitive
     if (next !== undefined && form.length > 3 && following.length === 4 && !next.includes('\n') && !isBeforeExpiry)
       continue
     const digits = groups.digits.slice(0, form.length).join('')
-    if (!passesLuhn(digits)) continue
+    // Four round numbers in a row.
+    if (!passesLuhn(digits) || /^(?:\d\d00){3,4}$/.test(digits)) continue
     isCalled ??= cardWord.test(before)
     const certainty = cardCertainty(digits, isCalled, form.length > 1)
     if (certainty === undefined || (certainty === 'likely' && otherWord.test(before))) continue

@@ -5,7 +5,7 @@
 const nouns: Readonly<Record<string, string>> = {
   en: 'tel telephone phone phones mobile mob cell cellphone ph fax landline whatsapp sms hotline helpline switchboard pager callback toll-free tollfree tph',
   af: 'telefoon selfoon faks',
-  ar: 'هاتف الهاتف تليفون تلفون جوال الجوال موبايل محمول المحمول فاكس واتساب نقال خلوي',
+  ar: 'جوالي هاتفي موبايلي رقمي تليفوني هاتف الهاتف تليفون تلفون جوال الجوال موبايل محمول المحمول فاكس واتساب نقال خلوي',
   az: 'telefon mobil',
   be: 'тэлефон тэл моб',
   bg: 'телефон тел моб gsm мобилен джиесем факс',
@@ -67,9 +67,9 @@ const nouns: Readonly<Record<string, string>> = {
 }
 /** Invitations to call, by language. A number follows them directly or after a preposition. */
 const invitations: Readonly<Record<string, string>> = {
-  en: 'call me|call us|call him|call her|call them|text me|ring me|ring us|phone me|reach me|reach us|reached at|reachable at|dial us|give me a call|give us a call|message me|my number|my cell|my mobile|contact number|contact no|contact details|contact us|contact me|contact him|contact her|phone no|phone number|whatsapp me|speak to me on|talk to me on|get me on|get hold of me|leave a message|catch me on|available on|emergency contact|on-call|my line|my phone|by phone|by telephone|via phone',
+  en: 'office line|direct line|work line|home line|give me a bell|give us a bell|give me a ring|give us a ring|call or text|call me|call us|call him|call her|call them|text me|ring me|ring us|phone me|reach me|reach us|reached at|reachable at|dial us|give me a call|give us a call|message me|my number|my cell|my mobile|contact number|contact no|contact details|contact us|contact me|contact him|contact her|phone no|phone number|whatsapp me|speak to me on|talk to me on|get me on|get hold of me|leave a message|catch me on|available on|emergency contact|on-call|my line|my phone|by phone|by telephone|via phone',
   af: 'bel my|bel ons|skakel|kontaknommer',
-  ar: 'اتصل بي|اتصل بنا|اتصلوا|رقمي|رقم الجوال|رقم الهاتف|رقم التواصل|للاستفسار|للحجز|رقم الموبايل|اتصل|رقم|للتواصل|تواصل معنا|اتصل على|رقم موبايلي|رقم تليفون|ج:|هـ:',
+  ar: 'اتصل بي|اتصل بنا|اتصلوا|رقمي|رقم الجوال|رقم الهاتف|رقم التواصل|للاستفسار|للحجز|رقم الموبايل|اتصل|رقم|للتواصل|تواصل معنا|اتصل على|رقم موبايلي|رقم تليفون|ج:|هـ:|كلمني|كلمني على|كلمنا على',
   az: 'zəng edin|əlaqə nömrəsi',
   bg: 'обадете се|обади ми се|за контакт|за връзка|тел номер|моят телефон|мобилен телефон|моб тел|звъннете|номер за връзка',
   bn: 'ফোন নম্বর|মোবাইল নম্বর|যোগাযোগ|কল করুন',
@@ -78,11 +78,11 @@ const invitations: Readonly<Record<string, string>> = {
   da: 'mit nummer|ring til|ring på|ring til mig|kontakt os|træffes på|ringe|mobiltlf|mobilnr|mit mobilnummer|kontakt mig|fange mig|få fat i mig|træffe mig|telefonnr',
   de: 'ruf mich|rufen sie|ruf an|rufe mich|rufen sie uns|ruft uns|anrufen unter|erreichbar unter|erreichst du mich|erreichen sie mich|erreichen sie uns|zu erreichen|meine nummer|meiner nummer|ruf uns|meld dich|unter der nummer|whatsapp nummer|kontaktnummer|privatnummer|dienstnummer|büronummer|festnetznummer|firmennummer|notfallnummer|anrufen|mich unter|uns unter|ihn unter|sie unter|rückrufbitte|bitte zurückrufen|ruf zurück|meine handynummer|mobilfunk|mobilfunknummer|diensthandy|notruf|tel nr',
   el: 'καλέστε|τηλέφωνο επικοινωνίας|πάρε με|αριθμός|αριθμός τηλεφώνου|επικοινωνία|επικοινωνίας|κινητό μου|τηλέφωνό μου|καλέστε με|καλέστε στο|στο τηλέφωνο|τηλ επικοινωνίας|επικοινωνήστε',
-  es: 'llámame|llamame|llámenos|llámanos|llame al|llama al|llamar al|llámeme|mi número|mi cel|mi celu|marca al|marque al|número de teléfono|número de contacto|contacto|llame|llámame|llamar|contacta conmigo|contáctame|contáctanos|contactarme|contactar al|mi móvil|mi celular|mi teléfono|comuníquese|comunicarse al|telefonear|localizable en|celu|tel móvil',
+  es: 'márcame|márcale|échame un telefonazo|llamame|llámenos|llámanos|llame al|llama al|llamar al|llámeme|mi número|mi cel|mi celu|marca al|marque al|número de teléfono|número de contacto|contacto|llame|llámame|llamar|contacta conmigo|contáctame|contáctanos|contactarme|contactar al|mi móvil|mi celular|mi teléfono|comuníquese|comunicarse al|telefonear|localizable en|celu|tel móvil',
   et: 'helista|helistage|telefoninumber|minu number|mobiiltelefon|mobiilinumber',
   fa: 'شماره تماس|شماره تلفن|شماره موبایل|تماس بگیرید|شماره همراه|تماس با|زنگ بزن|شماره من|شماره ما|تلفن تماس|تلفن ثابت|تلفن همراه',
   fi: 'soita|soittakaa|puhelinnumeroni|numeroni|tavoittaa|numero on|puhelinnumero on|matkapuh|tavoitat|soita minulle|puhnro|puhelinnro|kännykkä|kännykkäni|numerosta|puhelimeni|yhteysnumero|työpuhelin',
-  fil: 'tawagan|tawag sa|numero ng telepono',
+  fil: 'cp no|cel no|cellphone no|tawagan|tawag sa|numero ng telepono',
   fr: 'appelez-moi|appelle-moi|appelez-nous|appelez nous|appelez le|appelez au|appeler le|appeler au|joignable au|joignable sur|joindre au|contactez-moi|contactez-nous|mon numéro|mon 06|mon 07|rappelez-moi|rappeler au|numéro de téléphone|téléphonez|appelez|appeler|rappelle-moi|rappelez|me joindre|nous joindre|le joindre|appelle|mon portable|mon tél|portable perso|n° de tél|n° tel|téléphoner|composez|composer le',
   ga: 'cuir glaoch',
   he: 'התקשרו|תתקשר|להתקשר|ליצירת קשר|המספר שלי|מספר הטלפון|חייגו|טלפון נייד|מס טלפון|מספר נייד|לתיאום|נייד שלי|אפשר להתקשר',
@@ -122,7 +122,7 @@ const invitations: Readonly<Record<string, string>> = {
   ur: 'موبائل نمبر|فون نمبر|رابطہ|رابطہ نمبر|کال کریں',
   uz: 'telefon raqami|qoʻngʻiroq qiling|bogʻlanish',
   vi: 'số điện thoại|gọi cho|liên hệ|gọi số|gọi ngay|điện thoại|gọi|nhắn|số máy|số của tôi|zalo|liên lạc|máy bàn|di động',
-  zh: '请致电|请拨打|打电话|我的电话|我的手机|我的号码|电话号码|手机号码|聯絡方式|联系我|请联系|咨询|打給我|打给我|手机号|电话是|手机是|号码是|联络电话|客服电话|服务热线|办公电话|家庭电话|紧急联系人|微信|打我|请打|手提|手提電話|電話號碼|手機號碼|連絡電話|聯絡人',
+  zh: '請撥打|撥打|請致電|请拨|请来电|請來電|请拨打|打电话|我的电话|我的手机|我的号码|电话号码|手机号码|聯絡方式|联系我|请联系|咨询|打給我|打给我|手机号|电话是|手机是|号码是|联络电话|客服电话|服务热线|办公电话|家庭电话|紧急联系人|微信|打我|请打|手提|手提電話|電話號碼|手機號碼|連絡電話|聯絡人',
 }
 /** Words that people use before a number and for other things as well; after them the number must have the form of a phone number. */
 const ambiguous =

@@ -21,7 +21,7 @@ const date = new RegExp(
 /** A range of years, a time after a year. */
 const years = /^(?:19|20)\d\d ?[-/–—] ?(?:(?:19|20)\d\d|\d\d(?!\d| \d))/
 /** A count rather than a phone number: long and in one piece without a leading zero, or a round number. */
-const counted = /^[1-9]\d{11,}$|0{6}$/
+const counted = /^[1-9]\d{11,}$|0{6}$|^00\d{0,2}0{4}$/
 /** Digits that documentation uses: rising digits, one digit repeated, the numbers of the USA that are reserved for fiction. */
 const rising = /^[01]?(?:12345678|98765432)/
 /** Numbers that Ofcom, Arcep and ACMA reserve for fiction. */
@@ -159,6 +159,8 @@ const chinese = /1[3-9]\d[ -]?\d{4}[ -]?\d{4}(?!\d|[-.]\d)/y
 /** An integer that a program assigns: `const bytes = 15032385536;`. */
 const isLiteral = (text: string, start: number, end: number): boolean =>
   text.charCodeAt(end) === 59 && /[^=]=\s?$/.test(text.slice(Math.max(0, start - 4), start))
+/** A range of round numbers: `800-1200`. */
+const roundRange = /^[1-9]\d?00 ?[-–] ?[1-9]\d{1,2}00(?!\d)/
 /** The number of a release, which people also give in support. */
 const version = /^\d{1,3}\.\d{1,3}\.\d{4,6}(?![\d.])/
 
@@ -237,7 +239,7 @@ export function nationalAt(text: string, start: number, length: number, cue: Pho
   if (groups === undefined || isDecimal(groups) || isRowOfDigits(groups)) return undefined
   const last = groups.ends.at(-1) ?? from
   const written = text.slice(from, last)
-  if (date.test(written) || years.test(written)) return undefined
+  if (date.test(written) || years.test(written) || roundRange.test(written)) return undefined
   if (groups.digits.startsWith('00')) {
     const found = callable(text, from, groups, (digits) => isInternationalNumber(digits.slice(2)))
     if (found) return phone(text, from, found.end, found.digits, 0.85)

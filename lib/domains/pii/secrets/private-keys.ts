@@ -11,6 +11,7 @@ const leastBody = 32
  * A PEM private key whose header starts here (RFC 7468, RFC 1421, OpenSSH, OpenPGP; also encrypted): up to its end, or as far as a
  * truncated body extends. A header without a key is just text about keys.
  */
+const leastRun = 24
 export function pemAt(text: string, start: number): SensitiveFinding | undefined {
   header.lastIndex = start
   const label = header.exec(text)?.[0]
@@ -18,23 +19,29 @@ export function pemAt(text: string, start: number): SensitiveFinding | undefined
   const from = start + label.length
   const limit = Math.min(text.length, from + longest)
   const closing = `-----END${label.slice('-----BEGIN'.length)}`
-  let signs = 0
+  let [signs, run, longestRun] = [0, 0, 0]
   let end = from
   for (let at = from; at < limit; at++) {
     const sign = text.charAt(at)
     if (sign === '-' && text.startsWith('-----', at)) {
       if (signs < leastBody) return undefined
-      return finding('private_key', start, text.startsWith(closing, at) ? at + closing.length : end, 1)
+      const isClosed = text.startsWith(closing, at)
+      // The words of a sentence between two mentions of the mark are shorter than lines of a key.
+      if (!isClosed && longestRun < leastRun) return undefined
+      return finding('private_key', start, isClosed ? at + closing.length : end, 1)
     }
     if (body.test(sign)) {
       // An escaped line end is not part of the body.
       if (!(text.charAt(at - 1) === '\\' && /[nrt]/.test(sign))) {
         signs += 1
+        run += 1
+        longestRun = Math.max(longestRun, run)
         end = at + 1
-      }
+      } else run = 0
     } else if (!between.test(sign)) break
+    else run = 0
   }
-  return signs >= leastBody ? finding('private_key', start, end, 0.95) : undefined
+  return signs >= leastBody && longestRun >= leastRun ? finding('private_key', start, end, 0.95) : undefined
 }
 
 const base64 = '[A-Za-z0-9+/]'

@@ -5,7 +5,7 @@ import { isDrawn, isSequence } from './vendor-keys.ts'
  * (`getToken1`, `new_password`), a name of an environment variable. Generated secrets do not look like this.
  */
 const member = /^[a-z_$][\w$]{0,40}!?(?:(?:\??\.|::|->)[a-z_$][\w$]{0,40})+$/i
-const word = /^[a-z]+(?:[A-Z][a-z]+)*\d{0,2}$|^(?:[A-Z]+[a-z]+)+\d{0,2}$|^[a-z]+(?:[_-][a-z]+)*[_-]?\d{0,2}$/
+const word = /^[a-z]+(?:[A-Z]{1,3}[a-z]+)*\d{0,2}$|^(?:[A-Z]+[a-z]+)+\d{0,2}$|^[a-z]+(?:[_-][a-z]+)*[_-]?\d{0,2}$/
 const environmentName = /^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$/
 const typeName =
   /^(?:u?int\d{1,3}|float\d\d|uint8array|[a-z]*8array|utf-?\d{1,2}\w*|sha-?\d{1,3}\w*|base-?\d\d\w*|md5\w*|[rhep]s\d{3}|aes-?\d{3}\S*|argon2\w*|bcrypt\w*|pbkdf2\S*|oauth2?\S*|ed25519\w*|x25519\w*|secp\d{3}\w\d|http2|ipv[46]|win32|x86\S*|\d{1,3}-?(?:bit|char|byte|digit)\S*|[a-z]+\d\.x)$/i
