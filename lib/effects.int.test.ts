@@ -368,13 +368,15 @@ describe('two-person approval', () => {
     try {
       const admin = await signedIn(folder, 'admin')
       const other = await signedIn(folder, 'admin')
+      const body = { name: 'New', role: 'admin', email: 'new@example.org' }
+      const invited = await folder.fetch('POST', '/api/admin/users', { ...admin, body })
       const send = (about: string) =>
         folder.app.mail.send({
           to: 'x@example.org',
           about,
           ...emailContent('en', 'A link', [`${folder.url}/password/new#c`]),
         })
-      await send(other.accountId)
+      await send(invited.json.data.account_id)
       const [email] = (await folder.fetch('GET', '/api/admin/outbox', admin)).json.data
       const shown = () => folder.fetch('GET', `/api/admin/outbox/${email.id}?links=show`, admin)
       expect((await shown()).status).toBe(200)

@@ -2,7 +2,7 @@
 
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { useApiQuery } from '#components/frame/api-query.ts'
+import { useApiMutation, useApiQuery } from '#components/frame/api-query.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { CodeBlock } from '#components/ui/code-block.tsx'
@@ -62,16 +62,16 @@ function Forwarding({ to, subject, message }: { to: string; subject: string; mes
 
 function LetterText({ id }: { id: string }) {
   const t = useTranslations('outbox')
-  const [isShown, setShown] = useState(false)
   const hidden = useApiQuery(readAt, { params: { id }, query: { links: 'hide' } })
-  const shown = useApiQuery(readAt, { params: { id }, query: { links: 'show' } }, { enabled: isShown })
-  const problem = hidden.problem ?? shown.problem
+  // An action of the person, so it asks for the password where the server needs it.
+  const show = useApiMutation(readAt, { isQuiet: true })
+  const { problem } = hidden
   if (problem?.code === 'not_found' || problem?.code === 'invalid')
     return <Alert tone="warning" title={t('letter.gone')} />
   if (problem) return <ProblemAlert problem={problem} />
   const letter = hidden.data?.data
   if (!letter) return <Skeleton className="h-40" />
-  const links = isShown ? shown.data?.data.links : undefined
+  const links = show.data?.data.links
   const message = messageOf(letter.text, letter.link_count, links)
   return (
     <div className="grid gap-5">
@@ -113,7 +113,13 @@ function LetterText({ id }: { id: string }) {
         ) : (
           <div className="grid justify-items-start gap-3">
             <p className="text-quiet">{t('letter.hidden', { count: letter.link_count })}</p>
-            <Button tone="plain" size="small" aria-disabled={isShown} onClick={() => setShown(true)}>
+            {show.problem && <ProblemAlert problem={show.problem} />}
+            <Button
+              tone="plain"
+              size="small"
+              aria-disabled={show.isPending}
+              onClick={() => show.begin({ params: { id }, query: { links: 'show' } })}
+            >
               {t('letter.show')}
             </Button>
           </div>

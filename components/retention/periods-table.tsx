@@ -36,7 +36,7 @@ function Waiting({
   const cancel = () => edit.begin({ body: periodChangeOf({ ...present, [visibility]: next.days }, present) })
   return (
     <span className="grid justify-items-start gap-1 text-sm text-amber">
-      <span>{t.rich('next', { period: words(next.days), time: () => <Time at={next.at} show="relative" /> })}</span>
+      <span>{t.rich('next', { period: words(next.days), time: () => <Time at={next.at} /> })}</span>
       {canCancel && (
         <Button tone="plain" size="small" onClick={cancel} aria-disabled={edit.isPending}>
           {t('cancel')}

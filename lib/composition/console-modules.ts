@@ -39,5 +39,6 @@ export const composeOutbox = ({ db, mail, storeLocations }: Foundation, { approv
     delivery: storeLocations.mail,
     emailJobs: [...emailJobs, closingEmailJob],
     accountMarked: people.accountMarked,
+    noteLinksShown: people.noteLinksShown,
     needsApprovals: approvals.useCases.approvals.isRequired,
   })

@@ -130,7 +130,12 @@ export interface TakenLink {
   email: string
   passwordHash: string | null
   mustChangePassword: boolean
+  /** Whether only the person could see the link, so that its use proves their address. */
+  isProof: boolean
 }
+/** Records that somebody else saw these links. */
+export const noteShown = (tx: Transaction, codes: readonly string[], now: Date) =>
+  tx.accountLink.updateMany({ where: { codeHash: { in: codes.map(hashOf) }, shownAt: null }, data: { shownAt: now } })
 /**
  * Uses a link and locks its account.
  * @throws Problem `link_spent` for an unknown, used or expired link, or a closed account
@@ -145,7 +150,7 @@ export async function takePasswordLink(tx: Transaction, code: string, now: Date)
   const [taken] = await tx.accountLink.updateManyAndReturn({
     where: { codeHash: hashOf(code), usedAt: null, expiresAt: { gt: now } },
     data: { usedAt: now },
-    select: { accountId: true, purpose: true },
+    select: { accountId: true, purpose: true, shownAt: true },
   })
   const account =
     taken &&
@@ -155,5 +160,6 @@ export async function takePasswordLink(tx: Transaction, code: string, now: Date)
     }))
   if (!account || (await isFenced(tx, taken.accountId))) throw spent()
   const { invitedEmail, ...known } = account
-  return { ...taken, ...known, email: invitedEmail ?? account.email }
+  const { shownAt, ...used } = taken
+  return { ...used, ...known, email: invitedEmail ?? account.email, isProof: shownAt === null }
 }

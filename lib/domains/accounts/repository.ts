@@ -69,12 +69,15 @@ export const credentialsOf = statement('accounts.credentials', {
     FROM accounts WHERE email = $email`,
 })
 
-/** The account whose id has this hash. */
+/** The account whose id has this hash, and whether its person has never had a way to sign in. */
 export const accountMarked = statement('accounts.marked', {
   takes: { mark: 'text' },
-  returns: { id: 'text' },
+  returns: { id: 'text', is_new: 'bool' },
   isPrepared: true,
-  sql: "SELECT id FROM accounts WHERE left(encode(sha256(convert_to(id, 'UTF8')), 'hex'), 16) = $mark",
+  sql: `SELECT id, (a.password_hash IS NULL AND a.email_verified_at IS NULL
+      AND NOT EXISTS (SELECT FROM account_identities i WHERE i.account_id = a.id)
+      AND NOT EXISTS (SELECT FROM sessions s WHERE s.account_id = a.id)) AS is_new
+    FROM accounts a WHERE left(encode(sha256(convert_to(id, 'UTF8')), 'hex'), 16) = $mark`,
 })
 
 /** The organization of an account that is not being erased. */

@@ -8,7 +8,7 @@ import { accountStatusOf, endSessions, freeAccount, restrictAccount, suspendAcco
 import { askForReset, readAccount, usePasswordLink } from './contract.ts'
 import { ownEmailChoices } from './email-choices/service.ts'
 import { ownIdentities } from './identities.ts'
-import { endLinks, takePasswordLink } from './links.ts'
+import { endLinks, noteShown, takePasswordLink } from './links.ts'
 import { type AccountChanges, accountOf, ownPassword, ownSessions, rectifyAccount } from './own-account.ts'
 import { countTry, hashPassword, isPassword } from './passwords.ts'
 import type { AccountsDeps } from './ports.ts'
@@ -113,31 +113,32 @@ const passwordLinkUse = (deps: AccountsDeps) => ({
   usePasswordLink: mutation(usePasswordLink, async (ctx, { body: { code, new_password } }) => {
     const { tx, now } = ctx
     await countTry(deps.tries, [{ key: `account-link:${deps.networkOf(ctx.ip)}`, limit: passwordLinkTriesPerMinute }])
-    const { accountId, email, passwordHash, mustChangePassword, purpose } = await takePasswordLink(tx, code, now)
+    const taken = await takePasswordLink(tx, code, now)
+    const { accountId, email, passwordHash, mustChangePassword, purpose, isProof } = taken
     const isCurrent = passwordHash !== null && (await isPassword(passwordHash, new_password))
     const fault = isCurrent ? 'is_current' : passwordFault(new_password, '', email)
     if (fault !== undefined) throw invalid(['new_password'], passwordFaultText[fault])
-    const taken = await tx.account.count({ where: { email, id: { not: accountId } } })
-    if (taken > 0)
+    const others = await tx.account.count({ where: { email, id: { not: accountId } } })
+    if (others > 0)
       throw new Problem(
         'conflict',
         'You already have an account with this address, and an account belongs to one organization. Sign in to that account. Nothing was changed.',
       )
     await tx.account.update({
       where: { id: accountId },
-      // The link was sent to this address, so the address is verified.
+      // The link was sent to this address, so the address is verified, unless somebody else saw the link in the outbox.
       data: {
         email,
         invitedEmail: null,
         passwordHash: await hashPassword(new_password),
         mustChangePassword: false,
         passwordExpiresAt: null,
-        emailVerifiedAt: now,
+        ...(isProof && { emailVerifiedAt: now }),
         updatedAt: now,
       },
     })
     // The account was created by somebody else: choosing a password shows the person's own wish to have it.
-    if (passwordHash === null || mustChangePassword) await deps.unsuppress(tx, 'email', email)
+    if (isProof && (passwordHash === null || mustChangePassword)) await deps.unsuppress(tx, 'email', email)
     const sessionsEnded = await endSessions(tx, accountId, now)
     await endLinks(tx, accountId, now)
     await enqueueNotice(tx, { kind: 'password-set', accountId, at: now.toISOString() })
@@ -182,9 +183,13 @@ const me = (db: Database, { factorPolicy }: AccountsDeps) =>
 /** Functions that other domains and the command line call in their own transactions. */
 const accountFunctions = (db: Database, deps: AccountsDeps) => ({
   /** Returns the account whose id has this mark, which is part of the file names of emails about it. */
-  async accountMarked(mark: string): Promise<string | undefined> {
+  async accountMarked(mark: string): Promise<{ id: string; isNew: boolean } | undefined> {
     const [record] = await accountMarked(db, { mark })
-    return record?.id
+    return record && { id: record.id, isNew: record.is_new }
+  },
+  /** Records that an admin saw these links to choose a password. */
+  async noteLinksShown(codes: readonly string[], now: Date): Promise<void> {
+    await db.transaction((tx) => noteShown(tx, codes, now))
   },
   statusOf: accountStatusOf,
   restrict: restrictAccount,

@@ -1,10 +1,13 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, readdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { enqueue } from '#lib/jobs/queue.ts'
+import { newId } from '#lib/kernel/ids.ts'
 import { emailContent } from '#lib/stores/mail/email-content.ts'
+import { emailParts } from '#lib/stores/mail/email-parts.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { drain } from '#lib/testing/jobs.ts'
 import { issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 
 let test: TestApp
@@ -22,14 +25,21 @@ const secret = 'https://registry.example/privacy/confirm?code=a-secret-code'
 const send = async (
   subject: string,
   paragraphs = ['A line.', secret, `Again: ${secret}, and http://other.example/x.`],
+  about = admin.accountId,
 ) => {
-  await test.app.mail.send({ to: 'ada@example.org', ...emailContent('en', subject, paragraphs) })
+  await test.app.mail.send({ to: 'ada@example.org', about, ...emailContent('en', subject, paragraphs) })
   const name =
     readdirSync(folder)
       .filter((one) => /^\d/.test(one))
       .sort()
       .at(-1) ?? ''
   return name.replace('.eml', '')
+}
+/** An account whose person has not chosen a password. */
+const invited = async () => {
+  const body = { name: 'Ada', role: 'person', email: `${newId('mail').toLowerCase()}@example.org` }
+  const { json } = await test.fetch('POST', '/api/admin/users', { ...admin, body })
+  return { accountId: String(json.data.account_id), email: body.email }
 }
 const list = async (query = '') => (await test.fetch('GET', `${path}${query}`, admin)).json
 const nameOf = (seconds: number) => `2026-01-01T00-00-${String(seconds).padStart(2, '0')}.000Z-0123abcd.eml`
@@ -70,7 +80,7 @@ describe('emails in the folder', () => {
   })
 
   it('with shown links are audited with account id and purpose, without an address', async () => {
-    const person = await signedIn(test)
+    const person = await invited()
     const link = `${test.url}/password/new#a-secret-code`
     await test.app.mail.send({
       to: 'ada@example.org',
@@ -168,6 +178,7 @@ describe('other files in the folder', () => {
 })
 
 it('the queue counts waiting, retrying and failed emails, with ids and without addresses', async () => {
+  await test.db.pool.query('DELETE FROM graphile_worker._private_jobs')
   await test.db.transaction(async (tx) => {
     for (let n = 0; n < 3; n++)
       await enqueue(
@@ -205,6 +216,96 @@ it('the outbox is limited to admins', async () => {
       [`${path}/${id}?links=show`, shown],
     ] as const)
       expect([at, (await test.fetch('GET', at, who)).status]).toEqual([at, expected])
+})
+
+describe('links without a mail server', () => {
+  const password = 'three unrelated quiet words'
+  beforeAll(async () => {
+    // With a recently entered password.
+    admin = await signedIn(test, 'admin')
+  })
+  const kept = () => readdirSync(folder).filter((one) => /^\d/.test(one))
+  const textsTo = (email: string) =>
+    kept()
+      .sort()
+      .map((name) => readFileSync(join(folder, name), 'utf8'))
+      .filter((text) => text.includes(`To: ${email}`))
+      .map((text) => emailParts(text).text ?? '')
+  const codeIn = (email: string) =>
+    textsTo(email)
+      .flatMap((text) => [...text.matchAll(/\/password\/new#(\w+)/g)])
+      .at(-1)?.[1] ?? 'no link'
+  const work = () => drain(test)
+  const use = (email: string, new_password = password) =>
+    test.fetch('POST', '/api/account/password/link', { body: { code: codeIn(email), new_password } })
+  /** What an admin gets who asks for the links of each email to the address. */
+  async function show(email: string) {
+    await work()
+    const ids = (await list(`?q=${encodeURIComponent(email)}`)).data.map(({ id }: { id: string }) => id)
+    expect(ids.length).toBeGreaterThan(0)
+    const shown = []
+    for (const id of ids) {
+      const { status, json } = await test.fetch('GET', `${path}/${id}?links=show`, admin)
+      shown.push(status === 200 ? json.data.links.length : json.code)
+    }
+    return shown
+  }
+
+  it('are hidden from admins for a person who has a password, whoever asked for them', async () => {
+    const { accountId, email } = await invited()
+    await work()
+    expect((await use(email)).status).toBe(200)
+    await test.fetch('POST', '/api/account/reset', { body: { email } })
+    expect((await test.fetch('POST', `/api/admin/users/${accountId}/reset`, admin)).status).toBeLessThan(300)
+    expect(new Set(await show(email))).toEqual(new Set(['forbidden', 1]))
+    // The email about the chosen password has a link without a secret.
+    expect(textsTo(email).filter((text) => text.includes('/password/new#'))).toHaveLength(3)
+    expect((await show(email)).filter((one) => one === 'forbidden')).toHaveLength(3)
+  })
+
+  it('are hidden for a person who signs in through an identity provider, or did', async () => {
+    const { accountId, email } = await invited()
+    const { accountIdentity } = test.db.prisma
+    const now = test.clock.now()
+    await accountIdentity.create({ data: { issuer: 'https://id.example', subject: email, accountId, linkedAt: now } })
+    expect(await show(email)).toEqual(['forbidden'])
+    await accountIdentity.updateMany({ where: { accountId }, data: { unlinkedAt: now } })
+    expect(await show(email)).toEqual(['forbidden'])
+  })
+
+  it('that act on a privacy request are hidden, also for a person who never signed in', async () => {
+    const { email } = await invited()
+    const body = { kinds: ['erasure'], email, received_at: test.clock.now().toISOString() }
+    const filed = await test.fetch('POST', '/api/admin/privacy/requests', { ...admin, body })
+    expect(filed.status, filed.text).toBe(201)
+    const shown = await show(email)
+    const acting = textsTo(email).filter((text) => text.includes('/privacy/confirm#'))
+    expect(acting.length).toBeGreaterThan(0)
+    expect(shown.filter((one) => one === 'forbidden')).toHaveLength(acting.length)
+  })
+
+  it('are hidden for people who have no account', async () => {
+    await test.app.mail.send({
+      to: 'form@example.org',
+      ...emailContent('en', 'Confirm', [`${test.url}/request/confirm#a-secret`]),
+    })
+    expect(await show('form@example.org')).toEqual(['forbidden'])
+  })
+
+  it('are shown for an invitation that nobody accepted, whose use then proves no address', async () => {
+    const { accountId, email } = await invited()
+    const verifiedAt = async () =>
+      (await test.db.prisma.account.findUniqueOrThrow({ where: { id: accountId } })).emailVerifiedAt
+    expect(await show(email)).toEqual([2])
+    expect((await use(email)).status).toBe(200)
+    expect(await verifiedAt()).toBeNull()
+    expect(await show(email)).toContain('forbidden')
+    // A link that only the person could see proves it.
+    await test.fetch('POST', '/api/account/reset', { body: { email } })
+    await work()
+    expect((await use(email, 'four other very quiet words')).status).toBe(200)
+    expect(await verifiedAt()).not.toBeNull()
+  })
 })
 
 it('the outbox reports a mail server and still lists earlier emails', async () => {

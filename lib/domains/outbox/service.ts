@@ -15,7 +15,9 @@ interface OutboxServiceDeps {
   /** Names of the jobs that send emails. */
   emailJobs: readonly string[]
   /** The account that emails with this mark are about. Undefined when it is deleted or the mark means something else. */
-  accountMarked(mark: string): Promise<string | undefined>
+  accountMarked(mark: string): Promise<{ id: string; isNew: boolean } | undefined>
+  /** Records that somebody else saw these links to choose a password. */
+  noteLinksShown(codes: readonly string[], now: Date): Promise<void>
   /** Whether consequential actions of admins need the approval of a second admin. */
   needsApprovals(): Promise<boolean>
 }
@@ -44,6 +46,11 @@ const purposes: Readonly<Record<string, string>> = {
 const purposesOf = (links: readonly string[]): string[] =>
   [...new Set(links.flatMap((one) => (URL.canParse(one) ? (purposes[new URL(one).pathname] ?? []) : [])))].sort()
 
+/** Returns true when the bearer of the link can act as the recipient of the email. */
+const isSecret = (one: string): boolean => !URL.canParse(one) || new URL(one).hash !== '' || new URL(one).search !== ''
+const passwordCodeIn = (one: string): string[] =>
+  URL.canParse(one) && new URL(one).pathname === '/password/new' ? [new URL(one).hash.slice(1)] : []
+
 /** The id of an email is its file name without the extension. */
 const idOf = (name: string): string => name.replace(/\.eml$/, '')
 const emailFileName = (id: string): string => `${id}.eml`
@@ -63,7 +70,15 @@ const queued = ({ attemptLimit, at, ...job }: StoredJobRun) => ({
 })
 
 /** Emails in the folder, which no mail server delivered, and emails still to be sent. */
-const outboxService = ({ db, folder, delivery, emailJobs, accountMarked, needsApprovals }: OutboxServiceDeps) => ({
+const outboxService = ({
+  db,
+  folder,
+  delivery,
+  emailJobs,
+  accountMarked,
+  noteLinksShown,
+  needsApprovals,
+}: OutboxServiceDeps) => ({
   list: read(listLetters, async (_ctx, { query: { q, cursor, limit } }) => {
     const after = parseCursor(cursor)
     if (after && !after.id.endsWith('.eml')) throw notOurCursor()
@@ -96,12 +111,21 @@ const outboxService = ({ db, folder, delivery, emailJobs, accountMarked, needsAp
     const { text, links } = withoutLinks(found.text ?? '')
     const mark = isShown ? folder.markIn(found.name) : undefined
     const about = mark === undefined ? undefined : await accountMarked(mark)
-    // A link acts as its recipient: with it, one admin could approve as another.
-    if (isShown && about !== actor.accountId && (await needsApprovals()))
-      throw new Problem(
-        'forbidden',
-        'While two-person approval is on, admins see only links of their own emails. Configure a mail server (KP_SMTP_URL), or reset the password on the server (kp admin reset-password).',
-      )
+    // A link acts as its recipient: with it, an admin could take over an account, approve as another admin, or confirm the identity of a person.
+    if (isShown && about?.id !== actor.accountId && links.some(isSecret)) {
+      if (await needsApprovals())
+        throw new Problem(
+          'forbidden',
+          'While two-person approval is on, admins see only links of their own emails. Configure a mail server (KP_SMTP_URL), or reset the password on the server (kp admin reset-password).',
+        )
+      const codes = links.flatMap(passwordCodeIn)
+      if (!about?.isNew || links.filter(isSecret).length !== codes.length)
+        throw new Problem(
+          'forbidden',
+          'These links act as their recipient, so admins see only those of their own emails and of invitations that nobody has accepted. Configure a mail server (KP_SMTP_URL), or reset the password on the server (kp admin reset-password).',
+        )
+      await noteLinksShown(codes, now)
+    }
     return {
       body: {
         data: {
@@ -117,7 +141,7 @@ const outboxService = ({ db, folder, delivery, emailJobs, accountMarked, needsAp
         links: isShown ? 'shown' : 'hidden',
         count: links.length,
         ...(isShown && { purposes: purposesOf(links) }),
-        ...(about !== undefined && { about }),
+        ...(about !== undefined && { about: about.id }),
       },
     }
   }),
