@@ -251,7 +251,7 @@ describe('links without a mail server', () => {
     return shown
   }
 
-  it('are hidden from admins for a person who has a password, whoever asked for them', async () => {
+  it('are hidden from admins for a person who has a password, regardless of who asked for them', async () => {
     const { accountId, email } = await invited()
     await work()
     expect((await use(email)).status).toBe(200)
@@ -284,12 +284,17 @@ describe('links without a mail server', () => {
     expect(shown.filter((one) => one === 'forbidden')).toHaveLength(acting.length)
   })
 
-  it('are hidden for people who have no account', async () => {
-    await test.app.mail.send({
-      to: 'form@example.org',
-      ...emailContent('en', 'Confirm', [`${test.url}/request/confirm#a-secret`]),
-    })
-    expect(await show('form@example.org')).toEqual(['forbidden'])
+  it('to people without an account are shown where they only open the answer, and hidden where they confirm or change something', async () => {
+    for (const [name, pages, expected] of [
+      ['status', ['/request/status'], 1],
+      ['confirm', ['/request/confirm'], 'forbidden'],
+      ['both', ['/request/status', '/privacy/confirm'], 'forbidden'],
+      ['password', ['/password/new'], 'forbidden'],
+    ] as const) {
+      const links = pages.map((page) => `${test.url}${page}#a-secret`)
+      await test.app.mail.send({ to: `${name}@example.net`, ...emailContent('en', name, links) })
+      expect([name, await show(`${name}@example.net`)]).toEqual([name, [expected]])
+    }
   })
 
   it('are shown for an invitation that nobody accepted, whose use then proves no address', async () => {

@@ -50,6 +50,8 @@ const purposesOf = (links: readonly string[]): string[] =>
 const isSecret = (one: string): boolean => !URL.canParse(one) || new URL(one).hash !== '' || new URL(one).search !== ''
 const passwordCodeIn = (one: string): string[] =>
   URL.canParse(one) && new URL(one).pathname === '/password/new' ? [new URL(one).hash.slice(1)] : []
+/** Returns true for the page of a request by somebody without an account, to whom an admin forwards the answer. It confirms nothing. */
+const isStatusPage = (one: string): boolean => URL.canParse(one) && new URL(one).pathname === '/request/status'
 
 /** The id of an email is its file name without the extension. */
 const idOf = (name: string): string => name.replace(/\.eml$/, '')
@@ -119,10 +121,12 @@ const outboxService = ({
           'While two-person approval is on, admins see only links of their own emails. Configure a mail server (KP_SMTP_URL), or reset the password on the server (kp admin reset-password).',
         )
       const codes = links.flatMap(passwordCodeIn)
-      if (!about?.isNew || links.filter(isSecret).length !== codes.length)
+      const others = links.filter((one) => isSecret(one) && passwordCodeIn(one).length === 0)
+      const mayForward = about ? about.isNew && others.length === 0 : codes.length === 0 && others.every(isStatusPage)
+      if (!mayForward)
         throw new Problem(
           'forbidden',
-          'These links act as their recipient, so admins see only those of their own emails and of invitations that nobody has accepted. Configure a mail server (KP_SMTP_URL), or reset the password on the server (kp admin reset-password).',
+          'These links act as their recipient, so admins see only those of their own emails, of invitations that nobody has accepted, and of answers to people without an account. Configure a mail server (KP_SMTP_URL), or reset the password on the server (kp admin reset-password).',
         )
       await noteLinksShown(codes, now)
     }
