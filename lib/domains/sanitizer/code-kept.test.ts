@@ -190,6 +190,11 @@ it('a table whose header opens a fence protects nothing', () => {
   expect(sanitize(text, 'markdown').text).toBe(text.replace('<b>x</b>', 'x'))
 })
 
+it('a placeholder with a colon is kept, and a link to a file is not', () => {
+  expect(sanitize('one "<file:line>" each', 'markdown').text).toBe('one "<file:line>" each')
+  expect(sanitize('open <file:///etc/passwd> now', 'markdown').text).not.toContain('file:')
+})
+
 it('a tag with a code span in a value is removed as a whole', () => {
   expect(sanitize('<Image\n  alt="the \u0060src\u0060 folder"\n  width="1"\n/>\n\nText', 'markdown').text).toBe(
     '\n\nText',

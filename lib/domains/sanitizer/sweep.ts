@@ -25,7 +25,7 @@ const COMMENT_END = /--!?>/
 const HANDLER = /[\s/"']on[^\s"'>/=]+\s*=/i
 const AUTOLINK = /<(?:(?:https?|ftp|mailto):[^\s<>]{0,2000}|[\w.!#$%&'*+/=?^`{|}~-]{1,64}@[\w.-]{1,255})>/iy
 /** Schemes in angle brackets that are dangerous when Markdown turns them into links. */
-const OTHER_LINK = /<(?:javascript|vbscript|livescript|data|file|blob|view-source):[^\s<>]*>/iy
+const OTHER_LINK = /<(?:javascript|vbscript|livescript|data|blob|view-source):[^\s<>]*>|<file:[\\/][^\s<>]*>/iy
 /** Maximum length of a scheme or a local part in the two patterns before. */
 const LINK_REACH = 66
 /** An open tag (CommonMark 0.31, 6.6). */
