@@ -31,7 +31,7 @@ export function createErasures(
   { agents, people }: Pick<PeopleModules, 'agents' | 'people'>,
   { interrupt, replaysByItself }: ErasureComposition,
 ) {
-  const { clock, db, env, facts, ledger, log, namesOf, origin, signer, sources, stores, suppressed } = foundation
+  const { clock, db, env, facts, heldNames, ledger, log, origin, signer, sources, stores, suppressed } = foundation
   const hasAdminActs = adminActSearch(retainedRecords)
   /** The common dependencies of the erasure engine and its replay. */
   const erasing = {
@@ -48,7 +48,12 @@ export function createErasures(
     subjects: erasureSubjects(agents.useCases.agents.unsuspend),
     parts: projectParts,
     hasAdminActs,
-    words: runWords({ db, sources, namesOf, key: foundation.keyFor('fingerprints of erased words') }),
+    words: runWords({
+      db,
+      sources,
+      everyName: heldNames.every,
+      key: foundation.keyFor('fingerprints of erased words'),
+    }),
     residueIn: residueIn(stores, { hasOtherCheckpoints: env.KP_CHECKPOINTS_URL !== undefined }),
   }
   const engine = erasureEngine({

@@ -39,7 +39,7 @@ export function createFoundation(platform: ReturnType<typeof openPlatform>) {
       subject: keyFor(subjectPurpose),
     },
     pseudonymOf: authorPseudonyms(keyFor('pseudonyms')),
-    sources: gatheredSources(),
+    sources: gatheredSources({ namesOf: platform.namesOf, isBorneByOthers: platform.heldNames.isBorneByOthers }),
     /** Published by the engine and by exports, which privacy requests use. Privacy requests listen to them. */
     erasureChanges: transactionalEvent<RunChange>(),
     exportChanges,

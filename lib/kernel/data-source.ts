@@ -33,6 +33,15 @@ export interface ErasedWords {
   uncertainIn?(text: string): ErasedRunMatch[]
 }
 
+/** What a text contains of one erasure, as fingerprints. */
+export interface FoundRuns {
+  /** Runs of words, email addresses and telephone numbers. */
+  runs: Set<number>
+  names: Set<number>
+  /** Words with a capital that may be a name of the erased person, or of somebody else. */
+  uncertain: Set<number>
+}
+
 /** Options of an erasure. */
 export interface ErasureOptions {
   /**
@@ -119,8 +128,17 @@ export interface ReadPlace {
   texts: readonly string[]
   /** When these texts were written, by the store's own time, version or id; undefined if it records none. Called when words are found. */
   writtenAt?(): Promise<Date | undefined>
+  /**
+   * When the last of its texts was written, if the place has further texts that it does not list here. By default, {@link writtenAt}. Null:
+   * its texts change without a time.
+   */
+  lastWrittenAt?(): Promise<Date | null | undefined>
   /** The items by which the data source erases words of these projects in the place; none if the place belongs to others. */
   itemsOf(projects: readonly string[], tx: Transaction): Promise<ItemId[]>
+  /** The items by which it erases names in this place and in no other one. By default, {@link itemsOf}. */
+  itemsOfNames?(projects: readonly string[], tx: Transaction): Promise<ItemId[]>
+  /** Whether it belongs to other projects than these, by ids. A name there may be somebody else's. */
+  isOfOthers(projects: readonly string[], tx: Transaction): Promise<boolean>
   /** Its current texts. Only for a store that may not return the same places for the same cursor. */
   again?(): Promise<readonly string[]>
 }

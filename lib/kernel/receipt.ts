@@ -22,9 +22,9 @@ const ReadStore = z
     holder: z.string(),
     from: z.iso.datetime(),
     until: z.iso.datetime(),
-    how: z.array(z.enum(['words', 'contacts'])).meta({
+    how: z.array(z.enum(['words', 'contacts', 'names'])).meta({
       description:
-        'What every text was compared with. words: sequences of the erased words. contacts: email addresses and telephone numbers of the erased person',
+        'What every text was compared with. words: sequences of the erased words. contacts: email addresses and telephone numbers of the erased person. names: their names; older statements did not compare them',
     }),
     texts: z.number().int().meta({ description: 'Number of texts that were read, including those of others' }),
     characters: z.number().int().optional().meta({
@@ -44,6 +44,13 @@ const ReadStore = z
     explained: z.number().int().meta({
       description: 'Places whose words a message or document of an author who was not erased also contains',
     }),
+    names: z
+      .strictObject({ found: z.number().int(), erased: z.number().int(), listed: z.number().int() })
+      .optional()
+      .meta({
+        description:
+          'Places with a name of the erased person, or with words that may be one. They are not part of `found`. erased: the name was older than the erasure and was removed. listed: it remains, and an admin sees the place, because the text is newer or has no time, belongs to others, another person has or wrote the name, or the words are uncertain. Absent from older statements',
+      }),
     not_read: NotRead,
     never_read: z.array(z.string()).optional().meta({
       description: 'Kinds of data that are never read as text, whether they exist or not. Absent from older statements',

@@ -88,6 +88,7 @@ function subjectLookups(db: Database, suppressed: ReturnType<typeof suppressions
     heldNames: {
       since: accountDirectory.namesHeldSince,
       isBorneByOthers: accountDirectory.isBorneByOthers,
+      every: (visit: (name: string) => void) => accountDirectory.everyName(db.prisma, visit),
     },
   }
 }

@@ -3,7 +3,7 @@ import { HumanMessage } from '@langchain/core/messages'
 import { emptyCheckpoint } from '@langchain/langgraph-checkpoint'
 import { PostgresSaver } from '@langchain/langgraph-checkpoint-postgres'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { decideFinding } from '#lib/domains/erasure/reading/reading.ts'
+import { decideFinding, decideNames } from '#lib/domains/erasure/reading/reading.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
@@ -148,4 +148,76 @@ describe('decideFinding()', () => {
     expect(decideFinding(copy, none, at, 'keep')).toEqual({ kind: 'leave', reason: 'undated', writtenAt: undefined })
     expect(decideFinding(copy, runs(9), at, 'erase')).toEqual({ kind: 'explained' })
   })
+})
+
+describe('decideNames()', () => {
+  const until = new Date('2026-01-10T00:00:00Z')
+  const [older, newer] = [new Date('2026-01-09T00:00:00Z'), new Date('2026-01-11T00:00:00Z')]
+  const none: ReadonlySet<number> = new Set()
+  const named = (writtenAt: Date | undefined) => [{ names: new Set([1]), uncertain: none, writtenAt }]
+  const maybe = (writtenAt: Date | undefined) => [{ names: none, uncertain: new Set([2]), writtenAt }]
+  const nobodys = { lastAt: undefined, isOfOthers: false }
+  const leave = (reason: string, writtenAt: Date | undefined) => ({ kind: 'leave', reason, writtenAt })
+
+  it.each([
+    [
+      'erases a name that is older',
+      decideNames(named(older), none, until, nobodys),
+      { kind: 'erase', names: new Set([1]) },
+    ],
+    ['lists a name that is newer', decideNames(named(newer), none, until, nobodys), leave('newer', newer)],
+    ['lists a name without a time', decideNames(named(undefined), none, until, nobodys), leave('undated', undefined)],
+    [
+      'lists a name in a place that changed later',
+      decideNames(named(older), none, until, { lastAt: newer, isOfOthers: false }),
+      leave('newer', newer),
+    ],
+    [
+      'lists a name in a text that changes without a time',
+      decideNames(named(older), none, until, { lastAt: null, isOfOthers: false }),
+      leave('undated', older),
+    ],
+    [
+      'lists a name in a place of others',
+      decideNames(named(older), none, until, { lastAt: undefined, isOfOthers: true }),
+      leave('owned', older),
+    ],
+    [
+      'lists a name of a living person',
+      decideNames(named(older), new Set([1]), until, nobodys),
+      leave('shared', older),
+    ],
+    ['lists words that may be a name', decideNames(maybe(older), none, until, nobodys), leave('uncertain', older)],
+    [
+      'lists uncertain words without a time',
+      decideNames(maybe(undefined), none, until, nobodys),
+      leave('uncertain', undefined),
+    ],
+    ['ignores uncertain words that are newer', decideNames(maybe(newer), none, until, nobodys), { kind: 'none' }],
+    [
+      'erases a newer name that an admin decided to erase',
+      decideNames(named(newer), none, until, nobodys, 'erase'),
+      { kind: 'erase', names: new Set([1]) },
+    ],
+    [
+      'erases uncertain words that an admin decided to erase',
+      decideNames(maybe(undefined), none, until, nobodys, 'erase'),
+      { kind: 'erase', names: new Set([2]) },
+    ],
+    [
+      'keeps a name of a living person although an admin decided to erase it',
+      decideNames(named(older), new Set([1]), until, nobodys, 'erase'),
+      leave('shared', older),
+    ],
+    [
+      'keeps an older name that an admin decided to keep',
+      decideNames(named(older), none, until, nobodys, 'keep'),
+      leave('undated', older),
+    ],
+    [
+      'finds nothing without names',
+      decideNames([{ names: none, uncertain: none, writtenAt: older }], none, until, nobodys),
+      { kind: 'none' },
+    ],
+  ] as const)('%s', (_, judgement, expected) => expect(judgement).toEqual(expected))
 })

@@ -33,6 +33,9 @@ const shown = ({ id, ...fields }: { id: string; organisationId: string; role: Ro
 const isOnly = (admins: readonly { id: string; stays: boolean }[], accountId: string): boolean =>
   admins.some(({ id }) => id === accountId) && !admins.some(({ id, stays }) => id !== accountId && stays)
 
+/** Accounts whose names one query returns. */
+const namesAtOnce = 10_000
+
 /** Queries about accounts for other domains, within their transaction, or with `db.prisma` outside of one. */
 export const accountDirectory = {
   async contactOf(tx: Transaction, accountId: string): Promise<AccountContact | undefined> {
@@ -55,6 +58,21 @@ export const accountDirectory = {
       select: { name: true, email: true, emailVerifiedAt: true },
     })
     return record ? [record.name, ...(record.emailVerifiedAt === null ? [] : [record.email])] : []
+  },
+  /** Passes the name of every account to `visit`. */
+  async everyName(tx: Pick<Transaction, 'account'>, visit: (name: string) => void): Promise<void> {
+    for (let after = ''; ; ) {
+      const page = await tx.account.findMany({
+        where: { id: { gt: after } },
+        orderBy: { id: 'asc' },
+        take: namesAtOnce,
+        select: { id: true, name: true },
+      })
+      for (const { name } of page) visit(name)
+      const last = page.at(-1)
+      if (!last) return
+      after = last.id
+    }
   },
   /** Whether another account has this name or address, ignoring case. */
   async isBorneByOthers(tx: Transaction, name: string, accountId: string | null): Promise<boolean> {

@@ -53,7 +53,13 @@ async function readVersions(
 ): Promise<ReadPage> {
   const rows = await versionsAfter(db, { after: after ?? '', max: versionsPerPage })
   for (const { id, content } of rows)
-    await visit({ id: `version:${id}`, texts: [...textsIn(content)], itemsOf: async () => [id] })
+    await visit({
+      id: `version:${id}`,
+      texts: [...textsIn(content)],
+      itemsOf: async () => [id],
+      // A version is deleted as a whole, and a name does not justify it.
+      isOfOthers: async () => true,
+    })
   return { next: rows.length < versionsPerPage ? null : (rows.at(-1)?.id ?? null), unread: {} }
 }
 

@@ -9,6 +9,8 @@ export type { Memory, MemoryChange, MemoryCursor }
 /** Finds words of the erased texts in other texts: six in a row, or 24 characters in scripts without spaces. */
 export interface TextSearch {
   runsIn(text: string): readonly ErasedRunMatch[]
+  /** Whether a run is only a name. A name is cut alone; what was derived later from the text with it is not. */
+  isName?(run: number): boolean
   /** The same search with further erased texts: the wording in a thread may differ from ours. */
   including(texts: readonly string[]): TextSearch
   /** Runs that texts of remaining authors also contain, so that they do not count. Called only if a run was found. */
@@ -93,6 +95,8 @@ interface ReadRow {
   texts: string[]
   /** From the id of its checkpoint, or of the first checkpoint that uses its version, if that id contains a time. */
   writtenAt(): Promise<Date | undefined>
+  /** When the last checkpoint of its thread was written. */
+  lastWrittenAt(): Promise<Date | undefined>
 }
 export interface CheckpointPage {
   rows: ReadRow[]

@@ -114,6 +114,13 @@ async function timeOf(
   return timeOfUuid(row?.id ?? '')
 }
 
+/** The time in the id of a thread's last checkpoint. */
+async function lastTimeOf(ask: CheckpointQuery, shape: CheckpointSchema, thread: string): Promise<Date | undefined> {
+  const text = `SELECT max(checkpoint_id COLLATE "C") AS id FROM ${qualifiedTable(shape, 'checkpoints')} WHERE thread_id = $1`
+  const [row] = await ask<{ id: string | null }>(statementName(text), text, [thread])
+  return timeOfUuid(row?.id ?? '')
+}
+
 async function threadPage(
   ask: CheckpointQuery,
   shape: CheckpointSchema,
@@ -125,7 +132,12 @@ async function threadPage(
   const page: CheckpointPage = { rows: [], memories: [], unread: {}, next: null }
   for (const row of stored) {
     const { texts, unread } = textsOf(row)
-    page.rows.push({ thread: row.thread, texts, writtenAt: () => timeOf(ask, shape, table, row.key) })
+    page.rows.push({
+      thread: row.thread,
+      texts,
+      writtenAt: () => timeOf(ask, shape, table, row.key),
+      lastWrittenAt: () => lastTimeOf(ask, shape, row.thread),
+    })
     if (unread) page.unread[unread] = (page.unread[unread] ?? 0) + 1
   }
   const last = stored.at(-1)

@@ -107,9 +107,10 @@ export function threadScanner(wanted: ThreadSearchTerms) {
     wording,
     runs,
     together,
-    /** Returns whether the value contains a requested id or text, or its words. */
+    /** Returns whether the value contains a requested id or text, or its words. A name alone does not count. */
     read(value: unknown): boolean {
       let isHit = false
+      const hasWords = (found: readonly number[]): boolean => found.some((run) => wanted.words?.isName?.(run) !== true)
       const stands = (what: string) => {
         isHit = true
         standing.add(what)
@@ -130,7 +131,7 @@ export function threadScanner(wanted: ThreadSearchTerms) {
           if (!wanted.words || (owner && isAsked(owner))) return
           const found = wanted.words.runsIn(text)
           if (found.length === 0) return
-          isHit = true
+          isHit ||= hasWords(found.map(({ run }) => run))
           const id = owner?.id ?? ''
           runs.set(id, (runs.get(id) ?? new Set()).union(new Set(found.map(({ run }) => run))))
         },
@@ -146,7 +147,7 @@ export function threadScanner(wanted: ThreadSearchTerms) {
             glue,
           )
           if (across.runs.size === 0) continue
-          isHit = true
+          isHit ||= hasWords([...across.runs.keys()])
           for (const [run, touched] of across.runs) {
             const ids = new Set([...touched].map((at) => pieces[at]?.owner?.id ?? ''))
             const [id = ''] = ids.size === 1 ? ids : []

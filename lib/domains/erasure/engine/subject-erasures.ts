@@ -1,7 +1,7 @@
 import type { HasAdminActs } from '#lib/domains/erasure/expected-retention.ts'
 import type { Residue } from '#lib/domains/erasure/rules.ts'
 import type { AuditRecord, Transaction } from '#lib/kernel/context.ts'
-import type { DataSource, ErasedRunMatch, ErasedWords } from '#lib/kernel/data-source.ts'
+import type { DataSource, ErasedRunMatch, ErasedWords, FoundRuns } from '#lib/kernel/data-source.ts'
 import type { Mention } from '#lib/kernel/erased.ts'
 import type { RunChange } from '#lib/kernel/erasure-run.ts'
 import type { ErasureScope, ProjectPart, Subject } from '#lib/kernel/erasure-scope.ts'
@@ -53,8 +53,11 @@ export interface RunFingerprints {
     projects: readonly string[],
     now: Date,
   ): Promise<ReadonlySet<number>>
-  /** Passes every text of messages and documents that remain to `visit`. Their authors explain the same words elsewhere. */
-  living(now: Date, visit: (text: string) => void): Promise<void>
+  /**
+   * Passes every text of messages and documents that remain to `visit`: their authors explain the same words elsewhere. Passes the names of
+   * all people to `visitName`: what they share with an erased person is not erased.
+   */
+  living(now: Date, visit: (text: string) => void, visitName: (name: string) => void): Promise<void>
 }
 
 /** The stored fingerprints of a run, and the projects of the erased texts. */
@@ -70,16 +73,20 @@ export interface StoredWords {
 /** The fingerprints of many erasures. A search costs about as much as one for a single erasure. */
 export interface WordsOfMany {
   /** The erasures whose words a text contains, with the fingerprints that were found. */
-  foundIn(text: string): ReadonlyMap<string, ReadonlySet<number>>
+  foundIn(text: string): ReadonlyMap<string, FoundRuns>
   /** The runs of one erasure in a text, without names. */
   runsOf(receiptId: string, text: string): readonly ErasedRunMatch[]
-  /** The fingerprints of runs, email addresses and telephone numbers in a text, of any of the erasures. */
+  /** The fingerprints of runs, names, email addresses and telephone numbers in a text, of any of the erasures. */
   runsIn(text: string): readonly number[]
+  /** The fingerprints of names in the name of another person, also uncertain ones. */
+  namesIn(name: string): readonly number[]
   /**
-   * The words of one erasure without those that living authors explain, and without names that another person may have. `only`: the
-   * fingerprints to which they are limited.
+   * The words of one erasure without those that living authors explain, and without names. `only`: the fingerprints to which they are
+   * limited.
    */
   unexplained(receiptId: string, explained: ReadonlySet<number>, only?: ReadonlySet<number>): ErasedWords
+  /** These names of one erasure, without its words. */
+  named(receiptId: string, names: ReadonlySet<number>): ErasedWords
 }
 /** A store that does not answer or rejects requests, with the number of runs that wait for it, and since when. */
 export interface WaitingStore {

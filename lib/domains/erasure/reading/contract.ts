@@ -102,8 +102,10 @@ export const listCompleteReadings = operation({
  * - unchanged: the store could not remove them safely, or a legal hold retains them.
  * - newer: it was written after the erasure, and the common words are few.
  * - undated: its store records no time, and the common words are few.
+ * - shared: a name that a person who was not erased also has, or wrote in a message or document.
+ * - uncertain: words that may be a name of the erased person, or of somebody else, or ordinary words.
  */
-const remainingReasons = ['owned', 'unchanged', 'newer', 'undated'] as const
+const remainingReasons = ['owned', 'unchanged', 'newer', 'undated', 'shared', 'uncertain'] as const
 export type RemainingReason = (typeof remainingReasons)[number]
 
 /** erase: the next complete reading erases the words, unless a living author wrote them. keep: they stay. */
@@ -182,7 +184,7 @@ export const RemainingPlace = z
       .meta({ description: 'A thread, or a hash of the name of a key or an object, or the id of a record' }),
     reason: z.enum(remainingReasons).meta({
       description:
-        'owned: another organization owns it, or nobody may claim it. unchanged: the words could not be removed safely, or a legal hold retains them. newer: it was written after the erasure. undated: its store records no time. newer and undated have fewer common words than a copy',
+        'owned: another organization owns it, or nobody may claim it. unchanged: the words could not be removed safely, or a legal hold retains them. newer: it was written after the erasure. undated: its store records no time. newer and undated have fewer common words than a copy, or only a name. shared: another person has or wrote the name. uncertain: it may be a name',
     }),
     written_at: whenever,
     first_found_at: when,

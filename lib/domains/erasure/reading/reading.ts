@@ -99,6 +99,8 @@ interface ReadErasure extends StoredWords {
   runId: string
   /** When it was erased, if it was read completely before. What was written later is not a return. */
   erasedAt: Date | undefined
+  /** When it was erased. A name that was written later may be somebody else's. */
+  namesUntil: Date
 }
 interface WordsOfReading {
   all: WordsOfMany
@@ -113,20 +115,20 @@ async function wordsOf({ db, ledger, words }: ReadingDeps, readingId: string): P
   const { receipts } = await db.prisma.completeReading.findUniqueOrThrow({ where: { id: readingId } })
   const runs = await db.prisma.erasureRun.findMany({
     where: { receiptId: { in: receipts } },
-    select: { id: true, receiptId: true, readAt: true },
+    select: { id: true, receiptId: true, readAt: true, finishedAt: true },
   })
-  const waiting = new Map(runs.filter(({ readAt }) => readAt === null).map(({ id, receiptId }) => [id, receiptId]))
+  const waiting = new Map(runs.flatMap((run) => (run.readAt === null ? [[run.id, run] as const] : [])))
   const of = new Map<string, ReadErasure>()
   for (const row of await words.stored(db.prisma, [...waiting.keys()])) {
-    const receiptId = waiting.get(row.runId) ?? ''
-    of.set(receiptId, { ...row, receiptId, erasedAt: undefined })
+    const { receiptId = '', finishedAt } = waiting.get(row.runId) ?? {}
+    of.set(receiptId, { ...row, receiptId, erasedAt: undefined, namesUntil: finishedAt ?? new Date(0) })
   }
   const former = runs.filter(({ readAt }) => readAt !== null)
   if (former.length > 0) {
     const retained = await retainedErasures(ledger, new Set(former.map(({ receiptId }) => receiptId)))
     for (const { id, receiptId } of former) {
       const one = retained.get(receiptId)
-      if (one) of.set(receiptId, { ...one, receiptId, runId: id })
+      if (one) of.set(receiptId, { ...one, receiptId, runId: id, namesUntil: one.erasedAt })
     }
   }
   if (receipts.some((one) => !of.has(one)))
@@ -146,6 +148,8 @@ interface Finding {
 }
 interface FoundWords {
   runs: ReadonlySet<number>
+  names: ReadonlySet<number>
+  uncertain: ReadonlySet<number>
   writtenAt: Date | undefined
 }
 const keyOf = ({ receiptId, place }: Pick<Finding, 'receiptId' | 'place'>): string =>
@@ -162,10 +166,10 @@ async function readPage(source: Readable, cursor: string | null, { all }: WordsO
       const found = all.foundIn(text)
       if (found.size === 0) continue
       const writtenAt = await place.writtenAt?.()
-      for (const [receiptId, runs] of found) {
+      for (const [receiptId, words] of found) {
         const key = keyOf({ receiptId, place })
         const known = findings.get(key) ?? { receiptId, place, texts: [] }
-        known.texts.push({ text, runs, writtenAt })
+        known.texts.push({ text, writtenAt, ...words })
         findings.set(key, known)
       }
     }
@@ -179,9 +183,15 @@ function explanations({ words, now }: ReadingDeps, { all }: WordsOfReading) {
   return async (): Promise<ReadonlySet<number>> => {
     if (known && known.until > performance.now()) return known.runs
     const runs = new Set<number>()
-    await words.living(now(), (text) => {
-      for (const run of all.runsIn(text)) runs.add(run)
-    })
+    await words.living(
+      now(),
+      (text) => {
+        for (const run of all.runsIn(text)) runs.add(run)
+      },
+      (name) => {
+        for (const run of all.namesIn(name)) runs.add(run)
+      },
+    )
     known = { runs, until: performance.now() + explainedFor }
     return runs
   }
@@ -227,7 +237,7 @@ type Assessment =
  * came back: texts that are older than the erasure by their store's own time, and copies too long to be chance.
  */
 export function decideFinding(
-  { texts }: { texts: readonly FoundWords[] },
+  { texts }: { texts: readonly Pick<FoundWords, 'runs' | 'writtenAt'>[] },
   explained: ReadonlySet<number>,
   erasedAt: Date | undefined,
   decision?: PlaceDecision | null,
@@ -249,6 +259,50 @@ export function decideFinding(
   return { kind: 'erase', runs: new Set(returned.flatMap(({ runs }) => [...runs])) }
 }
 
+/** What a reading does with the names of the erased person in a place. `names`: the fingerprints to erase there. */
+type NameAssessment =
+  | { kind: 'none' }
+  | { kind: 'erase'; names: ReadonlySet<number> }
+  /** The names stay for now, and an admin can decide. */
+  | { kind: 'leave'; reason: RemainingReason; writtenAt: Date | undefined }
+
+interface NamesInPlace {
+  /** When the last text of the place was written; null if its texts change without a time. */
+  lastAt: Date | null | undefined
+  isOfOthers: boolean
+}
+/**
+ * Judges the names in a place. A name is erased where it is older than the erasure by the store's own time. Everybody else's data stays: what
+ * is newer or has no time, what belongs to other projects, and names that a living person has or wrote. It is listed for an admin.
+ */
+export function decideNames(
+  texts: readonly Omit<FoundWords, 'runs'>[],
+  explained: ReadonlySet<number>,
+  until: Date,
+  { lastAt, isOfOthers }: NamesInPlace,
+  decision?: PlaceDecision | null,
+): NameAssessment {
+  const found = texts.filter(({ names, uncertain }) => names.size + uncertain.size > 0)
+  if (found.length === 0) return { kind: 'none' }
+  const names = new Set(found.flatMap((one) => [...one.names]))
+  const times = [...found.map(({ writtenAt }) => writtenAt), ...(lastAt ? [lastAt] : [])]
+  const writtenAt = times.findLast((at) => at !== undefined)
+  const isNewer = times.some((at) => at !== undefined && at > until)
+  const leave = (reason: RemainingReason): NameAssessment => ({ kind: 'leave', reason, writtenAt })
+  if (names.size === 0) {
+    if (decision === 'erase') return { kind: 'erase', names: new Set(found.flatMap((one) => [...one.uncertain])) }
+    // What people write later is about others: it only may be a name.
+    return isNewer && decision !== 'keep' ? { kind: 'none' } : leave('uncertain')
+  }
+  const rest = names.difference(explained)
+  if (rest.size === 0) return leave('shared')
+  if (isOfOthers) return leave('owned')
+  if (decision === 'erase') return { kind: 'erase', names: rest }
+  if (isNewer) return leave('newer')
+  if (decision === 'keep' || lastAt === null || times.includes(undefined)) return leave('undated')
+  return { kind: 'erase', names: rest }
+}
+
 const nobodys: RunScope = { subject: nobody }
 
 /** What a reading is about to erase of one erasure on one page. */
@@ -258,13 +312,15 @@ interface NotedPage {
   page: string
   items: string[]
   runs: bigint[]
+  /** If there are any, only these names are erased. */
+  names: bigint[]
 }
 
 /** Erases what was found of one erasure by the engine's own step, and counts and logs it in the same transaction. */
 const erasePage = (
   deps: ReadingDeps,
   source: DataSource,
-  { readingId, receiptId, page, items, runs }: NotedPage,
+  { readingId, receiptId, page, items, runs, names }: NotedPage,
   { all, of }: WordsOfReading,
   explained: ReadonlySet<number>,
 ): Promise<void> =>
@@ -287,7 +343,10 @@ const erasePage = (
         key: `${run.id}:${source.name}:late:${readingId}:${page}`,
         redacts: false,
         round: 1,
-        words: all.unexplained(receiptId, explained, only),
+        words:
+          names.length > 0
+            ? all.named(receiptId, new Set(names.map(Number)))
+            : all.unexplained(receiptId, explained, only),
         projects: words.projects,
         now,
       }),
@@ -312,15 +371,17 @@ const erasePage = (
 async function addFinding(
   tx: Transaction,
   key: { readingId: string; receiptId: string; holder: string },
-  { erased = 0, left = 0, explained = 0, isHeld = false }: Partial<FindingCounts>,
+  { erased = 0, left = 0, explained = 0, namesErased = 0, namesListed = 0, isHeld = false }: Partial<FindingCounts>,
 ): Promise<void> {
   await tx.readingFinding.upsert({
     where: { readingId_receiptId_holder: key },
-    create: { ...key, erased, left, explained, isHeld },
+    create: { ...key, erased, left, explained, namesErased, namesListed, isHeld },
     update: {
       erased: { increment: erased },
       left: { increment: left },
       explained: { increment: explained },
+      namesErased: { increment: namesErased },
+      namesListed: { increment: namesListed },
       ...(isHeld && { isHeld }),
     },
   })
@@ -329,11 +390,21 @@ interface FindingCounts {
   erased: number
   left: number
   explained: number
+  namesErased: number
+  namesListed: number
   isHeld: boolean
 }
 /** The result of a page for one erasure. */
 interface PageResult extends FindingCounts {
   places: LeftPlace[]
+}
+
+/** What a reading is about to erase in the places of one erasure on a page: words, or the same names in each of the places. */
+interface Batch {
+  receiptId: string
+  findings: Finding[]
+  runs: Set<number>
+  names: ReadonlySet<number>
 }
 
 /** Erases the findings of a page, and returns the counts of each erasure after the page was read again. */
@@ -347,76 +418,139 @@ async function eraseFindings(
   const findings: Finding[] = []
   for (const one of found) findings.push(await withoutShared(deps, one, words, explained))
   const decisions = await decisionsOn(deps.db.prisma, source.name, findings)
+  const hasRuns = ({ texts }: Finding): boolean => texts.some(({ runs }) => runs.size > 0)
   const judged = (finding: Finding): Assessment =>
-    decideFinding(finding, explained, words.of.get(finding.receiptId)?.erasedAt, decisions.get(keyOf(finding)))
-  const erasable = findings.flatMap((finding) => {
+    decideFinding(
+      { texts: finding.texts.filter(({ runs }) => runs.size > 0) },
+      explained,
+      words.of.get(finding.receiptId)?.erasedAt,
+      decisions.get(keyOf(finding)),
+    )
+  async function judgedNames(finding: Finding): Promise<NameAssessment> {
+    const { receiptId, place, texts } = finding
+    if (texts.every(({ names, uncertain }) => names.size + uncertain.size === 0)) return { kind: 'none' }
+    const { projects = [], namesUntil = new Date(0) } = words.of.get(receiptId) ?? {}
+    const isOfOthers = await deps.db.transaction((tx) => place.isOfOthers(projects, tx))
+    const lastAt = await place.lastWrittenAt?.()
+    return decideNames(texts, explained, namesUntil, { lastAt, isOfOthers }, decisions.get(keyOf(finding)))
+  }
+  const batches = new Map<string, Batch>()
+  const add = (finding: Finding, runs: ReadonlySet<number>, names: ReadonlySet<number>) => {
+    const { receiptId } = finding
+    const key = JSON.stringify([receiptId, ...[...names].sort((one, other) => one - other)])
+    const known = batches.get(key) ?? { receiptId, findings: [], runs: new Set<number>(), names }
+    known.findings.push(finding)
+    for (const run of runs) known.runs.add(run)
+    batches.set(key, known)
+  }
+  const ofNames = new Map<Finding, NameAssessment>()
+  for (const finding of findings) {
     const assessment = judged(finding)
-    return assessment.kind === 'erase' ? [{ finding, runs: assessment.runs }] : []
-  })
-  const page = createHash('sha256')
-    .update(cursor ?? '')
-    .digest('base64url')
-    .slice(0, 22)
+    if (assessment.kind === 'erase') add(finding, assessment.runs, new Set())
+    const names = await judgedNames(finding)
+    ofNames.set(finding, names)
+    if (names.kind === 'erase') add(finding, new Set(), names.names)
+  }
   const unowned = new Set<string>()
-  for (const [receiptId, own] of Map.groupBy(erasable, ({ finding }) => finding.receiptId)) {
-    const { projects = [], erasedAt } = words.of.get(receiptId) ?? {}
-    const noted = await deps.db.transaction(async (tx) => {
-      const items = new Set<ItemId>()
-      for (const { finding } of own) {
-        const some = await finding.place.itemsOf(projects, tx)
-        if (some.length === 0) unowned.add(keyOf(finding))
-        for (const item of some) items.add(item)
-      }
-      if (items.size === 0) return undefined
-      const data = {
-        readingId,
-        receiptId,
-        holder: source.name,
-        page,
-        items: [...items].sort(),
-        places: own.map(({ finding }) => finding.place.id),
-        // Of what came back, only the words of the returned texts are erased: others may write the rest anew.
-        runs: erasedAt ? [...new Set(own.flatMap(({ runs }) => [...runs]))].map(BigInt) : [],
-      }
-      await tx.readingPage.upsert({
-        where: { readingId_receiptId_holder_page: { readingId, receiptId, holder: source.name, page } },
-        create: data,
-        update: { items: data.items, places: data.places, runs: data.runs },
-      })
-      return data
-    })
+  for (const batch of batches.values()) {
+    const noted = await noteBatch(deps, source, { readingId, cursor, batch, unowned }, words)
     deps.interrupt('read.noted')
     if (noted) await erasePage(deps, source, noted, words, explained)
   }
   // The same page again, by the reader: not by the queries that erased.
-  const again = erasable.length === 0 ? undefined : (await readPage(source, cursor, words)).findings
+  const again = batches.size === 0 ? undefined : (await readPage(source, cursor, words)).findings
   const results = new Map<string, PageResult>()
   for (const finding of findings) {
     const { receiptId, place } = finding
-    const of = results.get(receiptId) ?? { erased: 0, left: 0, explained: 0, isHeld: false, places: [] }
+    const of = results.get(receiptId) ?? {
+      erased: 0,
+      left: 0,
+      explained: 0,
+      namesErased: 0,
+      namesListed: 0,
+      isHeld: false,
+      places: [],
+    }
     results.set(receiptId, of)
     const before = judged(finding)
+    const namesBefore: NameAssessment = ofNames.get(finding) ?? { kind: 'none' }
+    const isErased = before.kind === 'erase' || namesBefore.kind === 'erase'
+    const rest = isErased ? await remaining(finding, again, words) : undefined
+    const now = rest && (await withoutShared(deps, rest, words, explained))
+    const unchanged: RemainingReason = unowned.has(keyOf(finding)) ? 'owned' : 'unchanged'
+    const leave = (reason: RemainingReason, writtenAt: Date | undefined) =>
+      of.places.push({ place: place.id, reason, writtenAt })
+    const namesAfter: NameAssessment = !isErased ? namesBefore : now ? await judgedNames(now) : { kind: 'none' }
+    if (namesAfter.kind !== 'none') {
+      of.namesListed++
+      if (namesAfter.kind === 'leave') leave(namesAfter.reason, namesAfter.writtenAt)
+      else leave(unchanged, now?.texts[0]?.writtenAt)
+    } else if (namesBefore.kind !== 'none') of.namesErased++
+    if (!hasRuns(finding)) continue
     if (before.kind === 'explained') {
       of.explained++
       continue
     }
-    const leave = (reason: RemainingReason, writtenAt: Date | undefined) => {
-      of.left++
-      of.places.push({ place: place.id, reason, writtenAt })
-    }
-    if (before.kind === 'leave') {
-      leave(before.reason, before.writtenAt)
+    const after = before.kind === 'leave' ? before : now && hasRuns(now) ? judged(now) : undefined
+    if (after === undefined || after.kind === 'explained') {
+      of.erased++
       continue
     }
-    const rest = await remaining(finding, again, words)
-    const now = rest && (await withoutShared(deps, rest, words, explained))
-    const after = now && judged(now)
-    if (after?.kind === 'erase') leave(unowned.has(keyOf(finding)) ? 'owned' : 'unchanged', now?.texts[0]?.writtenAt)
-    else if (after?.kind === 'leave') leave(after.reason, after.writtenAt)
-    else of.erased++
+    of.left++
+    if (after.kind === 'leave') leave(after.reason, after.writtenAt)
+    else leave(unchanged, now?.texts[0]?.writtenAt)
   }
   return results
 }
+
+/** Stores what is about to be erased; undefined if the places belong to others. Adds their keys to `unowned`. */
+const noteBatch = (
+  { db }: Pick<ReadingDeps, 'db'>,
+  { name: holder }: DataSource,
+  {
+    readingId,
+    cursor,
+    batch: { receiptId, findings, runs, names },
+    unowned,
+  }: { readingId: string; cursor: string | null; batch: Batch; unowned: Set<string> },
+  { of }: WordsOfReading,
+): Promise<NotedPage | undefined> =>
+  db.transaction(async (tx) => {
+    const { projects = [], erasedAt } = of.get(receiptId) ?? {}
+    const ofNames = [...names].sort((one, other) => one - other).map(BigInt)
+    const items = new Set<ItemId>()
+    for (const finding of findings) {
+      const { place } = finding
+      const some =
+        names.size > 0 && place.itemsOfNames
+          ? await place.itemsOfNames(projects, tx)
+          : await place.itemsOf(projects, tx)
+      if (some.length === 0) unowned.add(keyOf(finding))
+      for (const item of some) items.add(item)
+    }
+    if (items.size === 0) return undefined
+    const page = createHash('sha256')
+      .update(names.size === 0 ? (cursor ?? '') : JSON.stringify([cursor, ofNames.map(String)]))
+      .digest('base64url')
+      .slice(0, 22)
+    const data = {
+      readingId,
+      receiptId,
+      holder,
+      page,
+      items: [...items].sort(),
+      places: findings.map(({ place }) => place.id),
+      // Of what came back, only the words of the returned texts are erased: others may write the rest anew.
+      runs: erasedAt ? [...runs].map(BigInt) : [],
+      names: ofNames,
+    }
+    await tx.readingPage.upsert({
+      where: { readingId_receiptId_holder_page: { readingId, receiptId, holder, page } },
+      create: data,
+      update: { items: data.items, places: data.places, runs: data.runs },
+    })
+    return data
+  })
 
 /** What a place contains now. A place that cannot be read again by its page is read by itself. */
 async function remaining(
@@ -428,8 +562,8 @@ async function remaining(
   if (!place.again) return again?.get(keyOf(finding))
   const writtenAt = await place.writtenAt?.()
   const texts = (await place.again()).flatMap((text) => {
-    const runs = all.foundIn(text).get(receiptId)
-    return runs ? [{ text, runs, writtenAt }] : []
+    const words = all.foundIn(text).get(receiptId)
+    return words ? [{ text, writtenAt, ...words }] : []
   })
   return { receiptId, place, texts }
 }
@@ -481,9 +615,10 @@ async function advance(
       await addFinding(tx, { readingId, receiptId, holder: source.name }, found)
       await listPlaces(tx, { readingId, receiptId, holder: source.name, now: now() }, found.places)
     }
-    for (const { receiptId, places } of noted) {
-      const gone = places.filter((id) => !page.findings.has(JSON.stringify([receiptId, id])))
-      await addFinding(tx, { readingId, receiptId, holder: source.name }, { erased: gone.length })
+    for (const { receiptId, places, names } of noted) {
+      const gone = places.filter((id) => !page.findings.has(JSON.stringify([receiptId, id]))).length
+      const result = names.length > 0 ? { namesErased: gone } : { erased: gone }
+      await addFinding(tx, { readingId, receiptId, holder: source.name }, result)
     }
     await tx.readingPage.deleteMany({ where: { readingId, holder: source.name } })
   })
@@ -511,6 +646,8 @@ interface FindingRow {
   erased: number
   left: number
   explained: number
+  namesErased: number
+  namesListed: number
 }
 
 /** The values that were not read, by reason. */
@@ -532,24 +669,29 @@ function lineOf(row: StoreRow, findings: readonly FindingRow[]): CompleteReading
   const { holder, store, startedAt, completedAt, texts, units, unread } = row
   if (!startedAt || !completedAt) throw new Error(`${holder} was not read completely`)
   let [erased, left, explained] = [0, 0, 0]
+  const names = { found: 0, erased: 0, listed: 0 }
   for (const one of findings) {
     if (one.holder !== holder) continue
     erased += one.erased
     left += one.left
     explained += one.explained
+    names.erased += one.namesErased
+    names.listed += one.namesListed
   }
+  names.found = names.erased + names.listed
   return {
     store,
     holder,
     from: startedAt.toISOString(),
     until: completedAt.toISOString(),
-    how: ['words', 'contacts'],
+    how: ['words', 'contacts', 'names'],
     texts: Number(texts),
     characters: Number(units),
     found: erased + left + explained,
     erased,
     left,
     explained,
+    names,
     not_read: unreadIn(unread),
     never_read: [...(neverRead[store] ?? [])],
   }
@@ -596,7 +738,7 @@ const attest = (
     const { receipts, findings, isRepeated, startedAt } = reading
     await forgetPlaces(tx, { readingId, receipts })
     const at = deps.now()
-    const changed = findings.filter(({ erased, left }) => erased + left > 0)
+    const changed = findings.filter(({ erased, left, namesErased }) => erased + left + namesErased > 0)
     const attestation: Omit<ReadingAttestation, 'jws'> = {
       reading_id: readingId,
       version: 1,

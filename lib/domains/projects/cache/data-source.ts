@@ -21,7 +21,7 @@ import { requireConnectedStores } from '#lib/stores/registered-store.ts'
 import { isInKeySpace, type KeySpace, recordedClaimants, splitWithin } from '../key-space.ts'
 import { scopePart, scopeSubject, writersOf } from '../legal-holds.ts'
 import { foreignRefs, othersOf } from '../provenance/pointers.ts'
-import { type Ownership, ownershipReader, type Readable, readable } from '../values/readable.ts'
+import { isNamedByOthers, type Ownership, ownershipReader, type Readable, readable } from '../values/readable.ts'
 import {
   lenient,
   type Naming,
@@ -156,6 +156,7 @@ const cacheReader =
         id: `key:${labelOf(name)}`,
         texts,
         itemsOf: async () => [cacheItemOf('found', labelOf(name))],
+        isOfOthers: (projects, tx) => isNamedByOthers(name, projects, tx),
         async again() {
           const now: string[] = []
           await cache.read(async (one) => void now.push(...textsOf(one).texts), [name])

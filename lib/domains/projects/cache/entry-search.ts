@@ -11,7 +11,7 @@ import type { Sources } from '../provenance/sources.ts'
 import { ownershipReader } from '../values/readable.ts'
 import { type Naming, valueDeciderIn } from '../values/value-decider.ts'
 import { Fingerprints } from '../words/fingerprints.ts'
-import { SourceWords } from '../words/run-words.ts'
+import { addNames, SourceWords } from '../words/run-words.ts'
 import { groupsOf } from './repository.ts'
 import { addErasedId, type Chosen, isOurKey, mayBeOurKey, mayDeleteKey, uniqueInProject } from './rules.ts'
 import { type CacheFinding, type CacheSearch, labelOf, scanCache } from './scan.ts'
@@ -131,6 +131,7 @@ export async function gatherCacheTerms(
       }
     }
   words.all()
+  addNames(found.words, await sources.names(scope, tx, found.projects))
   for (const { project, group, threads } of await sources.whole(scope, tx, now)) {
     found.anchors.add(project)
     found.projects.add(project)

@@ -16,7 +16,8 @@ import type { CheckpointStore, FoundInThread } from '#lib/stores/checkpoints/che
 import { type MissingStoreData, requireConnectedStores } from '#lib/stores/registered-store.ts'
 import { writersOf } from '../legal-holds.ts'
 import type { Source, Sources } from '../provenance/sources.ts'
-import { SourceSpan, SourceWords } from '../words/run-words.ts'
+import { Fingerprints } from '../words/fingerprints.ts'
+import { addNames, SourceSpan, SourceWords } from '../words/run-words.ts'
 import {
   type CheckpointsSourceDeps,
   checkpointsDataSourceName,
@@ -34,12 +35,20 @@ import {
   mayBeShared,
   memoriesItem,
   memoriesSought,
+  memoryItem,
   messageItem,
   movedOf,
   parseItem,
   wholeThread,
 } from './items.ts'
-import { erasersOf, memoriesWithWords, memoryLabel, memoryText, residueOfMemories } from './memories-by-words.ts'
+import {
+  erasersOf,
+  isMemoryOfOthers,
+  memoriesWithWords,
+  memoryLabel,
+  memoryText,
+  residueOfMemories,
+} from './memories-by-words.ts'
 import { organisationsOfProjects, threadsOfSubject } from './repository.ts'
 import {
   idsOf,
@@ -236,7 +245,8 @@ async function* unasked(
 
 /** The words and ids of a scope, added while its sources are read. */
 function scopeTerms(erasedSourceIds: ReadonlySet<string>) {
-  const words = new SourceWords()
+  const found = new Fingerprints()
+  const words = new SourceWords(found)
   const ids = new Set(erasedSourceIds)
   const projects = new Set<string>()
   const span = new SourceSpan()
@@ -249,7 +259,10 @@ function scopeTerms(erasedSourceIds: ReadonlySet<string>) {
       for (const id of [...(conversation === null ? [] : [conversation]), ...threads]) ids.add(id)
     }
   }
-  return { words: () => words.all(), ids, projects, add, since: () => span.since }
+  /** Call it after the last source. */
+  const addNamesOf = async (sources: Sources, scope: ErasureScope, tx: Transaction) =>
+    addNames(found, await sources.names(scope, tx, projects))
+  return { words: () => words.all(), ids, projects, add, addNamesOf, since: () => span.since }
 }
 
 /** Items of the long-term store that name no id of the scope but contain its words. One search for the whole scope. */
@@ -315,6 +328,7 @@ async function* plannedThreads(
       terms.add(batch)
       yield* unasked(batch, wholes, tx)
     }
+    await terms.addNamesOf(sources, scope, tx)
     yield* memoriesByWords(store, terms, tx, now, { erasedSourceIds, isAway })
     return
   }
@@ -328,6 +342,7 @@ async function* plannedThreads(
     }
     yield* memoriesOfBatch(store, batch, tx)
   }
+  await terms.addNamesOf(sources, scope, tx)
   yield* memoriesByWords(store, terms, tx, now, { erasedSourceIds, isAway })
   const since = terms.since()
   if (since) {
@@ -393,12 +408,17 @@ const checkpointReader =
   async (after: string | null, visit: (place: ReadPlace) => Promise<void>): Promise<ReadPage> => {
     await requireConnectedStores(whatIsMissing)
     const { rows, memories, unread, next } = await store.readPage(after)
-    for (const { thread, texts, writtenAt } of rows)
+    for (const { thread, texts, writtenAt, lastWrittenAt } of rows)
       await visit({
         id: `thread:${thread}`,
         texts,
         writtenAt,
+        lastWrittenAt,
         itemsOf: (projects, tx) => itemsOfThread(thread, projects, tx),
+        async isOfOthers(projects, tx) {
+          const owners = (await projectsOf(tx, [thread])).get(thread)
+          return owners?.isDisjointFrom(new Set(projects)) === true
+        },
       })
     for (const memory of memories)
       await visit({
@@ -406,6 +426,8 @@ const checkpointReader =
         texts: [memoryText(memory)],
         writtenAt: async () => memory.writtenAt,
         itemsOf: async (projects) => [memoriesItem(projects)],
+        itemsOfNames: async (projects) => [memoryItem(projects, memoryLabel(memory))],
+        isOfOthers: (projects, tx) => isMemoryOfOthers(memory, projects, tx),
       })
     return { next, unread }
   }

@@ -6,7 +6,7 @@ import { shownId } from '#lib/kernel/scoped-ids.ts'
  * - `<thread>/<message>`, with a third part if the source has another id.
  * - `<thread>/*` for a thread to delete completely; `<thread>/**` if somebody decided this.
  * - `/<message>` for the long-term store; `/@<project>,<project>` for items found there only by words. With a third part, the time since
- *   which threads are searched for the words as well.
+ *   which threads are searched for the words as well. With a fourth part, the only item of the store to search.
  * - For a thread that cannot be rewritten: `<thread>/?` while undecided, then `<thread>/**` or `<thread>/=` (retained); `<thread>/#` under
  *   legal hold; `<thread>/~` in the step from which it was moved.
  *
@@ -23,6 +23,8 @@ interface CheckpointItem {
   projects?: string[]
   /** Threads that were written since this time are searched for the words. */
   since?: Date
+  /** The only item of the long-term store to search, by its label. */
+  memory?: string
   /** Delete the whole thread even if others share it. */
   isDecided: boolean
   /** State of a thread that cannot be rewritten: undecided, retained, under legal hold, or moved to another step. */
@@ -47,13 +49,16 @@ const markOf = (text: string): CheckpointItem['mark'] => marks.entries().find(([
 export const itemsOfThread = (thread: string): string => `${encoded(thread)}/`
 export const memoriesItem = (projects: readonly string[], since?: Date): string =>
   `/@${[...projects].sort().map(encoded).join(',')}${since ? `/${since.getTime()}` : ''}`
+/** One item of the long-term store, by its label. */
+export const memoryItem = (projects: readonly string[], label: string): string =>
+  `${memoriesItem(projects)}//${encoded(label)}`
 /** Stands for all messages of a thread in an item that is only searched for words. No message has this id. */
 export const anyMessage = 'complete-reading'
 export const messageItem = (thread: string | null, message: string, source: string | null): string =>
   [thread ?? '', message, ...(source === null || source === message ? [] : [source])].map(encoded).join('/')
 
 export function parseItem(item: string): CheckpointItem {
-  const [thread = '', message = '', source] = item.split('/')
+  const [thread = '', message = '', source, label] = item.split('/')
   const given = thread === '' ? null : decodeURIComponent(thread)
   const isDecided = message === '**'
   const mark = markOf(message)
@@ -61,8 +66,9 @@ export function parseItem(item: string): CheckpointItem {
     return { thread: given, message: null, source: null, isDecided, mark }
   if (given === null && message.startsWith('@')) {
     const projects = message.slice(1).split(',').map(decodeURIComponent)
-    const since = source === undefined ? {} : { since: new Date(Number(source)) }
-    return { thread: null, message: null, source: null, projects, isDecided, mark, ...since }
+    const since = source === undefined || source === '' ? {} : { since: new Date(Number(source)) }
+    const memory = label === undefined ? {} : { memory: decodeURIComponent(label) }
+    return { thread: null, message: null, source: null, projects, isDecided, mark, ...since, ...memory }
   }
   const id = decodeURIComponent(message)
   return { thread: given, message: id, source: source === undefined ? id : decodeURIComponent(source), isDecided, mark }
@@ -104,13 +110,15 @@ export const mayBeShared = (threads: Readonly<ReturnType<typeof byThread>>): str
 export function memoriesSought(
   items: readonly string[],
   part: ProjectPart | undefined,
-): { projects: string[]; ids: Set<string> } {
+): { projects: string[]; ids: Set<string>; only?: ReadonlySet<string> } {
   const parsed = items.map(parseItem)
+  const stores = parsed.filter((one) => one.projects !== undefined)
+  const labels = stores.flatMap((one) => one.memory ?? [])
   const projects = [...new Set(parsed.flatMap((one) => one.projects ?? []))]
   const conversation = part?.conversation ?? null
   const ids = new Set([
     ...(conversation === null ? [] : [conversation, shownId(conversation)]),
     ...parsed.flatMap(({ thread, message, source }) => [thread, message, source].filter((one) => one !== null)),
   ])
-  return { projects, ids }
+  return { projects, ids, ...(labels.length > 0 && labels.length === stores.length && { only: new Set(labels) }) }
 }

@@ -42,6 +42,13 @@ async function ownerOf(tx: Transaction, { namespace, key, value }: Memory, own: 
   return claimed.some((one) => isOwn(one) && one.is_any) ? 'ours' : 'foreign'
 }
 
+/** Whether an item belongs to another project or organization than these, or to nobody known. */
+export const isMemoryOfOthers = async (
+  memory: Memory,
+  projects: readonly string[],
+  tx: Transaction,
+): Promise<boolean> => ['sibling', 'foreign'].includes(await ownerOf(tx, memory, await erasersOf(tx, projects)))
+
 /** Whether one of the organizations may claim every item that names no project. */
 async function mayClaimAny(tx: Transaction, organisations: readonly string[]): Promise<boolean> {
   return organisations.length === 0 || (await anyClaimsAll(tx, { organisations })).length > 0
@@ -52,6 +59,8 @@ interface SoughtMemories {
   erasers: Erasers
   /** Ids that count as erased, for a dry run. */
   erasedIds?: ReadonlySet<string>
+  /** The labels of the only items to search. */
+  only?: ReadonlySet<string>
   now: Date
   within<T>(run: (tx: Transaction) => Promise<T>): Promise<T>
 }
@@ -89,7 +98,7 @@ export const memoryText = ({ namespace, key, value, indexed }: Memory): string =
  */
 export async function* memoriesWithWords(
   store: Pick<CheckpointStore, 'memoryPage'>,
-  { words: all, erasers, erasedIds, now, within }: SoughtMemories,
+  { words: all, erasers, erasedIds, only, now, within }: SoughtMemories,
   tx?: Transaction,
 ): AsyncGenerator<FoundMemories> {
   const words = all.filter(({ isEmpty }) => !isEmpty)
@@ -131,6 +140,7 @@ export async function* memoriesWithWords(
     const { memories, next } = await store.memoryPage(after, tx)
     const found: FoundMemories = { changes: [], left: [] }
     for (const memory of memories) {
+      if (only?.has(memoryLabel(memory)) === false) continue
       const matches = matchesIn(memoryText(memory))
       if (matches.length === 0) continue
       const decided = await judged(memory, matches)
@@ -146,7 +156,7 @@ export async function* memoriesWithWords(
 /** Erases items of the long-term store that contain erased words, whatever ids they name. */
 export async function eraseMemories(
   store: CheckpointStore,
-  sought: { words: readonly ErasedWords[]; projects: string[]; ids: Set<string> },
+  sought: { words: readonly ErasedWords[]; projects: string[]; ids: Set<string>; only?: ReadonlySet<string> },
   tx: Transaction,
   now: Date,
 ) {

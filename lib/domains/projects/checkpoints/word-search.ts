@@ -34,11 +34,15 @@ export function wordSearch(searched: SearchedWords): TextSearch | undefined {
   return words.length === 0 ? undefined : searchOf({ ...searched, words })
 }
 
-/** Names of an erased person count as runs of any length. */
-const withNames = (words: ErasedWords): ErasedWords => ({
+/** Names of an erased person count as runs of any length. `onName` is called with the run of each found name. */
+const withNames = (words: ErasedWords, onName: (run: number) => void = () => {}): ErasedWords => ({
   isEmpty: words.isEmpty,
   namesIn: (text) => words.namesIn(text),
-  runsIn: (text) => [...words.runsIn(text), ...words.namesIn(text)],
+  runsIn(text) {
+    const names = words.namesIn(text)
+    for (const { run } of names) onName(run)
+    return [...words.runsIn(text), ...names]
+  },
 })
 
 /** Texts with words whose other authors are sought. The words of further texts count as erased. */
@@ -46,7 +50,8 @@ const maxSeen = 10_000
 
 function searchOf(searched: SearchedWords): TextSearch {
   const { projects, erasedIds, now, within, isUnowned = false } = searched
-  const words = searched.words.map(withNames)
+  const names = new Set<number>()
+  const words = searched.words.map((one) => withNames(one, (run) => names.add(run)))
   const runsIn = (text: string): ErasedRunMatch[] => words.flatMap((one) => one.runsIn(text))
   const seen = new Map<string, ErasedRunMatch[]>()
   const living = livingAuthors({ within, projects, now, erasedIds: erasedIds ?? new Set(), runsIn })
@@ -65,6 +70,7 @@ function searchOf(searched: SearchedWords): TextSearch {
       if (isUnowned && found.length > 0 && seen.size < maxSeen) seen.set(text, found)
       return found
     },
+    isName: (run) => names.has(run),
     including: (texts) =>
       texts.length === 0 ? search : searchOf({ ...searched, words: [...searched.words, fingerprintsOf(texts)] }),
     async explained() {
@@ -173,14 +179,15 @@ interface SoughtThreads extends Pick<SearchedWords, 'erasedIds' | 'now' | 'withi
 }
 
 /**
- * Threads that nobody reported and that contain erased words: those of the erasing projects, and those that nobody owns because the
+ * Threads that nobody reported and that contain erased words or names: those of the erasing projects, and those that nobody owns because the
  * application named them itself. Words that a remaining author wrote do not count, of any project if nobody owns the thread.
  */
 export async function threadsWithWords(
   store: Pick<CheckpointStore, 'writtenSince' | 'readThreads'>,
-  { words, projects, since, erasedIds, now, within, without }: SoughtThreads,
+  { words: sought, projects, since, erasedIds, now, within, without }: SoughtThreads,
   tx: Transaction,
 ): Promise<string[]> {
+  const words = withNames(sought)
   if (words.isEmpty || projects.length === 0) return []
   const threads = (await store.writtenSince(since, tx)).filter((thread) => !without.has(thread))
   const living = livingAuthors({

@@ -15,7 +15,7 @@ import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { receiptText } from '#lib/kernel/receipt-texts.ts'
-import type { Episode, GraphStore } from '#lib/stores/graph/graph.ts'
+import type { Episode, GraphStore, GraphText } from '#lib/stores/graph/graph.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { type MissingStoreData, requireConnectedStores } from '#lib/stores/registered-store.ts'
 import { writersOf } from '../legal-holds.ts'
@@ -35,6 +35,7 @@ import {
   namesItem,
   portionItem,
   portionSize,
+  recordItem,
   reportedItem,
   soughtAs,
   ungroupedItem,
@@ -163,7 +164,11 @@ async function eraseGroups(
     }
     for (const own of planned) if (own.group === group) of.episodes = [...of.episodes, ...own.episodes.keys()]
     // Search for words first: redacting a name would hide them.
-    if (of.words || of.episodes.length + of.told.length + of.about.length + of.unsearched.length > 0)
+    if (
+      of.words ||
+      of.records.length > 0 ||
+      of.episodes.length + of.told.length + of.about.length + of.unsearched.length > 0
+    )
       await eraseInGroup(deps, scope, of, { ...options, words }, erased, tx)
     if (of.names) erased.mentions.push(...(await remainingNames(deps, scope, group, tx, options)))
   }
@@ -235,8 +240,10 @@ async function residueInGroup(
           texts.map(({ text }) => text),
           tx,
         )
-        left += texts.filter(({ kind, text }) =>
-          kind === 'episode' ? erased.unexplained(text).length > 0 : erased.hasErased(text),
+        left += texts.filter(({ kind, field, text }) =>
+          kind === 'episode'
+            ? erased.unexplained(text).length + (field === 'content' ? erased.namesOfNobody(text).length : 0) > 0
+            : erased.hasErased(text),
         ).length
       }
     },
@@ -269,18 +276,20 @@ async function residueOfGroups(
   return left
 }
 
-/** The item of a group, unless it belongs to a project of another organization. Applications also write into groups of no project. */
-async function itemsOfGroup(group: string, projects: readonly string[], tx: Transaction): Promise<ItemId[]> {
+/** Whether a group belongs to a project of another organization. Applications also write into groups of no project. */
+async function isOfOthers(group: string, projects: readonly string[], tx: Transaction): Promise<boolean> {
   const owner = await tx.project.findUnique({ where: { groupId: group }, select: { organisationId: true } })
   if (owner) {
     const own = await tx.project.findMany({
       where: { id: { in: [...projects] } },
       select: { organisationId: true },
     })
-    if (!own.some(({ organisationId }) => organisationId === owner.organisationId)) return []
+    return !own.some(({ organisationId }) => organisationId === owner.organisationId)
   }
-  return [wordsItem(group)]
+  return false
 }
+/** Names and summaries of these records are written anew, without a time. */
+const isRewritten = ({ kind }: GraphText): boolean => kind !== 'episode' && kind !== 'fact'
 
 /** Reads all records of the graph, of whichever group. */
 const graphReader =
@@ -293,8 +302,21 @@ const graphReader =
         id: `${kind}:${id}`,
         texts: texts.map(({ text }) => text),
         writtenAt: async () => writtenAt,
-        itemsOf: async (projects, tx) =>
-          group === null ? [ungroupedItem(kind, id)] : itemsOfGroup(group, projects, tx),
+        lastWrittenAt: async () => (texts.some(isRewritten) ? null : writtenAt),
+        async itemsOf(projects, tx) {
+          if (group === null) return [ungroupedItem(kind, id)]
+          return (await isOfOthers(group, projects, tx)) ? [] : [wordsItem(group)]
+        },
+        async itemsOfNames(projects, tx) {
+          if (group === null) return [ungroupedItem(kind, id)]
+          if (await isOfOthers(group, projects, tx)) return []
+          return [...new Set(texts.map((text) => recordItem(group, text.id)))]
+        },
+        async isOfOthers(projects, tx) {
+          const where = { groupId: group ?? '' }
+          const owner = group === null ? null : await tx.project.findUnique({ where, select: { id: true } })
+          return owner !== null && !projects.includes(owner.id)
+        },
       })
     return { next, unread: {} }
   }

@@ -121,8 +121,15 @@ export async function eraseInGroup(
   const { words, now, round = 0 } = options
   const erased = await erasedTexts(group, scope, words, tx, now)
   const byWords =
-    of.words && !words.isEmpty
-      ? await searchWords(parts, scope, group, erased, { isThorough: round > 0, now }, tx)
+    (of.words || of.records.length > 0) && !words.isEmpty
+      ? await searchWords(
+          parts,
+          scope,
+          group,
+          erased,
+          { isThorough: round > 0, now, ...(!of.words && { only: new Set(of.records) }) },
+          tx,
+        )
       : nothingFound
   const { planned, found } = await episodesInGroup(parts, of, tx)
   const episodes = await graph.episodesById(group, [...new Set([...planned, ...found, ...byWords.episodes])].sort(), tx)

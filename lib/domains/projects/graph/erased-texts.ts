@@ -45,6 +45,8 @@ export interface ErasedTexts {
   prepare(texts: Iterable<string>, tx: Transaction): Promise<void>
   /** Runs of erased words that no remaining text contains; before {@link prepare}, all runs. */
   unexplained(text: string): ErasedRunMatch[]
+  /** Names that no remaining text of a person contains; before {@link prepare}, all names. */
+  namesOfNobody(text: string): ErasedRunMatch[]
   /** Whether a generated text contains erased words or a name of the erased person. */
   hasErased(text: string): boolean
   /** How to change a generated text or the description of an episode; undefined if it remains as it is. */
@@ -67,6 +69,7 @@ export interface EpisodeDecider {
 
 const nothingRemains: RemainingTexts = {
   explained: new Set(),
+  explainedNames: new Set(),
   long: new TextIndex(),
   persons: new TextIndex(),
   short: new TextIndex(),
@@ -182,6 +185,9 @@ async function makeErasedTexts(
     const theirs = remaining.persons.spansIn(text)
     return found.filter((match) => besides(text, [match], theirs).length > 0)
   }
+  /** Names of the erased person that no remaining text of a person contains. */
+  const namesOfNobody = (text: string): ErasedRunMatch[] =>
+    words.namesIn(text).filter(({ run }) => !remaining?.explainedNames.has(run))
   const hasErased = (text: string) => unexplained(text).length > 0 || words.namesIn(text).length > 0
 
   async function readSources(episodes: readonly Episode[], tx: Transaction): Promise<Map<string, EpisodeSources>> {
@@ -205,13 +211,14 @@ async function makeErasedTexts(
 
   return {
     words,
+    namesOfNobody,
     mayMatter: (text) => words.runsIn(text).length > 0 || words.namesIn(text).length > 0,
     unexplained,
     hasErased,
     async prepare(texts, tx) {
       if (remaining || words.isEmpty) return
       for (const text of texts)
-        if (words.runsIn(text).length > 0) {
+        if (words.runsIn(text).length > 0 || words.namesIn(text).length > 0) {
           await load(tx)
           return
         }
@@ -221,7 +228,12 @@ async function makeErasedTexts(
       const runs = unexplained(text)
       const isText = field in emptied
       if (kind === 'episode') {
-        if (runs.length === 0 || field === 'content') return undefined
+        if (field === 'content') {
+          // Its words are decided with its sources. A name in an episode that a person wrote is theirs.
+          if (runs.length > 0 || namesOfNobody(text).length === 0) return undefined
+          return { ...place, text: editText(text, namesOfNobody, redacted) ?? '' }
+        }
+        if (runs.length === 0) return undefined
         return { ...place, text: isText ? (cutFrom(text, mergeSpans(runs)) ?? '') : null }
       }
       if (runs.length > 0)

@@ -17,6 +17,8 @@ export interface GroupItems {
   names: boolean
   /** Search for the erased words in every text. */
   words: boolean
+  /** Records in which to search for names of the erased person. */
+  records: string[]
 }
 
 /** Rows of a group in one portion. */
@@ -43,6 +45,7 @@ export const aboutItem = (group: string, source: string): ItemId => `${group}/ab
 export const unsearchedItem = (group: string, source: string): ItemId => `${group}/text:${source}`
 export const namesItem = (group: string): ItemId => `${group}/names:`
 export const wordsItem = (group: string): ItemId => `${group}/words:`
+export const recordItem = (group: string, uuid: string): ItemId => `${group}/in:${uuid}`
 /** A record without a group, by its kind and the store's internal id. */
 export const ungroupedItem = (kind: 'node' | 'link', id: string): ItemId => `/${kind}:${id}`
 export const isUngrouped = (item: ItemId): boolean => /^\/(?:node|link):/.test(item)
@@ -67,11 +70,13 @@ export function itemsByGroup(items: readonly ItemId[]): GroupItems[] {
       portions: 0,
       names: false,
       words: false,
+      records: [],
     }
     groups.set(group, of)
     if (rest.startsWith('*')) of.portions++
     else if (rest === 'names:') of.names = true
     else if (rest === 'words:') of.words = true
+    else if (rest.startsWith('in:')) of.records.push(rest.slice(3))
     else if (rest.startsWith('told:')) of.told.push(rest.slice(5))
     else if (rest.startsWith('about:')) of.about.push(rest.slice(6))
     else if (rest.startsWith('text:')) of.unsearched.push(rest.slice(5))

@@ -24,14 +24,14 @@ const maxPhrases = 400
 /**
  * Finds all texts of a group that contain erased words, with the text layer that verification also uses: an index finds no encoded words.
  * Episodes and facts from before the first erased source are searched by full-text indexes only. Reads these too if the erased texts no longer
- * exist, if there are many of them, or if verification found residue (`isThorough`).
+ * exist, if there are many of them, or if verification found residue (`isThorough`). `only`: the records to search.
  */
 export async function searchWords(
   parts: { graph: GraphStore; sources: Sources; namesOf: NamesOf },
   scope: ErasureScope,
   group: string,
   erased: ErasedTexts,
-  { isThorough, now }: { isThorough: boolean; now: Date },
+  { isThorough, only, now }: { isThorough: boolean; only?: ReadonlySet<string>; now: Date },
   tx: Transaction,
 ): Promise<FoundByWords> {
   const { graph, sources, namesOf } = parts
@@ -57,7 +57,7 @@ export async function searchWords(
   const deleted = new Set<string>()
   const seen = new Set<string>()
   const look = async (given: readonly GraphText[]) => {
-    const texts = given.filter(({ kind, id, field }) => !seen.has(`${kind} ${id} ${field}`))
+    const texts = given.filter(({ kind, id, field }) => only?.has(id) !== false && !seen.has(`${kind} ${id} ${field}`))
     for (const { kind, id, field } of texts) seen.add(`${kind} ${id} ${field}`)
     await erased.prepare(
       texts.map(({ text }) => text),
@@ -66,6 +66,8 @@ export async function searchWords(
     for (const one of texts) {
       if (one.kind === 'episode' && one.field === 'content') {
         if (erased.words.runsIn(one.text).length > 0) episodes.add(one.id)
+        const edit = erased.edit(one)
+        if (edit) found.edits.push(edit)
       } else if (one.kind === 'entity' && one.field === 'name' && isErasedName(erased, one.text)) deleted.add(one.id)
       else {
         const edit = erased.edit(one)
@@ -79,7 +81,11 @@ export async function searchWords(
   const namedInErased = new TextIndex(inErased)
   const edited = new Set(found.edits.map(({ id }) => id))
   for (const { uuid, name } of bare)
-    if (edited.has(uuid) || namedInErased.spansIn(name).some(({ start, end }) => end - start >= name.trim().length))
+    if (only) continue
+    else if (
+      edited.has(uuid) ||
+      namedInErased.spansIn(name).some(({ start, end }) => end - start >= name.trim().length)
+    )
       deleted.add(uuid)
   found.episodes = [...episodes].sort()
   found.deleteEntities = [...deleted].sort()

@@ -21,7 +21,7 @@ import { mergedChosen } from '../cache/rules.ts'
 import { isInKeySpace, recordedClaimants } from '../key-space.ts'
 import { scopePart, scopeSubject, writersOf } from '../legal-holds.ts'
 import { foreignRefs, othersOf } from '../provenance/pointers.ts'
-import { readable } from '../values/readable.ts'
+import { isNamedByOthers, readable } from '../values/readable.ts'
 import { lenient, type Naming, type ValueDecider, valueDeciderIn } from '../values/value-decider.ts'
 import { Fingerprints } from '../words/fingerprints.ts'
 import {
@@ -201,6 +201,7 @@ const objectReader =
           texts: [key, one.described.join('\n'), value?.text ?? ''],
           writtenAt: async () => at,
           itemsOf: (projects, tx) => itemsOf(ports, key, projects, tx),
+          isOfOthers: (projects, tx) => isNamedByOthers(key, projects, tx),
         })
       }
     }

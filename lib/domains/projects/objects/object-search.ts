@@ -14,7 +14,7 @@ import type { Source, Sources } from '../provenance/sources.ts'
 import { ownershipReader } from '../values/readable.ts'
 import { type Naming, valueDeciderIn } from '../values/value-decider.ts'
 import { Fingerprints } from '../words/fingerprints.ts'
-import { SourceWords } from '../words/run-words.ts'
+import { addNames, SourceWords } from '../words/run-words.ts'
 import { mayDeleteObject, objectItemsOf, objectsOfProject, soughtAmong } from './rules.ts'
 import {
   applicationKeys,
@@ -105,6 +105,7 @@ export async function gatherObjectTerms(
       if (found.listed.length < maxListed) found.listed.push({ ...source, texts: [] })
     }
   words.all()
+  addNames(found.words, await sources.names(scope, tx, found.projects))
   for (const { project, group, conversations } of await sources.whole(scope, tx, now)) {
     found.anchors.add(project)
     found.projects.add(project)

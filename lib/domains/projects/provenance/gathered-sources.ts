@@ -1,9 +1,10 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import { wholeConversations, wholeProjects } from '../containers/repository.ts'
+import { identifiesAPerson } from '../graph/name-rules.ts'
 import { type AuthoredTable, coveredRows, scopePart, scopeSubject } from '../legal-holds.ts'
 import { heldSources, idsAtOnce, sourceIdsAfter, sourcesById } from './repository.ts'
-import type { Source, Sources, WholeContainer } from './sources.ts'
+import type { PersonNames, Source, Sources, WholeContainer } from './sources.ts'
 
 /** Maximum sources per batch, maximum bytes of their texts (a single larger source is allowed). */
 const batchSize = 500
@@ -72,8 +73,15 @@ async function* batches(
     }
 }
 
+interface NamesDeps {
+  /** Names and email addresses of an account; empty after its erasure. */
+  namesOf(tx: Transaction, accountId: string): Promise<string[]>
+  isBorneByOthers(tx: Transaction, name: string, accountId: string | null): Promise<boolean>
+}
+const noNames: NamesDeps = { namesOf: async () => [], isBorneByOthers: async () => false }
+
 /** The sources that a scope covers, read from rows while they exist: messages, then documents, ordered by id. */
-export const gatheredSources = (): Sources => ({
+export const gatheredSources = ({ namesOf, isBorneByOthers }: NamesDeps = noNames): Sources => ({
   async *of(scope, tx, now) {
     for (const table of ['messages', 'documents'] as const) yield* batches(table, scope, tx, now)
   },
@@ -100,6 +108,34 @@ export const gatheredSources = (): Sources => ({
         threads: conversations.flatMap(({ threads }) => threads),
       })
     return wholes
+  },
+
+  async names(scope, tx, projects) {
+    const { account = null, participants = [] } = scopeSubject(scope) ?? {}
+    const names = new Set(account === null ? [] : await namesOf(tx, account))
+    const stored = await tx.projectParticipant.findMany({
+      where: { id: { in: [...participants] } },
+      select: { name: true, email: true },
+    })
+    for (const { name, email } of stored) for (const one of [name, email]) names.add(one ?? '')
+    names.delete('')
+    /** A name of two people identifies neither. An address has one owner. */
+    async function isShared(name: string): Promise<boolean> {
+      if (name.includes('@')) return false
+      if (await isBorneByOthers(tx, name, account)) return true
+      const others = await tx.projectParticipant.count({
+        where: {
+          name: { equals: name, mode: 'insensitive' },
+          projectId: { in: [...projects] },
+          id: { notIn: [...participants] },
+        },
+      })
+      return others > 0
+    }
+    const found: PersonNames = { certain: [], uncertain: [] }
+    for (const name of names)
+      found[identifiesAPerson(name) && !(await isShared(name)) ? 'certain' : 'uncertain'].push(name)
+    return found
   },
 
   async held(scope, tx, now) {

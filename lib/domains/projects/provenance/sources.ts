@@ -40,6 +40,12 @@ export interface WholeContainer {
   threads: string[]
 }
 
+export interface PersonNames {
+  certain: string[]
+  /** Single words, companies, and names that another account or another participant of the projects has too. */
+  uncertain: string[]
+}
+
 /** The sources that a scope covers, without those under legal hold. Data sources of derived stores read them while the rows exist. */
 export interface Sources {
   /** In batches, ordered by id. */
@@ -48,6 +54,8 @@ export interface Sources {
   ids(scope: ErasureScope, tx: Transaction, now: Date): Promise<Set<string>>
   /** Projects and conversations that are erased completely. */
   whole(scope: ErasureScope, tx: Transaction, now: Date): Promise<WholeContainer[]>
+  /** The names of the erased person, and their email addresses; empty for a part of a project, and after the erasure. */
+  names(scope: ErasureScope, tx: Transaction, projects: ReadonlySet<string>): Promise<PersonNames>
   /** Number of sources under legal hold, by hold. */
   held(scope: ErasureScope, tx: Transaction, now: Date): Promise<Record<string, number>>
 }

@@ -120,3 +120,14 @@ export const ownershipReader =
     }
     return isOwn ? 'own' : 'nobody'
   }
+
+/** Whether a name of a place names somebody else than these projects, for an erasure whose rows no longer exist. */
+export const isNamedByOthers = async (name: string, projects: readonly string[], tx: Transaction): Promise<boolean> =>
+  isOfOthers(
+    await ownershipReader({
+      within: (work) => work(tx),
+      projects: new Set(projects),
+      erased: new Set(),
+      isPerson: true,
+    })(name),
+  )

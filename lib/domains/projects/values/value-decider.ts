@@ -9,6 +9,7 @@ import { besides, cutFrom, decideDerivedText } from '../words/derived-text.ts'
 import { mergeSpans, occurrences, type TextSpan } from '../words/fingerprints.ts'
 import { livingAuthors } from '../words/living-authors.ts'
 import { remainingTexts, remainingTextsIn } from '../words/remaining-texts.ts'
+import { isContact } from '../words/run-words.ts'
 import { isOfOthers, type Ownership, type Readable } from './readable.ts'
 
 /** The sources of a value that pointers of an erased source name. */
@@ -247,6 +248,9 @@ export function valueDecider(words: ErasedWords, options: ValueDeciderOptions): 
   async function explainedIn(all: readonly TextMatches[], ownership: Ownership): Promise<ReadonlySet<number>> {
     if (all.length === 0) return new Set()
     const runs = new Set(await remaining.explained())
+    // A name in a place of somebody else may be somebody else's.
+    if (isOfOthers(ownership))
+      for (const { text } of all) for (const name of words.namesIn(text)) if (!isContact(text, name)) runs.add(name.run)
     if (ownership !== 'own')
       for (const { text, found } of all) {
         const unknown = found.filter(({ run }) => !runs.has(run))

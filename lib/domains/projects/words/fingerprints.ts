@@ -125,6 +125,13 @@ export class Fingerprints {
     return sets.some((set) => [...set.values()].some((runs) => runs.has(run)))
   }
 
+  /** What a fingerprint is here: a name that may be removed, or one that may be somebody else's. */
+  nameOf(run: number): 'certain' | 'uncertain' | undefined {
+    const isIn = (set: Short) => [...set.values()].some((runs) => runs.has(run))
+    if (isIn(this.#names) || isIn(this.#capitalized)) return 'certain'
+    return isIn(this.#uncertain) ? 'uncertain' : undefined
+  }
+
   /** Merges fingerprints with the same key. */
   static merged(all: readonly Fingerprints[]): Fingerprints {
     const [first] = all
@@ -270,6 +277,29 @@ export class Fingerprints {
     return distinct(searchViews(text, (view) => this.#namesOf(view).uncertain)).filter(
       ({ start, end }) => !certain.some((one) => one.start <= start && one.end >= end),
     )
+  }
+  /**
+   * All names in a text in one pass: those that {@link namesIn} returns, and words with a capital that may be a name. A text in lower case
+   * contains too many of these words.
+   */
+  everyNameIn(text: string): { certain: FingerprintMatch[]; uncertain: FingerprintMatch[] } {
+    if (this.#isFormer || this.#uncertain.size + this.#capitalized.size === 0)
+      return { certain: this.namesIn(text), uncertain: [] }
+    const all = searchViews(
+      text,
+      (view) => {
+        const { certain, uncertain } = this.#namesOf(view)
+        const capitals = uncertain.filter(({ start }) => /^\P{Ll}/u.test(view.slice(start, start + 2)))
+        return [
+          ...[...certain, ...this.#numbersOf(view)].map((one) => ({ ...one, isCertain: true })),
+          ...capitals.map((one) => ({ ...one, isCertain: false })),
+        ]
+      },
+      { isLastFirst: true },
+    )
+    const certain = distinct(all.filter(({ isCertain }) => isCertain))
+    const within = (one: TextSpan) => certain.some(({ start, end }) => start <= one.start && end >= one.end)
+    return { certain, uncertain: distinct(all.filter((one) => !one.isCertain && !within(one))) }
   }
   #formerNames(text: string): FingerprintMatch[] {
     const found: FingerprintMatch[] = []

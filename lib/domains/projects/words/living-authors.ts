@@ -4,7 +4,7 @@ import { preferIndexes } from '#lib/stores/postgres/personal-rows.ts'
 import { viewsOf } from '#lib/text/views.ts'
 import { endOfRun, tokenize } from '#lib/text/words.ts'
 import { mergeSpans } from './fingerprints.ts'
-import { textsElsewhere } from './repository.ts'
+import { namesElsewhere, textsElsewhere } from './repository.ts'
 
 /** Maximum number of patterns in one statement. */
 const perStatement = 50
@@ -22,6 +22,10 @@ const patternOfWord = (word: string): string =>
   Array.from(word, (one) => (plain.test(one) || wide.test(one) ? one : '.{0,3}')).join('')
 /** Maximum number of words in a pattern. A text that begins alike is compared completely. */
 const maxWords = 30
+/** Fewer words may be a name, which a participant of another project has too. */
+const maxNameWords = 5
+/** Matches no text. */
+const nothing = '$.^'
 /** A regular expression of PostgreSQL that finds the first words of a text, whatever separates them. */
 const patternOf = (given: string): string => {
   const text = given.replace(/\\[bfnrt]/g, '  ')
@@ -75,7 +79,10 @@ export function livingAuthors({ within, projects, now, erasedIds, runsIn }: Livi
   const textsWith = (patterns: readonly string[]): Promise<{ n: number; text: string }[]> =>
     within(async (tx) => {
       await preferIndexes(tx)
-      return textsElsewhere(tx, { projects, erased: [...erasedIds], now, max: maxTexts, patterns })
+      const found = await textsElsewhere(tx, { projects, erased: [...erasedIds], now, max: maxTexts, patterns })
+      const short = patterns.map((one) => (one.split(between).length <= maxNameWords ? one : nothing))
+      if (short.every((one) => one === nothing)) return found
+      return [...found, ...(await namesElsewhere(tx, { projects, max: maxTexts, patterns: short }))]
     })
   /** Searches for pieces of a text and notes their runs and those in the found texts. `runs`: the runs of each piece. */
   async function read(pieces: readonly { text: string; runs: readonly number[] }[]): Promise<void> {

@@ -64,6 +64,8 @@ const leastTold = 20
 /** All remaining texts of a project: the runs of erased words that they explain, and finders for these texts in other texts. */
 export interface RemainingTexts {
   explained: ReadonlySet<number>
+  /** Names of the erased person that texts of persons contain. */
+  explainedNames: ReadonlySet<number>
   long: TextFinder
   /** Those of `long` that persons wrote. */
   persons: TextFinder
@@ -77,15 +79,18 @@ export async function readRemainingTexts(
   now: Date,
   erasedIds?: ReadonlySet<string>,
 ): Promise<RemainingTexts> {
-  const explained = new Set<number>()
+  const [explained, explainedNames] = [new Set<number>(), new Set<number>()]
   const [long, persons, short] = [new TextIndex(), new TextIndex(), new TextIndex()]
   for await (const { isByPerson, texts } of remainingTexts(tx, project, now, erasedIds))
     for (const text of texts) {
-      if (isByPerson) for (const { run } of words.runsIn(text)) explained.add(run)
+      if (isByPerson) {
+        for (const { run } of words.runsIn(text)) explained.add(run)
+        for (const { run } of words.namesIn(text)) explainedNames.add(run)
+      }
       if (text.length < leastTold) short.add(text)
       else for (const index of isByPerson ? [long, persons] : [long]) index.add(text)
     }
-  return { explained, long, persons, short }
+  return { explained, explainedNames, long, persons, short }
 }
 
 const maxFound = 50

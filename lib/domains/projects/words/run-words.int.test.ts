@@ -15,7 +15,7 @@ let test: TestApp
 let project: MadeProject
 beforeAll(async () => {
   test = await testApp()
-  words = runWords({ db: test.db, sources: gatheredSources(), namesOf: async () => [] })
+  words = runWords({ db: test.db, sources: gatheredSources() })
 })
 beforeEach(async () => {
   project = await madeProject(test)

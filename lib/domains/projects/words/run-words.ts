@@ -1,31 +1,30 @@
 import { findPersonalData } from '#lib/domains/pii/personal-data.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import { type ErasedRunMatch, type ErasedWords, longestSearch } from '#lib/kernel/data-source.ts'
+import { type ErasedRunMatch, type ErasedWords, type FoundRuns, longestSearch } from '#lib/kernel/data-source.ts'
 import type { Mention } from '#lib/kernel/erased.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { dialedForms, digitsIn, leastDigits } from '#lib/text/numbers.ts'
 import { spokenTexts } from '#lib/text/views.ts'
-import { identifiesAPerson } from '../graph/name-rules.ts'
 import { scopeSubject } from '../legal-holds.ts'
-import type { Source, Sources } from '../provenance/sources.ts'
+import type { PersonNames, Source, Sources } from '../provenance/sources.ts'
 import { besides } from './derived-text.ts'
 import { Fingerprints, occurrences, type TextSpan } from './fingerprints.ts'
 import { explainedRuns, remainingTexts, remainingTextsIn } from './remaining-texts.ts'
 import { lockErasedWords, versionOfErasedWords, writeErasedWords } from './repository.ts'
 
-/** Names and email addresses of an account; empty after its erasure. */
-type NamesOf = (tx: Transaction, accountId: string) => Promise<string[]>
-
 /** Maximum number of runs with fingerprints in memory. */
 const maxLoaded = 3
 /** Projects that one query lists. */
 const projectsAtOnce = 1_000
+/** Participants whose names one query returns. */
+const namesAtOnce = 10_000
 
 interface RunWordsDeps {
   db: Database
   sources: Sources
-  namesOf: NamesOf
+  /** Passes the name of every account to `visit`. */
+  everyName?(visit: (name: string) => void): Promise<void>
   /** The key of new fingerprints. With one key for all runs, a complete reading hashes every text once. By default, a random one. */
   key?: () => Buffer
 }
@@ -117,7 +116,7 @@ export function phoneNumbersIn(text: string): string[] {
 
 /** Adds the fingerprints of all texts and names in a scope, and the ids of the projects that contain the texts. */
 async function gather(
-  { sources, namesOf }: Pick<RunWordsDeps, 'sources' | 'namesOf'>,
+  sources: Sources,
   { fingerprints, projects }: { fingerprints: Fingerprints; projects: Set<string> },
   tx: Transaction,
   scope: ErasureScope,
@@ -137,16 +136,30 @@ async function gather(
   words.all()
   // The searched stores contain nothing of a person without a text in any project.
   if (projects.size === 0) return
-  const names = account === null ? [] : await namesOf(tx, account)
-  const stored = await tx.projectParticipant.findMany({
-    where: { id: { in: [...participants] } },
-    select: { name: true, email: true },
-  })
-  for (const { name, email } of stored) names.push(name ?? '', email ?? '')
-  // People choose their names, and a single word may be any word.
-  for (const name of names)
-    if (identifiesAPerson(name)) fingerprints.addName(name)
-    else fingerprints.addUncertainName(name)
+  addNames(fingerprints, await sources.names(scope, tx, projects))
+}
+
+/** People choose their names, and a single word may be any word. */
+export function addNames(words: Fingerprints, { certain, uncertain }: PersonNames): void {
+  for (const name of certain) words.addName(name)
+  for (const name of uncertain) words.addUncertainName(name)
+}
+
+/** An email address or a telephone number, as opposed to a name that other people may have. */
+const contact = /@|%40|&#(?:64|x40);|(?:\d\D{0,3}){7}/i
+export const isContact = (text: string, { start, end }: Pick<ErasedRunMatch, 'start' | 'end'>): boolean =>
+  contact.test(text.slice(start, end))
+
+interface FoundNames {
+  contacts: ErasedRunMatch[]
+  names: ErasedRunMatch[]
+  /** Words that may be somebody else's name. */
+  uncertain: ErasedRunMatch[]
+}
+function namesFoundIn(words: Fingerprints, text: string): FoundNames {
+  const { certain, uncertain } = words.everyNameIn(text)
+  const { contacts = [], names = [] } = Object.groupBy(certain, (one) => (isContact(text, one) ? 'contacts' : 'names'))
+  return { contacts, names, uncertain }
 }
 
 /** The stored fingerprints of one erasure. */
@@ -154,11 +167,6 @@ interface StoredWords {
   receiptId: string
   fingerprints: Uint8Array
 }
-
-/** An email address or a telephone number, as opposed to a name that other people may have. */
-const contact = /@|%40|&#(?:64|x40);|(?:\d\D{0,3}){7}/i
-const isContact = (text: string, { start, end }: Pick<ErasedRunMatch, 'start' | 'end'>): boolean =>
-  contact.test(text.slice(start, end))
 
 /**
  * The words of many erasures. All fingerprints with one key are merged, so a text is hashed once for each key: once for all erasures of this
@@ -172,25 +180,35 @@ function wordsOfMany(all: readonly StoredWords[]) {
     words: Fingerprints.merged(some),
     of: [...each].filter(([, one]) => some.includes(one)),
   }))
-  const matchesOf = (words: Fingerprints, text: string): ErasedRunMatch[] => [
-    ...words.runsIn(text),
-    ...words.namesIn(text).filter((name) => isContact(text, name)),
-  ]
   return {
-    foundIn(text: string): ReadonlyMap<string, ReadonlySet<number>> {
-      const found = new Map<string, ReadonlySet<number>>()
+    foundIn(text: string): ReadonlyMap<string, FoundRuns> {
+      const found = new Map<string, FoundRuns>()
       for (const { words, of } of merged) {
-        const matches = matchesOf(words, text)
-        if (matches.length === 0) continue
+        const runs = words.runsIn(text)
+        const { contacts, names, uncertain } = namesFoundIn(words, text)
+        if (runs.length + contacts.length + names.length + uncertain.length === 0) continue
         for (const [receiptId, one] of of) {
-          const own = new Set(matches.flatMap(({ run }) => (one.has(run) ? [run] : [])))
-          if (own.size > 0) found.set(receiptId, own)
+          const own: FoundRuns = { runs: new Set(), names: new Set(), uncertain: new Set() }
+          for (const { run } of [...runs, ...contacts]) if (one.has(run)) own.runs.add(run)
+          // What is a name in one erasure may be an uncertain form in another, whose person shares it with others.
+          for (const { run } of names) {
+            const is = one.nameOf(run)
+            if (is !== undefined) own[is === 'certain' ? 'names' : 'uncertain'].add(run)
+          }
+          for (const { run } of uncertain) if (one.nameOf(run) !== undefined) own.uncertain.add(run)
+          if (own.runs.size + own.names.size + own.uncertain.size > 0) found.set(receiptId, own)
         }
       }
       return found
     },
     runsOf: (receiptId: string, text: string): ErasedRunMatch[] => each.get(receiptId)?.runsIn(text) ?? [],
-    runsIn: (text: string): number[] => merged.flatMap(({ words }) => matchesOf(words, text).map(({ run }) => run)),
+    runsIn: (text: string): number[] =>
+      merged.flatMap(({ words }) => [...words.runsIn(text), ...words.namesIn(text)].map(({ run }) => run)),
+    namesIn: (name: string): number[] =>
+      merged.flatMap(({ words }) => {
+        const { certain, uncertain } = words.everyNameIn(name)
+        return [...certain, ...uncertain].map(({ run }) => run)
+      }),
     unexplained(receiptId: string, explained: ReadonlySet<number>, only?: ReadonlySet<number>): ErasedWords {
       const words = each.get(receiptId) ?? new Fingerprints()
       const counts = (run: number) => !explained.has(run) && only?.has(run) !== false
@@ -198,6 +216,17 @@ function wordsOfMany(all: readonly StoredWords[]) {
         isEmpty: words.isEmpty,
         runsIn: (text) => words.runsIn(text).filter(({ run }) => counts(run)),
         namesIn: (text) => words.namesIn(text).filter((name) => isContact(text, name) && counts(name.run)),
+      }
+    },
+    named(receiptId: string, names: ReadonlySet<number>): ErasedWords {
+      const words = each.get(receiptId) ?? new Fingerprints()
+      return {
+        isEmpty: words.isEmpty || names.size === 0,
+        runsIn: () => [],
+        namesIn(text) {
+          const { certain, uncertain } = words.everyNameIn(text)
+          return [...certain, ...uncertain].filter(({ run }) => names.has(run))
+        },
       }
     },
   }
@@ -242,7 +271,7 @@ export function runWords(deps: RunWordsDeps) {
 
   return {
     gather: (tx: Transaction, runId: string, scope: ErasureScope, now: Date): Promise<void> =>
-      extend(tx, runId, (fingerprints, projects) => gather(deps, { fingerprints, projects }, tx, scope, now)),
+      extend(tx, runId, (fingerprints, projects) => gather(deps.sources, { fingerprints, projects }, tx, scope, now)),
 
     add: (tx: Transaction, runId: string, texts: readonly string[]): Promise<void> =>
       extend(tx, runId, async (fingerprints) => {
@@ -302,7 +331,20 @@ export function runWords(deps: RunWordsDeps) {
       return shared.difference(apart)
     },
 
-    async living(now: Date, visit: (text: string) => void): Promise<void> {
+    async living(now: Date, visit: (text: string) => void, visitName: (name: string) => void): Promise<void> {
+      await deps.everyName?.(visitName)
+      for (let after = ''; ; ) {
+        const page = await db.prisma.projectParticipant.findMany({
+          where: { id: { gt: after }, name: { not: null } },
+          orderBy: { id: 'asc' },
+          take: namesAtOnce,
+          select: { id: true, name: true },
+        })
+        for (const { name } of page) if (name !== null) visitName(name)
+        const last = page.at(-1)
+        if (!last) break
+        after = last.id
+      }
       for (let after = ''; ; ) {
         const page = await db.prisma.project.findMany({
           where: { id: { gt: after } },

@@ -1,0 +1,282 @@
+// The name of an erased person alone, in places that nobody reported: written by real clients into every store, as people write it, beside
+// the words and names of others.
+import { AIMessage, HumanMessage } from '@langchain/core/messages'
+import { emptyCheckpoint } from '@langchain/langgraph-checkpoint'
+import { createClient } from '@redis/client'
+import neo4j, { type Driver } from 'neo4j-driver'
+import { v6 } from 'uuid'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type TestApp, testApp } from '#lib/testing/app.ts'
+import {
+  areStoresInstalled,
+  type ConnectedStores,
+  connectTestStores,
+  type StoreServers,
+  storeServers,
+} from '#lib/testing/connected-stores.ts'
+import { drain } from '#lib/testing/jobs.ts'
+import { type Person, signedIn } from '#lib/testing/people.ts'
+import { dataOf, type MadeProject, madeConversation, madeMessage, madeProject } from '#lib/testing/projects.ts'
+import { sampled } from '#lib/testing/sampling.ts'
+
+const day = 86_400_000
+let made = 0
+const syllables = ['ba', 'ko', 'lu', 'mi', 'ra', 'se', 'to', 'vu', 'za', 'ne', 'pi', 'do']
+/** A name that nobody else in this file has. */
+function freshName(): { name: string; first: string; last: string } {
+  const n = ++made
+  const word = (seed: number) => {
+    const letters = [0, 1, 2].map((at) => syllables[Math.floor(seed / 12 ** at) % 12] ?? '').join('')
+    return `${letters[0]?.toUpperCase()}${letters.slice(1)}n`
+  }
+  const [first, last] = [word(n * 7 + 5), word(n * 31 + 640)]
+  return { name: `${first} ${last}`, first, last }
+}
+let sentences = 0
+/** Words of others that no name occurs in. */
+const theirs = () => `The committee${++sentences} meets on the second Tuesday about the harbor library`
+
+/** How people and programs write a name. */
+const forms: Record<string, (of: ReturnType<typeof freshName>) => string> = {
+  plain: ({ name }) => name,
+  reverse: ({ first, last }) => `${last}, ${first}`,
+  possessive: ({ name }) => `${name}'s`,
+  loud: ({ name }) => name.toUpperCase(),
+  markup: ({ first, last }) => `<b>${first}</b>&nbsp;<i>${last}</i>`,
+  percent: ({ first, last }) => `https://example.org/find?who=${first}%20${last}`,
+  base64: ({ name }) => Buffer.from(`Call ${name} about the plan for tomorrow`).toString('base64'),
+  fields: ({ first, last }) => `{"first_name":"${first}","last_name":"${last}"}`,
+}
+
+describe.skipIf(!(await areStoresInstalled()))('names of an erased person in connected stores', () => {
+  let servers: StoreServers & { close(): Promise<void> }
+  let stores: ConnectedStores
+  let test: TestApp
+  let driver: Driver
+  let redis: ReturnType<typeof createClient>
+  let admin: Person
+  beforeAll(async () => {
+    servers = await storeServers()
+    stores = await connectTestStores(servers)
+    test = await testApp({ ...stores.settings, KP_POINTER_PREFIXES: 'app:,uploads/', KP_SWEEP_DAYS: '7' })
+    const { username, password, host } = new URL(servers.graphUrl)
+    driver = neo4j.driver(`bolt://${host}`, neo4j.auth.basic(username, decodeURIComponent(password)))
+    redis = createClient({ url: servers.redisUrl })
+    await redis.connect()
+    admin = await signedIn(test, 'admin')
+  }, 240_000)
+  afterAll(async () => {
+    redis?.destroy()
+    await driver?.close()
+    await test?.close()
+    await stores?.close()
+    await servers?.close()
+  })
+
+  async function writes(project: MadeProject, name: string, content = `Something${++made} that only I would say.`) {
+    const conversation = await madeConversation(test, project, {}, project.agent)
+    const external = `u-${crypto.randomUUID()}`
+    await madeMessage(test, conversation, project.agent, { content, author: { external_id: external, name } })
+    const [participant] = await dataOf(
+      test,
+      'GET',
+      `${project.path}/participants?external_id=${external}`,
+      project.owner,
+    )
+    return { id: String(participant.id), conversation }
+  }
+  /** Erases a participant as their application does. Returns the receipt's id. */
+  async function erased(project: MadeProject, id: string): Promise<string> {
+    const body = { kinds: ['erasure'], grace: 'now' }
+    const request = await dataOf(test, 'POST', `${project.path}/participants/${id}/requests`, project.owner, { body })
+    await drain(test)
+    const row = await test.db.prisma.privacyRequest.findUniqueOrThrow({ where: { id: request.id } })
+    expect(row.state).toBe('completed')
+    return row.receiptId ?? ''
+  }
+  const read = () => test.app.completeReadings.read({ rests: false })
+  const receiptOf = async (id: string) => (await test.fetch('GET', `/v1/receipts/${id}`)).json
+  const listed = async (receiptId: string): Promise<string[]> =>
+    (await dataOf(test, 'GET', `/api/readings/places?receipt_id=${receiptId}&limit=100`, admin))
+      .map(({ holder, reason }: { holder: string; reason: string }) => `${holder} ${reason}`)
+      .sort()
+  async function aWeekLater() {
+    test.clock.advance(8 * day)
+    admin = await signedIn(test, 'admin')
+  }
+
+  /** Every record of every store; the columns of a row belong together. */
+  const everything = async (): Promise<string[]> =>
+    [
+      ...Map.groupBy(await stores.everything(), ([place]) => /^threads\.\S+ \d+ /.exec(place)?.[0] ?? place).values(),
+    ].map((columns) =>
+      columns.map(([place, text]) => `${place.replace(/^(threads\.\S+) \d+ /, '$1 ')} ${text}`).join('\n'),
+    )
+  const contentOf = (all: readonly string[], mark: string): string =>
+    all
+      .filter((one) => one.includes(mark))
+      .sort()
+      .join('\n')
+
+  async function writeThread(thread: string, text: string, at: Date, more: Record<string, unknown> = {}) {
+    const config = { configurable: { thread_id: thread, checkpoint_ns: '' } }
+    const values = { messages: [new HumanMessage(text), new AIMessage(`Noted ${thread}`)], ...more }
+    const versions = Object.fromEntries(Object.keys(values).map((name) => [name, 1]))
+    const checkpoint = {
+      ...emptyCheckpoint(),
+      id: v6({ msecs: at.getTime() }),
+      channel_values: values,
+      channel_versions: versions,
+    }
+    const stored = await stores.saver.put(config, checkpoint, { source: 'loop', step: 1, parents: {} }, versions)
+    await stores.saver.putWrites(stored, [['notes', text]], 'task')
+  }
+  const writeGraph = (group: string | null, mark: string, text: string, at: Date) =>
+    driver.executeQuery(
+      `CREATE (e:Episodic {uuid: randomUUID(), mark: $mark, name: 'chat', source: 'message', source_description: 'chat', content: $text,
+         entity_edges: [], created_at: datetime($at), valid_at: datetime($at)})
+       SET e.group_id = $group`,
+      { group, mark, text, at: at.toISOString() },
+    )
+  const graphTexts = async (mark: string): Promise<string> => {
+    const { records } = await driver.executeQuery('MATCH (n) WHERE n.mark = $mark RETURN properties(n) AS p', { mark })
+    return records.map((record) => JSON.stringify(record.get('p'))).join('\n')
+  }
+
+  it('removes it from every place at once, and no word of others', async () => {
+    const project = await madeProject(test)
+    const who = freshName()
+    const { id } = await writes(project, who.name)
+    const places: Record<string, (mark: string, text: string) => Promise<unknown>> = {
+      thread: (mark, text) => writeThread(mark, text, new Date(test.clock.now())),
+      channel: (mark, text) => writeThread(mark, theirs(), new Date(test.clock.now()), { notes: text }),
+      episode: (mark, text) => writeGraph(project.groupId, mark, text, test.clock.now()),
+      memory: (mark, text) => stores.remember(['memories', mark], 'one', { text, mark }),
+      string: (mark, text) => redis.set(`app:${mark}`, `${mark} ${text}`),
+      hash: (mark, text) => redis.hSet(`app:${mark}`, { text, mark }),
+      list: (mark, text) => redis.rPush(`app:${mark}`, [text, mark]),
+      object: (mark, text) => stores.putObject(`uploads/${mark}.txt`, text),
+    }
+    const all = Object.keys(places).flatMap((place) => Object.keys(forms).map((form) => ({ place, form })))
+    const cases = sampled('places and forms of names', all, 32).map((one) => ({
+      ...one,
+      mark: `m${crypto.randomUUID()}`,
+      other: theirs(),
+    }))
+    for (const { place, form, mark, other } of cases)
+      await places[place]?.(mark, `${other}.\n${forms[form]?.(who)} \n${mark}`)
+    const controls = Object.keys(places).map((place) => ({ place, mark: `c${crypto.randomUUID()}`, other: theirs() }))
+    for (const { place, mark, other } of controls) await places[place]?.(mark, `${other}. ${freshName().name} ${mark}`)
+    const before = await everything()
+    const receiptId = await erased(project, id)
+    const after = await everything()
+    const left: string[] = []
+    const lost: string[] = []
+    for (const { place, form, mark, other } of cases) {
+      const text = contentOf(after, mark)
+      const plain = `${text}\n${text.replace(/[A-Za-z0-9+/]{24,}={0,2}/g, (one) => Buffer.from(one, 'base64').toString())}`
+      if (plain.toLowerCase().includes(who.last.toLowerCase())) left.push(`${place} ${form}`)
+      if (!text.includes(other)) lost.push(`${place} ${form}`)
+    }
+    for (const { place, mark } of controls)
+      if (contentOf(after, mark) !== contentOf(before, mark)) lost.push(`control ${place}`)
+    expect({ left, lost }).toEqual({ left: [], lost: [] })
+    const { stores: lines } = await receiptOf(receiptId)
+    expect(lines.every(({ residue }: { residue: number }) => residue === 0)).toBe(true)
+    expect(await read()).toBe('completed')
+  }, 240_000)
+
+  it('is erased by a complete reading where it is older than the erasure, and listed elsewhere', async () => {
+    const project = await madeProject(test)
+    const who = freshName()
+    const { id } = await writes(project, who.name)
+    const old = new Date(test.clock.now().getTime() - 40 * day)
+    const mark = `m${crypto.randomUUID()}`
+    const marks = (name: string) => `${mark}-${name}`
+    const other = theirs()
+    const text = `${other}. Please call ${who.name} back.`
+    // Older than the person's first message, in a group of the whole company, in no group.
+    await writeThread(marks('old'), text, old, { summary: `${other} as a summary` })
+    await writeGraph(`company-${mark}`, marks('episode'), text, old)
+    await writeGraph(null, marks('bare'), text, old)
+    // No time, outside of the key space.
+    await redis.set(`elsewhere:${marks('key')}`, text)
+    // A name that may be somebody else's.
+    await writeGraph(`company-${mark}`, marks('single'), `${other}. ${who.first} called.`, old)
+    const receiptId = await erased(project, id)
+    const late = new Date(test.clock.now().getTime() + 3_600_000)
+    await writeThread(marks('late'), text, late)
+    await writeGraph(`company-${mark}`, marks('newer'), text, late)
+    expect(await read()).toBe('completed')
+
+    const all = await everything()
+    for (const name of ['old', 'episode', 'bare']) {
+      const now = contentOf(all, marks(name))
+      expect(now, name).not.toContain(who.last)
+      expect(now, name).toContain(other)
+    }
+    expect(contentOf(all, marks('old'))).toContain(`${other} as a summary`)
+    for (const name of ['key', 'late', 'newer']) expect(contentOf(all, marks(name)), name).toContain(who.name)
+    expect(await graphTexts(marks('single'))).toContain(who.first)
+    expect(await listed(receiptId)).toEqual([
+      'cache.entries undated',
+      'checkpoints.messages newer',
+      'graph.episodes newer',
+      'graph.episodes uncertain',
+    ])
+    const { complete_reading: reading } = await receiptOf(receiptId)
+    const names = Object.fromEntries(
+      reading.stores.map((one: { holder: string; how: string[]; names: object }) => {
+        expect(one.how).toContain('names')
+        return [one.holder, one.names]
+      }),
+    )
+    expect(names['graph.episodes']).toEqual({ found: 4, erased: 2, listed: 2 })
+    expect(names['cache.entries']).toEqual({ found: 1, erased: 0, listed: 1 })
+    expect(names['objects.bytes']).toEqual({ found: 0, erased: 0, listed: 0 })
+    expect(names['checkpoints.messages'].erased).toBeGreaterThan(0)
+
+    // A week later, an old copy is restored and others write about a namesake.
+    await writeThread(marks('restored'), text, old)
+    await aWeekLater()
+    await writeThread(marks('anew'), text, test.clock.now())
+    expect(await read()).toBe('completed')
+    const again = await everything()
+    expect(contentOf(again, marks('restored'))).not.toContain(who.last)
+    expect(contentOf(again, marks('restored'))).toContain(other)
+    for (const name of ['key', 'late', 'newer', 'anew']) expect(contentOf(again, marks(name)), name).toContain(who.name)
+    await redis.del(`elsewhere:${marks('key')}`)
+  }, 240_000)
+
+  it('stays where another person has the name, wrote it, or owns the place, and is listed', async () => {
+    const [project, elsewhere] = [await madeProject(test), await madeProject(test)]
+    const [twin, quoted, owned] = [freshName(), freshName(), freshName()]
+    const old = new Date(test.clock.now().getTime() - 40 * day)
+    const planted: { who: string; receipt: string; check: () => Promise<void>; reason: string }[] = []
+    for (const [who, prepare, reason] of [
+      // Two people of one name, in different projects.
+      [twin, () => writes(elsewhere, twin.name), 'graph.episodes shared'],
+      // A living author mentions the person.
+      [quoted, () => writes(elsewhere, freshName().name, `I met ${quoted.name} today.`), 'graph.episodes shared'],
+      // The group belongs to another project.
+      [owned, async () => undefined, 'graph.episodes owned'],
+    ] as const) {
+      const { id } = await writes(project, who.name)
+      await prepare()
+      const mark = `m${crypto.randomUUID()}`
+      const group = who === owned ? elsewhere.groupId : `company-${mark}`
+      await writeGraph(group, mark, `${who.name} called.`, old)
+      planted.push({
+        who: who.name,
+        receipt: await erased(project, id),
+        check: async () => expect(await graphTexts(mark), who.name).toContain(`${who.name} called.`),
+        reason,
+      })
+    }
+    expect(await read()).toBe('completed')
+    for (const { check, receipt, reason, who } of planted) {
+      await check()
+      expect(await listed(receipt), who).toContain(reason)
+    }
+  }, 240_000)
+})
