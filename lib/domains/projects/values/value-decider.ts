@@ -306,6 +306,23 @@ export function valueDecider(words: ErasedWords, options: ValueDeciderOptions): 
     cutLeaves(spans)
     return textOfParts(parts)
   }
+  /** Whether all unknown matches are names, not addresses, numbers or words. Other people's words may surround them. */
+  const areNames = (all: readonly TextMatches[], known: ReadonlySet<number>): boolean =>
+    all.every(({ text, found }) => {
+      const names = new Set(words.namesIn(text).flatMap((name) => (isContact(text, name) ? [] : [name.run])))
+      return found.every(({ run }) => known.has(run) || names.has(run))
+    })
+  /** Removes names and leaves the words around them, whose author is not known. A value that cannot be cut is deleted. */
+  function decideByNames({ form, text }: Readable, spoken: string, known: ReadonlySet<number>): ValueDecision {
+    const spansOf = (one: string): TextSpan[] => mergeSpans(matches(one).filter(({ run }) => !known.has(run)))
+    const spokenRest = cutStrings(spoken, spansOf)
+    if (spokenRest === null || !hasWords(spokenRest)) return { decision: 'deleted' }
+    if (form !== 'text') return { decision: 'deleted' }
+    const cut = cutStrings(text, spansOf)
+    const rest = cut === null ? null : withoutAcross(cut, known)
+    const isClean = rest !== null && !unexplained(allMatchesIn(rest, stringsOf(rest)), known)
+    return isClean ? { decision: 'cut', text: rest } : { decision: 'deleted' }
+  }
   const unexplained = (all: readonly TextMatches[], known: ReadonlySet<number>): boolean =>
     all.some(({ found }) => found.some(({ run }) => !known.has(run)))
 
@@ -379,6 +396,7 @@ export function valueDecider(words: ErasedWords, options: ValueDeciderOptions): 
       const hasErased = hasWordsOfRun || named.length > 0
       if (!hasErased && !naming) return { decision: 'retained' }
       if (value.form === 'binary') return { decision: hasWordsOfRun || naming ? 'deleted' : 'untouched' }
+      if (!naming && areNames(all, known)) return decideByNames(value, spokenOf(strings), known)
       return decideByWords(value, spokenOf(strings), naming, { named, known, hasErased, ownership })
     },
     async hasErasedWords({ text }, ownershipOf = ofProjects) {

@@ -14,7 +14,7 @@ const maxPatterns = 500
 const maxTexts = 3
 
 /** What may stand between two words: separators, tags, entities and escapes. */
-const between = String.raw`(\W|<[^<>]*>|&#?\w{2,8};|%\w\w|\\[nrt])*`
+const between = String.raw`(\W|_|<[^<>]*>|&#?\w{2,8};|%\w\w|\\[nrt])*`
 const plain = /^[a-z0-9]$/i
 const wide = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}]$/u
 /** A database may fold other letters differently: they match any one to three characters. */
