@@ -104,6 +104,14 @@ describe('the first layer of a receipt', () => {
     expect(text).not.toContain('No deleted words remain')
   })
 
+  it('states where names remain, and that an older statement did not compare names', () => {
+    expect(textOf(reading())).toContain('Names alone were not compared.')
+    const listed = textOf(reading({ names: { found: 3, erased: 1, listed: 2 } }))
+    expect(listed).toContain('remains in 2 places that an admin can review')
+    expect(listed).not.toContain('not compared')
+    expect(textOf(reading({ names: { found: 1, erased: 1, listed: 0 } }))).not.toContain('may be one')
+  })
+
   it('has a separate line for records under a legal hold', () => {
     const text = textOf({
       held: 3,

@@ -29,13 +29,23 @@ function SearchedAgain({ receipt: { stores, complete_reading: reading } }: { rec
       {reading && until !== undefined ? (
         <>
           {t.rich('complete', { time: () => <Time at={until} />, stores: reading.stores.length })}{' '}
-          {t('completeLeft', { left: added(reading.stores.map(({ left }) => left)) })} <NotRead reading={reading} />
+          {t('completeLeft', { left: added(reading.stores.map(({ left }) => left)) })} <NamesListed reading={reading} />{' '}
+          <NotRead reading={reading} />
         </>
       ) : (
         t('notComplete')
       )}
     </p>
   )
+}
+
+/** Places in which a name remains. A statement without these counts did not compare names. */
+function NamesListed({ reading }: { reading: Reading }) {
+  const t = useTranslations('receipt.search')
+  const names = reading.stores.flatMap((one) => one.names ?? [])
+  if (names.length < reading.stores.length) return t('namesNotCompared')
+  const count = added(names.map(({ listed }) => listed))
+  return count > 0 ? t('namesListed', { count }) : null
 }
 
 function NotRead({ reading }: { reading: Reading }) {

@@ -98,6 +98,11 @@ function writeReceipt({ title, heading, line, fact, raw }: PdfPage, receipt: Rec
       `Places with erased words: ${found}. Erased: ${erased}. Left, because others own them or they cannot be changed: ${left}. Explained by texts of other authors: ${explained}.`,
       0,
     )
+    if (one.names)
+      line(
+        `Places with a name, or with words that may be one: ${one.names.found}. Erased: ${one.names.erased}. Remaining and listed for an admin: ${one.names.listed}.`,
+        0,
+      )
     for (const { reason, count } of not_read) line(`Not read, ${reason}: ${count}.`, 0)
     if (never_read && never_read.length > 0) line(`Never read as text: ${never_read.join(', ')}.`, 0)
   }
