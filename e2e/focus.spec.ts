@@ -10,7 +10,7 @@ const opened = (page: Page) => page.locator('[role=dialog], [role=menu]').first(
 const buttons = {
   requests: ['Saved views', 'View', /^Status/],
   request: ['Actions', 'Answer and close'],
-  audit: ['Export', 'Saved searches'],
+  audit: ['Export', 'Saved views'],
   holds: ['Set hold', 'View', /^Status/],
   retention: ['Sweep now'],
   users: ['Invite users', 'View', /^Role/],

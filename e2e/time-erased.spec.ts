@@ -105,7 +105,7 @@ test('a person erased in the console cannot be found after the grace period, and
     await expect(desk.getByText('search by receipt or request ID', { exact: false })).toBeVisible()
     await desk.goto(`/admin/erasures?q=${receipt}`)
     await desk.getByRole('table').getByRole('link').first().click()
-    await expect(desk.getByText(/^\d+ of \d+ pseudonymized$/).first()).toBeVisible()
+    await expect(desk.getByText(/^\d+ of \d+: name removed$/).first()).toBeVisible()
     await expect(desk.getByText(/^\d+ of \d+ deleted$/).first()).toBeVisible()
     // Only the trail in the bar names the section.
     await expect(desk.getByRole('navigation', { name: 'Breadcrumbs' })).toHaveText('Deletions')

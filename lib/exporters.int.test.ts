@@ -59,6 +59,7 @@ const ofPeople = [
   'known_sign_ins',
   'prepared_exports',
   'project_participants',
+  'read_notices',
   'saved_searches',
   'unconfirmed_requests',
 ]

@@ -5,6 +5,7 @@ import { useTranslations } from 'next-intl'
 import { useEffect, useRef, useState, useSyncExternalStore, useTransition } from 'react'
 import { useQueryState, useQueryStates } from '#components/frame/query-state.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
+import { SavedViews } from '#components/frame/saved-views.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
 import { EmptyState } from '#components/ui/empty-state.tsx'
@@ -35,7 +36,6 @@ interface AuditBrowserProps {
   problem: ProblemDocument | undefined
 }
 const exportForm = () => import('./export-form.tsx')
-const searchList = () => import('./search-list.tsx')
 const drawer = () => import('./entry-drawer.tsx')
 const nothing = () => () => {}
 /** Whether the page is hydrated: the first render must equal that of the server. */
@@ -95,7 +95,7 @@ export function AuditBrowser({ query, first, problem }: AuditBrowserProps) {
                   </Button>
                 </>
               )}
-              <SavedSearches search={searchOf(filters)} />
+              <SavedViews page="audit" search={searchOf(filters)} />
               <ExportDialog query={query} />
             </div>
           </div>
@@ -124,23 +124,6 @@ function ExportDialog({ query }: { query: AuditQuery & { to: string } }) {
       </Button>
       <Dialog open={isOpen} onOpenChange={setOpen} title={t('title')} lead={t('text')}>
         {loaded && <loaded.ExportForm query={query} onDone={() => setOpen(false)} />}
-      </Dialog>
-    </>
-  )
-}
-
-/** The saved filters of the signed-in person. `search`: the current filters as a query string. */
-function SavedSearches({ search }: { search: string }) {
-  const t = useTranslations('audit.saved')
-  const [isOpen, setOpen] = useState(false)
-  const loaded = useLoaded(searchList, isOpen)
-  return (
-    <>
-      <Button tone="plain" size="small" onClick={() => setOpen(true)}>
-        {t('button')}
-      </Button>
-      <Dialog open={isOpen} onOpenChange={setOpen} title={t('button')} lead={t('lead')}>
-        {loaded && <loaded.SearchList search={search} onLeave={() => setOpen(false)} />}
       </Dialog>
     </>
   )

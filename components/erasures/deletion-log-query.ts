@@ -1,4 +1,10 @@
-import { createLoader, parseAsString, parseAsStringLiteral, type QueryValues } from '#components/frame/query-parsers.ts'
+import {
+  createLoader,
+  createSerializer,
+  parseAsString,
+  parseAsStringLiteral,
+  type QueryValues,
+} from '#components/frame/query-parsers.ts'
 
 /** As in the contract, which browsers do not load. */
 export const deletionKinds = ['erasure', 'record', 'automatic', 'owner'] as const
@@ -12,6 +18,7 @@ export const deletionFilterParsers = {
   to: parseAsString,
 }
 export type DeletionFilters = QueryValues<typeof deletionFilterParsers>
+export const addressOf = createSerializer(deletionFilterParsers)
 export const loadDeletionFilters = createLoader(deletionFilterParsers)
 
 /** The query for the API. Ignores what is not a day. */

@@ -4,6 +4,7 @@ import { useTranslations } from 'next-intl'
 import { useApiInfiniteQuery } from '#components/frame/api-query.ts'
 import { useQueryStates } from '#components/frame/query-state.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
+import { SavedViews } from '#components/frame/saved-views.tsx'
 import { dataNamesIn } from '#components/stores/data-names.ts'
 import { PlainButtonLink } from '#components/ui/button.tsx'
 import { CopyableId } from '#components/ui/copyable-id.tsx'
@@ -19,7 +20,7 @@ import { Time } from '#components/ui/time.tsx'
 import type { Endpoint } from '#lib/client/request.ts'
 import type { LoggedDeletion, listDeletions } from '#lib/domains/erasure/contract.ts'
 import type { Output } from '#lib/kernel/operation.ts'
-import { deletionFilterParsers, deletionKinds, deletionQueryOf } from './deletion-log-query.ts'
+import { addressOf, deletionFilterParsers, deletionKinds, deletionQueryOf } from './deletion-log-query.ts'
 
 const deletionsAt: Endpoint<typeof listDeletions> = { method: 'get', path: '/api/admin/deletions' }
 const reasons = ['gdpr_erasure', 'user_request', 'retention', 'replay', 'agent_retired', 'admin_request'] as const
@@ -213,6 +214,7 @@ export function DeletionLog({ initial, initialQuery }: DeletionLogProps) {
               onChange={(range) => void setFilters(range)}
               presets={[30, 365]}
             />
+            <SavedViews page="deletion-log" search={addressOf('', filters).slice(1)} />
           </FilterBar>
         }
         empty={

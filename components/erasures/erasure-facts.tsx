@@ -2,6 +2,7 @@
 
 import { useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
+import { CopyLink } from '#components/ui/copy-link.tsx'
 import { CopyableId } from '#components/ui/copyable-id.tsx'
 import { FactList } from '#components/ui/facts.tsx'
 import { Card } from '#components/ui/page.tsx'
@@ -48,6 +49,9 @@ export function ErasureFacts({ run, isAdmin }: { run: Run; isAdmin: boolean }) {
   return (
     <Card title={t('facts')}>
       <FactList facts={facts} />
+      <p>
+        <CopyLink />
+      </p>
     </Card>
   )
 }

@@ -9,14 +9,17 @@ function* textsIn(value: unknown): Generator<string> {
 
 // A run counts both kinds together. Its receipt and the list of its steps count them apart.
 it.each([
-  ['English', en, /deleted/i, /deleted or pseudonymized/i],
-  ['Chinese', zh, /已删除/, /已删除或去标识化/],
-] as const)('the counts of an erasure run in %s include pseudonymized records', (_, messages, deleted, both) => {
-  const { erasures, storeProgress, timeline, adminRequest } = messages
-  const { deleted: ofOneKind, ...progress } = storeProgress
-  const counts = [...textsIn([erasures, progress, timeline]), adminRequest.parts.erased]
-    .filter((text) => text === adminRequest.parts.erased || text.includes('{erased'))
-    .filter((text) => deleted.test(text))
-  expect(counts.length).toBeGreaterThan(8)
-  for (const text of counts) expect(text).toMatch(both)
-})
+  ['English', en, /deleted/i, /deleted or with name removed/i],
+  ['Chinese', zh, /已删除/, /已删除或移除姓名/],
+] as const)(
+  'the counts of an erasure run in %s include records whose name was removed',
+  (_, messages, deleted, both) => {
+    const { erasures, storeProgress, timeline, adminRequest } = messages
+    const { deleted: ofOneKind, ...progress } = storeProgress
+    const counts = [...textsIn([erasures, progress, timeline]), adminRequest.parts.erased]
+      .filter((text) => text === adminRequest.parts.erased || text.includes('{erased'))
+      .filter((text) => deleted.test(text))
+    expect(counts.length).toBeGreaterThan(8)
+    for (const text of counts) expect(text).toMatch(both)
+  },
+)

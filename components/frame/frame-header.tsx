@@ -4,13 +4,14 @@ import type { Role } from '#lib/domains/accounts/rules.ts'
 import { Brand } from './brand.tsx'
 import { DraftKeeper } from './draft-keeper.tsx'
 import { FrameKeys } from './frame-keys.tsx'
+import { HeaderState } from './header-state.tsx'
 import { LanguageSwitch } from './language-switch.tsx'
 import { NavLink } from './nav-link.tsx'
 import { NavigationSheet } from './navigation-sheet.tsx'
 import { PageTrail } from './page-trail.tsx'
+import { mayOpen, pageNamed } from './pages.ts'
 import { PersonMenu } from './person-menu.tsx'
 import { ThemeSwitch } from './theme-switch.tsx'
-import { WorkIndicator } from './work-indicator.tsx'
 
 /** The signed-in person. */
 export interface FramePerson {
@@ -53,7 +54,7 @@ export function FrameHeader({ person, chooseLocale }: FrameHeaderProps) {
         )}
         {!person && <VisitorLinks />}
         <div className="ml-auto flex shrink-0 items-center gap-0.5">
-          {hasSidebar && <WorkIndicator />}
+          {hasSidebar && <HeaderState hasNotices={mayOpen(pageNamed('erasures'), person.role)} />}
           {hasSidebar && <FrameKeys role={person.role} />}
           <LanguageSwitch choose={chooseLocale} />
           <ThemeSwitch />

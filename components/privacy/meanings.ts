@@ -9,6 +9,7 @@ const lines: Record<Meaning, readonly LineKey[]> = {
     'accounts',
     'accounts_identities',
     'accounts_email-choices',
+    'accounts_read-notices',
     'agents_invites',
     'approvals_proposals',
     'audit_searches',

@@ -31,7 +31,7 @@ const lines: Record<Purpose, readonly LineKey[]> = {
   models: ['llm-log_entries'],
   statistics: ['telemetry_keys'],
   search: ['knowledge_words', 'cache_entries'],
-  notices: ['accounts_email-choices', 'mail_letters'],
+  notices: ['accounts_email-choices', 'accounts_read-notices', 'mail_letters'],
   operation: ['queue_jobs', 'idempotency_answers'],
   accountability: [
     'agents_invites',

@@ -2,12 +2,12 @@
 
 import { useTranslations } from 'next-intl'
 import { useCallback } from 'react'
+import { SavedViews } from '#components/frame/saved-views.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { type Facet, FilterBar } from '#components/ui/filter-bar.tsx'
 import { channels, requestKinds, states } from '#lib/domains/privacy-requests/rules.ts'
 import type { Minder } from './endpoints.ts'
-import { dues, isQueueFiltered, type QueueFilterValues, queueViews } from './filters.ts'
-import { SavedViews } from './saved-views.tsx'
+import { addressOf, dues, isQueueFiltered, type QueueFilterValues, queueViews } from './filters.ts'
 
 interface QueueFiltersProps {
   filters: QueueFilterValues
@@ -73,7 +73,7 @@ function useFacets({ filters, change, minders, me }: QueueFiltersProps): Facet[]
 }
 
 export function QueueFilters(props: QueueFiltersProps) {
-  const { filters, change, me } = props
+  const { filters, change } = props
   const t = useTranslations('queue')
   const search = useCallback((q: string) => change({ q: q.trim() || null }), [change])
   return (
@@ -88,7 +88,7 @@ export function QueueFilters(props: QueueFiltersProps) {
           {t('filters.hold')}
         </Button>
       )}
-      <SavedViews filters={filters} owner={me} />
+      <SavedViews page="requests" search={addressOf('', filters).slice(1)} />
     </FilterBar>
   )
 }

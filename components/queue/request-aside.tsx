@@ -1,6 +1,7 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
+import { CopyLink } from '#components/ui/copy-link.tsx'
 import { Card } from '#components/ui/page.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
@@ -93,6 +94,9 @@ export function RequestAside({ request }: { request: AdminRequestDetail }) {
       )}
       <Card title={t('proof.title')}>
         <Evidence request={request} />
+        <p>
+          <CopyLink />
+        </p>
       </Card>
     </>
   )

@@ -1,6 +1,7 @@
 import { useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
 import { ButtonLink, PlainButtonLink } from '#components/ui/button.tsx'
+import { LinkCopy } from '#components/ui/copy-link.tsx'
 import { CopyableId } from '#components/ui/copyable-id.tsx'
 import { FactList } from '#components/ui/facts.tsx'
 import { Card } from '#components/ui/page.tsx'
@@ -47,6 +48,7 @@ function ReceiptFiles({ id }: { id: string }) {
       </PlainButtonLink>
       <PublicKeysLink />
       <PrintButton />
+      <LinkCopy path={`/receipts/${id}`} what={t('copyLink')} />
     </p>
   )
 }

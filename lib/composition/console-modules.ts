@@ -36,6 +36,7 @@ export const composeOutbox = ({ db, mail, storeLocations }: Foundation, { approv
   outboxModule({
     db,
     folder: mail.folder,
+    mail,
     delivery: storeLocations.mail,
     emailJobs: [...emailJobs, closingEmailJob],
     accountMarked: people.accountMarked,

@@ -376,6 +376,9 @@ async function rowsOf(
   await app.db.prisma.accountRecoveryCode.create({
     data: { codeHash: new Uint8Array(Buffer.from(newId('code'))), accountId, createdAt: at },
   })
+  await app.db.prisma.readNotice.create({
+    data: { id: newId('ntc'), accountId, notice: 'assigned:preq_0000000000000000000000', readAt: at },
+  })
   await app.db.prisma.savedSearch.create({
     data: { id: newId('srch'), accountId, name: 'Mine', query: 'action=read', createdAt: at },
   })

@@ -148,6 +148,9 @@ CREATE TRIGGER provenance_count_deleted AFTER DELETE ON provenance REFERENCING O
 CREATE TRIGGER provenance_count_stored AFTER INSERT ON provenance REFERENCING NEW TABLE AS fresh FOR EACH STATEMENT EXECUTE FUNCTION count_stored_provenance();
 CREATE TRIGGER provenance_refuse_fenced AFTER INSERT ON provenance REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION refuse_fenced_pointer();
 
+-- read_notices
+CREATE TRIGGER read_notices_refuse_fenced AFTER INSERT ON read_notices REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION refuse_fenced_account();
+
 -- saved_searches
 CREATE TRIGGER a_preserve_held BEFORE DELETE OR UPDATE ON saved_searches FOR EACH ROW EXECUTE FUNCTION preserve_held_version('{}', '{}');
 CREATE TRIGGER saved_searches_refuse_fenced AFTER INSERT ON saved_searches REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION refuse_fenced_account();

@@ -18,6 +18,7 @@ import {
   linkRows,
   lockAccountRows,
   lockedAddress,
+  readNoticeRows,
   recoveryCodeRows,
   sessionRows,
   signInRows,
@@ -86,6 +87,15 @@ export const emailChoiceDataSource = (db: Database): DataSource =>
     purpose: 'to send only the emails that a person wants',
     kept: 'until the person is erased',
     rows: emailChoiceRows,
+  })
+
+export const readNoticeDataSource = (db: Database): DataSource =>
+  rowsOfAccount(db, {
+    name: 'accounts.read-notices',
+    what: 'which notifications of the console the person has read: their kinds and ids',
+    purpose: 'to show only new notifications as new, on every device',
+    kept: 'until the matter is settled and another notification is read, or the person is erased',
+    rows: readNoticeRows,
   })
 
 /** The item is the account id, so that the provider's subject is in no plan and no ledger. */
@@ -329,6 +339,22 @@ const emailChoices = (db: Database): PersonExporter => ({
     }),
 })
 
+const readNotices = (db: Database): PersonExporter => ({
+  part: 'read_notices',
+  bases: ['all'],
+  tables: ['read_notices'],
+  pages: (accountId, { until }) =>
+    recordPages(db, {
+      from: 'read_notices n',
+      where: 'n.account_id = $1 AND n.read_at <= $2',
+      values: [accountId, until],
+      at: 'n.read_at',
+      id: 'n.id',
+      columns: 'n.*',
+      record: jsonObject({ notice: 'c.notice', read_at: utc('c.read_at') }),
+    }),
+})
+
 /** Exports the person's account without the password, and their sessions, identities, links, second factors and sign-in marks. */
 export const accountExporters = (db: Database): PersonExporter[] => [
   account(db),
@@ -338,6 +364,7 @@ export const accountExporters = (db: Database): PersonExporter[] => [
   factors(db),
   recoveryCodes(db),
   emailChoices(db),
+  readNotices(db),
   knownSignIns(db),
 ]
 

@@ -9,6 +9,7 @@ import {
   newestSignIns,
   organisationOfAccount,
   organisationsWithPeople,
+  readNoticesOf,
 } from './repository.ts'
 import { type Locale, localeNamed, normaliseEmail, type Role } from './rules.ts'
 
@@ -288,3 +289,7 @@ export async function organisationAndLocale(
 /** The language of an account; English if the account does not exist. */
 export const localeOf = async (db: Database, accountId: string): Promise<Locale> =>
   (await organisationAndLocale(db, accountId))?.locale ?? localeNamed('')
+
+/** The notifications of the console that the person has read. */
+export const noticesReadBy = async (on: Database | Transaction, accountId: string): Promise<Set<string>> =>
+  new Set((await readNoticesOf(on, { account: accountId })).map(({ notice }) => notice))

@@ -544,3 +544,28 @@ export const sealedTotpSecrets: SealedColumn = {
   column: 'totp_secret',
   purpose: sealedPurposes.totpSecrets,
 }
+
+export const readNoticeRows = accountRows({ table: 'read_notices', id: 'id', at: 'read_at' })
+
+/** The notifications that the person has read. */
+export const readNoticesOf = statement('read-notices.of-account', {
+  takes: { account: 'text' },
+  returns: { notice: 'text' },
+  isPrepared: true,
+  sql: 'SELECT notice FROM read_notices WHERE account_id = $account',
+})
+
+export const storeReadNotices = statement('read-notices.store', {
+  takes: { account: 'text', ids: 'text[]', notices: 'text[]', now: 'timestamptz' },
+  returns: 'count',
+  sql: `INSERT INTO read_notices (id, account_id, notice, read_at)
+    SELECT n.id, $account, n.notice, $now FROM unnest($ids::text[], $notices::text[]) AS n(id, notice)
+    ON CONFLICT (account_id, notice) DO NOTHING`,
+})
+
+/** Deletes what the person has read of notifications that no longer exist. */
+export const dropReadNotices = statement('read-notices.drop', {
+  takes: { account: 'text', notices: 'text[]' },
+  returns: 'count',
+  sql: 'DELETE FROM read_notices WHERE account_id = $account AND NOT notice = ANY($notices)',
+})

@@ -3,7 +3,7 @@ import { enqueue } from '#lib/jobs/queue.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { storeRefusals } from '#lib/kernel/store-refusal.ts'
-import { deleteIfEmpty } from './repository.ts'
+import { deleteIfEmpty, dropReadNotices, storeReadNotices } from './repository.ts'
 
 const plain = { accountId: z.string(), at: z.iso.datetime() }
 
@@ -88,4 +88,15 @@ export async function noteStorageWarning(tx: Transaction, id: string, since: Dat
     data: { storageWarnedAt: since },
   })
   return count > 0
+}
+
+/** Notes that the person has read notifications, and forgets those that no longer exist. */
+export async function noteReadNotices(
+  tx: Transaction,
+  accountId: string,
+  { read, existing }: { read: readonly string[]; existing: readonly string[] },
+  now: Date,
+): Promise<void> {
+  await dropReadNotices(tx, { account: accountId, notices: existing })
+  await storeReadNotices(tx, { account: accountId, ids: read.map(() => newId('ntc')), notices: read, now })
 }

@@ -9,7 +9,7 @@ const reservedWords = new Set(
 )
 /** Prefixes of our own ids, including pseudonyms of erased names. Agents that the registry names itself are called `agent_…`. */
 const reservedForms =
-  /^(usr|preq|req|run|rcpt|exp|hold|org|tok|ses|plan|swp|batch|imp|job|prj|conv|msg|doc|att|prov|edit|store|adoc|chain|ent|shr|cld|key|snap|llm|erased|system|user)[_-]|^(app|emc|erase|fct|file|kpi|pform|plc|ptp|read|rej|rep|rlr|srch|state|supk)_/
+  /^(usr|preq|req|run|rcpt|exp|hold|org|tok|ses|plan|swp|batch|imp|job|prj|conv|msg|doc|att|prov|edit|store|adoc|chain|ent|shr|cld|key|snap|llm|erased|system|user)[_-]|^(app|emc|erase|fct|file|kpi|ntc|pform|plc|ptp|read|rej|rep|rlr|srch|state|supk)_/
 /** Names of jobs and data sources (`<domain>.<word>`), and three domain names. */
 const reservedNames =
   /^((accounts|agents|approvals|audit|cache|checkpoints|clades|erasure|exports|graph|grimoire|holds|idempotency|installation|knowledge|llm-log|mail|objects|privacy|projects|queue|quotas|reputation|residency|retention|settings|skills|snapshots|sops|stores|telemetry|tokens|units)\..*|accounts|agents|tokens)$/

@@ -38,6 +38,15 @@ export const countWaitingFor = statement('approvals.waiting-for', {
     WHERE status = 'waiting' AND expires_at > $now AND account_id <> $account AND NOT $account = ANY(subject_ids)`,
 })
 
+/** The proposals of others that the admin can approve, oldest first. */
+export const waitingFor = statement('approvals.listed-for', {
+  takes: { account: 'text', now: 'timestamptz', limit: 'int4' },
+  returns: { id: 'text', created_at: 'timestamptz' },
+  sql: `SELECT id, created_at FROM approval_proposals
+    WHERE status = 'waiting' AND expires_at > $now AND account_id <> $account AND NOT $account = ANY(subject_ids)
+    ORDER BY created_at, id LIMIT $limit`,
+})
+
 /** A proposal, locked until the end of the transaction. */
 export const lockedProposal = statement('approvals.locked', {
   takes: { id: 'text' },

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page, Timestamp } from '#lib/kernel/pages.ts'
-import { filterNames, maxSearches } from './rules.ts'
+import { maxSearches, savedPageNames } from './rules.ts'
 
 export const AuditActions = ['create', 'read', 'update', 'delete', 'export', 'validate'] as const
 
@@ -158,6 +158,7 @@ const SearchId = z.string().regex(/^srch_[0-9A-Za-z]{22}$/, 'is not the id of a 
 export const SavedSearch = z
   .strictObject({
     id: z.string(),
+    page: z.enum(savedPageNames),
     name: z.string(),
     query: z.string().meta({ description: 'The filters as in the URL of the page, without `?`' }),
     created_at: z.iso.datetime(),
@@ -171,12 +172,13 @@ export const listSearches = operation({
   id: 'listAuditSearches',
   method: 'get',
   path: '/api/audit/searches',
-  summary: 'List my saved searches of the audit log, by name',
+  summary: 'List my saved filters of a page, by name',
   description: `Returns all of them. An account can save at most ${maxSearches}.`,
   permission: 'audit:audit',
   audit: { action: 'read', ...search },
   limit: 'read',
   status: 200,
+  query: z.strictObject({ page: z.enum(savedPageNames).optional() }),
   output: page(SavedSearch),
   refusals: ['forbidden'],
 })
@@ -185,13 +187,14 @@ export const saveSearch = operation({
   id: 'saveAuditSearch',
   method: 'post',
   path: '/api/audit/searches',
-  summary: 'Save filters of the audit log under a name',
+  summary: 'Save filters of a page under a name',
   description: `Only you can see it. Names must be unique. An account can save at most ${maxSearches}.`,
   permission: 'audit:audit',
   audit: { action: 'create', ...search },
   limit: 'write',
   status: 201,
   body: z.strictObject({
+    page: z.enum(savedPageNames).default('audit'),
     name: z
       .string()
       .trim()
@@ -206,7 +209,7 @@ export const saveSearch = operation({
         (text) => text.isWellFormed() && !/%00|\0/.test(text),
         'must not contain NUL characters or unpaired surrogates',
       )
-      .meta({ description: `Some of ${filterNames.join(', ')}, each once, in the format of a URL query` }),
+      .meta({ description: 'Filters of the page, each once, in the format of a URL query' }),
   }),
   output: z.strictObject({ data: SavedSearch }),
   refusals: ['forbidden', 'conflict'],
@@ -216,7 +219,7 @@ export const deleteSearch = operation({
   id: 'deleteAuditSearch',
   method: 'delete',
   path: '/api/audit/searches/{id}',
-  summary: 'Delete a saved search of mine',
+  summary: 'Delete saved filters of mine',
   permission: 'audit:audit',
   audit: { action: 'delete', ...search },
   deletes: { counts: 'savedSearchesDeleted' },

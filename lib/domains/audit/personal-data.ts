@@ -10,7 +10,7 @@ import { auditDays, oldestRead } from './rules.ts'
 export const savedSearchDataSource = (db: Database): DataSource =>
   rowsOfAccount(db, {
     name: 'audit.searches',
-    what: 'saved searches of the audit log: their names and filters',
+    what: 'saved filters of the audit log and other admin pages: their names and values',
     purpose: 'to repeat searches that an admin or auditor needs often',
     kept: 'until the person deletes them or is erased',
     rows: savedSearchRows,
@@ -63,7 +63,13 @@ export const auditPersonExporters = (db: Database): PersonExporter[] => [
         at: 's.created_at',
         id: 's.id',
         columns: 's.*',
-        record: jsonObject({ id: 'c.id', name: 'c.name', query: 'c.query', created_at: utc('c.created_at') }),
+        record: jsonObject({
+          id: 'c.id',
+          page: 'c.page',
+          name: 'c.name',
+          query: 'c.query',
+          created_at: utc('c.created_at'),
+        }),
       }),
   },
 ]

@@ -35,15 +35,24 @@ export function csvCell(value: string): string {
 
 /** Filters of the log page, named as in the API. */
 export const filterNames = ['agent_id', 'action', 'resource_type', 'resource_id', 'from', 'to', 'q', 'reads'] as const
+/** The pages whose filters can be saved, with the names of these filters in their canonical order. */
+export const savedPages = {
+  audit: filterNames,
+  requests: ['open', 'state', 'kind', 'channel', 'due', 'assignee', 'q', 'hold', 'sort'],
+  'deletion-log': ['q', 'kind', 'from', 'to'],
+} as const
+export type SavedPage = keyof typeof savedPages
+export const savedPageNames = ['audit', 'requests', 'deletion-log'] as const satisfies readonly SavedPage[]
 /** Maximum saved searches per account. */
 export const maxSearches = 100
 
 /** Filters as in the page address, in a canonical order. Undefined for unknown or repeated filters, or when no filter remains. */
-export function canonicalQuery(text: string): string | undefined {
+export function canonicalQuery(text: string, page: SavedPage = 'audit'): string | undefined {
+  const names: readonly string[] = savedPages[page]
   const given = [...new URLSearchParams(text)]
   const known = new Map(given)
-  if (known.size !== given.length || given.some(([name]) => !filterNames.some((one) => one === name))) return undefined
-  const set = filterNames.flatMap((name) => {
+  if (known.size !== given.length || given.some(([name]) => !names.includes(name))) return undefined
+  const set = names.flatMap((name) => {
     const value = known.get(name)
     return value ? [[name, value]] : []
   })

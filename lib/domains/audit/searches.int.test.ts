@@ -76,6 +76,26 @@ describe('a saved search', () => {
     expect((await list(someone)).total).toBe(maxSearches)
   })
 
+  it('belongs to its page: the same name may be used on another, which accepts only its own filters', async () => {
+    const someone = await signedIn(test, 'admin')
+    const saveOn = (page: string, query: string) =>
+      test.fetch('POST', path, { ...someone, body: { page, name: 'Late ones', query } })
+    expect((await saveOn('requests', 'due=overdue&assignee=none')).json.data).toMatchObject({
+      page: 'requests',
+      query: 'due=overdue&assignee=none',
+    })
+    expect((await saveOn('deletion-log', 'kind=owner&q=x')).status).toBe(201)
+    expect((await saveOn('audit', 'action=delete')).status).toBe(201)
+    expect((await saveOn('requests', 'due=week')).status).toBe(409)
+    expect((await saveOn('requests', 'action=delete')).status).toBe(422)
+    expect((await saveOn('users', 'role=admin')).status).toBe(422)
+    const onPage = async (page: string) => (await test.fetch('GET', `${path}?page=${page}`, someone)).json.data
+    expect((await onPage('requests')).map(({ query }: { query: string }) => query)).toEqual([
+      'due=overdue&assignee=none',
+    ])
+    expect((await list(someone)).total).toBe(3)
+  })
+
   it.each([
     ['no filter', ''],
     ['an unknown filter', 'action=delete&cursor=abc'],

@@ -33,11 +33,12 @@ import {
   canonicalQuery,
   csvCell,
   csvStart,
-  filterNames,
   maxSearches,
   nextStep,
   oldestRead,
   type SearchPeriod,
+  savedPageNames,
+  savedPages,
   shortestStep,
   stepLimit,
 } from './rules.ts'
@@ -228,12 +229,14 @@ export function auditReading(db: Database, { max = lookingMost, step: firstStep 
 
 interface SearchRow {
   id: string
+  page: string
   name: string
   query: string
   createdAt: Date
 }
-const presented = ({ id, name, query, createdAt }: SearchRow): SavedSearch => ({
+const presented = ({ id, page, name, query, createdAt }: SearchRow): SavedSearch => ({
   id,
+  page: savedPageNames.find((one) => one === page) ?? 'audit',
   name,
   query,
   created_at: createdAt.toISOString(),
@@ -245,12 +248,12 @@ function accountOf({ accountId }: Actor): string {
   return accountId
 }
 
-/** Named filters of the log. Visible only to their account, not even to admins. */
+/** Named filters of the log and of other pages of admins. Visible only to their account, not even to admins. */
 function searchesService(db: Database) {
   return {
-    searches: read(listSearches, async ({ actor }) => {
+    searches: read(listSearches, async ({ actor }, { query: { page } }) => {
       const rows = await db.prisma.savedSearch.findMany({
-        where: { accountId: accountOf(actor) },
+        where: { accountId: accountOf(actor), ...(page !== undefined && { page }) },
         orderBy: [{ name: 'asc' }, { id: 'asc' }],
         take: maxSearches,
       })
@@ -261,17 +264,17 @@ function searchesService(db: Database) {
       }
     }),
 
-    saveSearch: mutation(saveSearch, async ({ tx, actor, now }, { body: { name, query: text } }) => {
+    saveSearch: mutation(saveSearch, async ({ tx, actor, now }, { body: { page, name, query: text } }) => {
       const accountId = accountOf(actor)
-      const query = canonicalQuery(text)
+      const query = canonicalQuery(text, page)
       if (query === undefined)
         throw invalid(
           ['query'],
-          `accepts the filters ${filterNames.join(', ')}, each at most once, and needs at least one`,
+          `accepts the filters ${savedPages[page].join(', ')}, each at most once, and needs at least one`,
         )
       await lockSearches(tx, { account: accountId })
-      const known = await tx.savedSearch.findMany({ where: { accountId }, select: { name: true } })
-      if (known.some((one) => one.name === name))
+      const known = await tx.savedSearch.findMany({ where: { accountId }, select: { page: true, name: true } })
+      if (known.some((one) => one.page === page && one.name === name))
         throw new Problem(
           'conflict',
           'You already have a search with this name. Choose another name, or delete that search.',
@@ -279,7 +282,7 @@ function searchesService(db: Database) {
       if (known.length >= maxSearches)
         throw new Problem('conflict', `You have ${maxSearches} searches. Delete one that you no longer need.`)
       const row = await tx.savedSearch.create({
-        data: { id: newId('srch'), accountId, name, query, createdAt: now },
+        data: { id: newId('srch'), accountId, page, name, query, createdAt: now },
       })
       return { body: { data: presented(row) }, resourceId: row.id, headers: { Location: '/api/audit/searches' } }
     }),

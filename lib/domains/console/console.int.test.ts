@@ -57,6 +57,7 @@ describe('authorization', () => {
       quarantined: null,
       holds: null,
       outbox: null,
+      notices: { unread: 0 },
       revocations: null,
       approvals: null,
     })

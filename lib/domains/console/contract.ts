@@ -4,6 +4,7 @@ import { operation } from '#lib/kernel/operation.ts'
 import { erasedKinds } from '#lib/kernel/receipt.ts'
 import {
   expiringWithin,
+  noticeKinds,
   readerKinds,
   searchHitKinds,
   setupSteps,
@@ -188,6 +189,10 @@ export const readWaiting = operation({
           files: count.nullable().meta({ description: 'Emails in the folder; null if a mail server delivers them' }),
         })
         .nullable(),
+      notices: z
+        .strictObject({ unread: count })
+        .nullable()
+        .meta({ description: 'Notifications that the reader has not read' }),
       approvals: z
         .strictObject({ waiting: count.meta({ description: 'Actions of other admins that you can approve' }) })
         .nullable(),
@@ -200,6 +205,43 @@ export const readWaiting = operation({
         .nullable(),
     }),
   }),
+})
+
+const Notice = z
+  .strictObject({
+    id: z.string().meta({ description: 'Its kind and the id of what it is about; new when the kind changes' }),
+    kind: z.enum(noticeKinds),
+    resource_id: z.string(),
+    name: z.string().nullable().meta({ description: 'Of the person or agent; null if there is none' }),
+    at: when,
+    due_at: whenever,
+    is_read: z.boolean(),
+  })
+  .meta({ id: 'Notice' })
+
+export const readNotices = operation({
+  id: 'listNotifications',
+  method: 'get',
+  path: '/api/notifications',
+  summary: 'List what the reader should look at, the most urgent first',
+  permission: 'console:audit',
+  audit: { none: 'names and ids of lists that are audited when they are opened; polled repeatedly' },
+  limit: 'read',
+  status: 200,
+  output: z.strictObject({ data: z.array(Notice), unread: count }),
+})
+
+export const markNotices = operation({
+  id: 'readNotifications',
+  method: 'put',
+  path: '/api/notifications/read',
+  summary: 'Mark notifications as read',
+  permission: 'console:audit',
+  audit: { none: 'only which notifications the reader has read' },
+  limit: 'write',
+  status: 204,
+  body: z.strictObject({ ids: z.array(z.string().max(100)).max(400) }),
+  output: z.undefined(),
 })
 
 export const SearchHit = z

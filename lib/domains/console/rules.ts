@@ -20,6 +20,19 @@ export const inTurn = <W extends Work>(work: readonly W[]): W[] =>
     (one, other) => Number(other.is_own) - Number(one.is_own) || other.started_at.localeCompare(one.started_at),
   )
 
+/** Why an admin is notified, the most urgent first. */
+export const noticeKinds = ['failed', 'overdue', 'stuck', 'due_soon', 'unconfirmed', 'approval', 'assigned'] as const
+export type NoticeKind = (typeof noticeKinds)[number]
+/** Most notifications in the answer, of each source. */
+export const noticesShown = 50
+
+/** The reason to notify an admin of an open request. One request is one notification: a more urgent reason makes it new. */
+export function noticeKindOf({ state, due }: { state: string; due: string }): NoticeKind {
+  if (state === 'failed') return 'failed'
+  if (due === 'overdue') return 'overdue'
+  return due === 'near' ? 'due_soon' : 'assigned'
+}
+
 /** What the search of the console finds. */
 export const searchHitKinds = ['person', 'agent', 'request', 'receipt', 'erasure', 'unit', 'skill', 'project'] as const
 /** Maximum number of results of each kind. */

@@ -45,6 +45,7 @@ import {
   searchConsole,
   type WorkItem,
 } from './contract.ts'
+import { noticesService, unreadNotices } from './notices.ts'
 import { holdingsOf, personService } from './person.ts'
 import { reportService } from './report.ts'
 import {
@@ -293,11 +294,13 @@ const consoleSearch = ({ db }: ConsoleDeps) =>
   })
 
 /** Counts the work that waits for an admin. A count that the reader may not see is null. */
-const waitingForAdmins = ({ db, mail, settings }: ConsoleDeps) =>
+const waitingForAdmins = (deps: ConsoleDeps) =>
   read(readWaiting, async ({ actor, now }) => {
+    const { db, mail, settings } = deps
     const mayAdmin = (domain: string) => actor.can(`${domain}:admin`)
-    const [requests, unconfirmed, open, inQuarantine, ending, undelivered, files, recent, proposals] =
+    const [unread, requests, unconfirmed, open, inQuarantine, ending, undelivered, files, recent, proposals] =
       await Promise.all([
+        actor.accountId === undefined ? undefined : unreadNotices(deps, actor, now),
         mayAdmin('privacy') ? waitingRequests(db, now) : null,
         mayAdmin('privacy') && !settings.hasMailServer ? countUnforwarded(db, now) : 0,
         actor.can('erasures:audit') ? openRuns(db) : null,
@@ -319,6 +322,7 @@ const waitingForAdmins = ({ db, mail, settings }: ConsoleDeps) =>
             stuck: open.stuck,
             failed: open.failed,
           },
+          notices: unread === undefined ? null : { unread },
           quarantined: inQuarantine,
           holds: ending === null ? null : { ending },
           outbox: undelivered === null ? null : { undelivered, files },
@@ -416,6 +420,7 @@ const consoleService = (deps: ConsoleDeps) => ({
   waiting: waitingForAdmins(deps),
   dashboard: dashboard(deps),
   search: consoleSearch(deps),
+  ...noticesService(deps),
   ...personService(deps),
   ...reportService(deps),
 })

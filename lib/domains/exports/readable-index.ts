@@ -169,6 +169,7 @@ const chinese: Record<string, string> = {
   project_provenance: '项目来源记录',
   proposals: '管理操作审批',
   rate_limit_refusals: '被拒绝的请求',
+  read_notices: '已读通知',
   recovery_codes: '恢复码',
   references: '他人内容中的提及',
   reports: '举报',

@@ -57,6 +57,7 @@ const unpreserved: Record<string, string> = {
   approval_proposals: 'sealed copies of input until it is decided; the audit log records the decision',
   tokens: 'credentials; a revoked token stays as a row',
   token_usage: 'counts by hour',
+  read_notices: 'which notifications a person has read: kinds and ids',
   rate_limit_refusals: 'counts by minute',
   content_rejections: 'the stage of a check and its time, never content',
   reputation: 'sums, computed from the ledger',

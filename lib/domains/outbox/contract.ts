@@ -58,6 +58,26 @@ export const listLetters = operation({
   }),
 })
 
+export const sendTest = operation({
+  id: 'sendTestEmail',
+  method: 'post',
+  path: '/api/admin/outbox/test',
+  summary: 'Send a test email to my own address',
+  description: 'Waits until the mail server has accepted or refused it. It is not tried again.',
+  permission: 'outbox:admin',
+  audit: { action: 'create', ...letter },
+  limit: 'write',
+  status: 200,
+  output: z.strictObject({
+    data: z.strictObject({
+      result: z.enum(['sent', 'folder', 'failed']),
+      to: z.string(),
+      reason: z.string().nullable().meta({ description: 'The codes of a failure, for example ECONNREFUSED' }),
+    }),
+  }),
+  refusals: ['forbidden'],
+})
+
 export const readLetter = operation({
   id: 'readOutboxLetter',
   method: 'get',

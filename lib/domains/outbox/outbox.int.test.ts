@@ -324,3 +324,24 @@ it('the outbox reports a mail server and still lists earlier emails', async () =
     await other.close()
   }
 })
+
+describe('POST /api/admin/outbox/test', () => {
+  const ask = (who: Pick<Person, 'cookie'>) => test.fetch('POST', `${path}/test`, { cookie: who.cookie })
+
+  it('writes an email to the admin’s own address into the folder and says so', async () => {
+    const answer = await ask(admin)
+    expect(answer.json.data).toEqual({ result: 'folder', to: expect.stringContaining('@'), reason: null })
+    const { data } = await list(`?q=${encodeURIComponent('Test email')}`)
+    expect(data[0]).toMatchObject({ to: answer.json.data.to, subject: 'Test email' })
+    const entries = await test.app.audit.query({ resource_id: 'test' }, test.clock.now())
+    expect(entries.map(({ details }) => details)).toEqual([expect.objectContaining({ result: 'folder' })])
+    expect(JSON.stringify(entries)).not.toContain(answer.json.data.to)
+  })
+
+  it('is refused to people, managers, auditors and tokens', async () => {
+    for (const role of ['person', 'manager', 'auditor'] as const)
+      expect((await ask(await signedIn(test, role))).status).toBe(403)
+    const { token } = await issuedAgent(test, ['admin'])
+    expect((await test.fetch('POST', `${path}/test`, { token })).status).toBe(403)
+  })
+})

@@ -1,16 +1,20 @@
+import { accountDirectory } from '#lib/domains/accounts/queries.ts'
 import { type StoredJobRun, storedJobRuns } from '#lib/jobs/stored-job-runs.ts'
 import { notOurCursor, pageOf, parseCursor } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { requireRecentPassword } from '#lib/kernel/step-up.ts'
 import { read } from '#lib/kernel/use-case.ts'
 import { outboxRetention } from '#lib/stores/mail/data-source.ts'
+import { emailContent } from '#lib/stores/mail/email-content.ts'
+import type { MailPort } from '#lib/stores/mail/mail.ts'
 import type { EmailOutboxFolder, ListedEmail } from '#lib/stores/mail/outbox-folder.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { type EmailView, listLetters, readLetter } from './contract.ts'
+import { type EmailView, listLetters, readLetter, sendTest } from './contract.ts'
 
 interface OutboxServiceDeps {
   db: Database
   folder: EmailOutboxFolder
+  mail: Pick<MailPort, 'send'>
   delivery: 'folder' | 'server'
   /** Names of the jobs that send emails. */
   emailJobs: readonly string[]
@@ -65,6 +69,17 @@ const listed = ({ name, to, subject, writtenAt, bytes }: ListedEmail): EmailView
   expires_at: new Date(writtenAt.getTime() + outboxRetention).toISOString(),
   bytes,
 })
+/** The codes in the reason of a failure. The message of a server may repeat addresses. */
+const codesOf = (error: unknown): string =>
+  /\(([\w .-]{1,60})\)/.exec(error instanceof Error ? error.message : '')?.[1] ?? 'unknown'
+
+const testEmail = (locale: 'en' | 'zh') =>
+  locale === 'zh'
+    ? emailContent(locale, '测试邮件', ['这封邮件由您在控制台发出。您能读到它，说明邮件发送正常。'])
+    : emailContent(locale, 'Test email', [
+        'You sent this email from the console. Because you can read it, emails work.',
+      ])
+
 const queued = ({ attemptLimit, at, ...job }: StoredJobRun) => ({
   ...job,
   most_attempts: attemptLimit,
@@ -75,6 +90,7 @@ const queued = ({ attemptLimit, at, ...job }: StoredJobRun) => ({
 const outboxService = ({
   db,
   folder,
+  mail,
   delivery,
   emailJobs,
   accountMarked,
@@ -98,6 +114,25 @@ const outboxService = ({
       },
       resourceId: 'list',
       details: { count: shown.length },
+    }
+  }),
+
+  sendTest: read(sendTest, async ({ actor }) => {
+    const contact =
+      actor.accountId === undefined ? undefined : await accountDirectory.contactOf(db.prisma, actor.accountId)
+    if (!contact || actor.accountId === undefined)
+      throw new Problem('forbidden', 'A test email goes to the address of your account, and a token has none. Sign in.')
+    const sent = { result: delivery === 'folder' ? ('folder' as const) : ('sent' as const), reason: null }
+    const { result, reason } = await mail
+      .send({ to: contact.email, about: actor.accountId, ...testEmail(contact.locale) })
+      .then(
+        () => sent,
+        (error: unknown) => ({ result: 'failed' as const, reason: codesOf(error) }),
+      )
+    return {
+      body: { data: { result, to: contact.email, reason } },
+      resourceId: 'test',
+      details: { result },
     }
   }),
 

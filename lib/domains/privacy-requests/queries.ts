@@ -170,6 +170,9 @@ interface WaitingRequests {
   week: number
   overdue: number
 }
+/** The most open requests among which those to notice are looked for, by their legal deadline. */
+const mostNoticed = 500
+
 /** Counts like the admins' queue. */
 export async function waitingRequests(db: Database, now: Date): Promise<WaitingRequests> {
   const [row] = await countWaiting(db, { now })
@@ -184,11 +187,46 @@ export const unconfirmedForms = (tx: Transaction, now: Date) =>
     take: 100,
   })
 
-/** Without a mail server: the number of requests from the form whose link no admin has forwarded. */
-export const countUnforwarded = async (db: Database, now: Date): Promise<number> =>
+/** Without a mail server: the requests from the form whose link no admin has forwarded, oldest first. */
+export const unforwardedForms = async (db: Database, now: Date) =>
   (await unconfirmedForms(db.prisma, now)).filter(
     ({ createdAt, expiresAt }) => expiresAt.getTime() === createdAt.getTime() + unforwardedLifetime,
-  ).length
+  )
+
+/** The number of {@link unforwardedForms}. */
+export const countUnforwarded = async (db: Database, now: Date): Promise<number> =>
+  (await unforwardedForms(db, now)).length
+
+interface NoticedRequest {
+  view: RequestView
+  isMine: boolean
+  /** Null once the subject is deleted, and for subjects without a name. */
+  name: string | null
+}
+/** Open requests that an admin should notice, at most `limit`: assigned to the admin, failed, or of nobody with a deadline that is near or over. */
+export async function noticedRequests(
+  db: Database,
+  accountId: string,
+  now: Date,
+  limit: number,
+): Promise<NoticedRequest[]> {
+  const rows = await db.prisma.privacyRequest.findMany({
+    where: { closedAt: null, OR: [{ assignedTo: accountId }, { assignedTo: null }, { state: 'failed' }] },
+    orderBy: [{ legalDueAt: 'asc' }, { id: 'asc' }],
+    take: mostNoticed,
+    include: withParts,
+  })
+  const reasons = await pauseReasons(db.prisma, rows)
+  const noticed = rows
+    .map((row) => ({ view: requestView(row, now, reasons), isMine: row.assignedTo === accountId }))
+    .filter(({ view, isMine }) => isMine || view.state === 'failed' || view.due === 'near' || view.due === 'overdue')
+    .slice(0, limit)
+  const names = await requestSubjectNames(
+    db,
+    noticed.map(({ view }) => view.id),
+  )
+  return noticed.map((one) => ({ ...one, name: names.get(one.view.id) ?? null }))
+}
 
 /** Returns the erasure runs of the actor's open requests. */
 export const runsOfOpenRequests = (

@@ -191,6 +191,7 @@ const tags: Readonly<Record<string, string>> = {
   privacy: 'Privacy requests, inventory and data exports',
   projects: 'Projects, conversations, messages, documents and their connected stores',
   quarantine: 'Quarantined content',
+  notifications: 'What an admin should look at now, and what they have read',
   readings: 'Complete readings of connected stores after erasures',
   receipts: 'Signed receipts of erasures',
   reputation: 'Reputation of agents',

@@ -10,6 +10,7 @@ import { UserNotice } from '#components/accounts/user-notice.tsx'
 import { UserRole } from '#components/accounts/user-role.tsx'
 import { Messages } from '#components/frame/words.tsx'
 import { ButtonLink } from '#components/ui/button.tsx'
+import { CopyLink } from '#components/ui/copy-link.tsx'
 import { Card, Page, Section } from '#components/ui/page.tsx'
 import { app } from '#lib/app-instance.ts'
 import type { UserDetail } from '#lib/domains/accounts/users-contract.ts'
@@ -68,6 +69,9 @@ export default async function UserPage({ params }: { params: Promise<{ id: strin
               <UserFacts user={user} />
             </Card>
             <PersonFacts data={data} />
+            <p>
+              <CopyLink />
+            </p>
           </>
         }
       >

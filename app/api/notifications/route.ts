@@ -1,0 +1,3 @@
+import { app, route } from '#lib/app-instance.ts'
+
+export const GET = route(app.console.notices)
