@@ -11,8 +11,20 @@ import { makeDemoInstallation } from './demo-installation.ts'
 // Screenshots of every page of a demo installation: npm run screenshots [-- --only <page> …] [--look <look> …] [--readme]
 const root = resolve(import.meta.dirname, '..')
 const folder = join(root, 'var/screenshots')
-/** The pages that docs/for-data-protection-officers.md shows. */
-const main: readonly PageName[] = ['overview', 'privacy', 'deletion', 'requests', 'audit', 'compliance']
+/** The pages that the README and docs/for-data-protection-officers.md show. */
+const main: readonly PageName[] = [
+  'home',
+  'overview',
+  'privacy',
+  'deletion',
+  'requests',
+  'audit',
+  'compliance',
+  'receipt',
+  'verify',
+  'user',
+  'report',
+]
 const forReadme = join(root, 'docs/screenshots')
 
 const looks = {

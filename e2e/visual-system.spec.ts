@@ -65,9 +65,24 @@ const hiddenLinks = (page: Page) =>
     }),
   )
 
+/** Pixels between the head of a page and its content, and the trails that are visible: in the bar, or without one above the title. */
+const frameOf = (page: Page) =>
+  page.evaluate(() => {
+    const head = document.querySelector('main > header')
+    const next = head?.nextElementSibling
+    const isSeen = (element: Element) => element.checkVisibility({ visibilityProperty: true })
+    const trails = [...document.querySelectorAll('nav[aria-label="Breadcrumbs"]')].filter(isSeen)
+    return {
+      space: head && next ? Math.round(next.getBoundingClientRect().top - head.getBoundingClientRect().bottom) : 24,
+      trails: trails.length,
+      isInBar:
+        document.querySelector('.with-sidebar') === null || trails.every((trail) => trail.closest('main') === null),
+    }
+  })
+
 for (const area of ['public', 'you', 'admin'] as const) {
   const entries: (PageEntry & { name: PageName })[] = pages.filter((entry) => areaOf(entry) === area)
-  test(`${area} pages have controls of three heights, underlined links and one breadcrumb (KP_SEED=${sampleSeed})`, async ({
+  test(`${area} pages have controls of three heights, underlined links, one trail and one space below the title (KP_SEED=${sampleSeed})`, async ({
     browser,
   }) => {
     test.setTimeout(600_000)
@@ -77,7 +92,37 @@ for (const area of ['public', 'you', 'admin'] as const) {
       await alive(page)
       expect.soft(await otherControls(page), name).toEqual([])
       expect.soft(await hiddenLinks(page), name).toEqual([])
+      const { space, trails, isInBar } = await frameOf(page)
+      expect.soft({ space, isInBar, isOne: trails <= 1 }, name).toEqual({ space: 24, isInBar: true, isOne: true })
     }
     await page.context().close()
   })
 }
+
+test('a clicked link is marked at once, and a bar shows while the next page loads', async ({ browser }) => {
+  const page = await opened(browser, 'admin')
+  await page.goto('/admin/requests')
+  await alive(page)
+  let release = () => {}
+  const held = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  await page.route(/\/admin\/holds/, async (route) => {
+    await held
+    await route.continue()
+  })
+  const link = page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: /^Legal holds/ })
+  // In the same task as the click: nothing is painted before the mark.
+  expect(
+    await link.evaluate((element: HTMLElement) => {
+      element.click()
+      return element.hasAttribute('data-pending')
+    }),
+  ).toBe(true)
+  await expect(page.locator('div.fixed.inset-x-0.top-0')).toBeVisible()
+  expect(new URL(page.url()).pathname).toBe('/admin/requests')
+  release()
+  await page.waitForURL('**/admin/holds')
+  await expect(link).not.toHaveAttribute('data-pending')
+  await page.context().close()
+})

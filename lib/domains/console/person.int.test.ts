@@ -55,6 +55,13 @@ describe('GET /api/admin/users/{id}/data', () => {
     expect(JSON.stringify(data)).not.toContain('secretword')
   })
 
+  it('returns empty lists for a person who has done nothing, and counts only the account', async () => {
+    const { data } = (await get(`/api/admin/users/${stranger.accountId}/data`, setting.admin.cookie)).json
+    expect(data).toMatchObject({ agents: [], receipts: [], holds: [], readers: [] })
+    const held: { holder: string; count: number }[] = data.held
+    expect(held.filter(({ count, holder }) => count > 0 && !holder.startsWith('accounts'))).toEqual([])
+  })
+
   it('returns the holds in force on the person', async () => {
     const held = await setting.test.fetch('POST', '/v1/holds', {
       cookie: setting.admin.cookie,
