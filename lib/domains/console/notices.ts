@@ -10,8 +10,14 @@ import { preparedMutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { markNotices, readNotices } from './contract.ts'
 import { type NoticeKind, noticeKindOf, noticeKinds, noticesShown } from './rules.ts'
-import type { ConsoleDeps } from './service.ts'
 
+interface NoticeDeps {
+  db: Database
+  settings: {
+    /** Without one, an admin forwards links by hand. */
+    hasMailServer: boolean
+  }
+}
 type Notice = Omit<Output<typeof readNotices>['data'][number], 'is_read'>
 
 const noticeOf = (
@@ -38,7 +44,7 @@ async function ofErasures(db: Database, seesRequests: boolean): Promise<Notice[]
 }
 
 /** Everything that the reader should look at, the most urgent first. Each source is limited by the permission of its page. */
-async function noticesOf({ db, settings }: ConsoleDeps, actor: Actor, now: Date): Promise<Notice[]> {
+async function noticesOf({ db, settings }: NoticeDeps, actor: Actor, now: Date): Promise<Notice[]> {
   const { accountId } = actor
   if (accountId === undefined) throw new Problem('sign_in_needed')
   const seesRequests = actor.can('privacy:admin')
@@ -62,13 +68,13 @@ async function noticesOf({ db, settings }: ConsoleDeps, actor: Actor, now: Date)
 }
 
 /** The number of notifications that the reader has not read. */
-export async function unreadNotices(deps: ConsoleDeps, actor: Actor, now: Date): Promise<number> {
+export async function unreadNotices(deps: NoticeDeps, actor: Actor, now: Date): Promise<number> {
   const [notices, seen] = [await noticesOf(deps, actor, now), await noticesReadBy(deps.db, actor.accountId ?? '')]
   return notices.filter(({ id }) => !seen.has(id)).length
 }
 
 /** What an admin should look at now. Only what they have read is stored, as kinds and ids. */
-export const noticesService = (deps: ConsoleDeps) => ({
+export const noticesService = (deps: NoticeDeps) => ({
   notices: read(readNotices, async ({ actor, now }) => {
     const notices = await noticesOf(deps, actor, now)
     const seen = await noticesReadBy(deps.db, actor.accountId ?? '')
