@@ -56,7 +56,8 @@ describe('GET /api/admin/users/{id}/data', () => {
   })
 
   it('returns empty lists for a person who has done nothing, and counts only the account', async () => {
-    const { data } = (await get(`/api/admin/users/${stranger.accountId}/data`, setting.admin.cookie)).json
+    const newcomer = await signedIn(setting.test)
+    const { data } = (await get(`/api/admin/users/${newcomer.accountId}/data`, setting.admin.cookie)).json
     expect(data).toMatchObject({ agents: [], receipts: [], holds: [], readers: [] })
     const held: { holder: string; count: number }[] = data.held
     expect(held.filter(({ count, holder }) => count > 0 && !holder.startsWith('accounts'))).toEqual([])
