@@ -11,7 +11,7 @@ test('an admin revokes a leaked token after seeing which one it is', async ({ br
   expect(await status()).toBe(200)
   await asAdmin(browser, async (admin) => {
     const { page } = admin
-    await admin.open('All tokens', 'All tokens and tiers')
+    await admin.open('All tokens', 'All tokens')
     await admin.click(page.getByRole('button', { name: 'Revoke leaked token' }))
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('First 11 characters of the token').fill(agent.token.slice(0, 5))
@@ -76,7 +76,7 @@ test('an admin sees why a control needs review, what to do, and the evidence', a
     await admin.open('Compliance', 'Compliance')
     const control = page.locator('[data-line="by_design"]')
     await expect(control).toContainText('Needs review')
-    await expect(control).toContainText('Anyone can read network units.')
+    await expect(control).toContainText('Anyone can read units that are visible to everyone.')
     await expect(control).toContainText('Turn off anonymous reading if you don’t want it.')
     await admin.click(control.getByRole('link', { name: 'Evidence' }).first())
     await expect(page.getByRole('heading', { level: 1, name: 'All tokens' })).toBeVisible()
