@@ -1,7 +1,6 @@
 'use client'
 
 import { clsx } from 'clsx'
-import { ChevronRight } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { useLayoutEffect, useSyncExternalStore } from 'react'
 import { TextLink } from './text-link.tsx'
@@ -42,12 +41,14 @@ export function Trail({ trail, className }: { trail: readonly Breadcrumb[]; clas
         {trail.map(({ href, title }, index) => (
           <li
             key={href}
-            className={clsx('flex min-h-6 min-w-0 items-center gap-1', index < trail.length - 1 && 'max-sm:hidden')}
+            className={clsx(
+              "flex min-h-6 min-w-0 items-center gap-1 after:content-['/'_/_'']",
+              index < trail.length - 1 && 'max-sm:hidden',
+            )}
           >
             <TextLink href={href} tone="quiet" className="truncate">
               {title}
             </TextLink>
-            <ChevronRight aria-hidden className="size-3.5 shrink-0" />
           </li>
         ))}
       </ol>
@@ -57,13 +58,9 @@ export function Trail({ trail, className }: { trail: readonly Breadcrumb[]; clas
 
 /** Names the pages above this one for the bar at the top. Without a sidebar, which has this bar, they stand above the title. */
 export function Breadcrumbs({ trail }: { trail: readonly Breadcrumb[] }) {
-  const text = JSON.stringify(trail)
   useLayoutEffect(() => {
-    const named: Breadcrumb[] = JSON.parse(text)
-    show(named)
-    return () => {
-      if (current === named) show(none)
-    }
-  }, [text])
+    show(trail)
+    return () => show(none)
+  }, [trail])
   return <Trail trail={trail} className="in-[.with-sidebar]:hidden" />
 }

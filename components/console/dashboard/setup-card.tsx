@@ -9,7 +9,7 @@ import { EmailTest, StoresTest } from './setup-test.tsx'
 type Step = Dashboard['setup'][number]
 /** What completes a step: lines for the environment, or a page of the console. */
 const lines: Partial<Record<Step['step'], string>> = {
-  email: "KP_SMTP_URL=smtps://user:password@mail.example.org:465\nKP_MAIL_FROM='Privacy <privacy@example.org>'",
+  email: "KP_SMTP_URL=smtps://mail.example.org:465\nKP_MAIL_FROM='Privacy <privacy@example.org>'",
   contact: 'KP_PRIVACY_EMAIL=privacy@example.org',
   backups: 'KP_BACKUP_DAYS=30',
   regions: 'KP_REGIONS=postgresql=eu-central-1@aws,files=de@own,backups=de@own',
