@@ -13,15 +13,12 @@ const root = resolve(import.meta.dirname, '..')
 const folder = join(root, 'var/screenshots')
 /** The pages that the README and docs/for-data-protection-officers.md show. */
 const main: readonly PageName[] = [
-  'home',
   'overview',
   'privacy',
   'deletion',
   'requests',
   'audit',
   'compliance',
-  'receipt',
-  'verify',
   'user',
   'report',
 ]
