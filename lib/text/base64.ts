@@ -1,3 +1,5 @@
+import { unpacked } from './packed.ts'
+
 /** Shorter runs of Base64 characters are words. */
 export const leastBase64 = 16
 /** With padding at the end, a shorter run is Base64 too. */
@@ -113,17 +115,19 @@ function decoded(text: string, start: number, end: number): CodedSegment | undef
       }
   }
   const bytes = bytesOf(text, start, bodyEnd)
-  const plain = textOf(bytes)
+  const packed = unpacked(bytes)
+  const plain = packed ? textOf(packed.bytes) : textOf(bytes)
   if (plain === undefined || plain === '') return undefined
   const line = /^([^\r\n]*)([\r\n]+)/.exec(body)
   const how = { isUrl: /[-_]/.test(body), isPadded: padded > bodyEnd || body.replace(/\s/g, '').length % 4 === 0 }
-  const isWide = bytes.length > plain.length && bytes[1] === 0
+  const isWide = !packed && bytes.length > plain.length && bytes[1] === 0
   return {
     start,
     end: padded,
     text: plain,
     encode(rest) {
-      const flat = base64Of(bytesFor(rest, isWide), how)
+      const plainBytes = bytesFor(rest, isWide)
+      const flat = base64Of(packed ? packed.pack(plainBytes) : plainBytes, how)
       const [, first = '', breaks = ''] = line ?? []
       return first === '' ? flat : (flat.match(new RegExp(`.{1,${first.length}}`, 'g')) ?? []).join(breaks)
     },

@@ -10,6 +10,8 @@ import {
   wordOfHeader,
 } from './base64.ts'
 import type { LayerBuilder } from './layer.ts'
+import { type LightMarkup, lightMarkup } from './light-markup.ts'
+import { tex, texEscape } from './typeset.ts'
 
 /** Classes of UTF-16 code units for the scanner. */
 const plain = 0
@@ -18,7 +20,7 @@ const base64 = 2
 
 const classes = new Uint8Array(0x10000)
 for (let unit = 0; unit < 128; unit++) if (isBase64Unit(unit)) classes[unit] = base64
-for (const sign of "&<%\\=\u001b'") classes[sign.charCodeAt(0)] = special
+for (const sign of '&<>%\\=\u001b\'[]{}|\0"') classes[sign.charCodeAt(0)] = special
 /** Characters that are invisible, or that only control lines, directions and glyphs. */
 const isInvisible = (unit: number): boolean =>
   unit === 0xad ||
@@ -140,7 +142,7 @@ const wrongByte: ByteReader = (text, at) => {
 }
 
 /** Whether a text is quoted-printable: `=AB` alone also occurs in addresses of pages. */
-const codes = '=3D|=20|=1B|=C[23]=[89AB]|=E[0-9A-F]=[89AB]|=F[0-4]=[89AB]|[A-Za-z]=[C-F][0-9A-F][a-z]'
+const codes = '=3D|=20|=09|=1B|=[CD][0-9A-F]=[89AB]|=E[0-9A-F]=[89AB]|=F[0-4]=[89AB]|[A-Za-z]=[C-F][0-9A-F][a-z]'
 const quotedCode = new RegExp(`${codes}|=[ \\t]*\\r?\\n[^]*=[ \\t]*\\r?\\n`)
 const quoted = new RegExp(`=[ \\t]*\\r?\\n|${codes}`)
 
@@ -215,7 +217,7 @@ const references = new Map<string, string>()
 function decodedReference(found: string): string {
   const known = references.get(found)
   if (known !== undefined) return known
-  const text = decode(found)
+  const text = /^&#(?:0+|[xX]0+);?$/.test(found) ? '\0' : decode(found)
   if (references.size < 4_096) references.set(found, text)
   return text
 }
@@ -224,7 +226,7 @@ function decodedReference(found: string): string {
 const inline = new Set(
   (
     'a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark nobr o:p q rt ruby s samp ' +
-    'small span strike strong sub sup time tt u var wbr'
+    'rp rtc small span strike strong sub sup time tt u var wbr'
   ).split(' '),
 )
 const blocks = new Set(
@@ -235,6 +237,8 @@ const blocks = new Set(
     'title tr track ul video audio embed canvas area base'
   ).split(' '),
 )
+const annotations = new Set(['rt', 'rp', 'rtc'])
+const maxAnnotation = 200
 const tag = /<(\/?)([a-zA-Z][a-zA-Z0-9:._-]{0,63})((?:\s[^<>]*)?)>/y
 const selfClosed = /<[a-zA-Z][a-zA-Z0-9:._-]{0,63}\/>/y
 const otherMarkup = /<!--([\s\S]*?)-->|<!\[CDATA\[|<![a-zA-Z][^<>]*>|<\?[a-zA-Z][^<>]*\?>/y
@@ -251,6 +255,10 @@ const closedNames = (text: string, start: number, end: number): Set<string> => {
 interface Region {
   start: number
   end: number
+  readonly light: LightMarkup
+  isTex?: boolean
+  /** A cell of a table with JSON: every two quotation marks are one. */
+  isCell?: boolean
   closed?: Set<string>
   isQuoted?: boolean
   /** Matches a line that ends with the name of a field, not with a soft line break of quoted-printable. */
@@ -277,6 +285,14 @@ function markup(layer: LayerBuilder, text: string, at: number, region: Region, c
     if (!isElement) return at
     const end = at + whole.length
     copied()
+    if (slash === '' && annotations.has(known)) {
+      // How a word is read is not a part of the text.
+      const next = text.indexOf('<', end)
+      const until = next < 0 || next > Math.min(region.end, end + maxAnnotation) ? end : next
+      layer.markup(at, until, '')
+      layer.tail(end, until, 'same', true)
+      return until
+    }
     layer.markup(at, end, inline.has(known) ? '' : '\n')
     if (rest.includes('=')) {
       const from = end - 1 - rest.length
@@ -321,6 +337,13 @@ const shortFieldOfForm = new RegExp(`${shortLine}(?:[^\\n]*(?:${before}|[&;]))?$
 const furtherField = new RegExp(`&${name}=(?![0-9A-F]{2}|[ \\t]*\\r?\\n)`)
 const fieldIn = (text: string): RegExp =>
   quotedCode.test(text) ? (furtherField.test(text) ? shortFieldOfForm : shortField) : field
+/** Whether a soft line break is inside a character reference: `&n=` is also the name of a field. */
+const maxOfReference = 32
+function splitsReference(lead: string, rest: string): boolean {
+  const first = /&#?\w{0,30}$/.exec(lead)?.[0]
+  const last = first === undefined ? undefined : /^\w{0,30};/.exec(rest)?.[0]
+  return last !== undefined && decodedReference(`${first}${last}`) !== `${first}${last}`
+}
 /** Signs that begin what another layer removes. */
 const joins = '%\\&<\u00ad\u200b\u001b'
 const header = /=\?([\w-]+)(?:\*[\w-]*)?\?([bBqQ])\?([^?\s]*)\?=/y
@@ -357,12 +380,44 @@ function decodeAt(layer: LayerBuilder, text: string, at: number, region: Region,
       layer.unit(at, at + found.length - rest, decodedText.slice(0, decodedText.length - rest))
       return at + found.length - rest
     }
-    case 60:
-      return markup(layer, text, at, region, copied)
+    case 60: {
+      const tagEnd = markup(layer, text, at, region, copied)
+      return tagEnd > at ? tagEnd : lightMarkup(layer, text, at, region, copied)
+    }
+    case 34:
+      // A quotation mark in a cell of a table.
+      if (text.charCodeAt(at + 1) !== 34 || at + 1 >= region.end || (!region.isCell && isEmptyString(text, at)))
+        return at
+      copied()
+      layer.unit(at, at + 2, '"')
+      return at + 2
+    case 62:
+    case 91:
+    case 93:
+    case 124:
+      return lightMarkup(layer, text, at, region, copied)
+    case 123:
+    case 125: {
+      // Where the text is TeX, braces group its words.
+      if (unit === 123 && text.charCodeAt(at + 1) === 92) {
+        const end = lightMarkup(layer, text, at, region, copied)
+        if (end > at) return end
+        region.isTex ??= tex.test(text.slice(region.start, region.end))
+      }
+      if (region.isTex !== true) return at
+      copied()
+      layer.markup(at, at + 1, '')
+      return at + 1
+    }
+    case 0:
+      return wideCharacters(layer, text, at, region, copied)
     case 37:
       return takeCharacter(percentByte)
-    case 92:
-      return backslash(layer, text, at, copied)
+    case 92: {
+      region.isTex ??= tex.test(text.slice(region.start, region.end))
+      const end = region.isTex ? texEscape(layer, text, at, copied) : at
+      return end > at ? end : backslash(layer, text, at, copied)
+    }
     case 61: {
       if (text.charCodeAt(at + 1) === 63) {
         header.lastIndex = at
@@ -386,7 +441,8 @@ function decodeAt(layer: LayerBuilder, text: string, at: number, region: Region,
       if (end < 0) return takeCharacter(quotedByte)
       // `note=` before a line break is a field of a form. In a text with codes or several line breaks, only a short line is.
       region.field ??= fieldIn(text.slice(region.start, region.end))
-      if (region.field.test(text.slice(Math.max(region.start, at - maxOfLine), at))) return at
+      const lead = text.slice(Math.max(region.start, at - maxOfLine), at)
+      if (region.field.test(lead) && !splitsReference(lead, text.slice(end, end + maxOfReference))) return at
       const character = takeCharacter(quotedByte)
       if (character > at) return character
       copied()
@@ -425,6 +481,26 @@ function decodeAt(layer: LayerBuilder, text: string, at: number, region: Region,
   layer.unit(at, character.end, character.text)
   return character.end
 }
+/** Whether two quotation marks are a string without characters. */
+const isEmptyString = (text: string, at: number): boolean =>
+  /[\s:=(,[{>]/.test(text[at - 1] ?? ' ') && /[\s,;)\]}<&]/.test(text[at + 2] ?? ' ')
+/** Letters as UTF-16 writes them, in a text that was read byte by byte: every second sign is zero. */
+function wideCharacters(
+  layer: LayerBuilder,
+  text: string,
+  at: number,
+  { start, end }: Region,
+  copied: () => void,
+): number {
+  const isBetween =
+    text.charCodeAt(at + 2) === 0 && at + 2 < end && text.charCodeAt(at + 1) > 0
+      ? true
+      : at - 2 >= start && text.charCodeAt(at - 2) === 0
+  if (!isBetween) return at
+  copied()
+  layer.drop(at, at + 1)
+  return at + 1
+}
 function commonEnd(one: string, other: string): number {
   let length = 0
   while (length < one.length - 2 && length < other.length && one.at(-1 - length) === other.at(-1 - length)) length++
@@ -435,6 +511,10 @@ function commonEnd(one: string, other: string): number {
 const invisible =
   // biome-ignore lint/suspicious/noMisleadingCharacterClass: each of these characters is sought by itself
   /(?<![\u0080-\u00f4])\u00ad|[\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]|\udb40[\udc00-\uddef]/
+/** Letters of UTF-16, read byte by byte. */
+const wide = /\0[^\0]\0[^\0]\0/
+/** JSON in a cell of a table: its own escapes belong to the next level. */
+const cellWithJson = /[{[,:]\s{0,8}""[^",}\]\n]/
 const tagBreak = /=[ \t]*(?:<br\b|<\/?[a-zA-Z][^<>\n]*>[ \t]*\r?\n|&#(?:1[03]|[xX]0{0,2}[aAdD]);)/
 // biome-ignore lint/suspicious/noControlCharactersInRegex: terminals are controlled by them
 const terminalBreak = /=[ \t]*\u001b[^\n]{1,12}\r?\n/
@@ -446,8 +526,10 @@ const plainBreak = /(?:^|[^\\])=(?:[0-9A-F]{2}|[ \t]*\r?\n)/
  * The signs of the encoding that must be removed from a text before all others. The lines of quoted-printable end anywhere, also inside an
  * escape sequence or a tag. What is between an equals sign and such an end belongs to a format that contains the quoted-printable.
  */
-function outermost(text: string): string | undefined {
+export function outermost(text: string): string | undefined {
+  if (text.includes('\0') && wide.test(text)) return '\0'
   if (invisible.test(text)) return ''
+  if (text.includes('""') && cellWithJson.test(text)) return '"'
   if (!text.includes('=')) return undefined
   if (tagBreak.test(text)) return '<&'
   if (terminalBreak.test(text)) return '\u001b'
@@ -461,9 +543,10 @@ function outermost(text: string): string | undefined {
  */
 export function decodeInline(layer: LayerBuilder, start: number, end: number, defers = true): void {
   const text = layer.base
-  const region: Region = { start, end }
+  const region: Region = { start, end, light: {} }
   const only = defers ? outermost(text.slice(start, end)) : undefined
   if (only !== undefined && only !== '=') region.isQuoted = false
+  if (only === '"') region.isCell = true
   let from = start
   let runStart = -1
   let at = start
@@ -504,7 +587,10 @@ export function decodeInline(layer: LayerBuilder, start: number, end: number, de
     const isEscaped = at === from && at > start && text.charCodeAt(at - 1) === 92
     const isTurn = isEscaped
       ? text.charCodeAt(at) === 92
-      : only === undefined || only.includes(text[at] ?? ' ') || (only === '' && isHidden(text, at))
+      : only === undefined ||
+        only.includes(text[at] ?? ' ') ||
+        (only === '\\' && region.isTex === true && '{}'.includes(text[at] ?? ' ')) ||
+        (only === '' && isHidden(text, at))
     if (only === '' && at < end && text.charCodeAt(at) === 92) {
       // A shell escapes every sign: with its backslash, an invisible one would leave an escape sequence that nobody wrote.
       let to = at
@@ -540,6 +626,9 @@ function beyondBreaks(text: string, at: number, step: 1 | -1): number {
   }
 }
 
+/** The beginning of a string in a list of a programming language. */
+const literal = /^[bBfFrRuU]{0,2}['"]|^[\w$]+=/
+
 /** Whether a text may contain something to decode. Prose does not, and is searched directly. */
 export function mayBeEncoded(text: string): boolean {
   let run = 0
@@ -554,14 +643,18 @@ export function mayBeEncoded(text: string): boolean {
     if (run >= leastPadded && unit === 61) return true
     run = 0
     if (unit === 123 || unit === 91) return true
+    if (unit === 34 && (text.charCodeAt(at - 1) === 58 || text.charCodeAt(at - 1) === 34)) return true
+    if (unit === 40 && literal.test(text.slice(at + 1, at + 4))) return true
     if (kind !== special) continue
     const next = text.charCodeAt(at + 1)
     if (unit === 39) {
       if (next === 39 || next === 92 || next === 34) return true
     } else if (unit === 38) {
       if (next === 35 || (next | 32) >= 97) return true
+    } else if (unit === 34 || unit === 62 || unit === 93 || unit === 125 || unit === 124) {
+      // What they close began before.
     } else if (unit === 60) {
-      if (next === 33 || next === 47 || next === 63 || (next | 32) >= 97) return true
+      if (next === 33 || next === 35 || (next >= 47 && next <= 58) || next === 63 || next >= 64) return true
     } else if (unit === 37) {
       if (hexOf(next) >= 0) return true
     } else if (unit === 61) {

@@ -1,10 +1,11 @@
+import { type Columns, Path } from './columns.ts'
 import type { LayerBuilder } from './layer.ts'
 
 /** Properties whose values describe a message and contain no words of a person. */
 export const technical =
   /^(?:role|type|kind|ids?|model|created|timestamp|time|date|lang|language|format|version|status|[A-Za-z_-]*(?:[_-](?:id|at|reason)|[a-z](?:Id|At)))$/
 /** Properties that name the speaker of a message, as a label before a line does. */
-const speaker = /^(?:speaker|author|sender|from|user|who|actor|participant)$/
+export const speaker = /^(?:speaker|author|sender|from|user|who|actor|participant)$/
 
 const parses = (text: string): boolean => {
   try {
@@ -26,32 +27,59 @@ function valueIn(text: string): { start: number; end: number } | undefined {
   for (const [opening, closing] of ['{}', '[]']) {
     const first = text.indexOf(opening ?? '', from)
     const last = text.lastIndexOf(closing ?? '', to - 1)
-    if (first >= 0 && last > first && (first > from || last < to - 1) && parses(text.slice(first, last + 1)))
-      return { start: first, end: last + 1 }
+    if (first < 0 || last <= first || (first === from && last === to - 1)) continue
+    const part = text.slice(first, last + 1)
+    // `[1]` in a text is a note.
+    if (part.includes('"') && parses(part)) return { start: first, end: last + 1 }
   }
   return undefined
 }
 
-/** The JSON values in a part of a text: one value, after and before other text, or one in each of several lines. */
-export function jsonValuesIn(whole: string, start: number, end: number): { start: number; end: number }[] {
+/** What a string of JSON cannot contain: escapes of other languages, and codes of terminals. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: terminals are controlled by them
+const foreign = /\u001b|\\[^"\\/bfnrtu\s]/
+
+/**
+ * The JSON values in a part of a text: one value, after and before other text, or one in each of several lines. `isAround`: whether another
+ * encoding may be around the lines, so that only some of them are JSON already.
+ */
+export function jsonValuesIn(
+  whole: string,
+  start: number,
+  end: number,
+  isAround: (text: string, isForeign: boolean) => boolean,
+): { start: number; end: number }[] {
   const text = whole.slice(start, end)
   const only = valueIn(text)
   if (only) return [{ start: start + only.start, end: start + only.end }]
   const found: { start: number; end: number }[] = []
-  if (!text.includes('\n')) return found
+  if (!text.includes('\n') || !text.includes('"')) return found
   let from = 0
+  let isForeign = false
   for (const line of text.split('\n')) {
-    const value = line.includes('"') ? valueIn(line) : undefined
+    const inLine = line.includes('"') ? (stringIn(line) ?? valueIn(line)) : undefined
+    // A string alone in its line may be a part of a longer one.
+    const value = inLine && !/^\s*"/.test(line) ? inLine : undefined
     if (value) found.push({ start: start + from + value.start, end: start + from + value.end })
+    else isForeign ||= line.includes('"') && foreign.test(line)
     from += line.length + 1
   }
-  return found
+  return found.length > 0 && isAround(text, isForeign) ? [] : found
+}
+
+/** A string after the name of its part, as protocols of streams write it: `0:"fe"`. */
+const partOfStream = /^(?:data:\s*)?[\w-]{0,20}:[ \t]*(?=")/
+function stringIn(line: string): { start: number; end: number } | undefined {
+  const [lead] = partOfStream.exec(line) ?? []
+  if (lead === undefined) return undefined
+  const end = line.lastIndexOf('"') + 1
+  return end > lead.length + 1 && parses(line.slice(lead.length, end)) ? { start: lead.length, end } : undefined
 }
 
 const escapes: Readonly<Record<string, string>> = { b: ' ', f: ' ', n: '\n', r: '\r', t: '\t' }
 
 /** Decodes the characters of a string literal, without its quotes. */
-function decodeLiteral(layer: LayerBuilder, start: number, end: number): void {
+export function decodeLiteral(layer: LayerBuilder, start: number, end: number): void {
   const text = layer.base
   let from = start
   for (let at = start; at < end; at++) {
@@ -77,42 +105,47 @@ function endOfLiteral(text: string, start: number): number {
 
 /**
  * Decodes a valid JSON value. Its strings follow each other in lines; keys and values that are not words of a person come after the whole
- * text, so that the words of adjacent strings are adjacent.
+ * text, so that the words of adjacent strings are adjacent. `isItem`: the value is one of several.
  */
-export function decodeJson(layer: LayerBuilder, start: number, end: number): void {
+export function decodeJson(layer: LayerBuilder, start: number, end: number, columns: Columns, isItem: boolean): void {
   const text = layer.base
+  const path = new Path(isItem)
   let property = ''
+  let isSpoken = true
   let from = start
   for (let at = start; at < end; at++) {
     const unit = text.charCodeAt(at)
-    if (unit === 58 || (unit > 32 && unit !== 34 && unit !== 44 && !(unit >= 45 && unit <= 57))) continue
-    if (unit >= 45 && unit <= 57) {
+    if (unit === 34) {
+      const close = endOfLiteral(text, at)
+      let after = close + 1
+      while (after < end && text.charCodeAt(after) <= 32) after++
+      layer.markup(from, at + 1, '\n')
+      if (text.charCodeAt(after) === 58) {
+        property = text.slice(at + 1, close)
+        isSpoken = !technical.test(property) && !speaker.test(property)
+        layer.tail(at + 1, close, 'key')
+      } else if (isSpoken) {
+        const first = layer.length
+        decodeLiteral(layer, at + 1, close)
+        layer.region(first, layer.length)
+        columns.add(path.of(property), at + 1, close)
+      } else layer.tail(at + 1, close, 'same')
+      from = close
+      at = close
+    } else if (unit >= 45 && unit <= 57) {
       // A number counts as a word.
       let to = at + 1
-      while (to < end && /[-+.eE0-9]/.test(text[to] ?? '')) to++
+      while (to < end && isOfNumber(text.charCodeAt(to))) to++
       layer.markup(from, at, '\n')
       layer.copy(at, to)
+      columns.skip()
       from = to
       at = to - 1
-      continue
-    }
-    if (unit !== 34) continue
-    const close = endOfLiteral(text, at)
-    let after = close + 1
-    while (after < end && text.charCodeAt(after) <= 32) after++
-    const isKey = text.charCodeAt(after) === 58
-    layer.markup(from, at + 1, '\n')
-    if (isKey) {
-      property = text.slice(at + 1, close)
-      layer.tail(at + 1, close, 'key')
-    } else if (technical.test(property) || speaker.test(property)) layer.tail(at + 1, close, 'same')
-    else {
-      const first = layer.length
-      decodeLiteral(layer, at + 1, close)
-      layer.region(first, layer.length)
-    }
-    from = close
-    at = close
+    } else if (unit === 123 || unit === 91) path.open(unit === 123, property)
+    else if (unit === 125 || unit === 93) path.close()
+    else if (unit === 44) path.next()
   }
   layer.markup(from, end, '\n')
 }
+const isOfNumber = (unit: number): boolean =>
+  (unit >= 48 && unit <= 57) || unit === 43 || unit === 45 || unit === 46 || (unit | 32) === 101

@@ -79,6 +79,7 @@ export class LayerBuilder {
   #baseEnds = new Int32Array(64)
   readonly #coders = new Map<number, (text: string) => string>()
   readonly #tails: Tail[] = []
+  readonly #later: (() => void)[] = []
   #flowEnd: number | undefined
   readonly #borders: number[] = []
 
@@ -128,6 +129,11 @@ export class LayerBuilder {
     this.isChanged = true
     this.#push(markup, start, end, '')
   }
+  /** Separates two words between which the base has nothing. */
+  gap(at: number): void {
+    this.isChanged = true
+    this.#push(markup, at, at, ' ')
+  }
   drop(start: number, end: number): void {
     this.isChanged = true
     this.#push(dropped, start, end, '')
@@ -142,6 +148,10 @@ export class LayerBuilder {
   /** Appends a part of the base after the text, in a line of its own. */
   tail(start: number, end: number, kind: 'same' | 'key', isReadable = false): void {
     if (end > start) this.#tails.push({ start, end, kind: kind === 'key' ? key : same, isReadable })
+  }
+  /** Appends a further reading of parts of the base after the text, in a line of its own. */
+  afterwards(write: () => void): void {
+    this.#later.push(write)
   }
   region(start: number, end: number): void {
     if (end > start) this.#borders.push(start, end)
@@ -161,6 +171,13 @@ export class LayerBuilder {
       this.#push(kind, start, end, this.base.slice(start, end))
       this.region(from, this.#length)
       if (isReadable) readable.push({ start: from, end: this.#length })
+    }
+    for (const write of this.#later) {
+      this.#push(markup, 0, 0, '\n')
+      const from = this.#length
+      write()
+      this.region(from, this.#length)
+      readable.push({ start: from, end: this.#length })
     }
     const borders = Int32Array.from(this.#borders.concat(0, this.#length)).sort()
     const regions: number[] = []

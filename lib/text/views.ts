@@ -1,5 +1,6 @@
-import { decodeInline, mayBeEncoded } from './decoding.ts'
-import { decodeJson, jsonValuesIn } from './json.ts'
+import { Columns } from './columns.ts'
+import { decodeInline, mayBeEncoded, outermost } from './decoding.ts'
+import { decodeJson, decodeLiteral, jsonValuesIn } from './json.ts'
 import {
   applyReplacements,
   type FoundSpan,
@@ -13,6 +14,10 @@ import {
   type ViewSpan,
   withoutStructure,
 } from './layer.ts'
+import { decodeLiteralValue, hasLiteral, literalsIn } from './literals.ts'
+import { beginUnpacking } from './packed.ts'
+import { joinHyphens, readings } from './readings.ts'
+import { decodeRtf, hasRtf, rtfIn } from './typeset.ts'
 
 /** A text as it is written and with each further level of encoding removed. */
 export interface TextViews {
@@ -28,20 +33,49 @@ const leastDecoded = 4 * 1024 * 1024
 
 function decodeRegion(builder: LayerBuilder, start: number, end: number, defers: boolean): void {
   const { base } = builder
+  if (!hasOpening(base, start, end)) {
+    decodeInline(builder, start, end, defers)
+    return
+  }
+  const columns = new Columns()
   let from = start
-  if (hasOpening(base, start, end))
-    for (const value of jsonValuesIn(base, start, end)) {
+  const each = <T extends Span>(values: readonly T[], decode: (value: T) => void): void => {
+    for (const value of values) {
       decodeInline(builder, from, value.start, defers)
-      decodeJson(builder, value.start, value.end)
+      decode(value)
       from = value.end
     }
+  }
+  const documents = hasRtf(base, start, end) && mayBegin(base, start, end, defers) ? rtfIn(base, start, end) : []
+  if (documents.length > 0) each(documents, (value) => decodeRtf(builder, value.start, value.end))
+  else {
+    const values = jsonValuesIn(base, start, end, (text, isForeign) => defers && (isForeign || isCovered(text)))
+    const isItem = values.length > 1
+    each(values, (value) => decodeJson(builder, value.start, value.end, columns, isItem))
+    columns.writeTo(builder, isItem, (first, last) => decodeLiteral(builder, first, last))
+    if (values.length === 0 && hasLiteral(base, start, end) && mayBegin(base, start, end, defers)) {
+      const literals = literalsIn(base, start, end)
+      each(literals, (value) => decodeLiteralValue(builder, value, columns, literals.length > 1))
+      columns.writeTo(builder, true, (first, last) => builder.copy(first, last))
+    }
+  }
   decodeInline(builder, from, end, defers)
+}
+/** Whether the lines of a text are divided by another encoding. */
+const isCovered = (text: string): boolean => {
+  const first = outermost(text)
+  return first === '=' || first === '"' || first === '\0'
+}
+/** Whether a format that contains the text can be removed already: another encoding may be around it. */
+const mayBegin = (text: string, start: number, end: number, defers: boolean): boolean => {
+  const first = defers ? outermost(text.slice(start, end)) : undefined
+  return first === undefined || first === '\\'
 }
 const hasOpening = (text: string, start: number, end: number): boolean => {
   for (let at = start; at < end; at++) {
     const unit = text.charCodeAt(at)
-    if (unit === 123 || unit === 91) return true
-    if (unit === 34 && at === start) return true
+    if (unit === 123 || unit === 91 || unit === 40) return true
+    if (unit === 34 && (at === start || text.charCodeAt(at - 1) === 58)) return true
   }
   return false
 }
@@ -58,56 +92,10 @@ function decodeLayer(base: string, regions: readonly number[], flowEnd: number, 
   return defers ? decodeLayer(base, regions, flowEnd, false) : undefined
 }
 
-const hyphens = '[-\\u2010\\u2011]'
-/** The end of a line. Tags that were removed may leave several line breaks. */
-const lineEnd = '[ \\t]*(?:\\r?\\n[ \\t>]*)'
-const isHyphenated = new RegExp(`\\p{L}${hyphens}${lineEnd}{1,8}\\p{L}`, 'u')
-const hyphen = new RegExp(`(?<=\\p{L})${hyphens}(?:${lineEnd}{1,8})?(?=\\p{L})`, 'gu')
-/** A text without hyphens inside words: at the end of a line, nobody can tell which of them belong to the word. */
-function joinHyphens(base: string, flowEnd = base.length): Layer {
-  return without(base, flowEnd, hyphen, (builder, start, end) => builder.drop(start, end))
-}
-/** A text without the matches of a pattern. */
-function without(
-  base: string,
-  flowEnd: number,
-  pattern: RegExp,
-  remove: (builder: LayerBuilder, start: number, end: number) => void,
-): Layer {
-  const builder = new LayerBuilder(base)
-  let from = 0
-  for (const { 0: found, index } of base.slice(0, flowEnd).matchAll(pattern)) {
-    if (found.trim() === '') continue
-    builder.copy(from, index)
-    from = index + found.length
-    remove(builder, index, from)
-  }
-  builder.copy(from, flowEnd)
-  builder.endFlow()
-  builder.copy(flowEnd, base.length)
-  return { ...builder.build(), isReading: true }
-}
-
-const time = '\\d{1,2}:\\d{2}(?::\\d{2}(?:\\.\\d{1,9})?)?(?:Z|[+-]\\d{2}:?\\d{2})?(?: ?[AaPp]\\.?[Mm]\\.?)?'
-const date = '\\d{1,4}[-./]\\d{1,2}[-./]\\d{1,4}'
-/** A time or a speaker before a line of a conversation, or a line that contains nothing else. */
-const lineLabel = new RegExp(
-  `^[ \\t>*|"'“”–—-]*(?:[\\[(]?(?:${date}(?:[T, ]{1,3}${time})?|${time})[\\])]?[ \\t,–—-]*)?(?:\\[[^\\]\\n]{0,60}\\][ \\t]*)?` +
-    `(?:<[^<>\\n]{1,40}>[ \\t]*|[^\\n:：.!?。]{1,40}[:：](?=[ \\t"'“”*]|[^\\p{N}/\\n])[ \\t"'“”*]*|[^\\n:：]{0,40} ${time}$)?`,
-  'gmu',
-)
-const mayHaveLabels =
-  /^[^\n:：]{0,60}[:：][^\n]*\n[^\n:：]{0,60}[:：]|^<[^<>\n]{1,40}> [^\n]*\n<|\d\d:\d\d[^\n]*\n[^\n]*\d\d:\d\d/m
-/** A conversation without the labels of its lines, so that consecutive statements are adjacent. */
-function withoutLabels(base: string, flowEnd: number): Layer | undefined {
-  if (!base.includes('\n') || !mayHaveLabels.test(base)) return undefined
-  const layer = without(base, flowEnd, lineLabel, (builder, start, end) => builder.label(start, end))
-  return layer.text === base ? undefined : layer
-}
-
 let latest: TextViews = { text: '', layers: [] }
 
 function decode(text: string): Layer[] {
+  beginUnpacking()
   const layers: Layer[] = []
   let [base, flowEnd, total] = [text, text.length, 0]
   let regions: readonly number[] = [0, text.length]
@@ -123,8 +111,7 @@ function decode(text: string): Layer[] {
   }
   while (layers.length < maxLayers && total <= bound && mayBeEncoded(base))
     if (!add(decodeLayer(base, regions, flowEnd))) break
-  add(withoutLabels(base, flowEnd))
-  if (base.includes('\n') && isHyphenated.test(base)) add(joinHyphens(base, flowEnd))
+  for (const read of Object.values(readings)) add(read(base, flowEnd))
   return layers
 }
 
@@ -192,7 +179,7 @@ export function spokenTexts(text: string): string[] {
     else if (layers[at + 1]?.isReading !== false) read = layer.text.slice(0, layer.flowEnd)
   })
   found.add(read ?? text)
-  for (const one of [...found]) found.add(joinHyphens(one).text)
+  for (const one of [...found]) found.add(joinHyphens(one)?.text ?? one)
   return [...found].filter((one) => one.trim() !== '')
 }
 

@@ -1,0 +1,136 @@
+import {
+  deflateRawSync,
+  deflateSync,
+  gunzipSync,
+  gzipSync,
+  inflateRawSync,
+  inflateSync,
+  zstdCompressSync,
+  zstdDecompressSync,
+} from 'node:zlib'
+
+/** A text of this size is still read; a larger one is not. In bytes. */
+const maxUnpacked = 8 * 1024 * 1024
+/** For a short text, a buffer of usual size costs more than reading it. */
+const limitsFor = ({ length }: Uint8Array) => ({
+  maxOutputLength: maxUnpacked,
+  chunkSize: length < 1_024 ? 4_096 : 64 * 1_024,
+})
+
+interface Packing {
+  isIt(bytes: Uint8Array): boolean
+  unpack(bytes: Uint8Array): Uint8Array
+  pack(bytes: Uint8Array): Uint8Array
+}
+const starts = (bytes: Uint8Array, ...magic: number[]): boolean => magic.every((byte, at) => bytes[at] === byte)
+
+/** Reads bits from the least significant one on, as DEFLATE does. */
+class Bits {
+  readonly #bytes: Uint8Array
+  #at: number
+  constructor(bytes: Uint8Array, from: number) {
+    this.#bytes = bytes
+    this.#at = from * 8
+  }
+  next(count: number): number {
+    let value = 0
+    for (let n = 0; n < count; n++) value |= this.#one() << n
+    return value
+  }
+  /** A code of Huffman begins with its most significant bit. */
+  code(count: number, before = 0): number {
+    let value = before
+    for (let n = 0; n < count; n++) value = (value << 1) | this.#one()
+    return value
+  }
+  #one(): number {
+    const bit = ((this.#bytes[this.#at >>> 3] ?? 0) >>> (this.#at & 7)) & 1
+    this.#at++
+    return bit
+  }
+}
+const isTextByte = (byte: number): boolean =>
+  byte >= 32 ? byte !== 127 : byte === 9 || byte === 10 || byte === 13 || byte === 27
+const checkedCodes = 5
+
+/**
+ * Whether DEFLATE of a text may begin at an offset: trying costs more than reading. Random bytes rarely have a complete code, or a beginning
+ * of letters.
+ */
+export function mayBeDeflated(bytes: Uint8Array, from: number): boolean {
+  if (bytes.length < from + 8) return false
+  const bits = new Bits(bytes, from)
+  bits.next(1)
+  const kind = bits.next(2)
+  if (kind === 0) {
+    const at = from + 1
+    const [low = 0, high = 0, notLow = 0, notHigh = 0] = bytes.subarray(at, at + 4)
+    return (low ^ notLow) === 255 && (high ^ notHigh) === 255
+  }
+  if (kind === 1) {
+    for (let n = 0; n < checkedCodes; n++) {
+      const short = bits.code(7)
+      if (short < 24) return n > 0
+      const eight = bits.code(1, short)
+      const byte = eight < 0xc0 ? eight - 0x30 : eight < 0xc8 ? -1 : bits.code(1, eight) - 0x190 + 144
+      if (byte < 0 ? n === 0 : !isTextByte(byte)) return false
+    }
+    return true
+  }
+  if (kind !== 2 || bits.next(5) > 29 || bits.next(5) > 29) return false
+  const count = bits.next(4) + 4
+  let sum = 0
+  for (let n = 0; n < count; n++) {
+    const length = bits.next(3)
+    if (length > 0) sum += 2 ** (7 - length)
+  }
+  return sum === 128
+}
+
+const packings: readonly Packing[] = [
+  {
+    // The header of gzip is longer with a name or a comment.
+    isIt: (bytes) =>
+      starts(bytes, 0x1f, 0x8b, 8) && (bytes[3] ?? 255) < 32 && (bytes[3] !== 0 || mayBeDeflated(bytes, 10)),
+    unpack: (bytes) => gunzipSync(bytes, limitsFor(bytes)),
+    pack: (bytes) => gzipSync(bytes),
+  },
+  {
+    isIt: (bytes) => bytes[0] === 0x78 && (0x7800 + (bytes[1] ?? 0)) % 31 === 0 && mayBeDeflated(bytes, 2),
+    unpack: (bytes) => inflateSync(bytes, limitsFor(bytes)),
+    pack: (bytes) => deflateSync(bytes),
+  },
+  {
+    isIt: (bytes) => starts(bytes, 0x28, 0xb5, 0x2f, 0xfd),
+    unpack: (bytes) => zstdDecompressSync(bytes, limitsFor(bytes)),
+    pack: (bytes) => zstdCompressSync(bytes),
+  },
+  {
+    isIt: (bytes) => bytes.length >= 16 && mayBeDeflated(bytes, 0),
+    unpack: (bytes) => inflateRawSync(bytes, limitsFor(bytes)),
+    pack: (bytes) => deflateRawSync(bytes),
+  },
+]
+
+/** What trying costs: a text that only looks compressed, thousands of times, must not stop a reading. */
+const mostFailures = 256
+let failures = 0
+/** Begins a text: the failures of the former one do not count. */
+export const beginUnpacking = (): void => {
+  failures = 0
+}
+
+/** Bytes without their compression, and how to compress others in the same way. Undefined for other bytes. */
+export function unpacked(
+  bytes: Uint8Array,
+): { bytes: Uint8Array; pack: (bytes: Uint8Array) => Uint8Array } | undefined {
+  for (const { isIt, unpack, pack } of packings)
+    if (failures < mostFailures && isIt(bytes))
+      try {
+        return { bytes: unpack(bytes), pack }
+      } catch {
+        // Damaged, longer than the bound, or something else.
+        failures++
+      }
+  return undefined
+}

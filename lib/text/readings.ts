@@ -1,0 +1,231 @@
+import { type Layer, LayerBuilder } from './layer.ts'
+
+/** Builds a reading; what follows the text itself in the base follows it in the reading, too. */
+class ReadingBuilder extends LayerBuilder {
+  readonly #flowEnd: number
+  #from = 0
+  constructor(base: string, flowEnd: number) {
+    super(base)
+    this.#flowEnd = flowEnd
+  }
+  /** Copies the base up to an offset, and continues behind `next`. */
+  copyTo(at: number, next = at): void {
+    if (this.#from <= this.#flowEnd && at >= this.#flowEnd) {
+      this.copy(this.#from, this.#flowEnd)
+      this.endFlow()
+      this.copy(this.#flowEnd, at)
+    } else this.copy(this.#from, at)
+    this.#from = next
+  }
+  reading(): Layer | undefined {
+    if (!this.isChanged) return undefined
+    this.copyTo(this.base.length)
+    return { ...this.build(), isReading: true }
+  }
+}
+/** A text without the matches of a pattern. */
+function without(
+  base: string,
+  flowEnd: number,
+  pattern: RegExp,
+  remove: (builder: LayerBuilder, start: number, end: number) => void,
+): Layer | undefined {
+  const builder = new ReadingBuilder(base, flowEnd)
+  for (const { 0: found, index } of base.matchAll(pattern)) {
+    if (found.trim() === '') continue
+    builder.copyTo(index, index + found.length)
+    remove(builder, index, index + found.length)
+  }
+  return builder.reading()
+}
+
+const hyphens = '[-\\u2010\\u2011]'
+/** The end of a line. Tags that were removed may leave several line breaks. */
+const lineEnd = '[ \\t]*(?:\\r?\\n[ \\t>+|]*)'
+const isHyphenated = new RegExp(`\\p{L}(?:${hyphens}${lineEnd}|=[ \\t]*\\r?\\n\\s{0,8})${lineEnd}{0,7}\\p{L}`, 'u')
+const hyphen = new RegExp(`(?<=\\p{L})(?:${hyphens}(?:${lineEnd}{1,8})?|=[ \\t]*\\r?\\n\\s{0,8})(?=\\p{L})`, 'gu')
+/**
+ * A text without hyphens inside words: at the end of a line, nobody can tell which of them belong to the word. Nor whether an equals sign
+ * there is the end of a field or of a line of quoted-printable.
+ */
+export function joinHyphens(base: string, flowEnd = base.length): Layer | undefined {
+  return without(base, flowEnd, hyphen, (builder, start, end) => builder.drop(start, end))
+}
+function hyphensOf(base: string, flowEnd: number): Layer | undefined {
+  return base.includes('\n') && isHyphenated.test(base) ? joinHyphens(base, flowEnd) : undefined
+}
+
+const time = '\\d{1,2}:\\d{2}(?::\\d{2}(?:[.,]\\d{1,9})?)?(?:Z|[+-]\\d{2}:?\\d{2})?(?: ?[AaPp]\\.?[Mm]\\.?)?'
+const date = '\\d{1,4}[-./]\\d{1,2}[-./]\\d{1,4}'
+/** A time or a speaker before a line of a conversation, or a line that contains nothing else. */
+const lineLabel = new RegExp(
+  `^[ \\t>*|"'“”–—-]*(?:[\\[(]?(?:${date}(?:[T, ]{1,3}${time})?|${time})[\\])]?[ \\t,–—-]*)?(?:\\[[^\\]\\n]{0,60}\\][ \\t]*)?` +
+    `(?:<[^<>\\n]{1,40}>[ \\t]*|[^\\n:：.!?。]{1,40}[:：](?=[ \\t"'“”*]|[^\\p{N}/\\n])[ \\t"'“”*]*|[^\\n:：]{0,40} ${time}$)?`,
+  'gmu',
+)
+const mayHaveLabels =
+  /^[^\n:：]{0,60}[:：][^\n]*\n[^\n:：]{0,60}[:：]|^<[^<>\n]{1,40}> [^\n]*\n<|\d\d:\d\d[^\n]*\n[^\n]*\d\d:\d\d/m
+/** A conversation without the labels of its lines, so that consecutive statements are adjacent. */
+function withoutLabels(base: string, flowEnd: number): Layer | undefined {
+  if (!base.includes('\n') || !mayHaveLabels.test(base)) return undefined
+  return without(base, flowEnd, lineLabel, (builder, start, end) => builder.label(start, end))
+}
+
+/** What programs write before each line: times, levels, names of their parts, numbers of lines, cues of subtitles. */
+const blank = '[ \\u00a0\\t+]'
+const clock = '(?:\\d{1,3}:)?\\d{1,2}:\\d{2}(?:[.,:]\\d{1,9})?(?:Z|[+-]\\d{2}:?\\d{2})?'
+const month = '(?:[A-Z][a-z]{2},? )?[A-Z][a-z]{2} [ \\d]\\d(?:,? \\d{4})?'
+const day = `(?:\\d{4}[-/.]?\\d{2}[-/.]?\\d{2}|\\d{1,2}[-/.]\\d{1,2}[-/.]\\d{2,4}|\\d{1,2}/[A-Z][a-z]{2}/\\d{4}:?|${month})`
+const level =
+  'TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERR(?:OR)?|CRITICAL|FATAL|SEVERE|trace|debug|info|notice|warn(?:ing)?|error|fatal'
+const fieldOfLog =
+  'level|lvl|time|ts|timestamp|logger|thread|pid|host|severity|caller|source|module|component|trace_id|span_id|request_id|msg|message|text|content'
+const programPrefix = new RegExp(
+  `(?:[\\[(<]?(?:${day}(?:[T_ +]?${clock})?|${clock}|\\d{10}(?:\\d{3}|\\.\\d{1,6})?)[\\])>]?(?=[\\s|+:;,\\p{P}]|$)|` +
+    `[\\[(<]?(?:${level})[\\])>]?(?=[\\s|+:]|$)|\\[[^\\[\\]\\n]{1,60}\\]|` +
+    `(?:${fieldOfLog})=(?:"[^"\\n]{0,60}"(?=${blank})|[^\\s"]{1,60}(?=${blank})|(?="))|` +
+    '(?:Dialogue|Comment): ?(?:[^,\\n]{0,40},){9}|(?:data|event|id|retry): ?|@@ [^@\\n]{1,60} @@|' +
+    `#?\\d{1,6}(?:[.):|\\t]+|(?=${blank}{2}))|[ \\u00a0\\t>|*•·→│┃#+–—-]+)`,
+  'uy',
+)
+/** Most lines of other texts begin with letters that begin no prefix. */
+const wordOfPrefix = new RegExp(
+  `(?:${level}|${fieldOfLog}|Dialogue|Comment|data|event|id|retry)[ :=+|\\u00a0]|${month}`,
+  'y',
+)
+const cue = new RegExp(`${blank}*${clock}${blank}*-->${blank}*${clock}[^\\n]*`, 'y')
+const heading = /(?:WEBVTT|NOTE|Kind:|Language:|STYLE)[^\n]*|(?:event|id|retry): ?[^\n]{0,60}/y
+const counted = /[ \u00a0\t+]*(\d{1,6})(?:[ \u00a0\t+]|\r?\n|$)/y
+const mayHavePrefixes = new RegExp(
+  `(?:^|\\n)[ \\u00a0\\t>|*+-]{0,8}(?:\\d|[\\[(<#]|@@|(?:${level}|${fieldOfLog}|Dialogue|Comment|data|event|id|retry)[ :=+|\\u00a0]|${month})`,
+)
+const leastPrefixed = 3
+/** Lines of one statement, or of one cue of subtitles. */
+const mostPlain = 6
+
+const isMark = (unit: number): boolean =>
+  unit <= 32 ||
+  unit === 0xa0 ||
+  (unit >= 42 && unit <= 45) ||
+  unit === 62 ||
+  unit === 124 ||
+  (unit >= 0x2022 && unit <= 0x2503)
+const mayBeginPrefix = (unit: number): boolean =>
+  (unit >= 48 && unit <= 57) || unit === 91 || unit === 40 || unit === 60 || unit === 35 || unit === 64
+
+/** The end of what a program wrote before the words of a line. */
+function endOfPrefix(text: string, start: number, end: number, number: number): number {
+  let first = start
+  while (first < end && isMark(text.charCodeAt(first))) first++
+  const unit = text.charCodeAt(first)
+  wordOfPrefix.lastIndex = first
+  heading.lastIndex = first
+  if (first === end || (!mayBeginPrefix(unit) && !wordOfPrefix.test(text) && unit !== 87 && unit !== 75)) return start
+  cue.lastIndex = first
+  if (cue.test(text) || (heading.test(text) && heading.lastIndex >= end)) return end
+  let at = start
+  counted.lastIndex = start
+  const own = counted.exec(text)
+  if (own) {
+    // The number of a cue stands alone in the line before it.
+    cue.lastIndex = counted.lastIndex
+    if (counted.lastIndex > end) return cue.test(text) ? end : start
+    if (Number(own[1]) === number + 1) at = counted.lastIndex
+  }
+  for (let parts = 0; parts < 12 && at < end; parts++) {
+    programPrefix.lastIndex = at
+    if (!programPrefix.test(text) || programPrefix.lastIndex === at) break
+    at = Math.min(end, programPrefix.lastIndex)
+  }
+  return at
+}
+/** A text without the prefixes of its lines, if several lines near each other have one that contains a word. */
+function withoutPrefixes(base: string, flowEnd: number): Layer | undefined {
+  if (!base.includes('\n') || !mayHavePrefixes.test(base)) return undefined
+  const builder = new ReadingBuilder(base, flowEnd)
+  let [number, plainLines] = [-1, 0]
+  let found: number[] = []
+  const flush = () => {
+    if (found.length >= leastPrefixed * 2)
+      for (let at = 0; at < found.length; at += 2) {
+        const [start = 0, end = 0] = [found[at], found[at + 1]]
+        builder.copyTo(start, end)
+        builder.label(start, end)
+      }
+    found = []
+  }
+  for (let start = 0; start < base.length; ) {
+    const next = base.indexOf('\n', start)
+    const end = next < 0 ? base.length : next
+    counted.lastIndex = start
+    const own = Number(counted.exec(base)?.[1] ?? -2)
+    const until = endOfPrefix(base, start, end, number)
+    if (own >= 0) number = own
+    if (until > start && /[\p{L}\p{N}]/u.test(base.slice(start, until))) {
+      found.push(start, until)
+      plainLines = 0
+    } else if (base.slice(start, end).trim() !== '' && ++plainLines > mostPlain) flush()
+    start = end + 1
+  }
+  flush()
+  return builder.reading()
+}
+/** What is between words or inside them, by the sign that it begins with. */
+const operator = '(?:\\|\\||\\+\\+?|\\.\\.?|&|<>|~)'
+const emphasis = "(?:\\*{1,3}|__|~~|`{1,2}|'{2,5}|\\|\\||==)(?=\\p{L})"
+const continued =
+  `(?<q>["'\`])[ \\u00a0\\t+]*(?:(?:${operator}|\\\\)[ \\u00a0\\t+]*)?(?:\\\\?\\r?\\n[ \\u00a0\\t+]*)?(?:${operator}\\s{0,40})?` +
+  `[fFrRuUbBN]{0,2}\\k<q>(?=[^\\s"'\`,;:)\\]}]|[ \\t]+[\\p{L}\\p{N}])`
+const note = '\\[\\^?\\d{1,3}(?:[ ,–-]{1,3}\\d{1,3}){0,5}\\]|\\[\\^\\w{1,20}\\]|【[^】\\n]{1,60}】|[¹²³⁰⁴-⁹]{1,3}'
+const nameOfFormat =
+  ':[a-z][\\w+.:-]{0,30}:(?=`)|(?<![^\\s]):[a-z][a-z0-9_+-]{1,30}:(?!\\S)|\\{\\{(?:lang|nowrap|small|color|mono)?[\\w -]{0,20}\\||' +
+  '\\{(?:color|quote|noformat|code|panel|anchor|bgcolor)(?::[^}\\n]{0,60})?\\}'
+const afterLetter = new RegExp(`${emphasis}|${continued}|${note}|${nameOfFormat}`, 'uy')
+const afterOther = new RegExp(`${continued}|${note}|${nameOfFormat}`, 'uy')
+const addressBefore = /(?:link|xref|image|kbd|btn|footnote|https?):[^\s[\]]{0,300}$/
+const isLetterBefore = /\p{L}$/u
+const begins = new Uint8Array(0x10000)
+for (const sign of '*_~`\'"|=[【¹²³⁰⁴⁵⁶⁷⁸⁹:{') begins[sign.charCodeAt(0)] = 1
+/** A text without formatting inside words, operators between the parts of a string, notes, and names of formats between words. */
+function withoutFormats(base: string, flowEnd: number): Layer | undefined {
+  const builder = new ReadingBuilder(base, flowEnd)
+  for (let at = 0; at < base.length; at++) {
+    if (begins[base.charCodeAt(at)] !== 1) continue
+    const pattern = at > 0 && isLetterBefore.test(base.slice(Math.max(0, at - 2), at)) ? afterLetter : afterOther
+    pattern.lastIndex = at
+    let [start, end] = pattern.test(base) ? [at, pattern.lastIndex] : [at, at]
+    if (end === at && base[at] === '[') {
+      // A link of AsciiDoc: its address comes before its words.
+      const lead = addressBefore.exec(base.slice(Math.max(0, at - 310), at))?.[0]
+      if (lead !== undefined) [start, end] = [at - lead.length, at + 1]
+    }
+    if (end === at) continue
+    builder.copyTo(start, end)
+    builder.label(start, end)
+    at = end - 1
+  }
+  return builder.reading()
+}
+
+/** Names of programs that are made of words: `iHaveAFever`. */
+const hump = /(?<=\p{Ll}|\p{Lo})(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})|(?<=\p{L})(?=\p{N})|(?<=\p{N})(?=\p{L})/gu
+/** Two words in one: of fewer, no run is made. */
+const identifier = /\p{Ll}\p{Lu}\p{Ll}{0,30}\p{Lu}/u
+function splitIdentifiers(base: string, flowEnd: number): Layer | undefined {
+  if (!identifier.test(base)) return undefined
+  const builder = new ReadingBuilder(base, flowEnd)
+  for (const { index } of base.matchAll(hump)) {
+    builder.copyTo(index)
+    builder.gap(index)
+  }
+  return builder.reading()
+}
+
+/** The forms in which people read a decoded text: each removes what is between its words. Every form is also searched without the next. */
+export const readings: Readonly<Record<string, (base: string, flowEnd: number) => Layer | undefined>> = {
+  formats: withoutFormats,
+  prefixes: withoutPrefixes,
+  labels: withoutLabels,
+  hyphens: hyphensOf,
+  identifiers: splitIdentifiers,
+}
