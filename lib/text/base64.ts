@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { unpacked } from './packed.ts'
 
 /** Shorter runs of Base64 characters are words. */
@@ -12,7 +13,7 @@ values[45] = 62
 values[95] = 63
 export const isBase64Unit = (unit: number): boolean => unit < 128 && (values[unit] ?? -1) >= 0
 
-const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+const utf8 = new TextDecoder('utf-8', { ignoreBOM: true })
 /** Control characters do not occur in texts. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it looks for
 const binary = /[\0-\x08\x0e-\x1a\x1c-\x1f\x7f]/
@@ -24,12 +25,10 @@ function textOf(bytes: Uint8Array): string | undefined {
     const byte = bytes[at] ?? 0
     if (byte < 9 || (byte > 13 && byte < 27) || byte === 127) return wideText(bytes)
   }
-  try {
-    const text = strict.decode(bytes)
-    return binary.test(text) ? undefined : text
-  } catch {
-    return undefined
-  }
+  // A decoder that throws costs a hundred times more on bytes that are no text.
+  if (!isUtf8(bytes)) return undefined
+  const text = utf8.decode(bytes)
+  return binary.test(text) ? undefined : text
 }
 /** UTF-16, as PowerShell encodes its commands. */
 function wideText(bytes: Uint8Array): string | undefined {

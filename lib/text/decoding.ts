@@ -543,6 +543,11 @@ export function outermost(text: string): string | undefined {
  */
 export function decodeInline(layer: LayerBuilder, start: number, end: number, defers = true): void {
   const text = layer.base
+  // Between the values of a format there is often nothing, or one sign.
+  if (end - start < 2 && (end === start || classes[text.charCodeAt(start)] === plain)) {
+    layer.copy(start, end)
+    return
+  }
   const region: Region = { start, end, light: {} }
   const only = defers ? outermost(text.slice(start, end)) : undefined
   if (only !== undefined && only !== '=') region.isQuoted = false

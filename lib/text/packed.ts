@@ -57,7 +57,7 @@ const checkedCodes = 5
  * Whether DEFLATE of a text may begin at an offset: trying costs more than reading. Random bytes rarely have a complete code, or a beginning
  * of letters.
  */
-export function mayBeDeflated(bytes: Uint8Array, from: number): boolean {
+function mayBeDeflated(bytes: Uint8Array, from: number): boolean {
   if (bytes.length < from + 8) return false
   const bits = new Bits(bytes, from)
   bits.next(1)
