@@ -42,7 +42,7 @@ function without(
 const hyphens = '[-\\u2010\\u2011]'
 /** The end of a line. Tags that were removed may leave several line breaks. */
 const lineEnd = '[ \\t]*(?:\\r?\\n[ \\t>+|]*)'
-const isHyphenated = new RegExp(`\\p{L}(?:${hyphens}${lineEnd}|=[ \\t]*\\r?\\n\\s{0,8})${lineEnd}{0,7}\\p{L}`, 'u')
+const isHyphenated = new RegExp(`\\p{L}(?:${hyphens}${lineEnd}{1,8}|=[ \\t]*\\r?\\n\\s{0,8})\\p{L}`, 'u')
 const hyphen = new RegExp(`(?<=\\p{L})(?:${hyphens}(?:${lineEnd}{1,8})?|=[ \\t]*\\r?\\n\\s{0,8})(?=\\p{L})`, 'gu')
 /**
  * A text without hyphens inside words: at the end of a line, nobody can tell which of them belong to the word. Nor whether an equals sign
@@ -171,11 +171,9 @@ function withoutPrefixes(base: string, flowEnd: number): Layer | undefined {
   return builder.reading()
 }
 /** What is between words or inside them, by the sign that it begins with. */
-const operator = '(?:\\|\\||\\+\\+?|\\.\\.?|&|<>|~)'
 const emphasis = "(?:\\*{1,3}|__|~~|`{1,2}|'{2,5}|\\|\\||==)(?=\\p{L})"
 const continued =
-  `(?<q>["'\`])[ \\u00a0\\t+]*(?:(?:${operator}|\\\\)[ \\u00a0\\t+]*)?(?:\\\\?\\r?\\n[ \\u00a0\\t+]*)?(?:${operator}\\s{0,40})?` +
-  `[fFrRuUbBN]{0,2}\\k<q>(?=[^\\s"'\`,;:)\\]}]|[ \\t]+[\\p{L}\\p{N}])`
+  '(?<q>["\'`])[\\s\\u00a0+|.&<>~\\\\]{0,48}[fFrRuUbBN]{0,2}\\k<q>(?=[^\\s"\'`,;:)\\]}]|[ \\t]+[\\p{L}\\p{N}])'
 const note = '\\[\\^?\\d{1,3}(?:[ ,–-]{1,3}\\d{1,3}){0,5}\\]|\\[\\^\\w{1,20}\\]|【[^】\\n]{1,60}】|[¹²³⁰⁴-⁹]{1,3}'
 const nameOfFormat =
   ':[a-z][\\w+.:-]{0,30}:(?=`)|(?<![^\\s]):[a-z][a-z0-9_+-]{1,30}:(?!\\S)|\\{\\{(?:lang|nowrap|small|color|mono)?[\\w -]{0,20}\\||' +

@@ -9,6 +9,7 @@ const startOfRtf = '{\\rtf'
 const hiddenGroup = /\{\\(?:\*|fonttbl|colortbl|stylesheet|info|pict|generator|listtable|rsidtbl)/y
 const controlWord = /\\([a-zA-Z]{1,32})(-?\d{1,10})? ?/y
 const codeOfByte = /\\'([0-9a-fA-F]{2})/y
+const endsLine = /\\(?:par|line)\r?$/
 const wordsOfRtf: Readonly<Record<string, string>> = {
   par: '\n',
   line: '\n',
@@ -71,7 +72,7 @@ export function decodeRtf(layer: LayerBuilder, start: number, end: number): void
       layer.markup(at, from, '')
     } else if (unit !== 92) {
       from = at + 1
-      layer.markup(at, from, unit === 125 ? '' : '\n')
+      layer.markup(at, from, unit === 125 || endsLine.test(text.slice(at - 6, at)) ? '' : '\n')
     } else {
       const next = text[at + 1] ?? ''
       controlWord.lastIndex = at
