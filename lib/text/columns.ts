@@ -59,7 +59,7 @@ function measured(text: string, pieces: readonly number[]) {
  * The strings at the same place of consecutive values: deltas of a model, one word in each line, tokens with their times. What the values
  * contain besides separates the words in the text of the layer, so each place is also read by itself, at the end of the layer.
  */
-export class Columns {
+export class StringColumns {
   readonly #byPath = new Map<number, Column>()
   #count = 0
 

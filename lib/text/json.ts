@@ -1,4 +1,4 @@
-import { type Columns, Path } from './columns.ts'
+import { Path, type StringColumns } from './columns.ts'
 import type { LayerBuilder } from './layer.ts'
 
 /** Properties whose values describe a message and contain no words of a person. */
@@ -107,7 +107,13 @@ function endOfLiteral(text: string, start: number): number {
  * Decodes a valid JSON value. Its strings follow each other in lines; keys and values that are not words of a person come after the whole
  * text, so that the words of adjacent strings are adjacent. `isItem`: the value is one of several.
  */
-export function decodeJson(layer: LayerBuilder, start: number, end: number, columns: Columns, isItem: boolean): void {
+export function decodeJson(
+  layer: LayerBuilder,
+  start: number,
+  end: number,
+  columns: StringColumns,
+  isItem: boolean,
+): void {
   const text = layer.base
   const path = new Path(isItem)
   let property = ''

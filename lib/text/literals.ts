@@ -1,4 +1,4 @@
-import { type Columns, Path } from './columns.ts'
+import { Path, type StringColumns } from './columns.ts'
 import { speaker, technical } from './json.ts'
 import type { LayerBuilder } from './layer.ts'
 
@@ -143,7 +143,7 @@ export function literalsIn(text: string, start: number, end: number): LiteralVal
 export function decodeLiteralValue(
   layer: LayerBuilder,
   { start, end, tokens }: LiteralValue,
-  columns: Columns,
+  columns: StringColumns,
   isItem: boolean,
 ): void {
   const path = new Path(isItem)

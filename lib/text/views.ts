@@ -1,4 +1,4 @@
-import { Columns } from './columns.ts'
+import { StringColumns } from './columns.ts'
 import { decodeInline, mayBeEncoded, outermost } from './decoding.ts'
 import { decodeJson, decodeLiteral, jsonValuesIn } from './json.ts'
 import {
@@ -37,7 +37,7 @@ function decodeRegion(builder: LayerBuilder, start: number, end: number, defers:
     decodeInline(builder, start, end, defers)
     return
   }
-  const columns = new Columns()
+  const columns = new StringColumns()
   let from = start
   const each = <T extends Span>(values: readonly T[], decode: (value: T) => void): void => {
     for (const value of values) {
