@@ -50,7 +50,7 @@ export const composeKnowledge = (
 
 /** `patience` is the number of milliseconds that a request waits for the erasure that it began. */
 export const composeProjects = (
-  { db, env, installation, mail, origin, regions, stores, suppressed }: Foundation,
+  { db, env, installation, mail, origin, regions, sealedVersions, stores, suppressed }: Foundation,
   { engine }: Erasures,
   patience: number | undefined,
 ) =>
@@ -72,7 +72,10 @@ export const composeProjects = (
     withCheckpoints: (tx, threads) => stores.checkpoints.present(threads, tx),
     foreignEpisodes: foreignEpisodes(stores.graph),
     hasEpisodes: async (tx, group) => (await stores.graph.episodes(group, '', 1, tx)).length > 0,
-    participantExporters: [...requestParticipantExporters(db), ...heldVersionParticipantExporters(db)],
+    participantExporters: [
+      ...requestParticipantExporters(db),
+      ...heldVersionParticipantExporters({ db, sealed: sealedVersions }),
+    ],
     shapes: { schemaVersion, zip: (head, parts, given) => zipArchive(head, parts, { given }) },
   })
 export type ProjectsModule = ReturnType<typeof composeProjects>

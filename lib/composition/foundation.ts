@@ -1,12 +1,16 @@
 import { dataFolderMark } from '#lib/config/data-folder.ts'
 import { areSnapshotKeysInBucket, exportsFolder, hasMailServer, snapshotKeysFolder } from '#lib/config/locations.ts'
 import { sealedPurposes, subjectPurpose } from '#lib/config/secret.ts'
+import { sealedDocumentBodies, sealedDocumentTitles } from '#lib/domains/agents/life/document-seals.ts'
 import { erasableAgent, ownAgent, ownAgentLocked, writableAgent } from '#lib/domains/agents/life/status.ts'
+import { sealedShares } from '#lib/domains/clades/repository.ts'
 import { erasedOf } from '#lib/domains/erasure/queries.ts'
 import { exportFiles, exportObjects } from '#lib/domains/exports/export-files.ts'
 import type { ExportChange } from '#lib/domains/exports/prepared.ts'
+import { sealedEntries } from '#lib/domains/grimoire/repository.ts'
 import type { ChosenIdPorts } from '#lib/domains/knowledge/chosen-ids.ts'
 import { authorPseudonyms } from '#lib/domains/knowledge/erasure/suppression.ts'
+import { sealedExchanges } from '#lib/domains/llm-log/repository.ts'
 import { outsideNamespace } from '#lib/domains/projects/provenance/claims.ts'
 import { gatheredSources } from '#lib/domains/projects/provenance/gathered-sources.ts'
 import { snapshotKeyObjects, snapshotKeys } from '#lib/domains/snapshots/key-files.ts'
@@ -34,10 +38,18 @@ export function createFoundation(platform: ReturnType<typeof openPlatform>) {
     chosenIds,
     keys: {
       grimoire: keyFor(sealedPurposes.grimoire),
+      documents: { title: keyFor(sealedPurposes.documentTitles), body: keyFor(sealedPurposes.documentBodies) },
       clades: keyFor(sealedPurposes.clades),
       llmLog: keyFor(sealedPurposes.llmLog),
       subject: keyFor(subjectPurpose),
     },
+    sealedVersions: [
+      { ...sealedDocumentTitles, field: 'title' },
+      { ...sealedDocumentBodies, field: 'body' },
+      { ...sealedEntries, field: 'entry' },
+      { ...sealedShares, field: 'entry' },
+      { ...sealedExchanges, field: 'exchange' },
+    ].map((column) => ({ ...column, key: keyFor(column.purpose) })),
     pseudonymOf: authorPseudonyms(keyFor('pseudonyms')),
     sources: gatheredSources({ namesOf: platform.namesOf, isBorneByOthers: platform.heldNames.isBorneByOthers }),
     /** Published by the engine and by exports, which privacy requests use. Privacy requests listen to them. */

@@ -63,7 +63,7 @@ const composeAccounts = (
 type Accounts = ReturnType<typeof composeAccounts>
 
 function composeAgents(
-  { db, env, keyFor, origin, regions, strict, suppressed }: Foundation,
+  { db, env, keyFor, keys, origin, regions, strict, suppressed }: Foundation,
   tokens: Tokens,
   accounts: Accounts,
 ) {
@@ -72,6 +72,7 @@ function composeAgents(
     db,
     regions,
     strict,
+    documentKeys: keys.documents,
     joinClade: (tx, joining) => joinClade(tx, joining, cladeMembers),
     registration: {
       mode: env.KP_REGISTRATION,

@@ -49,7 +49,7 @@ function inOrderOfErasure(foundation: Foundation, moreDataSources: readonly Data
     erasureData(db),
     exportsData(prepared),
     retentionData(db),
-    holdsData(db),
+    holdsData(db, foundation.sealedVersions),
     { dataSources: [outboxDataSource({ folder: mail.folder, addressOf })] },
     privacyRequestsData({ db, pipeline, subjectKey: keys.subject, requestsYears: env.KP_REQUESTS_YEARS, addressOf }),
     // Keys of snapshots are destroyed first, and their rows are deleted before the keyring with which they are sealed.
@@ -63,7 +63,7 @@ function inOrderOfErasure(foundation: Foundation, moreDataSources: readonly Data
     settingsData(db),
     storesData(db),
     tokensData(db, pipeline),
-    agentsData(db),
+    agentsData(db, keys.documents),
     approvalsData(db),
     accountsData(db),
   ]

@@ -38,8 +38,11 @@ export const composeSnapshots = ({
     origin,
     restoreSettings: settingsRestorer({ hasEntries }),
     agents: { ...ownAgents, settingsOf: snapshotSettings },
-    parts: snapshotParts([...lifeExporters(db), ...grimoireExporters(db, keys.grimoire)]),
-    restorers: [documentRestorer({ strict }), entryRestorer({ key: keys.grimoire, grimoireDaysOf })],
+    parts: snapshotParts([...lifeExporters(db, keys.documents), ...grimoireExporters(db, keys.grimoire)]),
+    restorers: [
+      documentRestorer({ strict, keys: keys.documents }),
+      entryRestorer({ key: keys.grimoire, grimoireDaysOf }),
+    ],
     areObjectsOurs: () => isOurUpload({ objects: stores.objects, installation }),
   })
 

@@ -70,6 +70,8 @@ export const sealedPurposes = {
   privacyContacts: 'privacy contacts',
   privacyForms: 'privacy forms',
   grimoire: 'grimoire entries',
+  documentTitles: 'titles of agent documents',
+  documentBodies: 'agent documents',
   clades: 'clade shares',
   llmLog: 'model log',
   telemetryKeys: 'telemetry keys',

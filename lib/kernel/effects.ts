@@ -454,6 +454,7 @@ export const withoutEffect: Required<Pick<Doors, 'jobs' | 'commands'>> & { opera
     'accounts.upkeep',
     'privacy.note-deadlines',
     'agents.purge-invites',
+    'agents.seal-documents',
     'tokens.purge',
     'quotas.merge-counts',
     'quotas.warn',

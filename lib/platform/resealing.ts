@@ -1,6 +1,7 @@
 import type { ClientBase } from 'pg'
 import { deriveKey, sealedPurposes, secretFingerprint, subjectPurpose } from '#lib/config/secret.ts'
 import { sealedTotpSecrets } from '#lib/domains/accounts/repository.ts'
+import { sealedDocumentBodies, sealedDocumentTitles } from '#lib/domains/agents/life/document-seals.ts'
 import { sealedProposals } from '#lib/domains/approvals/repository.ts'
 import { sealedShares } from '#lib/domains/clades/repository.ts'
 import { sealedSigningKeys, sealedSuppressionKeys } from '#lib/domains/erasure/repository.ts'
@@ -24,6 +25,8 @@ export const sealedColumns: readonly SealedColumn[] = [
   sealedContacts,
   sealedForms,
   sealedEntries,
+  sealedDocumentTitles,
+  sealedDocumentBodies,
   sealedShares,
   sealedExchanges,
   sealedTelemetryKeys,

@@ -17,7 +17,10 @@ const ask = (method: string, path: string, by: Omit<TestRequest, 'token'>) =>
 const upload = (path: string, method: string, type: string, body: string) =>
   ask(method, path, { body, headers: { 'Content-Type': type } })
 const held = async () => [
-  await app.db.prisma.agentDocument.findMany({ where: { agentId: agent.id }, select: { title: true, body: true } }),
+  await app.db.prisma.agentDocument.findMany({
+    where: { agentId: agent.id },
+    select: { revision: true, sealedTitle: true, sealedBody: true },
+  }),
   await app.db.prisma.grimoireEntry.count({ where: { agentId: agent.id } }),
   await app.db.prisma.stateBundle.count({ where: { agentId: agent.id } }),
   await app.app.stored.objects.list(`snapshots/${agent.id}/`, '', 10),

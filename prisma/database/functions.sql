@@ -111,7 +111,7 @@ CREATE OR REPLACE FUNCTION public.count_changed_agent_documents()
  LANGUAGE plpgsql
 AS $function$
         DECLARE
-          change BIGINT := (SELECT octet_length(t.title) + octet_length(t.body) FROM (SELECT NEW.*) t) - (SELECT octet_length(t.title) + octet_length(t.body) FROM (SELECT OLD.*) t);
+          change BIGINT := (SELECT coalesce(octet_length(t.title), 0) + coalesce(octet_length(t.body), 0) + coalesce(octet_length(t.sealed_title), 0) + coalesce(octet_length(t.sealed_body), 0) FROM (SELECT NEW.*) t) - (SELECT coalesce(octet_length(t.title), 0) + coalesce(octet_length(t.body), 0) + coalesce(octet_length(t.sealed_title), 0) + coalesce(octet_length(t.sealed_body), 0) FROM (SELECT OLD.*) t);
         BEGIN
           IF change <> 0 THEN
             INSERT INTO storage_counts (agent_id, bytes, rows) SELECT t.agent_id, change, 0 FROM (SELECT NEW.*) t ;
@@ -289,7 +289,7 @@ CREATE OR REPLACE FUNCTION public.count_deleted_agent_documents()
 AS $function$
       BEGIN
         INSERT INTO storage_counts (agent_id, bytes, rows)
-          SELECT h.id, -sum(octet_length(t.title) + octet_length(t.body)), -1 * count(*) FROM gone t  JOIN agents h ON h.id = t.agent_id GROUP BY 1;
+          SELECT h.id, -sum(coalesce(octet_length(t.title), 0) + coalesce(octet_length(t.body), 0) + coalesce(octet_length(t.sealed_title), 0) + coalesce(octet_length(t.sealed_body), 0)), -1 * count(*) FROM gone t  JOIN agents h ON h.id = t.agent_id GROUP BY 1;
         RETURN NULL;
       END $function$;
 
@@ -469,7 +469,7 @@ CREATE OR REPLACE FUNCTION public.count_stored_agent_documents()
 AS $function$
       BEGIN
         INSERT INTO storage_counts (agent_id, bytes, rows)
-          SELECT t.agent_id, sum(octet_length(t.title) + octet_length(t.body)), 1 * count(*) FROM fresh t  GROUP BY 1;
+          SELECT t.agent_id, sum(coalesce(octet_length(t.title), 0) + coalesce(octet_length(t.body), 0) + coalesce(octet_length(t.sealed_title), 0) + coalesce(octet_length(t.sealed_body), 0)), 1 * count(*) FROM fresh t  GROUP BY 1;
         RETURN NULL;
       END $function$;
 

@@ -19,8 +19,8 @@ CREATE TRIGGER a_preserve_held BEFORE DELETE OR UPDATE ON accounts FOR EACH ROW 
 CREATE TRIGGER accounts_note_name_since BEFORE INSERT OR UPDATE ON accounts FOR EACH ROW EXECUTE FUNCTION note_name_since();
 
 -- agent_documents
-CREATE TRIGGER a_preserve_held BEFORE DELETE OR UPDATE ON agent_documents FOR EACH ROW EXECUTE FUNCTION preserve_held_version('{}', '{revision,updated_at}');
-CREATE TRIGGER agent_documents_count_changed AFTER UPDATE OF title, body ON agent_documents FOR EACH ROW EXECUTE FUNCTION count_changed_agent_documents();
+CREATE TRIGGER a_preserve_held BEFORE DELETE OR UPDATE ON agent_documents FOR EACH ROW EXECUTE FUNCTION preserve_held_version('{}', '{title,body,sealed_title,sealed_body,updated_at}');
+CREATE TRIGGER agent_documents_count_changed AFTER UPDATE OF title, body, sealed_title, sealed_body ON agent_documents FOR EACH ROW EXECUTE FUNCTION count_changed_agent_documents();
 CREATE TRIGGER agent_documents_count_deleted AFTER DELETE ON agent_documents REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION count_deleted_agent_documents();
 CREATE TRIGGER agent_documents_count_stored AFTER INSERT ON agent_documents REFERENCING NEW TABLE AS fresh FOR EACH STATEMENT EXECUTE FUNCTION count_stored_agent_documents();
 CREATE TRIGGER agent_documents_refuse_fenced AFTER INSERT ON agent_documents REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION refuse_fenced_agent();

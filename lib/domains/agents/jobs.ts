@@ -4,7 +4,8 @@ import type { Context, Transaction } from '#lib/kernel/context.ts'
 import { job } from '#lib/kernel/job.ts'
 import { notePurge } from '#lib/kernel/purging.ts'
 import { lockHolds } from '#lib/stores/postgres/agents-under-legal-hold.ts'
-import { deleteHeartbeatsOfRetired } from './life/repository.ts'
+import { type DocumentKeys, sealedTexts } from './life/document-seals.ts'
+import { deleteHeartbeatsOfRetired, lockOpenDocuments } from './life/repository.ts'
 import { heartbeatsAfterRetirement } from './life/rules.ts'
 import { deleteNetworks, deleteOldInvites, deleteUnusedAgents } from './repository.ts'
 import { inviteRetention, registrationWindow, unusedAfter } from './rules.ts'
@@ -51,9 +52,18 @@ export function agentsJobs() {
 }
 
 const heartbeatBatch = 5_000
+const documentBatch = 20
+
+/** Seals a batch of documents that an earlier version stored in plain text. Their content and revision do not change. */
+async function sealOpenDocuments(tx: Transaction, keys: DocumentKeys): Promise<number> {
+  const documents = await lockOpenDocuments(tx, { limit: documentBatch })
+  for (const { id, title, body } of documents)
+    await tx.agentDocument.update({ where: { id }, data: sealedTexts(keys, id, { title, body }) })
+  return documents.length
+}
 
 /** Deletes heartbeats 24 hours after an agent was retired; those under a legal hold are deleted when it ends. */
-export function lifeJobs() {
+export function lifeJobs(documentKeys: DocumentKeys) {
   async function removeOfDead(ctx: Context, tx: Transaction): Promise<number> {
     const before = new Date(ctx.now.getTime() - heartbeatsAfterRetirement)
     await lockHolds(tx)
@@ -73,6 +83,14 @@ export function lifeJobs() {
       cron: '*/10 * * * *',
       async run(ctx) {
         while ((await ctx.pipeline.transaction((tx) => removeOfDead(ctx, tx))) === heartbeatBatch);
+      },
+    }),
+    job({
+      name: 'agents.seal-documents',
+      payload: z.unknown(),
+      cron: '*/5 * * * *',
+      async run(ctx) {
+        while ((await ctx.pipeline.transaction((tx) => sealOpenDocuments(tx, documentKeys))) === documentBatch);
       },
     }),
   ]

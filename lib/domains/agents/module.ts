@@ -3,6 +3,7 @@ import type { PersonalData } from '#lib/kernel/module.ts'
 import { agentsUnderLegalHold } from '#lib/stores/postgres/agents-under-legal-hold.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { agentsJobs, lifeJobs } from './jobs.ts'
+import type { DocumentKeys } from './life/document-seals.ts'
 import { agentLifeDataSources, lifeExporters } from './life/personal-data.ts'
 import { agentDataSource, agentExporters, retainedAgentRecords } from './personal-data.ts'
 import type { AgentPorts } from './ports.ts'
@@ -10,9 +11,9 @@ import { countLawfulBases } from './repository.ts'
 import type { LawfulBasis } from './rules.ts'
 import { agentsService } from './service.ts'
 
-export const agentsData = (db: Database): PersonalData => ({
+export const agentsData = (db: Database, documentKeys: DocumentKeys): PersonalData => ({
   dataSources: [...agentLifeDataSources(db), agentDataSource(db)],
-  exporters: [...agentExporters(db), ...lifeExporters(db)],
+  exporters: [...agentExporters(db), ...lifeExporters(db, documentKeys)],
   retainedRecords: retainedAgentRecords(db),
 })
 
@@ -49,6 +50,6 @@ const agentsEvidence = (configured: LawfulBasis): EvidenceCheck[] => [
 /** Agents with their documents, heartbeats and chain references. */
 export const agentsModule = ({ db, ...deps }: AgentPorts & { db: Database }) => ({
   useCases: { agents: agentsService(db, deps) },
-  jobs: [...agentsJobs(), ...lifeJobs()],
+  jobs: [...agentsJobs(), ...lifeJobs(deps.documentKeys)],
   checks: [...agentsEvidence(deps.registration.lawfulBasis), ...lifeEvidence()],
 })

@@ -53,6 +53,8 @@ export interface AgentPorts {
   graceTokens: 'stop' | 'keep'
   /** Returns those ids that belonged to an erased agent; they cannot be reused. */
   isSuppressed(tx: Transaction, kind: 'agent', values: readonly string[]): Promise<string[]>
+  /** The keys that seal documents at rest. */
+  documentKeys: LifePorts['documentKeys']
   /** Whether the sanitizer runs in strict mode. */
   strict: boolean
   /** Handlers that run within the transaction when an agent is retired; its row is locked. */

@@ -166,7 +166,7 @@ export function agentsService(db: Database, ports: AgentPorts) {
     ...agentOwnership(ports),
     ...ownAgentUseCases(db, ports),
     ...agentCreation(ports),
-    ...agentLife({ db, strict: ports.strict, regions: ports.regions, onRetirement: ports.onRetirement }),
+    ...agentLife({ ...ports, db }),
 
     edit: mutation(editAgent, async ({ tx }, { params, body }) => {
       const agent = await agentOf(tx, params.id, { lock: true })

@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { deriveKey, unsealed } from '#lib/config/secret.ts'
+import { sealedDocumentBodies } from '#lib/domains/agents/life/document-seals.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
+import { resealColumn } from '#lib/stores/postgres/sealed-column.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { rowsOf } from '#lib/testing/everything.ts'
 import { drain } from '#lib/testing/jobs.ts'
@@ -109,7 +112,7 @@ const overwrites: Record<string, string> = {
   unit_votes: 'feedback = NULL, valid = NOT valid',
   unit_reports: `reason = ''`,
   agents: `name = 'Other'`,
-  agent_documents: `body = ''`,
+  agent_documents: 'revision = revision + 1',
   chain_references: `reference = ''`,
   heartbeats: `state = 'idle', counts = '{}'`,
   performance_cards: 'returns = returns + 1',
@@ -311,8 +314,35 @@ describe('a change of a held record', () => {
     const state = await ask('PUT', `${at}/state`, own, { seen: 2 })
     expect([state.status, state.json.code, state.json.hold_id]).toEqual([409, 'held', hold])
     expect(state.json.detail).toContain('the state was not replaced')
-    expect(await tablesWith('Held playbook')).toEqual(['agent_documents'])
+    const exported = await ask('GET', `/v1/export/${own.id}`, own)
+    expect(await tablesWith('Held playbook')).toEqual([])
+    expect(exported.json.held_versions).toContainEqual(
+      expect.objectContaining({
+        table: 'agent_documents',
+        record: expect.objectContaining({ title: 'Held playbook', body: '# Held body\n', revision: 1 }),
+      }),
+    )
     expect(await tablesWith('0.1234')).toEqual(['performance_cards'])
+
+    // A rotation of the secret seals preserved versions again.
+    const next = 'a secret that follows the present one'
+    const renewed = await withConnection(test.ownerUrl, async (owner) => {
+      await owner.query('BEGIN')
+      await resealColumn(owner, sealedDocumentBodies, { from: [test.app.env.KP_SECRET ?? ''], to: next })
+      const { rows } = await owner.query<{ body: string }>(
+        "SELECT content->>'sealed_body' AS body FROM held_versions WHERE content->>'id' = $1",
+        [document.id],
+      )
+      await owner.query('ROLLBACK')
+      return rows.map(({ body }) =>
+        unsealed(
+          deriveKey(next, sealedDocumentBodies.purpose),
+          Buffer.from(body.slice(2), 'hex'),
+          document.id,
+        )?.toString(),
+      )
+    })
+    expect(renewed).toEqual(['# Held body\n'])
   })
 
   it('preserves nothing without a hold, or under a hold on another record', async () => {

@@ -5,13 +5,14 @@ import {
   heldVersionExporters,
   heldVersionPersonExporters,
   retainedHolds,
+  type SealedVersionColumn,
 } from './personal-data.ts'
 import { holdsJobs, holdsService } from './service.ts'
 
-export const holdsData = (db: Database): PersonalData => ({
-  dataSources: [heldVersionDataSource(db)],
-  exporters: heldVersionExporters(db),
-  personExporters: heldVersionPersonExporters(db),
+export const holdsData = (db: Database, sealed: readonly SealedVersionColumn[]): PersonalData => ({
+  dataSources: [heldVersionDataSource(db, sealed)],
+  exporters: heldVersionExporters({ db, sealed }),
+  personExporters: heldVersionPersonExporters({ db, sealed }),
   retainedRecords: retainedHolds(db),
 })
 

@@ -1,6 +1,8 @@
+import { z } from 'zod'
+import { unsealed } from '#lib/config/secret.ts'
 import type { DataSource, ReadPage, ReadPlace, RetainedRecord } from '#lib/kernel/data-source.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
-import type { Exporter, PersonExporter } from '#lib/kernel/exporter.ts'
+import type { Exporter, ExportPage, PersonExporter } from '#lib/kernel/exporter.ts'
 import { adminChanges } from '#lib/stores/postgres/admin-changes.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { holdingOf, plannedOf, sumRemaining } from '#lib/stores/postgres/personal-rows.ts'
@@ -34,6 +36,33 @@ function versionScope(scope: ErasureScope): VersionScope {
   }
 }
 
+/** A column that is sealed at rest, and the field in which exports show its text. */
+export interface SealedVersionColumn {
+  table: string
+  id: string
+  column: string
+  field: string
+  key(): Uint8Array
+}
+
+/** The record of a version, with its sealed columns opened. A seal that the installation cannot open remains as it is. */
+export function openedVersion(
+  columns: readonly SealedVersionColumn[],
+  table: string,
+  record: Record<string, unknown>,
+): Record<string, unknown> {
+  const opened = { ...record }
+  for (const { id, column, field, key } of columns.filter((sealed) => sealed.table === table)) {
+    const value = record[column]
+    if (typeof value !== 'string' || !value.startsWith('\\x')) continue
+    const text = unsealed(key(), Buffer.from(value.slice(2), 'hex'), String(record[id]))
+    if (!text) continue
+    delete opened[column]
+    opened[field] = text.toString('utf8')
+  }
+  return opened
+}
+
 /** All texts of a JSON value, at any depth. */
 function* textsIn(value: unknown): Generator<string> {
   if (typeof value === 'string') yield value
@@ -48,14 +77,15 @@ const versionsPerPage = 200
  */
 async function readVersions(
   db: Database,
+  sealed: readonly SealedVersionColumn[],
   after: string | null,
   visit: (place: ReadPlace) => Promise<void>,
 ): Promise<ReadPage> {
   const rows = await versionsAfter(db, { after: after ?? '', max: versionsPerPage })
-  for (const { id, content } of rows)
+  for (const { id, table_name, content } of rows)
     await visit({
       id: `version:${id}`,
-      texts: [...textsIn(content)],
+      texts: [...textsIn(openedVersion(sealed, table_name, content))],
       itemsOf: async () => [id],
       // A version is deleted as a whole, and a name does not justify it.
       isOfOthers: async () => true,
@@ -67,7 +97,7 @@ async function readVersions(
  * Versions that legal holds preserve. The erasure itself can create some, when it changes a held record of another person. The plan watches
  * the versions that a hold covers; residue counts those that the plan does not know, so that the run plans again and the receipt names them.
  */
-export const heldVersionDataSource = (db: Database): DataSource => ({
+export const heldVersionDataSource = (db: Database, sealed: readonly SealedVersionColumn[]): DataSource => ({
   name: 'holds.versions',
   store: 'postgresql',
   stage: 'account',
@@ -81,7 +111,7 @@ export const heldVersionDataSource = (db: Database): DataSource => ({
     const rows = await versionsInScope(tx, { ...versionScope(scope), now })
     return { ...plannedOf(rows), watched: rows.flatMap(({ id, hold }) => (hold === null ? [] : [id])).sort() }
   },
-  read: (after, visit) => readVersions(db, after, visit),
+  read: (after, visit) => readVersions(db, sealed, after, visit),
   erase: (_scope, items, tx, options) => deleteVersions(tx, { ids: items, now: options?.now ?? new Date() }),
   residue: (scope, items, now) =>
     sumRemaining(db, async function* (on) {
@@ -91,9 +121,20 @@ export const heldVersionDataSource = (db: Database): DataSource => ({
 
 const shape = { part: 'held_versions', bases: ['all'], tables: ['held_versions'] } as const
 
+const Version = z.object({ table: z.string(), record: z.record(z.string(), z.unknown()) })
+const openedLine = (sealed: readonly SealedVersionColumn[], line: string): string => {
+  const version: unknown = JSON.parse(line)
+  const { table, record } = Version.parse(version)
+  return JSON.stringify({ ...Object(version), record: openedVersion(sealed, table, record) })
+}
+
 /** The versions that the condition selects. The id of the hold and its reason are not part of them. */
-const versions = (db: Database, where: string, values: readonly unknown[]) =>
-  recordPages(db, {
+async function* versions(
+  { db, sealed }: { db: Database; sealed: readonly SealedVersionColumn[] },
+  where: string,
+  values: readonly unknown[],
+): AsyncGenerator<ExportPage> {
+  const pages = recordPages(db, {
     from: 'held_versions v',
     where,
     values,
@@ -103,23 +144,33 @@ const versions = (db: Database, where: string, values: readonly unknown[]) =>
     weight: 'pg_column_size(v.content)',
     record: jsonObject({ id: 'c.id', table: 'c.table_name', changed_at: utc('c.at'), record: 'c.content' }),
   })
+  for await (const page of pages)
+    yield {
+      ...page,
+      lines: page.lines
+        .split('\n')
+        .map((line) => openedLine(sealed, line))
+        .join('\n'),
+    }
+}
+type VersionSource = Parameters<typeof versions>[0]
 
 /** Versions are as private as the most private record: only the agent and its owner get them. */
-export const heldVersionExporters = (db: Database): Exporter[] => [
+export const heldVersionExporters = (source: VersionSource): Exporter[] => [
   {
     ...shape,
     pages: (agentId, { until, agents }) =>
-      versions(db, 'v.agent_id = $1 AND v.at <= $2 AND v.agent_id = ANY($3::text[])', [agentId, until, agents]),
+      versions(source, 'v.agent_id = $1 AND v.at <= $2 AND v.agent_id = ANY($3::text[])', [agentId, until, agents]),
   },
 ]
 
 /** What a person's account, messages and claimed participations were before a change. */
-export const heldVersionPersonExporters = (db: Database): PersonExporter[] => [
+export const heldVersionPersonExporters = (source: VersionSource): PersonExporter[] => [
   {
     ...shape,
     pages: (accountId, { until }) =>
       versions(
-        db,
+        source,
         `(v.account_id = $1 OR v.participant_id IN (SELECT p.id FROM participations p WHERE p.account_id = $1)) AND v.at <= $2`,
         [accountId, until],
       ),
@@ -127,10 +178,11 @@ export const heldVersionPersonExporters = (db: Database): PersonExporter[] => [
 ]
 
 /** For a participant, who may have no account. */
-export const heldVersionParticipantExporters = (db: Database): PersonExporter[] => [
+export const heldVersionParticipantExporters = (source: VersionSource): PersonExporter[] => [
   {
     ...shape,
-    pages: (participantId, { until }) => versions(db, 'v.participant_id = $1 AND v.at <= $2', [participantId, until]),
+    pages: (participantId, { until }) =>
+      versions(source, 'v.participant_id = $1 AND v.at <= $2', [participantId, until]),
   },
 ]
 

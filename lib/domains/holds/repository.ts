@@ -79,8 +79,8 @@ export const versionsInScope = statement('holds.versions-in-scope', {
 /** A page of all versions by id. */
 export const versionsAfter = statement('holds.versions-after', {
   takes: { after: 'text', max: 'int4' },
-  returns: { id: 'text', content: typed<Record<string, unknown>>('jsonb') },
-  sql: 'SELECT id, content FROM held_versions WHERE id > $after ORDER BY id LIMIT $max',
+  returns: { id: 'text', table_name: 'text', content: typed<Record<string, unknown>>('jsonb') },
+  sql: 'SELECT id, table_name, content FROM held_versions WHERE id > $after ORDER BY id LIMIT $max',
 })
 
 /** Counts the versions of a scope that no legal hold covers, and those that `known` does not list. */

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { deriveKey, sealedPurposes, unsealed } from '#lib/config/secret.ts'
 import { type TestApp, type TestRequest, testApp } from '#lib/testing/app.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
@@ -379,6 +380,79 @@ describe('documents', () => {
       409,
       'conflict',
     ])
+  })
+})
+
+describe('documents at rest', () => {
+  const rowOf = async (id: string) => (await sql('SELECT * FROM agent_documents WHERE id = $1', id))[0]
+  const sizes = async (agent: string) =>
+    (
+      await sql<{ n: string }>(
+        `SELECT (SELECT sum(bytes) FROM storage_counts WHERE agent_id = $1) - coalesce(sum(coalesce(octet_length(sealed_title), 0)
+          + coalesce(octet_length(sealed_body), 0) + coalesce(octet_length(title), 0) + coalesce(octet_length(body), 0)), 0) AS n
+         FROM agent_documents WHERE agent_id = $1`,
+        agent,
+      )
+    )[0]?.n
+
+  test('are sealed with keys of their own, bound to their id, and readable, exported and edited over the API', async () => {
+    const agent = await mine()
+    const by = { token: agent.token }
+    const { id } = (await ask('POST', at(agent.id, '/documents'), { ...by, body: thesis })).json.data
+    const row = await rowOf(id)
+    expect([row?.title, row?.body]).toEqual([null, null])
+    expect(JSON.stringify(row)).not.toMatch(/Patience|Buy low/)
+    expect(
+      Buffer.concat([row?.sealed_title, row?.sealed_body].map((part) => Buffer.from(String(part)))).toString(),
+    ).not.toMatch(/Patience|Buy low/)
+    const key = (purpose: string) => deriveKey(app.app.env.KP_SECRET ?? '', purpose)
+    const sealedBody = row?.sealed_body
+    if (!(sealedBody instanceof Uint8Array)) throw new Error('the body is not sealed')
+    expect(unsealed(key(sealedPurposes.documentBodies), sealedBody, id)?.toString()).toBe(thesis.body)
+    expect(unsealed(key(sealedPurposes.documentTitles), sealedBody, id)).toBeUndefined()
+    expect(unsealed(key(sealedPurposes.documentBodies), sealedBody, 'another id')).toBeUndefined()
+    const [listed] = (await ask('GET', at(agent.id, '/documents'), by)).json.data
+    expect(listed).toMatchObject({ title: 'Buy low', bytes: Buffer.byteLength(thesis.body) })
+    const edited = { revision: 1, title: 'Sell high', body: 'Later.\n' }
+    for (const _ of ['first', 'repeated'])
+      expect((await ask('PUT', at(agent.id, `/documents/${id}`), { ...by, body: edited })).status).toBe(200)
+    expect(
+      (await ask('PUT', at(agent.id, `/documents/${id}`), { ...by, body: { ...edited, body: 'Never.' } })).status,
+    ).toBe(409)
+    const { json } = await ask('GET', `/v1/export/${agent.id}`, by)
+    expect(json.agent_documents).toMatchObject([{ id, title: 'Sell high', body: 'Later.\n', revision: 2 }])
+    expect(await sizes(agent.id)).toBe('0')
+  })
+
+  test('of earlier versions are readable at once, and a job seals them without changing them', async () => {
+    const agent = await mine()
+    await sql(
+      `INSERT INTO agent_documents (id, agent_id, kind, title, body, created_at, updated_at)
+       SELECT 'adoc_' || lpad(n::text, 22, '0'), $1, 'playbook', 'Old ' || n, 'Plain text ' || n, now(), now() FROM generate_series(1, 45) AS n`,
+      agent.id,
+    )
+    const read = async () => [
+      (await ask('GET', at(agent.id, '/documents?limit=100'), { token: agent.token })).json.data,
+      (await ask('GET', `/v1/export/${agent.id}`, { token: agent.token })).json.agent_documents,
+      (await ask('GET', at(agent.id, `/documents/adoc_${'7'.padStart(22, '0')}?format=md`), { token: agent.token }))
+        .text,
+    ]
+    const before = await read()
+    expect([before[0].length, before[2]]).toEqual([45, '# Old 7\n\nPlain text 7\n'])
+    await run('agents.seal-documents')
+    expect(
+      await sql("SELECT id FROM agent_documents d WHERE d::text LIKE '%Plain text%' OR title IS NOT NULL"),
+    ).toEqual([])
+    expect(await read()).toEqual(before)
+    expect(await sizes(agent.id)).toBe('0')
+  })
+
+  test('are one of sealed and open in the database, never both or neither', async () => {
+    const { document } = await furnished()
+    for (const change of [`title = 'x'`, `body = 'x'`, 'sealed_body = NULL', 'sealed_title = NULL'])
+      await expect(sql(`UPDATE agent_documents SET ${change} WHERE id = $1`, document)).rejects.toThrow(
+        /is_sealed_or_open/,
+      )
   })
 })
 

@@ -3,8 +3,15 @@ import type { Exporter } from '#lib/kernel/exporter.ts'
 import { receiptText } from '#lib/kernel/receipt-texts.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { preferIndexes, rowsOfAgents } from '#lib/stores/postgres/personal-rows.ts'
-import { jsonObject, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
-import { countRemainingHeartbeats, deleteHeartbeatDays, heartbeatDays, heartbeatInventory } from './repository.ts'
+import { jsonObject, openedPages, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
+import { bodyOf, type DocumentKeys, titleOf } from './document-seals.ts'
+import {
+  countRemainingHeartbeats,
+  deleteHeartbeatDays,
+  exportedDocuments,
+  heartbeatDays,
+  heartbeatInventory,
+} from './repository.ts'
 import { heartbeatRecords } from './service.ts'
 
 /** Heartbeats are erased by day: a year of an agent has millions. */
@@ -52,7 +59,7 @@ export const agentLifeDataSources = (db: Database): DataSource[] => [
     table: 'agent_documents',
     id: 'id',
     at: 'created_at',
-    what: 'strategy theses and playbooks of agents',
+    what: 'strategy theses and playbooks of agents, sealed with the installation’s key',
     purpose: 'to store the strategies of an agent, for the agent and its owner',
     kept: 'until the agent or its owner deletes them',
   }),
@@ -73,30 +80,25 @@ export const agentLifeDataSources = (db: Database): DataSource[] => [
 ]
 
 /** Exports an agent's documents, heartbeats and blockchain references. */
-export const lifeExporters = (db: Database): Exporter[] => [
+export const lifeExporters = (db: Database, keys: DocumentKeys): Exporter[] => [
   {
     part: 'agent_documents',
     bases: ['provided', 'all'],
     tables: ['agent_documents'],
     pages: (agentId, { until }) =>
-      recordPages(db, {
-        from: 'agent_documents d',
-        where: 'd.agent_id = $1 AND d.created_at <= $2',
-        values: [agentId, until],
-        at: 'd.created_at',
-        id: 'd.id',
-        columns: 'd.id, d.kind, d.title, d.body, d.revision, d.created_at, d.updated_at',
-        record: jsonObject({
-          id: 'c.id',
-          kind: 'c.kind',
-          title: 'c.title',
-          body: 'c.body',
-          revision: 'c.revision',
-          created_at: utc('c.created_at'),
-          updated_at: utc('c.updated_at'),
+      openedPages(
+        (after) => exportedDocuments(db, { agent: agentId, until, ...after }),
+        (row) => ({ at: row.created_at, id: row.id }),
+        (row) => ({
+          id: row.id,
+          kind: row.kind,
+          title: titleOf(keys, row),
+          body: bodyOf(keys, row),
+          revision: row.revision,
+          created_at: row.created_at.toISOString(),
+          updated_at: row.updated_at.toISOString(),
         }),
-        weight: 'pg_column_size(d.body)',
-      }),
+      ),
   },
   {
     part: 'heartbeats',

@@ -1,5 +1,6 @@
 import { agentsUnderLegalHold } from '#lib/stores/postgres/agents-under-legal-hold.ts'
 import { type RowOf, statement, typed } from '#lib/stores/postgres/statement.ts'
+import { sealOverhead } from './document-seals.ts'
 import { type AgentDocumentKind, type HeartbeatState, heartbeatsCountedTo } from './rules.ts'
 
 export const keyringsOfAgent = statement('life.keyrings', {
@@ -11,15 +12,17 @@ export const keyringsOfAgent = statement('life.keyrings', {
 const documentColumns = {
   id: 'text',
   kind: typed<AgentDocumentKind>('agent_document_kind'),
-  title: 'text',
+  title: 'text?',
+  sealed_title: typed<Buffer | null>('bytea?'),
   bytes: 'int4',
   revision: 'int4',
   created_at: 'timestamptz',
   updated_at: 'timestamptz',
 } as const
 export type AgentDocumentRow = RowOf<typeof documentColumns>
-const selectDocument =
-  'SELECT d.id, d.kind, d.title, octet_length(d.body) AS bytes, d.revision, d.created_at, d.updated_at'
+const selectDocument = `SELECT d.id, d.kind, d.title, d.sealed_title,
+  coalesce(octet_length(d.sealed_body) - ${sealOverhead}, octet_length(d.body)) AS bytes, d.revision, d.created_at, d.updated_at`
+const textColumns = { ...documentColumns, body: 'text?', sealed_body: typed<Buffer | null>('bytea?') } as const
 
 /** A page of an agent's documents, newest first, after the position (`at`, `id`). */
 export const documentsPage = statement('life.documents-page', {
@@ -32,9 +35,25 @@ export const documentsPage = statement('life.documents-page', {
 
 export const documentWithBody = statement('life.document', {
   takes: { agent: 'text', id: 'text' },
-  returns: { ...documentColumns, body: 'text' },
+  returns: textColumns,
   isPrepared: true,
-  sql: `${selectDocument}, d.body FROM agent_documents d WHERE d.id = $id AND d.agent_id = $agent`,
+  sql: `${selectDocument}, d.body, d.sealed_body FROM agent_documents d WHERE d.id = $id AND d.agent_id = $agent`,
+})
+
+/** A page of an agent's documents for an export, oldest first, after the position (`at`, `id`). */
+export const exportedDocuments = statement('life.exported-documents', {
+  takes: { agent: 'text', until: 'timestamptz', at: 'timestamptz?', id: 'text' },
+  returns: textColumns,
+  isPrepared: true,
+  sql: `${selectDocument}, d.body, d.sealed_body FROM agent_documents d WHERE d.agent_id = $agent AND d.created_at <= $until
+    AND (d.created_at, d.id) > (coalesce($at, '-infinity'), $id) ORDER BY d.created_at, d.id LIMIT 20`,
+})
+
+/** Locks documents of earlier versions, which are not sealed. Others write the locked rows; they are sealed later. */
+export const lockOpenDocuments = statement('life.lock-open-documents', {
+  takes: { limit: 'int4' },
+  returns: { id: 'text', title: 'text', body: 'text' },
+  sql: 'SELECT id, title, body FROM agent_documents WHERE body IS NOT NULL ORDER BY id LIMIT $limit FOR UPDATE SKIP LOCKED',
 })
 
 /** A page of an agent's references, newest first, after the position (`at`, `id`). */

@@ -24,6 +24,7 @@ import {
   listHeartbeats,
   readAgentDocument,
 } from './contract.ts'
+import { bodyOf, type DocumentKeys, sealedTexts, titleOf } from './document-seals.ts'
 import {
   type AgentDocumentRow,
   chainReferencesPage,
@@ -45,10 +46,10 @@ import {
 } from './rules.ts'
 import { agentStatus, erasableAgent, type LifePorts, ownAgent, writableAgent } from './status.ts'
 
-const documentView = (row: AgentDocumentRow) => ({
+const documentView = (row: AgentDocumentRow, keys: DocumentKeys) => ({
   id: row.id,
   kind: row.kind,
-  title: row.title,
+  title: titleOf(keys, row),
   bytes: row.bytes,
   revision: row.revision,
   created_at: row.created_at.toISOString(),
@@ -78,7 +79,7 @@ function markdown(text: string, strict: boolean): string {
   }
 }
 
-const list = ({ db }: Pick<LifePorts, 'db'>) =>
+const list = ({ db, documentKeys }: Pick<LifePorts, 'db' | 'documentKeys'>) =>
   read(listAgentDocuments, async ({ actor }, { params: { id }, query: { kind, cursor, limit } }) => {
     const after = parseCursor(cursor)
     await ownAgent(db, actor, id)
@@ -98,13 +99,15 @@ const list = ({ db }: Pick<LifePorts, 'db'>) =>
       resourceType: 'agent',
       details: { count: shown.length },
       body: {
-        data: shown.map(documentView),
+        data: shown.map((row) => documentView(row, documentKeys)),
         ...page,
       },
     }
   })
 
-const add = ({ regions, strict }: Pick<LifePorts, 'regions' | 'strict'>) =>
+type WritingPorts = Pick<LifePorts, 'documentKeys' | 'regions' | 'strict'>
+
+const add = ({ documentKeys, regions, strict }: WritingPorts) =>
   mutation(addAgentDocument, async ({ tx, actor, now }, { params: { id: agentId }, body }) => {
     const title = plainTextPhrases(body.title, 'title', strict, 'Nothing was stored.')
     const text = markdown(body.body, strict)
@@ -117,7 +120,14 @@ const add = ({ regions, strict }: Pick<LifePorts, 'regions' | 'strict'>) =>
       )
     const id = newId('adoc')
     await tx.agentDocument.create({
-      data: { id, agentId, kind: body.kind, title, body: text, createdAt: now, updatedAt: now },
+      data: {
+        id,
+        agentId,
+        kind: body.kind,
+        ...sealedTexts(documentKeys, id, { title, body: text }),
+        createdAt: now,
+        updatedAt: now,
+      },
     })
     return {
       body: {
@@ -133,16 +143,17 @@ const add = ({ regions, strict }: Pick<LifePorts, 'regions' | 'strict'>) =>
     }
   })
 
-const readOne = ({ db }: Pick<LifePorts, 'db'>) =>
+const readOne = ({ db, documentKeys }: Pick<LifePorts, 'db' | 'documentKeys'>) =>
   read(readAgentDocument, async ({ actor }, { params: { id, documentId }, query: { format } }) => {
     await ownAgent(db, actor, id)
     const [row] = await documentWithBody(db, { agent: id, id: documentId })
     if (!row) throw noDocument()
     const common = { resourceId: documentId, details: { agent_id: id, format } }
-    if (format === 'json') return { ...common, body: { data: { ...documentView(row), body: row.body } } }
+    const view = { ...documentView(row, documentKeys), body: bodyOf(documentKeys, row) }
+    if (format === 'json') return { ...common, body: { data: view } }
     return {
       ...common,
-      body: `# ${row.title}\n\n${row.body}${row.body.endsWith('\n') ? '' : '\n'}`,
+      body: `# ${view.title}\n\n${view.body}${view.body.endsWith('\n') ? '' : '\n'}`,
       headers: {
         'Content-Type': 'text/markdown; charset=utf-8',
         'Content-Disposition': `attachment; filename="${row.kind}-${documentId}.md"`,
@@ -150,7 +161,7 @@ const readOne = ({ db }: Pick<LifePorts, 'db'>) =>
     }
   })
 
-const edit = ({ regions, strict }: Pick<LifePorts, 'regions' | 'strict'>) =>
+const edit = ({ documentKeys, regions, strict }: WritingPorts) =>
   mutation(editAgentDocument, async ({ tx, actor, now }, { params: { id: agentId, documentId }, body }) => {
     const title = plainTextPhrases(body.title, 'title', strict)
     const text = markdown(body.body, strict)
@@ -158,15 +169,18 @@ const edit = ({ regions, strict }: Pick<LifePorts, 'regions' | 'strict'>) =>
     await writableAgent(regions)(tx, actor, agentId)
     const { count } = await tx.agentDocument.updateMany({
       where: { id: documentId, agentId, revision: body.revision },
-      data: { title, body: text, revision: body.revision + 1, updatedAt: now },
+      data: {
+        ...sealedTexts(documentKeys, documentId, { title, body: text }),
+        revision: body.revision + 1,
+        updatedAt: now,
+      },
     })
-    const there =
-      count === 0 ? await tx.agentDocument.findFirst({ where: { id: documentId, agentId } }) : { updatedAt: now }
-    if (!there) throw noDocument()
+    const [there] = count === 0 ? await documentWithBody(tx, { agent: agentId, id: documentId }) : []
+    if (count === 0 && !there) throw noDocument()
     // A retry after a lost response succeeds if the stored document already matches the request.
-    const isDone =
-      !('revision' in there) || (there.revision === body.revision + 1 && there.title === title && there.body === text)
-    if (!isDone)
+    const isDone = (row: NonNullable<typeof there>): boolean =>
+      row.revision === body.revision + 1 && titleOf(documentKeys, row) === title && bodyOf(documentKeys, row) === text
+    if (there && !isDone(there))
       throw new Problem(
         'conflict',
         `The document now has revision ${there.revision}, not ${body.revision}, so nothing was changed. Read it again, then send your change.`,
@@ -177,7 +191,7 @@ const edit = ({ regions, strict }: Pick<LifePorts, 'regions' | 'strict'>) =>
           id: documentId,
           revision: body.revision + 1,
           is_as_sent: text === body.body && title === body.title,
-          updated_at: there.updatedAt.toISOString(),
+          updated_at: (there?.updated_at ?? now).toISOString(),
         },
       },
       resourceId: documentId,
@@ -389,7 +403,7 @@ const Document = z.object({
  * changed. All or nothing.
  * @throws {Problem} `invalid`, `content_rejected`, `content_blocked`, `id_in_use` or `conflict`
  */
-export const documentRestorer = ({ strict }: { strict: boolean }) => ({
+export const documentRestorer = ({ strict, keys }: { strict: boolean; keys: DocumentKeys }) => ({
   part: 'agent_documents',
   resourceType: 'agent_document',
   async restore(tx: Transaction, { agentId, now, named }: Goal, records: readonly unknown[]) {
@@ -404,12 +418,12 @@ export const documentRestorer = ({ strict }: { strict: boolean }) => ({
       const title = plainTextPhrases(document.title, 'title', strict, 'It was not stored.')
       const body = markdown(document.body, strict)
       refuseKeys({ title, body }, 'One of the documents')
+      const id = named(document.id)
       return {
-        id: named(document.id),
+        id,
         agentId,
         kind: document.kind,
-        title,
-        body,
+        ...sealedTexts(keys, id, { title, body }),
         revision: document.revision,
         createdAt: within(document.created_at),
         updatedAt: within(document.updated_at),

@@ -6,12 +6,15 @@ import { rejectAgentUnderLegalHold } from '#lib/stores/postgres/agents-under-leg
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { lockAgent } from '../repository.ts'
 import { type LivingAgent, readAgent, setAgentSettings, setAgentStatus } from './contract.ts'
+import type { DocumentKeys } from './document-seals.ts'
 import { keyringsOfAgent } from './repository.ts'
 import { type AgentStatus, decideStatus } from './rules.ts'
 
 export interface LifePorts {
   db: Database
   strict: boolean
+  /** The keys that seal documents at rest. */
+  documentKeys: DocumentKeys
   /** The regions that agents can require. */
   regions: DataRegions
   /** Handlers that run within the transaction when an agent is retired; its row is locked. */
