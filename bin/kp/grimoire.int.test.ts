@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -231,6 +231,59 @@ describe('kp grimoire', () => {
     const timeless = await kp([first], ['edit', own.json.data.id, '--until', 'soon'])
     expect([unchanged, unsure, timeless].map(({ status }) => status)).toEqual([2, 2, 2])
     expect(Buffer.concat(traffic.slice(sent)).toString('latin1')).not.toContain('PUT ')
+    await line.signIn(agent.token)
+  }, 600_000)
+
+  test('exports all entries sealed, and opens the file without a registry, with the passphrase or the recovery code', async () => {
+    const other = await issuedAgent(app, ['read', 'write'], { tier: 'enterprise' })
+    await line.signIn(other.token)
+    const code: string = (await kp([first], ['init', '--json'])).json.data.recovery_code
+    await kp([first], ['add', '-', '--kind', 'episode', '--confidence', '0.8'], secretWords)
+    await kp([], ['add', '-', '--kind', 'warning', '--confidence', '0.5', '--clade'], sharedWords)
+    const file = (name: string) => join(root, name)
+    const exported = await kp([], ['export', '--output', file('whole.jsonl'), '--json'])
+    expect(exported.json?.data, exported.err).toMatchObject({ agent_id: other.id, private: 1, clade: 1 })
+    const text = readFileSync(file('whole.jsonl'), 'utf8')
+    expect([
+      statSync(file('whole.jsonl')).mode & 0o777,
+      text.includes(secretWords),
+      text.includes(sharedWords),
+    ]).toEqual([0o600, false, true])
+    expect((await kp([], ['export', '--output', file('whole.jsonl')])).status).toBe(2)
+
+    // Another machine: neither a token nor a registry.
+    const alone = commandLine('http://127.0.0.1:9')
+    const open = (secret: string, name: string, ...more: string[]) => {
+      writeFileSync(file('secret'), secret, { mode: 0o600 })
+      return alone.run(['grimoire', 'open', file(name), '--output', file('opened.jsonl'), '--force', ...more], {
+        env: { KP_PASSPHRASE_FILE: file('secret') },
+      })
+    }
+    for (const done of [await open(first, 'whole.jsonl'), await open(code, 'whole.jsonl', '--recovery')]) {
+      expect(done.status, done.err).toBe(0)
+      const opened = readFileSync(file('opened.jsonl'), 'utf8')
+        .trim()
+        .split('\n')
+        .map((one) => JSON.parse(one).entry.content)
+      expect(opened.toSorted()).toEqual([secretWords, sharedWords].toSorted())
+      rmSync(file('opened.jsonl'))
+    }
+    const lines = text.trimEnd().split('\n')
+    const swapped = lines.map((one) => one.replace('"kind":"episode"', '"kind":"insight"'))
+    const broken: Record<string, readonly string[]> = {
+      'short.jsonl': lines.slice(0, -1),
+      'fewer.jsonl': lines.toSpliced(1, 1),
+      'foreign.jsonl': ['{"data":[]}'],
+      'changed.jsonl': swapped,
+      'keyless.jsonl': [lines[0]?.replace(/"keyring":.*/, '"keyring":null}') ?? '', ...lines.slice(1)],
+    }
+    for (const [name, content] of Object.entries(broken)) {
+      writeFileSync(file(name), content.join('\n'))
+      const refused = await open(first, name)
+      expect([name, refused.status, existsSync(file('opened.jsonl'))]).toEqual([name, 1, false])
+    }
+    expect((await open(second, 'whole.jsonl')).err).toContain('This passphrase does not open the keyring')
+    alone.close()
     await line.signIn(agent.token)
   }, 600_000)
 

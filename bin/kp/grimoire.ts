@@ -1,22 +1,36 @@
-import { readFileSync } from 'node:fs'
+import { createReadStream, existsSync, readFileSync } from 'node:fs'
+import { open as openFile } from 'node:fs/promises'
+import { createInterface } from 'node:readline'
 import { type Command, Option } from 'commander'
+import { z } from 'zod'
+import { RequestRefused } from '#lib/client/request.ts'
 import { type EntryContent, openEntry, sealEntry } from '#lib/client/sealing/entry.ts'
-import { newKeyring, newSealingId, openKeyring, recoverKeyring, rewrap } from '#lib/client/sealing/keyring.ts'
+import {
+  type MasterKey,
+  newKeyring,
+  newSealingId,
+  openKeyring,
+  recoverKeyring,
+  rewrap,
+} from '#lib/client/sealing/keyring.ts'
 import {
   addEntry,
   deleteEntry,
-  type EntryView,
+  EntryView,
   editEntry,
+  KeyringForm,
   listEntries,
   readEntry,
   storeKeyring,
 } from '#lib/domains/grimoire/contract.ts'
 import { type EntryKind, entryKinds } from '#lib/domains/grimoire/rules.ts'
 import { namedAgent } from './agents-named.ts'
+import { parsedJson } from './config.ts'
 import { cladeBody, clearingOption, describingOptions, type EntryOptions, entryChangesOf } from './entry-options.ts'
 import { Failure, usageFailure } from './failure.ts'
 import { promptedSecrets, sealing, storedKeyring, unsealedMasterKey } from './keyring-opening.ts'
 import { asPersonOptions, type CommandActor, type PersonOptions, withCommandActor } from './person.ts'
+import { moveIntoPlace, outputOf, unfinishedBeside } from './receiving.ts'
 import type { CommandSession } from './session.ts'
 import { readStdin } from './terminal.ts'
 
@@ -196,6 +210,130 @@ async function remove(asking: CommandActor, entryId: string, named: string | und
   asking.terminal.line(asking.terminal.good('✓ '), `${entryId} was deleted for good`)
 }
 
+interface FileOptions {
+  output: string
+  force?: boolean
+}
+const Copied = z.union([
+  z.object({ format: z.literal('knowledgepulse-grimoire/1'), agent_id: z.string(), keyring: KeyringForm.nullable() }),
+  z.object({ entry: EntryView }),
+  z.object({ end: z.int() }),
+])
+
+/** The agent's keyring; null without one. */
+async function keyringIfAny(asking: CommandActor, id: string): Promise<KeyringForm | null> {
+  try {
+    return (await storedKeyring(asking, id)).keyring
+  } catch (error) {
+    if (error instanceof RequestRefused && error.problem.code === 'not_found') return null
+    throw error
+  }
+}
+
+/**
+ * Writes the keyring and all entries to a file that needs no registry: private entries as sealed as the registry stores them, shared ones in
+ * plain text. One JSON value per line, so that grimoires of any size fit.
+ */
+async function exportAll(asking: CommandActor, options: GrimoireOptions & FileOptions): Promise<void> {
+  const { terminal } = asking
+  const id = await namedAgent(asking, options.agent)
+  const file = outputOf(asking, options)
+  const [keyring, counts] = [await keyringIfAny(asking, id), { private: 0, clade: 0 }]
+  await unfinishedBeside(asking.invocation, file, async (unfinished) => {
+    const handle = await openFile(unfinished, 'wx', 0o600)
+    const write = (value: z.input<typeof Copied>) => handle.write(`${JSON.stringify(value)}\n`)
+    try {
+      await write({ format: 'knowledgepulse-grimoire/1', agent_id: id, keyring })
+      for (let cursor: string | undefined, isMore = true; isMore; ) {
+        const query = { limit: 100, ...(cursor !== undefined && { cursor }) }
+        const { body } = await asking.call(listEntries, { params: { id }, query })
+        for (const entry of body.data) {
+          await write({ entry })
+          counts[entry.scope] += 1
+        }
+        terminal.progress(`Exporting: ${counts.private + counts.clade} of ${body.total}`)
+        cursor = body.next_cursor ?? undefined
+        isMore = cursor !== undefined
+      }
+      await write({ end: counts.private + counts.clade })
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+    moveIntoPlace(unfinished, file, options.force ?? false)
+  })
+  terminal.clear()
+  terminal.document({ data: { agent_id: id, file, ...counts } })
+  terminal.line(
+    terminal.good('✓ '),
+    `${id}: ${counts.private} private and ${counts.clade} shared entries in ${options.output}`,
+  )
+  terminal.note(
+    `Private entries stay sealed in the file; your passphrase or recovery code opens them without the registry: ${asking.command(`grimoire open ${options.output} --output opened.jsonl`)}`,
+  )
+}
+
+/** The lines of an exported grimoire. @throws Failure for a file that is none, damaged or incomplete */
+async function* copiedLines(path: string, file: string): AsyncGenerator<z.output<typeof Copied>> {
+  const damaged = (why: string) => new Failure('damaged', `${path} ${why}. Nothing was written.`)
+  let read = 0
+  let end: number | undefined
+  for await (const text of createInterface({ input: createReadStream(file) })) {
+    if (text === '') continue
+    const line = parsedJson(text, Copied)
+    if (!line || 'format' in line !== (read === 0) || end !== undefined)
+      throw damaged('is not an export of kp grimoire export, or it is damaged')
+    if ('end' in line) end = line.end
+    read += 1
+    yield line
+  }
+  if (end !== read - 2) throw damaged('is incomplete')
+}
+
+/** Opens an exported grimoire on this machine, with the passphrase or the recovery code. It asks no registry. */
+async function openCopy(session: CommandSession, path: string, options: FileOptions & { recovery?: boolean }) {
+  const { terminal } = session
+  const [source, target] = [session.pathOf(path), outputOf(session, options)]
+  if (!existsSync(source)) throw new Failure('no_file', `The file ${path} cannot be read. Nothing was written.`)
+  let [agent, master, entries]: [string, MasterKey | null, number] = ['', null, 0]
+  await unfinishedBeside(session.invocation, target, async (unfinished) => {
+    const handle = await openFile(unfinished, 'wx', 0o600)
+    try {
+      for await (const line of copiedLines(path, source)) {
+        if ('format' in line) {
+          agent = line.agent_id
+          const { keyring } = line
+          if (!keyring) continue
+          const secret = await promptedSecrets(session)(
+            `${options.recovery ? 'Recovery code' : 'Passphrase'} of ${agent}`,
+          )
+          terminal.progress('Opening the keyring')
+          master = await sealing(() => (options.recovery ? recoverKeyring : openKeyring)(keyring, secret))
+        } else if ('entry' in line) {
+          const { envelope, ...rest } = line.entry
+          const { id, kind, scope } = rest
+          const key = master
+          if (scope === 'private' && !key) throw new Failure('damaged', `${path} has no keyring. Nothing was written.`)
+          const entry =
+            scope === 'private' && key
+              ? await sealing(() => openEntry(key, { id, agent, kind, scope }, envelope))
+              : rest.entry
+          await handle.write(`${JSON.stringify({ ...rest, entry })}\n`)
+          entries += 1
+        }
+      }
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+    moveIntoPlace(unfinished, target, options.force ?? false)
+  })
+  terminal.clear()
+  terminal.document({ data: { agent_id: agent, file: target, entries } })
+  terminal.line(terminal.good('✓ '), `${agent}: ${entries} entries in ${options.output}, in plain text`)
+  terminal.note('Only your user can read the file. Delete it when you no longer need it.')
+}
+
 /** An agent's grimoire, sealed and opened on this machine. */
 export function grimoireCommands(program: Command, begin: () => CommandSession): void {
   const grimoire = program
@@ -252,6 +390,24 @@ export function grimoireCommands(program: Command, begin: () => CommandSession):
     .action((id: string, options: GrimoireOptions) =>
       withCommandActor(begin(), options, (asking) => remove(asking, id, options.agent)),
     )
+  const writing = (command: Command) =>
+    command.requiredOption('--output <file>', 'where to write it').option('--force', 'replace an existing file')
+  writing(ofAgent(grimoire.command('export')))
+    .summary('export all entries to a file, sealed as they are')
+    .description(
+      'Writes the keyring and all entries to a file that only you can read. Private entries stay sealed; kp grimoire open opens them without a registry.\n\nExample:\n  kp grimoire export --output grimoire.jsonl',
+    )
+    .action((options: GrimoireOptions & FileOptions) =>
+      withCommandActor(begin(), options, (asking) => exportAll(asking, options)),
+    )
+  writing(grimoire.command('open'))
+    .summary('open an exported grimoire, without a registry')
+    .description(
+      'Opens a file of kp grimoire export on this machine and writes its entries in plain text, one JSON value per line. It needs no network and no token.\n\nExample:\n  kp grimoire open grimoire.jsonl --output opened.jsonl',
+    )
+    .argument('<file>', 'the exported file')
+    .option('--recovery', 'open it with the recovery code instead of the passphrase')
+    .action((path: string, options: FileOptions & { recovery?: boolean }) => openCopy(begin(), path, options))
   ofAgent(grimoire.command('passphrase'))
     .summary('change the passphrase')
     .description('Wraps the keys with a new passphrase. Entries do not change.\n\nExample:\n  kp grimoire passphrase')

@@ -39,7 +39,9 @@ interface Exposed {
  * secret that must not be stored
  */
 export function exposedIn({ model, messages }: ScannedExchange<{ content: string }>): Exposed {
-  const found = messages.map(({ content }) => withoutPlaceholders(content, scan(content, { strategy: true })))
+  const found = messages.map(({ content }) =>
+    withoutPlaceholders(content, scan(content, { strategy: true, strategyRules: true })),
+  )
   const ofModel = model === undefined ? [] : scan(model)
   const blocked: Blocked[] = [
     ...ofModel.filter(isBlocked).map(({ kind }) => ({ kind, message: null })),

@@ -272,6 +272,36 @@ describe('strategy details in prose', () => {
   })
 })
 
+describe('parameters of trading rules', () => {
+  const options = { strategy: true, strategyRules: true }
+  test.each([
+    ['Use momentum crossover RSI 14 below 30 here', 'Use ‹› here'],
+    ['Buy when RSI(14) is below 30 and volume doubles', 'Buy when ‹› and volume doubles'],
+    ['the RSI drops below 25 twice', 'the ‹› twice'],
+    ['RSI < 30, MACD(12,26,9) turns', '‹›, ‹› turns'],
+    ['short EMA 20 above long EMA-50', 'short ‹› above long ‹›'],
+    ['the 50-day SMA and a 200 period moving average', 'the ‹› and a ‹›'],
+    ['Bollinger bands 20, 2.5 on the hour', '‹› on the hour'],
+    ['breakout: ADX above 25', '‹›'],
+    ['当RSI低于30时买入，均线20向上', '当‹›，‹›向上'],
+  ])('are redacted on request in: %s', (text, expected) => {
+    expect(redact(text, scan(text, options)).text.replace(/‹strategy_detail:\d+›/g, '‹›')).toBe(expected)
+  })
+  test.each([
+    'Momentum builds after a pullback; watch the RSI.',
+    'The EMA published its 2023 guideline. Set momentum=0.9 and a decay of 0.1.',
+    'A crossover of two averages, confirmed by volume.',
+    'Chapter 14 explains the ATR. See section 3 on Ichimoku clouds.',
+    'macdonald 20, smartphone 30, stochastic gradient descent with 3 layers',
+  ])('are not found in: %s', (text) => {
+    expect(told(text, scan(text, options))).toEqual([])
+  })
+  it('are not found without the request, because clades share rules', () => {
+    const text = 'momentum crossover RSI 14 below 30'
+    expect(told(text, scan(text, { strategy: true }))).toEqual([])
+  })
+})
+
 describe('consecutive words of phrases', () => {
   it('phrases of each length are found between other words at their exact position', () => {
     const d = drawn(77)

@@ -16,6 +16,8 @@ import { strategyDetails } from './strategy.ts'
 export interface ScanOptions {
   /** Also finds position sizes, entry prices and exit prices. */
   strategy?: boolean
+  /** With `strategy`: also report the parameters of trading rules. */
+  strategyRules?: boolean
 }
 
 /** Maximum length of a tag or an entity, whose words are not part of the text. */
@@ -317,7 +319,7 @@ export function scan(written: string, options: ScanOptions = {}): SensitiveFindi
 }
 
 /** Finds what a text contains as it is written. */
-function scanWritten(written: string, { strategy = false }: ScanOptions): SensitiveFinding[] {
+function scanWritten(written: string, { strategy = false, strategyRules = false }: ScanOptions): SensitiveFinding[] {
   const text = folded(written)
   const findings: SensitiveFinding[] = []
   const take = (one: SensitiveFinding | undefined): void => {
@@ -452,7 +454,7 @@ function scanWritten(written: string, { strategy = false }: ScanOptions): Sensit
     }
   }
   run.close()
-  return withoutOverlaps(strategy ? [...findings, ...strategyDetails(text)] : findings)
+  return withoutOverlaps(strategy ? [...findings, ...strategyDetails(text, { hasRules: strategyRules })] : findings)
 }
 
 /** Where the digits begin with which a word ends. */

@@ -44,6 +44,23 @@ const patterns = [
     'gi',
   ),
 ]
+/** Indicators whose numbers are the parameters of a trading rule. Ambiguous abbreviations (MA, ROC) need a sign or glued digits. */
+const indicator =
+  '(?:rsi|ema|sma|wma|hma|dema|tema|macd|atr|adx|vwap|twap|cci|mfi|bollinger(?: bands?)?|stoch(?:astics?)?(?: ?rsi)?|donchian(?: channels?)?|keltner(?: channels?)?|ichimoku|super ?trend|moving averages?|z-?score|均线|布林带?|移动平均线?|随机指标)'
+const levels = String.raw`\d{1,3}(?:\.\d{1,4})?(?![\d.]*\d)%?`
+const parameters = String.raw`\s?-?\(?\s?${levels}(?:\s?[,/]\s?${levels}){0,4}\s?\)?`
+const period = String.raw`(?<![\w.])\d{1,3}[\s-]?(?:(?:periods?|days?|bars?|hours?|minutes?|weeks?|min|日|周期)[\s-]?)?`
+const comparison = String.raw`\s?(?:(?:is|are|was|goes|falls|drops|dips|rises|climbs|stays|turns|crosses|crossed|crossing)\s){0,2}(?:below|above|under|over|at|beyond|past|<=?|>=?|≤|≥|=|低于|高于|小于|大于|上穿|下穿|跌破|突破)\s?${levels}`
+/** The name of a setup directly before its parameters. */
+const setup =
+  '(?:(?:momentum|mean[ -]reversion|breakout|pullback|trend[ -]following|crossover|cross|scalping|grid|动量|突破|均值回归|交叉)[\\s:,-]{1,2}){0,3}'
+/** Parameters and thresholds of a trading rule: `momentum crossover RSI 14 below 30`, `50-day SMA`, `MACD(12,26,9)`. */
+const rules = new RegExp(
+  `${setup}(?:${period}(?<![a-z])${indicator}(?![a-z])(?:${parameters})?|(?<![a-z])${indicator}(?![a-z])(?=[^a-z]{0,3}\\d|\\s?(?:is|are|was|goes|falls|drops|dips|rises|climbs|stays|turns|cross|below|above|under|over|at|beyond|past|[<>≤≥=低高小大上下跌突]))(?:${parameters}(?:${comparison}){0,2}|(?:${comparison}){1,2}))(?:${comparison}){0,2}`,
+  'gi',
+)
+const hasIndicator = new RegExp(indicator, 'i')
+
 /** A position: its amount and direction. */
 const held = new RegExp(
   String.raw`(?<![\w.,])(?<amount>${amount})(?<![.,])(?:\s?(?<of>[a-z\d]{2,10}))?\s(?:longs?|shorts?|positions?|leveraged?)(?![a-z])`,
@@ -63,8 +80,11 @@ const isExact = /\d[\d,]{3}|\d\.\d/
 const isAsset = (word: string) => ticker.test(word) || assets.test(word)
 const isBareCount = /^(?:entry|exit|stop|target|tp|sl)s?\s?\d{1,2}[.,]?$/i
 
-/** Finds details of a trading strategy: position sizes, entry and exit prices. English and Chinese; used by the LLM log and clades. */
-export function strategyDetails(text: string): SensitiveFinding[] {
+/**
+ * Finds details of a trading strategy: position sizes, entry and exit prices. English and Chinese; used by the LLM log and clades. With
+ * `hasRules` also the parameters and thresholds of its rules, which clades share and the log must not contain.
+ */
+export function strategyDetails(text: string, { hasRules = false } = {}): SensitiveFinding[] {
   const spans: { start: number; end: number }[] = []
   const take = (written: string, index: number) =>
     spans.push({ start: index, end: index + written.trimEnd().replace(/[.,]$/, '').length })
@@ -77,6 +97,8 @@ export function strategyDetails(text: string): SensitiveFinding[] {
     if (isAsset(asset) || isAsset(of)) take(written, index)
     else if (hasUnit.test(amount) || isExact.test(amount)) take(written.slice(0, written.length - of.length), index)
   }
+  if (hasRules && hasIndicator.test(text))
+    for (const { 0: written, index } of text.matchAll(rules)) take(written, index)
   // Merge overlapping parts of one sentence.
   const joined: typeof spans = []
   for (const one of spans.toSorted((a, b) => a.start - b.start)) {
