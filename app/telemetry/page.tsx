@@ -60,6 +60,7 @@ export default async function TelemetryPage() {
               [
                 'you',
                 t.rich('off.you', {
+                  choice: linkTo('/settings/privacy?tab=restrict#telemetry'),
                   restrict: linkTo('/settings/privacy?tab=restrict'),
                   object: linkTo('/settings/privacy?tab=restrict#object'),
                 }),

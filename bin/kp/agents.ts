@@ -61,6 +61,7 @@ async function show(asking: CommandActor, named: string | undefined): Promise<vo
   if (agent.self_hosted) row('where', 'self-hosted: the registry stores only what the agent shared')
   if (agent.restricted_at !== null) row('restricted', `since ${agent.restricted_at}`)
   row('grimoire', agent.grimoire_days === null ? 'kept until deleted' : `kept for ${agent.grimoire_days} days`)
+  row('documents', agent.document_days === null ? 'kept until deleted' : `kept for ${agent.document_days} days`)
   if (!agent.self_hosted)
     row(
       'snapshots',

@@ -259,7 +259,8 @@ describe('kp grimoire', () => {
         env: { KP_PASSPHRASE_FILE: file('secret') },
       })
     }
-    for (const done of [await open(first, 'whole.jsonl'), await open(code, 'whole.jsonl', '--recovery')]) {
+    for (const [secret, ...more] of [[first], [code, '--recovery']] as const) {
+      const done = await open(secret, 'whole.jsonl', ...more)
       expect(done.status, done.err).toBe(0)
       const opened = readFileSync(file('opened.jsonl'), 'utf8')
         .trim()

@@ -3,8 +3,8 @@ import { ButtonLink } from '#components/ui/button.tsx'
 import { Section } from '#components/ui/page.tsx'
 import type { OwnAgentWhole } from './agents.ts'
 import { AgentConsentPanel } from './consent-panel.tsx'
-import { GrimoireDaysForm } from './grimoire-days-form.tsx'
 import { PausePanel } from './pause-panel.tsx'
+import { RetentionDaysForm } from './retention-days-form.tsx'
 import { AfterRetirement, StatusPanel } from './status-panel.tsx'
 import { agentHindranceOf } from './status-rules.ts'
 
@@ -15,7 +15,7 @@ const isBeingDeleted = ({ state }: Pick<OwnAgentWhole, 'state'>): boolean =>
 interface AgentControlsProps {
   agent: OwnAgentWhole
   /** Days until grimoire entries are deleted; null keeps them. */
-  days: number | null
+  days: Record<'grimoire' | 'document', number | null>
   mayWrite: boolean
 }
 
@@ -36,7 +36,7 @@ export function AgentControls({ agent, days, mayWrite }: AgentControlsProps) {
           <StatusPanel agent={agent} />
         </Section>
       )}
-      {!diedAt && <GrimoireRetention agent={agent} days={days} mayWrite={mayWrite} />}
+      {!diedAt && <RetentionPeriods agent={agent} days={days} mayWrite={mayWrite} />}
       {!isGoing && (
         <>
           <Section
@@ -56,16 +56,27 @@ export function AgentControls({ agent, days, mayWrite }: AgentControlsProps) {
   )
 }
 
-function GrimoireRetention({ agent, days, mayWrite }: AgentControlsProps) {
+function RetentionPeriods({ agent, days, mayWrite }: AgentControlsProps) {
   const t = useTranslations('agents')
   const hindrance = agentHindranceOf(agent)
   return (
     <Section id="settings" title={t('one.settings.title')}>
       {hindrance === undefined && mayWrite ? (
-        <GrimoireDaysForm agentId={agent.agent_id} days={days} />
+        (['grimoire', 'document'] as const).map((of) => (
+          <RetentionDaysForm key={of} agentId={agent.agent_id} of={of} days={days[of]} />
+        ))
       ) : (
         <>
-          <p>{days === null ? t('one.settings.savedForEver') : t('one.settings.savedDays', { days })}</p>
+          <p>
+            {days.grimoire === null
+              ? t('one.settings.grimoire.savedForEver')
+              : t('one.settings.grimoire.savedDays', { days: days.grimoire })}
+          </p>
+          <p>
+            {days.document === null
+              ? t('one.settings.document.savedForEver')
+              : t('one.settings.document.savedDays', { days: days.document })}
+          </p>
           {hindrance !== undefined && <p className="text-quiet">{t(`hindrances.${hindrance}`)}</p>}
         </>
       )}

@@ -30,6 +30,7 @@ const jobs: Record<string, string> = {
   'llm-log.overdue': 'llm-log.purge-ended',
   'snapshots.ended': 'snapshots.upkeep',
   'agents.heartbeats': 'agents.purge-heartbeats',
+  'agents.documents': 'agents.purge-documents',
   'grimoire.ended': 'grimoire.purge-ended',
   'clades.unfetched': 'clades.keep-terms',
   'telemetry.keys': 'telemetry.destroy-keys',

@@ -14,6 +14,7 @@ import { mergeVotes } from '#lib/domains/knowledge/votes/service.ts'
 import { followAgent } from '#lib/domains/projects/service.ts'
 import { settingsModule } from '#lib/domains/settings/module.ts'
 import { insureRetiredAgents } from '#lib/domains/snapshots/service.ts'
+import { destroyExpiredKeys } from '#lib/domains/telemetry/repository.ts'
 import { tokensModule } from '#lib/domains/tokens/module.ts'
 import type { RequireApproval } from '#lib/kernel/approval.ts'
 import { composeApprovals, factorPolicyOf } from './approvals.ts'
@@ -56,6 +57,7 @@ const composeAccounts = (
     factorPolicy: factorPolicyOf({ db }),
     graceSignIn: env.KP_GRACE_SIGN_IN,
     unsuppress: suppressed.lift,
+    destroyTelemetryKeys: (tx, now) => destroyExpiredKeys(tx, { now }),
     networkOf: limitKeyOf,
     revokeAdminTokens: async (ctx, accountId, reason) =>
       tokens.useCases.tokens.revokeScoped(ctx, await agentsOfAccount(ctx.tx, accountId), 'admin', reason),

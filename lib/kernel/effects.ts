@@ -220,6 +220,7 @@ export const doors: Readonly<Record<Effect, Doors>> = {
       'retention.resume',
       'agents.purge-unused',
       'agents.purge-heartbeats',
+      'agents.purge-documents',
       'llm-log.purge-ended',
       'grimoire.purge-ended',
       'snapshots.drop',
@@ -384,6 +385,7 @@ export const withoutEffect: Required<Pick<Doors, 'jobs' | 'commands'>> & { opera
   operations: [
     'readSigningKeys',
     'confirmPassword',
+    'setTelemetry',
     'listEmailChoices',
     'chooseEmail',
     'listSecondFactors',

@@ -59,7 +59,11 @@ export default async function AgentOverview({ params }: { params: Promise<{ id: 
           <CardPanel card={card} mayWithdraw={mayWrite} />
         </Section>
       )}
-      <AgentControls agent={agent} days={living.data.grimoire_days} mayWrite={mayWrite} />
+      <AgentControls
+        agent={agent}
+        days={{ grimoire: living.data.grimoire_days, document: living.data.document_days }}
+        mayWrite={mayWrite}
+      />
     </AgentPageFrame>
   )
 }

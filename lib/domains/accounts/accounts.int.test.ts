@@ -87,6 +87,7 @@ beforeAll(async () => {
     factorPolicy: { read: factorPolicy, recent: factorPolicy, store: async () => {} },
     networkOf: limitKeyOf,
     requireApproval: async () => {},
+    destroyTelemetryKeys: async () => {},
     revokeAdminTokens: async () => 0,
   })
   sessions = createSessions({ db, clock, secret, origin: 'http://localhost:3000', factorPolicy })

@@ -36,6 +36,7 @@ export const AccountView = z
         }),
       })
       .meta({ id: 'SecondFactorState' }),
+    telemetry: z.boolean().meta({ description: 'False if the person turned usage events off' }),
     created_at: z.iso.datetime(),
   })
   .meta({ id: 'Account' })
@@ -68,6 +69,22 @@ export const readAccount = operation({
   limit: 'read',
   status: 200,
   output: z.object({ data: AccountView }),
+})
+
+export const setTelemetry = operation({
+  id: 'setTelemetry',
+  method: 'put',
+  path: '/api/privacy/telemetry',
+  summary: 'Turn usage events about me and my agents on or off',
+  description:
+    'Off: from the next request on, no usage event is sent about the person and about agents that they own or claim later, and the keys of their pseudonyms are destroyed, so that nobody can attribute earlier events. Nothing else changes.',
+  permission: 'accounts:person',
+  isOpenWithoutSecondFactor: true,
+  audit: { action: 'update', resourceType: 'account' },
+  limit: 'write',
+  status: 200,
+  body: z.strictObject({ enabled: z.boolean() }),
+  output: z.object({ data: z.object({ enabled: z.boolean() }) }),
 })
 
 export const changePassword = operation({

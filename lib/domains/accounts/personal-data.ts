@@ -186,6 +186,7 @@ const account = (db: Database): PersonExporter => ({
           must_change_password: 'c.must_change_password',
           restricted_at: utc('c.restricted_at'),
           restricted_for: 'c.restricted_for',
+          telemetry_off_at: utc('c.telemetry_off_at'),
           suspended_at: utc('c.suspended_at'),
           deactivated_at: utc('c.deactivated_at'),
           second_factor_reminded_at: utc('c.factor_reminded_at'),

@@ -32,6 +32,8 @@ export interface AccountsDeps {
   /** Whether people can sign in during the grace period of their erasure. */
   graceSignIn: 'keep' | 'stop'
   unsuppress: Unsuppress
+  /** Destroys telemetry keys of people who turned telemetry off, and of their agents. */
+  destroyTelemetryKeys(tx: Transaction, now: Date): Promise<unknown>
   /** Revokes the tokens with scope `admin` of the person's agents and returns their number. The account must be locked. */
   revokeAdminTokens(ctx: MutationContext, accountId: string, reason: 'owner_role' | 'owner_closed'): Promise<number>
   unsubscribeLinks: { targetOf(token: string): { accountId: string; kinds: EmailKind[] } | undefined }

@@ -5,7 +5,7 @@ import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { accountStatusOf, endSessions, freeAccount, restrictAccount, suspendAccount } from './account-status.ts'
-import { askForReset, readAccount, usePasswordLink } from './contract.ts'
+import { askForReset, readAccount, setTelemetry, usePasswordLink } from './contract.ts'
 import { ownEmailChoices } from './email-choices/service.ts'
 import { ownIdentities } from './identities.ts'
 import { endLinks, noteShown, takePasswordLink } from './links.ts'
@@ -174,10 +174,23 @@ const me = (db: Database, { factorPolicy }: AccountsDeps) =>
             is_missing: ctx.actor.lacksSecondFactor === true,
             required_from: required?.toISOString() ?? null,
           },
+          telemetry: found.telemetryOffAt === null,
           created_at: found.createdAt.toISOString(),
         },
       },
     }
+  })
+
+/** A person's choice about usage events. */
+const telemetryChoice = ({ destroyTelemetryKeys }: Pick<AccountsDeps, 'destroyTelemetryKeys'>) =>
+  mutation(setTelemetry, async (ctx, { body: { enabled } }) => {
+    const id = accountOf(ctx)
+    const { count } = await ctx.tx.account.updateMany({
+      where: { id, telemetryOffAt: enabled ? { not: null } : null },
+      data: { telemetryOffAt: enabled ? null : ctx.now, updatedAt: ctx.now },
+    })
+    if (!enabled) await destroyTelemetryKeys(ctx.tx, ctx.now)
+    return { resourceId: id, body: { data: { enabled } }, details: { changed: count > 0 ? ['telemetry'] : [] } }
   })
 
 /** Functions that other domains and the command line call in their own transactions. */
@@ -245,4 +258,5 @@ export const accountsService = (db: Database, deps: AccountsDeps) => ({
   ...accountDirectory,
   ...accountFunctions(db, deps),
   me: me(db, deps),
+  setTelemetry: telemetryChoice(deps),
 })

@@ -5,7 +5,7 @@ import { job } from '#lib/kernel/job.ts'
 import { notePurge } from '#lib/kernel/purging.ts'
 import { lockHolds } from '#lib/stores/postgres/agents-under-legal-hold.ts'
 import { type DocumentKeys, sealedTexts } from './life/document-seals.ts'
-import { deleteHeartbeatsOfRetired, lockOpenDocuments } from './life/repository.ts'
+import { deleteExpiredDocuments, deleteHeartbeatsOfRetired, lockOpenDocuments } from './life/repository.ts'
 import { heartbeatsAfterRetirement } from './life/rules.ts'
 import { deleteNetworks, deleteOldInvites, deleteUnusedAgents } from './repository.ts'
 import { inviteRetention, registrationWindow, unusedAfter } from './rules.ts'
@@ -54,6 +54,18 @@ export function agentsJobs() {
 const heartbeatBatch = 5_000
 const documentBatch = 20
 
+/** Deletes a batch of documents that are older than their owner set; those under a legal hold are deleted when it ends. */
+async function removeExpiredDocuments(ctx: Context, tx: Transaction): Promise<number> {
+  await lockHolds(tx)
+  const agentDocumentsDeleted = await deleteExpiredDocuments(tx, { now: ctx.now, limit: batch })
+  return notePurge(ctx, tx, {
+    what: 'agent documents that expired',
+    results: { agentDocumentsDeleted },
+    resourceType: 'agent_document',
+    resourceId: 'ended',
+  })
+}
+
 /** Seals a batch of documents that an earlier version stored in plain text. Their content and revision do not change. */
 async function sealOpenDocuments(tx: Transaction, keys: DocumentKeys): Promise<number> {
   const documents = await lockOpenDocuments(tx, { limit: documentBatch })
@@ -83,6 +95,14 @@ export function lifeJobs(documentKeys: DocumentKeys) {
       cron: '*/10 * * * *',
       async run(ctx) {
         while ((await ctx.pipeline.transaction((tx) => removeOfDead(ctx, tx))) === heartbeatBatch);
+      },
+    }),
+    job({
+      name: 'agents.purge-documents',
+      payload: z.unknown(),
+      cron: '29 * * * *',
+      async run(ctx) {
+        while ((await ctx.pipeline.transaction((tx) => removeExpiredDocuments(ctx, tx))) === batch);
       },
     }),
     job({

@@ -17,12 +17,17 @@ export const agentsData = (db: Database, documentKeys: DocumentKeys): PersonalDa
   retainedRecords: retainedAgentRecords(db),
 })
 
-/** Heartbeats of retired agents, counted by agent; heartbeats under a legal hold are not overdue. */
+/** Heartbeats of retired agents, counted by agent, and expired documents; records under a legal hold are not overdue. */
 export const lifeEvidence = (): EvidenceCheck[] => [
   endsInTime(
     'agents.heartbeats',
     `SELECT a.died_at + interval '24 hours' AS ends FROM agents a
      WHERE a.died_at IS NOT NULL AND a.id NOT IN (${agentsUnderLegalHold('$1')}) AND EXISTS (SELECT FROM heartbeats h WHERE h.agent_id = a.id)`,
+  ),
+  endsInTime(
+    'agents.documents',
+    `SELECT d.updated_at + make_interval(days => a.document_days) AS ends FROM agents a JOIN agent_documents d ON d.agent_id = a.id
+     WHERE a.document_days IS NOT NULL AND a.id NOT IN (${agentsUnderLegalHold('$1')})`,
   ),
 ]
 

@@ -82,6 +82,7 @@ export const agentExporters = (db: Database): Exporter[] => [
           region: 'c.region',
           self_hosted: 'c.self_hosted',
           grimoire_days: 'c.grimoire_days',
+          document_days: 'c.document_days',
           ...(basis === 'all' && {
             lawful_basis: 'c.lawful_basis',
             notice_version: 'c.notice_version',

@@ -27,7 +27,7 @@ export const listTelemetryEvents = operation({
   path: '/v1/telemetry/events',
   summary: 'List the events that telemetry can send, whether it is on, and where they are sent',
   description:
-    'For everybody. Properties are words from closed lists, small whole numbers, and yes or no: no text, no ids, no amounts. An event identifies its subject by a keyed pseudonym that changes every 30 days. No events are sent about people and agents whose processing is restricted or who objected.',
+    'For everybody. Properties are words from closed lists, small whole numbers, and yes or no: no text, no ids, no amounts. An event identifies its subject by a keyed pseudonym that changes every 30 days. No events are sent about people who turned them off (`PUT /api/privacy/telemetry`), about their agents, and about people and agents whose processing is restricted or who objected.',
   permission: 'public',
   audit: { none: 'about the service itself, not about anybody' },
   limit: 'read',

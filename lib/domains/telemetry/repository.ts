@@ -6,22 +6,22 @@ const sealed = typed<Buffer>('bytea')
 const ofSubject = { account: 'text?', agents: 'text[]' } as const
 const isOfSubject = "((kind = 'account' AND id = $account) OR (kind = 'agent' AND id = ANY($agents)))"
 
-/** The account, if it is neither restricted nor suspended. Restriction includes objection (GDPR art. 21) and withdrawn consent. */
+/** The account, if it did not turn telemetry off and is neither restricted nor suspended. Restriction includes objection (GDPR art. 21) and withdrawn consent. */
 export const trackableAccount = statement('telemetry.trackable-account', {
   takes: { id: 'text' },
   returns: { id: 'text?' },
   isPrepared: true,
-  sql: 'SELECT id FROM account_states WHERE id = $id AND restricted_at IS NULL AND suspended_at IS NULL',
+  sql: 'SELECT id FROM account_states WHERE id = $id AND restricted_at IS NULL AND suspended_at IS NULL AND telemetry_off_at IS NULL',
 })
 
-/** The agent, if neither it nor its owner is restricted or suspended, and its region is one of these. */
+/** The agent, if its owner did not turn telemetry off, neither it nor its owner is restricted or suspended, and its region is one of these. */
 export const trackableAgent = statement('telemetry.trackable-agent', {
   takes: { id: 'text', regions: 'text[]' },
   returns: { id: 'text?' },
   isPrepared: true,
   sql: `SELECT a.id FROM agent_states a LEFT JOIN account_states o ON o.id = a.owner_id
     WHERE a.id = $id AND (a.region IS NULL OR a.region = ANY($regions)) AND a.restricted_at IS NULL AND a.suspended_at IS NULL
-      AND a.status <> 'dead' AND o.restricted_at IS NULL AND o.suspended_at IS NULL`,
+      AND a.status <> 'dead' AND o.restricted_at IS NULL AND o.suspended_at IS NULL AND o.telemetry_off_at IS NULL`,
 })
 
 export const currentKey = statement('telemetry.current-key', {
@@ -41,11 +41,15 @@ export const storeKey = statement('telemetry.store-key', {
     WHERE k.expires_at <= $now`,
 })
 
+/** Destroys expired keys, and those of people who turned telemetry off and of their agents. */
 export const destroyExpiredKeys = statement('telemetry.destroy-expired-keys', {
   takes: { now: 'timestamptz' },
   returns: 'count',
   isPrepared: true,
-  sql: 'DELETE FROM telemetry_keys WHERE expires_at <= $now',
+  sql: `DELETE FROM telemetry_keys WHERE expires_at <= $now
+    OR (kind = 'account' AND id IN (SELECT s.id FROM account_states s WHERE s.telemetry_off_at IS NOT NULL))
+    OR (kind = 'agent' AND id IN (
+      SELECT a.id FROM account_states s JOIN agent_states a ON a.owner_id = s.id WHERE s.telemetry_off_at IS NOT NULL))`,
 })
 
 export const exportedKey = statement('telemetry.exported-key', {

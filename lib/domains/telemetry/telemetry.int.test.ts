@@ -198,6 +198,40 @@ describe('a pseudonym', () => {
     expect([await keys(), (withheld() ?? 0) - before]).toEqual([[], 2])
   })
 
+  test('is destroyed when its person turns telemetry off, and nothing is sent about them and their agents until they turn it on', async () => {
+    const { app } = setting
+    const person = await signedIn(app)
+    const other = await signedIn(app)
+    const agent = await issuedAgent(app, ['read', 'write'], { owner: person })
+    const withheld = () => app.app.telemetryOf.dropped().find(({ reason }) => reason === 'withheld')?.count ?? 0
+    const choose = async (enabled: boolean) => {
+      const { json } = await app.fetch('PUT', '/api/privacy/telemetry', { cookie: person.cookie, body: { enabled } })
+      expect(json).toEqual({ data: { enabled } })
+      expect((await app.fetch('GET', '/api/account', { cookie: person.cookie })).json.data.telemetry).toBe(enabled)
+      await drain(app)
+    }
+    const search = async () => {
+      await app.fetch('GET', '/v1/knowledge', { token: agent.token })
+      for (const { cookie } of [person, other]) await app.fetch('GET', '/v1/knowledge', { cookie })
+      await settled()
+      return (await keys())
+        .map(({ id }) => id)
+        .filter((id) => [person.accountId, agent.id, other.accountId].includes(id))
+        .toSorted()
+    }
+    const all = [person.accountId, agent.id, other.accountId].toSorted()
+    expect(await search()).toEqual(all)
+    await choose(false)
+    await choose(false)
+    const before = withheld()
+    expect([await search(), withheld() - before]).toEqual([[other.accountId], 2])
+    await choose(true)
+    expect(await search()).toEqual(all)
+    expect(
+      (await app.fetch('PUT', '/api/privacy/telemetry', { token: agent.token, body: { enabled: false } })).status,
+    ).toBe(403)
+  })
+
   test('is not created for a rejected request, nor twice for a repeated one', async () => {
     const { app, posthog } = setting
     const agent = await issuedAgent(app, ['read', 'write'])

@@ -5,6 +5,7 @@ import { callForOwnAgent } from '#app/settings/privacy/own-agents.ts'
 import { PrivacyConsentPanel } from '#components/privacy/consent-panel.tsx'
 import { RestrictionPanel } from '#components/privacy/restriction-panel.tsx'
 import { StatementForm } from '#components/privacy/statement-form.tsx'
+import { TelemetryPanel } from '#components/privacy/telemetry-panel.tsx'
 import { Section } from '#components/ui/page.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { app } from '#lib/app-instance.ts'
@@ -48,6 +49,15 @@ export async function RestrictTab({ agent, person }: PrivacyTabProps) {
           otherBasis={basis === 'consent' ? undefined : words(`bases.${groundOf[basis]}`)}
         />
       </Section>
+      {!agent && (
+        <Section
+          id="telemetry"
+          title={t('telemetry.title')}
+          lead={t.rich('telemetry.lead', { link: (text) => <TextLink href="/telemetry">{text}</TextLink> })}
+        >
+          <TelemetryPanel initial={person.telemetry} />
+        </Section>
+      )}
       <Section
         id="object"
         title={t('object.title')}

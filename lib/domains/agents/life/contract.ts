@@ -71,6 +71,9 @@ export const LivingAgent = z
       .int()
       .nullable()
       .meta({ description: 'Days after which a grimoire entry is deleted; null: never' }),
+    document_days: z.int().nullable().meta({
+      description: 'Days after its last change after which a thesis or a playbook is deleted; null: never',
+    }),
     sharing_since: when.nullable().meta({ description: 'When sharing with siblings was switched on; null: off' }),
     created_at: when,
   })
@@ -112,21 +115,23 @@ export const setAgentStatus = operation({
   refusals: ['not_found', 'wrong_state', 'forbidden', 'dead', 'paused'],
 })
 
+const RetentionDays = z.int().min(1, 'must be at least 1').max(3650, 'must be at most 3,650').nullable()
+
 export const setAgentSettings = operation({
   id: 'setAgentSettings',
   method: 'patch',
   path: '/v1/agents/{id}/settings',
   summary: 'Change what an agent stores, and for how long',
+  description:
+    'Grimoire entries are deleted `grimoire_days` after their creation, theses and playbooks `document_days` after their last change, within an hour; null: never. Expired records are invisible at once. Omitted fields remain unchanged.',
   permission: 'agents:write',
   audit: { action: 'update', ...agent },
   limit: 'write',
   status: 200,
   params: agentParams,
-  body: z.strictObject({
-    grimoire_days: z.int().min(1, 'must be at least 1').max(3650, 'must be at most 3,650').nullable().meta({
-      description: 'Days after which a grimoire entry is deleted; null: never',
-    }),
-  }),
+  body: z
+    .strictObject({ grimoire_days: RetentionDays.optional(), document_days: RetentionDays.optional() })
+    .refine((body) => Object.values(body).some((value) => value !== undefined), 'must contain at least one change'),
   output: z.strictObject({ data: LivingAgent }),
   refusals: ['not_found', 'paused', 'dead', 'restricted', 'wrong_state', 'conflict'],
 })
@@ -284,7 +289,7 @@ export const addAgentDocument = operation({
   method: 'post',
   path: '/v1/agents/{id}/documents',
   summary: 'Store a strategy thesis or a playbook',
-  description: `Only the agent and its owner can read it, not even an admin. It is stored until one of them deletes it. At most ${maxDocuments.toLocaleString('en')} documents per agent, each at most 256 KiB.`,
+  description: `Only the agent and its owner can read it, not even an admin. It is stored until one of them deletes it, or until it expires with document_days. At most ${maxDocuments.toLocaleString('en')} documents per agent, each at most 256 KiB.`,
   permission: 'agents:write',
   stores: 'one record',
   audit: { action: 'create', ...document },

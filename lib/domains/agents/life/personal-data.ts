@@ -61,7 +61,7 @@ export const agentLifeDataSources = (db: Database): DataSource[] => [
     at: 'created_at',
     what: 'strategy theses and playbooks of agents, sealed with the installation’s key',
     purpose: 'to store the strategies of an agent, for the agent and its owner',
-    kept: 'until the agent or its owner deletes them',
+    kept: 'until the agent or its owner deletes them, or for the period that the owner sets',
   }),
   heartbeatDataSource(db),
   rowsOfAgents(db, {

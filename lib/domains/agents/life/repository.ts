@@ -24,20 +24,23 @@ const selectDocument = `SELECT d.id, d.kind, d.title, d.sealed_title,
   coalesce(octet_length(d.sealed_body) - ${sealOverhead}, octet_length(d.body)) AS bytes, d.revision, d.created_at, d.updated_at`
 const textColumns = { ...documentColumns, body: 'text?', sealed_body: typed<Buffer | null>('bytea?') } as const
 
+/** Expired documents are invisible even before the job deletes them. `gone`: the latest change of an expired document. */
+const isVisible = 'd.agent_id = $agent AND ($gone IS NULL OR d.updated_at > $gone)'
+
 /** A page of an agent's documents, newest first, after the position (`at`, `id`). */
 export const documentsPage = statement('life.documents-page', {
-  takes: { agent: 'text', kind: 'text?', at: 'timestamptz?', id: 'text', limit: 'int4' },
+  takes: { agent: 'text', gone: 'timestamptz?', kind: 'text?', at: 'timestamptz?', id: 'text', limit: 'int4' },
   returns: documentColumns,
   isPrepared: true,
-  sql: `${selectDocument} FROM agent_documents d WHERE d.agent_id = $agent AND ($kind IS NULL OR d.kind::text = $kind)
+  sql: `${selectDocument} FROM agent_documents d WHERE ${isVisible} AND ($kind IS NULL OR d.kind::text = $kind)
       AND (d.created_at, d.id) < (coalesce($at, 'infinity'), $id) ORDER BY d.created_at DESC, d.id DESC LIMIT $limit`,
 })
 
 export const documentWithBody = statement('life.document', {
-  takes: { agent: 'text', id: 'text' },
+  takes: { agent: 'text', gone: 'timestamptz?', id: 'text' },
   returns: textColumns,
   isPrepared: true,
-  sql: `${selectDocument}, d.body, d.sealed_body FROM agent_documents d WHERE d.id = $id AND d.agent_id = $agent`,
+  sql: `${selectDocument}, d.body, d.sealed_body FROM agent_documents d WHERE d.id = $id AND ${isVisible}`,
 })
 
 /** A page of an agent's documents for an export, oldest first, after the position (`at`, `id`). */
@@ -47,6 +50,16 @@ export const exportedDocuments = statement('life.exported-documents', {
   isPrepared: true,
   sql: `${selectDocument}, d.body, d.sealed_body FROM agent_documents d WHERE d.agent_id = $agent AND d.created_at <= $until
     AND (d.created_at, d.id) > (coalesce($at, '-infinity'), $id) ORDER BY d.created_at, d.id LIMIT 20`,
+})
+
+/** Deletes documents whose last change is longer ago than their owner set. Documents under a legal hold remain. */
+export const deleteExpiredDocuments = statement('life.delete-expired-documents', {
+  takes: { now: 'timestamptz', limit: 'int4' },
+  returns: 'count',
+  sql: `DELETE FROM agent_documents WHERE id IN (
+    SELECT d.id FROM agents a JOIN agent_documents d ON d.agent_id = a.id
+    WHERE a.document_days IS NOT NULL AND d.updated_at <= $now - make_interval(days => a.document_days)
+      AND a.id NOT IN (${agentsUnderLegalHold('$now')}) LIMIT $limit FOR UPDATE OF d SKIP LOCKED)`,
 })
 
 /** Locks documents of earlier versions, which are not sealed. Others write the locked rows; they are sealed later. */

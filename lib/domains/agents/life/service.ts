@@ -55,7 +55,10 @@ const documentView = (row: AgentDocumentRow, keys: DocumentKeys) => ({
   created_at: row.created_at.toISOString(),
   updated_at: row.updated_at.toISOString(),
 })
-const noDocument = (): Problem => new Problem('not_found', 'This agent has no document with this id.')
+const documentsGoneBefore = ({ documentDays }: { documentDays: number | null }, now: Date): Date | null =>
+  documentDays === null ? null : new Date(now.getTime() - documentDays * 86_400_000)
+const noDocument = (): Problem =>
+  new Problem('not_found', 'This agent has no document with this id, or the document has expired.')
 
 /**
  * Returns the text as it is stored.
@@ -80,18 +83,21 @@ function markdown(text: string, strict: boolean): string {
 }
 
 const list = ({ db, documentKeys }: Pick<LifePorts, 'db' | 'documentKeys'>) =>
-  read(listAgentDocuments, async ({ actor }, { params: { id }, query: { kind, cursor, limit } }) => {
+  read(listAgentDocuments, async ({ actor, now }, { params: { id }, query: { kind, cursor, limit } }) => {
     const after = parseCursor(cursor)
-    await ownAgent(db, actor, id)
+    const gone = documentsGoneBefore(await ownAgent(db, actor, id), now)
     const [rows, total] = await Promise.all([
       documentsPage(db, {
         agent: id,
+        gone,
         kind: kind ?? null,
         at: after?.at ?? null,
         id: after?.id ?? '',
         limit: limit + 1,
       }),
-      db.prisma.agentDocument.count({ where: { agentId: id, ...(kind !== undefined && { kind }) } }),
+      db.prisma.agentDocument.count({
+        where: { agentId: id, ...(kind !== undefined && { kind }), ...(gone && { updatedAt: { gt: gone } }) },
+      }),
     ])
     const { shown, page } = pageOf(rows, limit, total, ({ created_at, id }) => ({ at: created_at, id }))
     return {
@@ -144,9 +150,9 @@ const add = ({ documentKeys, regions, strict }: WritingPorts) =>
   })
 
 const readOne = ({ db, documentKeys }: Pick<LifePorts, 'db' | 'documentKeys'>) =>
-  read(readAgentDocument, async ({ actor }, { params: { id, documentId }, query: { format } }) => {
-    await ownAgent(db, actor, id)
-    const [row] = await documentWithBody(db, { agent: id, id: documentId })
+  read(readAgentDocument, async ({ actor, now }, { params: { id, documentId }, query: { format } }) => {
+    const gone = documentsGoneBefore(await ownAgent(db, actor, id), now)
+    const [row] = await documentWithBody(db, { agent: id, gone, id: documentId })
     if (!row) throw noDocument()
     const common = { resourceId: documentId, details: { agent_id: id, format } }
     const view = { ...documentView(row, documentKeys), body: bodyOf(documentKeys, row) }
@@ -166,16 +172,16 @@ const edit = ({ documentKeys, regions, strict }: WritingPorts) =>
     const title = plainTextPhrases(body.title, 'title', strict)
     const text = markdown(body.body, strict)
     refuseKeys({ title, body: text }, 'The document')
-    await writableAgent(regions)(tx, actor, agentId)
+    const gone = documentsGoneBefore(await writableAgent(regions)(tx, actor, agentId), now)
     const { count } = await tx.agentDocument.updateMany({
-      where: { id: documentId, agentId, revision: body.revision },
+      where: { id: documentId, agentId, revision: body.revision, ...(gone && { updatedAt: { gt: gone } }) },
       data: {
         ...sealedTexts(documentKeys, documentId, { title, body: text }),
         revision: body.revision + 1,
         updatedAt: now,
       },
     })
-    const [there] = count === 0 ? await documentWithBody(tx, { agent: agentId, id: documentId }) : []
+    const [there] = count === 0 ? await documentWithBody(tx, { agent: agentId, gone, id: documentId }) : []
     if (count === 0 && !there) throw noDocument()
     // A retry after a lost response succeeds if the stored document already matches the request.
     const isDone = (row: NonNullable<typeof there>): boolean =>

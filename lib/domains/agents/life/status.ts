@@ -139,6 +139,7 @@ const livingView = async (regions: DataRegions, tx: Transaction, agent: AgentOwn
   restricted_at: agent.restrictedAt?.toISOString() ?? null,
   owner_claimed: agent.ownerId !== null,
   grimoire_days: agent.grimoireDays,
+  document_days: agent.documentDays,
   sharing_since: agent.sharingSince?.toISOString() ?? null,
   created_at: agent.createdAt.toISOString(),
 })
@@ -202,12 +203,16 @@ export const agentStatus = ({ db, onRetirement, regions }: LifePorts) => ({
   setSettings: mutation(setAgentSettings, async ({ tx, actor }, { params: { id }, body }) => {
     // A shorter retention must remain possible in every region.
     await writableAgent('not asked')(tx, actor, id)
-    const data = { grimoireDays: body.grimoire_days }
+    const { grimoire_days: grimoireDays, document_days: documentDays } = body
+    const data = {
+      ...(grimoireDays !== undefined && { grimoireDays }),
+      ...(documentDays !== undefined && { documentDays }),
+    }
     const next = await tx.agent.update({ where: { id }, data })
     return {
       body: { data: await livingView(regions, tx, next) },
       resourceId: id,
-      details: { fields: ['grimoire_days'] },
+      details: { fields: Object.keys(body) },
     }
   }),
 })

@@ -11,25 +11,32 @@ import { agentPaths, settingsAt } from './agents.ts'
 
 const most = 3650
 
-/** Days until grimoire entries are deleted; an empty field keeps them. */
-export function GrimoireDaysForm({ agentId, days }: { agentId: string; days: number | null }) {
-  const t = useTranslations('agents.one.settings')
+interface RetentionDaysProps {
+  agentId: string
+  of: 'grimoire' | 'document'
+  days: number | null
+}
+
+/** Days until grimoire entries, or theses and playbooks, are deleted; an empty field keeps them. */
+export function RetentionDaysForm({ agentId, of, days }: RetentionDaysProps) {
+  const t = useTranslations(`agents.one.settings.${of}`)
+  const field = `${of}_days` as const
   const common = useTranslations('common')
   const [typed, setTyped] = useState(days === null ? '' : String(days))
   const [isWrong, setWrong] = useState(false)
   const change = useApiMutation(settingsAt, { touches: agentPaths })
   const { problem } = change
-  const saved = change.data?.data.grimoire_days
+  const saved = change.data?.data[field]
   const submit = (event: FormEvent) => {
     event.preventDefault()
     const text = typed.trim()
     const wanted = text === '' ? null : Number(text)
     const isRight = wanted === null || (Number.isInteger(wanted) && wanted >= 1 && wanted <= most)
     setWrong(!isRight)
-    if (isRight) change.begin({ params: { id: agentId }, body: { grimoire_days: wanted } })
+    if (isRight) change.begin({ params: { id: agentId }, body: { [field]: wanted } })
   }
   return (
-    <form method="post" onSubmit={submit} noValidate data-form="grimoire-days" className="grid gap-3">
+    <form method="post" onSubmit={submit} noValidate data-form={`${of}-days`} className="grid gap-3">
       {problem && <ProblemAlert problem={problem} />}
       {saved !== undefined && (
         <Alert tone="done" title={saved === null ? t('savedForEver') : t('savedDays', { days: saved })} isLive />
@@ -39,7 +46,7 @@ export function GrimoireDaysForm({ agentId, days }: { agentId: string; days: num
           <Field
             label={t('days')}
             hint={t('daysHint')}
-            name="grimoire_days"
+            name={field}
             inputMode="numeric"
             autoComplete="off"
             value={typed}
