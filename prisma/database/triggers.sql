@@ -15,7 +15,7 @@ CREATE TRIGGER account_links_refuse_fenced AFTER INSERT ON account_links REFEREN
 CREATE TRIGGER account_recovery_codes_refuse_fenced AFTER INSERT ON account_recovery_codes REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION refuse_fenced_account();
 
 -- accounts
-CREATE TRIGGER a_preserve_held BEFORE DELETE OR UPDATE ON accounts FOR EACH ROW EXECUTE FUNCTION preserve_held_version('{password_hash,must_change_password,password_expires_at,wrong_codes,wrong_code_at,factor_reminded_at}', '{suspended_at,deactivated_at,restricted_at,restricted_for,email_verified_at,updated_at}');
+CREATE TRIGGER a_preserve_held BEFORE DELETE OR UPDATE ON accounts FOR EACH ROW EXECUTE FUNCTION preserve_held_version('{password_hash,must_change_password,password_expires_at,wrong_codes,wrong_code_at,factor_reminded_at}', '{suspended_at,deactivated_at,restricted_at,restricted_for,email_verified_at,telemetry_off_at,updated_at}');
 CREATE TRIGGER accounts_note_name_since BEFORE INSERT OR UPDATE ON accounts FOR EACH ROW EXECUTE FUNCTION note_name_since();
 
 -- agent_documents

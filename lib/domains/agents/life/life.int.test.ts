@@ -456,72 +456,6 @@ describe('documents at rest', () => {
   })
 })
 
-describe('the retention of documents', () => {
-  const day = 24 * hour
-  test('is set by the owner, counts from the last change, hides and deletes expired documents, and is recorded', async () => {
-    const agent = await mine()
-    const by = { token: agent.token }
-    const add = async () => (await ask('POST', at(agent.id, '/documents'), { ...by, body: thesis })).json.data.id
-    const set = (body: object) => ask('PATCH', at(agent.id, '/settings'), { ...by, body })
-    const ids = async () => {
-      const { data, total } = (await ask('GET', at(agent.id, '/documents'), by)).json
-      expect(total).toBe(data.length)
-      return data.map(({ id }: { id: string }) => id).toSorted()
-    }
-    const [old, edited] = [await add(), await add()]
-    expect(refusal(await set({}))).toEqual([422, 'invalid'])
-    for (const days of [0, 3651, 1.5]) expect(refusal(await set({ document_days: days }))).toEqual([422, 'invalid'])
-    expect((await set({ document_days: 30 })).json.data).toMatchObject({ document_days: 30, grimoire_days: null })
-    expect((await set({ grimoire_days: 5 })).json.data).toMatchObject({ document_days: 30, grimoire_days: 5 })
-    app.clock.advance(20 * day)
-    const change = { revision: 1, title: 'Later', body: 'Later.\n' }
-    expect((await ask('PUT', at(agent.id, `/documents/${edited}`), { ...by, body: change })).status).toBe(200)
-    app.clock.advance(10 * day)
-    expect(await ids()).toEqual([edited])
-    expect(refusal(await ask('GET', at(agent.id, `/documents/${old}`), by))).toEqual([404, 'not_found'])
-    expect(refusal(await ask('PUT', at(agent.id, `/documents/${old}`), { ...by, body: change }))).toEqual([
-      404,
-      'not_found',
-    ])
-    expect(await app.db.prisma.agentDocument.count({ where: { agentId: agent.id } })).toBe(2)
-    await run('agents.purge-documents')
-    expect(await app.db.prisma.agentDocument.findMany({ where: { agentId: agent.id }, select: { id: true } })).toEqual([
-      { id: edited },
-    ])
-    const [logged] = await sql<{ results: object }>(
-      'SELECT results FROM deletion_audit_log ORDER BY timestamp DESC LIMIT 1',
-    )
-    expect(logged?.results).toMatchObject({ agentDocumentsDeleted: 1 })
-    expect((await set({ document_days: null })).json.data.document_days).toBeNull()
-    app.clock.advance(400 * day)
-    await run('agents.purge-documents')
-    expect(await ids()).toEqual([edited])
-  })
-
-  test('deletes nothing under a legal hold before it is released', async () => {
-    const agent = await mine()
-    const by = { token: agent.token }
-    await ask('POST', at(agent.id, '/documents'), { ...by, body: thesis })
-    await ask('PATCH', at(agent.id, '/settings'), { ...by, body: { document_days: 1 } })
-    const left = () => app.db.prisma.agentDocument.count({ where: { agentId: agent.id } })
-    const hold = {
-      id: 'hold_documents',
-      kind: 'agent',
-      targetId: agent.id,
-      reason: 'court',
-      createdBy: 'x',
-      createdAt: app.clock.now(),
-    }
-    await app.db.prisma.legalHold.create({ data: hold })
-    app.clock.advance(2 * day)
-    await run('agents.purge-documents')
-    expect(await left()).toBe(1)
-    await app.db.prisma.legalHold.update({ where: { id: hold.id }, data: { releasedAt: app.clock.now() } })
-    await run('agents.purge-documents')
-    expect(await left()).toBe(0)
-  })
-})
-
 describe('heartbeats', () => {
   test('are stored at most once per second, also when sent concurrently, and listed by page and time', async () => {
     const agent = await mine()
@@ -682,5 +616,72 @@ describe("personal data sources of an agent's life", () => {
     const { json } = await ask('GET', `/v1/export/${agent.id}`, { token: agent.token })
     const text = JSON.stringify(json)
     for (const words of [thesis.title, 'Patience.', address, '"steps":3']) expect(text).toContain(words)
+  })
+})
+
+// Last, because sessions expire while the clock advances.
+describe('the retention of documents', () => {
+  const day = 24 * hour
+  test('is set by the owner, counts from the last change, hides and deletes expired documents, and is recorded', async () => {
+    const agent = await mine()
+    const by = { token: agent.token }
+    const add = async () => (await ask('POST', at(agent.id, '/documents'), { ...by, body: thesis })).json.data.id
+    const set = (body: object) => ask('PATCH', at(agent.id, '/settings'), { ...by, body })
+    const ids = async () => {
+      const { data, total } = (await ask('GET', at(agent.id, '/documents'), by)).json
+      expect(total).toBe(data.length)
+      return data.map(({ id }: { id: string }) => id).toSorted()
+    }
+    const [old, edited] = [await add(), await add()]
+    expect(refusal(await set({}))).toEqual([422, 'invalid'])
+    for (const days of [0, 3651, 1.5]) expect(refusal(await set({ document_days: days }))).toEqual([422, 'invalid'])
+    expect((await set({ document_days: 30 })).json.data).toMatchObject({ document_days: 30, grimoire_days: null })
+    expect((await set({ grimoire_days: 5 })).json.data).toMatchObject({ document_days: 30, grimoire_days: 5 })
+    app.clock.advance(20 * day)
+    const change = { revision: 1, title: 'Later', body: 'Later.\n' }
+    expect((await ask('PUT', at(agent.id, `/documents/${edited}`), { ...by, body: change })).status).toBe(200)
+    app.clock.advance(10 * day)
+    expect(await ids()).toEqual([edited])
+    expect(refusal(await ask('GET', at(agent.id, `/documents/${old}`), by))).toEqual([404, 'not_found'])
+    expect(refusal(await ask('PUT', at(agent.id, `/documents/${old}`), { ...by, body: change }))).toEqual([
+      404,
+      'not_found',
+    ])
+    expect(await app.db.prisma.agentDocument.count({ where: { agentId: agent.id } })).toBe(2)
+    await run('agents.purge-documents')
+    expect(await app.db.prisma.agentDocument.findMany({ where: { agentId: agent.id }, select: { id: true } })).toEqual([
+      { id: edited },
+    ])
+    const [logged] = await sql<{ results: object }>(
+      'SELECT results FROM deletion_audit_log ORDER BY timestamp DESC LIMIT 1',
+    )
+    expect(logged?.results).toMatchObject({ agentDocumentsDeleted: 1 })
+    expect((await set({ document_days: null })).json.data.document_days).toBeNull()
+    app.clock.advance(400 * day)
+    await run('agents.purge-documents')
+    expect(await ids()).toEqual([edited])
+  })
+
+  test('deletes nothing under a legal hold before it is released', async () => {
+    const agent = await mine()
+    const by = { token: agent.token }
+    await ask('POST', at(agent.id, '/documents'), { ...by, body: thesis })
+    await ask('PATCH', at(agent.id, '/settings'), { ...by, body: { document_days: 1 } })
+    const left = () => app.db.prisma.agentDocument.count({ where: { agentId: agent.id } })
+    const hold = {
+      id: 'hold_documents',
+      kind: 'agent',
+      targetId: agent.id,
+      reason: 'court',
+      createdBy: 'x',
+      createdAt: app.clock.now(),
+    }
+    await app.db.prisma.legalHold.create({ data: hold })
+    app.clock.advance(2 * day)
+    await run('agents.purge-documents')
+    expect(await left()).toBe(1)
+    await app.db.prisma.legalHold.update({ where: { id: hold.id }, data: { releasedAt: app.clock.now() } })
+    await run('agents.purge-documents')
+    expect(await left()).toBe(0)
   })
 })
