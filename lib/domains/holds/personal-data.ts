@@ -46,7 +46,7 @@ export interface SealedVersionColumn {
 }
 
 /** The record of a version, with its sealed columns opened. A seal that the installation cannot open remains as it is. */
-export function openedVersion(
+function openedVersion(
   columns: readonly SealedVersionColumn[],
   table: string,
   record: Record<string, unknown>,
