@@ -6,6 +6,7 @@ import { sealedProposals } from '#lib/domains/approvals/repository.ts'
 import { sealedShares } from '#lib/domains/clades/repository.ts'
 import { sealedSigningKeys, sealedSuppressionKeys } from '#lib/domains/erasure/repository.ts'
 import { sealedEntries } from '#lib/domains/grimoire/repository.ts'
+import { resealHeldVersions } from '#lib/domains/holds/personal-data.ts'
 import { sealedExchanges } from '#lib/domains/llm-log/repository.ts'
 import {
   rehashAddresses,
@@ -62,6 +63,7 @@ export async function reseal(
         to,
         ...(column === sealedSuppressionKeys && { keep }),
       })
+      await resealHeldVersions(client, column, { from, to })
       made.sealed += sealed
       if (lost > 0) made.lost[column.table] = lost
     }

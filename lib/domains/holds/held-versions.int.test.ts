@@ -3,7 +3,6 @@ import { deriveKey, unsealed } from '#lib/config/secret.ts'
 import { sealedDocumentBodies } from '#lib/domains/agents/life/document-seals.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
-import { resealColumn } from '#lib/stores/postgres/sealed-column.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { rowsOf } from '#lib/testing/everything.ts'
 import { drain } from '#lib/testing/jobs.ts'
@@ -12,6 +11,7 @@ import { dataOf, eraseWholeProject, madeConversation, madeMessage, madeProject }
 import { skillMd } from '#lib/testing/skills.ts'
 import { type MadeSubject, madeSubject } from '#lib/testing/subjects.ts'
 import { sop, trace } from '#lib/testing/units.ts'
+import { resealHeldVersions } from './personal-data.ts'
 import { holdsInForce } from './queries.ts'
 import { lockChangesExclusively, lockHoldsExclusively } from './repository.ts'
 import { heldVersionsJob } from './service.ts'
@@ -328,7 +328,7 @@ describe('a change of a held record', () => {
     const next = 'a secret that follows the present one'
     const renewed = await withConnection(test.ownerUrl, async (owner) => {
       await owner.query('BEGIN')
-      await resealColumn(owner, sealedDocumentBodies, { from: [test.app.env.KP_SECRET ?? ''], to: next })
+      await resealHeldVersions(owner, sealedDocumentBodies, { from: [test.app.env.KP_SECRET ?? ''], to: next })
       const { rows } = await owner.query<{ body: string }>(
         "SELECT content->>'sealed_body' AS body FROM held_versions WHERE content->>'id' = $1",
         [document.id],

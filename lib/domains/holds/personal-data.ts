@@ -1,5 +1,6 @@
+import type { ClientBase } from 'pg'
 import { z } from 'zod'
-import { unsealed } from '#lib/config/secret.ts'
+import { deriveKey, seal, unsealed } from '#lib/config/secret.ts'
 import type { DataSource, ReadPage, ReadPlace, RetainedRecord } from '#lib/kernel/data-source.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import type { Exporter, ExportPage, PersonExporter } from '#lib/kernel/exporter.ts'
@@ -7,7 +8,16 @@ import { adminChanges } from '#lib/stores/postgres/admin-changes.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { holdingOf, plannedOf, sumRemaining } from '#lib/stores/postgres/personal-rows.ts'
 import { jsonObject, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
-import { countVersions, deleteVersions, versionInventory, versionsAfter, versionsInScope } from './repository.ts'
+import type { SealedColumn } from '#lib/stores/postgres/sealed-column.ts'
+import {
+  countVersions,
+  deleteVersions,
+  resealVersion,
+  sealedVersions,
+  versionInventory,
+  versionsAfter,
+  versionsInScope,
+} from './repository.ts'
 
 /** The values by which versions of a scope are found. */
 interface VersionScope {
@@ -43,6 +53,26 @@ export interface SealedVersionColumn {
   column: string
   field: string
   key(): Uint8Array
+}
+
+/**
+ * Seals the values of a column with the secret `to` in versions that legal holds preserve. A value that no secret of `from` opens remains,
+ * like its row.
+ */
+export async function resealHeldVersions(
+  client: ClientBase,
+  { table, id, column, purpose }: SealedColumn,
+  { from, to }: { from: readonly string[]; to: string },
+): Promise<void> {
+  const present = deriveKey(to, purpose)
+  const former = from.map((secret) => deriveKey(secret, purpose))
+  for (const row of await sealedVersions(client, { table, id, column })) {
+    const value = Buffer.from(row.sealed.slice(2), 'hex')
+    const plain = former.map((key) => unsealed(key, value, row.id)).find((one) => one !== undefined)
+    if (plain === undefined) continue
+    const sealed = `\\x${seal(present, plain, row.id).toString('hex')}`
+    await resealVersion(client, { version: row.version, column, sealed })
+  }
 }
 
 /** The record of a version, with its sealed columns opened. A seal that the installation cannot open remains as it is. */

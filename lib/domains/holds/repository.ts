@@ -111,3 +111,17 @@ export const deleteUncoveredVersions = statement('holds.delete-uncovered-version
   returns: 'count',
   sql: `DELETE FROM held_versions WHERE id IN (SELECT v.id FROM held_versions v WHERE hold_on(v.anchors, $now) IS NULL LIMIT $max)`,
 })
+
+/** The sealed values of a column in the versions of its table. */
+export const sealedVersions = statement('holds.sealed-versions', {
+  takes: { table: 'text', id: 'text', column: 'text' },
+  returns: { version: 'text', id: 'text', sealed: 'text' },
+  sql: `SELECT id AS version, content->>$id AS id, content->>$column AS sealed FROM held_versions
+    WHERE table_name = $table AND content->>$column IS NOT NULL`,
+})
+
+export const resealVersion = statement('holds.reseal-version', {
+  takes: { version: 'text', column: 'text', sealed: 'text' },
+  returns: 'count',
+  sql: `UPDATE held_versions SET content = jsonb_set(content, ARRAY[$column], to_jsonb($sealed)) WHERE id = $version`,
+})
