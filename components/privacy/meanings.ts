@@ -22,6 +22,7 @@ const lines: Record<Meaning, readonly LineKey[]> = {
     'telemetry_keys',
     'settings_acts',
     'retention_periods',
+    'retention_shortenings',
     'retention_sweeps',
     'holds_acts',
     'holds_versions',

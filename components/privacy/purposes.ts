@@ -39,6 +39,7 @@ const lines: Record<Purpose, readonly LineKey[]> = {
     'audit_searches',
     'settings_acts',
     'retention_periods',
+    'retention_shortenings',
     'retention_sweeps',
     'holds_acts',
     'holds_versions',

@@ -24,7 +24,7 @@ test.each([
   ['request', '3 years after closing'],
   ['lastEmail', 'at most 3 years'],
   ['emails', '7 days each'],
-  ['sharedIds', 'until nothing is found'],
+  ['sharedIds', 'until a search of the shared stores finds nothing'],
   ['audit', undefined],
   ['proof', undefined],
 ] as const)('specialTermOf returns the term of %s: %s', (code, term) => expect(termOf(code)).toBe(term))
