@@ -37,11 +37,11 @@ export async function prepareInstallation(settings: Settings, embeddedUrl?: stri
 }
 
 /**
- * Checks that the pooler leads to the database of the direct address, and that its sessions have time limits, which it cannot take from us.
- * @throws DatabaseFault OTHER_DATABASE, NO_TIME_LIMITS
+ * Checks that the pooler leads to the database and user of the direct address, and that its sessions have time limits, which it cannot take from us.
+ * @throws DatabaseFault OTHER_DATABASE, OTHER_USER, NO_TIME_LIMITS
  */
 async function checkPooler(pooledUrl: string, directUrl: string): Promise<void> {
-  const identity = `SELECT (SELECT system_identifier FROM pg_control_system()) || ' ' || current_database() AS identity,
+  const identity = `SELECT (SELECT system_identifier FROM pg_control_system()) || ' ' || current_database() AS identity, current_user AS role,
     current_setting('statement_timeout') AS statements, current_setting('lock_timeout') AS locks`
   const seenBy = (url: string, variable: string) =>
     withConnection(
@@ -54,6 +54,12 @@ async function checkPooler(pooledUrl: string, directUrl: string): Promise<void> 
     throw new DatabaseFault(
       'OTHER_DATABASE',
       'DATABASE_URL and DATABASE_DIRECT_URL lead to different databases. Give both the address of the same one.',
+    )
+  // With another user, for instance the owner, the worker would have rights that the start took from the application.
+  if (pooled.role !== direct.role)
+    throw new DatabaseFault(
+      'OTHER_USER',
+      'DATABASE_URL and DATABASE_DIRECT_URL sign in as different users. Give both the user of the application, and DATABASE_MIGRATION_URL the owner.',
     )
   if (pooled.statements === '0' || pooled.locks === '0')
     throw new DatabaseFault(

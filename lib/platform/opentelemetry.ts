@@ -91,11 +91,15 @@ export async function exportTelemetry(
     'service.version': version,
     'service.instance.id': randomUUID(),
   })
-  // A client that says that its trace is sampled must not decide how much we record.
+  // What a client says about its trace must not decide what we record.
   const share = new sdkTrace.TraceIdRatioBasedSampler(env.OTEL_TRACES_SAMPLER_ARG)
   const spans = new sdkTrace.TracerProvider({
     resource,
-    sampler: new sdkTrace.ParentBasedSampler({ root: share, remoteParentSampled: share }),
+    sampler: new sdkTrace.ParentBasedSampler({
+      root: share,
+      remoteParentSampled: share,
+      remoteParentNotSampled: share,
+    }),
     spanProcessors: [
       new sdkTrace.BatchSpanProcessor({
         exporter: noticed(new OTLPTraceExporter({ url: `${collector}/v1/traces` }), 'traces'),

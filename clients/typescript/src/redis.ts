@@ -97,8 +97,9 @@ export class RecordedCache {
     return this.#deleteOf('subject', subject)
   }
 
-  #index(kind: string, id: string): Promise<string> {
-    return this.key(`index:${kind}:${id}`)
+  /** No name of a value leads to the key of an index. */
+  async #index(kind: string, id: string): Promise<string> {
+    return `${this.#recorder.project}:index:${await hashOf(`${kind}:${id}`)}`
   }
 
   async #deleteOf(kind: string, id: string): Promise<number> {

@@ -30,10 +30,11 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   await operatorAccounts(test.app).liftApprovals()
-  const { approvalProposal, account, retentionOverride } = test.db.prisma
+  const { approvalProposal, account, retentionOverride, retentionShortening } = test.db.prisma
   await approvalProposal.deleteMany()
   await account.updateMany({ where: { role: 'admin' }, data: { role: 'person' } })
   await retentionOverride.deleteMany()
+  await retentionShortening.deleteMany()
 })
 
 interface Caller {
@@ -310,6 +311,18 @@ describe('authorization', () => {
     expect(codeOf(await decide(two, id, 'approve'))).toBe('403 step_up_required')
     await passwordEntered(test, two)
     expect((await decide(two, id, 'approve')).status).toBe(200)
+  })
+
+  it('one admin cancels a shorter retention period that waits, but changes none', async () => {
+    const id = await approved(retention(30))
+    expect((await stored(id)).status).toBe('approved')
+    const set = (body: unknown) => test.fetch('PATCH', '/v1/retention', { ...one, body })
+    const { network } = (await set({ network_days: 30 })).json.data.policy
+    expect(network).toMatchObject({ next: { days: 30 } })
+    expect(codeOf(await set({ network_days: network.days, org_days: 1 }))).toBe(required)
+    expect(codeOf(await set({ network_days: 36_500 }))).toBe(required)
+    const cancelled = await test.fetch('PATCH', '/v1/retention', { ...two, body: { network_days: network.days } })
+    expect(cancelled.json.data.policy.network.next).toBeUndefined()
   })
 
   it('registering an agent with the scope admin is rejected, because it has no approval of its own', async () => {
@@ -607,6 +620,8 @@ describe('the setting', () => {
   })
 
   it('of an installation whose other admins left allows nothing until the operator lifts it', async () => {
+    // Entries of the same millisecond have no order.
+    test.clock.advance(1_000)
     await turnOn()
     await test.db.prisma.account.update({ where: { id: two.accountId }, data: { deactivatedAt: new Date() } })
     const refused = await carryOut(one, retention())

@@ -285,6 +285,25 @@ const planted: Planted[] = [
     },
   },
   {
+    check: 'agents.documents',
+    state: 'fails',
+    number: 'minutes',
+    async plant() {
+      const { id } = await test.agent()
+      const at = ago(3 * day)
+      const document = {
+        id: newId('adoc'),
+        agentId: id,
+        kind: 'strategy_thesis' as const,
+        title: 'A thesis',
+        body: '# A thesis\n',
+      }
+      await test.db.prisma.agentDocument.create({ data: { ...document, createdAt: at, updatedAt: at } })
+      await owner.query('UPDATE agents SET document_days = 1 WHERE id = $1', [id])
+      return () => test.db.prisma.agentDocument.deleteMany({ where: { agentId: id } })
+    },
+  },
+  {
     check: 'agents.heartbeats',
     state: 'fails',
     number: 'minutes',

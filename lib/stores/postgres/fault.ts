@@ -11,6 +11,7 @@ export type DatabaseFaultCode =
   | 'NO_DATABASE'
   | 'NO_TIME_LIMITS'
   | 'OTHER_DATABASE'
+  | 'OTHER_USER'
   | 'NO_ROLE'
   | 'NOT_PREPARED'
   | 'FOREIGN_DATABASE'

@@ -93,11 +93,11 @@ describe.skipIf(pgbouncer === undefined)('behind PgBouncer in transaction mode',
   })
 
   const folder = newFolder('pooled')
-  const preparing = async (database: TestDatabase, pooled: string) =>
+  const preparing = async (database: TestDatabase, pooled: string, direct = database.appUrl) =>
     prepareInstallation(
       readEnv({
         DATABASE_URL: pooled,
-        DATABASE_DIRECT_URL: database.appUrl,
+        DATABASE_DIRECT_URL: direct,
         DATABASE_MIGRATION_URL: database.ownerUrl,
         KP_DATA_DIR: folder,
         KP_LEDGER_URL: join(folder, 'ledger'),
@@ -105,13 +105,16 @@ describe.skipIf(pgbouncer === undefined)('behind PgBouncer in transaction mode',
       }),
     )
 
-  test('the start refuses a pooler without time limits, and one that leads to another database', async () => {
+  test('the start refuses a pooler without time limits, and one that leads to another database or user', async () => {
     const database = await testDatabase()
     onTestFinished(database.drop)
     const other = await testDatabase()
     onTestFinished(other.drop)
     await expect(preparing(database, await startPooler(other))).rejects.toMatchObject({ code: 'OTHER_DATABASE' })
     await expect(preparing(database, await startPooler(database, ''))).rejects.toMatchObject({ code: 'NO_TIME_LIMITS' })
+    await expect(preparing(database, await startPooler(database), database.ownerUrl)).rejects.toMatchObject({
+      code: 'OTHER_USER',
+    })
     expect(await preparing(database, await startPooler(database))).toMatchObject({ applied: [] })
   })
 })

@@ -14,6 +14,10 @@ LONGEST = 24 * 60 * 60
 """Seconds. A value lives at most this long."""
 
 
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
 class _Keys:
     def __init__(self, redis: Any, recorder: Recorder, ttl: int = LONGEST) -> None:
         self._redis = redis
@@ -26,7 +30,7 @@ class _Keys:
         It contains the id of the project, so that it provably belongs to it, and no words: a name may quote a person, and the registry keeps
         the keys that were reported.
         """
-        return f"{self._recorder.project}:{hashlib.sha256(name.encode()).hexdigest()[:32]}"
+        return f"{self._recorder.project}:{_hash(name)}"
 
     def _lifetime(self, ttl: int | None) -> int:
         seconds = self._ttl if ttl is None else ttl
@@ -42,7 +46,8 @@ class _Keys:
         return found if subject is None else [*found, self._index("subject", subject)]
 
     def _index(self, kind: str, id: str) -> str:
-        return self.key(f"index:{kind}:{id}")
+        """No name of a value leads to the key of an index."""
+        return f"{self._recorder.project}:index:{_hash(f'{kind}:{id}')}"
 
 
 def _value(key: str, value: str | bytes) -> Value:
