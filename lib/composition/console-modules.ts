@@ -3,6 +3,7 @@ import { digestEmailJob } from '#lib/domains/accounts/email-choices/service.ts'
 import { noticeJob } from '#lib/domains/accounts/writes.ts'
 import { consoleModule } from '#lib/domains/console/service.ts'
 import { outboxModule } from '#lib/domains/outbox/service.ts'
+import { noteRequestLinksShown } from '#lib/domains/privacy-requests/filing/links.ts'
 import { addressJob, notifyAdminJob, notifyJob } from '#lib/domains/privacy-requests/timeline.ts'
 import { closingEmailJob } from '#lib/domains/projects/closing/service.ts'
 import type { Retention } from './content-modules.ts'
@@ -40,6 +41,9 @@ export const composeOutbox = ({ db, mail, storeLocations }: Foundation, { approv
     delivery: storeLocations.mail,
     emailJobs: [...emailJobs, closingEmailJob],
     accountMarked: people.accountMarked,
-    noteLinksShown: people.noteLinksShown,
+    async noteLinksShown(secrets, now) {
+      await people.noteLinksShown(secrets, now)
+      await noteRequestLinksShown(db.prisma, secrets, now)
+    },
     needsApprovals: approvals.useCases.approvals.isRequired,
   })

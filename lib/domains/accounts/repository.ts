@@ -72,9 +72,9 @@ export const credentialsOf = statement('accounts.credentials', {
 /** The account whose id has this hash, and whether its person has never had a way to sign in. */
 export const accountMarked = statement('accounts.marked', {
   takes: { mark: 'text' },
-  returns: { id: 'text', is_new: 'bool' },
+  returns: { id: 'text', is_new: 'bool', verified_email: 'text?' },
   isPrepared: true,
-  sql: `SELECT id, (a.password_hash IS NULL AND a.email_verified_at IS NULL
+  sql: `SELECT id, CASE WHEN a.email_verified_at IS NOT NULL THEN a.email END AS verified_email, (a.password_hash IS NULL AND a.email_verified_at IS NULL
       AND NOT EXISTS (SELECT FROM account_identities i WHERE i.account_id = a.id)
       AND NOT EXISTS (SELECT FROM sessions s WHERE s.account_id = a.id)) AS is_new
     FROM accounts a WHERE left(encode(sha256(convert_to(id, 'UTF8')), 'hex'), 16) = $mark`,

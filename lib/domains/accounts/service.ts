@@ -196,9 +196,9 @@ const telemetryChoice = ({ destroyTelemetryKeys }: Pick<AccountsDeps, 'destroyTe
 /** Functions that other domains and the command line call in their own transactions. */
 const accountFunctions = (db: Database, deps: AccountsDeps) => ({
   /** Returns the account whose id has this mark, which is part of the file names of emails about it. */
-  async accountMarked(mark: string): Promise<{ id: string; isNew: boolean } | undefined> {
+  async accountMarked(mark: string): Promise<{ id: string; isNew: boolean; verifiedEmail: string | null } | undefined> {
     const [record] = await accountMarked(db, { mark })
-    return record && { id: record.id, isNew: record.is_new }
+    return record && { id: record.id, isNew: record.is_new, verifiedEmail: record.verified_email }
   },
   /** Records that an admin saw these links to choose a password. */
   async noteLinksShown(codes: readonly string[], now: Date): Promise<void> {

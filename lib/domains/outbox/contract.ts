@@ -84,7 +84,7 @@ export const readLetter = operation({
   path: '/api/admin/outbox/{id}',
   summary: 'Read an email in the folder',
   description:
-    'Links are replaced by ‹1›, ‹2› …, because anyone who has a link can use it. `links=show` reveals them in an admin’s own session, not for a token: in own emails, in invitations that nobody has accepted, and in answers to people without an account. The audit entry records this, with the recipient and the purposes of the links.',
+    'Links are replaced by ‹1›, ‹2› …, because anyone who has a link can use it. `links=show` reveals them in an admin’s own session, not for a token: in emails to the admin’s own verified address, in invitations that nobody has accepted, and in answers to people without an account. Links that confirm a new address are never shown. The audit entry records this, with the recipient and the purposes of the links.',
   permission: 'outbox:admin',
   audit: { action: 'read', ...letter },
   limit: 'read',

@@ -9,6 +9,7 @@ import { emailParts } from '#lib/stores/mail/email-parts.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
+import { madeProject } from '#lib/testing/projects.ts'
 
 let test: TestApp
 let admin: Person
@@ -16,9 +17,14 @@ let folder: string
 beforeAll(async () => {
   test = await testApp()
   admin = await signedIn(test, 'admin')
+  await verify(admin, 'ada@example.org')
   folder = join(test.dataDir, 'mail')
 })
 afterAll(() => test.close())
+
+/** Gives the account an address, which it has proved to receive. */
+const verify = ({ accountId }: Pick<Person, 'accountId'>, email: string) =>
+  test.db.prisma.account.update({ where: { id: accountId }, data: { email, emailVerifiedAt: test.clock.now() } })
 
 const path = '/api/admin/outbox'
 const secret = 'https://registry.example/privacy/confirm?code=a-secret-code'
@@ -239,13 +245,13 @@ describe('links without a mail server', () => {
   const use = (email: string, new_password = password) =>
     test.fetch('POST', '/api/account/password/link', { body: { code: codeIn(email), new_password } })
   /** What an admin gets who asks for the links of each email to the address. */
-  async function show(email: string) {
+  async function show(email: string, who: Pick<Person, 'cookie'> = admin) {
     await work()
     const ids = (await list(`?q=${encodeURIComponent(email)}`)).data.map(({ id }: { id: string }) => id)
     expect(ids.length).toBeGreaterThan(0)
     const shown = []
     for (const id of ids) {
-      const { status, json } = await test.fetch('GET', `${path}/${id}?links=show`, admin)
+      const { status, json } = await test.fetch('GET', `${path}/${id}?links=show`, who)
       shown.push(status === 200 ? json.data.links.length : json.code)
     }
     return shown
@@ -295,6 +301,98 @@ describe('links without a mail server', () => {
       await test.app.mail.send({ to: `${name}@example.net`, ...emailContent('en', name, links) })
       expect([name, await show(`${name}@example.net`)]).toEqual([name, [expected]])
     }
+  })
+
+  it('that confirm a new address are hidden from the admin who asked for it, and work for the owner of the address', async () => {
+    const asking = await signedIn(test, 'admin')
+    await verify(asking, 'asking@example.org')
+    const victim = 'victim@example.net'
+    const body = { kinds: ['rectification'], changes: { email: victim }, password: asking.password }
+    const filed = await test.fetch('POST', '/api/privacy/requests', { ...asking, body })
+    expect(filed.status, filed.text).toBe(201)
+    expect(await show(victim, asking)).toEqual(['forbidden'])
+    const token = /\/privacy\/confirm#address\.(\w+)/.exec(textsTo(victim).join())?.[1]
+    const email = async () =>
+      (await test.db.prisma.account.findUniqueOrThrow({ where: { id: asking.accountId } })).email
+    expect(await email()).toBe('asking@example.org')
+    const used = await test.fetch('POST', '/api/privacy/links/use', { body: { token, purpose: 'address' } })
+    expect(used.status, used.text).toBe(200)
+    expect(await email()).toBe(victim)
+  })
+
+  it('that confirm an address are hidden in every email, with the setting that sends them', async () => {
+    const own = await signedIn(test, 'admin')
+    await verify(own, 'own@example.org')
+    const content = emailContent('en', 'New address', [`${test.url}/privacy/confirm#address.a-secret`])
+    await test.app.mail.send({ to: 'own@example.org', about: own.accountId, ...content })
+    const [{ id }] = (await list('?q=own@example.org')).data
+    const { status, json } = await test.fetch('GET', `${path}/${id}?links=show`, own)
+    expect([status, json.detail]).toEqual([403, expect.stringContaining('KP_SMTP_URL')])
+  })
+
+  it('are hidden in emails about an admin that went to another address', async () => {
+    const own = await signedIn(test, 'admin')
+    await verify(own, 'first@example.org')
+    const content = emailContent('en', 'Choose a new password', [`${test.url}/password/new#a-secret`])
+    for (const to of ['second@example.org', 'FIRST@example.org'])
+      await test.app.mail.send({ to, about: own.accountId, ...content })
+    expect(await show('second@example.org', own)).toEqual(['forbidden'])
+    expect(await show('first@example.org', own)).toEqual([1])
+  })
+
+  it('to reset their own password are hidden from admins whose address is not verified, and are otherwise recorded as shown', async () => {
+    const own = await signedIn(test, 'admin')
+    const { email } = await test.db.prisma.account.findUniqueOrThrow({ where: { id: own.accountId } })
+    await test.fetch('POST', '/api/account/reset', { body: { email } })
+    expect(await show(email, own)).toEqual(['forbidden'])
+    const links = () => test.db.prisma.accountLink.findMany({ where: { accountId: own.accountId } })
+    expect(await links()).toMatchObject([{ shownAt: null }])
+    await verify(own, email)
+    expect(await show(email, own)).toEqual([1])
+    expect(await links()).toMatchObject([{ shownAt: expect.any(Date) }])
+  })
+
+  it('that download the copy of a participant show only the status once an admin saw them', async () => {
+    const on = await test.fetch('PATCH', '/v1/settings', {
+      ...admin,
+      body: { request_form: { is_on: true, origins: [] } },
+    })
+    expect(on.status, on.text).toBe(200)
+    const email = 'participant@example.net'
+    const project = await madeProject(test)
+    const participant = { token: project.agent.token, body: { external_id: 'pat', name: 'Pat', email } }
+    expect((await test.fetch('POST', `${project.path}/participants`, participant)).status).toBeLessThan(300)
+    const { id: participantId } = await test.db.prisma.projectParticipant.findFirstOrThrow({
+      where: { projectId: project.id },
+    })
+    const form = (at: string, body: object) => test.fetch('POST', `/api/privacy/form${at}`, { body })
+    const act = async (at: string, body: object = {}) => {
+      const acted = await test.fetch('POST', `/api/admin/privacy/${at}`, { ...admin, body })
+      expect(acted.status, acted.text).toBe(200)
+      return acted.json.data
+    }
+    expect((await form('', { email, kind: 'access', locale: 'en' })).status).toBe(202)
+    await work()
+    // The admin who forwards the confirmation link can use it.
+    const { id: unconfirmed } = await test.db.prisma.unconfirmedRequest.findFirstOrThrow()
+    const { link } = await act(`unconfirmed/${unconfirmed}/link`)
+    expect((await form('/confirm', { token: link.split('#')[1] })).status).toBe(200)
+    const { id } = await test.db.prisma.privacyRequest.findFirstOrThrow({ where: { channel: 'form' } })
+    await act(`requests/${id}/connect`, { project_id: project.id, participant_id: participantId })
+    await act(`requests/${id}/verify`, { note: 'Called back' })
+    await work()
+    const token = textsTo(email)
+      .flatMap((text) => [...text.matchAll(/\/request\/status#(\w+)/g)])
+      .at(-1)?.[1]
+    expect((await form('/status', { token })).json.data.copy).toBe('download')
+    // The third is the link that confirms the address.
+    expect(await show(email)).toEqual([1, 1, 'forbidden'])
+    expect((await form('/status', { token })).json.data).toMatchObject({ stage: 'completed', copy: 'organization' })
+    const copy = await form('/copy', { token })
+    expect([copy.status, copy.json.detail]).toEqual([
+      409,
+      expect.stringContaining('an admin of this installation saw it'),
+    ])
   })
 
   it('are shown for an invitation that nobody accepted, whose use then proves no address', async () => {

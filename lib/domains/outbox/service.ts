@@ -7,10 +7,17 @@ import { read } from '#lib/kernel/use-case.ts'
 import { outboxRetention } from '#lib/stores/mail/data-source.ts'
 import { emailContent } from '#lib/stores/mail/email-content.ts'
 import type { MailPort } from '#lib/stores/mail/mail.ts'
-import type { EmailOutboxFolder, ListedEmail } from '#lib/stores/mail/outbox-folder.ts'
+import { comparableAddress, type EmailOutboxFolder, type ListedEmail } from '#lib/stores/mail/outbox-folder.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { type EmailView, listLetters, readLetter, sendTest } from './contract.ts'
 
+interface MarkedAccount {
+  id: string
+  /** Nobody has accepted the invitation to this account. */
+  isNew: boolean
+  /** Null while nobody has proved to receive emails of the account's address. */
+  verifiedEmail: string | null
+}
 interface OutboxServiceDeps {
   db: Database
   folder: EmailOutboxFolder
@@ -19,9 +26,9 @@ interface OutboxServiceDeps {
   /** Names of the jobs that send emails. */
   emailJobs: readonly string[]
   /** The account that emails with this mark are about. Undefined when it is deleted or the mark means something else. */
-  accountMarked(mark: string): Promise<{ id: string; isNew: boolean } | undefined>
-  /** Records that somebody else saw these links to choose a password. */
-  noteLinksShown(codes: readonly string[], now: Date): Promise<void>
+  accountMarked(mark: string): Promise<MarkedAccount | undefined>
+  /** Records that an admin saw the links with these secrets. Who uses them afterwards need not receive emails of the address. */
+  noteLinksShown(secrets: readonly string[], now: Date): Promise<void>
   /** Whether consequential actions of admins need the approval of a second admin. */
   needsApprovals(): Promise<boolean>
 }
@@ -56,6 +63,18 @@ const passwordCodeIn = (one: string): string[] =>
   URL.canParse(one) && new URL(one).pathname === '/password/new' ? [new URL(one).hash.slice(1)] : []
 /** Returns true for the page of a request by somebody without an account, to whom an admin forwards the answer. It confirms nothing. */
 const isStatusPage = (one: string): boolean => URL.canParse(one) && new URL(one).pathname === '/request/status'
+
+/** Returns true for a link that proves that its bearer receives the emails of a new address, so only the recipient may have it. */
+const provesAddress = (one: string): boolean =>
+  URL.canParse(one) && new URL(one).pathname === '/privacy/confirm' && new URL(one).hash.startsWith('#address.')
+/** The secret of a link, which follows `#`, after the purpose if there is one. */
+const secretIn = (one: string): string[] => {
+  const secret = URL.canParse(one) ? new URL(one).hash.slice(1).split('.').at(-1) : undefined
+  return secret ? [secret] : []
+}
+/** Returns true when the account received the email. An email about an account can go to any other address. */
+const isReceivedBy = (account: MarkedAccount, to: string): boolean =>
+  account.verifiedEmail !== null && comparableAddress(account.verifiedEmail) === comparableAddress(to)
 
 /** The id of an email is its file name without the extension. */
 const idOf = (name: string): string => name.replace(/\.eml$/, '')
@@ -148,12 +167,18 @@ const outboxService = ({
     const { text, links } = withoutLinks(found.text ?? '')
     const mark = isShown ? folder.markIn(found.name) : undefined
     const about = mark === undefined ? undefined : await accountMarked(mark)
+    if (isShown && links.some(provesAddress))
+      throw new Problem(
+        'forbidden',
+        'This link proves who receives the emails of a new address, so no admin sees it. Configure a mail server (KP_SMTP_URL), which sends it to that address.',
+      )
+    const isOwn = about !== undefined && about.id === actor.accountId && isReceivedBy(about, found.to)
     // A link acts as its recipient: with it, an admin could take over an account, approve as another admin, or confirm the identity of a person.
-    if (isShown && about?.id !== actor.accountId && links.some(isSecret)) {
+    if (isShown && !isOwn && links.some(isSecret)) {
       if (await needsApprovals())
         throw new Problem(
           'forbidden',
-          'While two-person approval is on, admins see only links of their own emails. Configure a mail server (KP_SMTP_URL), or reset the password on the server (kp admin reset-password).',
+          'While two-person approval is on, admins see only links of emails to their own verified address. Configure a mail server (KP_SMTP_URL), or reset the password on the server (kp admin reset-password).',
         )
       const codes = links.flatMap(passwordCodeIn)
       const others = links.filter((one) => isSecret(one) && passwordCodeIn(one).length === 0)
@@ -161,10 +186,10 @@ const outboxService = ({
       if (!mayForward)
         throw new Problem(
           'forbidden',
-          'These links act as their recipient, so admins see only those of their own emails, of invitations that nobody has accepted, and of answers to people without an account. Configure a mail server (KP_SMTP_URL), or reset the password on the server (kp admin reset-password).',
+          'These links act as their recipient, so admins see only those of emails to their own verified address, of invitations that nobody has accepted, and of answers to people without an account. Configure a mail server (KP_SMTP_URL), or reset the password on the server (kp admin reset-password).',
         )
-      await noteLinksShown(codes, now)
     }
+    if (isShown) await noteLinksShown(links.flatMap(secretIn), now)
     return {
       body: {
         data: {

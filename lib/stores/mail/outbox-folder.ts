@@ -52,7 +52,7 @@ const unlessMissing =
   }
 
 /** An address in a comparable form: headers write the domain in ASCII. */
-function comparable(address: string): string {
+export function comparableAddress(address: string): string {
   const at = address.lastIndexOf('@')
   const domain = address.slice(at + 1)
   return `${address.slice(0, at)}@${domainToASCII(domain) || domain}`.normalize('NFC').toLowerCase()
@@ -63,7 +63,7 @@ function recipientOf(head: string): string | undefined {
   const [headers = ''] = head.split(/\r?\n\r?\n/, 1)
   const to = /^To:(.*)$/im.exec(headers.replace(/\r?\n[ \t]+/g, ' '))?.[1]?.trim()
   const address = to && (/<([^<>]*)>\s*$/.exec(to)?.[1] ?? to)
-  return address ? comparable(address) : undefined
+  return address ? comparableAddress(address) : undefined
 }
 
 const prepare = async (folder: string) => {
@@ -164,7 +164,7 @@ async function listNewest(
 }
 
 async function emailsTo(folder: string, { address, mark }: Recipient): Promise<StoredEmail[]> {
-  const wanted = address === undefined ? undefined : comparable(address)
+  const wanted = address === undefined ? undefined : comparableAddress(address)
   const found: string[] = []
   for (const name of (await namesIn(folder)).sort()) {
     const isMarked = nameForm.exec(name)?.[1] === markOf(mark)

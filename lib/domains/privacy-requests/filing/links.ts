@@ -37,6 +37,10 @@ export async function makeRequestLink(
   return token
 }
 
+/** Records that an admin saw the links with these secrets. */
+export const noteRequestLinksShown = (tx: Transaction, tokens: readonly string[], now: Date) =>
+  tx.privacyLink.updateMany({ where: { hash: { in: tokens.map(hashOf) }, shownAt: null }, data: { shownAt: now } })
+
 /**
  * Uses a link and locks its request.
  * @throws Problem `link_spent` for an unknown, used or expired link, or one of another purpose

@@ -212,12 +212,14 @@ export const requestForm = (deps: PrivacyDeps) => ({
 interface StatusLink {
   createdAt: Date
   requestId: string
+  /** When an admin saw the link; null if only the recipient could. */
+  shownAt: Date | null
 }
 /** @throws Problem `link_spent` for an unknown or expired link, or one of another purpose */
 async function statusLinkOf(tx: Transaction, token: string, now: Date): Promise<StatusLink> {
   const record = await tx.privacyLink.findFirst({
     where: { hash: hashOf(token), purpose: 'status', expiresAt: { gt: now } },
-    select: { requestId: true, createdAt: true },
+    select: { requestId: true, createdAt: true, shownAt: true },
   })
   if (!record)
     throw new Problem(
@@ -229,13 +231,19 @@ async function statusLinkOf(tx: Transaction, token: string, now: Date): Promise<
 
 /**
  * How a copy reaches the requester. Only a link that was sent after the identity was verified downloads it: earlier links
- * were sent when the requester could only see the status, and may have been passed on.
+ * were sent when the requester could only see the status, and may have been passed on. A link that an admin saw in the
+ * outbox never does, because the same admin may have confirmed the address and verified the identity.
  */
 function copyDeliveryOf(row: RequestRow, link: StatusLink, now: Date): CopyDelivery | null {
   const isReady = row.parts.some(({ kind, state }) => (kind === 'access' || kind === 'portability') && state === 'done')
   if (!isReady || isUnconnected(row)) return null
   if (row.accountId !== null) return 'sign_in'
-  if (row.participantId === null || row.verifiedAt === null || now.getTime() >= row.verifiedAt.getTime() + copyOpen)
+  if (
+    link.shownAt !== null ||
+    row.participantId === null ||
+    row.verifiedAt === null ||
+    now.getTime() >= row.verifiedAt.getTime() + copyOpen
+  )
     return 'organization'
   return link.createdAt >= row.verifiedAt ? 'download' : 'email'
 }
@@ -249,6 +257,11 @@ export const formCopy = ({ db, form, participants }: Pick<PrivacyDeps, 'db' | 'f
     const row = await db.prisma.privacyRequest.findUniqueOrThrow({ where: { id: link.requestId }, include: withParts })
     const { participantId } = row
     const projectId = participantId === null ? undefined : await participants.projectOf(db.prisma, participantId)
+    if (link.shownAt !== null)
+      throw new Problem(
+        'wrong_state',
+        'This link downloads no copy, because an admin of this installation saw it. Ask the organization for the copy. Links that a mail server sent (KP_SMTP_URL) download it.',
+      )
     if (participantId === null || projectId === undefined || copyDeliveryOf(row, link, now) !== 'download')
       throw new Problem(
         'wrong_state',
