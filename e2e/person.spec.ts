@@ -120,20 +120,40 @@ test('an admin finds a person in the connected stores and saves the report', asy
 
   await search('Orla Quillfeather\norla.quillfeather@example.org')
   await expect(main).toContainText('Found in 1 place')
-  const place = page.getByRole('region', { name: 'Places' }).getByRole('row').filter({ hasText: 'support-77' })
+  const place = page.getByRole('region', { name: 'Places' }).getByRole('row').filter({ hasText: 'Thread' })
   await expect(place).toContainText('Threads (PostgreSQL)')
   await expect(main).not.toContainText('heron invoice')
   await expect(main).toContainText('No store of an application is connected')
   const saved = page.waitForEvent('download')
   await page.getByRole('button', { name: 'Save report (JSON)' }).click()
   const report = readFileSync(await (await saved).path(), 'utf8')
-  expect(JSON.parse(report)).toMatchObject({ state: 'done', found: 1, places: [{ name: 'support-77', matches: 2 }] })
-  expect(report).not.toMatch(/orla|heron/i)
+  expect(JSON.parse(report)).toMatchObject({
+    state: 'done',
+    found: 1,
+    places: [{ kind: 'thread', name: expect.stringMatching(/^… #/), matches: 2 }],
+  })
+  expect(report).not.toMatch(/orla|heron|support-77/i)
 
   await search('Nobody Inparticular')
   await expect(main).toContainText('Nothing found in what was read')
   await expect(page.getByRole('button', { name: 'Save report (JSON)' })).toBeVisible()
   expect(complaints).toEqual([])
+
+  await test.step('the page refuses words that identify nobody, and searches once the password was entered', async () => {
+    await search('Orla')
+    await expect(main).toContainText('Each line must be a full name')
+    const stale = { title: 'Confirm your password first', status: 403, code: 'step_up_required' }
+    await page.route(
+      searchPath,
+      (route) => route.fulfill({ status: 403, contentType: 'application/problem+json', body: JSON.stringify(stale) }),
+      { times: 1 },
+    )
+    await search('Orla Quillfeather')
+    const confirmation = page.getByRole('dialog', { name: 'Confirm your password' })
+    await confirmation.getByLabel('Password').fill(browserInstallation().password)
+    await confirmation.getByRole('button', { name: 'Confirm' }).click()
+    await expect(main).toContainText('Found in 1 place')
+  })
 
   await test.step('the page reports what ended a search before its end', async () => {
     await answered(

@@ -2,7 +2,9 @@
 
 import { useTranslations } from 'next-intl'
 import { useEffect, useRef, useState } from 'react'
+import { issueOf } from '#components/frame/faults.ts'
 import { useLeaveWarning } from '#components/frame/leave-warning.ts'
+import { useStepUp } from '#components/frame/step-up.tsx'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { csvOf, saveCsv } from '#components/ui/csv.ts'
@@ -39,7 +41,6 @@ const placeKinds = [
   'object',
 ] as const
 const mostNames = 20
-const mostTexts = 5
 const linesOf = (text: string): string[] =>
   text
     .split('\n')
@@ -70,8 +71,9 @@ function useSearch() {
   const stopping = useRef<AbortController>(undefined)
   useEffect(() => () => stopping.current?.abort(), [])
   useLeaveWarning(isRunning)
+  const stepUp = useStepUp()
 
-  const begin = async (body: { names: string[]; texts: string[] }) => {
+  const begin = async (body: { names: string[] }) => {
     if (isRunning) return
     const stop = new AbortController()
     stopping.current = stop
@@ -80,7 +82,7 @@ function useSearch() {
     setProblem(undefined)
     setRunning(true)
     try {
-      const response = await open(searchAt, { body }, { signal: stop.signal })
+      const response = await stepUp(() => open(searchAt, { body }, { signal: stop.signal }))
       let last: StoreSearch | undefined
       for await (const event of eventsIn(response)) {
         last = event
@@ -89,7 +91,9 @@ function useSearch() {
       setOutcome(last?.state === 'done' ? 'done' : 'lost')
     } catch (error) {
       if (stop.signal.aborted) setOutcome('stopped')
-      else if (error instanceof RequestRefused) setProblem(error.problem)
+      // Without the password, the search has not begun.
+      else if (error instanceof RequestRefused)
+        setProblem(error.problem.code === 'step_up_required' ? undefined : error.problem)
       else setOutcome('lost')
     } finally {
       setRunning(false)
@@ -236,20 +240,27 @@ function Result({ search }: { search: StoreSearch }) {
   )
 }
 
+function Refusal({ problem }: { problem: ProblemDocument }) {
+  const t = useTranslations('storeSearch.result')
+  if (problem.code === 'conflict') return <Alert tone="warning" title={t('busy')} isLive />
+  if (problem.code === 'approval_required') return <Alert tone="warning" title={t('approvals')} isLive />
+  return <ProblemAlert problem={problem} />
+}
+
 /** Searches the connected stores while the page is open. What was typed is not kept in the browser: it names a person. */
 export function StoreSearchPage() {
   const t = useTranslations('storeSearch')
   const [names, setNames] = useState('')
-  const [texts, setTexts] = useState('')
   const [isMissing, setMissing] = useState(false)
   const { begin, stop, search, outcome, problem, isRunning } = useSearch()
-  const body = { names: linesOf(names), texts: linesOf(texts) }
+  const body = { names: linesOf(names) }
   const fault = (lines: readonly string[], most: number) => {
     if (lines.length > most) return t('form.tooMany', { most })
     return lines.some((line) => line.length < 2) ? t('form.short') : undefined
   }
-  const namesFault = isMissing && body.names.length === 0 ? t('form.missing') : fault(body.names, mostNames)
-  const textsFault = body.texts.length > mostTexts ? t('form.tooMany', { most: mostTexts }) : undefined
+  const isUnclear = issueOf(problem, 'names') !== undefined
+  const missing = isMissing && body.names.length === 0 ? t('form.missing') : undefined
+  const namesFault = missing ?? fault(body.names, mostNames) ?? (isUnclear ? t('form.unclear') : undefined)
   return (
     <>
       <FormBox
@@ -258,7 +269,7 @@ export function StoreSearchPage() {
         isPending={isRunning}
         onSubmit={() => {
           setMissing(true)
-          if (body.names.length > 0 && !fault(body.names, mostNames) && !textsFault) void begin(body)
+          if (body.names.length > 0 && !fault(body.names, mostNames)) void begin(body)
         }}
       >
         <TextArea
@@ -271,20 +282,8 @@ export function StoreSearchPage() {
           onChange={({ target }) => setNames(target.value)}
           error={namesFault}
         />
-        <TextArea
-          label={t('form.texts')}
-          hint={t('form.textsHint')}
-          rows={2}
-          value={texts}
-          onChange={({ target }) => setTexts(target.value)}
-          error={textsFault}
-        />
       </FormBox>
-      {problem?.code === 'conflict' ? (
-        <Alert tone="warning" title={t('result.busy')} isLive />
-      ) : (
-        problem && <ProblemAlert problem={problem} />
-      )}
+      {problem && !isUnclear && <Refusal problem={problem} />}
       {outcome === 'stopped' && <Alert title={t('result.stopped')} isLive />}
       {outcome === 'lost' && <Alert tone="warning" title={t('result.lost')} isLive />}
       {isRunning && (

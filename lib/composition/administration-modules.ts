@@ -4,7 +4,7 @@ import { residencyModule } from '#lib/domains/residency/module.ts'
 import { fulfilledRegions } from '#lib/domains/residency/rules.ts'
 import { storesModule } from '#lib/domains/stores/module.ts'
 import { telemetryModule } from '#lib/domains/telemetry/service.ts'
-import { searchConnectedStores } from '#lib/operator/find-connected.ts'
+import { identifiesSomebody, searchConnectedStores } from '#lib/operator/find-connected.ts'
 import type { Erasures } from './erasures.ts'
 import type { Foundation } from './foundation.ts'
 import type { PeopleModules } from './people-modules.ts'
@@ -18,14 +18,19 @@ export const composeHolds = ({ db, strict }: Foundation, { approvals }: PeopleMo
   })
 
 export function composeStores(foundation: Foundation, { approvals }: Pick<PeopleModules, 'approvals'>) {
-  const { assessedLocations, db, env, known, regions, sites, stateOf, storeLocations, strict } = foundation
+  const { assessedLocations, db, env, keys, known, regions, sites, stateOf, storeLocations, strict } = foundation
   const fulfilled = fulfilledRegions(assessedLocations, regions.choosable)
   return storesModule({
     db,
     known,
     strict,
     stateOf,
-    search: searchConnectedStores(env, db.pool.options.connectionString),
+    search: {
+      search: searchConnectedStores(env, db.pool.options.connectionString, keys.subject),
+      identifies: identifiesSomebody,
+      key: keys.subject,
+      needsApprovals: approvals.useCases.approvals.isRequired,
+    },
     requireApproval: approvals.useCases.approvals.requireApproval,
     residency: env.KP_RESIDENCY ?? null,
     sites: assessSites(sites, assessedLocations),

@@ -1,8 +1,11 @@
 import type { Env } from '#lib/config/env.ts'
+import { identifiesAPerson } from '#lib/domains/projects/graph/name-rules.ts'
 import type { StoreSearch } from '#lib/domains/stores/contract.ts'
-import type { SearchConnectedStores } from '#lib/domains/stores/search.ts'
+import { type SearchConnectedStores, searchHash } from '#lib/domains/stores/search.ts'
+import { EmailAddress } from '#lib/kernel/email-address.ts'
 import { ownSchema } from '#lib/stores/checkpoints/connected-checkpoints.ts'
-import { type FindReport, type FindSource, find } from './find.ts'
+import { digitsIn, leastDigits } from '#lib/text/numbers.ts'
+import { type FindReport, type FindSource, type FoundPlace, find, strongestPlaces } from './find.ts'
 import { postgresSource } from './find-postgres.ts'
 import { neo4jSource, objectsSource, redisSource } from './find-stores.ts'
 
@@ -20,11 +23,42 @@ function ownThreads(databaseUrl: string): string {
   return url.href
 }
 
+/** Maximum number of words in the name of a person, and of characters in a script without spaces. More may be a sentence. */
+const mostWords = 7
+const mostWordless = 8
+const wordless = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}]/gu
+
+/** Whether an entry identifies a person: an email address, a telephone number, or a name of several words without digits. */
+export function identifiesSomebody(entry: string): boolean {
+  if (entry.includes('@')) return EmailAddress.safeParse(entry).success
+  if (!/\p{L}/u.test(entry)) return digitsIn(entry).length >= leastDigits
+  const words = entry.split(/\s+/).filter((word) => /\p{L}/u.test(word))
+  const isShort = words.length <= mostWords && (entry.match(wordless)?.length ?? 0) <= mostWordless
+  return isShort && !/\p{N}/u.test(entry) && identifiesAPerson(words.join(' '))
+}
+
+const table = /^\S+(?=\s)/
+const plainPrefix = /^[a-z][a-z_-]{0,31}[:/|#]/i
+const shownHash = 12
+/**
+ * The name of a place as the console shows it. Names of keys, rows, threads, groups and objects may contain sessions and addresses of other
+ * people, so only the table, or a plain word before the first separator, is shown.
+ */
+function shownName(key: Uint8Array, { store, address, kind, name }: FoundPlace): string {
+  const prefix = kind === 'row' ? `${table.exec(name)?.[0] ?? ''} ` : (plainPrefix.exec(name)?.[0] ?? '')
+  const hash = searchHash(key, 'place', JSON.stringify([store, address, kind, name])).slice(0, shownHash)
+  return `${prefix}… #${hash}`.trimStart()
+}
+
 function viewOf(
   { stores, places }: FindReport,
-  { state, found, own }: { state: StoreSearch['state']; found: number; own: string | undefined },
+  {
+    state,
+    found,
+    own,
+    key,
+  }: { state: StoreSearch['state']; found: number; own: string | undefined; key(): Uint8Array },
 ): StoreSearch {
-  const sorted = () => places.toSorted((a, b) => b.matches - a.matches || b.possible - a.possible).slice(0, maxPlaces)
   return {
     state,
     stores: stores.map(({ store, address, state: reached, records, unread, skipped, failure = null }) => ({
@@ -41,21 +75,24 @@ function viewOf(
     places:
       state === 'searching'
         ? []
-        : sorted().map(({ store, kind, name, field = null, matches, possible }) => ({
-            store,
-            kind,
-            name,
-            field,
-            matches,
-            possible,
+        : strongestPlaces(places, maxPlaces).map((place) => ({
+            store: place.store,
+            kind: place.kind,
+            name: shownName(key(), place),
+            field: place.field ?? null,
+            matches: place.matches,
+            possible: place.possible,
           })),
   }
 }
 
-/** Searches the stores of the settings as `kp find` does. The database of the installation is read only where LangGraph stores threads. */
+/**
+ * Searches the stores of the settings as `kp find` does. The database of the installation is read only where LangGraph stores threads.
+ * `key`: of the hashes of places.
+ */
 export const searchConnectedStores =
-  (env: StoreUrls, databaseUrl: string | undefined): SearchConnectedStores =>
-  async (sought, progress, signal) => {
+  (env: StoreUrls, databaseUrl: string | undefined, key: () => Uint8Array): SearchConnectedStores =>
+  async (names, progress, signal) => {
     const sources: FindSource[] = []
     let own: string | undefined
     if (env.KP_CHECKPOINTS_URL !== undefined) sources.push(postgresSource(env.KP_CHECKPOINTS_URL))
@@ -80,15 +117,20 @@ export const searchConnectedStores =
     )
     const close = () => Promise.allSettled(sources.map((source) => source.close()))
     try {
+      let found = 0
       const report = await find({
         sources: followed,
-        sought,
+        sought: { names, texts: [] },
         withContent: false,
         load,
+        maxPlaces,
         signal,
-        progress: (_store, found, so) => progress(viewOf(so, { state: 'searching', found, own })),
+        progress(_store, count, so) {
+          found = count
+          progress(viewOf(so, { state: 'searching', found, own, key }))
+        },
       })
-      return viewOf(report, { state: 'done', found: report.places.length, own })
+      return viewOf(report, { state: 'done', found, own, key })
     } finally {
       // Ends the page that an ended search was reading, and then what that page opened again. Nothing waits: a store that does not answer
       // may never confirm the end of a connection.

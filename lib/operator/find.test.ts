@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import { type FindSource, find } from './find.ts'
+import { type FindRecord, type FindSource, find } from './find.ts'
+import { identifiesSomebody } from './find-connected.ts'
 
 /** A store of three pages, each of which needs 20 ms. */
 const source = (worked?: number): FindSource => ({
@@ -40,4 +41,52 @@ it('ends during a rest, and keeps the state of the stores that were not read', a
     ['searching', 1],
     ['searching', 0],
   ])
+})
+
+it('keeps the places with the most matches, and counts all', async () => {
+  const records = (from: number, to: number): FindRecord[] =>
+    Array.from({ length: to - from }, (_, at) => ({
+      kind: 'key',
+      name: `k${from + at}`,
+      texts: ['Iris Probe was here'],
+    }))
+  const often = { kind: 'key', name: 'often', texts: ['Iris Probe met Iris Probe'] }
+  const pages = [[often, ...records(0, 1_000)], records(1_000, 1_999)]
+  const seen: number[] = []
+  const many: FindSource = {
+    ...source(0),
+    page: async (after) => ({
+      records: pages[Number(after ?? 0)] ?? [],
+      unread: {},
+      next: after === null ? '1' : null,
+    }),
+  }
+  const given = { ...options, sources: [many], load: 1, progress: (_: unknown, found: number) => void seen.push(found) }
+  const kept: number[] = []
+  const { places } = await find({ ...given, maxPlaces: 100, note: (so) => void kept.push(so.places.length) })
+  expect([places.length, places[0]?.name, places[0]?.matches]).toEqual([100, 'often', 2])
+  expect(Math.max(...kept)).toBe(100)
+  expect(seen).toEqual([1_001, 2_000])
+  expect((await find(given)).places).toHaveLength(2_000)
+})
+
+it.each([
+  ['Iris Probe', true],
+  ['iris probe-van der leer', true],
+  ['王伟', true],
+  ['他们昨晚在老磨坊见面', false],
+  ['iris.probe@example.org', true],
+  ['+43 660 1234567', true],
+  ['(0660) 123-4567', true],
+  ['Iris', false],
+  ['password', false],
+  ['- secret -', false],
+  ['@', false],
+  ['a secret@', false],
+  ['example.org', false],
+  ['12345', false],
+  ['code 1234567', false],
+  ['they met at the old mill last night', false],
+])('accepts %s in the console only if it identifies a person', (entry, isAccepted) => {
+  expect(identifiesSomebody(entry)).toBe(isAccepted)
 })

@@ -143,13 +143,54 @@ export interface FindOptions {
   withContent: boolean
   /** The share of the time in which a store works for this search, 0–1. */
   load: number
+  /** How many places are kept: those with the most matches. By default all. */
+  maxPlaces?: number
   /** An interrupted search with the same words continues. */
   before?: FindReport | undefined
   /** Receives the state every few seconds and at the end. */
   note?(report: FindReport): void
+  /** `found`: the number of places, also of those that are not kept. */
   progress?(store: SearchedStore, found: number, report: FindReport): void
   /** Ends the search: the stores keep the state `searching`. */
   signal?: AbortSignal | undefined
+}
+
+/** Those with the most matches, at most `most`. */
+export const strongestPlaces = (places: Iterable<FoundPlace>, most: number): FoundPlace[] =>
+  [...places].sort((one, other) => other.matches - one.matches || other.possible - one.possible).slice(0, most)
+
+/** Places by their key. It keeps fewer than twice `most` while it collects. */
+class FoundPlaces {
+  readonly #places = new Map<string, FoundPlace>()
+  readonly #most: number
+  /** The number of all places. One that was dropped and occurs again counts again. */
+  found = 0
+  constructor(most: number) {
+    this.#most = most
+  }
+  static #keyOf({ store, address, kind, name, field }: Omit<FoundPlace, 'matches' | 'possible'>): string {
+    return JSON.stringify([store, address, kind, name, field])
+  }
+  /** The place with its counts so far. */
+  at(place: Omit<FoundPlace, 'matches' | 'possible'>): FoundPlace {
+    const key = FoundPlaces.#keyOf(place)
+    const known = this.#places.get(key)
+    if (known) return known
+    this.found++
+    if (this.#places.size >= 2 * this.#most) {
+      const kept = this.kept()
+      this.#places.clear()
+      for (const one of kept) this.#places.set(FoundPlaces.#keyOf(one), one)
+    }
+    const added = { ...place, matches: 0, possible: 0 }
+    this.#places.set(key, added)
+    return added
+  }
+  kept(): FoundPlace[] {
+    return this.#places.size > this.#most
+      ? strongestPlaces(this.#places.values(), this.#most)
+      : [...this.#places.values()]
+  }
 }
 
 /** The page, or an error as soon as the search ends: a store that does not answer must not prolong it. */
@@ -170,16 +211,24 @@ const hashOf = (salt: string, sought: Sought): string =>
  * is reported, and the others are searched.
  */
 export async function find(options: FindOptions): Promise<FindReport> {
-  const { sources, sought, withContent, load, before, note = () => {}, progress = () => {}, signal } = options
+  const {
+    sources,
+    sought,
+    withContent,
+    load,
+    maxPlaces = Number.POSITIVE_INFINITY,
+    before,
+    note = () => {},
+    progress = () => {},
+    signal,
+  } = options
   const words = fingerprintsOf(sought)
   const isSame = before !== undefined && before.sought === hashOf(before.salt, sought)
   const salt = isSame ? before.salt : randomBytes(16).toString('base64url')
   const known = new Map(isSame ? before.stores.map((one) => [`${one.store} ${one.address}`, one]) : [])
   const report: FindReport = { version: 1, salt, sought: hashOf(salt, sought), stores: [], places: [] }
-  const places = new Map<string, FoundPlace>()
-  const keyOf = ({ store, address, kind, name, field }: Omit<FoundPlace, 'matches' | 'possible'>) =>
-    JSON.stringify([store, address, kind, name, field])
-  for (const place of isSame ? before.places : []) places.set(keyOf(place), place)
+  const places = new FoundPlaces(maxPlaces)
+  for (const place of isSame ? before.places : []) Object.assign(places.at(place), place)
   for (const { store, address } of sources)
     report.stores.push(
       known.get(`${store} ${address}`) ?? {
@@ -197,7 +246,7 @@ export async function find(options: FindOptions): Promise<FindReport> {
   const noteState = (isDue = true) => {
     if (!isDue && performance.now() - noted < noteEvery) return
     noted = performance.now()
-    report.places = [...places.values()]
+    report.places = places.kept()
     note(report)
   }
 
@@ -219,18 +268,17 @@ export async function find(options: FindOptions): Promise<FindReport> {
           if (certain.length + possible === 0) continue
           const { store, address } = source
           const place = { store, address, kind, name: masked(words, name), ...(field !== undefined && { field }) }
-          const found = places.get(keyOf(place)) ?? { ...place, matches: 0, possible: 0 }
+          const found = places.at(place)
           found.matches += certain.length
           found.possible += possible
           if (withContent)
             found.content = [...(found.content ?? []), ...excerptsOf(text, certain)].slice(0, maxExcerpts)
-          places.set(keyOf(place), found)
         }
         for (const [kind, count] of Object.entries(page.unread) as [UnreadKind, number][])
           searched.unread[kind] = (searched.unread[kind] ?? 0) + count
         searched.skipped = [...source.skipped()]
         searched.cursor = page.next
-        progress(searched, places.size, report)
+        progress(searched, places.found, report)
         if (page.next === null) break
         noteState(false)
         // The time of the search is a rest for the store.

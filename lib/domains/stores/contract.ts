@@ -147,7 +147,10 @@ const searchedKinds = ['postgresql', 'neo4j', 'redis', 'objects'] as const
 const SearchedPlace = z.strictObject({
   store: z.enum(searchedKinds),
   kind: z.string().meta({ description: 'thread, row, entity, key, object …' }),
-  name: z.string().meta({ description: 'With … in place of the sought words' }),
+  name: z.string().meta({
+    description:
+      'Shortened: a table, or the words before the first separator, then a keyed hash that is equal for equal names. `kp find` on the server prints full names',
+  }),
   field: z.string().nullable(),
   matches: z.number().int().meta({ description: 'Words that certainly mean the person' }),
   possible: z.number().int().meta({ description: 'Words that may mean somebody else: single names, initials' }),
@@ -167,7 +170,9 @@ export const StoreSearch = z.strictObject({
       failure: z.string().nullable(),
     }),
   ),
-  found: z.number().int().meta({ description: 'Number of places' }),
+  found: z.number().int().meta({
+    description: 'Number of places. Beyond 1,000, a place whose texts are stored far apart may be counted again',
+  }),
   places: z
     .array(SearchedPlace)
     .meta({ description: 'In the last event only: those with most matches, at most 1,000' }),
@@ -180,8 +185,9 @@ export const searchStores = operation({
   path: '/api/stores/search',
   summary: 'Search the connected stores for a person',
   description:
-    'Reads every text of the connected checkpoints, graph, cache and objects with the search of the verification of an erasure, and sends places and counts as server-sent events, without content. Writes nothing. The stores work for it a quarter of the time at most. The search ends when the connection closes. Each server runs one search at a time.',
+    'Reads every text of the connected checkpoints, graph, cache and objects with the search of the verification of an erasure, and sends places and counts as server-sent events, without content and with shortened names of places. Writes nothing. The audit entry contains a keyed hash of each entry. The stores work for it a quarter of the time at most. The search ends when the connection closes. Each server runs one search at a time. While two-person approval is on, it is refused (`kp find` on the server searches without it).',
   permission: 'stores:admin',
+  needsRecentPassword: true,
   audit: { action: 'read', ...store },
   limit: 'write',
   status: 200,
@@ -190,14 +196,12 @@ export const searchStores = operation({
       .array(z.string().trim().min(2, 'must have at least 2 characters').max(200))
       .min(1, 'must contain a name, an email address or a telephone number')
       .max(20)
-      .meta({ description: 'Names, email addresses and telephone numbers of one person' }),
-    texts: z
-      .array(z.string().trim().min(1).max(2_000))
-      .max(5)
-      .default([])
-      .meta({ description: 'Sentences; six of their words in a row count' }),
+      .meta({
+        description:
+          'Names, email addresses and telephone numbers of one person. Each must identify a person: single words are refused',
+      }),
   }),
   output: z.string(),
   produces: ['text/event-stream'],
-  refusals: ['conflict'],
+  refusals: ['approval_required', 'conflict'],
 })

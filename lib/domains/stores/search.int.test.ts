@@ -1,9 +1,11 @@
-import { randomUUID } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { emptyCheckpoint } from '@langchain/langgraph-checkpoint'
 import { createClient } from '@redis/client'
 import neo4j from 'neo4j-driver'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { operatorAccounts } from '#lib/operator/accounts.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import {
@@ -13,12 +15,14 @@ import {
   type StoreServers,
   storeServers,
 } from '#lib/testing/connected-stores.ts'
-import { issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
+import { issuedAgent, type Person, passwordEntered, signedIn } from '#lib/testing/people.ts'
 import { type TcpProxy, tcpProxy } from '#lib/testing/tcp-proxy.ts'
 import { StoreSearch } from './contract.ts'
 
 const [name, email] = ['Iris Probe', 'iris.probe@example.org']
 const path = '/api/stores/search'
+/** A shortened name of a place. */
+const hashed = (prefix: string) => expect.stringMatching(new RegExp(`^${prefix}… #[\\w-]{12}$`))
 
 /** The events of a response, checked against the contract. */
 const eventsOf = (text: string): StoreSearch[] =>
@@ -69,6 +73,45 @@ describe('POST /api/stores/search without connected stores', () => {
     expect([foreign.status, foreign.json.code]).toEqual([403, 'cross_site'])
   })
 
+  it('needs a recently entered password', async () => {
+    const other = await signedIn(test, 'admin')
+    await test.db.prisma.session.updateMany({
+      where: { accountId: other.accountId },
+      data: { passwordAt: new Date(test.clock.now().getTime() - 11 * 60_000) },
+    })
+    const refused = await test.fetch('POST', path, { ...other, body: { names: [name] } })
+    expect([refused.status, refused.json.code]).toEqual([403, 'step_up_required'])
+    await passwordEntered(test, other)
+    expect((await searched(test, other)).state).toBe('done')
+  })
+
+  it('is refused while another admin must approve such actions', async () => {
+    const setting = '/api/admin/approvals'
+    const second = await signedIn(test, 'admin')
+    for (const one of [admin, second]) await passwordEntered(test, one)
+    const on = await test.fetch('PUT', setting, { ...admin, body: { is_on: true } })
+    expect(on.status, on.text).toBe(200)
+    const refused = await test.fetch('POST', path, { ...admin, body: { names: [name] } })
+    await operatorAccounts(test.app).liftApprovals()
+    expect([refused.status, refused.json.code, refused.json.detail]).toEqual([
+      403,
+      'approval_required',
+      expect.stringContaining('kp find'),
+    ])
+    expect((await searched(test, admin)).state).toBe('done')
+  })
+
+  it('returns 422 for words that identify nobody, with what to enter', async () => {
+    for (const words of ['iris', 'example.org', 'they met at the old mill last night', '12345']) {
+      const { status, json, text } = await test.fetch('POST', path, { ...admin, body: { names: [email, words] } })
+      expect([status, json.issues?.[0]?.path]).toEqual([422, ['names', 1]])
+      expect(json.issues[0].message).toBe(
+        'must be a full name, an email address or a telephone number with its area code',
+      )
+      expect(text).not.toContain(words)
+    }
+  })
+
   it('returns 422 for input outside its bounds, without repeating it', async () => {
     for (const body of [
       {},
@@ -77,8 +120,7 @@ describe('POST /api/stores/search without connected stores', () => {
       { names: ['I'] },
       { names: ['x'.repeat(201)] },
       { names: Array.from({ length: 21 }, (_, n) => `${name} ${n}`) },
-      { names: [name], texts: Array.from({ length: 6 }, () => 'a sentence') },
-      { names: [name], texts: ['x'.repeat(2_001)] },
+      { names: [name], texts: ['They met at the old mill last night.'] },
       { names: [name], content: true },
     ]) {
       const { status, text } = await test.fetch('POST', path, { ...admin, body })
@@ -97,21 +139,39 @@ describe('POST /api/stores/search without connected stores', () => {
     await signedIn(test, 'person')
     const { stores, places, found } = await searched(test, admin)
     expect(stores).toMatchObject([{ store: 'postgresql', is_own: true, state: 'done', failure: null }])
-    expect(places).toMatchObject([{ store: 'postgresql', kind: 'thread', name: 'own-thread', field: 'langgraph' }])
+    expect(places).toMatchObject([{ store: 'postgresql', kind: 'thread', name: hashed(''), field: 'langgraph' }])
     expect(found).toBe(1)
     // Accounts are found on their own pages.
-    expect((await searched(test, admin, { names: ['example.org'] })).found).toBe(0)
+    expect((await searched(test, admin, { names: ['person@example.org'] })).found).toBe(0)
   })
 
-  it('stores one audit entry with the number of words and none of them', async () => {
-    await searched(test, admin, { names: [name, email], texts: [`${name} likes green tea and old maps.`] })
+  it('returns the places with the most matches, and counts all', async () => {
+    const insert = `INSERT INTO langgraph.checkpoint_blobs (thread_id, checkpoint_ns, channel, version, type, blob)
+      SELECT 'many-' || n, '', 'messages', '1', 'json', $1 FROM generate_series(1, 1200) n`
+    await withConnection(test.ownerUrl, (client) => client.query(insert, [Buffer.from('["Vera Many was here."]')]))
+    const { places, found } = await searched(test, admin, { names: ['Vera Many'] })
+    expect([places.length, found]).toEqual([1_000, 1_200])
+  })
+
+  it('stores one audit entry with a keyed hash of each entry and none of the words', async () => {
+    await searched(test, admin, { names: ['+43 660 1234567', ` ${name.toLowerCase()}`] })
+    await searched(test, admin)
     const entries = await test.app.audit.query({ resource_type: 'store' }, test.clock.now())
     expect(entries[0]).toMatchObject({
       action: 'read',
       agentId: `user:${admin.accountId}`,
-      details: { operation: 'searchStores', names: 2, texts: 1 },
+      details: {
+        operation: 'searchStores',
+        names: 2,
+        sought: [expect.stringMatching(/^[\w-]{43}$/), expect.any(String)],
+      },
     })
-    expect(JSON.stringify(entries)).not.toMatch(/iris|green tea/i)
+    const [last, former] = entries.map(({ details }) => z.object({ sought: z.array(z.string()) }).parse(details).sought)
+    expect(last?.[0]).toBe(former?.[1])
+    expect(new Set([...(last ?? []), ...(former ?? [])]).size).toBe(3)
+    // Without the key, a hash is not that of a guessed name.
+    expect(last).not.toContain(createHash('sha256').update(name.toLowerCase()).digest('base64url'))
+    expect(JSON.stringify(entries)).not.toMatch(/iris|1234567/i)
   })
 })
 
@@ -150,7 +210,8 @@ describe.skipIf(!(await areStoresInstalled()))('POST /api/stores/search with con
     const client = createClient({ url: servers.redisUrl })
     await client.connect()
     await client.set(`user:${email}`, 'x')
-    await client.set('session:1', gzipSync(JSON.stringify({ user: name })))
+    await client.set('session:5f0c1be2', gzipSync(JSON.stringify({ user: name })))
+    await client.set('vera.other@example.net:notes', `met ${name}`)
     client.destroy()
     await stores.putObject('exports/1.json', `{"to":"${email}"}`)
     const graph = driver()
@@ -180,15 +241,23 @@ describe.skipIf(!(await areStoresInstalled()))('POST /api/stores/search with con
       ['redis', 'done', false],
       ['objects', 'done', false],
     ])
-    const at = places.filter(({ store, name: place }) => store !== 'neo4j' || place.includes(group))
-    expect(at.map(({ store, kind, name: place, field }) => `${store} ${kind} ${place} ${field}`).sort()).toEqual([
-      `neo4j entity ${group}-n of group ${group} name`,
-      expect.stringMatching(/^objects object exports\/1\.json version /),
-      'postgresql row threads.store memories:user, fact value',
-      'postgresql thread thread-1 threads',
-      'redis key session:1 string',
-      'redis key user:… name',
+    const at = places
+    const shown = at.map(
+      ({ store, kind, name: place, field }) => `${store} ${kind} ${place.replace(/#[\w-]{12}$/, '#')} ${field}`,
+    )
+    expect(shown.sort()).toEqual([
+      'neo4j entity … # name',
+      expect.stringMatching(/^objects object exports\/… # version /),
+      'postgresql row threads.store … # value',
+      'postgresql thread … # threads',
+      'redis key session:… # string',
+      'redis key user:… # name',
+      'redis key … # string',
     ])
+    // Keys of sessions and addresses of others are not shown.
+    expect(JSON.stringify(places)).not.toMatch(/5f0c1be2|vera|memories|thread-1/)
+    expect(new Set(places.map(({ name: place }) => place.slice(-12))).size).toBe(places.length)
+    expect((await searched(test, admin)).places).toEqual(places)
     expect(found).toBeGreaterThanOrEqual(places.length)
     expect(JSON.stringify({ read, places })).not.toMatch(/iris|example\.org|secret/i)
     expect(await stores.everything()).toEqual(before)

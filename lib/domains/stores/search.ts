@@ -1,6 +1,8 @@
+import { createHmac } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { Problem } from '#lib/kernel/problem.ts'
+import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { stream } from '#lib/kernel/use-case.ts'
+import { digitsIn } from '#lib/text/numbers.ts'
 import { type StoreSearch, searchStores } from './contract.ts'
 
 /** Milliseconds between two events. */
@@ -8,29 +10,44 @@ const pause = 400
 /** Milliseconds after which a comment keeps the connection open through proxies. */
 const silence = 15_000
 
-/** The words of one person. They are never stored or logged. */
-export interface SoughtPerson {
-  names: readonly string[]
-  texts: readonly string[]
-}
-/** Searches the connected stores. `progress` receives the state after each page; `signal` ends the search. */
+/**
+ * Searches the connected stores for names of one person, which are never stored or logged. `progress` receives the state after each page;
+ * `signal` ends the search.
+ */
 export type SearchConnectedStores = (
-  sought: SoughtPerson,
+  names: readonly string[],
   progress: (search: StoreSearch) => void,
   signal: AbortSignal,
 ) => Promise<StoreSearch>
 
+export interface StoreSearchDeps {
+  search: SearchConnectedStores
+  /** Whether an entry is a name, an email address or a telephone number. Other words would ask what the texts of everybody contain. */
+  identifies(entry: string): boolean
+  /** The key of hashes in audit entries. */
+  key(): Uint8Array
+  needsApprovals(): Promise<boolean>
+}
+
+/** HMAC-SHA256, base64url: what is equal has equal hashes, and nobody without the key can guess from a hash. */
+export const searchHash = (key: Uint8Array, kind: 'sought' | 'place', text: string): string =>
+  createHmac('sha256', key).update(`store-search-${kind}:${text}`).digest('base64url')
+
+/** The form of an entry that is hashed: letter case, spaces and the separators of a number do not matter. */
+const comparedEntry = (entry: string): string =>
+  /\p{L}/u.test(entry) ? entry.normalize('NFKC').toLowerCase().replaceAll(/\s+/g, ' ').trim() : digitsIn(entry)
+
 /** Searches the stores while a client reads the events. One search runs at a time in a process, because each reads whole stores. */
-export function storeSearch(search: SearchConnectedStores) {
+export function storeSearch({ search, identifies, key, needsApprovals }: StoreSearchDeps) {
   let isSearching = false
 
-  async function* events(sought: SoughtPerson, closed: AbortSignal): AsyncGenerator<string> {
+  async function* events(names: readonly string[], closed: AbortSignal): AsyncGenerator<string> {
     // Another search may have begun between the check and the first read of this response.
     if (isSearching) return
     isSearching = true
     let latest: StoreSearch | undefined
     let failure: { error: unknown } | undefined
-    const isOver = search(sought, (state) => (latest = state), closed)
+    const isOver = search(names, (state) => (latest = state), closed)
       .then((state) => {
         latest = state
       })
@@ -63,11 +80,22 @@ export function storeSearch(search: SearchConnectedStores) {
     }
   }
 
-  return stream(searchStores, async (_ctx, { body: { names, texts } }) => {
+  return stream(searchStores, async (_ctx, { body: { names } }) => {
+    const unclear = names.findIndex((name) => !identifies(name))
+    if (unclear >= 0)
+      throw invalid(
+        ['names', unclear],
+        'must be a full name, an email address or a telephone number with its area code',
+      )
+    if (await needsApprovals())
+      throw new Problem(
+        'approval_required',
+        'While two-person approval is on, nobody searches the stores in the console. Use kp find on the server.',
+      )
     if (isSearching)
       throw new Problem('conflict', 'Another search of the stores is running. Try again when it has ended.')
     const closing = new AbortController()
-    const generator = events({ names, texts }, closing.signal)
+    const generator = events(names, closing.signal)
     // A generator alone would notice only at its next event that nobody reads it any more.
     const iterator: AsyncIterator<string> = {
       next: () => generator.next(),
@@ -79,7 +107,7 @@ export function storeSearch(search: SearchConnectedStores) {
     return {
       body: { [Symbol.asyncIterator]: () => iterator },
       resourceId: 'search',
-      details: { names: names.length, texts: texts.length },
+      details: { names: names.length, sought: names.map((name) => searchHash(key(), 'sought', comparedEntry(name))) },
       headers: {
         'Content-Type': 'text/event-stream; charset=utf-8',
         'Cache-Control': 'no-store',

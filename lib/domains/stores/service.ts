@@ -10,7 +10,7 @@ import type { StoreState } from '#lib/stores/store-state.ts'
 import { listStores, type ProcessorView, retireStore, type StoreView } from './contract.ts'
 import type { RegisteredStores } from './registered-stores.ts'
 import { inventoryOf, travelsTo } from './rules.ts'
-import { type SearchConnectedStores, storeSearch } from './search.ts'
+import { type StoreSearchDeps, storeSearch } from './search.ts'
 
 /** A store or processor of the settings, with its jurisdiction from the table of regions. */
 interface AssessedSite {
@@ -40,7 +40,7 @@ export interface StoresServiceDeps {
   fulfilledRegions: readonly string[]
   strict: boolean
   requireApproval: RequireApproval
-  search: SearchConnectedStores
+  search: StoreSearchDeps
 }
 
 interface KnownRow {
