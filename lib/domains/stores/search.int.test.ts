@@ -19,7 +19,9 @@ import { issuedAgent, type Person, passwordEntered, signedIn } from '#lib/testin
 import { type TcpProxy, tcpProxy } from '#lib/testing/tcp-proxy.ts'
 import { StoreSearch } from './contract.ts'
 
-const [name, email] = ['Iris Probe', 'iris.probe@example.org']
+// Other tests use the same graph, so nobody else has this name.
+const surname = `Probe${randomUUID().replaceAll(/[\d-]/g, '')}`
+const [name, email] = [`Iris ${surname}`, `iris.${surname.toLowerCase()}@example.org`]
 const path = '/api/stores/search'
 /** A shortened name of a place. */
 const hashed = (prefix: string) => expect.stringMatching(new RegExp(`^${prefix}… #[\\w-]{12}$`))
