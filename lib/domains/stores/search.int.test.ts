@@ -19,7 +19,7 @@ import { issuedAgent, type Person, passwordEntered, signedIn } from '#lib/testin
 import { type TcpProxy, tcpProxy } from '#lib/testing/tcp-proxy.ts'
 import { StoreSearch } from './contract.ts'
 
-// Other tests use the same graph, so nobody else has this name.
+// Other tests use the same graph, so nobody else has this surname. People with the same first name are possible matches.
 const surname = `Probe${randomUUID().replaceAll(/[\d-]/g, '')}`
 const [name, email] = [`Iris ${surname}`, `iris.${surname.toLowerCase()}@example.org`]
 const path = '/api/stores/search'
@@ -243,7 +243,8 @@ describe.skipIf(!(await areStoresInstalled()))('POST /api/stores/search with con
       ['redis', 'done', false],
       ['objects', 'done', false],
     ])
-    const at = places
+    const own = (all: StoreSearch['places']) => all.filter(({ store, matches }) => store !== 'neo4j' || matches > 0)
+    const at = own(places)
     const shown = at.map(
       ({ store, kind, name: place, field }) => `${store} ${kind} ${place.replace(/#[\w-]{12}$/, '#')} ${field}`,
     )
@@ -259,7 +260,7 @@ describe.skipIf(!(await areStoresInstalled()))('POST /api/stores/search with con
     // Keys of sessions and addresses of others are not shown.
     expect(JSON.stringify(places)).not.toMatch(/5f0c1be2|vera|memories|thread-1/)
     expect(new Set(places.map(({ name: place }) => place.slice(-12))).size).toBe(places.length)
-    expect((await searched(test, admin)).places).toEqual(places)
+    expect(own((await searched(test, admin)).places)).toEqual(at)
     expect(found).toBeGreaterThanOrEqual(places.length)
     expect(JSON.stringify({ read, places })).not.toMatch(/iris|example\.org|secret/i)
     expect(await stores.everything()).toEqual(before)
