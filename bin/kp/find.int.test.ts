@@ -166,7 +166,7 @@ describe.skipIf(!(await areStoresInstalled()))('kp find and kp orphans with ever
   })
 
   it('finds the person in every store and encoding, and writes nothing', async () => {
-    const [before, versions] = [await stores.everything(), await rowVersions(servers.checkpointsUrl)]
+    const [before, versions] = [await stores.everything(group), await rowVersions(servers.checkpointsUrl)]
     const { status, json, err } = await line.run(['find', name, email, ...addresses(), '--load', '100', '--json'])
     expect([status, err]).toEqual([0, ''])
     const places: Place[] = json.data.places
@@ -199,7 +199,7 @@ describe.skipIf(!(await areStoresInstalled()))('kp find and kp orphans with ever
     expect(postgres.skipped).toContain('app.secret: this user may not read note')
     expect(JSON.stringify(json)).not.toContain('reader:')
 
-    expect(await stores.everything()).toEqual(before)
+    expect(await stores.everything(group)).toEqual(before)
     expect(await rowVersions(servers.checkpointsUrl)).toEqual(versions)
   })
 
@@ -245,7 +245,7 @@ describe.skipIf(!(await areStoresInstalled()))('kp find and kp orphans with ever
   })
 
   it('lists what past deletes left behind, and writes nothing', async () => {
-    const [before, versions] = [await stores.everything(), await rowVersions(servers.checkpointsUrl)]
+    const [before, versions] = [await stores.everything(group), await rowVersions(servers.checkpointsUrl)]
     const known = ['--known', 'app.conversations.id', '--named', 'session:{id}']
     const { status, json, err } = await line.run(['orphans', ...addresses(), ...known, '--json'])
     expect(err).toBe('')
@@ -261,7 +261,7 @@ describe.skipIf(!(await areStoresInstalled()))('kp find and kp orphans with ever
     expect(named('fact without episodes')).not.toContain(`${group}-f of group ${group}`)
     expect(named('key of a deleted conversation').toSorted()).toEqual(['session:1', `session:${deleted}`].toSorted())
     expect(named('object of a deleted conversation')).toEqual([`uploads/${deleted}/file.txt`])
-    expect(await stores.everything()).toEqual(before)
+    expect(await stores.everything(group)).toEqual(before)
     expect(await rowVersions(servers.checkpointsUrl)).toEqual(versions)
   })
 

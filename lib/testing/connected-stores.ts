@@ -166,8 +166,11 @@ export async function connectTestStores({ graphUrl, redisUrl, s3Endpoint, checkp
     /** Adds a version of an object. */
     putObject: bucket.put,
     /** The content of all stores, including every group of the graph server and its page records. */
-    async everything(): Promise<Contents> {
-      const parts = [rowsOfThreads(checkpointsUrl), graphOf(driver), keysOf(redisUrl), bucket.contents()]
+    /** `group`: only what names it in the graph, which other tests of the run also write. */
+    async everything(group?: string): Promise<Contents> {
+      const graph = async (): Promise<Contents> =>
+        new Map([...(await graphOf(driver))].filter(([, text]) => group === undefined || text.includes(group)))
+      const parts = [rowsOfThreads(checkpointsUrl), graph(), keysOf(redisUrl), bucket.contents()]
       return new Map((await Promise.all(parts)).flatMap((contents) => [...contents]))
     },
     /** Keeps the current content, of the graph only one group. Returns a function that restores it. */

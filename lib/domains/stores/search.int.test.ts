@@ -235,7 +235,7 @@ describe.skipIf(!(await areStoresInstalled()))('POST /api/stores/search with con
   })
 
   it('finds the person in every store, returns no content, and writes nothing', async () => {
-    const before = await stores.everything()
+    const before = await stores.everything(group)
     const { stores: read, places, found } = await searched(test, admin)
     expect(read.map(({ store, state, is_own: isOwn }) => [store, state, isOwn])).toEqual([
       ['postgresql', 'done', false],
@@ -263,7 +263,7 @@ describe.skipIf(!(await areStoresInstalled()))('POST /api/stores/search with con
     expect(own((await searched(test, admin)).places)).toEqual(at)
     expect(found).toBeGreaterThanOrEqual(places.length)
     expect(JSON.stringify({ read, places })).not.toMatch(/iris|example\.org|secret/i)
-    expect(await stores.everything()).toEqual(before)
+    expect(await stores.everything(group)).toEqual(before)
   })
 
   it('reports a store that is down and searches the others', async () => {
