@@ -31,24 +31,37 @@ function endOfString(text: string, at: number, end: number): { from: number; to:
   return undefined
 }
 
+/** What is known of the brackets of a text. */
+interface Reading {
+  /** Brackets that begin no literal. */
+  readonly failed: Set<number>
+  /** The characters that may still be read. */
+  left: number
+}
+interface Literal {
+  tokens: Token[]
+  hasString: boolean
+}
+
 /**
  * The tokens of a tuple, a list, a record or the arguments of a call that begins at an offset, as Python, Ruby and JavaScript write them.
- * Undefined if anything in it is no literal. `steps` counts the characters that were read.
+ * Undefined if anything in it is no literal: then none of the brackets that are still open begins one.
  */
-function literalAt(text: string, start: number, end: number, steps: { left: number }): Token[] | undefined {
+function literalAt(text: string, start: number, end: number, reading: Reading): Literal | undefined {
   const tokens: Token[] = []
-  const open: string[] = []
+  const open: { at: number; closer: string }[] = []
   let isExpected = true
   let hasString = false
   let at = start
   const fail = (): undefined => {
-    steps.left -= at - start + 1
+    for (const one of open) reading.failed.add(one.at)
+    reading.left -= at - start + 1
   }
   const exec = (pattern: RegExp): string | undefined => {
     pattern.lastIndex = at
     return pattern.exec(text)?.[0]
   }
-  while (at < end && at - start < steps.left) {
+  while (at < end && at - start < reading.left) {
     const sign = text[at] ?? ''
     // A form writes a plus sign for a space, and a program between the parts of a string.
     if (text.charCodeAt(at) <= 32 || sign === '\u00a0' || sign === '+') {
@@ -69,21 +82,22 @@ function literalAt(text: string, start: number, end: number, steps: { left: numb
       continue
     }
     if (sign === '(' || sign === '[' || sign === '{') {
-      if (!isExpected && last?.kind !== 'name') return fail()
-      open.push(closers[sign] ?? '')
+      if ((!isExpected && last?.kind !== 'name') || reading.failed.has(at)) return fail()
+      open.push({ at, closer: closers[sign] ?? '' })
       tokens.push({ kind: 'open', start: at, end: at + 1, text: sign })
       isExpected = true
       at++
       continue
     }
     if (sign === ')' || sign === ']' || sign === '}') {
-      if (open.pop() !== sign) return fail()
+      if (open.at(-1)?.closer !== sign) return fail()
+      open.pop()
       tokens.push({ kind: 'close', start: at, end: at + 1, text: sign })
       isExpected = false
       at++
       if (open.length > 0) continue
-      steps.left -= at - start
-      return hasString ? tokens : undefined
+      reading.left -= at - start
+      return { tokens, hasString }
     }
     if (sign === ',') {
       if (isExpected && last?.kind === 'comma') return fail()
@@ -120,20 +134,24 @@ export interface LiteralValue {
 }
 const mayBeLiteral = /[([{,=:][\s+]*[bBfFrRuU]{0,2}['"]/
 
+/** How often a character is read, on average, until the rest of a text is left alone. */
+const mostReadings = 32
+
 export const hasLiteral = (text: string, start: number, end: number): boolean =>
   mayBeLiteral.test(text.slice(start, end))
 
 /** The literals of programming languages in a part of a text. JSON is none of them. */
 export function literalsIn(text: string, start: number, end: number): LiteralValue[] {
   const found: LiteralValue[] = []
-  const steps = { left: 4 * (end - start) }
-  for (let at = start; at < end && steps.left > 0; at++) {
+  // Brackets inside strings can be read several times.
+  const reading: Reading = { failed: new Set(), left: mostReadings * (end - start) }
+  for (let at = start; at < end && reading.left > 0; at++) {
     const unit = text.charCodeAt(at)
-    if (unit !== 40 && unit !== 91 && unit !== 123) continue
-    const tokens = literalAt(text, at, end, steps)
-    const last = tokens?.at(-1)
-    if (!tokens || !last) continue
-    found.push({ start: at, end: last.end, tokens })
+    if ((unit !== 40 && unit !== 91 && unit !== 123) || reading.failed.has(at)) continue
+    const literal = literalAt(text, at, end, reading)
+    const last = literal?.tokens.at(-1)
+    if (!literal || !last) continue
+    if (literal.hasString) found.push({ start: at, end: last.end, tokens: literal.tokens })
     at = last.end - 1
   }
   return found
