@@ -10,16 +10,43 @@ import {
 } from 'node:zlib'
 
 /** A text of this size is still read; a larger one is not. In bytes. */
-const maxUnpacked = 8 * 1024 * 1024
-/** For a short text, a buffer of usual size costs more than reading it. */
-const limitsFor = ({ length }: Uint8Array) => ({
-  maxOutputLength: maxUnpacked,
-  chunkSize: length < 1_024 ? 4_096 : 64 * 1_024,
-})
+export const maxUnpacked = 8 * 1024 * 1024
+/** Streams that can follow each other in one value. */
+const maxStreams = 64
+
+interface Limits {
+  maxOutputLength: number
+  chunkSize: number
+  info: true
+}
+/** One of the functions of `node:zlib` that unpack a stream. */
+type Unpack = (bytes: Uint8Array, limits: Limits) => unknown
+interface Unpacked {
+  buffer: Buffer
+  engine: { bytesWritten: number }
+}
+
+/** The content of all streams in a value. An error if anything else is in it: it would be lost when the value is packed again. */
+export function unpackAll(bytes: Uint8Array, unpack: Unpack, most = maxUnpacked): Buffer {
+  const parts: Buffer[] = []
+  let left = most
+  for (let from = 0; from < bytes.length; ) {
+    const rest = bytes.subarray(from)
+    if (parts.length === maxStreams || left === 0) throw new RangeError('too much compressed data')
+    // For a short text, a buffer of usual size costs more than reading it.
+    const chunkSize = rest.length < 1_024 ? 4_096 : 64 * 1_024
+    const { buffer, engine } = unpack(rest, { maxOutputLength: left, chunkSize, info: true }) as Unpacked
+    if (engine.bytesWritten === 0) throw new RangeError('no compressed data')
+    parts.push(buffer)
+    left -= buffer.length
+    from += engine.bytesWritten
+  }
+  return parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts)
+}
 
 interface Packing {
   isIt(bytes: Uint8Array): boolean
-  unpack(bytes: Uint8Array): Uint8Array
+  unpack: Unpack
   pack(bytes: Uint8Array): Uint8Array
 }
 const starts = (bytes: Uint8Array, ...magic: number[]): boolean => magic.every((byte, at) => bytes[at] === byte)
@@ -92,22 +119,22 @@ const packings: readonly Packing[] = [
     // The header of gzip is longer with a name or a comment.
     isIt: (bytes) =>
       starts(bytes, 0x1f, 0x8b, 8) && (bytes[3] ?? 255) < 32 && (bytes[3] !== 0 || mayBeDeflated(bytes, 10)),
-    unpack: (bytes) => gunzipSync(bytes, limitsFor(bytes)),
+    unpack: gunzipSync,
     pack: (bytes) => gzipSync(bytes),
   },
   {
     isIt: (bytes) => bytes[0] === 0x78 && (0x7800 + (bytes[1] ?? 0)) % 31 === 0 && mayBeDeflated(bytes, 2),
-    unpack: (bytes) => inflateSync(bytes, limitsFor(bytes)),
+    unpack: inflateSync,
     pack: (bytes) => deflateSync(bytes),
   },
   {
     isIt: (bytes) => starts(bytes, 0x28, 0xb5, 0x2f, 0xfd),
-    unpack: (bytes) => zstdDecompressSync(bytes, limitsFor(bytes)),
+    unpack: zstdDecompressSync,
     pack: (bytes) => zstdCompressSync(bytes),
   },
   {
     isIt: (bytes) => bytes.length >= 16 && mayBeDeflated(bytes, 0),
-    unpack: (bytes) => inflateRawSync(bytes, limitsFor(bytes)),
+    unpack: inflateRawSync,
     pack: (bytes) => deflateRawSync(bytes),
   },
 ]
@@ -127,7 +154,7 @@ export function unpacked(
   for (const { isIt, unpack, pack } of packings)
     if (failures < mostFailures && isIt(bytes))
       try {
-        return { bytes: unpack(bytes), pack }
+        return { bytes: unpackAll(bytes, unpack), pack }
       } catch {
         // Damaged, longer than the bound, or something else.
         failures++

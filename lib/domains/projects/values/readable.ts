@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { isDistinctiveText, isGenerated } from '#lib/stores/checkpoints/search-strings.ts'
+import { unpackAll } from '#lib/text/packed.ts'
 import { ownersNamed } from '../repository.ts'
 
 /**
@@ -13,24 +14,21 @@ export interface Readable {
   text: string
 }
 
-/** Maximum size of an unpacked value in bytes. */
-const maxUnpacked = 8 * 1024 * 1024
-const limits = { maxOutputLength: maxUnpacked }
-const magics: [magic: number[], unpack: (bytes: Buffer) => Buffer][] = [
-  [[0x1f, 0x8b], (bytes) => gunzipSync(bytes, limits)],
-  [[0x28, 0xb5, 0x2f, 0xfd], (bytes) => zstdDecompressSync(bytes, limits)],
-  [[0x78, 0x01], (bytes) => inflateSync(bytes, limits)],
-  [[0x78, 0x9c], (bytes) => inflateSync(bytes, limits)],
-  [[0x78, 0xda], (bytes) => inflateSync(bytes, limits)],
+const magics: [magic: number[], unpack: Parameters<typeof unpackAll>[1]][] = [
+  [[0x1f, 0x8b], gunzipSync],
+  [[0x28, 0xb5, 0x2f, 0xfd], zstdDecompressSync],
+  [[0x78, 0x01], inflateSync],
+  [[0x78, 0x9c], inflateSync],
+  [[0x78, 0xda], inflateSync],
 ]
 
 function unpacked(bytes: Buffer): Buffer | undefined {
   for (const [magic, unpack] of magics)
     if (magic.every((byte, at) => bytes[at] === byte))
       try {
-        return unpack(bytes)
+        return unpackAll(bytes, unpack)
       } catch {
-        return undefined // damaged, or larger than the bound
+        return undefined // damaged, larger than the bound, or with other data after it
       }
   return undefined
 }

@@ -11,6 +11,8 @@ it.each([
   ['deflate', deflateSync(sentence)],
   ['zstd', zstdCompressSync(Buffer.from(sentence))],
   ['gzip twice', gzipSync(gzipSync(sentence))],
+  ['two parts of gzip', Buffer.concat([gzipSync(sentence.slice(0, 9)), gzipSync(sentence.slice(9))])],
+  ['two parts of deflate', Buffer.concat([deflateSync(sentence.slice(0, 9)), deflateSync(sentence.slice(9))])],
   ['gzip in Base64', Buffer.from(gzipSync(sentence).toString('base64'))],
   ['UTF-16', Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from(sentence, 'utf16le')])],
 ])('readable returns the text of a value in %s', (_name, bytes) => {
@@ -25,9 +27,13 @@ it.each([
   Buffer.from([0x1f, 0x8b, 1, 2, 3]),
   Buffer.from('gAAAAABl'.repeat(20)),
   gzipSync(Buffer.alloc(20 * 1024 * 1024)),
-])('readable returns binary for a value that is damaged, encrypted or too large when unpacked', (bytes) => {
-  expect(readable(bytes).form).toBe('binary')
-})
+  Buffer.concat([zstdCompressSync(Buffer.from(sentence)), Buffer.from('encrypted')]),
+])(
+  'readable returns binary for a value that is damaged, encrypted, too large when unpacked or followed by other data',
+  (bytes) => {
+    expect(readable(bytes).form).toBe('binary')
+  },
+)
 
 it.each(['{"a":1}', '["x"]', '{"a":1}\n{"b":"x"}\n', '"x"'])('isJson returns true for %j', (text) => {
   expect(isJson(text)).toBe(true)

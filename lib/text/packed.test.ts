@@ -1,0 +1,38 @@
+import { deflateSync, gzipSync, inflateSync, zstdCompressSync } from 'node:zlib'
+import { describe, expect, it } from 'vitest'
+import { editText, readerText, searchViews } from './views.ts'
+
+const sentence = 'My fever began in April and the clinic kept me for nine days.'
+const other = 'These are the words of another person who wrote about the engine.'
+const cutFrom = (text: string, words: string) =>
+  editText(text, (one) =>
+    searchViews(one, (view) => {
+      const start = view.indexOf(words)
+      return start < 0 ? [] : [{ start, end: start + words.length }]
+    }),
+  )
+const findIn = (text: string, words: string) => readerText(text).includes(words)
+
+describe('compressed data in a text', () => {
+  it.each([
+    ['deflate', deflateSync],
+    ['gzip', gzipSync],
+    ['zstd', zstdCompressSync],
+  ])('of several streams in %s is read completely', (_name, pack) => {
+    const text = Buffer.concat([pack(Buffer.from(`${sentence} said Iris. `)), pack(Buffer.from(other))]).toString(
+      'base64',
+    )
+    expect(findIn(text, sentence) && findIn(text, other)).toBe(true)
+  })
+  it('keeps the words of the following stream when words of the first are cut', () => {
+    const streams = [deflateSync(`${sentence} said Iris. `), deflateSync(other)]
+    const text = `before ${Buffer.concat(streams).toString('base64')} after`
+    const rest = cutFrom(text, sentence) ?? ''
+    expect(inflateSync(Buffer.from(rest.split(' ')[1] ?? '', 'base64')).toString()).toContain(other)
+    expect(findIn(rest, sentence)).toBe(false)
+  })
+  it('is left as it is if something else follows it', () => {
+    const text = Buffer.concat([deflateSync(sentence), Buffer.from(other)]).toString('base64')
+    expect(findIn(text, sentence)).toBe(false)
+  })
+})
