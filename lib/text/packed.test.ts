@@ -1,5 +1,6 @@
 import { deflateSync, gzipSync, inflateSync, zstdCompressSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
+import { beginUnpacking, unpacked } from './packed.ts'
 import { editText, readerText, searchViews } from './views.ts'
 
 const sentence = 'My fever began in April and the clinic kept me for nine days.'
@@ -34,5 +35,13 @@ describe('compressed data in a text', () => {
   it('is left as it is if something else follows it', () => {
     const text = Buffer.concat([deflateSync(sentence), Buffer.from(other)]).toString('base64')
     expect(findIn(text, sentence)).toBe(false)
+  })
+  it('is read up to 32 MiB in one text', () => {
+    const bytes = gzipSync('word '.repeat(1_400_000))
+    const isRead = () => unpacked(bytes) !== undefined
+    beginUnpacking()
+    expect(Array.from({ length: 6 }, isRead)).toEqual([true, true, true, true, false, false])
+    beginUnpacking()
+    expect(isRead()).toBe(true)
   })
 })

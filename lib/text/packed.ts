@@ -10,7 +10,9 @@ import {
 } from 'node:zlib'
 
 /** A text of this size is still read; a larger one is not. In bytes. */
-export const maxUnpacked = 8 * 1024 * 1024
+const maxUnpacked = 8 * 1024 * 1024
+/** Compressed data of one text is read until it is this large when unpacked. In bytes. */
+const maxOfText = 32 * 1024 * 1024
 /** Streams that can follow each other in one value. */
 const maxStreams = 64
 
@@ -142,9 +144,11 @@ const packings: readonly Packing[] = [
 /** What trying costs: a text that only looks compressed, thousands of times, must not stop a reading. */
 const mostFailures = 256
 let failures = 0
-/** Begins a text: the failures of the former one do not count. */
+let leftOfText = maxOfText
+/** Begins a text: the failures and the size of the former one do not count. */
 export const beginUnpacking = (): void => {
   failures = 0
+  leftOfText = maxOfText
 }
 
 /** Bytes without their compression, and how to compress others in the same way. Undefined for other bytes. */
@@ -152,11 +156,13 @@ export function unpacked(
   bytes: Uint8Array,
 ): { bytes: Uint8Array; pack: (bytes: Uint8Array) => Uint8Array } | undefined {
   for (const { isIt, unpack, pack } of packings)
-    if (failures < mostFailures && isIt(bytes))
+    if (failures < mostFailures && leftOfText > 0 && isIt(bytes))
       try {
-        return { bytes: unpackAll(bytes, unpack), pack }
+        const found = unpackAll(bytes, unpack, Math.min(maxUnpacked, leftOfText))
+        leftOfText -= found.length
+        return { bytes: found, pack }
       } catch {
-        // Damaged, longer than the bound, or something else.
+        // Damaged, longer than a bound, or something else.
         failures++
       }
   return undefined
