@@ -79,7 +79,7 @@ export class LayerBuilder {
   #baseEnds = new Int32Array(64)
   readonly #coders = new Map<number, (text: string) => string>()
   readonly #tails: Tail[] = []
-  readonly #later: (() => void)[] = []
+  readonly #later: { write: () => void; isReadable: boolean }[] = []
   #flowEnd: number | undefined
   readonly #borders: number[] = []
 
@@ -150,8 +150,8 @@ export class LayerBuilder {
     if (end > start) this.#tails.push({ start, end, kind: kind === 'key' ? key : same, isReadable })
   }
   /** Appends a further reading of parts of the base after the text, in a line of its own. */
-  afterwards(write: () => void): void {
-    this.#later.push(write)
+  afterwards(write: () => void, isReadable = true): void {
+    this.#later.push({ write, isReadable })
   }
   region(start: number, end: number): void {
     if (end > start) this.#borders.push(start, end)
@@ -172,12 +172,13 @@ export class LayerBuilder {
       this.region(from, this.#length)
       if (isReadable) readable.push({ start: from, end: this.#length })
     }
-    for (const write of this.#later) {
+    // What is written may append more.
+    for (const { write, isReadable } of this.#later) {
       this.#push(markup, 0, 0, '\n')
       const from = this.#length
       write()
       this.region(from, this.#length)
-      readable.push({ start: from, end: this.#length })
+      if (isReadable) readable.push({ start: from, end: this.#length })
     }
     const borders = Int32Array.from(this.#borders.concat(0, this.#length)).sort()
     const regions: number[] = []

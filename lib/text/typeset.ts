@@ -1,12 +1,56 @@
-import type { LayerBuilder } from './layer.ts'
+import type { LayerBuilder, Span } from './layer.ts'
 
-/** The characters of Windows-1252 from 0x80 to 0x9f. */
-const windows = new TextDecoder('windows-1252')
-const ofByte = (byte: number): string => windows.decode(Uint8Array.of(byte))
+/** Names of the encodings of RTF that are no number of Windows, by their code page. */
+const pages: Readonly<Record<string, string>> = {
+  866: 'ibm866',
+  874: 'windows-874',
+  932: 'shift_jis',
+  936: 'gbk',
+  949: 'euc-kr',
+  950: 'big5',
+  10000: 'macintosh',
+  10007: 'x-mac-cyrillic',
+  54936: 'gb18030',
+  65001: 'utf-8',
+}
+/** Code pages of fonts, by their character set. The others use that of the document. */
+const pagesOfFonts: Readonly<Record<string, string>> = {
+  77: '10000',
+  128: '932',
+  129: '949',
+  134: '936',
+  136: '950',
+  161: '1253',
+  162: '1254',
+  163: '1258',
+  177: '1255',
+  178: '1256',
+  186: '1257',
+  204: '1251',
+  222: '874',
+  238: '1250',
+}
+const decoders = new Map<string, TextDecoder>()
+/** The decoder of a code page; that of Windows-1252 if nobody knows another. */
+function decoderOf(page: string): TextDecoder {
+  const name = pages[page] ?? (/^125[0-8]$/.test(page) ? `windows-${page}` : 'windows-1252')
+  const known = decoders.get(name) ?? new TextDecoder(name)
+  decoders.set(name, known)
+  return known
+}
 
 const startOfRtf = '{\\rtf'
+/** The beginning of a group with a purpose of its own. */
+const destination = /\{\s*(\\\*\s*)?\\([a-zA-Z]{1,32})/y
 /** Groups of RTF without words of the text. */
-const hiddenGroup = /\{\\(?:\*|fonttbl|colortbl|stylesheet|info|pict|generator|listtable|rsidtbl)/y
+const hiddenGroup =
+  /^(?:fonttbl|colortbl|stylesheet|generator|listtable|listoverridetable|rsidtbl|themedata|datastore|colorschememapping|latentstyles|xmlnstbl|mmathPr|objdata|blipuid|pict)$/
+/** Groups with words that people wrote beside the text. */
+const besideText = /^(?:annotation|footnote|shpinst|shptxt)$/
+/** Groups of data about the text. So are most whose name begins with a star. */
+const aboutText = /^(?:info|fldinst|sp)$/
+/** Groups with a star that contain a part of the text. */
+const inText = /^(?:ud|shppict)$/
 const controlWord = /\\([a-zA-Z]{1,32})(-?\d{1,10})? ?/y
 const codeOfByte = /\\'([0-9a-fA-F]{2})/y
 const endsLine = /\\(?:par|line)\r?$/
@@ -25,6 +69,11 @@ const wordsOfRtf: Readonly<Record<string, string>> = {
   rquote: "'",
   ldblquote: '"',
   rdblquote: '"',
+  ...Object.fromEntries(
+    'title|subject|author|manager|company|operator|category|keywords|comment|doccomm|sn|sv|propname|staticval'
+      .split('|')
+      .map((name) => [name, '\n']),
+  ),
 }
 
 /** The exclusive end of a group in braces; the end of the text if it is not closed. */
@@ -52,12 +101,85 @@ export function rtfIn(text: string, start: number, end: number): { start: number
   }
 }
 
+/** A document of RTF. */
+interface Rtf {
+  /** The exclusive end of each group. */
+  ends: ReadonlyMap<number, number>
+  /** The code pages of its fonts. */
+  fonts: ReadonlyMap<string, string>
+  page: string
+  end: number
+}
+/** What a group inherits from the one around it. */
+interface GroupState {
+  /** Characters that replace one of Unicode, for programs that do not know it. */
+  fallback: number
+  decoder: TextDecoder
+}
+
+function documentOf(text: string, start: number, end: number): Rtf {
+  const ends = new Map<number, number>()
+  const open: number[] = []
+  const fonts = new Map<string, string>()
+  let page = '1252'
+  let font = ''
+  for (let at = start; at < end; at++) {
+    const unit = text.charCodeAt(at)
+    if (unit === 123) open.push(at)
+    else if (unit === 125) ends.set(open.pop() ?? start, at + 1)
+    else if (unit === 92) {
+      controlWord.lastIndex = at
+      const [, name, number = ''] = controlWord.exec(text) ?? []
+      if (name === 'f') font = number
+      else if (name === 'fcharset') fonts.set(font, pagesOfFonts[number] ?? '')
+      else if (name === 'ansicpg') page = number
+      else if (name === 'mac') page = '10000'
+      at++
+    }
+  }
+  return { ends, fonts, page, end }
+}
+
 /** Decodes a document of RTF: its formatting is markup. */
 export function decodeRtf(layer: LayerBuilder, start: number, end: number): void {
-  const text = layer.base
+  const document = documentOf(layer.base, start, end)
   const first = layer.length
+  decodeGroup(layer, document, { start, end }, { fallback: 1, decoder: decoderOf(document.page) })
+  layer.region(first, layer.length)
+}
+
+/** The bytes at an offset that are one character: a byte outside ASCII may begin a longer one. */
+function bytesAt(text: string, start: number, decoder: TextDecoder): { text: string; end: number } | undefined {
+  const bytes: number[] = []
+  let at = start
+  let first: { text: string; end: number } | undefined
+  while (bytes.length < 4) {
+    codeOfByte.lastIndex = at
+    const code = codeOfByte.exec(text)?.[1]
+    const unit = text.charCodeAt(at)
+    if (code !== undefined) bytes.push(Number.parseInt(code, 16))
+    else if (bytes.length > 0 && unit >= 0x40 && unit < 0x7f && !'\\{}'.includes(text[at] ?? '')) bytes.push(unit)
+    else break
+    at += code === undefined ? 1 : 4
+    const found = decoder.decode(Uint8Array.from(bytes))
+    if (!found.includes('\ufffd')) return { text: found, end: at }
+    first ??= { text: decoderOf('1252').decode(Uint8Array.from(bytes)), end: at }
+  }
+  return first
+}
+
+function decodeGroup(layer: LayerBuilder, document: Rtf, { start, end }: Span, initial: GroupState): void {
+  const text = layer.base
+  const { ends, fonts, page } = document
+  const around: GroupState[] = []
+  let state = initial
   let from = start
-  let fallback = 1
+  /** Leaves out a group, and reads it after the text. */
+  const leave = (at: number, to: number, isReadable: boolean): void => {
+    const own = state
+    // Without its first brace, it is no group that would be left again.
+    layer.afterwards(() => decodeGroup(layer, document, { start: at + 1, end: to }, own), isReadable)
+  }
   for (let at = start; at < end; ) {
     const unit = text.charCodeAt(at)
     if (unit !== 92 && unit !== 123 && unit !== 125 && unit !== 10 && unit !== 13) {
@@ -67,37 +189,62 @@ export function decodeRtf(layer: LayerBuilder, start: number, end: number): void
     layer.copy(from, at)
     from = at
     if (unit === 123) {
-      hiddenGroup.lastIndex = at
-      from = hiddenGroup.test(text) ? endOfGroup(text, at, end) : at + 1
+      destination.lastIndex = at
+      const [, star, name = ''] = destination.exec(text) ?? []
+      const to = Math.min(end, ends.get(at) ?? document.end)
+      from = to
+      if (hiddenGroup.test(name)) {
+        // An image may have a description.
+        const properties = name === 'pict' ? text.indexOf('{\\*\\picprop', at) : -1
+        if (properties >= 0 && properties < to) leave(properties, Math.min(to, ends.get(properties) ?? to), false)
+      } else if (besideText.test(name)) leave(at, to, true)
+      else if (aboutText.test(name) || (star !== undefined && !inText.test(name))) leave(at, to, false)
+      else {
+        around.push(state)
+        from = at + 1
+        if (name === 'upr') {
+          // The same text follows in Unicode.
+          const other = text.indexOf('{', from)
+          const after = ends.get(other)
+          if (other >= 0 && after !== undefined && after < to && text.startsWith('{\\*\\ud', after)) {
+            leave(other, after, false)
+            from = after
+          }
+        }
+      }
       layer.markup(at, from, '')
     } else if (unit !== 92) {
+      if (unit === 125) state = around.pop() ?? state
       from = at + 1
       layer.markup(at, from, unit === 125 || endsLine.test(text.slice(at - 6, at)) ? '' : '\n')
     } else {
       const next = text[at + 1] ?? ''
       controlWord.lastIndex = at
-      codeOfByte.lastIndex = at
       const word = controlWord.exec(text)
-      const byte = word ? null : codeOfByte.exec(text)
+      const byte = word ? undefined : bytesAt(text, at, state.decoder)
       if (word) {
         const [whole, name = '', number = ''] = word
-        from = at + whole.length
-        if (name === 'uc') fallback = Number(number)
+        from = Math.min(end, at + whole.length)
+        if (name === 'uc') state = { ...state, fallback: Number(number) }
+        else if (name === 'f' || name === 'plain') state = { ...state, decoder: decoderOf(fonts.get(number) || page) }
         if (name === 'u' && number !== '') {
-          from = at + whole.length - (whole.endsWith(' ') && fallback > 0 ? 0 : whole.endsWith(' ') ? 1 : 0)
-          for (let n = 0; n < fallback && from < end; n++) {
+          for (let n = 0; n < state.fallback && from < end; n++) {
             codeOfByte.lastIndex = from
             if (codeOfByte.test(text)) from += 4
             else if (!'{}\\'.includes(text[from] ?? '')) from += 1
+            else break
           }
           layer.unit(at, from, String.fromCharCode((Number(number) + 0x10000) % 0x10000))
         } else layer.markup(at, from, wordsOfRtf[name] ?? '')
       } else if (byte) {
-        from = at + 4
-        layer.unit(at, from, ofByte(Number.parseInt(byte[1] ?? '', 16)))
+        from = byte.end
+        layer.unit(at, from, byte.text)
       } else if (next === '-') {
         from = at + 2
         layer.drop(at, from)
+      } else if (next === '*') {
+        from = at + 2
+        layer.markup(at, from, '')
       } else {
         from = Math.min(end, at + 2)
         layer.unit(at, from, next === '~' ? ' ' : next === '_' ? '-' : next)
@@ -106,7 +253,6 @@ export function decodeRtf(layer: LayerBuilder, start: number, end: number): void
     at = from
   }
   layer.copy(from, end)
-  layer.region(first, layer.length)
 }
 
 /** Whether a part of a text is TeX. A backslash before it escapes the command for another language. */
