@@ -32,9 +32,13 @@ const pieceKinds = {
   coded: 4,
   /** The name of a property. */
   key: 5,
+  /** Labels of speakers and formatting: not a part of the text, but what is cut may contain them. */
+  label: 6,
 } as const
 type PieceKind = (typeof pieceKinds)[keyof typeof pieceKinds]
-const { same, unit, markup, dropped, coded, key } = pieceKinds
+const { same, unit, markup, dropped, coded, key, label } = pieceKinds
+/** Whether a piece contains no words of the text. */
+const isBetween = (kind: number | undefined): boolean => kind === markup || kind === label
 
 /** A text with one level of encoding removed, and the position of each of its parts in the text below. */
 export interface Layer {
@@ -127,7 +131,7 @@ export class LayerBuilder {
   /** The label of a speaker: it is not a part of the text, but words around it are removed with it. */
   label(start: number, end: number): void {
     this.isChanged = true
-    this.#push(markup, start, end, '')
+    this.#push(label, start, end, '')
   }
   /** Separates two words between which the base has nothing. */
   gap(at: number): void {
@@ -225,7 +229,7 @@ export function spanBelow(layer: Layer, { start, end }: Span): Span {
   for (let at = pieceAt(layer, start); at < count && (starts[at] ?? 0) < end; at++) {
     const [kind, first] = [kinds[at], starts[at] ?? 0]
     const next = at + 1 < count ? (starts[at + 1] ?? 0) : layer.text.length
-    if (kind === markup || kind === dropped || next <= start) continue
+    if (isBetween(kind) || kind === dropped || next <= start) continue
     const [base, baseEnd] = [baseStarts[at] ?? 0, baseEnds[at] ?? 0]
     const isCopy = kind === same || kind === key
     from = Math.min(from, isCopy ? base + Math.max(0, start - first) : base)
@@ -275,7 +279,7 @@ export function replacementsBelow(layer: Layer, replacements: readonly Replaceme
       const next = at + 1 < count ? (starts[at + 1] ?? 0) : text.length
       const [base, baseEnd] = [baseStarts[at] ?? 0, baseEnds[at] ?? 0]
       if (kind === dropped && first > start) found.push({ start: base, end: baseEnd, text: '' })
-      if (kind === markup || kind === dropped || next <= start) continue
+      if (isBetween(kind) || kind === dropped || next <= start) continue
       if (kind === key) return undefined
       const [from, to] = [Math.max(start, first), Math.min(end, next)]
       if (kind === coded) {
@@ -285,8 +289,8 @@ export function replacementsBelow(layer: Layer, replacements: readonly Replaceme
       } else if (kind === same) {
         // White space beside a tag or a label separates what remains.
         let [cutFrom, cutTo] = [base + from - first, base + to - first]
-        if (to < end && kinds[at + 1] === markup) while (cutTo > cutFrom && isSpace(layer.base, cutTo - 1)) cutTo--
-        if (from > start && kinds[at - 1] === markup) while (cutFrom < cutTo && isSpace(layer.base, cutFrom)) cutFrom++
+        if (to < end && isBetween(kinds[at + 1])) while (cutTo > cutFrom && isSpace(layer.base, cutTo - 1)) cutTo--
+        if (from > start && isBetween(kinds[at - 1])) while (cutFrom < cutTo && isSpace(layer.base, cutFrom)) cutFrom++
         if (cutFrom === cutTo) continue
         found.push({ start: cutFrom, end: cutTo, text: rest })
       } else found.push({ start: base, end: baseEnd, text: rest })

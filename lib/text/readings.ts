@@ -174,6 +174,21 @@ function withoutPrefixes(base: string, flowEnd: number): Layer | undefined {
 const emphasis = "(?:\\*{1,3}|__|~~|`{1,2}|'{2,5}|\\|\\||==)(?=\\p{L})"
 const continued =
   '(?<q>["\'`])[\\s\\u00a0+|.&<>~\\\\]{0,48}[fFrRuUbBN]{0,2}\\k<q>(?=[^\\s"\'`,;:)\\]}]|[ \\t]+[\\p{L}\\p{N}])'
+/** What is before and after a string in a program, up to its quotation mark. */
+const openingOf = /(?:^|[\s([{=:,+|.&])[fFrRuUbBN]{0,2}$/
+const closingOf = /[\s;,.)\]}+|&]/
+const longestString = 400
+/** The quotation mark that begins the string before an offset, or ends the one from it on, in the same line; -1 without one. */
+function quoteBefore(text: string, quote: string, least: number, at: number): number {
+  for (let from = at - 1; from >= Math.max(least, at - longestString) && text[from] !== '\n'; from--)
+    if (text[from] === quote && openingOf.test(text.slice(Math.max(0, from - 3), from))) return from
+  return -1
+}
+function quoteAfter(text: string, quote: string, at: number): number {
+  for (let to = at; to < Math.min(text.length, at + longestString) && text[to] !== '\n'; to++)
+    if (text[to] === quote && (to + 1 === text.length || closingOf.test(text[to + 1] ?? ''))) return to
+  return -1
+}
 const note = '\\[\\^?\\d{1,3}(?:[ ,–-]{1,3}\\d{1,3}){0,5}\\]|\\[\\^\\w{1,20}\\]|【[^】\\n]{1,60}】|[¹²³⁰⁴-⁹]{1,3}'
 const nameOfFormat =
   ':[a-z][\\w+.:-]{0,30}:(?=`)|(?<![^\\s]):[a-z][a-z0-9_+-]{1,30}:(?!\\S)|\\{\\{(?:lang|nowrap|small|color|mono)?[\\w -]{0,20}\\||' +
@@ -187,19 +202,40 @@ for (const sign of '*_~`\'"|=[【¹²³⁰⁴⁵⁶⁷⁸⁹:{') begins[sign.cha
 /** A text without formatting inside words, operators between the parts of a string, notes, and names of formats between words. */
 function withoutFormats(base: string, flowEnd: number): Layer | undefined {
   const builder = new ReadingBuilder(base, flowEnd)
+  let [last, closing] = [0, -1]
   for (let at = 0; at < base.length; at++) {
     if (begins[base.charCodeAt(at)] !== 1) continue
     const pattern = at > 0 && isLetterBefore.test(base.slice(Math.max(0, at - 2), at)) ? afterLetter : afterOther
     pattern.lastIndex = at
-    let [start, end] = pattern.test(base) ? [at, pattern.lastIndex] : [at, at]
+    const found = pattern.exec(base)
+    let [start, end] = [at, at + (found?.[0].length ?? 0)]
     if (end === at && base[at] === '[') {
       // A link of AsciiDoc: its address comes before its words.
       const lead = addressBefore.exec(base.slice(Math.max(0, at - 310), at))?.[0]
       if (lead !== undefined) [start, end] = [at - lead.length, at + 1]
     }
-    if (end === at) continue
-    builder.copyTo(start, end)
-    builder.label(start, end)
+    const quote = found?.groups?.q
+    if (end === at && at === closing) {
+      end = at + 1
+      while (end < base.length && ';,)]}'.includes(base[end] ?? '')) end++
+      builder.copyTo(start, end)
+      builder.markup(start, end, base.slice(start, end))
+    } else if (end === at) continue
+    else if (quote !== undefined && end - at > 2) {
+      // The parts of a string remain strings when their words are cut.
+      const opening = quoteBefore(base, quote, last, at)
+      if (opening >= 0) {
+        builder.copyTo(opening, opening + 1)
+        builder.markup(opening, opening + 1, quote)
+      }
+      builder.copyTo(start, end)
+      builder.markup(start, end, '')
+      closing = quoteAfter(base, quote, end)
+    } else {
+      builder.copyTo(start, end)
+      builder.label(start, end)
+    }
+    last = end
     at = end - 1
   }
   return builder.reading()
