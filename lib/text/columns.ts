@@ -61,6 +61,8 @@ function measured(text: string, pieces: readonly number[]) {
  */
 export class StringColumns {
   readonly #byPath = new Map<number, Column>()
+  /** The strings of each path whose records have different indexes, by these. */
+  readonly #byIndex = new Map<number, Map<number, Column>>()
   #count = 0
 
   /** Counts a word of the text that belongs to no column. */
@@ -81,10 +83,22 @@ export class StringColumns {
     column.last = at
   }
 
+  /** Adds a string to the others of the same index, such as one of several answers of a model whose deltas alternate. */
+  addIndexed(path: number, index: number, start: number, end: number): void {
+    if (end === start) return
+    const columns = this.#byIndex.get(path) ?? new Map<number, Column>()
+    this.#byIndex.set(path, columns)
+    const column = columns.get(index) ?? { pieces: [], characters: 0, isAdjacent: false, last: 0 }
+    columns.set(index, column)
+    column.pieces.push(start, end)
+    column.characters += end - start
+  }
+
   /** `write` appends one string, without its encoding. `isStream`: the values are messages of a stream, not records. */
   writeTo(layer: LayerBuilder, isStream: boolean, write: (start: number, end: number) => void): void {
     const { base } = layer
-    for (const { pieces, characters, isAdjacent } of this.#byPath.values()) {
+    const indexed = [...this.#byIndex.values()].flatMap((columns) => (columns.size > 1 ? [...columns.values()] : []))
+    for (const { pieces, characters, isAdjacent } of [...this.#byPath.values(), ...indexed]) {
       const count = pieces.length / 2
       if (count < 2 || characters > count * longestEncoded) continue
       const { isContinued, mayContinue, average } = measured(base, pieces)
@@ -115,6 +129,12 @@ export class Path {
   readonly #positions: number[] = []
   #hash = 1
   #position: number
+  /** The lists and records, by their order, and their enclosing ones. */
+  readonly #parents: number[] = [-1]
+  readonly #indexes = new Map<number, number>()
+  #record = 0
+  /** The path, the record, the beginning and the end of each string. */
+  readonly #strings: number[] = []
 
   /** `isItem`: the value is one of several that follow each other. */
   constructor(isItem = false) {
@@ -126,10 +146,13 @@ export class Path {
     this.#positions.push(this.#position)
     this.#hash = this.of(property)
     this.#position = isRecord ? -2 : isTuple ? 0 : -1
+    this.#parents.push(this.#record)
+    this.#record = this.#parents.length - 1
   }
   close(): void {
     this.#hash = this.#hashes.pop() ?? 1
     this.#position = this.#positions.pop() ?? -3
+    this.#record = Math.max(0, this.#parents[this.#record] ?? 0)
   }
   next(): void {
     if (this.#position >= 0) this.#position++
@@ -140,5 +163,31 @@ export class Path {
     const id = this.#ids.get(property) ?? this.#ids.size + 16
     this.#ids.set(property, id)
     return mixed(this.#hash ^ Math.imul(id, 0x9e3779b1))
+  }
+  /** Adds a string with the given property, or an item. */
+  add(columns: StringColumns, property: string, start: number, end: number): void {
+    const path = this.of(property)
+    columns.add(path, start, end)
+    this.#strings.push(path, this.#record, start, end)
+  }
+  /** Reads a number of the given property: an index tells apart what records at the same place contain. */
+  number(property: string, value: string): void {
+    if (property === 'index' && this.#position === -2) this.#indexes.set(this.#record, Number(value))
+  }
+  /** Adds the strings of records with an index, which may follow them. */
+  finish(columns: StringColumns): void {
+    if (this.#indexes.size === 0) return
+    // An enclosing record comes before those inside it.
+    const hashes = this.#parents.map(() => 0)
+    for (const [record, parent] of this.#parents.entries()) {
+      const index = this.#indexes.get(record)
+      const above = hashes[parent] ?? 0
+      hashes[record] = index === undefined ? above : mixed(above ^ Math.imul(index + 1, 0x9e3779b1))
+    }
+    for (let at = 0; at < this.#strings.length; at += 4) {
+      const [path = 0, record = 0, start = 0, end = 0] = this.#strings.slice(at, at + 4)
+      const index = hashes[record] ?? 0
+      if (index !== 0) columns.addIndexed(path, index, start, end)
+    }
   }
 }

@@ -134,7 +134,7 @@ export function decodeJson(
         const first = layer.length
         decodeLiteral(layer, at + 1, close)
         layer.region(first, layer.length)
-        columns.add(path.of(property), at + 1, close)
+        path.add(columns, property, at + 1, close)
       } else layer.tail(at + 1, close, 'same')
       from = close
       at = close
@@ -144,6 +144,7 @@ export function decodeJson(
       while (to < end && isOfNumber(text.charCodeAt(to))) to++
       layer.markup(from, at, '\n')
       layer.copy(at, to)
+      path.number(property, text.slice(at, to))
       columns.skip()
       from = to
       at = to - 1
@@ -151,6 +152,7 @@ export function decodeJson(
     else if (unit === 125 || unit === 93) path.close()
     else if (unit === 44) path.next()
   }
+  path.finish(columns)
   layer.markup(from, end, '\n')
 }
 const isOfNumber = (unit: number): boolean =>

@@ -194,9 +194,13 @@ export function decodeLiteralValue(
       const first = layer.length
       layer.copy(token.start, token.end)
       if (!isContinued && tokens[at + 1]?.kind !== 'string') layer.region(first, layer.length)
-      if (token.kind === 'string') columns.add(path.of(property), token.start, token.end)
-      else columns.skip()
+      if (token.kind === 'string') path.add(columns, property, token.start, token.end)
+      else {
+        path.number(property, layer.base.slice(token.start, token.end))
+        columns.skip()
+      }
     }
   }
+  path.finish(columns)
   layer.markup(from, end, '\n')
 }
