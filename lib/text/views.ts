@@ -199,7 +199,8 @@ export function maxDecoded(text: string, spans: readonly FoundSpan[]): FoundSpan
     const own = (byDepth.get(depth) ?? []).filter(
       ({ start, end }) => !covered.some((one) => one.start <= start && one.end >= end),
     )
-    found.push(...own)
+    // A call with so many arguments would exceed the stack.
+    for (const one of own) found.push(one)
     covered = mergeReplacements([...covered, ...own].map(({ start, end }) => ({ start, end, text: '' })))
   }
   return found
