@@ -607,7 +607,7 @@ export function mergeSpans(spans: readonly TextSpan[]): TextSpan[] {
       last.start = Math.min(last.start, span.start)
       last.end = depth === 0 ? end : Math.max(last.end, span.end)
     }
-    found.push(...own.map(({ start, end, view }) => (view ? { start, end, view } : { start, end })))
+    for (const { start, end, view } of own) found.push(view ? { start, end, view } : { start, end })
   }
   return found.sort((one, other) => one.start - other.start)
 }

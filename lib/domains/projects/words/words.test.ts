@@ -268,3 +268,8 @@ describe('a name in separate fields', () => {
     expect(names.namesIn('first_name: Iris, last_name: Other, city: Probe')).toEqual([])
   })
 })
+
+it('mergeSpans returns any number of spans', () => {
+  const spans = Array.from({ length: 300_000 }, (_, at) => ({ start: at * 2, end: at * 2 + 1 }))
+  expect(mergeSpans(spans)).toHaveLength(300_000)
+})
