@@ -40,6 +40,11 @@ describe('RTF', () => {
     const text = rtf('Words', '{\\fonttbl{\\f0 Arial;}}{\\colortbl;\\red0;}{\\*\\themedata 504b}{\\pict\\pngblip 8950}')
     expect(lastOf(text)).not.toMatch(/Arial|504b|8950/)
   })
+  it('cuts words from the description of an image', () => {
+    const properties = '{\\*\\picprop{\\sp{\\sn wzDescription}{\\sv Photo of Anna Lee}}}'
+    const text = rtf(`Words{\\pict${properties}\\pngblip 8950}`)
+    expect(cutFrom(text, 'Anna Lee')).toBe(text.replace('Anna Lee', ''))
+  })
   it.each([
     ['the document', "\\'ef\\'f0\\'e8\\'e2\\'e5\\'f2", '\\ansicpg1251', 'привет'],
     [

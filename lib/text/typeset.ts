@@ -195,8 +195,8 @@ function decodeGroup(layer: LayerBuilder, document: Rtf, { start, end }: Span, i
       from = to
       if (hiddenGroup.test(name)) {
         // An image may have a description.
-        const properties = name === 'pict' ? text.indexOf('{\\*\\picprop', at) : -1
-        if (properties >= 0 && properties < to) leave(properties, Math.min(to, ends.get(properties) ?? to), false)
+        const properties = name === 'pict' ? at + text.slice(at, to).indexOf('{\\*\\picprop') : -1
+        if (properties >= at) leave(properties, Math.min(to, ends.get(properties) ?? to), false)
       } else if (besideText.test(name)) leave(at, to, true)
       else if (aboutText.test(name) || (star !== undefined && !inText.test(name))) leave(at, to, false)
       else {
