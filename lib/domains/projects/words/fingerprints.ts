@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { crossesBorder, isScattered } from '#lib/text/borders.ts'
 import type { FoundSpan } from '#lib/text/layer.ts'
 import { alwaysCapital, familyLabels, givenLabels, labelWords } from '#lib/text/name-data.ts'
 import { nameForms } from '#lib/text/names.ts'
@@ -25,6 +26,13 @@ interface FingerprintMatch extends TextSpan {
   run: number
 }
 
+/** A name in a form of a text. */
+interface FoundName extends FingerprintMatch {
+  /** The part of the form that has the labels and the values of a name in separate fields. */
+  fields?: TextSpan
+  isNumber?: boolean
+}
+
 /** Shorter texts occur too often by chance to identify their author. They are erased only if provenance names them. */
 const leastCharacters = 20
 const keyBytes = 8
@@ -39,9 +47,8 @@ type Short = Map<number, Set<number>>
 
 /** Words between a label of a form and the label of the other part of the name. */
 const maxBetweenLabels = 40
-/** Pairs of labels that are compared in one text. Then only labels with few words between them are. */
-const maxLabelPairs = 20_000
-const adjacentLabels = 4
+/** Words of a value of such a field. */
+const maxOfValue = 60
 
 // The words of fingerprints that were stored before the format had a version. They must stay as they are: the erased texts no longer
 // exist, so these fingerprints cannot be made again.
@@ -127,6 +134,7 @@ export class Fingerprints {
 
   /** What a fingerprint is here: a name that may be removed, or one that may be somebody else's. */
   nameOf(run: number): 'certain' | 'uncertain' | undefined {
+    if (run < 0) return this.nameOf(-run) === undefined ? undefined : 'uncertain'
     const isIn = (set: Short) => [...set.values()].some((runs) => runs.has(run))
     if (isIn(this.#names) || isIn(this.#capitalized)) return 'certain'
     return isIn(this.#uncertain) ? 'uncertain' : undefined
@@ -263,18 +271,26 @@ export class Fingerprints {
   /** Names, email addresses and telephone numbers of the erased person in a text, in any usual form and encoding. */
   namesIn(text: string): FingerprintMatch[] {
     if (this.#names.size + this.#capitalized.size + this.#numbers.size === 0) return []
-    if (this.#isFormer) return distinct(searchViews(text, (view) => this.#formerNames(view)))
+    if (this.#isFormer)
+      return distinct(searchViews(text, (view) => this.#formerNames(view)).filter((one) => !crossesBorder(text, one)))
     // Runs were sought before: the words of the last form are still hashed.
     const isLastFirst = true
-    return distinct(
-      searchViews(text, (view) => [...this.#namesOf(view).certain, ...this.#numbersOf(view)], { isLastFirst }),
+    const all = searchViews(
+      text,
+      (view): FoundName[] => [...this.#namesOf(view).certain, ...this.#numbersOf(view).map(asNumber)],
+      { isLastFirst },
     )
+    return distinct(all.filter((one) => isOneName(text, one)).map(matchOf))
   }
   /** Words that may be a name of the erased person, and are too uncertain to remove. */
   uncertainIn(text: string): FingerprintMatch[] {
-    if (this.#uncertain.size + this.#capitalized.size === 0) return []
+    if (this.#uncertain.size + this.#capitalized.size + this.#names.size === 0) return []
     const certain = this.namesIn(text)
-    return distinct(searchViews(text, (view) => this.#namesOf(view).uncertain)).filter(
+    const all = searchViews(text, (view): (FoundName & { isCertain?: boolean })[] => {
+      const found = this.#namesOf(view)
+      return [...found.uncertain, ...found.certain.map((one) => ({ ...one, isCertain: true }))]
+    })
+    return distinct(asUncertain(text, all)).filter(
       ({ start, end }) => !certain.some((one) => one.start <= start && one.end >= end),
     )
   }
@@ -283,23 +299,25 @@ export class Fingerprints {
    * contains too many of these words.
    */
   everyNameIn(text: string): { certain: FingerprintMatch[]; uncertain: FingerprintMatch[] } {
-    if (this.#isFormer || this.#uncertain.size + this.#capitalized.size === 0)
+    if (this.#isFormer || this.#uncertain.size + this.#capitalized.size + this.#names.size === 0)
       return { certain: this.namesIn(text), uncertain: [] }
     const all = searchViews(
       text,
-      (view) => {
+      (view): (FoundName & { isCertain?: boolean; hasCapital?: boolean })[] => {
         const { certain, uncertain } = this.#namesOf(view)
-        const capitals = uncertain.filter(({ start }) => /^\P{Ll}/u.test(view.slice(start, start + 2)))
+        const hasCapital = ({ start }: TextSpan) => /^\P{Ll}/u.test(view.slice(start, start + 2))
         return [
-          ...[...certain, ...this.#numbersOf(view)].map((one) => ({ ...one, isCertain: true })),
-          ...capitals.map((one) => ({ ...one, isCertain: false })),
+          ...certain.map((one) => ({ ...one, isCertain: true, hasCapital: hasCapital(one) })),
+          ...this.#numbersOf(view).map((one) => ({ ...asNumber(one), isCertain: true })),
+          ...uncertain.filter(hasCapital).map((one) => ({ ...one, hasCapital: true })),
         ]
       },
       { isLastFirst: true },
     )
-    const certain = distinct(all.filter(({ isCertain }) => isCertain))
+    const certain = distinct(all.filter((one) => one.isCertain && isOneName(text, one)).map(matchOf))
     const within = (one: TextSpan) => certain.some(({ start, end }) => start <= one.start && end >= one.end)
-    return { certain, uncertain: distinct(all.filter((one) => !one.isCertain && !within(one))) }
+    const capitals = all.filter(({ hasCapital }) => hasCapital)
+    return { certain, uncertain: distinct(asUncertain(text, capitals).filter((one) => !within(one))) }
   }
   #formerNames(text: string): FingerprintMatch[] {
     const found: FingerprintMatch[] = []
@@ -309,9 +327,9 @@ export class Fingerprints {
         if (from + length <= tokens.length) this.#note(found, tokens, from, from + length, (run) => runs.has(run))
     return found
   }
-  #namesOf(text: string): { certain: FingerprintMatch[]; uncertain: FingerprintMatch[] } {
+  #namesOf(text: string): { certain: FoundName[]; uncertain: FingerprintMatch[] } {
     this.#nameFilter ??= new NameFilter(this.#seeds, this.#names, this.#capitalized, this.#uncertain)
-    const certain: FingerprintMatch[] = []
+    const certain: FoundName[] = []
     const uncertain: FingerprintMatch[] = []
     if (this.#names.size + this.#capitalized.size + this.#uncertain.size === 0) return { certain, uncertain }
     const candidates: [from: number, to: number, without: number][] = []
@@ -320,7 +338,7 @@ export class Fingerprints {
     if (candidates.length === 0 && !hasLabels) return { certain, uncertain }
     // Confirming hashes other texts.
     const words = wordsOfHashed(text)
-    const fields = hasLabels ? this.#fieldsOf(words) : []
+    const fields = hasLabels ? this.#fieldsOf(text, words) : []
     for (const [from, to, without] of candidates) {
       const folded: string[] = []
       if (without >= 0 && isConjunction(text, words.starts[without] ?? 0)) continue
@@ -355,9 +373,9 @@ export class Fingerprints {
     return hasGiven && hasFamily
   }
   /** Names whose parts are the values of separate fields: `first_name: Iris`, `last_name: Probe`. */
-  #fieldsOf({ words, starts, ends, lows }: ReturnType<typeof wordsOfHashed>): FingerprintMatch[] {
+  #fieldsOf(text: string, { words, starts, ends, lows }: ReturnType<typeof wordsOfHashed>): FoundName[] {
     const { given = new Set<number>(), family = new Set<number>() } = this.#labels ?? {}
-    const found: FingerprintMatch[] = []
+    const found: FoundName[] = []
     const families: number[] = []
     const givens: number[] = []
     // Folding a word costs more than the rest, and a text of labels repeats few of them.
@@ -387,33 +405,41 @@ export class Fingerprints {
     }
     const valuesOf = (labels: readonly number[]): { label: number; from: number }[] =>
       labels.flatMap((label) => {
-        const from = valueAfter(label)
+        // In `first name`, the second word is a part of the label.
+        const isSecond = label > 0 && isLabelAt(label - 1) && isLabel(labelWords, ofLabel, label)
+        const from = isSecond ? undefined : valueAfter(label)
         return from === undefined ? [] : [{ label, from }]
       })
-    const lengthsAt = (from: number): [from: number, to: number][] =>
-      [1, 2, 3].flatMap((length) => (from + length <= lows.length ? [[from, from + length] as [number, number]] : []))
-    const others = valuesOf(families)
-    let next = 0
-    let pairs = maxLabelPairs
-    for (const { label: one, from: ownFrom } of valuesOf(givens)) {
-      const reach = pairs > 0 ? maxBetweenLabels : adjacentLabels
-      while (next < others.length && (others[next]?.label ?? 0) < one - reach) next++
-      for (let index = next; index < others.length; index++) {
-        const { label: other, from: otherStart } = others[index] ?? { label: 0, from: 0 }
-        if (other > one + reach) break
-        // In `first name`, the second word is a part of the label.
-        if (other === one + 1 && isLabel(labelWords, ofLabel, other)) continue
-        pairs--
-        for (const [from, to] of lengthsAt(ownFrom))
-          for (const [otherFrom, otherTo] of lengthsAt(otherStart)) {
-            if (this.#nameFilter?.mayBe(lows, [from, to], [otherFrom, otherTo]) !== true) continue
-            const some = [...range(from, to), ...range(otherFrom, otherTo)].map(words)
-            const run = this.#hashOf(some)
-            if (!this.#names.get(some.length)?.has(run) && !this.#capitalized.get(some.length)?.has(run)) continue
-            found.push({ run, start: starts[from] ?? 0, end: ends[to - 1] ?? 0 })
-            found.push({ run, start: starts[otherFrom] ?? 0, end: ends[otherTo - 1] ?? 0 })
-          }
-      }
+    const lengthsAt = (from: number): [from: number, to: number][] => {
+      // Scripts without spaces have a word for each character.
+      let whole = from + 1
+      const continues = (at: number) => /^[-\u2010]?$/.test(text.slice(ends[at - 1], starts[at]))
+      while (whole < lows.length && whole < from + maxOfValue && continues(whole)) whole++
+      return [...new Set([1, 2, 3, whole - from])].flatMap((length) =>
+        from + length <= lows.length ? [[from, from + length] as [number, number]] : [],
+      )
+    }
+    const labels = [
+      ...valuesOf(givens).map((one) => ({ ...one, isGiven: true })),
+      ...valuesOf(families).map((one) => ({ ...one, isGiven: false })),
+    ].sort((one, other) => one.label - other.label)
+    for (let at = 1; at < labels.length; at++) {
+      const [one, other] = [labels[at - 1], labels[at]]
+      if (!one || !other || one.isGiven === other.isGiven || other.label > one.label + maxBetweenLabels) continue
+      if (leavesRecord(text.slice(starts[one.label], starts[other.label]))) continue
+      // Further labels belong to the next record: each has one partner.
+      at++
+      const [given, family] = one.isGiven ? [one, other] : [other, one]
+      for (const [from, to] of lengthsAt(given.from))
+        for (const [otherFrom, otherTo] of lengthsAt(family.from)) {
+          if (this.#nameFilter?.mayBe(lows, [from, to], [otherFrom, otherTo]) !== true) continue
+          const some = [...range(from, to), ...range(otherFrom, otherTo)].map(words)
+          const run = this.#hashOf(some)
+          if (!this.#names.get(some.length)?.has(run) && !this.#capitalized.get(some.length)?.has(run)) continue
+          const fields = { start: starts[one.label] ?? 0, end: Math.max(ends[to - 1] ?? 0, ends[otherTo - 1] ?? 0) }
+          found.push({ run, start: starts[from] ?? 0, end: ends[to - 1] ?? 0, fields })
+          found.push({ run, start: starts[otherFrom] ?? 0, end: ends[otherTo - 1] ?? 0, fields })
+        }
     }
     return found
   }
@@ -545,6 +571,34 @@ function isProperName(text: string, words: ReturnType<typeof wordsOfHashed>, fro
     isShown ||= !isFirst && !isLoud && !alwaysCapital.has(words.words(at))
   }
   return isShown
+}
+
+const asNumber = (match: FingerprintMatch): FoundName => ({ ...match, isNumber: true })
+const matchOf = ({ run, start, end, view }: FoundName): FingerprintMatch => ({ run, start, end, ...(view && { view }) })
+/** Whether the words of a name belong together: names are not made of the words of two people. */
+function isOneName(text: string, found: FoundName): boolean {
+  const { fields, isNumber, view } = found
+  if (isNumber) return true
+  if (!fields) return !crossesBorder(text, found)
+  return view === undefined || !isScattered(text, { depth: view.depth, ...fields })
+}
+/**
+ * What may be a name, with certain names whose words are in several values. These are known by the negative of their fingerprint, so that
+ * the removal of the same name beside them does not affect them.
+ */
+const asUncertain = (text: string, all: readonly (FoundName & { isCertain?: boolean })[]): FingerprintMatch[] =>
+  all.flatMap((one) => {
+    if (!one.isCertain) return [matchOf(one)]
+    return one.fields || isOneName(text, one) ? [] : [{ ...matchOf(one), run: -one.run }]
+  })
+/** Whether a part of a text closes more brackets than it opened before: what follows belongs to another record. */
+function leavesRecord(text: string): boolean {
+  let depth = 0
+  for (const [sign] of text.matchAll(/[[\]{}]/g)) {
+    depth += sign === '{' || sign === '[' ? 1 : -1
+    if (depth < 0) return true
+  }
+  return false
 }
 
 const numberWord = (digits: string): string => `#${digits}`
