@@ -67,7 +67,8 @@ function crossesIn(layers: readonly Layer[], depth: number, { start, end }: Span
   let [from, to] = [-1, -1]
   let isOnlyCoded = true
   let between: number[] = []
-  for (let at = firstPiece(layer, start); at < count; at++) {
+  // The piece before may end where the span starts.
+  for (let at = Math.max(0, firstPiece(layer, start) - 1); at < count; at++) {
     const [kind, first, next] = [kinds[at], starts[at] ?? 0, endOfPiece(layer, at)]
     // A name of a program is divided here: its words may belong to somebody else's name.
     if (

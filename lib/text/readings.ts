@@ -245,13 +245,17 @@ function withoutFormats(base: string, flowEnd: number): Layer | undefined {
 const hump = /(?<=\p{Ll}|\p{Lo})(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})|(?<=\p{L})(?=\p{N})|(?<=\p{N})(?=\p{L})/gu
 /** Two words in one: of fewer, no run is made. */
 const identifier = /\p{Ll}\p{Lu}\p{Ll}{0,30}\p{Lu}/u
+const token = /[\p{L}\p{M}\p{N}_$]+/gu
 function splitIdentifiers(base: string, flowEnd: number): Layer | undefined {
   if (!identifier.test(base)) return undefined
   const builder = new ReadingBuilder(base, flowEnd)
-  for (const { index } of base.matchAll(hump)) {
-    builder.copyTo(index)
-    builder.gap(index)
-  }
+  // One such name in a text does not make `DeShawn` two words.
+  for (const { 0: found, index: start } of base.matchAll(token))
+    if (identifier.test(found))
+      for (const { index } of found.matchAll(hump)) {
+        builder.copyTo(start + index)
+        builder.gap(start + index)
+      }
   return builder.reading()
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { editText } from '#lib/text/views.ts'
+import { editText, readerText } from '#lib/text/views.ts'
 import { Fingerprints } from './fingerprints.ts'
 
 const named = (...names: string[]) => {
@@ -56,6 +56,21 @@ describe('names of which the words belong to two people', () => {
     expect(words.namesIn(text)).toEqual([])
     expect(words.everyNameIn(text).certain).toEqual([])
     expect(editText(text, (one) => words.namesIn(one))).toBe(text)
+  })
+  it.each([
+    'MaryAnn Miller and DeShawn Carter met; see getUserName()',
+    'class AnnaLeeSmithController extends AnnaLeeSmithBase {}',
+    'call getMaryAnn Miller',
+    'const userAnnaLeeSmith = 1',
+  ])('cuts no part of the names of programs and people in %s', (text) => {
+    const words = named('Ann Miller', 'Shawn Carter', 'Anna Lee')
+    expect(editText(text, (one) => words.namesIn(one))).toBe(text)
+  })
+  it('reads runs in names of programs, and leaves names of people beside them whole', () => {
+    const words = new Fingerprints(Buffer.alloc(8, 7))
+    words.add('i have a very high fever today')
+    expect(words.runsIn('iHaveAVeryHighFeverToday').length).toBeGreaterThan(0)
+    expect(readerText('DeShawn McCarter; see getUserName()')).toContain('DeShawn McCarter')
   })
   it('lists them as uncertain', () => {
     const words = named('Iris Probe')
