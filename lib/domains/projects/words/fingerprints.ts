@@ -350,7 +350,7 @@ export class Fingerprints {
         (isProperName(text, words, from, to) ? certain : uncertain).push(match)
       else if (this.#uncertain.get(folded.length)?.has(run)) uncertain.push(match)
     }
-    certain.push(...fields)
+    for (const one of fields) certain.push(one)
     return { certain, uncertain }
   }
   /** Whether the hashed words may contain labels of both parts of a name. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { editText, readerText } from '#lib/text/views.ts'
-import { Fingerprints } from './fingerprints.ts'
+import { Fingerprints, mergeSpans } from './fingerprints.ts'
 
 const named = (...names: string[]) => {
   const words = new Fingerprints(Buffer.alloc(8, 7))
@@ -84,5 +84,10 @@ describe('names of which the words belong to two people', () => {
   it.each(whole)('cuts %s from %s', (name, text, rest) => {
     const words = named(name)
     expect(editText(text, (one) => words.namesIn(one))).not.toMatch(rest)
+  })
+  it('reads a long text of labels', () => {
+    const words = named('Iris Probe')
+    const text = 'first name: Iris last name: Probe '.repeat(80_000)
+    expect(mergeSpans(words.namesIn(text)).length).toBeGreaterThan(100_000)
   })
 })
