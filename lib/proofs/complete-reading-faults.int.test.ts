@@ -205,6 +205,16 @@ describe('decideNames()', () => {
       { kind: 'erase', names: new Set([2]) },
     ],
     [
+      'keeps uncertain words in a place of others although an admin decided to erase them',
+      decideNames(maybe(older), none, until, { lastAt: undefined, isOfOthers: true }, 'erase'),
+      leave('owned', older),
+    ],
+    [
+      'keeps uncertain words of a living person although an admin decided to erase them',
+      decideNames(maybe(older), new Set([2]), until, nobodys, 'erase'),
+      leave('shared', older),
+    ],
+    [
       'keeps a name of a living person although an admin decided to erase it',
       decideNames(named(older), new Set([1]), until, nobodys, 'erase'),
       leave('shared', older),

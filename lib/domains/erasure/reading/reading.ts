@@ -290,9 +290,12 @@ export function decideNames(
   const isNewer = times.some((at) => at !== undefined && at > until)
   const leave = (reason: RemainingReason): NameAssessment => ({ kind: 'leave', reason, writtenAt })
   if (names.size === 0) {
-    if (decision === 'erase') return { kind: 'erase', names: new Set(found.flatMap((one) => [...one.uncertain])) }
     // What people write later is about others: it only may be a name.
-    return isNewer && decision !== 'keep' ? { kind: 'none' } : leave('uncertain')
+    if (isNewer && decision !== 'erase' && decision !== 'keep') return { kind: 'none' }
+    if (isOfOthers) return leave('owned')
+    if (decision !== 'erase') return leave('uncertain')
+    const maybe = new Set(found.flatMap((one) => [...one.uncertain])).difference(explained)
+    return maybe.size === 0 ? leave('shared') : { kind: 'erase', names: maybe }
   }
   const rest = names.difference(explained)
   if (rest.size === 0) return leave('shared')
