@@ -41,11 +41,16 @@ export const alteredDetail = (count: number): string =>
   `Somebody without the secret added, changed or removed ${count} ${count === 1 ? 'row' : 'rows'} of the erasure ledger. These rows are not acted on.`
 
 /** Replays unless another process of the installation does. */
-async function replayAlone(db: Database, replay: () => Promise<Replay>): Promise<void> {
+export async function replayAlone(db: Pick<Database, 'session'>, replay: () => Promise<Replay>): Promise<void> {
   const client = await db.session()
+  // The lock belongs to the session: a connection that may still have it is closed.
+  let isIntact = false
   try {
     const { rows } = await client.query('SELECT pg_try_advisory_lock($1) AS is_ours', [replayLock])
-    if (rows[0]?.is_ours !== true) return
+    if (rows[0]?.is_ours !== true) {
+      isIntact = true
+      return
+    }
     try {
       logNotice('the database was restored: repeating the erasures of the ledger')
       const { erased, subjects, parts, reinstated, refused, unfinished, unsearched } = await replay()
@@ -54,9 +59,10 @@ async function replayAlone(db: Database, replay: () => Promise<Replay>): Promise
       )
     } finally {
       await client.query('SELECT pg_advisory_unlock($1)', [replayLock])
+      isIntact = true
     }
   } finally {
-    client.release()
+    client.release(!isIntact)
   }
 }
 

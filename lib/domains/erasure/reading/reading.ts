@@ -817,17 +817,23 @@ export const completeReadings = (deps: ReadingDeps) => ({
   /** Starts or continues a reading. `rests`: pauses after each page, for the load on the stores. */
   async read({ rests = true }: { rests?: boolean } = {}): Promise<ReadingState> {
     const client = await deps.db.session()
+    // The lock belongs to the session: a connection that may still have it is closed.
+    let isIntact = false
     try {
       const [lock] = await readingLock(client, {}, 'take')
-      if (!lock?.done) return 'idle'
+      if (!lock?.done) {
+        isIntact = true
+        return 'idle'
+      }
       try {
         const id = await openReading(deps)
         return id === undefined ? 'idle' : await readOn(deps, id, rests)
       } finally {
         await readingLock(client, {}, 'release')
+        isIntact = true
       }
     } finally {
-      client.release()
+      client.release(!isIntact)
     }
   },
 })
