@@ -193,3 +193,21 @@ export function nameForms(name: string): NameForms {
   const isCommon = exact.every((word) => commonWords.has(word) || (word.length === 1 && /[a-z]/.test(word)))
   return isCommon ? { certain: [], capitalized: certain, uncertain } : { certain, capitalized: [], uncertain }
 }
+
+/**
+ * Whether other names name the same person by a certain form: `Juergen Mueller`, `Müller, Jürgen` and `Dr. Jürgen Müller` have the name of
+ * `Jürgen Müller`. A name of one word is only compared as a whole.
+ */
+export function sameName(name: string): (other: string) => boolean {
+  const { certain, capitalized } = nameForms(name)
+  const forms = new Set([...certain, ...capitalized].map((words) => words.join(' ')))
+  const lengths = new Set([...forms].map((form) => form.split(' ').length))
+  return (other) => {
+    const words = wordsOf(other)
+    if (forms.has(words.join(' '))) return true
+    for (const length of lengths)
+      for (let at = 0; length > 1 && at + length <= words.length; at++)
+        if (forms.has(words.slice(at, at + length).join(' '))) return true
+    return false
+  }
+}

@@ -1,6 +1,7 @@
 import type { Actor, Transaction } from '#lib/kernel/context.ts'
 import { namePatterns } from '#lib/kernel/name-search.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import { sameName } from '#lib/text/names.ts'
 import {
   adminAccounts,
   contactsOfAdmins,
@@ -75,13 +76,26 @@ export const accountDirectory = {
       after = last.id
     }
   },
-  /** Whether another account has this name or address, ignoring case. */
+  /** Whether another account has this name in any usual form, or this address, ignoring case. */
   async isBorneByOthers(tx: Transaction, name: string, accountId: string | null): Promise<boolean> {
     const same = { equals: name, mode: 'insensitive' } as const
     const others = await tx.account.count({
       where: { OR: [{ name: same }, { email: same }], ...(accountId !== null && { id: { not: accountId } }) },
     })
-    return others > 0
+    if (others > 0 || name.includes('@')) return others > 0
+    const isSame = sameName(name)
+    for (let after = ''; ; ) {
+      const page = await tx.account.findMany({
+        where: { id: { gt: after, ...(accountId !== null && { not: accountId }) } },
+        orderBy: { id: 'asc' },
+        take: namesAtOnce,
+        select: { id: true, name: true },
+      })
+      if (page.some((one) => isSame(one.name))) return true
+      const last = page.at(-1)
+      if (!last) return false
+      after = last.id
+    }
   },
 
   /** Returns the address if the person has proven that they receive its emails. */

@@ -4,6 +4,7 @@ import type { Mention } from '#lib/kernel/erased.ts'
 import type { ErasureScope, Subject } from '#lib/kernel/erasure-scope.ts'
 import type { GraphStore } from '#lib/stores/graph/graph.ts'
 import { scopeSubject, writersOf } from '../legal-holds.ts'
+import { isBorneByParticipant } from '../provenance/participant-names.ts'
 import { Fingerprints } from '../words/fingerprints.ts'
 import { identifiesAPerson, mayBeTakenOut, nameHeldFor } from './name-rules.ts'
 import { groupsOfWriters, type ReadableTable, readableAtOnce, readableTables, textsOfOthers } from './repository.ts'
@@ -55,15 +56,14 @@ async function reportedSince(tx: Transaction, { participants = [] }: Subject, be
 
 /** Whether another participant, of any project, has this name or address. */
 const isOfAnotherParticipant = async (tx: Transaction, name: string, { account, participants = [] }: Subject) => {
+  const others = {
+    id: { notIn: [...participants] },
+    ...(account !== null && { AND: [{ OR: [{ accountId: null }, { accountId: { not: account } }] }] }),
+  }
   const same = { equals: name, mode: 'insensitive' } as const
-  const others = await tx.projectParticipant.count({
-    where: {
-      OR: [{ name: same }, { email: same }],
-      id: { notIn: [...participants] },
-      ...(account !== null && { AND: [{ OR: [{ accountId: null }, { accountId: { not: account } }] }] }),
-    },
-  })
-  return others > 0
+  if ((await tx.projectParticipant.count({ where: { OR: [{ name: same }, { email: same }], ...others } })) > 0)
+    return true
+  return !name.includes('@') && (await isBorneByParticipant(tx, name, others))
 }
 
 /** The names of entities in a group that represent no person, in lower case. */

@@ -3,6 +3,7 @@ import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import { wholeConversations, wholeProjects } from '../containers/repository.ts'
 import { identifiesAPerson } from '../graph/name-rules.ts'
 import { type AuthoredTable, coveredRows, scopePart, scopeSubject } from '../legal-holds.ts'
+import { isBorneByParticipant } from './participant-names.ts'
 import { heldSources, idsAtOnce, sourceIdsAfter, sourcesById } from './repository.ts'
 import type { PersonNames, Source, Sources, WholeContainer } from './sources.ts'
 
@@ -123,14 +124,7 @@ export const gatheredSources = ({ namesOf, isBorneByOthers }: NamesDeps = noName
     async function isShared(name: string): Promise<boolean> {
       if (name.includes('@')) return false
       if (await isBorneByOthers(tx, name, account)) return true
-      const others = await tx.projectParticipant.count({
-        where: {
-          name: { equals: name, mode: 'insensitive' },
-          projectId: { in: [...projects] },
-          id: { notIn: [...participants] },
-        },
-      })
-      return others > 0
+      return isBorneByParticipant(tx, name, { projectId: { in: [...projects] }, id: { notIn: [...participants] } })
     }
     const found: PersonNames = { certain: [], uncertain: [] }
     for (const name of names)

@@ -319,6 +319,20 @@ export class Fingerprints {
     const capitals = all.filter(({ hasCapital }) => hasCapital)
     return { certain, uncertain: distinct(asUncertain(text, capitals).filter((one) => !within(one))) }
   }
+  /** The fingerprints of every form of somebody's name: who has one of the forms has all. */
+  formsOf(name: string): number[] {
+    const found = this.everyNameIn(name)
+    const some = [...found.certain, ...found.uncertain].map(({ run }) => run)
+    // Making the forms takes longer, and most names have no word of an erased one.
+    if (this.#isFormer || (some.length === 0 && this.uncertainIn(name).length === 0)) return some
+    const { certain, capitalized } = nameForms(name)
+    for (const words of [...certain, ...capitalized]) {
+      const run = this.#hashOf(words)
+      if ([this.#names, this.#capitalized, this.#uncertain].some((set) => set.get(words.length)?.has(run)))
+        some.push(run)
+    }
+    return some
+  }
   #formerNames(text: string): FingerprintMatch[] {
     const found: FingerprintMatch[] = []
     const tokens = formerTokens(text)

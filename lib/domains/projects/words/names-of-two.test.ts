@@ -85,6 +85,16 @@ describe('names of which the words belong to two people', () => {
     const words = named(name)
     expect(editText(text, (one) => words.namesIn(one))).not.toMatch(rest)
   })
+  it.each(['Juergen Mueller', 'Müller, Jürgen', 'Dr. Jürgen Müller', 'juergen mueller', 'Jürgen Müller'])(
+    'knows every form of the name of %s',
+    (other) => {
+      const words = named('Jürgen Müller')
+      const forms = new Set(words.formsOf(other))
+      for (const text of ['Jürgen Müller', 'Juergen Mueller', 'Müller, Jürgen'])
+        for (const { run } of words.namesIn(`ask ${text} tomorrow`)) expect(forms).toContain(run)
+      expect(words.formsOf('Anna Schmidt')).toEqual([])
+    },
+  )
   it('reads a long text of labels', () => {
     const words = named('Iris Probe')
     const text = 'first name: Iris last name: Probe '.repeat(80_000)

@@ -204,11 +204,7 @@ function wordsOfMany(all: readonly StoredWords[]) {
     runsOf: (receiptId: string, text: string): ErasedRunMatch[] => each.get(receiptId)?.runsIn(text) ?? [],
     runsIn: (text: string): number[] =>
       merged.flatMap(({ words }) => [...words.runsIn(text), ...words.namesIn(text)].map(({ run }) => run)),
-    namesIn: (name: string): number[] =>
-      merged.flatMap(({ words }) => {
-        const { certain, uncertain } = words.everyNameIn(name)
-        return [...certain, ...uncertain].map(({ run }) => run)
-      }),
+    namesIn: (name: string): number[] => merged.flatMap(({ words }) => words.formsOf(name)),
     unexplained(receiptId: string, explained: ReadonlySet<number>, only?: ReadonlySet<number>): ErasedWords {
       const words = each.get(receiptId) ?? new Fingerprints()
       const counts = (run: number) => !explained.has(run) && only?.has(run) !== false
