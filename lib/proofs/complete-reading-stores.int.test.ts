@@ -14,7 +14,7 @@ import { eraseWholeProject, madeConversation, madeMessage, madeProject } from '#
 
 let sentences = 0
 const sentence = (): string => {
-  const n = ++sentences
+  const n = `s${++sentences}`
   return `I have suffered${n} from cobalt${n} fever${n} since the house${n} in Rhabarberstrasse burned${n} down.`
 }
 
