@@ -1,7 +1,7 @@
-import type { FoundSpan, Layer, Span } from './layer.ts'
+import { type FoundSpan, type Layer, pieceKinds, type Span } from './layer.ts'
 import { viewsOf } from './views.ts'
 
-const [unit, markup, dropped, coded, key] = [1, 2, 3, 4, 5]
+const { unit, markup, dropped, coded, key, label } = pieceKinds
 
 /** Signs between two words that belong to separate strings, cells, statements or sentences. */
 const separation = /["'`“”„«»][\s\\]*[,:;][\s\\]*["'`“”„«»]|[\]})>][\s\\"'`,;]*[[{(<]|\||[:：]\s|[?!]\s/u
@@ -82,7 +82,7 @@ function crossesIn(layers: readonly Layer[], depth: number, { start, end }: Span
       return true
     if (first >= end) break
     if (kind === dropped) continue
-    if (kind === markup) {
+    if (kind === markup || kind === label) {
       if (from >= 0 || (first >= start && next > first)) between.push(at)
       continue
     }
@@ -136,7 +136,7 @@ export function isScattered(text: string, { depth, start, end }: Span & { depth:
   let to = -1
   for (let at = firstPiece(layer, start); at < count && (starts[at] ?? 0) < end; at++) {
     const kind = kinds[at]
-    if (kind === markup || kind === dropped || endOfPiece(layer, at) <= start) continue
+    if (kind === markup || kind === label || kind === dropped || endOfPiece(layer, at) <= start) continue
     if (kind === key || (baseStarts[at] ?? 0) < to) return true
     to = baseEnds[at] ?? 0
   }

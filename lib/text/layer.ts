@@ -19,7 +19,7 @@ export interface FoundSpan extends Span {
 }
 
 /** How a piece of a decoded text relates to its range in the text below. */
-const pieceKinds = {
+export const pieceKinds = {
   /** Copied: every character has its own position. */
   same: 0,
   /** One escape sequence or reference; it is removed as a whole. */

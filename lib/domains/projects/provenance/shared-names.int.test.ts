@@ -24,7 +24,7 @@ const namesOf = (of: string, projects: string[]) =>
     gatheredSources({ namesOf: async () => [], isBorneByOthers: accountDirectory.isBorneByOthers }).names(
       { subject: { account: null, agents: [], participants: [of] } },
       tx,
-      projects,
+      new Set(projects),
     ),
   )
 

@@ -433,9 +433,18 @@ export class Fingerprints {
         from + length <= lows.length ? [[from, from + length] as [number, number]] : [],
       )
     }
+    // `name` alone names a family only where no other label does: near those it may be the name of anything.
+    const some = valuesOf(families)
+    const clear = some.filter(({ label }) => !isLabel(labelWords, ofLabel, label))
+    let near = 0
+    const isClear = ({ label }: { label: number }): boolean => {
+      while (near < clear.length && (clear[near]?.label ?? 0) < label - maxBetweenLabels) near++
+      const nearest = clear[near]?.label
+      return nearest === undefined || nearest > label + maxBetweenLabels || !isLabel(labelWords, ofLabel, label)
+    }
     const labels = [
       ...valuesOf(givens).map((one) => ({ ...one, isGiven: true })),
-      ...valuesOf(families).map((one) => ({ ...one, isGiven: false })),
+      ...some.filter(isClear).map((one) => ({ ...one, isGiven: false })),
     ].sort((one, other) => one.label - other.label)
     for (let at = 1; at < labels.length; at++) {
       const [one, other] = [labels[at - 1], labels[at]]
@@ -447,9 +456,9 @@ export class Fingerprints {
       for (const [from, to] of lengthsAt(given.from))
         for (const [otherFrom, otherTo] of lengthsAt(family.from)) {
           if (this.#nameFilter?.mayBe(lows, [from, to], [otherFrom, otherTo]) !== true) continue
-          const some = [...range(from, to), ...range(otherFrom, otherTo)].map(words)
-          const run = this.#hashOf(some)
-          if (!this.#names.get(some.length)?.has(run) && !this.#capitalized.get(some.length)?.has(run)) continue
+          const parts = [...range(from, to), ...range(otherFrom, otherTo)].map(words)
+          const run = this.#hashOf(parts)
+          if (!this.#names.get(parts.length)?.has(run) && !this.#capitalized.get(parts.length)?.has(run)) continue
           const fields = { start: starts[one.label] ?? 0, end: Math.max(ends[to - 1] ?? 0, ends[otherTo - 1] ?? 0) }
           found.push({ run, start: starts[from] ?? 0, end: ends[to - 1] ?? 0, fields })
           found.push({ run, start: starts[otherFrom] ?? 0, end: ends[otherTo - 1] ?? 0, fields })

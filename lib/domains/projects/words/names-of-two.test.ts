@@ -36,6 +36,9 @@ const separate: [name: string, text: string][] = [
 const whole: [name: string, text: string, rest: RegExp][] = [
   ['Thomas Martin', '{"first":"Thomas","last":"Martin"}', /Thomas|Martin/],
   ['Thomas Martin', '[{"first":"Anna","last":"Lee"},{"first":"Thomas","last":"Martin"}]', /Thomas|Martin/],
+  ['Thomas Martin', '{"name":"Acme","first":"Thomas","last":"Martin"}', /Thomas|Martin/],
+  ['Thomas Martin', '{"first":"Thomas","user":{"name":"tm"},"last":"Martin"}', /Thomas|Martin/],
+  ['Thomas Martin', 'First name: Thomas\nName: Martin', /Thomas|Martin/],
   ['Thomas Martin', 'Ask Martin, Thomas tomorrow', /Thomas|Martin/],
   ['Thomas Martin', 'Ask Tho<b>mas</b> <i>Mar</i>tin tomorrow', /Tho|tin/],
   ['Thomas Martin', 'Ask **Thomas** Martin tomorrow', /Thomas|Martin/],
