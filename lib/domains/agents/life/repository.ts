@@ -65,7 +65,7 @@ export const deleteExpiredDocuments = statement('life.delete-expired-documents',
 /** Locks documents of earlier versions, which are not sealed. Others write the locked rows; they are sealed later. */
 export const lockOpenDocuments = statement('life.lock-open-documents', {
   takes: { limit: 'int4' },
-  returns: { id: 'text', title: 'text', body: 'text' },
+  returns: { id: 'text', title: 'text!', body: 'text!' },
   sql: 'SELECT id, title, body FROM agent_documents WHERE body IS NOT NULL ORDER BY id LIMIT $limit FOR UPDATE SKIP LOCKED',
 })
 

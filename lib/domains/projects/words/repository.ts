@@ -83,7 +83,7 @@ export const remainingWithin = statement('words.remaining-within', {
 /** Names of participants of other projects that match a pattern. At most `max` for each pattern, with its number. */
 export const namesElsewhere = statement('words.names-elsewhere', {
   takes: { projects: 'text[]', patterns: 'text[]', max: 'int4' },
-  returns: { n: 'int4', text: 'text' },
+  returns: { n: 'int4', text: 'text!' },
   sql: `SELECT (g.n - 1)::int4 AS n, f.name AS text FROM unnest($patterns) WITH ORDINALITY AS g(pattern, n) CROSS JOIN LATERAL (
       SELECT a.name FROM project_participants a WHERE a.name ~* g.pattern AND a.project_id <> ALL($projects) LIMIT $max) AS f`,
 })
