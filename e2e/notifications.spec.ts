@@ -77,6 +77,6 @@ test('the overview tells how to set up emails, and sends a test email', async ({
   const regions = page.getByRole('listitem').filter({ hasText: 'Regions of all stores' })
   await regions.locator('summary').click()
   await regions.getByRole('button', { name: 'Check the stores' }).click()
-  await expect(regions.getByText(/^\d+ of \d+ stores answer\./)).toBeVisible()
+  await expect(regions.getByText(/^\d+ of \d+ stores responded\./)).toBeVisible()
   await page.context().close()
 })

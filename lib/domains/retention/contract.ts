@@ -92,7 +92,7 @@ export const editRetention = operation({
   path: '/v1/retention',
   summary: 'Override the retention periods of the environment',
   description:
-    'A preset, or days by visibility. Omitted fields remain unchanged. The next sweep uses longer periods. Only a person can set shorter ones, which are in force after 24 hours.',
+    'A preset, or days by visibility. Omitted fields remain unchanged. Only a person can set shorter periods, which are in force after 24 hours.',
   permission: 'retention:admin',
   needsRecentPassword: true,
   audit: { action: 'update', ...retention },
@@ -108,7 +108,6 @@ export const resetRetention = operation({
   method: 'delete',
   path: '/v1/retention',
   summary: 'Restore the retention periods of the environment',
-  description: 'Shorter periods need a person and 24 hours, as in a change.',
   permission: 'retention:admin',
   needsRecentPassword: true,
   audit: { action: 'update', ...retention },

@@ -185,7 +185,7 @@ export const searchStores = operation({
   path: '/api/stores/search',
   summary: 'Search the connected stores for a person',
   description:
-    'Reads every text of the connected checkpoints, graph, cache and objects with the search of the verification of an erasure, and sends places and counts as server-sent events, without content and with shortened names of places. Writes nothing. The audit entry contains a keyed hash of each entry. The stores work for it a quarter of the time at most. The search ends when the connection closes. Each server runs one search at a time. While two-person approval is on, it is refused (`kp find` on the server searches without it).',
+    'Reads every text of the connected stores like the verification of an erasure, and sends places and counts as server-sent events, without content. Writes nothing. The audit entry contains a keyed hash of each entry. One search at a time. Refused while two-person approval is on.',
   permission: 'stores:admin',
   needsRecentPassword: true,
   audit: { action: 'read', ...store },
