@@ -11,7 +11,7 @@ import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { attempt, type LoadAttempt } from './attempt.ts'
 import { childrenOf } from './cpu.ts'
 import { contributeTarget, registerBenchAgent } from './installation.ts'
-import type { BenchRow } from './row.ts'
+import { type BenchRow, noneRow } from './row.ts'
 import { withScope } from './scope.ts'
 import { answers, freeBenchPort, startServer } from './server.ts'
 
@@ -269,7 +269,7 @@ async function load(
   const began = performance.now()
   for (let number = 0; !over.aborted; number++) {
     const due = began + (number * SECOND) / PER_SECOND
-    if (due > performance.now()) await delay(due - performance.now())
+    await delay(Math.max(0, due - performance.now()))
     const request = one(number).finally(() => running.delete(request))
     running.add(request)
   }
@@ -363,20 +363,13 @@ export async function run(): Promise<BenchRow[]> {
     const back = [...erased].filter((id) => stored.has(id))
     const silent = [...created].filter((id) => (audited.get(id) ?? 0) < (erased.has(id) ? 2 : 1))
     const unexpected = attempts.filter(({ status }) => status !== 503 && status !== 0 && status >= 300).length
-    const none = (name: string, value: number, unit: string): BenchRow => ({
-      name,
-      value,
-      unit,
-      bar: '0',
-      met: value === 0,
-    })
     const count = (value: number) => value.toLocaleString('en')
     const worst = Math.max(...outages)
     return [
-      none(`missing units of ${count(created.size)} acknowledged, ${KILLS} kills`, lost.length, 'units'),
-      none(`erased units that are back, of ${count(erased.size)}`, back.length, 'units'),
-      none('acknowledged writes without their audit entries', silent.length, 'writes'),
-      none(`answers other than success and 503, of ${count(attempts.length)}`, unexpected, 'requests'),
+      noneRow(`missing units of ${count(created.size)} acknowledged, ${KILLS} kills`, lost.length, 'units'),
+      noneRow(`erased units that are back, of ${count(erased.size)}`, back.length, 'units'),
+      noneRow('acknowledged writes without their audit entries', silent.length, 'writes'),
+      noneRow(`answers other than success and 503, of ${count(attempts.length)}`, unexpected, 'requests'),
       { name: 'connections that ended without an answer', value: unanswered, unit: 'requests' },
       {
         name: 'until a write is acknowledged, slowest',

@@ -11,7 +11,7 @@ import { attempt, type LoadAttempt, tookOf } from './attempt.ts'
 import { childrenOf } from './cpu.ts'
 import { contributeTarget, readTarget, registerBenchAgent } from './installation.ts'
 import type { LoadTarget } from './load.ts'
-import type { BenchRow } from './row.ts'
+import { type BenchRow, noneRow } from './row.ts'
 import { withScope } from './scope.ts'
 import { answers, freeBenchPort } from './server.ts'
 
@@ -163,13 +163,6 @@ async function underLoad(server: Supervised, targets: Targets, fault: () => Prom
 function rowsOf(fault: string, measured: readonly Measured[]): BenchRow[] {
   const sum = (value: (one: Measured) => number) => measured.reduce((total, one) => total + value(one), 0)
   const worst = (value: (one: Measured) => number) => Math.max(...measured.map(value))
-  const none = (name: string, value: number, unit: string): BenchRow => ({
-    name,
-    value,
-    unit,
-    bar: '0',
-    met: value === 0,
-  })
   const within = (name: string, value: number, max?: number): BenchRow => ({
     name,
     value,
@@ -178,12 +171,12 @@ function rowsOf(fault: string, measured: readonly Measured[]): BenchRow[] {
   })
   const count = (value: number) => value.toLocaleString('en')
   return [
-    none(
+    noneRow(
       `${fault}: missing units of ${count(sum((one) => one.acknowledged))} acknowledged`,
       sum((one) => one.lost),
       'units',
     ),
-    none(
+    noneRow(
       `${fault}: answers other than success and 503 (${count(sum((one) => one.refused))} times)`,
       sum((one) => one.unexpected),
       'requests',

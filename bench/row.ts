@@ -24,6 +24,15 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2
 }
 
+/** A row of what must not happen at all. */
+export const noneRow = (name: string, value: number, unit: string): BenchRow => ({
+  name,
+  value,
+  unit,
+  bar: '0',
+  met: value === 0,
+})
+
 /** A row of requests per second that must reach a share of its ceiling in the same run. */
 export function shareRow(
   name: string,

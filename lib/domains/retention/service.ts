@@ -196,7 +196,10 @@ function retentionPolicy({ stores, environment, requireApproval }: RetentionServ
   async function onlyCancels(tx: Transaction, changes: Partial<Periods>): Promise<boolean> {
     const present = await policyNow(tx)
     const changed = retainedVisibilities.filter((visibility) => changes[visibility] !== undefined)
-    return changed.every((one) => changes[one] === present[one].days && present[one].next !== undefined)
+    return (
+      changed.length > 0 &&
+      changed.every((one) => changes[one] === present[one].days && present[one].next !== undefined)
+    )
   }
   return {
     read: read(readRetention, async () => ({ body: await policyBody(), resourceId })),
