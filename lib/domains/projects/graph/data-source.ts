@@ -29,6 +29,7 @@ import {
   aboutItem,
   episodeItem,
   type GroupItems,
+  isNames,
   isPortionOf,
   isUngrouped,
   itemsByGroup,
@@ -100,8 +101,11 @@ async function planGroups(
       watched.add(isUnsearched ? unsearchedItem(group, source) : aboutItem(group, source))
   }
   for (const group of await groupsOfPerson(scope, tx, now)) watched.add(namesItem(group))
-  // Episodes keep the order of their times.
-  return { items: [...items], watched: [...watched].sort() }
+  // Episodes keep the order of their times. Names are counted where they remain after everything else is erased.
+  const inOrder = [...watched].sort(
+    (one, other) => Number(isNames(one)) - Number(isNames(other)) || (one < other ? -1 : 1),
+  )
+  return { items: [...items], watched: inOrder }
 }
 
 /** The words of the run, or of the scope if the caller passes none. */

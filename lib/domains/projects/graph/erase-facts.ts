@@ -3,14 +3,14 @@ import type { ErasedWords, ErasureOptions } from '#lib/kernel/data-source.ts'
 import { type Erased, idOfPart } from '#lib/kernel/erased.ts'
 import type { ErasureScope } from '#lib/kernel/erasure-scope.ts'
 import type { Episode, GraphChange, GraphOutcome, GraphStore, GraphText, TextEdit } from '#lib/stores/graph/graph.ts'
-import { coveredRows } from '../legal-holds.ts'
+import { coveredRows, scopeSubject } from '../legal-holds.ts'
 import type { Sources } from '../provenance/sources.ts'
 import { type EpisodeDecider, type ErasedTexts, erasedTexts } from './erased-texts.ts'
 import type { GroupItems } from './items.ts'
 import { namedByOthers, searched } from './planned-episodes.ts'
 import { erasedInGroup, reportedEndings, textsOfSources } from './repository.ts'
 import { decideNeighbourhood, type EntityKinds, type Policy } from './rules.ts'
-import type { NamesOf } from './subject-names.ts'
+import { type NamesOf, namesOfSubject } from './subject-names.ts'
 import { type FoundByWords, searchWords } from './word-search.ts'
 
 /** Collects the {@link Erased} result of one page. */
@@ -151,12 +151,16 @@ export async function eraseInGroup(
   // The erasure of a part may redact names: its author decides about their own name, but not about the names of people they mention.
   const redacts = options.redacts && 'part' in scope
   const { ended, policy } = await redactionPolicyOf(group, acting, scope, tx, { redacts, now })
+  // The last page of the group counts where these remain: until then, a search may still erase them.
+  const subject = scopeSubject(scope)
+  const counted = new Set(subject ? (await namesOfSubject(parts.namesOf, subject, tx)).map(nameKey) : [])
   const outcome = await graph.change(
     group,
     acting,
     `${options.key}:${group}`,
     (neighbourhood) => {
       const { change } = decideNeighbourhood(neighbourhood, { ...policy, ...policyBy(erased, decider) })
+      change.names = change.names.filter((name) => !counted.has(nameKey(name)))
       addRetained(change, retained, erased)
       addByWords(change, byWords)
       addExposed(change, exposed, erased)
@@ -169,6 +173,8 @@ export async function eraseInGroup(
   )
   await addOutcome(page, group, outcome, { scope, redacts, now }, tx)
 }
+
+const nameKey = (name: string): string => name.trim().toLowerCase()
 
 /** The part of the policy that depends on words. */
 const policyBy = (erased: ErasedTexts, { decide }: EpisodeDecider): Pick<Policy, 'decide' | 'hasErased'> => ({

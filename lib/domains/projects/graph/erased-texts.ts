@@ -7,7 +7,7 @@ import { tokenize } from '#lib/text/words.ts'
 import { coveredRows } from '../legal-holds.ts'
 import { besides, cutFrom, type DerivedTextDecision, decideDerivedText } from '../words/derived-text.ts'
 import { mergeSpans } from '../words/fingerprints.ts'
-import { type RemainingTexts, readRemainingTexts } from '../words/remaining-texts.ts'
+import { formsOf, type RemainingTexts, readRemainingTexts } from '../words/remaining-texts.ts'
 import { allOf, TextIndex } from '../words/text-index.ts'
 import { idsInGroup, sourcesOfEpisodes } from './repository.ts'
 
@@ -203,7 +203,8 @@ async function makeErasedTexts(
       const of = found.get(ref) ?? { erased: [], remaining: [], isShared: false }
       found.set(ref, of)
       const isRemaining = stays && !erasedIds.has(source)
-      for (const text of texts) (isRemaining ? of.remaining : of.erased).push(text)
+      if (isRemaining) for (const text of texts) of.remaining.push(...formsOf(text, words, redacted))
+      else of.erased.push(...texts)
       of.isShared ||= isRemaining
     }
     return found
@@ -255,7 +256,7 @@ async function makeErasedTexts(
         const of = prepared.get(uuid)
         if (!of) return { decision: 'untouched' }
         const isNamed = isPlanned(uuid) || isFound(uuid) || !of.erased.isEmpty
-        return decideDerivedText(
+        const decided = decideDerivedText(
           {
             text: content,
             isNamed,
@@ -269,6 +270,8 @@ async function makeErasedTexts(
           words,
           rest.explained,
         )
+        if (decided.decision !== 'cut') return decided
+        return { decision: 'cut', text: editText(decided.text, namesOfNobody, redacted) ?? '' }
       }
       // Read the remaining texts only if they matter: an episode that consists only of erased texts is deleted in any case.
       for (const episode of episodes) {

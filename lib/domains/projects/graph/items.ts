@@ -44,6 +44,7 @@ export const reportedItem = (group: string, ref: string): ItemId => `${group}/to
 export const aboutItem = (group: string, source: string): ItemId => `${group}/about:${source}`
 export const unsearchedItem = (group: string, source: string): ItemId => `${group}/text:${source}`
 export const namesItem = (group: string): ItemId => `${group}/names:`
+export const isNames = (item: ItemId): boolean => item.endsWith('/names:')
 export const wordsItem = (group: string): ItemId => `${group}/words:`
 export const recordItem = (group: string, uuid: string): ItemId => `${group}/in:${uuid}`
 /** A record without a group, by its kind and the store's internal id. */

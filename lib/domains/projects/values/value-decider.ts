@@ -8,7 +8,7 @@ import { tokenize } from '#lib/text/words.ts'
 import { besides, cutFrom, decideDerivedText } from '../words/derived-text.ts'
 import { mergeSpans, occurrences, type TextSpan } from '../words/fingerprints.ts'
 import { livingAuthors } from '../words/living-authors.ts'
-import { remainingTexts, remainingTextsIn } from '../words/remaining-texts.ts'
+import { formsOf, remainingTexts, remainingTextsIn } from '../words/remaining-texts.ts'
 import { isContact } from '../words/run-words.ts'
 import { isOfOthers, type Ownership, type Readable } from './readable.ts'
 
@@ -359,7 +359,8 @@ export function valueDecider(words: ErasedWords, options: ValueDeciderOptions): 
     }
     const found = await remaining.textsIn(spoken)
     persons = personsOf(found)
-    const others = [...(naming?.remaining ?? []), ...found.map((one) => one.text)]
+    const told = (naming?.remaining ?? []).flatMap((one) => formsOf(one, words, ''))
+    const others = [...told, ...found.map((one) => one.text)]
     const decided = decideDerivedText(
       { text: spoken, isNamed: naming !== undefined, named, remaining: others, persons },
       { runsIn: matches },

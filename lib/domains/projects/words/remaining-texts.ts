@@ -1,6 +1,7 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { ErasedWords } from '#lib/kernel/data-source.ts'
-import { spokenTexts } from '#lib/text/views.ts'
+import { redacted } from '#lib/stores/graph/graph.ts'
+import { editText, spokenTexts } from '#lib/text/views.ts'
 import { occurrences } from './fingerprints.ts'
 import { maxRemaining, remainingAfter, remainingWithin } from './repository.ts'
 import { type TextFinder, TextIndex } from './text-index.ts'
@@ -58,6 +59,15 @@ export async function explainedRuns(
   return { runs, places }
 }
 
+/**
+ * A remaining text as it may be in a derived text: with the names of the erased person, and with `mark` in their place. Without the second
+ * form, a text of an assistant would no longer be recognized after its names are erased.
+ */
+export function formsOf(text: string, words: Pick<ErasedWords, 'namesIn'>, mark: string): string[] {
+  const withoutNames = editText(text, (one) => words.namesIn(one), mark)
+  return withoutNames === undefined || withoutNames === text ? [text] : [text, withoutNames]
+}
+
 /** Minimum length in characters at which a match is not a coincidence. */
 const leastTold = 20
 
@@ -87,8 +97,9 @@ export async function readRemainingTexts(
         for (const { run } of words.runsIn(text)) explained.add(run)
         for (const { run } of words.namesIn(text)) explainedNames.add(run)
       }
-      if (text.length < leastTold) short.add(text)
-      else for (const index of isByPerson ? [long, persons] : [long]) index.add(text)
+      for (const form of isByPerson ? [text] : formsOf(text, words, redacted))
+        if (form.length < leastTold) short.add(form)
+        else for (const index of isByPerson ? [long, persons] : [long]) index.add(form)
     }
   return { explained, explainedNames, long, persons, short }
 }

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { halfRuns, tokenize } from '#lib/text/words.ts'
 import { cutFrom, decideDerivedText } from './derived-text.ts'
 import { Fingerprints, mergeSpans, occurrences } from './fingerprints.ts'
+import { formsOf } from './remaining-texts.ts'
 
 const erased = 'I suffer from Morbus Crohn and sleep in room 77 since spring.'
 const answer = 'Thank you for telling us. We will book another room for you.'
@@ -247,6 +248,14 @@ describe('decideDerivedText', () => {
       text: `assistant: ${answer}`,
     })
     expect(decideDerivedText({ ...text, isNamed: false }, short, none)).toEqual({ decision: 'untouched' })
+  })
+  it.each(['', '[erased]'])('keeps the answer of an assistant in which %j replaced the name', (mark) => {
+    const found = fingerprintsOf(erased)
+    found.addName('Iris Probe')
+    const named = 'Thank you Iris Probe. We will book another room for you.'
+    const rest = named.replace('Iris Probe', mark)
+    const text = { text: rest, isNamed: true, named: [erased], remaining: formsOf(named, found, mark) }
+    expect(decideDerivedText(text, found, none)).toEqual({ decision: 'retained' })
   })
 })
 
